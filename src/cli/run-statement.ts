@@ -7,7 +7,7 @@ import { passOn, printJson, printMore } from '../terminal/print.ts'
 import { printResult, TABLE_FORMAT } from './result-table.ts'
 
 /** ClickHouse refused a statement. */
-export class StatementError extends Error {
+class StatementError extends Error {
   override name = 'StatementError'
 }
 

@@ -53,7 +53,7 @@ type DataSettings = Pick<Config, 'dataDir' | 'enrichDir' | 'defaultData'>
 export type Flags = { readonly [Name in SettingName]?: string }
 
 /** Settings that the sources and sinks of a pipeline declare, and values from the command line by environment variable. */
-export interface PipelineSettings {
+interface PipelineSettings {
   readonly settings: readonly Setting<unknown>[]
   readonly flags?: Readonly<Record<string, string>>
 }

@@ -5,7 +5,7 @@ import { readNameServers } from './name-servers.ts'
 import { optional, type Setting, type SettingValue, setting } from './setting.ts'
 import { bytes, choice, folder, integer, path, redisUrl, text, url } from './values.ts'
 
-export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 /** The type of `Config` keeps this list equal to that of src/http/engine/choose.ts. */
 export const HTTP_ENGINES = ['auto', 'uWebSockets.js', 'node:http'] as const
 const PORT_MAX = 65_535

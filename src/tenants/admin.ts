@@ -12,7 +12,7 @@ const SLUG = /^[a-z0-9-]{1,64}$/
 const PREFIX_ATTEMPTS_MAX = 10
 
 /** A key at the only moment when it is shown. */
-export interface CreatedKey {
+interface CreatedKey {
   readonly key: string
   /** With bullets. */
   readonly prefix: string
@@ -21,7 +21,7 @@ export interface CreatedKey {
   readonly created_at: string
 }
 
-export interface TenantAdminOptions {
+interface TenantAdminOptions {
   readonly store: TenantStore
   readonly plans: Plans
   readonly clock: Clock

@@ -16,7 +16,7 @@ export const UNKNOWN_KEY_TTL_MS = 2_000
 /** Keys held of each sort. */
 export const KEYS_MAX = 10_000
 
-export interface CachedAuthenticatorOptions {
+interface CachedAuthenticatorOptions {
   readonly store: CallerStore
   readonly changes: TenantChanges
   /** Has `starter`. */

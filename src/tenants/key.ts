@@ -1,7 +1,7 @@
 import { hash, randomBytes } from 'node:crypto'
 
 /** How much of a raw key its display prefix shows. */
-export const KEY_PREFIX_CHARS = 12
+const KEY_PREFIX_CHARS = 12
 const BULLETS = '•'.repeat(8)
 
 const RAW_KEY = /^ipid_[0-9a-f]{64}$/

@@ -22,7 +22,7 @@ export interface OriginStore {
   read(tenantId: string): Promise<OriginCounts>
 }
 
-export interface TenantOriginsOptions {
+interface TenantOriginsOptions {
   readonly store: OriginStore
   readonly metrics: Registry
   readonly log: Logger

@@ -24,7 +24,7 @@ export interface QuotasOptions {
   readonly clock: Clock
 }
 
-export interface QuotaWatchOptions extends QuotasOptions {
+interface QuotaWatchOptions extends QuotasOptions {
   readonly metrics: Registry
   readonly log: Logger
 }

@@ -29,7 +29,7 @@ export interface DailyQuota {
 }
 
 /** Addresses that a tenant looked up on a UTC day, `YYYY-MM-DD`. */
-export interface LookupsOfDay {
+interface LookupsOfDay {
   readonly day: string
   readonly used: number
 }

@@ -8,7 +8,7 @@ import { readInstance } from './instance.ts'
 const KILLED_INSTANCE_MS = 10_000
 
 /** A DATA_DIR whose lock this process holds. */
-export interface HeldDataDir {
+interface HeldDataDir {
   readonly lock: SocketLock
   /** How long to wait for a killed instance to free its port and files; 0 when none was killed. */
   readonly patienceMs: number

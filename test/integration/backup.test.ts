@@ -78,14 +78,14 @@ test('a backup that is written under load is restored on another folder', async 
     writeFileSync(join(damaged, name), content)
     const refused = await sites.first.ipid('restore', damaged)
     assert.equal(refused.code, 1)
-    assert.match(refused.stderr, new RegExp(`^ipid: the backup is damaged: ${name} has other content$`, 'm'))
+    assert.match(refused.stderr, new RegExp(`^ipid: the backup is damaged: the checksum of ${name} is wrong$`, 'm'))
     writeFileSync(
       join(damaged, 'manifest.json'),
       readFileSync(join(late, 'manifest.json'), 'utf8').replace('": 4', '": 5'),
     )
-    assert.match((await sites.first.ipid('restore', damaged)).stderr, /manifest.json has other content/)
+    assert.match((await sites.first.ipid('restore', damaged)).stderr, /the checksum of manifest.json is wrong/)
     rmSync(join(damaged, 'manifest.json'))
-    assert.match((await sites.first.ipid('restore', damaged)).stderr, /is no backup, or one that was not finished/)
+    assert.match((await sites.first.ipid('restore', damaged)).stderr, /is not a backup, or the backup did not finish/)
     assert.equal(existsSync(sites.first.dir), false)
   })
 
@@ -100,11 +100,11 @@ test('a backup that is written under load is restored on another folder', async 
     const start = site.start(['--roles', 'process'])
     assert.equal((await start.ended).code, 1)
     assert.match(start.stderr(), /a restore of a backup was not finished/)
-    assert.match((await site.ipid('restore', late)).stderr, /a restore of another backup was not finished here/)
+    assert.match((await site.ipid('restore', late)).stderr, /a restore of another backup did not finish here/)
     cpSync(join(sites.source.dir, 'archive'), join(site.dir, 'archive'), { recursive: true })
     const restored = await site.ipid('restore', early)
     assert.equal(restored.code, 0, restored.stderr)
-    assert.match(restored.stderr, /begun again/)
+    assert.match(restored.stderr, /starting over/)
     assert.match(restored.stdout, /^objects of the archive {2,}[1-9]\d* in \/.*, all there$/m)
 
     assert.match(restored.stdout, /^partitions {2,}7$/m)
@@ -190,7 +190,7 @@ test('a backup that is written under load is restored on another folder', async 
     await running.stop()
     const full = await site.ipid('restore', late)
     assert.equal(full.code, 1)
-    assert.match(full.stderr, /a backup is restored into an empty instance, and here there are 2 tenants/)
+    assert.match(full.stderr, /a restore needs an empty instance, but this one has 2 tenants/)
   })
 })
 

@@ -213,7 +213,7 @@ test('the command lists by page and filter, shows, retries and discards', async 
   const retried = await ipid('retry', '--all')
   assert.deepEqual(
     [retried.code, retried.stdout],
-    [1, '225 retried, 1 left where they are\n0:1800000000300-0: it holds no event\n'],
+    [1, '225 retried, 1 unchanged\n0:1800000000300-0: it holds no event\n'],
   )
   assert.equal((await ipid('discard', '0:1800000000300-0')).stdout, '1 discarded\n')
   assert.equal(await waitingEvents(client, ingest, 2), 225)

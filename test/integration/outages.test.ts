@@ -56,7 +56,7 @@ test('ClickHouse hangs: ingest goes on, nothing is lost, the alarm is given, and
     await answer.arrayBuffer()
   }
   const [, alarm] = await until(readyz, ([status]) => status === 503)
-  assert.match(alarm, /^{"detail":"not ready: the oldest unfinished event waits for clickhouse, live lane since /)
+  assert.match(alarm, /^{"detail":"not ready: the oldest unfinished event has waited for clickhouse, live lane for /)
   // The command knows STALL_MS of the instance.
   const status = async () => {
     const { stdout } = await runCommand(['status', '--json'], { env: { DATA_DIR: instance.dataDir } })
@@ -65,7 +65,10 @@ test('ClickHouse hangs: ingest goes on, nothing is lost, the alarm is given, and
   // What a process did is told every few seconds.
   const { verdict, oldest, unknown } = await until(status, (now) => now.last_minute.live_events > 0)
   assert.equal(verdict.level, 'stalled')
-  assert.match(verdict.text, /^stalled: the oldest unfinished event waits for clickhouse, live lane since .*ClickHouse/)
+  assert.match(
+    verdict.text,
+    /^stalled: the oldest unfinished event has waited for clickhouse, live lane for .*ClickHouse/,
+  )
   assert.equal(oldest?.where, 'clickhouse, live lane')
   assert.match(unknown.join(), /^ClickHouse: /)
   process.kill(clickhouse[0]!, 'SIGCONT')

@@ -16,7 +16,7 @@ import { readSources, SOURCES_FILE, sourcesChangedAt } from '../../enrichment/fi
 import { anyDue } from '../../enrichment/files/update/update.ts'
 import { Loop } from '../../run/loop.ts'
 
-export interface EnrichmentKeeperOptions {
+interface EnrichmentKeeperOptions {
   readonly config: Config
   /** The script that child processes run. */
   readonly script: string

@@ -29,7 +29,7 @@ import { createDemoTenant } from './demo-tenant.ts'
 import { EnrichmentKeeper } from './enrichment-keeper.ts'
 import { awaitedStores, sayWhatIsAwaited } from './store-watch.ts'
 
-export interface StartOptions {
+interface StartOptions {
   readonly config: Config
   /** Undefined: all roles, and a tenant `demo` on the first start. */
   readonly roles: readonly Role[] | undefined

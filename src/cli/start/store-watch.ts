@@ -8,7 +8,7 @@ import { connectClickHouse } from '../../stores/clickhouse/client.ts'
 import { withRedis } from '../../terminal/stores.ts'
 
 /** A store that the user runs, and that may not answer. */
-export interface AwaitedStore {
+interface AwaitedStore {
   readonly name: string
   /** The setting that holds its address. */
   readonly setting: string

@@ -68,7 +68,7 @@ export const companyDays = (of: string) => `
   GROUP BY company_id, day`
 
 /** A query, and what it is given. */
-export interface Sql {
+interface Sql {
   readonly query: string
   readonly parameters: OfTenant
 }

@@ -5,7 +5,7 @@ import type { StoredCompany } from '../server/company-store.ts'
 import { COMPANIES } from './company-list.ts'
 import { type DashboardReader, encodedChars, type Parameters } from './reader.ts'
 
-export interface CompanyWanted {
+interface CompanyWanted {
   readonly tenantId: string
   readonly companyId: string
   readonly days: number

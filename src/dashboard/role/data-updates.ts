@@ -13,7 +13,7 @@ import type { Clock } from '../../run/clock.ts'
 import { InputError } from '../../run/errors.ts'
 import type { DataUpdates } from '../server/routes/system.ts'
 
-export interface DataUpdateParts {
+interface DataUpdateParts {
   /** The folder of `ipid db add` and `ipid db update`. */
   readonly dir: string
   readonly engine: Pick<EnrichmentEngine, 'providers'>

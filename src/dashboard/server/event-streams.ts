@@ -26,9 +26,9 @@ export interface EventStreamLimits {
 }
 
 /** Whether a session still is what it was, and may see a tenant. Rejects when nobody can say now: it is asked again. */
-export type StillAllowed = (session: Session, tenant: Tenant | undefined) => Promise<boolean>
+type StillAllowed = (session: Session, tenant: Tenant | undefined) => Promise<boolean>
 
-export interface OpenOptions {
+interface OpenOptions {
   /** Whose events they are; a stream ends when the session may see the tenant no more. */
   readonly tenant?: Tenant
   /** Events that are held for a slow reader; of more the oldest are left out. Default 4. */

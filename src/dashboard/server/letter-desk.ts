@@ -26,7 +26,7 @@ export interface LetterDesk {
 
 export type LetterVerb = 'retry' | 'discard'
 
-export interface RefusedChange {
+interface RefusedChange {
   readonly result: 'refused'
   readonly reason: string
 }

@@ -9,13 +9,7 @@ import { type SystemParts, systemRoutes } from './routes/system.ts'
 import { type UploadParts, uploadRoutes } from './routes/uploads.ts'
 
 /** What the calls are made of. */
-export interface DashboardParts
-  extends SessionParts,
-    CompanyParts,
-    OverviewParts,
-    LiveParts,
-    SystemParts,
-    DeadLetterParts {
+interface DashboardParts extends SessionParts, CompanyParts, OverviewParts, LiveParts, SystemParts, DeadLetterParts {
   readonly settings: SettingsParts
   readonly uploads: UploadParts
 }

@@ -20,7 +20,7 @@ import type { DashboardRoute } from './route.ts'
 import { isCsrfToken, type Session, type Sessions } from './sessions.ts'
 import { Signing } from './signing.ts'
 
-export interface DashboardOptions {
+interface DashboardOptions {
   readonly host: string
   readonly port: number
   /** Where people reach it, when that is elsewhere; with https the cookie is sent by https only. */

@@ -53,7 +53,7 @@ export const LINK_MS = 600_000
 /** How long a session lives behind its last use. */
 export const SESSION_MS = 43_200_000
 /** How long it lives behind its sign-in, however much it is used. */
-export const SESSION_AGE_MAX_MS = 30 * 86_400_000
+const SESSION_AGE_MAX_MS = 30 * 86_400_000
 const EXTEND_AFTER_MS = 60_000
 const EXTENDED_MAX = 10_000
 

@@ -8,7 +8,7 @@ import type { SessionCookie } from './cookie.ts'
 import { type Grant, isCsrfToken, isSecret, SESSION_MS, type Session, type Sessions } from './sessions.ts'
 import { type SignInQuestion, signInPage } from './sign-in-page.ts'
 
-export interface SigningOptions {
+interface SigningOptions {
   readonly sessions: Sessions
   readonly cookie: SessionCookie
   readonly access: Access

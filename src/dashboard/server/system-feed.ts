@@ -4,7 +4,7 @@ import { Loop } from '../../run/loop.ts'
 import { eventText } from './event-streams.ts'
 import { SharedFeed } from './shared-feed.ts'
 
-export interface SystemSource {
+interface SystemSource {
   /** Looks once. May reject: it is asked again. */
   read(): Promise<SystemStatus>
   /** What the licence of a data set wants to be said; undefined: nothing is known of it. */

@@ -13,22 +13,22 @@ export interface BackupOptions {
   readonly tables: TableSource
   readonly records: RecordSource
   readonly archive: ArchiveList
-  /** Of ipid. */
+  /** Version of ipid. */
   readonly version: string
   readonly clock: Clock
   readonly progress: Progress
-  /** How long what was answered before the call may take to be stored, milliseconds. */
+  /** How long to wait until all events answered before the call are stored, milliseconds. */
   readonly waitMs: number
 }
 
 /**
- * Writes a backup while everything runs. Whatever was answered before the call is in it; of what comes meanwhile, a part.
+ * Writes a backup while everything runs. It holds all events answered before the call, and some of those that arrive later.
  *
- * The order is what keeps the parts together. Dead letters come before the tables, because a retry moves an event from
- * there to here, and again behind them, because of those that were given up meanwhile; a restore leaves out a letter whose
- * event is stored. Tenants come last, so that no event is without its tenant.
- * @param dir absolute; made by this call
- * @throws InputError when there is something already
+ * The order makes it consistent. Dead letters come before the tables, because a retry moves an event from letters to tables.
+ * New letters come again after the tables; a restore skips a letter whose event is stored. Tenants come last, so that every
+ * event has its tenant.
+ * @param dir absolute path of the folder to create
+ * @throws InputError when the folder is not empty or cannot be created
  */
 export async function writeBackup(dir: string, options: BackupOptions): Promise<BackupManifest> {
   await assertFreeFolder(dir)
@@ -53,7 +53,7 @@ async function assertFreeFolder(dir: string): Promise<void> {
     if (error.code === 'ENOENT') return []
     throw new InputError(`cannot write a backup to ${dir}: ${error.message}`)
   })
-  if (names.length > 0) throw new InputError(`${dir} is not empty: a backup needs a folder of its own`)
+  if (names.length > 0) throw new InputError(`${dir} is not empty: give a new folder`)
 }
 
 /** Creates the folder and its missing parents. Returns the folders that got a new entry: they must be synced. */
@@ -75,7 +75,7 @@ async function writeParts(folder: string, options: BackupOptions): Promise<Backu
   const receivedBefore = isoTime(clock.now())
   const partitions = await records.partitions()
   const sinceMs = await records.partitionsSinceMs()
-  progress.step('waiting until all that was received is stored')
+  progress.step('waiting until all received events are stored')
   await records.untilStored(options.waitMs)
 
   let written: BackupTable[] = []
@@ -108,7 +108,7 @@ async function writeParts(folder: string, options: BackupOptions): Promise<Backu
   }
 }
 
-/** The letters, then some work, then the letters that came meanwhile. */
+/** Yields the letters, runs `work`, and yields the letters that came meanwhile. */
 async function* lettersAround(records: RecordSource, work: () => Promise<void>): AsyncGenerator<Buffer> {
   yield* jsonLines(records.letters())
   await work()
@@ -129,7 +129,7 @@ async function writeTables(
   return written
 }
 
-/** Of what a table may be called, what a file may be. */
+/** A safe file name for a table. */
 function fileNameOf(table: string): string {
   return table
     .toLowerCase()

@@ -10,20 +10,20 @@ import { InputError } from '../../run/errors.ts'
 import { BackupRefusedError } from './ports.ts'
 
 const LINE_FEED = 10
-/** Fast, and a third of the size. */
+/** Fast, and shrinks rows to a third. */
 const GZIP_LEVEL = 3
 const GZIP_CHUNK_BYTES = 262_144
-/** Records that are held at once. */
+/** Size of a portion of records in memory. */
 const RECORD_BYTES = 1_048_576
-/** Key hashes and visitors' addresses are for this user alone. */
+/** A backup holds key hashes and visitors' addresses, so only its owner may read it. */
 const PRIVATE_FILE = 0o600
 
-/** Told of lines while they are written or read. */
+/** Called with the number of lines written or read since the last call. */
 export type OnLines = (lines: number) => void
 
 /**
- * Writes lines into a file of a folder, which is on the disk when it resolves. Holds no more than what is on its way.
- * @param pieces of any size, each line ended by a line feed
+ * Writes lines to a new gzip file. The file is synced when this resolves. Memory is bounded by the size of a piece.
+ * @param pieces of any size; each line ends with a line feed
  */
 export async function writeLines(
   folder: string,
@@ -45,7 +45,7 @@ export async function writeLines(
   const gzip = createGzip({ level: GZIP_LEVEL, chunkSize: GZIP_CHUNK_BYTES })
   const file = await open(join(folder, name), 'wx', PRIVATE_FILE)
   try {
-    // Errors arrive where the compressed bytes are read.
+    // The loop below gets the errors.
     pipeline(Readable.from(counted(), { objectMode: false }), gzip, () => {})
     for await (const chunk of gzip as AsyncIterable<Buffer>) {
       hash.update(chunk)
@@ -59,12 +59,12 @@ export async function writeLines(
   return { name, lines: meter.lines, bytes, sha256: hash.digest('hex') }
 }
 
-/** @throws BackupRefusedError when the file is not what was written */
+/** @throws BackupRefusedError when the file differs from the one that the backup wrote */
 export async function verifyFile(folder: string, { name, bytes, sha256 }: BackupFile): Promise<void> {
   const hash = createHash('sha256')
   try {
     const found = await stat(join(folder, name))
-    if (!found.isFile()) throw new Error('it is no file')
+    if (!found.isFile()) throw new Error('not a file')
     if (found.size !== bytes) throw damaged(`${name} has ${found.size} bytes, not ${bytes}`)
     for await (const chunk of createReadStream(join(folder, name)) as AsyncIterable<Buffer>) {
       hash.update(chunk)
@@ -73,7 +73,7 @@ export async function verifyFile(folder: string, { name, bytes, sha256 }: Backup
     if (error instanceof BackupRefusedError) throw error
     throw damaged(`${name} cannot be read: ${(error as Error).message}`)
   }
-  if (hash.digest('hex') !== sha256) throw damaged(`${name} has other content`)
+  if (hash.digest('hex') !== sha256) throw damaged(`the checksum of ${name} is wrong`)
 }
 
 function damaged(what: string): BackupRefusedError {
@@ -81,8 +81,8 @@ function damaged(what: string): BackupRefusedError {
 }
 
 /**
- * The lines of a file, in portions of about `portionBytes`, none of them cut.
- * @throws BackupRefusedError when there are more or fewer lines than were written, or one that no backup has
+ * The lines of a file, in portions of about `portionBytes`. A portion ends with a whole line.
+ * @throws BackupRefusedError when the number of lines is wrong or a line is too long
  */
 export async function* readPortions(
   folder: string,
@@ -107,13 +107,13 @@ export async function* readPortions(
     bytes += portion.at(-1)?.length ?? 0
   }
   if (meter.lines !== lines) throw damaged(`${name} has ${meter.lines} lines, not ${lines}`)
-  if (meter.isOpen) throw damaged(`${name} ends within a line`)
+  if (meter.isOpen) throw damaged(`the last line of ${name} is cut off`)
   if (bytes > 0) yield portion
 }
 
 async function* unzipped(folder: string, name: string): AsyncGenerator<Buffer> {
   const content = createGunzip({ chunkSize: GZIP_CHUNK_BYTES })
-  // Errors arrive where the lines are read.
+  // The loop below gets the errors.
   pipeline(createReadStream(join(folder, name)), content, () => {})
   try {
     for await (const chunk of content as AsyncIterable<Buffer>) yield chunk
@@ -122,11 +122,11 @@ async function* unzipped(folder: string, name: string): AsyncGenerator<Buffer> {
   }
 }
 
-/** Reads a value of a line, or throws an Error that says what is wrong with it. */
-export type ReadRecord<T> = (value: unknown) => T
+/** Converts the JSON value of a line. Throws an Error that says what is wrong with the value. */
+type ReadRecord<T> = (value: unknown) => T
 
 /**
- * The values of a file of JSON lines, in portions.
+ * The values of an NDJSON file, in portions.
  * @throws BackupRefusedError that names file and line
  */
 export async function* readRecords<T>(folder: string, file: BackupFile, read: ReadRecord<T>): AsyncGenerator<T[]> {
@@ -146,7 +146,7 @@ export async function* readRecords<T>(folder: string, file: BackupFile, read: Re
   }
 }
 
-/** Counts the lines of pieces, and bounds them. */
+/** Counts lines and limits their length. */
 class LineMeter {
   lines = 0
   readonly #name: string
@@ -166,8 +166,8 @@ class LineMeter {
     const first = piece.indexOf(LINE_FEED)
     this.#openBytes += first < 0 ? piece.length : first
     if (this.#openBytes > BACKUP_LINE_BYTES_MAX) {
-      const place = `${this.#name}, line ${this.lines + 1}`
-      throw new BackupRefusedError(`${place} is longer than the ${BACKUP_LINE_BYTES_MAX} bytes that a backup takes`)
+      const line = `${this.#name}, line ${this.lines + 1}`
+      throw new BackupRefusedError(`${line} is longer than ${BACKUP_LINE_BYTES_MAX} bytes, the limit of a backup`)
     }
     if (first < 0) return
     this.lines += countLines(piece)
@@ -175,12 +175,12 @@ class LineMeter {
   }
 }
 
-/** Values as JSON lines. */
+/** Converts values to NDJSON. */
 export async function* jsonLines(values: AsyncIterable<unknown>): AsyncGenerator<Buffer> {
   for await (const value of values) yield Buffer.from(`${JSON.stringify(value)}\n`)
 }
 
-/** What was renamed or made in a folder is on the disk. */
+/** Makes new and renamed entries of a folder durable. */
 export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r')
   try {

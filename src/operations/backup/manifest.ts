@@ -9,7 +9,7 @@ import { BackupRefusedError } from './ports.ts'
 const NAME = 'manifest.json'
 const BYTES_MAX = 67_108_864
 
-/** Writes the manifest: from now on the folder is a backup. */
+/** Writes the manifest, which makes the folder a complete backup. */
 export async function writeManifest(folder: string, manifest: BackupManifest): Promise<void> {
   const file = await open(join(folder, NAME), 'wx', 0o600)
   try {
@@ -20,18 +20,20 @@ export async function writeManifest(folder: string, manifest: BackupManifest): P
   }
 }
 
-/** @throws BackupRefusedError when the folder is no backup, or its manifest is damaged or of another form */
+/** @throws BackupRefusedError when the folder is not a backup, or its manifest is damaged or has another format */
 export async function readManifest(folder: string): Promise<BackupManifest> {
   const { checksum, ...manifest } = (await readJson(folder)) as BackupManifest & { checksum?: unknown }
   if (manifest.format !== undefined && manifest.format !== BACKUP_FORMAT) {
-    throw new BackupRefusedError(`the backup is of form ${manifest.format}, and this ipid knows form ${BACKUP_FORMAT}`)
+    throw new BackupRefusedError(
+      `the backup has format ${manifest.format}, but this ipid reads format ${BACKUP_FORMAT}`,
+    )
   }
   const [problem] = compileValidator(BackupManifest)(manifest)
   if (problem !== undefined) {
     throw new BackupRefusedError(`the backup is damaged: ${NAME}: ${problem.path}: ${problem.message}`)
   }
   if (checksum !== checksumOf(manifest)) {
-    throw new BackupRefusedError(`the backup is damaged: ${NAME} has other content than was written`)
+    throw new BackupRefusedError(`the backup is damaged: the checksum of ${NAME} is wrong`)
   }
   assertDistinct(
     'file',
@@ -59,7 +61,7 @@ async function readJson(folder: string): Promise<object> {
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     if (code !== 'ENOENT' && code !== 'ENOTDIR') throw new BackupRefusedError(`cannot read the backup: ${message}`)
-    throw new BackupRefusedError(`${folder} is no backup, or one that was not finished: it has no ${NAME}`)
+    throw new BackupRefusedError(`${folder} is not a backup, or the backup did not finish: it has no ${NAME}`)
   }
   if (isTooDeep(text)) throw new BackupRefusedError(`the backup is damaged: ${NAME} ${TOO_DEEP}`)
   try {
@@ -69,7 +71,7 @@ async function readJson(folder: string): Promise<object> {
   }
 }
 
-/** Every file that the manifest speaks of. */
+/** All files of the backup, except the manifest. */
 export function filesOf({ tables, tenants, dead_letters, archive }: BackupManifest): BackupFile[] {
   return [...tables.map(({ file }) => file), tenants, dead_letters, archive.file]
 }

@@ -1,108 +1,108 @@
 import type { ArchivedObject, BackupTable, LetterCopy, TenantCopy } from '../../../schemas/backup.ts'
 
-/** A table that stores rows, without its file. */
+/** A table of the backup, without its file. */
 export type TableShape = Omit<BackupTable, 'file'>
 
-/** Tables, as a backup reads them. */
+/** Reads tables for a backup. */
 export interface TableSource {
-  /** The names of the migrations that were applied, in their order. */
+  /** Names of the applied migrations, in order. */
   migrations(): Promise<string[]>
-  /** Every table that stores rows, that of events first: an event whose fate changes meanwhile is then in no two of them. */
+  /** Every table that stores rows. `events` comes first, so that an event whose fate changes meanwhile is never in two tables. */
   tables(): Promise<TableShape[]>
-  /** The rows of one moment, as lines of TabSeparated, in pieces of any size. Rejects when they are not whole. */
+  /** A snapshot of the rows, as TabSeparated lines, in pieces of any size. Rejects when ClickHouse does not send all rows. */
   rows(table: TableShape): AsyncIterable<Buffer>
 }
 
-/** An event that is stored, as far as the dedup window has to know it. */
+/** The fields of a stored event that the dedup window needs. */
 export interface StoredEvent {
   readonly tenantId: string
   readonly eventId: string
   readonly receivedAtMs: number
 }
 
-/** Tables, as a restore fills them. */
+/** Fills tables for a restore. */
 export interface TableTarget {
-  /** A table that has rows; undefined when none has. */
+  /** Name of a table with rows; undefined when all are empty. */
   filledTable(): Promise<string | undefined>
-  /** @throws BackupRefusedError when there are some that this version does not know */
+  /** @throws BackupRefusedError when this version lacks one of the migrations */
   assertKnown(migrations: readonly string[]): Promise<void>
   /**
-   * Each is there, or can be made. Nothing of a statement that a backup carries is run as it was found.
-   * @throws BackupRefusedError when one cannot be made
+   * Checks that each table exists or can be created. Never runs a statement of a backup as it is: see `createRestored`.
+   * @throws BackupRefusedError when a table cannot be created
    */
   assertTables(tables: readonly TableShape[]): Promise<void>
-  /** @param only these; undefined: all of this version */
+  /** @param only applies only these migrations; undefined: all of this version */
   migrate(only?: readonly string[]): Promise<void>
-  /** The table is there, and empty. */
+  /** Creates the table, or empties it. */
   clear(table: TableShape): Promise<void>
   /** @param lines whole lines, in the order of the columns */
   insert(table: TableShape, lines: readonly Buffer[]): Promise<void>
-  /** How many rows it has; undefined where that says nothing, because the table sums its rows up by itself. */
+  /** Number of rows; undefined when the table merges rows by itself, so that the number says nothing. */
   count(table: TableShape): Promise<number | undefined>
-  /** The events that were received at that time or later, in portions. */
+  /** Events received at this time or later, in portions. */
   eventsSince(ms: number): AsyncIterable<readonly StoredEvent[]>
-  /** Which of these are stored, by their positions. */
+  /** Indexes of the events that are stored. */
   storedAmong(events: readonly Pick<StoredEvent, 'tenantId' | 'eventId'>[]): Promise<ReadonlySet<number>>
 }
 
-/** What Redis holds, as a backup reads it. */
+/** Reads Redis for a backup. */
 export interface RecordSource {
-  /** How many partitions there are. Rejects when the service has never run. */
+  /** Number of partitions. Rejects when no ipid has run on this Redis. */
   partitions(): Promise<number>
-  /** When a restore changed their number last, milliseconds since 1970; 0: never. */
+  /** When a restore last changed the number of partitions, milliseconds since 1970; 0: never. */
   partitionsSinceMs(): Promise<number>
   /**
-   * Resolves when every group has finished what was answered before the call, uploads included.
+   * Resolves when every group has finished all requests and uploads answered before the call.
    * @throws UnavailableError when that takes longer than `waitMs`
    */
   untilStored(waitMs: number): Promise<void>
   tenants(): AsyncIterable<TenantCopy>
-  /** Each call goes on behind the letters that the one before it gave. */
+  /** The first call gives all letters, each later call gives the new ones. */
   letters(): AsyncIterable<LetterCopy>
 }
 
-/** Redis, as a restore fills it. Everything but `begin` may be done again. */
+/** Fills Redis for a restore. Every step except `begin` may be repeated. */
 export interface RecordTarget {
   /**
-   * Marks that a restore has begun: from now on no role starts until `end`.
-   * @returns false when the same backup was begun to be restored before: what is there is from then
-   * @throws BackupRefusedError when there is something already, or another restore was not finished
+   * Marks the start of a restore. No role starts until `end`.
+   * @returns true when an earlier restore of this backup did not finish
+   * @throws BackupRefusedError when the stores hold data, or a restore of another backup did not finish
    */
   begin(backupId: string, filledTable: string | undefined): Promise<boolean>
   /**
-   * Fixes the number of partitions; everything that is added later goes to the partition that this number gives it.
-   * @param backup the number in the backup, and when it was changed last (see `RecordSource`)
-   * @throws StartupError when another number is fixed already
+   * Fixes the number of partitions. It decides the partition of everything that is added later.
+   * @param backup number of partitions in the backup, and when it last changed (see `RecordSource`)
+   * @throws StartupError when another number is already fixed
    */
   fixPartitions(partitions: number, backup: { readonly partitions: number; readonly sinceMs: number }): Promise<void>
   addTenants(tenants: readonly TenantCopy[]): Promise<void>
-  /** Removes those of an earlier attempt. */
+  /** Removes the letters of an earlier attempt. */
   clearLetters(): Promise<void>
-  /** In the order of the backup: within one of its partitions, the oldest first. */
+  /** Must be called in the order of the backup: within a partition, the oldest letters first. */
   addLetters(letters: readonly LetterCopy[]): Promise<void>
-  /** Call after the last letter: moves each to the partition of its event, when the number of partitions changes. */
+  /** Call after the last letter. If the number of partitions changes, moves each letter to the partition of its event. */
   placeLetters(): Promise<void>
-  /** The event that a letter stands for; undefined when it stands for none. */
+  /** The event of a letter; undefined when it has none. */
   eventOf(letter: LetterCopy): Pick<StoredEvent, 'tenantId' | 'eventId'> | undefined
-  /** How far back the dedup window reaches, milliseconds. */
+  /** Length of the dedup window. */
   readonly windowMs: number
-  /** Repeats of these are known from now on, until the window has passed since their receipt. */
+  /** Adds the events to the dedup window. */
   remember(events: readonly StoredEvent[]): Promise<void>
-  /** Everything is in its place: roles may start. */
+  /** Ends the restore: roles may start. */
   end(): Promise<void>
-  /** Lets another restore begin. Tolerates that `begin` was refused. */
+  /** Lets another restore begin. May be called after `begin` rejected. */
   close(): Promise<void>
 }
 
 /** The raw archive, which a backup names and does not copy. */
 export interface ArchiveList {
-  /** For people, without secrets. */
+  /** Shown to users; has no secrets. */
   readonly place: string
-  /** Its objects, in the order of their keys (by UTF-16). */
+  /** All objects, ordered by key (UTF-16 code units). */
   list(): AsyncIterable<ArchivedObject>
 }
 
-/** A backup that is no backup, is damaged, or does not fit. The message is a sentence that says what is wrong. */
+/** The folder is not a backup, is damaged, or does not fit this instance. The message is a whole sentence. */
 export class BackupRefusedError extends Error {
   override name = 'BackupRefusedError'
 }

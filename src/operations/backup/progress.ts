@@ -1,10 +1,9 @@
 import { numbered } from '../../run/counted.ts'
 import type { OnLines } from './files.ts'
 
-/** How often a table that takes long says how far it is. */
 const EVERY_MS = 5_000
 
-/** Tells somebody who waits what goes on, a line at a time. */
+/** Reports progress to a waiting user, line by line. */
 export class Progress {
   readonly #say: (line: string) => void
 
@@ -16,7 +15,7 @@ export class Progress {
     this.#say(what)
   }
 
-  /** A table begins. */
+  /** Reports the start of a table. The result reports its rows, at most every 5 s. */
   rows(table: string): OnLines {
     let rows = 0
     let saidAtMs = performance.now()

@@ -3,8 +3,8 @@ import { compileValidator, type Validator } from '../../pipeline/event/validator
 import { readRecords } from './files.ts'
 
 /*
- * The records of a backup. Somebody else may have written the folder: each line is held to its schema, and to what
- * a backup of ours promises beyond it, before a store sees it.
+ * Reads the records of a backup. The folder may come from a stranger, so each line is checked against its schema and against
+ * the other rules of a backup before a store gets it.
  */
 
 const validTenant = compileValidator(TenantCopy)
@@ -20,7 +20,8 @@ export function readTenants(dir: string, { tenants }: BackupManifest): AsyncGene
     const tenant = value as TenantCopy
     assertFirst(ids, tenant.id, 'the tenant')
     for (const { sha256, record } of tenant.keys) {
-      if (record.tenant_id !== tenant.id) throw new Error(`the key ${record.prefix} is of tenant ${record.tenant_id}`)
+      if (record.tenant_id !== tenant.id)
+        throw new Error(`the key ${record.prefix} belongs to tenant ${record.tenant_id}`)
       assertFirst(hashes, sha256, 'the hash of a key')
     }
     return tenant
@@ -29,16 +30,17 @@ export function readTenants(dir: string, { tenants }: BackupManifest): AsyncGene
 
 /** @throws BackupRefusedError that names file and line */
 export function readLetters(dir: string, { dead_letters: file, partitions }: BackupManifest) {
-  /** The last id by partition, as two numbers. */
+  /** The last id of each partition: milliseconds and number. */
   const last = new Map<number, readonly [bigint, bigint]>()
   return readRecords(dir, file, (value): LetterCopy => {
     assertValid(validLetter, value)
     const letter = value as LetterCopy
     const { partition, fields } = letter
-    if (partition >= partitions) throw new Error(`there is no partition ${partition} of ${partitions}`)
+    if (partition >= partitions) throw new Error(`partition ${partition} does not exist: the backup has ${partitions}`)
     const [ms, number] = letter.id.split('-').map(BigInt) as [bigint, bigint]
     const [lastMs, lastNumber] = last.get(partition) ?? [0n, 0n]
-    if (ms < lastMs || (ms === lastMs && number <= lastNumber)) throw new Error('its id is not above the one before it')
+    if (ms < lastMs || (ms === lastMs && number <= lastNumber))
+      throw new Error('its id must be greater than the one before')
     last.set(partition, [ms, number])
     if (fields.length % 2 !== 0) throw new Error('a field has no value')
     if (!fields.every(isBase64)) throw new Error('a field is not base64')
@@ -62,7 +64,7 @@ function assertValid(validator: Validator<any>, value: unknown): void {
 }
 
 function assertFirst(seen: Set<string>, name: string, what: string): void {
-  if (seen.has(name)) throw new Error(`${what} ${name} is there twice`)
+  if (seen.has(name)) throw new Error(`${what} ${name} occurs twice`)
   seen.add(name)
 }
 

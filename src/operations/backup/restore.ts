@@ -7,33 +7,32 @@ import type { ArchiveList, RecordTarget, TableTarget } from './ports.ts'
 import type { Progress } from './progress.ts'
 import { readLetters, readObjects, readTenants } from './records.ts'
 
-export interface RestoreOptions {
+interface RestoreOptions {
   readonly tables: TableTarget
   readonly records: RecordTarget
-  /** That of the instance that is filled. */
+  /** Archive of the restored instance. */
   readonly archive: ArchiveList
-  /** The number of partitions to be; undefined: that of the backup. */
+  /** Number of partitions; undefined: as in the backup. */
   readonly partitions: number | undefined
   readonly clock: Clock
   readonly progress: Progress
 }
 
-/** What a restore brought back. */
 export interface Restored {
   readonly partitions: number
-  /** Dead letters that were left out, because their events are stored. */
+  /** Dead letters that were skipped because their events are stored. */
   readonly lettersStored: number
-  /** Events whose repeats are known. */
+  /** Events in the dedup window. */
   readonly remembered: number
-  /** Objects that the archive had when the backup was written, and now has not, or of another size. */
+  /** Objects of the backed-up archive that are missing or have another size now. */
   readonly objectsMissing: number
 }
 
-/** Text of one insert. */
+/** Size of one insert. */
 const INSERT_BYTES = 33_554_432
 
 /**
- * Reads a backup and checks every file of it, before anything is written anywhere.
+ * Checks every file of a backup. Writes nothing.
  * @throws BackupRefusedError
  */
 export async function openBackup(dir: string, progress: Progress): Promise<BackupManifest> {
@@ -44,14 +43,14 @@ export async function openBackup(dir: string, progress: Progress): Promise<Backu
   return manifest
 }
 
-/** Each record is checked as it is read. */
+/** Reading a record checks it. */
 async function readToEnd(records: AsyncIterator<unknown>): Promise<void> {
   while (!(await records.next()).done);
 }
 
 /**
- * Fills an empty instance with a backup that `openBackup` has checked. Killed at any moment, it can be done again with the
- * same backup; until it has come to its end no role starts.
+ * Fills an empty instance with a backup that `openBackup` has checked. After a kill at any moment, run it again with the same
+ * backup. No role starts until it has finished.
  * @throws BackupRefusedError, StartupError
  */
 export async function restoreBackup(dir: string, manifest: BackupManifest, options: RestoreOptions): Promise<Restored> {
@@ -67,20 +66,18 @@ async function fill(dir: string, manifest: BackupManifest, options: RestoreOptio
   await tables.assertKnown(manifest.migrations)
   await tables.assertTables(manifest.tables)
   const isRepeated = await records.begin(manifest.id, await tables.filledTable())
-  if (isRepeated) progress.step('an earlier restore of this backup was not finished: begun again')
+  if (isRepeated) progress.step('an earlier restore of this backup did not finish: starting over')
   const partitions = options.partitions ?? manifest.partitions
   await records.fixPartitions(partitions, {
     partitions: manifest.partitions,
     sinceMs: manifest.partitions_since ?? 0,
   })
-  // The schema of then, so that the rows fit; what came later is done to them as to those of an instance that is upgraded.
+  // First the schema of the backup, so that the rows fit. Then later migrations, as in an upgrade.
   await tables.migrate(manifest.migrations)
   await fillTables(dir, manifest, options)
   await tables.migrate()
   progress.step('tenants')
-  for await (const some of readTenants(dir, manifest)) {
-    await records.addTenants(some)
-  }
+  for await (const tenants of readTenants(dir, manifest)) await records.addTenants(tenants)
   const lettersStored = await addLetters(dir, manifest, options)
   const remembered = await fillWindow(options)
   const objectsMissing = await missingObjects(dir, manifest, options)
@@ -103,7 +100,7 @@ async function fillTables(dir: string, manifest: BackupManifest, { tables, progr
   }
 }
 
-/** Letters whose event is stored were put back while the backup was written. */
+/** Skips letters whose event is stored: they were retried while the backup was written. */
 async function addLetters(dir: string, manifest: BackupManifest, options: RestoreOptions): Promise<number> {
   const { tables, records, progress } = options
   progress.step('dead letters')
@@ -123,23 +120,23 @@ async function addLetters(dir: string, manifest: BackupManifest, options: Restor
   return left
 }
 
-/** The archive is not in the backup: what it lacks has to be copied by whoever moved it. */
+/** A backup does not hold the archive's objects. Counts those that the user must still copy. */
 async function missingObjects(dir: string, manifest: BackupManifest, options: RestoreOptions): Promise<number> {
   options.progress.step('objects of the archive')
-  const there = options.archive.list()[Symbol.asyncIterator]()
-  let found = await there.next()
+  const present = options.archive.list()[Symbol.asyncIterator]()
+  let found = await present.next()
   let missing = 0
   for await (const objects of readObjects(dir, manifest)) {
     for (const { key, bytes } of objects) {
-      while (!found.done && found.value.key < key) found = await there.next()
+      while (!found.done && found.value.key < key) found = await present.next()
       if (found.done || found.value.key !== key || found.value.bytes !== bytes) missing++
     }
   }
-  await there.return?.()
+  await present.return?.()
   return missing
 }
 
-/** The window is made from what is stored: an event that came too late for the backup is no repeat when it is sent again. */
+/** Fills the dedup window from the stored events, so that a sender may repeat an event that came too late for the backup. */
 async function fillWindow({ tables, records, clock, progress }: RestoreOptions): Promise<number> {
   progress.step('dedup window')
   let remembered = 0

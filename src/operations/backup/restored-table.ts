@@ -2,12 +2,12 @@ import { quoteName } from '../../stores/clickhouse/quote.ts'
 import type { TableShape } from './ports.ts'
 
 /*
- * A backup carries the statement of a table that somebody made beside ours. The folder may have been changed, so its text is
- * never run: it is taken apart into tokens, each is held to what a table of plain rows needs, and a new statement is made of them.
- * Nothing that reads a file, a server or another table passes. Rejected: a list of what is forbidden, which is never complete.
+ * A backup has the CREATE statement of each table that users added. The folder may have been tampered with, so a restore never
+ * runs that text. It splits the text into tokens, allows only tokens that a table of plain rows needs, and builds a new
+ * statement. Nothing that reads a file, a server or another table passes. A list of forbidden words would never be complete.
  */
 
-/** Engines that keep rows in the folder of ClickHouse, and nowhere else. */
+/** Engines that keep their rows in ClickHouse's own folder. */
 const ENGINES =
   /^(?:(?:Replacing|Summing|Aggregating|Collapsing|VersionedCollapsing)?MergeTree|Log|TinyLog|StripeLog|Memory)$/
 
@@ -15,27 +15,27 @@ const ENGINES =
 const SHAPES =
   /^(?:(?:Fixed)?String|Enum(?:8|16)?|Decimal(?:32|64|128|256)?|DateTime(?:32|64)?|Time64|Nullable|LowCardinality|Array|Map|Tuple|Nested|Variant|(?:Simple)?AggregateFunction|CODEC|ZSTD|LZ4HC|Delta|DoubleDelta|Gorilla|FPC|T64|GCD|set|bloom_filter|ngrambf_v1|tokenbf_v1)$/
 
-/** Functions of expressions: they make a value of values, and reach nothing. */
+/** Pure functions. */
 const FUNCTIONS =
   /^(?:to(?:YYYYMM|YYYYMMDD|YYYYMMDDhhmmss|Year|Month|DayOfWeek|DayOfMonth|Hour|Monday|StartOf[A-Z][A-Za-z]{2,12}|Interval[A-Z][a-z]{2,11}|Date|Date32|DateTime|DateTime64|UnixTimestamp|UnixTimestamp64Milli|U?Int\d{1,3}|Float\d\d|String|UUID|IPv[46]|TypeName)|now|now64|today|generateUUIDv[47]|cityHash64|sipHash64|sipHash128|xxHash(?:32|64)|farmHash64|murmurHash(?:2|3)_\d{2,3}|intHash(?:32|64)|MD5|SHA256|hex|unhex|tuple|tupleElement|array|map|mapKeys|mapValues|arrayElement|arrayJoin|if|multiIf|ifNull|nullIf|isNull|isNotNull|assumeNotNull|coalesce|lower|upper|lowerUTF8|upperUTF8|concat|length|empty|notEmpty|substring|trim|startsWith|endsWith|position|domain|CAST|and|or|not|in|equals|notEquals|less|greater|lessOrEquals|greaterOrEquals|plus|minus|multiply|divide|intDiv|modulo|negate|abs|round|floor|ceil|least|greatest|(?:count|sum|min|max|any|anyLast|avg|uniq|uniqExact|uniqCombined|argMin|argMax|groupArray|groupUniqArray|groupBitXor|quantile)(?:OrNull|OrDefault)?(?:If)?(?:State|Merge)?)$/
 
-/** Words that a bracket may follow without being called. */
+/** Keywords before a bracket that is not a call. */
 const BEFORE_BRACKET =
   /^(?:BY|KEY|IN|AND|OR|NOT|DEFAULT|MATERIALIZED|ALIAS|EPHEMERAL|CHECK|ASSUME|TTL|SELECT|WHERE|SET)$/i
 
-/** Words that bring in other tables, other places, or another statement. */
+/** Words that would reach other tables, other storage, or another statement. */
 const REFUSED =
   /^(?:FROM|JOIN|UNION|INTERSECT|EXCEPT|WITH|INTO|INFILE|OUTFILE|FORMAT|POPULATE|CLONE|EMPTY|APPLY|DISK|VOLUME|SQL|DEFINER|REFRESH)$/i
 
-/** Settings of a table; none of them names a place. */
+/** Harmless settings of a table. */
 const SETTINGS =
   /^(?:index_granularity|index_granularity_bytes|(?:non_replicated|replicated)_deduplication_window|lightweight_mutation_projection_mode|deduplicate_merge_projection_mode|allow_nullable_key|ttl_only_drop_parts|min_(?:bytes|rows)_for_wide_part|merge_with_ttl_timeout|enable_block_(?:number|offset)_column|remove_empty_parts|allow_part_offset_column_in_projections|add_minmax_index_for_numeric_columns)$/
 
 const TOKEN = /[A-Za-z_]\w*|\d[\w.]*|->|::|!=|<>|<=|>=|\|\||[(),=.+\-*/%<>![\]:?]/y
 
 /**
- * The statement that makes a table of a backup in the database of the session.
- * @throws Error with what is not taken over
+ * A safe statement that creates a table of a backup in the current database.
+ * @throws Error that names the forbidden part
  */
 export function createRestored({ table, create }: Pick<TableShape, 'table' | 'create'>): string {
   const tokens = tokensOf(create)
@@ -58,7 +58,7 @@ function assertPlain(tokens: readonly string[]): void {
       assertCall(tokens, at, depth)
       depth++
     }
-    if (token === ')' && --depth < 0) throw new Error('its statement has a bracket too many')
+    if (token === ')' && --depth < 0) throw new Error('a closing bracket too many in its statement')
     const isSetting = depth === 0 && clause === 'SETTINGS' && tokens[at + 1] === '='
     if (isSetting && !SETTINGS.test(token)) throw new Error(`the setting ${token} in its statement`)
     if (!/^[A-Za-z_]/.test(token)) continue
@@ -70,20 +70,20 @@ function assertPlain(tokens: readonly string[]): void {
       engines++
       if (!ENGINES.test(tokens[at + 2] ?? '')) throw new Error(`the engine ${tokens[at + 2]} in its statement`)
     }
-    // Nothing with = follows the settings but settings.
+    // After SETTINGS only settings have a =.
     if (/^SETTINGS$/i.test(token)) clause = 'SETTINGS'
   }
-  if (depth !== 0 || engines !== 1) throw new Error('its statement is not whole')
+  if (depth !== 0 || engines !== 1) throw new Error('its statement is incomplete')
 }
 
 /**
- * What stands before a bracket is called: a function, a type, an engine. Words that name other things are words of a clause only
- * where that clause may be: a column may be called ENGINE or INDEX.
+ * Checks the name before a bracket: it must be an allowed function, type or engine. PROJECTION, INDEX, CONSTRAINT and ENGINE
+ * count as keywords only in their own position, because a column may have that name.
  * @param depth of open brackets
  */
 function assertCall(tokens: readonly string[], at: number, depth: number): void {
   const before = tokens[at - 1] ?? ''
-  // A literal or an operator calls nothing.
+  // After a literal or an operator, it is not a call.
   if (!/^[A-Za-z_`"]/.test(before) || BEFORE_BRACKET.test(before)) return
   const isListed = depth === 1 && /^[,(]$/.test(tokens[at - 3] ?? '')
   if (isListed && /^(?:PROJECTION|INDEX|CONSTRAINT)$/i.test(tokens[at - 2] ?? '')) return
@@ -95,7 +95,7 @@ function isProjection(tokens: readonly string[], at: number): boolean {
   return tokens[at - 1] === '(' && /^PROJECTION$/i.test(tokens[at - 3] ?? '')
 }
 
-/** @throws Error at a comment, a parameter, or anything else that is no token of a plain statement */
+/** @throws Error at a comment, a parameter, or any other text that a plain statement lacks */
 function tokensOf(text: string): string[] {
   const tokens: string[] = []
   for (let at = 0; at < text.length; ) {
@@ -123,7 +123,7 @@ function endOfQuoted(text: string, start: number): number {
     if (text[at] === '\\') at++
     else if (text[at] === text[start]) return at + 1
   }
-  throw new Error('a quote without an end in its statement')
+  throw new Error('an unclosed quote in its statement')
 }
 
 function nameOf(token: string | undefined): string | undefined {

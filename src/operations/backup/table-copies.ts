@@ -10,13 +10,12 @@ import { OUTCOMES } from '../../stores/clickhouse/tables.ts'
 import { BackupRefusedError, type StoredEvent, type TableShape, type TableSource, type TableTarget } from './ports.ts'
 import { createRestored } from './restored-table.ts'
 
-/** The table whose rows are events; a row of another one may say that its event has gone there. */
 const EVENTS = 'events'
 
-/** Migrations make them, whatever a backup says of them. */
+/** Only migrations create these tables. */
 const OURS: ReadonlySet<string> = new Set([EVENTS, OUTCOMES.name])
 
-/** One text for each value, whatever the server's settings and its time zone are. */
+/** Makes the text of a value independent of the server's settings and time zone. */
 const EXACT_TEXT = {
   session_timezone: 'UTC',
   date_time_output_format: 'simple',
@@ -26,10 +25,10 @@ const EXACT_TEXT = {
   bool_false_representation: 'false',
 } as const
 
-/** A backup is in no hurry, and takes one core of those that answer. */
+/** One core, so that a backup does not slow down queries. */
 const ALL_ROWS = { ...EXACT_TEXT, max_threads: 1, max_result_bytes: '0', max_result_rows: '0' } as const
 
-/** Rows come as they were stored, and a portion may span any number of months. */
+/** A portion may span any number of months. */
 const AS_STORED = {
   ...EXACT_TEXT,
   async_insert: 0,
@@ -37,12 +36,12 @@ const AS_STORED = {
   input_format_parallel_parsing: 0,
 } as const
 
-/** How long a server may say nothing: it may have to find room for a large insert, or merge. */
+/** A server may be silent while it makes room for a large insert, or merges. */
 const STATEMENT_MS = 600_000
 const PORTION_EVENTS = 20_000
 const QUERY_BYTES_MAX = 67_108_864
 
-/** The tables of the database `ipid` for backup and restore. Rows are TabSeparated, as the sink writes them. */
+/** Reads and fills the tables of the database `ipid`. Rows are TabSeparated, as the sink writes them. */
 export class ClickHouseTables implements TableSource, TableTarget {
   readonly #client: ClickHouseClient
   readonly #url: string
@@ -87,9 +86,9 @@ export class ClickHouseTables implements TableSource, TableTarget {
       yield piece
       tail = Buffer.concat([tail, piece.subarray(-2)]).subarray(-2)
     }
-    // A server that fails on the way says so behind the rows, in a form that no row has: in one, a CR is written as \r.
+    // A server that fails midway appends a text that contains a CR. A row never does: TabSeparated writes it as \r.
     const isWhole = tail.length === 0 || (tail.at(-1) === 10 && tail.at(0) !== 13)
-    if (!isWhole) throw new Error(`ClickHouse did not give all rows of table ${table}`)
+    if (!isWhole) throw new Error(`ClickHouse did not send all rows of table ${table}`)
   }
 
   async filledTable(): Promise<string | undefined> {
@@ -105,7 +104,7 @@ export class ClickHouseTables implements TableSource, TableTarget {
     const unknown = names.find((name) => !known.includes(name))
     if (unknown === undefined) return
     throw new BackupRefusedError(
-      `the backup is of a newer ipid: it has the migration ${unknown}, which is not known here`,
+      `the backup comes from a newer ipid: this version does not know its migration ${unknown}`,
     )
   }
 
@@ -114,16 +113,16 @@ export class ClickHouseTables implements TableSource, TableTarget {
   }
 
   async assertTables(shapes: readonly TableShape[]): Promise<void> {
-    const there = (await this.#hasDatabase()) ? (await this.tables()).map(({ table }) => table) : []
+    const existing = (await this.#hasDatabase()) ? (await this.tables()).map(({ table }) => table) : []
     for (const shape of shapes) {
-      if (!OURS.has(shape.table) && !there.includes(shape.table)) createOf(shape)
+      if (!OURS.has(shape.table) && !existing.includes(shape.table)) createOf(shape)
     }
   }
 
   async clear(shape: TableShape): Promise<void> {
     const { table } = shape
-    const there = (await this.tables()).some((found) => found.table === table)
-    if (!there) await this.#client.command({ query: createOf(shape) })
+    const exists = (await this.tables()).some((found) => found.table === table)
+    if (!exists) await this.#client.command({ query: createOf(shape) })
     else await this.#client.command({ query: `TRUNCATE TABLE ${quoteName(table)} SETTINGS max_table_size_to_drop = 0` })
   }
 
@@ -133,7 +132,7 @@ export class ClickHouseTables implements TableSource, TableTarget {
       columns: columns.map(quoteName) as [string, ...string[]],
       values: Readable.from(lines, { objectMode: false }),
       format: 'TabSeparated',
-      // Equal portions are no repeats; 26.7 takes them for such with `insert_deduplicate = 0` as well.
+      // Two portions may be equal. ClickHouse 26.7 would drop the second even with `insert_deduplicate = 0`.
       clickhouse_settings: { ...AS_STORED, insert_deduplication_token: randomUUID() },
     })
   }
@@ -210,17 +209,17 @@ export class ClickHouseTables implements TableSource, TableTarget {
   }
 }
 
-/** @throws BackupRefusedError when the table is one of ours, or of a form that is not taken over from a backup */
+/** @throws BackupRefusedError when the table belongs to ipid, or its statement is not allowed */
 function createOf(shape: TableShape): string {
   const { table } = shape
-  const refused = (why: string) => new BackupRefusedError(`table ${table} of the backup cannot be made: ${why}`)
-  if (OURS.has(table)) throw refused('it is one of ipid, and the migrations of the backup do not make it')
-  if (table === MIGRATIONS || table === ERASING) throw refused('ipid keeps notes in a table of that name')
+  const refused = (why: string) => new BackupRefusedError(`cannot create table ${table} of the backup: ${why}`)
+  if (OURS.has(table)) throw refused('it belongs to ipid, but the migrations of the backup do not create it')
+  if (table === MIGRATIONS || table === ERASING) throw refused('ipid uses this name itself')
   try {
     return createRestored(shape)
   } catch (error) {
     throw refused(
-      `${(error as Error).message}: a restore does not run that; make the table yourself, empty, and restore again`,
+      `${(error as Error).message}: a restore does not run that; create the table yourself, leave it empty, and restore again`,
     )
   }
 }

@@ -20,53 +20,53 @@ import type { RedisClient } from '../../stores/redis/connect.ts'
 import { counterFields, keys } from '../../stores/redis/keys.ts'
 import { loadScript } from '../../stores/redis/scripts.ts'
 
-/** Where a letter is among all of them. */
+/** Position of a letter in the order of all letters. */
 export interface LetterPosition {
   readonly partition: number
-  /** When it was given up. */
+  /** When the event became a dead letter. */
   readonly atMs: number
-  /** Among those of its partition and millisecond. */
+  /** Number within its partition and millisecond. */
   readonly number: number
 }
 
-/** A dead letter as it is kept. */
+/** A dead letter. */
 export interface StoredLetter extends LetterPosition {
   /** `PARTITION:MILLISECONDS-NUMBER` */
   readonly id: string
-  /** The id under which it was given up. Another one when a restore changed the number of partitions since. */
+  /** Its first id. A restore that changes the number of partitions also changes ids. */
   readonly firstId: string
   readonly group: string
   readonly stream: string
   readonly lane: Lane
   readonly reason: string
-  /** The event; undefined for an entry that was no block. */
+  /** The event; undefined when the entry was not a block. */
   readonly block: Block | undefined
   readonly claimId: Buffer | undefined
-  /** The key under which the event was counted as dead; undefined when nothing counted it. */
+  /** Outcome key of the event; undefined when it was not counted. */
   readonly outcome: string | undefined
 }
 
-/** Which letters; what is left out lets all through. */
+/** Selects letters. An absent field matches all. */
 export interface LetterFilter {
   /** Part of the reason. */
   readonly reason?: string
   readonly tenantId?: string
   readonly fromMs?: number
-  /** The last millisecond. */
+  /** Inclusive. */
   readonly toMs?: number
 }
 
-export type LetterOrder = 'oldest first' | 'newest first'
+type LetterOrder = 'oldest first' | 'newest first'
 
-/** What came of a retry or a discard: `gone` when somebody else was first. */
-export type LetterResult = 'done' | 'gone'
+/** Result of a retry or discard: `gone` when another process was first. */
+type LetterResult = 'done' | 'gone'
 
 const PAGE_ENTRIES = 100
 
 const retryScript = loadScript(import.meta.url, './retryLetter-N.lua')
 const discardScript = loadScript(import.meta.url, './discardLetter-N.lua')
 
-/** The dead letters of all partitions. Every change of one is a single step in Redis. */
+/** The dead letters of all partitions. Each change of a letter is atomic. */
 export class DeadLetters {
   readonly #client: RedisClient
   readonly #pipeline: Pipeline
@@ -78,18 +78,18 @@ export class DeadLetters {
     this.#partitions = partitions
   }
 
-  /** One letter; undefined when there is none of this id. */
+  /** The letter with this id, if it exists. */
   async find(id: string): Promise<StoredLetter | undefined> {
-    const place = positionOf(id)
-    if (place === undefined || place.partition >= this.#partitions) return undefined
+    const { partition = Number.POSITIVE_INFINITY } = positionOf(id) ?? {}
+    if (partition >= this.#partitions) return undefined
     const entry = id.slice(id.indexOf(':') + 1)
-    const [raw] = await this.#range(place.partition, entry, entry, 'oldest first')
-    return raw === undefined ? undefined : readLetter(raw, place.partition)
+    const [raw] = await this.#range(partition, entry, entry, 'oldest first')
+    return raw === undefined ? undefined : readLetter(raw, partition)
   }
 
   /**
-   * The letters that are there when it is called, over all partitions by time. Holds a page of each.
-   * @param after goes on behind this place, whether or not there is a letter
+   * The letters that exist at the call, merged over all partitions by time. Holds a page of each partition in memory.
+   * @param after starts after this position; it need not be a letter
    */
   async *letters(filter: LetterFilter, order: LetterOrder, after?: LetterPosition): AsyncGenerator<StoredLetter> {
     const sources = await Promise.all(
@@ -115,8 +115,8 @@ export class DeadLetters {
       const page = await this.#range(partition, low, high, order)
       for (const raw of page) {
         const letter = readLetter(raw, partition)
-        const isBehind = after === undefined || isBefore(after, letter, order)
-        if (isBehind && matches(letter, filter)) yield letter
+        const isAfter = after === undefined || isBefore(after, letter, order)
+        if (isAfter && matches(letter, filter)) yield letter
       }
       if (page.length < PAGE_ENTRIES) return
       const edge = `(${page.at(-1)![0].toString('latin1')}`
@@ -131,14 +131,14 @@ export class DeadLetters {
     return (await this.#client.callBuffer(command!, ...args)) as RawEntry[]
   }
 
-  /** Why a letter cannot be put back; undefined when it can. */
+  /** Why a letter cannot be retried; undefined when it can. */
   whyNot({ block, group, stream }: StoredLetter): string | undefined {
     if (block === undefined) return 'it holds no event'
-    const isThere = groupsOf(this.#pipeline).some((declared) => declared.group === group && declared.from === stream)
-    return isThere ? undefined : `the pipeline has no group ${group} on ${stream} any more`
+    const exists = groupsOf(this.#pipeline).some((declared) => declared.group === group && declared.from === stream)
+    return exists ? undefined : `the pipeline no longer has the group ${group} on ${stream}`
   }
 
-  /** Puts a letter back where it was, for its group alone: from there it goes the normal way. */
+  /** Returns a letter to its stream, for its own group only. The group processes it like any entry. */
   async retry(letter: StoredLetter): Promise<LetterResult> {
     const { partition, stream, lane, group } = letter
     const block = letter.block!
@@ -153,22 +153,26 @@ export class DeadLetters {
     return result === 1 ? 'done' : 'gone'
   }
 
-  /** Fields of an entry by which a letter counts as dead no more. */
+  /** Fields of an entry that undoes the count of the dead letter. */
   #takenBack({ firstId, block, outcome }: StoredLetter): EntryFields {
     if (outcome === undefined || this.#pipeline.outcomes === undefined) return []
     const source = `${block!.commit ?? ''}/retry:${firstId}`
     return encodeBlock(packOutcomes([[source, new Map([[outcome, -block!.count]])]]))
   }
 
-  /** Gives an event up for good. One of the same id that comes later is a new event. */
+  /** Deletes a letter for good. A later event with the same id is new. */
   async discard(letter: StoredLetter): Promise<LetterResult> {
     const { partition, group, claimId, block } = letter
     const names = [keys.dead(partition), keys.counters(partition)]
-    // A letter without a claim id has a twin that is kept, or another letter that stands for it.
+    // Without a claim id, another event or letter holds the claim.
     if (claimId !== undefined && block !== undefined) names.push(...this.#claimKeys(letter, CLAIM_GENERATIONS))
     const result = await discardScript.run(this.#client, names, [
       ...[entryOf(letter), counterFields.outcome(group, 'discarded'), block?.count ?? 0],
-      ...[block?.identities ?? '', claimId ?? '', this.#isBehindClaims(group) ? 'before' : 'own'],
+      ...[
+        block?.identities ?? '',
+        claimId ?? '',
+        positionOfGroup(this.#pipeline, group) === 'after' ? 'before' : 'own',
+      ],
     ])
     return result === 1 ? 'done' : 'gone'
   }
@@ -181,14 +185,17 @@ export class DeadLetters {
       generations,
     )
   }
+}
 
-  /** Behind the step that claims, the entry is another one than that in whose name the event was claimed. */
-  #isBehindClaims(group: string): boolean {
-    const { steps } = this.#pipeline
-    const claiming = steps.findIndex(({ stages }) => stages.some(({ claims }) => claims))
-    const at = steps.findIndex((step) => step.group === group)
-    return claiming >= 0 && (at < 0 || at > claiming)
-  }
+/**
+ * Position of a group relative to the step that claims events for dedup. After that step, the claim of an event belongs to an
+ * earlier entry than the letter.
+ */
+export function positionOfGroup({ steps }: Pipeline, group: string): 'before' | 'claims' | 'after' {
+  const claiming = steps.findIndex(({ stages }) => stages.some(({ claims }) => claims))
+  const at = steps.findIndex((step) => step.group === group)
+  if (claiming < 0 || (at >= 0 && at < claiming)) return 'before'
+  return at === claiming ? 'claims' : 'after'
 }
 
 function isBefore(a: LetterPosition, b: LetterPosition, order: LetterOrder): boolean {
@@ -196,7 +203,7 @@ function isBefore(a: LetterPosition, b: LetterPosition, order: LetterOrder): boo
   return order === 'oldest first' ? byTime < 0 : byTime > 0
 }
 
-/** The place that an id names; undefined when it is none. */
+/** The position of an id; undefined when the text is not an id. */
 export function positionOf(id: string): LetterPosition | undefined {
   const [, partition, ms, number] = /^(\d{1,4}):(\d{1,15})-(\d{1,20})$/.exec(id) ?? []
   if (number === undefined) return undefined
@@ -212,7 +219,7 @@ function entryOf({ id }: StoredLetter): string {
   return id.slice(id.indexOf(':') + 1)
 }
 
-/** A letter as a stream of dead letters has it. */
+/** Reads a letter from an entry of a dead-letter stream. */
 export function readLetter([entry, raw]: RawEntry, partition: number): StoredLetter {
   const fields = raw ?? []
   const text = (name: string) => fieldOf(fields, name)?.toString('utf8') ?? ''
@@ -245,10 +252,10 @@ function matches(letter: StoredLetter, { reason, tenantId }: LetterFilter): bool
 }
 
 const TIMES: readonly RowColumn[] = ['received_at', 'timestamp']
-/** NULL of TabSeparated, as `columnOf` reads it; no number is written so. */
+/** NULL in TabSeparated, as `columnOf` returns it. */
 const NO_SESSION = 'N'
 
-/** What is known of the letter's event, as the columns of its row. */
+/** The non-empty columns of the letter's event. */
 export function eventOf({ block }: StoredLetter): Partial<Record<RowColumn, string>> {
   const event: Partial<Record<RowColumn, string>> = {}
   if (block === undefined) return event

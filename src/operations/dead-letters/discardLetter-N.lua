@@ -1,10 +1,10 @@
 #!lua flags=allow-oom
--- Removes a dead letter for good, and with it the claim that its event is kept: sent again, it is a new one.
--- Runs above maxmemory too: it is what drains Redis, and intake has stopped well below.
+-- Removes a dead letter for good, and its event's claim, so that the event is new when it is sent again.
+-- Runs above maxmemory too, because it frees memory.
 -- KEYS[1] dead letters, KEYS[2] counters, KEYS[3..] hashes that may hold the claim
--- ARGV[1] letter, ARGV[2] counter of what was discarded, ARGV[3] number of events, ARGV[4] identity, ARGV[5] claim id
--- ARGV[6] 'own' when the claim has to be the claim id's; 'before' when it is that of an earlier entry of the event
--- Returns 1, or 0 when the letter is not there any more: then nothing changes.
+-- ARGV[1] letter, ARGV[2] counter of discarded events, ARGV[3] number of events, ARGV[4] identity, ARGV[5] claim id
+-- ARGV[6] 'own': the claim must be ARGV[5]; 'before': it may also be an older claim of the event
+-- Returns 1, or 0 without a change when the letter is gone.
 if redis.call('XDEL', KEYS[1], ARGV[1]) == 0 then
   return 0
 end

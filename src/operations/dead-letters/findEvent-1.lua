@@ -1,10 +1,10 @@
 #!lua flags=no-writes
 -- Finds an event in a page of a stream of blocks, the newest entries first.
 -- KEYS[1] stream
--- ARGV[1] identity, ARGV[2] where the page ends: '+', or '(' and an entry, ARGV[3] entries of the page
--- ARGV[4..] the groups that read the stream: an entry that all of them have finished is left out; none: nothing is
--- Returns the last entry of the page ('' when the stream holds no more), its entries, its bytes of rows, and for each event
--- that was found: its entry, its row, its job, its reason.
+-- ARGV[1] identity, ARGV[2] upper end of the page: '+', or '(' and an entry, ARGV[3] entries of the page
+-- ARGV[4..] groups that read the stream: skip entries that all of them have finished; none: skip nothing
+-- Returns the last entry of the page ('' when the stream holds no more), the number of entries, their bytes, and for each
+-- found event: its entry, row, job and reason.
 -- Four values for each of at most 20 events.
 local FOUND_MAX = 80
 local identity = ARGV[1]

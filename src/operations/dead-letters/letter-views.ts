@@ -1,16 +1,16 @@
 import type { DeadLetterSummary } from '../../../schemas/dashboard/dead-letters.ts'
 import { type DeadLetters, eventOf, type LetterFilter, type LetterPosition, type StoredLetter } from './dead-letters.ts'
 
-/** Letters in the order in which they were given up, the newest first. */
-export interface LetterPage {
+/** A page of letters, newest first. */
+interface LetterPage {
   readonly letters: readonly StoredLetter[]
-  /** The id behind which more come; null: there are none. */
+  /** `after` of the next page; null: this is the last page. */
   readonly next: string | null
 }
 
 /**
- * @param after goes on behind this place
- * @param looksMax letters that are looked at; where a reason is rare a page may have fewer than `limit` and others behind it
+ * @param after starts after this position
+ * @param looksMax maximum number of letters to read: with a rare reason, a page may have fewer than `limit` letters
  */
 export async function letterPage(
   letters: DeadLetters,
@@ -34,7 +34,6 @@ export async function letterPage(
   return { letters: found, next: null }
 }
 
-/** As it is listed. */
 export function summaryOf(letter: StoredLetter): DeadLetterSummary {
   const { id, group, stream, lane, reason, block } = letter
   const { tenant_id = null, event_id = null, ip = null, received_at = null } = eventOf(letter)

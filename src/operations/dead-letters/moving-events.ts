@@ -6,13 +6,13 @@ import { claimIdMs } from '../../pipeline/streams/claim-id.ts'
 import { deadReceipt, type HeldEvent, payloadReceipt, rowReceipt } from '../../pipeline/streams/moving-receipt.ts'
 import { findClaim } from '../../pipeline/streams/seen-claims.ts'
 import type { Clock } from '../../run/clock.ts'
-import { UnavailableError } from '../../run/errors.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
 import { keys } from '../../stores/redis/keys.ts'
+import { orUnavailable } from '../../stores/redis/or-unavailable.ts'
 import { loadScript } from '../../stores/redis/scripts.ts'
 import type { EventKey, Found, MovingEvents } from '../receipts/ports.ts'
 
-/** What is searched of one stream: a backlog is longer. */
+/** Limits of a search in one stream. A backlog may be longer. */
 const ENTRIES_MAX = 8_192
 const BYTES_MAX = 16_777_216
 /** A page keeps Redis busy for about a millisecond. */
@@ -21,17 +21,18 @@ const PAGE_ENTRIES_FIRST = 8
 const PAGE_ENTRIES_MAX = 512
 /** A claim may be younger than the clock of this process. */
 const CLOCK_SLACK_MS = 60_000
+const NO_ANSWER = 'the event store did not answer'
 
 const findScript = loadScript(import.meta.url, './findEvent-1.lua')
 
-export interface RedisMovingEventsOptions {
+interface RedisMovingEventsOptions {
   readonly client: RedisClient
   readonly pipeline: Pipeline
   readonly partitions: number
   readonly clock: Clock
 }
 
-/** Finds events in the streams of a pipeline, and in its dedup window. All that a question asks for is in one partition. */
+/** Finds events in the streams of a pipeline and in its dedup window. An event's entries are all in one partition. */
 export class RedisMovingEvents implements MovingEvents {
   readonly #options: RedisMovingEventsOptions
 
@@ -41,8 +42,8 @@ export class RedisMovingEvents implements MovingEvents {
 
   waiting(key: EventKey): Promise<Found> {
     const { pipeline } = this.#options
-    const aside = [pipeline.outcomes, ...rawStreamsOf(pipeline.sources)]
-    const streams = streamsOf(pipeline).filter((stream) => !aside.includes(stream))
+    const others = [pipeline.outcomes, ...rawStreamsOf(pipeline.sources)]
+    const streams = streamsOf(pipeline).filter((stream) => !others.includes(stream))
     return this.#searchStreams(key, streams, rowReceipt)
   }
 
@@ -60,13 +61,13 @@ export class RedisMovingEvents implements MovingEvents {
   async claimedAtMs({ tenantId, eventId }: EventKey): Promise<number | undefined> {
     const { client, pipeline, partitions, clock } = this.#options
     const identity = identityOf(tenantId, eventId)
-    const place = {
+    const claim = {
       partition: partitionOf(identity, partitions),
       identity: Buffer.from(identity, 'latin1'),
       ms: clock.now() + CLOCK_SLACK_MS,
     }
     const { dedupWindowMs } = pipeline.limits
-    const claimId = await asked(() => findClaim(client, place, dedupWindowMs))
+    const claimId = await orUnavailable(findClaim(client, claim, dedupWindowMs), NO_ANSWER)
     if (claimId === undefined) return undefined
     const ms = claimIdMs(claimId)
     return ms > clock.now() - dedupWindowMs ? ms : undefined
@@ -94,7 +95,7 @@ export class RedisMovingEvents implements MovingEvents {
     return { receipts, complete: isComplete }
   }
 
-  /** The newest entries first, page by page, so that Redis serves others in between. */
+  /** Reads newest entries first, in pages, so that Redis serves other clients in between. */
   async #search(stream: string, identity: string, partition: number, lane: Lane, readers: readonly string[]) {
     const { client } = this.#options
     const bytes = Buffer.from(identity, 'latin1')
@@ -105,7 +106,12 @@ export class RedisMovingEvents implements MovingEvents {
     let bytesLeft = BYTES_MAX
     while (entriesLeft > 0 && bytesLeft > 0) {
       const args = [bytes, end, pageEntries, ...readers]
-      const reply = (await asked(() => findScript.run(client, [stream], args))) as [Buffer, number, number, ...Buffer[]]
+      const reply = (await orUnavailable(findScript.run(client, [stream], args), NO_ANSWER)) as [
+        Buffer,
+        number,
+        number,
+        ...Buffer[],
+      ]
       const [last, entries, pageBytes, ...found] = reply
       for (let i = 0; i < found.length; i += 4) {
         const [entry, row, job, reason] = found.slice(i, i + 4) as [Buffer, Buffer, Buffer, Buffer]
@@ -118,13 +124,5 @@ export class RedisMovingEvents implements MovingEvents {
       pageEntries = Math.min(PAGE_ENTRIES_MAX, Math.max(1, Math.floor((PAGE_BYTES * entries) / Math.max(1, pageBytes))))
     }
     return { events, complete: false }
-  }
-}
-
-async function asked<T>(ask: () => Promise<T>): Promise<T> {
-  try {
-    return await ask()
-  } catch (error) {
-    throw new UnavailableError('the event store did not answer', { cause: error })
   }
 }

@@ -1,12 +1,11 @@
--- Puts a dead letter back into the stream where it was, for its group alone, as one. It keeps its claim id only while that has
--- the claim; otherwise it is judged like an event that comes now. Its batch job, which counted it already, counts it no more,
--- and the outcome that it was counted under is taken back.
+-- Moves a dead letter back to its stream, for its own group only. It keeps its claim id only if that still has the claim;
+-- otherwise dedup treats it like a new event. Its batch job does not count it again, and its outcome is undone.
 -- KEYS[1] dead letters, KEYS[2] stream, KEYS[3] counters, KEYS[4] stream of outcomes
--- KEYS[5] hash that may hold the claim id's claim; none without a claim id
--- ARGV[1] letter, ARGV[2] group, ARGV[3] field prefix of what was added to the stream, ARGV[4] counter of retries
--- ARGV[5] identity, ARGV[6] number of events, ARGV[7] field prefix of what was added to the outcomes
--- ARGV[8..] fields of the entry that takes the outcome back; none when nothing counted it
--- Returns 1, or 0 when the letter is not there any more: then nothing changes.
+-- KEYS[5] hash that may hold the claim; absent without a claim id
+-- ARGV[1] letter, ARGV[2] group, ARGV[3] prefix of the counters of added entries, ARGV[4] counter of retries
+-- ARGV[5] identity, ARGV[6] number of events, ARGV[7] the same prefix for the outcomes
+-- ARGV[8..] fields of the entry that undoes the outcome; absent when the event was not counted
+-- Returns 1, or 0 without a change when the letter is gone.
 local letter = redis.call('XRANGE', KEYS[1], ARGV[1], ARGV[1])[1]
 if not letter then
   return 0

@@ -3,7 +3,7 @@ import type { DeletionReceipt } from '../../../schemas/erasure.ts'
 import { type ErasureOptions, forget } from './erase.ts'
 import type { ErasureScope, TenantRemoval } from './ports.ts'
 
-export interface DeletionOptions extends ErasureOptions {
+interface DeletionOptions extends ErasureOptions {
   readonly tenants: TenantRemoval
 }
 

@@ -4,7 +4,7 @@ import { BackpressureError } from '../../run/errors.ts'
 import { fateOf } from './fate.ts'
 import type { ArchivedEvents, EventKey, Found, MovingEvents, StoredEvents } from './ports.ts'
 
-export interface ReceiptsOptions {
+interface ReceiptsOptions {
   readonly moving: MovingEvents
   readonly stored: StoredEvents
   readonly archive: ArchivedEvents

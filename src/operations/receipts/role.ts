@@ -13,7 +13,7 @@ import type { StoredEvents } from './ports.ts'
 import { Receipts } from './receipts.ts'
 
 /** The stores that have receipts. */
-export interface ReceiptStores {
+interface ReceiptStores {
   readonly redis: RedisClient
   /** Of the database `ipid`; undefined: its address is not known. */
   readonly clickhouse: ClickHouseClient | undefined

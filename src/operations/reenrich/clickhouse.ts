@@ -17,7 +17,7 @@ import {
   createBuilding,
   groupsQuery,
   insertQuery,
-  isThereQuery,
+  isInsertedQuery,
   NOISE,
   REASON,
   RUN,
@@ -28,17 +28,17 @@ import {
   stageQuery,
 } from './reenrich-sql.ts'
 
-/** How long a server may say nothing: one statement goes over all events of the days. */
+/** One statement may read all events of the selected days. */
 const STATEMENT_MS = 3_600_000
 const LOOK_EVERY_MS = 100
 const PORTION_GROUPS = 5_000
 const ASKED_ACCOUNTS = 10_000
 const QUERY_BYTES_MAX = 67_108_864
 
-/** Events of one removal: the keys of so many are in the memory of the server, 32 bytes each. */
+/** Events of one removal. ClickHouse holds their keys in memory, 32 bytes each. */
 const SLICE_EVENTS = 4_000_000
 
-/** In no hurry, in one thread, and in blocks that fit into a small engine. */
+/** One thread and small blocks, so that a small embedded ClickHouse has enough memory. */
 const GENTLE = {
   max_threads: 1,
   max_insert_threads: '1',
@@ -53,11 +53,11 @@ const GENTLE = {
   async_insert: 0,
 } as const
 
-/** Events as they are stored, judged again by way of a copy in the same database. */
+/** Reenriches stored events by means of a copy in the same database. */
 export class ClickHouseReenrichment implements StoredEvents, EventReplacement {
   readonly #client: ClickHouseClient
   readonly #sliceEvents: number
-  /** Columns of the copy that is being built. */
+  /** Columns of the unfinished copy. */
   #copied: readonly string[] = []
 
   /** @param url as `connectClickHouse` takes it */
@@ -173,14 +173,14 @@ export class ClickHouseReenrichment implements StoredEvents, EventReplacement {
   }
 
   async insert(slice: Slice): Promise<void> {
-    const there = new Set(await this.#columns('events'))
-    const columns = (await this.#columns(STAGED)).filter((column) => there.has(column))
-    // Rows that an earlier attempt inserted are no repeats: they were removed.
+    const existing = new Set(await this.#columns('events'))
+    const columns = (await this.#columns(STAGED)).filter((column) => existing.has(column))
+    // A new token, because `remove` deleted the rows of an earlier attempt.
     await this.#run(insertQuery(columns, slice), {}, { insert_deduplication_token: randomUUID() })
   }
 
-  async isThere(slice: Slice): Promise<boolean> {
-    return Boolean((await this.#rows<[number]>(isThereQuery(slice)))[0]![0])
+  async isInserted(slice: Slice): Promise<boolean> {
+    return Boolean((await this.#rows<[number]>(isInsertedQuery(slice)))[0]![0])
   }
 
   async countFiltered(): Promise<void> {
@@ -197,7 +197,7 @@ export class ClickHouseReenrichment implements StoredEvents, EventReplacement {
     return this.#drop(STAGED)
   }
 
-  /** What an attempt that was cut off has told the server goes on: nothing may be written or removed behind our back. */
+  /** Statements of a killed attempt may still run on the server. Waits for their end, so that they do not interfere. */
   async #untilQuiet(): Promise<void> {
     for (;;) {
       const [found] = await this.#rows<[number, [id: string, failure: string][]]>(`
@@ -208,7 +208,7 @@ export class ClickHouseReenrichment implements StoredEvents, EventReplacement {
         WHERE database = currentDatabase() AND table = 'events' AND NOT is_done AND position(command, '${STAGED}') > 0`)
       const [inserts, removals] = found!
       const failed = removals.find(([, failure]) => failure !== '')
-      // One that fails is tried for ever, and holds up all that come behind it.
+      // ClickHouse would retry a failing mutation for ever, and block the ones after it.
       if (failed !== undefined) {
         const which = `database = currentDatabase() AND table = 'events' AND mutation_id = ${quote(failed[0])}`
         await this.#run(`KILL MUTATION WHERE ${which}`)
@@ -219,7 +219,7 @@ export class ClickHouseReenrichment implements StoredEvents, EventReplacement {
     }
   }
 
-  /** Those that rows are inserted with, in their order; none when there is no such table. */
+  /** Columns for inserts, in order; empty when the table does not exist. */
   async #columns(table: string): Promise<string[]> {
     const rows = await this.#rows<[string]>(
       `SELECT name FROM system.columns

@@ -6,14 +6,14 @@ import type { Enrichment } from '../../pipeline/event/enrichment.ts'
 import { fromTsv } from '../../pipeline/event/row.ts'
 import type { EnrichmentColumn, Group, TodaysData, Values } from './ports.ts'
 
-/** What today's data say of stored events. */
+/** Result of today's data for stored events. */
 export interface Judgement {
   readonly isNoise: boolean
   readonly classification: Classification | undefined
-  /** Why a tenant's rule makes noise of it; undefined: the class does, if it is noise. */
+  /** The tenant's rule that makes it noise; undefined: its classification decides. */
   readonly filteredAs?: FilterReason | undefined
   readonly values: Values
-  /** Whether that is anything else than what is stored. */
+  /** Whether it differs from the stored values. */
   readonly isChange: boolean
 }
 
@@ -24,7 +24,7 @@ export function columnValue(values: Values, column: EnrichmentColumn): string {
   return values[indexOf(column)]!
 }
 
-/** Undefined for what is stored in place of an address: nobody can judge it. */
+/** Undefined when the stored address is masked: then it cannot be enriched. */
 export function judge({ ip, values }: Pick<Group, 'ip' | 'values'>, data: TodaysData): Judgement | undefined {
   const address = parseAddress(ip)
   if (address === undefined) return undefined
@@ -39,7 +39,7 @@ export function judge({ ip, values }: Pick<Group, 'ip' | 'values'>, data: Todays
   }
 }
 
-/** Equal enrichments are one object as long as they are cached. */
+/** The engine's cache returns the same object for equal enrichments. */
 const known = new WeakMap<Enrichment, Values>()
 
 function valuesOf(enrichment: Enrichment): Values {

@@ -3,15 +3,15 @@ import type { FilterReason } from '../../../schemas/tenant-rules.ts'
 import type { Address } from '../../pipeline/event/address.ts'
 import type { Enrichment } from '../../pipeline/event/enrichment.ts'
 
-/** Which stored events are judged again. */
+/** Selects stored events. */
 export interface Selection {
   readonly tenantId: string
   /** UTC days of receipt, `YYYY-MM-DD`, both included. */
   readonly from: string
   readonly to: string
-  /** Only those of a batch job; undefined: all. */
+  /** Only events of this batch job; undefined: all. */
   readonly job?: string | undefined
-  /** Milliseconds since the epoch: what was received later is left alone. */
+  /** Milliseconds since the epoch. Later events stay unchanged. */
   readonly receivedUntilMs: number
 }
 
@@ -19,92 +19,92 @@ export interface Selection {
 export type Values = readonly string[]
 export type EnrichmentColumn = (typeof ENRICHMENT_COLUMNS)[number]
 
-/** Stored events that differ in nothing that a judgement sees or changes. */
+/** Stored events with the same address, account and enrichment. */
 export interface Group {
-  /** As it is stored. */
+  /** The stored address; may be masked. */
   readonly ip: string
   readonly accountId: string
-  /** Tells `values` apart from others of the same address. */
+  /** Hash of `values`. */
   readonly was: string
   readonly values: Values
   readonly events: number
 }
 
-/** What becomes of events of an address with these values. */
+/** New values for events of an address with these old values. */
 export interface Change {
   readonly ip: string
   readonly was: string
-  /** They are noise today: they leave the table, and are counted. */
+  /** They are noise today: they leave the table and are counted as filtered. */
   readonly isNoise: boolean
-  /** What stands in `outcomes.reason` of them then. */
+  /** Their `outcomes.reason`. */
   readonly filteredAs?: FilterReason | undefined
   readonly values: Values
 }
 
-/** Today's data. The same for every question. */
+/** Today's data. They do not change during a run. */
 export interface TodaysData {
-  /** @param hostname what is stored, as if reverse DNS had said it; `''`: nothing */
+  /** @param hostname stored host name, which replaces reverse DNS; `''`: none */
   enrich(address: Address, hostname: string): Enrichment
 }
 
-/** Part of a selection: addresses by their hash. */
+/** Part of a selection: the addresses with this hash. */
 export interface Bucket {
   readonly index: number
   readonly of: number
 }
 
-/** A complete copy of events as they are to be. Its existence means that they have to get into the table. */
+/** A complete copy of the changed events. While it exists, their replacement has not finished. */
 export interface Staged {
   readonly tenantId: string
-  /** Those that leave the table as noise included. */
+  /** Includes events that leave the table as noise. */
   readonly events: number
 }
 
-/** Staged events of a span of receipt, few enough for one statement. */
+/** Staged events of a time span, few enough for one statement. */
 export interface Slice {
   readonly tenantId: string
   /** Milliseconds since the epoch. */
   readonly fromMs: number
-  /** Not included. */
+  /** Exclusive. */
   readonly toMs: number
 }
 
-/** Stored events, as they are judged again. Reads only. */
+/** Reads stored events. */
 export interface StoredEvents {
-  /** About how many addresses they have. */
+  /** Approximate number of distinct addresses. */
   addresses(selection: Selection): Promise<number>
-  /** Every event of the bucket is in one group. In portions. */
+  /** The groups of a bucket, in portions. Every event is in one group. */
   groups(selection: Selection, bucket: Bucket): AsyncIterable<readonly Group[]>
-  /** Which of these are accounts of the tenant now. */
+  /** The ids that are accounts of the tenant now. */
   accountsAmong(tenantId: string, accountIds: readonly string[]): Promise<ReadonlySet<string>>
-  /** The copy that was completed and not taken over yet. */
+  /** The complete copy, if there is one. */
   staged(): Promise<Staged | undefined>
 }
 
 /**
- * Replaces stored events. One at a time, which the caller sees to. Each call may be repeated after it was cut off at any
- * moment; what was completed by `complete` survives, what was not is gone with the next `begin`.
+ * Replaces stored events. The caller makes sure that only one process does. Each call may be repeated after a kill at any
+ * moment. A copy survives after `complete`; the next `begin` removes an incomplete one.
  */
 export interface EventReplacement {
-  /** Begins an empty copy, and removes one that was not completed. @param run never given twice */
+  /** Creates an empty copy, and removes an incomplete one. @param run unique */
   begin(run: string): Promise<void>
-  /** Adds the changed events of a bucket to the copy, as they are to be. */
+  /** Adds the changed events of a bucket to the copy. */
   stage(selection: Selection, bucket: Bucket, run: string, changes: readonly Change[]): Promise<void>
-  /** Events in the copy so far. */
+  /** Number of events in the copy. */
   stagedSoFar(): Promise<number>
-  /** From now on the copy has to be taken over. */
+  /** Completes the copy. From now on its events must replace the stored ones. */
   complete(): Promise<void>
-  /** Gives up a copy that was not completed. */
+  /** Removes an incomplete copy. */
   discard(): Promise<void>
-  /** The copy in parts, every event in one of them. */
+  /** Slices of the copy. Every event is in one of them. */
   slices(): Promise<Slice[]>
-  /** Removes the events of the slice, old ones and those of an earlier attempt. */
+  /** Removes the events of the slice from the table: old ones, and new ones of an earlier attempt. */
   remove(slice: Slice): Promise<void>
   insert(slice: Slice): Promise<void>
-  /** Whether the table has each event of the slice once, and no noise of it. */
-  isThere(slice: Slice): Promise<boolean>
-  /** Counts what left as noise, once. */
+  /** Whether the table has each event of the slice once, without its noise. */
+  isInserted(slice: Slice): Promise<boolean>
+  /** Counts events that left as noise. A repetition counts them once. */
   countFiltered(): Promise<void>
-  /** Everything is in its place: removes the copy. */
+  /** Removes the copy after the replacement. */
   drop(): Promise<void>
 }

@@ -2,29 +2,29 @@ import { ENRICHMENT_COLUMNS } from '../../../schemas/row.ts'
 import { quote } from '../../stores/clickhouse/quote.ts'
 import type { Bucket, Selection, Slice } from './ports.ts'
 
-/* Parts of statements that judge stored events again. Names of tables and columns are ours; values are parameters. */
+/* SQL for reenrichment. Names of tables and columns are constants; values are parameters. */
 
-/** A copy that is being built. */
+/** The incomplete copy. */
 export const BUILDING = 'reenrich_building'
-/** The copy that is complete and has to be taken over. Renamed from the other in one step. */
+/** The complete copy. A RENAME of the incomplete one creates it atomically. */
 export const STAGED = 'reenrich_staged'
-/** What changes, by address and old values; of one bucket at a time. */
+/** Changes of one bucket, by address and old values. */
 export const CHANGES = 'reenrich_changes'
 
-/** Columns that the copy has beside those of events. */
+/** Columns that only the copy has. */
 export const RUN = 'reenrich_run'
 export const NOISE = 'reenrich_noise'
 export const REASON = 'reenrich_reason'
 
 const COLUMNS = ENRICHMENT_COLUMNS.join()
 
-/** Tells old values of an address apart. @param table with its dot */
-export const wasOf = (table = '') => `cityHash64(${ENRICHMENT_COLUMNS.map((column) => table + column).join()})`
+/** Hash of the enrichment columns. @param table prefix with its dot */
+const wasOf = (table = '') => `cityHash64(${ENRICHMENT_COLUMNS.map((column) => table + column).join()})`
 
-/** By this a row of one tenant and span of receipt is known: 16 bytes, however long its id is. */
+/** Identifies a row within a tenant and time span, in 16 bytes. */
 export const KEY = 'sipHash128(event_id, received_at)'
 
-/** What `outcomes.source` begins with for events that were filtered when they were judged again; behind a slash, their key. */
+/** Prefix of `outcomes.source` for events that a reenrichment filtered. Their key follows after a slash. */
 export const REENRICHED = 'reenrich:'
 
 export function selected({ job }: Selection, bucket?: Bucket, table = ''): string {
@@ -69,7 +69,7 @@ export const CREATE_CHANGES = `
   AS SELECT ip, toUInt64(0) AS was, false AS ${NOISE}, toLowCardinality('') AS ${REASON}, ${COLUMNS} FROM events LIMIT 0`
 
 /**
- * Only an account that was made of the company follows it; one of the sender's stays.
+ * An account that was derived from the company changes with it. An account of the sender stays.
  * @param columns of events
  */
 export function stageQuery(columns: readonly string[], selection: Selection, bucket: Bucket): string {
@@ -86,19 +86,19 @@ export function stageQuery(columns: readonly string[], selection: Selection, buc
     WHERE ${selected(selection, bucket, 'e.')}`
 }
 
-/** A mutation keeps its text, so values stand in it. */
+/** Has values in its text, because ClickHouse stores the text of a mutation without parameters. */
 export function removeQuery(slice: Slice): string {
   return `ALTER TABLE events DELETE WHERE ${inSlice(slice)} AND ${KEY} IN (SELECT ${KEY} FROM ${STAGED} WHERE ${span(slice)})`
 }
 
-/** @param columns of the copy that events have, too */
+/** @param columns common to the copy and `events` */
 export function insertQuery(columns: readonly string[], slice: Slice): string {
   const names = columns.join()
   return `INSERT INTO events (${names}) SELECT ${names} FROM ${STAGED} WHERE NOT ${NOISE} AND ${span(slice)}`
 }
 
-/** Whether as many rows have a key of the slice as are to be there. */
-export function isThereQuery(slice: Slice): string {
+/** Whether `events` has the expected number of rows with keys of the slice. */
+export function isInsertedQuery(slice: Slice): string {
   return `
     SELECT
       (SELECT count() FROM events WHERE ${inSlice(slice)} AND ${KEY} IN (SELECT ${KEY} FROM ${STAGED} WHERE ${span(slice)}))
@@ -106,8 +106,8 @@ export function isThereQuery(slice: Slice): string {
 }
 
 /**
- * A row an event, so that a replay knows which ones they are. Those of an attempt that was cut off are not written again.
- * @param hasReason whether the copy has that column: one that an earlier version completed has not
+ * Adds a row for each event, so that a replay can identify them. Skips rows of an earlier attempt.
+ * @param hasReason false for the copy of an earlier version, which lacks the column
  */
 export function countFilteredQuery(status: string, hasReason: boolean): string {
   return `

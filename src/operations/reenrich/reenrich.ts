@@ -4,52 +4,52 @@ import { judge } from './judge.ts'
 import type { Bucket, Change, EventReplacement, Selection, Staged, StoredEvents, TodaysData } from './ports.ts'
 import { type ReenrichReport, ReportBuilder } from './report.ts'
 
-/** Addresses that are judged together: what is kept of them in memory, here and in the database, is bounded by it. */
+/** Addresses of a bucket. Bounds memory, here and in ClickHouse. */
 const BUCKET_ADDRESSES = 50_000
-/** How often a part of the work that met with something else is done again. */
+/** Attempts when other statements interfere. */
 const ATTEMPTS = 5
 
-export interface ReenrichParts {
+interface ReenrichParts {
   readonly events: StoredEvents
   readonly data: TodaysData
-  /** Tells somebody who waits what goes on. */
+  /** Reports progress to a waiting user. */
   readonly say: (line: string) => void
   /** Default: 50,000. */
   readonly bucketAddresses?: number
 }
 
-export interface ReplacementParts extends ReenrichParts {
+interface ReplacementParts extends ReenrichParts {
   readonly replacement: EventReplacement
-  /** @throws when another process may be doing the same */
+  /** @throws when another process may have started to rewrite events */
   readonly assertHeld: () => void
-  /** An identity for this run, that no other one has. */
+  /** Unique id of this run. */
   readonly run: string
 }
 
 /**
- * What judging the selection again would change. Changes nothing.
- * @throws StartupError when a run was cut off: what is stored is a part
+ * Reports what a reenrichment would change. Changes nothing.
+ * @throws StartupError when an earlier run did not finish, so that the table lacks events
  */
 export async function previewReenrich(selection: Selection, parts: ReenrichParts): Promise<ReenrichReport> {
   await assertReadable(parts.events)
   return (await judgeAll(selection, parts, async () => {})).report
 }
 
-/** @throws StartupError when a run was cut off: what is stored is a part */
+/** @throws StartupError when an earlier run did not finish, so that the table lacks events */
 export async function assertReadable(events: StoredEvents): Promise<void> {
   if ((await events.staged()) === undefined) return
   throw new StartupError(
-    'a re-enrichment is going on or was cut off, and what is stored is a part: run it without --dry-run to finish it',
+    'a re-enrichment is running or did not finish, so the table lacks events: run it without --dry-run to finish it',
   )
 }
 
 /**
- * Judges stored events by today's data and replaces those that change. The numbers are those of a preview: both come of
- * the same pass, which ends before the first stored event is touched. A run that was cut off is finished before.
+ * Enriches stored events with today's data and replaces those that change. First finishes an earlier run that was killed. The
+ * report equals that of a preview: the same pass makes both, before the first event changes.
  */
 export async function reenrich(selection: Selection, parts: ReplacementParts): Promise<ReenrichReport> {
   const { replacement, assertHeld, run, say } = parts
-  if ((await finishReenrich(parts)) !== undefined) say('that was a re-enrichment that had been cut off; now this one')
+  if ((await finishReenrich(parts)) !== undefined) say('finished an earlier re-enrichment; starting this one')
   for (let attempt = 1; ; attempt++) {
     assertHeld()
     await replacement.begin(run)
@@ -61,7 +61,7 @@ export async function reenrich(selection: Selection, parts: ReplacementParts): P
       await replacement.discard()
       return report
     }
-    // An event that was received before and stored between the two looks is in one of them only.
+    // The numbers differ when an event was stored between reading the groups and making the copy.
     if ((await replacement.stagedSoFar()) === changed) {
       assertHeld()
       await replacement.complete()
@@ -72,14 +72,14 @@ export async function reenrich(selection: Selection, parts: ReplacementParts): P
       await replacement.discard()
       throw new UnavailableError('events of these days are still being stored: try again; nothing was changed')
     }
-    say('events were stored meanwhile: judging again')
+    say('events were stored meanwhile: starting over')
   }
 }
 
 /**
- * Takes over a copy that was completed, by this run or by one that was cut off. Old events are removed first: a key then
- * finds all that has to go, whatever an attempt before has inserted, and nothing is ever counted twice.
- * @returns undefined when there was none
+ * Replaces stored events with those of a complete copy, of this run or of one that was killed. Removes first: the keys then
+ * match old events and those of an earlier attempt, and no event ever counts twice.
+ * @returns undefined when there was no copy
  */
 export async function finishReenrich(
   parts: Pick<ReplacementParts, 'events' | 'replacement' | 'assertHeld' | 'say'>,
@@ -97,10 +97,10 @@ export async function finishReenrich(
       await replacement.remove(slice)
       assertHeld()
       await replacement.insert(slice)
-      // An insert of an attempt that was cut off may have gone on behind our removal.
-      if (await replacement.isThere(slice)) break
+      // An insert of a killed attempt may have continued after our removal.
+      if (await replacement.isInserted(slice)) break
       if (attempt === ATTEMPTS) {
-        throw new UnavailableError('the replaced events are not in their place: run the command again to finish it')
+        throw new UnavailableError('the table lacks some of the replaced events: run the command again to finish it')
       }
     }
   }
@@ -111,7 +111,7 @@ export async function finishReenrich(
   return staged
 }
 
-/** @param take gets what changes, a bucket after the other; buckets without a change are left out */
+/** @param take gets the changes of one bucket after the other; buckets without a change are skipped */
 async function judgeAll(
   selection: Selection,
   { events, data, say, bucketAddresses = BUCKET_ADDRESSES }: ReenrichParts,
@@ -137,7 +137,7 @@ async function judgeAll(
     }
     builder.countAddresses(addresses.size)
     if (changes.size > 0) await take(bucket, [...changes.values()])
-    if (of > 1) say(`judged ${index + 1} of ${of} parts of the addresses`)
+    if (of > 1) say(`judged part ${index + 1} of ${of} of the addresses`)
   }
   const report = await builder.finish((ids) => events.accountsAmong(selection.tenantId, ids))
   return { changed: builder.changed, report }

@@ -1,30 +1,30 @@
 import { columnValue, type Judgement } from './judge.ts'
 import type { EnrichmentColumn, Group, Values } from './ports.ts'
 
-/** Accounts that keep their id and get other names or attributes, those with most events first. */
-export interface RenamedAccount {
+/** An account that keeps its id and gets another name or other attributes. */
+interface RenamedAccount {
   readonly account_id: string
-  /** Name and domain of most of the events, before and after. */
+  /** Name and domain of most of its events. */
   readonly before: AccountName
   readonly after: AccountName
   readonly events: number
 }
 
-export interface AccountName {
+interface AccountName {
   readonly business_name: string
   readonly domain: string
 }
 
 /** Events whose account becomes another one. */
-export interface MergedAccount {
+interface MergedAccount {
   readonly from: string
   readonly to: string
-  /** Whether there is no such account yet. */
+  /** Whether the account is new. */
   readonly to_is_new: boolean
   readonly events: number
 }
 
-/** What judging again changes. Every changed event counts in one of the six kinds. */
+/** Result of a reenrichment. Every changed event counts in one of the six kinds, from `renamed` to `other`. */
 export interface ReenrichReport {
   readonly events: {
     readonly judged: number
@@ -32,21 +32,21 @@ export interface ReenrichReport {
     /** Stored without their address. */
     readonly not_judged: number
   }
-  /** Distinct ones that were judged. */
+  /** Distinct addresses of judged events. */
   readonly addresses: number
   readonly renamed: { readonly accounts: number; readonly events: number; readonly list: readonly RenamedAccount[] }
   readonly merged: { readonly accounts: number; readonly events: number; readonly list: readonly MergedAccount[] }
-  /** They had no organisation and get one; `accounts` counts those that are new, merged ones included. */
+  /** Events that get an organisation. `accounts` counts new accounts, those of `merged` included. */
   readonly found: { readonly accounts: number; readonly events: number }
-  /** They had an organisation and lose it. */
+  /** Events that lose their organisation. */
   readonly lost: { readonly accounts: number; readonly events: number }
-  /** They are noise today; by classification. */
+  /** Events that are noise today, by classification. */
   readonly filtered: { readonly events: number; readonly classifications: Readonly<Record<string, number>> }
-  /** Only what no account shows: host name, AS, quality. */
+  /** Only host name, AS or quality changes: accounts do not show these. */
   readonly other: { readonly events: number }
 }
 
-/** What the accounts show, `quality` left out: it moves whenever a data file does. */
+/** Columns that accounts show. Not `quality`: it changes with every data file. */
 const SHOWN: readonly EnrichmentColumn[] = [
   'company_id',
   ...(['business_name', 'org_name', 'domain', 'industry', 'industry_category', 'classification'] as const),
@@ -57,11 +57,11 @@ interface Renaming {
   before: AccountName
   after: AccountName
   events: number
-  /** Events of the group that gave the names. */
+  /** Events of the group with the names. */
   most: number
 }
 
-/** Adds up judgements. What it keeps grows with the accounts that change, not with events or addresses. */
+/** Sums up judgements. Its memory grows with changed accounts, not with events or addresses. */
 export class ReportBuilder {
   #judged = 0
   #notJudged = 0
@@ -73,7 +73,7 @@ export class ReportBuilder {
   readonly #filtered = new Map<string, number>()
   readonly #renamed = new Map<string, Renaming>()
   readonly #merged = new Map<string, { from: string; to: string; events: number }>()
-  /** Accounts that events get which they did not have. */
+  /** New accounts of events. They may exist already. */
   readonly #gained = new Set<string>()
 
   get changed(): number {
@@ -140,7 +140,7 @@ export class ReportBuilder {
     if (events > renaming.most) Object.assign(renaming, names, { most: events })
   }
 
-  /** @param accountsAmong which of these are accounts already */
+  /** @param accountsAmong returns the ids that are accounts already */
   async finish(accountsAmong: (ids: readonly string[]) => Promise<ReadonlySet<string>>): Promise<ReenrichReport> {
     const gained = [...this.#gained]
     const existing = await accountsAmong(gained)

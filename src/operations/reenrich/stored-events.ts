@@ -4,7 +4,7 @@ import { unavailable } from '../../stores/clickhouse/failures.ts'
 import type { EventKey, StoredEvents } from '../receipts/ports.ts'
 
 const QUERY_SECONDS_MAX = 5
-/** Of one query: what others read and write goes on beside it. */
+/** Leaves cores to other queries and inserts. */
 const THREADS_MAX = 2
 
 const QUERY = `

@@ -17,7 +17,7 @@ import { type IndexInChange, isHalfDone } from '../erasure/remove-lines.ts'
 import type { ArchivedLine, ArchivedLines, ArchivedPart, ArchiveReader, Selection } from './ports.ts'
 
 const DAY_MS = 86_400_000
-/** More days are not asked for one by one: most of them have no part. */
+/** For longer spans, list all days of the tenant: most days have no part, and each listing is a request. */
 const DAYS_LISTED_MAX = 100
 
 const decompress = promisify(gunzip)
@@ -26,7 +26,7 @@ interface PlacedPart extends ArchivedPart {
   readonly location: PartLocation
 }
 
-/** The parts of object storage, for a replay. */
+/** Reads parts of the archive for a replay. */
 export class PartReader implements ArchiveReader {
   readonly #store: ObjectStore
 
@@ -52,9 +52,7 @@ export class PartReader implements ArchiveReader {
     const { location } = part as PlacedPart
     const index = JSON.parse((await this.#get(indexKey(location))).toString('utf8')) as IndexInChange
     if (isHalfDone(index)) {
-      throw new InputError(
-        `lines of ${part.key} are being erased: run "ipid erase" again, as it was when it was cut off`,
-      )
+      throw new InputError(`an erasure of lines in ${part.key} did not finish: run the same "ipid erase" again`)
     }
     const texts = (await this.#get(partKey(location))).toString('utf8').split('\n')
     texts.pop()
@@ -116,7 +114,7 @@ function withRequests(texts: readonly string[], { requests = [] }: IndexInChange
   return lines
 }
 
-/** Where parts of those UTC days are, and perhaps of others. The last day is included. */
+/** Prefixes that hold the parts of the UTC days from `from` to `to`, both included. They may hold other days too. */
 function prefixesOf(tenantId: string, from: string, to: string): string[] {
   const [fromMs, toMs] = [Date.parse(from), Date.parse(to)]
   if (toMs - fromMs >= DAYS_LISTED_MAX * DAY_MS) return [tenantDays(tenantId)]

@@ -9,29 +9,29 @@ import { UnavailableError } from '../../run/errors.ts'
 import type { ObjectStore } from '../../stores/objects/object-store.ts'
 import type { ArchivedEvents, EventKey, Found } from '../receipts/ports.ts'
 
-/** What one question reads at most. */
+/** Limits of one search. */
 const PARTS_MAX = 32
 const BYTES_MAX = 33_554_432
 const LISTED_MAX = 5_000
 const HOUR_MS = 3_600_000
-/** Between the receipt of an event and its entry, by which a part is named: what a commit waits, and clocks. */
+/** The longest time between an event's receipt and its stream entry, which names the part: commit delay and clock skew. */
 const COMMIT_SLACK_MS = 10_000
 
 interface Candidate {
   readonly location: PartLocation
   readonly bytes: number
-  /** How unlikely it is that it holds a receipt that is looked for. */
+  /** Smaller means more likely to hold the event. */
   readonly distanceMs: number
 }
 
 /**
- * Finds events in the parts of an archive. A part is found by its time alone, so those near to the times that are known are
- * read, the nearest first, until the work of a question is done.
+ * Finds events in the archive. The archive has no index by event id, so this reads the parts nearest to the known times first,
+ * up to the limits of a search.
  */
 export class ArchiveEvents implements ArchivedEvents {
   readonly #store: () => ObjectStore
 
-  /** @param store asked for at the first question */
+  /** @param store called at the first search */
   constructor(store: () => ObjectStore) {
     this.#store = store
   }
@@ -52,7 +52,7 @@ export class ArchiveEvents implements ArchivedEvents {
     return { receipts, complete }
   }
 
-  /** Parts of the hours, and of the jobs, that are asked for. */
+  /** Parts of the known hours and batch jobs. */
   async #candidates(tenantId: string, known: readonly EventReceipt[], aroundMs: readonly number[]) {
     const times = [...aroundMs]
     const folders = new Set<string>()
@@ -62,7 +62,7 @@ export class ArchiveEvents implements ArchivedEvents {
       else folders.add(`tenant=${tenantId}/day=${text.slice(0, 10)}/source=batch/run=${job}/`)
     }
     for (const ms of times) {
-      // A part is of the hour of receipt; the time that is known may be that of an entry, a little later.
+      // A part belongs to the hour of receipt. The known time may be that of the stream entry, which is a little later.
       for (const at of [ms, ms - HOUR_MS, ms - COMMIT_SLACK_MS]) {
         const hour = new Date(at).toISOString().slice(0, 13)
         folders.add(`tenant=${tenantId}/day=${hour.slice(0, 10)}/source=ingest/run=${hour}/`)
@@ -102,14 +102,14 @@ function byDistance(candidates: Candidate[]): Candidate[] {
   return candidates.sort((a, b) => a.distanceMs - b.distanceMs)
 }
 
-/** A part begins with its name's time: what was received before that is in another one, unless its job waited. */
+/** A part's name holds the time of its first entry, so it rarely holds earlier events. */
 function distanceOf({ name, source }: PartLocation, times: readonly number[]): number {
   if (source === 'batch') return 0
   const beganMs = Number(name.split('-')[1])
   return Math.min(
     ...times.map((ms) => {
-      const behindMs = ms + COMMIT_SLACK_MS - beganMs
-      return behindMs >= 0 ? behindMs : HOUR_MS - behindMs
+      const afterMs = ms + COMMIT_SLACK_MS - beganMs
+      return afterMs >= 0 ? afterMs : HOUR_MS - afterMs
     }),
   )
 }

@@ -2,13 +2,13 @@ import type { PayloadStatus } from '../../pipeline/event/payload.ts'
 import { eachMember } from '../../pipeline/sources/live/json-slices.ts'
 import type { ArchivedEvent, ArchivedLine, ArchivedLines, ArchivedUnit } from './ports.ts'
 
-/** What the archive puts before the members of an event; see `payloadOf`. */
+/** Members that the archive adds before those of the event; see `payloadOf`. */
 const HEAD = /^\{"_received_at":"([^"\\]+)","_event_id":("(?:[^"\\]|\\.)*"),"_status":"(ok|filtered|invalid_ip)",/
 
-/** What a caller's own members of our names were put under. */
+/** Holds members of the caller that have the same names as ours. */
 const SENT = '"_sent":'
 
-/** The event of a line; undefined when it is none. */
+/** The event of a line; undefined when the line is not an archived event. */
 export function readLine({ text, requestId }: ArchivedLine): ArchivedEvent | undefined {
   const [head, received, eventId, status] = HEAD.exec(text) ?? []
   if (head === undefined) return undefined
@@ -28,7 +28,7 @@ export function readLine({ text, requestId }: ArchivedLine): ArchivedEvent | und
   }
 }
 
-/** With the members under `_sent` in their place again. */
+/** Moves the members under `_sent` back to the top level. */
 function asSent(text: string): string {
   const members: string[] = []
   eachMember(text, 0, (key, start, valueStart, valueEnd) => {

@@ -1,21 +1,22 @@
 import { OUTCOME_STATUS } from '../../../schemas/outcome.ts'
 import { countOutcome, outcomeKey, statusOfKey } from '../../pipeline/event/outcomes.ts'
-import { outcomesOf } from './counted.ts'
 import {
   type ArchivedEvent,
   type ArchivedUnit,
   type CountedOutcome,
   eventKey,
+  KEPT,
   type RejectedLines,
   type StoredRow,
+  UNFILTERED,
 } from './ports.ts'
 
-/** What is known when the fate of units is decided. */
+/** Facts on which a plan is based. */
 export interface Facts {
   readonly tenantId: string
-  /** Number of conditions that an event has to meet. */
+  /** Number of conditions of the selection. */
   readonly conditions: number
-  /** By event id, received up to a window before the first event and behind the last one. */
+  /** By event id: rows received from one dedup window before the first event to one after the last. */
   readonly rows: ReadonlyMap<string, readonly StoredRow[]>
   /** By commit. */
   readonly outcomes: ReadonlyMap<string, readonly CountedOutcome[]>
@@ -23,43 +24,43 @@ export interface Facts {
   readonly letters: ReadonlySet<string>
   /** See `StoredEvents.refilteredOf`. */
   readonly refiltered: ReadonlyMap<string, string>
-  /** Rows that stand for an event of an earlier round. The plan adds its own to `Plan.taken`. */
+  /** Names of rows that earlier rounds matched with an event. `Plan.taken` has those of this plan. */
   readonly taken: Pick<ReadonlySet<string>, 'has'>
   readonly windowMs: number
-  /** Whether today's data keep an event; undefined: what was filtered stays so. */
+  /** Whether today's data keep an event; undefined: filtered events stay filtered. */
   readonly isKept?: ((event: ArchivedEvent) => boolean) | undefined
 }
 
-/** An event that is to be put back. */
+/** An event to replay. */
 export interface LostEvent extends ArchivedEvent {
-  /** Another event of the same id is stored, received within a window of this one. */
+  /** Another event of the same id is stored, and was received within a window of this one. */
   readonly isRepeat: boolean
 }
 
-/** A unit of which something is to be put back. */
+/** Those events of a unit that need a replay. */
 export interface LostUnit extends Omit<ArchivedUnit, 'events'> {
   readonly events: readonly LostEvent[]
-  /** Numbers by outcome key: below zero what counts some of these events already, and is taken back. */
+  /** Changes by outcome key. Negative numbers undo earlier counts of these events. */
   readonly outcomes: ReadonlyMap<string, number>
-  /** The same of events that were filtered as they came, and are kept today. */
+  /** The same for events that were filtered at their receipt, and that today's data keep. */
   readonly kept: ReadonlyMap<string, number>
-  /** The same of events that were filtered when they were judged again. */
+  /** The same for events that a reenrichment filtered. */
   readonly unfiltered: ReadonlyMap<string, number>
 }
 
-/** What becomes of what was received: events, and lines that are none. Each is in one of the numbers. */
+/** Outcome of the replay. Each archived event and invalid line is in exactly one number. */
 export interface ReplayCounts {
-  /** They are rows of `events`. */
+  /** Rows of `events`. */
   stored: number
-  /** They are counted as not stored. */
+  /** Counted instead of stored. */
   counted: number
-  /** They are dead letters, which `ipid dead-letter` puts back. */
+  /** Dead letters: `ipid dead-letter retry` handles them. */
   dead: number
-  /** They are lost, and not asked for. */
+  /** Lost, but not selected. */
   left: number
-  /** They are put back. */
+  /** Lost and replayed. */
   replayed: number
-  /** They were filtered, and are put back because today's data keep them. */
+  /** Filtered before, and replayed because today's data keep them. */
   found: number
 }
 
@@ -79,16 +80,16 @@ export function noCounts(): ReplayCounts {
 export interface Plan {
   readonly lost: readonly LostUnit[]
   readonly counts: ReplayCounts
-  /** Rows that stand for an event, `job milliseconds id`. */
+  /** Names of rows that were matched with an event, `job milliseconds id`. */
   readonly taken: readonly string[]
 }
 
 /**
- * Finds out which archived events the tables lack. A row is found by its event. Outcomes are sums, so a unit is looked at as
- * a whole: when as many of its events are counted as are not stored, nothing is missing. Otherwise what is counted is taken
- * back, and the events that are not stored are judged again: the sum is right in both cases, and nothing is lost that some
- * crash, or the loss of one part of a table, left half-way.
- * @param wanted whether a lost event is asked for
+ * Finds archived events that are missing in the tables. Rows are matched by event. Outcomes are sums, so they are compared for
+ * a whole unit: if the number of counted events equals the number of events without a row, nothing is missing. Otherwise the
+ * plan undoes the counts and replays all events without a row. Both ways the sums are right in the end, also after a crash or
+ * after the loss of a part of a table.
+ * @param wanted whether an event is selected
  */
 export function planReplay(
   units: readonly ArchivedUnit[],
@@ -139,7 +140,7 @@ function planUnit(
   counts.dead += letters
   const counted = Math.max(0, sum(later.values()) - letters)
   const sums = asTheyCame.get(OUTCOME_STATUS.filtered) ?? new Map<string, number>()
-  // Of those that an earlier replay kept: nothing tells which they were, so all are judged again when one is lost.
+  // Events that an earlier replay kept. The sums do not say which, so all are replayed when one is lost.
   const keptAbsent = Math.min(filtered.length, Math.max(0, keptBack - keptSeen))
   if (keptAbsent > 0 && facts.conditions === 0 && counted < absent.length + keptAbsent) {
     absent.push(...filtered)
@@ -154,11 +155,11 @@ function planUnit(
   takeLateRows(absent, counted, (event) => takeRow(event, unit, facts, taken), counts)
   const outcomes = new Map<string, number>()
   asked.push(...planEvents(absent, { later, counted }, wanted, isFound, counts, outcomes))
-  // Nobody knows what they say, so no condition holds for them.
+  // An invalid line meets no condition.
   const isAsked = facts.conditions === 0
   for (const rejected of unit.rejected) planRejected(rejected, unit, facts, isAsked, counts, outcomes)
   if (asked.length === 0 && outcomes.size === 0) return undefined
-  // The rows that they become stand for them.
+  // Each will get a row.
   for (const event of asked) if (event.status === 'ok') taken.add(rowName(event, unit))
   return {
     ...unit,
@@ -169,7 +170,7 @@ function planUnit(
   }
 }
 
-/** Events that were filtered once, and are stored since they were judged again: counts do not stand for them any more. */
+/** Matches rows of events that were filtered at first and stored later, by a reenrichment. Counts no longer include them. */
 function takeLateRows(
   absent: ArchivedEvent[],
   counted: number,
@@ -241,7 +242,7 @@ function statusOf({ status }: ArchivedEvent): string {
   return status === 'filtered' ? OUTCOME_STATUS.filtered : ''
 }
 
-/** A row stands for one event: the next one of the same id and time of receipt is a repeat of it. */
+/** Matches a row with one event. The next event of the same id and time of receipt is a repeat, and needs another row. */
 function takeRow(
   event: ArchivedEvent,
   unit: ArchivedUnit,
@@ -271,17 +272,44 @@ function isRepeat({ eventId, receivedAtMs }: ArchivedEvent, { rows, windowMs }: 
   return rows.get(eventId)?.some((row) => Math.abs(row.receivedAtMs - receivedAtMs) < windowMs) ?? false
 }
 
-/** Takes so many away from sums, and returns how many were not there. */
+/** Moves up to `events` from sums to negative outcomes. Returns how many the sums lacked. */
 function takeBack(sums: Map<string, number>, events: number, outcomes: Map<string, number>): number {
   let left = events
   for (const [key, counted] of sums) {
-    const some = Math.min(left, counted)
-    if (some <= 0) continue
-    sums.set(key, counted - some)
-    countOutcome(outcomes, key, -some)
-    left -= some
+    const taken = Math.min(left, counted)
+    if (taken <= 0) continue
+    sums.set(key, counted - taken)
+    countOutcome(outcomes, key, -taken)
+    left -= taken
   }
   return left
+}
+
+/**
+ * Counted events of a unit: `asTheyCame` by status, for all partitions of its commit; `later` for this partition; and
+ * `keptBack`, the number of filtered events that a replay kept.
+ */
+export function outcomesOf(unit: ArchivedUnit, outcomes: readonly CountedOutcome[]) {
+  const asTheyCame = new Map<string, Map<string, number>>()
+  const later = new Map<string, number>()
+  let keptBack = 0
+  for (const { leftWith, day, job, status, key, events } of outcomes) {
+    if (day !== unit.day || job !== unit.job || status === OUTCOME_STATUS.rejected) continue
+    if (leftWith === '' || leftWith.startsWith(`${KEPT}:`)) {
+      const sums = asTheyCame.get(status)
+      if (sums === undefined) asTheyCame.set(status, new Map([[key, events]]))
+      else countOutcome(sums, key, events)
+      if (leftWith !== '' && partitionOf(leftWith) === unit.partition) keptBack -= events
+    } else if (!leftWith.startsWith(`${UNFILTERED}:`) && partitionOf(leftWith) === unit.partition) {
+      countOutcome(later, key, events)
+    }
+  }
+  return { asTheyCame, later, keptBack }
+}
+
+/** @param leftWith `group:partition:…`, or `of:partition:/group:…` when another partition carried the event */
+function partitionOf(leftWith: string): number {
+  return Number(leftWith.split(':')[1])
 }
 
 function sum(numbers: Iterable<number>): number {

@@ -2,7 +2,7 @@ import type { Envelope } from '../../pipeline/event/envelope.ts'
 import type { OutcomeCounts } from '../../pipeline/event/outcomes.ts'
 import type { PayloadStatus } from '../../pipeline/event/payload.ts'
 
-/** Which parts of the archive. Days are UTC days of receipt, `YYYY-MM-DD`, the last one included. */
+/** Selects parts of the archive. Days are UTC days of receipt, `YYYY-MM-DD`, both included. */
 export interface Selection {
   readonly tenantId: string
   readonly from: string
@@ -12,42 +12,40 @@ export interface Selection {
   readonly run?: string | undefined
 }
 
-/** A part of the archive that is selected. */
 export interface ArchivedPart {
-  /** Of its object, for people. */
+  /** Key of its object. */
   readonly key: string
-  /** The batch job that its events came with; undefined for live events. */
+  /** The batch job of its events; undefined for live events. */
   readonly job: string | undefined
-  /** Day, source and run: an entry was put into one part of a run, so that another one of the same is a copy. */
+  /** Day, source and run. An entry belongs to one part of a run, so a second part with the entry is a copy. */
   readonly run: string
-  /** Milliseconds at which the first of its events entered the archive's stream; with the rest of its name, their order. */
+  /** Milliseconds of its first entry in the archive's stream. Parts are ordered by this, then by key. */
   readonly firstMs: number
 }
 
-/** An event as the archive holds it. */
 export interface ArchivedEvent {
   readonly eventId: string
   readonly receivedAtMs: number
   readonly status: PayloadStatus
-  /** The event's JSON object as it was sent, white space apart. */
+  /** The event's JSON object as sent, except for white space. */
   readonly text: string
-  /** Of the request that brought it; empty when it is not known. */
+  /** Empty when unknown. */
   readonly requestId: string
 }
 
-/** What one entry of the stream of payloads brought to a part: the events of one commit and partition. */
+/** Events of one entry of the payload stream: they have one commit and one partition. */
 export interface ArchivedUnit {
   readonly partition: number
-  /** Of the stream, `milliseconds-sequence`. */
+  /** Id in the stream, `milliseconds-sequence`. */
   readonly entry: string
-  /** What brought the events into Redis, `producer:number`. */
+  /** The commit that wrote the events to Redis, `producer:number`. */
   readonly commit: string
   /** UTC day of receipt of all its events. */
   readonly day: string
   /** The batch job; undefined for live events. */
   readonly job: string | undefined
   readonly events: readonly ArchivedEvent[]
-  /** Lines of the job that are no event, by what is wrong with them. */
+  /** Invalid lines of the job, by reason. */
   readonly rejected: readonly RejectedLines[]
 }
 
@@ -63,29 +61,29 @@ export interface ArchivedLines extends Omit<ArchivedUnit, 'events'> {
 
 export interface ArchivedLine {
   readonly text: string
-  /** Of the request that brought it; empty when it is not known. */
+  /** Empty when unknown. */
   readonly requestId: string
 }
 
-/** The archive of a tenant, as it is read. Rejects with `UnavailableError` when the store is away. */
+/** Reads the archive of a tenant. Rejects with `UnavailableError` when the store is down. */
 export interface ArchiveReader {
-  /** In the order in which their events came. */
+  /** In the order of their events. */
   parts(selection: Selection): Promise<ArchivedPart[]>
-  /** @throws InputError when the part is not as it was written */
+  /** @throws InputError when the part is damaged */
   read(part: ArchivedPart): Promise<ArchivedLines[]>
 }
 
-/** Where an event is stored. */
+/** A row of `events`. */
 export interface StoredRow {
   readonly receivedAtMs: number
   /** The batch job; empty for live events. */
   readonly jobId: string
 }
 
-/** A number of events that are counted as not stored. */
+/** A row of `outcomes`: a number of events that were counted instead of stored. */
 export interface CountedOutcome {
   readonly commit: string
-  /** What `outcomes.source` has behind the commit; empty when they were counted as they came. */
+  /** The rest of `outcomes.source` after the commit; empty when the events were counted at their receipt. */
   readonly leftWith: string
   readonly day: string
   readonly job: string | undefined
@@ -96,21 +94,21 @@ export interface CountedOutcome {
   readonly events: number
 }
 
-/** What the tables say of events. Rejects with `UnavailableError` when they cannot be asked. */
+/** Reads the tables. Rejects with `UnavailableError` when ClickHouse does not answer. */
 export interface StoredEvents {
-  /** The rows of events of a tenant that were received in a span of time, by event id. */
+  /** Rows of these events that were received in the span, by event id. */
   rowsOf(
     tenantId: string,
     eventIds: readonly string[],
     span: { readonly fromMs: number; readonly toMs: number },
   ): Promise<ReadonlyMap<string, readonly StoredRow[]>>
-  /** What is counted of commits, on those days. */
+  /** Outcomes of these commits on these days, by commit. */
   outcomesOf(
     tenantId: string,
     commits: readonly string[],
     days: readonly string[],
   ): Promise<ReadonlyMap<string, readonly CountedOutcome[]>>
-  /** Those of the events that were stored and are filtered since they were judged again: how they are counted, by `eventKey`. */
+  /** Outcome keys of events that a reenrichment filtered after they were stored, by `eventKey`. */
   refilteredOf(
     tenantId: string,
     events: readonly Pick<ArchivedEvent, 'eventId' | 'receivedAtMs'>[],
@@ -118,64 +116,64 @@ export interface StoredEvents {
   ): Promise<ReadonlyMap<string, string>>
 }
 
-/** In `outcomes.source`: see `FedUnit`. */
+/** Parts of `outcomes.source`: see `FedUnit`. */
 export const KEPT = 'kept'
 export const UNFILTERED = 'unfiltered'
 
-/** An identity of an event that is put back. */
+/** The identity of a replayed event. */
 export interface ReplayClaim {
   readonly partition: number
   /** 16 latin1 characters. */
   readonly identity: string
 }
 
-/** Events of one commit and partition that are put back into the batch lane, as one. */
+/** Events of one commit and partition, for the batch lane. Redis takes them atomically. */
 export interface FedUnit {
   readonly partition: number
   readonly commit: string
   readonly job: string | undefined
   readonly envelopes: readonly Envelope[]
-  /** Counted at the same time: events that are none of the envelopes, and counts that are taken back. */
+  /** Changes of counts: events that have no envelope, and negative numbers that undo earlier counts. */
   readonly outcomes: OutcomeCounts
-  /** Counts that are taken back because today's data keep the event: of what was filtered as it came. */
+  /** Negative numbers for events that were filtered at their receipt and that today's data keep. */
   readonly kept: OutcomeCounts
-  /** The same of what was filtered when it was judged again. */
+  /** The same for events that a reenrichment filtered. */
   readonly unfiltered: OutcomeCounts
 }
 
-/** How far a replay came. */
+/** Progress of a replay. */
 export interface ReplayPosition {
-  /** A digest of what was asked: another one begins anew. */
+  /** Digest of the selection. A replay of another selection starts over. */
   readonly selection: string
-  /** The part behind which it goes on. */
+  /** Key of the last finished part. */
   readonly part: string
 }
 
 /**
- * The pipeline, as a replay feeds it. One replay works at a time. Everything rejects with `UnavailableError` when Redis is
- * away, and with `LeaseLostError` when another replay may have begun.
+ * Feeds the pipeline. One replay runs at a time. Every call rejects with `UnavailableError` when Redis is down, and with
+ * `LeaseLostError` when another replay may have started.
  */
 export interface ReplayLane {
   readonly partitions: number
-  /** When a restore changed that number last, milliseconds since 1970; 0: never. */
+  /** When a restore last changed that number, milliseconds since 1970; 0: never. */
   readonly partitionsSinceMs: number
-  /** Resolves when everything that is in the pipeline is stored, and counted unless `rowsOnly`. */
+  /** Resolves when all events in the pipeline are stored, and, unless `rowsOnly`, counted. */
   untilStored(rowsOnly?: boolean): Promise<void>
-  /** Milliseconds of Redis' clock. */
+  /** Redis' clock, milliseconds. */
   now(): Promise<number>
   /** Dead letters of a tenant, by `eventKey`. */
   letters(tenantId: string): Promise<ReadonlySet<string>>
-  /** Forgets claims that were made before `beforeMs`. */
+  /** Removes claims made before `beforeMs`. */
   release(claims: readonly ReplayClaim[], beforeMs: number): Promise<void>
-  /** Enters claims that no entry has. */
+  /** Adds claims that belong to no entry. */
   claim(claims: readonly ReplayClaim[]): Promise<void>
-  /** Resolves when all of them are in the stream. After a rejection some may be. */
+  /** Resolves when all units are in the stream. After a rejection, some may be. */
   feed(units: readonly FedUnit[]): Promise<void>
   position(tenantId: string): Promise<ReplayPosition | undefined>
   keepPosition(tenantId: string, position: ReplayPosition | undefined): Promise<void>
 }
 
-/** An event of a tenant, as a text. */
+/** Identifies an event of a tenant. */
 export function eventKey(eventId: string, receivedAtMs: number): string {
   return `${receivedAtMs} ${eventId}`
 }

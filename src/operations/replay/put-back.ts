@@ -13,19 +13,20 @@ import { StartupError } from '../../run/errors.ts'
 import type { LostEvent, LostUnit } from './plan.ts'
 import type { FedUnit, ReplayClaim, ReplayLane } from './ports.ts'
 
-/** Identities under which events of a round are told from each other, and what the dedup window has to know before. */
+/** Identities for the events of a round, and the changes that the dedup window needs before they are fed. */
 export interface Identities {
   readonly byEvent: ReadonlyMap<LostEvent, string>
-  /** Claims of these that are older than the replay stand for rows that are lost. */
+  /** Their claims from before the replay belong to lost rows: release them. */
   readonly released: readonly ReplayClaim[]
-  /** Events of these are repeats of what is stored. */
+  /** Their events are repeats of stored events: claim them. */
   readonly claimed: readonly ReplayClaim[]
 }
 
 /**
- * An event goes back into the partition by which the tables know what was counted of it. An event that may still be sent
- * again has to meet its repeats, in the partition of today: another one, when a restore changed the number since.
- * @throws StartupError when there is such an event
+ * A replayed event goes to its original partition, because the tables count it there. But a sender may still repeat a recent
+ * event, and the repeat goes to the partition of today. Both must be the same; they differ after a restore with another number
+ * of partitions.
+ * @throws StartupError when they differ for an event
  */
 export function assertRepeatsMeet(
   units: readonly LostUnit[],
@@ -38,17 +39,17 @@ export function assertRepeatsMeet(
       if (isRepeat || receivedAtMs <= recentMs || receivedAtMs >= partitionsSinceMs) continue
       if (partitionOf(identityOf(tenantId, eventId), partitions) === partition) continue
       throw new StartupError(
-        'events that were received before a restore with another PARTITIONS can be put back 7 days after it, when the dedup window has passed; until then replay other days with --from and --to',
+        'events received before a restore with another PARTITIONS can be replayed 7 days after it, when the dedup window has passed; until then choose other days with --from and --to',
       )
     }
   }
 }
 
 /**
- * The dedup window cannot judge what it has forgotten, nor what it remembers though it is lost. So an event that is
- * a repeat of a stored one gets an identity that is claimed already. Others that were received within the window get their
- * own, freed of old claims, so that one that comes again meanwhile counts once. Older ones would be new events if they came
- * again, so they get none, or, where the round has several of one id, one that only these share.
+ * The dedup window forgets old events, and still has claims of lost ones, so a replay chooses identities itself:
+ * - A repeat of a stored event gets an identity that is claimed already, so dedup drops it.
+ * - Another event received within the window gets its own identity, freed of old claims. If a sender repeats it now, it counts once.
+ * - An older event gets none. If the round has several of one event id, they share an identity of their own.
  */
 export function assignIdentities(
   units: readonly LostUnit[],
@@ -74,7 +75,7 @@ export function assignIdentities(
   for (const [eventId, same] of byId) {
     for (const all of withinWindow(same, windowMs)) {
       const { event: first, partition } = all[0]!
-      // The number of partitions changed between them: claims do not show that they are repeats.
+      // The number of partitions changed between them, so claims cannot show that they are repeats.
       for (const { event, partition: other } of all.filter((one) => one.partition !== partition)) {
         const identity = identityOf(tenantId, `${eventId}\0replay`)
         byEvent.set(event, identity)
@@ -94,7 +95,7 @@ export function assignIdentities(
   return { byEvent, released, claimed }
 }
 
-/** Parts events of one id into those that are repeats of each other. */
+/** Groups events of one id that are repeats of each other. */
 function withinWindow<T extends { readonly event: LostEvent }>(events: readonly T[], windowMs: number): T[][] {
   const sorted = [...events].sort((a, b) => a.event.receivedAtMs - b.event.receivedAtMs)
   const groups: T[][] = []
@@ -119,15 +120,14 @@ export function addressesOf(units: readonly LostUnit[]): Address[] {
   return [...addresses.values()]
 }
 
-/** Whose events they are, and how they are judged. */
-export interface RowMaking {
+interface RowMaking {
   readonly tenantId: string
-  /** What stands in place of addresses, as for events that are received now. */
+  /** Masks addresses, as for new events. */
   readonly mask: AddressMask | undefined
   readonly enricher: Enricher
 }
 
-/** What goes back into the pipeline of a unit: rows as they were, judged by the data of today. */
+/** Makes a unit's rows from the archived events, enriched with today's data. */
 export function unitToFeed(
   unit: LostUnit,
   { tenantId, mask, enricher }: RowMaking,

@@ -11,7 +11,7 @@ import { type ArchivedEvent, type CountedOutcome, eventKey, type StoredEvents, t
 const LINES_PER_QUERY = 20_000
 const QUERY_BYTES_MAX = 67_108_864
 
-/** What the tables say of archived events, for a replay. */
+/** Finds archived events in the tables, for a replay. */
 export class ReplayTables implements StoredEvents {
   readonly #client: ClickHouseClient
 
@@ -36,7 +36,7 @@ export class ReplayTables implements StoredEvents {
         AND event_id IN (SELECT name FROM ${names})
       ORDER BY received_at`
     const params = { tenant: tenantId, from: Math.floor(fromMs), to: Math.ceil(toMs) }
-    await this.#ask<[string, number, string]>(
+    await this.#forEachRow<[string, number, string]>(
       eventIds.map(tsv),
       'name String',
       query,
@@ -63,12 +63,18 @@ export class ReplayTables implements StoredEvents {
         AND brought IN (SELECT name FROM ${names})
       GROUP BY brought, left_with, day, job_id, status, reason, classification`
     type Row = [string, string, string, string, string, string, string, number]
-    await this.#ask<Row>(commits.map(tsv), 'name String', query, { tenant: tenantId, days: [...days] }, (row) => {
-      const [commit, leftWith, day, jobId, status, reason, classification, events] = row
-      const job = jobId === '' ? undefined : jobId
-      const key = outcomeKey({ tenantId, day, job, status, reason, classification })
-      push(found, commit, { commit, leftWith, day, job, status, reason, key, events })
-    })
+    await this.#forEachRow<Row>(
+      commits.map(tsv),
+      'name String',
+      query,
+      { tenant: tenantId, days: [...days] },
+      (row) => {
+        const [commit, leftWith, day, jobId, status, reason, classification, events] = row
+        const job = jobId === '' ? undefined : jobId
+        const key = outcomeKey({ tenantId, day, job, status, reason, classification })
+        push(found, commit, { commit, leftWith, day, job, status, reason, key, events })
+      },
+    )
     return found
   }
 
@@ -91,7 +97,7 @@ export class ReplayTables implements StoredEvents {
         AS counted ON hex(${KEY}) = counted.key`
     type Row = [string, number, string, string, string, string, string]
     const names = events.map(({ eventId, receivedAtMs }) => `${tsv(eventId)}\t${tsvTime(receivedAtMs)}`)
-    await this.#ask<Row>(names, "event_id String, received_at DateTime64(3, ''UTC'')", query, params, (row) => {
+    await this.#forEachRow<Row>(names, "event_id String, received_at DateTime64(3, ''UTC'')", query, params, (row) => {
       const [eventId, receivedAtMs, day, jobId, status, reason, classification] = row
       const job = jobId === '' ? undefined : jobId
       const key = outcomeKey({ tenantId, day, job, status, reason, classification })
@@ -101,12 +107,12 @@ export class ReplayTables implements StoredEvents {
   }
 
   /**
-   * Asks in portions.
+   * Queries in portions of lines.
    * @param lines TabSeparated
-   * @param structure of the lines, as a literal has it
-   * @param query of a table that holds a portion
+   * @param structure of the lines, escaped for a literal
+   * @param query makes the query for a table that holds a portion
    */
-  async #ask<Row>(
+  async #forEachRow<Row>(
     lines: readonly string[],
     structure: string,
     query: (table: string) => string,

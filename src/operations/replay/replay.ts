@@ -23,79 +23,80 @@ import { type Condition, digestOf, meets } from './where.ts'
 
 export interface ReplayOptions {
   readonly selection: Selection
-  /** All of them have to hold for an event to be put back. */
+  /** Replays only events that meet all of them. */
   readonly where: readonly Condition[]
-  /** Only finds out what would be put back. */
+  /** Only reports what a replay would do. */
   readonly dryRun: boolean
-  /** Puts back what was filtered and is kept by the data of today. */
+  /** Also replays events that were filtered, when today's data keep them. */
   readonly reenrich: boolean
   readonly reader: ArchiveReader
   readonly stored: StoredEvents
   readonly lane: ReplayLane
   readonly enricher: Enricher
-  /** What stands in place of the tenant's addresses; undefined: they are stored. */
+  /** Masks addresses; undefined: stores them in full. */
   readonly mask: AddressMask | undefined
-  /** Undefined: events are enriched without reverse DNS. */
+  /** Undefined: no reverse DNS. */
   readonly hostnames: Hostnames | undefined
   readonly windowMs: number
-  /** Called when it waits, with what for; and with each round. */
+  /** Called before each wait, with its reason. */
   readonly onStep: (what: string) => void
+  /** Called after each round. */
   readonly onProgress: (progress: ReplayProgress) => void
 }
 
-export interface ReplayProgress {
+interface ReplayProgress {
   readonly parts: number
   readonly partsDone: number
   readonly counts: Readonly<ReplayCounts>
 }
 
 export interface ReplayReport {
-  /** Parts that were read. */
+  /** Parts that this run read. */
   readonly parts: number
-  /** The part behind which it went on; undefined when it began at the first. */
+  /** The part after which it resumed; undefined when it began with the first. */
   readonly behind: string | undefined
   readonly counts: Readonly<ReplayCounts>
-  /** Lines that are no archived event. */
+  /** Lines that are not archived events. */
   readonly unreadable: number
-  /** What is wrong with parts that were left out. */
+  /** For each skipped part, the problem. */
   readonly damaged: readonly string[]
 }
 
-/** Events that are asked for, and put back, at once; then they have to be stored before the next. */
+/** Events of one round. The next round starts when they are stored. */
 const ROUND_EVENTS = 50_000
-/** Characters of their JSON: what is longer counts for more events, so that memory is bounded. */
+/** Longer events count as several, so that memory is bounded. */
 const EVENT_CHARS = 1_000
 const RETRY_DELAY = { minMs: 500, maxMs: 5_000 }
-/** How long stores may be away in the middle. */
+/** How long a store may be down during a replay. */
 const PATIENCE_MS = 300_000
 
 /**
- * Puts events of the archive that the tables lack back into the pipeline, with the time of their receipt, through the batch
- * lane. What is stored, and what is counted, is found in the tables themselves, so it may be run any number of times, and
- * killed at any moment. Works in rounds: the next one asks for what the one before stored.
- * @throws UnavailableError when a store is away for long; run again, it goes on
+ * Sends archived events that are missing in the tables through the batch lane, with their original time of receipt. It finds
+ * stored and counted events in the tables themselves, so it may run any number of times, and a kill at any moment is safe.
+ * Works in rounds: each round sees the rows that the one before stored.
+ * @throws UnavailableError when a store is down for long; the next run resumes
  */
 export async function replay(options: ReplayOptions): Promise<ReplayReport> {
   const { selection, reader, lane } = options
   const sinceMs = await lane.now()
   const parts = await reader.parts(selection)
   const resumed = options.dryRun ? undefined : await resumePoint(options, parts)
-  options.onStep('waiting until what was received is stored')
+  options.onStep('waiting until all received events are stored')
   const lettersBefore = await lane.letters(selection.tenantId)
   await lane.untilStored()
-  // One that is retried between two looks is on its way, and no more lost than one that has just become a letter.
+  // A letter that is retried between the two reads is in the pipeline, so it is not lost. Neither is a new letter.
   const letters = new Set([...lettersBefore, ...(await lane.letters(selection.tenantId))])
   const run = new Replay(options, parts.slice(resumed === undefined ? 0 : resumed + 1), { sinceMs, letters })
   await run.run()
   if (!options.dryRun) {
-    options.onStep('waiting until what was put back is stored')
+    options.onStep('waiting until the replayed events are stored')
     await lane.untilStored()
     await lane.keepPosition(selection.tenantId, undefined)
   }
   return { ...run.report(), behind: resumed === undefined ? undefined : parts[resumed]!.key }
 }
 
-/** Position of the last part that an earlier run of the same replay has finished. */
+/** Index of the last part that an earlier run of the same replay finished. */
 async function resumePoint(options: ReplayOptions, parts: readonly ArchivedPart[]): Promise<number | undefined> {
   const { lane, selection } = options
   const kept = await lane.position(selection.tenantId)
@@ -116,7 +117,7 @@ class Replay {
   readonly #counts = noCounts()
   readonly #damaged: string[] = []
   #unreadable = 0
-  /** Units of each part that are not done. */
+  /** Number of unfinished units of each part. */
   readonly #open: number[] = []
   #done = -1
   #kept = -1
@@ -180,7 +181,7 @@ class Replay {
   }
 
   async #settle(units: readonly ArchivedUnit[]): Promise<void> {
-    // What the first try put back is found stored by the next.
+    // Count from the first attempt: a retry finds its events stored.
     let counts: ReplayCounts | undefined
     const plan = await patiently(async () => {
       const found = planReplay(units, await this.#factsOf(units), (event) => this.#isWanted(event))
@@ -213,7 +214,7 @@ class Replay {
       await lane.untilStored(true)
     } catch (error) {
       if (!(error instanceof UnavailableError)) throw error
-      // What of it is in the stream has to be seen as stored by the next try.
+      // Some units may be in the stream: the next attempt must find them stored.
       await patiently(() => lane.untilStored())
       throw error
     }
@@ -261,16 +262,16 @@ class Replay {
     return address !== undefined && !this.#options.enricher.enrich(address).noise
   }
 
-  /** Up to where no batch job has parts on both sides: which of its rows stand for which event is known by then. */
+  /** Keeps the last position where no batch job has parts on both sides: a job's rows must be matched within one run. */
   async #keepPosition(): Promise<void> {
     const { lane, selection } = this.#options
-    const ahead = new Set(this.#parts.slice(this.#done + 1).map(({ job }) => job))
-    this.#taken.forget((job) => !ahead.has(job))
+    const jobsAhead = new Set(this.#parts.slice(this.#done + 1).map(({ job }) => job))
+    this.#taken.forget((job) => !jobsAhead.has(job))
     let safe = this.#done
     for (let at = this.#done; at > this.#kept; at--) {
       const { job } = this.#parts[at]!
-      if (job !== undefined && ahead.has(job)) safe = at - 1
-      ahead.add(job)
+      if (job !== undefined && jobsAhead.has(job)) safe = at - 1
+      jobsAhead.add(job)
     }
     if (safe <= this.#kept) return
     this.#kept = safe

@@ -1,6 +1,6 @@
 /**
- * Rows that stand for an event, by their names (see `Plan`): those of a batch job until it is forgotten, since all its events
- * were received at once; those of live events for two rounds.
+ * Names of rows that earlier rounds matched with an event (see `Plan`). Keeps rows of a batch job until `forget`, because all
+ * its events have the same time of receipt, and rows of live events for two rounds.
  */
 export class TakenRows {
   readonly #ofJobs = new Map<string, Set<string>>()
@@ -12,7 +12,7 @@ export class TakenRows {
     return this.#live.some((names) => names.has(name))
   }
 
-  /** Those of one round. */
+  /** Adds the rows of one round. */
   add(names: Iterable<string>): void {
     const live = new Set<string>()
     for (const name of names) {

@@ -1,17 +1,16 @@
 import type { ArchivedPart, ArchivedUnit } from './ports.ts'
 
-/** A unit, and the part that it is in. */
+/** A unit and the part that holds it. */
 export interface PlacedUnit {
   readonly unit: ArchivedUnit
-  /** Position of the part. */
+  /** Index of the part. */
   readonly part: number
 }
 
 /**
- * Gives the units of parts in the order in which they entered the archive, which is nearly that in which the pipeline saw
- * their events. Holds the parts that overlap.
- * @param parts in the order of their beginnings
- * @param read the units of a part
+ * Yields the units of parts in the order in which they entered the archive, which is nearly the order in which the pipeline
+ * saw their events. Holds overlapping parts in memory.
+ * @param parts in the order of their start
  */
 export async function* unitsInOrder(
   parts: readonly ArchivedPart[],
@@ -41,15 +40,14 @@ function sequenceOf({ entry }: ArchivedUnit): number {
   return Number(entry.split('-')[1])
 }
 
-/** Whether two units were one entry: what is counted of it is of both, so they are judged at once. */
+/** Whether two units come from one stream entry. The tables count them together, so a round must hold both. */
 export function isOfEntry(unit: ArchivedUnit, other: ArchivedUnit | undefined): other is ArchivedUnit {
   return other?.entry === unit.entry && other.partition === unit.partition
 }
 
 /**
- * Events of one entry that lie in two parts, because an hour began, belong together. Where both parts are of one run, the
- * second is a copy, and is left out: a Redis that lost the end of its append-only file delivered the entry twice.
- * @param parts those that the positions are of
+ * Merges units of the same stream entry. An entry is in two parts when an hour began within it. If both parts belong to one
+ * run, the second is a copy, and this skips it: a Redis that lost the end of its append-only file delivered the entry twice.
  */
 export function merged(round: readonly PlacedUnit[], parts: readonly ArchivedPart[]): ArchivedUnit[] {
   const units: ArchivedUnit[] = []

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto'
 import { InputError } from '../../run/errors.ts'
 import type { Selection } from './ports.ts'
 
-/** A condition on an event: a member, by its path, has a value. */
+/** A condition on an event: the member at a path has this value. */
 export interface Condition {
   readonly path: readonly string[]
-  /** A text, or the JSON of any other value. */
+  /** A string, or the JSON of another value. */
   readonly value: string
 }
 
@@ -30,7 +30,7 @@ export function meets(event: unknown, { path, value }: Condition): boolean {
   return (typeof found === 'string' ? found : JSON.stringify(found)) === value
 }
 
-/** What is asked, to be told from other questions: it is kept where an erasure does not look, and may name an address. */
+/** Identifies a selection. It is a hash, because a condition may hold an address, and erasures do not search the place that keeps it. */
 export function digestOf(asked: {
   readonly selection: Selection
   readonly where: readonly Condition[]

@@ -6,7 +6,7 @@ import type { Service } from '../../run/service.ts'
 import { removesAnything } from './policy.ts'
 import type { AgedStore, RetentionRecords } from './ports.ts'
 
-export interface RetentionOptions {
+interface RetentionOptions {
   readonly store: AgedStore
   readonly records: RetentionRecords
   readonly clock: Clock

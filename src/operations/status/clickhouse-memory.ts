@@ -9,11 +9,11 @@ const QUERY = `
 
 type Memory = Omit<ClickHouseStatus, 'missing_tables'>
 
-/** The version of ClickHouse, and its memory as it counts it. */
+/** ClickHouse's version, and the memory that it reports. */
 export async function readMemory(client: ClickHouseClient): Promise<Memory> {
   const settings = { output_format_json_quote_64bit_integers: 0, log_queries: 0 } as const
   const result = await client.query({ query: QUERY, format: 'JSONEachRow', clickhouse_settings: settings })
   const [row] = await result.json<Memory>()
-  if (row === undefined) throw new Error('ClickHouse does not say')
+  if (row === undefined) throw new Error('ClickHouse sent an empty answer')
   return row
 }

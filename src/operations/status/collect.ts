@@ -17,16 +17,15 @@ import type {
 } from './system-status.ts'
 import { verdictOf } from './verdict.ts'
 
-/** Where the parts of a status come from. Each call may reject: its part is unknown then. */
+/** Reads the parts of a status. When a call rejects, its part is unknown. */
 export interface StatusSources {
   pipeline(): Promise<PipelineStatus>
   batchJobs(): Promise<JobsStatus>
   bulkJobs(): Promise<JobsStatus>
   redis(): Promise<RedisStatus>
   dedup(): Promise<DedupStatus>
-  /** Undefined: nobody has said where it is. */
+  /** Undefined: the URL is unknown. */
   clickhouse?(): Promise<ClickHouseStatus>
-  /** Undefined: as above. */
   quotas?(): Promise<QuotaStatus>
   reports(): Promise<readonly ProcessReport[]>
   retention(): Promise<SystemStatus['retention']>
@@ -35,7 +34,7 @@ export interface StatusSources {
 
 const ERRORS_MAX = 20
 
-/** Reads everything at once, in a bounded number of small calls. Never rejects for a part that cannot be read. */
+/** Reads all parts concurrently, in a bounded number of small calls. Never rejects when a part does. */
 export async function collectStatus(
   sources: StatusSources,
   limits: StallLimits,
@@ -93,7 +92,7 @@ export const NO_JOBS: JobsStatus = {
   oldest_jobs: [],
 }
 
-/** Sums over the partitions, in the order of the first partition. */
+/** Sums over the partitions, in their first order. */
 export function waitingOf(streams: readonly GroupStatus[]): GroupWaiting[] {
   const found = new Map<string, GroupWaiting>()
   for (const { stream, group, lane, ...values } of streams) {
@@ -141,7 +140,7 @@ function insertsOf(reports: readonly ProcessReport[]): InsertStatus[] {
 
 const BY_STATE: readonly DataSetStatus['state'][] = ['ok', 'replaced', 'waiting', 'ignored', 'stale', 'failed']
 
-/** Of a file that processes see in different states, the worst counts. */
+/** When processes report different states of a file, the worst one counts. */
 function dataOf(reports: readonly ProcessReport[]): DataSetStatus[] {
   const found = new Map<string, DataSetStatus>()
   for (const set of reports.flatMap(({ data = [] }) => data)) {

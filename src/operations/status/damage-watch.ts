@@ -6,26 +6,26 @@ import type { Service } from '../../run/service.ts'
 import type { DamagedPart } from './system-status.ts'
 import { replayLine } from './words.ts'
 
-/** A part of a table that the server could not read, and has set aside. */
+/** A part of a table that ClickHouse could not read and has detached. */
 export interface DetachedPart extends Omit<DamagedPart, 'found_at' | 'missing'> {
-  /** Whether its rows are in other parts: those that it was made of were still there. Can be told for some minutes only. */
+  /** Whether other parts have its rows: ClickHouse keeps the sources of a merge for some minutes. Unknown after that. */
   readonly isElsewhere: boolean
 }
 
 export interface DamageStore {
-  /** The parts that are set aside now. */
+  /** The parts that are detached now. */
   detached(): Promise<readonly DetachedPart[]>
   close(): Promise<void>
 }
 
-/** What was found, for everybody who asks later. */
+/** Remembers damaged parts for later status reports. */
 export interface DamageRecords {
   read(): Promise<readonly DamagedPart[]>
   add(part: DamagedPart): Promise<void>
   remove(part: DamagedPart): Promise<void>
 }
 
-export interface DamageWatchOptions {
+interface DamageWatchOptions {
   readonly store: DamageStore
   readonly records: DamageRecords
   readonly clock: Clock
@@ -33,13 +33,13 @@ export interface DamageWatchOptions {
   readonly log: Logger
 }
 
-/** Where an event's rows come from is on disk for 8 minutes behind a merge: the first look is to come well before. */
+/** ClickHouse keeps the sources of a merge for 8 minutes: the first look must come well before that. */
 const LOOK_EVERY_MS = 120_000
 const RETRY_DELAY = { minMs: 1_000, maxMs: 30_000 }
 
 /**
- * Looks whether the tables have lost parts. A server that starts sets aside what it cannot read, says nothing, and answers
- * from then on as if the rows had never been there.
+ * Notices lost parts of tables. When ClickHouse starts, it silently detaches parts that it cannot read. After that it answers
+ * as if their rows had never existed.
  */
 export class DamageWatch implements Service {
   readonly name = 'damage watch'
@@ -54,7 +54,7 @@ export class DamageWatch implements Service {
         await this.look()
         return LOOK_EVERY_MS
       },
-      // A store that is away is told of elsewhere.
+      // Other parts of a status report an unreachable store.
       failed: () => {},
       leave: () => options.store.close(),
       delay: RETRY_DELAY,
@@ -92,11 +92,11 @@ export class DamageWatch implements Service {
     const part = { ...found, found_at: new Date(clock.now()).toISOString(), missing: !isElsewhere }
     await records.add(part)
     const { table, name, rows, from, to } = part
-    const told = { table, part: name, rows, from, to }
-    if (isElsewhere) log.warn(told, 'ClickHouse set aside a damaged part; its rows are in those that it was made of')
+    const fields = { table, part: name, rows, from, to }
+    if (isElsewhere) log.warn(fields, 'ClickHouse set aside a damaged part; other parts still have its rows')
     else {
       const repair = replayLine('TENANT', part)
-      log.error({ ...told, ...(repair && { repair }) }, 'ClickHouse set aside a damaged part: its rows are missing')
+      log.error({ ...fields, ...(repair && { repair }) }, 'ClickHouse set aside a damaged part: its rows are missing')
     }
   }
 }

@@ -8,7 +8,7 @@ import type { DamageStore, DetachedPart } from './damage-watch.ts'
 const PARTS_MAX = 1_000
 const DAY_MS = 86_400_000
 
-/** Of a merged part, those that it was made of stay for 8 minutes, and are loaded when it cannot be. */
+/** ClickHouse keeps the sources of a merge for 8 minutes, and loads them when it cannot read the merged part. */
 const QUERY = `
   SELECT d.table, d.name, d.partition_id, d.path,
     countIf(p.min_block_number <= d.min_block_number AND p.max_block_number < d.max_block_number) AS first,
@@ -38,7 +38,7 @@ interface Row {
   readonly same: number
 }
 
-/** Parts of our tables that ClickHouse could not read. Those that somebody detached by a statement are none. */
+/** Parts of our tables that ClickHouse could not read. Ignores parts that a user detached. */
 export class ClickHouseDamage implements DamageStore {
   readonly #client: ClickHouseClient
 
@@ -63,7 +63,7 @@ async function partOf({ table, name, partition_id: partition, path, first, last,
   return { table, name, rows, ...(days ?? monthOf(partition)), isElsewhere: same > 0 || (first > 0 && last > 0) }
 }
 
-/** The folder is that of this machine where ClickHouse runs on it. */
+/** Reads a file of the part when ClickHouse runs on this machine; otherwise returns nothing. */
 async function fileOf(path: string, name: string): Promise<Buffer> {
   return isAbsolute(path) ? await readFile(join(path, name)).catch(() => Buffer.alloc(0)) : Buffer.alloc(0)
 }
@@ -75,7 +75,7 @@ async function countOf(path: string): Promise<number | null> {
 
 type Days = Pick<DetachedPart, 'from' | 'to'>
 
-/** By the index of its column of time, which may be damaged as well. */
+/** Reads the days from the part's min-max index, which may be damaged too. */
 async function daysOf(path: string, partition: string): Promise<Days | undefined> {
   const [times, dates] = await Promise.all([fileOf(path, 'minmax_received_at.idx'), fileOf(path, 'minmax_day.idx')])
   const bounds =
@@ -89,7 +89,7 @@ async function daysOf(path: string, partition: string): Promise<Days | undefined
   return from && to && from <= to && isOfPartition(from) && isOfPartition(to) ? { from, to } : undefined
 }
 
-/** Partitions are months of receipt; a table of no partitions has no days. */
+/** Partitions are months of receipt. A table without partitions has no days. */
 function monthOf(partition: string): Days {
   if (!/^\d{4}(?:0[1-9]|1[0-2])$/.test(partition)) return { from: null, to: null }
   const [year, month] = [Number(partition.slice(0, 4)), Number(partition.slice(4))]

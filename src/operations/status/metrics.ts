@@ -6,10 +6,10 @@ import { waitingOf } from './collect.ts'
 import { sharedRead } from './shared-read.ts'
 import type { ClickHouseStatus, DedupStatus, GroupWaiting, JobsStatus, RedisStatus } from './system-status.ts'
 
-/** What is asked when somebody reads the metrics. Each call may reject: its metrics are left out then. */
+/** Reads values for a scrape. When a call rejects, its metrics are absent. */
 export interface StoreReads {
   readonly pipeline: Pipeline
-  /** What waits; groups at rest may be left out. */
+  /** May omit idle groups. */
   readonly waiting: () => Promise<PipelineStatus>
   readonly batchJobs: () => Promise<JobsStatus>
   readonly bulkJobs: () => Promise<JobsStatus>
@@ -25,8 +25,8 @@ const QUICK = { freshMs: 1_000, lateMs: 500 }
 const SLOW = { ...QUICK, freshMs: 14_000 }
 
 /**
- * What waits in Redis, and what it costs there. Every process that shows it shows the same, so the largest counts when
- * processes are put together. Partitions are summed: what is shown does not grow with them.
+ * Queue lengths and memory of Redis. All processes show the same values, so the aggregate takes the maximum. Values are summed
+ * over partitions, so the number of series does not grow with them.
  */
 export function createStoreMetrics(registry: Registry, reads: StoreReads): void {
   const gauge = gaugesOf(registry)
@@ -55,10 +55,10 @@ export function createStoreMetrics(registry: Registry, reads: StoreReads): void 
     everyGroup(({ events }) => events),
   )
   gauge(
-    ...(['ipid_stream_oldest_seconds', 'Age of the oldest entry that waits', labels] as const),
+    ...(['ipid_stream_oldest_seconds', 'Age of the oldest waiting entry', labels] as const),
     everyGroup(({ oldest_ms: ms }) => ms / 1_000),
   )
-  gauge('ipid_dead_letters', 'Events that cannot be processed and wait for a decision', [], async (set) => {
+  gauge('ipid_dead_letters', 'Events that could not be processed and wait for retry or discard', [], async (set) => {
     set({}, (await pipeline()).dead_letters)
   })
   createJobMetrics(gauge, reads)
@@ -90,7 +90,7 @@ function createJobMetrics(gauge: ReturnType<typeof gaugesOf>, reads: StoreReads)
       for (const state of ['uploading', 'queued', 'running'] as const) set({ kind, state }, jobs[state])
     })(),
   )
-  gauge('ipid_jobs_waiting_lines', 'Lines or addresses of jobs that nobody has taken yet', ['kind'], (set) =>
+  gauge('ipid_jobs_waiting_lines', 'Lines or addresses of jobs that no worker has taken yet', ['kind'], (set) =>
     both((kind, jobs) => set({ kind }, jobs.lines_waiting))(),
   )
   gauge('ipid_jobs_oldest_seconds', 'Time since the receipt of the oldest job that has not ended', ['kind'], (set) =>
@@ -98,7 +98,7 @@ function createJobMetrics(gauge: ReturnType<typeof gaugesOf>, reads: StoreReads)
   )
 }
 
-/** Memory of ClickHouse, as it counts it. */
+/** Memory that ClickHouse reports. */
 export function createClickHouseMetrics(registry: Registry, read: () => Promise<ClickHouseStatus>): void {
   const gauge = gaugesOf(registry)
   const memory = sharedRead(read, SLOW)
@@ -110,27 +110,26 @@ export function createClickHouseMetrics(registry: Registry, read: () => Promise<
   })
 }
 
-/** How sinks are divided among processes. @param shared by group */
+/** Shares of sinks that this process holds. @param shared by group */
 export function createShareMetrics(registry: Registry, shared: ReadonlyMap<string, { readonly held: number }>): void {
-  gaugesOf(registry)('ipid_sink_shares', 'Shares of a sink that this process has', ['group'], async (set) => {
+  gaugesOf(registry)('ipid_sink_shares', 'Shares of a sink that this process holds', ['group'], async (set) => {
     for (const [group, { held }] of shared) set({ group }, held)
   })
 }
 
-/** Whether what was accepted gets on, and whether more is accepted. */
+/** Whether the pipeline is stalled, and whether intake is closed. */
 export function createIntakeMetrics(registry: Registry, isStalled: () => boolean, isClosed: () => boolean): void {
   const gauge = gaugesOf(registry)
-  gauge('ipid_stalled', '1 while what was accepted does not get on, and GET /readyz answers 503', [], async (set) => {
+  gauge('ipid_stalled', '1 while accepted events make no progress, and GET /readyz answers 503', [], async (set) => {
     set({}, isStalled() ? 1 : 0)
   })
-  gauge('ipid_intake_closed', '1 while too much waits, and intake answers 429', [], async (set) => {
+  gauge('ipid_intake_closed', '1 while too many events wait, and intake answers 429', [], async (set) => {
     set({}, isClosed() ? 1 : 0)
   })
 }
 
-/** Which version runs. */
 export function createBuildMetrics(registry: Registry, version: string): void {
-  gaugesOf(registry)('ipid_build_info', '1; the labels say which version runs', ['version', 'node'], async (set) => {
+  gaugesOf(registry)('ipid_build_info', '1; the labels have the versions', ['version', 'node'], async (set) => {
     set({ version, node: process.version }, 1)
   })
 }

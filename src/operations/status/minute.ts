@@ -3,7 +3,7 @@ import type { Clock } from '../../run/clock.ts'
 const SLOT_MS = 5_000
 const SLOTS = 12
 
-/** Sums of the last minute, by name, in slots of 5 s: what is added now counts for 55 to 60 s. */
+/** Sums of the last minute by name. Slots of 5 s: a value counts for 55 to 60 s. */
 export class MinuteSums {
   readonly #clock: Clock
   readonly #slots = Array.from({ length: SLOTS }, () => ({ number: -1, sums: new Map<string, number>() }))

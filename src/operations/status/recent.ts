@@ -4,10 +4,10 @@ import type { InsertStatus, LastMinute } from './system-status.ts'
 
 const MINUTE_MS = 60_000
 
-/** What this process did in the last minute. */
+/** Counts the work of this process in the last minute. */
 export class RecentWork {
   readonly #minute: MinuteSums
-  /** The groups that ever inserted, or tried to. */
+  /** Groups that have inserted or tried to. */
   readonly #groups = new Set<string>()
   readonly #clock: Clock
   /** By group. */
@@ -35,7 +35,7 @@ export class RecentWork {
     this.#minute.add(`${group} failures`, 1)
   }
 
-  /** @param rows that are given up; 0: they are tried again */
+  /** @param rows that became dead letters; 0: they are tried again */
   refused(group: string, rows: number, kind: string): void {
     this.#groups.add(group)
     this.#minute.add(`${group} refused`, rows)

@@ -1,10 +1,10 @@
 import type { DataSetStatus, InsertStatus, LastMinute, LoggedProblem, ProcessStatus } from './system-status.ts'
 
-/** What a process tells of itself every few seconds. Names no tenant: nobody would take it back when one is deleted. */
+/** Report of a process, every few seconds. Names no tenant, because the deletion of a tenant does not search reports. */
 export interface ProcessReport {
-  /** Of this life of the process. */
+  /** Unique for each start of a process. */
   readonly id: string
-  /** Without roles it is the process that starts the others: its problems are shown, and it is no worker. */
+  /** Without roles it is the supervisor: a status shows only its problems. */
   readonly process: ProcessStatus
   readonly last_minute: Partial<LastMinute>
   readonly inserts: readonly InsertStatus[]
@@ -13,11 +13,10 @@ export interface ProcessReport {
   readonly errors: readonly LoggedProblem[]
 }
 
-/** Where processes tell of themselves. */
 export interface ReportStore {
-  tell(report: ProcessReport): Promise<void>
-  /** For one that ends. */
+  write(report: ProcessReport): Promise<void>
+  /** Call when the process ends. */
   withdraw(id: string): Promise<void>
-  /** What was told in the last 20 s. */
+  /** Reports of the last 20 s. */
   read(): Promise<readonly ProcessReport[]>
 }

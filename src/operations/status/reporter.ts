@@ -6,25 +6,25 @@ import type { RecentWork } from './recent.ts'
 import type { ProcessReport, ReportStore } from './report.ts'
 import type { DataSetStatus, LoggedProblem, ProcessStatus } from './system-status.ts'
 
-export interface ReporterOptions {
+interface ReporterOptions {
   readonly store: ReportStore
   readonly process: Omit<ProcessStatus, 'started_at' | 'told_at'>
-  /** Undefined: the process runs no role, and only its problems are shown. */
+  /** Undefined: the process runs no role. */
   readonly recent: RecentWork | undefined
-  /** Undefined: the process holds no enrichment data. */
+  /** Undefined: the process has no enrichment data. */
   readonly data: (() => readonly DataSetStatus[]) | undefined
   readonly problems: () => readonly Omit<LoggedProblem, 'process'>[]
   readonly clock: Clock
 }
 
-const TELL_EVERY_MS = 5_000
-/** What is told every few seconds stays small. */
+const REPORT_EVERY_MS = 5_000
+/** Bounds the size of a report. */
 const DATA_SETS_MAX = 50
-/** The name in the last errors of the process that starts all others. */
+/** Name of the supervisor in the last errors. */
 const SUPERVISOR = 'supervisor'
-const RETRY_DELAY = { minMs: 1_000, maxMs: TELL_EVERY_MS }
+const RETRY_DELAY = { minMs: 1_000, maxMs: REPORT_EVERY_MS }
 
-/** Tells every few seconds what this process does, so that one place shows all machines. */
+/** Writes a report of this process to Redis every few seconds, so that a status shows all machines. */
 export class Reporter implements Service {
   readonly name = 'reporter'
   readonly #options: ReporterOptions
@@ -33,11 +33,11 @@ export class Reporter implements Service {
   readonly #loop = new Loop({
     name: this.name,
     round: async () => {
-      await this.#options.store.tell(this.report())
-      return TELL_EVERY_MS
+      await this.#options.store.write(this.report())
+      return REPORT_EVERY_MS
     },
     leave: () => this.#options.store.withdraw(this.#id),
-    // Redis that is away is told of elsewhere.
+    // Other services log an unreachable Redis.
     failed: () => {},
     delay: RETRY_DELAY,
   })
@@ -55,7 +55,6 @@ export class Reporter implements Service {
     return this.#loop.stop()
   }
 
-  /** As it is told next. */
   report(): ProcessReport {
     const { process, recent, data, problems, clock } = this.#options
     const name = process.roles.join('+') || SUPERVISOR

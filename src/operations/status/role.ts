@@ -31,12 +31,12 @@ import type { ClickHouseStatus, QuotaStatus } from './system-status.ts'
 
 const CLICKHOUSE_MS = 2_000
 
-export interface StatusStores {
+interface StatusStores {
   readonly redis: RedisClient
-  /** Undefined or empty: nobody has said where it is. */
+  /** Undefined or empty: unknown. */
   readonly clickhouseUrl: string | undefined
   readonly pipeline: Pipeline
-  /** What tenants are held to; undefined: quotas are not looked at. */
+  /** Limits of tenants; undefined: the status has no quotas. */
   readonly plans?: Plans
   readonly clock?: Clock
 }
@@ -44,7 +44,7 @@ export interface StatusStores {
 /** Quotas are expensive to read, and a ClickHouse that hangs must not delay a status. */
 const QUOTAS = { freshMs: 60_000, lateMs: 5_000 }
 
-/** What `collectStatus` asks. To be kept by whoever collects more than once. */
+/** The sources of `collectStatus`. They cache, so create them once. */
 export function statusSources({
   redis,
   clickhouseUrl,
@@ -71,14 +71,12 @@ function readQuotas(places: QuotaPlaces): () => Promise<QuotaStatus> {
   return sharedRead(() => quotas.read(), QUOTAS)
 }
 
-/** Looks what ClickHouse has lost. */
 export function damageWatch({ shared, config, telemetry }: ProcessContext): DamageWatch {
   const { clock, metrics, log } = telemetry
   const store = new ClickHouseDamage(config.clickhouseUrl)
   return new DamageWatch({ store, records: new RedisDamageRecords(shared), clock, metrics, log })
 }
 
-/** What `createStoreMetrics` asks. */
 export function storeReads({ shared, pipeline, telemetry }: ProcessContext): StoreReads {
   return {
     pipeline,
@@ -90,10 +88,9 @@ export function storeReads({ shared, pipeline, telemetry }: ProcessContext): Sto
   }
 }
 
-/** Files of the program, which do not change while it runs. */
 let migrations: Promise<readonly Migration[]> | undefined
 
-/** The server and its memory, and which of our tables and views it lacks. */
+/** ClickHouse's version and memory, and the missing tables and views of ipid. */
 export async function clickhouseStatus(url: string): Promise<ClickHouseStatus> {
   const client = connectClickHouse(url, { application: 'status', requestTimeoutMs: CLICKHOUSE_MS })
   try {
@@ -105,7 +102,7 @@ export async function clickhouseStatus(url: string): Promise<ClickHouseStatus> {
   }
 }
 
-/** Parts of the archive are gathered before they are written: that is no stall. */
+/** The archive gathers events for a while before it writes a part, so its group gets more time. */
 export function stallLimits(config: Pick<Config, 'stallMs' | 'archivePartAgeMs'>, pipeline: Pipeline): StallLimits {
   const archiving = pipeline.sinks.filter(({ takes }) => takes === 'payloads')
   return {
@@ -114,7 +111,7 @@ export function stallLimits(config: Pick<Config, 'stallMs' | 'archivePartAgeMs'>
   }
 }
 
-/** Tells of this process. @param roles that it runs */
+/** Reports this process. @param roles that it runs */
 export function reporter(context: ProcessContext, roles: readonly string[]): Reporter {
   const { clock, problems, metrics } = context.telemetry
   createBuildMetrics(metrics, version())
@@ -128,7 +125,7 @@ export function reporter(context: ProcessContext, roles: readonly string[]): Rep
   })
 }
 
-/** Tells what the process that starts all others has complained of. @param redis a connection of its own */
+/** Reports the problems of the supervisor. @param redis used by nothing else */
 export function supervisorReporter(redis: RedisClient, problems: RecentProblems, clock: Clock): Reporter {
   return new Reporter({
     store: new RedisReports(redis, clock),

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-export interface SharedReadOptions {
+interface SharedReadOptions {
   /** How long an answer serves later calls, milliseconds. */
   readonly freshMs: number
   /** How long a call waits for a read, milliseconds. */

@@ -4,17 +4,17 @@ import { numbered } from '../../run/counted.ts'
 import { Loop } from '../../run/loop.ts'
 import type { Service } from '../../run/service.ts'
 import { waitingOf } from './collect.ts'
-import { type StallLimits, stalledAt } from './stall.ts'
+import { type StallLimits, stalledAt, stallText } from './stall.ts'
 import type { JobsStatus } from './system-status.ts'
 import { ageText } from './words.ts'
 
-export interface StallWatchOptions {
-  /** What waits; groups at rest may be left out. */
+interface StallWatchOptions {
+  /** May omit idle groups. */
   readonly pipeline: () => Promise<PipelineStatus>
   readonly batchJobs: () => Promise<JobsStatus>
   readonly limits: StallLimits
   readonly clock: Clock
-  /** Called when it begins to stall, and when it does no more. */
+  /** Called when a stall begins, with its reason, and when it ends. */
   readonly onChange: (reason: string | undefined) => void
 }
 
@@ -22,15 +22,15 @@ const LOOK_EVERY_MS = 5_000
 const RETRY_DELAY = { minMs: 1_000, maxMs: LOOK_EVERY_MS }
 
 /**
- * Looks every few seconds whether what was accepted gets on: no event in the streams is older than the limit, and while
- * lines of batch jobs wait some of them are fed within it. Does not look less than that often: `readyz` is asked by many.
+ * Detects a stall every few seconds: an event in the streams is older than the limit, or lines of batch jobs wait and none was
+ * fed for that long. `GET /readyz` uses the latest result, so that frequent probes cost nothing.
  */
 export class StallWatch implements Service {
   readonly name = 'stall watch'
   readonly #options: StallWatchOptions
   readonly #loop: Loop
   #reason: string | undefined
-  /** Lines to feed at the last look that found another number, and when that was. */
+  /** Number of waiting lines, and when it last changed. */
   #lines = { waiting: 0, sinceMs: 0 }
 
   constructor(options: StallWatchOptions) {
@@ -41,13 +41,13 @@ export class StallWatch implements Service {
         await this.look()
         return Math.min(LOOK_EVERY_MS, options.limits.stallMs / 2)
       },
-      // Redis that is away is told of elsewhere, and nothing gets on meanwhile.
+      // Other services log an unreachable Redis. The last result stays.
       failed: () => {},
       delay: RETRY_DELAY,
     })
   }
 
-  /** Why what was accepted does not get on; undefined while it does. */
+  /** Reason of the stall; undefined when there is none. */
   get reason(): string | undefined {
     return this.#reason
   }
@@ -64,10 +64,7 @@ export class StallWatch implements Service {
   async look(): Promise<void> {
     const [{ streams }, jobs] = await Promise.all([this.#options.pipeline(), this.#options.batchJobs()])
     const stalled = stalledAt(waitingOf(streams), this.#options.limits)
-    const reason =
-      stalled === undefined
-        ? this.#unfed(jobs)
-        : `the oldest unfinished event waits for ${stalled.where} since ${ageText(stalled.age_ms)}`
+    const reason = stalled === undefined ? this.#unfed(jobs) : stallText(stalled)
     if ((reason === undefined) !== (this.#reason === undefined)) this.#options.onChange(reason)
     this.#reason = reason
   }
@@ -77,6 +74,6 @@ export class StallWatch implements Service {
     if (waiting !== this.#lines.waiting) this.#lines = { waiting, sinceMs: clock.now() }
     const idleMs = clock.now() - this.#lines.sinceMs
     if (waiting === 0 || idleMs <= limits.stallMs) return undefined
-    return `none of ${numbered(waiting, 'line')} of batch jobs was fed for ${ageText(idleMs)}`
+    return `${numbered(waiting, 'line')} of batch jobs wait, and none was fed for ${ageText(idleMs)}`
   }
 }

@@ -1,14 +1,15 @@
 import type { GroupWaiting, JobsStatus, OldestWork } from './system-status.ts'
+import { ageText } from './words.ts'
 
-/** From when on work that waits counts as stalled. */
+/** Ages from which waiting work counts as stalled. */
 export interface StallLimits {
   /** Age of an unfinished event, milliseconds. */
   readonly stallMs: number
-  /** What events may wait longer than that, by consumer group: a part of the archive is gathered for a while. */
+  /** Additional time by consumer group: the archive gathers events for a while. */
   readonly slackMs: Readonly<Record<string, number>>
 }
 
-/** What waits longest. A job that waits for its turn counts from its receipt. */
+/** The oldest waiting work. A queued job counts from its receipt. */
 export function oldestWork(
   waiting: readonly GroupWaiting[],
   batchJobs: JobsStatus,
@@ -21,8 +22,8 @@ export function oldestWork(
 }
 
 /**
- * The event in the streams that waits too long, if any. Lines of a job that waits for others are in no stream: a long queue
- * is no stall.
+ * The event in the streams that is most beyond the limit, if any. Lines of a queued job are in no stream, so a long queue is
+ * not a stall.
  */
 export function stalledAt(waiting: readonly GroupWaiting[], { stallMs, slackMs }: StallLimits): OldestWork | undefined {
   const [worst] = waiting
@@ -30,6 +31,11 @@ export function stalledAt(waiting: readonly GroupWaiting[], { stallMs, slackMs }
     .filter(({ overMs }) => overMs > 0)
     .sort((a, b) => b.overMs - a.overMs)
   return worst && { age_ms: worst.group.oldest_ms, where: groupAndLane(worst.group) }
+}
+
+/** Explains a stall in one line. */
+export function stallText({ where, age_ms: ageMs }: OldestWork): string {
+  return `the oldest unfinished event has waited for ${where} for ${ageText(ageMs)}`
 }
 
 function groupAndLane({ group, lane }: Pick<GroupWaiting, 'group' | 'lane'>): string {

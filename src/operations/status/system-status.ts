@@ -2,48 +2,47 @@ import type { Lane } from '../../pipeline/declaration/lane.ts'
 import type { PipelineStatus } from '../../pipeline/declaration/status.ts'
 
 /**
- * All that an operator looks at, at one moment: `ipid status --json` prints it as it is. Ages are milliseconds, 0 when
- * nothing waits; times are ISO 8601, UTC. Lists are bounded; what could not be read is null or empty, and named in
- * `unknown`.
+ * Status of the whole system; `ipid status --json` prints it. Ages are milliseconds, 0 when nothing waits. Times are ISO 8601,
+ * UTC. Lists are bounded. A part that could not be read is null or empty, and `unknown` has the reason.
  */
 export interface SystemStatus extends PipelineStatus {
   readonly at: string
   readonly verdict: Verdict
   /** `streams`, summed over the partitions. */
   readonly waiting: readonly GroupWaiting[]
-  /** What waits longest, of everything that is to be finished; null when nothing waits. */
+  /** The oldest unfinished work; null when nothing waits. */
   readonly oldest: OldestWork | null
   readonly batch_jobs: JobsStatus
   readonly bulk_jobs: JobsStatus
   readonly last_minute: LastMinute
-  /** Of the last minute, by consumer group. */
+  /** Inserts of the last minute, by consumer group. */
   readonly inserts: readonly InsertStatus[]
   readonly redis: RedisStatus | null
   readonly dedup: DedupStatus | null
   readonly clickhouse: ClickHouseStatus | null
-  /** Null when nobody has said where ClickHouse is. */
+  /** Null when unknown. */
   readonly quotas: QuotaStatus | null
-  /** In the order of their names. */
+  /** Ordered by name. */
   readonly data: readonly DataSetStatus[]
   readonly processes: readonly ProcessStatus[]
   /** Newest first. */
   readonly errors: readonly LoggedProblem[]
-  /** When the stores were looked at last for events that are too old. */
+  /** The last retention run of each store. */
   readonly retention: readonly { readonly store: string; readonly at: string; readonly removed: number }[]
-  /** Rows that ClickHouse has lost. */
+  /** Rows that ClickHouse lost. */
   readonly damage: DamageStatus
-  /** What could not be read, each in a phrase. */
+  /** For each part that could not be read: its name and the reason. */
   readonly unknown: readonly string[]
 }
 
-/** `stalled`: what was accepted does not get on; `warning`: somebody should look; `ok` otherwise. */
+/** `stalled`: accepted events make no progress; `warning`: an operator should look; `ok` otherwise. */
 export interface Verdict {
   readonly level: 'ok' | 'warning' | 'stalled'
   /** One line. */
   readonly text: string
 }
 
-/** What waits for a consumer group in a lane, in all partitions. */
+/** Backlog of a consumer group in a lane, summed over partitions. */
 export interface GroupWaiting {
   readonly stream: string
   readonly group: string
@@ -56,23 +55,23 @@ export interface GroupWaiting {
 
 export interface OldestWork {
   readonly age_ms: number
-  /** For whom it waits: a consumer group and its lane, or the feeder of a batch job. */
+  /** A consumer group and its lane, or the kind of job. */
   readonly where: string
 }
 
-/** Jobs of all tenants that have not ended. */
+/** Unfinished jobs of all tenants. */
 export interface JobsStatus {
-  /** Uploads that are not whole yet. */
+  /** Uploads in progress. */
   readonly uploading: number
   readonly queued: number
   readonly running: number
-  /** Lines, or addresses, of those that are queued or running. */
+  /** Lines, or addresses, of queued and running jobs. */
   readonly lines: number
-  /** Those of them that nobody has taken yet; what was taken waits in the streams. */
+  /** Lines not fed yet. Fed ones are in the streams. */
   readonly lines_waiting: number
-  /** Since the receipt of the oldest. */
+  /** Age of the oldest job. */
   readonly oldest_ms: number
-  /** The oldest of them, at most 20. */
+  /** The oldest jobs, at most 20. */
   readonly oldest_jobs: readonly OpenJobStatus[]
 }
 
@@ -85,20 +84,20 @@ export interface OpenJobStatus {
   readonly age_ms: number
 }
 
-/** What all processes did in the last minute. */
+/** Work of all processes in the last minute. */
 export interface LastMinute {
-  /** Live events that were accepted, those that are filtered and the unreadable included. */
+  /** Accepted live events, including filtered ones and those with an invalid address. */
   readonly live_events: number
-  /** Lines of batch jobs that were fed or rejected. */
+  /** Fed and rejected lines of batch jobs. */
   readonly batch_lines: number
-  /** Events that the steps finished: kept, dropped or given up. */
+  /** Events that the steps finished: kept, dropped or dead. */
   readonly processed: number
-  /** Rows of events that were stored. */
+  /** Stored rows of events. */
   readonly stored: number
-  /** Events that became dead letters. */
+  /** New dead letters. */
   readonly dead: number
   readonly requests: number
-  /** Requests that were answered 429. */
+  /** Requests answered with 429. */
   readonly refused: number
 }
 
@@ -107,16 +106,16 @@ export interface InsertStatus {
   readonly inserts: number
   readonly rows: number
   readonly failures: number
-  /** Rows that were refused and became dead letters. A process of an earlier version does not say. */
+  /** Refused rows that became dead letters. Undefined from earlier versions. */
   readonly refused?: number
-  /** Why rows were refused last, in a few words; null: none was. They may be tried again, and some become dead letters. */
+  /** Latest reason of a refusal, in a few words; null: none. ipid tries the rows again; some become dead letters. */
   readonly refusal?: string | null
-  /** Of the average insert, from its start to its acknowledgement. */
+  /** Average duration, from start to acknowledgement. */
   readonly avg_ms: number
   readonly max_ms: number
 }
 
-/** All masters of Redis together; `used_share` is of the fullest. */
+/** Sums over all Redis masters; `used_share` is that of the fullest. */
 export interface RedisStatus {
   readonly version: string
   readonly used_bytes: number
@@ -128,7 +127,7 @@ export interface RedisStatus {
   readonly append_only: boolean
 }
 
-/** What the dedup window remembers, in all partitions. */
+/** Size of the dedup window, summed over partitions. */
 export interface DedupStatus {
   readonly entries: number
   /** Estimated. */
@@ -140,73 +139,73 @@ export interface ClickHouseStatus {
   readonly memory_bytes: number
   /** 0: without a limit. */
   readonly memory_max_bytes: number
-  /** Tables and views of the schema that are not there. */
+  /** Missing tables and views of the schema. */
   readonly missing_tables: readonly string[]
 }
 
-/** Parts of tables whose rows are missing, until somebody drops them. */
+/** Damaged parts with missing rows, until an operator drops them. */
 export interface DamageStatus {
   readonly parts: readonly DamagedPart[]
   /** Tenants whose archive may have their events, at most 20; empty while nothing is missing. */
   readonly archived_tenants: readonly string[]
 }
 
-/** A part of a table that ClickHouse could not read when it started, and has set aside. */
+/** A part of a table that ClickHouse could not read at its start, and has detached. */
 export interface DamagedPart {
   readonly table: string
-  /** As `system.detached_parts` names it. */
+  /** Name in `system.detached_parts`. */
   readonly name: string
-  /** Null when its files do not say. */
+  /** Null when unknown. */
   readonly rows: number | null
   /** First and last UTC day of receipt; null for a table that has none. */
   readonly from: string | null
   readonly to: string | null
   readonly found_at: string
-  /** False: its rows were found in the parts that it was made of. */
+  /** False: other parts have its rows. */
   readonly missing: boolean
 }
 
-/** Who is near his quotas. Nothing is refused for tracked accounts. */
+/** Use of quotas. The quota of accounts is never enforced. */
 export interface QuotaStatus {
-  /** Tenants that have used up a quota, or passed it. */
+  /** Number of tenants that used up daily lookups, or passed their monthly accounts. */
   readonly passed: { readonly daily_lookups: number; readonly monthly_accounts: number }
-  /** Of each quota the 20 that are nearest to their limit, or most beyond it. */
+  /** For each quota, the 20 tenants with the highest use relative to their limit. */
   readonly highest: readonly QuotaUse[]
 }
 
 export interface QuotaUse {
   readonly tenant_id: string
   readonly quota: 'daily_lookups' | 'monthly_accounts'
-  /** Of this UTC day, or month. */
+  /** In this UTC day or month. */
   readonly used: number
   readonly limit: number
-  /** Of accounts: when the first event of the company beyond the limit was received; else null. */
+  /** For accounts: receipt of the first event of the company beyond the limit; else null. */
   readonly passed_at: string | null
 }
 
-/** A file of enrichment data, as the processes have it. */
+/** A file of enrichment data. */
 export interface DataSetStatus {
   readonly name: string
   /**
-   * `replaced`: newer data of its kind serve in its place; `waiting`: it is read or compiled soon; `stale`: a newer version
-   * was refused; `failed`: it cannot be read; `ignored`: it is no data.
+   * `replaced`: newer data of its kind are in use; `waiting`: not read or compiled yet; `stale`: a newer version was refused;
+   * `failed`: cannot be read; `ignored`: not enrichment data.
    */
   readonly state: 'ok' | 'replaced' | 'waiting' | 'stale' | 'failed' | 'ignored'
   readonly reason: string | null
-  /** In words; null: as nothing. A process of an earlier version does not say. */
+  /** Recognised kind; null: none. Undefined from earlier versions. */
   readonly recognised_as?: string | null
   readonly records: number
-  /** As the file states it; null when it does not. */
+  /** From the file; null when it has no date. */
   readonly built_at: string | null
   /** Whole days since then. */
   readonly age_days: number | null
-  /** Older than 90 days, though a source is configured that brings newer ones. */
+  /** Older than 90 days, although a configured source has newer data. */
   readonly too_old: boolean
-  /** Older than 90 days: name of the known source that has newer ones, and is not configured. */
+  /** If older than 90 days: a known source of newer data that is not configured. */
   readonly newer?: string | null
 }
 
-/** A process that told of itself lately. */
+/** A process with a recent report. */
 export interface ProcessStatus {
   readonly roles: readonly string[]
   readonly host: string
@@ -216,7 +215,7 @@ export interface ProcessStatus {
   readonly told_at: string
 }
 
-/** A warning or an error of a process's log; one that came several times is one of these. */
+/** A warning or error of a process's log. Repetitions count in `times`. */
 export interface LoggedProblem {
   readonly at: string
   readonly level: 'warn' | 'error' | 'fatal'

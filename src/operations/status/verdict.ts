@@ -1,18 +1,18 @@
 import { INTAKE_MEMORY_SHARE_MAX } from '../../pipeline/declaration/memory.ts'
 import { nounFor, numbered } from '../../run/counted.ts'
-import { type StallLimits, stalledAt } from './stall.ts'
+import { type StallLimits, stalledAt, stallText } from './stall.ts'
 import type { DamagedPart, SystemStatus, Verdict } from './system-status.ts'
 import { ageText, bytesText } from './words.ts'
 
-/** An error that is older than this is history. */
+/** Older errors do not matter any more. */
 const FRESH_MS = 600_000
 
-/** The most important thing to say of a status, or of what is wrong all of it, in one line. */
+/** Sums up a status in one line: all problems, or the most important numbers when there are none. */
 export function verdictOf(status: Omit<SystemStatus, 'verdict'>, limits: StallLimits, nowMs: number): Verdict {
   const stalled = stalledAt(status.waiting, limits)
   const warnings = warningsOf(status, nowMs)
   if (stalled !== undefined) {
-    const text = `stalled: the oldest unfinished event waits for ${stalled.where} since ${ageText(stalled.age_ms)}`
+    const text = `stalled: ${stallText(stalled)}`
     return { level: 'stalled', text: [text, ...warnings].join('; ') }
   }
   if (warnings.length > 0) return { level: 'warning', text: `warning: ${warnings.join('; ')}` }
@@ -24,13 +24,12 @@ function warningsOf(status: Omit<SystemStatus, 'verdict'>, nowMs: number): strin
   const found: string[] = []
   if (unknown.length > 0) found.push(`cannot be read: ${unknown.join(', ')}`)
   if (redis !== null && redis.used_share > INTAKE_MEMORY_SHARE_MAX) {
-    found.push(`Redis uses ${bytesText(redis.used_bytes)} of ${bytesText(redis.max_bytes)}, and intake is closed`)
+    found.push(`Redis uses ${bytesText(redis.used_bytes)} of ${bytesText(redis.max_bytes)}, so intake is closed`)
   }
   found.push(...redisWarnings(redis))
   const absent = status.clickhouse?.missing_tables ?? []
   if (absent.length > 0) {
-    const remedy =
-      'restart ipid, which makes what is missing again; ./ipid replay puts back the rows that the archive has'
+    const remedy = 'restart ipid to create missing tables again; ./ipid replay restores their rows from the archive'
     found.push(`ClickHouse lacks ${nounFor(absent.length, 'the table', 'the tables')} ${absent.join(', ')}: ${remedy}`)
   }
   for (const text of damageTexts(status.damage.parts)) found.push(text)
@@ -39,10 +38,10 @@ function warningsOf(status: Omit<SystemStatus, 'verdict'>, nowMs: number): strin
   for (const role of missing) found.push(`no process has the role ${role}`)
   for (const { group, failures, refused = 0, refusal } of inserts) {
     if (failures > 0) found.push(`${numbered(failures, 'insert')} of ${group} failed`)
-    const fate = refused > 0 ? `, ${numbered(refused, 'row')} became dead letters` : '; it is tried again'
+    const fate = refused > 0 ? `, ${numbered(refused, 'row')} became dead letters` : '; ipid tries again'
     if (refusal) found.push(`${group} refuses rows: ${refusal}${fate}`)
   }
-  if (dead > 0) found.push(`${numbered(dead, 'dead letter')} ${nounFor(dead, 'waits', 'wait')} for a decision`)
+  if (dead > 0) found.push(`${numbered(dead, 'dead letter')} ${nounFor(dead, 'waits', 'wait')} for retry or discard`)
   const bad = data.filter(({ state }) => state === 'failed' || state === 'stale')
   for (const { name, state } of bad) found.push(`data set ${name} is ${state}`)
   const old = data.filter(({ too_old: tooOld }) => tooOld).map(({ name }) => name)
@@ -52,7 +51,7 @@ function warningsOf(status: Omit<SystemStatus, 'verdict'>, nowMs: number): strin
   return found
 }
 
-/** One text a table. */
+/** One text for each table. */
 function damageTexts(parts: readonly DamagedPart[]): string[] {
   return [...new Set(parts.map(({ table }) => table))].map((table) => {
     const lost = parts.filter((part) => part.table === table)
@@ -68,12 +67,12 @@ function damageTexts(parts: readonly DamagedPart[]): string[] {
   })
 }
 
-/** What of a Redis may cost events that were accepted. */
+/** Warns about settings of Redis that may lose accepted events. */
 export function redisWarnings(redis: SystemStatus['redis']): string[] {
   if (redis === null) return []
   const found: string[] = []
   if (!redis.append_only) found.push('Redis has no append-only file: a restart of it loses accepted events')
-  if (redis.evicts) found.push('Redis evicts keys when it is full, and accepted events with them')
+  if (redis.evicts) found.push('Redis evicts keys when it is full, which loses accepted events')
   return found
 }
 

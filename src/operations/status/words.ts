@@ -1,6 +1,6 @@
 import type { DamagedPart } from './system-status.ts'
 
-/** The command that puts the events of a damaged part back where the archive has them; undefined when it has no days. */
+/** The command that restores a damaged part from the archive; undefined when the part has no days. */
 export function replayLine(tenant: string, { from, to }: Pick<DamagedPart, 'from' | 'to'>): string | undefined {
   return from === null || to === null ? undefined : `./ipid replay --tenant ${tenant} --from ${from} --to ${to}`
 }

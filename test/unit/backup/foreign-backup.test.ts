@@ -71,21 +71,24 @@ const REFUSED: Readonly<Record<string, readonly [Content, RegExp]>> = {
     { tenants: [TENANT, { ...TENANT, id: '../../etc', keys: [] }] },
     /tenants\.ndjson\.gz, line 2: id: must match pattern/,
   ],
-  'a tenant twice': [{ tenants: [TENANT, { ...TENANT, keys: [] }] }, /line 2: the tenant acme is there twice/],
+  'a tenant twice': [{ tenants: [TENANT, { ...TENANT, keys: [] }] }, /line 2: the tenant acme occurs twice/],
   'a record without a plan': [withRecord({ plan: undefined }), /line 1: record\.plan: is required/],
   'a rule without an end': [withRecord({ rules: ['x'.repeat(1_001)] }), /record\.rules\[0\]: must have at most 1000/],
   'a time that is none': [withRecord({ created_at: 'yesterday' }), /record\.created_at: must be an RFC 3339/],
-  'a key of another tenant': [withKey({}, { tenant_id: 'victim' }), /the key ipid_0123456 is of tenant victim/],
+  'a key of another tenant': [withKey({}, { tenant_id: 'victim' }), /the key ipid_0123456 belongs to tenant victim/],
   'a hash that is none': [withKey({ sha256: 'A'.repeat(64) }), /keys\[0\]\.sha256: must match pattern/],
   'a prefix that is none': [withKey({}, { prefix: '\u001b[2J' }), /keys\[0\]\.record\.prefix: must match pattern/],
   'the hash of a key of two tenants': [
     {
       tenants: [TENANT, { ...TENANT, id: 'b', keys: [{ ...TENANT.keys[0], record: { ...KEY, tenant_id: 'b' } }] }],
     },
-    /line 2: the hash of a key a+ is there twice/,
+    /line 2: the hash of a key a+ occurs twice/,
   ],
-  'a letter of a partition that is not there': [withLetter({ partition: 4 }), /line 2: there is no partition 4 of 4/],
-  'letters out of order': [withLetter({ id: '4-9' }), /line 2: its id is not above the one before it/],
+  'a letter of a partition that is not there': [
+    withLetter({ partition: 4 }),
+    /line 2: partition 4 does not exist: the backup has 4/,
+  ],
+  'letters out of order': [withLetter({ id: '4-9' }), /line 2: its id must be greater than the one before/],
   'a letter whose field has no value': [withLetter({ fields: ['YQ==', 'YQ==', 'YQ=='] }), /a field has no value/],
   'a letter that is not base64': [withLetter({ fields: ['YQ==', '*'] }), /a field is not base64/],
   'a claim that is no owner': [withLetter({ claim: 'YQ==' }), /line 2: claim: /],
@@ -141,7 +144,7 @@ test('a file has the lines that its manifest says, and none that fills the memor
   await assert.rejects(read('two', 1), /two has more than 1 lines/)
   await assert.rejects(read('two', 3), /two has 2 lines, not 3/)
   writeFileSync(join(dir, 'open'), gzipSync('a\nb'))
-  await assert.rejects(read('open', 1), /open ends within a line/)
+  await assert.rejects(read('open', 1), /the last line of open is cut off/)
 
   const zeros = Buffer.alloc(1_048_576)
   async function* endless(pieces: number) {
@@ -151,7 +154,7 @@ test('a file has the lines that its manifest says, and none that fills the memor
   const most = BACKUP_LINE_BYTES_MAX / zeros.length
   await writeLines(dir, 'long', endless(most))
   await read('long', 1)
-  await assert.rejects(writeLines(dir, 'longer', endless(most + 1)), /longer, line 1 is longer than the 67108864 bytes/)
+  await assert.rejects(writeLines(dir, 'longer', endless(most + 1)), /longer, line 1 is longer than 67108864 bytes/)
   writeFileSync(join(dir, 'longest'), gzipSync(Buffer.alloc(BACKUP_LINE_BYTES_MAX + zeros.length)))
   await assert.rejects(read('longest', 1), /longest, line 1 is longer than the 67108864 bytes/)
   writeFileSync(join(dir, 'cut'), 'no gzip')

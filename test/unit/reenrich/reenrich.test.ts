@@ -17,7 +17,7 @@ function stores(answers: Partial<Record<string, unknown[]>> = {}) {
     accountsAmong: new Set(),
     stagedSoFar: 1,
     slices: [SLICE],
-    isThere: true,
+    isInserted: true,
   }
   let isComplete = false
   const both = new Proxy({} as StoredEvents & EventReplacement, {
@@ -40,7 +40,7 @@ function stores(answers: Partial<Record<string, unknown[]>> = {}) {
 }
 
 const BUILD = ['begin', 'stage', 'stagedSoFar']
-const TAKE_OVER = ['complete', 'slices', 'remove', 'insert', 'isThere', 'countFiltered', 'drop']
+const TAKE_OVER = ['complete', 'slices', 'remove', 'insert', 'isInserted', 'countFiltered', 'drop']
 
 test('a copy is built, completed and taken over: old events are removed before new ones are inserted', async () => {
   const { calls, parts } = stores()
@@ -58,9 +58,9 @@ test('a copy that has other events than were judged is built again, and given up
 })
 
 test('events that are there twice are removed and inserted again', async () => {
-  const { calls, parts } = stores({ isThere: [false] })
+  const { calls, parts } = stores({ isInserted: [false] })
   await reenrich(SELECTION, parts)
-  const once = ['remove', 'insert', 'isThere']
+  const once = ['remove', 'insert', 'isInserted']
   assert.deepEqual(calls.slice(5), [...once, ...once, 'countFiltered', 'drop'])
 })
 

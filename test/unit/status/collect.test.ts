@@ -109,7 +109,10 @@ test('what cannot be read is named, and the rest is there', async () => {
     NOW,
   )
   assert.deepEqual([status.redis, status.unknown], [null, ['Redis: no answer']])
-  assert.equal(status.verdict.text, 'warning: cannot be read: Redis: no answer; 1,234 dead letters wait for a decision')
+  assert.equal(
+    status.verdict.text,
+    'warning: cannot be read: Redis: no answer; 1,234 dead letters wait for retry or discard',
+  )
 })
 
 test('a verdict for each thing that somebody should see to', async () => {
@@ -123,12 +126,12 @@ test('a verdict for each thing that somebody should see to', async () => {
   const full = { ...REDIS, used_bytes: 90, used_share: 0.9, append_only: false, evicts: true }
   assert.match(
     (await verdict({ redis: async () => full })).text,
-    /^warning: Redis uses 90 B of 100 B, and intake is closed; Redis has no append-only file: .*; Redis evicts keys /,
+    /^warning: Redis uses 90 B of 100 B, so intake is closed; Redis has no append-only file: .*; Redis evicts keys /,
   )
   const clickhouse = async () => ({ version: '26', memory_bytes: 1, memory_max_bytes: 2, missing_tables: ['events'] })
   assert.deepEqual(await verdict({ clickhouse }), {
     level: 'warning',
-    text: 'warning: ClickHouse lacks the table events: restart ipid, which makes what is missing again; ./ipid replay puts back the rows that the archive has',
+    text: 'warning: ClickHouse lacks the table events: restart ipid to create missing tables again; ./ipid replay restores their rows from the archive',
   })
   const { process } = report()
   const lone = async () => [report({ process: { ...process, roles: ['ingress', 'sink'] } })]
@@ -147,7 +150,7 @@ test('rows that a destination refuses are said, with the reason, while it is so'
     return status.verdict.text
   }
   recent.refused('clickhouse', 0, 'VIOLATED_CONSTRAINT (469)')
-  assert.equal(await told(), 'warning: clickhouse refuses rows: VIOLATED_CONSTRAINT (469); it is tried again')
+  assert.equal(await told(), 'warning: clickhouse refuses rows: VIOLATED_CONSTRAINT (469); ipid tries again')
   recent.refused('clickhouse', 2, 'VIOLATED_CONSTRAINT (469)')
   const given = 'warning: clickhouse refuses rows: VIOLATED_CONSTRAINT (469), 2 rows became dead letters'
   assert.equal(await told(), given)
@@ -187,8 +190,8 @@ test('rows that ClickHouse lost are said, and how to put them back', async () =>
   const text = await printed(['acme', 'other'])
   for (const line of [
     'damaged part of events: 1,200 rows, received 2026-10-03 to 2026-10-04, in broken-on-start_202610_1_1_0',
-    '  to put back what the archive has: ./ipid replay --tenant acme --from 2026-10-03 --to 2026-11-01',
-    '  to put back what the archive has: ./ipid replay --tenant other --from 2026-10-03 --to 2026-11-01',
+    '  to restore rows from the archive: ./ipid replay --tenant acme --from 2026-10-03 --to 2026-11-01',
+    '  to restore rows from the archive: ./ipid replay --tenant other --from 2026-10-03 --to 2026-11-01',
   ]) {
     assert.ok(text.includes(`${line}\n`), `${line}\n${text}`)
   }

@@ -30,7 +30,7 @@ test('an event that waits too long is an alarm, once, until it gets on', async (
   state.streams = [waits('process', 2_000), waits('clickhouse', 180_000)]
   await stall.look()
   await stall.look()
-  assert.equal(stall.reason, 'the oldest unfinished event waits for clickhouse, live lane since 3 min')
+  assert.equal(stall.reason, 'the oldest unfinished event has waited for clickhouse, live lane for 3 min')
   state.streams = []
   await stall.look()
   assert.equal(stall.reason, undefined)
@@ -49,7 +49,7 @@ test('lines of which none is fed are an alarm; a long queue that moves is none',
   }
   state.nowMs += 60_001
   await stall.look()
-  assert.equal(stall.reason, 'none of 591,000 lines of batch jobs was fed for 1 min')
+  assert.equal(stall.reason, '591,000 lines of batch jobs wait, and none was fed for 1 min')
   state.lines = 0
   await stall.look()
   assert.equal(stall.reason, undefined)

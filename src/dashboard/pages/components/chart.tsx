@@ -6,7 +6,7 @@ import { type DayClock, dayTitle } from './clock-choice.tsx'
 import { Scroll } from './scroll.tsx'
 
 /** Values of each day under a name. */
-export interface ChartSeries {
+interface ChartSeries {
   readonly name: string
   /** Of `--series-N` in the styles. */
   readonly colour: number

@@ -1,7 +1,7 @@
 import { useRef, useState } from 'preact/hooks'
 
 /** Something that a person starts: whether it is under way, and why it failed. */
-export interface Action {
+interface Action {
   readonly isBusy: boolean
   /** The server's words. */
   readonly error: string | undefined

@@ -5,7 +5,7 @@ import type { OverviewStore } from '../overview-store.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
 
 /** Addresses that tenants looked up today. Rejects when the store is away. */
-export interface LookupCounts {
+interface LookupCounts {
   used(tenantId: string): Promise<number>
 }
 

@@ -35,7 +35,7 @@ export interface UploadParts {
   readonly limits?: FileLimits | undefined
 }
 
-export interface FileLimits {
+interface FileLimits {
   /** Of a file without gzip. */
   readonly bytesMax: number
   /** Of what it becomes as NDJSON. */

@@ -2,7 +2,7 @@ import { archiveLocationOf, type Config } from '../../../config/config.ts'
 import { openObjectStore } from '../../../pipeline/sinks/archive/destination.ts'
 import type { ArchiveList } from '../ports.ts'
 
-/** The objects of an instance's archive. To be closed. */
+/** Opens the archive of an instance. Call `close` in the end. */
 export function openArchiveList(config: Config): ArchiveList & { close(): Promise<void> } {
   const store = openObjectStore(archiveLocationOf(config))
   return {

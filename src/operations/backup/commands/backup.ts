@@ -12,12 +12,12 @@ interface BackupFlags {
   readonly json?: boolean
 }
 
-/** `ipid backup DIR`: tenants, keys and tables into a folder, while everything runs. */
+/** `ipid backup DIR`: writes tenants, keys and tables to a folder, while everything runs. */
 export function backupCommand(context: CliContext): Command {
   const command = new Command('backup')
     .description('write tenants, keys and all tables into a new folder, while everything runs')
-    .argument('<dir>', 'folder that is not there yet, or is empty')
-    .addOption(waitOption('how long to wait for what was received to be stored'))
+    .argument('<dir>', 'new or empty folder')
+    .addOption(waitOption('how long to wait until all received events are stored'))
     .option('--json', 'print JSON')
   return addSettings(command, [...INSTANCE_SETTINGS, 'archiveUrl']).action(
     async (dir: string, { wait, json }: BackupFlags) => {

@@ -7,16 +7,16 @@ import { holdDataDir } from '../../../terminal/data-dir-lock.ts'
 import { embeddedClickHouse, embeddedRedis } from '../../../terminal/embedded-stores.ts'
 import { removeInstance } from '../../../terminal/instance.ts'
 
-export interface StoreSettings {
+interface StoreSettings {
   readonly config: Config
   readonly env: Environment
   readonly log: Logger
 }
 
 /**
- * Runs the stores of an instance, and nothing else of it, for the length of `use`; those that the settings name run
- * already. DATA_DIR is held meanwhile.
- * @throws StartupError when another ipid has it, or a store does not start
+ * Starts the embedded stores of an instance, but no roles, while `use` runs. Uses external stores where the settings name them.
+ * Holds the lock of DATA_DIR meanwhile.
+ * @throws StartupError when another ipid holds the lock, or a store does not start
  */
 export async function withStores<T>(
   { config, env, log }: StoreSettings,
@@ -32,7 +32,7 @@ export async function withStores<T>(
     running.push(process)
     return process.url!
   }
-  // Nothing else has to find this ClickHouse, so any free port will do.
+  // No other process needs to find this ClickHouse.
   const surroundings = { config: { ...config, clickhousePort: 0 }, dir, log, patienceMs }
   const { redisUrl, clickhouseUrl } = config
   try {

@@ -12,11 +12,11 @@ const RESTORE_SETTINGS: readonly SettingName[] = [
   ...(['redisFsync', 'redisMaxMemoryBytes', 'partitions'] as const),
 ]
 
-/** `ipid restore DIR`: a backup into empty stores, which it starts itself unless they are named. */
+/** `ipid restore DIR`: fills empty stores with a backup. Starts embedded stores itself. */
 export function restoreCommand(context: CliContext): Command {
   const command = new Command('restore')
-    .description('fill a new DATA_DIR, or empty stores, with a backup; nothing else may run on them')
-    .argument('<dir>', 'folder that ipid backup wrote')
+    .description('fill a new DATA_DIR, or empty stores, with a backup; no ipid may run on them')
+    .argument('<dir>', 'folder of the backup')
     .option('--json', 'print JSON')
   return addSettings(command, RESTORE_SETTINGS).action(async (dir: string, { json }: { json?: boolean }) => {
     const config = configOf(context, command)
@@ -99,6 +99,6 @@ function archiveState(
   { place, objects, missing }: { readonly place: string; readonly objects: number; readonly missing: number },
   was: string,
 ): string {
-  if (missing === 0) return `${objects} in ${place}, all there`
+  if (missing === 0) return `${objects} in ${place}, none missing`
   return `${missing} of ${objects} are not in ${place}: copy them from ${was}`
 }

@@ -13,18 +13,19 @@ import { poll } from '../../../run/loop.ts'
 import type { RedisClient } from '../../../stores/redis/connect.ts'
 import { keys } from '../../../stores/redis/keys.ts'
 import { TenantCopies } from '../../../tenants/redis/tenant-copies.ts'
+import { positionOfGroup } from '../../dead-letters/dead-letters.ts'
 import type { RecordSource } from '../ports.ts'
-import { carriesEvents, positionOfGroup, readLetter } from './letter.ts'
+import { carriesEvents, letterOf } from './letter.ts'
 
 const LOOK_EVERY_MS = 200
 const LETTERS_PER_CALL = 100
 
-/** What Redis holds, for a backup. */
+/** Reads Redis for a backup. */
 export class RedisRecordSource implements RecordSource {
   readonly #client: RedisClient
   readonly #pipeline: Pipeline
   readonly #tenants: TenantCopies
-  /** The last letter that was given, by partition. */
+  /** The last letter that `letters` gave, by partition. */
   readonly #given = new Map<number, string>()
 
   constructor(client: RedisClient, pipeline: Pipeline, clock: Clock) {
@@ -50,7 +51,7 @@ export class RedisRecordSource implements RecordSource {
     await untilPassed(this.#client, this.#pipeline, partitions, deadlineMs)
   }
 
-  /** Uploads that were answered are in the pipeline. */
+  /** Waits until all lines of answered uploads are in the pipeline. */
   async #untilFed(partitions: number, deadlineMs: number): Promise<void> {
     const store = new RedisFeederStore({ client: this.#client, pipeline: this.#pipeline, partitions })
     const unfed = async () => {
@@ -60,7 +61,7 @@ export class RedisRecordSource implements RecordSource {
     const waiting = new Set((await unfed()).map(({ id }) => id))
     const fed = async () => !(await unfed()).some(({ id }) => waiting.has(id)) || undefined
     if (await poll(fed, { everyMs: LOOK_EVERY_MS, deadlineMs })) return
-    throw new UnavailableError('batch jobs were not fed in time into the pipeline: see ipid status')
+    throw new UnavailableError('batch jobs did not finish in time: see ./ipid status, or give a longer --wait')
   }
 
   tenants(): AsyncIterable<TenantCopy> {
@@ -86,7 +87,7 @@ export class RedisRecordSource implements RecordSource {
 
   /** The claim that stands for the letter's event: its own, or, behind the step that claims, that of an earlier entry. */
   async #claimOf(copy: Omit<LetterCopy, 'claim'>): Promise<string | null> {
-    const { group, stream, block, claimId } = readLetter(copy)
+    const { group, stream, block, claimId } = letterOf(copy)
     const position = positionOfGroup(this.#pipeline, group)
     if (block === undefined || claimId === undefined || !carriesEvents(this.#pipeline, stream)) return null
     if (position === 'before' || block.identities.toString('latin1') === NO_IDENTITY) return null

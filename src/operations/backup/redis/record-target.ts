@@ -19,14 +19,14 @@ import { readMark, removeMark, writeMark } from '../../../stores/redis/restore-m
 import { TenantCopies } from '../../../tenants/redis/tenant-copies.ts'
 import { DeadLetters, type StoredLetter } from '../../dead-letters/dead-letters.ts'
 import { BackupRefusedError, type RecordTarget, type StoredEvent } from '../ports.ts'
-import { carriesEvents, readLetter } from './letter.ts'
+import { carriesEvents, letterOf } from './letter.ts'
 
 /** Longer than a lease whose holder was killed. */
 const LEASE_WAIT_MS = 5_000
-/** Connections of the command line write nothing by themselves. */
+/** Connections of commands write nothing by themselves. */
 const CLI_NAME = 'ipid:cli'
 
-/** Redis, as a restore fills it. */
+/** Fills Redis for a restore. */
 export class RedisRecordTarget implements RecordTarget {
   readonly windowMs: number
   readonly #client: RedisClient
@@ -54,26 +54,26 @@ export class RedisRecordTarget implements RecordTarget {
     const mark = await readMark(this.#client)
     if (mark !== undefined && mark.backup_id !== backupId) {
       throw new BackupRefusedError(
-        'a restore of another backup was not finished here: restore that one, or begin with empty stores',
+        'a restore of another backup did not finish here: restore that one, or start with empty stores',
       )
     }
     await this.#assertNotInUse()
     if (mark !== undefined) return true
     const found = (await this.#found()) ?? (filledTable === undefined ? undefined : `rows in table ${filledTable}`)
     if (found !== undefined)
-      throw new BackupRefusedError(`a backup is restored into an empty instance, and here there are ${found}`)
+      throw new BackupRefusedError(`a restore needs an empty instance, but this one has ${found}`)
     await writeMark(this.#client, { backup_id: backupId })
     return false
   }
 
-  /** A role that runs would not see the mark. */
+  /** A running role would not notice the mark. */
   async #assertNotInUse(): Promise<void> {
     const other = await connectedAs(this.#client, CLI_NAME)
     if (other === undefined) return
     throw new BackupRefusedError(`an ipid is connected to this Redis (as ${other}): stop it first`)
   }
 
-  /** What an instance that was in use has. */
+  /** Describes data that shows that the instance was in use. */
   async #found(): Promise<string | undefined> {
     const tenants = await this.#client.hlen(keys.tenants())
     if (tenants > 0) return numbered(tenants, 'tenant')
@@ -112,7 +112,7 @@ export class RedisRecordTarget implements RecordTarget {
     }
   }
 
-  /** Letters keep their ids, and with them the time at which they were given up. Their events stay claimed. */
+  /** Letters keep their ids, which hold their time. Their events stay claimed. */
   async addLetters(letters: readonly LetterCopy[]): Promise<void> {
     this.#lease.assertHeld()
     for (const { partition, id, fields } of letters) {
@@ -125,7 +125,7 @@ export class RedisRecordTarget implements RecordTarget {
 
   /**
    * A stream takes ids in ascending order only. So this merges the letters of all partitions, oldest first, into a copy per
-   * new partition, and then puts the copies in their place. Killed on the way, the restore adds all letters again.
+   * new partition, and then renames the copies. After a kill, the next restore adds all letters again.
    */
   async placeLetters(): Promise<void> {
     if (this.#before === this.#partitions) return
@@ -145,7 +145,7 @@ export class RedisRecordTarget implements RecordTarget {
     }
   }
 
-  /** Repeats of an event meet in its partition. A letter that is known by its place alone stays there, as far as it can. */
+  /** The partition of the letter's event, where its repeats go too. A letter without an event keeps its partition if it can. */
   #homeOf({ block, stream, partition }: Pick<StoredLetter, 'block' | 'stream' | 'partition'>): number {
     if (this.#before === this.#partitions) return partition
     const identity = block?.identities.toString('latin1') ?? NO_IDENTITY
@@ -155,14 +155,14 @@ export class RedisRecordTarget implements RecordTarget {
   }
 
   #claimOf(letter: LetterCopy): SeenClaim[] {
-    const { block, stream } = readLetter(letter)
+    const { block, stream } = letterOf(letter)
     if (letter.claim === null || block === undefined) return []
     const partition = this.#homeOf({ block, stream, partition: letter.partition })
     return [{ partition, identity: block.identities, claimId: Buffer.from(letter.claim, 'base64') }]
   }
 
   eventOf(letter: LetterCopy): Pick<StoredEvent, 'tenantId' | 'eventId'> | undefined {
-    const { stream, block } = readLetter(letter)
+    const { stream, block } = letterOf(letter)
     if (block === undefined || !carriesEvents(this.#pipeline, stream)) return undefined
     const [tenantId] = columnOf(block, 'tenant_id')
     const [eventId] = columnOf(block, 'event_id')

@@ -7,12 +7,12 @@ import { givenUpAt, letterPage, summaryOf } from '../letter-views.ts'
 
 const EXIT_FAILED = 1
 const REASON_CHARS = 80
-/** Letters that are changed at once. */
+/** Number of concurrent changes. */
 const CHANGES_AT_ONCE = 32
-/** Letters that are named when they cannot be changed. */
+/** Maximum number of reported failures. */
 const SKIPPED_MAX = 20
 
-/** @throws InputError when there is neither a tenant of this name nor a letter that one left */
+/** @throws InputError when neither this tenant nor a letter of it exists */
 export async function assertKnownTenant(
   letters: DeadLetters,
   tenantId: string | undefined,
@@ -23,12 +23,12 @@ export async function assertKnownTenant(
     await admin.getTenant(tenantId)
   } catch (error) {
     if (!(error instanceof InputError)) throw error
-    const { letters: left } = await letterPage(letters, { tenantId }, 1, undefined)
-    if (left.length === 0) throw error
+    // A deleted tenant may have letters.
+    const page = await letterPage(letters, { tenantId }, 1)
+    if (page.letters.length === 0) throw error
   }
 }
 
-/** One page. */
 export async function printLetters(
   letters: DeadLetters,
   filter: LetterFilter,
@@ -58,7 +58,6 @@ export async function printLetters(
   }
 }
 
-/** @throws InputError when there is none of this id */
 export async function printLetter(
   letters: DeadLetters,
   id: string,
@@ -85,20 +84,20 @@ export async function printLetter(
   printLine(stdout, why === undefined ? `./ipid dead-letter retry ${id}` : `cannot be retried: ${why}`)
 }
 
-/** What came of letters that were to be changed. */
-export interface ChangedLetters {
+/** Result of `changeLetters`. */
+interface ChangedLetters {
   readonly verb: 'retry' | 'discard'
   readonly done: number
-  /** Somebody else had changed them meanwhile. */
+  /** Changed by another process meanwhile. */
   readonly gone: number
-  /** Those that could not be changed, and why; `reasons` are those of the first. */
+  /** Number of letters that cannot be changed. `reasons` has the first of them. */
   readonly skipped: number
   readonly reasons: readonly { readonly id: string; readonly reason: string }[]
 }
 
 /**
  * Retries or discards letters.
- * @param which ids, or all that a filter lets through
+ * @param which ids, or a filter
  */
 export async function changeLetters(
   letters: DeadLetters,
@@ -116,7 +115,7 @@ export async function changeLetters(
     counts.skipped++
     if (reasons.length < SKIPPED_MAX) reasons.push({ id: letter.id, reason })
   }
-  // None is under way while letters are read: one that failed meanwhile would be nobody's to catch.
+  // Finish a batch before reading on: otherwise nothing would catch a rejection during the read.
   let batch: StoredLetter[] = []
   for await (const letter of chosen(letters, which)) {
     batch.push(letter)
@@ -128,7 +127,7 @@ export async function changeLetters(
   return { verb, ...counts, reasons }
 }
 
-/** @returns the exit code: 1 when one of them could not be changed */
+/** @returns the exit code: 1 when a letter could not be changed */
 export function printChanged(
   { verb, done, gone, skipped, reasons }: ChangedLetters,
   json: boolean,
@@ -138,8 +137,8 @@ export function printChanged(
   if (json) {
     printJson(stdout, { [name]: done, gone, skipped, reasons })
   } else {
-    const left = skipped > 0 ? `, ${skipped} left where they are` : ''
-    printLine(stdout, `${done} ${name}${gone > 0 ? `, ${gone} gone meanwhile` : ''}${left}`)
+    const unchanged = skipped > 0 ? `, ${skipped} unchanged` : ''
+    printLine(stdout, `${done} ${name}${gone > 0 ? `, ${gone} gone meanwhile` : ''}${unchanged}`)
     for (const { id, reason } of reasons) printLine(stdout, `${id}: ${reason}`)
   }
   return skipped > 0 ? EXIT_FAILED : 0
@@ -150,7 +149,7 @@ async function* chosen(letters: DeadLetters, which: readonly string[] | LetterFi
     yield* letters.letters(which, 'oldest first')
     return
   }
-  // All of them are looked for first: a mistyped one changes nothing.
+  // Find all of them first, so that a mistyped id changes nothing.
   yield* await Promise.all([...new Set(which)].map((id) => existingLetter(letters, id)))
 }
 

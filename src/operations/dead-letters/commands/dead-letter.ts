@@ -24,24 +24,22 @@ interface ChangeOptions extends FilterOptions {
 
 /** `ipid dead-letter list|show|retry|discard` */
 export function deadLetterCommand(context: CliContext, setExitCode: (code: number) => void): Command {
-  const command = new Command('dead-letter').description(
-    'events that could not be processed: see, retry or discard them',
-  )
+  const command = new Command('dead-letter').description('list, retry or discard events that could not be processed')
   const output = () => import('./dead-letter-output.ts')
 
-  filtered(subcommand('list', 'list them, the newest first'))
-    .option('--limit <n>', 'at most so many', '50')
-    .option('--after <id>', 'go on behind this one')
+  filtered(subcommand('list', 'list dead letters, newest first'))
+    .option('--limit <n>', 'maximum number', '50')
+    .option('--after <id>', 'list letters after this one')
     .action(async (options: ListOptions, sub: Command) => {
       const limit = Number(options.limit)
       if (!Number.isInteger(limit) || limit < 1)
-        throw new InputError(`--limit "${options.limit}": must be a number from 1`)
+        throw new InputError(`--limit "${options.limit}": must be a whole number of at least 1`)
       const { printLetters } = await output()
       const filter = filterOf(options)
       await withLetters(sub, filter, (letters) => printLetters(letters, filter, { ...options, limit }, context))
     })
 
-  subcommand('show <id>', 'show one, with its event').action(
+  subcommand('show <id>', 'show a dead letter and its event').action(
     async (id: string, options: FilterOptions, sub: Command) => {
       const { printLetter } = await output()
       await withLetters(sub, {}, (letters) => printLetter(letters, id, options.json === true, context))
@@ -49,15 +47,15 @@ export function deadLetterCommand(context: CliContext, setExitCode: (code: numbe
   )
 
   for (const [verb, about] of [
-    ['retry', 'put them back where they were; they go the normal way from there, and count once'],
-    ['discard', 'give them up for good; an event of the same id that comes later is a new one'],
+    ['retry', 'send dead letters through the pipeline again, from the step that failed; each counts once'],
+    ['discard', 'delete dead letters for good; a later event with the same id is new'],
   ] as const) {
     filtered(subcommand(`${verb} [id...]`, about))
-      .option('--all', 'all that there are now')
+      .option('--all', 'all dead letters')
       .action(async (ids: string[], options: ChangeOptions, sub: Command) => {
         const filter = filterOf(options)
         const chosen = [ids.length > 0, options.all === true, Object.keys(filter).length > 0].filter(Boolean).length
-        if (chosen !== 1) throw new InputError(`${verb} what? Give ids, or --reason, --tenant, --from, --to, or --all`)
+        if (chosen !== 1) throw new InputError(`${verb}: give ids, or --all, or --reason, --tenant, --from and --to`)
         const { changeLetters, printChanged } = await output()
         const which = ids.length > 0 ? ids : filter
         const changed = await withLetters(sub, filter, (letters) => changeLetters(letters, verb, which))
@@ -96,10 +94,10 @@ export function deadLetterCommand(context: CliContext, setExitCode: (code: numbe
 
 function filtered(command: Command): Command {
   return command
-    .option('--reason <text>', 'those whose reason contains this')
-    .option('--tenant <tenant>', 'those of a tenant')
-    .option('--from <time>', 'those that were given up at this time or later')
-    .option('--to <time>', 'those that were given up before this time')
+    .option('--reason <text>', 'only letters whose reason contains this text')
+    .option('--tenant <tenant>', 'only letters of this tenant')
+    .option('--from <time>', 'only letters since this time')
+    .option('--to <time>', 'only letters before this time')
 }
 
 function filterOf({ reason, tenant, from, to }: FilterOptions): LetterFilter {

@@ -20,7 +20,7 @@ import { RedisErasableRecords } from '../redis/erasable-records.ts'
 import { RedisTenantRemoval } from '../redis/tenant-removal.ts'
 
 /** The stores of the running instance, for an erasure. */
-export interface Erasable {
+interface Erasable {
   readonly admin: TenantAdmin
   readonly tables: ErasableTables
   readonly records: ErasableRecords

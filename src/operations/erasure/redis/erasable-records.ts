@@ -17,7 +17,7 @@ import { renewLetters, untilNodesGone } from './deleted-entries.ts'
 import { cancelJobs, removeBatchJobs, removeBulkJobs, removeQuotes } from './jobs.ts'
 import { rewriteFiles } from './rewrite-files.ts'
 
-export interface RedisErasableRecordsOptions {
+interface RedisErasableRecordsOptions {
   readonly client: RedisClient
   readonly pipeline: Pipeline
   /** The number fixed on this Redis. */

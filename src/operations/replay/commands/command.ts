@@ -4,20 +4,20 @@ import type { CliContext } from '../../../terminal/context.ts'
 import { addSettings, configOf, INSTANCE_SETTINGS } from '../../../terminal/settings-options.ts'
 import type { ReplayFlags } from './run.ts'
 
-/** `ipid replay`: puts events of the archive that the tables lack back into the pipeline. */
+/** `ipid replay`: sends archived events that are missing in the tables through the pipeline again. */
 export function replayCommand(context: CliContext, setExitCode: (code: number) => void): Command {
   const command = new Command('replay')
-    .description('put events of the archive that the tables lack back into the pipeline; nothing is counted twice')
-    .requiredOption('--tenant <tenant>', 'whose archive')
+    .description('send archived events that are missing in the tables through the pipeline again; none counts twice')
+    .requiredOption('--tenant <tenant>', 'tenant whose archive to read')
     .requiredOption('--from <day>', 'first UTC day of receipt, YYYY-MM-DD')
     .requiredOption('--to <day>', 'last UTC day of receipt, YYYY-MM-DD')
     .addOption(
-      new Option('--source <source>', 'only live events, or only those of batch jobs').choices(['ingest', 'batch']),
+      new Option('--source <source>', 'only live events, or only events of batch jobs').choices(['ingest', 'batch']),
     )
-    .option('--run <run>', 'only those of a batch job, by its id, or of an hour of live events, such as 2026-11-22T01')
-    .option('--where <name=value>', 'only events with this member; may be repeated', collect)
-    .option('--reenrich', 'judge what is stored, and what was filtered, again with the data of today')
-    .option('--dry-run', 'only say what would be put back, or would change')
+    .option('--run <run>', 'only one batch job, by its id, or one hour of live events, such as 2026-11-22T01')
+    .option('--where <name=value>', 'only events with this field value; may be repeated', collect)
+    .option('--reenrich', "enrich stored and filtered events again with today's data")
+    .option('--dry-run', 'show what would change, and change nothing')
     .option('--json', 'print JSON')
   return addSettings(command, [...INSTANCE_SETTINGS, 'archiveUrl', 'enrichDir', 'rdns', 'rdnsServers']).action(
     async (flags: ReplayFlags) => {
@@ -48,12 +48,15 @@ function assertDays({ from, to }: ReplayFlags): void {
   if (from > to) throw new InputError(`--to ${to} is before --from ${from}`)
 }
 
-/** Stored events tell their batch job, and nothing else that a part of the archive has. */
+/** Stored events know their batch job, but none of the other things that select archived events. */
 function assertFlags({ reenrich, source, run, where }: ReplayFlags): void {
   if (!reenrich) return
-  if (where !== undefined) throw new InputError('--where: --reenrich judges all events of the days, or of a batch job')
-  if (source !== undefined && run === undefined) throw new InputError('--source: --reenrich needs --run with it')
+  if (where !== undefined)
+    throw new InputError(
+      '--where: cannot be combined with --reenrich, which takes all events of the days, or of one batch job',
+    )
+  if (source !== undefined && run === undefined) throw new InputError('--source: with --reenrich, give --run too')
   if (run !== undefined && source !== 'batch') {
-    throw new InputError(`--run ${run}: --reenrich takes a batch job, and --source batch with it`)
+    throw new InputError(`--run ${run}: with --reenrich, must be the id of a batch job, together with --source batch`)
   }
 }

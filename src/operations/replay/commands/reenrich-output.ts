@@ -2,10 +2,10 @@ import { numbered } from '../../../run/counted.ts'
 import { printLine, printPairs, printTable } from '../../../terminal/print.ts'
 import type { ReenrichResult } from './reenrich.ts'
 
-/** Accounts that are named; `--json` names all. */
+/** Accounts in each printed table; `--json` has all. */
 const LISTED = 20
 
-/** Prints what changed, or would change. */
+/** Prints the changes, or those that a dry run found. */
 export function printReenrich(out: NodeJS.WritableStream, result: ReenrichResult): void {
   const { events, renamed, merged, found, lost, filtered, other } = result
   const classes = Object.entries(filtered.classifications).map(([name, n]) => `${name} ${n}`)

@@ -9,11 +9,11 @@ import type { TodaysData as Judge } from '../../reenrich/ports.ts'
 import { finishReenrich, previewReenrich, reenrich } from '../../reenrich/reenrich.ts'
 import type { ReenrichReport } from '../../reenrich/report.ts'
 
-/** What `ipid replay --reenrich` was asked. */
-export interface ReenrichRequest {
+/** Arguments of `ipid replay --reenrich`. */
+interface ReenrichRequest {
   readonly config: Config
   readonly tenantId: string
-  /** By which the tenant's events are judged. */
+  /** Rules of the tenant. */
   readonly rules: TenantRules
   /** UTC days of receipt, `YYYY-MM-DD`, both included. */
   readonly from: string
@@ -23,20 +23,18 @@ export interface ReenrichRequest {
   readonly job?: string
 }
 
-/** Stored events, and the right to replace them. */
-export interface ReenrichTools {
+interface ReenrichTools {
   readonly events: ClickHouseReenrichment
   readonly assertHeld: () => void
   readonly say: (line: string) => void
 }
 
-/** What came of it. */
 export interface ReenrichResult extends ReenrichReport {
   readonly tenant_id: string
   readonly from: string
   readonly to: string
   readonly dry_run: boolean
-  /** What was received later was left alone, ISO 8601 UTC. */
+  /** Later events are unchanged, ISO 8601 UTC. */
   readonly received_until: string
   /** The data sets that judged, in order of trust. */
   readonly data: readonly string[]

@@ -47,20 +47,20 @@ export interface ReplayFlags {
 interface ReplayRequest extends Omit<ReplayFlags, 'where'> {
   readonly where: readonly Condition[]
   readonly mask: AddressMask | undefined
-  /** By which events are judged. */
+  /** Rules of the tenant. */
   readonly rules: TenantRules
 }
 
-/** How long the pipeline may take to store what it has. */
+/** How long to wait for the pipeline to store its events. */
 const WAIT_MS = 600_000
 
-/** Returns the exit code: 1 when a part of the archive could not be read. */
+/** Returns the exit code: 1 when it could not read a part of the archive. */
 export async function runReplay(config: Config, flags: ReplayFlags, context: CliContext): Promise<number> {
   const where = (flags.where ?? []).map(readCondition)
   await assertOneServer('a replay', await clickhouseUrlOf(config), config.clickhouseCluster)
   const tenant = await withTenants(config, (admin) => admin.getTenant(flags.tenant))
   const from = firstKeptDay(config, tenant, flags)
-  if (from > flags.from) printLine(context.stderr, `events received before ${from} are not kept, and left out`)
+  if (from > flags.from) printLine(context.stderr, `skipping events received before ${from}: retention removes them`)
   const [report, rejudged] = await withRedis(await redisUrlOf(config), (client) => {
     const run = (assertHeld: () => void) =>
       runWith(
@@ -73,20 +73,20 @@ export async function runReplay(config: Config, flags: ReplayFlags, context: Cli
     if (flags.dryRun) return run(() => {})
     return whileNobodyRewrites(client, flags.reenrich ? 're-enrichment' : 'a replay', run)
   })
-  for (const problem of report.damaged) printLine(context.stderr, `ipid: left out: ${problem}`)
+  for (const problem of report.damaged) printLine(context.stderr, `ipid: skipped: ${problem}`)
   if (flags.json) printJson(context.stdout, jsonOf(report, rejudged, flags.dryRun === true))
   else print(report, rejudged, flags.dryRun === true, context)
   return report.damaged.length > 0 || report.unreadable > 0 ? 1 : 0
 }
 
-/** @throws InputError when no day of those that are asked for is kept */
+/** @throws InputError when retention removes all of these days */
 function firstKeptDay({ retentionDays }: Config, tenant: Tenant, { from, to }: ReplayFlags): string {
   if (tenant.deleting) throw new InputError(`tenant "${tenant.id}" is being deleted`)
   const ofTenants = new Map(tenant.retentionDays === undefined ? [] : [[tenant.id, tenant.retentionDays]])
   const floor = retentionFloor({ defaultDays: retentionDays, ofTenants }, tenant.id, systemClock.now())
   if (floor === undefined || floor <= from) return from
   if (floor <= to) return floor
-  throw new InputError(`--to ${to}: events of tenant "${tenant.id}" are kept from ${floor} on`)
+  throw new InputError(`--to ${to}: must be ${floor} or later; retention removes older events of tenant "${tenant.id}"`)
 }
 
 async function runWith(
@@ -129,7 +129,7 @@ function selectionOf({ tenant, from, to, source, run }: Omit<ReplayFlags, 'where
   return { tenantId: tenant, from, to, source, run }
 }
 
-/** Enriches as the roles do. */
+/** Runs an enrichment engine like that of the roles. */
 async function withEnricher<T>(
   config: Config,
   { stderr }: CliContext,
@@ -171,7 +171,7 @@ function progressOf(context: CliContext) {
   }
 }
 
-/** Judging again moves events from what is stored to what is counted, so a dry run could not tell these two apart. */
+/** Reenriching turns stored events into counted ones. A dry run cannot tell the two apart, so this adds them up. */
 function jsonOf(report: ReplayReport, rejudged: ReenrichResult | undefined, dryRun: boolean) {
   const { parts, behind = null, counts, unreadable, damaged } = report
   if (rejudged === undefined) {
@@ -192,7 +192,7 @@ function print(
   if (behind !== undefined)
     printLine(
       stderr,
-      `went on behind ${behind}, where it was ended before: what is before that is looked at when it is run again`,
+      `resumed after ${behind}, where an earlier run stopped; run it again to check the parts before it`,
     )
   if (rejudged !== undefined) {
     printReenrich(stdout, rejudged)
@@ -206,10 +206,10 @@ function print(
     ['parts of the archive', parts],
     ...(rejudged === undefined ? there : [['stored or counted already', counts.stored + counts.counted] as const]),
     ['dead letters', counts.dead],
-    ['lost, and not asked for', counts.left],
-    ['lost, and put back', counts.replayed],
-    ...(rejudged === undefined ? [] : [['filtered before, and kept', counts.found] as const]),
-    ...(unreadable > 0 ? [['lines that are no event', unreadable] as const] : []),
+    ['lost, not selected', counts.left],
+    ['lost, replayed', counts.replayed],
+    ...(rejudged === undefined ? [] : [['filtered before, replayed', counts.found] as const]),
+    ...(unreadable > 0 ? [['unreadable lines', unreadable] as const] : []),
     ...(dryRun ? [['dry run', 'nothing was changed'] as const] : []),
   ])
 }

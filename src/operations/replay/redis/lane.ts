@@ -22,21 +22,21 @@ import {
   UNFILTERED,
 } from '../ports.ts'
 
-/** A replay that wrote nothing for this long writes nothing any more. */
+/** A replay that wrote nothing for this long is over. */
 const PRODUCER_TTL_MS = 3_600_000
-/** A position is kept for so long behind the last round. */
+/** How long Redis keeps the position after the last round. */
 const POSITION_TTL_S = 86_400
 const CALLS_AT_ONCE = 200
 const LANE = 'batch'
 
-export interface ReplayLaneOptions {
-  /** How long the pipeline may take to store what it has. */
+interface ReplayLaneOptions {
+  /** How long `untilStored` waits. */
   readonly waitMs: number
-  /** @throws LeaseLostError when another replay may have begun */
+  /** @throws LeaseLostError when another replay may have started */
   readonly assertHeld: () => void
 }
 
-/** The batch lane of a pipeline, as a replay feeds it. */
+/** Feeds the batch lane of a pipeline in Redis. */
 export class RedisReplayLane implements ReplayLane {
   readonly partitions: number
   readonly partitionsSinceMs: number
@@ -61,7 +61,7 @@ export class RedisReplayLane implements ReplayLane {
     this.#assertHeld = options.assertHeld
   }
 
-  /** @throws StartupError when nothing has run here */
+  /** @throws StartupError when no ipid has run on this Redis */
   static async open(client: RedisClient, pipeline: Pipeline, options: ReplayLaneOptions): Promise<RedisReplayLane> {
     const partitions = await partitionsOf(client)
     if (partitions === 0) throw new StartupError('there is nothing to replay into: no ipid has run on this Redis')
@@ -70,21 +70,21 @@ export class RedisReplayLane implements ReplayLane {
   }
 
   async untilStored(rowsOnly = false): Promise<void> {
-    // What waits for the archive is no concern of the tables.
+    // The archive does not write to the tables.
     const sinks = this.#pipeline.sinks.filter((sink) => sink.takes !== 'payloads' && (!rowsOnly || sink.completesJobs))
     const pipeline = { ...this.#pipeline, sinks }
-    await away(() => untilPassed(this.#client, pipeline, this.partitions, performance.now() + this.#waitMs))
+    await orRetryLater(() => untilPassed(this.#client, pipeline, this.partitions, performance.now() + this.#waitMs))
   }
 
   now(): Promise<number> {
-    return away(async () => {
+    return orRetryLater(async () => {
       const [seconds, micros] = (await this.#client.time()).map(Number)
       return seconds! * 1_000 + Math.floor(micros! / 1_000)
     })
   }
 
   letters(tenantId: string): Promise<ReadonlySet<string>> {
-    return away(async () => {
+    return orRetryLater(async () => {
       const found = new Set<string>()
       const all = new DeadLetters(this.#client, this.#pipeline, this.partitions)
       for await (const letter of all.letters({ tenantId }, 'oldest first')) {
@@ -117,21 +117,21 @@ export class RedisReplayLane implements ReplayLane {
     })
   }
 
-  /** Each unit is one call: its events, and what is taken back of them, are there or not as one. */
+  /** Each unit is one atomic call: Redis takes its events and their corrections, or neither. */
   async feed(units: readonly FedUnit[]): Promise<void> {
     for (let at = 0; at < units.length; at += CALLS_AT_ONCE) {
       await this.#held(async () => {
         const calls = units.slice(at, at + CALLS_AT_ONCE).map((unit) => this.#append(unit))
         const failed = (await Promise.allSettled(calls)).find((result) => result.status === 'rejected')
         if (failed !== undefined) throw failed.reason
-        // The position that covers them may be kept by another Redis.
+        // On a cluster another Redis may keep the position that covers them.
         await persisted(this.#client)
       })
     }
   }
 
   async position(tenantId: string): Promise<ReplayPosition | undefined> {
-    const text = await away(() => this.#client.get(keys.replay(tenantId)))
+    const text = await orRetryLater(() => this.#client.get(keys.replay(tenantId)))
     return text === null ? undefined : (JSON.parse(text) as ReplayPosition)
   }
 
@@ -142,7 +142,7 @@ export class RedisReplayLane implements ReplayLane {
     })
   }
 
-  /** The partition that carries events of another one, which was there before a restore with fewer. */
+  /** The partition that carries the events of this one. They differ after a restore with fewer partitions. */
   #carrierOf(partition: number): number {
     return partition % this.partitions
   }
@@ -154,7 +154,7 @@ export class RedisReplayLane implements ReplayLane {
     const carrier = this.#carrierOf(partition)
     const blocks: BlockAppend[] = []
     if (envelopes.length > 0) {
-      // What the pipeline counts of these events names their own partition: it is compared with the archive by that.
+      // Counts must name the original partition, because a replay compares them with the archive.
       const brought = carrier === partition ? commit : `${commit}/of:${partition}:`
       const block = { ...packBlock(envelopes, job, brought), ...(job !== undefined && { jobCounted: true }) }
       const producer = keys.producer(carrier, this.#producer)
@@ -172,18 +172,18 @@ export class RedisReplayLane implements ReplayLane {
     }
     if (blocks.length === 0) return
     const added = await appendBlocks(this.#client, blocks, { sequence, producerTtlMs: PRODUCER_TTL_MS })
-    // One that came behind a later one adds nothing: Redis was asked for a script that it did not know yet.
+    // Redis ignores a call that arrives after a later one. This happens when it had to load the script first.
     if (added !== blocks.length) throw new UnavailableError('Redis did not take the events in their order')
   }
 
   #held<T>(work: () => Promise<T>): Promise<T> {
     this.#assertHeld()
-    return away(work)
+    return orRetryLater(work)
   }
 }
 
-/** Whatever Redis does not do may pass. */
-async function away<T>(work: () => Promise<T>): Promise<T> {
+/** Any failure of Redis may be temporary. */
+async function orRetryLater<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {

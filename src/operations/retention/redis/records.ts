@@ -5,7 +5,7 @@ import type { RetentionPolicy } from '../policy.ts'
 import type { AgedStore, RetentionRecords } from '../ports.ts'
 
 /** The last check of a store. */
-export interface RetentionNote {
+interface RetentionNote {
   readonly store: string
   /** ISO 8601, UTC. */
   readonly at: string

@@ -6,7 +6,7 @@ import { ageText, bytesText, replayLine } from '../words.ts'
 const ERRORS_SHOWN = 5
 const TENANTS_SHOWN = 10
 
-/** Prints a status for people: the verdict, what waits, and what was done in the last minute. */
+/** Prints a status as text. */
 export function printStatus(out: NodeJS.WritableStream, status: SystemStatus): void {
   printLine(out, status.verdict.text)
   printLine(out, '')
@@ -61,7 +61,7 @@ function printDetails(out: NodeJS.WritableStream, status: SystemStatus): void {
   }
 }
 
-/** What is missing, and what can be done about it. */
+/** Prints missing rows and how to restore them. */
 function printDamage(out: NodeJS.WritableStream, { damage: { parts, archived_tenants: tenants } }: SystemStatus): void {
   if (parts.length === 0) return
   printLine(out, '')
@@ -72,12 +72,12 @@ function printDamage(out: NodeJS.WritableStream, { damage: { parts, archived_ten
   }
   if (days.length > 0) {
     const span = { from: days[0]!, to: days.at(-1)! }
-    for (const tenant of tenants) printLine(out, `  to put back what the archive has: ${replayLine(tenant, span)}`)
-    if (tenants.length === 0) printLine(out, '  no tenant has an archive that could be replayed')
+    for (const tenant of tenants) printLine(out, `  to restore rows from the archive: ${replayLine(tenant, span)}`)
+    if (tenants.length === 0) printLine(out, '  no tenant has an archive, so the rows cannot be restored')
   }
   const [{ table, name }] = parts as [DamagedPart]
   const drop = `ALTER TABLE ipid.${table} DROP DETACHED PART '${name}' SETTINGS allow_drop_detached = 1`
-  printLine(out, `  when that is done, or given up, for each part: ${drop}`)
+  printLine(out, `  after that, for each part: ${drop}`)
 }
 
 function jobsText(
@@ -106,7 +106,7 @@ function insertText({ inserts, rows, failures, refused = 0, avg_ms: avgMs, max_m
 function quotasText({ quotas }: SystemStatus): Cell {
   if (quotas === null) return null
   const { daily_lookups: lookups, monthly_accounts: accounts } = quotas.passed
-  if (lookups + accounts === 0) return 'no tenant passed one'
+  if (lookups + accounts === 0) return 'no tenant has used up a quota'
   const who = quotas.highest.filter(({ used, limit }) => used >= limit).map(({ tenant_id: tenant }) => tenant)
   const names = [...new Set(who)].slice(0, TENANTS_SHOWN).join(', ')
   return `lookups of the day used up by ${lookups}, accounts of the month passed by ${numbered(accounts, 'tenant')}: ${names}`

@@ -5,10 +5,10 @@ import { printJson } from '../../../terminal/print.ts'
 import { addSettings, configOf, INSTANCE_SETTINGS } from '../../../terminal/settings-options.ts'
 import type { SystemStatus } from '../system-status.ts'
 
-/** `ipid status`: what an operator looks at, and what to make of it in one line. */
+/** `ipid status`: shows the status of the system, with a verdict in the first line. */
 export function statusCommand(context: CliContext): Command {
   const command = new Command('status')
-    .description('show what waits where, what is done, the stores, and what to make of it in one line')
+    .description('show a verdict, queue lengths, throughput of the last minute, and the health of the stores')
     .option('--json', 'print JSON')
   return addSettings(command, INSTANCE_SETTINGS).action(async (options: { json?: boolean }) => {
     const status = await readSystem(configOf(context, command))
@@ -29,7 +29,7 @@ async function readSystem(given: Config): Promise<SystemStatus> {
     ])
   const config = await asInstance(given)
   const redisUrl = await redisUrlOf(config)
-  // Whoever names a Redis of his own may have no ClickHouse to name.
+  // REDIS_URL may be set without CLICKHOUSE_URL.
   const clickhouseUrl = await clickhouseUrlOf(config).catch(() => undefined)
   const limits = roles.stallLimits(config, ingest)
   return await withRedis(redisUrl, (redis) =>

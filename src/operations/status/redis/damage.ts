@@ -4,7 +4,7 @@ import { keys } from '../../../stores/redis/keys.ts'
 import type { DamageRecords } from '../damage-watch.ts'
 import type { DamagedPart, DamageStatus } from '../system-status.ts'
 
-/** Damaged parts of tables, as the role that writes them has found them. */
+/** Damaged parts of tables, in Redis. */
 export class RedisDamageRecords implements DamageRecords {
   readonly #client: RedisClient
 
@@ -28,7 +28,7 @@ export class RedisDamageRecords implements DamageRecords {
 
 const TENANTS_MAX = 20
 
-/** What is missing, and whose archive may have it. */
+/** Parts with missing rows, and tenants whose archive may have them. */
 export async function readDamage(client: RedisClient): Promise<DamageStatus> {
   const found = await new RedisDamageRecords(client).read()
   const parts = found.filter(({ missing }) => missing)

@@ -4,21 +4,21 @@ import type { RedisClient } from '../../../stores/redis/connect.ts'
 import { keys } from '../../../stores/redis/keys.ts'
 import type { DedupStatus } from '../system-status.ts'
 
-/** Of a bucket with its key, and of each identity in it while it is compact; measured with MEMORY USAGE. */
+/** Memory of a bucket with its key, and of each identity in a compact bucket, measured with MEMORY USAGE. */
 const BUCKET_BYTES = 104
 const IDENTITY_BYTES = 29
-/** As `hash-max-listpack-entries` has it; a bucket with more is a hash table. */
+/** `hash-max-listpack-entries`: a larger bucket is a hash table. */
 const COMPACT_MAX = 128
 const LOOSE_IDENTITY_BYTES = 116
 
-/** How much the dedup window remembers, by counters, and what that takes, by how it is laid out. */
+/** Reads the number of identities in the dedup window from counters, and estimates their memory. */
 export async function readDedup(client: RedisClient, pipeline: Pipeline, nowMs: number): Promise<DedupStatus> {
   const partitions = Number((await client.get(keys.partitions())) ?? 0)
   const newest = generationOf(nowMs, pipeline.limits.dedupWindowMs)
   const names = Array.from({ length: partitions }, (_, partition) =>
     Array.from({ length: CLAIM_GENERATIONS + 1 }, (_, back) => keys.seenCount(partition, newest - back)),
   ).flat()
-  // One by one: on a cluster they are in many slots.
+  // One GET each, because on a cluster the keys are in many slots.
   const counts = (await Promise.all(names.map((name) => client.get(name)))).map((count) => Math.max(0, Number(count)))
   return {
     entries: counts.reduce((sum, count) => sum + count, 0),
@@ -26,7 +26,7 @@ export async function readDedup(client: RedisClient, pipeline: Pipeline, nowMs: 
   }
 }
 
-/** Identities are spread over the buckets at random. */
+/** Identities are spread over buckets at random, so this estimates the number of used buckets. */
 function bytesOf(identities: number): number {
   const used = BUCKETS * (1 - Math.exp(-identities / BUCKETS))
   const each = identities / BUCKETS > COMPACT_MAX ? LOOSE_IDENTITY_BYTES : IDENTITY_BYTES

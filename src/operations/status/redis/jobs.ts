@@ -4,14 +4,14 @@ import { keys } from '../../../stores/redis/keys.ts'
 import { scanPages } from '../../../stores/redis/scan.ts'
 import type { JobsStatus, OpenJobStatus } from '../system-status.ts'
 
-/** So many open jobs are looked at; of more than that, as HSCAN gives them. */
+/** Maximum number of jobs to read. With more, HSCAN decides which. */
 const JOBS_MAX = 1_000
 const SCAN_COUNT = 250
 const SHOWN_MAX = 20
 
 const BATCH_FIELDS = ['status', 'received', 'received_at', 'fed', 'rejected', 'invalid_ip'] as const
 
-/** Batch jobs of all tenants that have not ended, with the lines that were not fed yet. */
+/** Unfinished batch jobs of all tenants. */
 export async function readBatchJobs(client: RedisClient, nowMs = Date.now()): Promise<JobsStatus> {
   const open = await openJobs(client)
   const records = await Promise.all(
@@ -46,7 +46,7 @@ async function openJobs(client: RedisClient): Promise<[id: string, tenant: strin
 
 const BULK_FIELDS = ['status', 'total', 'current'] as const
 
-/** Bulk lookup jobs, with their addresses. Their entries leave the stream when they end. */
+/** Unfinished bulk lookup jobs. The stream has an entry for each. */
 export async function readBulkJobs(client: RedisClient, nowMs = Date.now()): Promise<JobsStatus> {
   const name = keys.bulkJobs()
   const [count, entries] = await Promise.all([

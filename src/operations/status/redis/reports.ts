@@ -4,15 +4,15 @@ import { keys } from '../../../stores/redis/keys.ts'
 import { loadScript } from '../../../stores/redis/scripts.ts'
 import type { ProcessReport, ReportStore } from '../report.ts'
 
-/** Who told nothing for this long is gone, or cannot reach Redis. */
+/** Ignores older reports: the process is gone or cannot reach Redis. */
 const FRESH_MS = 20_000
-/** A process that was killed leaves its report behind. */
+/** Removes reports of killed processes after this time. */
 const FORGET_MS = 600_000
 const FORGET_EVERY_MS = 60_000
 
-const tellReportScript = loadScript(import.meta.url, './tellReport-1.lua')
+const writeReportScript = loadScript(import.meta.url, './writeReport-1.lua')
 
-/** Reports of all processes, on all machines, in one small hash. */
+/** Reports of all processes on all machines, in one small hash. */
 export class RedisReports implements ReportStore {
   readonly #client: RedisClient
   readonly #clock: Clock
@@ -23,12 +23,12 @@ export class RedisReports implements ReportStore {
     this.#clock = clock
   }
 
-  async tell(report: ProcessReport): Promise<void> {
+  async write(report: ProcessReport): Promise<void> {
     const nowMs = this.#clock.now()
     const forget = nowMs >= this.#forgetAtMs
     if (forget) this.#forgetAtMs = nowMs + FORGET_EVERY_MS
     const args = [report.id, nowMs, JSON.stringify(report), forget ? nowMs - FORGET_MS : '']
-    await tellReportScript.run(this.#client, [keys.reports()], args)
+    await writeReportScript.run(this.#client, [keys.reports()], args)
   }
 
   async withdraw(id: string): Promise<void> {

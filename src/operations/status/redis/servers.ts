@@ -2,7 +2,7 @@ import { Cluster, type Redis } from 'ioredis'
 import type { RedisClient } from '../../../stores/redis/connect.ts'
 import type { RedisStatus } from '../system-status.ts'
 
-/** Memory and safety of Redis, by INFO, which every managed Redis answers; CONFIG is often forbidden. */
+/** Memory and durability of Redis. Uses INFO, because managed servers often forbid CONFIG. */
 export async function readServers(client: RedisClient): Promise<RedisStatus> {
   const masters: Redis[] = client instanceof Cluster ? client.nodes('master') : [client]
   const servers = await Promise.all(masters.map(readServer))
@@ -18,7 +18,7 @@ export async function readServers(client: RedisClient): Promise<RedisStatus> {
 }
 
 async function readServer(node: Redis): Promise<RedisStatus> {
-  // Redis 7.0 takes several sections at once; a proxy before it may not.
+  // One section per call: a proxy in front of Redis may not support several.
   const info = (await Promise.all(['server', 'memory', 'persistence'].map((section) => node.info(section)))).join('\n')
   const value = (name: string) => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? ''
   const [used, max] = [Number(value('used_memory')), Number(value('maxmemory'))]

@@ -6,7 +6,7 @@ import { TodaysData } from '../../../enrichment/todays-data.ts'
 import type { Address } from '../../../pipeline/event/address.ts'
 
 /** What becomes of an event of an address, as `/v1/ingest` answers it. */
-export interface Checked {
+interface Checked {
   readonly ip: string
   readonly status: 'ok' | 'filtered'
   readonly classification: string | null
