@@ -1,5 +1,4 @@
-import type { Outcome } from '../../src/pipeline/declaration/outcome.ts'
-import type { Stage } from '../../src/pipeline/declaration/stage.ts'
+import type { Outcome, Stage } from '../../src/pipeline/declaration/stage.ts'
 import { columnOf } from '../../src/pipeline/event/row.ts'
 
 const BOT = /bot|crawl|spider|slurp/i

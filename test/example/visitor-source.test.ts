@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Intake } from '../../src/pipeline/declaration/intake.ts'
+import type { Intake } from '../../src/pipeline/declaration/source.ts'
 import type { Envelope } from '../../src/pipeline/event/envelope.ts'
 import { statusOfKey } from '../../src/pipeline/event/outcomes.ts'
 import { UnavailableError } from '../../src/run/errors.ts'

@@ -6,7 +6,7 @@ import { Ajv } from 'ajv'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { IngestResponse } from '../../schemas/api/event.ts'
-import type { Intake } from '../../src/pipeline/declaration/intake.ts'
+import type { Intake } from '../../src/pipeline/declaration/source.ts'
 import { BackpressureError, UnavailableError } from '../../src/run/errors.ts'
 import type { RateLimiter } from '../../src/tenants/tenancy.ts'
 import { API_KEY, MemoryIntake, startHttp } from '../support/http.ts'
@@ -143,7 +143,7 @@ test('a body of another shape gets a remedy in its detail, and the status of the
     [
       `${one}\n${one}\n`,
       400,
-      /^the body is not JSON, but several JSON values, from position \d+: .* jq -s '\{events: \.\}'/,
+      /^the body is several JSON values, not one; the second is at position \d+: .* jq -s '\{events: \.\}'/,
     ],
     [`${one}\n{"ip":`, 400, /several JSON values/],
     [`${one},`, 400, /^the body is not JSON: unexpected "," at position/],

@@ -13,12 +13,11 @@ import type { HttpLimits } from '../../src/http/engine/limits.ts'
 import type { Route } from '../../src/http/route/route.ts'
 import type { EventReceipts } from '../../src/operations/receipts/receipts.ts'
 import type { BatchJobs } from '../../src/pipeline/declaration/batch-jobs.ts'
-import type { Intake } from '../../src/pipeline/declaration/intake.ts'
-import type { SourceEntry } from '../../src/pipeline/declaration/source.ts'
+import type { Intake, SourceEntry } from '../../src/pipeline/declaration/source.ts'
 import type { Enricher, Enrichment } from '../../src/pipeline/event/enrichment.ts'
 import type { Envelope } from '../../src/pipeline/event/envelope.ts'
 import { enrichmentColumns } from '../../src/pipeline/event/row.ts'
-import { type KeepParts, keepEvents } from '../../src/pipeline/sources/live/keep.ts'
+import { type KeepOptions, keepEvents } from '../../src/pipeline/sources/live/keep.ts'
 import { systemClock } from '../../src/run/clock.ts'
 import { BackpressureError } from '../../src/run/errors.ts'
 import type { Authenticator, Caller, RateLimiter } from '../../src/tenants/tenancy.ts'
@@ -85,7 +84,7 @@ export function heldIntake() {
   return { intake, release, appended: () => appended }
 }
 
-export interface TestHttpOptions extends Partial<RouteParts>, Partial<KeepParts> {
+export interface TestHttpOptions extends Partial<RouteParts>, Partial<KeepOptions> {
   readonly jobs?: BatchJobs
   /** Default: those of the product. */
   readonly pipelineSources?: readonly SourceEntry[]

@@ -1,6 +1,5 @@
 import { tenantEnricher } from '../../enrichment/tenant-rules/judge.ts'
-import type { Enricher } from '../../pipeline/event/enrichment.ts'
-import type { Hostnames } from '../../pipeline/event/hostnames.ts'
+import type { Enricher, Hostnames } from '../../pipeline/event/enrichment.ts'
 import { UploadedFiles } from '../../pipeline/sources/batch/redis/uploaded-files.ts'
 import { batchJobs, intakeGate, uploadConnection } from '../../process/batch-jobs.ts'
 import type { ProcessContext } from '../../process/context.ts'

@@ -1,7 +1,6 @@
 import { ATTRIBUTES, type Attribute, INGEST_ATTRIBUTES, LOCATION_ATTRIBUTES } from '../../../schemas/attributes.ts'
 import type { Enrichment, EnrichmentData } from '../../pipeline/event/enrichment.ts'
-import { flatText } from '../../pipeline/event/flat-text.ts'
-import { enrichmentColumns } from '../../pipeline/event/row.ts'
+import { enrichmentColumns, flatText } from '../../pipeline/event/row.ts'
 import { BoundedCache } from '../bounded-cache.ts'
 import type { Merged } from './merge.ts'
 import { QUALITY_PARTS } from './quality.ts'

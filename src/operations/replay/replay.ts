@@ -1,7 +1,6 @@
 import type { EventEnvelope } from '../../../schemas/api/event.ts'
 import { parseAddress } from '../../pipeline/event/address.ts'
-import type { Enricher } from '../../pipeline/event/enrichment.ts'
-import type { Hostnames } from '../../pipeline/event/hostnames.ts'
+import type { Enricher, Hostnames } from '../../pipeline/event/enrichment.ts'
 import type { AddressMask } from '../../pipeline/event/pseudonym.ts'
 import { InputError, UnavailableError } from '../../run/errors.ts'
 import { retry } from '../../run/loop.ts'

@@ -1,4 +1,4 @@
-import { INTAKE_MEMORY_SHARE_MAX } from '../../pipeline/declaration/memory.ts'
+import { INTAKE_MEMORY_SHARE_MAX } from '../../pipeline/declaration/pipeline.ts'
 import { nounFor, numbered } from '../../run/counted.ts'
 import { type StallLimits, stalledAt, stallText } from './stall.ts'
 import type { DamagedPart, SystemStatus, Verdict } from './system-status.ts'

@@ -3,10 +3,10 @@ import type { OwnSettings, OwnValues } from '../../config/setting.ts'
 import type { Block } from '../event/block.ts'
 import type { Lane } from './lane.ts'
 
-/** Rows were refused for what they are: sending them again changes nothing. */
+/** The destination refused rows because of their content: another attempt would fail too. */
 export class RefusedRowsError extends Error {
   override name = 'RefusedRowsError'
-  /** Names the reason in a few words that hold nothing of the rows, such as `CANNOT_PARSE_NUMBER (72)`. */
+  /** A short reason that quotes nothing of the rows, for example `CANNOT_PARSE_NUMBER (72)`. */
   readonly kind: string
 
   constructor(message: string, options: { cause?: unknown; kind?: string } = {}) {
@@ -15,10 +15,10 @@ export class RefusedRowsError extends Error {
   }
 }
 
-/** Rows are not stored, and the answer of the destination does not tell whether that is their fault. */
+/** The rows are not stored, and the destination's answer does not say whether their content is the cause. */
 export class UnclearRefusalError extends Error {
   override name = 'UnclearRefusalError'
-  /** As of a `RefusedRowsError`. */
+  /** See `RefusedRowsError`. */
   readonly kind: string
 
   constructor(message: string, options: { cause?: unknown; kind: string }) {
@@ -27,7 +27,7 @@ export class UnclearRefusalError extends Error {
   }
 }
 
-/** The stream entry that rows are of. */
+/** The stream entry that rows belong to. */
 export interface EntryOfRows {
   readonly partition: number
   readonly lane: Lane
@@ -35,64 +35,61 @@ export interface EntryOfRows {
   readonly block: Block
 }
 
-/** What takes the rows of a sink. Every method may be called again after it failed. */
+/** Writes the rows of a sink. Every method may be called again after a failure. */
 export interface Inserter {
-  /** Makes the destination ready: tables, folders. Called before the first insert, and again behind every failure. */
+  /** Creates tables or folders. Called before the first insert, and again after every failure. */
   prepare(): Promise<void>
-  /**
-   * A token for rows that come for the first time, up to 50 of `[a-z0-9-]`; those of their parts begin with it. Undefined: any
-   * that is new will do.
-   */
+  /** Makes a token for new rows: up to 50 characters of `[a-z0-9-]`. Default: a random one. Tokens of parts start with it. */
   newToken?(): string
   /**
-   * Stores rows, all of them or none; when rows were stored under the token before, none, and succeeds. Resolves when they
-   * are stored for good: their entries are acknowledged then. Another process, which lost the lease meanwhile, may be
-   * inserting the same rows under the same token.
-   * @param rows lines of `row.ts`, each ended by a line feed; one element may hold many
-   * @param token up to 100 of `[a-z0-9.-]`; it always comes with the same rows
-   * @param entries those that the elements of `rows` are of; undefined for rows that are sent apart from others
-   * @throws RefusedRowsError when the rows are at fault; UnclearRefusalError when they may be; after any other error the
-   * same rows come again
+   * Stores all rows or none. If rows were stored under the token before, it stores nothing and succeeds. Resolves when the rows
+   * are durable, because their entries are acknowledged then. Another process that has lost the lease may insert the same rows
+   * under the same token at the same time.
+   * @param rows lines of `row.ts`, each ended by a line feed; an element may hold many
+   * @param token up to 100 characters of `[a-z0-9.-]`; the same token always comes with the same rows
+   * @param entries that the elements of `rows` belong to; undefined for rows that are sent separately
+   * @throws RefusedRowsError when the rows are at fault; UnclearRefusalError when they may be. After any other error the caller
+   * repeats the same rows.
    */
   insert(rows: readonly Buffer[], token: string, entries?: readonly EntryOfRows[]): Promise<void>
   /**
-   * Those of the rows that are not stored, one line an element. Asked when an insert may have been cut off and its repeat
-   * succeeded: a destination whose tokens prove that their rows are stored returns none.
+   * The given rows that are not stored, one line per element. Called when an insert may have been interrupted and its repeat
+   * succeeded. A destination whose token proves that its rows are stored returns an empty list.
    */
   absent(rows: readonly Buffer[]): Promise<readonly Buffer[]>
   /**
-   * When the first of some rows was received, milliseconds; may be earlier. Undefined: what is inserted twice takes its own
-   * place, and so nobody need look for rows before they are inserted.
+   * When the first of the rows was received, in milliseconds; may be too early. Undefined: a second insert overwrites the first,
+   * so the caller need not check for absent rows.
    */
   receivedAt?(rows: Buffer): number
   /**
-   * Asked behind an unclear refusal: rejects when nothing would be stored at the moment, whatever the rows are, as far as
-   * that can be told without storing one. Undefined: such refusals do not come.
+   * Called after an `UnclearRefusalError`. Rejects if the destination can store no rows at the moment, as far as it can tell
+   * without storing any. Undefined: this destination does not throw that error.
    */
   assertOpen?(): Promise<void>
-  /** An insert that is under way need not wait any longer: it fails. Called when a stop takes too long. */
+  /** Makes a running insert fail. Called when a stop takes too long. */
   abort?(): void
   close(): Promise<void>
 }
 
-/** Where the archive is. */
+/** Location of the archive. */
 export type ArchiveLocation =
   | { readonly folder: string }
   | {
       readonly bucket: string
-      /** Of all names, without slashes at its ends; `''`: none. */
+      /** Prefix of all names, without slashes at its ends; may be `''`. */
       readonly prefix: string
-      /** `http(s)://host:port`; undefined: Amazon's. */
+      /** `http(s)://host:port`. Undefined: AWS. */
       readonly endpoint: string | undefined
-      /** Undefined: as the environment says. */
+      /** Undefined: from the environment. */
       readonly region: string | undefined
     }
 
-/** What a destination is opened with: the places of the product's own stores, and the values of its settings. */
+/** Arguments of `Destination.open`. */
 export interface DestinationTools<Own extends OwnSettings = OwnSettings> {
   readonly settings: OwnValues<Own>
   readonly clickhouseUrl: string
-  /** Name of the cluster that ClickHouse's tables are spread over; undefined: they are those of one server. */
+  /** Name of the ClickHouse cluster. Undefined: a single server. */
   readonly clickhouseCluster: string | undefined
   readonly archive: ArchiveLocation
   readonly log: Logger
@@ -101,8 +98,8 @@ export interface DestinationTools<Own extends OwnSettings = OwnSettings> {
 /** Where a sink puts rows. */
 export interface Destination<Own extends OwnSettings = OwnSettings> {
   readonly name: string
-  /** Settings of its own. They are flags of `ipid start` and environment variables, as all others are. */
+  /** Its own settings. Like all others, they are flags of `ipid start` and environment variables. */
   readonly settings?: Own
-  /** Does no I/O: that is for `Inserter.prepare`. */
+  /** Does no I/O; `Inserter.prepare` does. */
   open(tools: DestinationTools<Own>): Inserter
 }

@@ -1,3 +1,3 @@
-/** Every stream has both, each a Redis stream of its own in every partition. Live goes first wherever both wait. */
+/** Every stream has both lanes: two Redis streams in each partition. Live entries are read first. */
 export const LANES = ['live', 'batch'] as const
 export type Lane = (typeof LANES)[number]

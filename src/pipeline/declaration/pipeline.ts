@@ -4,76 +4,74 @@ import type { Lane } from './lane.ts'
 import type { ReadLines, SourceEntry } from './source.ts'
 import type { Stage } from './stage.ts'
 
-/** A pipeline as `pipelines/` declares it: from its sources, over steps that are joined by streams, to its sinks. */
+/** A pipeline as `pipelines/` declares it: sources, steps and sinks, connected by streams. */
 export interface Pipeline {
-  /** At least one makes batch jobs. */
+  /** At least one of them makes batch jobs. */
   readonly sources: readonly SourceEntry[]
   readonly steps: readonly Step[]
   readonly sinks: readonly Sink[]
   /**
-   * The stream that takes, as rows of `outcomes`, how many events became what when they are not stored. They are written
-   * together with what becomes of the events, by sources, steps and the sink that completes jobs. Only sinks read it.
-   * Undefined: such events are not counted by tenant and day.
+   * The stream for counts of events that are not stored, as rows of `outcomes`. Sources, steps and the sink that completes jobs
+   * write them in one step with the events' fate. Only sinks read it. Undefined: these events are not counted.
    */
   readonly outcomes?: string
   readonly limits: PipelineLimits
 }
 
-/**
- * A consumer group that reads one stream and runs its stages in one process without a hop; what they keep is written
- * together with the acknowledgement.
- */
+/** A consumer group that reads a stream and runs its stages. Kept events are written in one step with the acknowledgement. */
 export interface Step {
   /** Name of the consumer group. */
   readonly group: string
   readonly from: string
-  /** Run in this order; what one drops, the next does not see. */
+  /** Run in this order. A stage does not get events that an earlier one dropped. */
   readonly stages: readonly Stage[]
-  /** The stream that takes what the stages keep. */
+  /** The stream for kept events. */
   readonly to: string
 }
 
-/** A consumer group whose one owner at a time moves rows from a stream to a destination, exactly once. */
+/** A consumer group that moves rows from a stream to a destination, exactly once. A lease admits one process at a time. */
 export interface Sink {
   /** Name of the consumer group, and of the lease. */
   readonly group: string
   readonly from: string
   readonly into: Destination
-  /** What its stream holds: rows (`row.ts`), or events as they came (`payload.ts`), which is for the role `archive`. */
+  /** Content of its stream: rows (`row.ts`, the default), or payloads (`payload.ts`), which the role `archive` handles. */
   readonly takes?: 'rows' | 'payloads'
-  /** An event of a batch job is finished when it is stored here. One sink of a pipeline says so. */
+  /** An event of a batch job is finished when this sink has stored it. Exactly one sink must set this. */
   readonly completesJobs?: boolean
-  /** Time between two inserts, milliseconds, unless many rows wait. Default: setting SINK_LINGER_MS. */
+  /** Milliseconds between two inserts, unless enough rows for an insert wait. Default: setting SINK_LINGER_MS. */
   readonly lingerMs?: number
 }
 
-/** Limits on the way of an event. */
 export interface PipelineLimits {
-  /** A block is closed when it has so many events, or so many bytes of rows; one larger event is a block of its own. */
+  /** Most events, and most bytes of rows, of a block. A larger event gets a block of its own. */
   readonly blockEventsMax: number
   readonly blockBytesMax: number
-  /** Events of requests that one ingress process holds until Redis has taken them; more are answered 429. */
+  /** Most events that an ingress process holds until Redis has them. More are answered 429. */
   readonly uncommittedEventsMax: number
   /** High water: with more events between source and sink, intake is closed. Setting INTAKE_HIGH_WATER_EVENTS. */
   readonly waitingEventsMax: number
-  /** Events of the batch lane in the pipeline at once: enough for full inserts, little enough to stay behind live ones. */
+  /** Most events of the batch lane in the pipeline: enough for full inserts, but few enough not to delay live events. */
   readonly batchWaitingEventsMax: number
-  /** Events of batch jobs that may wait for the archive; above it the jobs of tenants with an archive wait. */
+  /** Most events of batch jobs that wait for the archive. Above it, jobs of tenants with an archive wait. */
   readonly batchWaitingPayloadsMax: number
-  /** Events of one part of the archive. */
+  /** Most events of a part of the archive. */
   readonly partEventsMax: number
-  /** Entries of one read. A batch entry delays live ones by its own time, so few are taken at once. */
+  /** Most entries per read. Live entries wait while batch entries are processed, so few batch entries are read at once. */
   readonly readEntriesMax: Readonly<Record<Lane, number>>
   /**
-   * Deliveries without an end after which a block is taken apart; an event alone is given up after twice as many. Setting
-   * DELIVERIES_MAX.
+   * A block is split into single events after this many unfinished deliveries. A single event becomes a dead letter after twice as
+   * many. Setting DELIVERIES_MAX.
    */
   readonly deliveriesMax: number
-  /** How long a repeat is known, milliseconds, exact, from the first sight. */
+  /** How long a repeated event is recognised, in milliseconds since it was first seen. */
   readonly dedupWindowMs: number
 }
 
-/** A consumer group of a pipeline: a step, or a sink. */
+/** Share of Redis' `maxmemory` that intake may fill. The workers need the rest for their output. */
+export const INTAKE_MEMORY_SHARE_MAX = 0.85
+
+/** A consumer group of a pipeline. */
 export type Group = Step | Sink
 
 /** All consumer groups, steps first. */
@@ -88,31 +86,31 @@ export function readersOf(pipeline: Pipeline, stream: string): string[] {
     .map(({ group }) => group)
 }
 
-/** The streams of a pipeline, in the order in which an event passes them. */
+/** The streams of a pipeline, in the order that an event passes them. */
 export function streamsOf({ sources, steps, outcomes }: Pipeline): string[] {
   const first = sources.map(({ to }) => to)
   const aside = outcomes === undefined ? [] : [outcomes]
   return [...new Set([...first, ...steps.map(({ to }) => to), ...aside, ...rawStreamsOf(sources)])]
 }
 
-/** The streams that hold events as they came. */
+/** The streams that hold payloads. */
 export function rawStreamsOf(sources: readonly SourceEntry[]): string[] {
   return [...new Set(sources.flatMap(({ raw }) => raw ?? []))]
 }
 
-/** How people know a source: its first operation, like `POST /v1/ingest`. */
+/** The title of a source: its first operation, like `POST /v1/ingest`. */
 export function titleOf({ from: { name, routes } }: SourceEntry): string {
   const [first] = routes
   return first === undefined ? name : `${first.method} ${first.path}`
 }
 
-/** The settings that sources and sinks declare for themselves, each once. */
+/** The settings that sources and sinks declare, without repeats. */
 export function settingsOf({ sources, sinks }: Pipeline): Setting<unknown>[] {
   const parts = [...sources.map(({ from }) => from.settings), ...sinks.map(({ into }) => into.settings)]
   return [...new Set(parts.flatMap((settings) => Object.values(settings ?? {})))]
 }
 
-/** Where the events of batch jobs go: the same for all sources that make jobs. */
+/** The entry of the first source that makes batch jobs. All of these sources write to the same streams. */
 export function entryOfJobs({ sources }: Pipeline): SourceEntry {
   const entry = sources.find(({ from }) => from.read !== undefined)
   if (entry === undefined) throw new Error('no source of the pipeline makes batch jobs')
@@ -120,34 +118,34 @@ export function entryOfJobs({ sources }: Pipeline): SourceEntry {
 }
 
 /**
- * Reads the lines of a source's jobs; undefined when the pipeline has no such source.
- * @param name as in the job's record; undefined: the first source that makes jobs
+ * The reader of a source's jobs. Undefined when the pipeline has no source of this name.
+ * @param name from the job's record; undefined: the first source that makes jobs
  */
 export function readerOfJobs(pipeline: Pipeline, name: string | undefined): ReadLines | undefined {
   if (name === undefined) return entryOfJobs(pipeline).from.read
   return pipeline.sources.find(({ from }) => from.name === name)?.from.read
 }
 
-/** The steps between the sources and the sink that completes batch jobs: what leaves there is finished for its job. */
+/** The steps between the sources and the sink that completes batch jobs. An event that leaves there is finished for its job. */
 export function stepsOfJobs({ steps, sinks }: Pipeline): Step[] {
-  const way: Step[] = []
+  const path: Step[] = []
   let stream = sinks.find((sink) => sink.completesJobs)?.from
   while (stream !== undefined) {
     const step = steps.find(({ to }) => to === stream)
-    if (step === undefined || way.includes(step)) break
-    way.unshift(step)
+    if (step === undefined || path.includes(step)) break
+    path.unshift(step)
     stream = step.from
   }
-  return way
+  return path
 }
 
-/** The groups between the sources and the end of a batch job. */
+/** The groups that an event of a batch job passes until it is finished. */
 export function groupsOfJobs(pipeline: Pipeline): string[] {
   const completing = pipeline.sinks.filter((sink) => sink.completesJobs)
   return [...stepsOfJobs(pipeline), ...completing].map(({ group }) => group)
 }
 
-/** The reasons for which events of a batch job may leave, as far as their stages declare them. */
+/** The declared drop reasons of the stages that an event of a batch job passes. */
 export function reasonsOfJobs(pipeline: Pipeline): string[] {
   return stepsOfJobs(pipeline).flatMap(({ stages }) => stages.flatMap(({ drops }) => drops ?? []))
 }

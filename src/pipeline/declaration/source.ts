@@ -13,51 +13,47 @@ import type { FieldError } from '../event/validator.ts'
 import type { BatchJobs } from './batch-jobs.ts'
 import type { Lane } from './lane.ts'
 
-/**
- * A way by which events come in: the routes of the API that take them, and what their payload becomes. Pure; what it does is done
- * by its routes.
- */
+/** A way for events to come in: the routes of the API that take them, and how their payloads become events. */
 export interface Source<Own extends OwnSettings = OwnSettings> {
   /**
-   * Names it in messages, and in the records of its batch jobs: a to z, 0 to 9 and `-`. Jobs that are open when it is renamed wait
-   * until it is back.
+   * Identifies it in messages and in the records of its batch jobs: a to z, 0 to 9 and `-`. If a source is renamed, its open jobs
+   * wait until the old name is back.
    */
   readonly name: string
-  /** The lane of the events that it keeps itself. Those of batch jobs go in the lane for batches, whatever this says. */
+  /** The lane of its live events. Events of batch jobs always use the batch lane. */
   readonly lane: Lane
-  /** Settings of its own. They are flags of `ipid start` and environment variables, as all others are. */
+  /** Its own settings. Like all others, they are flags of `ipid start` and environment variables. */
   readonly settings?: Own
-  /** Operations of the API. The first one stands for the source where people read of it. */
+  /** Operations of the API. The first one is the title of the source. */
   readonly routes: readonly SourceRoute<Own>[]
-  /** What the lines of its batch jobs become. Undefined: it makes no jobs. */
+  /** Reads the lines of its batch jobs. Undefined: it makes no jobs. */
   readonly read?: ReadLines
 }
 
 /**
- * An operation of the API that belongs to a source. Its requests have passed the checks of all requests (key, rate limit, size),
- * and its failures are answered as `refuse` says.
+ * An operation of the API that belongs to a source. Its requests have passed the general checks (key, rate limit, size). `refuse`
+ * answers its failures.
  */
 export interface SourceRoute<Own extends OwnSettings = OwnSettings> extends Omit<KeyedRoute, 'access' | 'handle'> {
-  /** Called once for a process, before the first request. Does no I/O. */
+  /** Called once per process, before the first request. Does no I/O. */
   open(tools: SourceTools<Own>): KeyedRoute['handle']
 }
 
-/** What the routes of a source are opened with. */
+/** Arguments of `SourceRoute.open`. */
 export interface SourceTools<Own extends OwnSettings = OwnSettings> {
-  /** Keeps the events of a request. */
+  /** Stores the events of a request. */
   readonly keep: KeepEvents
-  /** Uploads, and the jobs that they become. */
   readonly jobs: BatchJobs
   readonly settings: OwnValues<Own>
 }
 
 /**
- * Enriches events, puts them into the source's stream together with their payloads for the archive and the counts of the others,
- * as one, and makes the response, which is sent when all of it is on disk. The same for every source: tenants' rules, archive,
- * addresses, live view and limits hold.
- * @param text in which the events stand, see `ReadEvent.start`: what the archive is given of each is this part of it
- * @param respond makes the response, whose `after` must be `kept`. A failure to keep the events is answered as any other failure
- * @param others what else the request had, as it is counted
+ * Enriches the events of a request and writes them to the source's stream, in one step with their payloads for the archive and the
+ * counts of other events. Applies tenants' rules, archive, address masks, live view and limits. The response is sent when everything
+ * is on disk.
+ * @param text contains the events, see `ReadEvent.start`; the archive stores each event's part of it
+ * @param respond makes the response; its `after` must be `kept`. A failure to store the events is answered like any other failure
+ * @param others further events of the request, which are only counted
  */
 export type KeepEvents = (
   text: string,
@@ -68,25 +64,36 @@ export type KeepEvents = (
   others?: readonly OtherEvents[],
 ) => HttpResponse | Promise<HttpResponse>
 
-/** Events of a request that go nowhere. They are counted in `outcomes`. */
+/** Events of a request that are only counted, in `outcomes`. */
 export interface OtherEvents {
   /** One of `OUTCOME_STATUS`. */
   readonly status: string
-  /** In a few fixed words, which quote nothing of the events. */
+  /** A short fixed text that quotes nothing of the events. */
   readonly reason: string
   readonly events: number
 }
 
-/** A source of a pipeline, and where its events go. */
+/** Writes accepted events into the pipeline. */
+export interface Intake {
+  /**
+   * Resolves when everything is in Redis, written in one step. Rejects with `UnavailableError` when Redis has not taken it within
+   * the write deadline, and with `BackpressureError` when the pipeline is full.
+   * @param payloads for the archive
+   * @param outcomes counts of events without an envelope
+   */
+  append(envelopes: readonly Envelope[], payloads?: readonly Envelope[], outcomes?: OutcomeCounts): Promise<void>
+}
+
+/** A source of a pipeline, and the streams for its events. */
 export interface SourceEntry {
   readonly from: Source
-  /** The stream that takes its events. */
+  /** The stream for its events. */
   readonly to: string
-  /** The stream that takes events of tenants with an archive as they came; undefined: nothing does. */
+  /** The stream for payloads of tenants with an archive. Undefined: its events are not archived. */
   readonly raw?: string
 }
 
-/** Whose events they are, and when they came. */
+/** Tenant, time and options that the events of a request or a chunk share. */
 export interface EventContext {
   readonly tenantId: string
   readonly receivedAtMs: number
@@ -94,97 +101,96 @@ export interface EventContext {
   readonly requestId?: string
   /** Whether the tenant has an archive. Default: false. */
   readonly archived?: boolean
-  /** What stands in place of addresses; undefined: they are stored. Events are then enriched before the stream. */
+  /** Replaces addresses. Undefined: they are stored in full. Masked events must be enriched before the stream. */
   readonly mask?: AddressMask | undefined
   /**
-   * Of so many partitions, all events of a live request without an id of their own have to be in one; undefined: anywhere.
+   * Number of partitions, when all events of a live request without an id must share one of them. Undefined: they may be in any.
    * See `GroupCommit`.
    */
   readonly gatherAmong?: number | undefined
 }
 
-/** What the events of a request become: envelopes for the stream, and the response of `/v1/ingest`, made in the same pass. */
+/** Result of accepting the events of a request. */
 export interface Accepted {
-  /** Events that may be stored. */
+  /** Events to store. */
   readonly envelopes: readonly Envelope[]
-  /** All others. */
+  /** Counts of all other events. */
   readonly outcomes: OutcomeCounts
-  /** For a tenant with an archive every event, as `payload.ts` says. */
+  /** All events in the form of `payload.ts`, if the tenant has an archive. */
   readonly payloads: readonly Envelope[]
   /** The body of the response (schemas/README.md, Ingest). */
   readonly response: string
-  /** Events whose address is noise, and those whose address is none. */
+  /** Events with a noise address. */
   readonly filtered: number
   readonly invalidIp: number
 }
 
 /** Blank lines of an upload that are left out of a chunk. */
 export interface BlankGap {
-  /** Lines of the chunk before it, and behind the gap before that; at least 1. */
+  /** Number of lines between the previous gap, or the start of the chunk, and this gap; at least 1. */
   readonly after: number
-  /** How many are left out. */
+  /** Number of blank lines. */
   readonly blank: number
 }
 
-/** Whole lines of an upload that are not blank, as they are kept until they are fed. */
+/** Whole lines of an upload, without blank ones, stored until they are fed. */
 export interface LineChunk {
-  /** Position of the first line in the upload, counted from 1, blank lines included. */
+  /** Number of the first line in the upload, counted from 1 with blank lines. */
   readonly firstLine: number
   /** In the order of the lines. */
   readonly gaps: readonly BlankGap[]
-  /** Each line but perhaps the upload's last is ended by a line feed. */
+  /** Each line ends with a line feed, except perhaps the upload's last one. */
   readonly bytes: Buffer
 }
 
-/** Says what is wrong with a value; nothing when it is an `EventEnvelope`. */
+/** Returns the errors of a value; none when it is an `EventEnvelope`. */
 export type EventCheck = (value: unknown) => readonly FieldError[]
 
 export interface ChunkContext extends EventContext {
   readonly jobId: string
   readonly partitions: number
   readonly check: EventCheck
-  /** Whether events are enriched before the stream, because their tenant has rules. Default: false. */
+  /** Whether the tenant has rules. Its events are then enriched before the stream. Default: false. */
   readonly isJudged?: boolean
-  /** Answers by the tenant's rules. Asked for a tenant with an archive or rules, or whose addresses are not stored. */
+  /** Applies the tenant's rules. Used if the tenant has an archive, rules, or masked addresses. */
   readonly enricher: Enricher
 }
 
-/** What the lines of a chunk were, and those at fault. */
+/** Counts of the lines of a chunk, and its first errors. */
 export interface ChunkCounts {
   /** Events that were fed. */
   readonly fed: number
   readonly rejected: number
   readonly invalidIp: number
   readonly errors: readonly { readonly line: number; readonly detail: string }[]
-  /** All rejected lines, in the order in which their reasons occur first. */
+  /** All rejected lines, ordered by the first occurrence of their reason. */
   readonly reasons: readonly RejectedGroup[]
 }
 
-/** Lines of a chunk that are rejected for the same reason. */
+/** Lines of a chunk that were rejected for the same reason. */
 export interface RejectedGroup {
-  /** Quotes nothing of the lines; `''` for the lines of all reasons beyond those that a chunk may list. */
+  /** Quotes nothing of the lines. `''` for all reasons over the limit. */
   readonly reason: string
   readonly count: number
-  /** The first ones. */
+  /** Numbers of the first lines. */
   readonly lines: readonly number[]
 }
 
-/** What a chunk becomes: at most one block a partition. */
+/** Result of reading a chunk. The maps hold at most one block per partition. */
 export interface ChunkReading {
   readonly blocks: ReadonlyMap<number, Block>
-  /** Lines that become no event of a block. */
+  /** Counts of lines that are not in a block. */
   readonly outcomes: OutcomeCounts
-  /** For a tenant with an archive: its events as they came, by the partition of the block that holds them. */
+  /** Payloads for the archive, if the tenant has one. */
   readonly payloads: ReadonlyMap<number, Block>
   readonly counts: ChunkCounts
 }
 
-/** The reading of a chunk, which pauses now and then, so that other work may go on in between. */
+/** Reads a chunk in slices, so that the caller can let other work run in between. */
 export type SlicedReading = Generator<undefined, ChunkReading, undefined>
 
 /**
- * Reads whole lines of a batch job, which are fed chunk by chunk in step with how fast their lane drains. A pure function, so that
- * the same chunk becomes the same events, with the same ids, at every reading. Only the statuses of payloads, and rows that are
- * completed here, follow the enricher.
+ * Reads whole lines of a batch job. A pure function: the same chunk gives the same events with the same ids each time. Only the
+ * statuses of payloads, and enriched rows, depend on the enricher.
  */
 export type ReadLines = (chunk: LineChunk, context: ChunkContext) => SlicedReading

@@ -1,52 +1,101 @@
 import type { Block, RowChange } from '../event/block.ts'
-import type { Enricher } from '../event/enrichment.ts'
-import type { Hostnames } from '../event/hostnames.ts'
-import type { Delivery } from './delivery.ts'
-import type { Outcome } from './outcome.ts'
-import type { SeenStore } from './seen.ts'
+import type { Enricher, Hostnames } from '../event/enrichment.ts'
+import type { Lane } from './lane.ts'
 
-/** What stages may ask. */
+/** The stream entry that a block came in. */
+export interface Delivery {
+  readonly partition: number
+  readonly lane: Lane
+  /** Id of the stream entry. */
+  readonly id: string
+  /**
+   * Claim id: 8 bytes that identify the entry, the same at every delivery. They are unique among all entries of this stream and
+   * partition, in both lanes. The parts of a split entry keep its claim id.
+   */
+  readonly claimId: Buffer
+  /** Whether earlier claims may exist: the entry was delivered before, or is a part of one that was. */
+  readonly repeated: boolean
+}
+
+/**
+ * Remembers for the dedup window which entry claimed an identity. A claim is a promise to keep the event: the events of other
+ * entries with this identity are dropped. So no later delivery of the entry may drop the event, even if newer data say so.
+ */
+export interface SeenStore {
+  /**
+   * Claims identities for a delivery. Returns the positions of identities that another entry has claimed. May be repeated for the
+   * same entry, with the same result.
+   * @param identities 16 bytes each, all different
+   * @throws SettledElsewhereError when the delivery is no longer pending; nothing is claimed then. UnavailableError
+   */
+  claim(identities: Buffer, delivery: Delivery): Promise<readonly number[]>
+  /**
+   * The positions of identities that an earlier delivery of the entry has claimed.
+   * @param identities 16 bytes each
+   * @throws UnavailableError
+   */
+  held(identities: Buffer, delivery: Delivery): Promise<readonly number[]>
+}
+
+/** Another consumer has settled the entry: nothing is left to do. */
+export class SettledElsewhereError extends Error {
+  override name = 'SettledElsewhereError'
+}
+
+/** Tools of the stages. */
 export interface StageTools {
   readonly enricher: Enricher
-  /** Undefined: events are enriched without reverse DNS. */
+  /** Undefined: reverse DNS is off. */
   readonly hostnames: Hostnames | undefined
   readonly seen: SeenStore
 }
 
-/** What a stage says of the events of a block. Positions are those in the block that it was given. */
+/** Why an event leaves the pipeline at a stage. A stage keeps every event that it gives no outcome. */
+export type Outcome =
+  /**
+   * The event is finished. The reason, of `[a-z_]`, names the count in the metrics and in the summary of a batch job. `detail` is a
+   * short fixed text for `outcomes.reason`.
+   */
+  | { readonly kind: 'drop'; readonly reason: string; readonly detail?: string }
+  /** The event cannot be processed and becomes a dead letter with this reason. */
+  | { readonly kind: 'dead'; readonly reason: string }
+
+/** Name of the count of `enrich`: events with the address of a known organisation that is not noise. */
+export const IDENTIFIED = 'identified'
+
+/** A stage's decisions. Positions are those of the given block. */
 export interface StageResult {
-  /** Events that are not kept. */
+  /** Outcomes of events that are not kept. */
   readonly outcomes?: ReadonlyMap<number, Outcome>
-  /** New states and rows of events. Those of events that are not kept are ignored. A row keeps the columns of `row.ts`. */
+  /** New states and rows. Ignored for events that are not kept. A row keeps the columns of `row.ts`. */
   readonly changes?: ReadonlyMap<number, RowChange>
-  /** In place of `changes`, where most events change: the block with all its events in their order, their states and rows new. */
+  /** Replaces `changes` when most events change: a block of all events in their order, with new states and rows. */
   readonly changed?: Block
   /**
-   * So many events of which the stage found something out, by name: added to the progress of their batch job exactly once.
-   * Says nothing of what becomes of them; a later stage may drop them.
+   * Numbers of events by name, added to the progress of their batch job exactly once. They do not affect the events; a later stage
+   * may drop these.
    */
   readonly counts?: Readonly<Record<string, number>>
 }
 
 /**
- * One stage of a step. It is given what the stages before it kept of an entry, or one event of that alone, and changes
- * nothing of it. `decide` is a pure function of the block, of what `gather` found and of the data that the tools hold in
- * memory.
+ * One stage of a step. It gets the events of an entry that earlier stages kept, or a single one of them, and must not change them.
+ * `decide` is a pure function of the block, the facts of `gather`, and the data that the tools hold in memory.
  *
- * A stage that throws is asked again for each event alone, and those for which it throws again become dead letters. Two
- * errors are not about events: `UnavailableError` and `SettledElsewhereError`. A stage that claims is not asked for single
- * events, since twins of one identity would each find the claim to be their own: it must not throw for what an event holds.
+ * When a stage throws, it is called again with each event alone, and an event for which it throws again becomes a dead letter.
+ * `UnavailableError` and `SettledElsewhereError` do not count. A stage with `claims` is not called for single events, because two
+ * events of one identity would both find their own claim. So it must not throw because of an event's content.
  */
 export interface Stage<Facts = unknown> {
   readonly name: string
-  /** The reasons for which events leave here: what a summary shows with 0, too. A reason beside them counts all the same. */
+  /** Its drop reasons. A job's summary shows each of them, even with 0. Other reasons are counted too. */
   readonly drops?: readonly string[]
-  /** Whether `gather` claims identities, see `SeenStore`; then it drops the events whose claim is another's, and no more. */
+  /** Whether `gather` claims identities, see `SeenStore`. Such a stage drops only events that another entry has claimed. */
   readonly claims?: boolean
   /**
-   * I/O that the decision needs. May run again for the same delivery, after a crash too, and must then find the same
-   * facts. It limits its own time: its partition waits for it.
-   * @throws UnavailableError when it may succeed later: the entry stays pending, at no cost to its events
+   * Does the I/O for the decision. May run again for the same delivery, also after a crash, and must then find the same facts. It
+   * must limit its own time, because its partition waits for it.
+   * @throws UnavailableError when it may succeed later: the entry stays pending, and this does not count as a failed delivery
    */
   gather?(block: Block, delivery: Delivery, tools: StageTools): Promise<Facts>
   decide(block: Block, facts: Facts, tools: StageTools): StageResult

@@ -1,6 +1,6 @@
 import type { Lane } from './lane.ts'
 
-/** What waits for one group in one lane of one partition. */
+/** Queue length of one group in one lane of one partition. */
 export interface GroupStatus {
   readonly stream: string
   readonly lane: Lane
@@ -8,11 +8,11 @@ export interface GroupStatus {
   readonly group: string
   /** Entries not yet delivered to the group. */
   readonly lag_entries: number
-  /** Entries delivered and not yet acknowledged. */
+  /** Entries delivered but not yet acknowledged. */
   readonly pending_entries: number
-  /** Events in all of them. */
+  /** Events of all these entries. */
   readonly waiting_events: number
-  /** Age of the oldest of them, milliseconds; 0 when none waits. */
+  /** Age of the oldest entry in milliseconds; 0 when none waits. */
   readonly oldest_ms: number
 }
 

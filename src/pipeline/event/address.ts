@@ -1,4 +1,4 @@
-/** An IP address in the one form that the product compares, stores and looks up. IPv4-mapped IPv6 is IPv4. */
+/** An IP address in canonical form. IPv4-mapped IPv6 addresses are IPv4. */
 export interface Address {
   /** Canonical text: dotted decimal, or RFC 5952. */
   readonly text: string
@@ -9,8 +9,8 @@ export interface Address {
 }
 
 /**
- * Reads an address as people write it: four decimal octets without leading zeros, or IPv6 by RFC 4291 section 2.2.
- * No zone, port, prefix or white space. Returns undefined for everything else.
+ * Parses an address: four decimal octets without leading zeros, or IPv6 by RFC 4291 section 2.2. Undefined for everything else,
+ * also for an address with a zone, port, prefix or white space.
  */
 export function parseAddress(text: string): Address | undefined {
   const v4 = parseV4(text)
@@ -24,7 +24,7 @@ export function parseAddress(text: string): Address | undefined {
   return { text: formatV6(groups), v4: -1, v6: groups }
 }
 
-/** Its text, for what outlives a request: text that was cut out of a body keeps all of the body in memory. */
+/** A copy of the text that may outlive the request. A slice of a body would keep the whole body in memory. */
 export function ownText({ v4, text }: Address): string {
   return v4 < 0 ? text : formatV4(v4)
 }

@@ -1,8 +1,8 @@
 import { type Envelope, type EnvelopeState, IDENTITY_BYTES } from './envelope.ts'
 
 /**
- * The envelopes of one stream entry, packed so that a stage touches only what it needs: identities and states side by
- * side, rows as one run of lines. Blocks are never changed; a stage makes a new one of what it keeps.
+ * The envelopes of one stream entry in columns, so that a stage touches only what it needs. Blocks are immutable; a stage makes a
+ * new one.
  */
 export interface Block {
   readonly count: number
@@ -12,33 +12,32 @@ export interface Block {
   readonly states: Uint8Array
   /** Lines of UTF-8, each ended by a line feed. */
   readonly rows: Buffer
-  /** The batch job that the events came with; undefined for live events. */
+  /** The batch job of the events; undefined for live events. */
   readonly job: string | undefined
-  /** That job has counted the events, and does not count them again: they were dead letters, and are retried. */
+  /** Whether the job has already counted the events: they are retried dead letters. */
   readonly jobCounted?: boolean | undefined
   /**
-   * The commit that brought the events into Redis, `producer:number`; undefined for what is no event, or from before, and
-   * where there are several.
+   * The commit that brought the events into Redis, `producer:number`. Undefined when there are several, for blocks that do not hold
+   * events, and for blocks of earlier versions.
    */
   readonly commit?: string | undefined
-  /** The commits that brought the events, in their order, when there are several; see `joinBlocks`. */
+  /** The commits of the events, in order, when there are several; see `joinBlocks`. */
   readonly commits?: readonly CommitRun[] | undefined
 }
 
-/** So many events, one behind the other, that came with one commit. */
-export interface CommitRun {
+/** Number of consecutive events of the same commit. */
+interface CommitRun {
   readonly commit: string | undefined
   readonly count: number
 }
 
 /**
- * Text of rows that is gathered before it becomes bytes. A text that is put together is a tree of its parts to V8, and trees
- * that wait are copied by each collection of its young generation: with 64 requests of 100 events on their way that was a
- * third of the time of an ingress.
+ * Rows are encoded to bytes in pieces of this size. V8 represents concatenated text as a tree, and each minor garbage collection
+ * copies the trees that wait: with 64 concurrent requests of 100 events, that took a third of an ingress' time.
  */
-const GATHERED_CHARS = 16_384
+const ENCODED_CHARS = 16_384
 
-/** Takes envelopes one by one, without an object for each. */
+/** Packs envelopes without an object for each. */
 export class BlockPacker {
   readonly #states: EnvelopeState[] = []
   readonly #identities: Buffer[] = []
@@ -55,7 +54,7 @@ export class BlockPacker {
     this.#states.push(state)
     this.#lastIdentities += identity
     this.#lastRows += `${row}\n`
-    if (this.#lastRows.length >= GATHERED_CHARS) this.#write()
+    if (this.#lastRows.length >= ENCODED_CHARS) this.#write()
   }
 
   #write(): void {
@@ -65,7 +64,7 @@ export class BlockPacker {
     this.#lastRows = ''
   }
 
-  /** Behind the first envelope; once. */
+  /** Call it once, after at least one `add`. */
   pack(job?: string, commit?: string): Block {
     if (this.#lastRows !== '') this.#write()
     const states = new Uint8Array(this.#states)
@@ -93,17 +92,16 @@ export function stateAt(block: Block, index: number): EnvelopeState {
   return block.states[index] as EnvelopeState
 }
 
-/** The commit that brought an event. */
 export function commitAt({ commit, commits }: Block, index: number): string | undefined {
-  let behind = 0
+  let end = 0
   for (const run of commits ?? []) {
-    behind += run.count
-    if (index < behind) return run.commit
+    end += run.count
+    if (index < end) return run.commit
   }
   return commit
 }
 
-/** One block of the events of several, in their order. @param blocks 1 or more, all of one job, or of none */
+/** Joins blocks into one, in order. @param blocks 1 or more, all of the same job or without a job */
 export function joinBlocks(blocks: readonly Block[]): Block {
   const [first] = blocks as [Block]
   if (blocks.length === 1) return first
@@ -119,7 +117,7 @@ export function joinBlocks(blocks: readonly Block[]): Block {
   }
 }
 
-/** Neighbours of one commit become one run, and a single run is the block's commit. */
+/** Merges consecutive runs of the same commit. A single run becomes `commit`. */
 function packRuns(runs: readonly CommitRun[]): Pick<Block, 'commit' | 'commits'> {
   const packed: CommitRun[] = []
   for (const { commit, count } of runs) {
@@ -132,7 +130,7 @@ function packRuns(runs: readonly CommitRun[]): Pick<Block, 'commit' | 'commits'>
 
 const LINE_FEED = 10
 
-/** Where each row ends, behind its line feed. */
+/** The end of each row, after its line feed. */
 export function rowEnds(block: Block): Uint32Array {
   const ends = new Uint32Array(block.count)
   let at = 0
@@ -148,17 +146,17 @@ export function rowAt(block: Block, ends: Uint32Array, index: number): Buffer {
   return block.rows.subarray(index === 0 ? 0 : ends[index - 1]!, ends[index]! - 1)
 }
 
-/** What becomes of an event's state and row, which has no line feed. */
 export interface RowChange {
   readonly state: EnvelopeState
+  /** Without a line feed. */
   readonly row: Buffer
 }
 
 const LINE_END = Buffer.from('\n')
 
 /**
- * The block of the events at `keep`, in that order, with `changes` applied.
- * @param keep strictly ascending positions
+ * Makes a block of some events, and applies changes.
+ * @param keep positions, strictly ascending
  */
 export function selectEvents(
   block: Block,
@@ -184,15 +182,15 @@ export function selectEvents(
   return { count: keep.length, identities, states, rows: Buffer.concat(rows), job, jobCounted, ...brought }
 }
 
-/** The batch job whose progress the events of a block move. */
+/** The batch job that must count the events of a block. */
 export function countingJob({ job, jobCounted }: Block): string | undefined {
   return jobCounted ? undefined : job
 }
 
-/** Fields of a stream entry, as names and values in turn. */
+/** Fields of a stream entry: names and values alternate. */
 export type EntryFields = (string | Buffer)[]
 
-/** Field of an entry that carries on the claim id of an earlier one, see `Delivery`. */
+/** Field of an entry that has taken over the claim id of an earlier entry, see `Delivery`. */
 export const CLAIM_ID_FIELD = 'o'
 
 export function encodeBlock(block: Block): EntryFields {
@@ -213,13 +211,13 @@ export function encodeBlock(block: Block): EntryFields {
   return fields
 }
 
-/** The value of a field; undefined when there is none. @param name of one-byte characters */
+/** The value of a field. @param name of one-byte characters */
 export function fieldOf(fields: readonly Buffer[], name: string): Buffer | undefined {
   for (let i = 0; i + 1 < fields.length; i += 2) if (isNamed(fields[i]!, name)) return fields[i + 1]
   return undefined
 }
 
-/** Without a string for each name: an entry of a few events has more names than events. */
+/** Compares bytes, because converting the names of many small entries to strings is slow. */
 function isNamed(field: Buffer, name: string): boolean {
   if (field.length !== name.length) return false
   for (let i = 0; i < field.length; i++) if (field[i] !== name.charCodeAt(i)) return false
@@ -248,7 +246,7 @@ export function decodeBlock(fields: readonly Buffer[]): Block {
   return runs === undefined ? { ...block, commit: text('c') } : withRuns(block, runs)
 }
 
-/** Only who takes a block apart asks for its runs. */
+/** Decodes the runs only on demand: only splitting a block needs them. */
 function withRuns(block: Block, packed: Buffer): Block {
   let runs: readonly CommitRun[] | undefined
   return {

@@ -3,35 +3,42 @@ import type { Classification } from '../../../schemas/classification.ts'
 import type { FilterReason } from '../../../schemas/tenant-rules.ts'
 import type { Address } from './address.ts'
 
-/** `asn`, `latitude` and `longitude` are numbers, all others are non-empty strings. Unknown ones are absent. */
+/** `asn`, `latitude` and `longitude` are numbers, all others non-empty strings. Unknown attributes are absent. */
 export type EnrichmentData = Partial<Record<Attribute, string | number>>
 
-/**
- * What is known of one address. Shared between all addresses with the same answer, so it is never changed.
- */
+/** The facts about an address. Immutable: addresses with the same answer share one object. */
 export interface Enrichment {
   readonly noise: boolean
-  /** Undefined where nothing speaks for a class: with a `companyId` it is an account all the same, and no noise. */
+  /** Undefined: unknown. With a `companyId` the address still belongs to an account, and is not noise. */
   readonly classification: Classification | undefined
   /** 0 to 100. */
   readonly quality: number
-  /** What answers and rows hold; `network` and the place within the country are given by a lookup only. */
+  /** The attributes of answers and rows. Only lookups fill `network` and the place within the country. */
   readonly data: Readonly<EnrichmentData>
-  /** Identifies the organisation: its domain, or else a slug of its name; `''` when no organisation is known. */
+  /** Identifies the organisation: its domain, or a slug of its name; `''` when unknown. */
   readonly companyId: string
-  /** `"enrichment":{…},"quality":N`: the tail of a result of `/v1/ingest`, ready to send. */
+  /** `"enrichment":{…},"quality":N`: the end of a result of `/v1/ingest`, ready to send. */
   readonly answerJson: string
   /** The enrichment columns of a row, see `row.ts`. */
   readonly columns: string
-  /** Behind the account that events have which bring none. */
+  /** The same, preceded by the account column for events without an account. */
   readonly accountColumns: string
-  /** The rule of a tenant that decided; undefined: none did. */
+  /** The tenant's rule that decided, if any. */
   readonly rule?: string
-  /** Why a tenant's rule makes noise of it; undefined: the class does, if it is noise. */
+  /** Why a tenant's rule makes it noise. Undefined: its class decides. */
   readonly filteredAs?: FilterReason
 }
 
-/** Finds what is known of an address, in memory: it never waits and never throws. */
+/** Finds the facts about an address in memory. Never waits and never throws. */
 export interface Enricher {
   enrich(address: Address): Enrichment
+}
+
+/** Fills the cache of host names for `Enricher.enrich`. */
+export interface Hostnames {
+  /**
+   * Looks up the host names of all addresses concurrently. Resolves when all are known or the time limit is over; later answers
+   * still enter the cache. Never rejects.
+   */
+  prefetch(addresses: readonly Address[]): Promise<void>
 }

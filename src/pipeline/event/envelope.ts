@@ -1,42 +1,62 @@
 import { hash } from 'node:crypto'
+import type { FilterReason } from '../../../schemas/tenant-rules.ts'
+import type { Enrichment } from './enrichment.ts'
 
-/** How far an envelope's row is. One byte in a block. */
+/** Processing state of an envelope. One byte in a block. */
 export const EnvelopeState = {
   /** The row ends with the caller's account; the enrich stage completes it. */
   Raw: 0,
   /** The row is complete. */
   Enriched: 1,
-  /** The address is noise. The row is complete, or empty in what an earlier version wrote. */
+  /** The address is noise. The row is complete, or empty in blocks of earlier versions. */
   Noise: 2,
-  /** A rule of its tenant makes noise of it; the row is complete. They stand for the reasons of `FILTER_REASONS`. */
+  /** A tenant's rule makes the event noise; the row is complete. One state for each of `FILTER_REASONS`. */
   Own: 3,
   AlwaysNoise: 4,
   Unclassified: 5,
 } as const
 export type EnvelopeState = (typeof EnvelopeState)[keyof typeof EnvelopeState]
 
+const STATES: Readonly<Record<FilterReason, EnvelopeState>> = {
+  own: EnvelopeState.Own,
+  always_noise: EnvelopeState.AlwaysNoise,
+  unclassified: EnvelopeState.Unclassified,
+}
+
+/** The states of filtered events, with their text for `outcomes.reason`. */
+export const FILTERED_STATES: ReadonlyMap<EnvelopeState, FilterReason | ''> = new Map([
+  [EnvelopeState.Noise, ''],
+  ...Object.entries(STATES).map(([reason, state]) => [state, reason as FilterReason] as const),
+])
+
+/** The state of an event with a complete row. */
+export function stateOf({ noise, filteredAs }: Enrichment): EnvelopeState {
+  if (!noise) return EnvelopeState.Enriched
+  return filteredAs === undefined ? EnvelopeState.Noise : STATES[filteredAs]
+}
+
 /** An event on its way through the pipeline. */
 export interface Envelope {
-  /** 128 bits that stand for (tenant, event id), as 16 latin1 characters. */
+  /** 128 bits that identify (tenant, event id), as 16 latin1 characters. */
   readonly identity: string
   readonly state: EnvelopeState
-  /** See `row.ts`; `''` for what is noise from its source on. */
+  /** See `row.ts`. */
   readonly row: string
-  /** The id is not the caller's: when the caller repeats the request, the event has another one. Default: false. */
+  /** Whether the server made the id. A repeat of the request then has another id. Default: false. */
   readonly idMade?: boolean
 }
 
 export const IDENTITY_BYTES = 16
 
-/** Identity of an event whose id we made and told nobody: nothing can repeat it. */
+/** Identity of an event whose id nobody outside knows, so that it cannot be repeated. */
 export const NO_IDENTITY = '\0'.repeat(IDENTITY_BYTES)
 
-/** SHA-256 of tenant and event id, cut to 128 bits. A tenant id has no NUL, so the pair is told apart. */
+/** SHA-256 of tenant and event id, cut to 128 bits. The NUL separates the two: a tenant id has none. */
 export function identityOf(tenantId: string, eventId: string): string {
   return hash('sha256', `${tenantId}\0${eventId}`, 'binary').slice(0, IDENTITY_BYTES)
 }
 
-/** The partition in which all repeats of an event meet. */
+/** The partition of an event. Its repeats get the same one. */
 export function partitionOf(identity: string, partitions: number): number {
   return ((identity.charCodeAt(0) << 8) | identity.charCodeAt(1)) % partitions
 }

@@ -1,4 +1,4 @@
-/** Codes of the characters that JSON text is made of. */
+/** Character codes of JSON text. */
 export const TAB = 9
 export const LINE_FEED = 10
 export const RETURN = 13

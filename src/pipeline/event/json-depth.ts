@@ -1,16 +1,16 @@
 import { JSON_DEPTH_MAX } from '../../../schemas/api/event.ts'
 import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, OPEN_BRACE, OPEN_BRACKET, QUOTE } from './json-codes.ts'
 
-/** Says of a text, or of a line, what is wrong with it. */
+/** Error for a text or line that is too deep. */
 export const TOO_DEEP = `is nested more than ${JSON_DEPTH_MAX} levels deep`
 
 /**
- * Whether JSON text has too many levels of objects and arrays. JSON.parse takes up to a second of CPU for a
- * megabyte of levels, so this comes before it. Builds nothing, and takes a text that is no JSON too.
- * @param levelsMax fewer, for a text that becomes a part of another one
+ * Whether a text has too many levels of objects and arrays. Call it before JSON.parse, which takes up to a second for a megabyte of
+ * brackets. The text need not be valid JSON.
+ * @param levelsMax lower for a text that becomes a part of another one
  */
 export function isTooDeep(text: string, levelsMax: number = JSON_DEPTH_MAX): boolean {
-  // A level takes a character.
+  // Each level takes a character.
   if (text.length <= levelsMax) return false
   let depth = 0
   let isInString = false

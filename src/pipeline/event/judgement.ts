@@ -3,7 +3,7 @@ import type { Enrichment } from './enrichment.ts'
 
 const TEXT_CHARS = 120
 
-/** What becomes of an event, in the words of answers. @param enrichment undefined: its address is none */
+/** Status and main facts of an event for people. @param enrichment undefined: the address is invalid */
 export function judgementOf(enrichment: Enrichment | undefined): Judgement {
   const { data = {}, classification, quality = 0, rule, filteredAs } = enrichment ?? {}
   return {
@@ -23,7 +23,7 @@ export function statusOf(enrichment: Enrichment | undefined): Judgement['status'
   return enrichment.noise ? 'filtered' : 'ok'
 }
 
-/** Cut; null: there is none. */
+/** A value as text, shortened; null when it is empty. */
 export function shortText(value: string | number | undefined): string | null {
   if (value === undefined || value === '') return null
   const text = String(value)

@@ -1,24 +1,24 @@
 import type { LiveEvent, LiveReport, LiveStatus, LiveTotals } from '../../../schemas/live-event.ts'
 
-/** Counts events, and keeps the first of each status: those that are rare are seen beside many others. */
+/** Counts events, and keeps the first ones of each status, so that rare statuses are not crowded out. */
 export class LiveSample {
   readonly #eachMax: number
   #totals: LiveTotals = { ok: 0, filtered: 0, invalid_ip: 0 }
   #kept: LiveTotals = { ok: 0, filtered: 0, invalid_ip: 0 }
   #events: LiveEvent[] = []
 
-  /** @param eachMax events of a status that are kept */
+  /** @param eachMax most events to keep per status */
   constructor(eachMax: number) {
     this.#eachMax = eachMax
   }
 
-  /** @param make what is shown of it; called only for one that is kept */
+  /** @param make called only for an event that is kept */
   add(status: LiveStatus, make: () => LiveEvent): void {
     this.#totals[status]++
     this.#keep(status, make)
   }
 
-  /** What another sample took. */
+  /** Adds the report of another sample. */
   merge({ totals, events }: LiveReport): void {
     this.#totals.ok += totals.ok
     this.#totals.filtered += totals.filtered
@@ -26,7 +26,7 @@ export class LiveSample {
     for (const event of events) this.#keep(event.status, () => event)
   }
 
-  /** What came since the last call; undefined: nothing. */
+  /** Reports the events since the last call. Undefined when there are none. */
   take(): LiveReport | undefined {
     const { ok, filtered, invalid_ip: invalid } = this.#totals
     if (ok + filtered + invalid === 0) return undefined

@@ -2,25 +2,25 @@ import type { Classification } from '../../../schemas/classification.ts'
 import type { Enrichment } from './enrichment.ts'
 
 /*
- * Visitors do not come from one cloud, CDN or private network. When most events of a tenant do, what was sent is the address
- * of a proxy of its own (schemas/README.md, Most events from one network).
+ * Visitors do not all come from one cloud, CDN or private network. When most events of a tenant do, the tenant probably sends the
+ * address of its own proxy (schemas/README.md, Most events from one network).
  */
 
-/** Networks of one tally. Those that are seen seldom give way to others. */
+/** Most networks of a tally. Rare ones give way to others. */
 const ORIGINS_MAX = 16
 /** Characters. */
 const NAME_MAX = 120
-/** What would begin a line, or steer a terminal: names come from data files of anybody. */
+/** Line breaks and control characters. Names come from data files of third parties. */
 const CONTROLS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu
 const SUSPECT: ReadonlySet<Classification | undefined> = new Set(['hosting', 'cloud', 'cdn', 'reserved'] as const)
 
-/** Above this share of at least so many events somebody is told. */
+/** Warn when a network has more than this share of at least this many events. */
 export const ORIGIN_WARNING = { share: 0.5, eventsMin: 100 } as const
 
-/** Equal enrichments are one object as long as they are cached. */
+/** A cache. Works because equal enrichments are the same object while they are cached. */
 const known = new WeakMap<Enrichment, string>()
 
-/** Class and network of infrastructure that no visitor uses; `''` for all others, and where a rule of the tenant decides. */
+/** Class and network of infrastructure that visitors do not use; `''` for all others, and if a tenant's rule decides. */
 export function originOf(enrichment: Enrichment): string {
   const { noise, classification, rule, data } = enrichment
   if (!noise || rule !== undefined || !SUSPECT.has(classification)) return ''
@@ -32,25 +32,25 @@ export function originOf(enrichment: Enrichment): string {
   return origin
 }
 
-/** As `originOf`, of what a row tells. */
+/** As `originOf`, from the columns of a row. */
 export function originText(classification: string, asn: number, name: string): string {
   if (!SUSPECT.has(classification as Classification)) return ''
   const text = [classification, ...(asn > 0 ? [`AS${asn}`] : []), name].join(' ').replace(CONTROLS, ' ').trim()
   return text.length <= NAME_MAX ? text : [...text].slice(0, NAME_MAX).join('')
 }
 
-/** So many events, and how many of them came from each suspect network. */
+/** Number of events, in total and by suspect network. */
 export interface OriginCounts {
   readonly events: number
   readonly byOrigin: ReadonlyMap<string, number>
 }
 
-/** Counts events by network in bounded memory: what it says of a network is too low by a 17th of all events at most. */
+/** Counts events by network in bounded memory. The count of a network is too low by at most a 17th of all events. */
 export class OriginTally implements OriginCounts {
   events = 0
   readonly byOrigin = new Map<string, number>()
 
-  /** @param origin `''`: of no suspect network */
+  /** @param origin `''` when the network is not suspect */
   add(origin: string, events = 1): void {
     this.events += events
     if (origin !== '') this.#count(origin, events)
@@ -61,7 +61,7 @@ export class OriginTally implements OriginCounts {
     for (const [origin, count] of byOrigin) this.#count(origin, count)
   }
 
-  /** After Misra and Gries: one that finds no room takes as many of all others with it. */
+  /** The Misra-Gries algorithm: a network without room lowers the counts of all others. */
   #count(origin: string, events: number): void {
     const before = this.byOrigin.get(origin)
     if (before !== undefined || this.byOrigin.size < ORIGINS_MAX) {
@@ -77,16 +77,15 @@ export class OriginTally implements OriginCounts {
   }
 }
 
-/** What somebody has to be told. */
 export interface OriginWarning {
-  /** Class and network, as `originOf`. */
+  /** Class and network, as in `originOf`. */
   readonly origin: string
   readonly share: number
   /** A sentence for people. */
   readonly text: string
 }
 
-/** Undefined: nothing is strange. */
+/** Undefined when no network is above the limit. */
 export function originWarning({ events, byOrigin }: OriginCounts): OriginWarning | undefined {
   if (events < ORIGIN_WARNING.eventsMin) return undefined
   let most: readonly [string, number] = ['', 0]
@@ -112,15 +111,15 @@ function mistakeOf(origin: string): string {
 }
 
 const COUNT_PREFIX = 'origin:'
-/** Networks of a block that are counted: a larger share of a job is seen in some of its blocks. */
+/** Smallest share of a block to count. A network with a larger share of a job reaches it in some blocks. */
 const BLOCK_SHARE = 0.1
 
-/** Counts of a stage, by their names, for the progress of a batch job. */
+/** The counts as a stage adds them to the progress of a batch job. */
 export function* countsOf({ events, byOrigin }: OriginCounts): Generator<[name: string, events: number]> {
   for (const [origin, count] of byOrigin) if (count >= events * BLOCK_SHARE) yield [COUNT_PREFIX + origin, count]
 }
 
-/** The reverse of `countsOf`, of many. @param events with a valid address */
+/** The reverse of `countsOf`, for a whole job. @param events with a valid address */
 export function originsOfCounts(counts: ReadonlyMap<string, number>, events: number): OriginCounts {
   const found = [...counts].filter(([name]) => name.startsWith(COUNT_PREFIX))
   return { events, byOrigin: new Map(found.map(([name, count]) => [name.slice(COUNT_PREFIX.length), count])) }

@@ -5,29 +5,29 @@ import { EnvelopeState, NO_IDENTITY } from './envelope.ts'
 import { tsv } from './row.ts'
 
 /*
- * Events that are not stored are counted as rows of `outcomes` (schemas/README.md, Outcomes). The counts of an entry, or of
- * a commit, travel as a block of their own, which is written together with what becomes of the events.
+ * Events that are not stored are counted as rows of `outcomes` (schemas/README.md, Outcomes). The counts of an entry or a commit
+ * form a separate block, which is written in one step with the events' fate.
  */
 
-/** Numbers of events by `outcomeKey`. */
+/** Number of events by `outcomeKey`. */
 export type OutcomeCounts = ReadonlyMap<string, number>
 
 export const NO_OUTCOMES: OutcomeCounts = new Map()
 
-export interface Outcomes {
+interface OutcomeFields {
   readonly tenantId: string
   /** UTC day of receipt, `YYYY-MM-DD`. */
   readonly day: string
   /** The batch job; undefined for live events. */
   readonly job?: string | undefined
   readonly status: string
-  /** Why, in a few fixed words; default: the status says it. */
+  /** A short fixed text. Default: none. */
   readonly reason?: string
   readonly classification?: string
 }
 
-/** The columns of a row of `outcomes` between its source and its number of events. */
-export function outcomeKey({ tenantId, day, job, status, reason = '', classification = '' }: Outcomes): string {
+/** The columns of a row of `outcomes` between `source` and the number of events. */
+export function outcomeKey({ tenantId, day, job, status, reason = '', classification = '' }: OutcomeFields): string {
   return `${tenantId}\t${day}\t${tsv(job ?? '')}\t${tsv(status)}\t${tsv(reason)}\t${classification}`
 }
 
@@ -50,11 +50,11 @@ export function eventsByStatus(counts: OutcomeCounts): Map<string, number> {
 }
 
 /**
- * Rows of `outcomes`.
- * @param parts counts, each with what stands in `source`: it never comes twice
+ * Makes rows of `outcomes`.
+ * @param sources counts by the value of `source`, which must be unique for all time
  */
-export function packOutcomes(parts: readonly (readonly [source: string, counts: OutcomeCounts])[]): Block {
-  const rows = parts.flatMap(([source, counts]) => [...counts].map(([key, n]) => `${tsv(source)}\t${key}\t${n}`))
+export function packOutcomes(sources: readonly (readonly [source: string, counts: OutcomeCounts])[]): Block {
+  const rows = sources.flatMap(([source, counts]) => [...counts].map(([key, n]) => `${tsv(source)}\t${key}\t${n}`))
   return packBlock(rows.map((row) => ({ identity: NO_IDENTITY, state: EnvelopeState.Enriched, row })))
 }
 
@@ -71,15 +71,14 @@ export function utcDay(ms: number): string {
 const TAB = 9
 const CLASSIFICATION_AT = ROW_COLUMNS.indexOf('classification')
 
-/** Counts events of one block by what their rows say. */
+/** Counts events of a block by columns of their rows. */
 export class BlockOutcomes {
   readonly counts = new Map<string, number>()
 
   /**
-   * Counts an event. One with an empty row is left out: earlier versions wrote them for noise, and nobody knows whose they
-   * were.
-   * @param ends of the rows of the block, see `rowEnds`
-   * @returns the key under which it is counted
+   * Counts an event. Skips one with an empty row: earlier versions wrote those for noise, and their tenant is unknown.
+   * @param ends see `rowEnds`
+   * @returns the key that counts it
    */
   add(
     block: Block,
@@ -99,7 +98,7 @@ export class BlockOutcomes {
   }
 }
 
-/** Tenant and day, from the head of a row. */
+/** Tenant and day of receipt of a row. */
 function receiptOf(rows: Buffer, from: number, to: number): { tenantId: string; day: string } {
   const tenantAt = endOfColumn(rows, from, to) + 1
   const tenantEnd = endOfColumn(rows, tenantAt, to)
@@ -108,7 +107,7 @@ function receiptOf(rows: Buffer, from: number, to: number): { tenantId: string; 
   const seconds = Number(received)
   return {
     tenantId: rows.toString('latin1', tenantAt, tenantEnd),
-    // Times far from ours are written as text; see `tsvTime`.
+    // `tsvTime` writes distant times as text.
     day: received[4] === '-' ? received.slice(0, 10) : utcDay(Number.isFinite(seconds) ? seconds * 1_000 : 0),
   }
 }
@@ -119,7 +118,7 @@ function endOfColumn(rows: Buffer, from: number, to: number): number {
   return at
 }
 
-/** Counted from the start: nothing else tells which columns a row has behind it, see `ROW_COLUMNS`. */
+/** Counts columns from the start, because rows of different versions end with different columns. */
 function classificationOf(rows: Buffer, from: number, to: number): string {
   let start = from
   for (let columns = CLASSIFICATION_AT; columns > 0; columns--) start = endOfColumn(rows, start, to) + 1

@@ -1,13 +1,13 @@
 /*
- * What the archive is given of an event: tenant, UTC hour of receipt, for a live event `=` and the id of its request, and the
- * event's line, with tabs between them. The line is one JSON object without a line feed (schemas/README.md, Archive); nothing
- * before it has a tab. Rows of live events that earlier versions wrote have no request: they are told by the `{`.
+ * A payload is an event for the archive: a row of tenant, UTC hour of receipt, for a live event `=` and its request id, and the
+ * event's line, separated by tabs. The line is one JSON object without a line feed (schemas/README.md, Archive). The columns before
+ * it have no tab. Earlier versions wrote rows of live events without a request id; their line starts with `{`.
  */
 
-/** What was answered for an event, or would have been. */
+/** The status in the answer to an event. */
 export type PayloadStatus = 'ok' | 'filtered' | 'invalid_ip'
 
-/** Keys that are ours in a line of the archive. Members of the caller's that have such a name stand under the last one. */
+/** Our keys in a line of the archive. A caller's members with these names move into an object under the last one. */
 export const PAYLOAD_KEYS = ['_received_at', '_event_id', '_status', '_sent'] as const
 
 /** Length of `2026-11-22T01`. */
@@ -24,8 +24,7 @@ export function payloadRow(tenantId: string, receivedAt: string, line: string, r
 }
 
 /**
- * What stands in a batch for its lines that are no event: the archive does not hold them, and keeps their number, so that a
- * replay knows it.
+ * A row for the rejected lines of a batch chunk. The archive stores only their number, which a replay needs.
  * @param reason of `outcomes`, without a tab
  */
 export function rejectedRow(tenantId: string, receivedAt: string, reason: string, lines: number): string {
@@ -34,7 +33,7 @@ export function rejectedRow(tenantId: string, receivedAt: string, reason: string
 
 const REJECTED_MARK = '!'.charCodeAt(0)
 
-/** Reason and number of a row that `rejectedRow` made; undefined for any other. @param line without its line feed */
+/** Reason and number of a row from `rejectedRow`; undefined for any other row. @param line without its line feed */
 export function readRejected(line: Buffer): readonly [reason: string, lines: number] | undefined {
   if (line[0] !== REJECTED_MARK) return undefined
   const [reason = '', lines = ''] = line.toString('latin1', 1).split('\t')
@@ -44,26 +43,26 @@ export function readRejected(line: Buffer): readonly [reason: string, lines: num
 const TAB = 9
 const REQUEST_MARK = '='.charCodeAt(0)
 
-/** Where the line of a row begins that begins at `start`; there when the row is none. */
+/** The start of the event's line in the row at `start`; `start` itself when the row is invalid. */
 export function payloadLineStart(rows: Buffer, start: number): number {
   const tenantEnd = rows.indexOf(TAB, start)
   if (tenantEnd < 0) return start
-  const behindHour = tenantEnd + 1 + HOUR_CHARS + 1
-  return rows[behindHour] === REQUEST_MARK ? rows.indexOf(TAB, behindHour) + 1 : behindHour
+  const afterHour = tenantEnd + 1 + HOUR_CHARS + 1
+  return rows[afterHour] === REQUEST_MARK ? rows.indexOf(TAB, afterHour) + 1 : afterHour
 }
 
-/** Whether the row that begins at `start` has the same before its line as another one, of which that is `head`. */
+/** Whether the row at `start` has the given text before its event's line. */
 export function hasPayloadHead(rows: Buffer, start: number, head: Buffer): boolean {
   const lineStart = start + head.length
   return rows.subarray(start, lineStart).equals(head) && rows[lineStart] !== REQUEST_MARK
 }
 
-/** What stands before the line of a row. */
+/** The columns of a row before the event's line. */
 export interface PayloadOrigin {
   readonly tenantId: string
   /** UTC, `2026-11-22T01`. */
   readonly hour: string
-  /** `''` when it is not known: the event came in a batch job, or with an earlier version. */
+  /** `''` for an event of a batch job or of an earlier version. */
   readonly requestId: string
 }
 

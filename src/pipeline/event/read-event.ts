@@ -1,27 +1,27 @@
-/** An event of valid JSON that holds to the schema, as far as it is read: what is queried, and the text of all else. */
+/** A valid event: the values of the columns, and the JSON text of everything else. */
 export interface ReadEvent {
   readonly ip: string
-  /** Undefined: the caller gave none. */
+  /** Undefined: the event has none. */
   readonly eventId: string | undefined
-  /** Milliseconds since the Unix epoch; undefined: the caller gave none. */
+  /** Milliseconds since the Unix epoch. Undefined: the event has none. */
   readonly timestampMs: number | undefined
-  /** `''` where the event has none, as in what follows. */
+  /** This and the following strings are `''` when the event has none. */
   readonly eventType: string
   readonly accountId: string
   readonly platform: string
   /** A whole number in decimal digits. */
   readonly sessionId: string
-  /** JSON text, to the letter, as in what follows. */
+  /** JSON text exactly as sent, like the next two. */
   readonly properties: string
   readonly userProperties: string
-  /** The unknown keys and their values as one object. */
+  /** An object with all unknown keys and their values. */
   readonly extra: string
-  /** None of the texts that are queried has a character that JSON or TabSeparated would escape. */
+  /** Whether the strings before `properties` have no character that JSON or TabSeparated escapes. False: unknown. */
   readonly isPlain: boolean
-  /** None of the JSON texts has a character that TabSeparated would escape. */
+  /** Whether the JSON texts have no character that TabSeparated escapes. False: unknown. */
   readonly isPlainJson: boolean
-  /** Where the event object stands in the text that it was read from. */
+  /** Position of the event object in the text that it was read from. */
   readonly start: number
-  /** Behind it. */
+  /** Position after the object. */
   readonly end: number
 }

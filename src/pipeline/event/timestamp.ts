@@ -1,13 +1,13 @@
 const PATTERN = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:[Zz]|([+-])(\d\d):(\d\d))$/
 const DAYS = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 
-/** What ClickHouse's DateTime64 can hold. */
+/** The range of ClickHouse's DateTime64. */
 const MIN_MS = Date.UTC(1900, 0, 1)
 const MAX_MS = Date.UTC(2299, 11, 31, 23, 59, 59, 999)
 
 /**
- * Reads an RFC 3339 date-time into milliseconds since the Unix epoch; digits beyond milliseconds are cut off and a leap
- * second becomes the second that follows it. Returns NaN when it is none, or outside the years 1900 to 2299.
+ * Reads an RFC 3339 date-time into milliseconds since the Unix epoch. Cuts off digits beyond milliseconds; a leap second becomes
+ * the next second. NaN for any other text, and outside the years 1900 to 2299.
  */
 export function parseTimestamp(text: string): number {
   const usual = parseUsual(text)
@@ -39,7 +39,7 @@ export function parseTimestamp(text: string): number {
   return ms >= MIN_MS && ms <= MAX_MS ? ms : Number.NaN
 }
 
-/** Begin of the day that was read last: most timestamps are of that one, and the calendar takes longer than all their digits. */
+/** Start of the last day that was read. Most timestamps share it, and Date.UTC takes longer than reading all digits. */
 let lastDay = { number: 0, ms: Number.NaN }
 
 function dayMs(year: number, month: number, day: number): number {
@@ -50,7 +50,7 @@ function dayMs(year: number, month: number, day: number): number {
 
 const [MINUS, DOT, COLON, T, Z] = [...'-.:TZ'].map((char) => char.charCodeAt(0))
 
-/** Reads `2026-11-21T10:20:30Z` or `2026-11-21T10:20:30.123Z` of most days, in a fraction of the time; undefined for all else. */
+/** A fast path for `2026-11-21T10:20:30Z` and `2026-11-21T10:20:30.123Z` on days 1 to 28; undefined for everything else. */
 function parseUsual(text: string): number | undefined {
   const { length } = text
   if (length !== 20 && length !== 24) return undefined
@@ -71,7 +71,7 @@ function parseUsual(text: string): number | undefined {
     : undefined
 }
 
-/** NaN when they are none. */
+/** NaN when the text has other characters. */
 function digits(text: string, from: number, to: number): number {
   let value = 0
   for (let i = from; i < to; i++) {

@@ -3,26 +3,26 @@ import type { TSchema } from 'typebox'
 import type { ErrorBody } from '../../../schemas/api/error.ts'
 import { parseTimestamp } from './timestamp.ts'
 
-/** Errors that are listed of one value. */
+/** Most errors to list for one value. */
 export const ERRORS_MAX = 20
 
 const NONE: readonly FieldError[] = []
 
-/** One place in a value and what is wrong with it. The path is like `events[3].ip`, `''` for the value itself. */
+/** An error in a value. The path is like `events[3].ip`, or `''` for the value itself. */
 export type FieldError = NonNullable<ErrorBody['errors']>[number]
 
-/** Says what is wrong with a value, at most 20 errors; none when it is a `Static<S>`. */
+/** Returns at most 20 errors of a value; none when it is a `Static<S>`. */
 export interface Validator<S extends TSchema> {
   (value: unknown): readonly FieldError[]
   readonly schema: S
 }
 
 /**
- * Compiles a schema, once, when it is first asked. Valid input is checked by the cheapest code, which stops at the first
- * error; only when there is one, it is checked again to list them all.
+ * Compiles a schema on first use. A fast check stops at the first error; only for an invalid value, a second check lists all
+ * errors.
  */
 export function compileValidator<S extends TSchema>(schema: S): Validator<S> {
-  // Some 10 ms each: a process has dozens, and starts with none.
+  // Compiling takes about 10 ms, and a process has dozens of schemas.
   let holds: ValidateFunction | undefined
   let list: ValidateFunction | undefined
   const validate = (value: unknown) => {

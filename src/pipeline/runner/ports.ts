@@ -1,5 +1,5 @@
-import type { Delivery } from '../declaration/delivery.ts'
 import type { Lane } from '../declaration/lane.ts'
+import type { Delivery } from '../declaration/stage.ts'
 import type { Block } from '../event/block.ts'
 import type { OutcomeCounts } from '../event/outcomes.ts'
 

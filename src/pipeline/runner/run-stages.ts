@@ -1,9 +1,13 @@
 import { OUTCOME_STATUS } from '../../../schemas/outcome.ts'
 import { UnavailableError } from '../../run/errors.ts'
-import type { Delivery } from '../declaration/delivery.ts'
-import type { Outcome } from '../declaration/outcome.ts'
-import { SettledElsewhereError } from '../declaration/seen.ts'
-import type { Stage, StageResult, StageTools } from '../declaration/stage.ts'
+import {
+  type Delivery,
+  type Outcome,
+  SettledElsewhereError,
+  type Stage,
+  type StageResult,
+  type StageTools,
+} from '../declaration/stage.ts'
 import { type Block, identityAt, type RowChange, rowAt, rowEnds, selectEvents, stateAt } from '../event/block.ts'
 import { NO_IDENTITY } from '../event/envelope.ts'
 import { BlockOutcomes, NO_OUTCOMES } from '../event/outcomes.ts'

@@ -1,5 +1,4 @@
-import type { Outcome } from '../declaration/outcome.ts'
-import type { Stage } from '../declaration/stage.ts'
+import type { Outcome, Stage } from '../declaration/stage.ts'
 import type { Block } from '../event/block.ts'
 import { IDENTITY_BYTES } from '../event/envelope.ts'
 

@@ -1,12 +1,10 @@
-import { IDENTIFIED } from '../declaration/counts.ts'
-import type { Stage } from '../declaration/stage.ts'
+import { IDENTIFIED, type Stage } from '../declaration/stage.ts'
 import { type Address, parseAddress } from '../event/address.ts'
 import type { Block } from '../event/block.ts'
 import type { Enrichment } from '../event/enrichment.ts'
-import { EnvelopeState } from '../event/envelope.ts'
+import { EnvelopeState, stateOf } from '../event/envelope.ts'
 import { countsOf, OriginTally, originOf, originText } from '../event/origins.ts'
 import { columnOf, rowSuffix, rowTail } from '../event/row.ts'
-import { stateOf } from '../event/verdict.ts'
 
 /**
  * Completes the rows that their source did not: those of the batch lane. What a source has enriched, because it was

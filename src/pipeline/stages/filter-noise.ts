@@ -1,7 +1,5 @@
-import type { Outcome } from '../declaration/outcome.ts'
-import type { Stage } from '../declaration/stage.ts'
-import { EnvelopeState } from '../event/envelope.ts'
-import { FILTERED_STATES } from '../event/verdict.ts'
+import type { Outcome, Stage } from '../declaration/stage.ts'
+import { EnvelopeState, FILTERED_STATES } from '../event/envelope.ts'
 
 const REASON = 'filtered'
 const OUTCOMES: ReadonlyMap<EnvelopeState, Outcome> = new Map(

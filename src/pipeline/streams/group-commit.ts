@@ -1,7 +1,7 @@
 import { BackpressureError, UnavailableError } from '../../run/errors.ts'
 import type { Service } from '../../run/service.ts'
 import { withResolvers } from '../../run/with-resolvers.ts'
-import type { Intake } from '../declaration/intake.ts'
+import type { Intake } from '../declaration/source.ts'
 import { type Envelope, partitionOf } from '../event/envelope.ts'
 import { countOutcome, NO_OUTCOMES, type OutcomeCounts } from '../event/outcomes.ts'
 import { CommitWriter, type CommitWriterOptions } from './commit-writer.ts'

@@ -2,8 +2,7 @@ import type { Logger } from 'pino'
 import { type DelayBounds, Loop } from '../../run/loop.ts'
 import type { Service } from '../../run/service.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
-import { INTAKE_MEMORY_SHARE_MAX } from '../declaration/memory.ts'
-import type { Pipeline } from '../declaration/pipeline.ts'
+import { INTAKE_MEMORY_SHARE_MAX, type Pipeline } from '../declaration/pipeline.ts'
 import { waitingEvents } from './status.ts'
 
 export interface IntakeGateOptions {

@@ -284,7 +284,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     name: 'no-drop-behind-a-claim',
     promise: 'a pipeline that drops events after a claim is refused',
     file: 'src/pipeline/declaration/validate-pipeline.ts',
-    from: 'else if (drops.length > 0 && (behind.has(from) || behind.has(to))) {',
+    from: 'else if (drops.length > 0 && (claimed.has(from) || claimed.has(to))) {',
     to: 'else if (drops.length < 0) {',
     noticedBy: [['test/unit/core/validate-pipeline.test.ts', 'nothing is dropped behind a claim']],
   },

@@ -26,9 +26,9 @@ test('the declared pipeline holds together', () => {
 test('groups have names of their own, streams one writer and at least one reader', () => {
   assert.deepEqual(problems({ sinks: [{ ...sink, group: 'process' }, counting] }), ['group process is declared twice'])
   assert.deepEqual(problems({ steps: [{ ...step, to: 'intake' }] }), [
-    'step process writes intake, which is written already',
-    'group clickhouse reads enriched, which nothing before it writes',
-    'sink clickhouse completes batch jobs, but no way leads to it from intake',
+    'step process writes intake, which another part writes too',
+    'group clickhouse reads enriched, but no earlier part writes it',
+    'sink clickhouse completes batch jobs, but events of intake do not reach it',
   ])
   assert.deepEqual(problems({ steps: [step, { ...step, group: 'side', stages: [stage('s')], to: 'aside' }] }), [
     'nothing reads aside',
@@ -42,8 +42,8 @@ test('a stage stands once in a step, its reasons are names of their own, and one
   ])
   const odd = stage('odd', { drops: ['Not A Name', 'rejected'] })
   assert.deepEqual(problems({ steps: [{ ...step, stages: [odd] }] }), [
-    'stage odd drops for "Not A Name": wants a name of a to z and _',
-    'stage odd drops for "rejected", which is another count',
+    'stage odd drops for "Not A Name": must consist of a to z and _',
+    'stage odd drops for "rejected", which names another count',
   ])
   assert.deepEqual(problems({ steps: [{ ...step, stages: [...step.stages, stage('again', { claims: true })] }] }), [
     'dedup and again both claim events',
@@ -52,7 +52,7 @@ test('a stage stands once in a step, its reasons are names of their own, and one
 
 test('nothing is dropped behind a claim, in the same step or in a later one', () => {
   const late = stage('late', { drops: ['late'] })
-  const problem = 'late drops events behind dedup, which has promised to keep them'
+  const problem = 'late drops events after dedup, which has promised to keep them'
   assert.deepEqual(problems({ steps: [{ ...step, stages: [...step.stages, late] }] }), [problem])
   const steps = [
     { ...step, to: 'unique' },
@@ -65,13 +65,11 @@ test('nothing is dropped behind a claim, in the same step or in a later one', ()
 test('outcomes have a stream of their own that a sink reads', () => {
   const counts = { group: 'outcomes', from: 'outcomes', into: sink.into }
   assert.deepEqual(problems({ sinks: [sink] }), ['nothing reads outcomes'])
-  assert.deepEqual(problems({ outcomes: 'enriched', sinks: [sink] }), [
-    'outcomes are counted in enriched, which has events',
-  ])
+  assert.deepEqual(problems({ outcomes: 'enriched', sinks: [sink] }), ['stream enriched has both outcomes and events'])
   const reading = { group: 'reader', from: 'outcomes', stages: [stage('s')], to: 'aside' }
   assert.deepEqual(
     problems({ steps: [step, reading], sinks: [sink, counts, { ...counts, group: 'a', from: 'aside' }] }),
-    ['group reader reads outcomes, which nothing before it writes'],
+    ['group reader reads outcomes, but no earlier part writes it'],
   )
   const { outcomes: _, ...uncounted } = plain
   assert.deepEqual(validatePipeline({ ...uncounted, sinks: [sink] }), [])
@@ -79,19 +77,19 @@ test('outcomes have a stream of their own that a sink reads', () => {
 
 test('names of groups and streams are parts of keys, and of no other key', () => {
   assert.deepEqual(problems({ sinks: [{ ...sink, group: 'feeder' }, counting] }), [
-    'feeder is the name of something else: choose another',
+    'the name feeder is already in use: choose another',
   ])
   assert.deepEqual(problems({ steps: [{ ...step, to: 'a:b' }], sinks: [{ ...sink, from: 'a:b' }, counting] }), [
-    '"a:b" is no name for a group or stream: wants a to z, 0 to 9 and -',
+    'group or stream name "a:b" must consist of a to z, 0 to 9 and -',
   ])
 })
 
 test('one sink completes batch jobs, at the end of a way that starts where they enter', () => {
   assert.deepEqual(problems({ sinks: [{ ...sink, completesJobs: false }, counting] }), [
-    '0 sinks complete batch jobs: wants one',
+    '0 sinks complete batch jobs: must be one',
   ])
   assert.deepEqual(problems({ sinks: [sink, counting, { ...sink, group: 'other' }] }), [
-    '2 sinks complete batch jobs: wants one',
+    '2 sinks complete batch jobs: must be one',
   ])
   const side = { group: 'side', from: 'intake', stages: [stage('s', { drops: ['side_drops'] })], to: 'aside' }
   const forked: Pipeline = {
@@ -120,7 +118,7 @@ test('what takes payloads reads events as they came, and nothing else does', () 
   ])
   assert.deepEqual(
     changed({ steps: [step, { ...step, group: 'side', stages: [stage('s')], from: 'archive', to: 'aside' }] }),
-    ['nothing reads aside', 'step side reads archive, which holds payloads: that is for a sink'],
+    ['nothing reads aside', 'step side reads archive, which holds payloads: only a sink may read them'],
   )
 })
 
@@ -139,7 +137,7 @@ test('sources have names and routes of their own', () => {
   assert.deepEqual(withSources(source('visitors', '/v1/visitor')), [])
   assert.deepEqual(withSources(source('uploads', '/v1/visitor')), ['source uploads is declared twice'])
   assert.deepEqual(withSources(source('Visitors', '/v1/visitor')), [
-    '"Visitors" is no name for a source: wants a to z, 0 to 9 and -',
+    'source name "Visitors" must consist of a to z, 0 to 9 and -',
   ])
   assert.deepEqual(withSources(source('visitors', '/v1/ingest')), [
     'requests and visitors both have the route POST /v1/ingest',
@@ -148,17 +146,17 @@ test('sources have names and routes of their own', () => {
     'a and b both have the route POST /s/:',
   ])
   assert.deepEqual(withSources(source('visitors', 'v1/visitor')), [
-    'source visitors has the path "v1/visitor": wants segments like /v1/name or /:name',
+    'source visitors has the path "v1/visitor": must have segments like /v1/name or /:name',
   ])
   assert.deepEqual(withSources(source('visitors', '/v1/visitor', { lane: 'fast' as 'live' })), [
-    'source visitors has the lane "fast": wants live or batch',
+    'source visitors has the lane "fast": must be live or batch',
   ])
 })
 
 test('batch jobs of all sources go one way, and what is archived can be replayed', () => {
   assert.deepEqual(
     problems({ sources: [live, source('visitors', '/v1/visitor')].map(({ from, to }) => ({ from, to })) }),
-    ['no source makes batch jobs: wants one with read'],
+    ['no source makes batch jobs: at least one must have read'],
   )
   const { read } = batch.from
   const logs = source('logs', '/v1/logs', { read: read! })
@@ -169,7 +167,7 @@ test('batch jobs of all sources go one way, and what is archived can be replayed
     sinks: [...ingest.sinks, { ...sink, group: 'copy', from: 'put-aside', completesJobs: false }],
   }
   assert.deepEqual(validatePipeline({ ...ingest, ...both, sources: [...ingest.sources, { ...logs, to: 'aside' }] }), [
-    'sink clickhouse completes batch jobs, but no way leads to it from aside',
+    'sink clickhouse completes batch jobs, but events of aside do not reach it',
     'uploads and logs make batch jobs, and name different raw streams',
   ])
   const archived = { ...source('visitors', '/v1/visitor'), to: 'aside', raw: 'archive' }
@@ -188,6 +186,6 @@ test('settings of sources and sinks have names of their own', () => {
   assert.deepEqual(problems({ sinks: sinks('COPY_DIR', 'OTHER_DIR') }), [])
   assert.deepEqual(problems({ sinks: sinks('COPY_DIR', 'COPY_DIR') }), ['the setting COPY_DIR is declared twice'])
   assert.deepEqual(problems({ sinks: sinks('copy-dir') }), [
-    '"copy-dir" is no name for a setting: wants A to Z, 0 to 9 and _',
+    'setting name "copy-dir" must consist of A to Z, 0 to 9 and _',
   ])
 })

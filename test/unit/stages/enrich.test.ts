@@ -5,9 +5,8 @@ import type { StageTools } from '../../../src/pipeline/declaration/stage.ts'
 import { type Address, parseAddress } from '../../../src/pipeline/event/address.ts'
 import { type Block, identityAt, packBlock } from '../../../src/pipeline/event/block.ts'
 import type { Enrichment } from '../../../src/pipeline/event/enrichment.ts'
-import { EnvelopeState, IDENTITY_BYTES } from '../../../src/pipeline/event/envelope.ts'
+import { EnvelopeState, IDENTITY_BYTES, stateOf } from '../../../src/pipeline/event/envelope.ts'
 import { enrichmentColumns, rowSuffix, rowTail } from '../../../src/pipeline/event/row.ts'
-import { stateOf } from '../../../src/pipeline/event/verdict.ts'
 import { enrich } from '../../../src/pipeline/stages/enrich.ts'
 
 function answer(companyId: string, noise: boolean): Enrichment {

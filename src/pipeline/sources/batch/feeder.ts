@@ -14,8 +14,7 @@ import type {
   SlicedReading,
 } from '../../declaration/source.ts'
 import type { Address } from '../../event/address.ts'
-import type { Enricher } from '../../event/enrichment.ts'
-import type { Hostnames } from '../../event/hostnames.ts'
+import type { Enricher, Hostnames } from '../../event/enrichment.ts'
 import { type OriginCounts, originWarning } from '../../event/origins.ts'
 import type { AddressMask } from '../../event/pseudonym.ts'
 import { ChunksInHand, type ReadChunk } from './chunks-in-hand.ts'

@@ -3,19 +3,18 @@ import { OUTCOME_STATUS } from '../../../../schemas/outcome.ts'
 import type { Accepted, EventContext } from '../../declaration/source.ts'
 import { parseAddress } from '../../event/address.ts'
 import type { Enricher, Enrichment } from '../../event/enrichment.ts'
-import { type Envelope, identityOf, NO_IDENTITY, partitionOf } from '../../event/envelope.ts'
+import { type Envelope, identityOf, NO_IDENTITY, partitionOf, stateOf } from '../../event/envelope.ts'
 import { countOutcome, NO_OUTCOMES, type OutcomeCounts, outcomeKey, utcDay } from '../../event/outcomes.ts'
 import type { PayloadStatus } from '../../event/payload.ts'
 import type { ReadEvent } from '../../event/read-event.ts'
 import { rowTail } from '../../event/row.ts'
-import { stateOf } from '../../event/verdict.ts'
 import { payloadOf } from './payload.ts'
 import { completeRow, rawRow } from './raw-row.ts'
 
 /**
- * Turns a validated request into envelopes and its response. The events are enriched here, once, because the response
- * shows it: what was answered is what is stored. What is not stored, is counted.
- * @param text the request's body, of which the events were read
+ * Turns a validated request into envelopes and its response. Events are enriched here, so that the stored data equal the
+ * response. Events that are not stored are counted.
+ * @param text the request's body
  */
 export function acceptEvents(
   text: string,
@@ -30,20 +29,20 @@ export function acceptEvents(
   let results = ''
   let filtered = 0
   let invalid = 0
-  let gatheredIn: number | undefined
+  let sharedPartition: number | undefined
   const tail = rowTail(undefined, context.requestId)
   for (let i = 0; i < events.length; i++) {
     const event = events[i]!
     const idMade = event.eventId === undefined
-    const eventId = event.eventId ?? makeId(context, gatheredIn)
+    const eventId = event.eventId ?? makeId(context, sharedPartition)
     const address = parseAddress(event.ip)
     const enrichment = address && enricher.enrich(address)
     const status = enrichment === undefined ? 'invalid_ip' : enrichment.noise ? 'filtered' : 'ok'
     results += resultOf(event, eventId, status, enrichment?.answerJson ?? NOTHING_KNOWN, i === 0)
-    // Nobody asks for the identity of what goes nowhere.
+    // An event that is neither stored nor archived needs no identity.
     const identity = status === 'ok' || context.archived ? identityOf(context.tenantId, eventId) : NO_IDENTITY
     if (idMade && context.gatherAmong !== undefined && identity !== NO_IDENTITY) {
-      gatheredIn = partitionOf(identity, context.gatherAmong)
+      sharedPartition = partitionOf(identity, context.gatherAmong)
     }
     if (context.archived) {
       const object = text.slice(event.start, event.end)
@@ -78,20 +77,18 @@ const STATUS: Readonly<Record<PayloadStatus, string>> = {
   invalid_ip: '","status":"invalid_ip",',
 }
 
-/**
- * The result of an event, behind the one before it, without its last brace. Of as few pieces as can be, like rows (`raw-row.ts`).
- */
+/** The result of an event without its last brace. Uses few pieces of text, like rows (`raw-row.ts`). */
 function resultOf(event: ReadEvent, eventId: string, status: PayloadStatus, answerJson: string, isFirst: boolean) {
   const [id, ip] = event.isPlain ? [eventId, event.ip] : [inQuotes(eventId), inQuotes(event.ip)]
   return `${isFirst ? FIRST : NEXT}${id}","ip":"${ip}${STATUS[status]}${answerJson}`
 }
 
-/** A string as it stands between the quotes of JSON. */
+/** The content of a JSON string, without its quotes. */
 function inQuotes(text: string): string {
   return JSON.stringify(text).slice(1, -1)
 }
 
-/** @param noise events by what is known of their addresses */
+/** @param noise number of filtered events by enrichment */
 function outcomesOf(
   { tenantId, receivedAtMs }: EventContext,
   noise: ReadonlyMap<Enrichment, number>,
@@ -107,7 +104,7 @@ function outcomesOf(
   return counts
 }
 
-/** @param partition where the event has to be; undefined: anywhere */
+/** @param partition that the event must be in; undefined: any */
 function makeId({ tenantId, gatherAmong = 1 }: EventContext, partition: number | undefined): string {
   for (;;) {
     const eventId = randomUUID()

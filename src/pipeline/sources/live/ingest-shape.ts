@@ -3,12 +3,12 @@ import { assertObject, typeOf } from '../../../http/route/body-shape.ts'
 import { findJsonError } from '../../../run/json-error.ts'
 import type { FieldError } from '../../event/validator.ts'
 
-/** Characters of a caller's key that a detail repeats. */
+/** Longest part of a caller's key that an error quotes. */
 const KEY_CHARS_MAX = 40
 const NO_EVENTS: readonly FieldError[] = [{ path: 'events', message: 'is required' }]
 
 /**
- * Refuses JSON that is no request of `/v1/ingest` as a whole; a single event may still be wrong.
+ * Checks the outer shape of a request of `/v1/ingest`. Does not check the events.
  * @throws HttpError 422
  */
 export function assertIngestShape(body: unknown): void {
@@ -26,12 +26,12 @@ export function assertIngestShape(body: unknown): void {
   throw new HttpError(422, `events is required: the body has its array under ${name}`, { errors: NO_EVENTS })
 }
 
-/** What a body is that is several JSON values and so no JSON; undefined when it is something else. */
+/** An error for a body of several JSON values; undefined for any other invalid JSON. */
 export function severalValues(text: string): string | undefined {
   const at = findJsonError(text)
   if (text[at] !== '{' || typeOf(parsed(text.slice(0, at))) !== 'object') return undefined
   return (
-    `the body is not JSON, but several JSON values, from position ${at}: it must be {"events": […]}, ` +
+    `the body is several JSON values, not one; the second is at position ${at}: it must be {"events": […]}, ` +
     `as jq -s '{events: .}' makes it; /v1/ingest/batch takes one event per line`
   )
 }

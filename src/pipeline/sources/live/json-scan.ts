@@ -24,21 +24,21 @@ import {
 } from '../../event/json-codes.ts'
 
 /*
- * Goes over JSON text once, and tells valid values from all else as JSON.parse does (RFC 8259), without building them. What
- * is valid and unusual, such as a value nested very deep, it may leave to others.
+ * Scans JSON text once without building values. It accepts only what JSON.parse accepts (RFC 8259), but may reject a valid,
+ * unusual value, such as a very deep one.
  *
- * It reads code units from an array: V8 asks a string for its form at each character, which takes as long again. A unit of 0 behind
- * the last one ends all that is read here.
+ * It reads code units from an array, because V8 checks a string's representation at each character, which doubles the time. A 0
+ * after the last unit ends every loop.
  */
 
-/** UTF-16 code units of a text, and a 0 behind them. */
+/** UTF-16 code units of a text, followed by a 0. */
 export type CodeUnits = Uint16Array
 
-/** Room for the text that is scanned, and its end. */
+/** Buffer for the text that is scanned, and the final 0. */
 let units = new Uint16Array(65_536)
 let bytes = Buffer.from(units.buffer)
 
-/** The code units of a text, until the next text is asked for. */
+/** The code units of a text. Valid until the next call. */
 export function codesOf(text: string): CodeUnits {
   const { length } = text
   if (length >= units.length) {
@@ -55,26 +55,26 @@ export function unitsOf(word: string): readonly number[] {
   return Array.from(word, (char) => char.charCodeAt(0))
 }
 
-/** Whether a word stands at `at`. */
+/** Whether the text has `word` at `at`. */
 export function startsWith(codes: CodeUnits, at: number, word: readonly number[]): boolean {
   for (let i = 0; i < word.length; i++) if (codes[at + i] !== word[i]) return false
   return true
 }
 
-/** Nothing valid stands there, or nothing usual: no position is behind it. */
+/** Result of the `skip…` functions when they do not find what they expect. */
 export const NONE = -1
 
 const ESCAPED = new Set([...'"\\/bfnrt'].map((char) => char.charCodeAt(0)))
 
-/** Open objects and arrays are the bits of a number, below its highest one; a set bit is an object. */
+/** A number holds the open objects (1) and arrays (0) as bits, below a leading 1. */
 const OUTERMOST = 1
 const DEEPEST = 2 ** 30
 
-/** Whether there were escapes, or white space other than spaces, since it was reset. */
+/** Whether the scan has seen escapes, or white space other than spaces, since the last reset. */
 let special = false
 
-/** Where the white space ends that begins at `at`. */
-export function behindSpace(codes: CodeUnits, at: number): number {
+/** The position after the white space at `at`. */
+export function skipSpace(codes: CodeUnits, at: number): number {
   let i = at
   for (;;) {
     const code = codes[i]!
@@ -87,8 +87,8 @@ export function behindSpace(codes: CodeUnits, at: number): number {
   }
 }
 
-/** The position behind a string without escapes whose quote is at `at`; NONE. */
-export function behindPlainString(codes: CodeUnits, at: number): number {
+/** The position after the string at `at`; NONE if it has escapes or is invalid. */
+export function skipPlainString(codes: CodeUnits, at: number): number {
   for (let i = at + 1; ; i++) {
     const code = codes[i]!
     if (code === QUOTE) return i + 1
@@ -96,12 +96,12 @@ export function behindPlainString(codes: CodeUnits, at: number): number {
   }
 }
 
-/** The position behind a whole number of at most so many digits; NONE. Of 0 there is no negative. */
-export function behindInteger(codes: CodeUnits, at: number, digitsMax: number): number {
+/** The position after the whole number at `at`; NONE if it is invalid, -0, or has more digits than `digitsMax`. */
+export function skipInteger(codes: CodeUnits, at: number, digitsMax: number): number {
   const first = codes[at]! === MINUS ? at + 1 : at
   const code = codes[first]!
   if (code === ZERO) return first === at && !continuesNumber(codes[at + 1]!) ? at + 1 : NONE
-  const end = behindDigits(codes, first)
+  const end = skipDigits(codes, first)
   return end === first || end - first > digitsMax || continuesNumber(codes[end]!) ? NONE : end
 }
 
@@ -109,11 +109,8 @@ function continuesNumber(code: number): boolean {
   return code === DOT || code === LOWER_E || code === UPPER_E || (code >= ZERO && code <= NINE)
 }
 
-/**
- * The position behind the value that begins at `at`, whatever it is; NONE. With `isSpecial` it can be asked whether the value has
- * escapes or line breaks.
- */
-export function behindValue(codes: CodeUnits, at: number): number {
+/** The position after the value of any type at `at`; NONE. Afterwards `isSpecial` says whether it has escapes or line breaks. */
+export function skipValue(codes: CodeUnits, at: number): number {
   special = false
   let open = OUTERMOST
   let i = at
@@ -123,46 +120,46 @@ export function behindValue(codes: CodeUnits, at: number): number {
       if (open >= DEEPEST) return NONE
       const isObject = code === OPEN_BRACE
       open = open * 2 + (isObject ? 1 : 0)
-      i = behindSpace(codes, i + 1)
+      i = skipSpace(codes, i + 1)
       if (codes[i]! !== (isObject ? CLOSE_BRACE : CLOSE_BRACKET)) {
-        if (isObject) i = behindKey(codes, i)
+        if (isObject) i = skipKey(codes, i)
         if (i < 0) return NONE
         continue
       }
       i++
       open >>= 1
     } else {
-      i = code === QUOTE ? behindString(codes, i) : behindScalar(codes, i, code)
+      i = code === QUOTE ? skipString(codes, i) : skipScalar(codes, i, code)
       if (i < 0) return NONE
     }
     for (; ; i++, open >>= 1) {
       if (open === OUTERMOST) return i
-      i = behindSpace(codes, i)
+      i = skipSpace(codes, i)
       const next = codes[i]!
       if (next === COMMA) break
       if (next !== ((open & 1) === 1 ? CLOSE_BRACE : CLOSE_BRACKET)) return NONE
     }
-    i = behindSpace(codes, i + 1)
-    if ((open & 1) === 1) i = behindKey(codes, i)
+    i = skipSpace(codes, i + 1)
+    if ((open & 1) === 1) i = skipKey(codes, i)
     if (i < 0) return NONE
   }
 }
 
-/** Of the value that `behindValue` went over last. */
+/** Whether the last value of `skipValue` has escapes, or white space other than spaces. */
 export function isSpecial(): boolean {
   return special
 }
 
-/** Where the value of the member begins whose key is at `at`; NONE. */
-function behindKey(codes: CodeUnits, at: number): number {
+/** The start of the value of the member whose key is at `at`; NONE. */
+function skipKey(codes: CodeUnits, at: number): number {
   if (codes[at]! !== QUOTE) return NONE
-  const end = behindString(codes, at)
+  const end = skipString(codes, at)
   if (end < 0) return NONE
-  const colon = behindSpace(codes, end)
-  return codes[colon]! === COLON ? behindSpace(codes, colon + 1) : NONE
+  const colon = skipSpace(codes, end)
+  return codes[colon]! === COLON ? skipSpace(codes, colon + 1) : NONE
 }
 
-function behindString(codes: CodeUnits, at: number): number {
+function skipString(codes: CodeUnits, at: number): number {
   for (let i = at + 1; ; i++) {
     const code = codes[i]!
     if (code === QUOTE) return i + 1
@@ -181,21 +178,21 @@ function isHex(code: number): boolean {
   return (code >= ZERO && code <= NINE) || (lower >= LOWER_A && lower <= LOWER_F)
 }
 
-function behindScalar(codes: CodeUnits, at: number, first: number): number {
-  if (first === MINUS || (first >= ZERO && first <= NINE)) return behindNumber(codes, at)
+function skipScalar(codes: CodeUnits, at: number, first: number): number {
+  if (first === MINUS || (first >= ZERO && first <= NINE)) return skipNumber(codes, at)
   for (const word of WORDS) if (startsWith(codes, at, word)) return at + word.length
   return NONE
 }
 
 const WORDS = ['true', 'false', 'null'].map(unitsOf)
 
-function behindNumber(codes: CodeUnits, at: number): number {
+function skipNumber(codes: CodeUnits, at: number): number {
   let i = codes[at]! === MINUS ? at + 1 : at
-  const digits = codes[i]! === ZERO ? i + 1 : behindDigits(codes, i)
+  const digits = codes[i]! === ZERO ? i + 1 : skipDigits(codes, i)
   if (digits === i) return NONE
   i = digits
   if (codes[i]! === DOT) {
-    const fraction = behindDigits(codes, i + 1)
+    const fraction = skipDigits(codes, i + 1)
     if (fraction === i + 1) return NONE
     i = fraction
   }
@@ -203,11 +200,11 @@ function behindNumber(codes: CodeUnits, at: number): number {
   if (code !== LOWER_E && code !== UPPER_E) return i
   const sign = codes[i + 1]!
   const exponent = sign === PLUS || sign === MINUS ? i + 2 : i + 1
-  const end = behindDigits(codes, exponent)
+  const end = skipDigits(codes, exponent)
   return end === exponent ? NONE : end
 }
 
-function behindDigits(codes: CodeUnits, at: number): number {
+function skipDigits(codes: CodeUnits, at: number): number {
   let i = at
   for (;;) {
     const code = codes[i]!

@@ -13,58 +13,57 @@ import {
   TAB,
 } from '../../event/json-codes.ts'
 
-/**
- * Finds values in JSON text without building them, so that what a caller sent can be kept to the letter: numbers beyond
- * double precision, `1.0`, the order of keys. The text must be valid JSON (`JSON.parse` has read it), and the positions those
- * of an object or array; anything else throws, and never loops.
+/*
+ * Finds values in JSON text without building them, so that they can be stored exactly as sent: numbers beyond double precision,
+ * `1.0`, the order of keys. The text must be valid JSON, and the positions those of an object or array. Anything else throws.
  */
 
 const SPACES = new Set([SPACE, LINE_FEED, RETURN, TAB])
 
-/** Called for each member: its key, where the member starts (at the key's quote), and its value's start and end. */
-export type MemberVisitor = (key: string, start: number, valueStart: number, valueEnd: number) => void
+/** @param start of the member, at the quote of its key */
+type MemberVisitor = (key: string, start: number, valueStart: number, valueEnd: number) => void
 
-/** Visits the members of the object that starts at `at`, in their order. Returns the position behind the object. */
+/** Visits the members of the object at `at` in order. Returns the position after the object. */
 export function eachMember(text: string, at: number, visit: MemberVisitor): number {
-  let i = behindSpace(text, at)
-  demand(text, i, OPEN_BRACE)
-  i = behindSpace(text, i + 1)
+  let i = skipSpace(text, at)
+  assertCode(text, i, OPEN_BRACE)
+  i = skipSpace(text, i + 1)
   while (text.charCodeAt(i) !== CLOSE_BRACE) {
-    demand(text, i, QUOTE)
+    assertCode(text, i, QUOTE)
     const start = i
     const keyEnd = skipString(text, i)
     const rawKey = text.slice(i + 1, keyEnd - 1)
     const key = rawKey.includes('\\') ? (JSON.parse(text.slice(i, keyEnd)) as string) : rawKey
-    i = behindSpace(text, keyEnd)
-    const valueStart = behindSpace(text, i + 1)
+    i = skipSpace(text, keyEnd)
+    const valueStart = skipSpace(text, i + 1)
     const valueEnd = skipValue(text, valueStart)
     visit(key, start, valueStart, valueEnd)
-    i = behindSpace(text, valueEnd)
-    if (text.charCodeAt(i) === COMMA) i = behindSpace(text, i + 1)
+    i = skipSpace(text, valueEnd)
+    if (text.charCodeAt(i) === COMMA) i = skipSpace(text, i + 1)
   }
   return i + 1
 }
 
-/** Visits the elements of the array that starts at `at`; `visit` returns the position behind the element. */
+/** Visits the elements of the array at `at`. `visit` must return the position after the element. */
 export function eachElement(text: string, at: number, visit: (start: number) => number): void {
-  demand(text, at, OPEN_BRACKET)
-  let i = behindSpace(text, at + 1)
+  assertCode(text, at, OPEN_BRACKET)
+  let i = skipSpace(text, at + 1)
   while (text.charCodeAt(i) !== CLOSE_BRACKET) {
-    demandMore(text, i)
-    i = behindSpace(text, visit(i))
-    if (text.charCodeAt(i) === COMMA) i = behindSpace(text, i + 1)
+    assertInText(text, i)
+    i = skipSpace(text, visit(i))
+    if (text.charCodeAt(i) === COMMA) i = skipSpace(text, i + 1)
   }
 }
 
-function demand(text: string, at: number, code: number): void {
+function assertCode(text: string, at: number, code: number): void {
   if (text.charCodeAt(at) !== code) throw new Error(`expected ${String.fromCharCode(code)} at ${at}`)
 }
 
-function demandMore(text: string, at: number): void {
+function assertInText(text: string, at: number): void {
   if (!(at >= 0 && at < text.length)) throw new Error('the text ended early')
 }
 
-/** From the opening quote to behind the closing one. */
+/** @param at of the opening quote @returns the position after the closing quote */
 function skipString(text: string, at: number): number {
   let i = at
   for (;;) {
@@ -76,7 +75,7 @@ function skipString(text: string, at: number): number {
   }
 }
 
-function behindSpace(text: string, at: number): number {
+function skipSpace(text: string, at: number): number {
   let i = at
   while (SPACES.has(text.charCodeAt(i))) i++
   return i
@@ -92,7 +91,7 @@ function skipValue(text: string, at: number): number {
   }
   let depth = 0
   for (;;) {
-    demandMore(text, i)
+    assertInText(text, i)
     const code = text.charCodeAt(i)
     if (code === QUOTE) {
       i = skipString(text, i)

@@ -2,23 +2,20 @@ import type { Exchange } from '../../../http/engine/exchange.ts'
 import type { HttpResponse } from '../../../http/engine/response.ts'
 import type { Clock } from '../../../run/clock.ts'
 import { addressMaskOf, type Caller, type TenantEnricher, tenantKey } from '../../../tenants/tenancy.ts'
-import type { Intake } from '../../declaration/intake.ts'
-import type { Accepted, KeepEvents, OtherEvents } from '../../declaration/source.ts'
+import type { Accepted, Intake, KeepEvents, OtherEvents } from '../../declaration/source.ts'
 import { type Address, parseAddress } from '../../event/address.ts'
-import type { Enricher } from '../../event/enrichment.ts'
-import type { Hostnames } from '../../event/hostnames.ts'
+import type { Enricher, Hostnames } from '../../event/enrichment.ts'
 import { countOutcome, type OutcomeCounts, outcomeKey, utcDay } from '../../event/outcomes.ts'
 import type { ReadEvent } from '../../event/read-event.ts'
 import { acceptEvents } from './accept.ts'
 import type { EventTail } from './tail.ts'
 
-/** What events of live requests are kept with. */
-export interface KeepParts {
+export interface KeepOptions {
   readonly intake: Intake
   readonly enricher: Enricher
   /** Undefined: tenants have no rules. */
   readonly tenantEnricher?: TenantEnricher | undefined
-  /** Asked before events are enriched; undefined: reverse DNS is off. */
+  /** Undefined: reverse DNS is off. */
   readonly hostnames?: Hostnames | undefined
   readonly clock: Clock
   /** Undefined: there is no live view. */
@@ -28,8 +25,8 @@ export interface KeepParts {
 }
 
 /** See `KeepEvents`. */
-export function keepEvents(parts: KeepParts): KeepEvents {
-  const { intake, enricher, tenantEnricher, hostnames, clock, tail, gatherAmong } = parts
+export function keepEvents(options: KeepOptions): KeepEvents {
+  const { intake, enricher, tenantEnricher, hostnames, clock, tail, gatherAmong } = options
   const keep = (
     text: string,
     events: readonly ReadEvent[],
@@ -47,15 +44,15 @@ export function keepEvents(parts: KeepParts): KeepEvents {
       requestId,
       gatherAmong,
     }
-    const judging = tenantEnricher?.(enricher, tenant) ?? enricher
-    const looking = tail?.of(tenantKey(tenant), judging)
-    const accepted = acceptEvents(text, events, context, looking?.enricher ?? judging)
+    const ofTenant = tenantEnricher?.(enricher, tenant) ?? enricher
+    const watched = tail?.of(tenantKey(tenant), ofTenant)
+    const accepted = acceptEvents(text, events, context, watched?.enricher ?? ofTenant)
     const { envelopes, payloads } = accepted
     const outcomes = others === undefined ? accepted.outcomes : withOthers(accepted.outcomes, others, context)
     const written = intake.append(envelopes, payloads, outcomes)
-    return respond(accepted, looking === undefined ? written : written.then(() => looking.accepted(events, context)))
+    return respond(accepted, watched === undefined ? written : written.then(() => watched.accepted(events, context)))
   }
-  // One promise for all requests of a commit, none for a single one here: each, and each await, costs as much as to read an event.
+  // `keep` is not async: a promise or an await per request would cost as much as reading an event.
   if (hostnames === undefined) return keep
   return (text, events, exchange, caller, respond, others) =>
     hostnames.prefetch(addressesOf(events)).then(() => keep(text, events, exchange, caller, respond, others))

@@ -3,8 +3,9 @@ import { type Envelope, EnvelopeState } from '../../event/envelope.ts'
 import { PAYLOAD_KEYS, type PayloadStatus, payloadRow } from '../../event/payload.ts'
 import { eachMember } from './json-slices.ts'
 
-/** An event that is to be archived: its text, which is a valid JSON object, its id, and what became of it. */
-export interface ReceivedEvent {
+/** An event for the archive. */
+interface ReceivedEvent {
+  /** A valid JSON object. */
   readonly text: string
   readonly identity: string
   readonly eventId: string
@@ -12,7 +13,7 @@ export interface ReceivedEvent {
   readonly idMade: boolean
 }
 
-/** What the archive is given of an event: its members as they came, to the letter, behind ours. */
+/** The archive's envelope of an event: our members, then the event's members exactly as sent. */
 export function payloadOf({ text, identity, eventId, status, idMade }: ReceivedEvent, context: EventContext): Envelope {
   const receivedAt = new Date(context.receivedAtMs).toISOString()
   const own = `{"_received_at":"${receivedAt}","_event_id":${JSON.stringify(eventId)},"_status":"${status}"`
@@ -25,26 +26,26 @@ export function payloadOf({ text, identity, eventId, status, idMade }: ReceivedE
   }
 }
 
-/** Strings of JSON hold no line breaks, so what is one is white space. */
+/** JSON has line breaks between tokens only. */
 const LINE_BREAKS = /[\r\n]+/g
 
 function membersOf(text: string): string {
   const isOneLine = !text.includes('\n') && !text.includes('\r')
   const object = (isOneLine ? text : text.replace(LINE_BREAKS, ' ')).trim()
   const members = object.slice(1, -1).trim()
-  // Only a string that begins like this can be a key of ours; a letter may be written as an escape.
+  // A cheap check for a key of ours. Its first character may be an escape.
   const mayBeOurs = members.includes('"_') || members.includes('"\\')
-  return mayBeOurs ? (partedMembers(object) ?? members) : members
+  return mayBeOurs ? (separatedMembers(object) ?? members) : members
 }
 
-/** Members whose names are ours go into an object of their own. Undefined when there are none. */
-function partedMembers(object: string): string | undefined {
+/** Moves members that have the name of one of ours into an object `_sent`. Undefined when there are none. */
+function separatedMembers(object: string): string | undefined {
   const kept: string[] = []
-  const parted: string[] = []
+  const separated: string[] = []
   eachMember(object, 0, (key, start, _valueStart, valueEnd) => {
     const isOurs = PAYLOAD_KEYS.some((ours) => ours === key)
-    ;(isOurs ? parted : kept).push(object.slice(start, valueEnd))
+    ;(isOurs ? separated : kept).push(object.slice(start, valueEnd))
   })
-  if (parted.length === 0) return undefined
-  return [`"_sent":{${parted.join(',')}}`, ...kept].join(',')
+  if (separated.length === 0) return undefined
+  return [`"_sent":{${separated.join(',')}}`, ...kept].join(',')
 }

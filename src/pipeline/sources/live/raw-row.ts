@@ -1,18 +1,17 @@
 import type { EventContext } from '../../declaration/source.ts'
 import type { Address } from '../../event/address.ts'
 import type { Enrichment } from '../../event/enrichment.ts'
-import { flatText } from '../../event/flat-text.ts'
 import { utcDay } from '../../event/outcomes.ts'
 import { maskedAddress } from '../../event/pseudonym.ts'
 import type { ReadEvent } from '../../event/read-event.ts'
-import { columnsWithoutHostname, rowSuffix, tsv, tsvTime } from '../../event/row.ts'
+import { columnsWithoutHostname, flatText, rowSuffix, tsv, tsvTime } from '../../event/row.ts'
 
 /*
- * Of as few pieces as can be: V8 makes a node of a tree of each that is 13 characters or longer with what stands before it, and goes
- * round the tree to make bytes of it. Short pieces are put together first, and what rows share is one text.
+ * Rows are made of as few pieces as possible. V8 represents a concatenation of 13 characters or more as a tree node, and walks the
+ * tree to encode it. So short pieces are joined first, and text that rows share is made once.
  */
 
-/** What the rows of a context share: the last one that was seen. */
+/** Text that the rows of the last context share. */
 let shared: { context: EventContext | undefined; tenant: string; time: string; received: string } = {
   context: undefined,
   tenant: '',
@@ -20,7 +19,7 @@ let shared: { context: EventContext | undefined; tenant: string; time: string; r
   received: '',
 }
 
-/** The row of an event before enrichment: it ends with the caller's account. */
+/** The row of an event before enrichment. Its last column is the caller's account. */
 export function rawRow(event: ReadEvent, eventId: string, address: Address, context: EventContext): string {
   if (shared.context !== context) shared = sharedBy(context)
   const { mask, receivedAtMs } = context
@@ -37,7 +36,7 @@ function sharedBy(context: EventContext): typeof shared {
   return { context, tenant: flatText('\t', context.tenantId, '\t'), time, received: flatText('\t', time, '\t') }
 }
 
-/** The columns between time and account. */
+/** The columns between timestamp and account. */
 function columnsOf(event: ReadEvent, plain: (text: string) => string): string {
   const { eventType, sessionId, platform, properties, userProperties, extra, isPlainJson } = event
   const json = isPlainJson ? same : tsv
@@ -51,10 +50,7 @@ function same(text: string): string {
   return text
 }
 
-/**
- * The row of an event, complete.
- * @param raw see `rawRow`
- */
+/** Adds the enrichment to a row of `rawRow`. */
 export function completeRow(
   raw: string,
   { accountId }: ReadEvent,

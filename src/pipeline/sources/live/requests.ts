@@ -19,8 +19,8 @@ const operation: Operation = {
   id: 'ingest',
   summary: 'Enriches and stores visitor events',
   description:
-    'Takes 1 to 100 events in at most 1 MiB, and answers when all of them are stored. One event that does not fit the ' +
-    'schema refuses the request whole. A repeat of an event_id within 7 days is answered ok and changes nothing.',
+    'Takes 1 to 100 events in at most 1 MiB, and answers when all of them are stored. If one event does not fit the ' +
+    'schema, the whole request is refused. An event_id that is repeated within 7 days is answered ok and changes nothing.',
   body: {
     schema: IngestRequest,
     example: { events: [{ ip: '203.0.113.7', event_id: '5d0a7c1e', event_type: 'page_view', platform: 'web' }] },
@@ -46,7 +46,7 @@ const operation: Operation = {
   errors: [422],
 }
 
-/** `POST /v1/ingest`: events are enriched, written to the intake as one, and only then answered. */
+/** `POST /v1/ingest` answers when all events are on disk. */
 const ingestRoute: SourceRoute = {
   method: 'POST',
   path: '/v1/ingest',
@@ -59,14 +59,14 @@ const ingestRoute: SourceRoute = {
   },
 }
 
-/** Live requests in the product's own form. */
+/** Live requests in the product's own format. */
 export const requests: Source = { name: 'requests', lane: 'live', routes: [ingestRoute] }
 
 function respond({ response }: Accepted, kept: Promise<void>): HttpResponse {
   return { status: 200, body: bodyOf(response), after: kept }
 }
 
-/** What `scanEvents` leaves: anything unusual, and anything wrong. */
+/** Reads a body that `scanEvents` does not: unusual or wrong. */
 function readEvents(text: string) {
   const body = parseJson(text, severalValues)
   assertCount(body)
@@ -75,14 +75,14 @@ function readEvents(text: string) {
   return sliceEvents(text, body.events)
 }
 
-/** A text of this many characters or more waits as bytes, as in `BlockPacker`. */
+/** A response of this size waits as bytes, for the reason given at `BlockPacker`. */
 const LONG_ANSWER_CHARS = 4_096
 
 function bodyOf(text: string): string | Buffer {
   return text.length < LONG_ANSWER_CHARS ? text : Buffer.from(text, 'utf8')
 }
 
-/** The number of events comes before their schema. */
+/** Checks the number of events before their schema, so that a large body fails fast. */
 function assertCount(body: unknown): void {
   const events = typeof body === 'object' && body !== null && 'events' in body ? body.events : undefined
   if (!Array.isArray(events)) return

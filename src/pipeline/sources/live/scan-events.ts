@@ -3,29 +3,29 @@ import { CLOSE_BRACE, CLOSE_BRACKET, COLON, COMMA, OPEN_BRACE, OPEN_BRACKET, QUO
 import type { ReadEvent } from '../../event/read-event.ts'
 import { parseTimestamp } from '../../event/timestamp.ts'
 import {
-  behindInteger,
-  behindPlainString,
-  behindSpace,
-  behindValue,
   type CodeUnits,
   codesOf,
   isSpecial,
   NONE,
+  skipInteger,
+  skipPlainString,
+  skipSpace,
+  skipValue,
   startsWith,
   unitsOf,
 } from './json-scan.ts'
 
 /*
- * Events as callers usually send them are read in one pass over their text. Whatever is unusual, or wrong, is left to
- * JSON.parse, the schema and `sliceEvents`, which say what is wrong: what is read here is exactly what those would read.
+ * Reads the usual form of events in one pass over their text. Anything unusual or wrong is left to JSON.parse, the schema and
+ * `sliceEvents`, which report errors. Both ways give exactly the same events.
  */
 
 const { eventIdMaxChars, labelMaxChars, eventsMaxPerRequest } = EVENT_LIMITS
-/** All numbers of so many digits are safe integers. */
+/** Numbers of up to 15 digits are safe integers. */
 const SESSION_DIGITS_MAX = 15
 const HEAD = unitsOf('"events"')
 
-/** Keys, as positions in `QUOTED`; values of the first ones are texts. */
+/** Keys, as positions in `QUOTED`. The values of the first line are strings. */
 const [IP, EVENT_ID, TIMESTAMP, EVENT_TYPE, ACCOUNT_ID, PLATFORM] = [0, 1, 2, 3, 4, 5]
 const [SESSION_ID, PROPERTIES, USER_PROPERTIES, OTHER] = [6, 7, 8, 9]
 const QUOTED = [
@@ -33,31 +33,32 @@ const QUOTED = [
   ...['session_id', 'properties', 'user_properties'],
 ].map((key) => unitsOf(`"${key}"`))
 
-/** The events of a request's body; undefined: they are to be read another way. */
+/** The events of a request's body; undefined when the body is not in the usual form. */
 export function scanEvents(text: string): ReadEvent[] | undefined {
   const codes = codesOf(text)
-  let at = behindSpace(codes, 0)
+  let at = skipSpace(codes, 0)
   if (codes[at] !== OPEN_BRACE) return undefined
-  at = behindSpace(codes, at + 1)
+  at = skipSpace(codes, at + 1)
   if (!startsWith(codes, at, HEAD)) return undefined
-  at = behindSpace(codes, at + HEAD.length)
+  at = skipSpace(codes, at + HEAD.length)
   if (codes[at] !== COLON) return undefined
-  at = behindSpace(codes, at + 1)
+  at = skipSpace(codes, at + 1)
   if (codes[at] !== OPEN_BRACKET) return undefined
   const events: ReadEvent[] = []
   do {
-    const event = scanEvent(text, codes, behindSpace(codes, at + 1))
+    const event = scanEvent(text, codes, skipSpace(codes, at + 1))
     if (event === undefined || events.push(event) > eventsMaxPerRequest) return undefined
-    at = behindSpace(codes, event.end)
+    at = skipSpace(codes, event.end)
   } while (codes[at] === COMMA)
   if (codes[at] !== CLOSE_BRACKET) return undefined
-  at = behindSpace(codes, at + 1)
-  return codes[at] === CLOSE_BRACE && behindSpace(codes, at + 1) === text.length ? events : undefined
+  at = skipSpace(codes, at + 1)
+  return codes[at] === CLOSE_BRACE && skipSpace(codes, at + 1) === text.length ? events : undefined
 }
 
 /**
- * The event of the line from `start` to `end`, where its line feed is, or the text ends; undefined: it is to be read another way.
- * @param codes those of the text, of which several lines are read
+ * The event of the line from `start` to `end`; undefined when it is not in the usual form.
+ * @param codes of the whole text
+ * @param end position of the line feed, or the end of the text
  */
 export function scanEventLine(
   text: string,
@@ -65,11 +66,11 @@ export function scanEventLine(
   start = 0,
   end = text.length,
 ): ReadEvent | undefined {
-  const event = scanEvent(text, codes, behindSpace(codes, start))
-  return event !== undefined && event.end <= end && behindSpace(codes, event.end) >= end ? event : undefined
+  const event = scanEvent(text, codes, skipSpace(codes, start))
+  return event !== undefined && event.end <= end && skipSpace(codes, event.end) >= end ? event : undefined
 }
 
-/** The event object that starts at `start`. */
+/** The event object at `start`. */
 function scanEvent(text: string, codes: CodeUnits, start: number): ReadEvent | undefined {
   if (codes[start] !== OPEN_BRACE) return undefined
   let ip: string | undefined
@@ -85,16 +86,16 @@ function scanEvent(text: string, codes: CodeUnits, start: number): ReadEvent | u
   let isPlainJson = true
   let at = start
   do {
-    const keyAt = behindSpace(codes, at + 1)
+    const keyAt = skipSpace(codes, at + 1)
     if (codes[keyAt] !== QUOTE) return undefined
     const key = keyOf(codes, keyAt)
-    const keyEnd = key === OTHER ? behindPlainString(codes, keyAt) : keyAt + QUOTED[key]!.length
+    const keyEnd = key === OTHER ? skipPlainString(codes, keyAt) : keyAt + QUOTED[key]!.length
     if (keyEnd < 0) return undefined
-    const colon = behindSpace(codes, keyEnd)
+    const colon = skipSpace(codes, keyEnd)
     if (codes[colon] !== COLON) return undefined
-    const valueAt = behindSpace(codes, colon + 1)
+    const valueAt = skipSpace(codes, colon + 1)
     if (key <= PLATFORM) {
-      at = codes[valueAt] === QUOTE ? behindPlainString(codes, valueAt) : NONE
+      at = codes[valueAt] === QUOTE ? skipPlainString(codes, valueAt) : NONE
       if (at < 0) return undefined
       const value = text.slice(valueAt + 1, at - 1)
       if (key === IP) {
@@ -112,11 +113,11 @@ function scanEvent(text: string, codes: CodeUnits, start: number): ReadEvent | u
         else accountId = value
       }
     } else if (key === SESSION_ID) {
-      at = behindInteger(codes, valueAt, SESSION_DIGITS_MAX)
+      at = skipInteger(codes, valueAt, SESSION_DIGITS_MAX)
       if (at < 0) return undefined
       sessionId = text.slice(valueAt, at)
     } else {
-      at = behindValue(codes, valueAt)
+      at = skipValue(codes, valueAt)
       if (at < 0) return undefined
       isPlainJson &&= !isSpecial()
       if (key === PROPERTIES) {
@@ -124,17 +125,17 @@ function scanEvent(text: string, codes: CodeUnits, start: number): ReadEvent | u
       } else if (key === USER_PROPERTIES) {
         userProperties = text.slice(valueAt, at)
       } else {
-        // Between key and value there may be white space of any kind.
+        // White space between key and value may need escapes.
         isPlainJson &&= valueAt === keyEnd + 1
         extra += `${extra === '' ? '{' : ','}${text.slice(keyAt, at)}`
       }
     }
-    at = behindSpace(codes, at)
+    at = skipSpace(codes, at)
   } while (codes[at] === COMMA)
   if (codes[at] !== CLOSE_BRACE || ip === undefined) return undefined
   if (extra !== '') extra += '}'
   const end = at + 1
-  // Spelled out: to copy them from objects takes as long as all else.
+  // Copying the fields from another object would double the time.
   return {
     ip,
     eventId,
@@ -153,13 +154,13 @@ function scanEvent(text: string, codes: CodeUnits, start: number): ReadEvent | u
   }
 }
 
-/** The key whose quote is at `at`, compared where it stands: a text for each would take as long as its value. */
+/** The key whose quote is at `at`. Compares in place: making a string would cost as much as reading the value. */
 function keyOf(codes: CodeUnits, at: number): number {
   const key = candidateOf(codes, at)
   return key !== OTHER && startsWith(codes, at, QUOTED[key]!) ? key : OTHER
 }
 
-/** The only one that it can be. */
+/** The only key that it can be. */
 function candidateOf(codes: CodeUnits, at: number): number {
   switch (codes[at + 1]) {
     case 105: // i

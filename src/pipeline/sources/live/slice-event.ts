@@ -6,8 +6,8 @@ import { eachElement, eachMember } from './json-slices.ts'
 const QUERIED_KEYS = new Set(['ip', 'event_id', 'timestamp', 'event_type', 'account_id', 'session_id', 'platform'])
 
 /**
- * Reads the event object that starts at `start`.
- * @param event what `JSON.parse` made of it, held to the schema
+ * Reads the event object at `start`.
+ * @param event the same object from `JSON.parse`, checked against the schema
  */
 export function sliceEvent(text: string, start: number, event: EventEnvelope): ReadEvent {
   let properties = ''
@@ -39,12 +39,12 @@ export function sliceEvent(text: string, start: number, event: EventEnvelope): R
 
 /**
  * Reads the events of a request's body.
- * @param events what `JSON.parse` made of them, held to the schema
+ * @param events the same events from `JSON.parse`, checked against the schema
  */
 export function sliceEvents(text: string, events: readonly EventEnvelope[]): ReadEvent[] {
   let at = -1
   eachMember(text, 0, (key, _start, valueStart) => {
-    // Of repeated keys the last one counts, as for JSON.parse; only that one was held to the schema.
+    // The last of repeated keys counts, as for JSON.parse. The schema has checked only that one.
     if (key === 'events') at = valueStart
   })
   const read: ReadEvent[] = []

@@ -9,11 +9,11 @@ import { judgementOf, shortText, statusOf } from '../../event/judgement.ts'
 import { LiveSample } from '../../event/live-sample.ts'
 import type { ReadEvent } from '../../event/read-event.ts'
 
-/** By which ingress processes and those who look on find each other, by `tenantKey`. Nothing of it is kept anywhere. */
+/** Connects ingress processes with the viewers of a tenant's live events, by `tenantKey`. Stores nothing. */
 export interface TailWire {
-  /** Calls `onWanted` whenever somebody says that he looks at a tenant's events. */
+  /** Calls `onWanted` whenever a viewer asks for a tenant's events. */
   watch(onWanted: (tenant: string) => void): void
-  /** For whoever looks; lost when nobody does. Never rejects. */
+  /** Sends a report to the viewers. Never throws; without a viewer the report is lost. */
   tell(tenant: string, report: LiveReport): void
   close(): void
 }
@@ -23,22 +23,22 @@ export interface EventTailOptions {
   readonly clock: Clock
 }
 
-/** How long somebody looks who said so. Who goes on looking says so every 2 s. */
+/** How long a viewer's request lasts. Viewers repeat it every 2 s. */
 const WANTED_MS = 6_000
 const TELL_EVERY_MS = 500
-/** Of each status, each time: 10 a second. */
+/** Events of each status per report: 10 a second. */
 const EACH_MAX = 5
 const TENANTS_MAX = 200
 
-/** What of a request is told to who looks on. */
-export interface Looking {
-  /** Remembers what it answers, so that it is asked once. */
+/** Watches one request for the viewers of its tenant. */
+interface WatchedRequest {
+  /** Remembers its answers for `accepted`. */
   readonly enricher: Enricher
-  /** To be called when the events are accepted. */
+  /** Must be called when the events are accepted. */
   accepted(events: readonly ReadEvent[], context: EventContext): void
 }
 
-/** Tells whoever looks of events as they arrive. While nobody does, it does nothing and keeps nothing. */
+/** Sends a sample of arriving events to viewers. Without a viewer it does nothing. */
 export class EventTail implements Service {
   readonly name = 'tail'
   readonly #wire: TailWire
@@ -64,8 +64,8 @@ export class EventTail implements Service {
     })
   }
 
-  /** Undefined: nobody looks at this tenant's events. @param tenant its `tenantKey` */
-  of(tenant: string, enricher: Enricher): Looking | undefined {
+  /** Undefined: the tenant has no viewer. @param tenant its `tenantKey` */
+  of(tenant: string, enricher: Enricher): WatchedRequest | undefined {
     const wanted = this.#wanted.get(tenant)
     if (wanted === undefined) return undefined
     const known = new Map<string, Enrichment>()
@@ -122,7 +122,7 @@ function liveEvent(
     ...judgementOf(enrichment),
     received_at: new Date(receivedAtMs).toISOString(),
     event_type: shortText(event.eventType),
-    // What is no address may be anything, but not what a tenant does not want to be seen.
+    // An invalid address is shown as sent, unless the tenant masks addresses.
     ip: mask === undefined ? shortText(address?.text ?? event.ip) : null,
   }
 }

@@ -14,43 +14,43 @@ import { codesOf } from './json-scan.ts'
 import { scanEventLine } from './scan-events.ts'
 import { sliceEvent } from './slice-event.ts'
 
-/** What became of the events of a request. */
+/** Counts of the events of a request. */
 export interface Tally {
-  /** All of them. */
   readonly received: number
-  /** Stored, or a repeat of one that is. */
+  /** Stored, or a repeat of a stored event. */
   readonly ok: number
-  /** Noise, and addresses that are none: counted, and not stored. */
+  /** Noise: counted but not stored. */
   readonly filtered: number
+  /** Events without a valid address: counted but not stored. */
   readonly invalidIp: number
-  /** Not an event. Counted by the first of its errors, and not stored; it stops no other event. */
+  /** Events that do not fit the schema. Each is counted by its first error, and does not affect other events. */
   readonly rejected: readonly RejectedEvent[]
 }
 
-export interface RejectedEvent {
+interface RejectedEvent {
   /** Position among the events of the request, from 0. */
   readonly index: number
   readonly errors: readonly FieldError[]
 }
 
-/** A route whose requests have a form of their own. */
-export interface TranslatedRoute<Own extends OwnSettings> extends Omit<SourceRoute<Own>, 'open' | 'streamsBody'> {
-  /** Events that a request may have; more are answered 413. Default: as `/v1/ingest` takes. */
+/** A route with its own format of requests and responses. */
+interface TranslatedRoute<Own extends OwnSettings> extends Omit<SourceRoute<Own>, 'open' | 'streamsBody'> {
+  /** Most events of a request; more are answered 413. Default: the limit of `/v1/ingest`. */
   readonly eventsMax?: number
   /**
-   * Reads the events of a request. Each becomes an object of the form of `EventEnvelope`, which the archive is given as well, so that
-   * a replay needs no source.
-   * @param text the body, decoded; `''` when the route takes none
-   * @throws HttpError that refuses the request whole
+   * Turns a request into objects in the form of `EventEnvelope`. The archive stores these objects, so a replay does not need the
+   * source.
+   * @param text the decoded body; `''` when the route takes none
+   * @throws HttpError to refuse the whole request
    */
   translate(text: string, exchange: Exchange, settings: OwnValues<Own>): readonly object[]
-  /** Makes the response. It is sent when the events are on disk. */
+  /** Makes the response, which is sent when the events are on disk. */
   answer(tally: Tally): Pick<HttpResponse, 'status' | 'type' | 'headers'> & { readonly body: string }
 }
 
 const check = compileValidator(EventEnvelope)
 
-/** Makes the route of a source out of what is its own: all else is as for `/v1/ingest`. */
+/** Makes a source's route. Everything that `route` does not define works as for `/v1/ingest`. */
 export function translatedRoute<Own extends OwnSettings>(route: TranslatedRoute<Own>): SourceRoute<Own> {
   const { eventsMax = EVENT_LIMITS.eventsMaxPerRequest, translate, answer, ...facts } = route
   return {
@@ -75,13 +75,13 @@ export function translatedRoute<Own extends OwnSettings>(route: TranslatedRoute<
 }
 
 interface ReadObjects {
-  /** The JSON of the events that are read, one a line. */
+  /** The JSON of all events, one per line. */
   readonly text: string
   readonly read: readonly ReadEvent[]
   readonly rejected: readonly RejectedEvent[]
 }
 
-/** Holds objects to the schema of events, and reads those that fit from their JSON, as lines of uploads are read. */
+/** Checks objects against the schema of events, and reads the valid ones from their JSON, like lines of an upload. */
 function readObjects(events: readonly object[]): ReadObjects {
   const texts = events.map((event) => JSON.stringify(event))
   const text = texts.join('\n')
@@ -105,7 +105,7 @@ function readObjects(events: readonly object[]): ReadObjects {
   return { text, read, rejected }
 }
 
-/** By the first error of each: its path is of the schema, and quotes nothing of the event. */
+/** Counts each event by its first error, which quotes nothing of the event. */
 function countsOf(rejected: readonly RejectedEvent[]): readonly OtherEvents[] | undefined {
   if (rejected.length === 0) return undefined
   return rejected.map(({ errors: [first] }) => {
