@@ -8,10 +8,10 @@ import type { KeyPage, StoredKey, TenantStore } from './stores.ts'
 import type { ApiKey, Tenant } from './tenancy.ts'
 
 const SLUG = /^[a-z0-9-]{1,64}$/
-/** Two of 2^28 prefixes meet seldom; more than a few in a row means that something else is wrong. */
+/** With 2^28 prefixes, repeated collisions mean that something else is wrong. */
 const PREFIX_ATTEMPTS_MAX = 10
 
-/** A key at the only moment when it is shown. */
+/** A new key. Its raw form is shown only once. */
 interface CreatedKey {
   readonly key: string
   /** With bullets. */
@@ -28,8 +28,8 @@ interface TenantAdminOptions {
 }
 
 /**
- * Manages tenants and their keys. Everything throws `InputError` with one line when what is asked for cannot be, and
- * `UnavailableError` when the store is away.
+ * Manages tenants and their keys. Every method throws `InputError` with a one-line reason when the request is invalid, and
+ * `UnavailableError` when the store is down.
  */
 export class TenantAdmin {
   readonly #store: TenantStore
@@ -42,10 +42,10 @@ export class TenantAdmin {
     this.#clock = clock
   }
 
-  /** @param name 1 to 64 of `[a-z0-9-]`; it is the tenant's id for ever */
+  /** @param name 1 to 64 of `[a-z0-9-]`; it becomes the tenant's id */
   async createTenant(name: string, options: TenantChange = {}): Promise<Tenant> {
     if (!SLUG.test(name)) {
-      throw new InputError(`a tenant's name is 1 to 64 of a-z, 0-9 and "-", got ${JSON.stringify(name)}`)
+      throw new InputError(`a tenant's name must be 1 to 64 of a-z, 0-9 and "-", got ${JSON.stringify(name)}`)
     }
     const plan = options.plan ?? 'starter'
     this.#assertPlan(plan)
@@ -63,7 +63,7 @@ export class TenantAdmin {
     }
     if (await this.#store.createTenant(tenant)) return tenant
     await this.#assertNotDeleting(name)
-    throw new InputError(`tenant ${name} exists already`)
+    throw new InputError(`tenant ${name} already exists`)
   }
 
   async listTenants(): Promise<Tenant[]> {
@@ -74,7 +74,7 @@ export class TenantAdmin {
     return (await this.#store.getTenant(name)) ?? unknownTenant(name)
   }
 
-  /** Changes what is given and returns the tenant after it. In force at once, in all processes. */
+  /** Changes the given fields and returns the tenant. Applies at once in all processes. */
   async setTenant(name: string, change: TenantChange): Promise<Tenant> {
     if (change.plan !== undefined) this.#assertPlan(change.plan)
     await this.#assertNotDeleting(name)
@@ -83,8 +83,8 @@ export class TenantAdmin {
   }
 
   /**
-   * Adds and removes rules, and returns the tenant after it. In force at once, in all processes.
-   * @param change rules in their one spelling
+   * Adds and removes rules, and returns the tenant. Applies at once in all processes.
+   * @param change rules in canonical spelling
    */
   async changeRules(
     name: string,
@@ -99,7 +99,7 @@ export class TenantAdmin {
     return changed
   }
 
-  /** Makes a key. Its raw form is in the answer and nowhere else. */
+  /** Creates a key. No store has its raw form. */
   async createKey(tenantId: string): Promise<CreatedKey> {
     await this.#assertNotDeleting(tenantId)
     for (let attempt = 0; attempt < PREFIX_ATTEMPTS_MAX; attempt++) {
@@ -113,23 +113,23 @@ export class TenantAdmin {
         return { key, prefix: displayPrefix(prefix), tenant_id: tenantId, created_at: createdAt }
       }
     }
-    throw new UnavailableError('no unused key prefix was found')
+    throw new UnavailableError('found no unused key prefix: try again')
   }
 
-  /** In the order of their creation, revoked ones included. */
+  /** Ordered by creation, revoked keys included. */
   async listKeys(tenantId: string): Promise<ApiKey[]> {
     await this.getTenant(tenantId)
     return (await this.#store.listKeys(tenantId)).map(apiKey)
   }
 
-  /** A page of keys, the newest first, revoked ones included; see `TenantStore.pageKeys`. */
+  /** A page of keys, newest first, revoked keys included; see `TenantStore.pageKeys`. */
   async pageKeys(tenantId: string, before: number | undefined, limit: number): Promise<KeyPage<ApiKey>> {
     await this.getTenant(tenantId)
     const page = await this.#store.pageKeys(tenantId, before, limit)
     return { ...page, keys: page.keys.map(apiKey) }
   }
 
-  /** One key of a tenant; that of another one is unknown. @param prefix with or without bullets */
+  /** A key of this tenant. @param prefix with or without bullets */
   async getKey(tenantId: string, prefix: string): Promise<ApiKey> {
     const bare = parseGivenPrefix(prefix)
     const key = await this.#store.getKey(bare)
@@ -139,7 +139,7 @@ export class TenantAdmin {
   /**
    * Revokes for ever.
    * @param prefix with or without bullets
-   * @param ofTenant whose key it must be: that of another one is unknown; undefined: anybody's
+   * @param ofTenant tenant that must own the key; undefined: any
    */
   async revokeKey(prefix: string, ofTenant?: string): Promise<ApiKey> {
     const bare = parseGivenPrefix(prefix)
@@ -154,7 +154,7 @@ export class TenantAdmin {
 
   #assertPlan(plan: string): void {
     if (this.#plans.has(plan)) return
-    throw new InputError(`unknown plan ${JSON.stringify(plan)}: there are ${[...this.#plans.keys()].join(', ')}`)
+    throw new InputError(`unknown plan ${JSON.stringify(plan)}: must be one of ${[...this.#plans.keys()].join(', ')}`)
   }
 
   #nowIso(): string {
@@ -166,11 +166,11 @@ function unknownTenant(name: string): never {
   throw new InputError(`unknown tenant ${JSON.stringify(name)}`)
 }
 
-/** What was given may be a raw key, so it is not repeated. */
+/** Does not repeat the text in the error, because it may be a raw key. */
 function parseGivenPrefix(text: string): string {
   const bare = parsePrefix(text)
   if (bare === undefined) {
-    throw new InputError("a key's prefix is ipid_ and 7 hexadecimal characters, as `key list` shows it")
+    throw new InputError("a key's prefix must be ipid_ and 7 hexadecimal characters, as shown by `ipid key list`")
   }
   return bare
 }
@@ -181,8 +181,8 @@ function unknownPrefix(bare: string): never {
 
 function conflict(): never {
   throw new InputError(
-    'an archive keeps events as they came, with their addresses: --archive on needs --addresses full, and truncated or ' +
-      'dropped ones need --archive off',
+    'an archive keeps full addresses: --archive on needs --addresses full, and --addresses truncated or dropped needs ' +
+      '--archive off',
   )
 }
 

@@ -9,17 +9,17 @@ import { KeyUses } from './key-uses.ts'
 import type { CallerStore, TenantChanges } from './stores.ts'
 import type { Authenticator, Caller, Tenant } from './tenancy.ts'
 
-/** How long a key that was found may be used without asking again, milliseconds. */
+/** How long the cache keeps a known key, milliseconds. */
 export const KNOWN_KEY_TTL_MS = 60_000
-/** How long a key that was not found is refused without asking again, milliseconds. */
+/** How long the cache keeps an unknown key, milliseconds. */
 export const UNKNOWN_KEY_TTL_MS = 2_000
-/** Keys held of each sort. */
+/** Maximum number of known keys, and of unknown ones, in the cache. */
 export const KEYS_MAX = 10_000
 
 interface CachedAuthenticatorOptions {
   readonly store: CallerStore
   readonly changes: TenantChanges
-  /** Has `starter`. */
+  /** Must have `starter`. */
   readonly plans: Plans
   readonly clock: Clock
   readonly log: Logger
@@ -30,18 +30,18 @@ interface CachedAuthenticatorOptions {
 interface KnownKey {
   readonly caller: Caller
   readonly keyHash: string
-  /** When the store was asked. */
+  /** When the store was called. */
   readonly askedMs: number
 }
 
 /**
- * Remembers callers for up to a minute, so that most requests cost no look into the store, and those who called within
- * it are served while the store is away. A change of any tenant or key, in any process, empties the cache at once.
+ * Caches callers for up to a minute, so that most requests need no call to the store, and known callers are served while it is
+ * down. A change of any tenant or key, in any process, empties the cache at once.
  */
 export class CachedAuthenticator implements Authenticator, Service {
   readonly name = 'authenticator'
   readonly #options: CachedAuthenticatorOptions
-  /** By the raw key: its hash would cost each request as much as all else that is done here. */
+  /** By raw key: hashing it would double the cost of a request here. */
   readonly #known: LRUCache<string, KnownKey>
   readonly #unknown: LRUCache<string, true>
   readonly #reading = new Map<string, Promise<Caller | undefined>>()
@@ -52,7 +52,7 @@ export class CachedAuthenticator implements Authenticator, Service {
   constructor(options: CachedAuthenticatorOptions) {
     this.#options = options
     this.#known = new LRUCache({ max: KEYS_MAX })
-    // Entries are dropped when they are older than their `ttl`, not when they reach it.
+    // LRUCache removes entries older than their `ttl`, not those that just reach it.
     this.#unknown = new LRUCache({ max: KEYS_MAX, ttl: UNKNOWN_KEY_TTL_MS - 1, ttlResolution: 0, perf: options.clock })
     this.#uses = new KeyUses(options)
   }
@@ -76,7 +76,7 @@ export class CachedAuthenticator implements Authenticator, Service {
     const known = this.#known.get(rawKey)
     if (known !== undefined) {
       const ageMs = nowMs - known.askedMs
-      // A clock that was set back tells nothing of its age.
+      // The age is negative when the clock was set back.
       if (ageMs >= 0 && ageMs < KNOWN_KEY_TTL_MS) {
         this.#uses.note(known.keyHash, nowMs)
         return known.caller
@@ -99,12 +99,12 @@ export class CachedAuthenticator implements Authenticator, Service {
 
   async #find(rawKey: string, keyHash: string): Promise<Caller | undefined> {
     const changesSeen = this.#changesSeen
-    // The age counts from the question: the answer may be older than its arrival.
+    // The age counts from the call, because the answer may be older than its arrival.
     const askedMs = this.#options.clock.now()
     const tenant = await this.#options.store.findTenant(keyHash)
     const caller = tenant && { tenant, plan: this.#planOf(tenant) }
     if (caller) this.#uses.note(keyHash, askedMs)
-    // What changed while the answer was on its way may not be in it.
+    // The answer may lack a change that happened meanwhile.
     if (changesSeen === this.#changesSeen) {
       if (caller) this.#known.set(rawKey, { caller, keyHash, askedMs })
       else this.#unknown.set(keyHash, true, { start: askedMs })
@@ -115,7 +115,7 @@ export class CachedAuthenticator implements Authenticator, Service {
   #planOf(tenant: Tenant): Plan {
     const { plans, log } = this.#options
     if (!plans.has(tenant.plan)) {
-      log.warn({ tenant_id: tenant.id, plan: tenant.plan }, `plan does not exist, ${FALLBACK_PLAN} is used instead`)
+      log.warn({ tenant_id: tenant.id, plan: tenant.plan }, `plan does not exist: using ${FALLBACK_PLAN} instead`)
     }
     return planOf(plans, tenant)
   }

@@ -6,16 +6,16 @@ import type { CallerStore } from './stores.ts'
 export interface KeyUsesOptions {
   readonly store: Pick<CallerStore, 'recordUses'>
   readonly log: Logger
-  /** How often what was noted is written, milliseconds. Default 1,000. */
+  /** Time between writes, milliseconds. Default 1,000. */
   readonly flushEveryMs?: number
 }
 
-/** Keys that are noted between two writes. */
+/** Maximum number of keys noted between two writes. */
 const KEYS_MAX = 20_000
 
-/** Costs a key in use one time in a script a second, however many requests it makes; what is listed is that late at most. */
+/** A key in use costs one update per second, however many requests it makes. Listed times are at most this late. */
 const FLUSH_EVERY_MS = 1_000
-/** While there is nothing to write: what is noted then is written at once. */
+/** Pause while there is nothing to write. The next use ends it. */
 const REST_MS = 60_000
 const RETRY_DELAY_MAX_MS = 10_000
 
@@ -52,7 +52,7 @@ export class KeyUses implements Service {
     await this.flush()
   }
 
-  /** Notes a use. Costs a place in a map; a key beyond the limit waits for its next use. */
+  /** Notes a use. Beyond the limit, ignores a key until its next use. */
   note(keyHash: string, nowMs: number): void {
     if (this.#pending.size < KEYS_MAX || this.#pending.has(keyHash)) this.#pending.set(keyHash, nowMs)
     if (this.#isAtRest) this.#wake()
@@ -63,7 +63,7 @@ export class KeyUses implements Service {
     this.#loop.wake()
   }
 
-  /** Writes what is noted. Never rejects: what could not be written is tried again. */
+  /** Writes noted uses. Never rejects: a failed write is tried again. */
   async flush(): Promise<void> {
     await this.#flush().catch((error) => this.#postponed(error))
   }
@@ -78,7 +78,7 @@ export class KeyUses implements Service {
   }
 
   #postponed(error: unknown): void {
-    this.#options.log.debug({ err: error }, 'times of key use are written later')
+    this.#options.log.debug({ err: error }, 'writing key uses failed; trying again later')
   }
 
   async #write(uses: ReadonlyMap<string, number>): Promise<void> {

@@ -1,6 +1,5 @@
 import { hash, randomBytes } from 'node:crypto'
 
-/** How much of a raw key its display prefix shows. */
 const KEY_PREFIX_CHARS = 12
 const BULLETS = '•'.repeat(8)
 
@@ -13,27 +12,27 @@ export function generateRawKey(): string {
   return `ipid_${randomBytes(32).toString('hex')}`
 }
 
-/** Whether a text has the shape of a raw key. What has not is no key, and costs no look into the store. */
+/** Whether a text has the form of a raw key. Other texts need no call to the store. */
 export function isRawKey(text: string): boolean {
   return text.length === RAW_KEY_CHARS && RAW_KEY.test(text)
 }
 
-/** SHA-256 of a raw key, 64 hexadecimal characters: all that is ever stored of it. */
+/** SHA-256 of a raw key, 64 hexadecimal characters. Stores have only this hash. */
 export function hashKey(rawKey: string): string {
   return hash('sha256', rawKey, 'hex')
 }
 
-/** The first 12 characters, under which a key is stored and revoked. */
+/** The first 12 characters. They identify a key. */
 export function barePrefix(rawKey: string): string {
   return rawKey.slice(0, KEY_PREFIX_CHARS)
 }
 
-/** A prefix as people see it, with its bullets: safe to show and to log. */
+/** A prefix with bullets, as users see it. */
 export function displayPrefix(bare: string): string {
   return `${bare}${BULLETS}`
 }
 
-/** Reads a prefix with or without bullets. Undefined when it is none. */
+/** Reads a prefix with or without bullets. Undefined when the text is not a prefix. */
 export function parsePrefix(text: string): string | undefined {
   const bare = text.trim().replace(/(?<!•)•+$/, '')
   return BARE_PREFIX.test(bare) ? bare : undefined

@@ -11,14 +11,14 @@ import {
 import { Loop } from '../run/loop.ts'
 import type { Service } from '../run/service.ts'
 
-/** What was counted of a tenant's events lately, by network. */
+/** Recent events of a tenant, counted by network. */
 export interface OriginStore {
   /**
-   * Adds to the counts of today, and returns what they are since yesterday: nothing when the tenant is being deleted, or gone.
+   * Adds to the counts of today, and returns the counts since yesterday. Returns none when the tenant is deleted.
    * Rejects with `UnavailableError`.
    */
   add(tenantId: string, counts: OriginCounts): Promise<OriginCounts>
-  /** What they are since yesterday. Rejects with `UnavailableError`. */
+  /** The counts since yesterday. Rejects with `UnavailableError`. */
   read(tenantId: string): Promise<OriginCounts>
 }
 
@@ -32,14 +32,14 @@ interface TenantOriginsOptions {
 
 const FLUSH_EVERY_MS = 5_000
 const RETRY_DELAY_MAX_MS = 60_000
-/** Writes after which tenants that are warned of, and send nothing, are looked at again: about a minute. */
+/** Reads counts of warned tenants again after this many writes, which is about a minute. */
 const LOOK_AGAIN_EVERY = 12
-/** Tenants that are counted between two writes, and that are warned of. */
+/** Maximum number of tenants counted between two writes, and of warnings. */
 const TENANTS_MAX = 10_000
 
 /**
- * Counts where the events of each tenant are from, and tells when most are from one network that no visitor uses. An
- * indication: what a killed process has counted in its last seconds is lost.
+ * Counts each tenant's events by network, and warns when most come from one network that visitors do not use. The counts are
+ * approximate: a killed process loses its last seconds.
  */
 export class TenantOrigins implements Service {
   readonly name = 'origins'
@@ -58,13 +58,13 @@ export class TenantOrigins implements Service {
         await this.#flush()
         return flushEveryMs
       },
-      failed: (err) => log.debug({ err }, 'counts of networks are written later'),
+      failed: (err) => log.debug({ err }, 'writing network counts failed; trying again later'),
       delay: { minMs: flushEveryMs, maxMs: Math.max(flushEveryMs, RETRY_DELAY_MAX_MS) },
     })
     const warnings = this.#warnings
     new Gauge({
       name: 'ipid_tenant_one_network_share',
-      help: 'Share of the events of a tenant since yesterday that come from one cloud, CDN or private network, where it is most',
+      help: 'Share of the events of a tenant since yesterday from one cloud, CDN or private network, if it is most of them',
       labelNames: ['tenant', 'network'],
       aggregator: 'max',
       registers: [metrics],
@@ -84,7 +84,7 @@ export class TenantOrigins implements Service {
     await this.#flush().catch(() => {})
   }
 
-  /** An enricher that counts what it answers. */
+  /** Wraps an enricher so that it counts its answers. */
   counting(enricher: Enricher, tenantId: string): Enricher {
     const tally = this.#tallyOf(tenantId)
     return {
@@ -96,7 +96,7 @@ export class TenantOrigins implements Service {
     }
   }
 
-  /** Adds what was counted elsewhere. */
+  /** Adds counts of a worker thread or an earlier attempt. */
   add(tenantId: string, counts: OriginCounts): void {
     this.#tallyOf(tenantId).addAll(counts)
   }
@@ -116,7 +116,7 @@ export class TenantOrigins implements Service {
     for (const [tenantId, tally] of tallies) {
       tallies.delete(tenantId)
       try {
-        this.#tell(tenantId, originWarning(await this.#options.store.add(tenantId, tally)))
+        this.#setWarning(tenantId, originWarning(await this.#options.store.add(tenantId, tally)))
       } catch (error) {
         for (const [id, others] of [[tenantId, tally] as const, ...tallies]) this.add(id, others)
         throw error
@@ -125,14 +125,14 @@ export class TenantOrigins implements Service {
     if (++this.#flushes % LOOK_AGAIN_EVERY === 0) await this.#lookAgain()
   }
 
-  /** Other processes count, too, and days end: a warning must not outlive what it is about. */
+  /** Updates warnings of tenants that send nothing here: other processes count too, and days end. */
   async #lookAgain(): Promise<void> {
     for (const tenantId of [...this.#warnings.keys()]) {
-      this.#tell(tenantId, originWarning(await this.#options.store.read(tenantId)))
+      this.#setWarning(tenantId, originWarning(await this.#options.store.read(tenantId)))
     }
   }
 
-  #tell(tenantId: string, warning: OriginWarning | undefined): void {
+  #setWarning(tenantId: string, warning: OriginWarning | undefined): void {
     const before = this.#warnings.get(tenantId)
     if (warning === undefined) this.#warnings.delete(tenantId)
     else if (before !== undefined || this.#warnings.size < TENANTS_MAX) this.#warnings.set(tenantId, warning)

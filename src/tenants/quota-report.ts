@@ -5,21 +5,21 @@ import type { Clock } from '../run/clock.ts'
 import { Loop } from '../run/loop.ts'
 import type { Service } from '../run/service.ts'
 
-/** Who has used how much. */
+/** Reads the use of quotas. */
 export interface QuotaStore {
-  /** The tenants, at most some thousands. */
+  /** Some thousands of tenants at most. */
   tenants(): Promise<readonly { readonly id: string; readonly plan: string }[]>
-  /** Addresses that each of them looked up today, in their order. */
+  /** Addresses looked up today, for each tenant in order. */
   lookups(tenantIds: readonly string[]): Promise<readonly number[]>
-  /** Companies that tenants tracked in a UTC month, by tenant, those with the most. @param month `YYYY-MM` */
+  /** Companies tracked in a UTC month, by tenant. @param month `YYYY-MM` */
   accounts(month: string): Promise<ReadonlyMap<string, number>>
-  /** When a tenant passed that limit, ISO 8601; null when it did not. */
+  /** When the tenant passed the limit, ISO 8601; null when it did not. */
   passedAt(tenantId: string, month: string, limit: number): Promise<string | null>
 }
 
 export interface QuotasOptions {
   readonly store: QuotaStore
-  /** The limits of a plan, or of the smallest one when it is not there any more. */
+  /** Limits of a plan; of the smallest plan when it no longer exists. */
   readonly limitsOf: (plan: string) => { readonly daily_lookups: number; readonly monthly_accounts: number }
   readonly clock: Clock
 }
@@ -30,14 +30,14 @@ interface QuotaWatchOptions extends QuotasOptions {
 }
 
 const LOOK_EVERY_MS = 60_000
-/** What a look costs bounds how often it is taken. */
+/** Maximum share of time spent on reading quotas. */
 const COST_SHARE = 1 / 200
 const RETRY_DELAY = { minMs: 5_000, maxMs: LOOK_EVERY_MS }
-/** As many of a quota have metrics of their own: the ones nearest to their limit, or most beyond it. */
+/** Tenants with metrics for each quota: those with the highest use relative to their limit. */
 const SHOWN_MAX = 20
 const PASSED_MAX = 1_000
 
-/** Looks every minute who is near his quotas, and when whom passed his. Refuses nobody. */
+/** Reads the use of quotas every minute and keeps metrics of it. Does not enforce quotas. */
 export class QuotaWatch implements Service {
   readonly name = 'quota watch'
   readonly #quotas: Quotas
@@ -53,13 +53,13 @@ export class QuotaWatch implements Service {
         await this.look()
         return Math.max(LOOK_EVERY_MS, (performance.now() - startedAtMs) / COST_SHARE)
       },
-      failed: (err) => options.log.debug({ err }, 'quotas are looked at later'),
+      failed: (err) => options.log.debug({ err }, 'reading quotas failed; trying again later'),
       delay: RETRY_DELAY,
     })
     createQuotaMetrics(options.metrics, () => this.#status)
   }
 
-  /** Undefined before the first look. */
+  /** Undefined before the first read. */
   get status(): QuotaStatus | undefined {
     return this.#status
   }
@@ -72,16 +72,15 @@ export class QuotaWatch implements Service {
     return this.#loop.stop()
   }
 
-  /** Looks once. */
   async look(): Promise<void> {
     this.#status = await this.#quotas.read()
   }
 }
 
-/** Reads who is near his quotas. */
+/** Reads the use of quotas. */
 export class Quotas {
   readonly #options: QuotasOptions
-  /** When a quota was passed does not change: it is asked once, by tenant, month and limit. */
+  /** Time of passing, by tenant, month and limit. It does not change, so it is read once. */
   readonly #passed = new Map<string, string>()
 
   constructor(options: QuotasOptions) {
@@ -127,7 +126,7 @@ export class Quotas {
   }
 }
 
-/** Lookups end at their limit; accounts go beyond it. */
+/** Lookups stop at their limit. Accounts may exceed it. */
 function isPassed({ quota, used, limit }: QuotaUse): boolean {
   return quota === 'daily_lookups' ? used >= limit : used > limit
 }
@@ -149,14 +148,14 @@ function createQuotaMetrics(registry: Registry, read: () => QuotaStatus | undefi
       },
     })
   const which = `of the ${SHOWN_MAX} tenants nearest to their limit`
-  gauge('ipid_tenant_quota_used', `What is used of a quota, ${which}`, ({ used }) => used)
+  gauge('ipid_tenant_quota_used', `Use of a quota, ${which}`, ({ used }) => used)
   gauge('ipid_tenant_quota_limit', `The quota, ${which}`, ({ limit }) => limit)
   gauge('ipid_tenant_quota_passed_timestamp_seconds', `When the quota was passed, ${which}`, ({ passed_at: at }) =>
     at === null ? undefined : Date.parse(at) / 1_000,
   )
   new Gauge({
     name: 'ipid_tenants_over_quota',
-    help: 'Tenants that have used up a quota, or passed it',
+    help: 'Tenants that have used up or passed a quota',
     labelNames: ['quota'],
     aggregator: 'max',
     registers: [registry],

@@ -1,12 +1,11 @@
 import { utcDay } from '../pipeline/event/outcomes.ts'
 import type { Clock } from '../run/clock.ts'
 import type { Service } from '../run/service.ts'
-import { SharedTokens, type Taken } from './shared-tokens.ts'
-import type { TokenCounters } from './stores.ts'
+import { SharedTokens, type Taken, type TokenCounters } from './shared-tokens.ts'
 import type { Caller } from './tenancy.ts'
 
 const DAY_MS = 86_400_000
-/** A count outlives its day, so that it can still be shown. */
+/** Redis keeps a count after its day, so that it can be shown. */
 const KEPT_MS = 2 * DAY_MS
 
 /** A tenant's daily lookups after a request counted its own, or was refused. */
@@ -22,8 +21,8 @@ export interface QuotaDecision {
 
 export interface DailyQuota {
   /**
-   * Counts `lookups` addresses; counts none when they would pass the limit. Answers without a promise from tokens that this
-   * process reserved. Rejects with `UnavailableError`.
+   * Counts `lookups` addresses, or none when they would pass the limit. Answers without a promise from tokens that this process
+   * reserved. Rejects with `UnavailableError`.
    */
   take(caller: Caller, lookups: number): QuotaDecision | Promise<QuotaDecision>
 }
@@ -76,7 +75,7 @@ export class SharedDailyQuota implements DailyQuota, Service {
     return { day, used: await this.#store.used(tenantId, day) }
   }
 
-  /** Sets what was counted elsewhere. */
+  /** Sets the count, from a backup. */
   set(tenantId: string, { day, used }: LookupsOfDay): Promise<void> {
     return this.#store.setUsed(tenantId, day, used, KEPT_MS)
   }

@@ -1,7 +1,6 @@
 import type { Plan } from '../../schemas/plans.ts'
 import type { Service } from '../run/service.ts'
-import { SharedTokens, type Taken } from './shared-tokens.ts'
-import type { TokenCounters } from './stores.ts'
+import { SharedTokens, type Taken, type TokenCounters } from './shared-tokens.ts'
 import type { Caller, RateDecision, RateLimiter } from './tenancy.ts'
 
 /** One token bucket per tenant, shared exactly by all processes. */

@@ -2,15 +2,15 @@ import type { ClickHouseClient, ClickHouseSettings } from '@clickhouse/client'
 import { InputError } from '../run/errors.ts'
 import { missingTable } from '../stores/clickhouse/failures.ts'
 
-/** Tracked accounts of a tenant in a month, against its plan. */
+/** Tracked accounts of a tenant in a month. */
 export interface Usage {
-  /** Unique companies, whatever accounts the caller gives them (schemas/README.md, Tenants, keys and plans). */
+  /** Distinct companies, not the caller's accounts (schemas/README.md, Tenants, keys and plans). */
   readonly tracked_accounts: number
-  /** When the first event of the company beyond the limit was received, ISO 8601 UTC; null when the limit holds. */
+  /** Receipt of the first event of the company beyond the limit, ISO 8601 UTC; null while below the limit. */
   readonly passed_at: string | null
 }
 
-/** Answers out of the projection of `events`: `IN` keeps the filter as the projection knows it. */
+/** Reads the projection of `events`. It must use `IN` to match the projection. */
 const QUERY = `
   SELECT
     count() AS tracked_accounts,
@@ -23,7 +23,7 @@ const QUERY = `
     GROUP BY company_id
   )`
 
-/** Tracked accounts of all tenants. Out of the projection, as above. */
+/** Tracked accounts of all tenants. Reads the projection too. */
 export const EVERYBODY = `
   SELECT tenant_id, count() AS accounts
   FROM
@@ -38,7 +38,7 @@ export const EVERYBODY = `
   LIMIT 10000`
 
 /**
- * Tracked accounts of a UTC month, by tenant: of the 10,000 that have the most.
+ * Tracked accounts of a UTC month, by tenant, for the 10,000 tenants with the most.
  * @param client of the database `ipid`
  * @param month `YYYY-MM`
  */
@@ -46,7 +46,7 @@ export async function readTrackedAccounts(client: ClickHouseClient, month: strin
   const result = await ask(client, {
     query: EVERYBODY,
     query_params: { month: Number(month.replace('-', '')) },
-    // Nobody waits for it.
+    // No user waits for it.
     clickhouse_settings: { output_format_json_quote_64bit_integers: 0, max_threads: 1, max_execution_time: 60 },
   })
   return new Map(await result.json<[string, number]>())
@@ -57,7 +57,7 @@ export async function readTrackedAccounts(client: ClickHouseClient, month: strin
  * @param client of the database `ipid`
  * @param month `YYYY-MM`
  * @param signal ends it
- * @throws InputError when the month is none
+ * @throws InputError when the month is invalid
  */
 export async function readUsage(
   client: ClickHouseClient,
@@ -66,7 +66,7 @@ export async function readUsage(
   monthlyAccountsLimit: number,
   signal?: AbortSignal,
 ): Promise<Usage> {
-  if (!/^\d{4}-(?:0[1-9]|1[0-2])$/.test(month)) throw new InputError(`month: wants YYYY-MM, got ${month}`)
+  if (!/^\d{4}-(?:0[1-9]|1[0-2])$/.test(month)) throw new InputError(`month: must be YYYY-MM, got ${month}`)
   const result = await ask(client, {
     query: QUERY,
     query_params: { tenant: tenantId, month: Number(month.replace('-', '')), limit: monthlyAccountsLimit },

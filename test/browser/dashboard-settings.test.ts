@@ -49,7 +49,7 @@ test('keys, rules, tenants and lookups, without a shell', { skip }, async (t) =>
     await page.getByText('acme was created').waitFor()
     await page.getByLabel('Name').fill('acme')
     await page.getByRole('button', { name: 'Create tenant' }).click()
-    await page.getByText('tenant acme exists already').waitFor()
+    await page.getByText('tenant acme already exists').waitFor()
     await page.getByLabel('Plan of acme', { exact: true }).selectOption('growth')
     await page.getByRole('button', { name: 'Save the plan of acme' }).click()
     await page.getByRole('button', { name: 'Save the plan of acme', disabled: true }).waitFor()

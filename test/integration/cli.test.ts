@@ -164,8 +164,8 @@ test('what a command is asked wrongly is exit code 2, what fails is 1, each in o
   const site = new TestSite(t)
   await site.start().ready()
   const refused: [args: string[], code: number, stderr: RegExp][] = [
-    [['tenant', 'create', 'demo'], 2, /^ipid: tenant demo exists already\n$/],
-    [['tenant', 'create', 'Demo!'], 2, /^ipid: a tenant's name is .*\n$/],
+    [['tenant', 'create', 'demo'], 2, /^ipid: tenant demo already exists\n$/],
+    [['tenant', 'create', 'Demo!'], 2, /^ipid: a tenant's name must be .*\n$/],
     [['tenant', 'create', 'x', '--plan', 'huge'], 2, /^ipid: unknown plan "huge": .*\n$/],
     [['tenant', 'set', 'demo'], 2, /^ipid: nothing to set.*\n$/],
     [['key', 'create', 'nobody'], 2, /^ipid: unknown tenant "nobody"\n$/],
@@ -174,7 +174,7 @@ test('what a command is asked wrongly is exit code 2, what fails is 1, each in o
     // A command that has commands, and the same options.
     [['dashboard', 'link', 'demo', '--data-dir', '/nowhere'], 1, /^ipid: no ipid is running on \/nowhere: .*\n$/],
     [['dashboard', 'sign-out', '--data-dir', '/nowhere'], 1, /^ipid: no ipid is running on \/nowhere: .*\n$/],
-    [['usage', 'demo', '--month', 'May'], 2, /^ipid: month: wants YYYY-MM.*\n$/],
+    [['usage', 'demo', '--month', 'May'], 2, /^ipid: month: must be YYYY-MM.*\n$/],
     [['sql', 'SELECT * FROM nowhere'], 1, /^ipid: Code: 60\. DB::Exception: .*\n$/],
     [['sql', 'SELECT 1 FORMAT CSV', '--json'], 2, /^ipid: --json needs a statement without a FORMAT.*\n$/],
   ]

@@ -186,7 +186,7 @@ test('an operator creates tenants, changes their plan, and lets members in', asy
   const client = await dashboard.signIn()
   const made = await post<ListedTenant>(client, '/api/tenants', { name: 'fresh', plan: 'growth' })
   assert.deepEqual([made.id, made.plan, made.deleting], ['fresh', 'growth', false])
-  assert.match(await refusal(client, '/api/tenants', { name: 'fresh', plan: 'growth' }), /tenant fresh exists already/)
+  assert.match(await refusal(client, '/api/tenants', { name: 'fresh', plan: 'growth' }), /tenant fresh already exists/)
   assert.match(await refusal(client, '/api/tenants', { name: 'No Slug', plan: 'growth' }), /1 to 64 of a-z/)
   assert.match(await refusal(client, '/api/tenants', { name: 'third', plan: 'gold' }), /unknown plan "gold": there are/)
   const changed = await post<ListedTenant>(client, '/api/tenants/fresh/plan', { plan: 'custom' })

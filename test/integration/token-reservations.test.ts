@@ -7,8 +7,8 @@ import { keys } from '../../src/stores/redis/keys.ts'
 import { SharedDailyQuota } from '../../src/tenants/quota.ts'
 import { SharedRateLimiter } from '../../src/tenants/rate-limiter.ts'
 import { RedisTokenCounters } from '../../src/tenants/redis/token-counters.ts'
+import { NO_CHANGE, TokenReservation } from '../../src/tenants/shared-tokens.ts'
 import type { Caller } from '../../src/tenants/tenancy.ts'
-import { NO_CHANGE, TokenReservation } from '../../src/tenants/token-reservation.ts'
 import { quiet } from '../support/pipeline.ts'
 import { startTestRedis } from '../support/redis.ts'
 import { until } from '../support/until.ts'
@@ -265,10 +265,12 @@ test('a reservation of a process that is gone ends, even when the clock of Redis
 })
 
 test('a spent reservation is returned as well, so that no other process waits for it', () => {
-  const reservation = new TokenReservation()
+  const counter = { tenantId: 't', rate: SLOW, size: 100 }
+  const reservation = new TokenReservation(counter)
   const change = reservation.replacement(50, 1_000)
-  reservation.granted(change, { more: 8, kept: 0 }, 1_000)
-  assert.ok(reservation.spend(8, 1_001))
+  const grant = { allowed: [], left: 92, more: 8, kept: 0, othersHold: 0 }
+  reservation.granted(counter, change, grant, 1_000)
+  assert.notEqual(reservation.spend(counter, 8, 1_001), undefined)
   assert.equal(reservation.left, 0)
   assert.ok(reservation.isDue(1_100))
   assert.equal(reservation.replacement(0, 1_100).ended, change.name)

@@ -6,7 +6,7 @@ import { orUnavailable } from '../../stores/redis/or-unavailable.ts'
 import { SharedDailyQuota } from '../../tenants/quota.ts'
 import { RedisOriginCounts } from '../../tenants/redis/origin-counts.ts'
 import { RedisTokenCounters } from '../../tenants/redis/token-counters.ts'
-import { NO_CHANGE } from '../../tenants/token-reservation.ts'
+import { NO_CHANGE } from '../../tenants/shared-tokens.ts'
 import type { UsageStore } from '../server/overview-store.ts'
 
 /** What is counted of tenants in Redis, to be shown. */

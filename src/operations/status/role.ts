@@ -12,7 +12,7 @@ import { type Migration, missingObjects, readMigrations } from '../../stores/cli
 import type { RedisClient } from '../../stores/redis/connect.ts'
 import type { RecentProblems } from '../../telemetry/problems.ts'
 import { Quotas } from '../../tenants/quota-report.ts'
-import { type QuotaPlaces, quotasOf } from '../../tenants/role.ts'
+import { type QuotaSources, quotasOf } from '../../tenants/role.ts'
 import { readRetention } from '../retention/redis/records.ts'
 import { readMemory } from './clickhouse-memory.ts'
 import type { StatusSources } from './collect.ts'
@@ -66,8 +66,8 @@ export function statusSources({
   }
 }
 
-function readQuotas(places: QuotaPlaces): () => Promise<QuotaStatus> {
-  const quotas = new Quotas(quotasOf(places))
+function readQuotas(sources: QuotaSources): () => Promise<QuotaStatus> {
+  const quotas = new Quotas(quotasOf(sources))
   return sharedRead(() => quotas.read(), QUOTAS)
 }
 

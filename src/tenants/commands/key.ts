@@ -13,7 +13,7 @@ interface KeyOptions {
 export function keyCommand(context: CliContext): Command {
   const key = new Command('key').description('manage API keys')
 
-  subcommand('create <tenant>', 'create a key; it is shown this once').action(
+  subcommand('create <tenant>', 'create a key; it is shown only once').action(
     async (tenant: string, options: KeyOptions, command: Command) => {
       const created = await manage(command, (admin) => admin.createKey(tenant))
       if (options.json) return printJson(context.stdout, created)
@@ -26,7 +26,7 @@ export function keyCommand(context: CliContext): Command {
     },
   )
 
-  subcommand('list <tenant>', 'list the keys of a tenant, revoked ones too').action(
+  subcommand('list <tenant>', 'list the keys of a tenant, revoked ones included').action(
     async (tenant: string, options: KeyOptions, command: Command) => {
       const found = await manage(command, (admin) => admin.listKeys(tenant))
       if (options.json) return printJson(context.stdout, found.map(keyJson))

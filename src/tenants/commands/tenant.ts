@@ -24,7 +24,7 @@ interface TenantOptions {
 export function tenantCommand(context: CliContext): Command {
   const tenant = new Command('tenant').description('manage tenants')
 
-  subcommand('create <name>', 'create a tenant; its name is a slug of a-z, 0-9 and -')
+  subcommand('create <name>', 'create a tenant; its name may have a-z, 0-9 and -')
     .addOption(planOption())
     .addOption(archiveOption())
     .addOption(retentionOption())
@@ -45,7 +45,7 @@ export function tenantCommand(context: CliContext): Command {
     printTenant(options, await manage(command, (admin) => admin.getTenant(name)))
   })
 
-  subcommand('set <name>', 'change a tenant; in force at once')
+  subcommand('set <name>', 'change a tenant; applies at once')
     .addOption(planOption())
     .addOption(archiveOption())
     .addOption(retentionOption())
@@ -92,7 +92,7 @@ export function tenantCommand(context: CliContext): Command {
 }
 
 function planOption(): Option {
-  return new Option('--plan <plan>', 'starter, growth, professional, custom, or one of PLANS_FILE')
+  return new Option('--plan <plan>', 'starter, growth, professional, custom, or a plan of PLANS_FILE')
 }
 
 function archiveOption(): Option {
@@ -100,7 +100,7 @@ function archiveOption(): Option {
 }
 
 function retentionOption(): Option {
-  const about = 'days that events are kept; none: for ever; default: as RETENTION_DAYS says'
+  const about = 'how many days to keep events; none: for ever; default: as in RETENTION_DAYS'
   return new Option('--retention-days <n|none|default>', about).argParser((value) => {
     if (value === 'none') return 0
     if (value === 'default') return null
@@ -113,18 +113,17 @@ function retentionOption(): Option {
 }
 
 function retentionText({ retentionDays }: Tenant): string {
-  if (retentionDays === undefined) return 'as RETENTION_DAYS says'
+  if (retentionDays === undefined) return 'as in RETENTION_DAYS'
   return retentionDays === 0 ? 'for ever' : numbered(retentionDays, 'day')
 }
 
 function addressesOption(): Option {
-  const about =
-    'what is stored of the addresses of events: all of them, their networks, or only what tells visits apart'
+  const about = 'how to store addresses of events: in full, only their network, or only a pseudonym to count visits'
   return new Option('--addresses <full|truncated|dropped>', about).choices(['full', 'truncated', 'dropped'])
 }
 
 function unclassifiedOption(): Option {
-  const about = 'organisations whose class nothing speaks for: accounts, events without an account, or filtered'
+  const about = 'events of unclassified organisations get an account, are stored without one, or are filtered'
   return new Option('--unclassified <account|event|filtered>', about).choices(UNCLASSIFIED)
 }
 

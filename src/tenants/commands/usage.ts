@@ -10,12 +10,12 @@ interface UsageOptions {
   readonly json?: boolean
 }
 
-/** `ipid usage TENANT`: accounts tracked in a month, against the plan. */
+/** `ipid usage TENANT`: shows the accounts tracked in a month, and the limit of the plan. */
 export function usageCommand(context: CliContext): Command {
   const command = new Command('usage')
     .description('show the accounts that a tenant tracked in a month, and its limit')
     .argument('<tenant>')
-    .option('--month <YYYY-MM>', 'a UTC month (this one)')
+    .option('--month <YYYY-MM>', 'UTC month; default: the current one')
     .option('--json', 'print JSON')
   return addSettings(command, INSTANCE_SETTINGS).action(async (name: string, options: UsageOptions) => {
     const given = configOf(context, command)
@@ -38,16 +38,16 @@ export function usageCommand(context: CliContext): Command {
       await tenantAdmin(redis, config).getTenant(name),
       originWarning(await new RedisOriginCounts(redis, systemClock).read(name)),
     ])
-    // A tenant whose plan is no longer there is held to the smallest one, as requests are.
+    // When the plan no longer exists, the smallest plan applies, as for requests.
     const plan = config.plans.get(tenant.plan) ?? config.plans.get('starter')!
     const url = await clickhouseUrlOf(config)
     const client = connectClickHouse(url, { application: 'cli', database: DATABASE, requestTimeoutMs: 30_000 })
     try {
       const usage = await readUsage(client, tenant.id, month, plan.monthly_accounts)
       const found = { tenant_id: tenant.id, plan: tenant.plan, month, limit: plan.monthly_accounts, ...usage }
-      const told = warning && { warning: warning.text, share: Math.round(warning.share * 1_000) / 1_000 }
+      const note = warning && { warning: warning.text, share: Math.round(warning.share * 1_000) / 1_000 }
       if (options.json) {
-        printJson(context.stdout, { ...found, ...told })
+        printJson(context.stdout, { ...found, ...note })
         return
       }
       printPairs(context.stdout, [
@@ -57,7 +57,7 @@ export function usageCommand(context: CliContext): Command {
         ['tracked accounts', `${found.tracked_accounts} (companies with an event received in the month, UTC)`],
         ['limit', found.limit],
         ['passed at', found.passed_at],
-        ...(told === undefined ? [] : ([['warning', told.warning]] as const)),
+        ...(note === undefined ? [] : ([['warning', note.warning]] as const)),
       ])
     } finally {
       await client.close()

@@ -1,8 +1,8 @@
--- Adds to what is counted of a tenant's day by network. One network that finds no room takes as many of all others with it,
--- after Misra and Gries: those of a large share stay, whenever they come.
--- KEYS[1] the counts
--- ARGV[1] milliseconds that they are kept, ARGV[2] most networks
--- behind them pairs of a field and a number; the first is that of all events, which is no network
+-- Adds to a tenant's counts of a day by network. When there is no room for a new network, it lowers all counts by the smallest
+-- one (Misra and Gries), so that networks with a large share stay.
+-- KEYS[1] counts
+-- ARGV[1] milliseconds to keep them, ARGV[2] maximum number of networks
+-- ARGV[3..] pairs of a field and a number; the first pair counts all events
 local function room(field)
   return redis.call('HLEN', KEYS[1]) <= tonumber(ARGV[2]) or redis.call('HEXISTS', KEYS[1], field) == 1
 end

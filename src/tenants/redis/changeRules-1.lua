@@ -1,8 +1,8 @@
 -- Adds and removes rules of a tenant.
 -- KEYS[1] tenants
--- ARGV[1] tenant id, ARGV[2] channel of changes, ARGV[3] most rules that a tenant may have
--- ARGV[4] number of rules to add; these follow, and behind them those to remove
--- Returns the tenant's JSON after the change, or nil when there is none; 0 and changes nothing when it would have too many.
+-- ARGV[1] tenant id, ARGV[2] channel of changes, ARGV[3] maximum number of rules
+-- ARGV[4] number of rules to add; then these rules, then the rules to remove
+-- Returns the tenant's JSON after the change; nil when the tenant does not exist; 0 without a change when there are too many.
 local tenant = redis.call('HGET', KEYS[1], ARGV[1])
 if not tenant then
   return nil

@@ -1,9 +1,9 @@
--- Changes some of a tenant.
+-- Changes fields of a tenant.
 -- KEYS[1] tenants
--- ARGV[1] tenant id, ARGV[2] JSON of the members that change, ARGV[3] channel of changes
--- ARGV[4] key for its addresses, taken when they are not kept in full and there is none yet
--- Returns the tenant's JSON after the change, or nil when there is none; 0 and changes nothing when it would have an archive
--- and addresses that are not kept in full.
+-- ARGV[1] tenant id, ARGV[2] JSON of the changed fields, ARGV[3] channel of changes
+-- ARGV[4] key for masked addresses, used if the tenant needs one and has none
+-- Returns the tenant's JSON after the change; nil when the tenant does not exist; 0 without a change when it would have both
+-- an archive and masked addresses.
 local tenant = redis.call('HGET', KEYS[1], ARGV[1])
 if not tenant then
   return nil

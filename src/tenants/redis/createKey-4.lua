@@ -1,7 +1,7 @@
 -- Creates an API key.
 -- KEYS[1] tenants, KEYS[2] keys, KEYS[3] prefixes, KEYS[4] the tenant's keys
 -- ARGV[1] tenant id, ARGV[2] SHA-256 of the key, ARGV[3] prefix, ARGV[4] the key's JSON, ARGV[5] channel of changes
--- Returns 1; 0 when there is no such tenant; -1 when another key has the prefix.
+-- Returns 1; 0 when the tenant does not exist; -1 when another key has the prefix.
 if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then
   return 0
 end

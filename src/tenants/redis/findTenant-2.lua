@@ -1,8 +1,7 @@
 -- Finds the tenant of an active key.
 -- KEYS[1] keys, KEYS[2] tenants
 -- ARGV[1] SHA-256 of the key
--- Returns the tenant's id and JSON; an empty array when the key is unknown or revoked, or the tenant is being
--- removed.
+-- Returns the tenant's id and JSON; an empty array when the key is unknown or revoked, or the tenant is being deleted.
 local key = redis.call('HGET', KEYS[1], ARGV[1])
 if not key then
   return {}

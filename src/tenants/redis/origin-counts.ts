@@ -10,17 +10,16 @@ import { RedisTenantStore } from './tenant-store.ts'
 
 const DAY_MS = 86_400_000
 const KEPT_MS = 3 * DAY_MS
-/** Networks of a tenant's day. What is counted of one is too low by a 65th of all events at most. */
+/** Networks per tenant and day. A count is too low by at most a 65th of all events. */
 const NETWORKS_MAX = 64
-/** The field of all events. No network is called like this: each begins with its class. */
+/** Field that counts all events. Names of networks begin with their class, so none has this name. */
 const EVENTS = 'events'
 
-/** What is left of a tenant that is gone. */
 const NOTHING: OriginCounts = { events: 0, byOrigin: new Map() }
 
 const addOriginsScript = loadScript(import.meta.url, './addOrigins-1.lua')
 
-/** Where the events of tenants come from, by UTC day, in Redis. */
+/** Counts of events by network, tenant and UTC day, in Redis. */
 export class RedisOriginCounts implements OriginStore {
   readonly #client: RedisClient
   readonly #clock: Clock
@@ -53,7 +52,7 @@ export class RedisOriginCounts implements OriginStore {
     return { events, byOrigin }
   }
 
-  /** A removal takes seconds from its mark on, so what is asked here still holds when it is written. */
+  /** A deletion takes seconds after its mark, so this is still true when the counts are written. */
   async #isKept(tenantId: string): Promise<boolean> {
     const tenant = await this.#tenants.getTenant(tenantId)
     return tenant !== undefined && !tenant.deleting
@@ -65,5 +64,5 @@ export class RedisOriginCounts implements OriginStore {
 }
 
 function answered<T>(reply: Promise<T>): Promise<T> {
-  return orUnavailable(reply, 'the counts of networks are away')
+  return orUnavailable(reply, 'the store of network counts does not answer')
 }

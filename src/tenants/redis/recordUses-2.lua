@@ -1,7 +1,7 @@
--- Notes when keys were used, unless a later time is noted already, or there is no such key any more.
+-- Records when keys were used. Skips older times and deleted keys.
 -- KEYS[1] uses, KEYS[2] keys
--- ARGV in twos: SHA-256 of the key, milliseconds
--- Returns the number of times noted.
+-- ARGV pairs: SHA-256 of the key, milliseconds
+-- Returns the number of recorded times.
 local noted = 0
 for i = 1, #ARGV, 2 do
   local last = redis.call('HGET', KEYS[1], ARGV[i])

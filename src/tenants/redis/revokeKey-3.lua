@@ -1,7 +1,7 @@
--- Revokes an API key for ever. One that is revoked stays as it is.
+-- Revokes an API key for ever. A revoked key keeps its first date.
 -- KEYS[1] keys, KEYS[2] prefixes, KEYS[3] uses
--- ARGV[1] prefix, ARGV[2] time of revocation, ARGV[3] channel of changes, ARGV[4] the tenant whose key it must be, '' for anybody's
--- Returns the key's JSON and its last use ('' when never); an empty array when no such key has the prefix.
+-- ARGV[1] prefix, ARGV[2] time of revocation, ARGV[3] channel of changes, ARGV[4] tenant that must own the key; '': any
+-- Returns the key's JSON and its last use ('' when never); an empty array when there is no such key.
 local hash = redis.call('HGET', KEYS[2], ARGV[1])
 if not hash then
   return {}

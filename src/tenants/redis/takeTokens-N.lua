@@ -1,15 +1,13 @@
 #!lua flags=allow-oom
--- Takes tokens from counters, request by request in their order: all tokens of a request, or none. Then reserves for the
--- calling process some of what is left. Runs above maxmemory too: it takes a few bytes a tenant.
+-- Takes tokens from counters, request by request in order: all tokens of a request, or none. Then reserves some of the rest
+-- for the calling process. Runs above maxmemory too, because it needs only a few bytes per tenant.
 -- A bucket fills at a rate, by Redis' clock. A window counts tokens up to its size and never fills.
--- KEYS[i] counter. A bucket: "<millionths of tokens> <microseconds at which it held them>"; one that does not exist is full.
---   A window: "<tokens taken>". After that, of both, the reservations: " <name> <tokens> <end>". A key may come more than once.
--- ARGV for each counter: size in tokens; tokens per second, 0 for a window; milliseconds to keep a window; name of the
---   reservation that ends, tokens that it returns, tokens that it keeps, name of the new one, tokens wanted for it beside
---   those kept; number of runs; and for each run: requests, tokens that each of them wants
--- Returns for each counter: what is left outside of reservations (of a bucket in thousandths), tokens that the new
---   reservation got beside those kept, tokens kept, tokens that other processes reserve; and for each run the number of
---   requests granted, which are its first.
+-- KEYS[i] counter. A bucket: "<millionths of tokens> <microseconds of the last change>"; a missing one is full.
+--   A window: "<tokens taken>". Then, for both, the reservations: " <name> <tokens> <end>". A key may occur more than once.
+-- ARGV for each counter: size in tokens; tokens per second, 0 for a window; milliseconds to keep a window; then the
+--   ReservationChange: ended, returned, kept, name, wanted; number of runs; and for each run: requests, tokens of each
+-- Returns for each counter the TokenGrant: left (of a bucket in thousandths), more, kept, othersHold; and for each run the
+--   number of granted requests, which are its first.
 
 -- After this time a reservation counts as given out. No process spends its tokens later.
 local RESERVED_MICROS = 3000000
@@ -30,11 +28,11 @@ local function nextText()
   return ARGV[at]
 end
 
--- Reads reservations, without those that are over, and ends the one that the process gives up.
+-- Reads reservations. Leaves out expired ones and the one that ends.
 local function readReservations(text, ended, returned, keep)
   local all = { texts = {}, others = 0, over = 0, overAt = 0, own = 0, returned = 0, kept = 0 }
   for name, size, till in string.gmatch(text, '(%S+) (%d+) (%d+)') do
-    -- A clock that was set back lets no reservation last longer.
+    -- A reservation must not last longer when Redis' clock is set back.
     size, till = tonumber(size), math.min(tonumber(till), now + RESERVED_MICROS)
     if till <= now then
       all.over, all.overAt = all.over + size, math.max(all.overAt, till)
@@ -49,7 +47,7 @@ local function readReservations(text, ended, returned, keep)
   return all
 end
 
--- A clock that was set back gives nothing and takes nothing.
+-- When Redis' clock is set back, nothing flows in.
 local function fill(millionths, micros, rate, room)
   return math.max(0, math.min(room, math.floor(millionths + math.max(0, micros) * rate)))
 end
@@ -60,7 +58,7 @@ local function fillBucket(held, since, size, rate, reserved)
   local till = reserved.over > 0 and math.max(since, reserved.overAt) or now
   held = fill(held, till - since, rate, room - reserved.over * MILLION)
   held = fill(held, now - till, rate, room)
-  -- The plan may have become smaller.
+  -- The plan may have a smaller size now.
   return fill(held + reserved.returned * MILLION, 0, rate, size - (reserved.others + reserved.kept) * MILLION)
 end
 

@@ -12,7 +12,7 @@ const createTenantScript = loadScript(import.meta.url, './createTenant-1.lua')
 const createKeyScript = loadScript(import.meta.url, './createKey-4.lua')
 const recordUsesScript = loadScript(import.meta.url, './recordUses-2.lua')
 
-/** Tenants as they are, to be written elsewhere as they were: their records with all fields, and keys by their hashes. */
+/** Copies tenants for backup and restore: records with all fields, and hashes of keys. */
 export class TenantCopies {
   readonly #client: RedisClient
   readonly #quota: SharedDailyQuota
@@ -22,25 +22,25 @@ export class TenantCopies {
     this.#quota = new SharedDailyQuota(new RedisTokenCounters(client), clock)
   }
 
-  /** In the order of their names. */
+  /** Ordered by name. */
   async *all(): AsyncGenerator<TenantCopy> {
     const ids = await this.#client.hkeys(keys.tenants())
     for (const id of ids.sort()) {
       const json = await this.#client.hget(keys.tenants(), id)
-      // It may have been removed meanwhile.
+      // It may have been deleted meanwhile.
       if (json === null) continue
       const copied = await this.#keysOf(id)
       yield { id, record: JSON.parse(json) as TenantRecord, keys: copied, lookups: await this.#quota.today(id) }
     }
   }
 
-  /** Writes a copy. What is there already stays, so it may be done again. */
+  /** Writes a copy. Keeps existing records, so it may be repeated. */
   async add({ id, record, keys: copied, lookups }: TenantCopy): Promise<void> {
     const channel = keys.tenantChanges()
     await createTenantScript.run(this.#client, [keys.tenants()], [id, JSON.stringify(record), channel])
     const names = [keys.tenants(), keys.apiKeys(), keys.apiKeyPrefixes(), keys.apiKeysOf(id)]
     for (const { sha256, record: key } of copied) {
-      // A key that was revoked comes as one: at no moment it opens anything.
+      // Write a revoked key as revoked at once, so that it never works.
       await createKeyScript.run(this.#client, names, [id, sha256, key.prefix, JSON.stringify(key), channel])
     }
     const uses = copied.flatMap(({ sha256, used_ms }) => (used_ms === null ? [] : [sha256, used_ms]))

@@ -19,17 +19,17 @@ const createKeyScript = loadScript(import.meta.url, './createKey-4.lua')
 const revokeKeyScript = loadScript(import.meta.url, './revokeKey-3.lua')
 const recordUsesScript = loadScript(import.meta.url, './recordUses-2.lua')
 
-/** Times of use written by one script, so that it stays short. */
+/** Times of use per script call, so that a call stays short. */
 const USES_PER_CALL = 500
-/** Keys that are read at once. */
+/** Keys per read. */
 const KEYS_PER_CALL = 1_000
 
-/** Tenants and keys in Redis: every change is one script, which announces it too. */
+/** Tenants and keys in Redis. Each change is one script, which also publishes it. */
 export class RedisTenantStore implements TenantStore, CallerStore {
   readonly #client: RedisClient
   readonly #reconnection: Reconnection | undefined
 
-  /** @param reconnection waits for `client` when the tenant of a key is asked for; undefined: nobody waits */
+  /** @param reconnection makes `findTenant` wait for a connection; undefined: it fails at once */
   constructor(client: RedisClient, reconnection?: Reconnection) {
     this.#client = client
     this.#reconnection = reconnection
@@ -116,7 +116,7 @@ export class RedisTenantStore implements TenantStore, CallerStore {
     return { keys: page.reverse(), total, next: start > 0 ? start : undefined }
   }
 
-  /** @param end not included */
+  /** @param end exclusive */
   async #keysBetween(tenantId: string, start: number, end: number): Promise<StoredKey[]> {
     const hashes = await answered(this.#client.lrange(keys.apiKeysOf(tenantId), start, end - 1))
     if (hashes.length === 0) return []
@@ -151,7 +151,7 @@ export class RedisTenantStore implements TenantStore, CallerStore {
   }
 }
 
-/** Hears of changes of tenants and keys. */
+/** Subscribes to changes of tenants and keys. */
 export class RedisTenantChanges extends Announcements implements TenantChanges {
   constructor(client: RedisClient) {
     super(client, keys.tenantChanges())
@@ -162,7 +162,7 @@ function answered<T>(reply: Promise<T>): Promise<T> {
   return orUnavailable(reply, 'the store of tenants and keys does not answer')
 }
 
-/** @param json as it is stored, see `TenantRecord` */
+/** @param json of a `TenantRecord` */
 export function tenantOf(id: string, json: string): Tenant {
   const record = JSON.parse(json) as TenantRecord
   const { plan, archive, created_at: createdAt, addresses = 'full', address_key: key } = record
@@ -187,7 +187,7 @@ function newAddressKey(): string {
   return randomBytes(32).toString('hex')
 }
 
-/** @param use milliseconds of the last use, `''` when there was none */
+/** @param use milliseconds of the last use; `''`: never */
 function keyOf(json: string, use: string): StoredKey {
   const record = JSON.parse(json) as ApiKeyRecord
   return {

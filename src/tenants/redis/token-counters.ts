@@ -4,11 +4,11 @@ import { keys } from '../../stores/redis/keys.ts'
 import { orUnavailable } from '../../stores/redis/or-unavailable.ts'
 import type { Reconnection } from '../../stores/redis/reconnection.ts'
 import { loadScript } from '../../stores/redis/scripts.ts'
-import type { TokenCounters, TokenDemand, TokenGrant } from '../stores.ts'
+import type { TokenCounters, TokenDemand, TokenGrant } from '../shared-tokens.ts'
 
 const takeTokensScript = loadScript(import.meta.url, './takeTokens-N.lua')
 
-/** Counters of tokens in Redis. Demands that come together are one call; on a cluster, one each. */
+/** Counters of tokens in Redis. Demands that come together are one call; on a cluster, one call each. */
 export class RedisTokenCounters implements TokenCounters {
   readonly #client: RedisClient
   readonly #reconnection: Reconnection | undefined
@@ -44,21 +44,20 @@ export class RedisTokenCounters implements TokenCounters {
     })
     await this.#reconnection?.wait()
     const reply = takeTokensScript.run(this.#client, names, args) as Promise<number[]>
-    const numbers = await orUnavailable(reply, 'the store of limits does not answer')
-    let at = 0
+    const numbers = (await orUnavailable(reply, 'the store of limits does not answer'))[Symbol.iterator]()
+    const next = () => numbers.next().value as number
     return demands.map(({ counter }, i) => {
-      const [left, more, kept, othersHold] = numbers.slice(at, at + 4) as [number, number, number, number]
-      const granted = numbers.slice(at + 4, at + 4 + runs[i]!.length)
-      at += 4 + granted.length
-      const allowed = runs[i]!.flatMap(([requests], run) =>
-        Array.from({ length: requests }, (_, position) => position < granted[run]!),
-      )
+      const [left, more, kept, othersHold] = [next(), next(), next(), next()]
+      const allowed = runs[i]!.flatMap(([requests]) => {
+        const granted = next()
+        return Array.from({ length: requests }, (_, position) => position < granted)
+      })
       return { allowed, left: counter.window === undefined ? left / 1_000 : left, more, kept, othersHold }
     })
   }
 }
 
-/** Neighbours that want the same number of tokens, as requests and tokens of each. */
+/** Runs of requests that want the same number of tokens. */
 function runsOf(tokens: readonly number[]): [requests: number, each: number][] {
   const runs: [number, number][] = []
   for (const each of tokens) {

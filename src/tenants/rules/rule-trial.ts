@@ -1,7 +1,7 @@
 import type { ClickHouseClient, ClickHouseSettings } from '@clickhouse/client'
 import { givenUp } from '../../stores/clickhouse/client.ts'
 
-/** As `StoredGroup` of the rules: what a rule sees of stored events. */
+/** Stored events with equal values for all fields that rules use; see `StoredGroup`. */
 interface Group {
   readonly ip: string
   readonly companyId: string
@@ -16,10 +16,10 @@ const NUMBERS = { output_format_json_quote_64bit_integers: 0 } as const
 const GENTLE = { max_threads: 1, max_bytes_before_external_group_by: '134217728' } as const
 
 /**
- * Stored events of a tenant in groups, as they come.
+ * Streams stored events of a tenant in groups.
  * @param client of the database `ipid`
  * @param since first UTC day of receipt, `YYYY-MM-DD`
- * @param secondsMax how long it may take; 0: as long as it takes
+ * @param secondsMax time limit; 0: none
  */
 export async function* storedGroups(
   client: ClickHouseClient,
@@ -47,7 +47,7 @@ export async function* storedGroups(
   }
 }
 
-/** Events that were filtered, as `storedGroups` takes them. */
+/** Counts of filtered events; parameters as in `storedGroups`. */
 export async function filteredSums(client: ClickHouseClient, tenantId: string, since: string, secondsMax = 0) {
   const result = await client.query({
     query: `

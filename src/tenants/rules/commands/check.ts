@@ -5,16 +5,16 @@ import { tenantEnricher } from '../../../enrichment/tenant-rules/judge.ts'
 import { TodaysData } from '../../../enrichment/todays-data.ts'
 import type { Address } from '../../../pipeline/event/address.ts'
 
-/** What becomes of an event of an address, as `/v1/ingest` answers it. */
+/** Status of an event with this address, as in answers of `/v1/ingest`. */
 interface Checked {
   readonly ip: string
   readonly status: 'ok' | 'filtered'
   readonly classification: string | null
-  /** The rule that decides; null: none does. */
+  /** The rule that decides; null: none. */
   readonly rule: string | null
 }
 
-/** Judges addresses by the data files of `config`, without reverse DNS, and by the rules of a tenant. */
+/** Enriches addresses with the data files of `config`, without reverse DNS, and applies the rules of a tenant. */
 export async function checkAddresses(
   config: Config,
   tenant: TenantRules,

@@ -19,7 +19,9 @@ const DATA = ['enrichDir', 'defaultData'] as const
 
 /** `ipid rules list|add|remove|check` */
 export function rulesCommand(context: CliContext): Command {
-  const rules = new Command('rules').description('say for a tenant what is noise, and what is its own')
+  const rules = new Command('rules').description(
+    'manage rules of a tenant: what is noise, and which networks are its own',
+  )
   const ABOUT = 'own NETWORK; never-noise or always-noise with a network, an AS or an organisation; keep CLASS'
 
   subcommand('list <tenant>', 'list the rules of a tenant').action(
@@ -28,36 +30,37 @@ export function rulesCommand(context: CliContext): Command {
     },
   )
 
-  changing('add', `add a rule, in force at once: ${ABOUT}`, (rule) => ({ add: [rule] }))
-  changing('remove', 'remove a rule, in force at once', (rule) => ({ remove: [rule] }))
+  changing('add', `add a rule; applies at once: ${ABOUT}`, (rule) => ({ add: [rule] }))
+  changing('remove', 'remove a rule; applies at once', (rule) => ({ remove: [rule] }))
 
-  addSettings(subcommand('check <tenant> <address...>', 'say which rule decides'), DATA).action(
-    async (name: string, addresses: string[], options: RulesOptions, command: Command) => {
-      const [{ checkAddresses }, { asInstance }] = await Promise.all([
-        import('./check.ts'),
-        import('../../../terminal/instance.ts'),
-      ])
-      const config = await asInstance(configOf(context, command))
-      const tenant = await tenantOf(config, name)
-      const parsed = addresses.map((text) => {
-        const address = parseAddress(text)
-        if (address === undefined) throw new InputError(`${JSON.stringify(text)} is no address`)
-        return address
-      })
-      const found = await checkAddresses(config, tenant, parsed)
-      if (options.json) return printJson(context.stdout, found)
-      const rows = found.map(({ ip, status, classification, rule }) => [ip, status, classification, rule])
-      printTable(context.stdout, ['ADDRESS', 'STATUS', 'CLASS', 'RULE'], rows)
-    },
-  )
+  addSettings(
+    subcommand('check <tenant> <address...>', 'show the status of addresses, and the rule that decides'),
+    DATA,
+  ).action(async (name: string, addresses: string[], options: RulesOptions, command: Command) => {
+    const [{ checkAddresses }, { asInstance }] = await Promise.all([
+      import('./check.ts'),
+      import('../../../terminal/instance.ts'),
+    ])
+    const config = await asInstance(configOf(context, command))
+    const tenant = await tenantOf(config, name)
+    const parsed = addresses.map((text) => {
+      const address = parseAddress(text)
+      if (address === undefined) throw new InputError(`${JSON.stringify(text)} is not an IP address`)
+      return address
+    })
+    const found = await checkAddresses(config, tenant, parsed)
+    if (options.json) return printJson(context.stdout, found)
+    const rows = found.map(({ ip, status, classification, rule }) => [ip, status, classification, rule])
+    printTable(context.stdout, ['ADDRESS', 'STATUS', 'CLASS', 'RULE'], rows)
+  })
 
   function changing(verb: 'add' | 'remove', about: string, changeOf: (rule: string) => Change): void {
     subcommand(`${verb} <tenant> <kind> <subject...>`, about)
-      .option('--dry-run', 'only say what it would have made of the events since yesterday')
+      .option('--dry-run', 'show the effect on the events since yesterday, and change nothing')
       .action(async (name: string, kind: string, words: string[], options: RulesOptions, command: Command) => {
         const config = configOf(context, command)
         const given = [kind, ...words].join(' ')
-        // What another version spelled otherwise can be removed as it is listed.
+        // Another version may have written a spelling that this one does not accept.
         const isListed = verb === 'remove' && (await tenantOf(config, name)).rules?.includes(given)
         const change = changeOf(isListed ? given : await spelled(kind, words.join(' ')))
         if (options.dryRun) {
@@ -70,7 +73,7 @@ export function rulesCommand(context: CliContext): Command {
       })
   }
 
-  /** In the one spelling. */
+  /** The rule in canonical spelling. */
   async function spelled(kind: string, subject: string): Promise<string> {
     const { parseRule } = await import('../../../enrichment/tenant-rules/rule.ts')
     const rule = parseRule(kind, subject)

@@ -15,7 +15,7 @@ import { filteredSums, storedGroups } from '../rule-trial.ts'
 const DAY_MS = 86_400_000
 const STATEMENT_MS = 300_000
 
-/** Says what a change of rules would have made of the events that were received since yesterday, 0:00 UTC. */
+/** Prints the effect that a change of rules would have had on events received since yesterday, 0:00 UTC. */
 export async function dryRun(
   config: Config,
   tenant: Tenant,
@@ -44,7 +44,7 @@ export async function dryRun(
       ...Object.entries(trial.newly_filtered).map(([rule, n]) => [`  would be filtered: ${rule}`, n] as const),
       ['events filtered', trial.filtered],
       ...Object.entries(trial.newly_kept).map(([rule, n]) => [`  would be kept: ${rule}`, n] as const),
-      ['  cannot be tried: their addresses are not stored', trial.unknown],
+      ['  unknown, because their addresses are not stored', trial.unknown],
       ...(trial.without_address > 0 ? [['stored without an address', trial.without_address] as const] : []),
       ['dry run', 'nothing was changed'],
     ])
