@@ -256,7 +256,10 @@ test('a barrier waits for what was there, wherever it is, and not for what comes
   }
   await untilPassed(client, ingest, 1, soon())
   await intake.append([envelope('t', 'first')])
-  await assert.rejects(untilPassed(client, ingest, 1, soon()), /group process did not finish in time/)
+  await assert.rejects(
+    untilPassed(client, ingest, 1, soon()),
+    /group process did not finish the received events in time/,
+  )
   const id = await read(stream, 'process')
   await intake.append([envelope('t', 'second')])
   await assert.rejects(untilPassed(client, ingest, 1, soon()), /group process/, 'what is delivered is not finished')

@@ -1,79 +1,72 @@
 import { pause } from '../../run/loop.ts'
 import type { SinkRun, SinkSource } from './sink-ports.ts'
 
-/** How much a sink inserts at once, and how long it waits for it. */
+/** How much a sink inserts at once, and how long it gathers rows for an insert. */
 export interface InsertBatcherOptions {
-  /** Rows of one insert. */
+  /** Maximum rows of an insert. */
   readonly rowsMax: number
-  /** Bytes of rows of one insert, about: a read is for as many rows as there is room for, of the size of those before. Default: no limit. */
+  /** Approximate maximum bytes of an insert, estimated from the size of earlier rows. Default: no limit. */
   readonly bytesMax?: number
-  /** How long the first rows wait for company, milliseconds. Default: 50. */
+  /** How long to gather after the first rows, milliseconds. Default: 50. */
   readonly gatherMs?: number
-  /** How long it waits for more at a time, milliseconds; a source may look more often. Default: 50, or an 8th of the linger. */
+  /** Longest wait between two reads, milliseconds. Default: an eighth of the linger, at least 50. */
   readonly pollMs?: number
-  /** Behind a read of so many rows there are more, and it reads on at once. Default: 1,000. */
+  /** A read that returns this many rows suggests a backlog: the next read follows at once. Default: 1,000. */
   readonly backlogRows?: number
   /**
-   * Time between the starts of two inserts, milliseconds, unless `rowsMax` rows wait; or a tenth of them, and no more come between
-   * two looks.
+   * Time between the starts of two inserts, milliseconds. An insert starts earlier once `rowsMax` rows have gathered, or once a
+   * tenth of them has and a read finds no more.
    */
   readonly lingerMs: number
-  /**
-   * About so many bytes of rows are read while those before them are inserted, when those were as many as an insert may have.
-   * Default: 0, none are.
-   */
+  /** About how many bytes of rows to read ahead while a full insert runs. Default: 0. */
   readonly aheadBytesMax?: number
 }
 
 const GATHER_MS = 50
 const POLL_MS = 50
-/** Waits of a linger, at most. */
+/** Reads during one linger, at most. */
 const POLL_ROUNDS = 8
 const IDLE_WAIT_MS = 2_000
 const BACKLOG_ROWS = 1_000
-/** Of what an insert may have: so many are worth one, when no more come, as at the end of an upload. */
+/** Inserts early once this share of a full insert has gathered and no more rows come, as at the end of an upload. */
 const QUIET_SHARE = 0.1
-/** Of a row, before one was seen. */
+/** Assumed size of a row until one was read. */
 const ROW_BYTES = 1_024
-/** Of what an insert may have; the rest is read when it is its turn, live rows first. */
+/** Reads ahead at most this share of a full insert. The rest is read when its turn comes, live rows first. */
 const AHEAD_SHARE = 0.75
 
-/** Of what was gathered. */
 interface Size {
   readonly rows: number
   readonly bytes: number
 }
 
-/**
- * Reads what a sink inserts next. What was read ahead is in hand like all that was read, without an intent: `drop` forgets it, and
- * its entries are pending.
- */
+/** Reads the rows of a sink's next insert. Rows that were read ahead have no intent yet: after `drop` they are just pending. */
 export class InsertBatcher {
   readonly #source: SinkSource
   readonly #options: InsertBatcherOptions
   readonly #signal: AbortSignal
   #ahead: Promise<SinkRun[]> | undefined
-  /** Mean of what was gathered last. */
+  /** Mean size of the rows gathered last. */
   #rowBytes = ROW_BYTES
 
-  /** @param signal the sink is to end: what is there by then is enough */
+  /** @param signal stops gathering, because the sink stops: `next` returns the rows it has */
   constructor(source: SinkSource, options: InsertBatcherOptions, signal: AbortSignal) {
     this.#source = source
     this.#options = options
     this.#signal = signal
   }
 
-  /** Rows that an insert may have, of the size of those before. */
+  /** How many rows fit into an insert, if they are as large as the rows before. */
   get room(): number {
-    return this.#roomBeside({ rows: 0, bytes: 0 })
+    return this.#roomLeft({ rows: 0, bytes: 0 })
   }
 
-  /** Whether something was read ahead, or is being read. */
+  /** Whether rows were read ahead, or are being read. */
   get isAhead(): boolean {
     return this.#ahead !== undefined
   }
 
-  /** Reads until enough rows are there, or the next insert is due. @param lastInsertAtMs when the last one began */
+  /** Reads until an insert is full or due. @param lastInsertAtMs when the last insert began */
   async next(lastInsertAtMs: number): Promise<SinkRun[]> {
     const { rowsMax, lingerMs } = this.#options
     const { gatherMs = GATHER_MS, backlogRows = BACKLOG_ROWS } = this.#options
@@ -83,19 +76,19 @@ export class InsertBatcher {
     let quietAtMs = performance.now() + gatherMs
     const dueAtMs = Math.max(quietAtMs, lastInsertAtMs + lingerMs)
     for (let isDue = false; !isDue && !this.#signal.aborted; ) {
-      const there = sizeOf(runs)
-      this.#noteRowBytes(there)
-      const room = this.#roomBeside(there)
+      const size = sizeOf(runs)
+      this.#noteRowBytes(size)
+      const room = this.#roomLeft(size)
       if (room <= 0) break
       const leftMs = Math.max(0, dueAtMs - performance.now())
-      // A last look when it is due: what came meanwhile need not wait for the next insert.
+      // Reads once more when the insert is due, so that rows which came meanwhile are part of it.
       isDue = leftMs === 0
-      const lookedAtMs = performance.now()
+      const readAtMs = performance.now()
       const more = await this.#source.readNew(room, Math.min(leftMs, pollMs))
       runs = mergeRuns(runs, more)
       if (more.length > 0) quietAtMs = Math.max(quietAtMs, performance.now() + pollMs)
-      else if (lookedAtMs >= quietAtMs && countRows(runs) >= QUIET_SHARE * rowsMax) break
-      // Behind a backlog there is no time to lose; otherwise a pause lets a few more rows come together.
+      else if (readAtMs >= quietAtMs && countRows(runs) >= QUIET_SHARE * rowsMax) break
+      // Pauses to gather more rows, unless there is a backlog.
       if (more.length > 0 && countRows(more) < backlogRows) await pause(Math.min(leftMs, pollMs), this.#signal)
     }
     return runs
@@ -112,26 +105,25 @@ export class InsertBatcher {
     if (rows > 0) this.#rowBytes = bytes / rows
   }
 
-  /** Rows that an insert may have beside those that are there; 0 or less: none. */
-  #roomBeside({ rows, bytes }: Size): number {
+  /** How many more rows fit into an insert; 0 or less: none. */
+  #roomLeft({ rows, bytes }: Size): number {
     const { rowsMax, bytesMax = Number.POSITIVE_INFINITY } = this.#options
     return bytes >= bytesMax ? 0 : Math.min(rowsMax - rows, Math.ceil((bytesMax - bytes) / this.#rowBytes))
   }
 
-  /** Reads what comes behind `runs`, when those are as many as an insert may have; a failure is told by `next`. */
+  /** Starts to read the rows after `runs`, if those fill an insert. `next` reports a failure of this read. */
   readAhead(runs: readonly SinkRun[]): void {
     const { rowsMax, aheadBytesMax = 0 } = this.#options
-    const there = sizeOf(runs)
-    this.#noteRowBytes(there)
-    if (this.#roomBeside(there) > 0 || this.#signal.aborted) return
-    // Reckoned with rows of the size of those before; larger ones take more.
-    const room = Math.floor(Math.min(AHEAD_SHARE * rowsMax, (aheadBytesMax * there.rows) / there.bytes))
+    const size = sizeOf(runs)
+    this.#noteRowBytes(size)
+    if (this.#roomLeft(size) > 0 || this.#signal.aborted) return
+    const room = Math.floor(Math.min(AHEAD_SHARE * rowsMax, (aheadBytesMax * size.rows) / size.bytes))
     if (room === 0) return
     this.#ahead = this.#source.readNew(room, 0)
     this.#ahead.catch(() => {})
   }
 
-  /** Forgets what was read ahead. Resolves when no read is on its way. */
+  /** Forgets the rows that were read ahead. Resolves when no read is in flight. */
   async drop(): Promise<void> {
     await this.#ahead?.catch(() => {})
     this.#ahead = undefined

@@ -3,7 +3,7 @@ import { rowAt, rowEnds } from '../event/block.ts'
 import type { RefusedEvent, SinkEntry } from './sink-ports.ts'
 import { ABSENT, type UnclearRefusals } from './unclear-refusals.ts'
 
-/** Inserts entries under a token, and returns the rows that are refused for good. */
+/** Inserts entries under a token. Returns the rows that the destination refuses for good. */
 export type Insert = (
   inserter: Inserter,
   entries: readonly SinkEntry[],
@@ -12,8 +12,8 @@ export type Insert = (
 ) => Promise<RefusedEvent[]>
 
 /**
- * Inserts entries whose insert may have been cut off before. A token alone need not say that its rows are stored. So they
- * are looked for, and what is absent is inserted under a token of its own, until nothing is.
+ * Repeats an insert that may have been cut off. The destination may know the token and still lack rows. So this also asks which
+ * rows are absent, and inserts those under a new token, until none is.
  */
 export const repeatInsert: Insert = async (inserter, entries, token, refusals) => {
   const refused = await insertBisecting(inserter, entries, token, refusals)
@@ -21,8 +21,8 @@ export const repeatInsert: Insert = async (inserter, entries, token, refusals) =
 }
 
 /**
- * Inserts those rows of entries that are not stored: other tokens than this one may have brought them.
- * @param refused rows that are left out; returned with those that are refused here
+ * Inserts only the rows that are not stored yet. Others may have been stored under another token.
+ * @param refused rows to leave out; they are returned together with newly refused rows
  */
 export async function insertAbsent(
   inserter: Inserter,
@@ -46,8 +46,8 @@ export async function insertAbsent(
 }
 
 /**
- * Inserts entries under a token. When they are refused for their data, halves them, each half under a token of its
- * own, down to the rows at fault, which are returned. The same entries are halved the same way at every repeat.
+ * Inserts entries under a token. If the destination refuses them for their data, inserts each half under its own token, and so
+ * on down to single rows. Returns the refused rows. Every repeat divides the same entries in the same way.
  */
 export const insertBisecting: Insert = async (inserter, entries, token, refusals) => {
   const send = () => {
@@ -76,7 +76,7 @@ interface Row {
   readonly line: Buffer
 }
 
-/** So many rows that were refused for no clear reason are sent one by one: each part that is halved is noted. */
+/** After an unclear refusal, a part of at most this many rows is sent row by row: each halving costs a write of the intent. */
 const ALONE_MAX = 64
 
 async function insertPart(
@@ -101,7 +101,7 @@ async function insertPart(
   return await bisect(inserter, rowsOf(), token, refusals, absent)
 }
 
-/** @param absent those of the rows that were not stored when the first of them were taken apart */
+/** @param absent rows that were not stored when the first division began; undefined: not known yet */
 async function bisect(
   inserter: Inserter,
   rows: readonly Row[],
@@ -109,21 +109,21 @@ async function bisect(
   refusals: UnclearRefusals,
   absent?: ReadonlySet<Row>,
 ): Promise<RefusedEvent[]> {
-  const lacking = absent ?? (await absentAmong(inserter, rows, refusals))
+  const toInsert = absent ?? (await absentAmong(inserter, rows, refusals))
   const refused: RefusedEvent[] = []
   const isAlone = rows.length <= ALONE_MAX && refusals.isDivided(token)
   const parts = isAlone ? rows.map((row) => [row]) : halvesOf(rows)
   for (const [number, part] of parts.entries()) {
-    const count = part.filter((row) => lacking.has(row)).length
+    const count = part.filter((row) => toInsert.has(row)).length
     if (count === 0) continue
     const partToken = isAlone ? `${token}.r${number}` : `${token}.${number}`
     const send = () => {
       const lines = part.map(({ line }) => line)
       return inserter.insert(lines, partToken)
     }
-    if (count < part.length) refused.push(...(await bisect(inserter, part, partToken, refusals, lacking)))
+    if (count < part.length) refused.push(...(await bisect(inserter, part, partToken, refusals, toInsert)))
     else if (part.length === 1) refused.push(...(await insertAlone(send, part[0]!, refusals)))
-    else refused.push(...(await insertPart(send, () => part, inserter, partToken, refusals, lacking)))
+    else refused.push(...(await insertPart(send, () => part, inserter, partToken, refusals, toInsert)))
   }
   return refused
 }

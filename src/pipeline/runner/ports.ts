@@ -10,12 +10,12 @@ export interface Entry extends Delivery {
   readonly deliveries: number
 }
 
-/** An entry whose fields are not a block: it can only be put aside. */
+/** An entry whose fields are not a block. It becomes a dead letter. */
 export interface BrokenEntry {
   readonly id: string
   readonly lane: Lane
   readonly reason: string
-  /** It was deleted while it was pending, and is off the group already: nobody will be told of it again. */
+  /** The entry was deleted while it was pending. Redis has removed it from the group and does not deliver it again. */
   readonly isGone?: boolean
 }
 
@@ -24,21 +24,21 @@ export interface Delivered {
   readonly broken: readonly BrokenEntry[]
 }
 
-/** An event that cannot be processed; the store adds where it was. */
+/** An event that cannot be processed. The store adds where it was. */
 export interface DeadLetter {
   readonly reason: string
-  /** The event alone, as a block. */
+  /** The event, as a block of one. */
   readonly block: Block
-  /** The key under which it is counted as dead, see `outcomeKey`: whoever puts it back takes that back. */
+  /** The key under which it is counted as dead, see `outcomeKey`. A retry takes that count back. */
   readonly outcome: string | undefined
   /**
-   * Whether a retry comes for the entry's claim id, and so finds a claim to be its own. One letter of an identity does, when no
-   * event of that identity is kept: a twin must find itself to be a duplicate.
+   * Whether the letter carries the claim id of its entry, so that a retry is not a duplicate of itself. Of several events with one
+   * identity at most one may: none if one of them is kept, else the first letter. The others must stay duplicates.
    */
   readonly keepsClaim: boolean
 }
 
-/** What a stage made of the events that it was given. Those that are in, and neither out nor dropped, are dead. */
+/** Numbers of events that entered, left and were dropped by a stage. The rest are dead. */
 export interface StageCount {
   readonly stage: string
   readonly in: number
@@ -46,35 +46,35 @@ export interface StageCount {
   readonly dropped: ReadonlyMap<string, number>
 }
 
-/** What became of an entry. All of it is written together with the acknowledgement, or nothing is. */
+/** The result of an entry. It is written together with the acknowledgement, or not at all. */
 export interface Settlement {
-  /** What goes on to the step's output; undefined when nothing is left. */
+  /** The events that go on to the step's output stream; undefined: none. */
   readonly output: Block | undefined
-  /** Number of events that leave the pipeline here, by reason. Dead letters are not among them. */
+  /** Number of dropped events by reason, without dead letters. */
   readonly dropped: ReadonlyMap<string, number>
-  /** The events that leave the pipeline here, dead letters included, as they are counted for analysts. */
+  /** Dropped events and dead letters, as they are counted for analysts. */
   readonly outcomes: OutcomeCounts
   readonly dead: readonly DeadLetter[]
-  /** Blocks that go back into the stream they came from, to be tried apart. */
+  /** Blocks that go back into the source stream, to be tried one by one. */
   readonly again: readonly Block[]
-  /** What passed each stage, for metrics; undefined: none was run. */
+  /** Counts of each stage, for metrics; undefined: no stage ran. */
   readonly stages?: readonly StageCount[]
   /** What stages counted, by name; see `StageResult`. */
   readonly counts: ReadonlyMap<string, number>
   /**
-   * Identities, 16 latin1 characters each, of dropped events that another delivery may have claimed meanwhile. A settlement
-   * must not drop what is claimed: it is contested then.
+   * Identities, 16 latin1 characters each, of dropped events that another delivery may have claimed meanwhile. If it has, the
+   * settlement is contested: a claimed event must not be dropped.
    */
   readonly unclaimed: readonly string[]
 }
 
 /**
- * What came of a settlement: it is written; the entry was settled before, and nothing is written; or it is contested, and
- * nothing is written: the entry was delivered again meanwhile, so it has to be run once more as a repeated one.
+ * `written`; `settled before`: another consumer was first, nothing is written; `contested`: the entry was delivered again
+ * meanwhile, nothing is written, and the stages must run once more with `repeated` set.
  */
 export type SettleResult = 'written' | 'settled before' | 'contested'
 
-/** Events of a settlement by what became of them, for metrics: `kept`, `dead`, `isolated` and the reasons of drops. */
+/** Events of a settlement by outcome, for metrics: `kept`, `dead`, `isolated`, and each reason of a drop. */
 export function outcomesOf({ output, dropped, dead, again }: Settlement): Map<string, number> {
   const outcomes = new Map(dropped)
   if (output !== undefined) outcomes.set('kept', output.count)
@@ -83,21 +83,21 @@ export function outcomesOf({ output, dropped, dead, again }: Settlement): Map<st
   return outcomes
 }
 
-/** One partition's end of a consumer group. Every method rejects with an error that may pass; nothing is lost by it. */
+/** Reads one partition for a consumer group. Every method may reject with a passing error; no entry is lost by that. */
 export interface GroupReader {
   readonly partition: number
   /**
-   * Waits for entries, at most a few seconds, or about one without a signal to end it; none may come. Batch entries are read
-   * when no live entry waits. What was delivered before goes ahead of what is new: behind `recover` this consumer's own, and
-   * from time to time what another one did not finish.
-   * @param waits false: only looks, and only for what is new, since what came before is still being finished
+   * Waits for entries: about a second, or a few seconds if a signal can end the wait. May return none. Reads batch entries only
+   * while no live entry waits. Pending entries come before new ones: after `recover` those of this consumer, and from time to
+   * time those that another consumer did not finish.
+   * @param waits false: returns at once, and only new entries, because earlier ones are still in work
    */
   next(waits: boolean, signal?: AbortSignal): Promise<Delivered>
-  /** The outcome of earlier calls is unknown: the next reads start with what is pending. */
+  /** Call it after a failure: the next reads begin with the entries that are pending. */
   recover(): void
-  /** Acknowledges an entry and writes its settlement, as one. */
+  /** Acknowledges an entry and writes its settlement atomically. */
   settle(entry: Entry, settlement: Settlement): Promise<SettleResult>
-  /** Puts an entry that cannot be read among the dead letters, as it is. */
+  /** Moves an unreadable entry to the dead letters, as it is. */
   bury(entry: BrokenEntry): Promise<void>
   close(): Promise<void>
 }

@@ -11,7 +11,7 @@ import { Janitor } from '../streams/janitor.ts'
 import { RedisSeenStore } from '../streams/seen-store.ts'
 import { StepWorker } from './step-worker.ts'
 
-/** Runs the steps, and frees what every group has finished. */
+/** Runs the steps, and the janitor that removes finished entries. */
 export function processRole(context: ProcessContext): Service[] {
   const { config, telemetry, pipeline, shared } = context
   createStoreMetrics(telemetry.metrics, storeReads(context))

@@ -13,23 +13,22 @@ import { NO_IDENTITY } from '../event/envelope.ts'
 import { BlockOutcomes, NO_OUTCOMES } from '../event/outcomes.ts'
 import type { DeadLetter, Settlement, StageCount } from './ports.ts'
 
-/** The parts of a settlement that grow while a block goes from stage to stage. */
+/** Sums over all stages of a block. */
 interface Tally {
   readonly dropped: Map<string, number>
   readonly dead: Omit<DeadLetter, 'keepsClaim'>[]
   readonly outcomes: BlockOutcomes
   readonly counts: Map<string, number>
-  /** Identities of events that were dropped before they could be claimed. */
+  /** Identities of events that were dropped before the stage that claims. */
   readonly unclaimed: Set<string>
 }
 
 const NONE: ReadonlySet<string> = new Set()
 
 /**
- * Runs a block through stages. A stage that throws for the block as a whole is asked again for each of its events alone,
- * so that only those that it cannot process become dead letters. An event that an earlier delivery claimed is kept, whatever
- * the stages say of it now; see `SeenStore`.
- * @throws UnavailableError when a stage needs something that is away; SettledElsewhereError
+ * Runs a block through stages. If a stage throws for the whole block, it runs again for each event alone, so that only the events
+ * at fault become dead letters. An event that an earlier delivery claimed is kept, whatever the stages decide now; see `SeenStore`.
+ * @throws UnavailableError when a store that a stage needs is down; SettledElsewhereError
  */
 export async function runStages(
   stages: readonly Stage[],
@@ -45,7 +44,7 @@ export async function runStages(
   const passed: StageCount[] = []
   for (const stage of stages) {
     const result = await decide(stage, current, delivery, tools)
-    // What the claiming stage drops is another's, or has a twin in the block that it keeps.
+    // The claiming stage drops only events that another entry claimed, or that repeat an event of this block.
     if (stage.claims) promised = NONE
     const given = current.count
     const stageTally = { ...tally, dropped: new Map<string, number>() }
@@ -76,11 +75,11 @@ async function promisedIdentities(block: Block, delivery: Delivery, { seen }: St
 
 /** @param kept identities of the events that are kept */
 function letters(dead: Tally['dead'], kept: ReadonlySet<string>): DeadLetter[] {
-  const owned = new Set(kept)
+  const claimed = new Set(kept)
   return dead.map((letter) => {
     const identity = identityAt(letter.block, 0)
-    const keepsClaim = !owned.has(identity)
-    owned.add(identity)
+    const keepsClaim = !claimed.has(identity)
+    claimed.add(identity)
     return { ...letter, keepsClaim }
   })
 }
@@ -90,10 +89,7 @@ function identitiesOf(block: Block | undefined): ReadonlySet<string> {
   return new Set(Array.from({ length: block.count }, (_, i) => identityAt(block, i)))
 }
 
-/**
- * What can be tried apart of a block that was delivered too often without an end: each event alone, but those of one
- * identity together, since what one of them claims is claimed for the others.
- */
+/** Splits a block into blocks of one event. Events of one identity stay together, because they share a claim. */
 export function splitByIdentity(block: Block): Block[] {
   const groups: number[][] = []
   const byIdentity = new Map<string, number[]>()
@@ -111,12 +107,12 @@ export function splitByIdentity(block: Block): Block[] {
   return groups.map((positions) => selectEvents(block, positions))
 }
 
-/** The entry goes back into its stream as an entry for each part. @param parts two or more */
+/** Replaces an entry by one entry for each part, in the same stream. @param parts two or more */
 export function isolate(parts: readonly Block[]): Settlement {
   return { ...NOTHING, again: parts }
 }
 
-/** A dead letter for each event: their process ended, or was held up for too long, at every delivery. */
+/** Makes a dead letter of each event. At every delivery the process ended, or took too long. */
 export function giveUp(block: Block, deliveries: number): Settlement {
   const reason = `not finished after ${deliveries} deliveries`
   const outcomes = new BlockOutcomes()
@@ -143,7 +139,7 @@ async function decide(stage: Stage, block: Block, delivery: Delivery, tools: Sta
   try {
     return await ask(stage, block, delivery, tools)
   } catch (error) {
-    // Asked one by one, a stage that claims would find the events of one identity to be its own.
+    // Run for single events, a stage that claims would keep every repeat within the block: each would find its own claim.
     if (!isAboutEvents(error) || stage.claims) throw error
     return decideOneByOne(stage, block, delivery, tools)
   }
@@ -174,7 +170,7 @@ async function decideOneByOne(stage: Stage, block: Block, delivery: Delivery, to
   return { outcomes, changes, counts }
 }
 
-/** Of the only event of a block. */
+/** The state and row of a block's only event. */
 function changeOf(block: Block): RowChange {
   return { state: stateAt(block, 0), row: rowAt(block, rowEnds(block), 0) }
 }
@@ -183,7 +179,7 @@ function isAboutEvents(error: unknown): boolean {
   return !(error instanceof UnavailableError || error instanceof SettledElsewhereError)
 }
 
-/** @param promised identities of which an event must be kept */
+/** @param promised identities that an earlier delivery claimed */
 function apply(
   stage: Stage,
   block: Block,
@@ -200,7 +196,7 @@ function apply(
   const keep: number[] = []
   for (let i = 0; i < block.count; i++) {
     const outcome = outcomes.get(i)
-    // An empty row has nothing that could be kept: it is noise from its source on, and the promise is a twin's.
+    // An empty row is noise that its source marked. The claim belongs to another event of the same identity.
     const isPromised = promised.size > 0 && promised.has(identityAt(block, i)) && rowAt(block, ends, i).length > 0
     if (outcome === undefined || (outcome.kind === 'drop' && isPromised)) {
       keep.push(i)

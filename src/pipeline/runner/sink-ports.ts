@@ -8,7 +8,7 @@ export interface SinkStream {
 }
 
 export interface SinkEntry extends EntryOfRows {
-  /** See `Delivery`: it goes with a dead letter. */
+  /** See `Delivery`. Dead letters carry it. */
   readonly claimId: Buffer
 }
 
@@ -17,22 +17,22 @@ export interface SinkRun extends SinkStream {
   readonly entries: readonly SinkEntry[]
 }
 
-/** What a sink is about to insert under one token: everything that is needed to do it again, exactly. */
+/** An insert that a sink is about to make, with everything needed to repeat it exactly. */
 export interface SinkIntent {
   readonly token: string
   readonly ranges: readonly (SinkStream & { readonly first: string; readonly last: string; readonly entries: number })[]
-  /** Set when rows may be stored already under another token: then none is inserted that is. */
+  /** Some rows may be stored under another token. A repeat asks first, and inserts only absent rows. */
   readonly mayBeStored?: true
-  /** Parts that were refused for no clear reason and are taken apart, by what follows the token in theirs. */
+  /** Suffixes of the tokens of parts that are sent in smaller parts, because they were refused. */
   readonly divided?: readonly string[]
-  /** Set when the insert is done and rows were refused: a repeat then only acknowledges. */
+  /** The insert is complete, and these rows were refused. A repeat only acknowledges. */
   readonly refused?: readonly (SinkStream & { readonly id: string; readonly index: number; readonly reason: string })[]
 }
 
-/** What is left of an intent. */
+/** The entries of an intent that are not acknowledged yet. */
 export interface IntentRest {
   readonly runs: readonly SinkRun[]
-  /** True when some of its entries are acknowledged already, and so the insert was complete. */
+  /** Some entries are acknowledged already, so the insert was complete. */
   readonly inserted: boolean
 }
 
@@ -42,52 +42,52 @@ export interface RefusedEvent {
   /** Position in the entry's block. */
   readonly index: number
   readonly reason: string
-  /** The reason in a few words that hold nothing of the row; '' for one that was refused before this process began. */
+  /** The reason in a few words, without data of the row; '' if an earlier process got the refusal. */
   readonly kind: string
 }
 
 /**
- * Where a sink takes entries from. Only the owner of the lease reads and writes intents: `writeIntent`, `clearIntent`,
- * `readPending` and `readNew` throw `LeaseLostError` when the lease may be another's. Any method rejects with an error
- * that may pass; nothing is lost by it.
+ * The streams that a sink reads, its lease and its intent. Only the holder of the lease may work: `writeIntent`, `clearIntent`,
+ * `readPending` and `readNew` throw `LeaseLostError` when another process may hold it. Every method may reject with a passing
+ * error; no entry is lost by that.
  */
 export interface SinkSource {
   /**
-   * Waits until the lease is ours, or `signal` ends the wait.
-   * @param finish is given a source of which we have the lease too, whose intent nobody else finishes: its owner is gone, and
-   * sinks divide the streams in another way by now. It clears the intent, or rejects; so does `acquire` then.
+   * Waits for the lease. Resolves with false when `signal` ended the wait.
+   * @param finish finishes the intent of a source that was left open under another number of shares, and clears it. We hold that
+   * source's lease meanwhile. If it rejects, so does `acquire`.
    */
   acquire(signal: AbortSignal, finish: (source: SinkSource) => Promise<void>): Promise<boolean>
-  /** Whether other processes work beside this one, and go on here when it gives the lease back. */
+  /** Whether other processes share the sink, and take over here when this one gives the lease back. */
   readonly isShared: boolean
-  /** Asked when nothing is in hand. True when another sink is to go on here: then `release` follows, and `acquire`. */
+  /** Call it while no entry is in work. True: another process should take over, so call `release`, then `acquire`. */
   givesBack(): boolean
-  /** Gives the lease back, so that another sink need not wait for its end. */
+  /** Gives the lease back, so that another sink need not wait until it ends. */
   release(): Promise<void>
   intent(): Promise<SinkIntent | undefined>
-  /** Must be durable before the insert starts. */
+  /** Resolves when the intent is durable. */
   writeIntent(intent: SinkIntent): Promise<void>
   clearIntent(): Promise<void>
-  /** The entries of an intent's ranges that are not acknowledged yet. */
+  /** Reads the entries of an intent that are not acknowledged yet. */
   readRanges(intent: SinkIntent): Promise<IntentRest>
-  /** Entries that were delivered and never acknowledged, of about `eventsMax` events; none: there are no more. */
+  /** Reads entries that were delivered but never acknowledged, about `eventsMax` events. Empty: there are no more. */
   readPending(eventsMax: number): Promise<SinkRun[]>
   /**
-   * New entries, live ones first, of about `eventsMax` events. When there are none it waits for the first: up to `waitMs`, and
-   * about a second without a signal to end it. It may give up earlier.
+   * Reads new entries, live ones first, about `eventsMax` events. If there are none, waits for the first one: up to `waitMs`, but
+   * only about a second without a signal. May return early.
    */
   readNew(eventsMax: number, waitMs: number, signal?: AbortSignal): Promise<SinkRun[]>
   /**
-   * Acknowledges the entries of a run, counts their events, and puts refused ones among the dead letters. When it
-   * fails, a part of them may be done: `readRanges` leaves those out.
+   * Acknowledges the entries of a run, counts their events, and writes dead letters for the refused ones. After a failure some
+   * entries may be acknowledged; `readRanges` leaves those out.
    */
   acknowledge(run: SinkRun, refused: readonly RefusedEvent[]): Promise<void>
   /**
-   * Asked between a read and its insert. Rows of events that were received before this moment, milliseconds, may be stored
-   * though their entries come for the first time: the store lost the end of what it knew. 0: there are none.
+   * Call it between a read and its insert. Redis may have lost the end of its data: rows of events received before this time,
+   * milliseconds, may be stored although their entries look new. 0: no such rows.
    */
   forgotBefore(): Promise<number>
-  /** Asked when nothing is in hand. True when entries are pending all the same: the reply of a read was lost. */
+  /** Call it while no entry is in work. True: entries are pending anyway, because the reply of a read was lost. */
   hasStrayPending(): Promise<boolean>
   close(): Promise<void>
 }

@@ -14,36 +14,37 @@ export interface SinkWorkerOptions extends InsertBatcherOptions {
   readonly group: string
   readonly source: SinkSource
   readonly inserter: Inserter
-  /** Whether a start waits until the destination is ready; others come when they come, and hold up nothing. */
+  /** Whether `start` waits until the destination is ready. */
   readonly startsReady: boolean
-  /** How long a destination may be away before a shared source is given back, milliseconds. Default: 20 s. */
+  /** How long a destination may be down before a shared sink gives its lease back, milliseconds. Default: 20 s. */
   readonly prepareMs?: number
-  /** Between tries of what failed. Default: 100 ms to 5 s. */
+  /** Delay between tries after a failure. Default: 100 ms to 5 s. */
   readonly retryDelay?: DelayBounds
   readonly log: Logger
   readonly onInserted?: (rows: number, durationMs: number) => void
-  /** Called for each insert that failed, and is tried again. */
+  /** Called for each failed insert that will be tried again. */
   readonly onInsertFailed?: () => void
-  /** Called when rows are refused, for which reason in a few words; 0: they are tried again. */
+  /** Called when rows are refused. @param rows 0 if they will be tried again @param kind the reason in a few words */
   readonly onRefused?: (rows: number, kind: string) => void
 }
 
 const STRAY_CHECK_MS = 5_000
-/** Behind so many inserts for which something was read ahead, nothing is: some is asked only with nothing in hand. */
+/** After this many inserts with read-ahead, makes one without: `givesBack` and the stray check need a moment without work. */
 const AHEAD_MAX = 4
-/** A stop waits this long for an insert that is under way. */
+/** A stop waits this long for an insert in flight, then aborts it. */
 const ABORT_AFTER_MS = 3_000
-/** A destination that is being started is there in a moment, and the rows of a growing delay would wait for it as long again. */
+/** Does not grow far, because a destination that is starting is ready soon and rows wait for it. */
 const PREPARE_DELAY: DelayBounds = { minMs: 50, maxMs: 300 }
 const PREPARE_MS = 20_000
 const RETRY_DELAY: DelayBounds = { minMs: 100, maxMs: 5_000 }
 
 /**
- * Moves rows from streams to a destination, exactly once. States: waiting for the lease; recovering (repeat the intent of
- * the owner before, then what it left pending); running (gather, write the intent, insert with its token, acknowledge,
- * clear the intent). Any failure leads back to recovering, which repeats the very same rows under the very same token, so
- * that the destination drops what it has already. While the destination takes a full insert, the next rows are read: they are
- * in hand, and none of them is sent before the intent of that insert is cleared, and their own is written.
+ * Moves rows from streams to a destination, exactly once. It has three states. Waiting: it waits for the lease. Recovering: it
+ * repeats the intent of the last holder, then inserts the entries that are still pending. Running: it gathers rows, writes the
+ * intent, inserts under its token, acknowledges, and clears the intent.
+ *
+ * Any failure leads back to recovering. That repeats the same rows under the same token, so the destination drops those it has.
+ * During a full insert the worker reads ahead. It sends these rows only after the intent before is cleared and theirs is written.
  */
 export class SinkWorker implements Service {
   readonly name: string
@@ -51,12 +52,12 @@ export class SinkWorker implements Service {
   readonly #loop: Loop
   readonly #refusals: UnclearRefusals
   readonly #batcher: InsertBatcher
-  /** The source of the options, but while an intent of another is finished. */
+  /** The source of the options, except while the worker finishes the intent of another source. */
   #source: SinkSource
   #closed: Promise<void> | undefined
   #lastInsertAtMs = 0
   #strayCheckAtMs = 0
-  /** Inserts since nothing was in hand. */
+  /** Inserts in a row with read-ahead. */
   #inserts = 0
   #markReady: () => void = () => {}
   readonly #ready = new Promise<void>((resolve) => {
@@ -78,11 +79,11 @@ export class SinkWorker implements Service {
         await options.source.release()
       },
       failed: (err, delayMs) => {
-        const taken = err instanceof LeaseLostError
+        const isTaken = err instanceof LeaseLostError
         const { log, group } = options
         log.warn(
           { err, group, delay_ms: Math.round(delayMs), ...PASSING },
-          taken ? 'another sink took over' : 'sink waits; its rows stay in Redis',
+          isTaken ? 'another sink took over' : 'sink waits; its rows stay in Redis',
         )
       },
       delay: options.retryDelay ?? RETRY_DELAY,
@@ -90,7 +91,7 @@ export class SinkWorker implements Service {
     this.#batcher = new InsertBatcher(options.source, options, this.#loop.signal)
   }
 
-  /** With `startsReady` it resolves when the destination is ready for the first time, or the sink is stopped. */
+  /** With `startsReady`, resolves when the destination is ready for the first time, or the sink stops. */
   async start(): Promise<void> {
     await this.#loop.start()
     if (this.#options.startsReady) await this.#ready
@@ -113,14 +114,14 @@ export class SinkWorker implements Service {
 
   async #enter(signal: AbortSignal): Promise<undefined> {
     const { source, inserter } = this.#options
-    // It is pending, and comes again with all else that is.
+    // Entries that were read ahead are pending: recovery reads them again.
     await this.#batcher.drop()
     const isFinal = (error: unknown) => error instanceof StartupError
     const deadlineMs = performance.now() + (this.#options.prepareMs ?? PREPARE_MS)
     try {
       await retry(() => inserter.prepare(), { delay: PREPARE_DELAY, deadlineMs, signal, isFinal })
     } catch (error) {
-      // It may be away from here alone.
+      // Another process may still reach the destination.
       if (source.isShared) await source.release()
       throw error
     }
@@ -157,7 +158,7 @@ export class SinkWorker implements Service {
     log.warn({ token: intent.token, rows: countRows(runs), inserted }, 'finishing the insert of an earlier run')
     if (intent.refused !== undefined) return await this.#acknowledge(runs, refusedOf(intent, runs))
     if (!inserted) return await this.#insert(runs, intent, repeatInsert)
-    // Deliveries that a master of a Redis Cluster lost look as if they were acknowledged.
+    // A Redis Cluster may lose deliveries in a failover. Such entries look acknowledged, although they were never inserted.
     if (inserter.receivedAt === undefined || runs.length === 0) await this.#acknowledge(runs, [])
     else await this.#insert(runs, { ...intent, mayBeStored: true }, repeatInsert)
   }
@@ -179,7 +180,7 @@ export class SinkWorker implements Service {
     if (runs.length > 0) await this.#deliver(runs, this.#inserts++ < AHEAD_MAX)
   }
 
-  /** @param readsAhead whether what comes next may be read meanwhile */
+  /** @param readsAhead whether to read the next rows during the insert */
   async #deliver(runs: readonly SinkRun[], readsAhead = false): Promise<void> {
     const mayBeStored = await this.#mayBeStored(runs)
     const intent: SinkIntent = {
@@ -198,7 +199,7 @@ export class SinkWorker implements Service {
     await this.#insert(runs, intent)
   }
 
-  /** The events of an entry came at about the same time, the first of them first. */
+  /** Checks the first row of each entry: the events of an entry came at about the same time, in this order. */
   async #mayBeStored(runs: readonly SinkRun[]): Promise<boolean> {
     const { source, inserter } = this.#options
     if (inserter.receivedAt === undefined) return false

@@ -13,32 +13,32 @@ export interface StepWorkerOptions {
   readonly tools: StageTools
   /** One per partition. */
   readonly readers: readonly GroupReader[]
-  /** Deliveries after which a block is taken apart; a single event is given up after twice as many. */
+  /** After this many deliveries a block is split into single events. A single event is given up after twice as many. */
   readonly deliveriesMax: number
   readonly log: Logger
-  /** Called for the entries that are settled in one round, with the number of events by outcome, and what passed each stage. */
+  /** Called once per round, with the number of events by outcome and the counts of each stage. */
   readonly onSettled?: (outcomes: ReadonlyMap<string, number>, stages: readonly StageCount[]) => void
 }
 
 const RETRY_DELAY = { minMs: 50, maxMs: 1_000 }
-/** Far more than are in hand at once. */
+/** Bounds memory. Far more entries than are in work at once. */
 const UNAVAILABLE_MAX = 10_000
-/** Behind so many reads of batch entries in a row nothing is in hand: what others left is looked for only then. */
+/** After this many batch reads in a row, finishes all entries: only then it takes over entries that other consumers left. */
 const AHEAD_MAX = 8
-/** Each time another consumer must have claimed something between two steps of ours. */
+/** Another consumer must interfere between two of our calls each time. */
 const CONTESTED_MAX = 5
 
 /**
- * Runs one step of a pipeline: read, stages, then write and acknowledge as one. Partitions run side by side. An entry
- * that fails for a reason that may pass stays pending and is read again.
+ * Runs one step of a pipeline: reads entries, runs the stages, then writes the results and acknowledges atomically. Partitions run
+ * in parallel. An entry that fails for a passing reason stays pending and is read again.
  */
 export class StepWorker implements Service {
   readonly name: string
   readonly #options: StepWorkerOptions
   readonly #loops: readonly Loop[]
-  /** Batch entries that are being finished while the next ones are read, and behind how many reads in a row some are. */
+  /** The work on batch entries that continues during the next read, and the number of such reads in a row. */
   readonly #finishing = new Map<GroupReader, { readonly end: Promise<unknown>; readonly reads: number }>()
-  /** Entries that this process tried and could not finish: a store was away. */
+  /** Entries that this process could not finish because a store was down. */
   readonly #unavailable = new Set<string>()
   #closed: Promise<unknown> | undefined
 
@@ -62,7 +62,7 @@ export class StepWorker implements Service {
     const { log, group } = this.#options
     return new Loop({
       name: `${this.name} ${reader.partition}`,
-      // What is still being finished is pending, too, and would be read again.
+      // Entries still in work are pending too, so a recovery would read them again.
       enter: () => this.#settled(reader),
       round: (signal) => this.#round(reader, signal),
       leave: () => this.#settled(reader),
@@ -78,14 +78,17 @@ export class StepWorker implements Service {
   }
 
   /**
-   * Batch entries are finished while the next ones are read, so that Redis and this process need not wait for each other; of a
-   * partition those of two reads are in hand at most. Live entries come when they come, and are finished before the next read.
+   * Finishes batch entries while it reads the next ones, so that Redis and this process do not wait for each other. At most the
+   * entries of two reads are in work. Live entries are finished before the next read.
    */
   async #round(reader: GroupReader, signal: AbortSignal): Promise<undefined> {
     const before = this.#finishing.get(reader)
     const { entries, broken } = await reader.next(before === undefined, signal)
     for (const entry of broken) {
-      this.#options.log.error({ group: this.#options.group, ...entry }, 'entry is no block; moved to the dead letters')
+      this.#options.log.error(
+        { group: this.#options.group, ...entry },
+        'entry is not a block; moved to the dead letters',
+      )
       await reader.bury(entry)
     }
     const finished = this.#finishAll(reader, entries)
@@ -118,13 +121,13 @@ export class StepWorker implements Service {
     const name = `${entry.partition} ${entry.lane} ${entry.id}`
     let settlement: Settlement | undefined
     try {
-      const waited = this.#unavailable.has(name)
-      settlement = await this.#process(entry, waited)
+      const hadToWait = this.#unavailable.has(name)
+      settlement = await this.#process(entry, hadToWait)
       let result = await reader.settle(entry, settlement)
       for (let tries = 1; result === 'contested'; tries++) {
-        if (tries === CONTESTED_MAX) throw new UnavailableError('another consumer works on the entry, too')
+        if (tries === CONTESTED_MAX) throw new UnavailableError('another consumer works on the same entry')
         const again = { ...entry, repeated: true }
-        settlement = await this.#process(again, waited)
+        settlement = await this.#process(again, hadToWait)
         result = await reader.settle(again, settlement)
       }
       if (result === 'written') settled.add(settlement)
@@ -134,20 +137,17 @@ export class StepWorker implements Service {
         this.#unavailable.delete(name)
         return
       }
-      const isAway = settlement !== undefined || error instanceof UnavailableError
-      if (isAway && this.#unavailable.size < UNAVAILABLE_MAX) this.#unavailable.add(name)
+      const isStoreDown = settlement !== undefined || error instanceof UnavailableError
+      if (isStoreDown && this.#unavailable.size < UNAVAILABLE_MAX) this.#unavailable.add(name)
       throw error
     }
   }
 
-  /**
-   * @param waited whether the entry came back because a store was away. That counts deliveries too, but says nothing of
-   * the entry: what ends a process never gets here.
-   */
-  async #process(entry: Entry, waited: boolean): Promise<Settlement> {
+  /** @param hadToWait the entry came back because a store was down, so its number of deliveries proves nothing against it */
+  async #process(entry: Entry, hadToWait: boolean): Promise<Settlement> {
     const { stages, tools, deliveriesMax } = this.#options
     const { block, deliveries } = entry
-    if (waited || deliveries <= deliveriesMax) return runStages(stages, block, entry, tools)
+    if (hadToWait || deliveries <= deliveriesMax) return runStages(stages, block, entry, tools)
     const parts = splitByIdentity(block)
     if (parts.length > 1) return isolate(parts)
     if (deliveries <= 2 * deliveriesMax) return runStages(stages, block, entry, tools)
@@ -155,7 +155,7 @@ export class StepWorker implements Service {
   }
 }
 
-/** Sums of what became of the entries of a round, so that metrics cost once per round and not per entry. */
+/** Sums up the results of a round, so that metrics cost once per round and not per entry. */
 class RoundSums {
   readonly outcomes = new Map<string, number>()
   readonly #stages = new Map<string, { stage: string; in: number; out: number; dropped: Map<string, number> }>()

@@ -1,28 +1,30 @@
 import { type Inserter, UnclearRefusalError } from '../declaration/destination.ts'
 import type { SinkIntent } from './sink-ports.ts'
 
-/** What the token of absent rows has behind that of their intent, and a number behind that. */
+/** Suffix of the token under which absent rows are inserted; a number follows. */
 export const ABSENT = '.absent'
-/** So often an intent is refused for no clear reason before its rows are tried apart. */
+/** Unclear refusals of an intent before it is divided. */
 const TRIES_MAX = 5
-/** So often when none of its rows is taken: then it is more likely the destination than the rows; about 2 minutes. */
+/** Unclear refusals before rows are given up although the destination took none: about 2 minutes. */
 const TRIES_WITHOUT_PROOF_MAX = 40
-/** Rows that are tried alone before one is taken; the others are no proof either. */
+/** Rows refused alone, in one try, while the destination has taken none. More of them would prove nothing. */
 const ALONE_WITHOUT_PROOF_MAX = 50
 
 /**
- * What a sink makes of refusals that may be the rows' fault or not: at first the destination's, so that the intent is tried
- * again; then, while the destination is open, the rows'. A row is given up when it was refused alone twice, some time apart and
- * for the same reason, and others of its intent are taken, or a long time has passed. Which parts of an intent were taken
- * apart is written into it before the parts are sent: what was refused as a whole is never sent as a whole again, should it
- * be taken by then, since some of its rows may be stored. And a try of the whole may have stored it and lost its answer,
- * which tokens of parts do not tell: from the first division on, no part is sent whose rows are stored.
+ * Decides what to do when a refusal does not say whether the rows or the destination are at fault. At first it blames the
+ * destination, and the sink tries the same intent again. Later, if the destination is open, it blames the rows, and the sink sends
+ * them in smaller parts. A row is given up once it was refused alone twice, some time apart and for the same reason, and the
+ * destination has taken other rows of the intent, or a long time has passed.
+ *
+ * Two rules keep rows from being stored twice. The intent notes each division before the parts are sent, because a divided part must
+ * never be sent as a whole again. And after the first division no stored row is sent, because an earlier try of the whole may have
+ * succeeded and lost its answer.
  */
 export class UnclearRefusals {
   readonly #inserter: Inserter
   readonly #write: (intent: SinkIntent) => Promise<void>
   readonly #confirmAfterMs: number
-  /** Rows of the intent that were refused alone: why, and when for the first time (`performance.now()`). */
+  /** Rows that were refused alone: the reason, and the time of the first refusal (`performance.now()`). */
   readonly #refusedAlone = new Map<string, { readonly kind: string; readonly atMs: number }>()
   #intent: SinkIntent = { token: '', ranges: [] }
   #tries = 0
@@ -33,7 +35,7 @@ export class UnclearRefusals {
 
   /**
    * @param write makes an intent durable
-   * @param confirmAfterMs so long after it was refused alone for the first time a row may be given up
+   * @param confirmAfterMs a row may be given up this long after it was first refused alone
    */
   constructor(inserter: Inserter, write: (intent: SinkIntent) => Promise<void>, confirmAfterMs: number) {
     this.#inserter = inserter
@@ -41,12 +43,12 @@ export class UnclearRefusals {
     this.#confirmAfterMs = confirmAfterMs
   }
 
-  /** The intent as it is written by now. */
+  /** The intent as it was last written. */
   get intent(): SinkIntent {
     return this.#intent
   }
 
-  /** To be called before each try of an intent. */
+  /** Call it before each try of an intent. */
   begin(intent: SinkIntent): void {
     if (intent.token !== this.#intent.token) {
       this.#tries = 0
@@ -59,42 +61,39 @@ export class UnclearRefusals {
     this.#unconfirmed = undefined
   }
 
-  /** To be called when a try has failed. */
+  /** Call it when a try has failed. */
   failed(error: unknown): void {
     if (error instanceof UnclearRefusalError) this.#tries++
   }
 
-  /** Whether the part of this token was taken apart. */
+  /** Whether the part with this token was divided. */
   isDivided(token: string): boolean {
     return this.#intent.divided?.includes(this.#partOf(token)) ?? false
   }
 
-  /** Whether parts of the whole went out apart: they keep their tokens then. */
+  /** Whether the intent itself was divided. Its parts then keep their tokens. */
   get isInParts(): boolean {
     return this.#intent.divided?.some((part) => !part.startsWith(ABSENT)) ?? false
   }
 
-  /** Whether rows of a part may be stored under the token of another one, where that matters. */
+  /** Whether rows may be stored under another token, and the destination would store them twice. */
   get mayBeStored(): boolean {
     const { mayBeStored, divided } = this.#intent
     return this.#inserter.receivedAt !== undefined && (mayBeStored === true || divided !== undefined)
   }
 
-  /** Rows of the intent are stored: they can be. */
+  /** Call it when rows of the intent are stored: the destination works. */
   took(): void {
     this.#isProven = true
   }
 
-  /** Takes a part apart that was refused. @throws the refusal, while it is too early for that */
+  /** Notes that a refused part is divided. @throws the refusal, while it is too early for that */
   async divide(token: string, refusal: UnclearRefusalError): Promise<void> {
     await this.#assertMayDivide(refusal)
     await this.#writeDivided(token)
   }
 
-  /**
-   * To be called before a part is taken apart that was refused for its rows. That the first of them was is enough: from then on no
-   * part is sent whose rows are stored.
-   */
+  /** Call it before dividing a part that was clearly refused. Only the first division is noted: it sets `mayBeStored`. */
   async noteDivided(token: string): Promise<void> {
     if (this.#intent.divided === undefined) await this.#writeDivided(token)
   }
@@ -106,9 +105,9 @@ export class UnclearRefusals {
   }
 
   /**
-   * A row that was sent alone is refused. It may be given up when `assertProven` throws nothing.
-   * @param row names it
-   * @throws the refusal, when no row may be given up
+   * Notes that a row was refused alone. It may be given up if `assertProven` does not throw.
+   * @param row a name for the row
+   * @throws the refusal, when no row may be given up yet
    */
   async giveUp(row: string, refusal: UnclearRefusalError): Promise<void> {
     await this.#assertMayDivide(refusal)
@@ -120,7 +119,7 @@ export class UnclearRefusals {
     if (++this.#alone >= ALONE_WITHOUT_PROOF_MAX) this.#assertOthersTaken(refusal)
   }
 
-  /** @throws a refusal of a row, when that was its first one, or there is no proof that other rows are taken */
+  /** @throws a refusal, if a row was refused for the first time, or nothing proves that the destination takes other rows */
   assertProven(): void {
     if (this.#unconfirmed !== undefined) throw this.#unconfirmed
     if (this.#last !== undefined) this.#assertOthersTaken(this.#last)

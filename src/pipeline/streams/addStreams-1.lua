@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
--- Adds names of streams to those that are known.
--- Runs above maxmemory too: it is what drains Redis, and intake has stopped well below.
--- KEYS[1] names of streams
+-- Adds stream names to the set of known streams.
+-- Runs above maxmemory, because it helps to drain Redis. Intake stops well below.
+-- KEYS[1] set of stream names
 -- ARGV names
 -- Returns all names.
 redis.call('SADD', KEYS[1], unpack(ARGV))

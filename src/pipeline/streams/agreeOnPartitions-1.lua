@@ -1,9 +1,9 @@
 #!lua flags=allow-oom
--- Writes the number of partitions, unless one is written already.
--- Runs above maxmemory too: it is what drains Redis, and intake has stopped well below.
+-- Stores the number of partitions, unless one is stored already.
+-- Runs above maxmemory, because it helps to drain Redis. Intake stops well below.
 -- KEYS[1] number of partitions
--- ARGV[1] the number wanted
--- Returns the number that is written then.
+-- ARGV[1] the number to store
+-- Returns the stored number.
 local stored = redis.call('GET', KEYS[1])
 if stored then
   return tonumber(stored)

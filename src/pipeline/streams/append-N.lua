@@ -1,11 +1,11 @@
--- Appends blocks of one commit to their partitions' streams, all of them or, when they are there already, none.
--- KEYS: for each block three: stream, producer, counters
+-- Appends the blocks of one commit to their streams. Leaves out blocks whose producer has appended this or a later commit, so it may
+-- run twice.
+-- KEYS[3i+1 to 3i+3] of block i: stream, producer, counters. Neighbours with one producer are appended together or not at all.
 -- ARGV[1] sequence number of the commit, ascending per producer
--- ARGV[2] milliseconds for which the producer is remembered
--- then for each block: number of events, field prefix of the counters, number of stream field arguments, those arguments; none: the
--- block was added right before, in the same transaction, and is taken back when it was there already
--- A producer is one of one stream, or of one call: blocks that name the producer of the block before them share its fate.
--- Returns the number of blocks added; those that the producer had added before are left out.
+-- ARGV[2] how long to remember the producers, ms
+-- ARGV[3..] for each block: number of events; field prefix of the counters; number of stream field arguments; those arguments.
+--   0 arguments: the block was added by the same transaction, right before this script. If it is a repeat, it is removed.
+-- Returns the number of blocks appended.
 local call = redis.call
 
 local seq = tonumber(ARGV[1])
@@ -20,7 +20,7 @@ for k = 1, #KEYS, 3 do
   at = at + 3 + size
 end
 
--- Whether each producer's commit is new.
+-- Finds the producers whose commit is new.
 local failure = tried(function()
   for k = 1, #KEYS, 3 do
     local producer = KEYS[k + 1]

@@ -4,11 +4,12 @@ import { loadScript } from '../../stores/redis/scripts.ts'
 import type { Lane } from '../declaration/lane.ts'
 import { type Block, encodeBlock } from '../event/block.ts'
 
-/** Where a block goes, and the key of who writes it: one of that stream alone, or of that call. */
-export interface AppendPlace {
+/** Where a block goes. */
+export interface AppendTarget {
   readonly partition: number
   readonly stream: string
   readonly lane: Lane
+  /** Key of the producer. It belongs to this stream alone, or to all blocks of the call. */
   readonly producer: string
 }
 
@@ -21,13 +22,12 @@ export interface BlockAppend {
   readonly fields: readonly (string | Buffer)[]
 }
 
-/** What blocks are appended under. */
 export interface AppendOptions {
   /** Ascending per producer. */
   readonly sequence: number
   /** How long producers are remembered. */
   readonly producerTtlMs: number
-  /** That it drains Redis, and so runs above its maxmemory. Default false. */
+  /** Whether the call drains Redis, and so runs above its maxmemory. Default false. */
   readonly aboveMaxmemory?: boolean
 }
 
@@ -35,7 +35,7 @@ const using = '../../stores/redis/added-before.lua'
 const appendScript = loadScript(import.meta.url, './append-N.lua', { using })
 const drainingScript = loadScript(import.meta.url, './append-N.lua', { using, aboveMaxmemory: true })
 
-export function blockAppend({ partition, stream, lane, producer }: AppendPlace, block: Block): BlockAppend {
+export function blockAppend({ partition, stream, lane, producer }: AppendTarget, block: Block): BlockAppend {
   return {
     keys: [keys.stream(partition, stream, lane), producer, keys.counters(partition)],
     count: block.count,
@@ -45,8 +45,8 @@ export function blockAppend({ partition, stream, lane, producer }: AppendPlace, 
 }
 
 /**
- * Appends blocks, all of them or, when they are there already, none; each is of a stream of its own. Returns how many were added. May be
- * repeated.
+ * Appends blocks, each to another stream, and leaves out those that their producers have appended before. May be repeated.
+ * @returns how many were appended
  */
 export async function appendBlocks(
   client: RedisClient,

@@ -8,18 +8,18 @@ import { groupsOf, type Pipeline, streamsOf } from '../declaration/pipeline.ts'
 
 const LOOK_EVERY_MS = 100
 
-/** A stream of a partition and lane, with its last entry of a moment. */
+/** The last entry that a stream had when the mark was set. */
 interface Mark {
   readonly key: string
   readonly last: string
 }
 
 /**
- * Resolves when every group has finished what was in the pipeline at the time of the call. What comes meanwhile does not
- * hold it up. Streams are looked at in the order in which an event passes them: when the first one has been passed up to
- * its mark, what became of that is in the next one, and so before the mark that is set there then.
+ * Resolves when every group has finished all events that were in the pipeline at the time of the call. Later events do not delay it.
+ * It takes the streams in the order in which an event passes them. Once the groups of a stream have passed its mark, their output is
+ * in the next stream, so before the mark that is set there.
  * @param deadlineMs of `performance.now()`
- * @throws UnavailableError when that takes longer
+ * @throws UnavailableError at the deadline
  */
 export async function untilPassed(
   client: RedisClient,
@@ -31,7 +31,7 @@ export async function untilPassed(
     const groups = groupsOf(pipeline).filter(({ from }) => from === stream)
     let isolated: number
     do {
-      // What was taken apart came back behind the marks, in the same step in which it was counted.
+      // A split entry comes back after the marks. The settlement that adds it also counts it, so a changed count needs new marks.
       isolated = await isolatedEvents(client, pipeline, partitions)
       const marks = await setMarks(client, stream, partitions)
       for (const { group } of groups) await untilGroupPassed(client, group, marks, deadlineMs)
@@ -63,7 +63,7 @@ async function untilGroupPassed(
     return open.length === 0 || undefined
   }
   if (await poll(passed, { everyMs: LOOK_EVERY_MS, deadlineMs })) return
-  throw new UnavailableError(`group ${group} did not finish in time what was received: see ipid status`)
+  throw new UnavailableError(`group ${group} did not finish the received events in time: see ipid status`)
 }
 
 async function hasPassed(client: RedisClient, group: string, { key, last }: Mark): Promise<boolean> {

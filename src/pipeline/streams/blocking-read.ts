@@ -3,7 +3,7 @@ import type { RedisClient } from '../../stores/redis/connect.ts'
 import type { RawStreams } from './entries.ts'
 
 export interface BlockingRead {
-  /** Where it waits; not shared. */
+  /** The connection that waits; not shared. */
   readonly blocking: RedisClient
   /** Another connection to the same servers. */
   readonly client: RedisClient
@@ -11,41 +11,38 @@ export interface BlockingRead {
   readonly consumer: string
   readonly count: number
   readonly streams: readonly string[]
-  /**
-   * How long it may wait, at most `BLOCK_MS_MAX`; without a signal, and on a Redis Cluster, a second. Redis may end it a tick of its
-   * clock late.
-   */
+  /** How long to wait, at most `BLOCK_MS_MAX`, or a second without a signal or on a Redis Cluster. Redis may end the wait a tick late. */
   readonly blockMs: number
   /** Ends the wait. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** A command may be under way far longer before it counts as lost. */
+/** Well below the command time-out of a blocking connection. */
 export const BLOCK_MS_MAX = 2_500
-/** What nothing ends bounds how long a stop takes. */
+/** A wait that no signal can end also delays a stop. */
 const UNENDED_MS_MAX = 1_000
 const END_AGAIN_MS = 20
 
 /**
- * Waits until there are new entries in one of the streams, and reads them. A signal makes Redis answer as if the time were over:
- * a connection that is cut off instead may have been given entries that nobody gets.
+ * Waits for new entries in one of the streams, and reads them. A signal makes Redis end the wait as if the time were over. Closing the
+ * connection instead could lose entries that Redis has just delivered to it.
  */
 export async function readBlocking(read: BlockingRead): Promise<NonNullable<RawStreams>> {
   const { blocking, client, blockMs, signal } = read
-  // Of a cluster nobody knows which connection a command takes.
+  // A Redis Cluster client does not say which of its connections waits, so nothing can unblock it.
   if (signal === undefined || blockMs <= UNENDED_MS_MAX || 'nodes' in blocking) {
     return await ask(read, Math.min(blockMs, UNENDED_MS_MAX))
   }
   const id = idOf(blocking)
   let isAnswered = false
   const end = async () => {
-    // It may not have begun to wait.
+    // Redis may not have begun the wait yet, so this repeats.
     while (!isAnswered) {
       await client.call('CLIENT', 'UNBLOCK', await id)
       await pause(END_AGAIN_MS)
     }
   }
-  // Where that fails, the read fails as well, or its time ends it.
+  // If this fails, the read fails too, or ends at its time-out.
   const endSoon = () => void end().catch(() => {})
   signal.addEventListener('abort', endSoon, { once: true })
   if (signal.aborted) endSoon()
@@ -59,7 +56,7 @@ export async function readBlocking(read: BlockingRead): Promise<NonNullable<RawS
 
 const ids = new WeakMap<RedisClient, Promise<number>>()
 
-/** The id of its connection. One that is made anew has another: it is asked for ahead of the command that is to be ended. */
+/** The connection's id, read before the blocking command. A new connection has a new id. */
 function idOf(blocking: RedisClient): Promise<number> {
   let id = ids.get(blocking)
   if (id === undefined) {

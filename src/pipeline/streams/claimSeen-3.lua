@@ -1,31 +1,31 @@
 #!lua flags=allow-oom
--- Claims identities for blocks of one partition, one block after the other, and tells which belong to another block already,
--- within the dedup window. A consumer that was held up until another one settled its entry claims nothing for it: nobody
--- would keep the events.
--- Runs above maxmemory too: it is what drains Redis, and intake has stopped well below.
+-- Claims identities for blocks of one partition, one block after the other. Finds the identities that another block has claimed
+-- within the dedup window. Claims nothing for an entry that is not pending: another consumer has settled it, so nothing would keep
+-- its events. Running it again for the same claim id finds the same.
+-- Runs above maxmemory, because it helps to drain Redis. Intake stops well below.
 -- KEYS[1] prefix of the bucket keys of the blocks' generation; all other keys are built from prefixes, in the same slot
 -- KEYS[2] stream of the blocks' entries
--- KEYS[3] generations: sorted set of such prefixes, by when they are over
+-- KEYS[3] sorted set: prefixes of the generations by their end, Unix ms
 -- ARGV[1] number of digits of a bucket number
--- ARGV[2] Unix milliseconds at which the blocks' generation is over
+-- ARGV[2] end of the blocks' generation, Unix ms
 -- ARGV[3] consumer group
--- ARGV[4] number of blocks, then five for each:
---   its entry
---   claim id: 8 bytes, of which the first 41 bits are the block's milliseconds since 2024-01-01 UTC
---   the earliest milliseconds (since 2024-01-01) at which another claim id still counts
---   identities of 16 bytes, one behind the other
---   the numbers of their buckets, one behind the other, with zeros before them: printing one here costs more than a lookup
--- then prefixes of the other generations that may hold claim ids that count
--- Returns for each block the positions (from 0) of the identities that another block owns; nil when its entry is not pending.
+-- ARGV[4] number of blocks; then for each block:
+--   id of its entry
+--   claim id: 8 bytes; the first 41 bits are milliseconds since 2024-01-01 UTC
+--   start of the window: claims from before, in ms since 2024-01-01, do not count
+--   identities of 16 bytes, concatenated
+--   their bucket numbers, concatenated, padded with zeros: formatting a number in Lua costs more than a lookup
+-- then prefixes of other generations in which a claim may still count
+-- Returns for each block the positions (from 0) of the identities that another block has claimed; nil if its entry is not pending.
 local byte, sub, call = string.byte, string.sub, redis.call
 local current = KEYS[1]
 local digits = tonumber(ARGV[1])
 local blocks = tonumber(ARGV[4])
-local behind = 5 + 5 * blocks
+local afterBlocks = 5 + 5 * blocks
 
--- Most often the entries ascend, and are all that is pending between the first and the last.
+-- Usually the entries ascend, and no others are pending between the first and the last. Then one call finds them all.
 local found = {}
-for _, entry in ipairs(call('XPENDING', KEYS[2], ARGV[3], ARGV[5], ARGV[behind - 5], blocks)) do
+for _, entry in ipairs(call('XPENDING', KEYS[2], ARGV[3], ARGV[5], ARGV[afterBlocks - 5], blocks)) do
   found[entry[1]] = true
 end
 local function isPending(entry)
@@ -39,13 +39,13 @@ local function counts(other, earliest)
 end
 
 local others = {}
-for g = behind, #ARGV do
+for g = afterBlocks, #ARGV do
   if call('EXISTS', ARGV[g] .. 'm') == 1 then
     others[#others + 1] = ARGV[g]
   end
 end
 
-local function ownedElsewhere(bucket, field, earliest)
+local function claimedBefore(bucket, field, earliest)
   for g = 1, #others do
     local other = call('HGET', others[g] .. bucket, field)
     if other and counts(other, earliest) then
@@ -69,7 +69,7 @@ local function claim(claimId, earliest, identities, buckets)
     local key = current .. bucket
     if call('HSETNX', key, field, claimId) == 1 then
       taken = taken + 1
-      if #others > 0 and ownedElsewhere(bucket, field, earliest) then
+      if #others > 0 and claimedBefore(bucket, field, earliest) then
         call('HDEL', key, field)
         taken = taken - 1
         repeats[#repeats + 1] = i
@@ -87,20 +87,20 @@ local function claim(claimId, earliest, identities, buckets)
 end
 
 local results = {}
-local claims = false
-for at = 5, behind - 5, 5 do
+local isRegistered = false
+for at = 5, afterBlocks - 5, 5 do
   local result = false
   if isPending(ARGV[at]) then
-    -- Whoever removes generations has to know of each that has buckets. The marker saves the look into those that have none.
-    if not claims and call('ZADD', KEYS[3], 'NX', ARGV[2], current) == 1 then
+    -- sweepSeen-1.lua removes the generations of this set. The marker 'm' saves lookups in generations without buckets.
+    if not isRegistered and call('ZADD', KEYS[3], 'NX', ARGV[2], current) == 1 then
       call('SET', current .. 'm', '', 'PXAT', ARGV[2])
     end
-    claims = true
+    isRegistered = true
     result = claim(ARGV[at + 1], tonumber(ARGV[at + 2]), ARGV[at + 3], ARGV[at + 4])
   end
   results[#results + 1] = result
 end
--- How many a generation has, for whoever looks after memory.
+-- 'n' counts the identities of a generation, so that an operator can estimate its memory.
 if taken > 0 and call('INCRBY', current .. 'n', taken) == taken then
   call('PEXPIREAT', current .. 'n', ARGV[2])
 end

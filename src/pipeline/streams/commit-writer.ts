@@ -6,33 +6,49 @@ import type { RedisClient } from '../../stores/redis/connect.ts'
 import { persisted } from '../../stores/redis/durability/persisted.ts'
 import { keys } from '../../stores/redis/keys.ts'
 import type { Lane } from '../declaration/lane.ts'
+import { BlockPacker } from '../event/block.ts'
 import { type OutcomeCounts, packOutcomes } from '../event/outcomes.ts'
 import { appendBlocks, type BlockAppend, blockAppend } from './append.ts'
-import { type Part, sizeOf } from './pending-commit.ts'
 
 export interface CommitWriterOptions {
-  /** A connection of kind `request`, used by nothing else: commits go out in order on it. */
+  /** A connection of kind `request`, used by nothing else, so that commits arrive in order. */
   readonly client: RedisClient
   readonly stream: string
-  /** The stream that takes what is counted of events that are not stored; undefined: nothing does. */
+  /** The stream for counts of events that are not stored; undefined: none. */
   readonly outcomesTo: string | undefined
-  /** The stream that takes payloads for the archive; undefined: nothing does. */
+  /** The stream for payloads of the archive; undefined: none. */
   readonly rawTo: string | undefined
   readonly lane: Lane
-  /** A Redis Cluster takes one call per partition; else a commit is one call. See `GroupCommit`. */
+  /** On a Redis Cluster a commit needs one call per partition, else one call. See `GroupCommit`. */
   readonly cluster: boolean
   readonly log: Logger
-  /** Called with what is counted when it is in Redis. */
+  /** Called with counts that Redis has. */
   readonly onOutcomes?: (counts: OutcomeCounts) => void
 }
 
+/** The events of a commit that go into one partition. */
+export interface Part {
+  readonly envelopes: BlockPacker
+  readonly payloads: BlockPacker
+  readonly outcomes: Map<string, number>
+}
+
+export function emptyPart(): Part {
+  return { envelopes: new BlockPacker(), payloads: new BlockPacker(), outcomes: new Map() }
+}
+
+/** Number of events, plus counts. An event with envelope and payload counts once. */
+export function sizeOf({ envelopes, payloads, outcomes }: Part): number {
+  return Math.max(envelopes.count, payloads.count) + outcomes.size
+}
+
 const RETRY_DELAY: DelayBounds = { minMs: 50, maxMs: 250 }
-/** A producer that wrote nothing for this long has no commit on its way any more. */
+/** A producer that wrote nothing for this long has no commit in flight. */
 const PRODUCER_TTL_MS = 3_600_000
 
 /**
- * Writes commits under numbers of its own. The script takes each number once, and none below the last, so a commit may be sent
- * again when its reply was lost; therefore a writer has one at a time in a partition.
+ * Writes commits under ascending numbers of its own. The script accepts a number only if it is higher than the last, so a commit whose
+ * reply was lost can be sent again. For that, a writer has at most one commit in flight.
  */
 export class CommitWriter {
   readonly #options: CommitWriterOptions
@@ -44,8 +60,8 @@ export class CommitWriter {
   }
 
   /**
-   * Tries until each block is on disk. Returns the failure when that takes too long.
-   * @param onTaken called when Redis has them; again when they had to be sent again
+   * Tries until all blocks are on disk. Returns an error at the deadline.
+   * @param onTaken called when Redis has the blocks; called again after a repeat
    */
   async write(
     byPartition: readonly Part[],
@@ -67,7 +83,7 @@ export class CommitWriter {
       const events = byPartition.reduce((sum, part) => sum + sizeOf(part), 0)
       this.#options.log.error(
         { err: failure, events },
-        'a commit is not in Redis and on its disk in time; its requests are refused',
+        'Redis did not write a commit to its disk in time; its requests are refused',
       )
       return new UnavailableError('the event store did not answer in time', { cause: failure })
     }
@@ -78,7 +94,7 @@ export class CommitWriter {
     const { client, cluster } = this.#options
     const sequence = this.#sequence + 1
     const commit = `${this.#producer}:${sequence}`
-    // What goes out in one call is there or not there as one, so one producer tells.
+    // The blocks of one call are written together, so they need one producer only.
     const producerOf = (partition: number) => keys.producer(cluster ? partition : 0, this.#producer)
     const parts = byPartition.flatMap((part, partition) =>
       sizeOf(part) === 0 ? [] : [this.#part(part, partition, commit, producerOf(partition))],
@@ -107,10 +123,10 @@ export class CommitWriter {
   }
 }
 
-/** Rejects when it fails, and when the deadline passes. */
+/** Rejects when the attempt fails, and at the deadline. */
 async function inTime(attempt: () => Promise<void>, deadlineMs: number): Promise<void> {
   const leftMs = deadlineMs - performance.now()
-  // What waited too long behind another commit is not sent at all.
+  // A commit that waited too long for an earlier one is not sent at all.
   if (leftMs <= 0) throw new Error('an earlier commit took all the time')
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {

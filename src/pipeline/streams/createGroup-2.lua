@@ -1,12 +1,11 @@
 #!lua flags=allow-oom
--- Creates a consumer group that reads all that the stream holds, and counts that as what the group has to do: what was
--- added and trimmed before its time counts as done. Groups of another form of the pipeline, which nobody would read for any
--- more, are removed when they have nothing left to do; the new group then starts where they ended.
--- Runs above maxmemory too: it is what drains Redis, and intake has stopped well below.
+-- Creates a consumer group at the start of the stream, and sets its counters: entries that were trimmed before count as done.
+-- First removes groups that the pipeline no longer declares, if they have finished. The new group then starts where they ended.
+-- Runs above maxmemory, because it helps to drain Redis. Intake stops well below.
 -- KEYS[1] stream, KEYS[2] counters of the partition
--- ARGV[1] group, ARGV[2] field prefix of what was added to the stream, ARGV[3] field prefix of what the group has done
+-- ARGV[1] group, ARGV[2] field prefix of the counters of additions, ARGV[3] field prefix of the group's finished entries
 -- ARGV[4..] all groups that the pipeline declares for this stream
--- Returns 1 when the group is there; otherwise the name of an undeclared group that has entries left.
+-- Returns 1 when the group exists; otherwise the name of an undeclared group that has entries left.
 local declared = {}
 for i = 4, #ARGV do
   declared[ARGV[i]] = true
@@ -40,7 +39,7 @@ if exists then
 end
 redis.call('XGROUP', 'CREATE', KEYS[1], ARGV[1], start, 'MKSTREAM')
 
--- Few entries at a time: a block is large, and a stream may be full of them.
+-- Reads few entries at a time, because blocks are large.
 local entries, events = 0, 0
 local from = '(' .. start
 while true do

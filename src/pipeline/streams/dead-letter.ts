@@ -3,30 +3,30 @@ import { CLAIM_ID_FIELD, type EntryFields, encodeBlock } from '../event/block.ts
 import type { DeadLetter } from '../runner/ports.ts'
 import type { RawEntry } from './entries.ts'
 
-/** Where an event was when it could not be processed: a retry puts it back there. */
+/** Where an event was when it could not be processed. A retry puts it back there. */
 export interface DeadLetterOrigin {
   readonly group: string
   readonly stream: string
   readonly lane: Lane
-  /** Of the entry, so that a retry finds its own claim in the dedup store; see `DeadLetter`. */
+  /** Claim id of the entry, so that a retry finds its own claim in the dedup store; see `DeadLetter`. */
   readonly claimId: Buffer | undefined
 }
 
 /** Field of a dead letter: the key under which it is counted as dead. */
 export const OUTCOME_FIELD = 'outcome'
 
-/** Field of a dead letter that a restore moved to another partition: the id under which it was given up. */
+/** Field of a dead letter that a restore moved to another partition: its first id. */
 export const FIRST_ID_FIELD = 'first'
 
-/** Fields of an entry of the dead-letter stream: where it was, why, how it is counted, and the event as a block. */
+/** Fields of an entry of the dead-letter stream: origin, reason, the key of its count, and the event as a block. */
 export function deadLetterFields(origin: DeadLetterOrigin, letter: Omit<DeadLetter, 'keepsClaim'>): EntryFields {
   const { group, stream, lane, claimId } = origin
-  const place: EntryFields = ['group', group, 'stream', stream, 'lane', lane, 'reason', letter.reason]
-  if (letter.outcome !== undefined) place.push(OUTCOME_FIELD, letter.outcome)
-  return [...place, ...encodeBlock(letter.block), ...(claimId === undefined ? [] : [CLAIM_ID_FIELD, claimId])]
+  const fields: EntryFields = ['group', group, 'stream', stream, 'lane', lane, 'reason', letter.reason]
+  if (letter.outcome !== undefined) fields.push(OUTCOME_FIELD, letter.outcome)
+  return [...fields, ...encodeBlock(letter.block), ...(claimId === undefined ? [] : [CLAIM_ID_FIELD, claimId])]
 }
 
-/** Fields for an entry that is no block: its own fields follow, as far as they are still there. */
+/** Fields for an entry that is not a block: origin and reason, then its own fields, if Redis still has them. */
 export function brokenEntryFields(
   origin: Omit<DeadLetterOrigin, 'claimId'>,
   reason: string,

@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
--- Deletes a stream of another form of the pipeline, when none of its groups has entries left to do.
--- Runs above maxmemory too: it is what drains Redis, and intake has stopped well below.
+-- Deletes a stream that the pipeline no longer declares, if its groups have finished all entries.
+-- Runs above maxmemory, because it helps to drain Redis. Intake stops well below.
 -- KEYS[1] stream
--- Returns 1 when it is gone; otherwise the name of a group that has entries left.
+-- Returns 1 when the stream does not exist any more; otherwise the name of a group that has entries left.
 if redis.call('EXISTS', KEYS[1]) == 0 then
   return 1
 end

@@ -3,22 +3,22 @@ import { type Block, CLAIM_ID_FIELD, decodeBlock, fieldOf } from '../event/block
 import type { BrokenEntry, Entry } from '../runner/ports.ts'
 import { claimIdOf } from './claim-id.ts'
 
-/** An entry as Redis answers it. `fields` is null for one that was deleted while it was pending. */
+/** An entry of a Redis reply. `fields` is null if the entry was deleted while it was pending. */
 export type RawEntry = readonly [id: Buffer, fields: readonly Buffer[] | null]
 
-/** Answer of XREADGROUP: null when nothing came in time. */
+/** Reply of XREADGROUP: null after a time-out. */
 export type RawStreams = readonly (readonly [key: Buffer, entries: readonly RawEntry[]])[] | null
 
-/** Field of an entry that is for one group only, though others read its stream too: what is put back for it. */
+/** Field of an entry that was put back for one group. Other groups of its stream skip it. */
 export const GROUP_FIELD = 'g'
 
-/** Whether an entry was put back for another group, which then is the only one that has something to do with it. */
+/** Whether an entry was put back for another group only. */
 export function isForOther([, fields]: RawEntry, group: string): boolean {
   const only = fields === null ? undefined : fieldOf(fields, GROUP_FIELD)
   return only !== undefined && only.toString('utf8') !== group
 }
 
-/** @param deliveries this one included */
+/** @param deliveries number of deliveries, including this one */
 export function readEntry(raw: RawEntry, lane: Lane, partition: number, deliveries: number): Entry | BrokenEntry {
   const id = raw[0].toString('latin1')
   const fields = raw[1]
@@ -34,9 +34,9 @@ export function readEntry(raw: RawEntry, lane: Lane, partition: number, deliveri
 }
 
 /**
- * What stands in `outcomes.source` for events that left with the settlement of an entry: the commit that brought them, and
- * behind a slash the group and the entry.
- * @param commit of an entry that several brought
+ * The value of `outcomes.source` for events that leave with the settlement of an entry: the commit that brought them, a slash, then
+ * group and entry.
+ * @param commit the commit of the event, if the entry joins several
  */
 export function outcomeSource(
   group: string,

@@ -1,15 +1,15 @@
--- Takes identities out of a generation of the dedup window: events of them are new ones from now on.
+-- Removes claims from a generation of the dedup window, so that events of these identities count as new.
 -- KEYS[1] prefix of the bucket keys of the generation; the keys are built from it, in the same slot
 -- ARGV[1] mask of the bucket number (buckets - 1)
--- ARGV[2] milliseconds since 2024-01-01 from which on a claim id keeps its claim: its event came later
--- ARGV[3] identities of 16 bytes, one behind the other
--- Returns the number of identities taken out.
+-- ARGV[2] removes only claims from before this time, in ms since 2024-01-01
+-- ARGV[3] identities of 16 bytes, concatenated
+-- Returns the number of claims removed.
 local byte, sub, call = string.byte, string.sub, redis.call
 local mask = tonumber(ARGV[1])
 local before = tonumber(ARGV[2])
 local identities = ARGV[3]
 
--- The first 41 bits of a claim id are its milliseconds.
+-- The first 41 bits of a claim id are milliseconds since 2024-01-01.
 local function msOf(claimId)
   local a, b, c, d, e, f = byte(claimId, 1, 6)
   return math.floor((((((a * 256 + b) * 256 + c) * 256 + d) * 256 + e) * 256 + f) / 128)

@@ -1,39 +1,75 @@
 import { BackpressureError, UnavailableError } from '../../run/errors.ts'
 import type { Service } from '../../run/service.ts'
-import { withResolvers } from '../../run/with-resolvers.ts'
+import { type Resolvers, withResolvers } from '../../run/with-resolvers.ts'
 import type { Intake } from '../declaration/source.ts'
 import { type Envelope, partitionOf } from '../event/envelope.ts'
 import { countOutcome, NO_OUTCOMES, type OutcomeCounts } from '../event/outcomes.ts'
-import { CommitWriter, type CommitWriterOptions } from './commit-writer.ts'
-import { type Appended, emptyCommit, emptyPart, type Pending, sizeOf, type Waiters } from './pending-commit.ts'
+import { CommitWriter, type CommitWriterOptions, emptyPart, type Part, sizeOf } from './commit-writer.ts'
 
 export interface GroupCommitOptions extends CommitWriterOptions {
   readonly partitions: number
-  /** How long a commit gathers while none is on its way, milliseconds. */
+  /** How long a commit gathers requests while none is in flight, milliseconds. */
   readonly lingerMs: number
-  /** How long Redis may refuse a commit, or be away, before its requests are answered with an error. */
+  /** How long Redis may refuse a commit, or be down, before its requests fail, milliseconds. */
   readonly deadlineMs: number
-  /** A block is closed when it has so many events, or so many bytes of rows. */
+  /** A block is closed at this many events, or bytes of rows. */
   readonly blockEventsMax: number
   readonly blockBytesMax: number
-  /** Envelopes that may wait for Redis; more are refused. */
+  /** Envelopes that may wait for Redis. Further ones are refused. */
   readonly waitingMax: number
-  /** Why intake is closed for a tenant, with an archive or without one; undefined while it is open. */
+  /** Why intake is closed for tenants with or without an archive; undefined while it is open. */
   readonly closedBecause: (archived: boolean) => string | undefined
-  /** Called for each append that is in Redis. @param counts of its events that are no envelopes */
+  /** Called for each append that is in Redis. @param counts its events that are not envelopes */
   readonly onAppended?: (envelopes: number, counts: OutcomeCounts) => void
 }
 
-/**
- * Large commits that may wait for the disk at once. Small ones wait alone: those who sent them come again together, and what a
- * commit costs beside its events is shared by more of them.
- */
+/** The events and counts of one request. */
+interface Appended {
+  readonly envelopes: number
+  readonly counts: OutcomeCounts
+}
+
+/** Requests that are complete in Redis at the same time. They share one promise. */
+interface Waiters {
+  readonly written: Resolvers
+  readonly appended: Appended[]
+}
+
+/** A commit that gathers requests. */
+interface Pending {
+  readonly byPartition: Part[]
+  /** Written after all of `byPartition`, see `GroupCommit`. */
+  readonly lastByPartition: Part[]
+  readonly bytes: number[]
+  /** By the partition of `lastByPartition` that completes the requests; -1: `byPartition` completes them. */
+  readonly waiters: Map<number, Waiters>
+  /** Number of requests of all `waiters`. */
+  requests: number
+  /** When the first envelopes came. */
+  startedAtMs: number
+  /** Events and counts. An event with envelope and payload counts once. */
+  count: number
+}
+
+function emptyCommit(partitions: number): Pending {
+  return {
+    byPartition: Array.from({ length: partitions }, emptyPart),
+    lastByPartition: Array.from({ length: partitions }, emptyPart),
+    bytes: new Array<number>(partitions).fill(0),
+    waiters: new Map(),
+    requests: 0,
+    startedAtMs: 0,
+    count: 0,
+  }
+}
+
+/** Large commits in flight at once. A small commit goes alone, so that the next one gathers more requests. */
 const COMMITS_MAX = 3
-/** Requests of a commit from which on they are waited for to come again. */
+/** After a commit of at least this many requests, waits for their clients to send the next ones. */
 const TOGETHER_MIN = 4
-/** Events a partition from which on a block is large enough without them. */
+/** Does not wait for them if the blocks have this many events per partition. */
 const LARGE_BLOCK_EVENTS = 64
-/** How long they are waited for, in lingers, and at most, whatever the linger: the time to write runs meanwhile. */
+/** How long to wait for them: this many lingers, but no longer than this many milliseconds, because their deadline runs. */
 const RETURN_LINGERS = 2
 const RETURN_MS_MAX = 20
 
@@ -41,26 +77,26 @@ const RETURN_MS_MAX = 20
 const NOTHING = emptyPart()
 
 /**
- * Gathers the envelopes of all requests that arrive while the last commit is on its way to Redis, and writes them as one block
- * per partition. Requests are answered when their commit is on disk (see `persisted`).
+ * Gathers the envelopes of all requests that arrive while the last commit is in flight, and writes them as one block per partition.
+ * Answers requests when their commit is on disk (see `persisted`).
  *
- * On a Redis Cluster one partition may take its part and another one not. What is left of a request that was refused must
- * not count twice when the caller repeats it. Events with an id of the caller's do not: the repeat meets them. Those whose
- * id was made have another one then, so they are written last, when all others are there, and those of a request in one
- * call, together with its counts: `EventContext.gatherAmong` puts them into one partition.
+ * On a Redis Cluster, one partition may accept its part of a commit and another may not. The request then fails, but some of its
+ * events are stored, and must not count twice when the caller repeats it. Events with an id of the caller become duplicates of
+ * themselves. Events without one get a new id at the repeat. So these are written last, after all others have succeeded, and those of
+ * one request go into one partition (`EventContext.gatherAmong`), in one call with its counts.
  */
 export class GroupCommit implements Intake, Service {
   readonly name = 'group commit'
   readonly #options: GroupCommitOptions
-  /** Those that have nothing on its way. */
+  /** Writers without a commit in flight. */
   readonly #writers: CommitWriter[]
-  /** Few. A set that is added to and taken from without end may make V8 keep all that was in it (src/http/engine/README.md, Traps). */
-  readonly #onTheirWay: Promise<void>[] = []
+  /** A short list. V8 may keep all former members of a long-lived set (src/http/engine/README.md, Traps). */
+  readonly #inFlight: Promise<void>[] = []
   #waiting = 0
   #current: Pending
   #closed: Pending[] = []
   #running: Promise<void> | undefined
-  /** The next commit waits for so many requests; undefined: it waits for the one that is on its way, if any. */
+  /** Number of requests for which the next commit waits; undefined: it waits for the commit in flight, if any. */
   #awaited: { readonly requests: number; readonly end: () => void } | undefined
   #stopped = false
 
@@ -83,7 +119,7 @@ export class GroupCommit implements Intake, Service {
     counts: OutcomeCounts = NO_OUTCOMES,
   ): Promise<void> {
     const { closedBecause, waitingMax, rawTo, outcomesTo } = this.#options
-    if (payloads.length > 0 && rawTo === undefined) return Promise.reject(new Error('nothing takes payloads'))
+    if (payloads.length > 0 && rawTo === undefined) return Promise.reject(new Error('no stream for payloads'))
     const outcomes = outcomesTo === undefined ? NO_OUTCOMES : counts
     const count = Math.max(envelopes.length, payloads.length) + outcomes.size
     if (count === 0) {
@@ -118,7 +154,7 @@ export class GroupCommit implements Intake, Service {
     return joined
   }
 
-  /** Returns the partition of those that are written last; -1 when there are none. */
+  /** @returns the partition of the envelopes that are written last; -1: none are */
   #gather(kind: 'envelopes' | 'payloads', envelopes: readonly Envelope[]): number {
     const { partitions, cluster } = this.#options
     const { byPartition, lastByPartition, bytes } = this.#current
@@ -134,16 +170,16 @@ export class GroupCommit implements Intake, Service {
     return lastPartition
   }
 
-  /** Returns the partition that is written last, as `#gather`: on a cluster counts go with what is written last. */
+  /** On a cluster, counts are written last. @returns the partition that is written last, as `#gather` does */
   #gatherOutcomes(outcomes: OutcomeCounts, lastPartition: number): number {
     const { byPartition, lastByPartition } = this.#current
-    const home = Math.max(0, lastPartition)
-    const part = (this.#options.cluster ? lastByPartition : byPartition)[home]!
+    const partition = Math.max(0, lastPartition)
+    const part = (this.#options.cluster ? lastByPartition : byPartition)[partition]!
     for (const [key, events] of outcomes) countOutcome(part.outcomes, key, events)
-    return this.#options.cluster ? home : lastPartition
+    return this.#options.cluster ? partition : lastPartition
   }
 
-  /** The next request, of up to 1 MB, may still pass the limits: they say when a block is closed, not how large it is. */
+  /** Checked after each request, so a block may exceed the limits by one request of up to 1 MB. */
   #isFull({ byPartition, lastByPartition, bytes }: Pending): boolean {
     const { blockEventsMax, blockBytesMax } = this.#options
     return bytes.some(
@@ -164,14 +200,14 @@ export class GroupCommit implements Intake, Service {
       if (this.#closed.length === 0 && this.#current.count > 0) this.#close()
       const commit = this.#closed.shift()
       if (commit === undefined) {
-        if (this.#onTheirWay.length === 0) break
-        await Promise.race([...this.#onTheirWay, this.#full()])
+        if (this.#inFlight.length === 0) break
+        await Promise.race([...this.#inFlight, this.#full()])
         continue
       }
       const { taken, answered } = this.#send(commit)
       await taken
-      if (!this.#isFlow(commit)) {
-        if (this.#writers.length === 0) await Promise.race(this.#onTheirWay)
+      if (!this.#expectsMore(commit)) {
+        if (this.#writers.length === 0) await Promise.race(this.#inFlight)
         continue
       }
       await answered
@@ -183,7 +219,7 @@ export class GroupCommit implements Intake, Service {
     this.#running = undefined
   }
 
-  /** `taken` resolves when Redis has it, or is not tried any more, `answered` behind the requests. */
+  /** `taken` resolves when Redis has the commit, or it failed; `answered` after its requests are answered. */
   #send(commit: Pending): { readonly taken: Promise<void>; readonly answered: Promise<void> } {
     const writer = this.#writers.pop()!
     let answered: Promise<void>
@@ -191,32 +227,32 @@ export class GroupCommit implements Intake, Service {
       answered = this.#write(commit, writer, resolve).then(() => {
         this.#waiting -= commit.count
         this.#writers.push(writer)
-        this.#onTheirWay.splice(this.#onTheirWay.indexOf(answered), 1)
+        this.#inFlight.splice(this.#inFlight.indexOf(answered), 1)
         resolve()
       })
-      this.#onTheirWay.push(answered)
+      this.#inFlight.push(answered)
     })
     return { taken, answered: answered! }
   }
 
   /**
-   * Whether those who were answered are to be waited for: what a block costs, here, in Redis and in the worker, is shared by all
-   * of its events, and without a wait they and those that wait already take turns for ever, in blocks of half the size.
+   * Whether to wait for the next requests of the clients that were just answered. Without the wait, they and the clients that wait
+   * already would take turns for ever, in blocks of half the size. A block has a fixed cost here, in Redis and in the worker.
    */
-  #isFlow({ requests, count }: Pending): boolean {
+  #expectsMore({ requests, count }: Pending): boolean {
     const { partitions, lingerMs } = this.#options
     if (lingerMs === 0 || this.#closed.length > 0) return false
     return requests >= TOGETHER_MIN && count < LARGE_BLOCK_EVENTS * partitions
   }
 
-  /** Resolves when a block is full; never, when it is not asked any more. */
+  /** Resolves when a block is full. Never resolves once a later wait has replaced it. */
   #full(): Promise<void> {
     return new Promise((end) => {
       this.#awaited = { requests: Number.POSITIVE_INFINITY, end }
     })
   }
 
-  /** Resolves when the time is over, or so many requests are gathered, or a block is full. */
+  /** Resolves after `ms`, or when this many requests have gathered, or a block is full. */
   async #gatherFor(ms: number, requests: number): Promise<void> {
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, ms)

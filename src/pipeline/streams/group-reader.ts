@@ -10,48 +10,46 @@ import { brokenEntryFields } from './dead-letter.ts'
 import { type RawEntry, type RawStreams, readEntry } from './entries.ts'
 import { bury, passOver, Settlements, type SettlementsOptions } from './settlement.ts'
 
-/** `client` is for all but blocking reads, and may be shared. */
+/** `client` may be shared. It serves everything except blocking reads. */
 export interface GroupReaderOptions extends SettlementsOptions {
   /** For blocking reads only; not shared. */
   readonly blocking: RedisClient
   readonly consumer: string
-  /** For looks at what others left: those that are due together go out in one write. Default: `client`. */
+  /** For XAUTOCLAIM: calls of several partitions go out in one write. Default: `client`. */
   readonly claims?: Caller
-  /** Entries that their consumer did not finish for this long are taken over. */
+  /** Takes over entries that their consumer did not finish for this long. */
   readonly claimIdleMs: number
-  /** Where between two waits of partition 0 those for live entries end here, 0 to 1: partitions take turns. Default: 0. */
+  /** Offset of this partition's waits for live entries, 0 to 1, so that partitions take turns; see `untilTurn`. Default: 0. */
   readonly turn?: number
-  /** Entries of one read. */
+  /** Entries per read. */
   readonly entriesMax: Readonly<Record<Lane, number>>
-  /** Makes the group; called when Redis says that it is gone. */
+  /** Creates the group again; called when Redis does not know it. */
   readonly ensureGroups: () => Promise<void>
 }
 
-/** How long a read waits for entries. At rest it waits until it is time to look what others left. */
+/** How long a read waits for entries. An idle reader waits until the next XAUTOCLAIM. */
 const BLOCK_MS = 1_000
-/**
- * Behind a read of live entries that took all there were the next one waits, for entries to come together; longer where there
- * were several, since what a read costs is paid for all of them once.
- */
+/** Pause between two reads of live entries, unless the first left some: entries gather, and share the cost of a read. */
 const GATHER_MS = 25
+/** The same after a read of several entries. */
 const FLOW_GATHER_MS = 100
-/** Entries of one read may be more than `entriesMax` as long as they are small: they hold about so many events. */
+/** A read may exceed `entriesMax` while entries are small: up to about this many events, and this many entries. */
 const READ_EVENTS = 1_000
 const SMALL_ENTRIES_MAX = 128
 
-/** A consumer group's reader of one partition, on Redis Streams. */
+/** Reads one partition for a consumer group of Redis Streams. */
 export class StreamGroupReader implements GroupReader {
   readonly partition: number
   readonly #options: GroupReaderOptions
   readonly #streams: Readonly<Record<Lane, string>>
   readonly #settlements: Settlements
   #recovering = false
-  /** The last wait was in vain: the next read waits at once. */
+  /** The last wait found nothing, so the next read waits at once. */
   #isAtRest = false
   #nextClaimAt = 0
-  /** Deleted ones, which Redis names once and nobody finds again: they are told until somebody buries them. */
+  /** Deleted entries. Redis names them only once, so they are returned until `bury` was called. */
   #gone: BrokenEntry[] = []
-  /** What was taken over with entries of another lane: it is told by itself, so that live ones do not wait for all of it. */
+  /** Entries of the second lane that were taken over. They are returned separately, so that live entries do not wait for them. */
   #claimed: (Entry | BrokenEntry)[] = []
   #nextLiveAtMs = 0
   /** Running mean. */
@@ -69,7 +67,7 @@ export class StreamGroupReader implements GroupReader {
 
   recover(): void {
     this.#recovering = true
-    // They are pending.
+    // These are pending, so they are read again.
     this.#claimed = []
   }
 
@@ -98,7 +96,7 @@ export class StreamGroupReader implements GroupReader {
     this.#claimed = []
     if (claimed.length > 0) return claimed
     if (this.#untilClaimMs() <= 0) {
-      // With those of the other partitions.
+      // At a tick, so together with the other partitions.
       this.#nextClaimAt = Date.now() + untilTick(this.#options.claimIdleMs / 2, Date.now())
       return this.#claim()
     }
@@ -107,7 +105,7 @@ export class StreamGroupReader implements GroupReader {
 
   #untilClaimMs(): number {
     const leftMs = this.#nextClaimAt - Date.now()
-    // The clock was set back since.
+    // The clock may have been set back.
     return leftMs > this.#options.claimIdleMs / 2 ? 0 : leftMs
   }
 
@@ -195,13 +193,13 @@ export class StreamGroupReader implements GroupReader {
       const raw = reply?.[0]?.[1] ?? []
       const own = await this.#own(lane, raw)
       if (own.length > 0) return this.#withDeliveries(lane, own)
-      // There may be more behind those of other groups.
+      // All were entries of other groups, and are acknowledged now. More may follow.
       if (raw.length > 0) return this.#ownPending()
     }
     return []
   }
 
-  /** Takes over what other consumers, most likely dead, left pending. Returns that of one lane. */
+  /** Takes over entries that other consumers, most likely dead, left pending. Returns those of one lane. */
   async #claim(): Promise<(Entry | BrokenEntry)[]> {
     const { client, claims = client, group, consumer, claimIdleMs, entriesMax } = this.#options
     const calls = LANES.map((lane) => {
@@ -209,7 +207,7 @@ export class StreamGroupReader implements GroupReader {
       return claims.callBuffer('XAUTOCLAIM', ...args) as Promise<[Buffer, RawEntry[], Buffer[]]>
     })
     const replies = await Promise.allSettled(calls)
-    // Before anything else may fail.
+    // First of all, because Redis names deleted entries only once.
     for (const [i, reply] of replies.entries()) {
       const deleted = reply.status === 'fulfilled' ? (reply.value[2] ?? []) : []
       const facts = { lane: LANES[i]!, reason: 'deleted while pending', isGone: true }
@@ -246,7 +244,7 @@ export class StreamGroupReader implements GroupReader {
 
   async bury(entry: BrokenEntry): Promise<void> {
     const { client, group, from } = this.#options
-    // Not behind it: whether a call that was not answered buried it, nothing tells, and twice would be two letters.
+    // Before the call: if its reply is lost, a second call could write a second letter.
     this.#gone = this.#gone.filter(({ lane, id }) => lane !== entry.lane || id !== entry.id)
     const stream = { partition: this.partition, lane: entry.lane }
     const raw = (await client.callBuffer('XRANGE', this.#streams[entry.lane], entry.id, entry.id)) as RawEntry[]

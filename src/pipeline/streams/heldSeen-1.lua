@@ -1,8 +1,8 @@
 #!lua flags=no-writes
--- Tells which identities a claim id has claimed.
+-- Finds the identities that a claim id holds.
 -- KEYS[1] prefix of the bucket keys of the claim id's generation; the keys are built from it, in the same slot
--- ARGV[1] claim id, ARGV[2] mask of the bucket number (buckets - 1), ARGV[3] identities of 16 bytes, one behind the other
--- Returns the positions (from 0) of the identities that are the claim id's.
+-- ARGV[1] claim id, ARGV[2] mask of the bucket number (buckets - 1), ARGV[3] identities of 16 bytes, concatenated
+-- Returns the positions (from 0) of the identities that the claim id holds.
 local byte, sub = string.byte, string.sub
 local mask = tonumber(ARGV[2])
 local held = {}

@@ -9,17 +9,17 @@ export interface IntakeGateOptions {
   readonly client: RedisClient
   readonly pipeline: Pipeline
   readonly partitions: number
-  /** High water: with more events in the pipeline, intake is closed. */
+  /** High water: intake closes above this number of events in the pipeline. */
   readonly waitingEventsMax: number
   readonly log: Logger
 }
 
 const CHECK_EVERY_MS = 500
-/** While it is open and nothing is taken in: who asks then has it looked at once, and others have gates of their own. */
+/** While intake is open and idle. The next request triggers a check at once. */
 const CHECK_IDLE_MS = 10_000
 const RETRY_DELAY: DelayBounds = { minMs: 500, maxMs: 1_000 }
 
-/** Share of high water, and of `maxmemory`, that a backlog of the archive may take. */
+/** A backlog of the archive may take this share of high water, and of `maxmemory`. */
 const ARCHIVE_EVENTS_SHARE = 0.5
 const ARCHIVE_MEMORY_SHARE = 0.65
 
@@ -30,8 +30,8 @@ interface Verdict {
 }
 
 /**
- * Closes intake while more waits than the pipeline, or Redis' memory, should hold. A backlog of the archive closes it for
- * tenants with an archive first, so that object storage that is away does not refuse the others.
+ * Closes intake while too many events wait, or Redis' memory is nearly full. A backlog of the archive closes intake for tenants with an
+ * archive first, so that a failure of object storage does not affect the others.
  */
 export class IntakeGate implements Service {
   readonly name = 'intake gate'
@@ -39,12 +39,12 @@ export class IntakeGate implements Service {
   readonly #loop = new Loop({
     name: this.name,
     round: () => this.#round(),
-    // A Redis that does not answer refuses the write by itself, so the last verdict stays.
-    failed: (error) => this.#options.log.debug({ err: error }, 'intake stays as it is'),
+    // Keeps the last verdict: while Redis does not answer, writes fail anyway.
+    failed: (error) => this.#options.log.debug({ err: error }, 'the check of intake failed; it stays as it is'),
     delay: RETRY_DELAY,
   })
   #verdict: Verdict = { all: undefined, archived: undefined }
-  #isAsked = false
+  #isInUse = false
   #isAtRest = false
 
   constructor(options: IntakeGateOptions) {
@@ -53,10 +53,10 @@ export class IntakeGate implements Service {
 
   /**
    * Why intake is closed; undefined while it is open.
-   * @param archived for a tenant with an archive
+   * @param archived whether the tenant has an archive
    */
   closedBecause(archived: boolean): string | undefined {
-    this.#isAsked = true
+    this.#isInUse = true
     if (this.#isAtRest) this.#wake()
     const { all, archived: forArchived } = this.#verdict
     return all ?? (archived ? forArchived : undefined)
@@ -72,15 +72,15 @@ export class IntakeGate implements Service {
 
   async #round(): Promise<number> {
     const verdict = await this.#check()
-    for (const who of ['all', 'archived'] as const) {
-      const reason = verdict[who]
-      if (reason === this.#verdict[who]) continue
-      const text = `intake is ${reason ? 'closed' : 'open again'}${who === 'all' ? '' : ' for tenants with an archive'}`
+    for (const scope of ['all', 'archived'] as const) {
+      const reason = verdict[scope]
+      if (reason === this.#verdict[scope]) continue
+      const text = `intake is ${reason ? 'closed' : 'open again'}${scope === 'all' ? '' : ' for tenants with an archive'}`
       this.#options.log.warn({ reason }, text)
     }
     this.#verdict = verdict
-    this.#isAtRest = !this.#isAsked && verdict.all === undefined && verdict.archived === undefined
-    this.#isAsked = false
+    this.#isAtRest = !this.#isInUse && verdict.all === undefined && verdict.archived === undefined
+    this.#isInUse = false
     return this.#isAtRest ? CHECK_IDLE_MS : CHECK_EVERY_MS
   }
 
@@ -104,7 +104,7 @@ export class IntakeGate implements Service {
     return { all, archived: isCause ? 'too many events wait for the archive' : undefined }
   }
 
-  /** The share of its memory that the fullest node of Redis uses. */
+  /** The share of `maxmemory` that the fullest Redis node uses. */
   async #memory(): Promise<{ readonly share: number; readonly text: string }> {
     const { client } = this.#options
     let fullest = { share: 0, text: '' }

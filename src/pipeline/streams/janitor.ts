@@ -18,19 +18,20 @@ export interface JanitorOptions {
 
 const TRIM_EVERY_MS = 500
 const RETRY_DELAY: DelayBounds = { minMs: 500, maxMs: 5_000 }
-/** While there is nothing to trim; and when that was so for some rounds, until something is finished. */
+/** After a round that trimmed nothing. */
 const TRIM_IDLE_MS = 2_000
+/** After several such rounds in a row, until this process finishes an entry. */
 const TRIM_REST_MS = 10_000
-const REST_BEHIND_ROUNDS = 5
-const SELDOM_MS = 60_000
+const REST_AFTER_ROUNDS = 5
+const SWEEP_EVERY_MS = 60_000
 const CONSUMER_IDLE_MS = 3_600_000
 
 const trimScript = loadScript(import.meta.url, './trim-N.lua')
 const deleteIdleConsumersScript = loadScript(import.meta.url, '../../stores/redis/deleteIdleConsumers-1.lua')
 
 /**
- * Frees what every group has finished, and forgets consumers that are long gone, and what the dedup window held. Any number of
- * janitors may run: the scripts decide by what is true in Redis when they run.
+ * Removes entries that every group has finished, consumers that are long gone, and ended generations of the dedup window. Any number
+ * of janitors may run at once, because the scripts decide by the state of Redis alone.
  */
 export class Janitor implements Service {
   readonly name = 'janitor'
@@ -42,9 +43,9 @@ export class Janitor implements Service {
       this.#options.log.warn({ err: error, delay_ms: Math.round(delayMs), ...PASSING }, 'trimming waits'),
     delay: RETRY_DELAY,
   })
-  #seldomAtMs = Number.NEGATIVE_INFINITY
-  /** Rounds in a row that found nothing. */
-  #inVain = 0
+  #sweepAtMs = Number.NEGATIVE_INFINITY
+  /** Rounds in a row that trimmed nothing. */
+  #emptyRounds = 0
 
   constructor(options: JanitorOptions) {
     this.#options = options
@@ -58,21 +59,21 @@ export class Janitor implements Service {
     return this.#loop.stop()
   }
 
-  /** An entry was finished in this process, so there will be something to remove. */
+  /** Call it when this process has finished an entry: there is something to remove. */
   finished(): void {
     if (this.#isAtRest) this.#loop.wake()
-    this.#inVain = 0
+    this.#emptyRounds = 0
   }
 
   get #isAtRest(): boolean {
-    return this.#inVain > REST_BEHIND_ROUNDS
+    return this.#emptyRounds > REST_AFTER_ROUNDS
   }
 
   async #round(): Promise<number> {
     const removed = await this.trim()
-    this.#inVain = removed > 0 ? 0 : this.#inVain + 1
-    if (performance.now() >= this.#seldomAtMs) {
-      this.#seldomAtMs = performance.now() + SELDOM_MS
+    this.#emptyRounds = removed > 0 ? 0 : this.#emptyRounds + 1
+    if (performance.now() >= this.#sweepAtMs) {
+      this.#sweepAtMs = performance.now() + SWEEP_EVERY_MS
       await this.#sweepSeen()
       await this.#deleteIdleConsumers()
     }

@@ -4,7 +4,7 @@ import type { Lane } from '../declaration/lane.ts'
 import { type PayloadStatus, payloadLineStart, payloadOrigin } from '../event/payload.ts'
 import { fromTsv, fromTsvTime } from '../event/row.ts'
 
-/** An event as a stream holds it. */
+/** An event in a stream. */
 export interface HeldEvent {
   readonly partition: number
   readonly lane: Lane
@@ -13,11 +13,11 @@ export interface HeldEvent {
   readonly row: Buffer
   /** `''` for live events. */
   readonly job: string
-  /** Of a dead letter. */
+  /** Reason of a dead letter. */
   readonly reason: string
 }
 
-/** What the row of an event says of its receipt, that is not stored yet. */
+/** The receipt of an event that is not stored yet, from its row. */
 export function rowReceipt({ row, lane, job }: HeldEvent): EventReceipt {
   const values = row.toString('utf8').split('\t')
   const value = (column: RowColumn) => fromTsv(values[ROW_COLUMNS.indexOf(column)] ?? '')
@@ -34,14 +34,14 @@ export function rowReceipt({ row, lane, job }: HeldEvent): EventReceipt {
   }
 }
 
-/** Of a dead letter; its lane follows from its job. */
+/** The receipt of a dead letter. Its lane follows from its job. */
 export function deadReceipt(event: HeldEvent): EventReceipt {
   const { partition, entry, job, reason } = event
   const receipt = rowReceipt({ ...event, lane: job === '' ? 'live' : 'batch' })
   return { ...receipt, status: 'dead', reason, dead_letter: `${partition}:${entry}` }
 }
 
-/** Of an event as it came, whose part of the archive is not written yet. */
+/** The receipt of an event whose part of the archive is not written yet. */
 export function payloadReceipt({ row, lane, job }: HeldEvent): EventReceipt {
   const lineStart = payloadLineStart(row, 0)
   const { requestId } = payloadOrigin(row.subarray(0, lineStart))

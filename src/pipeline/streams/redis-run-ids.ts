@@ -4,7 +4,7 @@ import { keys } from '../../stores/redis/keys.ts'
 import type { ShareLease } from '../../stores/redis/membership.ts'
 import { mastersOf } from '../../stores/redis/nodes.ts'
 
-/** The clocks of two machines differ by less. A unix socket has one clock, but `uptime_in_seconds` is in whole seconds. */
+/** The clocks of two machines differ by less. On one machine, only the whole seconds of `uptime_in_seconds` are uncertain. */
 const CLOCKS_MS = { ofMachines: 10_000, ofOne: 1_000 }
 
 /** The Redis servers that a sink has met. */
@@ -34,14 +34,14 @@ export class RedisRunIds {
     this.#group = group
   }
 
-  /** Call it when the lease is taken: other owners may have met other servers meanwhile. */
+  /** Call it after taking the lease: other holders may have met other servers meanwhile. */
   forget(): void {
     this.#met = undefined
   }
 
   /**
-   * Events that were received before this moment, milliseconds, may be stored although Redis does not know it. Call it after a
-   * read: what was read came from these servers, or from earlier ones.
+   * Events received before this time, milliseconds, may be stored although Redis does not know it. Call it after a read, so that it
+   * covers the servers that the entries came from.
    */
   async forgotBefore(): Promise<number> {
     const servers = await Promise.all(mastersOf(this.#client).map(serverOf))
@@ -54,14 +54,14 @@ export class RedisRunIds {
   }
 
   /**
-   * A note that was lost with the end of the file names servers that are gone. Without a note, nothing was read before; or a
-   * restart lost the note, but no replica has taken over yet.
+   * After a restart, the note names earlier servers, so the new time is now. Without a note, no sink has read before, or a restart
+   * lost the note: then the start of the youngest server is late enough.
    */
   async #meet(ids: string, servers: readonly Server[]): Promise<RunIds> {
     const noted = await this.#noted()
     if (noted.ids === ids && noted.sinceMs !== undefined) return { ids, sinceMs: noted.sinceMs }
     const youngest = Math.max(...servers.map(({ startedMs }) => startedMs))
-    // When the clock was set back, the later time stays.
+    // Keeps the later time if the clock was set back.
     const sinceMs = noted.sinceMs === undefined ? youngest : Math.max(noted.sinceMs, Date.now())
     const met = { ids, sinceMs }
     await this.#lease.write(keys.sinkRunIds(this.#group), JSON.stringify(met))

@@ -9,54 +9,54 @@ export interface SeenClaim {
   readonly partition: number
   /** 16 bytes. */
   readonly identity: Buffer
-  /** Whose claim it is; its time is when the event was first seen. */
+  /** Its time is when the event was first seen. */
   readonly claimId: Buffer
 }
 
-/** Identities of one call, so that a script stays short. */
+/** Bounds how long a script runs. */
 const CLAIMS_PER_CALL = 2_000
 
 const seedSeenScript = loadScript(import.meta.url, './seedSeen-1.lua')
 const forgetSeenScript = loadScript(import.meta.url, './forgetSeen-1.lua')
 
-/** Enters claims; one that is there stays as it is. Rejects when Redis has no room for them. */
+/** Adds claims. Existing ones stay as they are. Rejects when Redis has no room for them. */
 export async function seedClaims(client: RedisClient, claims: readonly SeenClaim[], windowMs: number): Promise<void> {
-  const places = new Map<string, { expiresAtMs: number; packed: Buffer[] }>()
+  const generations = new Map<string, { expiresAtMs: number; packed: Buffer[] }>()
   for (const { partition, identity, claimId } of claims) {
-    const generation = generationOf(claimIdMs(claimId), windowMs)
-    const prefix = keys.seen(partition, generation)
-    let place = places.get(prefix)
-    if (place === undefined) {
-      place = { expiresAtMs: expiryOf(generation, windowMs), packed: [] }
-      places.set(prefix, place)
+    const number = generationOf(claimIdMs(claimId), windowMs)
+    const prefix = keys.seen(partition, number)
+    let generation = generations.get(prefix)
+    if (generation === undefined) {
+      generation = { expiresAtMs: expiryOf(number, windowMs), packed: [] }
+      generations.set(prefix, generation)
     }
-    place.packed.push(Buffer.concat([identity, claimId]))
+    generation.packed.push(Buffer.concat([identity, claimId]))
   }
-  for (const [prefix, { expiresAtMs, packed }] of places) {
+  for (const [prefix, { expiresAtMs, packed }] of generations) {
     for (let at = 0; at < packed.length; at += CLAIMS_PER_CALL) {
-      const some = Buffer.concat(packed.slice(at, at + CLAIMS_PER_CALL))
-      await seedSeenScript.run(client, [prefix], [BUCKETS - 1, expiresAtMs, some])
+      const batch = Buffer.concat(packed.slice(at, at + CLAIMS_PER_CALL))
+      await seedSeenScript.run(client, [prefix], [BUCKETS - 1, expiresAtMs, batch])
     }
   }
 }
 
 /**
- * Whose claim there is on an identity, as an entry of that time finds it; undefined when there is none.
- * @param ms of the entry
+ * The claim id that holds an identity, as an entry of that time would find it; undefined if unclaimed.
+ * @param event `ms` is the time of the entry
  */
 export async function findClaim(
   client: RedisClient,
-  place: { readonly partition: number; readonly identity: Buffer; readonly ms: number },
+  event: { readonly partition: number; readonly identity: Buffer; readonly ms: number },
   windowMs: number,
 ): Promise<Buffer | undefined> {
-  for (const key of claimKeys(place.identity, place, windowMs, CLAIM_GENERATIONS)) {
-    const claimId = await client.hgetBuffer(key, place.identity)
+  for (const key of claimKeys(event.identity, event, windowMs, CLAIM_GENERATIONS)) {
+    const claimId = await client.hgetBuffer(key, event.identity)
     if (claimId !== null) return claimId
   }
   return undefined
 }
 
-/** Identities of 16 latin1 characters, as `Forgotten` wants them. */
+/** Groups identities of 16 latin1 characters by partition, as bytes. */
 export function byPartition(
   claims: Iterable<{ readonly partition: number; readonly identity: string }>,
 ): Map<number, Buffer[]> {
@@ -70,16 +70,16 @@ export function byPartition(
   return found
 }
 
-/** Which claims are given up. */
-export interface Forgotten {
+/** Claims to remove. */
+interface Forgotten {
   readonly partition: number
   /** 16 bytes each. */
   readonly identities: readonly Buffer[]
-  /** Only claims from before this count: what came later is another event. */
+  /** Removes only claims from before this time, Unix milliseconds: a later claim is another event's. */
   readonly beforeMs: number
 }
 
-/** Gives up claims, so that events of these identities are new ones. Returns how many there were. */
+/** Removes claims, so that events of these identities count as new. Returns how many it removed. */
 export async function forgetClaims(
   client: RedisClient,
   { partition, identities, beforeMs }: Forgotten,
@@ -88,10 +88,10 @@ export async function forgetClaims(
   const newest = generationOf(beforeMs, windowMs)
   let forgotten = 0
   for (let at = 0; at < identities.length; at += CLAIMS_PER_CALL) {
-    const some = Buffer.concat(identities.slice(at, at + CLAIMS_PER_CALL))
+    const batch = Buffer.concat(identities.slice(at, at + CLAIMS_PER_CALL))
     for (let back = 0; back < CLAIM_GENERATIONS; back++) {
       const prefix = keys.seen(partition, newest - back)
-      const args = [BUCKETS - 1, beforeMs - CLAIM_EPOCH_MS, some]
+      const args = [BUCKETS - 1, beforeMs - CLAIM_EPOCH_MS, batch]
       forgotten += Number(await forgetSeenScript.run(client, [prefix], args))
     }
   }

@@ -9,26 +9,26 @@ import { IDENTITY_BYTES } from '../event/envelope.ts'
 import { CLAIM_EPOCH_MS, claimIdMs } from './claim-id.ts'
 
 const EXPIRY_SLACK_MS = 3_600_000
-/** A clock of ours may be this much behind or ahead of Redis'. */
+/** The clock of this process may differ from Redis' by this much. */
 const CLOCK_SLACK_MS = 60_000
 
 /**
- * Buckets of a generation in one partition, a power of two. Up to 128 identities each, Redis keeps a bucket as a
- * listpack: 4 million events a partition and generation at 35 bytes; beyond that it is right, but takes more memory.
+ * Buckets of a generation in one partition, a power of two. Redis keeps a bucket of up to 128 identities as a listpack. So up to
+ * 4 million events per partition and generation take 35 bytes each; further ones take more.
  */
 export const BUCKETS = 32_768
 const BUCKET_DIGITS = String(BUCKETS - 1).length
 
-/** Identities of a call for several blocks; a block that has more goes alone. */
+/** Identities per call for several blocks. A larger block gets a call of its own. */
 const CLAIMS_PER_CALL = 1_000
 
 const claimScript = loadScript(import.meta.url, './claimSeen-3.lua')
 const heldScript = loadScript(import.meta.url, './heldSeen-1.lua')
 const sweepScript = loadScript(import.meta.url, './sweepSeen-1.lua')
 
-/** An identity that a claim id may have in the dedup store. */
+/** A claim that may be in the dedup store. */
 export interface Claim {
-  /** Of the hash that would hold it. */
+  /** Key of the hash that would hold it. */
   readonly key: string
   readonly identity: Buffer
   readonly claimId: Buffer
@@ -37,16 +37,16 @@ export interface Claim {
 export interface RedisSeenStoreOptions {
   readonly client: RedisClient
   readonly clock: Clock
-  /** The step that claims: its group, and the stream that it reads. */
+  /** The group of the step that claims, and the stream that it reads. */
   readonly group: string
   readonly from: string
-  /** How long a repeat is known, milliseconds. */
+  /** How long repeats are recognized, milliseconds. */
   readonly windowMs: number
 }
 
 /**
- * The dedup window in Redis: packed hashes from identity to claim id. A generation of them lasts half a window, and is removed
- * as a whole once its youngest entry is out of the window; see `sweepSeen`.
+ * The dedup window in Redis: hashes from identity to claim id. Each generation covers half a window, and is removed as a whole once its
+ * youngest claim is older than the window; see `sweepSeen`.
  */
 export class RedisSeenStore implements SeenStore {
   readonly #options: RedisSeenStoreOptions
@@ -78,13 +78,13 @@ export class RedisSeenStore implements SeenStore {
     return calls.map((call) => results.get(call)!)
   }
 
-  /** Of one stream and generation. Returns the positions of repeats; null of an entry that is not pending any more. */
+  /** Claims for blocks of one stream and generation. Returns the positions of repeats; null for an entry that is not pending. */
   async #claimTogether(calls: readonly ClaimCall[]): Promise<readonly (readonly number[] | null)[]> {
     const { client, clock, group, from, windowMs } = this.#options
     const { delivery, generation } = calls[0]!
     const { partition, lane } = delivery
     const others = [generation - 1, generation - 2]
-    // A later block may have been processed first, and then its claims are in the generation after this one.
+    // A later block may have been processed first. Its claims may be in the next generation.
     if (generationOf(clock.now() + CLOCK_SLACK_MS, windowMs) > generation) others.push(generation + 1)
     const args: ScriptArgument[] = [BUCKET_DIGITS, expiryOf(generation, windowMs), group, calls.length]
     for (const { identities, delivery } of calls) {
@@ -115,10 +115,7 @@ export class RedisSeenStore implements SeenStore {
   }
 }
 
-/**
- * Removes generations of a partition that are over, one a call, so that Redis is not held up: it takes some 20 ms.
- * Returns whether there was one.
- */
+/** Removes one ended generation of a partition, in some 20 ms. Returns whether there was one: repeat the call then. */
 export async function sweepSeen(client: RedisClient, partition: number, nowMs: number): Promise<boolean> {
   return Number(await sweepScript.run(client, [keys.seenGenerations(partition)], [nowMs, BUCKETS, 1])) > 0
 }
@@ -129,21 +126,21 @@ interface ClaimCall {
   readonly generation: number
 }
 
-/** What goes into one call: claims of one stream and generation, few enough that Redis is not held up. */
+/** Groups claims of one stream and generation into calls, each small enough not to block Redis for long. */
 function batchesOf(calls: readonly ClaimCall[]): ClaimCall[][] {
   const batches: ClaimCall[][] = []
   const open = new Map<string, { batch: ClaimCall[]; bytes: number }>()
   for (const call of calls) {
     const { delivery, generation, identities } = call
-    const place = `${delivery.partition} ${delivery.lane} ${generation}`
-    const last = open.get(place)
+    const batchKey = `${delivery.partition} ${delivery.lane} ${generation}`
+    const last = open.get(batchKey)
     if (last !== undefined && last.bytes + identities.length <= CLAIMS_PER_CALL * IDENTITY_BYTES) {
       last.batch.push(call)
       last.bytes += identities.length
     } else {
       const batch = [call]
       batches.push(batch)
-      open.set(place, { batch, bytes: identities.length })
+      open.set(batchKey, { batch, bytes: identities.length })
     }
   }
   return batches
@@ -153,17 +150,14 @@ function settledElsewhere({ id }: Delivery): never {
   throw new SettledElsewhereError(`entry ${id} is not pending any more`)
 }
 
-/** The claim that a delivery would have on an identity. @param identity 16 latin1 characters */
+/** The claim of a delivery on an identity. @param identity 16 latin1 characters */
 export function claimOf(identity: string, delivery: Pick<Delivery, 'partition' | 'claimId'>, windowMs: number): Claim {
   const bytes = Buffer.from(identity, 'latin1')
   const { partition, claimId } = delivery
   return { key: claimKeys(bytes, { partition, ms: claimIdMs(claimId) }, windowMs, 1)[0]!, identity: bytes, claimId }
 }
 
-/**
- * The hashes that may hold claims on an identity: that of the generation of a time, and those before it.
- * @param generations how many
- */
+/** Keys of the hashes that may hold a claim on an identity: in the generation of `ms` and the ones before. */
 export function claimKeys(
   identity: Buffer,
   { partition, ms }: { readonly partition: number; readonly ms: number },
@@ -175,14 +169,14 @@ export function claimKeys(
   return Array.from({ length: generations }, (_, back) => `${keys.seen(partition, newest - back)}${bucket}`)
 }
 
-/** @param at where the identity begins */
+/** @param at offset of the identity */
 function bucketOf(identities: Buffer, at: number): number {
   return identities.readUIntBE(at + IDENTITY_BYTES - 3, 3) & (BUCKETS - 1)
 }
 
 const ZERO = 48
 
-/** The buckets of identities in decimal, each with `BUCKET_DIGITS` digits. */
+/** The bucket numbers of identities, each with `BUCKET_DIGITS` decimal digits. */
 function bucketNumbers(identities: Buffer): Buffer {
   const numbers = Buffer.allocUnsafe((identities.length / IDENTITY_BYTES) * BUCKET_DIGITS)
   let end = 0
@@ -198,15 +192,15 @@ function bucketNumbers(identities: Buffer): Buffer {
   return numbers
 }
 
-/** A claim may be older than an entry that finds it by what its event waited, at most about a window. */
+/** A claim is older than the entry that finds it by the time that its event waited, at most about a window. */
 export const CLAIM_GENERATIONS = 3
 
-/** The generation of claim ids of that time. */
+/** The generation of claims from that time. */
 export function generationOf(ms: number, windowMs: number): number {
   return Math.floor(ms / (windowMs / 2))
 }
 
-/** Unix milliseconds from which on no claim id of a generation counts. */
+/** When no claim of a generation counts any more, Unix milliseconds. */
 export function expiryOf(generation: number, windowMs: number): number {
   return Math.ceil(((generation + 1) * windowMs) / 2 + windowMs + EXPIRY_SLACK_MS)
 }

@@ -1,18 +1,19 @@
 #!lua flags=allow-oom
--- Settles entries: acknowledges them and writes what became of them, as one. A second consumer that finished the same
--- entries adds nothing.
--- Runs above maxmemory too: it is what drains Redis, and intake has stopped well below.
--- A delivery that drops events must not overlook that another delivery of the same entry claimed them: it is contested then.
--- KEYS[1] source stream; further keys are named by the claims, outputs and counters
--- ARGV[1] consumer group, ARGV[2] number of entry ids, then the ids
--- then '' for entries of which nothing is claimed; 'first' when their deliverer thinks that it is the only one of each; and
--- of one entry 'repeated' when it is not, and 'gone' when it was deleted, and Redis has taken it off the group by itself
--- then the number of claims that the entries must not have, and for each: index of the hash in KEYS, identity, claim id
--- then the number of outputs, and for each: index of its stream in KEYS, number of arguments, those arguments; none: it was added
--- right before, in the same transaction, and is taken back unless this returns 1
--- then counters in threes: index of the hash in KEYS, field, increment
--- Returns 1; 0 when the entries were acknowledged before; -1 when the settlement is contested, or when it is one of several
--- entries of which not all are pending: then nothing is written.
+-- Settles entries: acknowledges them and writes their results, atomically. If they were acknowledged before, it writes nothing, so
+-- it may run twice.
+-- Runs above maxmemory, because it drains Redis. Intake stops well below.
+-- KEYS[1] source stream; claims, outputs and counters name further keys by their index
+-- ARGV[1] consumer group
+-- ARGV[2] number of entries; then their ids
+-- then the kind of delivery: '' if the step claims nothing; 'first' if no entry was delivered before, as far as the consumer knows;
+--   'repeated' for one entry that was; 'gone' for one entry that was deleted while pending, which Redis has removed from the group
+-- then the number of claims that must not exist, because the settlement drops their events; for each: index of the hash in KEYS,
+--   identity, claim id
+-- then the number of outputs; for each: index of the stream in KEYS, number of arguments, those arguments.
+--   0 arguments: the entry was added by the same transaction, right before this script. Unless this returns 1, it is removed.
+-- then counters, three arguments each: index of the hash in KEYS, field, increment
+-- Returns 1 when the settlement is written; 0 when the entries were acknowledged before; -1 when it is contested: another delivery
+--   of an entry exists or has claimed a dropped event, or not all of several entries are pending. Then nothing is written.
 local ids = tonumber(ARGV[2])
 local delivery = ARGV[3 + ids]
 local claims = tonumber(ARGV[4 + ids])
@@ -28,8 +29,8 @@ for _ = 1, outputs do
   at = at + 2 + size
 end
 
--- Acknowledges the entries when they are to be settled; else tells what is returned instead.
-local function judge()
+-- Acknowledges the entries. Returns what the script must return instead of 1, or nil.
+local function acknowledge()
   if delivery == 'first' or delivery == 'repeated' then
     local pending = redis.call('XPENDING', KEYS[1], ARGV[1], ARGV[3], ARGV[2 + ids], ids)
     if #pending == 0 and ids == 1 then
@@ -56,7 +57,7 @@ local function judge()
   end
 end
 
-local failure, result = tried(judge)
+local failure, result = tried(acknowledge)
 if failure then
   return failure
 end

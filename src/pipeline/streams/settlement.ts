@@ -23,14 +23,14 @@ import { GROUP_FIELD, isForOther, outcomeSource, type RawEntry } from './entries
 import { type Claim, claimOf } from './seen-store.ts'
 
 /*
- * A settlement says what became of an entry: output, dead letters, counters, progress of batch jobs. `SettlementWriter`
- * writes it together with the acknowledgement. Steps settle by `Settlements`, sinks by `settleRun`, and both put aside what is
- * no block by `bury` and leave entries of other groups by `passOver`.
+ * A settlement is the result of an entry: output, dead letters, counters, progress of batch jobs. `SettlementWriter` writes it together
+ * with the acknowledgement. Steps use `Settlements`, sinks use `settleRun`. Both use `bury` for entries that are not blocks, and
+ * `passOver` for entries of other groups.
  */
 
 const settleScript = loadScript(import.meta.url, './settle-N.lua', { using: '../../stores/redis/added-before.lua' })
 
-/** One call of `settle-N.lua`, which acknowledges entries and writes what became of them, as one step. */
+/** Builds and makes one call of `settle-N.lua`. */
 export class SettlementWriter {
   readonly #keys: string[]
   readonly #outputs: Addition[] = []
@@ -51,7 +51,7 @@ export class SettlementWriter {
     this.#counters.push(this.#index(key), field, by)
   }
 
-  /** The settlement is contested when there is this claim. */
+  /** Makes the settlement contested if this claim exists. */
   requireUnclaimed({ key, identity, claimId }: Claim): void {
     this.#claims.push(this.#index(key), identity, claimId)
   }
@@ -66,11 +66,7 @@ export class SettlementWriter {
     return at < 0 ? this.#keys.push(key) : at + 1
   }
 
-  /**
-   * @param ids one, unless `delivery` is `''`
-   * @param delivery of an entry that a claiming step read: whether it is the only one, as far as its deliverer knows; `gone`:
-   * see `BrokenEntry`
-   */
+  /** @param delivery see `settle-N.lua`; `repeated` and `gone` take one id only */
   async run(
     client: RedisClient,
     group: string,
@@ -89,7 +85,7 @@ export class SettlementWriter {
   }
 }
 
-/** Moves an entry that is no block to the dead letters, and acknowledges it. */
+/** Moves an entry that is not a block to the dead letters, and acknowledges it. */
 export async function bury(
   client: RedisClient,
   group: string,
@@ -131,11 +127,11 @@ export interface SettlementsOptions {
   readonly group: string
   readonly from: string
   readonly to: string
-  /** Whether only sinks read `to`: what several entries put out may then be one entry. A step has to tell entries apart. */
+  /** Whether outputs of several entries may become one entry. Only if no step reads `to`: a step needs them apart. */
   readonly joinsOutput: boolean
-  /** The stream that takes the outcomes of events that leave here; undefined: nothing does. */
+  /** The stream for outcomes of events that leave here; undefined: none. */
   readonly outcomesTo: string | undefined
-  /** Whether what leaves here is finished for its batch job. */
+  /** Whether events that leave here count as finished for their batch job. */
   readonly countsJobs: boolean
   readonly dedupWindowMs: number
 }
@@ -207,11 +203,11 @@ export class Settlements {
     return this.#options.joinsOutput && outputs.length > 1 ? [joinBlocks(outputs)] : outputs
   }
 
-  /** What a plain settlement has not. */
+  /** Adds the parts that a plain settlement does not have. */
   #addRest(writer: SettlementWriter, { entry, settlement }: Settling): void {
     const { from, group, partition, countsJobs, dedupWindowMs } = this.#options
     if (countsJobs) addProgress(writer, partition, countingJob(entry.block), settlement)
-    // Other groups that read the stream have, or get, the whole.
+    // For this group only: the other groups of the stream process the original entry.
     const backTo: EntryFields = [CLAIM_ID_FIELD, entry.claimId, GROUP_FIELD, group]
     for (const block of settlement.again) this.#add(writer, from, entry.lane, block, backTo)
     for (const letter of settlement.dead) {
@@ -249,7 +245,7 @@ function isPlain({ entry, settlement }: Settling): boolean {
   return isFirst && isAlive && entry.lane === 'live' && entry.block.job === undefined
 }
 
-/** What is written together, entries ascending. */
+/** Groups settlements into calls, entries ascending. */
 function batchesOf(all: readonly Settling[]): Settling[][] {
   const ordered = all
     .map((settling) => ({ settling, id: settling.entry.id.split('-').map(Number) as [number, number] }))
@@ -281,8 +277,8 @@ function sumOf(all: readonly Settling[]): Map<string, number> {
   return sums
 }
 
-/** What a sink settles for, see `SinkStreamsOptions`. */
-export interface SinkSettling {
+/** See `SinkStreamsOptions`. */
+interface SinkSettling {
   readonly client: RedisClient
   readonly group: string
   readonly from: string
@@ -290,20 +286,20 @@ export interface SinkSettling {
   readonly outcomesTo: string | undefined
 }
 
-/** Acknowledges the entries of a run, as `SinkSource` has it. */
-export async function settleRun(of: SinkSettling, run: SinkRun, refused: readonly RefusedEvent[]): Promise<void> {
+/** Settles a run, see `SinkSource.acknowledge`. */
+export async function settleRun(sink: SinkSettling, run: SinkRun, refused: readonly RefusedEvent[]): Promise<void> {
   for (let at = 0; at < run.entries.length; at += ACK_IDS_MAX) {
-    await settlePart(of, run, run.entries.slice(at, at + ACK_IDS_MAX), refused)
+    await settlePart(sink, run, run.entries.slice(at, at + ACK_IDS_MAX), refused)
   }
 }
 
 async function settlePart(
-  of: SinkSettling,
+  sink: SinkSettling,
   stream: SinkStream,
   entries: readonly SinkEntry[],
   refused: readonly RefusedEvent[],
 ): Promise<void> {
-  const { client, group, from, completesJobs } = of
+  const { client, group, from, completesJobs } = sink
   const { partition, lane } = stream
   const writer = new SettlementWriter(keys.stream(partition, from, lane), keys.counters(partition))
   const dead = refused.filter((event) => entries.includes(event.entry))
@@ -317,7 +313,7 @@ async function settlePart(
     if (completesJobs && job !== undefined) writer.progress(keys.jobProgress(partition, job), field, by)
   }
   for (const { block } of entries) progress(block, progressFields.stored, block.count)
-  const outcomes = countRefused(of, writer, stream, dead)
+  const outcomes = countRefused(sink, writer, stream, dead)
   for (const event of dead) {
     const { entry, index, reason } = event
     const block = selectEvents(entry.block, [index])
@@ -333,7 +329,7 @@ async function settlePart(
   )
 }
 
-/** Counts refused events as dead. Returns the keys under which they are counted. */
+/** Counts refused events as dead. Returns the key of each count. */
 function countRefused(
   { group, outcomesTo }: SinkSettling,
   writer: SettlementWriter,

@@ -30,48 +30,48 @@ export interface SinkStreamsOptions {
   readonly leases?: Caller
   readonly cluster: boolean
   readonly partitions: number
-  /** Which of them it reads: those whose number modulo `of` is that of the share. Default: all. */
+  /** Reads the partitions whose number modulo `of` is the share's number. Default: all. */
   readonly share?: ShareLease | undefined
   readonly group: string
   readonly from: string
   readonly log: Logger
-  /** Whether an event that is stored here is finished for its batch job. */
+  /** Whether an event that is stored here counts as finished for its batch job. */
   readonly completesJobs: boolean
-  /** The stream that takes the outcomes of refused events; undefined: nothing does. */
+  /** The stream for outcomes of refused events; undefined: none. */
   readonly outcomesTo: string | undefined
   readonly ensureGroups: () => Promise<void>
   /** See `MembershipOptions`. */
   readonly processName?: string | undefined
-  /** New entries of one read over all streams; default: as many as about hold the events that are asked for. */
+  /** Maximum of new entries per read, over all streams. Default: estimated from the number of events that fit. */
   readonly readEntriesMax?: number
-  /** How often a Redis Cluster is asked for new entries, milliseconds. Default: 25. */
+  /** How often to ask a Redis Cluster for new entries, milliseconds. Default: 25. */
   readonly clusterPollMs?: number
 }
 
-/** All sinks of a group read under one name: whoever holds the lease goes on where the one before it stopped, however they share. */
+/** All processes of a sink read under one name, so that a new holder of the lease sees what the last one left pending. */
 const CONSUMER = 'sink'
 const POLL_MS = 25
-/** So often Redis looks whose wait is over when nothing else wakes it (`hz` 4). Shorter waits are ours; others may end so much late. */
+/** Redis checks for ended waits this often (`hz` 4), so a blocking read may end this much late. Shorter waits are done here. */
 const BLOCK_MS_MIN = 250
-/** Redis goes on waiting for a process that stands still, and would give it what comes: that ends so long before its lease does. */
+/** A blocking read ends this long before the lease does. Otherwise Redis could deliver entries to a process that is paused. */
 const BEFORE_LEASE_ENDS_MS = 2 * BLOCK_MS_MIN
-/** Others may wait for a share. */
+/** Another process may wait for a share. */
 const SHARED_BLOCK_MS_MAX = 500
 const READ_ENTRIES_MIN = 8
 const READ_ENTRIES_MAX = 1_000
 
 /**
- * The sink's side of Redis Streams: a consumer group that one owner at a time reads, over all partitions, or those of a share.
- * The lease has the name of the group.
+ * Reads a sink's stream from Redis: all partitions, or those of a share, as a consumer group that one process at a time reads. The lease
+ * has the name of the group.
  */
 export class SinkStreams implements SinkSource {
   readonly #options: SinkStreamsOptions
   readonly #lease: ShareLease
   readonly #intentKey: string
   readonly #redisRunIds: RedisRunIds
-  /** The last wait for new entries was in vain: the next read waits at once, and looks at all streams in one call. */
+  /** The last wait found nothing, so the next read waits at once, on all streams in one call. */
   #isAtRest = false
-  /** Running mean, to ask for what there is room for. It begins high: a backlog may be of large entries, and is held as it is read. */
+  /** Running mean. Starts high, because a backlog may have large entries, and a read holds them in memory. */
   #eventsPerEntry = 1_000
 
   constructor(options: SinkStreamsOptions) {
@@ -101,14 +101,14 @@ export class SinkStreams implements SinkSource {
 
   async intent(): Promise<SinkIntent | undefined> {
     const text = await this.#options.client.get(this.#intentKey)
-    // Whoever wrote it may have ended before the disk had it.
+    // The process that wrote it may have ended before it was on disk.
     if (text !== null) await persisted(this.#options.client)
     return text === null ? undefined : (JSON.parse(text) as SinkIntent)
   }
 
   async writeIntent(intent: SinkIntent): Promise<void> {
     await this.#lease.write(this.#intentKey, JSON.stringify(intent))
-    // A Redis that forgot rows which are stored would take them for new ones.
+    // If Redis lost the intent after the insert, the rows would look new.
     await persisted(this.#options.client)
     this.#lease.assertHeld()
   }
@@ -154,7 +154,7 @@ export class SinkStreams implements SinkSource {
 
   async #waitForNew(waitMs: number, signal: AbortSignal | undefined): Promise<SinkRun[]> {
     const { blocking, client, cluster, clusterPollMs = POLL_MS, group } = this.#options
-    // Or else the wait would end with the lease as it is a moment before its renewal. One that fails is seen by the lease running out.
+    // Renews first, so that the lease allows a long wait. If that fails, the lease runs out.
     if (this.#isAtRest && !this.isShared && waitMs > LEASE_MS / 2) await this.#lease.renew().catch(() => {})
     const shareMs = this.isShared ? SHARED_BLOCK_MS_MAX : waitMs
     const mostMs = Math.min(waitMs, shareMs, this.#lease.leftMs() - BEFORE_LEASE_ENDS_MS)
@@ -175,23 +175,23 @@ export class SinkStreams implements SinkSource {
 
   async #read(streams: readonly SinkStream[], from: '0' | '>', eventsMax: number): Promise<SinkRun[]> {
     const { group, readEntriesMax } = this.#options
-    const wanted = Math.ceil(eventsMax / streams.length / this.#eventsPerEntry)
+    const estimate = Math.ceil(eventsMax / streams.length / this.#eventsPerEntry)
     const count =
       from === '>' && readEntriesMax !== undefined
         ? Math.max(1, Math.floor(readEntriesMax / streams.length))
-        : Math.min(READ_ENTRIES_MAX, Math.max(READ_ENTRIES_MIN, wanted))
+        : Math.min(READ_ENTRIES_MAX, Math.max(READ_ENTRIES_MIN, estimate))
     // The streams of a Redis Cluster are on several servers.
     const calls = this.#options.cluster ? streams.map((stream) => [stream]) : [streams]
     const replies = await Promise.all(
-      calls.map((some) => {
-        const names = some.map((stream) => this.#key(stream))
-        const ids = some.map(() => from)
+      calls.map((called) => {
+        const names = called.map((stream) => this.#key(stream))
+        const ids = called.map(() => from)
         return this.#call('XREADGROUP', 'GROUP', group, CONSUMER, 'COUNT', count, 'STREAMS', ...names, ...ids)
       }),
     )
     const raws = replies.flatMap((reply) => (reply as RawStreams) ?? [])
     const runs = await this.#runs(streams, raws)
-    // There may be more behind entries that were put aside.
+    // All entries of this read were buried or passed over. More may follow.
     const isMore = from === '0' && runs.length === 0 && raws.some(([, raw]) => raw.length > 0)
     return isMore ? this.#read(streams, from, eventsMax) : runs
   }
@@ -242,7 +242,7 @@ export class SinkStreams implements SinkSource {
     return lanes.flatMap((lane) => Array.from({ length }, (_, i) => ({ partition: first + i * step, lane })))
   }
 
-  /** The blocks among entries; what is none goes to the dead letters at once, so that it holds up nothing. */
+  /** Decodes entries. Moves those that are not blocks to the dead letters at once. */
   async #entries(raw: readonly RawEntry[], stream: SinkStream): Promise<SinkEntry[]> {
     const { client, group, from } = this.#options
     const entries: SinkEntry[] = []
@@ -272,7 +272,7 @@ export class SinkStreams implements SinkSource {
   }
 }
 
-/** The processes that divide the shares of a sink. @param shares how many there are; default: one */
+/** The membership that divides the shares of a sink. */
 export function sinkMembership(
   options: Pick<MembershipOptions, 'client' | 'shares' | 'processName' | 'log'> & { readonly group: string },
 ): Membership {

@@ -8,11 +8,11 @@ import type { GroupStatus, PipelineStatus } from '../declaration/status.ts'
 const streamGroupsScript = loadScript(import.meta.url, './streamGroups-1.lua')
 
 export interface StatusScope {
-  /** Only what waits, which costs nothing but the counters while nothing does. Default false: groups at rest too. */
+  /** Leaves out groups without waiting entries, and so saves their calls. Default false. */
   readonly onlyWaiting?: boolean
 }
 
-/** Lag and pending of every group, from counters of our own: Redis' own lag is wrong after a trim. */
+/** Lag and pending entries of every group. Uses counters of our own, because Redis' lag is wrong after a trim. */
 export async function readStatus(
   client: RedisClient,
   pipeline: Pipeline,
@@ -43,15 +43,15 @@ async function readPartition(
   counters: Counters,
   { onlyWaiting = false }: StatusScope,
 ): Promise<GroupStatus[]> {
-  const places = streamsOf(pipeline).flatMap((stream) => LANES.map((lane) => ({ stream, lane })))
-  const read = places.map(async ({ stream, lane }) => {
+  const streams = streamsOf(pipeline).flatMap((stream) => LANES.map((lane) => ({ stream, lane })))
+  const read = streams.map(async ({ stream, lane }) => {
     const readers = readersOf(pipeline, stream)
     const waits = (group: string) => waitingOf(counters, group, stream, lane, 'entries') > 0
     if (onlyWaiting && !readers.some(waits)) return []
     const groups = await readGroups(client, keys.stream(partition, stream, lane))
     return readers.flatMap((group) => {
       const state = groups.get(group)
-      // One that is declared, and not made yet.
+      // The group is declared but not created yet.
       if (state === undefined) return []
       return [{ stream, lane, partition, group, ...statusOf(state, { counters, group, stream, lane }) }]
     })
@@ -61,14 +61,14 @@ async function readPartition(
   return found.sort((a, b) => order.indexOf(a.group) - order.indexOf(b.group))
 }
 
-/** The oldest ids, '' when there is none. */
+/** The ids are '' when there is no such entry. */
 interface GroupState {
   readonly pending: number
   readonly oldestPending: string
   readonly oldestNew: string
 }
 
-/** How far the groups of a stream are, by their names. */
+/** The progress of the groups of a stream, by name. */
 export async function readGroups(client: RedisClient, stream: string): Promise<Map<string, GroupState>> {
   const reply = ((await streamGroupsScript.run(client, [stream], [])) as (Buffer | number)[]).map(String)
   const groups = new Map<string, GroupState>()
@@ -78,7 +78,7 @@ export async function readGroups(client: RedisClient, stream: string): Promise<M
   return groups
 }
 
-interface GroupPlace {
+interface GroupStream {
   readonly counters: Counters
   readonly group: string
   readonly stream: string
@@ -87,7 +87,7 @@ interface GroupPlace {
 
 function statusOf(
   { pending, oldestPending, oldestNew }: GroupState,
-  { counters, group, stream, lane }: GroupPlace,
+  { counters, group, stream, lane }: GroupStream,
 ): Pick<GroupStatus, 'lag_entries' | 'pending_entries' | 'waiting_events' | 'oldest_ms'> {
   const entries = waitingOf(counters, group, stream, lane, 'entries')
   const oldest = oldestPending || (entries > 0 ? oldestNew : '')
@@ -112,14 +112,11 @@ function waitingOf(
 
 export interface WaitingScope {
   readonly lanes?: readonly Lane[]
-  /** Only what these groups have to do counts. */
+  /** Counts only events that wait for these groups. */
   readonly groups?: readonly string[]
 }
 
-/**
- * Events that wait anywhere in the pipeline. An event that several groups of a stream have still to do waits once: the
- * stream holds it once.
- */
+/** Number of events that wait in the pipeline. An event that waits for several groups of a stream counts once. */
 export async function waitingEvents(
   client: RedisClient,
   pipeline: Pipeline,
@@ -130,7 +127,7 @@ export async function waitingEvents(
   return waitingIn(counters, pipeline, scope)
 }
 
-/** What waits, as `waitingEvents` has it, and what was ever added to a stream in these lanes; of one moment. */
+/** `waitingEvents`, and the number of events ever added to a stream in these lanes, from one read of the counters. */
 export async function levelOf(
   client: RedisClient,
   pipeline: Pipeline,

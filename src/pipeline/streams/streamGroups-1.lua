@@ -1,7 +1,7 @@
--- Tells how far the consumer groups of a stream are, by the ids of entries alone: an entry itself may be large.
+-- Reads the progress of the consumer groups of a stream. Returns ids only, because entries may be large.
 -- KEYS[1] stream
--- Returns for each group four: its name, the number of entries pending, the id of the oldest pending one, the id of the
--- oldest that was not delivered; '' when there is none. Empty when there is no stream.
+-- Returns for each group: its name, the number of pending entries, the id of the oldest pending entry, the id of the oldest entry not
+--   delivered yet ('' if none). Empty if the stream does not exist.
 if redis.call('EXISTS', KEYS[1]) == 0 then
   return {}
 end

@@ -1,9 +1,9 @@
 #!lua flags=allow-oom
--- Removes the buckets of the generations of the dedup window that are over. Their keys have no expiry of their own, which
--- would cost a look at the bucket for every claim.
--- Runs above maxmemory too: it frees memory.
--- KEYS[1] generations: sorted set of the prefixes of their bucket keys, which are in the same slot, by when they are over
--- ARGV[1] Unix milliseconds of now, ARGV[2] number of buckets, ARGV[3] generations to remove at most
+-- Removes generations of the dedup window that have ended. Bucket keys have no expiry, because setting one would cost a check at every
+-- claim.
+-- Runs above maxmemory, because it frees memory.
+-- KEYS[1] sorted set: prefixes of the generations' bucket keys by their end, Unix ms; the keys are in the same slot
+-- ARGV[1] now, Unix ms; ARGV[2] number of buckets; ARGV[3] maximum number of generations to remove
 -- Returns the number of generations removed.
 local PAGE = 1024
 local over = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', ARGV[1], 'LIMIT', 0, ARGV[3])

@@ -11,8 +11,7 @@ const createGroupScript = loadScript(import.meta.url, './createGroup-2.lua')
 const dropStreamScript = loadScript(import.meta.url, './dropStream-1.lua')
 
 /**
- * Writes the number of partitions at the first start and holds later starts to it, because the partition of an event
- * follows from it.
+ * Stores the number of partitions at the first start. It must stay the same, because an event's partition depends on it.
  * @throws StartupError when another number is stored
  */
 export async function agreeOnPartitions(client: RedisClient, partitions: number): Promise<void> {
@@ -24,20 +23,19 @@ export async function agreeOnPartitions(client: RedisClient, partitions: number)
   }
 }
 
-/** The number of partitions that this Redis holds; 0 when no ipid has run on it. */
+/** The number of partitions that this Redis holds; 0 if ipid has never run on it. */
 export async function partitionsOf(client: RedisClient): Promise<number> {
   return Number((await client.get(keys.partitions())) ?? 0)
 }
 
-/** When a restore changed the number of partitions last, milliseconds since 1970; 0: never. */
+/** When a restore last changed the number of partitions, Unix milliseconds; 0: never. */
 export async function partitionsSince(client: RedisClient): Promise<number> {
   return Number((await client.get(keys.partitionsSince())) ?? 0)
 }
 
 /**
- * Makes the consumer groups that the pipeline declares, in all partitions, and removes groups and streams of another form
- * that have nothing left to do.
- * @throws StartupError when groups of another form still have entries to do: nobody would do them any more
+ * Creates the consumer groups that the pipeline declares, in all partitions. Removes groups and streams that it no longer declares.
+ * @throws StartupError when such a group still has entries, which would never be processed
  */
 export async function createGroups(client: RedisClient, pipeline: Pipeline, partitions: number): Promise<void> {
   await dropStreams(client, pipeline, partitions)
@@ -51,7 +49,7 @@ export async function createGroups(client: RedisClient, pipeline: Pipeline, part
   await Promise.all(calls)
 }
 
-/** Streams that an earlier form of the pipeline had and this one has not. */
+/** Removes streams that the pipeline no longer declares. */
 async function dropStreams(client: RedisClient, pipeline: Pipeline, partitions: number): Promise<void> {
   const declared = streamsOf(pipeline)
   const known = (await addStreamsScript.run(client, [keys.streams()], declared)) as Buffer[]
@@ -70,19 +68,22 @@ async function dropStreams(client: RedisClient, pipeline: Pipeline, partitions: 
 
 function unfinished(stream: string, group: string): StartupError {
   return new StartupError(
-    `${stream} has entries that group ${group} of another form of the pipeline has not finished: start with that form until they are done`,
+    `${stream} has unfinished entries of group ${group}, which the pipeline no longer declares: start the version that declares it until they are finished`,
   )
 }
 
-interface GroupPlace {
+interface GroupOfStream {
   readonly partition: number
   readonly from: string
   readonly lane: Lane
   readonly group: string
 }
 
-async function createGroup(client: RedisClient, place: GroupPlace, declared: readonly string[]): Promise<void> {
-  const { partition, from, lane, group } = place
+async function createGroup(
+  client: RedisClient,
+  { partition, from, lane, group }: GroupOfStream,
+  declared: readonly string[],
+): Promise<void> {
   const stream = keys.stream(partition, from, lane)
   const prefixes = [counterFields.addedPrefix(from, lane), counterFields.donePrefix(group, from, lane)]
   const names = [stream, keys.counters(partition)]

@@ -1,9 +1,8 @@
 #!lua flags=allow-oom
--- Removes the entries of streams that every consumer group of theirs has acknowledged.
--- Runs above maxmemory too: it is what drains Redis, and intake has stopped well below.
+-- Removes entries that every consumer group of their stream has acknowledged.
+-- Runs above maxmemory, because it frees memory.
 -- KEYS streams of one partition
--- ARGV for each stream: number of groups, the groups that must have finished; when one of them does not exist, nothing is
--- removed
+-- ARGV for each stream: number of declared groups, their names. While one of them does not exist, the stream is not trimmed.
 -- Returns the number of entries removed.
 local function parse(id)
   local ms, seq = string.match(id, '^(%d+)-(%d+)$')
@@ -15,7 +14,7 @@ local function before(a, b)
   return ams < bms or (ams == bms and aseq < bseq)
 end
 
--- The entry from which on some group needs the stream; nil when one that must have finished does not exist.
+-- Returns the id of the oldest entry that a group still needs; nil if a declared group does not exist.
 local function oldestNeeded(stream, needed, missing)
   local oldest = nil
   for _, info in ipairs(redis.call('XINFO', 'GROUPS', stream)) do

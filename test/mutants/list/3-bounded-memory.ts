@@ -46,7 +46,7 @@ export const BOUNDED_MEMORY: readonly Mutant[] = [
     name: 'ahead-bytes',
     promise: 'rows that are read ahead take no more memory than they may',
     file: 'src/pipeline/runner/insert-batcher.ts',
-    from: '(aheadBytesMax * there.rows) / there.bytes',
+    from: '(aheadBytesMax * size.rows) / size.bytes',
     to: 'rows',
     noticedBy: [['test/unit/runner/sink-gather.test.ts', 'rows that are read ahead are no more']],
   },

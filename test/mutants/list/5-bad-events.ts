@@ -38,7 +38,7 @@ export const BAD_EVENTS: readonly Mutant[] = [
     name: 'away-is-not-bad',
     promise: 'no event is lost while a store is down, however often the entry comes back',
     file: 'src/pipeline/runner/step-worker.ts',
-    from: 'if (waited || deliveries <= deliveriesMax)',
+    from: 'if (hadToWait || deliveries <= deliveriesMax)',
     to: 'if (deliveries <= deliveriesMax)',
     noticedBy: [['test/unit/runner/step-worker.test.ts', 'a store that is away for long costs no event']],
   },
