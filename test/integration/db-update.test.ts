@@ -5,7 +5,7 @@ import { mkdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { gzipSync } from 'node:zlib'
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import { pack } from 'tar-stream'
 import { EnrichmentKeeper } from '../../src/cli/start/enrichment-keeper.ts'
 import { readConfig } from '../../src/config/config.ts'
@@ -113,6 +113,33 @@ test('what is broken, cut off, too large, or not recognised never replaces what 
   assert.deepEqual(await files(), ['asn.mmdb'])
   server.serve('/asn.mmdb', ASN)
   assert.equal((await only(source)).status, 'unchanged')
+})
+
+test('a compressed answer is decoded, and one that is cut off replaces nothing', async (t) => {
+  const { dir, server, only } = await setUp(t)
+  const table = `network,business_name\n${Array.from({ length: 2_000 }, (_, i) => `81.${i >> 8}.${i & 255}.0/24,Firm ${i}\n`).join('')}`
+  const source = { url: `${server.url}/firms.csv` }
+  const encodings = {
+    gzip: gzipSync(table),
+    'x-gzip': gzipSync(table),
+    deflate: deflateSync(table),
+    br: brotliCompressSync(table),
+  }
+  for (const [coding, bytes] of Object.entries(encodings)) {
+    const serve = (body: Buffer) =>
+      server.handle('/firms.csv', (_request, response) => {
+        // The length is that of the cut body, as a cache that stored it would say.
+        response.writeHead(200, { 'content-encoding': coding, 'content-length': body.length }).end(body)
+      })
+    serve(bytes)
+    assert.notEqual((await only(source)).status, 'failed', coding)
+    for (const length of [bytes.length / 2, bytes.length - 1]) {
+      serve(bytes.subarray(0, length))
+      assert.match((await only(source)).reason ?? '', /cannot be fetched: unexpected end of file/, coding)
+    }
+    assert.equal(await readFile(join(dir, 'firms.csv'), 'utf8'), table)
+  }
+  assert.equal(server.requests[0]!.headers['accept-encoding'], 'identity')
 })
 
 test('a server that does not answer in time is given up', async (t) => {

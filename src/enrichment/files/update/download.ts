@@ -1,4 +1,10 @@
+import { once } from 'node:events'
 import { open } from 'node:fs/promises'
+import { type IncomingMessage, request as requestHttp } from 'node:http'
+import { request as requestHttps } from 'node:https'
+import { pipeline, type Readable } from 'node:stream'
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
+import { causeText } from '../../../run/cause-text.ts'
 import { InputError } from '../../../run/errors.ts'
 import type { UpdateLimits } from './limits.ts'
 import type { Source } from './sources.ts'
@@ -35,24 +41,19 @@ export async function download(
   const signal = AbortSignal.timeout(limits.timeoutMs)
   try {
     const response = await request(source, key, known, options, signal)
-    if (response.status === 304) {
-      await response.body?.cancel()
-      return undefined
-    }
-    if (response.status !== 200) {
-      await response.body?.cancel()
-      throw new InputError(`the server answered ${response.status} ${response.statusText}`.trim())
-    }
-    await write(response, path, limits.bytesMax)
-    return {
-      etag: response.headers.get('etag') ?? undefined,
-      lastModified: response.headers.get('last-modified') ?? undefined,
+    try {
+      const { statusCode, statusMessage = '', headers } = response
+      if (statusCode === 304) return undefined
+      if (statusCode !== 200) throw new InputError(`the server answered ${statusCode} ${statusMessage}`.trim())
+      await write(response, path, limits.bytesMax)
+      return { etag: headers.etag, lastModified: headers['last-modified'] }
+    } finally {
+      response.destroy()
     }
   } catch (error) {
     if (error instanceof InputError) throw error
     if (signal.aborted) throw new InputError(`it took longer than ${limits.timeoutMs} ms`)
-    const { message, cause } = error as Error
-    throw new InputError(`it cannot be fetched: ${cause instanceof Error && cause.message ? cause.message : message}`)
+    throw new InputError(`it cannot be fetched: ${causeText(error)}`)
   }
 }
 
@@ -62,16 +63,17 @@ async function request(
   known: Validators,
   { nowMs, limits }: DownloadOptions,
   signal: AbortSignal,
-): Promise<Response> {
+): Promise<IncomingMessage> {
   const month = new Date(nowMs).toISOString().slice(0, 7)
   let url = new URL(source.url.replaceAll('{key}', encodeURIComponent(key ?? '')).replaceAll('{month}', month))
   const { origin } = url
   for (let redirects = 0; ; redirects++) {
     const headers = { ...conditions(known), ...(url.origin === origin ? authorization(source, key) : {}) }
-    const response = await fetch(url.href, { headers, redirect: 'manual', signal })
-    const location = response.headers.get('location')
-    if (response.status < 300 || response.status === 304 || response.status > 399 || location === null) return response
-    await response.body?.cancel()
+    const response = await send(url, headers, signal)
+    const { statusCode: status = 0 } = response
+    const { location } = response.headers
+    if (status < 300 || status === 304 || status > 399 || location === undefined) return response
+    response.destroy()
     if (redirects === limits.redirectsMax) throw new InputError(`it redirects more than ${limits.redirectsMax} times`)
     const next = URL.canParse(location, url.href) ? new URL(location, url.href) : undefined
     const isSafe = next?.protocol === 'https:' || (next?.protocol === 'http:' && url.protocol === 'http:')
@@ -82,8 +84,19 @@ async function request(
   }
 }
 
+/** Not with fetch, which takes a compressed answer that was cut off for a whole one. */
+async function send(url: URL, headers: Record<string, string>, signal: AbortSignal): Promise<IncomingMessage> {
+  const ask = url.protocol === 'https:' ? requestHttps : requestHttp
+  const request = ask(url, { headers, signal })
+  request.end()
+  const [response] = (await once(request, 'response')) as [IncomingMessage]
+  // Errors from now on arrive where the body is read.
+  request.on('error', () => {})
+  return response
+}
+
 function conditions({ etag, lastModified }: Validators): Record<string, string> {
-  const headers: Record<string, string> = { 'user-agent': 'ipid' }
+  const headers: Record<string, string> = { 'user-agent': 'ipid', 'accept-encoding': 'identity' }
   if (etag !== undefined) headers['if-none-match'] = etag
   if (lastModified !== undefined) headers['if-modified-since'] = lastModified
   return headers
@@ -95,26 +108,47 @@ function authorization({ url, keyUser }: Source, key: string | undefined): Recor
   return { authorization: `Basic ${Buffer.from(`${keyUser}:${key}`).toString('base64')}` }
 }
 
-async function write(response: Response, path: string, bytesMax: number): Promise<void> {
+async function write(response: IncomingMessage, path: string, bytesMax: number): Promise<void> {
   const { headers } = response
-  if (!headers.has('content-length') && !headers.has('transfer-encoding')) {
-    await response.body?.cancel()
+  if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined) {
     throw new InputError('the server does not say where its answer ends: a part of it could pass for the whole')
   }
   const tooLarge = new InputError(`it is larger than ${bytesMax} bytes`)
-  if (Number(headers.get('content-length') ?? 0) > bytesMax) {
-    await response.body?.cancel()
-    throw tooLarge
-  }
+  if (Number(headers['content-length'] ?? 0) > bytesMax) throw tooLarge
+  const body = decoded(response)
   const file = await open(path, 'wx')
   try {
     let size = 0
-    for await (const chunk of response.body ?? []) {
+    for await (const chunk of body as AsyncIterable<Buffer>) {
       size += chunk.length
       if (size > bytesMax) throw tooLarge
       await file.writeFile(chunk)
     }
   } finally {
     await file.close()
+  }
+}
+
+/** The body without what some servers put around it unasked. Its end is checked. */
+function decoded(response: IncomingMessage): Readable {
+  const coding = (response.headers['content-encoding'] ?? 'identity').trim().toLowerCase()
+  if (coding === 'identity') return response
+  const decoder = decoderOf(coding)
+  // Errors arrive where the decoder is read.
+  pipeline(response, decoder, () => {})
+  return decoder
+}
+
+function decoderOf(coding: string) {
+  switch (coding) {
+    case 'gzip':
+    case 'x-gzip':
+      return createGunzip()
+    case 'deflate':
+      return createInflate()
+    case 'br':
+      return createBrotliDecompress()
+    default:
+      throw new InputError(`the server encodes its answer as ${coding}, which is not known here`)
   }
 }
