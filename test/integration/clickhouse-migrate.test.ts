@@ -76,6 +76,20 @@ test('a table or view that was dropped is made again as it was, with an error, a
   assert.deepEqual(await clickhouse.rows('SELECT sum(events) AS n FROM outcomes'), [{ n: 7 }])
 })
 
+test('a table or view that was detached is attached again with its rows', async (t) => {
+  const clickhouse = await startTestClickHouse(t)
+  await clickhouse.client.command({ query: "INSERT INTO outcomes (source, tenant_id, events) VALUES ('s', 't', 7)" })
+  for (const detached of ['TABLE outcomes', 'TABLE outcomes PERMANENTLY', 'VIEW accounts', 'TABLE events']) {
+    await clickhouse.client.command({ query: `DETACH ${detached}` })
+    const lines: string[] = []
+    await migrate(clickhouse.url, pino({ level: 'warn' }, { write: (line: string) => lines.push(line) }))
+    assert.match(lines.join(), /^[^\n]*of ClickHouse had been detached: attached again[^\n]*\n$/)
+    await clickhouse.rows('SELECT count() AS n FROM accounts')
+    await clickhouse.rows('SELECT count() AS n FROM events')
+    assert.deepEqual(await clickhouse.rows('SELECT sum(events) AS n FROM outcomes'), [{ n: 7 }])
+  }
+})
+
 /** The schema as versions before 0003 left it, and a row as they stored it. */
 async function startEarlierVersion(t: TestContext) {
   const clickhouse = await startTestClickHouse(t, { bare: true, external: true })

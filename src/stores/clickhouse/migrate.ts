@@ -4,6 +4,7 @@ import type { Logger } from 'pino'
 import { connectClickHouse, DATABASE } from './client.ts'
 import { assertFormOfTables, read, SOME_MAY_BE_AWAY, shardsOf } from './cluster.ts'
 import { clusterStatements, createDatabaseOn, everyReplica } from './cluster-form.ts'
+import { quoteName } from './quote.ts'
 
 /** A file of schemas/clickhouse: `NNNN_what.sql`. */
 export interface Migration {
@@ -70,13 +71,37 @@ async function makeAgain(
   log: Logger,
   cluster: string | undefined,
 ): Promise<void> {
-  const missing = await missingObjects(client, applied)
+  const absent = await missingObjects(client, applied)
+  if (absent.length === 0) return
+  const detached = await attachDetached(client, absent, log)
+  const missing = absent.filter((name) => !detached.has(name))
   if (missing.length === 0) return
   for (const statement of applied.flatMap(({ statements }) => statements)) {
     if (missing.includes(subjectOf(statement) ?? '')) await apply(client, statement, cluster)
   }
   const message = `ClickHouse lacked ${missing.join(', ')}: created again; the rows of a missing table are lost until they are replayed or restored`
   log.error({ missing }, message)
+}
+
+/**
+ * Attaches those tables and views that somebody has detached. They keep their rows, and CREATE TABLE IF NOT EXISTS does
+ * nothing beside them, without an error.
+ * @returns their names
+ */
+async function attachDetached(
+  client: ClickHouseClient,
+  names: readonly string[],
+  log: Logger,
+): Promise<ReadonlySet<string>> {
+  // Older servers have no such list.
+  const list = "SELECT 1 FROM system.tables WHERE database = 'system' AND name = 'detached_tables'"
+  if ((await read(client, list)).length === 0) return new Set()
+  const query = `SELECT table FROM system.detached_tables WHERE database = '${DATABASE}'`
+  const found = (await read<[string]>(client, query)).flatMap(([name]) => (names.includes(name) ? [name] : []))
+  for (const name of found) await client.command({ query: `ATTACH TABLE IF NOT EXISTS ${quoteName(name)}` })
+  if (found.length > 0)
+    log.warn({ detached: found }, `${found.join(', ')} of ClickHouse had been detached: attached again`)
+  return new Set(found)
 }
 
 /**
