@@ -9,28 +9,28 @@ import { filterNoise } from '../src/pipeline/stages/filter-noise.ts'
 
 const DAY_MS = 86_400_000
 
-/** The way of an event, from a request or an upload to the tables that analysts query. pipelines/README.md says how to change it. */
+/** The pipeline from a request or an upload to the tables that analysts query. pipelines/README.md says how to change it. */
 export const ingest: Pipeline = {
   sources: [
-    // The response shows what is known of each address, so live events are enriched before the stream.
+    // Live events are enriched before the stream, because the response shows the result.
     { from: requests, to: 'intake', raw: 'archive' },
-    // Lines stay raw: enriching them is for the step, which scales with its workers; a tenant has one feeder.
+    // Batch lines are enriched by the step, which scales with its workers. A tenant has only one feeder.
     { from: uploads, to: 'intake', raw: 'archive' },
   ],
 
-  // Every stream has a lane for live events, which go first, and one for batches. Dedup comes last: noise, often most of
-  // the traffic, then costs no entry of the window, and what was filtered once is judged anew when it comes again.
+  // Every stream has a lane for live events, which go first, and one for batches. Dedup comes last, so that noise, often most of
+  // the traffic, takes no entry of the window. A filtered event that is sent again is also judged anew.
   steps: [{ group: 'process', from: 'intake', stages: [enrich, filterNoise, dedup], to: 'enriched' }],
 
   sinks: [
     { group: 'clickhouse', from: 'enriched', into: clickhouse, completesJobs: true },
-    // A few rows a second, and an insert costs as much as thousands of them.
+    // It has only a few rows per second, and an insert costs as much as thousands of rows.
     { group: 'outcomes', from: 'outcomes', into: clickhouseOutcomes, lingerMs: 5_000 },
-    // Events as they came, of tenants with an archive only, repeats and what is filtered included.
+    // Payloads of tenants with an archive, including repeats and filtered events.
     { group: 'archive', from: 'archive', into: archive, takes: 'payloads' },
   ],
 
-  // What is not stored is counted, together with what becomes of it: by sources, steps and sinks.
+  // Sources, steps and sinks count events that are not stored.
   outcomes: 'outcomes',
 
   limits: {

@@ -1,7 +1,9 @@
 import { type Static, Type } from 'typebox'
 
-/** An API key as JSON in Redis; its SHA-256 is the field of the hash. The raw key is stored nowhere; processes that it calls
- * have it in memory for a minute. */
+/**
+ * An API key as JSON in Redis, in a hash by the SHA-256 of the key. The raw key is never stored; processes cache it in memory for a
+ * minute.
+ */
 export const ApiKeyRecord = Type.Object({
   prefix: Type.String({ description: 'First 12 characters of the raw key' }),
   tenant_id: Type.String(),

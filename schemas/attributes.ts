@@ -1,14 +1,14 @@
 import { CLASSIFICATIONS, type Classification } from './classification.ts'
 
 /*
- * Plain JSON Schema and no TypeBox, which takes half a second to load: workers and the command line need these names and
- * check no requests. `api/attributes.ts` makes TypeBox of them.
+ * Plain JSON Schema, because TypeBox takes half a second to load: workers and the command line need these names but check no
+ * requests. `api/attributes.ts` converts them to TypeBox.
  */
 
-/** What can be known of an address, in the order in which answers list it. */
+/** The attributes of an address, in the order of answers. */
 export const ATTRIBUTE_SCHEMAS = {
-  business_name: { type: 'string', description: 'Name as people know it' },
-  org_name: { type: 'string', description: 'Name as it is registered' },
+  business_name: { type: 'string', description: 'Common name' },
+  org_name: { type: 'string', description: 'Registered name' },
   hostname: { type: 'string' },
   etld_plus_one: { type: 'string', description: 'Registrable domain of the hostname' },
   domain: { type: 'string', description: 'Domain of the organisation' },
@@ -18,7 +18,7 @@ export const ATTRIBUTE_SCHEMAS = {
   classification: { enum: CLASSIFICATIONS },
   asn: { type: 'integer', description: 'Number of the autonomous system' },
   as_name: { type: 'string' },
-  network: { type: 'string', description: 'The network that is known, in CIDR notation' },
+  network: { type: 'string', description: 'The known network that contains the address, in CIDR notation' },
   continent: { type: 'string' },
   country: { type: 'string' },
   country_code: { type: 'string', description: 'ISO 3166-1 alpha-2' },
@@ -33,10 +33,10 @@ export const ATTRIBUTE_SCHEMAS = {
 export type Attribute = keyof typeof ATTRIBUTE_SCHEMAS
 export const ATTRIBUTES = Object.keys(ATTRIBUTE_SCHEMAS) as readonly Attribute[]
 
-/** Attributes of the place, which `redact: ["geo"]` removes: the last ones. */
+/** The attributes that `redact: ["geo"]` removes. */
 export const LOCATION_ATTRIBUTES = ATTRIBUTES.slice(ATTRIBUTES.indexOf('continent'))
 
-/** What an answer of `/v1/ingest` tells of an address, in its order. */
+/** The attributes in an answer of `/v1/ingest`, in order. */
 export const INGEST_ATTRIBUTES = [
   'business_name',
   'org_name',
@@ -46,7 +46,7 @@ export const INGEST_ATTRIBUTES = [
   'classification',
 ] as const satisfies readonly Attribute[]
 
-/** Values of attributes; what no provider knows is left out. */
+/** Values of attributes; unknown ones are left out. */
 export type AttributeValues<A extends Attribute = Attribute> = {
   [Name in A]?: ValueOf<(typeof ATTRIBUTE_SCHEMAS)[Name]>
 }

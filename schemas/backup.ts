@@ -3,24 +3,24 @@ import { ApiKeyRecord } from './api-key.ts'
 import { TenantRecord } from './tenant.ts'
 import { RULES_MAX } from './tenant-rules.ts'
 
-/** Of what form a backup is; another one is refused. */
+/** Version of the format. A restore refuses any other. */
 export const BACKUP_FORMAT = 1
 
-/** A line of a file. A line in a backup of ours is far shorter; a restore holds one line in memory. */
+/** Longest line of a file. Real lines are far shorter; the limit bounds the memory of a restore, which holds one line. */
 export const BACKUP_LINE_BYTES_MAX = 67_108_864
 
 const TenantId = Type.String({ pattern: '^[a-z0-9-]{1,64}$' })
 const Sha256 = Type.String({ pattern: '^[0-9a-f]{64}$' })
-/** The last moment of a JavaScript date. */
+/** The latest time of a JavaScript date. */
 const TIME_MS_MAX = 8_640_000_000_000_000
 const Count = Type.Integer({ minimum: 0 })
 const time = (description: string) => Type.String({ format: 'rfc3339', description })
 
-/** A file of a backup: lines, each ended by a line feed, as gzip. */
+/** A file of a backup: gzip of lines that each end with a line feed. */
 export const BackupFile = Type.Object({
   name: Type.String({ pattern: '^[a-z0-9_][a-z0-9_.-]{0,99}$' }),
   lines: Count,
-  bytes: Type.Integer({ minimum: 0, description: 'Size of the file as it is' }),
+  bytes: Type.Integer({ minimum: 0, description: 'Size of the gzip file' }),
   sha256: Sha256,
 })
 export type BackupFile = Static<typeof BackupFile>
@@ -37,43 +37,42 @@ export const BackupTable = Type.Object({
   create: Type.String({
     minLength: 1,
     maxLength: 1_048_576,
-    description:
-      'The statement that makes it, for a table that is in no migration. A restore reads it, and does not run it',
+    description: 'Its CREATE statement, for a table that no migration creates. A restore reads it but does not run it',
   }),
   file: BackupFile,
 })
 export type BackupTable = Static<typeof BackupTable>
 
-/** `manifest.json`, which is written last: a folder without it is no backup. */
+/** `manifest.json`. It is written last: a folder without it is not a backup. */
 export const BackupManifest = Type.Object({
   format: Type.Literal(BACKUP_FORMAT),
-  id: Type.String({ minLength: 1, maxLength: 100, description: 'Tells this backup from all others' }),
+  id: Type.String({ minLength: 1, maxLength: 100, description: 'Unique id of the backup' }),
   ipid_version: Type.String({ maxLength: 100 }),
-  created_at: time('When it was complete'),
-  received_before: time('Whatever was answered before this moment is in it'),
+  created_at: time('When the backup was complete'),
+  received_before: time('The backup has every request that was answered before this time'),
   partitions: Type.Integer({ minimum: 1, maximum: 1_024 }),
   partitions_since: Type.Optional(
     Type.Integer({
       minimum: 1,
       maximum: TIME_MS_MAX,
-      description: 'When a restore changed their number last, milliseconds since 1970; absent: never',
+      description: 'When a restore last changed the number of partitions, milliseconds since 1970; absent: never',
     }),
   ),
   migrations: Type.Array(Type.String({ minLength: 1, maxLength: 200 }), {
     maxItems: 10_000,
-    description: 'That were applied, in their order',
+    description: 'Applied migrations, in order',
   }),
   tables: Type.Array(BackupTable, { maxItems: 10_000 }),
   tenants: BackupFile,
   dead_letters: BackupFile,
   archive: Type.Object(
     { place: Type.String({ maxLength: 4_096, description: 'Where the objects were' }), file: BackupFile },
-    { description: 'Which objects the raw archive had; they are not in the backup' },
+    { description: 'List of the objects in the raw archive; the backup does not contain them' },
   ),
 })
 export type BackupManifest = Static<typeof BackupManifest>
 
-/** A tenant with its keys and today's lookups: a line of the file of tenants. Records are as they are in Redis. */
+/** A tenant with its keys and today's lookups: a line of the file `tenants`. Records have the same form as in Redis. */
 export const TenantCopy = Type.Object({
   id: TenantId,
   record: Type.Object({
@@ -96,7 +95,7 @@ export const TenantCopy = Type.Object({
         description: 'Last use, milliseconds; null: never',
       }),
     }),
-    { description: 'In the order of their creation; each of this tenant' },
+    { description: 'Keys of the tenant in the order of their creation' },
   ),
   lookups: Type.Object({
     day: Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\d$', description: 'UTC, YYYY-MM-DD' }),
@@ -105,18 +104,18 @@ export const TenantCopy = Type.Object({
 })
 export type TenantCopy = Static<typeof TenantCopy>
 
-/** An object of the raw archive: a line of their file, in the order of the keys. */
+/** An object of the raw archive: a line of the archive's file, which is sorted by key. */
 export const ArchivedObject = Type.Object({ key: Type.String({ minLength: 1, maxLength: 1_024 }), bytes: Count })
 export type ArchivedObject = Static<typeof ArchivedObject>
 
-/** A dead letter: a line of their file. */
+/** A dead letter: a line of the file `dead_letters`. */
 export const LetterCopy = Type.Object({
   partition: Type.Integer({ minimum: 0, maximum: 1_023 }),
   id: Type.String({ pattern: '^\\d{1,15}-\\d{1,20}$' }),
   fields: Type.Array(Type.String(), {
     minItems: 2,
     maxItems: 100,
-    description: 'Names and values in turn, as base64',
+    description: 'Alternating names and values, as base64',
   }),
   claim: Type.Union([Type.String({ pattern: '^[A-Za-z0-9+/]{11}=$' }), Type.Null()], {
     description: 'The claim id under which dedup knows the event, as base64; null: this letter has no claim',

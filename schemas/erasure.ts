@@ -1,51 +1,51 @@
 import { type Static, Type } from 'typebox'
 
-/** What `ipid erase` removed, and where. It names nothing of what was erased. */
+/** Result of `ipid erase`. It does not contain the erased address, account or event id. */
 export const ErasureReceipt = Type.Object({
-  receipt: Type.String({ description: 'Random; says nothing of what was erased' }),
+  receipt: Type.String({ description: 'Random id' }),
   tenant_id: Type.String(),
   selector: Type.Enum(['ip', 'account', 'event']),
-  received_before: Type.String({ description: 'ISO 8601, UTC: events received from then on are new, and stay' }),
+  received_before: Type.String({ description: 'ISO 8601, UTC: events received at or after this time stay' }),
   finished_at: Type.String({ description: 'ISO 8601, UTC' }),
   clickhouse: Type.Object({
     rows: Type.Integer({ description: 'Rows of events' }),
-    detached_parts: Type.Integer({ description: 'Parts that the server has set aside, and that were not looked into' }),
+    detached_parts: Type.Integer({ description: 'Detached parts, which were not searched' }),
   }),
   archive: Type.Object({
     place: Type.String(),
     lines: Type.Integer(),
-    rewritten: Type.Integer({ description: 'Parts that have lines left' }),
-    deleted: Type.Integer({ description: 'Parts of which nothing was left' }),
+    rewritten: Type.Integer({ description: 'Parts with remaining lines' }),
+    deleted: Type.Integer({ description: 'Parts without remaining lines' }),
   }),
   redis: Type.Object({
     dead_letters: Type.Integer(),
-    dedup: Type.Integer({ description: 'Events that the dedup window knew' }),
-    batch_jobs: Type.Integer({ description: 'Jobs whose errors quoted their lines, and do so no more' }),
-    bulk_jobs: Type.Integer({ description: 'Bulk lookup jobs that had the address' }),
-    files: Type.Enum(['rewritten', 'none', 'refused'], { description: 'none: this Redis keeps no files' }),
+    dedup: Type.Integer({ description: 'Events in the dedup window' }),
+    batch_jobs: Type.Integer({ description: 'Jobs whose errors quoted lines; the quotes were removed' }),
+    bulk_jobs: Type.Integer({ description: 'Bulk lookup jobs with the address' }),
+    files: Type.Enum(['rewritten', 'none', 'refused'], { description: 'none: this Redis writes no files' }),
   }),
 })
 export type ErasureReceipt = Static<typeof ErasureReceipt>
 
-/** What `ipid tenant delete` removed, and where. */
+/** Result of `ipid tenant delete`. */
 export const DeletionReceipt = Type.Object({
-  receipt: Type.String({ description: 'Random' }),
+  receipt: Type.String({ description: 'Random id' }),
   tenant_id: Type.String(),
-  begun_at: Type.String({ description: 'ISO 8601, UTC: its keys open nothing from then on' }),
+  begun_at: Type.String({ description: 'ISO 8601, UTC: its keys stopped working at this time' }),
   finished_at: Type.String({ description: 'ISO 8601, UTC' }),
   clickhouse: Type.Object({
     rows: Type.Integer({ description: 'Rows of events' }),
     outcomes: Type.Integer({ description: 'Rows of outcomes' }),
-    detached_parts: Type.Integer({ description: 'Parts that the server has set aside, and that were not looked into' }),
+    detached_parts: Type.Integer({ description: 'Detached parts, which were not searched' }),
   }),
   archive: Type.Object({ place: Type.String(), objects: Type.Integer() }),
   redis: Type.Object({
-    keys: Type.Integer({ description: 'API keys, revoked ones included' }),
+    keys: Type.Integer({ description: 'API keys, including revoked ones' }),
     dead_letters: Type.Integer(),
-    dedup: Type.Integer({ description: 'Events that the dedup window knew' }),
+    dedup: Type.Integer({ description: 'Events in the dedup window' }),
     batch_jobs: Type.Integer(),
     bulk_jobs: Type.Integer(),
-    files: Type.Enum(['rewritten', 'none', 'refused'], { description: 'none: this Redis keeps no files' }),
+    files: Type.Enum(['rewritten', 'none', 'refused'], { description: 'none: this Redis writes no files' }),
   }),
 })
 export type DeletionReceipt = Static<typeof DeletionReceipt>

@@ -1,7 +1,4 @@
-/**
- * Columns of `outcomes` in `clickhouse/0003_outcomes.sql`, in their order: so many events of a tenant and day of receipt,
- * and what became of them. All but the last tell a row from all others.
- */
+/** Columns of `outcomes` in `clickhouse/0003_outcomes.sql`, in order. All but the last identify a row. */
 export const OUTCOME_COLUMNS = [
   'source',
   'tenant_id',
@@ -13,10 +10,7 @@ export const OUTCOME_COLUMNS = [
   'events',
 ] as const
 
-/**
- * What becomes of events beside being stored, or dropped by a stage, whose reason is the status then; see
- * schemas/README.md, Outcomes.
- */
+/** Statuses of events that are neither stored nor dropped by a stage. A stage's drop reason is a status too (README.md, Outcomes). */
 export const OUTCOME_STATUS = {
   filtered: 'filtered',
   invalidIp: 'invalid_ip',

@@ -1,21 +1,21 @@
-/** What a tenant may use. A plan is looked up by name at every request, so a change of plan needs no restart. */
+/** Limits of a tenant. Each request looks up the plan by name, so a tenant can change its plan without a restart. */
 export interface Plan {
-  /** Tokens that flow back into the bucket, requests per second. */
+  /** Requests per second that refill the bucket. */
   readonly rate: number
   /** Size of the bucket, requests. */
   readonly burst: number
   /** Addresses looked up per UTC day. */
   readonly daily_lookups: number
-  /** Unique identified companies per UTC month; shown when passed, never enforced. */
+  /** Unique identified companies per UTC month; shown but not enforced. */
   readonly monthly_accounts: number
 }
 
 export type Plans = ReadonlyMap<string, Plan>
 
-/** The plan of a tenant whose own does not exist any more. */
+/** The plan of a tenant whose own plan no longer exists. */
 export const FALLBACK_PLAN = 'starter'
 
-/** The plan that a tenant is held to. @param plans has `starter` */
+/** The plan that applies to a tenant. @param plans must have `starter` */
 export function planOf(plans: Plans, { plan }: { readonly plan: string }): Plan {
   return plans.get(plan) ?? plans.get(FALLBACK_PLAN)!
 }

@@ -1,4 +1,4 @@
-/** Columns of an event as it came: the first of `events` in `clickhouse/0001_events.sql`. */
+/** Columns with the event as sent: the first of `events` in `clickhouse/0001_events.sql`. */
 export const EVENT_COLUMNS = [
   'ip',
   'tenant_id',
@@ -14,7 +14,7 @@ export const EVENT_COLUMNS = [
   'account_id',
 ] as const
 
-/** Columns that enrichment adds behind them. */
+/** Columns that enrichment appends. */
 export const ENRICHMENT_COLUMNS = [
   'company_id',
   'business_name',
@@ -30,12 +30,12 @@ export const ENRICHMENT_COLUMNS = [
   'quality',
 ] as const
 
-/** Columns that tell what brought an event, behind those: its batch job, or the request of a live event. */
+/** Last columns: the batch job, or the request of a live event. */
 export const ORIGIN_COLUMNS = ['job_id', 'request_id'] as const
 
 /**
- * All columns of `events`, in their order. A row may end before `request_id`: that of a batch line does; or before `job_id`:
- * so do those of live events that an earlier version wrote.
+ * All columns of `events`, in order. Rows of batch lines end before `request_id`. Rows of live events from earlier versions end
+ * before `job_id`.
  */
 export const ROW_COLUMNS = [...EVENT_COLUMNS, ...ENRICHMENT_COLUMNS, ...ORIGIN_COLUMNS] as const
 export type RowColumn = (typeof ROW_COLUMNS)[number]

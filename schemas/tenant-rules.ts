@@ -1,26 +1,26 @@
 import { CLASSIFICATIONS, type Classification, NOISE } from './classification.ts'
 
-/** What a tenant can say of addresses (schemas/README.md, Rules of a tenant). */
+/** Kinds of rules (schemas/README.md, Rules of a tenant). */
 export const RULE_KINDS = ['own', 'never-noise', 'always-noise', 'keep'] as const
 export type RuleKind = (typeof RULE_KINDS)[number]
 
-/** Classes that `keep` can name: those that are filtered otherwise. */
+/** Classes for `keep`: those that are filtered by default. */
 export const KEPT_CLASSES: readonly Classification[] = CLASSIFICATIONS.filter((name) => NOISE.has(name))
 
-/** Rules that one tenant may have. */
+/** Most rules of a tenant. */
 export const RULES_MAX = 1_000
 
-/** What becomes of addresses of an organisation whose class nothing speaks for: `account` is the default. */
+/** How to treat events of organisations of unknown class. Default: `account`. */
 export const UNCLASSIFIED = ['account', 'event', 'filtered'] as const
 export type Unclassified = (typeof UNCLASSIFIED)[number]
 
-/** What a tenant says of its traffic; both are as good as left out when they are the default. */
+/** A tenant's rules about its traffic. */
 export interface TenantRules {
-  /** Kind and subject, in one spelling: `own 203.0.113.0/24`. */
+  /** Kind and subject in canonical form: `own 203.0.113.0/24`. */
   readonly rules?: readonly string[]
   readonly unclassified?: Unclassified
 }
 
-/** `reason` in `outcomes` of events that a tenant's rules filter. */
+/** Values of `reason` in `outcomes` for events that a tenant's rules filter. */
 export const FILTER_REASONS = ['own', 'always_noise', 'unclassified'] as const
 export type FilterReason = (typeof FILTER_REASONS)[number]

@@ -7,10 +7,9 @@ import {
   INGEST_ATTRIBUTES,
 } from '../attributes.ts'
 
-/** What is known of an address; what no provider knows is left out. */
+/** The known attributes of an address. */
 export const LookupData = objectOf(ATTRIBUTES)
 
-/** What an answer of `/v1/ingest` tells of it. */
 export const IngestEnrichment = objectOf(INGEST_ATTRIBUTES)
 
 function objectOf<A extends Attribute>(attributes: readonly A[]) {

@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox'
 
 /**
- * Limits of one upload. A line longer than `lineMaxBytes` is a bad line. The last three are those of a CSV header; together they
- * bound how large a row becomes as NDJSON.
+ * Limits of an upload. A line longer than `lineMaxBytes` is a bad line. The last three limit a CSV header, and so the size of a row
+ * as NDJSON.
  */
 export const BATCH_LIMITS = {
   bodyMaxBytes: 104_857_600,
@@ -20,11 +20,11 @@ export const BATCH_LIMITS = {
 export const BatchStatus = Type.Enum(['queued', 'running', 'completed', 'failed'])
 export type BatchStatus = Static<typeof BatchStatus>
 
-/** Answer of `POST /v1/ingest/batch`: the upload is whole, and will be processed. */
+/** Answer of `POST /v1/ingest/batch`: the whole upload is stored and will be processed. */
 export const BatchAccepted = Type.Object({
   job_id: Type.String(),
   status: Type.Literal('queued'),
-  received: Type.Integer({ description: 'Lines of the upload, blank ones not counted' }),
+  received: Type.Integer({ description: 'Lines of the upload, without blank ones' }),
 })
 export type BatchAccepted = Static<typeof BatchAccepted>
 
@@ -34,7 +34,7 @@ export const RejectedReason = Type.Object({
   count: Type.Integer({ description: 'Lines' }),
   lines: Type.Array(Type.Integer(), {
     maxItems: BATCH_LIMITS.reasonLinesMax,
-    description: 'The first of them, counted from 1; none of events that were read and could not be processed',
+    description: 'The first of them, counted from 1; empty for dead letters',
   }),
 })
 export type RejectedReason = Static<typeof RejectedReason>
@@ -42,11 +42,11 @@ export type RejectedReason = Static<typeof RejectedReason>
 const RejectedReasons = Type.Array(RejectedReason, {
   maxItems: BATCH_LIMITS.reasonsMax + 2,
   description:
-    `An extension: rejected lines by reason, the most frequent first. The first ${BATCH_LIMITS.reasonsMax} reasons that occur ` +
-    'are listed, all other ones count as other reasons',
+    `An extension: rejected lines by reason, the most frequent first. Lists the first ${BATCH_LIMITS.reasonsMax} reasons ` +
+    'that occur; the rest count as other reasons',
 })
 
-/** What was in an upload. Every number counts lines. */
+/** Result of a batch job. Every number counts lines. */
 export const BatchSummary = Type.Object(
   {
     processed: Type.Integer({ description: 'All lines: the same number as progress_total' }),
@@ -54,22 +54,23 @@ export const BatchSummary = Type.Object(
     identified_ips: Type.Integer({
       description: 'Events whose address belongs to a known organisation that is not noise',
     }),
-    rejected: Type.Integer({ description: 'Lines that are no event: not JSON, not of the schema, too long' }),
+    rejected: Type.Integer({ description: 'Lines that are not events: not JSON, against the schema, or too long' }),
     filtered: Type.Integer({ description: 'Events from infrastructure' }),
-    invalid_ip: Type.Integer({ description: 'Events whose address is none' }),
+    invalid_ip: Type.Integer({ description: 'Events with an invalid address' }),
     duplicates: Type.Integer({ description: 'Repeats of events that were kept within 7 days' }),
     warning: Type.Optional(
       Type.String({
-        description: 'An extension: most events come from one cloud, CDN or private network, and the likely mistake',
+        description:
+          'An extension: set when most events come from one cloud, CDN or private network; names the likely mistake',
       }),
     ),
     errors: Type.Array(Type.Object({ line: Type.Integer(), detail: Type.String() }), {
       maxItems: BATCH_LIMITS.errorsMax,
-      description: 'The first bad lines, counted from 1, blank ones included',
+      description: 'The first bad lines, counted from 1 with blank ones',
     }),
     rejected_reasons: Type.Optional(RejectedReasons),
   },
-  { additionalProperties: Type.Integer({ description: 'Events that a further stage dropped, by its reason' }) },
+  { additionalProperties: Type.Integer({ description: 'Events that another stage dropped, by its reason' }) },
 )
 export type BatchSummary = Static<typeof BatchSummary>
 
@@ -78,14 +79,14 @@ export const BatchJob = Type.Object({
   job_id: Type.String(),
   status: BatchStatus,
   progress_pct: Type.Integer({ minimum: 0, maximum: 100 }),
-  progress_current: Type.Integer({ description: 'Events that are finished' }),
+  progress_current: Type.Integer({ description: 'Finished events' }),
   progress_total: Type.Integer(),
   progress_message: Type.String(),
   rejected: Type.Integer({ description: 'An extension: lines rejected so far' }),
   rejected_reasons: RejectedReasons,
   problem: Type.Union([Type.String(), Type.Null()], {
     description:
-      'An extension: set when more than half of the lines are not kept because they are wrong, whatever the status',
+      'An extension: set when more than half of the lines are rejected or have an invalid address; any status',
   }),
   result_summary: Type.Union([BatchSummary, Type.Null()]),
 })
@@ -97,12 +98,12 @@ export const ListedBatchJob = Type.Interface([BatchJob], {
 })
 export type ListedBatchJob = Static<typeof ListedBatchJob>
 
-/** Jobs of a page: so many when nobody asks for another number, and at most. */
+/** Jobs of a page: default and limit. */
 export const BATCH_LIST_LIMITS = { jobs: 20, jobsMax: 100 } as const
 
 /** Answer of `GET /v1/ingest/batch`. */
 export const BatchJobList = Type.Object({
   jobs: Type.Array(ListedBatchJob, { maxItems: BATCH_LIST_LIMITS.jobsMax }),
-  next: Type.Union([Type.String(), Type.Null()], { description: 'What before is for the next page; null: no more' }),
+  next: Type.Union([Type.String(), Type.Null()], { description: 'Value of before for the next page; null: no more' }),
 })
 export type BatchJobList = Static<typeof BatchJobList>

@@ -5,7 +5,7 @@ import { LookupChoices, LookupResult } from './lookup.ts'
 /** Limits of one bulk lookup. */
 export const BULK_LIMITS = { ipsMax: 512, bodyMaxBytes: 1_048_576 } as const
 
-/** `POST /v1/bulk`. No addresses answer 400 and more than 512 answer 413, so neither is a matter of schema. */
+/** `POST /v1/bulk`. The schema has no limits of `ips`, because their errors are 400 and 413 and not 422. */
 export const BulkRequest = Type.Object({
   ips: Type.Array(Type.String(), { description: `1 to ${BULK_LIMITS.ipsMax} IPv4 or IPv6 addresses` }),
   ...LookupChoices.properties,
@@ -31,7 +31,7 @@ export type BulkAccepted = Static<typeof BulkAccepted>
 export const BulkJob = Type.Object({
   job_id: Type.String(),
   status: BatchStatus,
-  progress_current: Type.Integer({ description: 'Addresses that are finished' }),
+  progress_current: Type.Integer({ description: 'Finished addresses' }),
   progress_total: Type.Integer(),
   results: Type.Union([
     Type.Array(BulkResult, { description: 'In the order of the addresses; null until the job is completed' }),

@@ -1,11 +1,11 @@
 import { type Static, Type } from 'typebox'
 import { IngestEnrichment } from './attributes.ts'
 
-/** What the quality score is made of; `src/enrichment/answers/quality.ts` counts it. */
+/** The parts of the quality score; `src/enrichment/answers/quality.ts` adds them. */
 export const QUALITY =
   'A sum of parts: organisation named by a source about the address 40, or only by its network or AS 20; domain 15; industry 15; classification 10, or 5 when only the model votes for it; country, city, AS and host name 5 each'
 
-/** Limits of one event, in characters (Unicode code points) unless the name says otherwise. */
+/** Limits of events. Characters are Unicode code points. */
 export const EVENT_LIMITS = {
   eventIdMaxChars: 256,
   labelMaxChars: 256,
@@ -13,14 +13,14 @@ export const EVENT_LIMITS = {
   bodyMaxBytes: 1_048_576,
 } as const
 
-/** Levels of objects and arrays in the JSON of a request, and of a line of a batch job. */
+/** Most levels of objects and arrays in the JSON of a request or a batch line. */
 export const JSON_DEPTH_MAX = 128
 
 const label = (description: string) =>
   Type.Optional(Type.String({ maxLength: EVENT_LIMITS.labelMaxChars, format: 'well-formed', description }))
 
 /**
- * One visitor event as a caller sends it (schemas/README.md, Events). Unknown keys are kept. The formats are ours:
+ * A visitor event as a caller sends it (schemas/README.md, Events). Unknown keys are stored. `validator.ts` defines the formats:
  * `rfc3339` is a date-time of RFC 3339 between the years 1900 and 2299, `well-formed` is a string without lone surrogates.
  */
 export const EventEnvelope = Type.Object(
@@ -31,29 +31,29 @@ export const EventEnvelope = Type.Object(
         minLength: 1,
         maxLength: EVENT_LIMITS.eventIdMaxChars,
         format: 'well-formed',
-        description: 'Idempotency key; a UUID is generated when it is left out',
+        description: 'Idempotency key; default: a generated UUID',
       }),
     ),
     timestamp: Type.Optional(
       Type.String({
         format: 'rfc3339',
-        description: 'RFC 3339 date-time of the years 1900 to 2299; the time of receipt when it is left out',
+        description: 'RFC 3339 date-time of the years 1900 to 2299; default: the time of receipt',
       }),
     ),
     event_type: label('Free-form label'),
-    account_id: label("The caller's identifier of the account; derived from the organisation when it is left out"),
+    account_id: label("The caller's identifier of the account; default: derived from the organisation"),
     session_id: Type.Optional(
       Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER, description: 'Session' }),
     ),
-    platform: label('Label such as web, ios, android'),
-    properties: Type.Optional(Type.Unknown({ description: 'Any JSON, kept as it was sent' })),
-    user_properties: Type.Optional(Type.Unknown({ description: 'Any JSON, kept as it was sent' })),
+    platform: label('Label, for example web, ios or android'),
+    properties: Type.Optional(Type.Unknown({ description: 'Any JSON; stored exactly as sent' })),
+    user_properties: Type.Optional(Type.Unknown({ description: 'Any JSON; stored exactly as sent' })),
   },
   { additionalProperties: true },
 )
 export type EventEnvelope = Static<typeof EventEnvelope>
 
-/** Body of `POST /v1/ingest`. An empty array answers 400 and more than 100 events 413, so neither is a matter of schema. */
+/** Body of `POST /v1/ingest`. The schema has no limits of `events`, because their errors are 400 and 413 and not 422. */
 export const IngestRequest = Type.Object({
   events: Type.Array(EventEnvelope, { description: '1 to 100 events' }),
 })
@@ -61,20 +61,18 @@ export type IngestRequest = Static<typeof IngestRequest>
 
 export const IngestResult = Type.Object({
   event_id: Type.String(),
-  ip: Type.String({ description: 'The address as it was sent' }),
+  ip: Type.String({ description: 'The address as sent' }),
   status: Type.Enum(['ok', 'filtered', 'invalid_ip']),
   enrichment: IngestEnrichment,
   quality: Type.Integer({ minimum: 0, maximum: 100, description: QUALITY }),
-  rule: Type.Optional(
-    Type.String({ description: "An extension: the tenant's rule that decided; left out where none did" }),
-  ),
+  rule: Type.Optional(Type.String({ description: "An extension: the tenant's rule that decided, if any" })),
 })
 
-/** Answer of `POST /v1/ingest`: results are in the order of the events. */
+/** Answer of `POST /v1/ingest`. Results are in the order of the events. */
 export const IngestResponse = Type.Object({
   stats: Type.Object({
     received: Type.Integer(),
-    accepted: Type.Integer({ description: 'Entries with status ok, repeats included' }),
+    accepted: Type.Integer({ description: 'Entries with status ok, including repeats' }),
     rejected: Type.Integer({ description: 'All other entries' }),
     filtered: Type.Integer(),
     invalid_ip: Type.Integer(),

@@ -3,7 +3,6 @@ import { ATTRIBUTES } from '../attributes.ts'
 import { LookupData } from './attributes.ts'
 import { QUALITY } from './event.ts'
 
-/** Limits of one lookup. */
 export const LOOKUP_LIMITS = {
   deadlineMinMs: 1,
   deadlineMaxMs: 10_000,
@@ -20,21 +19,20 @@ const optionFields = {
   fields: Type.Optional(
     Type.Array(Type.Enum([...ATTRIBUTES]), {
       maxItems: LOOKUP_LIMITS.namesMax,
-      description:
-        'Attributes to include; all when it is left out. hostname, when it is named here, is asked of name servers',
+      description: 'Attributes to include; default: all. If hostname is listed, name servers are asked',
     }),
   ),
   redact: Type.Optional(
     Type.Array(Type.Enum([...ATTRIBUTES, 'geo']), {
       maxItems: LOOKUP_LIMITS.namesMax,
-      description: 'Attributes to remove, also from fields; geo removes all location attributes',
+      description: 'Attributes to remove, even those in fields; geo removes all location attributes',
     }),
   ),
   providers: Type.Optional(
     Type.Object(
       { allow: providerNames('Only these are asked'), deny: providerNames('These are not asked') },
       {
-        description: 'Names of providers: the data sets that are loaded, and rdns, which is asked when allow names it',
+        description: 'Names of providers: the loaded data sets, and rdns, which is asked only if allow names it',
       },
     ),
   ),
@@ -42,19 +40,19 @@ const optionFields = {
     Type.Number({
       minimum: LOOKUP_LIMITS.deadlineMinMs,
       maximum: LOOKUP_LIMITS.deadlineMaxMs,
-      description: 'Time for the lookup of an address, milliseconds; what is known by then is the answer',
+      description: 'Time limit per address in milliseconds; the answer has what is known by then',
     }),
   ),
   quality_min: Type.Optional(
     Type.Number({
       minimum: 0,
       maximum: LOOKUP_LIMITS.qualityMax,
-      description: 'A result of lower quality has the status insufficient_quality',
+      description: 'A result of lower quality gets the status insufficient_quality',
     }),
   ),
 }
 
-/** What a caller may choose about a lookup, and about each of a bulk. */
+/** Options of a lookup or a bulk lookup. */
 export const LookupChoices = Type.Object(optionFields)
 export type LookupChoices = Static<typeof LookupChoices>
 
@@ -62,21 +60,21 @@ export type LookupChoices = Static<typeof LookupChoices>
 export const LookupRequest = Type.Object({
   ip: Type.String({
     description:
-      'IPv4 or IPv6 address; one that carries an IPv4 address (mapped, NAT64, 6to4, Teredo) is looked up as that',
+      'IPv4 or IPv6 address; IPv6 that contains an IPv4 address (mapped, NAT64, 6to4, Teredo) is looked up as IPv4',
   }),
   ...optionFields,
 })
 export type LookupRequest = Static<typeof LookupRequest>
 
 const resultFields = {
-  ip: Type.String({ description: 'The address as it was sent' }),
+  ip: Type.String({ description: 'The address as sent' }),
   tenant_id: Type.String(),
   quality: Type.Integer({ minimum: 0, maximum: LOOKUP_LIMITS.qualityMax, description: QUALITY }),
   status: Type.Enum(['ok', 'insufficient_quality']),
   data: LookupData,
   partial: Type.Optional(
     Type.Array(Type.String(), {
-      description: 'Providers that did not answer before the deadline; left out when all did',
+      description: 'Providers that did not answer before the deadline; absent when all did',
     }),
   ),
 }

@@ -7,13 +7,13 @@ export const EventQuery = Type.Object({
   received_at: Type.Optional(
     Type.String({
       format: 'rfc3339',
-      description: 'When it was sent, about: the archive is searched around that time',
+      description: 'Approximate time of sending; the archive is searched around it',
     }),
   ),
 })
 export type EventQuery = Static<typeof EventQuery>
 
-/** What became of an event that was received once, or several times (schemas/README.md, Receipts). */
+/** Status of a received event (schemas/README.md, Receipts). */
 export const ReceiptStatus = Type.Enum([
   'stored',
   'in_progress',
@@ -25,24 +25,24 @@ export const ReceiptStatus = Type.Enum([
 ])
 export type ReceiptStatus = Static<typeof ReceiptStatus>
 
-/** Receipts that are told of one event. */
+/** Most receipts of an event in an answer. */
 export const RECEIPTS_MAX = 20
 
-/** One time that an event was received. What is left out is not known. */
+/** One time that an event was received. Unknown facts are absent. */
 export const EventReceipt = Type.Object({
   status: ReceiptStatus,
   received_at: Type.Optional(Type.String({ format: 'rfc3339' })),
   lane: Type.Optional(Type.Enum(['live', 'batch'])),
-  request_id: Type.Optional(Type.String({ description: 'x-request-id of the request, of a live event' })),
-  job_id: Type.Optional(Type.String({ description: 'Batch job, of a line of an upload' })),
+  request_id: Type.Optional(Type.String({ description: 'Live event: x-request-id of the request' })),
+  job_id: Type.Optional(Type.String({ description: 'Batch line: id of the job' })),
   classification: Type.Optional(Type.String({ description: 'Class of the address' })),
   reason: Type.Optional(Type.String({ description: 'Why it is a dead letter' })),
-  dead_letter: Type.Optional(Type.String({ description: 'Id of the dead letter, as the operator knows it' })),
-  archived: Type.Optional(Type.String({ description: 'The part of the archive that holds it' })),
+  dead_letter: Type.Optional(Type.String({ description: 'Id of the dead letter, for the operator' })),
+  archived: Type.Optional(Type.String({ description: 'The part of the archive with the event' })),
 })
 export type EventReceipt = Static<typeof EventReceipt>
 
-/** What has not been searched to its end, because that would take too long. */
+/** A place that was not fully searched, because of a time or size limit. */
 export const EventSource = Type.Enum(['pipeline', 'dead_letters', 'archive'])
 export type EventSource = Static<typeof EventSource>
 
@@ -50,9 +50,9 @@ export type EventSource = Static<typeof EventSource>
 export const EventFate = Type.Object({
   event_id: Type.String(),
   status: ReceiptStatus,
-  receipts: Type.Array(EventReceipt, { maxItems: RECEIPTS_MAX, description: 'The newest first' }),
+  receipts: Type.Array(EventReceipt, { maxItems: RECEIPTS_MAX, description: 'Newest first' }),
   incomplete: Type.Optional(
-    Type.Array(EventSource, { description: 'What was not searched to its end: there may be more receipts' }),
+    Type.Array(EventSource, { description: 'Places that were not fully searched; there may be more receipts' }),
   ),
 })
 export type EventFate = Static<typeof EventFate>

@@ -1,5 +1,5 @@
--- Views over the events of known organisations. Expressions must stay those of the projections of `events`, letter by letter,
--- or they read every event instead of their rows; for the same reason "known" is written company_id > ''.
+-- Views over the events of known organisations. Expressions must match those of the projections of `events` character by
+-- character; otherwise a query reads every event. For the same reason "known" is written company_id > ''.
 CREATE VIEW IF NOT EXISTS accounts AS
 SELECT
   tenant_id,

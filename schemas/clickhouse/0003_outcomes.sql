@@ -1,5 +1,5 @@
--- What became of events that are not stored: sums, in the column order of schemas/outcome.ts. Inserted with the same
--- protocol as `events`, so each row is there once; `source` tells where it came from. Schemas/README.md, Outcomes.
+-- Counts of events that are not stored, in the column order of schemas/outcome.ts. The sink protocol of `events` applies, so each
+-- row is stored once; `source` identifies where it was counted. See schemas/README.md, Outcomes.
 CREATE TABLE IF NOT EXISTS outcomes
 (
   source String COMMENT 'Where the count was made: the commit that brought the events, and behind a slash the stream entry they left with' CODEC(ZSTD(1)),

@@ -1,10 +1,10 @@
--- Columns and sums for those who ask. What changes is what is written down of the table; what has to go over rows that are
--- there is a work of ClickHouse's own in the background. Until a projection is built for a part, its rows are read.
+-- Columns and sums for analysts. The statements only change the definition of the table; ClickHouse converts existing rows in the
+-- background. Until a part has the new projection, queries read its rows.
 --
--- event_id: digits of UUIDs are packed by entropy, 16 bytes each where LZ4 takes 31. Any other id stays as it is.
--- account_sums takes the place of account_totals: names follow the time of receipt, and of those received at once the one with
--- the most quality; a timestamp more than a day ahead of its receipt says nothing of when an account was seen.
--- stored_days is what daily_outcomes counts as stored.
+-- event_id: ZSTD stores a UUID in 16 bytes, LZ4 in 31.
+-- account_sums replaces account_totals: names follow the time of receipt, then the quality. A timestamp more than a day ahead of
+-- its receipt does not count for first_seen and last_seen.
+-- stored_days: the counts of stored events for daily_outcomes.
 ALTER TABLE events
   ADD COLUMN IF NOT EXISTS job_id LowCardinality(String) DEFAULT '',
   ADD COLUMN IF NOT EXISTS lane String ALIAS if(job_id = '', 'live', 'batch'),

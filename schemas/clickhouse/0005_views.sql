@@ -1,4 +1,4 @@
--- The views as analysts see them. As in 0002, expressions are those of the projections of `events`, letter by letter.
+-- The views for analysts. As in 0002, expressions match those of the projections of `events` character by character.
 CREATE OR REPLACE VIEW accounts
 (
   tenant_id String COMMENT 'Tenant',
@@ -197,7 +197,7 @@ GROUP BY tenant_id, day, lane, status, reason, classification
 HAVING events != 0
 COMMENT 'Every event that was received, by UTC day of receipt and by what became of it';
 
--- By day, so that it reads the day that is asked for; see schemas/README.md, Tables.
+-- By day, so that a query reads only its days; see schemas/README.md, Tables.
 CREATE OR REPLACE VIEW sessions
 (
   tenant_id String COMMENT 'Tenant',

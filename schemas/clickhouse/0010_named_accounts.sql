@@ -1,6 +1,6 @@
--- An account that the sender names has all its events, also those of addresses of which no organisation is known. It shows
--- the organisation that was received last; an event without one takes no name away. Still, expressions of the innermost
--- queries are those of the projections of `events`, letter by letter. companies and usage count organisations only, as before.
+-- An account that the sender names includes its events from addresses without a known organisation. It shows the last known
+-- organisation; an event without one does not remove it. The expressions of the innermost queries still match those of the
+-- projections of `events` character by character. `companies` and usage count organisations only, as before.
 CREATE OR REPLACE VIEW accounts
 (
   tenant_id String COMMENT 'Tenant',

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 
-/** Limits of what is asked about companies. */
+/** Limits of the calls about companies. */
 export const COMPANY_LIMITS = {
   searchMaxChars: 200,
   valueMaxChars: 500,
@@ -13,9 +13,9 @@ export const COMPANY_LIMITS = {
   choices: 500,
   recentEvents: 50,
   recentEventsMax: 200,
-  /** Of each of `properties`, `user_properties` and `extra` of a recent event. */
+  /** For each of `properties`, `user_properties` and `extra` of a recent event. */
   propertiesMaxChars: 16_384,
-  /** Addresses of a company that are looked up for its networks and cities: those with the most events. */
+  /** Addresses of a company, those with the most events, to look up for its networks and cities. */
   addresses: 500,
   sources: 20,
   accounts: 100,
@@ -37,7 +37,7 @@ export const COMPANY_SORTS = [
 ] as const
 export type CompanySort = (typeof COMPANY_SORTS)[number]
 
-/** In place of a value: companies of which it is not known. */
+/** A filter's value that matches companies without a known value. */
 export const NOT_KNOWN = '-'
 
 const Day = (description: string) => Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}$', description })
@@ -49,14 +49,14 @@ const filters = {
     Type.String({
       maxLength: COMPANY_LIMITS.searchMaxChars,
       description:
-        'A part of the name, the domain or the id, in upper or lower case; no character has a meaning of its own',
+        'A part of the name, the domain or the id, in upper or lower case; no character has a special meaning',
     }),
   ),
   industry: Type.Optional(Choice('Exactly this industry')),
   category: Type.Optional(Choice('Exactly this group of industries')),
   country: Type.Optional(Choice('ISO 3166-1 alpha-2')),
   classification: Type.Optional(Choice('business, education or government')),
-  from: Type.Optional(Day('First UTC day: companies with events from then on, and numbers of those days')),
+  from: Type.Optional(Day('First UTC day: limits the companies to those with events, and the counts, to these days')),
   to: Type.Optional(Day('Last UTC day')),
   new_since: Type.Optional(
     Type.String({
@@ -70,7 +70,7 @@ const order = {
   direction: Type.Optional(direction),
 }
 
-/** Which companies, in which order: the same for a page and for an export. `-` in place of a value: it is not known. */
+/** Filters and order, for a page and for an export. The value `-` means unknown. */
 export const CompanyView = Type.Object({ ...filters, ...order }, { additionalProperties: false })
 export type CompanyView = Static<typeof CompanyView>
 
@@ -82,7 +82,7 @@ export const CompaniesExport = Type.Object(
     hide: Type.Optional(
       Type.Array(Type.String({ maxLength: COMPANY_LIMITS.valueMaxChars }), {
         maxItems: 20,
-        description: 'Columns that are left out, by the names of a row; the name and the id are always there',
+        description: 'Columns to leave out, by the names of a row; the name and the id are always included',
       }),
     ),
   },
@@ -105,16 +105,16 @@ export type CompaniesQuery = Static<typeof CompaniesQuery>
 /** A company in a list. Unknown texts are empty. */
 export const CompanyRow = Type.Object({
   company_id: Type.String(),
-  /** What people know it by: the business name, the full name, or the id. */
+  /** The business name, else the full name, else the id. */
   name: Type.String(),
   domain: Type.String(),
   industry: Type.String(),
   industry_category: Type.String(),
   country_code: Type.String(),
   classification: Type.String(),
-  /** Of the days that were asked for, or of all. */
+  /** On the requested days, or on all. */
   events: Type.Integer(),
-  /** ISO 8601, UTC; of all days. */
+  /** ISO 8601, UTC; on all days. */
   first_seen: Type.String(),
   last_seen: Type.String(),
   quality: Type.Integer(),
@@ -123,22 +123,22 @@ export type CompanyRow = Static<typeof CompanyRow>
 
 export const CompaniesPage = Type.Object({
   rows: Type.Array(CompanyRow),
-  /** Companies in all pages. */
+  /** Companies on all pages. */
   total: Type.Integer(),
 })
 export type CompaniesPage = Static<typeof CompaniesPage>
 
 const details = {
-  /** Distinct pairs of address and UTC day; of the same days as `events`. */
+  /** Distinct pairs of address and UTC day, on the same days as `events`. */
   visits: Type.Integer(),
   unique_ips: Type.Integer(),
 }
 
-/** A company with its sets of addresses, which take longer to count than all else. */
+/** A company with the counts of its addresses, which take longer. */
 export const CountedCompany = Type.Object({ ...CompanyRow.properties, ...details })
 export type CountedCompany = Static<typeof CountedCompany>
 
-/** `POST /api/tenants/:tenant/companies/details`: what the rows of a page have besides. It changes nothing. */
+/** `POST /api/tenants/:tenant/companies/details`: further columns for the rows of a page. It changes nothing. */
 export const CompanyDetailsBody = Type.Object(
   {
     companies: Type.Array(Type.String({ maxLength: COMPANY_LIMITS.valueMaxChars }), {
@@ -166,13 +166,13 @@ export const CompanyDetailsAnswer = Type.Object({
 })
 export type CompanyDetailsAnswer = Static<typeof CompanyDetailsAnswer>
 
-/** `GET /api/tenants/:tenant/companies/version`: another one when there are other events, cheap to ask for. */
+/** `GET /api/tenants/:tenant/companies/version`: cheap to read, and changes when the events do. */
 export const CompaniesVersion = Type.Object({ version: Type.String() })
 export type CompaniesVersion = Static<typeof CompaniesVersion>
 
 const Counted = Type.Object({ value: Type.String(), companies: Type.Integer() })
 
-/** `GET /api/tenants/:tenant/companies/choices`: what the filters can be set to, those of most companies first. */
+/** `GET /api/tenants/:tenant/companies/choices`: values for the filters, those with the most companies first. */
 export const CompanyChoices = Type.Object({
   industry: Type.Array(Counted),
   category: Type.Array(Counted),

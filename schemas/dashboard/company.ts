@@ -13,7 +13,7 @@ export type CompanyQuery = Static<typeof CompanyQuery>
 export const CompanyDay = Type.Object({ day: Type.String(), events: Type.Integer(), visits: Type.Integer() })
 export type CompanyDay = Static<typeof CompanyDay>
 
-/** Something that events come from or are, and how many of the days that are shown. */
+/** A value, and the number of events with it on the shown days. */
 export const CompanySource = Type.Object({ value: Type.String(), events: Type.Integer() })
 export type CompanySource = Static<typeof CompanySource>
 
@@ -24,18 +24,18 @@ export const CompanyEvent = Type.Object({
   event_type: Type.String(),
   platform: Type.String(),
   account_id: Type.String(),
-  /** As it is stored: a pseudonym where addresses are not kept. */
+  /** As stored: may be a pseudonym. */
   ip: Type.String(),
-  /** JSON as it was sent; empty when it was not. */
+  /** JSON as sent; may be empty. */
   properties: Type.String(),
   user_properties: Type.String(),
   extra: Type.String(),
-  /** Some of the JSON is too long to be shown, and cut. */
+  /** Whether long JSON was cut. */
   is_cut: Type.Boolean(),
 })
 export type CompanyEvent = Static<typeof CompanyEvent>
 
-/** Where one value of an answer comes from. */
+/** A value, and the provider that it comes from. */
 export const ExplainedValue = Type.Object({
   attribute: Type.String(),
   value: Type.String(),
@@ -44,15 +44,15 @@ export const ExplainedValue = Type.Object({
 })
 export type ExplainedValue = Static<typeof ExplainedValue>
 
-/** Why an address is taken for this company: what `ipid enrich --explain` says of it today. */
+/** Why an address belongs to this company, as `ipid enrich --explain` says today. */
 export const CompanyReason = Type.Object({
   ip: Type.String(),
-  /** Events of the address in the days that are shown. */
+  /** Events of the address on the shown days. */
   events: Type.Integer(),
-  /** Today's data names this company. When not, it has changed since. */
+  /** Whether today's data name this company too. */
   is_same: Type.Boolean(),
   values: Type.Array(ExplainedValue),
-  /** What decided on the classification. */
+  /** The evidence for the classification. */
   rule: Type.String(),
   asked: Type.Array(Type.String()),
   answered: Type.Array(Type.String()),
@@ -61,26 +61,26 @@ export type CompanyReason = Static<typeof CompanyReason>
 
 export const CompanyAnswer = Type.Object({
   company: CountedCompany,
-  /** Of the sender's or the company's own; those with the most events. */
+  /** Accounts with the most events. */
   accounts: Type.Array(CompanySource),
-  /** First and last UTC day of all that follows: the last days in which the company was seen. */
+  /** First and last UTC day of everything below: the last days on which the company was seen. */
   from: Type.String(),
   to: Type.String(),
-  /** Days with events, in their order. */
+  /** Days with events, in order. */
   days: Type.Array(CompanyDay),
-  /** Those with the most events come first. `as` is written `AS64500 Name`, or empty. */
+  /** This and the following lists have the values with the most events first. `as` is `AS64500 Name`, or empty. */
   as: Type.Array(CompanySource),
   event_types: Type.Array(CompanySource),
   platforms: Type.Array(CompanySource),
-  /** Known by today's data, of the addresses with the most events. */
+  /** By today's data, for the addresses with the most events. */
   networks: Type.Array(CompanySource),
   cities: Type.Array(CompanySource),
-  /** Events of the addresses that networks and cities speak of, and of all. */
+  /** Events of the addresses in `networks` and `cities`, and of all addresses. */
   located_events: Type.Integer(),
   all_events: Type.Integer(),
-  /** Of its most frequent address; null when no address is kept. */
+  /** For its most frequent address; null when no address is stored. */
   reason: Nullable(CompanyReason),
-  /** Whether addresses of these events were stored in full; else networks, cities and the reason are missing. */
+  /** `full`: addresses of these events are stored. Otherwise networks, cities and the reason are missing. */
   addresses: Type.Union([Type.Literal('full'), Type.Literal('masked'), Type.Literal('none')]),
   events: Type.Array(CompanyEvent),
 })

@@ -17,7 +17,7 @@ export const DeadLetterSummary = Type.Object({
   tenant_id: nullable,
   event_id: nullable,
   ip: nullable,
-  /** When the event came first, ISO 8601, UTC. */
+  /** When the event was first received, ISO 8601, UTC. */
   received_at: nullable,
 })
 export type DeadLetterSummary = Static<typeof DeadLetterSummary>
@@ -29,9 +29,9 @@ export const DeadLettersQuery = Type.Object(
 )
 
 export const DeadLettersAnswer = Type.Object({
-  /** The newest first, at most 50. */
+  /** Newest first, at most 50. */
   letters: Type.Array(DeadLetterSummary),
-  /** For `after`; null: there are no more. */
+  /** Value of `after` for the next page; null on the last one. */
   next: nullable,
 })
 export type DeadLettersAnswer = Static<typeof DeadLettersAnswer>
@@ -39,25 +39,25 @@ export type DeadLettersAnswer = Static<typeof DeadLettersAnswer>
 /** `GET /api/dead-letters/:id` */
 export const DeadLetterAnswer = Type.Object({
   letter: DeadLetterSummary,
-  /** What is known of its event, as columns of a row. */
+  /** Known columns of the event's row. */
   event: Type.Record(Type.String(), Type.String()),
-  /** Why it cannot be put back; null when it can. */
+  /** Why it cannot be retried; null when it can. */
   why_not: nullable,
 })
 export type DeadLetterAnswer = Static<typeof DeadLetterAnswer>
 
-/** `POST /api/dead-letters/:id/retry` and `/discard`: `gone` when somebody else was first. */
+/** `POST /api/dead-letters/:id/retry` and `/discard`. `gone`: another request was first. */
 export const DeadLetterChanged = Type.Object({ result: Type.Enum(['done', 'gone']) })
 export type DeadLetterChanged = Static<typeof DeadLetterChanged>
 
-/** `POST /api/dead-letters/retry` and `/discard`: many of them, a part at each call. */
+/** `POST /api/dead-letters/retry` and `/discard`: many letters, some of them at each call. */
 export const ChangeLettersBody = Type.Object(
   {
-    /** Part of their reasons; without it all are meant. */
+    /** A part of their reasons. Default: all letters. */
     reason: Type.Optional(REASON),
-    /** The newest that the asker saw: what was given up behind it stays. */
+    /** The newest letter that the user saw. Newer ones stay. */
     newest: LETTER_ID,
-    /** `next` of the answer before. */
+    /** `next` of the previous answer. */
     after: Type.Optional(LETTER_ID),
   },
   { additionalProperties: false },
@@ -66,11 +66,11 @@ export type ChangeLettersBody = Static<typeof ChangeLettersBody>
 
 export const LettersChanged = Type.Object({
   done: Type.Integer(),
-  /** Somebody else was first. */
+  /** Letters that another request changed first. */
   gone: Type.Integer(),
-  /** They cannot be put back, and stay. */
+  /** Letters that cannot be retried, and stay. */
   refused: Type.Integer(),
-  /** For `after`; null: these were the last. */
+  /** Value of `after` for the next call; null after the last one. */
   next: nullable,
 })
 export type LettersChanged = Static<typeof LettersChanged>

@@ -1,13 +1,11 @@
-/*
- * Limits of what pages ask for. Plain numbers and no TypeBox: the pages show them.
- */
+/* Limits of the dashboard's calls. Without TypeBox, because the pages import this file. */
 
-/** How long the link of a member may work, days. */
+/** Longest life of a member's link, in days. */
 export const LINK_DAYS_MAX = 90
 
-/** Addresses of one lookup on a page, and characters of the text that they are in. */
+/** Most addresses of a lookup on a page, and most characters of its text. */
 export const PAGE_LOOKUPS_MAX = 1_000
 export const PAGE_LOOKUP_CHARS_MAX = 200_000
 
-/** Of what is not looked up, so much is named. */
+/** Most texts to list that are not addresses. */
 export const SKIPPED_MAX = 20

@@ -9,28 +9,28 @@ export const PageLookupBody = Type.Object(
 )
 export type PageLookupBody = Static<typeof PageLookupBody>
 
-/** What is known of one address, as the rules of the tenant judge its events. */
+/** The facts about an address, by the tenant's rules. */
 export const ExplainedAddress = Type.Object({
   ip: Type.String({ description: 'Canonical' }),
   status: Type.Enum(['ok', 'filtered']),
   classification: Type.Union([Type.String(), Type.Null()]),
   quality: Type.Integer(),
-  /** What an event would count for; null: no account. */
+  /** The account of an event from this address; null: none. */
   company_id: Type.Union([Type.String(), Type.Null()]),
-  /** The tenant's rule that decided; null: none did. */
+  /** The tenant's rule that decided, if any. */
   tenant_rule: Type.Union([Type.String(), Type.Null()]),
-  /** What decided on the classification. */
+  /** The evidence for the classification. */
   rule: Type.String(),
   attributes: Type.Array(
     Type.Object({
       name: Type.String(),
       value: Type.Union([Type.String(), Type.Number()]),
       provider: Type.String(),
-      /** The network that the provider knows the value of; null for what is known of an AS, and for rules. */
+      /** The network that has the value. Null for facts about an AS, and for rules. */
       network: Type.Union([Type.String(), Type.Null()]),
     }),
   ),
-  /** Providers that know anything of it, in order of trust. */
+  /** Providers with facts about the address, in order of trust. */
   answered: Type.Array(Type.String()),
   /** Providers that did not answer in time. */
   partial: Type.Array(Type.String()),
@@ -40,12 +40,12 @@ export type ExplainedAddress = Static<typeof ExplainedAddress>
 export const PageLookupAnswer = Type.Object({
   /** Each address once, in the order of the text. */
   results: Type.Array(ExplainedAddress),
-  /** What is no address: the first `SKIPPED_MAX`, and how many there are. */
+  /** Texts that are not addresses: the first `SKIPPED_MAX`, and their total number. */
   skipped: Type.Array(Type.String()),
   skipped_count: Type.Integer(),
-  /** Who was asked, in order of trust. */
+  /** Providers that were asked, in order of trust. */
   asked: Type.Array(Type.String()),
-  /** What the licences of data in the results want to be said. */
+  /** Texts that the licences of the data require. */
   attributions: Type.Array(Type.Object({ provider: Type.String(), text: Type.String() })),
   quota: LookupQuota,
 })

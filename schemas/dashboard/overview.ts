@@ -8,7 +8,7 @@ export const OverviewQuery = Type.Object(
 )
 export type OverviewQuery = Static<typeof OverviewQuery>
 
-/** Events of a UTC day of receipt, by what became of them (schemas/README.md, Outcomes). */
+/** Events of a UTC day of receipt, by outcome (schemas/README.md, Outcomes). */
 export const OutcomeCount = Type.Object({
   day: Type.String(),
   status: Type.String(),
@@ -18,30 +18,29 @@ export const OutcomeCount = Type.Object({
 })
 export type OutcomeCount = Static<typeof OutcomeCount>
 
-/** Kept events of a UTC day of their timestamps, whenever they were received. */
+/** Stored events by the UTC day of their timestamps. */
 export const EventDay = Type.Object({
   day: Type.String(),
-  /** Different companies. */
   companies: Type.Integer(),
-  /** Companies whose first event is of this day. */
+  /** Companies with their first event on this day. */
   new_companies: Type.Integer(),
   /** Events of a known company. */
   known: Type.Integer(),
-  /** Events of which no company is known. */
+  /** Events of unknown companies. */
   unknown: Type.Integer(),
 })
 export type EventDay = Static<typeof EventDay>
 
 const Used = { used: Type.Integer(), limit: Type.Integer() }
 
-/** What is used of the plan. */
+/** Usage of the plan. */
 export const PlanUsage = Type.Object({
   plan: Type.String(),
   /** Addresses looked up on this UTC day. */
   lookups: Type.Object({ ...Used, resets_at: Type.String() }),
   /** Companies of this UTC month; `passed_at` is when the limit was passed. */
   accounts: Type.Object({ ...Used, month: Type.String(), passed_at: Type.Union([Type.String(), Type.Null()]) }),
-  /** Requests a second, the burst, and the requests that may be made at once now. */
+  /** Requests per second, the burst, and the requests that are possible at once now. */
   rate: Type.Object({ per_second: Type.Number(), burst: Type.Number(), left: Type.Number() }),
 })
 export type PlanUsage = Static<typeof PlanUsage>
@@ -50,15 +49,15 @@ export const OverviewAnswer = Type.Object({
   /** First and last UTC day. */
   from: Type.String(),
   to: Type.String(),
-  /** By the day of receipt: the only clock that events have which are not kept. */
+  /** By the day of receipt: events that are not stored have no other time. */
   outcomes: Type.Array(OutcomeCount),
-  /** By the day of the event; days without anything are left out. */
+  /** By the day of the event; empty days are left out. */
   event_days: Type.Array(EventDay),
-  /** Of the days that are shown, by the day of the event. */
+  /** On the shown days, by the day of the event. */
   companies_seen: Type.Integer(),
   companies_new: Type.Integer(),
   top: Type.Array(CompanyRow),
-  /** Most traffic comes from one network that no visitor uses; null when it does not. */
+  /** Set when most traffic comes from one network that visitors do not use. */
   warning: Type.Union([
     Type.Object({ text: Type.String(), network: Type.String(), share: Type.Number() }),
     Type.Null(),

@@ -1,18 +1,17 @@
 import { type Static, Type } from 'typebox'
 
-/** What a plan allows. */
 export const PlanLimits = Type.Object({
-  rate: Type.Number({ description: 'Requests a second' }),
+  rate: Type.Number({ description: 'Requests per second' }),
   burst: Type.Number({ description: 'Requests at once' }),
-  daily_lookups: Type.Number({ description: 'Addresses looked up in a UTC day' }),
-  monthly_accounts: Type.Number({ description: 'Companies in a UTC month; shown, never enforced' }),
+  daily_lookups: Type.Number({ description: 'Addresses looked up per UTC day' }),
+  monthly_accounts: Type.Number({ description: 'Companies per UTC month; shown but not enforced' }),
 })
 export type PlanLimits = Static<typeof PlanLimits>
 
 /** `GET /api/tenants/:tenant/plan` */
 export const PlanAnswer = Type.Object({
   plan: Type.String(),
-  /** False: there is no such plan any more, and `limits` are those of starter. */
+  /** False: the plan was removed, and `limits` are those of starter. */
   exists: Type.Boolean(),
   limits: PlanLimits,
   lookups_today: Type.Integer(),
@@ -21,11 +20,11 @@ export const PlanAnswer = Type.Object({
 })
 export type PlanAnswer = Static<typeof PlanAnswer>
 
-/** `GET /api/tenants/:tenant/accounts-of-month`: asked of ClickHouse, so apart from what Redis knows. */
+/** `GET /api/tenants/:tenant/accounts-of-month`. A separate call, because it asks ClickHouse and not Redis. */
 export const AccountsOfMonthAnswer = Type.Object({
   month: Type.String({ description: 'YYYY-MM, UTC' }),
   tracked_accounts: Type.Integer(),
-  /** When the first company beyond the limit came; null while the limit holds. */
+  /** When the first company above the limit was seen; null while the limit holds. */
   passed_at: Type.Union([Type.String(), Type.Null()]),
 })
 export type AccountsOfMonthAnswer = Static<typeof AccountsOfMonthAnswer>

@@ -3,20 +3,20 @@ import { RULE_KINDS, UNCLASSIFIED } from '../tenant-rules.ts'
 
 /** `GET /api/tenants/:tenant/rules`, and the answer to a change of them. */
 export const RulesAnswer = Type.Object({
-  /** Kind and subject, in one spelling: `own 203.0.113.0/24`. */
+  /** Kind and subject in canonical form: `own 203.0.113.0/24`. */
   rules: Type.Array(Type.String()),
   unclassified: Type.Enum([...UNCLASSIFIED]),
 })
 export type RulesAnswer = Static<typeof RulesAnswer>
 
-/** `POST /api/tenants/:tenant/rules` makes a change, `POST …/rules/try` says what it would have made of recent events. */
+/** `POST /api/tenants/:tenant/rules` makes a change. `POST …/rules/try` tries it on recent events. */
 export const RulesBody = Type.Object(
   {
     add: Type.Optional(
       Type.Object(
         {
           kind: Type.Enum([...RULE_KINDS]),
-          subject: Type.String({ maxLength: 500, description: 'As a person writes it' }),
+          subject: Type.String({ maxLength: 500, description: 'In any form' }),
         },
         { additionalProperties: false },
       ),
@@ -30,17 +30,17 @@ export type RulesBody = Static<typeof RulesBody>
 
 const Counts = Type.Record(Type.String(), Type.Integer())
 
-/** What rules would have made of the events that were received since a day. */
+/** The effect that rules would have had on the events received since a day. */
 export const RulesTrialAnswer = Type.Object({
   /** A UTC day, `YYYY-MM-DD`. */
   since: Type.String(),
   stored: Type.Integer(),
-  /** Stored events that would have been filtered, by the rule that decides. */
+  /** Stored events that would have been filtered, by rule. */
   newly_filtered: Counts,
   filtered: Type.Integer(),
-  /** Filtered events that would have been kept, by the rule. */
+  /** Filtered events that would have been kept, by rule. */
   newly_kept: Counts,
-  /** Filtered events of which nobody can tell. */
+  /** Filtered events that cannot be tried. */
   unknown: Type.Integer(),
   without_address: Type.Integer(),
 })

@@ -15,32 +15,32 @@ const Jobs = Type.Object({
 })
 export type SystemJobs = Static<typeof Jobs>
 
-/** Newer enrichment data: what an update would fetch, and how the last requested update ended. */
+/** Newer enrichment data: the sources of an update, and the result of the last one. */
 export const DataUpdate = Type.Object({
   /** `idle`: no request in the last 24 hours. `failed`: at least one source could not be fetched. */
   state: Type.Enum(['idle', 'fetching', 'done', 'failed']),
   /** Time of the last request; null: never. */
   asked_at: nullable(S),
-  /** Since when it is fetching, or when it ended; null while idle. */
+  /** When fetching began or ended; null while idle. */
   at: nullable(S),
   /** Free sources of newer data, which an update adds to `sources.json`. */
   adds: Type.Array(Type.Object({ name: S, holds: S, licence: S })),
-  /** Sources of newer data that want a key of the operator's: an update does not add them. */
+  /** Sources of newer data that need a key of the operator's. An update does not add them. */
   keyed: Type.Array(Type.Object({ name: S, holds: S, key_env: S })),
-  /** Files that are new, or have other content. */
+  /** New or changed files. */
   changed: Type.Array(S),
   failures: Type.Array(Type.Object({ file: S, reason: S })),
-  /** Why the dashboard cannot do it; null: it can. */
+  /** Why the dashboard cannot run an update; null: it can. */
   blocked: nullable(S),
-  /** What does the same in a terminal. */
+  /** The equivalent command. */
   command: S,
 })
-/** `POST /api/system/data-update` asks for an update, unless one is under way, and answers with this; 409: it cannot. */
+/** `POST /api/system/data-update` starts an update unless one is running, and answers with this. 409: not possible. */
 export type DataUpdate = Static<typeof DataUpdate>
 
 /**
- * `GET /api/system/live` sends it every 2 s as the event `status`: what a page shows of `ipid status --json`, in the same
- * words; ages are milliseconds.
+ * `GET /api/system/live` sends it every 2 s as the event `status`. It has the part of `ipid status --json` that the page shows, with
+ * the same names. Ages are milliseconds.
  */
 export const SystemAnswer = Type.Object({
   at: S,
@@ -58,7 +58,7 @@ export const SystemAnswer = Type.Object({
   inserts: Type.Array(Type.Object({ group: S, inserts: N, rows: N, failures: N, avg_ms: N, max_ms: N })),
   redis: Type.Union([Type.Object({ version: S, used_bytes: N, max_bytes: N, used_share: N }), Type.Null()]),
   dedup: Type.Union([Type.Object({ entries: N, bytes: N }), Type.Null()]),
-  /** Who is nearest to his quotas; null: nobody knows. */
+  /** The tenants nearest to their quotas; null: unknown. */
   quotas: Type.Union([
     Type.Array(Type.Object({ tenant_id: S, quota: S, used: N, limit: N, passed_at: nullable(S) })),
     Type.Null(),
@@ -76,17 +76,17 @@ export const SystemAnswer = Type.Object({
         age_days: nullable(N),
       },
       too_old: Type.Boolean(),
-      /** Older than 90 days: name of a source that has newer ones and is not configured. */
+      /** If the data are older than 90 days: an unconfigured source with newer data. */
       newer: nullable(S),
-      /** What its licence wants to be said wherever results are shown, and the licence. */
+      /** Text that the licence requires wherever results are shown, and the licence. */
       attribution: nullable(S),
     }),
   ),
-  /** Null: no source is configured, and nothing is old. */
+  /** Null: no source is configured, and no data are old. */
   data_update: Type.Union([DataUpdate, Type.Null()]),
   processes: Type.Array(Type.Object({ roles: Type.Array(S), host: S, pid: N, version: S, started_at: S })),
   errors: Type.Array(Type.Object({ at: S, level: S, process: S, message: S, times: N })),
-  /** What could not be read, as `part: why`: lists of that part are empty for this reason alone. */
+  /** Parts that could not be read, as `part: why`. Their lists are empty. */
   unknown: Type.Array(S),
 })
 export type SystemAnswer = Static<typeof SystemAnswer>

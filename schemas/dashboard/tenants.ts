@@ -9,12 +9,12 @@ export const ListedTenant = Type.Object({
   created_at: Type.String({ description: 'ISO 8601, UTC' }),
   archive: Type.Boolean(),
   addresses: Type.String(),
-  /** Its removal was begun and is not finished. */
+  /** Its removal has begun but is not finished. */
   deleting: Type.Boolean(),
 })
 export type ListedTenant = Static<typeof ListedTenant>
 
-/** `GET /api/tenants`: in the order of their creation, and the plans that there are. */
+/** `GET /api/tenants`: tenants in the order of their creation, and all plans. */
 export const TenantsAnswer = Type.Object({
   tenants: Type.Array(ListedTenant),
   plans: Type.Array(Type.Object({ name: Type.String(), limits: PlanLimits })),
@@ -39,14 +39,14 @@ export const MemberLinkBody = Type.Object(
 )
 export type MemberLinkBody = Static<typeof MemberLinkBody>
 
-/** The only time that the link is told. */
+/** The link is shown only here. */
 export const MemberLinkAnswer = Type.Object({
-  /** Relative where the dashboard does not know under which address people reach it. */
+  /** Relative when the dashboard does not know its public URL. */
   url: Type.String(),
   expires_at: Type.String(),
 })
 export type MemberLinkAnswer = Static<typeof MemberLinkAnswer>
 
-/** `POST /api/tenants/:tenant/sign-out`: what of its members was ended. */
+/** `POST /api/tenants/:tenant/sign-out`: number of sessions and links that it ended. */
 export const SignedOutAnswer = Type.Object({ sessions: Type.Integer(), links: Type.Integer() })
 export type SignedOutAnswer = Static<typeof SignedOutAnswer>

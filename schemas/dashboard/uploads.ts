@@ -2,46 +2,46 @@ import { type Static, Type } from 'typebox'
 import { BATCH_LIMITS, BATCH_LIST_LIMITS, BatchJobList, ListedBatchJob } from '../api/batch.ts'
 import { Judgement } from '../live-event.ts'
 
-/** How a file is to be read; what is left out is found out by its content. */
+/** How to read a file. Absent options are detected from the content. */
 export const UploadChoice = Type.Object(
   {
-    /** Of the file, for messages. */
+    /** Name of the file, for messages. */
     name: Type.String({ minLength: 1, maxLength: 500 }),
     format: Type.Optional(Type.Enum(['ndjson', 'csv'])),
     /** A label of the WHATWG Encoding Standard. */
     encoding: Type.Optional(Type.String({ maxLength: 40 })),
     date_order: Type.Optional(Type.Enum(['dmy', 'mdy'])),
-    /** The keys of events that columns, or keys of NDJSON, stand for; an empty one leaves the column out. */
+    /** Maps columns, or keys of NDJSON, to keys of events. `''` leaves the column out. */
     map: Type.Optional(
       Type.Record(Type.String(), Type.String({ maxLength: BATCH_LIMITS.columnNameMaxChars }), {
         maxProperties: BATCH_LIMITS.columnsMax,
       }),
     ),
-    /** Of an upload: the job that has this file already. It is to count once more. */
+    /** For an upload: the job that already has this file, if the file must be counted again. */
     again: Type.Optional(Type.String({ maxLength: 64 })),
-    /** Of a preview: whether these bytes are the whole file. */
+    /** For a preview: whether the bytes are the whole file. */
     whole: Type.Optional(Type.Boolean()),
-    /** Of a preview: which columns are address and time is guessed by what is in them. */
+    /** For a preview: whether to guess the columns of address and time from their values. */
     guess: Type.Optional(Type.Boolean()),
   },
   { additionalProperties: false },
 )
 export type UploadChoice = Static<typeof UploadChoice>
 
-/** Of a file, so many bytes are sent for a preview. */
+/** Bytes of a file to send for a preview. */
 export const PREVIEW_BYTES = 262_144
 
-/** A row of a file, and what it would become. */
+/** A row of a file, and its event. */
 export const PreviewRow = Type.Object({
-  /** As an editor counts. */
+  /** Counted from 1. */
   line: Type.Integer(),
-  /** JSON, cut when it is long; null: there is none. */
+  /** JSON, cut when it is long; null: no event. */
   event: Type.Union([Type.String(), Type.Null()]),
-  /** What is wrong; null: nothing. */
+  /** Null: none. */
   problem: Type.Union([Type.String(), Type.Null()]),
-  /** What the pipeline makes of it by today's data and rules; null: it has a problem. */
+  /** The pipeline's result by today's data and rules; null when there is a problem. */
   becomes: Type.Union([Judgement, Type.Null()]),
-  /** The line among the rows before whose event has the same id, so that this one counts as its repeat; null: none. */
+  /** An earlier line with the same event id, so that this row counts as its repeat; null: none. */
   repeat_of: Type.Union([Type.Integer(), Type.Null()]),
 })
 export type PreviewRow = Static<typeof PreviewRow>
@@ -50,41 +50,41 @@ export type PreviewRow = Static<typeof PreviewRow>
 export const UploadPreview = Type.Object({
   format: Type.Enum(['ndjson', 'csv']),
   gzip: Type.Boolean(),
-  /** Of CSV. */
+  /** Null for NDJSON. */
   delimiter: Type.Union([Type.String(), Type.Null()]),
   columns: Type.Array(
     Type.Object({
       name: Type.String(),
-      /** What it is in an event; `''`: it is left out. */
+      /** The key in an event; `''` leaves the column out. */
       key: Type.String(),
-      /** Of the first row that has one. */
+      /** The first value. */
       example: Type.String(),
     }),
   ),
-  /** Keys of events that mean something, the address first. */
+  /** Keys of events that have a meaning, the address first. */
   keys: Type.Array(Type.String()),
   /** The first 20. */
   rows: Type.Array(PreviewRow),
-  /** Why the file cannot be uploaded like this; null: it can. */
+  /** Why the file cannot be uploaded; null: it can. */
   problem: Type.Union([Type.String(), Type.Null()]),
-  /** What was looked at, to tell how large the whole is. */
+  /** Size of the part that was read, to estimate the whole. */
   sample: Type.Object({
-    /** Of the file. */
+    /** Bytes of the file. */
     bytes: Type.Integer(),
-    /** Those without gzip. */
+    /** The same without gzip. */
     plain_bytes: Type.Integer(),
     lines: Type.Integer(),
-    /** As NDJSON. */
+    /** The same as NDJSON. */
     event_bytes: Type.Integer(),
   }),
 })
 export type UploadPreview = Static<typeof UploadPreview>
 
-/** Answer of `POST /api/tenants/:tenant/uploads`. `repeated`: the job that has the same file already; nothing was taken. */
+/** Answer of `POST /api/tenants/:tenant/uploads`. `repeated`: that job already has the same file, and nothing was stored. */
 export const UploadAnswer = Type.Object({
   status: Type.Enum(['queued', 'repeated']),
   job_id: Type.String(),
-  /** Lines; 0 when it is repeated. */
+  /** Lines; 0 when `repeated`. */
   received: Type.Integer(),
 })
 export type UploadAnswer = Static<typeof UploadAnswer>
@@ -97,7 +97,7 @@ export const UploadListQuery = Type.Object(
   { additionalProperties: false },
 )
 
-/** Limits of one file, counted without gzip, and of what it becomes as NDJSON; and how many jobs a tenant may have queued or running. */
+/** Limits of a file, without gzip and as NDJSON, and of a tenant's queued or running jobs. */
 export const UploadLimits = Type.Object({
   bytes_max: Type.Integer(),
   event_bytes_max: Type.Integer(),
@@ -108,11 +108,11 @@ export const UploadLimits = Type.Object({
 })
 export type UploadLimits = Static<typeof UploadLimits>
 
-/** Answer of `GET /api/tenants/:tenant/uploads`: the batch jobs of the tenant, however they came, the newest first. */
+/** Answer of `GET /api/tenants/:tenant/uploads`: all batch jobs of the tenant, newest first. */
 export const UploadList = Type.Interface([BatchJobList], {
   jobs: Type.Array(
     Type.Interface([ListedBatchJob], {
-      /** As whoever uploaded it called it; null: it came by the API. */
+      /** Null for a job from the API. */
       file_name: Type.Union([Type.String(), Type.Null()]),
     }),
   ),

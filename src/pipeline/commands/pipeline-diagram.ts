@@ -1,7 +1,7 @@
 import { type Group, type Pipeline, streamsOf, titleOf } from '../declaration/pipeline.ts'
 import type { GroupStatus } from '../declaration/status.ts'
 
-/** What waits for a group, over all partitions and lanes. */
+/** Queue length of a group over all partitions and lanes. */
 export interface Waiting {
   readonly lag_entries: number
   readonly pending_entries: number
@@ -9,7 +9,7 @@ export interface Waiting {
   readonly oldest_ms: number
 }
 
-/** Sums what waits, by group. */
+/** Sums the queue lengths by group. */
 export function waitingByGroup(streams: readonly GroupStatus[]): Map<string, Waiting> {
   const sums = new Map<string, Waiting>()
   for (const { group, lag_entries, pending_entries, waiting_events, oldest_ms } of streams) {
@@ -24,7 +24,7 @@ export function waitingByGroup(streams: readonly GroupStatus[]): Map<string, Wai
   return sums
 }
 
-/** The pipeline as JSON. `waiting` is null in a group when no instance was asked. */
+/** The pipeline as JSON. Without an instance, `waiting` of each group is null. */
 export function describePipeline(pipeline: Pipeline, waiting?: ReadonlyMap<string, Waiting>): object {
   const of = (group: string) => waiting?.get(group) ?? null
   return {
@@ -42,14 +42,13 @@ export function describePipeline(pipeline: Pipeline, waiting?: ReadonlyMap<strin
   }
 }
 
-/** As keys are in all JSON of the product. */
 function snakeCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }
 
 /**
- * The pipeline as a tree: each stream with what writes it, and below it the groups that read it.
- * @param waiting undefined: it is not known
+ * The pipeline as a tree: each stream, and below it the groups that read it.
+ * @param waiting undefined without an instance
  */
 export function drawPipeline(pipeline: Pipeline, waiting?: ReadonlyMap<string, Waiting>): string {
   const { sources } = pipeline

@@ -6,10 +6,10 @@ import { addSettings, configOf, INSTANCE_SETTINGS } from '../../terminal/setting
 import type { Pipeline } from '../declaration/pipeline.ts'
 import type { GroupStatus } from '../declaration/status.ts'
 
-/** `ipid pipeline`: the pipeline as it is declared, with what waits for each group of the running instance. */
+/** `ipid pipeline` */
 export function pipelineCommand(context: CliContext): Command {
   const command = new Command('pipeline')
-    .description('show the pipeline as it is declared, with what waits for each consumer group')
+    .description('show the declared pipeline, with the queue length of each consumer group')
     .option('--json', 'print JSON')
   return addSettings(command, INSTANCE_SETTINGS).action(async (options: { json?: boolean }) => {
     const config = configOf(context, command)
@@ -21,9 +21,9 @@ export function pipelineCommand(context: CliContext): Command {
     try {
       streams = await readStreams(config, ingest)
     } catch (error) {
-      // What is declared can be shown without an instance.
+      // The declaration can be shown without an instance.
       if (!(error instanceof StartupError)) throw error
-      printLine(context.stderr, `ipid: what waits is not shown: ${error.message}`)
+      printLine(context.stderr, `ipid: queue lengths are not shown: ${error.message}`)
     }
     const waiting = streams === undefined ? undefined : waitingByGroup(streams)
     if (options.json) printJson(context.stdout, describePipeline(ingest, waiting))
