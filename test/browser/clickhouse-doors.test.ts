@@ -4,18 +4,15 @@ import { rm } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, type TestContext, test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { launchChromium } from '../support/chromium.ts'
+import { sharedChromium } from '../support/chromium.ts'
 import { startTestClickHouse } from '../support/clickhouse.ts'
 
 /* A page of another site, in a real browser, against the ClickHouse of this machine. */
 
-const browser = await launchChromium()
+const browser = await sharedChromium()
 const reason = typeof browser === 'string' ? browser : undefined
-after(async () => {
-  if (typeof browser !== 'string') await browser.close()
-})
 
 const SECRET = 'the secret of this machine'
 

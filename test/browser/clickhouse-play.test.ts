@@ -1,15 +1,12 @@
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
-import { launchChromium } from '../support/chromium.ts'
+import { test } from 'node:test'
+import { sharedChromium } from '../support/chromium.ts'
 import { startTestClickHouse } from '../support/clickhouse.ts'
 
 /* ClickHouse's own page, in a real browser, on the port of the embedded engine. */
 
-const browser = await launchChromium()
+const browser = await sharedChromium()
 const skip = typeof browser === 'string' ? browser : undefined
-after(async () => {
-  if (typeof browser !== 'string') await browser.close()
-})
 
 const DROP = Buffer.from('DROP TABLE ipid.kept').toString('base64')
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { EnvelopeState, identityOf } from '../../src/pipeline/event/envelope.ts'
 import { connectRedis } from '../../src/stores/redis/connect.ts'
-import { launchChromium } from '../support/chromium.ts'
+import { sharedChromium } from '../support/chromium.ts'
 import { writeLetter } from '../support/dead-letters.ts'
 import { asnMmdb } from '../support/enrichment-data.ts'
 import { eventRows } from '../support/event-rows.ts'
@@ -16,11 +16,8 @@ import { openWatched } from '../support/watched-page.ts'
 
 /* What goes on, as people see it: events as they arrive, the system, dead letters. */
 
-const browser = await launchChromium()
+const browser = await sharedChromium()
 const skip = typeof browser === 'string' ? browser : undefined
-after(async () => {
-  if (typeof browser !== 'string') await browser.close()
-})
 
 test('events are seen as they arrive, the system as it works, dead letters are decided', { skip }, async (t) => {
   if (typeof browser === 'string') return

@@ -1,19 +1,16 @@
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import type { KeysAnswer } from '../../schemas/dashboard/keys.ts'
-import { launchChromium } from '../support/chromium.ts'
+import { sharedChromium } from '../support/chromium.ts'
 import { type ReadyFile, TestSite } from '../support/site.ts'
 import { until } from '../support/until.ts'
 import { openWatched } from '../support/watched-page.ts'
 
 /* Settings, Tenants and Lookup as an operator and a member use them: a whole ipid, and a real browser. */
 
-const browser = await launchChromium()
+const browser = await sharedChromium()
 const skip = typeof browser === 'string' ? browser : undefined
-after(async () => {
-  if (typeof browser !== 'string') await browser.close()
-})
 
 /** An address of a company in the starter data. */
 const COMPANY_IP = '17.253.144.10'

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import type { Page } from 'playwright-core'
-import { launchChromium } from '../support/chromium.ts'
+import { sharedChromium } from '../support/chromium.ts'
 import { queryTables } from '../support/running.ts'
 import { TestSite } from '../support/site.ts'
 import { until } from '../support/until.ts'
@@ -10,11 +10,8 @@ import { openWatched } from '../support/watched-page.ts'
 
 /* Files that a person uploads in the dashboard: a whole ipid, and a real browser. */
 
-const browser = await launchChromium()
+const browser = await sharedChromium()
 const skip = typeof browser === 'string' ? browser : undefined
-after(async () => {
-  if (typeof browser !== 'string') await browser.close()
-})
 
 const LINES = 100_000
 

@@ -1,17 +1,14 @@
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
-import { launchChromium } from '../support/chromium.ts'
+import { test } from 'node:test'
+import { sharedChromium } from '../support/chromium.ts'
 import { type ReadyFile, TestSite } from '../support/site.ts'
 import { openWatched } from '../support/watched-page.ts'
 import { checkCompaniesPages } from './companies-pages.ts'
 
 /* The dashboard as a person uses it: a whole ipid, and a real browser. */
 
-const browser = await launchChromium()
+const browser = await sharedChromium()
 const skip = typeof browser === 'string' ? browser : undefined
-after(async () => {
-  if (typeof browser !== 'string') await browser.close()
-})
 
 test('the printed link signs in, and signing out ends it', { skip }, async (t) => {
   if (typeof browser === 'string') return

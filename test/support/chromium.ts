@@ -3,6 +3,7 @@ import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
 import { type Browser, chromium } from 'playwright-core'
+import { atProcessEnd } from './end.mjs'
 
 const run = promisify(execFile)
 /** The first does without all that a window has, and takes less of the processor. */
@@ -32,8 +33,15 @@ async function install(): Promise<void> {
   await add('chromium-headless-shell').catch(() => add('chromium'))
 }
 
-/** A real Chromium without a window, or the reason why there is none. */
-export async function launchChromium(): Promise<Browser | string> {
+let shared: Promise<Browser | string> | undefined
+
+/** A real Chromium without a window, which all tests of this process share, or the reason why there is none. */
+export function sharedChromium(): Promise<Browser | string> {
+  shared ??= launchChromium()
+  return shared
+}
+
+async function launchChromium(): Promise<Browser | string> {
   try {
     if (onPath() === undefined) await install()
   } catch (error) {
@@ -41,5 +49,7 @@ export async function launchChromium(): Promise<Browser | string> {
   }
   const executablePath = onPath()
   if (executablePath === undefined) return 'no Chromium is on PATH'
-  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'] })
+  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'] })
+  atProcessEnd(() => browser.close())
+  return browser
 }

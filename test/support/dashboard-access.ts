@@ -1,16 +1,16 @@
-import { after } from 'node:test'
 import { Type } from 'typebox'
 import { json, route } from '../../src/dashboard/server/route.ts'
 import { sessionRoute } from '../../src/dashboard/server/routes/session.ts'
 import { connectRedis } from '../../src/stores/redis/connect.ts'
 import { RedisTenantStore } from '../../src/tenants/redis/tenant-store.ts'
 import type { Tenant } from '../../src/tenants/tenancy.ts'
+import { atProcessEnd } from './end.mjs'
 import { startTestRedis } from './redis.ts'
 
 /* A Redis with two tenants, and calls for all that sessions are asked for. */
 
-after(() => redis.disconnect())
-export const redis = connectRedis((await startTestRedis()).url, { name: 'test', kind: 'loop' })
+export const redis = connectRedis((await startTestRedis({ after: atProcessEnd })).url, { name: 'test', kind: 'loop' })
+atProcessEnd(() => redis.disconnect())
 export const tenants = new RedisTenantStore(redis)
 
 export function tenant(id: string, createdAt = '2026-01-01T00:00:00.000Z'): Tenant {

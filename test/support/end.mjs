@@ -1,20 +1,32 @@
 import { after } from 'node:test'
 
 /*
- * Imported before each test file. A file whose tests are over ends: what an assertion that failed left running, or a test that
+ * Imported before each test file. A process whose tests are over ends: an open handle of a failed assertion, or of a test that
  * passed, would hold up the whole run until its time-out.
  */
 
-/** Behind the last test; the file's own `after` hooks stop instances meanwhile. */
+/** After the last test; `after` hooks stop instances meanwhile. */
 const END_WITHIN_MS = Number(process.env.TEST_END_MS ?? 20_000)
 
-// What a test forks gets the same imports.
+/** Node runs a hook that is registered inside a test after that test; these run after the last test of the process. */
+const ends = []
+
+/**
+ * Registers what stops a store that several tests share.
+ * @param {() => unknown} end
+ */
+export function atProcessEnd(end) {
+  ends.push(end)
+}
+
+// A child that a test forks gets the same imports.
 if (/\.test\.\w+$|\.together\.mjs$/.test(process.argv[1] ?? '')) {
-  after(() => {
+  after(async () => {
     const end = () => {
-      process.stderr.write(`still open behind the last test: ${process.getActiveResourcesInfo().join(', ')}\n`)
+      process.stderr.write(`still open after the last test: ${process.getActiveResourcesInfo().join(', ')}\n`)
       process.exit(1)
     }
     setTimeout(end, END_WITHIN_MS).unref()
+    await Promise.all(ends.map((stop) => stop()))
   })
 }

@@ -7,18 +7,24 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
 /**
- * A process of its own takes longer to start than most tests take: those of several files run in one, file by file. So many files of a
- * room, at most.
+ * Files of a room that run in one process, one after the other: a process takes longer to start than most tests take, and its files
+ * share a ClickHouse and a Chromium. The rooms that take longest come first, so that the run does not end with one long process.
  */
 const TOGETHER = new Map([
+  ['chaos', 1],
+  ['browser', 3],
+  ['integration', 10],
+  ['conformance', 4],
+  ['example', 2],
   ['unit', Number.POSITIVE_INFINITY],
-  ['integration', 8],
 ])
-/** What a file does while it is loaded it would do beside the tests of others. */
-const AT_LOADING = /^(?![ \t/*]).*\bawait\b|^(?:before|after)Each\(/m
+/** Hooks around each test would run around those of other files, and one engine is chosen for a process. */
+const ALONE = /^(?:before|after)Each\(|againWithNodeHttp\(/m
 
-/** A test that hangs fails, after longer than any test, or all those of a process, take. */
-const TIMEOUT_MS = 600_000
+const IN_TURN = new URL('files-in-turn.mjs', import.meta.url).href
+
+/** A test that hangs fails, after longer than any test, or all those of a process, take on a busy machine. */
+const TIMEOUT_MS = 1_800_000
 
 /**
  * Runs the tests and returns the exit code of Node's test runner.
@@ -46,6 +52,10 @@ export async function runTests(args) {
         `--test-timeout=${TIMEOUT_MS}`,
         '--test-reporter=spec',
         ...options,
+        // A pattern for titles must not leave out the tests that load the files.
+        ...(options.some((option) => option.startsWith('--test-name-pattern'))
+          ? ['--test-name-pattern=^loads test/']
+          : []),
         ...together(files, dir),
       ],
       path,
@@ -56,32 +66,31 @@ export async function runTests(args) {
 }
 
 /**
- * What Node's test runner is to run: files, and modules of several, which it begins with, since it sorts by name.
+ * Modules for Node's test runner, each of which runs one or several files. The runner sorts by name.
  * @param {readonly string[]} files
  * @param {string} dir where the modules are written
  * @returns {string[]}
  */
-export function together(files, dir) {
+function together(files, dir) {
+  if (files.length === 1) return [relative(ROOT, files[0])]
+  const left = new Set(files)
   const parts = []
-  const alone = new Set(files)
   for (const [room, most] of TOGETHER) {
-    const those = files.filter(
-      (file) => file.startsWith(join(ROOT, 'test', room) + sep) && !AT_LOADING.test(readFileSync(file, 'utf8')),
-    )
-    const count = Math.max(1, Math.ceil(those.length / most))
-    if (those.length < 2) continue
-    for (let part = 0; part < count; part++) {
-      // Those beside each other are of one kind, and some kinds take long.
-      const some = those.filter((_, i) => i % count === part)
-      const path = join(dir, `${room}-${String(part + 1).padStart(2, '0')}.together.mjs`)
-      // One module imports them all, so that they are loaded before the first test begins: with what is loaded behind it, the last one
-      // may be over before the next is there.
-      writeFileSync(path, some.map((file) => `import ${JSON.stringify(pathToFileURL(file).href)}\n`).join(''))
-      for (const file of some) alone.delete(file)
+    const those = files.filter((file) => file.startsWith(join(ROOT, 'test', room) + sep))
+    const alone = those.filter((file) => ALONE.test(readFileSync(file, 'utf8')))
+    const rest = those.filter((file) => !alone.includes(file))
+    const count = Math.ceil(rest.length / most)
+    // Neighbours are of one kind, and some kinds take long: each part gets every n-th file.
+    const inParts = Array.from({ length: count }, (_, part) => rest.filter((_, i) => i % count === part))
+    for (const some of [...alone.map((file) => [file]), ...inParts]) {
+      const path = join(dir, `${String(parts.length).padStart(2, '0')}-${room}.together.mjs`)
+      const list = some.map((file) => ({ name: relative(ROOT, file), url: pathToFileURL(file).href }))
+      writeFileSync(path, `import { runInTurn } from ${JSON.stringify(IN_TURN)}\nrunInTurn(${JSON.stringify(list)})\n`)
+      for (const file of some) left.delete(file)
       parts.push(path)
     }
   }
-  return [...parts, ...[...alone].map((file) => relative(ROOT, file))]
+  return [...parts, ...[...left].map((file) => relative(ROOT, file))]
 }
 
 function testFiles(paths) {

@@ -1,0 +1,39 @@
+import { AsyncResource } from 'node:async_hooks'
+import { syncBuiltinESMExports } from 'node:module'
+import nodeTest, { test } from 'node:test'
+
+/**
+ * Runs the tests of several files in this process, as if each file had a process of its own: a file is loaded after the last test of
+ * the file before it, and hooks that a file registers with `after` run after its own last test.
+ * @param {readonly { name: string, url: string }[]} files
+ */
+export function runInTurn(files) {
+  const top = new AsyncResource('test files')
+  const after = nodeTest.after
+  const ends = []
+  // A hook of a file is registered while the file loads; Node would run it after the last test of the process.
+  let isLoading = false
+  nodeTest.after = (...hook) => (isLoading ? void ends.push(hook[0]) : after(...hook))
+  syncBuiltinESMExports()
+  const endFile = async () => {
+    for (const end of ends.splice(0)) await end()
+  }
+  const loadNext = ([file, ...others]) => {
+    if (file === undefined) return after(endFile)
+    // Outside the context of this test, so that the tests of the file are not subtests of it.
+    const load = async () => {
+      isLoading = true
+      try {
+        await import(file.url)
+      } finally {
+        isLoading = false
+        loadNext(others)
+      }
+    }
+    test(`loads ${file.name}`, async () => {
+      await endFile()
+      await top.runInAsyncScope(load)
+    })
+  }
+  loadNext(files)
+}

@@ -1,2 +1,0 @@
-/** See tests.mjs. */
-export function together(files: readonly string[], dir: string): string[]
