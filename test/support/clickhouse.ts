@@ -50,6 +50,9 @@ export interface TestClickHouseOptions {
 
 const silent = pino({ level: 'silent' })
 
+/** On a busy machine a large insert takes more than the client's own minute. */
+const ANSWER_WITHIN_MS = 300_000
+
 /** A server, whether it was killed or started again, and its tables when it had just been started. */
 interface Server {
   readonly url: string
@@ -80,7 +83,7 @@ export async function startTestClickHouse(
   const server = (isShared ? idle.pop() : undefined) ?? (await startServer(options, isShared))
   const { url } = server
   const database = options.bare ? {} : { database: DATABASE }
-  const client = connectClickHouse(url, { application: 'test', ...database })
+  const client = connectClickHouse(url, { application: 'test', requestTimeoutMs: ANSWER_WITHIN_MS, ...database })
   const cleanUp = async () => {
     await client.close()
     if (server.tables !== undefined && idle.length < idleMax && (await isEmptied(server))) idle.push(server)
