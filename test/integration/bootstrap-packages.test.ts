@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { after, type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { isAlive, processesNaming } from '../support/processes.ts'
@@ -15,10 +15,10 @@ const PACKAGES = new URL('../../src/bootstrap/packages.mjs', import.meta.url).hr
 const SCRIPT = `const { ensurePackages } = await import(${JSON.stringify(PACKAGES)})
 await ensurePackages({ withDev: false, root: process.argv[1] })`
 
-/** A package that depends on one that lies beside it, so that npm needs no network. Its install script can be slow. */
-async function makeRoot(t: TestContext): Promise<string> {
+/** A package that depends on one that lies beside it, so that npm needs no network. Each call of npm takes a second. */
+async function makeTemplate(): Promise<string> {
   const root = mkdtempSync(join(tmpdir(), 'ipid-packages-'))
-  t.after(() => rmSync(root, { recursive: true, force: true }))
+  after(() => rmSync(root, { recursive: true, force: true }))
   mkdirSync(join(root, 'part'))
   writeFileSync(join(root, 'part/package.json'), '{"name":"part","version":"1.0.0"}')
   await run('npm', ['pack', './part', '--silent'], { cwd: root })
@@ -27,6 +27,15 @@ async function makeRoot(t: TestContext): Promise<string> {
     '{"name":"root","version":"1.0.0","dependencies":{"part":"file:part-1.0.0.tgz"}}',
   )
   await run('npm', ['install', '--package-lock-only', '--silent', '--offline'], { cwd: root })
+  return root
+}
+
+const template = await makeTemplate()
+
+function makeRoot(t: TestContext): string {
+  const root = mkdtempSync(join(tmpdir(), 'ipid-packages-'))
+  t.after(() => rmSync(root, { recursive: true, force: true }))
+  cpSync(template, root, { recursive: true })
   return root
 }
 
@@ -48,7 +57,7 @@ function fakeNpm(root: string, script: string): string {
 const INSTALLS = /installing packages/
 
 test('installs what is missing, once, and again when something is gone or the lock file changed', async (t) => {
-  const root = await makeRoot(t)
+  const root = makeRoot(t)
   assert.match(await ensure(root), INSTALLS)
   assert.ok(existsSync(join(root, 'node_modules/part/package.json')))
   assert.equal(await ensure(root), '')
@@ -68,14 +77,14 @@ test('installs what is missing, once, and again when something is gone or the lo
 })
 
 test('of several processes at once one installs, and all go on when it is done', async (t) => {
-  const root = await makeRoot(t)
+  const root = makeRoot(t)
   const said = await Promise.all([ensure(root), ensure(root), ensure(root)])
   assert.equal(said.filter((text) => INSTALLS.test(text)).length, 1)
   assert.ok(existsSync(join(root, 'node_modules/part/package.json')))
 })
 
 test('an installation that takes long says how far it is', async (t) => {
-  const root = await makeRoot(t)
+  const root = makeRoot(t)
   const go = join(root, 'go')
   const npm = `while [ ! -e ${go} ]; do sleep 0.05; done; PATH="$OWN_PATH" exec npm "$@"`
   const script = SCRIPT.replace('withDev: false', 'withDev: false, sayEveryMs: 100')
@@ -93,7 +102,7 @@ test('an installation that takes long says how far it is', async (t) => {
 })
 
 test('the lock of an installation lies in the installation, also when its path is long', async (t) => {
-  const root = await makeRoot(t)
+  const root = makeRoot(t)
   const long = join(root, 'long'.repeat(20))
   mkdirSync(long)
   for (const name of ['package.json', 'package-lock.json', 'part-1.0.0.tgz']) cpSync(join(root, name), join(long, name))
@@ -108,7 +117,7 @@ test('the lock of an installation lies in the installation, also when its path i
 })
 
 test('an installation that was killed ends with its npm, and is repeated', async (t) => {
-  const root = await makeRoot(t)
+  const root = makeRoot(t)
   assert.match(await ensure(root), INSTALLS)
   const whole = join(tmpdir(), `${root.split('/').at(-1)}-whole`)
   cpSync(join(root, 'node_modules'), whole, { recursive: true })
@@ -133,12 +142,12 @@ test('an installation that was killed ends with its npm, and is repeated', async
 })
 
 test('says why it cannot install', async (t) => {
-  const root = await makeRoot(t)
+  const root = makeRoot(t)
   await assert.rejects(ensure(root, fakeNpm(root, 'exit 1')), /the packages cannot be installed; npm says:/)
 })
 
 test('a lock file that npm ci refuses is made good by npm install, over nothing that lay there before', async (t) => {
-  const root = await makeRoot(t)
+  const root = makeRoot(t)
   const lockFile = join(root, 'package-lock.json')
   const lock = JSON.parse(readFileSync(lockFile, 'utf8'))
   delete lock.packages['node_modules/part']

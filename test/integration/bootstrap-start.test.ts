@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -6,7 +7,8 @@ import type { SystemStatus } from '../../src/operations/status/system-status.ts'
 import { isHeld } from '../../src/run/socket-lock.mjs'
 import { takePort } from '../support/ports.ts'
 import { isAlive } from '../support/processes.ts'
-import { TestSite } from '../support/site.ts'
+import { type ReadyFile, TestSite } from '../support/site.ts'
+import { stepsOf } from '../support/steps.ts'
 import { until } from '../support/until.ts'
 
 async function ingest(url: string, key: string, event: object): Promise<number> {
@@ -29,34 +31,58 @@ async function countEvents(clickhouseUrl: string): Promise<string> {
 }
 
 test('npm start: the first start makes a tenant with a key, SIGTERM ends all of it, the next start finds it', async (t) => {
+  const step = stepsOf(t)
   const site = new TestSite(t)
-  const first = site.start([], { npm: true })
-  const ready = await first.ready()
-  assert.equal(ready.tenant_id, 'demo')
-  assert.match(ready.api_key!, /^ipid_[0-9a-f]{64}$/)
-  await until(() => first.stdout().includes('See the accounts'))
-  assert.ok(first.stdout().includes(ready.url) && first.stdout().includes(ready.api_key!))
-  assert.equal(statSync(join(site.dir, 'run/instance.json')).mode & 0o777, 0o600)
-  assert.equal(await ingest(ready.url, ready.api_key!, { ip: '198.51.100.1' }), 200)
-  assert.equal(await ingest(ready.url, ready.api_key!, { ip: '81.2.69.142' }), 200)
-  await until(async () => (await countEvents(ready.clickhouse_url)) === '1')
+  let ready: ReadyFile
 
-  first.child.kill('SIGTERM')
-  assert.deepEqual(await first.ended, { code: 0, signal: null })
-  assert.deepEqual(site.processes(), [])
+  await step('the first start prints what to do, and its lines work', async () => {
+    const first = site.start([], { npm: true })
+    ready = await first.ready()
+    assert.equal(ready.tenant_id, 'demo')
+    assert.match(ready.api_key!, /^ipid_[0-9a-f]{64}$/)
+    await until(() => first.stdout().includes('See the accounts'))
+    assert.ok(first.stdout().includes(ready.url) && first.stdout().includes(ready.api_key!))
+    assert.equal(statSync(join(site.dir, 'run/instance.json')).mode & 0o777, 0o600)
+    assert.equal(await ingest(ready.url, ready.api_key!, { ip: '198.51.100.1' }), 200)
+    // The printed line works in sh as it is.
+    const line = /^ {2}(curl .*\/v1\/ingest.*)$/m.exec(first.stdout())![1]!
+    const answer = JSON.parse(execFileSync('/bin/sh', ['-c', line], { encoding: 'utf8' })) as {
+      results: { status: string }[]
+    }
+    assert.equal(answer.results[0]!.status, 'ok')
+    await until(async () => (await countEvents(ready.clickhouse_url)) === '1')
 
-  site.env.LOG_LEVEL = 'debug'
-  const second = site.start()
-  const again = await second.ready()
-  assert.equal(again.api_key, undefined)
-  assert.equal(again.tenant_id, undefined)
-  assert.equal(await ingest(again.url, ready.api_key!, { ip: '81.2.69.142' }), 200)
-  await until(async () => (await countEvents(again.clickhouse_url)) === '2')
-  await until(() => second.stdout().includes('./ipid key create demo'))
-  second.child.kill('SIGINT')
-  assert.deepEqual(await second.ended, { code: 0, signal: null })
-  assert.deepEqual(site.processes(), [])
-  assertOneFormat(second.stderr())
+    first.child.kill('SIGTERM')
+    assert.deepEqual(await first.ended, { code: 0, signal: null })
+    assert.deepEqual(site.processes(), [])
+  })
+
+  await step('the next start finds the tenant, its key and its events', async (t) => {
+    site.env.LOG_LEVEL = 'debug'
+    const second = site.start()
+    const again = await second.ready()
+    assert.equal(again.api_key, undefined)
+    assert.equal(again.tenant_id, undefined)
+    assert.equal(await ingest(again.url, ready.api_key!, { ip: '81.2.69.142' }), 200)
+    await until(async () => (await countEvents(again.clickhouse_url)) === '2')
+    await until(() => second.stdout().includes('./ipid key create demo'))
+
+    await t.test('a second instance on the same DATA_DIR and a taken port are refused in one line', async (t) => {
+      const other = await site.ipid('start')
+      assert.equal(other.code, 1)
+      assert.match(other.stderr, /^ipid: another ipid \(process \d+\) runs on .*\n$/)
+      const elsewhere = new TestSite(t, { PORT: new URL(again.url).port })
+      const taken = await elsewhere.ipid('start')
+      assert.equal(taken.code, 1)
+      assert.match(taken.stderr, /^ipid: PORT \d+: cannot listen on 127\.0\.0\.1:\d+ .*choose another port\n$/)
+      assert.deepEqual(elsewhere.processes(), [])
+    })
+
+    second.child.kill('SIGINT')
+    assert.deepEqual(await second.ended, { code: 0, signal: null })
+    assert.deepEqual(site.processes(), [])
+    assertOneFormat(second.stderr())
+  })
 })
 
 /** Every line of every process has the same keys first, each key once, and says when in ISO 8601. */
@@ -76,71 +102,59 @@ function assertOneFormat(text: string): void {
   assert.match(text, /"seconds":[\d.]+,"msg":"ready"/)
 }
 
-test('the printed line works in sh as it is', async (t) => {
-  const site = new TestSite(t)
-  const started = site.start()
-  const { clickhouse_url: clickhouseUrl } = await started.ready()
-  const line = await until(() => /^ {2}(curl .*\/v1\/ingest.*)$/m.exec(started.stdout())?.[1])
-  const { execFileSync } = await import('node:child_process')
-  const answer = JSON.parse(execFileSync('/bin/sh', ['-c', line], { encoding: 'utf8' })) as {
-    results: { status: string }[]
-  }
-  assert.equal(answer.results[0]!.status, 'ok')
-  await until(async () => (await countEvents(clickhouseUrl)) === '1')
-})
-
-test('kill -9 leaves nothing behind, and a start right after it has the same ports and everything acknowledged', async (t) => {
+test('what is killed with -9 comes back with everything acknowledged', async (t) => {
+  const step = stepsOf(t)
   const site = new TestSite(t, { ADMIN_PORT: String(takePort()) })
   const first = site.start()
   const ready = await first.ready()
-  for (let n = 0; n < 20; n++) {
-    assert.equal(await ingest(ready.url, ready.api_key!, { ip: '81.2.69.142', event_id: `e${n}` }), 200)
-  }
-  process.kill(ready.pid, 'SIGKILL')
-  await first.ended
 
-  const second = site.start()
-  const again = await second.ready()
-  assert.deepEqual([again.url, again.clickhouse_url], [ready.url, ready.clickhouse_url])
-  await until(async () => (await countEvents(again.clickhouse_url)) === '20')
-  process.kill(again.pid, 'SIGKILL')
-  await site.untilNothingRuns()
-})
-
-test('children that are killed come back, and are counted and reported', async (t) => {
-  const site = new TestSite(t)
-  const started = site.start()
-  const ready = await started.ready()
-  const count = async (metric: RegExp) => Number(metric.exec(await (await fetch(ready.metrics_url)).text())?.[1])
-  const restarts = /^ipid_process_restarts_total\{process="ingress"\} (\d+)$/m
-  for (const metric of [
-    restarts,
-    /^ipid_process_restarts_total\{process="redis"\} (\d+)$/m,
-    /^ipid_insert_failures_total\{group="clickhouse",.*\} (\d+)$/m,
-    /^ipid_http_refused_total\{limit="rate",.*\} (\d+)$/m,
-  ]) {
-    assert.equal(await count(metric), 0, `a counter that appears with its first event hides it: ${metric}`)
-  }
-  const others = site.processes().filter((pid) => pid !== ready.pid)
-  for (const pid of others) if (isAlive(pid)) process.kill(pid, 'SIGKILL')
-  await until(async () => {
-    const status = await ingest(ready.url, ready.api_key!, { ip: '81.2.69.142', event_id: 'one' }).catch(() => 0)
-    return status === 200
+  await step('children that are killed come back, and are counted and reported', async () => {
+    const count = async (metric: RegExp) => Number(metric.exec(await (await fetch(ready.metrics_url)).text())?.[1])
+    const restarts = /^ipid_process_restarts_total\{process="ingress"\} (\d+)$/m
+    for (const metric of [
+      restarts,
+      /^ipid_process_restarts_total\{process="redis"\} (\d+)$/m,
+      /^ipid_insert_failures_total\{group="clickhouse",.*\} (\d+)$/m,
+      /^ipid_http_refused_total\{limit="rate",.*\} (\d+)$/m,
+    ]) {
+      assert.equal(await count(metric), 0, `a counter that appears with its first event hides it: ${metric}`)
+    }
+    const others = site.processes().filter((pid) => pid !== ready.pid)
+    for (const pid of others) if (isAlive(pid)) process.kill(pid, 'SIGKILL')
+    await until(async () => {
+      const status = await ingest(ready.url, ready.api_key!, { ip: '81.2.69.142', event_id: 'one' }).catch(() => 0)
+      return status === 200
+    })
+    await until(async () => (await countEvents(ready.clickhouse_url).catch(() => '')) === '1')
+    assert.equal(await count(restarts), 1)
+    const status = await until(
+      async () => JSON.parse((await site.ipid('status', '--json')).stdout) as SystemStatus,
+      ({ errors }) => errors.some(({ message }) => message.startsWith('process ingress ended')),
+    )
+    const crash = status.errors.find(({ message }) => message.startsWith('process ingress ended'))
+    assert.deepEqual([crash?.process, crash?.level], ['supervisor', 'error'])
+    assert.match(crash!.message, /^process ingress ended \(.*SIGKILL.*\); it is started again$/)
+    // Those that were killed are listed for a while, the supervisor never.
+    assert.ok(status.processes.length >= 3 && status.processes.every(({ pid }) => pid !== ready.pid))
   })
-  await until(async () => (await countEvents(ready.clickhouse_url).catch(() => '')) === '1')
-  assert.equal(await count(restarts), 1)
-  const status = await until(
-    async () => JSON.parse((await site.ipid('status', '--json')).stdout) as SystemStatus,
-    ({ errors }) => errors.some(({ message }) => message.startsWith('process ingress ended')),
+
+  await step(
+    'a killed instance leaves nothing behind, and a start right after it has the same ports and all events',
+    async () => {
+      for (let n = 0; n < 20; n++) {
+        assert.equal(await ingest(ready.url, ready.api_key!, { ip: '81.2.69.142', event_id: `e${n}` }), 200)
+      }
+      process.kill(ready.pid, 'SIGKILL')
+      await first.ended
+
+      const second = site.start()
+      const again = await second.ready()
+      assert.deepEqual([again.url, again.clickhouse_url], [ready.url, ready.clickhouse_url])
+      await until(async () => (await countEvents(again.clickhouse_url)) === '21')
+      process.kill(again.pid, 'SIGKILL')
+      await site.untilNothingRuns()
+    },
   )
-  const crash = status.errors.find(({ message }) => message.startsWith('process ingress ended'))
-  assert.deepEqual([crash?.process, crash?.level], ['supervisor', 'error'])
-  assert.match(crash!.message, /^process ingress ended \(.*SIGKILL.*\); it is started again$/)
-  // Those that were killed are listed for a while, the supervisor never.
-  assert.ok(status.processes.length >= 3 && status.processes.every(({ pid }) => pid !== ready.pid))
-  started.child.kill('SIGTERM')
-  assert.equal((await started.ended).code, 0)
-  assert.deepEqual(site.processes(), [])
 })
 
 test('a signal during the start ends it in order', async (t) => {
@@ -151,21 +165,6 @@ test('a signal during the start ends it in order', async (t) => {
   started.child.kill('SIGTERM')
   assert.deepEqual(await started.ended, { code: 0, signal: null })
   assert.deepEqual(site.processes(), [])
-})
-
-test('a second instance on the same DATA_DIR and a taken port are refused in one line', async (t) => {
-  const site = new TestSite(t)
-  const first = site.start()
-  const ready = await first.ready()
-  const second = await site.ipid('start')
-  assert.equal(second.code, 1)
-  assert.match(second.stderr, /^ipid: another ipid \(process \d+\) runs on .*\n$/)
-
-  const elsewhere = new TestSite(t, { PORT: new URL(ready.url).port })
-  const taken = await elsewhere.ipid('start')
-  assert.equal(taken.code, 1)
-  assert.match(taken.stderr, /^ipid: PORT \d+: cannot listen on 127\.0\.0\.1:\d+ .*choose another port\n$/)
-  assert.deepEqual(elsewhere.processes(), [])
 })
 
 test('an address that this machine does not have is named, not the port', async (t) => {
