@@ -14,8 +14,8 @@ import { takePort } from '../support/ports.ts'
 import { isAlive } from '../support/processes.ts'
 import { until } from '../support/until.ts'
 
-const script = fileURLToPath(new URL('../../src/ipid.mjs', import.meta.url))
-const module = new URL('../support/fixture-roles.ts', import.meta.url).href
+const script = fileURLToPath(new URL('../support/built-role.mjs', import.meta.url))
+const module = new URL('../support/fixture-roles.mjs', import.meta.url).href
 const log = pino({ level: 'silent' })
 
 interface Shown {
