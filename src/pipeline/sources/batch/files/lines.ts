@@ -8,6 +8,8 @@ export interface BadLine {
 
 const TOO_LONG: BadLine = { problem: `is longer than ${BATCH_LIMITS.lineMaxBytes} bytes` }
 const LINE_FEED = 10
+/** A carriage return before the line feed belongs to the line end. */
+const LINE_WITH_RETURN_MAX_BYTES = BATCH_LIMITS.lineMaxBytes + 1
 
 /** Cuts bytes into lines without line ends. Holds at most one line, and nothing of a line that is too long. */
 export class LineSplitter {
@@ -36,8 +38,8 @@ export class LineSplitter {
 
   /** The text after the last line end, as one line. */
   end(): (string | BadLine)[] {
-    const lines =
-      this.#partialBytes > BATCH_LIMITS.lineMaxBytes ? [TOO_LONG] : this.#textsOf(Buffer.concat(this.#partial))
+    const isTooLong = this.#partialBytes > LINE_WITH_RETURN_MAX_BYTES
+    const lines = isTooLong ? [TOO_LONG] : this.#textsOf(Buffer.concat(this.#partial))
     this.#partial = []
     this.#partialBytes = 0
     return lines
@@ -45,13 +47,16 @@ export class LineSplitter {
 
   #hold(bytes: Buffer): void {
     this.#partialBytes += bytes.length
-    if (this.#partialBytes > BATCH_LIMITS.lineMaxBytes) this.#partial = []
+    if (this.#partialBytes > LINE_WITH_RETURN_MAX_BYTES) this.#partial = []
     else this.#partial.push(bytes)
   }
 
   #textsOf(bytes: Buffer): (string | BadLine)[] {
-    return linesOf(bytes).map((line) =>
-      line === undefined ? this.#notUtf8 : line.endsWith('\r') ? line.slice(0, -1) : line,
-    )
+    return linesOf(bytes).map((line) => {
+      if (line === undefined) return this.#notUtf8
+      const text = line.endsWith('\r') ? line.slice(0, -1) : line
+      const isTooLong = bytes.length > BATCH_LIMITS.lineMaxBytes && Buffer.byteLength(text) > BATCH_LIMITS.lineMaxBytes
+      return isTooLong ? TOO_LONG : text
+    })
   }
 }
