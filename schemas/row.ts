@@ -40,5 +40,5 @@ export const ORIGIN_COLUMNS = ['job_id', 'request_id'] as const
 export const ROW_COLUMNS = [...EVENT_COLUMNS, ...ENRICHMENT_COLUMNS, ...ORIGIN_COLUMNS] as const
 export type RowColumn = (typeof ROW_COLUMNS)[number]
 
-/** By these a stored row is told from all others. They stand side by side in a row. */
+/** These columns identify a stored row. They are adjacent. */
 export const ROW_IDENTITY = ['tenant_id', 'event_id', 'received_at'] as const satisfies readonly RowColumn[]

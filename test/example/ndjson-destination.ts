@@ -13,8 +13,8 @@ const settings = {
 }
 
 /**
- * A folder of NDJSON files, one an insert, named after its token: a repeat overwrites itself, so a token says for certain
- * that its rows are stored. Away while the folder holds a file `away`.
+ * A folder of NDJSON files, one per insert, named after its token. A repeat overwrites its own file, so a token proves that its rows
+ * are stored. Unavailable while the folder has a file `closed`.
  */
 export const ndjsonFolder: Destination<typeof settings> = {
   name: 'ndjson',
@@ -37,7 +37,7 @@ export const ndjsonFolder: Destination<typeof settings> = {
   }),
 }
 
-/** @param rows lines, each ended by a line feed */
+/** @param rows lines that each end with a line feed */
 function toNdjson(rows: Buffer): string {
   const lines = rows.toString('utf8').split('\n').slice(0, -1)
   return lines.map((line) => `${JSON.stringify(Object.fromEntries(columns(line)))}\n`).join('')
