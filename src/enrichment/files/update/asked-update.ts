@@ -1,4 +1,4 @@
-import { mkdir, readFile } from 'node:fs/promises'
+import { mkdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { replaceFile } from '../replace-file.ts'
 import { addSource, type SourceEntry } from './sources.ts'
@@ -28,15 +28,21 @@ export interface SourceFailure {
 
 /** A file, so that a request survives the process that took it and the one that fetches. */
 const ASKED_FILE = '.asked-update.json'
+/** Some hundred bytes for each source. It is read every two seconds. */
+const BYTES_MAX = 1_048_576
 
 /** The last update that was asked for; undefined when there is none, or its file is damaged. */
 export async function readAskedUpdate(dir: string): Promise<AskedUpdate | undefined> {
+  const path = join(dir, ASKED_FILE)
   try {
-    const json: unknown = JSON.parse(await readFile(join(dir, ASKED_FILE), 'utf8'))
+    const stats = await stat(path)
+    // A pipe would never end, and a folder cannot be read.
+    if (!stats.isFile() || stats.size > BYTES_MAX) return undefined
+    const json: unknown = JSON.parse(await readFile(path, 'utf8'))
     return isAskedUpdate(json) ? json : undefined
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    if (error instanceof SyntaxError || code === 'ENOENT' || code === 'ENOTDIR') return undefined
+    if (error instanceof SyntaxError || ['ENOENT', 'ENOTDIR', 'ELOOP'].includes(code ?? '')) return undefined
     throw error
   }
 }
