@@ -10,9 +10,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { AsSizes } from '../src/enrichment/providers/mmdb/as-sizes.ts'
 import { readMmdb } from '../src/enrichment/providers/mmdb/provider.ts'
 import type { Subject } from '../src/enrichment/rules/model/features.ts'
-import { formatWeights } from '../src/enrichment/rules/model/weights.ts'
 import { examplesOf } from './model/examples.ts'
-import { train } from './model/train.ts'
+import { formatWeights, train } from './model/train.ts'
 
 const OPTIONS = { featureMin: 30, rounds: 3, rate: 0.03, decay: 0.003 }
 

@@ -1,26 +1,26 @@
 import { NOISE } from '../../schemas/classification.ts'
 import { classify, type Decision } from '../../src/enrichment/rules/classify.ts'
-import type { ModelClass } from '../../src/enrichment/rules/model/classes.ts'
 import { featuresOf, type Subject } from '../../src/enrichment/rules/model/features.ts'
 import { tokens } from '../../src/enrichment/rules/normalise.ts'
 import { knownNames, nameWords } from '../../src/enrichment/rules/score-name.ts'
 import { type CompiledWords, findSpans, type Hit } from '../../src/enrichment/rules/word-table.ts'
-import type { Example } from './train.ts'
+import type { Example, ModelClass } from './train.ts'
 
-/** Rules that know; the model learns from nothing else. */
+/** The model learns only from decisions of these rules. */
 const SURE = /^(?:as-number|known-name|name-word):/
-/** Least weight of a word that decides alone. */
+/** Minimum weight of a word that decides alone. */
 const NOISE_DECIDES = 2
 const ORGANISATION_DECIDES = 3
 /**
- * Schools and authorities nearly always say what they are: of the names that the rules are silent about few are theirs,
- * and the model is to know businesses.
+ * The rules recognise nearly all schools and authorities. Few of the names that are left are theirs, and the model should
+ * learn to recognise businesses.
  */
 const SCHOOL_OR_AUTHORITY_WEIGHT = 0.3
 
 /**
- * What the rules are sure of as examples for what they are silent about: without the words that they decided by, and
- * each name once with the size of its AS and once without, so that the model needs neither. None when they are not sure.
+ * Turns a name that the rules are sure of into examples for names that they do not know. The examples leave out the words
+ * that decided. One has the size of the AS, and one does not, so that the model does not depend on it. Empty when the rules
+ * are not sure.
  */
 export function examplesOf(subject: Subject): Example[] {
   const decision = classify({ asn: subject.asn, asName: subject.name })
@@ -39,7 +39,7 @@ function modelClass({ classification }: Decision): ModelClass | undefined {
   return classification === 'isp' ? 'isp' : 'hosting'
 }
 
-/** The words of a name without those, and the parts of words, that decide. */
+/** The words of a name without the words and parts of words that decide. */
 export function withoutDeciding(words: readonly string[]): string[] {
   return without(knownNames(), without(nameWords(), words))
 }

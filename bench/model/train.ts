@@ -1,16 +1,26 @@
-import { MODEL_CLASSES, type ModelClass, softmax } from '../../src/enrichment/rules/model/classes.ts'
+import { WEIGHT_UNIT } from '../../src/enrichment/rules/model/vote.ts'
 
-/** What is known of one name for certain. */
+/** The classes of the model. */
+const MODEL_CLASSES = ['organisation', 'isp', 'hosting'] as const
+export type ModelClass = (typeof MODEL_CLASSES)[number]
+
+/** Weights that are smaller than this change no vote. */
+const LEAST = 4
+const ORGANISATION = MODEL_CLASSES.indexOf('organisation')
+const ISP = MODEL_CLASSES.indexOf('isp')
+const HOSTING = MODEL_CLASSES.indexOf('hosting')
+
+/** A name with its known class. */
 export interface Example {
   readonly features: ReadonlySet<string>
   readonly truth: ModelClass
-  /** What the example counts for; 1 is a whole one. */
+  /** 1 for a full example. */
   readonly weight: number
 }
 
-/** How the model is trained. The same examples give the same weights. */
+/** The same examples and options give the same weights. */
 export interface TrainOptions {
-  /** A feature counts when at least so many examples have it. */
+  /** Number of examples that must have a feature. */
   readonly featureMin: number
   readonly rounds: number
   readonly rate: number
@@ -21,7 +31,7 @@ export interface TrainOptions {
 /** A weight for each class, by feature. */
 export type Weights = Map<string, Float64Array>
 
-/** Logistic regression over three classes by AdaGrad, in the order of a shuffle that is always the same. */
+/** Logistic regression over three classes by AdaGrad, with a deterministic shuffle. */
 export function train(examples: readonly Example[], options: TrainOptions): Weights {
   const names = featureNames(examples, options.featureMin)
   const ids = new Map(names.map((name, id) => [name, id]))
@@ -66,7 +76,7 @@ function featureNames(examples: readonly Example[], least: number): string[] {
     .sort()
 }
 
-/** Numbers that look random and are always the same (Numerical Recipes' generator). */
+/** A deterministic pseudo-random generator (Numerical Recipes). */
 function lcg(): () => number {
   let state = 1
   return () => {
@@ -80,4 +90,25 @@ function shuffle<T>(rows: T[], random: () => number): void {
     const j = Math.floor(random() * (i + 1))
     ;[rows[i], rows[j]] = [rows[j]!, rows[i]!]
   }
+}
+
+/** Turns sums of weights into probabilities, in place. */
+function softmax(sums: Float64Array): void {
+  const most = Math.max(...sums)
+  let total = 0
+  for (let c = 0; c < sums.length; c++) {
+    sums[c] = Math.exp(sums[c]! - most)
+    total += sums[c]!
+  }
+  for (let c = 0; c < sums.length; c++) sums[c]! /= total
+}
+
+/** The text of `data/model.tsv`: a line for each feature, in their order. */
+export function formatWeights(weights: Weights): string {
+  const lines = [...weights].flatMap(([feature, values]) => {
+    const isp = Math.round((values[ISP]! - values[ORGANISATION]!) / WEIGHT_UNIT)
+    const hosting = Math.round((values[HOSTING]! - values[ORGANISATION]!) / WEIGHT_UNIT)
+    return Math.abs(isp) < LEAST && Math.abs(hosting) < LEAST ? [] : [`${feature}\t${isp}\t${hosting}\n`]
+  })
+  return `feature\tisp\thosting\n${lines.join('')}`
 }

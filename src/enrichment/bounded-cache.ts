@@ -1,7 +1,7 @@
 /**
- * A map that forgets what was not asked for lately. It holds at most `limit` entries: new and used ones in a young
- * generation, the rest in an old one that is dropped whole when the young one is full. A hit on a young entry costs one
- * `Map.get` and moves nothing: a third of the time of a package that keeps the exact order of use.
+ * A cache that evicts entries that were not used lately. It holds at most `limit` entries in two generations. New and used
+ * entries are in the young one. When that is full, it becomes the old one, and the entries of the old one are dropped. A
+ * hit on a young entry costs one `Map.get`: a third of the time of an LRU package that keeps the exact order of use.
  */
 export class BoundedCache<K, V extends object> {
   readonly #half: number
@@ -28,7 +28,7 @@ export class BoundedCache<K, V extends object> {
     return old
   }
 
-  /** @param key not in the cache: `get` was asked before */
+  /** @param key must not be in the cache: call `get` first */
   set(key: K, value: V): void {
     if (this.#young.size >= this.#half) {
       this.#old = this.#young

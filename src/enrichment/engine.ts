@@ -14,8 +14,7 @@ import type { LookupChoice } from './answers/choice.ts'
 import { lookupReserved, lookupUnknown } from './answers/lookup.ts'
 import { Snapshot } from './answers/snapshot.ts'
 import type { Facts } from './facts.ts'
-import { type DataFile, DataFolder, STARTER_DIR } from './files/folder.ts'
-import { filesOf, providersOf } from './files/folders.ts'
+import { type DataFile, DataFolder, filesOf, providersOf, STARTER_DIR } from './files/folder.ts'
 import { type ProviderReport, reportOf } from './files/report.ts'
 import { DEFAULT_ENRICHMENT_LIMITS, type EnrichmentLimits } from './limits.ts'
 import { type EnrichmentMetrics, enrichmentMetrics } from './metrics.ts'
@@ -24,34 +23,31 @@ import { loadRules } from './rules/load.ts'
 
 /** How the engine is set up. */
 export interface EnrichmentOptions {
-  /** Folder of data files; undefined for the starter data that come with the product. */
+  /** Folder of data files; undefined for the starter data that ship with the product. */
   readonly dir: string | undefined
-  /** Folder of data that were fetched beside the starter data; need not exist; undefined: there is none. */
+  /** Folder of fetched data that is used besides the starter data. It need not exist. */
   readonly fetchedDir?: string | undefined
-  /** Where big tables are that another process compiles; undefined: they are read here, which holds up requests. */
+  /** Folder of the big tables that another process compiles; undefined: this process reads them, and requests wait. */
   readonly compiledDir?: string | undefined
-  /** Where the default data sets are, or will be; undefined: there are none. */
+  /** Folder of the default data sets, which may be made later; undefined for none. */
   readonly defaultsDir?: string | undefined
   readonly log: Logger
   readonly metrics: Registry
-  /**
-   * Milliseconds between two looks at the folder; twice as many while nothing changes. A change counts when two looks in a row find it
-   * the same.
-   */
+  /** Milliseconds between two polls of the folder; doubled while nothing changes. A file is loaded once two polls in a row agree on it. */
   readonly pollIntervalMs?: number
   readonly limits?: Partial<EnrichmentLimits>
-  /** Host names that `enrich` adds where they are known already; undefined: none. */
+  /** `enrich` adds host names that this has cached; undefined for none. */
   readonly hostnames?: Pick<ReverseDns, 'known'>
 }
 
 const DEFAULT_POLL_INTERVAL_MS = 2_000
-/** Looks are so much further apart while nothing changes. */
+/** The poll interval grows by this factor while nothing changes. */
 const SETTLED_FACTOR = 2
 const RETRY_DELAY_MAX_MS = 30_000
 
 /**
- * Answers what is known of an address from the data files of a folder. Files that are added, changed or removed take
- * effect while it serves; a file that cannot be read never replaces one that could.
+ * Enriches addresses from the data files of a folder. Added, changed and removed files take effect without a restart. A
+ * file that cannot be read never replaces a good one.
  */
 export class EnrichmentEngine implements Enricher, Service {
   readonly name = 'enrichment'
@@ -92,12 +88,15 @@ export class EnrichmentEngine implements Enricher, Service {
         return this.#folders.every(({ isSettled }) => isSettled) ? pollIntervalMs * SETTLED_FACTOR : pollIntervalMs
       },
       failed: (error) =>
-        this.#log.error({ err: error, dir: this.#dir }, 'enrichment folder cannot be read; what was loaded serves on'),
+        this.#log.error(
+          { err: error, dir: this.#dir },
+          'enrichment folder cannot be read; the loaded data stay in use',
+        ),
       delay: { minMs: pollIntervalMs, maxMs: Math.max(pollIntervalMs, RETRY_DELAY_MAX_MS) },
     })
   }
 
-  /** Loads all files. Those that cannot be read are logged and left out. @throws StartupError without a folder */
+  /** Loads all files. It logs and skips those that cannot be read. @throws StartupError without a folder */
   start(): Promise<void> {
     return this.#life.start(async () => {
       loadRules()
@@ -111,15 +110,12 @@ export class EnrichmentEngine implements Enricher, Service {
     })
   }
 
-  /** Does not wait for a file that is being read: nothing comes of it any more. */
+  /** Does not wait for a file that is being read; its result is discarded. */
   stop(): Promise<void> {
     return this.#life.stop(async () => void this.#watch.stop())
   }
 
-  /**
-   * What is known of an address. Its `data` holds what answers and rows hold; `network` and the place within the
-   * country come with `lookup`.
-   */
+  /** The attributes of an address that answers and rows hold. Only `lookup` adds `network`, region, city and coordinates. */
   enrich(address: Address): Enrichment {
     const snapshot = this.#snapshot
     const hostname = this.#hostnames?.known(address)?.facts
@@ -139,9 +135,9 @@ export class EnrichmentEngine implements Enricher, Service {
   }
 
   /**
-   * All that is known of an address, with the provider of each attribute and the rule behind the classification. Equal
-   * lookups are one object while the data does not change.
-   * @param hostname what reverse DNS says
+   * All that is known of an address, with the provider of each attribute and the rule that classified it. Equal lookups
+   * return the same object while the data do not change.
+   * @param hostname the answer of reverse DNS
    */
   lookup(address: Address, choice: LookupChoice = {}, hostname?: Facts): Lookup {
     const snapshot = this.#snapshot
@@ -159,13 +155,13 @@ export class EnrichmentEngine implements Enricher, Service {
     }
   }
 
-  /** The files of the folder, in the order of their names, and what became of each. */
+  /** The state of each file, by file name. */
   providers(): readonly ProviderReport[] {
     const sources = new Set(this.#folders.flatMap(({ sourceNames }) => [...sourceNames]))
     return this.#files.map((file) => reportOf(file, sources))
   }
 
-  /** Names of the data sets that serve, in order of trust. */
+  /** Names of the data sets in use, in order of trust. */
   providerNames(): readonly string[] {
     return this.#snapshot.providers.map(({ name }) => name)
   }
@@ -188,7 +184,7 @@ export class EnrichmentEngine implements Enricher, Service {
   }
 
   async #look(signal: AbortSignal): Promise<void> {
-    // Side by side, and so the files of each: at rest a process wakes up for each answer that it waits for.
+    // In parallel: an idle process wakes up once for each answer that it awaits.
     const looks = await Promise.allSettled(this.#folders.map((folder) => folder.look(false, signal)))
     const changed = looks.some((look) => look.status === 'fulfilled' && look.value)
     if (changed && !signal.aborted) this.#takeOver()

@@ -1,31 +1,31 @@
 import type { EnrichmentData } from '../pipeline/event/enrichment.ts'
 import type { Evidence, Organisation } from './rules/evidence.ts'
 
-/** What one record of one provider states. Shared between all networks with the same record, and never changed. */
+/** What one record of one provider states. All networks with the same record share it. Immutable. */
 export interface Facts {
-  /** Tells records apart; the same record keeps its number. */
+  /** Unique per record. */
   readonly id: number
-  /** Attributes that the record knows, without `network`, `classification` and `etld_plus_one`, which are made of others. */
+  /** Attributes of the record, without the derived ones: `network`, `classification`, `etld_plus_one`. */
   readonly data: Readonly<EnrichmentData>
-  /** What the record says about the kind of organisation. */
+  /** Input for the classifier. */
   readonly evidence: Readonly<Evidence>
-  /** Who uses the address, where the record is about that and not about the network that carries it. */
+  /** The organisation that uses the address; undefined when the record only describes the carrier. */
   readonly organisation: Organisation | undefined
-  /** Whether the record is about the address, or about every address of its autonomous system. */
+  /** Whether the record describes the address, or every address of its autonomous system. */
   readonly scope: Scope
 }
 
 export type Scope = 'address' | 'as'
 
-let facts = 0
+let lastId = 0
 
-/** Facts with a number of their own. */
+/** Facts with a new id. */
 export function makeFacts(
   data: EnrichmentData,
   evidence: Evidence = {},
   organisation: Organisation | undefined = undefined,
   scope: Scope = 'address',
 ): Facts {
-  facts += 1
-  return { id: facts, data, evidence, organisation, scope }
+  lastId += 1
+  return { id: lastId, data, evidence, organisation, scope }
 }

@@ -1,18 +1,18 @@
-/** Limits of the enrichment engine. Reaching one refuses a file, or forgets what can be found again. */
+/** Limits of the enrichment engine. At a limit, a file is refused or a cache evicts. */
 export interface EnrichmentLimits {
-  /** Addresses whose answer is remembered. */
+  /** Cached answers, by address. */
   readonly answersMax: number
-  /** Whole lookups that are remembered, with where each value comes from. */
+  /** Cached lookups with provenance. */
   readonly lookupsMax: number
-  /** Decoded records that each MMDB keeps. */
+  /** Cached decoded records of each MMDB. */
   readonly recordsMax: number
   /** Rows of one table or list. */
   readonly tableRowsMax: number
   /** Size of one table or list after decompression. */
   readonly textBytesMax: number
-  /** Of a list of networks, which is read where requests are answered. */
+  /** Size of a list of networks. The limit is lower because a serving process parses lists. */
   readonly listBytesMax: number
-  /** Size of one MMDB; Node reads no larger file at once. */
+  /** Size of one MMDB. `readFile` takes no more. */
   readonly mmdbBytesMax: number
 }
 

@@ -6,24 +6,23 @@ import type { EnrichmentEngine } from './engine.ts'
 import { RDNS } from './providers/rdns/provider.ts'
 import type { ReverseDns } from './providers/rdns/reverse-dns.ts'
 
-/** What lookups are made of. */
-export interface LookupParts {
+interface DataLookupsOptions {
   readonly engine: EnrichmentEngine
-  /** Undefined: host names come from data sets only, and `rdns` is no provider. */
+  /** Undefined: host names come from data sets only, and there is no provider `rdns`. */
   readonly reverseDns: ReverseDns | undefined
-  /** Whether reverse DNS is asked for those, too, who name neither it nor the host name. */
+  /** Query reverse DNS also for lookups that request neither it nor a host name. */
   readonly asksAlways: boolean
 }
 
 const CUT_OFF: readonly string[] = Object.freeze([RDNS])
 
-/** Looks addresses up in the data sets and, where it is wanted, in reverse DNS. */
+/** Looks addresses up in the data sets and, on request, in reverse DNS. */
 export class DataLookups implements LookupService {
   readonly #engine: EnrichmentEngine
   readonly #reverseDns: ReverseDns | undefined
   readonly #asksAlways: boolean
 
-  constructor({ engine, reverseDns, asksAlways }: LookupParts) {
+  constructor({ engine, reverseDns, asksAlways }: DataLookupsOptions) {
     this.#engine = engine
     this.#reverseDns = reverseDns
     this.#asksAlways = asksAlways
@@ -35,7 +34,7 @@ export class DataLookups implements LookupService {
     return this.#reverseDns === undefined ? names : [...names, RDNS]
   }
 
-  /** Only an address whose host name is wanted, and not remembered, makes a promise. */
+  /** Returns a promise only when it must query reverse DNS. */
   lookup(address: Address, options: LookupOptions): Lookup | Promise<Lookup> {
     const reverseDns = this.#reverseDns
     if (reverseDns === undefined || !this.#isWanted(options)) return this.#engine.lookup(address, options)
@@ -49,7 +48,7 @@ export class DataLookups implements LookupService {
     return (this.#asksAlways || hostname || allow?.includes(RDNS) === true) && isChosen(options, RDNS)
   }
 
-  /** No answer within the deadline: the lookup without the host name, which says so. */
+  /** Without an answer by the deadline, the lookup has no host name and lists `rdns` in `partial`. */
   async #ask(reverseDns: ReverseDns, address: Address, options: LookupOptions): Promise<Lookup> {
     const known = await reverseDns.find(address, options.deadlineMs)
     const lookup = this.#engine.lookup(address, options, known?.facts)

@@ -1,16 +1,15 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { DataFile } from './files/folder.ts'
 
-/** Files beyond these have no metrics of their own. */
+/** The first files get metrics of their own. */
 const FILES_MAX = 200
 
-/** What the engine counts. */
 export interface EnrichmentMetrics {
-  /** 1 for the state that each file is in. @param renewed names of those that a source keeps up to date */
+  /** Sets the gauges of all files. @param renewed names of the files that a source keeps up to date */
   fileStates(files: readonly DataFile[], renewed: ReadonlySet<string>): void
-  /** A file was taken, or refused, after so many seconds. */
+  /** Counts a file that was loaded or refused. */
   loaded(result: 'ok' | 'refused', seconds: number): void
-  /** A record could not be read in an answer that was given without it. */
+  /** Counts a record that could not be read and was skipped. */
   recordFailed(provider: string): void
 }
 
@@ -37,27 +36,27 @@ export function enrichmentMetrics(registry: Registry, cachedAnswers: () => numbe
   })
   const built = new Gauge({
     name: 'ipid_enrichment_built_timestamp_seconds',
-    help: 'When the data of each enrichment file were built, as far as it says so',
+    help: 'Build time that each enrichment file states',
     labelNames: ['provider'],
     aggregator: 'min',
     registers,
   })
   const sourced = new Gauge({
     name: 'ipid_enrichment_has_source',
-    help: '1 for each enrichment file of which sources.json brings newer data, else 0',
+    help: '1 for each enrichment file that a source in sources.json updates, else 0',
     labelNames: ['provider'],
     aggregator: 'max',
     registers,
   })
   const failures = new Counter({
     name: 'ipid_enrichment_record_errors_total',
-    help: 'Records that could not be read; their lookups were answered without them',
+    help: 'Records that could not be read and were skipped',
     labelNames: ['provider'],
     registers,
   })
   new Gauge({
     name: 'ipid_enrichment_cached_answers',
-    help: 'Addresses whose answer is remembered',
+    help: 'Addresses whose answer is cached',
     registers,
     collect() {
       this.set(cachedAnswers())

@@ -1,18 +1,17 @@
 import { setImmediate } from 'node:timers/promises'
 
-/** Milliseconds of work after which requests get their turn. */
+/** Milliseconds of work before the event loop gets its turn. */
 const SLICE_MS = 5
 
-/** Long work in slices, so that a process that serves answers in between. */
+/** Splits long work into slices, so that a serving process keeps answering requests. */
 export class TimeSlice {
   #startedMs = performance.now()
 
-  /** Asked often: it looks at the clock. */
   get isOver(): boolean {
     return performance.now() - this.#startedMs > SLICE_MS
   }
 
-  /** Lets other work go on. */
+  /** Yields to other work, then starts the next slice. */
   async next(): Promise<void> {
     await setImmediate()
     this.#startedMs = performance.now()

@@ -7,17 +7,17 @@ import { EnrichmentEngine, type EnrichmentOptions } from './engine.ts'
 import { type Facts, makeFacts } from './facts.ts'
 import { leftOut } from './files/report.ts'
 
-/** The folders of the data, as the engine takes them. */
+/** The data folders of an engine. */
 export type DataFolders = Pick<EnrichmentOptions, 'dir' | 'defaultsDir' | 'fetchedDir'>
 
 /**
- * The data files of a folder as they were at one moment: what changes in it later is not seen. For those who judge again
- * what is stored: they must not take a file that cannot be read, or an answer that failed, for one that knows nothing.
+ * A snapshot of the data files of a folder, for judging stored events again. It ignores later changes. It throws on an
+ * unreadable file or a failed answer, which must not look like "nothing is known".
  */
 export class TodaysData {
   readonly #engine: EnrichmentEngine
   #hostname: Facts | undefined
-  /** What the engine complained of last. */
+  /** The last error that the engine logged. */
   #problem: string | undefined
 
   private constructor({ dir, defaultsDir, fetchedDir }: DataFolders) {
@@ -41,27 +41,27 @@ export class TodaysData {
     })
   }
 
-  /** @throws StartupError when a file cannot be read, or there is none */
+  /** @throws StartupError when a file cannot be read, or the folder holds no data */
   static async open(folders: DataFolders): Promise<TodaysData> {
     const data = new TodaysData(folders)
     await data.#engine.start()
-    // It answers on, and looks at the folder no more.
+    // A stopped engine still answers, and no longer polls the folder.
     await data.#engine.stop()
     const [broken] = leftOut(data.#engine.providers())
     if (broken !== undefined) throw new StartupError(`${broken.path} cannot be used: ${broken.reason}`)
-    if (data.names.length === 0) throw new StartupError('there are no enrichment data (ENRICH_DIR)')
+    if (data.names.length === 0) throw new StartupError('no enrichment data found (ENRICH_DIR)')
     data.#problem = undefined
     return data
   }
 
-  /** Of the data sets, in order of trust. */
+  /** Names of the data sets, in order of trust. */
   get names(): readonly string[] {
     return this.#engine.providerNames()
   }
 
   /**
-   * @param hostname what reverse DNS said of the address when its event came; `''`: nothing
-   * @throws Error when there is no answer
+   * @param hostname the host name that was known when the event arrived; `''` for none
+   * @throws Error when enrichment fails
    */
   enrich(address: Address, hostname: string): Enrichment {
     this.#hostname = hostname === '' ? undefined : makeFacts({ hostname }, { hostname })

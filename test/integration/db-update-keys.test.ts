@@ -44,7 +44,10 @@ test('a key is not told by what goes wrong with it, nor by a URL that holds it',
   const source = { url: `${server.url}/asn.mmdb?token=in-the-url`, file: 'asn.mmdb', key_env: 'KEY' }
   for (const key of ['sec\nret', 'sec\u0001ret']) {
     const { status, reason } = await only(source, { env: { KEY: key } })
-    assert.deepEqual([status, reason], ['failed', 'the environment variable KEY holds characters that no key has'])
+    assert.deepEqual(
+      [status, reason],
+      ['failed', 'the environment variable KEY holds characters that are not valid in a key'],
+    )
   }
   assert.equal((await only(source, { env: { KEY: 'secret\n' } })).status, 'added', 'the end of a file is no part of it')
   assert.equal(server.requests[0]?.headers.authorization, 'Bearer secret')

@@ -80,8 +80,8 @@ test('what is broken, cut off, too large, or not recognised never replaces what 
   const source = { url: `${server.url}/asn.mmdb` }
   const broken: [content: Buffer | string, reason: RegExp][] = [
     ['', /the file is empty/],
-    ['network,asn\n', /no metadata: it is cut off, or not in MaxMind DB format/],
-    [ASN.subarray(0, 300), /no metadata: it is cut off/],
+    ['network,asn\n', /no metadata: it is truncated, or not in MaxMind DB format/],
+    [ASN.subarray(0, 300), /no metadata: it is truncated/],
     [gzipSync(ASN).subarray(0, 200), /cannot be unpacked/],
     [Buffer.alloc(2_000), /larger than 1500 bytes/],
     [gzipSync(Buffer.alloc(100_000)), /larger than 1500 bytes/],
@@ -109,7 +109,7 @@ test('what is broken, cut off, too large, or not recognised never replaces what 
     response.useChunkedEncodingByDefault = false
     response.end(ASN)
   })
-  assert.match((await only(source)).reason ?? '', /does not say where its answer ends/)
+  assert.match((await only(source)).reason ?? '', /does not state the length of its response/)
   assert.deepEqual(await files(), ['asn.mmdb'])
   server.serve('/asn.mmdb', ASN)
   assert.equal((await only(source)).status, 'unchanged')
@@ -232,18 +232,21 @@ test('a folder of an update that was killed is removed when it is old', async (t
 test('sources.json is checked before anything is fetched', () => {
   const wrong: [json: string, message: RegExp][] = [
     ['[', /^not JSON: /],
-    ['"text"', /^neither a list nor an object$/],
-    ['[1]', /^source 1 is not an object$/],
-    ['[{"url":"ftp://host/a.mmdb"}]', /^source 1: url is not an http or https URL$/],
-    ['[{"url":"http://user:pw@host/a.mmdb"}]', /^source 1: url holds a password/],
-    ['[{"url":"http://host/a.mmdb","colour":"red"}]', /^source 1: "colour" is none of url, file, key_env, /],
+    ['"text"', /^must be a list or an object$/],
+    ['[1]', /^source 1 must be an object$/],
+    ['[{"url":"ftp://host/a.mmdb"}]', /^source 1: url must be an http or https URL$/],
+    ['[{"url":"http://user:pw@host/a.mmdb"}]', /^source 1: url must not hold a password/],
+    [
+      '[{"url":"http://host/a.mmdb","colour":"red"}]',
+      /^source 1: unknown member "colour": must be url, file, key_env, /,
+    ],
     [
       '[{"url":"http://host/a.mmdb","file":"../a.mmdb"}]',
-      /^source 1: file "\.\.\/a\.mmdb" is not the name of a data file$/,
+      /^source 1: file "\.\.\/a\.mmdb" must be the name of a data file$/,
     ],
-    ['[{"url":"http://host/a.mmdb","file":"sources.json"}]', /is not the name of a data file$/],
-    ['[{"url":"http://host/download"}]', /^source 1: file "download" is not the name of a data file$/],
-    ['[{"url":"http://host/a.mmdb","schedule":"sometimes"}]', /^source 1: schedule "sometimes" is none of hourly/],
+    ['[{"url":"http://host/a.mmdb","file":"sources.json"}]', /must be the name of a data file$/],
+    ['[{"url":"http://host/download"}]', /^source 1: file "download" must be the name of a data file$/],
+    ['[{"url":"http://host/a.mmdb","schedule":"sometimes"}]', /^source 1: schedule "sometimes" must be hourly/],
     ['[{"url":"http://host/{key}/a.mmdb"}]', /^source 1: \{key\} in url needs key_env$/],
     ['[{"url":"http://host/a.mmdb"},{"url":"http://host/a.csv"}]', /^a\.mmdb and a\.csv would be the same provider$/],
   ]
@@ -253,13 +256,10 @@ test('sources.json is checked before anything is fetched', () => {
 test('db update needs a folder and a sources.json', async (t) => {
   const dir = await temporaryFolder(t)
   const fresh = { env: { DATA_DIR: await temporaryFolder(t) } }
-  assert.match(
-    (await runCommand(['db', 'update'], fresh)).stderr,
-    /^ipid: there is no .*"\.\/ipid db add iptoasn" makes one/,
-  )
+  assert.match((await runCommand(['db', 'update'], fresh)).stderr, /^ipid: .*"\.\/ipid db add iptoasn" creates it/)
   const { code, stderr } = await runCommand(['db', 'update', '--enrich-dir', dir])
   assert.equal(code, 2)
-  assert.match(stderr, /^ipid: there is no .*sources\.json: .*\n$/)
+  assert.match(stderr, /^ipid: .*sources\.json does not exist: .*\n$/)
 })
 
 test('ranges of autonomous systems become an MMDB, and a URL may name the month', async (t) => {
@@ -285,7 +285,7 @@ test('db add knows good sources by name, keeps what is in sources.json, and says
   await writeFile(join(dir, 'sources.json'), '{"own.csv": "http://127.0.0.1/own.csv"}')
   const added = await run('geolite2', 'dbip-lite')
   assert.equal(added.code, 0, added.stderr)
-  assert.match(added.stdout, /geolite2-asn\.mmdb: in sources\.json now[\s\S]*needs a key in MAXMIND_LICENSE_KEY/)
+  assert.match(added.stdout, /geolite2-asn\.mmdb: added to sources\.json[\s\S]*needs a key in MAXMIND_LICENSE_KEY/)
   assert.match(added.stdout, /DB-IP \(https:\/\/db-ip\.com\)/)
   const sources = parseSources(await readFile(join(dir, 'sources.json'), 'utf8'))
   assert.deepEqual(
@@ -302,10 +302,10 @@ test('db add knows good sources by name, keeps what is in sources.json, and says
   const [source] = parseSources(await readFile(join(dir, 'sources.json'), 'utf8'))
   assert.equal(source?.keyUser, '12345')
   assert.match(source?.url ?? '', /\/geoip\/databases\/GeoLite2-ASN\/download\?suffix=tar\.gz$/)
-  assert.match((await run('geolite2')).stdout, /was in sources\.json before/)
+  assert.match((await run('geolite2')).stdout, /already in sources\.json/)
   const unknown = await run('nonsense')
   assert.notEqual(unknown.code, 0)
-  assert.match(unknown.stderr, /no source is known as "nonsense": iptoasn/)
+  assert.match(unknown.stderr, /unknown source "nonsense": must be iptoasn/)
   await writeFile(join(dir, 'sources.json'), '[{"url"')
   assert.match((await run('iptoasn')).stderr, /sources\.json: not JSON/)
   assert.equal(await readFile(join(dir, 'sources.json'), 'utf8'), '[{"url"', 'what is there is not overwritten')

@@ -32,7 +32,7 @@ test('db list names the providers in their order of trust, reverse DNS last', as
       records: 1,
       attribution:
         'This product includes GeoLite Data created by MaxMind, available from https://www.maxmind.com; ' +
-        'GeoLite End User License Agreement, which wants old versions to be deleted',
+        'GeoLite End User License Agreement, which requires you to delete old versions',
     },
     { name: 'rdns', kind: 'rdns', recognised_as: 'reverse DNS', records: null, ...undated },
   ])
@@ -65,7 +65,7 @@ test('db check says what each file is, and what is wrong with it', async (t) => 
     warnings: [],
   })
   assert.deepEqual([firms.state, firms.database_type, firms.keys], ['unknown', 'Acme Firms', ['firm', 'kind']])
-  assert.match(firms.hint, /^say in firms\.mmdb\.json beside it .*business_name/)
+  assert.match(firms.hint, /^map them in firms\.mmdb\.json beside it, such as .*business_name/)
   await writeFile(join(dir, 'empty.mmdb'), '')
   await writeFile(join(dir, 'cut.mmdb'), good)
   await truncate(join(dir, 'cut.mmdb'), 400)
@@ -73,13 +73,10 @@ test('db check says what each file is, and what is wrong with it', async (t) => 
   const broken = await runCommand(['db', 'check', dir])
   assert.equal(broken.code, 1)
   assert.match(broken.stdout, /^empty\.mmdb +broken/m)
-  assert.match(broken.stdout, /^cut\.mmdb: the file has no metadata: it is cut off/m)
+  assert.match(broken.stdout, /^cut\.mmdb: the file has no metadata: it is truncated/m)
   assert.match(broken.stdout, /^empty\.mmdb: the file is empty$/m)
   assert.match(broken.stdout, /^table\.csv: line 2: "nonsense" is not a network$/m)
-  assert.match(
-    broken.stdout,
-    /^firms\.mmdb: nobody knows database_type "Acme Firms"\n {2}keys of its records: firm, kind$/m,
-  )
+  assert.match(broken.stdout, /^firms\.mmdb: unknown database_type "Acme Firms"\n {2}keys of its records: firm, kind$/m)
 })
 
 test('a folder that is none is a wrong call', async (t) => {
@@ -102,7 +99,7 @@ test('db build compiles tables into a file that any reader opens', async (t) => 
   const [table, output] = [join(dir, 'organisations.csv.gz'), join(dir, 'out.mmdb')]
   await writeFile(table, gzipSync(TABLE))
   const { code, stdout, stderr } = await runCommand(['db', 'build', table, '-o', output, '--json'])
-  assert.deepEqual([code, stderr], [0, 'ipid: columns not known: colour\n'])
+  assert.deepEqual([code, stderr], [0, 'ipid: unknown columns: colour\n'])
   const { size_bytes, ...built } = JSON.parse(stdout)
   assert.deepEqual(built, { file: output, rows: 5, networks: built.networks, as_file: null, as_unknown: [] })
   assert.equal((await readFile(output)).length, size_bytes)
@@ -195,7 +192,7 @@ test('rows about an AS need somebody who knows AS numbers', async (t) => {
   )
   const without = await runCommand(['db', 'build', table, '-o', output, '--enrich-dir', dir])
   assert.deepEqual([without.code, without.stdout, existsSync(output)], [2, '', false])
-  assert.match(without.stderr, /^ipid: rows for AS numbers need an MMDB that knows them: .*--asn FILE\.mmdb\n$/)
+  assert.match(without.stderr, /^ipid: rows for AS numbers need an MMDB with AS numbers: .*--asn FILE\.mmdb\n$/)
   const asn = join(await temporaryFolder(t), 'asn.mmdb')
   const city = mmdb('GeoLite2-City', { '81.2.0.0/16': { city: { names: { en: 'London' } } } })
   await writeFile(asn, city)
@@ -205,7 +202,7 @@ test('rows about an AS need somebody who knows AS numbers', async (t) => {
     asnMmdb({ '81.2.64.0/18': [64_500, 'EX'], '2001:218::/32': [64_500, 'EX'], '81.9.0.0/16': [1, 'X'] }),
   )
   const built = await runCommand(['db', 'build', table, '-o', output, '--asn', asn, '--json'])
-  assert.deepEqual([built.code, built.stderr], [0, 'ipid: no network is known of AS64999\n'])
+  assert.deepEqual([built.code, built.stderr], [0, 'ipid: no known networks of AS64999\n'])
   assert.deepEqual(JSON.parse(built.stdout).as_unknown, ['AS64999'])
   const reader = await open<AsnResponse & { business_name: string }>(output)
   const names = ['81.2.64.1', '81.2.127.255', '2001:218::9', '81.2.69.1', '81.9.0.1'].map(
@@ -220,7 +217,7 @@ test('a table with an error builds nothing, and leaves the file that is there', 
   await writeFile(join(dir, 'bad.csv'), 'network,business_name\n81.2.69.0/99,Example\n')
   const wrong: [table: string, stderr: RegExp][] = [
     ['bad.csv', /bad\.csv: line 2: "81\.2\.69\.0\/99" has a prefix length out of range\n$/],
-    ['missing.csv', /missing\.csv: there is no such file\n$/],
+    ['missing.csv', /missing\.csv: the file does not exist\n$/],
     ['out.mmdb', /out\.mmdb: a table is a \.csv or \.ndjson file, plain or \.gz\n$/],
   ]
   for (const [table, stderr] of wrong) {

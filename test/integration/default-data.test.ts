@@ -153,7 +153,7 @@ test('data count as too old when a source is configured that renews them', async
   const list = async () => (await runCommand(['db', 'list'], { env: { ENRICH_DIR: dir } })).stdout
   assert.doesNotMatch(await list(), /data are old/)
   writeFileSync(join(dir, 'sources.json'), '[{"url": "http://127.0.0.1:1/asn.mmdb"}]')
-  assert.match(await list(), /data are old: asn \(\d+ days\), and their sources bring nothing newer/)
+  assert.match(await list(), /data are old: asn \(\d+ days\); their sources bring nothing newer/)
 })
 
 test('newer data of the same kind take the place of a default set, and of no other', async (t) => {
@@ -184,7 +184,7 @@ test('newer data of the same kind take the place of a default set, and of no oth
   const { data } = engine.enrich(address('81.2.69.1'))
   assert.deepEqual([data.as_name, data.country_code], ['Renamed', 'GB'])
   const replaced = engine.providers().find(({ name }) => name === 'ip-location-db-asn')
-  assert.deepEqual([replaced?.state, replaced?.reason], ['replaced', 'iptoasn is newer and takes its place'])
+  assert.deepEqual([replaced?.state, replaced?.reason], ['replaced', 'iptoasn is newer and replaces it'])
   assert.deepEqual(
     dataSetsOf(engine.providers(), Date.UTC(2026, 10, 26)).map(({ name, too_old, newer }) => [name, too_old, newer]),
     [

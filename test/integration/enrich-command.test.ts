@@ -170,7 +170,7 @@ test('a file that cannot be read is said on standard error, and the others answe
   await writeFile(join(dir, 'good.csv'), 'network,business_name\n81.2.69.0/24,Example\n')
   const { code, stdout, stderr } = await runCommand(['enrich', '81.2.69.1', '--json', '--enrich-dir', dir])
   assert.equal(code, 0)
-  assert.match(stderr, /^ipid: .*broken\.mmdb is left out: the file has no metadata.*\n$/)
+  assert.match(stderr, /^ipid: .*broken\.mmdb is skipped: the file has no metadata.*\n$/)
   assert.equal((lines(stdout)[0]!.data as { business_name: string }).business_name, 'Example')
 })
 

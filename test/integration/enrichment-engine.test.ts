@@ -195,7 +195,7 @@ test('a report says what each file is', async (t) => {
       kind: 'table',
       recognisedAs: 'organisation table',
       records: 1,
-      warnings: ['columns not known: colour'],
+      warnings: ['unknown columns: colour'],
       builtAt: undefined,
     },
   ])

@@ -227,7 +227,7 @@ test('name servers that do not answer are left alone for seconds, longer each ti
   assert.equal(await isSilent(), false, 'two may be bad luck')
   await hostname(ip(2))
   assert.equal(await isSilent(), true)
-  assert.deepEqual(lines, ['name servers do not answer; addresses go without host names for now'])
+  assert.deepEqual(lines, ['name servers do not answer; addresses get no host names for now'])
   const asked: number[] = []
   let next = 3
   for (const ms of [0, 1_999, 2_000, 5_999, 6_000, 10_999, 11_000]) {

@@ -1,7 +1,7 @@
 /**
- * The IPv6 networks that IANA has given to the regional registries: outside of them there is no visitor. From
+ * The IPv6 networks that IANA has assigned to the regional registries. No visitor comes from outside of them. From
  * https://www.iana.org/assignments/ipv6-unicast-address-assignments, as of 2025; it grows by a network every few
- * years. All of it lies in `2000::/3`, the only space for global unicast (RFC 4291).
+ * years. All of it is in `2000::/3`, the only space for global unicast (RFC 4291).
  */
 export const ALLOCATED_V6: readonly string[] = [
   '2001::/23',

@@ -1,5 +1,5 @@
-/** A part of a range that is one CIDR. */
-export interface Cidr<Bound> {
+/** A CIDR block within a range. */
+interface Cidr<Bound> {
   readonly first: Bound
   readonly last: Bound
   /** Prefix length in bits. */
@@ -7,12 +7,12 @@ export interface Cidr<Bound> {
 }
 
 /**
- * @param words the network's first address as four words of 32 bits; good until the visitor returns
+ * @param words the network's first address as four 32-bit words; valid until the visitor returns
  * @param length prefix length in bits
  */
-export type V6CidrVisitor = (words: Uint32Array, length: number) => void
+type V6CidrVisitor = (words: Uint32Array, length: number) => void
 
-/** The fewest CIDRs that make up an IPv4 range, in ascending order. */
+/** The smallest set of CIDRs that covers exactly an IPv4 range, in ascending order. */
 export function* v4Cidrs(first: number, last: number): Generator<Cidr<number>> {
   for (let at = first; at <= last; ) {
     const hostBits = hostBitsOf(highestBit((at ^ last) >>> 0), trailingZeros(at), trailingZeros(~last >>> 0))
@@ -22,7 +22,7 @@ export function* v4Cidrs(first: number, last: number): Generator<Cidr<number>> {
   }
 }
 
-/** The fewest CIDRs that make up an IPv6 range, in ascending order. */
+/** The smallest set of CIDRs that covers exactly an IPv6 range, in ascending order. */
 export function v6Cidrs(first: bigint, last: bigint): Cidr<bigint>[] {
   const cidrs: Cidr<bigint>[] = []
   eachV6Cidr(first, last, (words, length) => {
@@ -33,7 +33,7 @@ export function v6Cidrs(first: bigint, last: bigint): Cidr<bigint>[] {
   return cidrs
 }
 
-/** As `v6Cidrs`, on words: bigints take ten times as long, and tables have hundreds of thousands of ranges. */
+/** As `v6Cidrs`, on words. Bigints take ten times as long, and tables have hundreds of thousands of ranges. */
 export function eachV6Cidr(first: bigint, last: bigint, visit: V6CidrVisitor): void {
   if (first > last) return
   const at = wordsOf(first)
@@ -58,7 +58,7 @@ function hostBitsOf(difference: number, zeros: number, ones: number): number {
   return zeros > difference && ones > difference ? difference + 1 : Math.min(zeros, difference)
 }
 
-/** The 128 bits of a number as four words of 32 bits, the highest first. */
+/** The 128 bits of a number as four 32-bit words, the highest first. */
 export function wordsOf(value: bigint): Uint32Array {
   const high = value >> 64n
   return Uint32Array.of(Number(high >> 32n), Number(high & MASK), Number((value >> 32n) & MASK), Number(value & MASK))
@@ -85,7 +85,7 @@ function addPowerOfTwo(words: Uint32Array, bit: number): void {
   }
 }
 
-/** Position of the highest bit of 32 that is set; -1 for 0. */
+/** Position of the highest set bit; -1 for 0. */
 function highestBit(value: number): number {
   return 31 - Math.clz32(value)
 }

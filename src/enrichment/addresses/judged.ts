@@ -1,14 +1,14 @@
 import { type Address, formatV4 } from '../../pipeline/event/address.ts'
 
 /**
- * The address by which another one is judged: of an IPv6 address that only carries an IPv4 address, the carried one,
- * since that is the visitor's; of every other, itself. Carriers are
- * - NAT64, `64:ff9b::/96` (RFC 6052): the last 32 bits. Its local-use sibling `64:ff9b:1::/48` (RFC 8215) is not global
- *   and each site chooses where in it the IPv4 address lies: it stays what it is;
- * - 6to4, `2002::/16` (RFC 3056): the 32 bits behind the prefix;
- * - Teredo, `2001::/32` (RFC 4380): the client's, as the last 32 bits inverted.
+ * The address to look up for a visitor's address. If an IPv6 address embeds an IPv4 address, that one is the visitor's.
+ * Every other address stands for itself. These embed IPv4:
+ * - NAT64, `64:ff9b::/96` (RFC 6052): the last 32 bits. Its local-use sibling `64:ff9b:1::/48` (RFC 8215) does not count,
+ *   because each site chooses the position of the IPv4 address in it.
+ * - 6to4, `2002::/16` (RFC 3056): the 32 bits after the prefix.
+ * - Teredo, `2001::/32` (RFC 4380): the last 32 bits, inverted.
  *
- * IPv4-mapped IPv6 is IPv4 as soon as it is read.
+ * The parser already turns IPv4-mapped IPv6 into IPv4.
  */
 export function judgedAddress(address: Address): Address {
   const { v6 } = address

@@ -1,19 +1,19 @@
 import { type Address, formatV4, formatV6, parseAddress } from '../../pipeline/event/address.ts'
 
-/** Addresses of one family from `first` to `last`, both included: 32-bit numbers, or 128-bit integers. */
+/** Addresses of one family from `first` to `last`, both inclusive: 32-bit numbers or 128-bit integers. */
 export type AddressRange =
   | { readonly version: 4; readonly first: number; readonly last: number }
   | { readonly version: 6; readonly first: bigint; readonly last: bigint }
 
-/** What a row of a table speaks of: addresses, or every address of an autonomous system. */
+/** The subject of a table row: a range of addresses, or every address of an autonomous system. */
 export type Network = AddressRange | { readonly version: 'as'; readonly asn: number }
 
 /** Largest AS number, RFC 6793. */
 export const ASN_MAX = 4_294_967_295
 
 /**
- * Reads `192.0.2.0/24`, `2001:db8::/32`, a single address, `a-b`, or `AS64500`. Bits behind the prefix are ignored;
- * IPv4-mapped networks are IPv4. Returns the reason in words when the text is none of them.
+ * Parses `192.0.2.0/24`, `2001:db8::/32`, a single address, `a-b`, or `AS64500`. Ignores the bits after the prefix.
+ * IPv4-mapped networks become IPv4. Returns the problem as text when it can parse none of them.
  */
 export function parseNetwork(text: string): Network | string {
   const as = /^as(\d{1,10})$/i.exec(text)
@@ -26,14 +26,14 @@ export function parseNetwork(text: string): Network | string {
   return parseCidr(text)
 }
 
-/** Reads a CIDR or a single address. Returns the reason in words when the text is neither. */
+/** Parses a CIDR or a single address. Returns the problem as text when it is neither. */
 export function parseCidr(text: string): AddressRange | string {
   const slash = text.indexOf('/')
   const address = parseAddress(slash < 0 ? text : text.slice(0, slash))
   if (address === undefined) return `"${clip(text)}" is not a network`
   if (slash < 0) return prefixRange(address, address.v6 === undefined ? 32 : 128)
   const digits = text.slice(slash + 1)
-  if (!/^\d{1,3}$/.test(digits)) return `"${clip(text)}" has no prefix length behind the slash`
+  if (!/^\d{1,3}$/.test(digits)) return `"${clip(text)}" has no prefix length after the slash`
   const mapped = address.v6 === undefined && text.includes(':')
   const length = Number(digits) - (mapped ? 96 : 0)
   if (length < 0 || length > (address.v6 === undefined ? 32 : 128)) {
@@ -54,7 +54,7 @@ function parseSpan(text: string, from: string, to: string): AddressRange | strin
   return range.first <= range.last ? range : `"${clip(text)}" ends before it starts`
 }
 
-/** The network of `length` bits around an address. */
+/** The network with this prefix length that contains the address. */
 export function prefixRange(address: Address, length: number): AddressRange {
   if (address.v6 === undefined) {
     const size = 2 ** (32 - length)
@@ -75,7 +75,7 @@ export function v6Number(groups: readonly number[]): bigint {
   return (BigInt(high) << 80n) | (BigInt(middle) << 32n) | BigInt(g * 65_536 + h)
 }
 
-/** The network of `length` bits around an address, as CIDR. */
+/** As `prefixRange`, formatted as a CIDR. */
 export function formatPrefix({ v4, v6 }: Address, length: number): string {
   if (v6 === undefined) return `${formatV4(length === 0 ? 0 : (v4 & (-1 << (32 - length))) >>> 0)}/${length}`
   const groups = v6.map((group, i) => {
@@ -86,14 +86,14 @@ export function formatPrefix({ v4, v6 }: Address, length: number): string {
   return `${formatV6(groups)}/${length}`
 }
 
-/** A CIDR where the range is one, else `a-b`. */
+/** Formats a range as a CIDR if it is one, else as `a-b`. */
 export function formatRange(range: AddressRange): string {
   const first = formatBound(range, range.first)
   const length = range.version === 4 ? v4Length(range.first, range.last) : v6Length(range.first, range.last)
   return length < 0 ? `${first}-${formatBound(range, range.last)}` : `${first}/${length}`
 }
 
-/** Prefix length of the CIDR that makes up the range; -1 when there is none. */
+/** Prefix length of the range as a CIDR; -1 when it is not one. */
 function v4Length(first: number, last: number): number {
   const bits = Math.log2(last - first + 1)
   return Number.isInteger(bits) && first % 2 ** bits === 0 ? 32 - bits : -1
@@ -113,7 +113,7 @@ function v6Groups(value: bigint): number[] {
   return Array.from({ length: 8 }, (_, i) => Number((value >> BigInt(112 - 16 * i)) & 65_535n))
 }
 
-/** Text of a file in a message: short, on one line. */
+/** Shortens text of a file to one line for a message. */
 export function clip(text: string): string {
   const line = text.replace(/\s+/g, ' ')
   return line.length > 60 ? `${line.slice(0, 60)}…` : line

@@ -4,20 +4,19 @@ import { v6Number } from './network.ts'
 
 const SPANS_AT_A_TIME = 20_000
 
-/** Ranges cut into disjoint pieces: where each starts, and whose it is. A piece ends where the next one starts. */
+/** Disjoint pieces of ranges as columns: the start of each piece, and its owner. A piece ends where the next one starts. */
 export interface RangeColumns {
   readonly v4Starts: Uint32Array
-  /** -1: nothing is said of the piece. */
+  /** -1 for a gap. */
   readonly v4Owners: Int32Array
-  /** Four 32-bit words for each piece, the first one the highest. */
+  /** Four 32-bit words for each piece, the highest first. */
   readonly v6Starts: Uint32Array
   readonly v6Owners: Int32Array
 }
 
 /**
- * Finds the most specific of possibly overlapping ranges around an address: the one with the fewest addresses; of two
- * of the same size, the one with the higher number. The ranges are cut into disjoint pieces once, so that a search is one
- * binary search over numbers.
+ * Finds the most specific of possibly overlapping ranges around an address: the smallest one, or, of two equal ones, the
+ * one with the higher owner number. The ranges are cut into disjoint pieces once, so that a lookup is a binary search.
  */
 export class RangeIndex {
   readonly columns: RangeColumns
@@ -26,7 +25,7 @@ export class RangeIndex {
     this.columns = columns
   }
 
-  /** Yields where it may pause. */
+  /** Yields where the caller may pause. */
   static *build(v4: Span<number>[], v6: Span<bigint>[]): Generator<void, RangeIndex> {
     const pieces4 = yield* disjoint(v4, (bound) => bound + 1, 2 ** 32)
     const pieces6 = yield* disjoint(v6, (bound) => bound + 1n, 1n << 128n)
@@ -41,7 +40,7 @@ export class RangeIndex {
     })
   }
 
-  /** The number of what is said of an address; -1 for nothing. */
+  /** The owner of an address; -1 for none. */
   find(address: Address): number {
     const { v4Owners, v6Owners } = this.columns
     const piece = address.v6 === undefined ? this.#pieceOfV4(address.v4) : this.#pieceOfV6(address.v6)
@@ -49,13 +48,13 @@ export class RangeIndex {
     return address.v6 === undefined ? v4Owners[piece]! : v6Owners[piece]!
   }
 
-  /** The prefix length of the largest CIDR around an address of which one thing is said. */
+  /** Prefix length of the largest CIDR around an address that fits into its piece. */
   prefixLengthAt({ v4, v6 }: Address): number {
     const [piece, bits] = v6 === undefined ? [this.#pieceOfV4(v4), 32] : [this.#pieceOfV6(v6), 128]
     const value = v6 === undefined ? BigInt(v4) : v6Number(v6)
     const next = this.#startOf(piece + 1, v6 !== undefined)
     const start = this.#startOf(piece, v6 !== undefined) ?? 0n
-    // It holds neither of the addresses next to the piece.
+    // The CIDR must contain neither the address before the piece nor the one after it.
     const before = start === 0n ? -1 : bitsShared(value, start - 1n, bits)
     const after = next === undefined ? -1 : bitsShared(value, next, bits)
     return Math.max(before, after, 0) + 1
@@ -104,38 +103,42 @@ function startsAtOrBefore(starts: Uint32Array, at: number, groups: readonly numb
   return true
 }
 
-/** Bits at the start that two numbers of so many bits have in common. */
+/** Length of the common prefix of two numbers. @param bits width of both numbers */
 function bitsShared(a: bigint, b: bigint, bits: number): number {
   const difference = a ^ b
   return difference === 0n ? bits : bits - difference.toString(2).length
 }
 
-/** Addresses from `first` to `last`, both included, and the number of what is said of them. */
+/** Addresses from `first` to `last`, both inclusive, and the number of their owner. */
 export interface Span<Bound extends number | bigint> {
   readonly first: Bound
   readonly last: Bound
   readonly owner: number
 }
 
-/** Where each piece starts, and the span that it belongs to; -1 for none. */
+/** The start and the owner of each piece; -1 for a gap. */
 export interface Pieces<Bound> {
   readonly starts: Bound[]
   readonly owners: number[]
 }
 
-/** Cuts a few spans into pieces. @param next the bound after another @param end the one after the last of all */
+/** Cuts a few spans into pieces. @param next returns the bound after another @param end the bound after the last address */
 export function disjointNow<Bound extends number | bigint>(
   spans: Span<Bound>[],
   next: (bound: Bound) => Bound,
   end: Bound,
 ): Pieces<Bound> {
-  const work = disjoint(spans, next, end)
+  return finished(disjoint(spans, next, end))
+}
+
+/** Runs work to its end without a pause. */
+export function finished<T>(work: Generator<void, T>): T {
   let step = work.next()
   while (step.done !== true) step = work.next()
   return step.value
 }
 
-/** Sweeps over all bounds; a heap of the open spans has the most specific one on top. Yields where it may pause. */
+/** Sweeps over all bounds. A heap of the open spans has the most specific one on top. Yields where the caller may pause. */
 function* disjoint<Bound extends number | bigint>(
   spans: Span<Bound>[],
   next: (bound: Bound) => Bound,
@@ -152,9 +155,9 @@ function* disjoint<Bound extends number | bigint>(
   let ending = 0
   while (ending < byEnd.length) {
     if ((upcoming + ending) % SPANS_AT_A_TIME === 0) yield
-    const behindEnd = next(byEnd[ending]!.last)
+    const afterEnd = next(byEnd[ending]!.last)
     const begin = byStart[upcoming]?.first
-    const bound = begin !== undefined && begin <= behindEnd ? begin : behindEnd
+    const bound = begin !== undefined && begin <= afterEnd ? begin : afterEnd
     if (bound === end) break
     for (; byStart[upcoming]?.first === bound; upcoming++) open.push(byStart[upcoming]!)
     while (ending < byEnd.length && byEnd[ending]!.last < bound) ending++
@@ -191,10 +194,10 @@ function piecesInOrder<Bound extends number | bigint>(
   return { starts, owners }
 }
 
-/** Rows of a table are limited, so that a 32-bit bound and a position fit one exact double. */
+/** A 32-bit bound and a position below this limit fit into one exact double. */
 const POSITIONS = 2 ** 21
 
-/** Spans in ascending order of a bound. Numbers are sorted natively, which is several times faster. */
+/** Spans in ascending order of a bound. Sorting a `Float64Array` is several times faster than a comparator. */
 function inOrder<Bound extends number | bigint>(
   spans: Span<Bound>[],
   boundOf: (span: Span<Bound>) => Bound,
@@ -210,7 +213,7 @@ function compare<Bound extends number | bigint>(a: Bound, b: Bound): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-/** A binary heap with the span of the fewest addresses on top. */
+/** A binary heap with the smallest span on top. */
 class SpanHeap<Bound extends number | bigint> {
   readonly #spans: Span<Bound>[] = []
 

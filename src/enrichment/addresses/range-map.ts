@@ -1,17 +1,17 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Address } from '../../pipeline/event/address.ts'
 import type { AddressRange } from './network.ts'
-import { RangeIndex, type Span } from './range-index.ts'
+import { finished, RangeIndex, type Span } from './range-index.ts'
 
 const SPANS_AT_A_TIME = 20_000
 
-/** A range of addresses and what is said of it. */
+/** A range of addresses and its value. */
 export interface RangeEntry<T> {
   readonly range: AddressRange
   readonly value: T
 }
 
-/** Finds the most specific of possibly overlapping ranges around an address; of two of one size, the later one. */
+/** Finds the most specific of possibly overlapping ranges around an address: the smallest; of two equal ones, the later. */
 export class RangeMap<T> {
   readonly #entries: readonly RangeEntry<T>[]
   readonly #index: RangeIndex
@@ -21,15 +21,12 @@ export class RangeMap<T> {
     this.#index = index
   }
 
-  /** For short lists. */
+  /** For short lists: builds without a pause. */
   static of<T>(entries: readonly RangeEntry<T>[]): RangeMap<T> {
-    const work = RangeMap.#build(entries)
-    let step = work.next()
-    while (step.done !== true) step = work.next()
-    return step.value
+    return finished(RangeMap.#build(entries))
   }
 
-  /** For lists of any length: other work goes on in between. */
+  /** For lists of any length: yields to other work. */
   static async build<T>(entries: readonly RangeEntry<T>[]): Promise<RangeMap<T>> {
     const work = RangeMap.#build(entries)
     let step = work.next()
@@ -40,7 +37,6 @@ export class RangeMap<T> {
     return step.value
   }
 
-  /** Yields where it may pause. */
   static *#build<T>(entries: readonly RangeEntry<T>[]): Generator<void, RangeMap<T>> {
     const v4: Span<number>[] = []
     const v6: Span<bigint>[] = []
@@ -53,7 +49,7 @@ export class RangeMap<T> {
     return new RangeMap(entries, yield* RangeIndex.build(v4, v6))
   }
 
-  /** Entries, overlapping ones included. */
+  /** Number of entries, including overlapping ones. */
   get size(): number {
     return this.#entries.length
   }

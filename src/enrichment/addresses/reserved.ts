@@ -6,8 +6,8 @@ import { type AddressRange, formatRange, parseCidr } from './network.ts'
 import { RangeMap } from './range-map.ts'
 
 /**
- * Addresses from which no visitor comes, after the IANA special-purpose registries (RFC 6890 and its updates), with
- * multicast and the deprecated blocks. `undefined` marks the globally reachable exceptions inside a reserved block.
+ * Blocks of the IANA special-purpose registries (RFC 6890 and its updates), multicast and deprecated blocks: no visitor
+ * comes from them. `undefined` marks the globally reachable exceptions inside a reserved block.
  */
 const BLOCKS: readonly (readonly [network: string, name: string | undefined])[] = [
   ['0.0.0.0/8', 'this network'],
@@ -53,7 +53,7 @@ interface Block {
   readonly name: string
 }
 
-/** The reserved blocks and unallocated IPv6 as a search structure: what an address is reserved for, or nothing. */
+/** An index of the reserved blocks and of unallocated IPv6. */
 export class ReservedRanges {
   readonly #blocks = RangeMap.of([
     ...unallocated().map((range) => ({ range, value: { network: formatRange(range), name: 'unallocated' } })),
@@ -63,10 +63,7 @@ export class ReservedRanges {
     })),
   ])
 
-  /**
-   * The reserved block around an address, or around the one that it carries (`judgedAddress`); undefined when visitors
-   * may come from it.
-   */
+  /** The reserved block that contains the address, or the IPv4 address embedded in it (`judgedAddress`). */
   find(address: Address): Block | undefined {
     return this.#blocks.find(judgedAddress(address))?.value
   }
@@ -74,7 +71,7 @@ export class ReservedRanges {
 
 const V6_END = 1n << 128n
 
-/** All of IPv6 that lies between the allocated networks, as CIDRs. */
+/** The gaps between the allocated IPv6 networks, as CIDRs. */
 function unallocated(): AddressRange[] {
   const gaps: AddressRange[] = []
   let from = 0n

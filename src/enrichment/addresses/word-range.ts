@@ -2,7 +2,7 @@ import { wordsOf } from './cidrs.ts'
 import { type AddressRange, formatRange } from './network.ts'
 
 /**
- * An address range as words of 32 bits, the highest first: one word for IPv4, four for IPv6. Both ends are included. Tables
+ * An address range as 32-bit words, the highest first: one word for IPv4, four for IPv6. Both ends are inclusive. Tables
  * have hundreds of thousands of ranges, and bigints take ten times as long.
  */
 export interface WordRange {
@@ -10,24 +10,24 @@ export interface WordRange {
   readonly last: Uint32Array
 }
 
-/** A range of one family, all zero, to be written into. */
+/** A zeroed range to write into. */
 export function emptyRange(version: 4 | 6): WordRange {
   const words = version === 4 ? 1 : 4
   return { first: new Uint32Array(words), last: new Uint32Array(words) }
 }
 
-/** Below 0 when `a` is the lower address, above 0 when `b` is, 0 when they are equal. Both are of one family. */
+/** Compares two addresses of one family, as a comparator of `sort` does. */
 export function compareWords(a: Uint32Array, b: Uint32Array): number {
   for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return a[i]! - b[i]!
   return 0
 }
 
-/** A loop: for so few words `set` takes several times as long. */
+/** A loop, because `set` takes several times as long for four words. */
 export function copyWords(from: Uint32Array, to: Uint32Array): void {
   for (let i = 0; i < from.length; i++) to[i] = from[i]!
 }
 
-/** The same range with numbers for its ends. */
+/** Converts words to an `AddressRange`. */
 export function addressRange({ first, last }: WordRange): AddressRange {
   return first.length === 1
     ? { version: 4, first: first[0]!, last: last[0]! }

@@ -5,9 +5,9 @@ import { BoundedCache } from '../bounded-cache.ts'
 import type { Merged } from './merge.ts'
 import { QUALITY_PARTS } from './quality.ts'
 
-/** All that is kept of the place. */
+/** The only location attributes that rows keep. */
 const COUNTRY: readonly Attribute[] = ['country', 'country_code']
-/** Neither rows nor answers of ingest hold these, and with them nearly every network had an answer of its own. */
+/** Neither rows nor answers of ingest hold these. With them, nearly every network would need an answer of its own. */
 const LOOKUP_ONLY: readonly Attribute[] = ['network', ...LOCATION_ATTRIBUTES.filter((name) => !COUNTRY.includes(name))]
 const KEPT_ATTRIBUTES = ATTRIBUTES.filter((attribute) => !LOOKUP_ONLY.includes(attribute))
 
@@ -20,7 +20,7 @@ export const NOTHING_KNOWN: Enrichment = enrichmentOf({
   companyId: '',
 })
 
-/** The answer for a reserved address: all that can be known of it is that. */
+/** The answer for a reserved address. */
 export const RESERVED: Enrichment = enrichmentOf({
   noise: true,
   classification: 'reserved',
@@ -29,7 +29,7 @@ export const RESERVED: Enrichment = enrichmentOf({
   companyId: '',
 })
 
-/** Makes answers such that equal ones are one object. */
+/** Makes answers. Equal answers are the same object. */
 export class Answers {
   readonly #known: BoundedCache<string, Enrichment>
 
@@ -54,7 +54,7 @@ export class Answers {
   }
 }
 
-/** An answer, with what is sent and stored of it. */
+/** Completes an answer with its JSON and its columns. */
 export function enrichmentOf(known: Omit<Enrichment, 'answerJson' | 'columns' | 'accountColumns'>): Enrichment {
   const answer: EnrichmentData = {}
   for (const attribute of INGEST_ATTRIBUTES) {

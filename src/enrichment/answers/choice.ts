@@ -1,18 +1,18 @@
 import type { LookupOptions } from '../../lookup/lookup.ts'
 import type { Provider } from '../providers/provider.ts'
 
-/** Which providers a lookup may ask, by name. Names that no provider has are without effect. */
+/** The providers that a lookup may use, by name. Unknown names have no effect. */
 export type LookupChoice = Pick<LookupOptions, 'allow' | 'deny'>
 
-/** The providers that were chosen. */
+/** The chosen providers. */
 export interface Chosen {
-  /** A key for caches: equal for equal sets of providers, `''` when all are chosen. */
+  /** Cache key: equal for equal sets of providers, `''` for all of them. */
   readonly key: string
   /** In order of trust. */
   readonly providers: readonly Provider[]
 }
 
-/** Whether a provider may be asked. */
+/** Whether a lookup may use a provider. */
 export function isChosen({ allow, deny }: LookupChoice, name: string): boolean {
   return (allow === undefined || allow.includes(name)) && !deny?.includes(name)
 }

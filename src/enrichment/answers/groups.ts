@@ -4,12 +4,12 @@ import type { Facts, Scope } from '../facts.ts'
 
 type Known = { readonly facts: Pick<Facts, 'data'>; readonly scope: Scope }
 
-/** Attributes that are answered together, from one record: of several, they could say Boxford in France. */
+/** Attributes that must come from one record. A mix of records could put Boxford into France. */
 interface Group {
   readonly attributes: readonly Attribute[]
-  /** What records have to agree on to speak of the same thing; undefined where a record does not say. */
+  /** The value that records about the same thing share; undefined when a record lacks it. */
   subject(data: Readonly<EnrichmentData>): string | undefined
-  /** How much a record tells. */
+  /** How detailed a record is. */
   detail(data: Readonly<EnrichmentData>): number
 }
 
@@ -32,9 +32,9 @@ const GROUPS = [LOCATION, AS]
 const GROUP_OF = new Map(GROUPS.flatMap((group) => group.attributes.map((attribute) => [attribute, group] as const)))
 
 /**
- * Tells for each attribute whether a finding may give it. Place and AS come each from one finding: the first that knows
- * country or AS number says which it is, and of those that say the same the one that tells most speaks, or else the first.
- * The country of a row about an AS is where its holder sits: it is heard when nobody knows that of the address.
+ * Decides for each attribute whether a finding may provide it. Location and AS come from one finding each. The first
+ * finding with a country or AS number sets the value. Of the findings with the same value, the most detailed one provides
+ * the group. The country of a row about an AS is its holder's, so it counts only if no finding has one for the address.
  * @param findings in order of trust
  */
 export function speakersOf<F extends Known>(findings: readonly F[]): (attribute: Attribute, finding: F) => boolean {

@@ -5,17 +5,16 @@ import type { EnrichmentData } from '../../pipeline/event/enrichment.ts'
 import { RESERVED } from './answer.ts'
 import { type Finding, type Merged, merge, RULES } from './merge.ts'
 
-/** A lookup without its address: the same for all addresses in the same networks with the same records. */
+/** A lookup without its address. All addresses in the same networks with the same records share it. */
 export type LookupContent = Omit<Lookup, 'address'>
 
-/** For each finding, the provider's network around the address; undefined where the finding is about the AS. */
-export type Networks = readonly (string | undefined)[]
+/** The network of each finding; undefined if the finding is about the AS. */
+type Networks = readonly (string | undefined)[]
 
 export function networksOf(findings: readonly Finding[], address: Address): Networks {
   return findings.map(({ provider, scope }) => (scope === 'address' ? provider.networkOf(address) : undefined))
 }
 
-/** @param networks one for each of the findings */
 export function lookupContent(findings: readonly Finding[], networks: Networks, merged: Merged): LookupContent {
   const first = networks.findIndex((network) => network !== undefined)
   return {
@@ -31,7 +30,7 @@ export function lookupContent(findings: readonly Finding[], networks: Networks, 
   }
 }
 
-/** The lookup of a reserved address, which no provider is asked about. */
+/** The lookup of a reserved address, without any provider. */
 export function lookupReserved(address: Address, block: { readonly network: string; readonly name: string }): Lookup {
   const source: Provenance = { provider: 'iana', network: block.network }
   return lookupOf(address, {
@@ -47,12 +46,12 @@ export function lookupReserved(address: Address, block: { readonly network: stri
   })
 }
 
-/** The lookup of an address that nobody knows. */
+/** The lookup of an address that no provider knows. */
 export function lookupUnknown(address: Address): Lookup {
   return lookupOf(address, lookupContent([], [], merge([])))
 }
 
-/** @param partial providers that were cut off */
+/** @param partial providers that did not answer in time */
 export function lookupOf(address: Address, content: LookupContent, partial = content.partial): Lookup {
   return {
     address: address.text,
@@ -79,7 +78,7 @@ function withNetwork(data: EnrichmentData, network: string): EnrichmentData {
   return ordered
 }
 
-/** @param first the provider whose network is answered */
+/** @param first the provider of the attribute `network` */
 function provenanceOf(
   findings: readonly Finding[],
   networks: Networks,

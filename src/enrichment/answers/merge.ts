@@ -12,18 +12,18 @@ import { speakersOf } from './groups.ts'
 import { ownIspWithin, withOwnIsp } from './own-isp.ts'
 import { qualityOf } from './quality.ts'
 
-/** What a provider said, of the address or of its autonomous system. */
+/** A record that a provider found for the address or for its autonomous system. */
 export interface Finding {
   readonly provider: Provider
   readonly facts: Facts
   readonly scope: Scope
 }
 
-/** One answer made of all findings. */
+/** The merged findings. */
 export interface Merged {
   /** In the order of `ATTRIBUTES`, without `network`. */
   readonly data: EnrichmentData
-  /** The provider of each attribute; `rules` where the classifier decided. */
+  /** The provider of each attribute; `rules` for the classifier. */
   readonly sources: Partial<Record<Attribute, string>>
   readonly decision: Decision
   readonly noise: boolean
@@ -31,10 +31,10 @@ export interface Merged {
   readonly companyId: string
 }
 
-/** Source of a classification that no provider states outright. */
+/** The source of a classification that no provider states. */
 export const RULES = 'rules'
 
-/** @param all in order of trust: the first that knows an attribute gives it, or its group (`groups.ts`) */
+/** @param all in order of trust: the first finding with an attribute, or with its group (`groups.ts`), provides it */
 export function merge(all: readonly Finding[]): Merged {
   const findings = withoutCarrier(all)
   const data: EnrichmentData = {}
@@ -53,7 +53,7 @@ export function merge(all: readonly Finding[]): Merged {
   const decision = classify(evidence)
   const noise = decision.classification !== undefined && NOISE.has(decision.classification)
   const named = findings.find(({ facts }) => facts.organisation !== undefined)
-  const organisation = named?.facts.organisation ?? (noise ? undefined : unnamed(findings, evidence))
+  const organisation = named?.facts.organisation ?? (noise ? undefined : inferredOrganisation(findings, evidence))
 
   if (decision.classification !== undefined) {
     data.classification = decision.classification
@@ -79,10 +79,10 @@ export function merge(all: readonly Finding[]): Merged {
 }
 
 /**
- * The organisation where no source names one: that of the network's or the AS's name, with the AS's domain when the name
- * is the AS's. In a carrier's network that name is the carrier's, so that only the address's own domain can tell.
+ * The organisation when no source names one: by the name of the network or the AS, with the domain of the AS if the name is
+ * the AS's. In a carrier's network that name is the carrier's, so only the address's own domain counts.
  */
-function unnamed(findings: readonly Finding[], evidence: Evidence): Organisation | undefined {
+function inferredOrganisation(findings: readonly Finding[], evidence: Evidence): Organisation | undefined {
   const domain = findings.find(({ facts }) => facts.data.domain !== undefined)?.facts.data.domain as string | undefined
   const network = findings.find(({ facts }) => facts.data.org_name !== undefined)
   const name = network?.facts.data.org_name as string | undefined
@@ -92,15 +92,15 @@ function unnamed(findings: readonly Finding[], evidence: Evidence): Organisation
   return { name, domain: name === asName ? asDomain : undefined }
 }
 
-/** Whether the network is infrastructure when the address's own domain and host name are left out. */
+/** Whether the network is infrastructure, regardless of the address's own domain and host name. */
 function isCarrier({ domain: _domain, hostname: _hostname, ...network }: Evidence): boolean {
   const { classification } = classify(network)
   return classification !== undefined && NOISE.has(classification)
 }
 
 /**
- * Of a row that calls a whole AS infrastructure only number and name are left where a source names another who uses the
- * address: what is said of the carrier is not said of its customer.
+ * Strips a row that calls a whole AS infrastructure down to number and name if a source names a customer that uses the
+ * address. The rest describes the carrier and not its customer.
  */
 function withoutCarrier(findings: readonly Finding[]): readonly Finding[] {
   const carrier = findings.find(isCarrierRow)
@@ -117,13 +117,13 @@ function isCarrierRow({ facts, scope }: Finding): boolean {
   return scope === 'as' && isNoise(facts)
 }
 
-/** Whether the finding names who uses the address. ISP data does so without having looked at the organisation. */
+/** Whether the finding names the user of the address. ISP data names one without research. */
 function namesCustomer({ facts, scope }: Finding, carrier: Finding): boolean {
   if (scope === 'as') return false
   const { asDomain, orgName, ispName } = facts.evidence
   const asName = orgName === undefined && facts.evidence.asName === ispName ? undefined : facts.evidence.asName
-  const unnamed = { name: orgName ?? ownIspWithin(carrier.facts.evidence.explicit, ispName), domain: undefined }
-  const { name, domain } = facts.organisation ?? unnamed
+  const inferred = { name: orgName ?? ownIspWithin(carrier.facts.evidence.explicit, ispName), domain: undefined }
+  const { name, domain } = facts.organisation ?? inferred
   if (name === undefined && domain === undefined) return false
   const holder = carrier.facts.organisation
   return (
@@ -132,7 +132,7 @@ function namesCustomer({ facts, scope }: Finding, carrier: Finding): boolean {
   )
 }
 
-/** Gathers what the classifier needs. What is stated of the address outranks what is stated of its AS. */
+/** Collects the input of the classifier. Statements about the address outrank statements about its AS. */
 export function evidenceOf(findings: readonly Finding[]): Evidence {
   const evidence: Evidence = {}
   let explicitAs: Finding | undefined
@@ -157,14 +157,14 @@ export function evidenceOf(findings: readonly Finding[]): Evidence {
       )
 }
 
-/** What is said of an AS together with its number. */
+/** Evidence that belongs to an AS number. */
 const AS_EVIDENCE: ReadonlySet<keyof Evidence> = new Set(['asName', 'asDomain', 'asType', 'asAddresses', 'asHasV6'])
 
 function isOfAnotherAs(stated: Readonly<Evidence>, evidence: Evidence): boolean {
   return stated.asn !== undefined && evidence.asn !== undefined && stated.asn !== evidence.asn
 }
 
-/** Whether a row says outright that it is about infrastructure. */
+/** Whether a row states that it is about infrastructure. */
 export function isNoise(facts: Facts): boolean {
   const explicit: Classification | undefined = facts.evidence.explicit
   return explicit !== undefined && NOISE.has(explicit)

@@ -5,12 +5,12 @@ import { isSameHolder } from '../rules/same-holder.ts'
 import { readNameWords } from '../rules/score-name.ts'
 
 /*
- * ISP data name some users as their own ISP ("Dundonald High School", in the AS of a cloud). Mostly such a name is that of
- * an access provider in the AS of a larger one, or of who has rented a machine, so that it has to say itself what it is. In
- * the AS of a cloud, whose customers are behind its name, it stands for a company.
+ * ISP data name some users as their own ISP ("Dundonald High School" in the AS of a cloud). Most of these names are access
+ * providers in the AS of a larger one, or renters of a machine. So the name itself must show that it is an organisation. In
+ * the AS of a cloud, a name without any such word is a company.
  */
 
-/** Takes the ISP for the user where it is one. @param stated what all findings state, in order of trust */
+/** Moves the ISP to the user if it is one. @param stated evidence of all findings, in order of trust */
 export function withOwnIsp(evidence: Evidence, stated: readonly Readonly<Evidence>[]): Evidence {
   const { ispName, asn, orgName = ispName } = evidence
   if (ispName === undefined || asn === undefined) return evidence
@@ -24,7 +24,7 @@ export function withOwnIsp(evidence: Evidence, stated: readonly Readonly<Evidenc
   return { ...rest, orgName, ...(asName && { asName }) }
 }
 
-/** The ISP as the user of an address, in an AS of this class. */
+/** The ISP if it is the user of an address in an AS of this class. */
 export function ownIspWithin(as: Classification | undefined, ispName: string | undefined): string | undefined {
   if (ispName === undefined) return undefined
   const finding = readNameWords(ispName, 'organisation')

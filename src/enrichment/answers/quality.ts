@@ -2,7 +2,7 @@ import type { Classification } from '../../../schemas/classification.ts'
 import type { EnrichmentData } from '../../pipeline/event/enrichment.ts'
 
 /**
- * The parts of the quality score. An answer gets the points of every part that is known; all of them make 100.
+ * The parts of the quality score. An answer gets the points of every known part; the maximum is 100.
  *
  * | part | points |
  * |---|---|
@@ -10,8 +10,8 @@ import type { EnrichmentData } from '../../pipeline/event/enrichment.ts'
  * | or only by the name of the network or its autonomous system | 20 |
  * | domain | 15 |
  * | industry | 15 |
- * | classification that evidence speaks for | 10 |
- * | or only the model votes for | 5 |
+ * | classification with evidence | 10 |
+ * | or only by a vote of the model | 5 |
  * | country | 5 |
  * | city | 5 |
  * | autonomous system | 5 |
@@ -30,7 +30,11 @@ export const QUALITY_PARTS = {
   hostname: 5,
 } as const
 
-/** @param named whether a source about the address itself names the organisation @param voted whether only the model speaks for the classification @returns 0 to 100 */
+/**
+ * @param named whether a source about the address itself names the organisation
+ * @param voted whether the classification rests on the model alone
+ * @returns 0 to 100
+ */
 export function qualityOf(
   data: Readonly<EnrichmentData>,
   classification: Classification | undefined,

@@ -11,23 +11,23 @@ import { type Chosen, chosenOf, type LookupChoice } from './choice.ts'
 import { type LookupContent, lookupContent, lookupOf, networksOf } from './lookup.ts'
 import { type Finding, isNoise, type Merged, merge } from './merge.ts'
 
-/** Called when a provider could not read a record. The answer is given without it. */
-export type RecordErrorListener = (provider: Provider, error: unknown) => void
+/** Called when a provider cannot read a record. The answer is made without it. */
+type RecordErrorListener = (provider: Provider, error: unknown) => void
 
-/** How much a snapshot remembers. */
-export interface SnapshotLimits {
-  /** Addresses whose answer is remembered. */
+/** Cache sizes of a snapshot. */
+interface SnapshotLimits {
+  /** Answers, by address. */
   readonly answersMax: number
-  /** Whole lookups that are remembered. */
+  /** Lookups with provenance. */
   readonly lookupsMax: number
 }
 
-/** Rows that call a whole AS infrastructure rank right before ISP data, behind all that know a company inside of it. */
+/** Rows that call a whole AS infrastructure rank right before ISP data, after all providers that know companies inside it. */
 const CARRIER_RANK = PROVIDER_KINDS.indexOf('isp')
 
 /**
- * The providers of one moment with what was found by them. A reload makes a new snapshot; lookups that are under way
- * end with the one they started with.
+ * The providers at one moment, with the caches of their results. A reload makes a new snapshot. Lookups in progress keep
+ * the one that they started with.
  */
 export class Snapshot {
   /** In order of trust. */
@@ -37,9 +37,9 @@ export class Snapshot {
   readonly #onRecordError: RecordErrorListener
   readonly #byAddress: BoundedCache<string | number, Enrichment>
   readonly #lookups: BoundedCache<string | number, Lookup>
-  /** What lookups of addresses in the same networks share. */
+  /** Shared by addresses in the same networks. */
   readonly #contents: BoundedCache<string, LookupContent>
-  /** What was made of the same facts, by their numbers. */
+  /** By the ids of the merged facts. */
   readonly #merged: BoundedCache<string, Merged>
   readonly #byFacts: BoundedCache<string, Enrichment>
   readonly #answers: Answers
@@ -57,12 +57,12 @@ export class Snapshot {
     this.#answers = new Answers(limits.answersMax)
   }
 
-  /** Addresses whose answer is remembered. */
+  /** Number of addresses with a cached answer. */
   get cachedAnswers(): number {
     return this.#byAddress.size
   }
 
-  /** The remembered answer for an address. */
+  /** The cached answer for an address. */
   cached(address: Address, hostname?: Facts): Enrichment | undefined {
     return this.#byAddress.get(answerKey(address, hostname))
   }
@@ -71,7 +71,7 @@ export class Snapshot {
     this.#byAddress.set(answerKey({ ...address, text: ownText(address) }, hostname), enrichment)
   }
 
-  /** Asks all providers. @param hostname what reverse DNS says */
+  /** Queries all providers. @param hostname the answer of reverse DNS */
   resolve(address: Address, hostname?: Facts): Enrichment {
     const findings = withHostname(this.find(judgedAddress(address), this.providers), hostname)
     if (findings.length === 0) return NOTHING_KNOWN
@@ -83,12 +83,12 @@ export class Snapshot {
     return enrichment
   }
 
-  /** The remembered lookup of an address. */
+  /** The cached lookup of an address. */
   cachedLookup(address: Address, choice: LookupChoice, hostname?: Facts): Lookup | undefined {
     return this.#lookups.get(lookupKey(chosenOf(choice, this.#all), address, hostname))
   }
 
-  /** Asks the chosen providers. To be called when no lookup is remembered. @param hostname what reverse DNS says */
+  /** Queries the chosen providers. Call it only after a cache miss. @param hostname the answer of reverse DNS */
   lookup(address: Address, choice: LookupChoice, hostname?: Facts): Lookup {
     const chosen = chosenOf(choice, this.#all)
     const judged = judgedAddress(address)
@@ -99,7 +99,7 @@ export class Snapshot {
   }
 
   /**
-   * What the given providers say of the address, and their tables of its autonomous system, in order of trust.
+   * The findings of the given providers for the address and for its autonomous system, in order of trust.
    * @param providers in order of trust
    */
   find(address: Address, providers: readonly Provider[]): Finding[] {
@@ -145,7 +145,7 @@ export class Snapshot {
   }
 }
 
-/** A number, where it can be one: it is found in half the time. */
+/** A number if possible: a `Map` finds it in half the time. */
 function answerKey(address: Address, hostname: Facts | undefined): string | number {
   // Signed: V8 keeps larger numbers as objects.
   return hostname === undefined && address.v4 >= 0 ? address.v4 | 0 : keyOf(address, hostname)
@@ -159,7 +159,7 @@ function keyOf({ text }: Pick<Address, 'text'>, hostname: Facts | undefined): st
   return hostname === undefined ? text : `${text} ${hostname.id}`
 }
 
-/** A key for caches: facts with the same number are the same record of the same provider. */
+/** A cache key: facts with the same id are the same record of the same provider. */
 function factsKey(findings: readonly Finding[]): string {
   let key = ''
   for (const { facts, scope } of findings) key += scope === 'as' ? `,A${facts.id}` : `,${facts.id}`
@@ -172,8 +172,8 @@ function withHostname(findings: Finding[], hostname: Facts | undefined): Finding
 }
 
 /**
- * Adds what tables say of the address's AS, where they have no row for the address itself. The AS is the one that the
- * first other provider knows.
+ * Adds rows about the AS from tables without a row for the address. The AS number comes from the most trusted finding that
+ * has one.
  */
 function withAsRows(findings: readonly Finding[], providers: readonly Provider[]): Finding[] {
   const all = [...findings]

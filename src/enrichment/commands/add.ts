@@ -4,15 +4,14 @@ import { printJson, printLine, printTable } from '../../terminal/print.ts'
 import { entryOf, KNOWN_SOURCES, type KnownSource, knownSource } from '../files/update/known-sources.ts'
 import { addSource, SOURCES_FILE } from '../files/update/sources.ts'
 
-/** What `ipid db add` was asked. */
-export interface AddRequest {
-  /** Of known sources; none: they are listed. */
+interface AddRequest {
+  /** Names of known sources; an empty list prints all of them. */
   readonly names: readonly string[]
   readonly dir: string
   readonly json: boolean
 }
 
-/** Adds known sources to `sources.json`, and says what their licences ask. */
+/** `ipid db add`: adds known sources to `sources.json`, and prints their licences. */
 export async function addSources({ names, dir, json }: AddRequest, { stdout, env }: CliContext): Promise<void> {
   if (names.length === 0) {
     listSources(json, stdout)
@@ -30,19 +29,16 @@ export async function addSources({ names, dir, json }: AddRequest, { stdout, env
       added.map(({ source, isNew }) => ({ ...sourceJson(source), added: isNew })),
     )
   for (const { source, isNew } of added) {
-    printLine(stdout, `${source.file}: ${isNew ? `in ${SOURCES_FILE} now` : `was in ${SOURCES_FILE} before`}`)
+    printLine(stdout, `${source.file}: ${isNew ? `added to ${SOURCES_FILE}` : `already in ${SOURCES_FILE}`}`)
     const { keyEnv, keyFrom, attribution, account } = source
     printLine(stdout, `  licence: ${source.licence}`)
-    if (attribution !== undefined) printLine(stdout, `  say where you show results: ${attribution}`)
+    if (attribution !== undefined) printLine(stdout, `  show with results: ${attribution}`)
     if (keyEnv !== undefined && !env[keyEnv]) printLine(stdout, `  needs a key in ${keyEnv}, free from ${keyFrom}`)
     if (account !== undefined && !env[account.env]) {
-      printLine(
-        stdout,
-        `  with the number of your account in ${account.env} it is added with the newer of its two addresses`,
-      )
+      printLine(stdout, `  set ${account.env} to your account number to add it with the newer of its two URLs`)
     }
   }
-  printLine(stdout, `The service fetches what is due by itself; ./ipid db update does it now. The folder is ${dir}.`)
+  printLine(stdout, `The service fetches due sources by itself. ./ipid db update fetches them now into ${dir}.`)
 }
 
 function listSources(json: boolean, stdout: NodeJS.WritableStream): void {

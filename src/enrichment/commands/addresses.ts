@@ -1,3 +1,4 @@
+import { StringDecoder } from 'node:string_decoder'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import type { TenantRules } from '../../../schemas/tenant-rules.ts'
@@ -13,20 +14,18 @@ import { leftOut } from '../files/report.ts'
 import { DataLookups } from '../lookup-service.ts'
 import { ReverseDns } from '../providers/rdns/reverse-dns.ts'
 import { judgedLookup, ruleSetOf } from '../tenant-rules/judge.ts'
-import { linesIn } from './lines.ts'
 import { enrichedJson, enrichedText, type Found } from './output.ts'
 
-/** What `ipid enrich` was asked. */
-export interface EnrichRequest {
-  /** Addresses as written; `-` stands for those on standard input. */
+interface EnrichRequest {
+  /** Addresses as given; `-` reads them from standard input. */
   readonly ips: readonly string[]
-  /** Undefined: the starter data. */
+  /** Undefined for the starter data. */
   readonly enrichDir: string | undefined
-  /** Of the default data sets; undefined: without them. */
+  /** Folder of the default data sets; undefined for none. */
   readonly defaultsDir?: string | undefined
-  /** Of data that were fetched; undefined: there are none. */
+  /** Folder of fetched data; undefined for none. */
   readonly fetchedDir?: string | undefined
-  /** Whose rules judge; undefined: nobody's. */
+  /** Apply the rules of this tenant. */
   readonly tenant?: TenantRules | undefined
   readonly rdns?: boolean
   readonly rdnsServers?: string
@@ -34,10 +33,10 @@ export interface EnrichRequest {
   readonly json?: boolean
 }
 
-/** Addresses that are asked for at once, where reverse DNS takes its time. */
-const AT_ONCE = 64
+/** Parallel lookups: reverse DNS is slow. */
+const PARALLEL_MAX = 64
 
-/** Prints what is known of each address, in their order. */
+/** `ipid enrich`: prints the enrichment of each address, in the given order. */
 export async function enrichAddresses(request: EnrichRequest, context: CliContext): Promise<void> {
   const servers = request.rdnsServers === undefined ? undefined : readNameServers(request.rdnsServers)
   const metrics = new Registry()
@@ -47,7 +46,7 @@ export async function enrichAddresses(request: EnrichRequest, context: CliContex
   const reverseDns = request.rdns === true ? new ReverseDns({ servers, clock: systemClock, metrics, log }) : undefined
   await engine.start()
   for (const { path, reason } of leftOut(engine.providers())) {
-    printLine(context.stderr, `ipid: ${path} is left out: ${reason}`)
+    printLine(context.stderr, `ipid: ${path} is skipped: ${reason}`)
   }
   const service = new DataLookups({ engine, reverseDns, asksAlways: true })
   const answered = new Set<string>()
@@ -77,13 +76,13 @@ async function printAll(
   { stdout }: CliContext,
 ): Promise<void> {
   const print = request.json === true ? enrichedJson : enrichedText
-  for (let at = 0; at < ips.length; at += AT_ONCE) {
-    const part = ips.slice(at, at + AT_ONCE)
+  for (let at = 0; at < ips.length; at += PARALLEL_MAX) {
+    const part = ips.slice(at, at + PARALLEL_MAX)
     const lookups = await Promise.all(part.map((ip) => lookUp(ip, service)))
     for (const lookup of lookups) for (const name of lookup?.answered ?? []) answered.add(name)
     const explained = request.explain === true ? service.providerNames() : undefined
     const text = part.map((ip, i) => print(foundOf(ip, lookups[i], request.tenant), explained)).join('')
-    // Whoever reads may have seen enough (`head`).
+    // A reader such as `head` closes the pipe early.
     if (stdout.destroyed) return
     await printMore(stdout, text).catch(() => {})
   }
@@ -97,7 +96,7 @@ function foundOf(ip: string, lookup: Lookup | undefined, tenant: TenantRules | u
   return { ip, lookup: found.lookup, rule: found.rule ?? null }
 }
 
-/** What licences want to be said where people see results. Beside them: the output is for programs, too. */
+/** Prints the attributions that licences require. On standard error, because programs read standard output. */
 function printAttributions(request: EnrichRequest, answered: ReadonlySet<string>, { stderr }: CliContext): void {
   if (request.json === true && !stderr.isTTY) return
   for (const name of answered) {
@@ -109,4 +108,25 @@ function printAttributions(request: EnrichRequest, answered: ReadonlySet<string>
 function lookUp(ip: string, service: LookupService): Lookup | Promise<Lookup> | undefined {
   const address = parseAddress(ip)
   return address === undefined ? undefined : service.lookup(address, {})
+}
+
+/** Lines are cut to this length in characters. */
+const LINE_MAX = 1_000
+
+/** The lines of a stream, trimmed, without blank ones. Yields the lines of each chunk as one list. */
+async function* linesIn(stream: AsyncIterable<Buffer | string>): AsyncGenerator<string[]> {
+  const decoder = new StringDecoder('utf8')
+  let rest = ''
+  for await (const chunk of stream) {
+    const lines = (rest + (typeof chunk === 'string' ? chunk : decoder.write(chunk))).split('\n')
+    rest = lines.pop()!.slice(0, LINE_MAX)
+    const whole = lines.map(tidy).filter((line) => line !== '')
+    if (whole.length > 0) yield whole
+  }
+  const last = tidy(rest + decoder.end())
+  if (last !== '') yield [last]
+}
+
+function tidy(line: string): string {
+  return line.slice(0, LINE_MAX).trim()
 }

@@ -4,26 +4,25 @@ import { compileTables } from '../files/build/compile-tables.ts'
 import { STARTER_DIR } from '../files/folder.ts'
 import { replaceFile } from '../files/replace-file.ts'
 
-/** What `ipid db build` was asked. */
-export interface BuildRequest {
+interface BuildRequest {
   readonly tables: readonly string[]
   /** Path of the MMDB. */
   readonly output: string
-  /** MMDB that knows AS numbers; undefined: the best one of the folder. */
+  /** MMDB with AS numbers; undefined picks the best one of the folder. */
   readonly asn: string | undefined
   readonly enrichDir: string | undefined
   readonly json: boolean
 }
 
-/** Compiles tables and puts the MMDB in its place in one step. */
+/** `ipid db build`: compiles tables into an MMDB, which replaces the old one atomically. */
 export async function buildMmdb(request: BuildRequest, { stdout, stderr }: CliContext): Promise<void> {
   const { tables, output, asn, enrichDir } = request
   const asSource = asn === undefined ? { dir: enrichDir ?? STARTER_DIR } : { file: asn }
   const built = await compileTables({ tables, asSource, builtAtMs: Date.now() })
   await replaceFile(output, built.bytes)
-  if (built.unknownColumns.length > 0) printLine(stderr, `ipid: columns not known: ${built.unknownColumns.join(', ')}`)
+  if (built.unknownColumns.length > 0) printLine(stderr, `ipid: unknown columns: ${built.unknownColumns.join(', ')}`)
   if (built.asUnknown.length > 0) {
-    printLine(stderr, `ipid: no network is known of ${built.asUnknown.map((number) => `AS${number}`).join(', ')}`)
+    printLine(stderr, `ipid: no known networks of ${built.asUnknown.map((number) => `AS${number}`).join(', ')}`)
   }
   const { rows, networks, bytes, asFile = null, asUnknown } = built
   if (request.json) {

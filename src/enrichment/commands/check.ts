@@ -6,8 +6,8 @@ import { MAPPABLE } from '../providers/mmdb/mapping.ts'
 import { day, readFolder } from './folder.ts'
 
 /**
- * Prints what each file of the folder is.
- * @returns the exit code: 1 when a file is broken; one that nobody knows is whole, and reported with what to do
+ * `ipid db check`: prints the format of each file. A file that is not recognised is not broken; it gets a hint.
+ * @returns the exit code: 1 when a file is broken
  */
 export async function checkFolder(dir: string | undefined, json: boolean, { stdout }: CliContext): Promise<number> {
   const folder = await readFolder(dir)
@@ -59,7 +59,7 @@ function fileJson(report: ProviderReport): object {
   }
 }
 
-/** Each of one line or several. */
+/** Each problem has one or more lines. */
 function problemsOf(report: ProviderReport): string[][] {
   const file = basename(report.path)
   const problems = report.warnings.map((warning) => [`${file}: ${warning}`])
@@ -69,7 +69,7 @@ function problemsOf(report: ProviderReport): string[][] {
   }
   const { databaseType, keys } = report.unrecognised
   problems.push([
-    `${file}: nobody knows database_type "${databaseType}"`,
+    `${file}: unknown database_type "${databaseType}"`,
     `  keys of its records: ${keys.join(', ')}`,
     `  ${hintFor(report)}`,
   ])
@@ -78,5 +78,5 @@ function problemsOf(report: ProviderReport): string[][] {
 
 function hintFor({ path, unrecognised }: ProviderReport): string {
   const example = JSON.stringify({ business_name: unrecognised?.keys[0] ?? 'path.to.member' })
-  return `say in ${basename(path)}.json beside it what they mean, such as ${example}; names: ${MAPPABLE.join(', ')}`
+  return `map them in ${basename(path)}.json beside it, such as ${example}; names: ${MAPPABLE.join(', ')}`
 }

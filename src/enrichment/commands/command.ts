@@ -8,7 +8,7 @@ import { addSettings } from '../../terminal/settings-options.ts'
 /** Without ENRICH_DIR the folder is under DATA_DIR. */
 const SOURCES_SETTINGS: readonly SettingName[] = ['enrichDir', 'dataDir']
 
-/** What these commands are about: that others of the environment go together is not asked of them. */
+/** The settings of these commands. Checks that combine other settings are skipped. */
 const DATA_SETTINGS: readonly SettingName[] = ['enrichDir', 'dataDir', 'defaultData']
 
 interface Flags {
@@ -57,7 +57,7 @@ export function dbCommand(context: CliContext, setExitCode: (code: number) => vo
   add(
     addSettings(
       new Command('check')
-        .description('say what each file of a folder was recognised as; exit code 1 when one is broken')
+        .description('show the format of each file in a folder; exit code 1 when one is broken')
         .argument('[dir]', 'the folder (ENRICH_DIR)'),
       ['enrichDir'],
     ).action(async (dir: string | undefined, flags: Flags) => {
@@ -69,9 +69,9 @@ export function dbCommand(context: CliContext, setExitCode: (code: number) => vo
     addSettings(
       new Command('build')
         .description('compile organisation tables into an MMDB that any MaxMind reader opens')
-        .argument('<table...>', '.csv or .ndjson, plain or .gz; of two rows for one network the later counts')
+        .argument('<table...>', '.csv or .ndjson, plain or .gz; for one network, the last row wins')
         .requiredOption('-o, --output <file>', 'the MMDB to write')
-        .option('--asn <file>', 'MMDB that knows AS numbers, for rows about them (the best one in ENRICH_DIR)'),
+        .option('--asn <file>', 'MMDB with AS numbers, for rows about them (default: the best one in ENRICH_DIR)'),
       ['enrichDir'],
     ).action(async (tables: string[], flags: BuildFlags) => {
       const { buildMmdb } = await import('./build.ts')
@@ -82,8 +82,8 @@ export function dbCommand(context: CliContext, setExitCode: (code: number) => vo
   add(
     addSettings(
       new Command('update')
-        .description('fetch what sources.json in the folder names; exit code 1 when a source failed')
-        .option('--due', 'fetch only what its schedule says is due'),
+        .description('fetch the sources of sources.json in the folder; exit code 1 when a source fails')
+        .option('--due', 'fetch only sources that are due by their schedule'),
       SOURCES_SETTINGS,
     ).action(async (flags: UpdateFlags) => {
       const { updateFolder } = await import('./update.ts')
@@ -95,9 +95,7 @@ export function dbCommand(context: CliContext, setExitCode: (code: number) => vo
   add(
     addSettings(
       new Command('add')
-        .description(
-          'let sources.json in the folder name free sources of data; without names, list those that are known',
-        )
+        .description('add free data sources to sources.json in the folder; without names, list the known ones')
         .argument('[name...]', 'such as iptoasn, ipinfo-lite, dbip-lite, geolite2'),
       SOURCES_SETTINGS,
     ).action(async (names: string[], flags: DataFlags) => {
@@ -110,7 +108,7 @@ export function dbCommand(context: CliContext, setExitCode: (code: number) => vo
   return command
 }
 
-/** With the data of the instance that runs here, if one does. */
+/** Uses the settings of a running local instance, if there is one. */
 async function followed(config: Config): Promise<Config> {
   const { asInstance } = await import('../../terminal/instance.ts')
   return await asInstance(config)
@@ -120,17 +118,17 @@ function configOfData(context: CliContext, flags: SettingFlags): Config {
   return readConfig(context.env, flags, DATA_SETTINGS)
 }
 
-/** For a child of `ipid start`: nobody waits for it any more. */
+/** Lets a child of `ipid start` exit with its parent. */
 function endWithParent(): void {
   if (process.connected) process.once('disconnect', () => process.exit(1))
 }
 
-/** A child of `ipid start`. Not for people. */
+/** Hidden: `ipid start` runs it as a child. */
 function compileCommand(context: CliContext): Command {
   const command = new Command('compile')
-    .option('--table <file>', 'one of the folder')
-    .option('--defaults', 'only the default data sets')
-    .option('--urgent', 'at full priority')
+    .option('--table <file>', 'compile only this table of the folder')
+    .option('--defaults', 'make only the default data sets')
+    .option('--urgent', 'run at full priority')
   return command.action(async ({ table, defaults, urgent, ...settings }: CompileFlags) => {
     const { compileData } = await import('./compile.ts')
     endWithParent()

@@ -6,27 +6,27 @@ import { printJson } from '../../terminal/print.ts'
 import { compileFolder } from '../files/compiled/compile.ts'
 import { makeDefaults } from '../files/defaults/make.ts'
 
-/** The machine belongs to the processes that serve, but on a busy one this must come to an end, too: a tenth of a core. */
+/** Serving processes go first. On a busy machine a compilation still gets a tenth of a core. */
 const LOW_PRIORITY = 10
 
-export interface CompileChoice {
+interface CompileChoice {
   readonly table: string | undefined
   readonly defaults: boolean
   readonly isUrgent: boolean
 }
 
 /**
- * Compiles what waits for it, for the processes that serve.
- * @param table the one table to compile, and nothing else
- * @param defaults make the default data sets, and nothing else
- * @param isUrgent the service waits for it
+ * Compiles big tables and makes default data sets, so that serving processes need not.
+ * @param table compile only this table
+ * @param defaults make only the default data sets
+ * @param isUrgent the service is waiting
  */
 export async function compileData(
   config: Config,
   { table, defaults, isUrgent }: CompileChoice,
   { stdout }: CliContext,
 ): Promise<void> {
-  if (!isUrgent) stepBack()
+  if (!isUrgent) lowerPriority()
   if (!defaults) {
     for await (const { path, about } of compileFolder(sourcesDirOf(config), enrichCacheOf(config), table)) {
       printJson(stdout, { path, ...about })
@@ -37,7 +37,7 @@ export async function compileData(
   for (const name of await makeDefaults(defaultsDir)) printJson(stdout, { name })
 }
 
-function stepBack(): void {
+function lowerPriority(): void {
   setPriority(LOW_PRIORITY)
   lowerSession('self', LOW_PRIORITY)
 }

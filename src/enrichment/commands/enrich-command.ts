@@ -16,20 +16,20 @@ interface EnrichFlags {
 /** `ipid enrich IP…`: looks addresses up in the data files, without a server unless a tenant is named. */
 export function enrichCommand(context: CliContext): Command {
   const command = new Command('enrich')
-    .description('show what is known of addresses, from the data files alone')
+    .description('look addresses up in the data files')
     .argument('<ip...>', 'addresses; - reads them from standard input, one a line')
-    .option('--explain', 'say which provider and network each value comes from, and which rule classified')
-    .option('--rdns', 'ask reverse DNS too')
-    .addOption(new Option('--rdns-servers <list>', 'name servers to ask, ADDRESS[:PORT],… (those of the machine)'))
+    .option('--explain', 'show the provider and network of each value, and the rule that classified the address')
+    .option('--rdns', 'query reverse DNS too')
+    .addOption(new Option('--rdns-servers <list>', 'name servers, ADDRESS[:PORT],… (default: those of the machine)'))
     .option('--json', 'print one JSON object a line')
-    .option('--tenant <name>', 'as the rules of this tenant judge them')
+    .option('--tenant <name>', 'apply the rules of this tenant')
   const settings = ['enrichDir', 'dataDir', 'defaultData', 'redisUrl'] as const
   return addSettings(command, settings).action(async (ips: string[], { tenant: name, ...flags }: EnrichFlags) => {
     const [{ enrichAddresses }, { madeDefaultsOrNone }] = await Promise.all([
       import('./addresses.ts'),
       import('./default-data.ts'),
     ])
-    // With the data of the instance that runs here, if one does; it is not asked.
+    // Uses the data folders of a running local instance, without contacting it.
     const config = await asInstance(configOf(context, command))
     const tenant = name === undefined ? undefined : await tenantOf(config, name)
     const { enrichDir } = config

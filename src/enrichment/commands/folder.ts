@@ -5,9 +5,9 @@ import { DataFolder, type FolderOptions, STARTER_DIR } from '../files/folder.ts'
 import { DEFAULT_ENRICHMENT_LIMITS } from '../limits.ts'
 
 /**
- * Reads all files of a folder, as the server does at its start.
+ * Reads all files of a folder, as the server does when it starts.
  * @param dir undefined for the starter data
- * @throws InputError when it is no folder
+ * @throws InputError when it is not a folder
  */
 export async function readFolder(dir: string | undefined): Promise<DataFolder> {
   const path = dir ?? STARTER_DIR
@@ -19,7 +19,7 @@ export async function readFolder(dir: string | undefined): Promise<DataFolder> {
   return folder
 }
 
-/** Reads a folder that need not exist. @param dir undefined: there is none */
+/** Reads a folder that need not exist. @param dir undefined for no folder */
 export async function readOptional(dir: string | undefined, options: FolderOptions): Promise<DataFolder[]> {
   if (dir === undefined) return []
   const folder = new DataFolder(dir, DEFAULT_ENRICHMENT_LIMITS, pino({ level: 'silent' }), () => {}, options)
@@ -27,7 +27,7 @@ export async function readOptional(dir: string | undefined, options: FolderOptio
   return [folder]
 }
 
-/** A date as lists and JSON have it: `2026-06-19`. */
+/** A date as `2026-06-19`. */
 export function day(date: Date | undefined): string | null {
   return date?.toISOString().slice(0, 10) ?? null
 }

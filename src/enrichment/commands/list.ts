@@ -1,25 +1,20 @@
 import { type Config, defaultDataDirOf, fetchedDirOf, sourcesDirOf } from '../../config/config.ts'
 import type { CliContext } from '../../terminal/context.ts'
 import { printJson, printLine, printTable } from '../../terminal/print.ts'
-import { ageOf, isTooOld } from '../files/age.ts'
 import { attributionOf } from '../files/attribution.ts'
-import { providersOf } from '../files/folders.ts'
+import { providersOf } from '../files/folder.ts'
 import { oldDataIn } from '../files/old-data.ts'
-import { hasSource } from '../files/renewal.ts'
+import { ageOf, hasSource, isTooOld } from '../files/renewal.ts'
 import { RDNS_PROVIDER } from '../providers/rdns/provider.ts'
 import { day, readFolder, readOptional } from './folder.ts'
 
-/** What `ipid db list` was asked. */
-export interface ListRequest {
+interface ListRequest {
   readonly config: Config
   readonly json: boolean
   readonly nowMs: number
 }
 
-/**
- * Prints the providers in order of trust: the data sets of the folder that can be read, the default ones, and reverse
- * DNS.
- */
+/** `ipid db list`: prints the usable data sets, the default ones and reverse DNS, in order of trust. */
 export async function listProviders({ config, json, nowMs }: ListRequest, { stdout }: CliContext): Promise<void> {
   const fetchedDir = fetchedDirOf(config)
   const folders = [
@@ -58,8 +53,8 @@ export async function listProviders({ config, json, nowMs }: ListRequest, { stdo
       printLine(stdout, `${provider.name}: ${attribution}`)
     }
   }
-  const places = { sourcesDir: sourcesDirOf(config), defaultsDir: defaultDataDirOf(config) }
-  const { warning, advice } = await oldDataIn(places, nowMs)
+  const dirs = { sourcesDir: sourcesDirOf(config), defaultsDir: defaultDataDirOf(config) }
+  const { warning, advice } = await oldDataIn(dirs, nowMs)
   for (const text of [warning, advice]) {
     if (text === undefined) continue
     printLine(stdout, '')

@@ -2,22 +2,22 @@ import type { Attribute } from '../../../schemas/attributes.ts'
 import { askedOf, type Explanation, explain } from '../../lookup/explain.ts'
 import type { Lookup } from '../../lookup/lookup.ts'
 
-/** What is printed of one address. */
+/** One address and its lookup. */
 export interface Found {
   readonly ip: string
-  /** Undefined when it is no address. */
+  /** Undefined when `ip` is not an address. */
   readonly lookup: Lookup | undefined
-  /** The tenant's rule that decided, null when none did; undefined: no tenant was named. */
+  /** The tenant's rule that decided, or null for none; undefined without a tenant. */
   readonly rule?: string | null
 }
 
-/** @param asked names of the providers, when they are to be named */
-export type PrintAddress = (found: Found, asked: readonly string[] | undefined) => string
+/** @param asked names of the providers to explain; undefined without `--explain` */
+type PrintAddress = (found: Found, asked: readonly string[] | undefined) => string
 
-/** Of what is no address. */
+/** For text that is not an address. */
 const NOT_ASKED: Explanation = { attributes: {}, rule: 'invalid_ip', asked: [], answered: [], partial: [] }
 
-/** A line with one JSON object: status, quality and data as ingest answers them, and the account that an event would get. */
+/** One line of JSON: status, quality and data as in answers of ingest, and the account that an event would get. */
 export const enrichedJson: PrintAddress = ({ ip, lookup, rule }, asked) => {
   const account = accountOf(lookup)
   const answer = {
@@ -32,7 +32,7 @@ export const enrichedJson: PrintAddress = ({ ip, lookup, rule }, asked) => {
   return `${JSON.stringify(asked === undefined ? answer : { ...answer, explain: lookup === undefined ? NOT_ASKED : explain(lookup, asked) })}\n`
 }
 
-/** A list of names and values, with a blank line behind it. */
+/** A list of names and values, followed by a blank line. */
 export const enrichedText: PrintAddress = ({ ip, lookup, rule }, asked) => {
   const rows: (readonly [name: string, value: string, source: string])[] = [
     ['ip', ip, ''],
@@ -55,12 +55,12 @@ export const enrichedText: PrintAddress = ({ ip, lookup, rule }, asked) => {
   return `${aligned(asked === undefined ? rows.map(([name, value]) => [name, value]) : rows)}\n`
 }
 
-/** The account, and the company, of an event that brings no account of its own; none when it is filtered. */
+/** The account and company of an event without an account of its own; undefined when the event is filtered. */
 function accountOf(lookup: Lookup | undefined): string | undefined {
   return lookup === undefined || lookup.noise ? undefined : lookup.companyId || undefined
 }
 
-/** The answer's status, as of an event with this address. */
+/** The status that ingest would answer for an event with this address. */
 function statusOf(lookup: Lookup | undefined): 'ok' | 'filtered' | 'invalid_ip' {
   if (lookup === undefined) return 'invalid_ip'
   return lookup.noise ? 'filtered' : 'ok'
@@ -73,7 +73,7 @@ function sourceOf({ provenance, rule }: Lookup, attribute: Attribute): string {
   return source.network === undefined ? source.provider : `${source.provider} ${source.network}`
 }
 
-/** The last column does not count: long values may stand in it. */
+/** Pads all columns but the last one, whose values may be long. */
 function aligned(rows: readonly (readonly string[])[]): string {
   const widths: number[] = []
   for (const row of rows.map(withoutBlanks)) {

@@ -4,14 +4,13 @@ import { readSources } from '../files/update/sources.ts'
 import { type FileSummary, type UpdateReport, updateSources } from '../files/update/update.ts'
 import { day } from './folder.ts'
 
-/** What `ipid db update` was asked. */
-export interface UpdateRequest {
+interface UpdateRequest {
   readonly dir: string
   readonly due: boolean
   readonly json: boolean
 }
 
-/** Fetches the sources of the folder and tells what became of each. @returns the exit code: 1 when one failed */
+/** `ipid db update`: fetches the sources of the folder and prints the outcome of each. @returns the exit code: 1 when one failed */
 export async function updateFolder(request: UpdateRequest, { stdout, env }: CliContext): Promise<number> {
   const { dir, due, json } = request
   const sources = await readSources(dir)

@@ -2,7 +2,7 @@ import { providerNameOf } from './data-file.ts'
 import { DEFAULT_SETS } from './defaults/sets.ts'
 import { KNOWN_SOURCES } from './update/known-sources.ts'
 
-/** What the licence of a provider's data wants to be said wherever results are shown; undefined: nothing is known of it. */
+/** The attribution that the licence of a provider's data requires wherever results are shown; undefined when unknown. */
 export function attributionOf(provider: string): string | undefined {
   const known =
     DEFAULT_SETS.find(({ name }) => name === provider) ??

@@ -1,3 +1,4 @@
+import type { BigIntStats } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { InputError } from '../../run/errors.ts'
@@ -19,12 +20,12 @@ const NOT_DATA = /^(?:\..*|sources\.json|.*\.mmdb\.json|.*~)$/i
 
 export { NotDataError }
 
-/** The mapping file beside an MMDB; undefined for other files. */
+/** Path of the mapping file of an MMDB; undefined for other files. */
 export function mappingPathOf(path: string): string | undefined {
   return /\.mmdb$/i.test(path) ? `${path}.json` : undefined
 }
 
-/** The provider's name for a file: lower case, without the ending. Undefined when the file is no data. */
+/** The provider's name for a file: lower case, without the extension. Undefined when the file holds no data. */
 export function providerNameOf(file: string): string | undefined {
   if (NOT_DATA.test(file)) return undefined
   if (!ENDINGS.test(file) && !CLOUDFLARE_NAME.test(file)) return undefined
@@ -33,8 +34,8 @@ export function providerNameOf(file: string): string | undefined {
 
 /**
  * Loads the data of one file.
- * @param isDefault it is one of the sets that come by themselves
- * @throws InputError with the reason when the file cannot serve
+ * @param isDefault whether it is a default data set
+ * @throws InputError with the reason when the file cannot be used
  */
 export async function loadDataFile(
   path: string,
@@ -65,7 +66,7 @@ async function loadText(file: string, name: string, text: Buffer, limits: Enrich
   return noiseListProvider(name, await readList(file, text, rowsMax))
 }
 
-/** Text of the mapping file beside an MMDB; undefined when there is none. */
+/** Text of the mapping file of an MMDB, if any. */
 export async function readMapping(path: string): Promise<string | undefined> {
   try {
     return await readFile(mappingPathOf(path)!, 'utf8')
@@ -73,4 +74,30 @@ export async function readMapping(path: string): Promise<string | undefined> {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     throw error
   }
+}
+
+export interface Version {
+  readonly signature: string
+  readonly sizeBytes: number
+}
+
+/** The version of a file and its mapping, by their metadata. Undefined when the file is missing or not a regular file. */
+export async function versionOf(path: string): Promise<Version | undefined> {
+  const mappingPath = mappingPathOf(path)
+  const [stats, mapping] = await Promise.all([
+    statFile(path),
+    mappingPath === undefined ? undefined : statFile(mappingPath),
+  ])
+  if (stats === undefined) return undefined
+  const signature = mapping === undefined ? signatureOf(stats) : `${signatureOf(stats)} ${signatureOf(mapping)}`
+  return { signature, sizeBytes: Number(stats.size) }
+}
+
+async function statFile(path: string): Promise<BigIntStats | undefined> {
+  const stats = await stat(path, { bigint: true }).catch(() => undefined)
+  return stats?.isFile() === true ? stats : undefined
+}
+
+function signatureOf(stats: BigIntStats): string {
+  return `${stats.dev}:${stats.ino}:${stats.size}:${stats.mtimeNs}:${stats.ctimeNs}`
 }

@@ -9,40 +9,44 @@ import { byTrust, type Provider } from '../providers/provider.ts'
 import { RDNS } from '../providers/rdns/provider.ts'
 import { isBigTable } from './compiled/layout.ts'
 import { loadCompiled, NotCompiledError } from './compiled/load.ts'
-import { loadDataFile, NotDataError, providerNameOf } from './data-file.ts'
-import { type Version, versionOf } from './file-version.ts'
+import { loadDataFile, NotDataError, providerNameOf, type Version, versionOf } from './data-file.ts'
+import { replacementOf } from './renewal.ts'
 import { readSources, sourcesChangedAt } from './update/sources.ts'
 
-/** The data that comes with the product. */
+/** The data that ship with the product. */
 export const STARTER_DIR = fileURLToPath(new URL('./starter/', import.meta.url))
 
 /**
- * `ok`: the file serves. `waiting`: it was not read yet, or is being compiled, and there is nothing to serve. `stale`: it was
- * refused, and what it held before serves on. `failed`: it was refused, and there is nothing to serve. `ignored`: it does
- * not look like data. `replaced`: it is fine, and newer data of its kind serve in its place.
+ * - `ok`: the file is in use.
+ * - `waiting`: the file is not read or not compiled yet, and has no previous data.
+ * - `stale`: the file was refused; its previous data stay in use.
+ * - `failed`: the file was refused, and has no previous data.
+ * - `ignored`: the file does not look like data.
+ * - `replaced`: the file is valid, but newer data of its kind are in use.
  */
 export type FileState = 'ok' | 'replaced' | 'waiting' | 'stale' | 'failed' | 'ignored'
 
-/** A file of the folder as it stands. */
+/** A file of the folder and its state. */
 export interface DataFile {
   readonly name: string
   readonly path: string
   readonly state: FileState
-  /** Why it was refused, ignored or replaced, or what it waits for. */
+  /** Explains any state but `ok`. */
   readonly reason: string | undefined
   readonly sizeBytes: number
-  /** Of an MMDB that nobody knows. */
+  /** Set for an intact MMDB that was not recognised. */
   readonly unrecognised: { readonly databaseType: string; readonly keys: readonly string[] } | undefined
   readonly provider: Provider | undefined
 }
 
-/** What is remembered of a file from one look to the next. */
+/** The state of a file between two polls. */
 interface Watched {
   file: DataFile
-  /** Signature of the version that `file` is about; undefined before the first look. */
+  /** Signature of the loaded version. */
   taken: string | undefined
-  /** Signature at the last look. A version counts when two looks in a row find it. */
+  /** Signature at the last poll. A version is loaded once two polls in a row agree on it. */
   seen: string | undefined
+  /** Polls in a row without the file. */
   missed: number
 }
 
@@ -53,27 +57,27 @@ interface FoundFile extends Version {
   readonly path: string
 }
 
-/** Names that stand for other sources of values. */
+/** Names of other sources of values. */
 const TAKEN_NAMES: ReadonlySet<string> = new Set([RDNS, 'rules', 'iana'])
 
-/** What happened to a file that was looked at, after so many seconds. */
-export type LoadListener = (result: 'ok' | 'refused', seconds: number) => void
+/** Called after each load of a file with its duration. */
+type LoadListener = (result: 'ok' | 'refused', seconds: number) => void
 
 export interface FolderOptions {
-  /** Where big tables are that were compiled; undefined: they are read here. */
+  /** Folder of compiled big tables; undefined: this process reads the tables. */
   readonly compiledDir?: string | undefined
-  /** It holds the sets that come by themselves, and need not exist. */
+  /** The folder holds the default data sets. It need not exist. */
   readonly isDefault?: boolean
-  /** It need not exist: without it there are no files. */
+  /** The folder need not exist. */
   readonly isOptional?: boolean
 }
 
-/** Looks without the file after which it counts as removed: one may fall between the steps of a replacement. */
+/** Polls without the file until it counts as removed. One poll may hit the gap within a replacement. */
 const MISSED_MAX = 2
 
 /**
- * The data files of a folder. Each `look` takes what is new or changed and drops what is gone. Files are told apart by
- * device, inode, size and times, and loaded aside: what cannot be loaded never replaces what serves.
+ * The data files of a folder. Each `look` loads new and changed files and drops removed ones. It detects changes by device,
+ * inode, size and times. A file that cannot be loaded never replaces data in use.
  */
 export class DataFolder {
   readonly #dir: string
@@ -96,19 +100,19 @@ export class DataFolder {
     this.#onLoad = onLoad
   }
 
-  /** Whether the last look found nothing that another look has to confirm. */
+  /** Whether the last look left nothing to confirm. */
   get isSettled(): boolean {
     return [...this.#watched.values()].every(
       ({ missed, seen, taken }) => missed === 0 && (seen === undefined || seen === taken),
     )
   }
 
-  /** Providers that `sources.json` in the folder keeps up to date, as of the last look. */
+  /** Names of providers with a source in the folder's `sources.json`, as of the last look. */
   get sourceNames(): ReadonlySet<string> {
     return this.#sources?.names ?? new Set()
   }
 
-  /** In the order of their file names. */
+  /** By file name. */
   get files(): readonly DataFile[] {
     return [...this.#watched.values()].map((watched) => watched.file)
   }
@@ -119,7 +123,7 @@ export class DataFolder {
   }
 
   /**
-   * @param settled take files as they are, without waiting for a second look that finds them unchanged
+   * @param settled load files at once, without a second look to confirm that they are unchanged
    * @param signal ends the look before the next file
    * @returns whether anything changed
    * @throws when the folder cannot be read
@@ -142,7 +146,7 @@ export class DataFolder {
     return changed
   }
 
-  /** @returns whether there are other sources. A file with a mistake in it counts as none: `ipid db update` reports it. */
+  /** @returns whether the sources changed. An invalid file counts as empty; `ipid db update` reports it. */
   async #readSources(): Promise<boolean> {
     const changedAtMs = await sourcesChangedAt(this.#dir)
     if (this.#sources !== undefined && this.#sources.changedAtMs === changedAtMs) return false
@@ -152,7 +156,7 @@ export class DataFolder {
     return wasRead
   }
 
-  /** The data files that are there, by file name, in the order of these. */
+  /** The data files in the folder, sorted by file name. */
   async #list(): Promise<Map<string, FoundFile>> {
     const files = (await this.#names()).sort()
     const found = await Promise.all(files.map((file) => this.#find(file)))
@@ -176,7 +180,7 @@ export class DataFolder {
     }
   }
 
-  /** The file that has a provider's name: the one that serves under it, or else the first that was not refused. */
+  /** The file that owns a provider name: the one in use, or else the first that was not refused. */
   #ownerOf({ name, file }: FoundFile, found: ReadonlyMap<string, FoundFile>): string {
     const others = [...found.values()].filter((entry) => entry.name === name).map((entry) => entry.file)
     const serves = others.find((other) => this.#watched.get(other)?.file.provider !== undefined)
@@ -225,13 +229,13 @@ export class DataFolder {
   }
 
   /**
-   * @param owner another file that has the provider's name
-   * @returns undefined when it waits to be compiled
+   * @param owner another file that owns the provider's name
+   * @returns undefined when it is not compiled yet
    */
   async #load(file: DataFile, sizeBytes: number, owner: string | undefined): Promise<DataFile | undefined> {
     const read = { ...file, sizeBytes, unrecognised: undefined }
     try {
-      if (TAKEN_NAMES.has(file.name)) throw new InputError(`no data set can be named ${file.name}: rename the file`)
+      if (TAKEN_NAMES.has(file.name)) throw new InputError(`the name ${file.name} is reserved: rename the file`)
       if (owner !== undefined) throw new InputError(`${owner} has the same provider name: rename one of them`)
       const compiled = await this.#compiled(file, sizeBytes)
       const provider = compiled ?? (await loadDataFile(file.path, file.name, this.#limits, this.#isDefault))
@@ -263,13 +267,42 @@ export class DataFolder {
       this.#log.warn({ provider: name, path, reason }, 'enrichment file ignored')
     } else {
       this.#onLoad('refused', seconds)
-      const kept = file.state === 'stale' ? 'what it held before serves on' : 'nothing of it serves'
+      const kept = file.state === 'stale' ? 'its previous data stay in use' : 'it has no previous data'
       this.#log.error({ provider: name, path, reason }, `enrichment file refused; ${kept}`)
     }
   }
 }
 
-/** What it held before serves on meanwhile. */
+/** Keeps the state while previous data are in use. */
 function beingCompiled(file: DataFile): DataFile {
   return file.provider === undefined ? { ...file, state: 'waiting', reason: 'it is being compiled' } : file
+}
+
+/**
+ * The providers in use, in order of trust. Of two with one name, the one in the earlier folder wins. Newer data replace a
+ * default set.
+ */
+export function providersOf(folders: readonly DataFolder[]): readonly Provider[] {
+  const all = namedProviders(folders)
+  return all.filter((provider) => replacementOf(provider, all) === undefined)
+}
+
+/** The files of the folders, with the state `replaced` for default sets that newer data replace. */
+export function filesOf(folders: readonly DataFolder[]): readonly DataFile[] {
+  const all = namedProviders(folders)
+  return folders
+    .flatMap((folder) => folder.files)
+    .map((file) => {
+      const newer = file.provider === undefined ? undefined : replacementOf(file.provider, all)
+      if (newer === undefined) return file
+      return { ...file, state: 'replaced', reason: `${newer.name} is newer and replaces it`, provider: undefined }
+    })
+}
+
+function namedProviders(folders: readonly DataFolder[]): readonly Provider[] {
+  const byName = new Map<string, Provider>()
+  for (const provider of folders.flatMap((folder) => folder.providers)) {
+    if (!byName.has(provider.name)) byName.set(provider.name, provider)
+  }
+  return [...byName.values()].sort(byTrust)
 }

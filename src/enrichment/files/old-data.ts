@@ -2,28 +2,27 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { numbered } from '../../run/counted.ts'
 import { buildDateOf } from '../providers/mmdb/build-date.ts'
-import { ageOf, isTooOld } from './age.ts'
+import { readRangeHead } from '../providers/ranges/range-file.ts'
 import { providerNameOf } from './data-file.ts'
-import { readRangeHead } from './defaults/head.ts'
-import { hasSource, newerSourceOf } from './renewal.ts'
+import { ageOf, hasSource, isTooOld, newerSourceOf } from './renewal.ts'
 import { readSources } from './update/sources.ts'
 
-export interface DataFolders {
-  /** The folder of `ipid db add` and `ipid db update`; need not exist. */
+interface DataFolders {
+  /** The folder of `ipid db add` and `ipid db update`. It need not exist. */
   readonly sourcesDir: string
-  /** Of the default data sets; undefined: they are off. */
+  /** The folder of the default data sets; undefined when they are off. */
   readonly defaultsDir: string | undefined
 }
 
-/** What to say of data that are older than 90 days. Data that do not say how old they are count as new. */
-export interface OldData {
-  /** A source is configured for them, and brings nothing newer; undefined: there are none. */
+/** Messages about data older than 90 days. Data without a build date count as new. */
+interface OldData {
+  /** Set when a configured source brings nothing newer. */
   readonly warning: string | undefined
-  /** The command that fetches newer ones, for somebody who asked; undefined: there is nothing to advise. */
+  /** The command that fetches newer data, if any. */
   readonly advice: string | undefined
 }
 
-/** Says what is too old in the folders, and what to do about it, each in one sentence. */
+/** Reports old data in the folders. */
 export async function oldDataIn({ sourcesDir, defaultsDir }: DataFolders, nowMs: number): Promise<OldData> {
   const sources = new Set((await readSources(sourcesDir).catch(() => [])).map(({ name }) => name))
   const own = await datedIn(sourcesDir, nowMs)
@@ -31,7 +30,7 @@ export async function oldDataIn({ sourcesDir, defaultsDir }: DataFolders, nowMs:
   const defaults = defaultsDir === undefined ? [] : await datedIn(defaultsDir, nowMs)
   const old = [
     ...own.filter(({ isOld }) => isOld),
-    // What was fetched has taken the place of the others.
+    // Fetched data have replaced the other default sets.
     ...defaults.filter(({ name, isOld }) => isOld && !hasSource(name, new Set(kindsOfNew))),
   ]
   const stale = old.filter(({ name }) => hasSource(name, sources))
@@ -41,7 +40,7 @@ export async function oldDataIn({ sourcesDir, defaultsDir }: DataFolders, nowMs:
     warning:
       stale.length === 0
         ? undefined
-        : `data are old: ${listOf(stale)}, and their sources bring nothing newer: see "./ipid db update"`,
+        : `data are old: ${listOf(stale)}; their sources bring nothing newer: see "./ipid db update"`,
     advice:
       newer.length === 0
         ? undefined

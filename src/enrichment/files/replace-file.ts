@@ -1,11 +1,7 @@
-import { open, rename, rm, stat } from 'node:fs/promises'
+import { open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { partName } from './leftovers.ts'
 
-/**
- * Writes a file; whoever looks sees the whole content, or what was there before, also after a crash. It is as open to
- * others as what was there.
- */
+/** Replaces a file atomically, even in a crash: readers see the old content or the new one. Keeps the file's mode. */
 export async function replaceFile(path: string, content: Uint8Array | string): Promise<void> {
   const part = join(dirname(path), partName(basename(path)))
   try {
@@ -22,5 +18,34 @@ export async function replaceFile(path: string, content: Uint8Array | string): P
   } catch (error) {
     await rm(part, { force: true })
     throw error
+  }
+}
+
+/** An unfinished file or folder: `.NAME.PID.part`. */
+const PART = /^\..+\.(\d+)\.part$/
+
+/** The name under which this process writes a file or folder before it renames it. */
+export function partName(name: string): string {
+  return `.${name}.${process.pid}.part`
+}
+
+/** Deletes unfinished files of killed processes. Keeps those of running ones. */
+export async function removeLeftovers(dir: string): Promise<void> {
+  for (const name of await readdir(dir)) {
+    const pid = PART.exec(name)?.[1]
+    if (pid !== undefined && !isRunning(Number(pid))) await rm(join(dir, name), { recursive: true, force: true })
+  }
+}
+
+/** Whether the name is an unfinished file's. */
+export function isPart(name: string): boolean {
+  return PART.test(name)
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }

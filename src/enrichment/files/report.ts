@@ -1,35 +1,34 @@
 import type { ProviderKind } from '../providers/provider.ts'
-import { ageOf, isTooOld } from './age.ts'
 import type { DataFile, FileState } from './folder.ts'
-import { hasSource, newerSourceOf } from './renewal.ts'
+import { ageOf, hasSource, isTooOld, newerSourceOf } from './renewal.ts'
 
-/** What `ipid db list` and `ipid db check` say of a file. */
+/** A file in the output of `ipid db list` and `ipid db check`. */
 export interface ProviderReport {
   /** The provider's name. */
   readonly name: string
   readonly path: string
   readonly state: FileState
-  /** Why it was refused, ignored or replaced, or what it waits for. */
+  /** Explains any state but `ok`. */
   readonly reason: string | undefined
-  /** Of the data that serves; undefined when none does. */
+  /** Kind of the data in use, if any. */
   readonly kind: ProviderKind | undefined
-  /** In words, what it was recognised as. */
+  /** Name of the recognised format. */
   readonly recognisedAs: string | undefined
   /** The build date that the file states. */
   readonly builtAt: Date | undefined
-  /** Networks with a record. */
+  /** Number of networks with a record. */
   readonly records: number
   /** Size on disk. */
   readonly sizeBytes: number
   /** Whether a source in `sources.json` brings newer data. */
   readonly hasSource: boolean
-  /** Things in it that were passed over, in words. */
+  /** Messages about skipped parts of the file. */
   readonly warnings: readonly string[]
-  /** For an MMDB that nobody knows: its type, and the members of its records that a mapping can name. */
+  /** Set for an unrecognised MMDB: its type, and the members of its records for a mapping. */
   readonly unrecognised: { readonly databaseType: string; readonly keys: readonly string[] } | undefined
 }
 
-/** @param sources providers that `sources.json` keeps up to date */
+/** @param sources names of providers with a source in `sources.json` */
 export function reportOf(file: DataFile, sources: ReadonlySet<string> = new Set()): ProviderReport {
   const { provider } = file
   return {
@@ -48,13 +47,13 @@ export function reportOf(file: DataFile, sources: ReadonlySet<string> = new Set(
   }
 }
 
-/** Those of which nothing serves, though they may be data. */
+/** Files without data in use, though they may hold some. */
 export function leftOut(reports: readonly ProviderReport[]): readonly ProviderReport[] {
   return reports.filter(({ state }) => state === 'failed' || state === 'waiting')
 }
 
-/** As the status of the system shows them. */
-export interface DataSet {
+/** A data set in the system status. */
+interface DataSet {
   readonly name: string
   readonly state: FileState
   readonly reason: string | null

@@ -1,9 +1,11 @@
 import type { Address } from '../../pipeline/event/address.ts'
+import { formatRange } from '../addresses/network.ts'
+import type { RangeMap } from '../addresses/range-map.ts'
 import type { Facts } from '../facts.ts'
 
 /**
- * Kinds of providers in their order of trust (schemas/README.md, Order of trust). Lists of noise come right behind the
- * tables: like them they speak of the addresses themselves. Within a kind, the order is that of their names.
+ * Kinds of providers in order of trust (schemas/README.md, Order of trust). Noise lists come right after the tables,
+ * because both describe the addresses themselves. Providers of one kind are ordered by name.
  */
 export const PROVIDER_KINDS = [
   'table',
@@ -21,31 +23,42 @@ export type ProviderKind = (typeof PROVIDER_KINDS)[number]
 
 /** One loaded data set. It never changes; a changed file becomes a new provider. */
 export interface Provider {
-  /** The file's name in lower case without its ending. */
+  /** The file's name in lower case without its extension. */
   readonly name: string
   readonly kind: ProviderKind
-  /** One of the sets that come by themselves: behind all others of its kind. */
+  /** A default data set. It ranks after all others of its kind. */
   readonly isDefault?: boolean
-  /** In words, what the file was recognised as. */
+  /** Name of the recognised format. */
   readonly recognisedAs: string
-  /** The build date that the file states; undefined when it states none. */
+  /** The build date that the file states, if any. */
   readonly builtAt: Date | undefined
-  /** Networks with a record. */
+  /** Number of networks with a record. */
   readonly records: number
-  /** Things in the file that were passed over, in words. */
+  /** Messages about skipped parts of the file. */
   readonly warnings: readonly string[]
-  /** What the most specific network around the address says. Throws when the file is damaged there. */
+  /** The record of the most specific network around the address. Throws when the record is damaged. */
   find(address: Address): Facts | undefined
-  /** That network, as CIDR or `a-b`; undefined when there is none. */
+  /** That network, as CIDR or `a-b`. */
   networkOf(address: Address): string | undefined
-  /** What the provider says of every address of an autonomous system. */
+  /** The record for every address of an autonomous system. */
   findAs?(asn: number): Facts | undefined
 }
 
-/** In order of trust. */
+/** Compares by trust, for `sort`. */
 export function byTrust(a: Provider, b: Provider): number {
   const kinds = PROVIDER_KINDS.indexOf(a.kind) - PROVIDER_KINDS.indexOf(b.kind)
   if (kinds !== 0) return kinds
   if ((a.isDefault === true) !== (b.isDefault === true)) return a.isDefault === true ? 1 : -1
   return a.name < b.name ? -1 : 1
+}
+
+/** The lookup methods of a provider whose networks are in memory. */
+export function rangeLookup(networks: RangeMap<Facts>): Pick<Provider, 'find' | 'networkOf'> {
+  return {
+    find: (address) => networks.find(address)?.value,
+    networkOf(address) {
+      const entry = networks.find(address)
+      return entry === undefined ? undefined : formatRange(entry.range)
+    },
+  }
 }

@@ -5,7 +5,7 @@ import { compileWords, findWords, wordLists } from './word-table.ts'
 export const allocationWords = once(() => compileWords(wordLists(readSections('allocations.txt'))))
 
 /**
- * The words that tell what a block is for, in a text that stands where an organisation's name would: "DSLAM WAN
+ * The word that describes the purpose of a block, in a text in the place of an organisation's name: `dslam` in "DSLAM WAN
  * Allocation". Undefined for a name.
  */
 export function allocationIn(text: string): string | undefined {

@@ -10,7 +10,7 @@ export function classifyAsNumber(asn: number): Classification | undefined {
   return asNumbers().get(asn)
 }
 
-/** All of `data/as-numbers.csv`. */
+/** Reads `data/as-numbers.csv`. */
 export function readAsNumbers(): ReadonlyMap<number, Classification> {
   const text = readFileSync(new URL('./data/as-numbers.csv', import.meta.url), 'utf8')
   const rows = parse(text, { columns: true, comment: '#' }) as Record<string, string>[]

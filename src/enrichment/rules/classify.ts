@@ -3,38 +3,37 @@ import { classifyAsNumber } from './as-numbers.ts'
 import { type DomainFinding, ownLabel } from './domain.ts'
 import type { Evidence } from './evidence.ts'
 import { readHostname } from './hostnames.ts'
+import { findProviderDomain, findReservedDomain } from './known-domains.ts'
 import { voteOn } from './model/vote.ts'
 import { tokens } from './normalise.ts'
-import { findProviderDomain } from './provider-domains.ts'
-import { findReservedDomain } from './reserved-domains.ts'
 import { isSameHolder } from './same-holder.ts'
 import { type NameOf, readNameWords } from './score-name.ts'
 import { classifyVendorType, readConnection } from './vendor-types.ts'
 
 /**
  * The classification, and the rule that decided: `as-number:16509`, `name-word:telekom`, `vendor-type:isp`, `table`,
- * `model:isp:0.96`. The number is how likely the model takes the holder of the AS for noise.
+ * `model:isp:0.96`. The number is the probability that the holder of the AS is noise, by the model.
  */
 export interface Decision {
-  /** Undefined where nothing speaks for a class. The rule is `unknown` then, or `none` when there is not even a name. */
+  /** Undefined without evidence for a class. The rule is then `unknown`, or `none` without a name. */
   classification: Classification | undefined
   rule: string
 }
 
 /**
- * Says what kind of organisation is behind an address. The first to speak decides, the strongest first:
+ * Classifies the organisation that uses an address. The first rule with a result decides, strongest first:
  *
  * 1. a table or published range that names it
  * 2. flags for anonymity (Tor, VPN, public proxy)
  * 3. a vendor's type of the address or company, then its hosting flag
- * 4. the organisation's name and domain, when it is not the holder of the AS itself
- * 5. what only consumers have: a cellular, satellite or dial-up connection; a domain or a generated reverse name
- * 6. the AS: its number, its domain when reserved, its vendor's type, its name and domain; a fixed line
- * 7. a text that says what the block is for, where a customer's name would stand; a company's line
- * 8. a model, when it is sure of the AS by its name and size
+ * 4. the organisation's name and domain, unless it is the holder of the AS
+ * 5. signs of a consumer: a cellular, satellite or dial-up connection; a domain or a generated reverse name
+ * 6. the AS: its number, its reserved domain, its vendor's type, its name and domain; a fixed line
+ * 7. the purpose of the block, given in place of a customer's name; a corporate line
+ * 8. a model, when the name and size of the AS make it sure
  *
- * So a company's block inside an access provider's AS is the company. What none of them speaks for has no class. Pure; a
- * few microseconds, with the model some dozens; never throws.
+ * So a company's block inside an access provider's AS is the company. Without a result there is no class. Pure; takes a
+ * few microseconds, or some dozens with the model; never throws.
  */
 export function classify(evidence: Evidence): Decision {
   return (
@@ -67,12 +66,12 @@ function byAnonymity({ isTor, isAnonymousVpn, isProxy, isAnonymous }: Evidence):
 function byOrganisationType(evidence: Evidence): Decision | undefined {
   const classification = classifyVendorType(evidence.orgType ?? '')
   if (classification === undefined) return undefined
-  // Vendors also say "business" of a provider's business lines; then there is no company to name but the provider.
+  // Vendors also call a provider's business lines "business". The provider is then the only company in the record.
   if (classification === 'business' && namesOnlyProvider(evidence)) return undefined
   return { classification: refine(classification, evidence), rule: `vendor-type:${classification}` }
 }
 
-/** Vendors set it for whole networks; a school in one of them is still a school. */
+/** Vendors set this flag for whole networks. A school in one of them is still a school. */
 function byHostingFlag(evidence: Evidence): Decision | undefined {
   if (!evidence.isHosting || isProvenOrganisation(byOrganisation(evidence))) return undefined
   return { classification: refine('hosting', evidence), rule: 'flag:hosting' }
@@ -82,14 +81,14 @@ function isProvenOrganisation(decision: Decision | undefined): boolean {
   return decision?.classification !== undefined && !NOISE.has(decision.classification) && decision.rule !== 'name'
 }
 
-/** Vendors know only "hosting"; numbers and names tell clouds and content networks apart. */
+/** Vendors know only "hosting". AS numbers and names distinguish clouds and CDNs. */
 function refine(classification: Classification, evidence: Evidence): Classification {
   if (classification !== 'hosting') return classification
   const finer = byOrganisation(evidence)?.classification ?? byAs(evidence)?.classification
   return finer === 'cloud' || finer === 'cdn' ? finer : classification
 }
 
-/** Words such as "networks" are too little here: the vendor has looked at the company, and they have not. */
+/** Words such as "networks" are too weak here, because the vendor has examined the company. */
 function namesOnlyProvider(evidence: Evidence): boolean {
   if (evidence.orgName && !isSameHolder(evidence)) return isKnownNoise(evidence.orgName, 'organisation')
   const { asn, asType, asName } = evidence
@@ -122,7 +121,7 @@ function byAddress(evidence: Evidence): Decision | undefined {
   return byHostDomain(hostname ?? '', evidence) ?? byHostname(evidence) ?? byBareDomain(domain ?? '', evidence)
 }
 
-/** A reserved domain tells of the holder unless the address is a rented machine; a provider's domain always does. */
+/** A reserved domain identifies the holder, unless the address is a rented machine. A provider's domain always does. */
 function byHostDomain(hostname: string, evidence: Evidence): Decision | undefined {
   if (hostname === '') return undefined
   const reserved = findReservedDomain(hostname)
@@ -139,7 +138,7 @@ function byHostname(evidence: Evidence): Decision | undefined {
   return { classification: finding.classification, rule: `hostname:${finding.word}` }
 }
 
-/** A domain without a name, as databases of reverse names have it. */
+/** A domain without a name, as in databases of reverse names. */
 function byBareDomain(domain: string, evidence: Evidence): Decision | undefined {
   if (domain === '' || evidence.orgName) return undefined
   const provider = findProviderDomain(domain)
@@ -202,7 +201,7 @@ function byConnection({ connectionType, asName, orgName }: Evidence): Decision |
   return { classification: 'business', rule: `connection-type:${connectionType!.toLowerCase()}` }
 }
 
-/** A provider has named a block after what it is for. */
+/** A provider has named a block after its purpose. */
 function byAllocation({ allocation }: Evidence): Decision | undefined {
   return allocation === undefined ? undefined : { classification: 'isp', rule: `allocation:${allocation}` }
 }
@@ -217,7 +216,7 @@ function byModel(evidence: Evidence): Decision {
   return { classification, rule: `${MODEL}${classification}:${share}` }
 }
 
-/** Whether only the model speaks for the classification. */
+/** Whether the classification rests on the model alone. */
 export function isVote({ rule }: Decision): boolean {
   return rule.startsWith(MODEL)
 }

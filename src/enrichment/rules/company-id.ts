@@ -5,9 +5,8 @@ import type { Organisation } from './evidence.ts'
 const SLUG_MAX = 128
 
 /**
- * Identifies an organisation: its registrable domain, or else a slug of its name; `''` when neither yields anything.
- * Both come from the same record, so that all addresses with that record belong to one organisation, whatever other
- * providers add for some of them.
+ * The id of an organisation: its registrable domain, or else a slug of its name; `''` without either. Both come from one
+ * record. So all addresses with that record belong to one organisation, even if other providers add details for some.
  */
 export function companyIdOf(organisation: Organisation | undefined): string {
   if (organisation === undefined) return ''

@@ -1,8 +1,6 @@
 import type { Classification } from '../../../schemas/classification.ts'
 
-/**
- * What providers know of one address. Empty strings count as absent.
- */
+/** The classifier's input for one address. Empty strings count as absent. */
 export interface Evidence {
   /** Number of the AS that announces the address. */
   asn?: number
@@ -10,11 +8,11 @@ export interface Evidence {
   asDomain?: string
   /** IPv4 addresses that the AS announces. */
   asAddresses?: number
-  /** Whether it announces any of IPv6. */
+  /** Whether the AS announces any IPv6. */
   asHasV6?: boolean
   /** A vendor's type of the AS. */
   asType?: string
-  /** Who carries the address, by ISP data that name no customer: it may be the user, where the AS is another's. */
+  /** The ISP in a record that names no customer. It may be the user itself if the AS belongs to another company. */
   ispName?: string
   /** The organisation that uses the address. */
   orgName?: string
@@ -25,21 +23,21 @@ export interface Evidence {
   /** A vendor's type of the address or of the company that uses it. */
   orgType?: string
   connectionType?: string
-  /** What the block is for, where a customer's name would stand: `dslam`. */
+  /** Purpose of the block, given in place of a customer's name: `dslam`. */
   allocation?: string
   isHosting?: boolean
   isAnonymousVpn?: boolean
   isTor?: boolean
   isProxy?: boolean
-  /** One of these, and it is not said which. */
+  /** One of these; the record does not state which. */
   isAnonymous?: boolean
   /** From an organisation table or a list of noise. */
   explicit?: Classification
-  /** Names the table or list. */
+  /** Name of that table or list. */
   explicitSource?: string
 }
 
-/** The organisation that uses an address, as one record names it. At least one of both is known. */
+/** The organisation that uses an address, according to one record. At least one member is known. */
 export interface Organisation {
   readonly name: string | undefined
   /** Registrable domain, lower case. */

@@ -2,8 +2,8 @@ import type { Classification } from '../../../schemas/classification.ts'
 import { NAME_MAX } from './domain.ts'
 import { classificationIn, once, readSections } from './sections.ts'
 
-/** A finding in a reverse name; `sure` when the words belong to providers only, not to a company's own network as well. */
-export interface HostnameFinding {
+/** A finding in a reverse name; `sure` when only providers use the word, and no company in its own network. */
+interface HostnameFinding {
   readonly classification: Classification
   readonly word: string
   readonly sure: boolean
@@ -24,17 +24,17 @@ export const hostnamePatterns = once((): Pattern[] =>
 )
 
 const MIN_NUMBERS = 2
-/** `1-2-3-4`, `1.2.3.4`, `001002003004` or `c0a80001`: the address itself stands in the name. */
+/** The name contains the address: `1-2-3-4`, `1.2.3.4`, `001002003004` or `c0a80001`. */
 const ADDRESS_IN_NAME = /(?:\d{1,3}[.x-]){3}\d{1,3}|(?<![0-9a-z])(?:ip)?(?:\d{12}|[0-9a-f]{8})(?![0-9a-z])/i
 
 /**
- * Reads the reverse name of one address. A company gives its machines names; a provider generates them, so a name counts
- * only when it holds the address or at least numbers, next to a word for what it serves.
+ * Classifies a reverse name. Companies choose names of machines, and providers generate them. So a name counts only when it
+ * contains the address, or at least numbers, and a word for a service.
  */
 export function readHostname(hostname: string): HostnameFinding | undefined {
   if (hostname.length > NAME_MAX) return undefined
   const labels = hostname.toLowerCase().split('.')
-  // The registered name is for the domain rules.
+  // The domain rules handle the registered name.
   const own = labels.slice(0, -1).join('.')
   const numbers = own.match(/\d+/g)?.length ?? 0
   const generated = ADDRESS_IN_NAME.test(own)

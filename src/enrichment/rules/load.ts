@@ -1,14 +1,13 @@
 import { allocationWords } from './allocation.ts'
 import { asNumbers } from './as-numbers.ts'
 import { hostnamePatterns } from './hostnames.ts'
+import { providerDomains, reservedDomains } from './known-domains.ts'
 import { modelWeights } from './model/vote.ts'
 import { genericWords } from './normalise.ts'
-import { providerDomains } from './provider-domains.ts'
-import { reservedDomains } from './reserved-domains.ts'
 import { knownNames, nameWords } from './score-name.ts'
 import { connectionTypes, vendorTypes } from './vendor-types.ts'
 
-/** The tables of the rules, each read from `data/` when it is asked for first. */
+/** The tables of the rules. Each is read from `data/` on first use. */
 const TABLES = [
   modelWeights,
   allocationWords,
@@ -23,7 +22,7 @@ const TABLES = [
   nameWords,
 ]
 
-/** Reads all tables, so that no question has to. @throws Error with the file and the reason, in a broken installation */
+/** Reads all tables ahead of the first lookup. @throws Error with file and reason in a broken installation */
 export function loadRules(): void {
   for (const load of TABLES) load()
 }

@@ -1,6 +1,6 @@
 import { once, readSections } from './sections.ts'
 
-/** Letters that Unicode does not take apart into a letter and a mark, though readers write them without. */
+/** Letters that Unicode does not decompose, but that people replace by plain ones. */
 const LETTERS: Readonly<Record<string, string>> = {
   ß: 'ss',
   ø: 'o',
@@ -15,26 +15,26 @@ const LETTERS: Readonly<Record<string, string>> = {
 const UNDIVIDED = /[ßøæœłđðþı]/g
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the range of ASCII
 const ASCII = /^[\x00-\x7f]*$/
-/** Marks, and characters that nobody sees: soft hyphens, joiners, directions. */
+/** Marks and invisible characters: soft hyphens, joiners, directions. */
 const MARKS = /[\p{M}\p{Cf}]+/gu
-/** Characters of a name that are read. */
+/** Longer names are cut to this length in characters. */
 export const TEXT_MAX = 256
 const SEPARATORS = /[^\p{L}\p{N}]+/u
-/** `,US` or `, DE` as some lists end an AS name with. */
+/** `,US` or `, DE` at the end of an AS name, as in some lists. */
 const COUNTRY_SUFFIX = /,\s?[A-Z]{2}$/
-/** `COMCAST-7922 - Comcast Cable` and `UNI-KL Technische Universitaet`: what the registries call an as-name comes first. */
+/** `COMCAST-7922 - Comcast Cable` and `UNI-KL Technische Universitaet`: the handle (the registries' as-name) comes first. */
 const HANDLE_WITH_DASH = /^([A-Z0-9][A-Z0-9_-]*) - (.+)$/
 const HANDLE_WITH_SPACE = /^([A-Z0-9]+(?:[-_][A-Z0-9]+)+) (\S.*)$/
-/** What only handles end in: `HSBC-UK-AS`, `AS-12345`. */
+/** Endings that only handles have: `HSBC-UK-AS`, `AS-12345`. */
 const HANDLE_END = /[-_](?:ASN?|\d+)$/
 const HANDLE_ALONE = /^[A-Z0-9]+(?:[-_][A-Z0-9]+)+$/
 export const genericWords = once(() => new Set(readSections('generic-words.txt').flatMap(({ entries }) => entries)))
-/** Abbreviations that would fall apart: `S.p.A.`, `d.o.o.`, `U.S.`, `A/S`. */
+/** Abbreviations to keep as one word: `S.p.A.`, `d.o.o.`, `U.S.`, `A/S`. */
 const ABBREVIATION = /(?<![\p{L}\p{N}])\p{L}(?:[./]\p{L})+(?![\p{L}\p{N}])/gu
 
 /**
- * One spelling for one word: Unicode NFKC, lower case, without diacritics and what is invisible. The word tables pass through it too, so that
- * both sides of a comparison lose the same marks.
+ * One spelling for one word: Unicode NFKC, lower case, without diacritics and invisible characters. The word tables are
+ * folded too, so that both sides of a comparison lose the same marks.
  */
 export function fold(text: string): string {
   if (ASCII.test(text)) return text.toLowerCase()
@@ -42,7 +42,7 @@ export function fold(text: string): string {
   return bare.replace(UNDIVIDED, (letter) => LETTERS[letter]!)
 }
 
-/** Folded words of a name, in order; everything but letters and digits separates. Chinese, Japanese and Thai stay whole. */
+/** Folded words of a name, in order. Anything but letters and digits separates words. Chinese, Japanese and Thai are not split. */
 export function tokens(text: string): string[] {
   const joined = text.slice(0, TEXT_MAX).replace(ABBREVIATION, (abbreviation) => abbreviation.replace(/[./]/g, ''))
   return fold(joined)
@@ -50,18 +50,18 @@ export function tokens(text: string): string[] {
     .filter((word) => word !== '')
 }
 
-/** Whether a folded word is a legal form, or does not tell one company from another. */
+/** Whether a folded word is a legal form, or too common to identify a company. */
 export function isGenericWord(word: string): boolean {
   return genericWords().has(word)
 }
 
-/** A name taken apart: the registry's handle, if there is one, and the description. Either may be empty. */
+/** The two parts of a name: the registry's handle and the description. Either may be empty. */
 export interface Name {
   readonly handle: readonly string[]
   readonly description: readonly string[]
 }
 
-/** Reads an AS name in the forms that registries and lists give it: handle, description, or both. */
+/** Parses an AS name of registries and lists: handle, description, or both. */
 export function readName(text: string): Name {
   const given = text.slice(0, TEXT_MAX).trim()
   const bare = given.replace(COUNTRY_SUFFIX, '')
@@ -77,8 +77,8 @@ export function readName(text: string): Name {
 }
 
 /**
- * `HI-SPEED Broadband` and `NET-KOMP Jan Kibo` are names, and begin like a handle without a dash. A handle it is in lists
- * that end in a country, when it ends as handles do, or when a word of the description begins with its first part.
+ * `HI-SPEED Broadband` and `NET-KOMP Jan Kibo` are names whose first word looks like a handle. It is a handle in lists that
+ * append a country, with the ending of a handle, or when a word of the description starts with its first part.
  */
 function withoutDash(bare: string, fromList: boolean): RegExpExecArray | null {
   const both = HANDLE_WITH_SPACE.exec(bare)

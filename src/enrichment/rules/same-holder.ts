@@ -8,8 +8,8 @@ interface Holders {
 }
 
 /**
- * Whether the organisation is the holder of the AS under the same name ("Comcast Business" and "Comcast Cable
- * Communications"): then the name tells nothing of who uses the address.
+ * Whether the organisation and the AS have the same holder by name ("Comcast Business" and "Comcast Cable
+ * Communications"). Then the name does not identify the user of the address.
  */
 export function isSameHolder({ orgName, domain, asName, asDomain }: Holders): boolean {
   if (domain && asDomain && domain.toLowerCase() === asDomain.toLowerCase()) return true

@@ -3,46 +3,46 @@ import { type Name, readName, TEXT_MAX } from './normalise.ts'
 import { once, readSections } from './sections.ts'
 import { compileWords, findWords, type Hit, longest, wordLists } from './word-table.ts'
 
-/** What the words of a name say. */
-export interface NameFinding {
+/** The class that the words of a name imply. */
+interface NameFinding {
   readonly classification: Classification
   /** The heaviest word for it. */
   readonly word: string
-  /** Of all words for it. */
+  /** Total weight of the words for it. */
   readonly weight: number
-  /** The name itself is known, not only words in it. */
+  /** The whole name is known, not only words in it. */
   readonly known: boolean
 }
 
-/** Files of `data/` with the words that weigh. The order counts where several hit. */
+/** Files of `data/` with weighted words. The order counts if several match. */
 const WORD_FILES = ['isp.txt', 'hosting.txt', 'education.txt', 'government.txt', 'business.txt']
 
 /** Names that decide before all words. */
 export const knownNames = once(() => compileWords(wordLists(readSections('known-names.txt'))))
-/** @throws Error when a word stands in two lists */
+/** @throws Error when a word is in two lists */
 export const nameWords = once(() => compileWords(WORD_FILES.flatMap((file) => wordLists(readSections(file)))))
 
 /**
- * How much the words for noise must weigh. The holder of an AS runs a network, so a word such as "net" is enough; most
- * companies that stand in a company database do not.
+ * Minimum weight of the words for noise. The holder of an AS runs a network, so a word such as "net" is enough. Most
+ * companies in a company database do not run one.
  */
 export type NameOf = 'as' | 'organisation'
 const NOISE_MIN_WEIGHT: Readonly<Record<NameOf, number>> = { as: 2, organisation: 3 }
-/** A lone weak word such as "research" or "agency" makes no school and no government. */
+/** A single weak word such as "research" or "agency" does not make a school or a government. */
 const ORGANISATION_MIN_WEIGHT = 3
-/** What a trade must weigh against a known name of one word. */
+/** Minimum weight of the words for a trade to override a known name of one word. */
 const OUTWEIGHS_KNOWN_WORD = 4
-/** A handle next to a description is an abbreviation: `ACME-NET` says nothing about Acme. */
+/** A handle next to a description is an abbreviation: the NET in `ACME-NET` is no evidence about Acme. */
 const HANDLE_MIN_WEIGHT = 3
-/** Specific before general, when the words weigh the same. */
+/** Breaks ties: specific classes before general ones. */
 const PRECEDENCE: readonly Classification[] = ['education', 'government', 'business', ...[...NOISE_CLASSES].reverse()]
 
-/** `Ivo Kibo trading as Kibo Networks`: the law knows the one, customers the other. */
+/** `Ivo Kibo trading as Kibo Networks`: the legal name, then the trade name. */
 const TRADE_NAME = /(?<![\p{L}\p{N}])(?:trading as|doing business as|t\/a|d\/b\/a|dba)(?![\p{L}\p{N}])(.+)$/isu
 
 /**
- * Reads a name by the known names first, then by the weight of its words; the name that someone trades as before the
- * whole. Undefined when no word says anything.
+ * Classifies a name: by known names first, then by the weight of its words. The trade name goes before the whole text.
+ * Undefined when no word matches.
  */
 export function readNameWords(text: string, nameOf: NameOf): NameFinding | undefined {
   const tradeName = TRADE_NAME.exec(text.slice(0, TEXT_MAX))?.[1]
@@ -58,7 +58,7 @@ function readOne(text: string, nameOf: NameOf): NameFinding | undefined {
   return isOneWord(known) && isNoise(known) && outweighs(words) ? words : known
 }
 
-/** What the words of a name say to someone who does not know the name itself. */
+/** As `readNameWords`, without the known names. */
 export function readWords(text: string, nameOf: NameOf): NameFinding | undefined {
   return weigh(readName(text), nameOf)
 }
@@ -96,7 +96,7 @@ function weigh(name: Name, nameOf: NameOf): NameFinding | undefined {
     if (NOISE.has(classification)) noise += weight
     else organisation += weight
   }
-  // On a tie it is the organisation: to lose a customer is worse than to let an access provider through.
+  // On a tie the organisation wins: losing a customer is worse than passing an access provider.
   const outweighed = noise > organisation && noise >= NOISE_MIN_WEIGHT[nameOf]
   if (!outweighed && organisation === 0) return undefined
   const classification = heaviestClass(weights, outweighed)
@@ -105,7 +105,7 @@ function weigh(name: Name, nameOf: NameOf): NameFinding | undefined {
   return { classification, word: heaviestWord(hits, classification), weight, known: false }
 }
 
-/** "Mifflin County Wireless" is named after a place: it is a provider, not the county. */
+/** "Mifflin County Wireless" is a provider named after a place, not the county itself. */
 function withoutYielding(hits: readonly Hit[]): readonly Hit[] {
   const isProvider = hits.some(
     ({ classification, weight }) =>

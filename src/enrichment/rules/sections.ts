@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { CLASSIFICATIONS, type Classification } from '../../../schemas/classification.ts'
 
-/** A part of a data file of the rules. */
+/** A section of a data file of the rules. */
 export interface Section {
   /** The words of its heading, 1 or more. */
   readonly heading: readonly string[]
-  /** In the order of the file; none is empty. */
+  /** Non-empty entries, in the order of the file. */
   readonly entries: readonly string[]
 }
 
@@ -13,16 +13,16 @@ const FOLDER = new URL('./data/', import.meta.url)
 const HEADING = /^\[([^[\]]+)\]$/
 
 /**
- * Reads a file of `data/` at once. Only a broken installation has one that is missing or cannot be read.
- * @throws Error with the file, the line and the reason
+ * Reads a file of `data/` synchronously.
+ * @throws Error with the file, the line and the reason, in a broken installation
  */
 export function readSections(file: string): Section[] {
   return parseSections(readFileSync(new URL(file, FOLDER), 'utf8'), file)
 }
 
 /**
- * The sections of a text. A line such as `[isp 4]` heads one; the lines below hold its entries, which commas and line
- * ends separate, so that an entry may be several words. `#` starts a comment. A heading may come again.
+ * Parses sections. A line such as `[isp 4]` starts one, and may be repeated. Commas and line ends separate the entries
+ * below it, so an entry may have several words. `#` starts a comment.
  * @throws Error with the file, the line and the reason
  */
 export function parseSections(text: string, file: string): Section[] {
@@ -32,7 +32,7 @@ export function parseSections(text: string, file: string): Section[] {
     if (content === '') continue
     const heading = HEADING.exec(content)?.[1]
     if (heading !== undefined) sections.push({ heading: heading.trim().split(/\s+/), entries: [] })
-    else if (content.startsWith('[')) throw new Error(`${file}:${i + 1}: "${content}" is no heading`)
+    else if (content.startsWith('[')) throw new Error(`${file}:${i + 1}: "${content}" is not a heading`)
     else if (sections.length === 0) throw new Error(`${file}:${i + 1}: an entry before the first heading`)
     else sections.at(-1)!.entries.push(...entriesOf(content))
   }
@@ -46,7 +46,7 @@ function entriesOf(line: string): string[] {
     .filter((entry) => entry !== '')
 }
 
-/** The classification for each entry of the sections whose headings name one. @throws Error when one does not */
+/** Maps each entry to the classification in the heading of its section. @throws Error when a heading has none */
 export function classesByEntry(sections: readonly Section[]): Map<string, Classification> {
   return new Map(
     sections.flatMap(({ heading, entries }) => {
@@ -56,14 +56,14 @@ export function classesByEntry(sections: readonly Section[]): Map<string, Classi
   )
 }
 
-/** @throws Error when a word of a heading names no classification */
+/** @throws Error when the word is not a classification */
 export function classificationIn(word: string): Classification {
   const classification = CLASSIFICATIONS.find((candidate) => candidate === word)
-  if (classification === undefined) throw new Error(`"${word}" in a heading is no classification`)
+  if (classification === undefined) throw new Error(`"${word}" in a heading is not a classification`)
   return classification
 }
 
-/** Makes a value when it is asked for first: importing a module reads no file. */
+/** Makes a value on first use, so that importing a module reads no file. */
 export function once<T extends object>(make: () => T): () => T {
   let made: T | undefined
   return () => {

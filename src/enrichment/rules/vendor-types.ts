@@ -3,13 +3,13 @@ import { classesByEntry, once, readSections } from './sections.ts'
 
 export const vendorTypes = once(() => classesByEntry(readSections('vendor-types.txt')))
 
-/** The classification that a vendor's type stands for, or undefined for a type that says nothing. */
+/** The classification of a vendor's type; undefined for an unknown type. */
 export function classifyVendorType(type: string): Classification | undefined {
   return type === '' ? undefined : vendorTypes().get(type.trim().toLowerCase())
 }
 
-/** What a connection type says of an address. */
-export type Connection = 'consumer' | 'fixed-line' | 'corporate'
+/** Kinds of connection types. */
+type Connection = 'consumer' | 'fixed-line' | 'corporate'
 
 export const connectionTypes = once(
   () =>
@@ -20,7 +20,7 @@ export const connectionTypes = once(
     ),
 )
 
-/** Reads a vendor's connection type, or undefined for one that says nothing. */
+/** The kind of a vendor's connection type; undefined for an unknown one. */
 export function readConnection(type: string): Connection | undefined {
   return type === '' ? undefined : connectionTypes().get(type.trim().toLowerCase())
 }

@@ -9,20 +9,20 @@ import { BoundedCache } from '../bounded-cache.ts'
 import { companyIdOf } from '../rules/company-id.ts'
 import { FILTERS, RuleSet, type Verdict } from './rule-set.ts'
 
-/** What a tenant's rules make of an answer; the answer itself where none holds. The one place that decides it. */
+/** Applies a tenant's rules to an answer. Returns the answer unchanged when no rule matches. */
 export function judged(enrichment: Enrichment, address: Address, rules: RuleSet): Enrichment {
   const verdict = rules.find(address, enrichment)
   return verdict === undefined ? enrichment : variantOf(enrichment, verdict)
 }
 
-/** A lookup as an event with its address is judged for a tenant. */
-export interface JudgedLookup {
+/** A lookup after the rules of a tenant. */
+interface JudgedLookup {
   readonly lookup: Lookup
-  /** The rule that decided; undefined: none did. */
+  /** The rule that decided; undefined for none. */
   readonly rule: string | undefined
 }
 
-/** As `judged`, with all that a lookup tells. */
+/** As `judged`, for a lookup. */
 export function judgedLookup(lookup: Lookup, address: Address, rules: RuleSet | undefined): JudgedLookup {
   if (rules === undefined) return { lookup, rule: undefined }
   const { noise, rule, companyId, data } = judged(enrichmentOf(plain(lookup)), address, rules)
@@ -34,7 +34,7 @@ export function judgedLookup(lookup: Lookup, address: Address, rules: RuleSet | 
   return { lookup: { ...lookup, noise, companyId, data: ordered, provenance }, rule }
 }
 
-/** The rules of a tenant; undefined: it has none, and pays nothing for them. */
+/** The parsed rules of a tenant; undefined when it has none. */
 export function ruleSetOf(tenant: TenantRules): RuleSet | undefined {
   const { rules = [], unclassified = 'account' } = tenant
   if (rules.length === 0 && unclassified === 'account') return undefined
@@ -49,22 +49,19 @@ export function ruleSetOf(tenant: TenantRules): RuleSet | undefined {
 }
 
 const sets = new WeakMap<TenantRules, RuleSet>()
-/**
- * By what they say: a tenant's record is read anew for each of its keys and each chunk of a batch job, and the most rules that
- * it may have take some 15 ms to read.
- */
+/** Keyed by text, because each key and each batch chunk loads the tenant's record anew. Parsing the most rules takes 15 ms. */
 const known = new BoundedCache<string, RuleSet>(64)
 
-/** Answers for a tenant: the same `enricher` when it has no rules. */
+/** An enricher that applies a tenant's rules; the given one when it has none. */
 export function tenantEnricher(enricher: Enricher, tenant: TenantRules): Enricher {
   const rules = ruleSetOf(tenant)
   if (rules === undefined) return enricher
   return { enrich: (address) => judged(enricher.enrich(address), address, rules) }
 }
 
-/** Equal answers that the same rule decides are one object, as answers are. */
+/** The result of each rule for each answer, so that equal results are one object. */
 const variants = new WeakMap<Enrichment, Map<string, Enrichment>>()
-/** An answer that so many rules have decided begins anew: rules are many tenants'. */
+/** Variants that an answer may have before they are cleared: rules of many tenants apply to it. */
 const VARIANTS_MAX = 64
 
 function variantOf(enrichment: Enrichment, verdict: Verdict): Enrichment {
@@ -94,7 +91,7 @@ function named(enrichment: Enrichment, rule: string): Enrichment {
   return Object.freeze({ ...enrichment, answerJson, rule })
 }
 
-/** Noise has no account of its own making: what is called none has one like every organisation. */
+/** Noise has no company id. `never-noise` makes one from the names, as for any organisation. */
 function asOrganisation(enrichment: Enrichment): Enrichment {
   const { companyId, data } = enrichment
   const name = data.business_name ?? data.org_name ?? data.as_name

@@ -6,41 +6,41 @@ import { type AddressRange, v6Number } from '../addresses/network.ts'
 import { companyIdOf, slug } from '../rules/company-id.ts'
 import { type Rule, readRule } from './rule.ts'
 
-/** What a rule sees of an answer. */
+/** The input of a rule. */
 export type Judged = Pick<Enrichment, 'noise' | 'classification' | 'companyId' | 'data'>
 
-/** What decides, and what is said of it. */
+/** The decision, and the text of the rule. */
 export interface Verdict {
   readonly kind: RuleKind | `unclassified-${Unclassified}`
   readonly rule: string
 }
 
-/** What events are filtered as by a verdict; undefined: they are kept. */
+/** The reason under which a verdict filters events; undefined when it keeps them. */
 export const FILTERS: Readonly<Partial<Record<Verdict['kind'], FilterReason>>> = {
   own: 'own',
   'always-noise': 'always_noise',
   'unclassified-filtered': 'unclassified',
 }
 
-/** Of rules about the same, the first decides. */
+/** Of rules with the same subject, the first kind wins. */
 const ORDER: readonly RuleKind[] = ['own', 'never-noise', 'always-noise', 'keep']
 
 /**
- * The rules of a tenant, ready to be asked. Of several that hold, the most specific network decides, then rules about the
- * organisation, then about the AS, then about the class; among equals in the order of `ORDER`.
+ * The rules of a tenant, indexed. The rule with the most specific network wins, then rules about the organisation, the AS
+ * and the class. `ORDER` breaks ties.
  */
 export class RuleSet {
-  /** From the longest prefix to the shortest, of each family. */
+  /** Per family, longest prefix first. */
   readonly #v4: PrefixTable[]
   readonly #v6: PrefixTable[]
   readonly #organisations = new Map<string, Rule>()
   readonly #systems = new Map<number, Rule>()
   readonly #classes = new Map<string, Rule>()
   readonly #unclassified: Unclassified
-  /** What rules say that are not about networks. Equal enrichments are one object as long as they are cached. */
+  /** Verdicts of rules that are not about networks. Equal enrichments are one object while they are cached. */
   readonly #known = new WeakMap<Judged, { readonly verdict: Verdict | undefined }>()
 
-  /** What is no rule is left out: a later version may have written it. */
+  /** Skips text that is not a rule: a later version may have written it. */
   constructor({ rules = [], unclassified = 'account' }: TenantRules) {
     this.#unclassified = unclassified
     const prefixes = { 4: new Map<number, PrefixTable>(), 6: new Map<number, PrefixTable>() }
@@ -58,8 +58,8 @@ export class RuleSet {
   }
 
   /**
-   * Undefined: what is known of the address decides.
-   * @param address undefined: it is not stored any more, so no network decides
+   * The verdict of the rules; undefined when none matches.
+   * @param address undefined when it is no longer stored; then no rule about a network matches
    */
   find(address: Address | undefined, enrichment: Judged): Verdict | undefined {
     const network = address && this.#network(address)
@@ -72,7 +72,7 @@ export class RuleSet {
     return known.verdict
   }
 
-  /** The rule that keeps a class. */
+  /** Text of the rule that keeps a class. */
   ofClass(classification: string): string | undefined {
     return this.#classes.get(classification)?.text
   }
@@ -80,9 +80,8 @@ export class RuleSet {
   #network(address: Address): Rule | undefined {
     const found = prefixOf(address.v6 === undefined ? this.#v4 : this.#v6, address)
     if (found !== undefined || address.v6 === undefined) return found
-    // One that carries an IPv4 address is judged by it.
-    const carried = judgedAddress(address)
-    return carried === address ? undefined : prefixOf(this.#v4, carried)
+    const embedded = judgedAddress(address)
+    return embedded === address ? undefined : prefixOf(this.#v4, embedded)
   }
 
   #byEnrichment(enrichment: Judged): Verdict | undefined {
@@ -100,14 +99,14 @@ export class RuleSet {
   }
 }
 
-/** How rules may name the organisation: by the id of its account, its domain, or any name that is known of it. */
+/** Ids by which rules may name the organisation: of its account, its domain, or any of its names. */
 function organisationIds({ companyId, data }: Judged): string[] {
   const names = [data.business_name, data.org_name, data.as_name].map((name) => slug(String(name ?? '')))
   const domain = data.domain === undefined ? '' : companyIdOf({ name: undefined, domain: String(data.domain) })
   return [companyId, domain, ...names].filter((id) => id !== '')
 }
 
-/** Networks of one length, by their first address. */
+/** Rules of networks with one prefix length, by first address. */
 interface PrefixTable {
   readonly length: number
   readonly rules: Map<number | bigint, Rule>

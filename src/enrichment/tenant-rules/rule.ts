@@ -4,11 +4,11 @@ import { type AddressRange, ASN_MAX, clip, formatRange, parseCidr } from '../add
 import { companyIdOf, slug } from '../rules/company-id.ts'
 import { domainIn } from '../rules/domain.ts'
 
-/** What a rule speaks of. */
-export type Subject =
+/** The subject of a rule. */
+type Subject =
   | { readonly of: 'network'; readonly range: AddressRange }
   | { readonly of: 'as'; readonly asn: number }
-  /** As `Enrichment.companyId`: a domain, or else a slug of a name. */
+  /** Compared with `Enrichment.companyId`: a domain, or else a slug of a name. */
   | { readonly of: 'organisation'; readonly id: string }
   | { readonly of: 'class'; readonly classification: Classification }
 
@@ -16,39 +16,39 @@ export type Subject =
 export interface Rule {
   readonly kind: RuleKind
   readonly subject: Subject
-  /** Kind and subject in their one spelling: so it is kept, and named in answers. */
+  /** Kind and subject in canonical spelling, for storage and answers. */
   readonly text: string
 }
 
-/** What means to be a network: digits, or hexadecimal ones with colons, or a length behind a slash. Names have the rest. */
+/** Text that must be a network: digits, hexadecimal digits with colons, or a length after a slash. Names contain other letters. */
 const NETWORK = /^[\d.\s/-]+$|^[\da-f.]*:[\da-f:.]*$|\/\d+$/i
 const AS = /^as\s*(\d+)$/i
 const URL_SCHEME = /^https?:\/\//i
 const DOMAIN = /^(?=.{1,253}$)[\p{L}\p{N}_-]{1,63}(\.[\p{L}\p{N}_-]{1,63})+$/u
 
 /**
- * Reads a rule as people write it. Returns the reason in words when it is none.
- * @param subject a network, `AS64500`, an organisation's domain or name; of `keep` a class
+ * Parses a rule. Returns the problem as text when it is not valid.
+ * @param subject a network, `AS64500`, an organisation's domain or name; for `keep`, a class
  */
 export function parseRule(kind: string, subject: string): Rule | string {
   const known = RULE_KINDS.find((name) => name === kind)
-  if (known === undefined) return `"${clip(kind)}" is no kind of rule: there are ${RULE_KINDS.join(', ')}`
+  if (known === undefined) return `"${clip(kind)}" is not a kind of rule: must be ${RULE_KINDS.join(', ')}`
   const found = subjectOf(known, subject.trim())
   if (typeof found === 'string') return found
   return { kind: known, subject: found, text: `${known} ${textOf(found)}` }
 }
 
-/** Reads what `Rule.text` is. */
+/** Parses `Rule.text`. */
 export function readRule(text: string): Rule | string {
   const space = text.indexOf(' ')
-  return space < 0 ? `"${clip(text)}" is no rule` : parseRule(text.slice(0, space), text.slice(space + 1))
+  return space < 0 ? `"${clip(text)}" is not a rule` : parseRule(text.slice(0, space), text.slice(space + 1))
 }
 
 function subjectOf(kind: RuleKind, text: string): Subject | string {
   if (kind === 'keep') {
     const classification = KEPT_CLASSES.find((name) => name === text.toLowerCase())
     if (classification !== undefined) return { of: 'class', classification }
-    return `keep "${clip(text)}": must be a class that is filtered otherwise: ${KEPT_CLASSES.join(', ')}`
+    return `keep "${clip(text)}": must be a class that is filtered by default: ${KEPT_CLASSES.join(', ')}`
   }
   const subject = anySubject(text)
   if (typeof subject === 'string') return `${kind} ${subject}`
@@ -65,11 +65,11 @@ function anySubject(text: string): Subject | string {
   const as = AS.exec(text)
   if (as !== null) {
     const asn = Number(as[1])
-    return asn >= 1 && asn <= ASN_MAX ? { of: 'as', asn } : `"${clip(text)}" is no AS number`
+    return asn >= 1 && asn <= ASN_MAX ? { of: 'as', asn } : `"${clip(text)}" is not an AS number`
   }
   const domain = URL_SCHEME.test(text) ? domainIn(text) : DOMAIN.test(text) ? text.toLowerCase() : undefined
   const id = domain === undefined ? slug(text) : companyIdOf({ name: undefined, domain })
-  return id === '' ? `"${clip(text)}" is no network, AS number or organisation` : { of: 'organisation', id }
+  return id === '' ? `"${clip(text)}" is not a network, AS number or organisation` : { of: 'organisation', id }
 }
 
 function textOf(subject: Subject): string {

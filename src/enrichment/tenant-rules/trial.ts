@@ -6,9 +6,8 @@ import { FILTERS, type Judged, type RuleSet, type Verdict } from './rule-set.ts'
 
 const ANSWERS_MAX = 20_000
 
-/** Stored events that differ in nothing that a rule sees. */
-export interface StoredGroup {
-  /** As it is stored. */
+/** Stored events that are equal to every rule. */
+interface StoredGroup {
   readonly ip: string
   readonly companyId: string
   readonly classification: string
@@ -16,28 +15,28 @@ export interface StoredGroup {
   readonly events: number
 }
 
-/** Events that were filtered: so many. */
-export interface FilteredSum {
+/** The number of events that were filtered for a reason. */
+interface FilteredSum {
   readonly reason: string
   readonly classification: string
   readonly events: number
 }
 
-/** What rules would have made of events, as far as what is stored of them tells. */
-export interface Trial {
+/** The effect that rules would have had on past events, as far as stored data show it. */
+interface Trial {
   readonly stored: number
-  /** Stored events that would have been filtered, by the rule that decides; a class where none does any more. */
+  /** Stored events that would have been filtered, by rule; by class if a rule that kept them is gone. */
   readonly newly_filtered: Readonly<Record<string, number>>
   readonly filtered: number
   /** Filtered events that would have been kept, by the rule. */
   readonly newly_kept: Readonly<Record<string, number>>
-  /** Filtered events of which nobody can tell: their addresses and organisations are not stored. */
+  /** Filtered events that cannot be judged: their addresses and organisations are not stored. */
   readonly unknown: number
   /** Stored events without an address: rules about networks were not tried on them. */
   readonly without_address: number
 }
 
-/** Tries rules on events of the past. @param before the rules of today */
+/** Tries rules on past events. @param before the current rules @param after the rules to try */
 export async function tryRules(
   groups: AsyncIterable<StoredGroup>,
   sums: readonly FilteredSum[],
@@ -45,7 +44,7 @@ export async function tryRules(
   after: RuleSet,
 ): Promise<Trial> {
   const newlyFiltered = new Map<string, number>()
-  // A company has many addresses: what rules say of it is asked once.
+  // Verdicts are cached per answer object, and a company has many addresses.
   const answers = new BoundedCache<string, Judged>(ANSWERS_MAX)
   let stored = 0
   let withoutAddress = 0

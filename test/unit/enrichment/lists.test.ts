@@ -239,7 +239,7 @@ test('a wrong network refuses the list, with its place and the reason', async (t
     ['ips-v4', '<html>', /^line 1: "<html>" is not a network/],
     ['goog.json', '{"prefixes":[{"ipv4Prefix":"81.2.69.0/24"},{"ipv4Prefix":"x"}]}', /^network 2: "x"/],
     ['goog.json', '{"prefixes":[{"ipv4Prefix":"81.2.69', /^not JSON/],
-    ['other.json', '{"hello":1}', /not a range file that is known: an object with hello/],
+    ['other.json', '{"hello":1}', /not a known format of a range file: an object with hello/],
     ['other.json', '[]', /not a JSON object/],
     [
       'feed.csv',
@@ -249,22 +249,22 @@ test('a wrong network refuses the list, with its place and the reason', async (t
     [
       'acme.txt',
       '81.2.69.0/24\n',
-      /^acme\.txt lists networks, and its name does not say of which class: start it with isp-, hosting-, cloud- or cdn-$/,
+      /^acme\.txt lists networks, but its name states no class: start it with isp-, hosting-, cloud- or cdn-$/,
     ],
-    ['aws-notes.txt', 'Dear reader', /does not say what it lists/],
+    ['aws-notes.txt', 'Dear reader', /states no class of networks/],
     [
       'routes.txt',
       'route: 81.2.69.0/24\norigin: AS64500\n',
-      /^routes\.txt lists networks of AS64500, and its name does not say of which class/,
+      /^routes\.txt lists networks of AS64500, but its name states no class/,
     ],
     ['cdn-r.txt', 'route: 81.2.69.0/24\n\nroute: 81.2.69.0/99\n', /^line 3: "81\.2\.69\.0\/99"/],
-    ['cdn-r.txt', 'route: 81.2.69.0/24\nnonsense\n', /^line 2: "nonsense" is no attribute of a route object/],
+    ['cdn-r.txt', 'route: 81.2.69.0/24\nnonsense\n', /^line 2: "nonsense" is not an attribute of a route object/],
     [
       'vultr.json',
       '{"subnets":[{"ip_prefix":"81.2.69.0/24","alpha2code":"Britain"}]}',
       /^the file holds no networks: .*network 1: "Britain" is not a country/,
     ],
-    ['notes.txt', 'Dear reader', /does not say what it lists: start it with isp-, hosting-, cloud-, cdn-/],
+    ['notes.txt', 'Dear reader', /states no class of networks: start it with isp-, hosting-, cloud-, cdn-/],
   ]
   for (const [file, text, reason] of wrong) {
     await assert.rejects(load(dir, file, text), (error: unknown) => {

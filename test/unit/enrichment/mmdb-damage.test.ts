@@ -47,7 +47,7 @@ test('a tree that points behind the data is refused', async () => {
     mmdb('GeoLite2-City', { '81.2.69.0/24': city('London', 51.5) }, { recordSize: 32, ipVersion: 4 }),
   )
   bytes.writeUInt32BE(0x00ff_ffff, 4)
-  await assert.rejects(openMmdb(bytes), refused(/points outside of the data/))
+  await assert.rejects(openMmdb(bytes), refused(/points outside the data/))
 })
 
 test('a tree in which a way leads back is refused; one in which two lead to the same place is not', async () => {
@@ -63,10 +63,7 @@ test('a tree in which a way leads back is refused; one in which two lead to the 
     const bytes = Buffer.from(mmdb('GeoLite2-City', records, { recordSize: 32, ipVersion: 4 }))
     const empty = [0, 4].map((half) => from * 8 + half).find((at) => bytes.readUInt32BE(at) === nodes)!
     bytes.writeUInt32BE(to, empty)
-    await assert.rejects(
-      openMmdb(bytes),
-      refused(new RegExp(`^node ${from} of the search tree leads back to node ${to},`)),
-    )
+    await assert.rejects(openMmdb(bytes), refused(new RegExp(`a cycle: node ${from} leads back to node ${to}$`)))
   }
   const twice = Buffer.from(mmdb('GeoLite2-City', records, { recordSize: 32, ipVersion: 4 }))
   const [left, right] = [twice.readUInt32BE(0), twice.readUInt32BE(4)]
@@ -143,7 +140,7 @@ test('a mapping makes an unknown file known; a mapping that is wrong says what i
   await assert.rejects(map('[]'), refused(/not a JSON object/))
   await assert.rejects(map('{}'), refused(/empty/))
   await assert.rejects(map('{"bussiness_name": "x"}'), refused(/"bussiness_name".*business_name/))
-  await assert.rejects(map('{"business_name": 7}'), refused(/not a path/))
+  await assert.rejects(map('{"business_name": 7}'), refused(/must be a path/))
 })
 
 test('a large file is checked in slices, so that requests are answered in between', async () => {
@@ -192,5 +189,5 @@ test('values that are cut into one another, and a record that is too large, are 
   for (let at = 0; at < nodes * 8; at += 4) {
     if (bytes.readUInt32BE(at) > nodes) bytes.writeUInt32BE(nodes + 16 + 5 + 5 * k++, at)
   }
-  await assert.rejects(openMmdb(bytes), refused(/lies inside of another one/))
+  await assert.rejects(openMmdb(bytes), refused(/overlaps another one/))
 })

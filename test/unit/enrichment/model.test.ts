@@ -2,10 +2,9 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { examplesOf, withoutDeciding } from '../../../bench/model/examples.ts'
-import { train } from '../../../bench/model/train.ts'
+import { formatWeights, train } from '../../../bench/model/train.ts'
 import { featuresOf } from '../../../src/enrichment/rules/model/features.ts'
-import { sharesOf } from '../../../src/enrichment/rules/model/vote.ts'
-import { formatWeights, parseWeights, readWeights } from '../../../src/enrichment/rules/model/weights.ts'
+import { parseWeights, readWeights, sharesOf } from '../../../src/enrichment/rules/model/vote.ts'
 
 const OPTIONS = { featureMin: 2, rounds: 5, rate: 0.1, decay: 0.001 }
 const subject = (name: string, asn: number, asAddresses: number, asHasV6 = false) => ({
@@ -42,7 +41,7 @@ test('the same examples give the same weights, which tell them apart and pass th
   assert.equal(formatWeights(train(examples, OPTIONS)), text)
   const weights = parseWeights(text)
   assert.ok(weights.get('e:ltda')!.isp > 0 && weights.get('e:inc')!.isp < 0)
-  assert.throws(() => parseWeights('feature\tisp\thosting\nw:x\t1\n'), /model\.tsv:2: "w:x\t1" is no weight/)
+  assert.throws(() => parseWeights('feature\tisp\thosting\nw:x\t1\n'), /model\.tsv:2: "w:x\t1" is not a weight/)
 })
 
 test('the shipped weights can be reviewed: small, sorted, and of features that several names have', () => {

@@ -143,9 +143,9 @@ test('entries of a geofeed that are wrong are left out and reported; comments ar
   )
   assert.match(
     warnings!.join(),
-    /^entries left out: 3 \(line 2: "USA" is not a country code .*line 3: .*line 4: .* is not CSV\)$/,
+    /^skipped entries: 3 \(line 2: "USA" is not a country code .*line 3: .*line 4: .* is not CSV\)$/,
   )
-  await assert.rejects(readGeofeed(Buffer.from(rows[1]!), 'isp', 'feed', 10), /holds no networks: entries left out: 1/)
+  await assert.rejects(readGeofeed(Buffer.from(rows[1]!), 'isp', 'feed', 10), /holds no networks: skipped entries: 1/)
 
   const vultr = {
     subnets: [

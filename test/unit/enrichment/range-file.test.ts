@@ -93,15 +93,12 @@ test('a range file that is cut off or damaged anywhere is refused', async () => 
 
 test('ranges out of order are refused, and both are named', async () => {
   for (const [rows, reason] of [
-    [['192.0.2.0,192.0.2.9', '192.0.1.0,192.0.3.0'], '192.0.1.0-192.0.3.0 comes after 192.0.2.0-192.0.2.9'],
-    [['9.0.0.0,9.9.0.0', '9.1.0.0,9.1.0.0', '9.0.9.0,9.0.9.1'], '9.0.9.0/31 comes after 9.1.0.0/32'],
-    [
-      ['2001:db8::,2001:db8::f', '1.0.0.0,1.0.0.0', '2001:db7::,2001:db7::'],
-      '2001:db7::/128 comes after 2001:db8::/124',
-    ],
+    [['192.0.2.0,192.0.2.9', '192.0.1.0,192.0.3.0'], '192.0.1.0-192.0.3.0 follows 192.0.2.0-192.0.2.9'],
+    [['9.0.0.0,9.9.0.0', '9.1.0.0,9.1.0.0', '9.0.9.0,9.0.9.1'], '9.0.9.0/31 follows 9.1.0.0/32'],
+    [['2001:db8::,2001:db8::f', '1.0.0.0,1.0.0.0', '2001:db7::,2001:db7::'], '2001:db7::/128 follows 2001:db8::/124'],
   ] as const) {
     const text = Buffer.from(rows.map((row) => `${row},1,A\n`).join(''))
-    const why = `line ${rows.length}: ${reason}, and starts before it: sort the ranges by their first addresses`
+    const why = `line ${rows.length}: ${reason} but starts before it: sort the ranges by first address`
     await assert.rejects(asRangeFile([text], 0, 'test'), { name: 'InputError', message: why })
   }
 })

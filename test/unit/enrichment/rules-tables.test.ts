@@ -41,11 +41,11 @@ describe('data files of the rules', () => {
 
   test('what is wrong in one is named with its place', () => {
     assert.throws(() => parseSections('# x\nword', 'f.txt'), /f\.txt:2: an entry before the first heading/)
-    assert.throws(() => parseSections('[isp 4] word', 'f.txt'), /f\.txt:1: .* is no heading/)
+    assert.throws(() => parseSections('[isp 4] word', 'f.txt'), /f\.txt:1: .* is not a heading/)
     assert.throws(() => readSections('absent.txt'), /absent\.txt/)
     assert.throws(() => classesByEntry(parseSections('[ips]\nword', 'f.txt')), /"ips" in a heading/)
     for (const heading of ['isp', 'isp heavy', 'isp 4 5', 'isp 4 yields 5']) {
-      assert.throws(() => compile(`[${heading}]\nword`), /heads no word list/, heading)
+      assert.throws(() => compile(`[${heading}]\nword`), /is not a heading of a word list/, heading)
     }
   })
 })
@@ -73,7 +73,7 @@ describe('word tables', () => {
   })
 
   test('a word in two lists is refused', () => {
-    assert.throws(() => compile(`${WORDS}[business 1]\ncable`), /stands twice/)
+    assert.throws(() => compile(`${WORDS}[business 1]\ncable`), /contain a word twice/)
   })
 
   test('whole words, beginnings, endings, middles, phrases and unspaced scripts are found, the whole word first', () => {

@@ -81,13 +81,13 @@ test('a rule is kept in one spelling, and what is none is told in words', () => 
   assert.match(spelled('own', '300.1.1.1'), /^own "300\.1\.1\.1" is not a network: must be one like/)
   assert.match(spelled('never-noise', '203.0.113.1-203.0.113.9'), /is not a network/)
   assert.match(spelled('own', 'example.com'), /^own "example\.com": must be a network/)
-  assert.match(spelled('never-noise', 'AS0'), /"AS0" is no AS number/)
-  assert.match(spelled('never-noise', '!!'), /is no network, AS number or organisation/)
+  assert.match(spelled('never-noise', 'AS0'), /"AS0" is not an AS number/)
+  assert.match(spelled('never-noise', '!!'), /is not a network, AS number or organisation/)
   assert.match(
     spelled('keep', 'business'),
-    /must be a class that is filtered otherwise: isp, hosting, cloud, cdn, reserved/,
+    /must be a class that is filtered by default: isp, hosting, cloud, cdn, reserved/,
   )
-  assert.match(spelled('mine', '203.0.113.0/24'), /"mine" is no kind of rule: there are own, never-noise/)
+  assert.match(spelled('mine', '203.0.113.0/24'), /"mine" is not a kind of rule: must be own, never-noise/)
 })
 
 test('the most specific network decides, then the organisation, the AS, the class', () => {

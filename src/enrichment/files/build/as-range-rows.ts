@@ -6,23 +6,23 @@ import { TimeSlice } from '../../time-slice.ts'
 import { AsRowBytes, type RowForm } from './as-row-bytes.ts'
 
 /**
- * @param range good until the visitor returns
- * @param name `''` when the row gives none
- * @param line of the text, from 1
+ * @param range valid until the visitor returns
+ * @param name `''` for none
+ * @param line line number, from 1
  */
-export type AsRangeVisitor = (range: WordRange, asn: number, name: string, line: number) => void
+type AsRangeVisitor = (range: WordRange, asn: number, name: string, line: number) => void
 
 const LINE_FEED = 10
 const CARRIAGE_RETURN = 13
 const LINES_AT_A_TIME = 1_000
 const CSV: RowForm = { separator: 44, hasMore: false, nameOf: plainCell }
 const TABS: RowForm = { separator: 9, hasMore: true, nameOf: (cell) => cell }
-/** In ip2asn of iptoasn.com, what nobody announces. */
+/** The AS number of iptoasn.com for addresses that no AS announces. */
 const NOT_ROUTED = '0'
 
 /**
- * Visits the ranges of autonomous systems in a text, in its order; other work goes on in between. It is CSV with first
- * address, last address, number and name, or the tabs of iptoasn.com, with a country before the name.
+ * Visits the ranges of autonomous systems in a text, in order, yielding to other work. The text is CSV with first address,
+ * last address, number and name, or tab-separated as on iptoasn.com, with a country before the name.
  * @throws InputError with the line and the reason
  */
 export async function eachAsRange(text: Buffer, visit: AsRangeVisitor): Promise<void> {
@@ -41,14 +41,14 @@ export async function eachAsRange(text: Buffer, visit: AsRangeVisitor): Promise<
   }
 }
 
-/** A loop: for lines of 50 bytes `indexOf` takes several times as long. */
+/** A loop, because `indexOf` takes several times as long for lines of 50 bytes. */
 function endOfLine(text: Buffer, start: number): number {
   let end = start
   while (end < text.length && text[end] !== LINE_FEED) end++
   return end
 }
 
-/** Reads a line as a string; false when it is for the parser. */
+/** Reads a line as a string; false when it needs the parser. */
 function visitText(line: number, content: string, isTabs: boolean, visit: AsRangeVisitor): boolean {
   if (content === '') return true
   if (!isTabs) return visitPlain(line, content, visit)
@@ -87,7 +87,7 @@ function visitPlain(line: number, content: string, visit: AsRangeVisitor): boole
   return true
 }
 
-/** The last cell of a line; undefined when it is for the parser. */
+/** The last cell of a line; undefined when it needs the parser. */
 function plainCell(cell: string): string | undefined {
   if (!cell.includes('"')) return cell.includes(',') ? undefined : cell.trim()
   const content = cell.slice(1, -1)
@@ -97,7 +97,7 @@ function plainCell(cell: string): string | undefined {
   return unescaped.includes('"') ? undefined : content.replaceAll('""', '"')
 }
 
-/** Reads the rest of a text with the parser, which starts at its beginning. @param from the first line that is wanted */
+/** Reads a text with the parser, which must start at the top. @param from the first line to visit */
 async function visitParsed(text: Buffer, from: number, visit: AsRangeVisitor): Promise<void> {
   for await (const { line, cells } of csvRows(text, false)) if (line >= from) visitCells(line, cells, visit)
 }

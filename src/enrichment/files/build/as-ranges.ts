@@ -8,16 +8,15 @@ import { eachAsRange } from './as-range-rows.ts'
 import { AsRecords } from './as-records.ts'
 import { RangeFileWriter } from './range-file-writer.ts'
 
-/** Takes ranges. @throws InputError when it cannot take this range */
+/** @throws InputError when it cannot take the range */
 type TakeRange = (range: WordRange, record: number) => void
 
 /** Members of a record. */
 type AsRecord = Readonly<Record<string, Exclude<RangeValue, null> | undefined>>
 
 /**
- * Compiles ranges of autonomous systems into an MMDB with the members of GeoLite2-ASN, and the size of each system, so
- * that loading it need not count. Two forms are known: CSV with first address, last address, number and name, and the
- * tabs of iptoasn.com, with a country before the name.
+ * Compiles ranges of autonomous systems (`eachAsRange`) into an MMDB with the members of GeoLite2-ASN. It adds the size of
+ * each AS, so that loading need not count.
  * @throws InputError with the line and the reason
  */
 export async function compileAsRanges(texts: readonly Buffer[], builtAtMs: number, source: string): Promise<Buffer> {
@@ -56,7 +55,7 @@ async function readRanges(texts: readonly Buffer[], records: AsRecords, take: Ta
       }
     })
   }
-  if (records.count === 0) throw new InputError('it holds no ranges')
+  if (records.count === 0) throw new InputError('the file holds no ranges')
 }
 
 function* allOf(records: AsRecords): Generator<AsRecord> {

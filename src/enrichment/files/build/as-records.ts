@@ -4,8 +4,8 @@ import type { AsSize } from '../../providers/mmdb/as-sizes.ts'
 const NAMES_MAX = 2 ** 31
 
 /**
- * What ranges say of autonomous systems: a record for each number and name, and the size of each system. Columns of numbers
- * and not an object for each: there are a hundred thousand, and half of the time would be garbage collection.
+ * Collects a record for each AS number and name, and the size of each AS. It keeps columns of numbers: with a hundred
+ * thousand objects, garbage collection would take half of the time.
  */
 export class AsRecords {
   readonly #asns: number[] = []
@@ -13,14 +13,14 @@ export class AsRecords {
   readonly #systems: number[] = []
   readonly #systemOf = new Map<number, number>()
   readonly #nameNumbers = new Map<string, number>()
-  /** Records by system and number of the name. */
+  /** Records by AS and number of the name. */
   readonly #recordOf = new Map<number, number>()
-  /** The last record of each system: most have one name. */
+  /** The last record of each AS, because most have one name. */
   readonly #lastRecords: number[] = []
   readonly #addresses: number[] = []
   readonly #haveV6: boolean[] = []
 
-  /** How many there are, numbered from 0 in the order in which they were first seen. */
+  /** Number of records. They are numbered from 0. */
   get count(): number {
     return this.#asns.length
   }
@@ -28,7 +28,7 @@ export class AsRecords {
   /**
    * Counts a range.
    * @param name `''` for none
-   * @param v4Addresses in the range; undefined for one of IPv6
+   * @param v4Addresses size of the range; undefined for IPv6
    * @returns the number of its record
    */
   add(asn: number, name: string, v4Addresses: number | undefined): number {
@@ -51,7 +51,7 @@ export class AsRecords {
     return this.#names[record]!
   }
 
-  /** The size of the system, once all ranges are counted. */
+  /** The size of the AS. Call it after all ranges were added. */
   size(record: number): AsSize {
     const system = this.#systems[record]!
     return { addresses: this.#addresses[system]!, hasV6: this.#haveV6[system]! }

@@ -5,10 +5,10 @@ import { type AsSource, findAsNetworks } from './as-source.ts'
 import { writeTables } from './organisations-writer.ts'
 import { openTableFile, type TableFile } from './table-file.ts'
 
-export interface CompileOptions {
-  /** Paths. Where two speak of the same network, the later counts. */
+interface CompileOptions {
+  /** Paths. For the same network, the later table wins. */
   readonly tables: readonly string[]
-  /** Asked only when a row is about an AS. */
+  /** Read only when a row is about an AS. */
   readonly asSource: AsSource
   /** Milliseconds since the Unix epoch. */
   readonly builtAtMs: number
@@ -16,24 +16,24 @@ export interface CompileOptions {
 }
 
 /** An MMDB made of tables. */
-export interface CompiledTables {
+interface CompiledTables {
   readonly bytes: Buffer
   readonly rows: number
-  /** Networks of the file that have a record. */
+  /** Number of networks with a record. */
   readonly networks: number
-  /** The MMDB that rows about an AS were resolved with; undefined when there are none. */
+  /** The MMDB that resolved the rows about an AS; undefined without such rows. */
   readonly asFile: string | undefined
-  /** AS numbers of which it knows no network. */
+  /** AS numbers without a network in that MMDB. */
   readonly asUnknown: readonly number[]
   readonly unknownColumns: readonly string[]
 }
 
-/** Rows about an AS stand behind every row about addresses. */
+/** Rows about an AS lose against every row about addresses. */
 const AS_LAYER = -1
 
 /**
- * Compiles tables into one file that answers as they do, and that any reader of the format opens.
- * @throws InputError that names file, line and reason
+ * Compiles tables into one MMDB that gives the same answers.
+ * @throws InputError with file, line and reason
  */
 export async function compileTables(options: CompileOptions): Promise<CompiledTables> {
   const limits = options.limits ?? DEFAULT_ENRICHMENT_LIMITS
@@ -48,7 +48,7 @@ export async function compileTables(options: CompileOptions): Promise<CompiledTa
     writer.insert(range, records.get(asn)!, AS_LAYER)
   }
   if (ofAddresses === 0 && known.size === 0) {
-    throw new InputError(`${announced?.file} knows no network of the AS numbers in the tables`)
+    throw new InputError(`${announced?.file} has no network of the AS numbers in the tables`)
   }
   const bytes = writer.toBuffer()
   const { networks } = await openMmdb(bytes)

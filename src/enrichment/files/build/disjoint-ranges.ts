@@ -10,19 +10,18 @@ import {
 import { PieceList } from './piece-list.ts'
 
 /**
- * Cuts ranges of one family, which come in the order of their first addresses, into pieces. Where they overlap, as a few
- * in published tables do, the one with the fewest addresses counts; of two of one size, the later. It holds ranges only
- * while they overlap.
+ * Cuts ranges of one family into pieces. The ranges must be sorted by first address. A few overlap in published tables:
+ * then the smallest wins; of two equal ones, the later. It buffers ranges only while they overlap.
  */
 export class DisjointRanges {
   readonly pieces: PieceList
   readonly #version: 4 | 6
-  /** The last range, which is not in `pieces` yet. */
+  /** The last range; not in `pieces` yet. */
   readonly #last: WordRange
   #record = -1
-  /** The last address of all ranges that are not in `pieces` yet. */
+  /** The last address of all buffered ranges. */
   readonly #end: Uint32Array
-  /** These ranges, when there is more than the last one. */
+  /** The buffered ranges, if more than one. */
   #overlapping: Span<bigint>[] = []
 
   constructor(version: 4 | 6) {
@@ -34,7 +33,7 @@ export class DisjointRanges {
 
   /**
    * @param range is copied
-   * @returns the range before it when it starts before that one; it is not added then
+   * @returns the previous range if this one starts before it and so was not added
    */
   add(range: WordRange, record: number): WordRange | undefined {
     if (this.#record >= 0 && compareWords(range.first, this.#end) <= 0) {
@@ -52,7 +51,7 @@ export class DisjointRanges {
     return undefined
   }
 
-  /** Adds what is left to the pieces. */
+  /** Adds the buffered ranges to the pieces. */
   finish(): void {
     if (this.#overlapping.length > 0) this.#cut()
     else if (this.#record >= 0) this.pieces.add(this.#last, this.#record)
@@ -63,7 +62,7 @@ export class DisjointRanges {
     const spans = this.#overlapping
     this.#overlapping = []
     const all = 1n << (this.#version === 4 ? 32n : 128n)
-    // Of two of one size the higher number counts.
+    // Of two equal ranges, the higher owner number wins.
     const numbered = spans.map((span, owner) => ({ ...span, owner }))
     const { starts, owners } = disjointNow(numbered, (bound) => bound + 1n, all)
     for (const [i, owner] of owners.entries()) {

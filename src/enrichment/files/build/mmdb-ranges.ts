@@ -6,8 +6,8 @@ import { RangeFileWriter } from './range-file-writer.ts'
 type FlatRecord = Readonly<Record<string, RangeValue>>
 
 /**
- * Makes a range file of an MMDB with flat records.
- * @throws InputError with the reason when it is damaged, or its records hold more than texts, numbers and flags
+ * Converts an MMDB with flat records to a range file.
+ * @throws InputError with the reason when it is damaged, or a record has a member other than text, number or flag
  */
 export async function mmdbRangeFile(bytes: Buffer, source: string): Promise<Buffer> {
   const { tree, decode, databaseType, builtAt } = await openMmdb(bytes)
@@ -22,7 +22,7 @@ export async function mmdbRangeFile(bytes: Buffer, source: string): Promise<Buff
   let last = -1
   let record = -1
   tree.eachNetworkInWords((network, pointer) => {
-    // Many neighbours are halves of what has one record.
+    // Neighbours often share one record.
     if (pointer !== last) record = numbers.get(pointer) ?? store(pointer)
     last = pointer
     writer.insert(network, record)

@@ -1,13 +1,13 @@
 const PRIME = 0x0100_0193
 const OFFSET_BASIS = 0x811c_9dc5
-/** Slots at first; there are twice as many once half of them are taken. */
+/** Initial slots; doubled when half are taken. */
 const SLOTS_AT_FIRST = 65_536
 
-/** Names in a text, each decoded once: a table has five rows for every name. */
+/** Decodes each name of a text once: a table has five rows per name. */
 export class NameTable {
   readonly #text: Buffer
   readonly #decode: (bytes: string) => string | undefined
-  /** Open addressing: numbers of names by the hash of their bytes, from 1; 0 for a free slot. */
+  /** Hash table with open addressing: numbers of names, from 1; 0 for a free slot. */
   #slots = new Uint32Array(SLOTS_AT_FIRST)
   readonly #names: (string | undefined)[] = ['']
   /** Where the bytes of each name were first seen, and their hash. */
@@ -16,15 +16,15 @@ export class NameTable {
   readonly #hashes: number[] = [0]
 
   /**
-   * @param text that the names lie in
-   * @param decode makes the name of its characters in the text; undefined when they are no name
+   * @param text contains the names
+   * @param decode converts characters of the text to a name; undefined when they are not one
    */
   constructor(text: Buffer, decode: (characters: string) => string | undefined) {
     this.#text = text
     this.#decode = decode
   }
 
-  /** The name at a place of the text, as `decode` gave it. */
+  /** The decoded name at a position of the text. */
   at(start: number, end: number): string | undefined {
     const hash = this.#hash(start, end)
     const mask = this.#slots.length - 1

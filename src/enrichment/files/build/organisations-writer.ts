@@ -7,24 +7,23 @@ import type { RowAttributes } from '../../providers/tables/organisation-row.ts'
 import type { TableFile } from './table-file.ts'
 
 /** A row about every address of an autonomous system. */
-export interface SystemRow {
+interface SystemRow {
   readonly asn: number
   readonly record: MmdbValue
 }
 
-/** Tables as an MMDB under construction. */
-export interface WrittenTables {
+interface WrittenTables {
   readonly writer: MmdbWriter
   readonly rows: number
-  /** Rows about addresses, which are in the MMDB. */
+  /** Number of rows about addresses; the writer has them. */
   readonly networks: number
-  /** Rows about an AS, which are not; the last one about each. */
+  /** The last row about each AS; the writer does not have them. */
   readonly systems: readonly SystemRow[]
 }
 
 /**
- * Writes the rows of tables into an MMDB. Where two speak of the same network, the later counts.
- * @throws InputError that names file, line and reason
+ * Writes the rows of tables into an MMDB. For the same network, the later row wins.
+ * @throws InputError with file, line and reason
  */
 export async function writeTables(tables: readonly TableFile[], builtAtMs: number): Promise<WrittenTables> {
   const writer = new MmdbWriter({
@@ -50,7 +49,7 @@ export async function writeTables(tables: readonly TableFile[], builtAtMs: numbe
       }
       networks++
       const name = nameWithoutDomain(attributes)
-      // The domain that it gets is the first one in the tables, and may still come.
+      // A later row may still bring the domain of this name.
       if (name === undefined || domains.domainOf(name) !== undefined) {
         writer.insert(network, recordOf(attributes, 'address'))
       } else {

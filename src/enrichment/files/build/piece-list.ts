@@ -1,14 +1,14 @@
 import { compareWords, type WordRange } from '../../addresses/word-range.ts'
 
-/** Pieces at first; room doubles when it is full. */
+/** Initial capacity; it doubles when full. */
 const PIECES_AT_FIRST = 16_384
 
 /**
- * Turns ranges of one family into pieces: where each starts, and its record; -1 for none. Neighbours with one record are one
- * piece. The ranges come in ascending order and do not overlap.
+ * Turns ranges of one family into pieces: the start and the record of each; -1 for a gap. Merges neighbours with the same
+ * record. The ranges must be ascending and disjoint.
  */
 export class PieceList {
-  /** Pieces with a record. */
+  /** Number of pieces with a record. */
   ranges = 0
   readonly #words: number
   #starts: Uint32Array
@@ -16,7 +16,7 @@ export class PieceList {
   #length = 0
   /** The address after the last range. */
   readonly #end: Uint32Array
-  /** Whether `#end` is an address: there is none before the first range, nor after the last address of the family. */
+  /** False before the first range, and after the last address of the family. */
   #hasEnd = false
 
   constructor(version: 4 | 6) {
@@ -25,7 +25,7 @@ export class PieceList {
     this.#starts = new Uint32Array(this.#words * PIECES_AT_FIRST)
   }
 
-  /** @param range starts after the end of the one before it */
+  /** @param range must start after the end of the previous one */
   add({ first, last }: WordRange, record: number): void {
     const isNext = this.#hasEnd && compareWords(first, this.#end) === 0
     if (this.#hasEnd && !isNext) this.#push(this.#end, -1)
@@ -36,7 +36,7 @@ export class PieceList {
     this.#endAfter(last)
   }
 
-  /** Nothing is added after it. */
+  /** The columns. Do not add afterwards. */
   finish(): { readonly starts: Uint32Array; readonly records: Int32Array } {
     if (this.#hasEnd) this.#push(this.#end, -1)
     return { starts: this.#starts.slice(0, this.#words * this.#length), records: this.#records.slice(0, this.#length) }

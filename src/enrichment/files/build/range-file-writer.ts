@@ -5,8 +5,8 @@ import { encodeRangeFile, type RangeFileHead, type RangeRecord } from '../../pro
 import { DisjointRanges } from './disjoint-ranges.ts'
 
 /**
- * Builds a range file of ranges that come in the order of their first addresses, IPv4 and IPv6 each by themselves. Of
- * ranges that overlap the one with the fewest addresses counts; of two of one size, the later.
+ * Builds a range file. The ranges of each family must be sorted by first address. If ranges overlap, the smallest wins; of
+ * two equal ones, the later.
  */
 export class RangeFileWriter {
   readonly #v4 = new DisjointRanges(4)
@@ -14,18 +14,18 @@ export class RangeFileWriter {
 
   /**
    * @param record number of its record
-   * @throws InputError that names both ranges when one starts before the one that was inserted before it
+   * @throws InputError with both ranges when one starts before its predecessor
    */
   insert(range: WordRange, record: number): void {
     const before = (range.first.length === 1 ? this.#v4 : this.#v6).add(range, record)
     if (before === undefined) return
     throw new InputError(
-      `${formatWordRange(range)} comes after ${formatWordRange(before)}, and starts before it: sort the ranges by their first addresses`,
+      `${formatWordRange(range)} follows ${formatWordRange(before)} but starts before it: sort the ranges by first address`,
     )
   }
 
   /**
-   * The whole file. Nothing is inserted after it.
+   * The whole file. Do not insert afterwards.
    * @param records in the order of their numbers
    */
   toBuffer(head: Omit<RangeFileHead, 'ranges'>, records: Iterable<RangeRecord>): Buffer {

@@ -5,23 +5,23 @@ import type { OrganisationRow } from '../../providers/tables/organisation-row.ts
 import { tableRows } from '../../providers/tables/provider.ts'
 import { decodeText } from '../../providers/text/text-file.ts'
 
-/** An organisation table that is read once, row by row: there may be millions. */
+/** An organisation table that can be read once, row by row, because there may be millions of rows. */
 export interface TableFile {
   readonly path: string
-  /** Columns that were passed over, once the rows were read. */
+  /** Ignored columns; complete after the last row. */
   readonly unknownColumns: ReadonlySet<string>
-  /** @throws InputError that names the file, the line and the reason */
+  /** @throws InputError with file, line and reason */
   rows(): AsyncGenerator<OrganisationRow>
 }
 
-/** @throws InputError that names the file and the reason */
+/** @throws InputError with file and reason */
 export async function openTableFile(path: string, limits: EnrichmentLimits): Promise<TableFile> {
   const format = /\.(csv|ndjson)(?:\.gz)?$/i.exec(path)?.[1]?.toLowerCase()
   if (format === undefined) throw new InputError(`${path}: a table is a .csv or .ndjson file, plain or .gz`)
   const named = (error: unknown) => {
     const { code, message } = error as NodeJS.ErrnoException
     if (error instanceof InputError) return new InputError(`${path}: ${message}`)
-    return code === 'ENOENT' ? new InputError(`${path}: there is no such file`) : error
+    return code === 'ENOENT' ? new InputError(`${path}: the file does not exist`) : error
   }
   let text: Buffer | undefined = await readFile(path)
     .then((bytes) => decodeText(bytes, limits.textBytesMax))
@@ -35,7 +35,7 @@ export async function openTableFile(path: string, limits: EnrichmentLimits): Pro
     async *rows() {
       if (text === undefined) throw new Error(`${path} was read before`)
       const options = { format: format as 'csv' | 'ndjson', text, rowsMax: limits.tableRowsMax }
-      // Whoever makes something of the rows needs the room.
+      // Lets the memory be freed while the rows are processed.
       text = undefined
       try {
         yield* tableRows(options, unknownColumns)

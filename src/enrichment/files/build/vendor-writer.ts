@@ -8,19 +8,17 @@ import type { VendorTable } from '../../providers/vendor-tables/rows.ts'
 
 const KNOWN_MAX = 200_000
 
-/** A vendor's table as an MMDB under construction. */
-export interface WrittenVendorTable {
+interface WrittenVendorTable {
   readonly writer: MmdbWriter
-  /** Rows that say something. */
+  /** Number of rows with known values. */
   readonly rows: number
-  /** How the records are read. */
   readonly shape: Shape
 }
 
 /**
- * Writes a vendor's table into an MMDB, in two passes: what a column means depends on which others there are.
- * @param table gives it anew for each pass
- * @throws InputError with the reason, and the line where there is one
+ * Writes a vendor's table into an MMDB. It needs two passes, because the meaning of a column depends on the other columns.
+ * @param table opens the table for each pass
+ * @throws InputError with the reason, and the line if known
  */
 export async function writeVendorTable(table: () => VendorTable, rowsMax: number): Promise<WrittenVendorTable> {
   const { databaseType } = table()
@@ -28,16 +26,16 @@ export async function writeVendorTable(table: () => VendorTable, rowsMax: number
   for await (const { record } of checkedRows(table(), rowsMax)) samples.note(record)
   const shape = await samples.shapeOf(databaseType)
   const read = recordReader(shape)
-  // Like the table, the file does not say when its data were built.
+  // The table has no build date.
   const writer = new MmdbWriter({ databaseType, description: { en: `${shape.recognisedAs} table` }, buildEpoch: 0 })
-  // The same is said of many networks.
+  // Many networks share a record.
   const known = new BoundedCache<string, StoredRecord>(KNOWN_MAX)
   let rows = 0
   for await (const { range, record } of checkedRows(table(), rowsMax)) {
     const content = JSON.stringify(record)
     let stored = known.get(content)
     if (stored === undefined) {
-      // A row that says nothing hides none around it.
+      // A row without known values must not hide a larger network.
       if (read(record) === undefined) continue
       stored = writer.store(record)
       known.set(content, stored)
@@ -45,6 +43,6 @@ export async function writeVendorTable(table: () => VendorTable, rowsMax: number
     writer.insertStored(range, stored)
     rows++
   }
-  if (rows === 0) throw new InputError('no row of the table says anything')
+  if (rows === 0) throw new InputError('no row of the table has a known value')
   return { writer, rows, shape }
 }

@@ -11,24 +11,23 @@ import { writeTables } from '../build/organisations-writer.ts'
 import { openTableFile } from '../build/table-file.ts'
 import { writeVendorTable } from '../build/vendor-writer.ts'
 import { providerNameOf } from '../data-file.ts'
-import { isPart, partName, removeLeftovers } from '../leftovers.ts'
+import { isPart, partName, removeLeftovers } from '../replace-file.ts'
 import { ABOUT_FILE, type About, compiledFolder, isBigTable, NETWORKS_FILE, SYSTEMS_FILE } from './layout.ts'
 import { readAbout } from './load.ts'
 
-/** What became of a big table. */
-export interface CompiledFile {
+interface CompiledFile {
   readonly path: string
-  /** Undefined when the table changed meanwhile: it waits for the next round. */
+  /** Undefined when the table changed during compilation. The next round compiles it again. */
   readonly about: About | undefined
 }
 
-/** A version of a big table, and where what is made of it belongs. */
+/** A version of a big table, and the folder for its compiled form. */
 export interface BigTable {
   readonly path: string
   readonly folder: string
 }
 
-/** Big tables of a folder that wait to be compiled. */
+/** Big tables of a folder that are not compiled yet. */
 export async function uncompiledTables(enrichDir: string, dir: string): Promise<BigTable[]> {
   const waiting = []
   for (const table of await bigTables(enrichDir, dir)) {
@@ -38,14 +37,14 @@ export async function uncompiledTables(enrichDir: string, dir: string): Promise<
 }
 
 /**
- * Compiles the big tables of a folder that wait for it, and removes what was compiled of tables that are gone. Others
- * may do so at the same time.
- * @param only the one table to compile
- * @throws Error that names the file, when something but the table itself is in the way
+ * Compiles the big tables of a folder that are not compiled yet, and deletes the compiled forms of removed tables. Several
+ * processes may run it at the same time.
+ * @param only compile only this table
+ * @throws Error with the file for any problem but an invalid table
  */
 export async function* compileFolder(enrichDir: string, dir: string, only?: string): AsyncGenerator<CompiledFile> {
   await mkdir(dir, { recursive: true, mode: 0o700 }).catch((error: Error) => {
-    throw new Error(`the folder of compiled tables cannot be made: ${error.message}`, { cause: error })
+    throw new Error(`the folder of compiled tables cannot be created: ${error.message}`, { cause: error })
   })
   await removeUnused(enrichDir, dir)
   for (const table of await uncompiledTables(enrichDir, dir)) {
@@ -71,7 +70,7 @@ async function bigTables(enrichDir: string, dir: string): Promise<BigTable[]> {
   return found
 }
 
-/** What was compiled of tables that are gone, and what a process that was killed left of its work. */
+/** Deletes compiled forms of removed tables, and leftovers of killed processes. */
 async function removeUnused(enrichDir: string, dir: string): Promise<void> {
   await removeLeftovers(dir)
   const used = new Set((await bigTables(enrichDir, dir)).map(({ folder }) => basename(folder)))
@@ -80,14 +79,14 @@ async function removeUnused(enrichDir: string, dir: string): Promise<void> {
   }
 }
 
-/** Whoever looks finds the whole folder, or none, also after a crash. */
+/** Atomic, even in a crash: readers see the whole folder or none. */
 async function compile({ path, folder }: BigTable, dir: string): Promise<About | undefined> {
   const part = join(dir, partName(basename(folder)))
   await rm(part, { recursive: true, force: true })
   try {
     await mkdir(part)
     const about = await compileInto(part, path)
-    // What was read is of the version that the folder is named after, or nobody learns of it.
+    // Discard the result unless the table still is the version that the folder is named after.
     if ((await compiledFolder(dir, path)) !== folder) return undefined
     await write(join(part, ABOUT_FILE), JSON.stringify(about))
     await publish(part, folder)
@@ -97,10 +96,10 @@ async function compile({ path, folder }: BigTable, dir: string): Promise<About |
   }
 }
 
-/** Others that publish the same at the same time. */
+/** Attempts against other processes that publish the same folder. */
 const PUBLISH_TRIES = 5
 
-/** What is there is damaged, unless another process made it meanwhile. */
+/** Replaces a damaged folder. Keeps a valid one that another process has made. */
 async function publish(part: string, folder: string): Promise<void> {
   for (let tries = 1; (await readAbout(folder)) === undefined; tries++) {
     await rm(folder, { recursive: true, force: true })
@@ -108,7 +107,7 @@ async function publish(part: string, folder: string): Promise<void> {
       return await rename(part, folder)
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException
-      // It was made between the two.
+      // Another process created the folder between `rm` and `rename`.
       if ((code !== 'ENOTEMPTY' && code !== 'EEXIST') || tries === PUBLISH_TRIES) throw error
     }
   }
@@ -127,7 +126,7 @@ async function compileInto(folder: string, path: string): Promise<About> {
   }
 }
 
-/** Undefined for a table of organisations. A geofeed is read as the list that it is. */
+/** Undefined for an organisation table. A geofeed is not compiled. */
 async function vendorTableOf(
   path: string,
   limits: EnrichmentLimits,
@@ -148,7 +147,7 @@ async function compileOrganisations(folder: string, path: string, limits: Enrich
   const table = await openTableFile(path, limits)
   const { writer, rows, networks, systems } = await writeTables([table], Date.now())
   if (networks > 0) await writeNetworks(folder, writer)
-  // Which addresses are an AS's, other providers say when they are asked.
+  // Rows about an AS stay apart: at lookup, other providers map the address to its AS.
   const lines = systems.map(
     ({ asn, record }) => `${JSON.stringify({ asn, record: { ...(record as object), scope: undefined } })}\n`,
   )
@@ -172,7 +171,7 @@ async function write(path: string, content: Uint8Array | string): Promise<void> 
   }
 }
 
-/** The folder of what is fetched is made with the first source. */
+/** Empty for a missing folder: the folder of fetched data is created with the first source. */
 async function namesIn(dir: string): Promise<string[]> {
   try {
     return await readdir(dir)

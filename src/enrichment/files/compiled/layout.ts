@@ -4,32 +4,32 @@ import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Shape } from '../../providers/mmdb/recognise.ts'
 
-/** Counts up when the same table would be compiled into something else. */
+/** Increase it when the compiled form of a table changes. */
 const COMPILER_VERSION = 3
 
-/** Tables from this size on are compiled outside of the processes that serve; smaller ones load in an instant. */
+/** Tables from this size on are compiled by a process that does not serve. Smaller ones load in an instant. */
 const BIG_BYTES = 4 * 1024 * 1024
-/** Of a table in gzip, which holds a thousand times its size at most. */
+/** The same limit for gzip, which can expand a thousandfold. */
 const BIG_GZIP_BYTES = BIG_BYTES / 1024
 
-/** What is in the folder of a compiled table. */
+/** Files in the folder of a compiled table. */
 export const ABOUT_FILE = 'about.json'
 export const NETWORKS_FILE = 'networks.mmdb'
 export const SYSTEMS_FILE = 'systems.ndjson'
 
-/** What became of a table that was compiled. */
+/** The result of a compilation. */
 export type About =
-  /** It cannot be read. */
+  /** The table is invalid. */
   | { readonly reason: string }
-  /** It looks like a table and is something else, which is read as it is. */
+  /** The file is not a table, and is loaded directly. */
   | { readonly direct: true }
   | {
       readonly rows: number
       readonly unknownColumns: readonly string[]
-      /** There are rows about addresses. */
+      /** Whether there are rows about addresses. */
       readonly networks: boolean
     }
-  /** A vendor's table, and how its records are read. */
+  /** A vendor's table. */
   | { readonly rows: number; readonly shape: Shape }
 
 export function isBigTable(path: string, sizeBytes: number): boolean {

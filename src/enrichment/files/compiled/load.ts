@@ -12,16 +12,16 @@ import { linesOf } from '../../providers/text/text-file.ts'
 import { TimeSlice } from '../../time-slice.ts'
 import { ABOUT_FILE, type About, compiledFolder, NETWORKS_FILE, SYSTEMS_FILE } from './layout.ts'
 
-/** The table waits for who compiles. What it held before serves on. */
+/** The table is not compiled yet. Its previous data stay in use. */
 export class NotCompiledError extends InputError {
   override name = 'NotCompiledError'
 }
 
 /**
- * Loads a big table as it was compiled.
- * @param dir where compiled tables are
- * @returns undefined when the file is to be read as it is
- * @throws NotCompiledError when it was not compiled yet, InputError with the reason when it cannot be
+ * Loads the compiled form of a big table.
+ * @param dir folder of compiled tables
+ * @returns undefined when the file must be loaded directly
+ * @throws NotCompiledError when it is not compiled yet, InputError with the reason when the table is invalid
  */
 export async function loadCompiled(
   dir: string,
@@ -38,23 +38,22 @@ export async function loadCompiled(
   if ('shape' in about) return await loadNetworks(about.shape)
   const { rows, unknownColumns } = about
   const networks = about.networks ? await loadNetworks() : undefined
-  // The network of an answer is the piece of a row's that is left around it.
   const systems = await readSystems(join(folder, SYSTEMS_FILE))
   const recognisedAs = 'organisation table, compiled'
   return new OrganisationTable({ name, recognisedAs, records: rows, unknownColumns, networks, systems })
 }
 
-/** It was whole when it was written. @param shape how a vendor's records are read */
+/** @throws InputError when the file was damaged after compilation @param shape shape of a vendor's records */
 async function loadWhole(path: string, name: string, { recordsMax }: EnrichmentLimits, shape?: Shape) {
   try {
     return await loadMmdb({ name, bytes: await readFile(path), mapping: undefined, recordsMax, shape })
   } catch (error) {
     if (!(error instanceof InputError)) throw error
-    throw new InputError(`${path} is damaged (${error.message}): remove its folder, and it is compiled anew`)
+    throw new InputError(`${path} is damaged (${error.message}): delete its folder to compile it again`)
   }
 }
 
-/** Undefined when there is none, or a damaged one: it is written with all else in its folder, in one step. */
+/** Undefined when the file is missing or damaged, and with it the whole folder. */
 export async function readAbout(folder: string): Promise<About | undefined> {
   try {
     return JSON.parse(await readFile(join(folder, ABOUT_FILE), 'utf8')) as About

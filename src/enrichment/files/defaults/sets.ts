@@ -1,16 +1,16 @@
-/** A set of data that is used unless it is turned off. */
+/** A data set that is used unless DEFAULT_DATA is off. */
 export interface DefaultSet {
-  /** The provider's. */
+  /** The provider's name. */
   readonly name: string
-  /** The npm package that holds it. It is optional: without it there is no such set. */
+  /** The optional npm package with the data. */
   readonly package: string
   /** Files of the package: an MMDB, or CSVs of ranges `first,last,number,name` of autonomous systems. */
   readonly files: readonly string[]
   readonly licence: string
-  /** What the licence wants to be said wherever results are shown. */
+  /** The text that the licence requires wherever results are shown. */
   readonly attribution: string
   readonly kind: 'asn' | 'location'
-  /** Name of a known source that has newer data and needs no key. */
+  /** Name of a known source with newer data that needs no key. */
   readonly newer: string
 }
 

@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import { replaceFile } from '../replace-file.ts'
 import { addSource, type SourceEntry } from './sources.ts'
 
-/** An update of the data in a folder, requested by an operator. */
+/** An operator's request to update the data of a folder. */
 export interface AskedUpdate {
   /** ISO 8601, UTC. */
   readonly askedAt: string
-  /** Undefined while it waits or is under way. */
+  /** Undefined until the update has ended. */
   readonly outcome: UpdateOutcome | undefined
 }
 
@@ -15,7 +15,7 @@ export interface AskedUpdate {
 export interface UpdateOutcome {
   /** ISO 8601, UTC. */
   readonly endedAt: string
-  /** Files that are new, or have other content. */
+  /** New and changed files. */
   readonly changed: readonly string[]
   readonly failures: readonly SourceFailure[]
 }
@@ -26,12 +26,12 @@ export interface SourceFailure {
   readonly reason: string
 }
 
-/** A file, so that a request survives the process that took it and the one that fetches. */
+/** A file, so that a request survives crashes of the process that accepts it and of the one that fetches. */
 const ASKED_FILE = '.asked-update.json'
 /** Some hundred bytes for each source. It is read every two seconds. */
 const BYTES_MAX = 1_048_576
 
-/** The last update that was asked for; undefined when there is none, or its file is damaged. */
+/** The last requested update; undefined when there is none or its file is damaged. */
 export async function readAskedUpdate(dir: string): Promise<AskedUpdate | undefined> {
   const path = join(dir, ASKED_FILE)
   try {
@@ -48,18 +48,18 @@ export async function readAskedUpdate(dir: string): Promise<AskedUpdate | undefi
 }
 
 /**
- * Adds sources to `sources.json`, which keeps those that it has, and then asks for an update, unless one is under way. The
- * folder is made when it is missing. Not to be called twice at a time.
+ * Adds sources to `sources.json`, then requests an update unless one is in progress. Creates a missing folder. Concurrent
+ * calls are not safe.
  */
 export async function askForUpdate(dir: string, sources: readonly SourceEntry[], askedAt: string): Promise<void> {
   await mkdir(dir, { recursive: true, mode: 0o700 })
   for (const source of sources) await addSource(dir, source)
   const asked = await readAskedUpdate(dir)
-  const isUnderWay = asked !== undefined && asked.outcome === undefined
-  if (!isUnderWay) await write(dir, { askedAt, outcome: undefined })
+  const isInProgress = asked !== undefined && asked.outcome === undefined
+  if (!isInProgress) await write(dir, { askedAt, outcome: undefined })
 }
 
-/** Notes how the update that was asked for has ended. */
+/** Records the outcome of the requested update. */
 export async function endAskedUpdate(dir: string, { askedAt }: AskedUpdate, outcome: UpdateOutcome): Promise<void> {
   await write(dir, { askedAt, outcome })
 }

@@ -6,29 +6,43 @@ import { pipeline, type Readable } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import { causeText } from '../../../run/cause-text.ts'
 import { InputError } from '../../../run/errors.ts'
-import type { UpdateLimits } from './limits.ts'
 import type { Source } from './sources.ts'
 
-/** What tells versions of a file apart. */
+/** Limits of a download. At a limit, the old file stays in place. */
+export interface UpdateLimits {
+  /** Size of the fetched file, and of the unpacked one, bytes. */
+  readonly bytesMax: number
+  /** Time for one file, milliseconds. */
+  readonly timeoutMs: number
+  readonly redirectsMax: number
+}
+
+export const DEFAULT_UPDATE_LIMITS: UpdateLimits = {
+  bytesMax: 2_147_483_647,
+  timeoutMs: 600_000,
+  redirectsMax: 5,
+}
+
+/** HTTP validators of a version of a file. */
 export interface Validators {
   readonly etag?: string
   readonly lastModified?: string
 }
 
-export interface DownloadOptions {
-  /** Milliseconds since the Unix epoch: `{month}` of a URL. */
+interface DownloadOptions {
+  /** Milliseconds since the Unix epoch, for `{month}` in a URL. */
   readonly nowMs: number
   readonly limits: UpdateLimits
 }
 
-/** @returns the validators of what was written; undefined when nothing changed since `known` */
-export type Downloaded = Validators | undefined
+/** The validators of the written file; undefined when nothing changed since `known`. */
+type Downloaded = Validators | undefined
 
 /**
  * Fetches a source into a file.
- * @param key the licence key; it is sent to the host that the source names and to no other, and never shown
- * @param known what the last answer said of the file that is there
- * @throws InputError with the reason in words when it cannot be had
+ * @param key the licence key; sent only to the host in the source's URL, and never shown
+ * @param known the validators of the existing file
+ * @throws InputError with the reason when the download fails
  */
 export async function download(
   source: Source,
@@ -52,7 +66,7 @@ export async function download(
     }
   } catch (error) {
     if (error instanceof InputError) throw error
-    if (signal.aborted) throw new InputError(`it took longer than ${limits.timeoutMs} ms`)
+    if (signal.aborted) throw new InputError(`the download took longer than ${limits.timeoutMs} ms`)
     throw new InputError(`it cannot be fetched: ${causeText(error)}`)
   }
 }
@@ -111,7 +125,7 @@ function authorization({ url, keyUser }: Source, key: string | undefined): Recor
 async function write(response: IncomingMessage, path: string, bytesMax: number): Promise<void> {
   const { headers } = response
   if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined) {
-    throw new InputError('the server does not say where its answer ends: a part of it could pass for the whole')
+    throw new InputError('the server does not state the length of its response, so a truncated one cannot be detected')
   }
   const tooLarge = new InputError(`it is larger than ${bytesMax} bytes`)
   if (Number(headers['content-length'] ?? 0) > bytesMax) throw tooLarge

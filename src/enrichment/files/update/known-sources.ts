@@ -1,37 +1,37 @@
 import { InputError } from '../../../run/errors.ts'
 import type { SourceEntry } from './sources.ts'
 
-/** A source of data that is known by name. */
+/** A data source that `ipid db add` knows by name. */
 export interface KnownSource {
   readonly name: string
-  /** In words, what it holds. */
+  /** Description of the data. */
   readonly holds: string
-  /** What it is trusted for first: sets of one kind take each other's place. */
+  /** Data sets of one kind replace each other. */
   readonly kind: 'asn' | 'location'
   /** `{key}` stands for the key, `{month}` for the month. */
   readonly url: string
   /** Name of the file in the folder. */
   readonly file: string
   readonly schedule: 'daily' | 'weekly' | 'monthly'
-  /** Environment variable that holds the key; undefined: none is needed. */
+  /** Environment variable with the key; undefined when no key is needed. */
   readonly keyEnv: string | undefined
-  /** Of a vendor with accounts: what the address is for who has the number of his in this variable. */
+  /** Environment variable with the account number, and the URL to use with it. */
   readonly account?: { readonly env: string; readonly url: string }
-  /** Where a key is to be had. */
+  /** Page that issues keys. */
   readonly keyFrom: string | undefined
   readonly licence: string
-  /** What the licence wants to be said wherever results are shown; undefined: nothing. */
+  /** The text that the licence requires wherever results are shown, if any. */
   readonly attribution: string | undefined
 }
 
 const MAXMIND = {
   keyEnv: 'MAXMIND_LICENSE_KEY',
   keyFrom: 'https://www.maxmind.com/en/geolite2/signup',
-  licence: 'GeoLite End User License Agreement, which wants old versions to be deleted',
+  licence: 'GeoLite End User License Agreement, which requires you to delete old versions',
   attribution: 'This product includes GeoLite Data created by MaxMind, available from https://www.maxmind.com',
 } as const
 
-/** The address with the key alone is an old one, and may cease. */
+/** The URL with only a key is deprecated. */
 function maxmindAccount(edition: string) {
   const url = `https://download.maxmind.com/geoip/databases/${edition}/download?suffix=tar.gz`
   return { env: 'MAXMIND_ACCOUNT_ID', url }
@@ -118,7 +118,7 @@ export const KNOWN_SOURCES: readonly KnownSource[] = [
 
 /**
  * The entry of `sources.json` for a known source.
- * @param accountNumber of the vendor's account, which leads to the newer of two addresses
+ * @param accountNumber selects the newer of the vendor's two URLs
  */
 export function entryOf({ url, file, schedule, keyEnv, account }: KnownSource, accountNumber?: string): SourceEntry {
   const key = keyEnv === undefined ? {} : { key_env: keyEnv }
@@ -126,9 +126,9 @@ export function entryOf({ url, file, schedule, keyEnv, account }: KnownSource, a
   return { file, ...from, ...key, schedule }
 }
 
-/** @throws InputError that names those that are known */
+/** @throws InputError with the known names */
 export function knownSource(name: string): KnownSource {
   const source = KNOWN_SOURCES.find((candidate) => candidate.name === name)
   if (source !== undefined) return source
-  throw new InputError(`no source is known as "${name}": ${KNOWN_SOURCES.map((known) => known.name).join(', ')}`)
+  throw new InputError(`unknown source "${name}": must be ${KNOWN_SOURCES.map((known) => known.name).join(', ')}`)
 }

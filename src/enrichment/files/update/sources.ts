@@ -5,28 +5,28 @@ import { describeJsonError } from '../../../run/json-error.ts'
 import { providerNameOf } from '../data-file.ts'
 import { replaceFile } from '../replace-file.ts'
 
-/** Where a data file comes from: one entry of `sources.json`. */
+/** One entry of `sources.json`: the origin of a data file. */
 export interface Source {
-  /** http or https. `{key}` stands for the key, `{month}` for the month in which it is fetched: 2026-11. */
+  /** http or https. `{key}` stands for the key, `{month}` for the current month: 2026-11. */
   readonly url: string
   /** Name of the file in the folder. */
   readonly file: string
   /** The provider's name. */
   readonly name: string
-  /** Environment variable that holds the licence key. Without `{key}` in the URL the key goes into a header. */
+  /** Environment variable with the licence key. Without `{key}` in the URL, a header carries the key. */
   readonly keyEnv: string | undefined
-  /** Account that the key belongs to: the header is then for basic authentication, else it bears the key. */
+  /** The key's account, for basic authentication. Without it, the key is a bearer token. */
   readonly keyUser: string | undefined
-  /** Time after which the source is due again, milliseconds. */
+  /** Interval between downloads, milliseconds. */
   readonly everyMs: number | undefined
 }
 
-/** The file in the folder that names them. */
+/** The file in the data folder that lists sources. */
 export const SOURCES_FILE = 'sources.json'
 
 const MEMBERS = ['url', 'file', 'key_env', 'key_user', 'schedule'] as const
 type Entry = Partial<Record<(typeof MEMBERS)[number], string>>
-/** An entry of `sources.json` as it is written. */
+/** The JSON of an entry of `sources.json`. */
 export type SourceEntry = Entry & { readonly file: string }
 
 const HOUR_MS = 3_600_000
@@ -38,12 +38,12 @@ const SCHEDULES: Readonly<Record<string, number>> = {
   monthly: 30 * DAY_MS,
 }
 
-/** When the file in the folder was changed last, milliseconds; undefined without one. */
+/** Modification time of `sources.json` in the folder, milliseconds; undefined without the file. */
 export async function sourcesChangedAt(dir: string): Promise<number | undefined> {
   return (await stat(join(dir, SOURCES_FILE)).catch(() => undefined))?.mtimeMs
 }
 
-/** @throws InputError when there is none in the folder, or with what is wrong in it */
+/** @throws InputError when the folder has no `sources.json`, or it is invalid */
 export async function readSources(dir: string): Promise<Source[]> {
   const path = join(dir, SOURCES_FILE)
   let text: string
@@ -52,7 +52,7 @@ export async function readSources(dir: string): Promise<Source[]> {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
     throw new InputError(
-      `there is no ${path}: "./ipid db add iptoasn" makes one; it names what is to be fetched, [{"url": "…", "file": "…"}]`,
+      `${path} does not exist: "./ipid db add iptoasn" creates it; it lists the files to fetch: [{"url": "…", "file": "…"}]`,
     )
   }
   try {
@@ -64,9 +64,9 @@ export async function readSources(dir: string): Promise<Source[]> {
 }
 
 /**
- * Adds a source to the file in the folder, which is made when there is none, and keeps what else is in it.
- * @returns false when the file of that name comes from somewhere already
- * @throws InputError with what is wrong in the file that is there
+ * Adds a source to `sources.json`, or creates the file. Keeps the other entries.
+ * @returns false when the file already has a source
+ * @throws InputError when the existing `sources.json` is invalid
  */
 export async function addSource(dir: string, entry: SourceEntry): Promise<boolean> {
   const path = join(dir, SOURCES_FILE)
@@ -94,7 +94,7 @@ export async function addSource(dir: string, entry: SourceEntry): Promise<boolea
 }
 
 /**
- * Reads a list of sources, `{"sources": […]}`, or an object of sources (or bare URLs) by file name.
+ * Parses a list of sources, `{"sources": […]}`, or an object that maps file names to sources or URLs.
  * @throws InputError with the reason
  */
 export function parseSources(text: string): Source[] {
@@ -116,7 +116,7 @@ function parseJson(text: string): unknown {
 
 function entriesIn(json: unknown): unknown[] {
   if (Array.isArray(json)) return json
-  if (typeof json !== 'object' || json === null) throw new InputError('neither a list nor an object')
+  if (typeof json !== 'object' || json === null) throw new InputError('must be a list or an object')
   if ('sources' in json && Array.isArray(json.sources)) return json.sources
   return Object.entries(json).map(([file, value]) => {
     if (typeof value === 'string') return { file, url: value }
@@ -127,26 +127,28 @@ function entriesIn(json: unknown): unknown[] {
 function readSource(value: unknown, i: number): Source {
   const where = `source ${i + 1}`
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new InputError(`${where} is not an object`)
+    throw new InputError(`${where} must be an object`)
   }
   for (const [member, content] of Object.entries(value)) {
     if (!MEMBERS.some((known) => known === member)) {
-      throw new InputError(`${where}: "${member}" is none of ${MEMBERS.join(', ')}`)
+      throw new InputError(`${where}: unknown member "${member}": must be ${MEMBERS.join(', ')}`)
     }
-    if (typeof content !== 'string' || content === '') throw new InputError(`${where}: ${member} is not text`)
+    if (typeof content !== 'string' || content === '') throw new InputError(`${where}: ${member} must be text`)
   }
   const { url = '', key_env: keyEnv, key_user: keyUser, schedule, ...entry } = value as Entry
   const parsed = URL.canParse(url) ? new URL(url) : undefined
   if (parsed === undefined || !['http:', 'https:'].includes(parsed.protocol)) {
-    throw new InputError(`${where}: url is not an http or https URL`)
+    throw new InputError(`${where}: url must be an http or https URL`)
   }
   if (parsed.username !== '' || parsed.password !== '') {
-    throw new InputError(`${where}: url holds a password; key_env names a variable that does, key_user its account`)
+    throw new InputError(
+      `${where}: url must not hold a password; use key_env for its variable and key_user for its account`,
+    )
   }
   if (url.includes('{key}') && keyEnv === undefined) throw new InputError(`${where}: {key} in url needs key_env`)
   const file = entry.file ?? basename(parsed.pathname)
   const name = basename(file) === file ? providerNameOf(file) : undefined
-  if (name === undefined) throw new InputError(`${where}: file "${file}" is not the name of a data file`)
+  if (name === undefined) throw new InputError(`${where}: file "${file}" must be the name of a data file`)
   return {
     url,
     file,
@@ -161,10 +163,10 @@ function readSchedule(where: string, schedule: string): number {
   const match = /^([1-9]\d{0,3})([hd])$/.exec(schedule)
   const everyMs = match === null ? SCHEDULES[schedule] : Number(match[1]) * (match[2] === 'h' ? HOUR_MS : DAY_MS)
   if (everyMs !== undefined) return everyMs
-  throw new InputError(`${where}: schedule "${schedule}" is none of ${Object.keys(SCHEDULES).join(', ')}, 6h, 3d`)
+  throw new InputError(`${where}: schedule "${schedule}" must be ${Object.keys(SCHEDULES).join(', ')}, or like 6h, 3d`)
 }
 
-/** A URL as it may be shown: keys stand in the query, in the user information, or in the path that they replace. */
+/** A URL without secrets, which may be in the query or in the user information. */
 export function shownUrl(url: string): string {
   const { origin, pathname } = new URL(url)
   return origin + pathname

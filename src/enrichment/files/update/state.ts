@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { replaceFile } from '../replace-file.ts'
 import type { Validators } from './download.ts'
 
-/** What is remembered of a source from one update to the next. */
+/** The state of a source between updates. */
 export interface FetchState extends Validators {
-  /** Hash of the URL that `sources.json` has, which may hold a key: another URL is another file. */
+  /** Hash of the URL in `sources.json`, because the URL may hold a key. A new URL invalidates the state. */
   readonly url: string
-  /** Milliseconds since the Unix epoch of the last answer that was taken or said that nothing changed. */
+  /** Time of the last successful check, milliseconds since the Unix epoch. */
   readonly checkedAtMs: number
 }
 
@@ -21,7 +21,7 @@ export function urlHash(url: string): string {
 
 const STATE_FILE = '.sources-state.json'
 
-/** Without a file, or with one that is damaged, nothing is known, and everything is fetched anew. */
+/** Empty when the file is missing or damaged: then everything is fetched again. */
 export async function readStates(dir: string): Promise<FetchStates> {
   try {
     const json: unknown = JSON.parse(await readFile(join(dir, STATE_FILE), 'utf8'))

@@ -13,9 +13,9 @@ const HEAD_BYTES = 512
 const TAR_MAGIC_AT = 257
 
 /**
- * Moves what was fetched to its place. Vendors publish MMDBs as `.gz` or in a `.tar.gz` beside a licence; these are
- * unpacked. Ranges of autonomous systems, as iptoasn.com publishes them, become one. All else is read as it is.
- * @param nowMs milliseconds since the Unix epoch, for data that do not say when they were built
+ * Moves a fetched file to its path. Vendors publish MMDBs as `.gz` or inside a `.tar.gz`; these are unpacked. Ranges of
+ * autonomous systems of iptoasn.com are compiled to an MMDB. Other files stay as they are.
+ * @param nowMs milliseconds since the Unix epoch, for data without a build date
  * @throws InputError with the reason
  */
 export async function unpack(fetched: string, path: string, bytesMax: number, nowMs: number): Promise<void> {
@@ -49,7 +49,7 @@ async function gunzip(from: string, to: string, bytesMax: number): Promise<void>
   }
 }
 
-/** Takes the first MMDB out of an archive, wherever it lies in there. */
+/** Extracts the first MMDB in any folder of an archive. */
 async function takeMmdb(archive: string, path: string): Promise<void> {
   const entries = extract()
   const reading = pipeline(createReadStream(archive), entries)

@@ -7,8 +7,7 @@ import { InputError } from '../../../run/errors.ts'
 import { DEFAULT_ENRICHMENT_LIMITS } from '../../limits.ts'
 import type { Provider } from '../../providers/provider.ts'
 import { loadDataFile, mappingPathOf } from '../data-file.ts'
-import { download } from './download.ts'
-import { DEFAULT_UPDATE_LIMITS, type UpdateLimits } from './limits.ts'
+import { DEFAULT_UPDATE_LIMITS, download, type UpdateLimits } from './download.ts'
 import { type Source, shownUrl } from './sources.ts'
 import { type FetchState, type FetchStates, readStates, urlHash, writeStates } from './state.ts'
 import { headOf, unpack } from './unpack.ts'
@@ -20,22 +19,22 @@ export interface UpdateOptions {
   readonly env: Readonly<Record<string, string | undefined>>
   /** Milliseconds since the Unix epoch. */
   readonly nowMs: number
-  /** Only what its schedule says is due, or what is not there. */
+  /** Fetch only missing files and sources that are due. */
   readonly dueOnly?: boolean
   readonly limits?: UpdateLimits
 }
 
-/** What became of a source. */
+/** The outcome for a source. */
 export interface UpdateReport {
   readonly file: string
-  /** Without anything that may be secret. */
+  /** Without secrets. */
   readonly url: string
   readonly status: 'added' | 'updated' | 'unchanged' | 'not_due' | 'failed'
-  /** Why it failed. */
+  /** Reason of a failure. */
   readonly reason: string | undefined
-  /** The file that serves from now on; undefined when it was not read. */
+  /** The new file, if any. */
   readonly now: FileSummary | undefined
-  /** The file that it replaced. */
+  /** The replaced file, if any. */
   readonly before: FileSummary | undefined
 }
 
@@ -48,13 +47,13 @@ export interface FileSummary {
 const WORK_FOLDER = '.update-'
 const WORK_AGE_MAX_MS = 86_400_000
 
-/** Brings the files up to date, one after the other; what cannot be had is reported and leaves the file as it is. */
+/** Updates the files one by one. On a failure it reports the reason and keeps the old file. */
 export async function* updateSources(options: UpdateOptions): AsyncGenerator<UpdateReport> {
   await removeLeftovers(options)
   for (const source of options.sources) yield await updateSource(source, options)
 }
 
-/** Whether a source is to be fetched: it is not there, or its schedule says so. */
+/** Whether the file of a source is missing, or due by its schedule. */
 export async function anyDue(dir: string, sources: readonly Source[], nowMs: number): Promise<boolean> {
   const states = await readStates(dir)
   for (const source of sources) {
@@ -105,9 +104,9 @@ async function fetchInto(work: string, source: Source, known: FetchState | undef
   if (source.keyEnv !== undefined && (key === undefined || key === '')) {
     throw new InputError(`the environment variable ${source.keyEnv} is not set`)
   }
-  // What fetch says of a header that it does not take holds the header.
+  // Without this check, the error of `fetch` for an invalid header would contain the key.
   if (key !== undefined && !/^[\x21-\x7e]+$/.test(key)) {
-    throw new InputError(`the environment variable ${source.keyEnv} holds characters that no key has`)
+    throw new InputError(`the environment variable ${source.keyEnv} holds characters that are not valid in a key`)
   }
   const path = join(work, 'fetched')
   const validators = await download(source, key, known ?? {}, path, { nowMs: options.nowMs, limits })
@@ -121,7 +120,7 @@ async function isWebPage(path: string): Promise<boolean> {
   return /^\ufeff?\s*<(?:!doctype html|html|head|body)\b/i.test((await headOf(path)).toString('utf8'))
 }
 
-/** Puts a fetched file in its place, once it was read like any other. Undefined when it is the one that is there. */
+/** Loads a fetched file to validate it, then replaces the old one. Undefined when both are equal. */
 async function replace(
   dir: string,
   work: string,
@@ -139,7 +138,7 @@ async function replace(
   return { status: isThere ? 'updated' : 'added', now, before }
 }
 
-/** What is replaced may be unreadable: that is no reason to keep it. */
+/** Undefined when the old file cannot be read, which is no reason to keep it. */
 async function readBefore(path: string, name: string): Promise<FileSummary | undefined> {
   try {
     return summary(await loadDataFile(path, name, DEFAULT_ENRICHMENT_LIMITS))
@@ -172,7 +171,7 @@ async function flush(path: string): Promise<void> {
   }
 }
 
-/** Folders of an update that was killed. Younger ones may be another update's. */
+/** Deletes old folders of killed updates. Recent ones may belong to a running update. */
 async function removeLeftovers({ dir, nowMs }: UpdateOptions): Promise<void> {
   for (const file of await readdir(dir)) {
     if (!file.startsWith(WORK_FOLDER)) continue

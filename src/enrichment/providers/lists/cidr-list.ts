@@ -8,7 +8,7 @@ import type { ListEntry, NoiseList } from './entry.ts'
 const LINES_AT_A_TIME = 2_000
 
 /**
- * Reads a list of CIDRs, one on each line; `#` starts a comment.
+ * Reads a list of CIDRs, one per line; `#` starts a comment.
  * @throws InputError with the line and the reason
  */
 export async function readCidrList(
@@ -24,8 +24,8 @@ export async function readCidrList(
 }
 
 /**
- * The networks of a list. Other work goes on in between.
- * @param networkIn the CIDR of a line; undefined when it has none
+ * Reads the networks of a list, yielding to other work.
+ * @param networkIn extracts the CIDR of a line; undefined for none
  * @throws InputError with the line and the reason
  */
 export async function readNetworks(

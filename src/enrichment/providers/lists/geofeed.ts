@@ -6,15 +6,14 @@ import { isNotKnown, isNotKnownPlace, knownCountryCode } from '../../rules/not-k
 import { TimeSlice } from '../../time-slice.ts'
 import { plainCells } from '../text/csv-rows.ts'
 import { firstContentLine, lineError, linesOf } from '../text/text-file.ts'
-import type { ListEntry, NoiseList } from './entry.ts'
-import { LeftOut } from './left-out.ts'
+import { type ListEntry, type NoiseList, SkippedEntries } from './entry.ts'
 
 /** Whether a CSV file is a geofeed: it has no header, and its first record starts with a network. */
 export function isGeofeed(text: Buffer): boolean {
   return startsWithNetwork(firstContentLine(text))
 }
 
-/** Whether a text is one: of a list of networks, it would be a geofeed, too. */
+/** Whether a text is a geofeed, which has commas, and not a plain list of networks. */
 export function isGeofeedText(text: Buffer): boolean {
   const line = firstContentLine(text)
   return line?.includes(',') === true && startsWithNetwork(line)
@@ -28,10 +27,10 @@ function startsWithNetwork(line: string | undefined): boolean {
 const LINES_AT_A_TIME = 500
 
 /**
- * Reads a geofeed (RFC 8805): network, country, region, city and postal code, each of the last four possibly empty; `#`
- * starts a comment. Regions are ISO 3166-2 codes. Hosting providers publish their networks in this form. Entries that are
- * wrong are left out, as the RFC wants it, and named in the warnings.
- * @throws InputError with the reason when there are too many networks, or none is left
+ * Reads a geofeed (RFC 8805), in which hosting providers publish their networks: network, country, region (ISO 3166-2),
+ * city and postal code; the last four may be empty. `#` starts a comment. It skips malformed entries, as the RFC requires,
+ * and reports them in the warnings.
+ * @throws InputError with the reason when there are too many networks, or no valid one
  */
 export async function readGeofeed(
   text: Buffer,
@@ -40,7 +39,7 @@ export async function readGeofeed(
   rowsMax: number,
 ): Promise<NoiseList> {
   const entries: ListEntry[] = []
-  const leftOut = new LeftOut()
+  const skipped = new SkippedEntries()
   const slice = new TimeSlice()
   for (const { line, text: content } of linesOf(text)) {
     if (line % LINES_AT_A_TIME === 0 && slice.isOver) await slice.next()
@@ -48,19 +47,19 @@ export async function readGeofeed(
     if (row === '') continue
     const entry = entryIn(row, noiseClass)
     if (typeof entry === 'string') {
-      leftOut.add(`line ${line}`, entry)
+      skipped.add(`line ${line}`, entry)
       continue
     }
     if (entries.length === rowsMax) throw lineError(line, `more than ${rowsMax} networks`)
     entries.push(entry)
   }
-  const { warnings } = leftOut
+  const { warnings } = skipped
   if (entries.length === 0)
     throw new InputError(`the geofeed holds no networks${warnings.map((text) => `: ${text}`).join('')}`)
   return { recognisedAs, entries, warnings }
 }
 
-/** Returns what is wrong in words. */
+/** Returns the problem as text for a malformed row. */
 function entryIn(row: string, noiseClass: NoiseClass): ListEntry | string {
   const cells = plainCells(row)
   if (cells === undefined) return `"${clip(row)}" is not CSV`
@@ -70,7 +69,7 @@ function entryIn(row: string, noiseClass: NoiseClass): ListEntry | string {
   return typeof location === 'string' ? location : { range, noiseClass, location }
 }
 
-/** A `#` in quotes starts no comment. */
+/** A `#` inside quotes does not start a comment. */
 function withoutComment(line: string): string {
   let isQuoted = false
   for (let i = 0; i < line.length; i++) {
@@ -80,7 +79,7 @@ function withoutComment(line: string): string {
   return line
 }
 
-/** The location in the cells after a network, without what is not known. Returns what is wrong with it in words. */
+/** The known values of the location cells after a network. Returns the problem as text for a malformed country. */
 export function locationOf(cells: readonly string[]): EnrichmentData | string {
   const [country = '', region = '', city = '', postalCode = ''] = cells
   const location: EnrichmentData = {}

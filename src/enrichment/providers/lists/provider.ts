@@ -1,17 +1,15 @@
-import type { Address } from '../../../pipeline/event/address.ts'
-import { formatRange } from '../../addresses/network.ts'
 import { type RangeEntry, RangeMap } from '../../addresses/range-map.ts'
 import { type Facts, makeFacts } from '../../facts.ts'
 import { TimeSlice } from '../../time-slice.ts'
-import type { Provider } from '../provider.ts'
+import { type Provider, rangeLookup } from '../provider.ts'
 import type { ListEntry, NoiseList } from './entry.ts'
 
 const ENTRIES_AT_A_TIME = 500
 
-/** A list of noise as a provider: it knows the classification of its networks, and for some their place. */
+/** Makes a provider of a noise list: it knows the classification of its networks, and the location of some. */
 export async function noiseListProvider(name: string, list: NoiseList): Promise<Provider> {
   const factsOf = sharedFacts()
-  // Of two entries for one network the later counts: CDN networks are listed again inside of cloud lists.
+  // For one network the later entry wins, so CDNs go last: cloud lists contain their networks as well.
   const slice = new TimeSlice()
   const [entries, ofCdns]: RangeEntry<Facts>[][] = [[], []]
   for (const [i, entry] of list.entries.entries()) {
@@ -20,38 +18,12 @@ export async function noiseListProvider(name: string, list: NoiseList): Promise<
     to.push({ range: entry.range, value: factsOf(entry) })
   }
   for (const entry of ofCdns!) entries!.push(entry)
-  return new NoiseListProvider(name, list, await RangeMap.build(entries!))
+  const networks = await RangeMap.build(entries!)
+  const { recognisedAs, builtAt, warnings = [] } = list
+  return { name, kind: 'noise', recognisedAs, builtAt, records: networks.size, warnings, ...rangeLookup(networks) }
 }
 
-class NoiseListProvider implements Provider {
-  readonly name: string
-  readonly kind = 'noise'
-  readonly recognisedAs: string
-  readonly builtAt: Date | undefined
-  readonly records: number
-  readonly warnings: readonly string[]
-  readonly #networks: RangeMap<Facts>
-
-  constructor(name: string, list: NoiseList, networks: RangeMap<Facts>) {
-    this.name = name
-    this.recognisedAs = list.recognisedAs
-    this.builtAt = list.builtAt
-    this.records = list.entries.length
-    this.warnings = list.warnings ?? []
-    this.#networks = networks
-  }
-
-  find(address: Address): Facts | undefined {
-    return this.#networks.find(address)?.value
-  }
-
-  networkOf(address: Address): string | undefined {
-    const entry = this.#networks.find(address)
-    return entry === undefined ? undefined : formatRange(entry.range)
-  }
-}
-
-/** Entries that say the same share one `Facts`. */
+/** Entries with the same content share one `Facts`. */
 function sharedFacts(): (entry: ListEntry) => Facts {
   const known = new Map<string, Facts>()
   return ({ noiseClass, location = {} }) => {

@@ -3,15 +3,14 @@ import type { EnrichmentData } from '../../../pipeline/event/enrichment.ts'
 import { InputError } from '../../../run/errors.ts'
 import { describeJsonError } from '../../../run/json-error.ts'
 import { parseCidr } from '../../addresses/network.ts'
-import type { ListEntry, NoiseList } from './entry.ts'
+import { type ListEntry, type NoiseList, SkippedEntries } from './entry.ts'
 import { locationOf } from './geofeed.ts'
-import { LeftOut } from './left-out.ts'
 
-/** One published network, before it is checked. */
+/** One published network, before validation. */
 interface Published {
   readonly network: unknown
   readonly noiseClass: NoiseClass
-  /** Or what is wrong with it. */
+  /** The location, or a problem as text. */
   readonly location?: EnrichmentData | string
 }
 
@@ -71,7 +70,7 @@ const FORMATS: readonly Format[] = [
   {
     name: 'GitHub meta',
     matches: (json) => Array.isArray(json.hooks) && Array.isArray(json.web),
-    // Beside lists of networks there are lists of keys.
+    // The file also has lists of keys.
     networks: (json) => cloud(Object.values(json).filter(isNetworkList).flat()),
   },
   {
@@ -87,7 +86,7 @@ const FORMATS: readonly Format[] = [
 ]
 
 /**
- * Reads a file of ranges as a provider publishes it, recognised by its members.
+ * Reads a file of ranges in the format of a cloud or CDN provider, which it recognises by members.
  * @param noiseClass overrides the class that the format implies
  * @throws InputError with the reason
  */
@@ -96,30 +95,35 @@ export function readPublished(text: Buffer, noiseClass: NoiseClass | undefined, 
   const format = FORMATS.find((candidate) => candidate.matches(json))
   if (format === undefined) {
     const members = Object.keys(json).slice(0, 10).join(', ')
-    throw new InputError(`not a range file that is known: an object with ${members || 'no members'}`)
+    throw new InputError(`not a known format of a range file: an object with ${members || 'no members'}`)
   }
   const published = format.networks(json)
   if (published.length === 0) throw new InputError('the file holds no networks')
   if (published.length > rowsMax) throw new InputError(`the file holds more than ${rowsMax} networks`)
-  const leftOut = new LeftOut()
+  const skipped = new SkippedEntries()
   const builtAt = new Date(String(format.builtAt?.(json)))
-  const entries = published.flatMap((entry, i) => checked(entry, i, noiseClass, leftOut))
-  if (entries.length === 0) throw new InputError(`the file holds no networks: ${leftOut.warnings.join('')}`)
+  const entries = published.flatMap((entry, i) => checked(entry, i, noiseClass, skipped))
+  if (entries.length === 0) throw new InputError(`the file holds no networks: ${skipped.warnings.join('')}`)
   return {
     recognisedAs: format.name,
     entries,
-    warnings: leftOut.warnings,
+    warnings: skipped.warnings,
     ...(Number.isNaN(builtAt.getTime()) ? {} : { builtAt }),
   }
 }
 
-/** A place that is wrong leaves its network out. */
-function checked(entry: Published, index: number, noiseClass: NoiseClass | undefined, leftOut: LeftOut): ListEntry[] {
+/** Skips a network with a malformed location. */
+function checked(
+  entry: Published,
+  index: number,
+  noiseClass: NoiseClass | undefined,
+  skipped: SkippedEntries,
+): ListEntry[] {
   const range = typeof entry.network === 'string' ? parseCidr(entry.network) : 'not text'
   if (typeof range === 'string') throw new InputError(`network ${index + 1}: ${range}`)
   const { location } = entry
   if (typeof location === 'string') {
-    leftOut.add(`network ${index + 1}`, location)
+    skipped.add(`network ${index + 1}`, location)
     return []
   }
   return [{ range, noiseClass: noiseClass ?? entry.noiseClass, ...(location !== undefined && { location }) }]
@@ -150,7 +154,7 @@ function hasMember(value: unknown, key: string): boolean {
   return list(value).some((item) => key in item)
 }
 
-/** The objects of a list; nothing where there is no list. */
+/** The objects of a list; empty when the value is not a list. */
 function list(value: unknown): Json[] {
   return Array.isArray(value) ? value.map(object) : []
 }

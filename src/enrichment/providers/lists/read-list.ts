@@ -12,46 +12,45 @@ import { classOfOrigins, statedClass, suggestedClass } from './well-known.ts'
 /** Cloudflare publishes its lists under these names. */
 export const CLOUDFLARE_NAME = /^ips-v[46](?:\.txt)?$/i
 
-/** The file may be anything: a licence, a note. It is passed over, and said so. */
+/** The file does not look like data, such as a licence or a note. It is reported and ignored. */
 export class NotDataError extends InputError {
   override name = 'NotDataError'
 }
 
-/** Lines in which a list may say what it is. */
+/** Lines at the top that are searched for a class. */
 const HEAD_LINES_MAX = 5
 
-/** A class, and how the list is told of it. */
+/** The class of a list, and a note on its origin for the name of the format. */
 interface Found {
   readonly noiseClass: NoiseClass
-  /** Behind the words for the list. */
   readonly because: string
 }
 
 /**
- * Reads a list of noise in whatever form it was published.
- * @param file its name, which states or suggests the class where the form does not
- * @throws NotDataError when it looks like no list, InputError with the reason when it cannot serve
+ * Reads a noise list in any published format.
+ * @param file the file's name, which states or suggests the class if the format does not
+ * @throws NotDataError when it does not look like a list, InputError with the reason when it cannot be used
  */
 export async function readList(file: string, text: Buffer, rowsMax: number): Promise<NoiseList> {
   if (/\.json(?:\.gz)?$/i.test(file)) return readPublished(text, statedClass(file), rowsMax)
   if (CLOUDFLARE_NAME.test(file)) return readCidrList(text, 'cdn', 'Cloudflare IPs', rowsMax)
-  const told = classIn(file, text)
+  const found = classIn(file, text)
   if (isGeofeedText(text) || /\.csv(?:\.gz)?$/i.test(file)) {
-    const { noiseClass, because } = told ?? { noiseClass: 'hosting', because: '' }
+    const { noiseClass, because } = found ?? { noiseClass: 'hosting', because: '' }
     return readGeofeed(text, noiseClass, `geofeed of ${noiseClass} networks${because}`, rowsMax)
   }
   if (areRouteObjects(text)) {
     const origins = originsOf(text)
-    const noiseClass = told?.noiseClass ?? classOfOrigins(origins)
+    const noiseClass = found?.noiseClass ?? classOfOrigins(origins)
     const whose = origins.length === 0 ? '' : ` of ${origins.map((asn) => `AS${asn}`).join(', ')}`
     if (noiseClass === undefined) throw withoutClass(`${file} lists networks${whose}`)
     return readRouteObjects(text, noiseClass, `route objects of ${noiseClass} networks`, rowsMax)
   }
   if (statedClass(file) === undefined && !startsWithNetwork(text)) {
-    throw new NotDataError(`its name does not say what it lists: start it with ${NOISE_CLASSES.join('-, ')}-`)
+    throw new NotDataError(`its name states no class of networks: start it with ${NOISE_CLASSES.join('-, ')}-`)
   }
-  if (told === undefined) throw withoutClass(`${file} lists networks`)
-  const { noiseClass, because } = told
+  if (found === undefined) throw withoutClass(`${file} lists networks`)
+  const { noiseClass, because } = found
   return readCidrList(text, noiseClass, `list of ${noiseClass} networks${because}`, rowsMax)
 }
 
@@ -81,5 +80,5 @@ function startsWithNetwork(text: Buffer): boolean {
 function withoutClass(what: string): InputError {
   const prefixes = NOISE_CLASSES.map((noiseClass) => `${noiseClass}-`)
   const choice = `${prefixes.slice(0, -1).join(', ')} or ${prefixes.at(-1)}`
-  return new InputError(`${what}, and its name does not say of which class: start it with ${choice}`)
+  return new InputError(`${what}, but its name states no class: start it with ${choice}`)
 }

@@ -2,8 +2,8 @@ import { NOISE, NOISE_CLASSES, type NoiseClass } from '../../../../schemas/class
 import { classifyAsNumber } from '../../rules/as-numbers.ts'
 
 /**
- * Words in the names of lists that many keep, by what they list; the first class with a word in the name counts, so that
- * CloudFront is a CDN and not Amazon's cloud.
+ * Words in the names of popular lists, by class. The first class with a match wins, so that CloudFront is a CDN and not
+ * Amazon's cloud.
  */
 const WORDS: readonly (readonly [noiseClass: NoiseClass, words: string])[] = [
   [
@@ -31,13 +31,13 @@ export function statedClass(file: string): NoiseClass | undefined {
   return NOISE_CLASSES.find((noiseClass) => noiseClass === word)
 }
 
-/** The class that a word anywhere in a text suggests: in a file's name, or in what stands above its networks. */
+/** The class that a word in a text suggests. The text is a file's name or the comments at its top. */
 export function suggestedClass(text: string): NoiseClass | undefined {
   const words = new Set(text.toLowerCase().split(/[^a-z0-9]+/))
   return CLASS_OF_WORD.find(([, known]) => known.some((word) => words.has(word)))?.[0]
 }
 
-/** The class of the first of the autonomous systems that is known to be noise. */
+/** The class of the first AS number that is known to be noise. */
 export function classOfOrigins(origins: readonly number[]): NoiseClass | undefined {
   for (const asn of origins) {
     const classification = classifyAsNumber(asn)

@@ -3,14 +3,14 @@ import { TimeSlice } from '../../time-slice.ts'
 import type { OpenMmdb } from './open.ts'
 import type { AsnReader, RecordReader } from './read-record.ts'
 
-/** How much address space an AS announces. */
+/** The address space that an AS announces. */
 export interface AsSize {
-  /** Of IPv4. */
+  /** IPv4 addresses. */
   readonly addresses: number
   readonly hasV6: boolean
 }
 
-/** `database_type` of what is compiled from ranges of autonomous systems: its records tell the sizes. */
+/** `database_type` of files compiled from ranges of autonomous systems. Their records include the size of the AS. */
 export const AS_RANGES_TYPE = 'AS ranges'
 
 /** A size as members of a record. */
@@ -18,25 +18,25 @@ export function sizeMembers({ addresses, hasV6 }: AsSize): Record<string, number
   return { announced_ipv4_addresses: addresses, announces_ipv6: hasV6 }
 }
 
-/** The size that a record tells; undefined when it tells none. */
+/** The size in a record, if any. */
 function statedSize(record: unknown): AsSize | undefined {
   const { announced_ipv4_addresses: addresses, announces_ipv6: hasV6 } = record as Record<string, unknown>
   return typeof addresses === 'number' && typeof hasV6 === 'boolean' ? { addresses, hasV6 } : undefined
 }
 
-/** Reads records that tell the sizes themselves. */
+/** Reads records that include sizes. */
 export function sizedReader(read: RecordReader): RecordReader {
   return (record) => withSize(read(record), () => statedSize(record))
 }
 
-/** Adds the size of the AS that a record names. */
+/** Adds the size of the record's AS. */
 export function withSize(facts: Facts | undefined, sizeOf: (asn: number) => AsSize | undefined): Facts | undefined {
   const size = facts?.evidence.asn === undefined ? undefined : sizeOf(facts.evidence.asn)
   if (facts === undefined || size === undefined) return facts
   return { ...facts, evidence: { ...facts.evidence, asAddresses: size.addresses, asHasV6: size.hasV6 } }
 }
 
-/** Nodes after which it looks at the clock: some milliseconds, when each of their records is to be decoded. */
+/** Nodes between two checks of the time slice: some milliseconds if every record must be decoded. */
 const NODES_AT_A_TIME = 2_000
 const RECORDS_MAX = 250_000
 
@@ -59,17 +59,17 @@ export class AsSizes {
   }
 
   /**
-   * Counts by a walk over the whole tree; other work goes on in between. Undefined when no record holds an AS
-   * number, or the records are too many.
+   * Counts in a walk over the whole tree, yielding to other work. Undefined when no record has an AS number, or there are
+   * too many records.
    */
   static async of(mmdb: OpenMmdb, read: AsnReader): Promise<AsSizes | undefined> {
     const sizes = new Map<number, Counted>()
-    /** What records without a number are counted in. */
-    const nobody: Counted = { addresses: 0, hasV6: false }
+    /** Collects the records without an AS number. */
+    const unassigned: Counted = { addresses: 0, hasV6: false }
     const byRecord = new Map<number, Counted>()
     const count = (record: number): Counted => {
       const asn = asnOf(record)
-      const size = asn === undefined ? nobody : (sizes.get(asn) ?? { addresses: 0, hasV6: false })
+      const size = asn === undefined ? unassigned : (sizes.get(asn) ?? { addresses: 0, hasV6: false })
       if (asn !== undefined) sizes.set(asn, size)
       byRecord.set(record, size)
       return size
@@ -78,12 +78,12 @@ export class AsSizes {
       try {
         return read(mmdb.decode(record))
       } catch {
-        // Said when an address leads there.
+        // Reported when a lookup reaches the record.
         return undefined
       }
     }
     let last = -1
-    let size = nobody
+    let size = unassigned
     const visit = (record: number, v4Addresses: number | undefined) => {
       // Neighbours often belong to one AS.
       if (record !== last) size = byRecord.get(record) ?? count(record)

@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises'
 
-/** The metadata is the end of a file, and no longer (MaxMind DB format 2.0). */
+/** Longest metadata, at the end of a file (MaxMind DB format 2.0). */
 const METADATA_BYTES_MAX = 131_072
 const METADATA_MARKER = Buffer.from('\xab\xcd\xefMaxMind.com', 'latin1')
 const KEY = Buffer.from('\x4bbuild_epoch', 'latin1')
@@ -8,7 +8,7 @@ const TYPE_UINT16 = 5
 const TYPE_UINT32 = 6
 const TYPE_UINT64 = 9
 
-/** When an MMDB was built, from its end alone, unchecked; undefined when that is not there. */
+/** The build date of an MMDB, read from its end without verifying the file; undefined when it is missing. */
 export async function buildDateOf(path: string): Promise<Date | undefined> {
   const end = await endOf(path)
   const marker = end.lastIndexOf(METADATA_MARKER)

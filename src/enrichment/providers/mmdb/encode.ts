@@ -1,10 +1,10 @@
 import { Buffer } from 'node:buffer'
 
-/** Types of the format that a JavaScript value does not imply by itself. */
-export type NumberType = 'double' | 'float' | 'uint16' | 'uint32' | 'uint64' | 'uint128' | 'int32'
+/** Types of numbers in the format. */
+type NumberType = 'double' | 'float' | 'uint16' | 'uint32' | 'uint64' | 'uint128' | 'int32'
 
-/** A number of a given type: `typed('uint16', 4)`. */
-export class TypedNumber {
+/** A number with an explicit type. */
+class TypedNumber {
   readonly type: NumberType
   readonly value: number | bigint
 
@@ -14,13 +14,14 @@ export class TypedNumber {
   }
 }
 
+/** `typed('uint16', 4)`. */
 export function typed(type: NumberType, value: number | bigint): TypedNumber {
   return new TypedNumber(type, value)
 }
 
 /**
- * A value as a MaxMind DB file holds it. Whole numbers from 0 to 2^32 - 1 become uint32, negative ones int32, others
- * double; a bigint becomes uint64 or uint128. Members that are undefined are left out.
+ * A value of a MaxMind DB file. Integers from 0 to 2^32 - 1 become uint32, negative ones int32, other numbers double; a
+ * bigint becomes uint64 or uint128. Undefined members are omitted.
  */
 export type MmdbValue =
   | string
@@ -48,18 +49,17 @@ const TYPE = {
   float: 15,
 } as const
 
-/** Largest values of unsigned types, in bytes. */
+/** Sizes of the unsigned types, in bytes. */
 const UNSIGNED_BYTES = { uint16: 2, uint32: 4, uint64: 8, uint128: 16 } as const
 
-/** The section is written in pieces: growing one of hundreds of megabytes would take twice the room. */
+/** The section is a list of pieces, because growing one buffer of hundreds of megabytes would need twice the memory. */
 const PIECE_BYTES = 1024 * 1024
-const PARTS_MAX = 1_000
-/** A `Map` takes no more than 2^24 entries; what is not remembered is written again. */
+const MEMBERS_MAX = 1_000
+/** A `Map` holds at most 2^24 entries. Values that do not fit are written again. */
 const KNOWN_MAX = 2 ** 24 - 1
 
 /**
- * Encodes values into a data section (MaxMind DB format 2.0). What was written before is pointed to instead of being
- * written again.
+ * Encodes values into a data section (MaxMind DB format 2.0). It writes equal values once and points to them.
  */
 export class DataEncoder {
   readonly #pieces: Buffer[] = []
@@ -67,10 +67,10 @@ export class DataEncoder {
   #used = 0
   #length = 0
   readonly #strings = new Map<string, number>()
-  /** How some strings stand inside of other values. */
-  readonly #parts = new Map<string, Uint8Array>()
+  /** Cached encodings of strings inside other values. */
+  readonly #members = new Map<string, Uint8Array>()
   #scratch = Buffer.alloc(1_024)
-  /** Offsets of all other values by their bytes. Those inside of them are pointers, so that equal ones are short. */
+  /** Offsets of all other values by their bytes. These are short, because inner values are pointers. */
   readonly #others = new Map<string, number>()
 
   /** Bytes written. */
@@ -78,21 +78,21 @@ export class DataEncoder {
     return this.#length
   }
 
-  /** What was written. Nothing can be added any more: what was remembered for that is given back. */
+  /** The written pieces. Frees the caches; nothing can be added afterwards. */
   finish(): readonly Buffer[] {
     this.#strings.clear()
     this.#others.clear()
-    this.#parts.clear()
+    this.#members.clear()
     return [...this.#pieces, this.#piece.subarray(0, this.#used)]
   }
 
-  /** Writes a value, unless it is there. Returns its offset in the section. */
+  /** Writes a value unless an equal one exists. Returns its offset in the section. */
   add(value: MmdbValue): number {
     if (typeof value === 'string') {
       return this.#strings.get(value) ?? this.#write(this.#strings, value, encodeValue(value))
     }
-    // Its parts are written first: a value is one run of bytes.
-    const bytes = isMap(value) ? this.#map(value) : encode(value, (part) => this.#part(part))
+    // Inner values are written first, because a value is contiguous.
+    const bytes = isMap(value) ? this.#map(value) : encode(value, (member) => this.#member(member))
     const key = bytes.toString('latin1')
     return this.#others.get(key) ?? this.#write(this.#others, key, bytes)
   }
@@ -111,36 +111,36 @@ export class DataEncoder {
     return offset
   }
 
-  /** There are millions of maps, so the bytes of one are put together in place. They are good until the next one. */
+  /** Encodes into a shared buffer, because there are millions of maps. The result is valid until the next call. */
   #map(value: MmdbMap): Buffer {
-    const parts: Uint8Array[] = []
+    const members: Uint8Array[] = []
     for (const key in value) {
       const member = value[key]
-      if (member !== undefined) parts.push(this.#part(key), this.#part(member))
+      if (member !== undefined) members.push(this.#member(key), this.#member(member))
     }
-    const head = control(TYPE.map, parts.length / 2)
+    const head = control(TYPE.map, members.length / 2)
     let length = head.length
-    for (const part of parts) length += part.length
+    for (const member of members) length += member.length
     if (length > this.#scratch.length) this.#scratch = Buffer.alloc(2 * length)
     this.#scratch.set(head)
     let at = head.length
-    for (const part of parts) {
-      this.#scratch.set(part, at)
-      at += part.length
+    for (const member of members) {
+      this.#scratch.set(member, at)
+      at += member.length
     }
     return this.#scratch.subarray(0, length)
   }
 
-  /** A value inside of another one: short ones in place, others as a pointer to where they are written once. */
-  #part(value: MmdbValue): Uint8Array {
+  /** Encodes a value inside another one: short values inline, others as a pointer. */
+  #member(value: MmdbValue): Uint8Array {
     const isShort =
       typeof value === 'string' ? value.length < 3 : typeof value !== 'object' || value instanceof TypedNumber
     if (typeof value !== 'string') return isShort ? encodeValue(value) : pointer(this.add(value))
-    // Names of members and the like come again and again.
-    let bytes = this.#parts.get(value)
+    // Names of members are the same in every record.
+    let bytes = this.#members.get(value)
     if (bytes === undefined) {
       bytes = isShort ? encodeValue(value) : pointer(this.add(value))
-      if (this.#parts.size < PARTS_MAX) this.#parts.set(value, bytes)
+      if (this.#members.size < MEMBERS_MAX) this.#members.set(value, bytes)
     }
     return bytes
   }
@@ -157,13 +157,13 @@ function isMap(value: MmdbValue): value is MmdbMap {
   )
 }
 
-/** A value in one piece, without pointers. */
+/** Encodes a value without pointers. */
 export function encodeValue(value: MmdbValue): Uint8Array {
   return encode(value, encodeValue)
 }
 
-/** @param part encodes the values inside of this one */
-function encode(value: MmdbValue, part: (value: MmdbValue) => Uint8Array): Buffer {
+/** @param inner encodes the values inside this one */
+function encode(value: MmdbValue, inner: (value: MmdbValue) => Uint8Array): Buffer {
   if (typeof value === 'string') return withControl(TYPE.string, Buffer.from(value, 'utf8'))
   if (typeof value === 'boolean') return control(TYPE.boolean, value ? 1 : 0)
   if (typeof value === 'number' || typeof value === 'bigint') return encodeNumber(typeOf(value), value)
@@ -171,13 +171,13 @@ function encode(value: MmdbValue, part: (value: MmdbValue) => Uint8Array): Buffe
   if (value instanceof Uint8Array) return withControl(TYPE.bytes, value)
   if (Array.isArray(value)) {
     const items = value as readonly MmdbValue[]
-    return Buffer.concat([control(TYPE.array, items.length), ...items.map(part)])
+    return Buffer.concat([control(TYPE.array, items.length), ...items.map(inner)])
   }
-  const parts: Uint8Array[] = []
+  const members: Uint8Array[] = []
   for (const [key, member] of Object.entries(value as MmdbMap)) {
-    if (member !== undefined) parts.push(part(key), part(member))
+    if (member !== undefined) members.push(inner(key), inner(member))
   }
-  return Buffer.concat([control(TYPE.map, parts.length / 2), ...parts])
+  return Buffer.concat([control(TYPE.map, members.length / 2), ...members])
 }
 
 function typeOf(value: number | bigint): NumberType {
@@ -203,7 +203,7 @@ function encodeNumber(type: NumberType, value: number | bigint): Buffer {
   return withControl(TYPE[type], unsigned(BigInt(value), UNSIGNED_BYTES[type]))
 }
 
-/** The fewest bytes that hold the number, in network order; none for 0. */
+/** The fewest bytes that hold the number, big-endian; none for 0. */
 function unsigned(value: bigint, bytesMax: number): Uint8Array {
   if (value < 0n || value >> BigInt(8 * bytesMax) !== 0n)
     throw new RangeError(`${value} does not fit ${bytesMax} bytes`)
@@ -215,7 +215,7 @@ function withControl(type: number, payload: Uint8Array): Buffer {
   return Buffer.concat([control(type, payload.length), payload])
 }
 
-/** The control byte with what extends it: a type above 7, a size from 29. */
+/** The control byte and its extensions: for a type above 7, for a size from 29. */
 function control(type: number, size: number): Buffer {
   const [bits, extension] = sizeBits(size)
   return type > 7 ? Buffer.from([bits, type - 7, ...extension]) : Buffer.from([(type << 5) | bits, ...extension])

@@ -1,6 +1,6 @@
 import { type Path, pathOf } from './values.ts'
 
-/** What the product takes from a record of any vendor. */
+/** The fields that ipid reads from records of any vendor. */
 export const FIELDS = [
   'businessName',
   'orgName',
@@ -36,10 +36,10 @@ export const FIELDS = [
 ] as const
 export type Field = (typeof FIELDS)[number]
 
-/** Where each field is found: the first path with a value counts, except for flags, where any that is set does. */
+/** The paths of each field. The first path with a value wins; a flag is set if any path is. */
 export type FieldPaths = Partial<Record<Field, readonly Path[]>>
 
-/** Fields whose members mean the same in the files of all vendors that have them. */
+/** Members with the same meaning in the files of all vendors. */
 const PLAIN: Partial<Record<Field, readonly string[]>> = {
   businessName: ['business_name'],
   orgName: ['org_name', 'organization', 'traits.organization'],
@@ -83,15 +83,15 @@ const PLAIN: Partial<Record<Field, readonly string[]>> = {
   isSatellite: ['is_satellite'],
 }
 
-/** Members that mean something else from one kind of file to the next, by what the record is about. */
-export const AMBIGUOUS = {
+/** Members whose meaning depends on the subject of the record. */
+const AMBIGUOUS = {
   /** A company's record: IPinfo Company, ipapi.is company. */
   company: {
     businessName: ['name', 'company'],
     domain: ['domain'],
     orgType: ['type'],
   },
-  /** An autonomous system's record. Its country is where the AS is registered, and says nothing of the address. */
+  /** An autonomous system's record. Its country is that of the registration, not of the address. */
   as: {
     asName: ['org', 'descr', 'name'],
     asDomain: ['domain'],
@@ -102,12 +102,12 @@ export const AMBIGUOUS = {
   },
   /** A hosting range: ipapi.is. */
   hosting: { orgName: ['datacenter'], domain: ['domain'], isHosting: ['datacenter'] },
-  /** All else: a domain is that of the address. */
+  /** Any other record: a domain is the address's. */
   address: { domain: ['domain'] },
 } as const satisfies Record<string, Partial<Record<Field, readonly string[]>>>
 export type Subject = keyof typeof AMBIGUOUS
 
-/** The paths of all fields for records about a subject. */
+/** The paths of all fields in records about a subject. */
 export function pathsFor(subject: Subject): FieldPaths {
   const ambiguous: Partial<Record<Field, readonly string[]>> = AMBIGUOUS[subject]
   const paths: FieldPaths = {}

@@ -6,10 +6,10 @@ import { FIELDS, type Field, type FieldPaths } from './fields.ts'
 import { FLAGS, type Shape } from './recognise.ts'
 import { pathOf } from './values.ts'
 
-/** Attributes that are not read from a record: they follow from the search or from others. */
+/** Attributes that are derived and not read from a record. */
 const DERIVED: ReadonlySet<Attribute> = new Set(['network', 'etld_plus_one'])
 
-/** Fields beyond the attributes that a mapping may name, for the classifier. */
+/** More fields that a mapping may name, for the classifier. */
 const EVIDENCE: Readonly<Record<string, Field>> = {
   type: 'orgType',
   as_domain: 'asDomain',
@@ -25,14 +25,14 @@ const EVIDENCE: Readonly<Record<string, Field>> = {
   is_satellite: 'isSatellite',
 }
 
-/** Names that a mapping may use, in the order in which messages list them. */
+/** Names that a mapping may use, in the order of messages. */
 export const MAPPABLE: readonly string[] = [
   ...ATTRIBUTES.filter((attribute) => !DERIVED.has(attribute)),
   ...Object.keys(EVIDENCE),
 ]
 
 /**
- * Reads a mapping file: `{"attribute": "path.to.field"}`, with a list of paths where several may hold it.
+ * Parses a mapping file: `{"attribute": "path.to.field"}`, or a list of paths.
  * @throws InputError with the reason
  */
 export function parseMapping(text: string): FieldPaths {
@@ -48,11 +48,11 @@ export function parseMapping(text: string): FieldPaths {
   const paths: FieldPaths = {}
   for (const [name, value] of Object.entries(json)) {
     if (!MAPPABLE.includes(name)) {
-      throw new InputError(`the mapping names "${name}", which is none of ${MAPPABLE.join(', ')}`)
+      throw new InputError(`the mapping has an unknown name "${name}": must be one of ${MAPPABLE.join(', ')}`)
     }
     const list: unknown[] = Array.isArray(value) ? value : [value]
     if (list.length === 0 || !list.every((path) => typeof path === 'string' && path !== '')) {
-      throw new InputError(`the mapping of "${name}" is not a path such as "company.name"`)
+      throw new InputError(`the mapping of "${name}" must be a path such as "company.name"`)
     }
     paths[EVIDENCE[name] ?? fieldOf(name)] = (list as string[]).map(pathOf)
   }
@@ -68,7 +68,7 @@ function fieldOf(attribute: string): Field {
   return field
 }
 
-/** A shape by a mapping alone, or one that a mapping completes and corrects. */
+/** The shape of a mapping alone, or a recognised shape with the paths of a mapping. */
 export function mappedShape(shape: Shape | undefined, mapping: FieldPaths, databaseType: string): Shape {
   return {
     kind: shape?.kind ?? kindOf(mapping),

@@ -4,13 +4,13 @@ import type { AddressRange } from '../../addresses/network.ts'
 import type { NetworkBits } from './tree-builder.ts'
 
 const NETWORKS_AT_FIRST = 1_024
-/** A range may be hundreds of CIDRs. */
+/** One range can be hundreds of CIDRs. */
 const NETWORKS_MAX = 2 ** 24
-/** Bits that stand before an IPv4 address in a tree for both families. */
+/** Bits before an IPv4 address in a tree for both families. */
 const V4_PREFIX_BITS = 96
 
 /** A CIDR of the list. */
-export interface ListedNetwork extends NetworkBits {
+interface ListedNetwork extends NetworkBits {
   readonly record: number
 }
 
@@ -22,7 +22,7 @@ interface Rank {
   networks: number
 }
 
-/** Networks with their records, as columns of numbers: there may be millions. */
+/** Networks with their records, as columns of numbers because there can be millions. */
 export class NetworkList {
   readonly #isV4: boolean
   #words = new Uint32Array(4 * NETWORKS_AT_FIRST)
@@ -32,19 +32,19 @@ export class NetworkList {
   readonly #ranks: Rank[] = []
   /** By layer, then by size. */
   readonly #rankOfSize = new Map<number, Map<number, Rank>>()
-  /** An IPv4 network; all but one of its words are 0. */
+  /** Scratch for an IPv4 network; only one word is used. */
   readonly #word = new Uint32Array(4)
   #size = 0
 
   readonly #networksMax: number
 
-  /** @param ipVersion 6: IPv4 stands at `::/96` */
+  /** @param ipVersion 6 puts IPv4 at `::/96` */
   constructor(ipVersion: 4 | 6, networksMax = NETWORKS_MAX) {
     this.#isV4 = ipVersion === 4
     this.#networksMax = networksMax
   }
 
-  /** @param layer networks of a higher layer come later, however large they are */
+  /** @param layer networks of a higher layer sort after all others, regardless of size */
   add(range: AddressRange, record: number, layer: number): void {
     const rank = this.#rank(layer, sizeOf(range))
     if (range.version === 4) {
@@ -58,13 +58,13 @@ export class NetworkList {
     }
   }
 
-  /** General networks before specific ones; of one layer and size, in the order in which they were added. */
+  /** General networks before specific ones; equal ones in the order of `add`. */
   *inOrder(): Generator<ListedNetwork> {
     const order = this.#order()
     for (const i of order) yield { words: this.#words, at: 4 * i, length: this.#lengths[i]!, record: this.#records[i]! }
   }
 
-  /** There are few sizes: counting them is faster than sorting, and takes less room. */
+  /** A counting sort: there are few sizes, so it is faster than comparisons and needs less memory. */
   #order(): Uint32Array {
     const next = new Uint32Array(this.#ranks.length)
     let start = 0
@@ -77,7 +77,7 @@ export class NetworkList {
     return order
   }
 
-  /** All addresses of a file have no bits: they are two halves. */
+  /** Splits the network of all addresses in two, because a network needs at least one bit. */
   #add(words: ArrayLike<number>, length: number, record: number, rank: Rank): void {
     this.#push(words, Math.max(length, 1), record, rank)
     if (length === 0) this.#push([2 ** 31, 0, 0, 0], 1, record, rank)

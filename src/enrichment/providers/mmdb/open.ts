@@ -5,38 +5,38 @@ import { TimeSlice } from '../../time-slice.ts'
 import { SearchTree } from './tree.ts'
 import { verifyMmdb } from './verify.ts'
 
-/** A MaxMind DB file in memory that was checked from end to end. */
+/** A fully verified MaxMind DB file in memory. */
 export interface OpenMmdb {
   readonly databaseType: string
   readonly builtAt: Date | undefined
-  /** Networks that have data. */
+  /** Number of networks with data. */
   readonly networks: number
   readonly tree: SearchTree
-  /** Decodes what a record of the tree points to. Throws when the file is damaged there. */
+  /** Decodes the data of a record of the tree. Throws when they are damaged. */
   decode(record: number): unknown
-  /** Decoded records from all over the file. */
+  /** Decoded records, spread over the file. */
   readonly samples: readonly unknown[]
 }
 
-/** The part of the reader that decodes. Its own `get` parses text and walks bit by bit. */
+/** The reader's decoder. `SearchTree` replaces its `get`, which parses text and walks bit by bit. */
 interface PointerReader {
   resolveDataPointer(record: number): unknown
 }
 
 const METADATA_MARKER = Buffer.from('\xab\xcd\xefMaxMind.com', 'latin1')
-/** Values inside of records that the decoder keeps, so that shared ones are decoded once. */
+/** Cached values inside records, so that shared ones are decoded once. */
 const SHARED_VALUES_MAX = 4_096
 const RECORDS_AT_A_TIME = 100
 
 /**
- * Opens a file in MaxMind DB format 2.0 and checks it whole.
- * @throws InputError with the reason when it is empty, cut off, damaged, or something else
+ * Opens a file in MaxMind DB format 2.0 and verifies all of it.
+ * @throws InputError with the reason when it is empty, truncated, damaged, or in another format
  */
 export async function openMmdb(bytes: Buffer): Promise<OpenMmdb> {
   if (bytes.length === 0) throw new InputError('the file is empty')
   if (bytes[0] === 0x1f && bytes[1] === 0x8b) throw new InputError('the file is compressed: unpack it')
   const marker = bytes.lastIndexOf(METADATA_MARKER)
-  if (marker < 0) throw new InputError('the file has no metadata: it is cut off, or not in MaxMind DB format')
+  if (marker < 0) throw new InputError('the file has no metadata: it is truncated, or not in MaxMind DB format')
   const reader = readerOf(bytes)
   const { metadata } = reader
   const problem = metadataProblem(metadata)

@@ -11,20 +11,19 @@ import { type OpenMmdb, openMmdb } from './open.ts'
 import { type AsnReader, asnReader, type RecordReader, recordReader } from './read-record.ts'
 import { isUnknown, recognise, type Shape } from './recognise.ts'
 
-/** How an MMDB is loaded. */
-export interface MmdbOptions {
+interface MmdbOptions {
   readonly name: string
   readonly bytes: Buffer
-  /** Text of the mapping file beside it; undefined when there is none. */
+  /** Text of the mapping file, if any. */
   readonly mapping: string | undefined
-  /** Decoded records to keep. */
+  /** Cached decoded records. */
   readonly recordsMax: number
   readonly isDefault?: boolean
-  /** How the records are read, of a table that was recognised when it was compiled. */
+  /** The known shape of a compiled table. */
   readonly shape?: Shape | undefined
 }
 
-/** The file is whole, but its records hold nothing that is known. */
+/** The file is intact, but its records have no known members. */
 export class UnknownMmdbError extends InputError {
   override name = 'UnknownMmdbError'
   readonly databaseType: string
@@ -40,10 +39,10 @@ export class UnknownMmdbError extends InputError {
   }
 }
 
-/** @throws InputError when the file is damaged, `UnknownMmdbError` when nobody knows its records */
+/** @throws InputError when the file is damaged, UnknownMmdbError when its records are not recognised */
 export async function loadMmdb(options: MmdbOptions): Promise<Provider> {
   const { mmdb, kind, recognisedAs, read, asnOf } = await readMmdb(options.bytes, options.mapping, options.shape)
-  // What was a table answers as it does when it is read directly, where sizes are not counted.
+  // A compiled table must answer like the table itself, which has no sizes.
   const isSized = mmdb.databaseType === AS_RANGES_TYPE
   const sizes = kind === 'asn' && options.shape === undefined && !isSized ? await AsSizes.of(mmdb, asnOf) : undefined
   const reader: RecordReader = isSized
@@ -54,8 +53,8 @@ export async function loadMmdb(options: MmdbOptions): Promise<Provider> {
   return new MmdbProvider(options, mmdb, kind, recognisedAs, reader)
 }
 
-/** A file that was checked, and how its records are read. */
-export interface ReadableMmdb {
+/** A verified file, and the readers of its records. */
+interface ReadableMmdb {
   readonly mmdb: OpenMmdb
   readonly kind: ProviderKind
   readonly recognisedAs: string
@@ -64,7 +63,7 @@ export interface ReadableMmdb {
 }
 
 /**
- * @param mapping text of the mapping file beside it
+ * @param mapping text of the mapping file, if any
  * @param shape as in `MmdbOptions`
  * @throws as `loadMmdb`
  */
@@ -89,11 +88,6 @@ export async function readMmdb(bytes: Buffer, mapping: string | undefined, shape
   return { mmdb, kind, recognisedAs, read: recordReader(recognised), asnOf: asnReader(recognised) }
 }
 
-/** What is kept of a record. */
-interface Decoded {
-  readonly facts: Facts | undefined
-}
-
 class MmdbProvider implements Provider {
   readonly name: string
   readonly kind: ProviderKind
@@ -104,7 +98,7 @@ class MmdbProvider implements Provider {
   readonly warnings: readonly string[] = []
   readonly #mmdb: OpenMmdb
   readonly #read: RecordReader
-  readonly #decoded: BoundedCache<number, Decoded>
+  readonly #decoded: BoundedCache<number, { readonly facts: Facts | undefined }>
 
   constructor(options: MmdbOptions, mmdb: OpenMmdb, kind: ProviderKind, recognisedAs: string, read: RecordReader) {
     this.name = options.name

@@ -14,23 +14,23 @@ export type RecordReader = (record: unknown) => Facts | undefined
 /** Reads only the AS number of a record, at a fraction of the cost. */
 export type AsnReader = (record: unknown) => number | undefined
 
-/** What `recordReader` finds as `evidence.asn`. */
+/** Reads the same number as `recordReader` puts into `evidence.asn`. */
 export function asnReader(shape: Shape): AsnReader {
   return (record) => new FieldReader(record, shape.paths).one('asn', asAsn)
 }
 
-/** The reader for a shape. It answers undefined for records that say nothing. */
+/** The reader for a shape. It returns undefined for records without known values. */
 export function recordReader(shape: Shape): RecordReader {
   return (record) => {
     const read = new FieldReader(record, shape.paths)
-    const data = places(read)
+    const data = locationIn(read)
     const asn = read.one('asn', asAsn)
     const asNameText = read.one('asName', asNamed)
     const isp = read.one('isp', asNamed)
     const businessName = read.one('businessName', asOrganisation)
     const orgName = read.one('orgName', asOrganisation)
     const domain = read.one('domain', domainText)
-    // Only records about companies say whose address it is; an ISP's or an AS's record says who carries it.
+    // Only records about companies name the user of the address. Records about an ISP or AS name its carrier.
     const about = shape.kind === 'company' || shape.kind === 'table'
     assign(data, {
       business_name: businessName ?? (about ? orgName : undefined),
@@ -52,7 +52,7 @@ export function recordReader(shape: Shape): RecordReader {
   }
 }
 
-function places(read: FieldReader): EnrichmentData {
+function locationIn(read: FieldReader): EnrichmentData {
   const data: EnrichmentData = {}
   const country = read.one('country', asName)
   const countryCode = read.one('countryCode', asCode)
@@ -97,13 +97,13 @@ function evidenceOf(
   return evidence
 }
 
-/** Where a vendor has flags and no connection type. */
+/** The connection type by flags, for vendors without one. */
 function connectionIn(read: FieldReader): string | undefined {
   if (read.any('isMobile')) return 'Cellular'
   return read.any('isSatellite') ? 'Satellite' : undefined
 }
 
-/** That an address is anonymous in general is left out where the record says how: rented machines count as such, too. */
+/** Omits `isAnonymous` if a more precise flag is set: vendors also call rented machines anonymous. */
 function flagsIn(
   read: FieldReader,
 ): Pick<Evidence, 'isHosting' | 'isAnonymousVpn' | 'isTor' | 'isProxy' | 'isAnonymous'> {
@@ -118,18 +118,18 @@ function flagsIn(
   return flags
 }
 
-/** Whether an ISP's customer is named, and not the ISP once more. */
+/** Whether the name is that of a customer, not of the ISP itself. */
 function isAnother(name: string | undefined, ...carriers: readonly (string | undefined)[]): boolean {
   if (name === undefined) return false
   return !carriers.some((carrier) => carrier?.toLowerCase() === name.toLowerCase())
 }
 
-/** Sets what is known, and nothing else. */
+/** Assigns the values that are not undefined. */
 function assign<T extends object>(target: T, values: { [K in keyof T]?: T[K] | undefined }): void {
   for (const key in values) if (values[key] !== undefined) target[key] = values[key] as T[typeof key]
 }
 
-/** A name; a text that says what the block is for is none. */
+/** The name of an organisation. Text about the purpose of a block is not a name. */
 function asOrganisation(value: unknown): string | undefined {
   const text = asNamed(value)
   return text === undefined || allocationIn(text) !== undefined ? undefined : text
@@ -160,7 +160,7 @@ class FieldReader {
     this.#paths = paths
   }
 
-  /** The first value that `as` takes. */
+  /** The first value that `as` accepts. */
   one<T>(field: Field, as: (value: unknown) => T | undefined): T | undefined {
     for (const path of this.#paths[field] ?? []) {
       const value = as(valueAt(this.#record, path))
@@ -169,7 +169,7 @@ class FieldReader {
     return undefined
   }
 
-  /** True when any of the flags is set. A hosting range names its owner where others have a flag. */
+  /** True when any of the flags is set. In hosting ranges of ipapi.is, the name of the datacenter is the flag. */
   any(field: Field): true | undefined {
     for (const path of this.#paths[field] ?? []) {
       const value = valueAt(this.#record, path)

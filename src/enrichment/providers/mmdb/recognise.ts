@@ -3,33 +3,31 @@ import type { ProviderKind } from '../provider.ts'
 import { type Field, type FieldPaths, pathsFor, type Subject } from './fields.ts'
 import { type Path, valueAt } from './values.ts'
 
-/** How the records of a file are read. */
+/** The structure of a file's records. */
 export interface Shape {
   readonly kind: ProviderKind
-  /** In words: vendor and product. */
+  /** Vendor and product. */
   readonly recognisedAs: string
   readonly subject: Subject
   readonly paths: FieldPaths
 }
 
-/** A file whose records hold nothing that is known. */
-export interface UnknownShape {
+/** A file whose records have no known members. */
+interface UnknownShape {
   readonly databaseType: string
-  /** Members of the sample records as paths, sorted. */
+  /** Paths of the members of the sample records, sorted. */
   readonly keys: readonly string[]
 }
 
 /**
- * Recognises a file by the members of its records; `database_type` only decides where they leave it open, since vendors
- * share tools and names. A member counts when any sample has it: many files leave out what is false or empty. Other work
- * goes on in between.
- *
+ * Recognises a file by the members of its records. `database_type` only breaks ties, because vendors share tools and names.
+ * A member counts if any sample has it, because many files omit false and empty values. Yields to other work.
  * @param samples decoded records
  */
 export async function recognise(databaseType: string, samples: readonly unknown[]): Promise<Shape | UnknownShape> {
   const keys = memberPaths(samples)
   const subject = subjectOf(databaseType, keys)
-  const paths = await present(pathsFor(subject), samples)
+  const paths = await withValues(pathsFor(subject), samples)
   const kind = kindOf(databaseType, subject, paths, keys)
   if (kind === undefined) return { databaseType, keys: [...keys].sort() }
   const vendor = vendorOf(databaseType, keys)
@@ -41,10 +39,10 @@ export function isUnknown(shape: Shape | UnknownShape): shape is UnknownShape {
   return 'databaseType' in shape
 }
 
-/** Longest list of members that a report names. */
+/** Most members that are collected. */
 const KEYS_MAX = 60
 
-/** Paths of all members of the samples: `traits.user_type`. Names by language are left out. */
+/** Paths of all members of the samples: `traits.user_type`. Skips names in other languages than English. */
 function memberPaths(samples: readonly unknown[]): Set<string> {
   const paths = new Set<string>()
   const visit = (value: unknown, prefix: string, depth: number) => {
@@ -69,8 +67,8 @@ function subjectOf(databaseType: string, keys: ReadonlySet<string>): Subject {
   return 'address'
 }
 
-/** Only the paths that lead somewhere in one of the samples. */
-async function present(paths: FieldPaths, samples: readonly unknown[]): Promise<FieldPaths> {
+/** The paths that have a value in at least one sample. */
+async function withValues(paths: FieldPaths, samples: readonly unknown[]): Promise<FieldPaths> {
   const found: FieldPaths = {}
   const slice = new TimeSlice()
   for (const [field, candidates] of Object.entries(paths) as [Field, readonly Path[]][]) {
@@ -85,11 +83,11 @@ function isScalar(value: unknown): boolean {
   return value !== undefined && value !== null && typeof value !== 'object'
 }
 
-/** Flags about who may hide behind an address. */
+/** Flags about hosting and anonymity. */
 export const FLAGS: readonly Field[] = ['isHosting', 'isAnonymousVpn', 'isTor', 'isProxy', 'isAnonymous']
-const PLACES: readonly Field[] = ['continent', 'country', 'countryCode', 'region', 'city', 'latitude', 'timezone']
+const LOCATION: readonly Field[] = ['continent', 'country', 'countryCode', 'region', 'city', 'latitude', 'timezone']
 
-/** The place of a file in the order of trust: that of the most telling thing it knows. */
+/** The kind of a file, by its most valuable field. */
 function kindOf(
   databaseType: string,
   subject: Subject,
@@ -108,13 +106,13 @@ function kindOf(
   if (has('isp', 'orgName')) return 'isp'
   if (has('asn', 'asName')) return 'asn'
   if (has('domain', 'hostname')) return 'domain'
-  if (has(...PLACES)) return 'location'
+  if (has(...LOCATION)) return 'location'
   if (has('connectionType', 'orgType', 'isMobile', 'isSatellite')) return 'connection'
   if (has(...FLAGS)) return 'anonymity'
   return undefined
 }
 
-/** Tools of one vendor write its name into the files of others, so the members have the last word. */
+/** The vendor by `database_type`, then by members, because tools of IPinfo write its name into files of others. */
 function vendorOf(databaseType: string, keys: ReadonlySet<string>): string {
   if (/^ipid\b/i.test(databaseType)) return 'ipid'
   if (databaseType === 'iptoasn') return 'iptoasn'
@@ -128,7 +126,7 @@ function vendorOf(databaseType: string, keys: ReadonlySet<string>): string {
   return 'by its fields:'
 }
 
-/** IPinfo's files of AS and place together, by what each has beyond the smaller one. */
+/** IPinfo's bundles of AS and location, by the members that each adds to the smaller one. */
 function ipinfoBundle(keys: ReadonlySet<string>): string | undefined {
   const has = (...names: readonly string[]) => names.some((name) => keys.has(name))
   if (!has('asn') || !has('as_name') || !has('country_code') || has('name', 'type')) return undefined

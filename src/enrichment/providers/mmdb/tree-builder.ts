@@ -1,35 +1,35 @@
 import { InputError } from '../../../run/errors.ts'
 
-/** Room for nodes at first; it doubles when it is full. */
+/** Initial capacity; it doubles when full. */
 const NODES_AT_FIRST = 1_024
-/** Some 1.9 GB while the tree is finished. Two million networks of IPv4 are 4 million nodes. */
+/** Needs some 1.9 GB while the tree is finished. Two million IPv4 networks make 4 million nodes. */
 const NODES_MAX = 2 ** 25
 
-/** A record of a tree: 0 leads nowhere, n > 0 to the data at offset n - 1, n < 0 to the node -n. */
-export type TreeRecord = number
+/** A record of a tree: 0 for no data, n > 0 for the data at offset n - 1, n < 0 for the node -n. */
+type TreeRecord = number
 
-/** The nodes of a finished tree, the root first: left and right record in turn, n < 0 the node -n. */
+/** The nodes of a finished tree, root first, as alternating left and right records. */
 export type TreeNodes = Float64Array
 
-/** A network's bits: four words of 32 bits, of which the first `length` bits count, from the first word's highest on. */
+/** The first `length` bits of four 32-bit words, highest first. */
 export interface NetworkBits {
   readonly words: ArrayLike<number>
-  /** Where the four words start. */
+  /** Index of the first word. */
   readonly at: number
   readonly length: number
 }
 
 /**
- * A binary tree of networks under construction. A network that is inserted later replaces what it covers, so that
- * general networks are inserted before specific ones. Nodes are numbers in one array: trees have millions of them.
+ * Builds a binary tree of networks. A network replaces earlier ones that it covers, so insert general networks first. Nodes
+ * are numbers in one array, because trees have millions of them.
  */
 export class TreeBuilder {
   #records = new Float64Array(2 * NODES_AT_FIRST)
   readonly #nodesMax: number
   #nodes = 1
-  /** The last network that was inserted, and the nodes on the way to it: neighbours share most of it. */
+  /** The last inserted network and the nodes on its path. Neighbours share most of the path. */
   readonly #lastWords = new Uint32Array(4)
-  readonly #lastWay = new Uint32Array(128)
+  readonly #lastPath = new Uint32Array(128)
   #lastLength = 0
 
   constructor(nodesMax = NODES_MAX) {
@@ -40,17 +40,17 @@ export class TreeBuilder {
   insert(network: NetworkBits, record: TreeRecord): void {
     const last = network.length - 1
     const shared = Math.min(last, this.#lastLength - 1, this.#bitsShared(network))
-    let node = shared > 0 ? this.#lastWay[shared]! : 0
+    let node = shared > 0 ? this.#lastPath[shared]! : 0
     for (let depth = Math.max(shared, 0); depth < last; depth++) {
       node = this.#descend(node, bitOf(network, depth))
-      this.#lastWay[depth + 1] = node
+      this.#lastPath[depth + 1] = node
     }
     this.#records[2 * node + bitOf(network, last)] = record
     for (let word = 0; word < 4; word++) this.#lastWords[word] = network.words[network.at + word]!
     this.#lastLength = network.length
   }
 
-  /** Bits that a network has in common with the last one. */
+  /** Length of the common prefix with the last network. */
   #bitsShared({ words, at }: NetworkBits): number {
     for (let word = 0; word < 4; word++) {
       const difference = words[at + word]! ^ this.#lastWords[word]!
@@ -59,7 +59,7 @@ export class TreeBuilder {
     return 128
   }
 
-  /** Where the bits lead; 0 when the tree ends before. */
+  /** The record at the end of a path; 0 when the tree ends earlier. */
   recordAt(network: NetworkBits): TreeRecord {
     let record = 0
     let node = 0
@@ -71,10 +71,10 @@ export class TreeBuilder {
     return record
   }
 
-  /** The nodes that the root leads to. Two halves with the same data become one record. */
+  /** The reachable nodes. Two halves with the same data become one record. */
   finish(): TreeNodes {
     const records = this.#records
-    // A node's number is known when all below it are numbered; the root, numbered last, is turned to the front.
+    // Children are numbered before their parents. The numbers are reversed at the end, so that the root comes first.
     const numbers = new Float64Array(this.#nodes).fill(Number.NaN)
     const pairs = new Float64Array(2 * this.#nodes)
     let count = 0
@@ -95,16 +95,16 @@ export class TreeBuilder {
     }
     const left = resolve(records[0]!)
     push(left, resolve(records[1]!))
-    const turned = (record: TreeRecord) => (record < 0 ? -(count + record) : record)
+    const reversed = (record: TreeRecord) => (record < 0 ? -(count + record) : record)
     const nodes = new Float64Array(2 * count)
     for (let i = 0; i < count; i++) {
-      nodes[2 * i] = turned(pairs[2 * (count - 1 - i)]!)
-      nodes[2 * i + 1] = turned(pairs[2 * (count - 1 - i) + 1]!)
+      nodes[2 * i] = reversed(pairs[2 * (count - 1 - i)]!)
+      nodes[2 * i + 1] = reversed(pairs[2 * (count - 1 - i) + 1]!)
     }
     return nodes
   }
 
-  /** The child node, made when there is none: it inherits what the record held for all its addresses. */
+  /** The child node. A new one inherits the data that the record had for all its addresses. */
   #descend(node: number, bit: number): number {
     const record = this.#records[2 * node + bit]!
     if (record < 0) return -record

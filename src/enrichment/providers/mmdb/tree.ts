@@ -3,7 +3,7 @@ import { InputError } from '../../../run/errors.ts'
 import type { AddressRange } from '../../addresses/network.ts'
 import { addressRange, emptyRange, type WordRange } from '../../addresses/word-range.ts'
 
-/** What the search tree needs to know of its file. */
+/** The layout of a search tree, from the metadata. */
 export interface TreeLayout {
   readonly nodeCount: number
   /** Bits of one record: 24, 28 or 32. */
@@ -11,32 +11,32 @@ export interface TreeLayout {
   readonly ipVersion: number
 }
 
-/** @param record what the tree leads to, for `decode` */
-export type NetworkVisitor = (network: AddressRange, record: number) => void
+/** @param record pass it to `decode` */
+type NetworkVisitor = (network: AddressRange, record: number) => void
 
 /**
- * @param network its ends; good until the visitor returns
- * @param record what the tree leads to, for `decode`
+ * @param network valid until the visitor returns
+ * @param record pass it to `decode`
  */
-export type WordsVisitor = (network: WordRange, record: number) => void
+type WordsVisitor = (network: WordRange, record: number) => void
 
-/** Steps of a walk for each node. In a tree whose ways meet again and again it would never end. */
+/** Limit of steps per node. Without it, a walk of a tree with many shared nodes would take forever. */
 const STEPS_PER_NODE = 16
 const JUMP_BITS = 16
 const V4_PREFIX_BITS = 96
 
 /**
- * The search tree of a MaxMind DB file, format 2.0, read in place. IPv4 searches start from a table of all 16-bit
- * prefixes, which saves two thirds of the steps; nothing passes through strings.
+ * The search tree of a MaxMind DB file (format 2.0), read in place and without strings. IPv4 lookups start from a table of
+ * all 16-bit prefixes, which saves two thirds of the steps.
  */
 export class SearchTree {
   readonly #bytes: Uint8Array
   readonly #nodeCount: number
   readonly #recordSize: number
   readonly #ipVersion: number
-  /** Where IPv4 starts. */
+  /** The node of `::/96`. */
   readonly #v4Root: number
-  /** For each 16-bit prefix: the node or final record, and the bits that led there. */
+  /** For each 16-bit prefix: the node or final record, and its depth in bits. */
   readonly #jumps = new Uint32Array(1 << JUMP_BITS)
   readonly #jumpBits = new Uint8Array(1 << JUMP_BITS)
   #depth = 0
@@ -54,20 +54,21 @@ export class SearchTree {
     this.#fillJumps(start, 0, 0)
   }
 
-  /** Length in bits of the network that the last `find` ended in. */
+  /** Prefix length of the network that the last `find` found. */
   get prefixLength(): number {
     return this.#depth
   }
 
-  /** The record of the tree that points to the data of an address; -1 when there is none. */
+  /** The record of an address, for `decode`; -1 for none. */
   find(address: Address): number {
     const record = address.v6 === undefined ? this.#findV4(address.v4) : this.#findV6(address.v6)
     return record > this.#nodeCount ? record : -1
   }
 
   /**
-   * Visits all networks with data, in ascending order, IPv4 as such and once: places that only lead to it are left out.
-   * @throws InputError when most of the tree is shared, so that the networks cannot be told one by one
+   * Visits all networks with data in ascending order. IPv4 networks are visited once, as IPv4, and not at the IPv6
+   * prefixes that alias them.
+   * @throws InputError when so many nodes are shared that the walk would not end
    */
   eachNetwork(visit: NetworkVisitor): void {
     this.eachNetworkInWords((network, record) => visit(addressRange(network), record))
@@ -82,8 +83,8 @@ export class SearchTree {
   }
 
   /**
-   * Visits all networks with data, each once, as the record that they lead to and, of IPv4, the addresses that they hold.
-   * Yields after so many nodes, for other work. Ends early where a damaged tree leads back into itself.
+   * Visits all networks with data once, with their records and, for IPv4, the number of addresses. Yields after every
+   * `nodesAtATime` nodes. Ends early in a damaged tree with a cycle.
    */
   *sizes(visit: (record: number, v4Addresses: number | undefined) => void, nodesAtATime: number): Generator<void> {
     const roots = this.#ipVersion === 6 ? [this.#v4Root, 0] : [0]
@@ -108,7 +109,7 @@ export class SearchTree {
 
   #step(): void {
     if (this.#stepsLeft-- > 0) return
-    throw new InputError(`the search tree of ${this.#nodeCount} nodes leads to the same ones again and again`)
+    throw new InputError(`the search tree of ${this.#nodeCount} nodes has too many shared nodes`)
   }
 
   #eachV4(record: number, depth: number, first: number, network: WordRange, visit: WordsVisitor): void {
@@ -123,7 +124,7 @@ export class SearchTree {
     }
   }
 
-  /** @param networks the way to the record is the first address of `v6`, whose other bits are 0 */
+  /** @param networks the path to the record is in `v6.first`; the other bits are 0 */
   #eachV6(record: number, depth: number, networks: Networks, visit: WordsVisitor): void {
     this.#step()
     const { first } = networks.v6
@@ -193,13 +194,13 @@ export class SearchTree {
   }
 }
 
-/** A network of each family, to be written into. */
+/** A scratch network for each family. */
 interface Networks {
   readonly v4: WordRange
   readonly v6: WordRange
 }
 
-/** Sets all bits after the prefix: the last address of the network. */
+/** Sets `last` to the last address of the network. */
 function setHostBits({ first, last }: WordRange, prefixLength: number): void {
   for (let i = 0; i < last.length; i++) {
     const bits = prefixLength - 32 * i

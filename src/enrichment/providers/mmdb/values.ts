@@ -1,14 +1,14 @@
 import { ASN_MAX } from '../../addresses/network.ts'
 import { isNotKnown, isNotKnownName, isNotKnownPlace, knownCountryCode } from '../../rules/not-known.ts'
 
-/** A way into a record: `traits.user_type`, `subdivisions.0.names.en`. */
+/** A path into a record: `traits.user_type`, `subdivisions.0.names.en`. */
 export type Path = readonly string[]
 
 export function pathOf(text: string): Path {
   return text.split('.')
 }
 
-/** The value at a path; undefined where the record ends earlier. Looks at own members only. */
+/** The value at a path; undefined when it does not exist. Reads own members only. */
 export function valueAt(record: unknown, path: Path): unknown {
   let value = record
   for (const step of path) {
@@ -18,12 +18,12 @@ export function valueAt(record: unknown, path: Path): unknown {
   return value
 }
 
-/** Text that says something. */
+/** Text, unless it means "unknown". */
 export function asText(value: unknown): string | undefined {
   return asTextUnless(isNotKnown, value)
 }
 
-/** Takes the names of cities and regions. @param country code or name; undefined when it is unknown */
+/** Accepts names of cities and regions. @param country code or name; undefined when unknown */
 export function asPlaceIn(country: string | undefined): (value: unknown) => string | undefined {
   return (value) => asTextUnless((text) => isNotKnownPlace(text, country), value)
 }
@@ -55,7 +55,7 @@ export function asNumber(value: unknown): number | undefined {
   return Number.isFinite(number) ? number : undefined
 }
 
-/** `true`, `"true"`, `1` and `"1"`; all else, and a missing member, is false. */
+/** True for `true`, `"true"`, `1` and `"1"`. */
 export function asFlag(value: unknown): true | undefined {
   return value === true || value === 1 || value === '1' || (typeof value === 'string' && value.toLowerCase() === 'true')
     ? true
@@ -64,7 +64,7 @@ export function asFlag(value: unknown): true | undefined {
 
 const CODE = /^[a-z]{2}$/i
 
-/** A country's code in upper case, from two letters. Files of one vendor hold codes or names under the same key. */
+/** A country code in upper case, from two letters. Some vendors put codes and names under the same key. */
 export function asCode(value: unknown): string | undefined {
   const code = typeof value === 'string' ? value.trim() : ''
   return CODE.test(code) ? knownCountryCode(code) : undefined

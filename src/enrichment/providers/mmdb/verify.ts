@@ -3,40 +3,41 @@ import { TimeSlice } from '../../time-slice.ts'
 import type { TreeLayout } from './tree.ts'
 import { assertTree, recordOf } from './tree-walk.ts'
 
-/** What a whole pass over a file found. */
-export interface VerifiedFile {
-  /** Networks that have data. */
+interface VerifiedFile {
+  /** Number of networks with data. */
   readonly networks: number
-  /** Records of the tree, one for each of up to `SAMPLES_MAX` distinct data records, spread over the whole file. */
+  /** Records of the tree for up to `SAMPLES_MAX` distinct data records, spread over the whole file. */
   readonly samples: readonly number[]
 }
 
 const SAMPLES_MAX = 2_000
-/** Nodes between two looks at the clock; those with much data are looked at one by one. */
+/** Nodes, and values of data, between two checks of the time slice. */
 const NODES_AT_A_TIME = 2_000
 const VALUES_AT_A_TIME = 500
-/** Values in one record that no known database comes near; it is read without a pause. */
+/** Values in one record, which is read without a pause. Known databases stay far below. */
 const RECORD_VALUES_MAX = 20_000
-/** Nesting that no known database comes near. */
+/** Nesting of values. Known databases stay far below. */
 const DEPTH_MAX = 64
 const SEPARATOR_BYTES = 16
 
 /**
- * Checks a MaxMind DB file from end to end, so that damage is found before the file is taken: every record of the tree
- * points to a node, to nothing, or into the data; no way through it leads back; every value that is reachable is whole, of a size that its type may
- * have, and inside the data section. Other work goes on in between.
+ * Verifies a MaxMind DB file from end to end, so that damage is found before the file is used:
+ * - Every record of the tree points to a node, to no data, or into the data section.
+ * - The tree has no cycle.
+ * - Every reachable value is complete, inside the data section, and of a valid size for its type.
  *
- * @param dataEnd where the data section ends and the metadata's marker starts
+ * Yields to other work.
+ * @param dataEnd end of the data section, where the metadata's marker starts
  * @throws InputError with the reason
  */
 export async function verifyMmdb(bytes: Buffer, layout: TreeLayout, dataEnd: number): Promise<VerifiedFile> {
   const treeBytes = (layout.nodeCount * layout.recordSize) / 4
   const dataStart = treeBytes + SEPARATOR_BYTES
   if (dataStart > dataEnd) {
-    throw new InputError(`the search tree of ${layout.nodeCount} nodes is cut off`)
+    throw new InputError(`the search tree of ${layout.nodeCount} nodes is truncated`)
   }
   if (bytes.subarray(treeBytes, dataStart).some((byte) => byte !== 0)) {
-    throw new InputError('the search tree does not end where the metadata says')
+    throw new InputError('the search tree has another size than the metadata state')
   }
   await assertTree(bytes, layout)
   const data = new DataSection(bytes, dataStart, dataEnd)
@@ -52,7 +53,7 @@ export async function verifyMmdb(bytes: Buffer, layout: TreeLayout, dataEnd: num
       networks++
       const offset = record - layout.nodeCount - SEPARATOR_BYTES
       if (offset < 0 || dataStart + offset >= dataEnd) {
-        throw new InputError(`node ${node} of the search tree points outside of the data`)
+        throw new InputError(`node ${node} of the search tree points outside the data`)
       }
       if (data.isChecked(dataStart + offset)) continue
       data.check(dataStart + offset)
@@ -63,11 +64,11 @@ export async function verifyMmdb(bytes: Buffer, layout: TreeLayout, dataEnd: num
       }
     }
   }
-  if (networks === 0) throw new InputError('it holds no networks')
+  if (networks === 0) throw new InputError('the file holds no networks')
   return { networks, samples: samples.records }
 }
 
-/** Every nth of the distinct records, where n doubles when there are too many. */
+/** Keeps every nth distinct record. Doubles n when there are too many. */
 class Samples {
   #step = 1
   #seen = 0
@@ -94,7 +95,7 @@ const TYPE_MAP = 7
 const TYPE_ARRAY = 11
 const TYPE_BOOLEAN = 14
 
-/** Sizes in bytes that values of a type may have: [least, most]. */
+/** Minimum and maximum size in bytes of values of each type. */
 const SIZES: Readonly<Record<number, readonly [number, number]>> = {
   [TYPE_STRING]: [0, Number.MAX_SAFE_INTEGER],
   3: [8, 8],
@@ -107,12 +108,12 @@ const SIZES: Readonly<Record<number, readonly [number, number]>> = {
   15: [4, 4],
 }
 
-/** Walks the values of the data section; what several records share is walked once. */
+/** Walks the values of the data section. Values that several records share are walked once. */
 class DataSection {
   readonly #bytes: Buffer
   readonly #start: number
   readonly #end: number
-  /** One bit for each byte of the section: a value that starts here was checked. */
+  /** One bit per byte of the section, set if the value that starts there was checked. */
   readonly #checked: Uint8Array
   /** Values checked so far. */
   values = 0
@@ -130,17 +131,17 @@ class DataSection {
     return (this.#checked[offset >>> 3]! & (1 << (offset & 7))) !== 0
   }
 
-  /** Checks the value at a position that something points to. */
+  /** Checks the value at a position. */
   check(at: number): void {
     this.#recordStart = this.values
     if (!this.isChecked(at)) this.#value(at, 0)
   }
 
-  /** Returns the position behind the value. */
+  /** Returns the position after the value. */
   #value(at: number, depth: number): number {
     if (depth > DEPTH_MAX) throw this.#damage(at, 'is nested too deeply')
-    // Each value is a byte at least and is reached once, unless values are cut into one another.
-    if (this.values++ > this.#end - this.#start) throw this.#damage(at, 'lies inside of another one')
+    // Each value has at least one byte and is visited once, unless values overlap.
+    if (this.values++ > this.#end - this.#start) throw this.#damage(at, 'overlaps another one')
     if (this.values - this.#recordStart > RECORD_VALUES_MAX) throw this.#damage(at, 'is too large for a record')
     const offset = at - this.#start
     this.#checked[offset >>> 3]! |= 1 << (offset & 7)
@@ -168,7 +169,7 @@ class DataSection {
     const allowed = SIZES[type]
     if (allowed === undefined) throw this.#damage(at, `has the unknown type ${type}`)
     if (size < allowed[0] || size > allowed[1]) throw this.#damage(at, `has type ${type} and the wrong size ${size}`)
-    if (next + size > this.#end) throw this.#damage(at, 'is cut off')
+    if (next + size > this.#end) throw this.#damage(at, 'is truncated')
     return next + size
   }
 
@@ -182,7 +183,7 @@ class DataSection {
     return next
   }
 
-  /** The type of a key: where it is a pointer, of what it points to. */
+  /** The type of a key. Follows a pointer. */
   #typeAt(at: number): number {
     const control = this.#byte(at)
     if (control >>> 5 !== TYPE_POINTER) return control >>> 5
@@ -196,7 +197,7 @@ class DataSection {
     return at + 2 + ((this.#byte(at) >>> 3) & 3)
   }
 
-  /** The position that the pointer at a position means. */
+  /** The target of the pointer at a position. */
   #target(at: number): number {
     const control = this.#byte(at)
     const bytes = ((control >>> 3) & 3) + 1
@@ -204,12 +205,12 @@ class DataSection {
     const low = this.#bytes.readUIntBE(at + 1, bytes)
     const high = bytes === 4 ? 0 : (control & 7) * 2 ** (8 * bytes)
     const target = this.#start + [0, 2048, 526_336, 0][bytes - 1]! + high + low
-    if (target >= this.#end) throw this.#damage(at, 'points outside of the data')
+    if (target >= this.#end) throw this.#damage(at, 'points outside the data')
     return target
   }
 
   #byte(at: number): number {
-    if (at >= this.#end) throw this.#damage(at, 'is cut off')
+    if (at >= this.#end) throw this.#damage(at, 'is truncated')
     return this.#bytes[at]!
   }
 

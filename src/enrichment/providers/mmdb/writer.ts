@@ -4,7 +4,7 @@ import { DataEncoder, encodeValue, type MmdbValue, typed } from './encode.ts'
 import { NetworkList } from './network-list.ts'
 import { type NetworkBits, TreeBuilder, type TreeNodes } from './tree-builder.ts'
 
-/** What the metadata of a file says. */
+/** The metadata of a file. */
 export interface MmdbWriterOptions {
   readonly databaseType: string
   /** By language code. */
@@ -18,24 +18,24 @@ export interface MmdbWriterOptions {
   readonly recordSize?: 24 | 28 | 32
 }
 
-/** A record in the file of the writer that stored it. */
+/** A record of the writer that stored it. */
 export interface StoredRecord {
-  /** Above 0: where it is. Below 0: the number of one that is known later. */
+  /** Positive: offset + 1 in the data. Negative: number of a `LaterRecord`. */
   readonly at: number
 }
 
-/** A record that is known before the file is written, and not earlier. */
-export type LaterRecord = () => MmdbValue
+/** Returns a record when the file is written. */
+type LaterRecord = () => MmdbValue
 
 const SEPARATOR_BYTES = 16
-/** IPv4 in a file for both families, and IPv4-mapped addresses. */
+/** IPv4 networks and IPv4-mapped addresses in a file for both families. */
 const V4_PREFIX: NetworkBits = { words: [0, 0, 0, 0], at: 0, length: 96 }
 const MAPPED_PREFIX: NetworkBits = { words: [0, 0, 0xffff, 0], at: 0, length: 96 }
 const METADATA_MARKER = Buffer.from('\xab\xcd\xefMaxMind.com', 'latin1')
 
 /**
- * Writes files in MaxMind DB format 2.0 that any reader of the format opens. IPv4 networks of a file for both families
- * stand at `::/96`, and IPv4-mapped addresses (`::ffff:0:0/96`) lead to them. Equal records are written once.
+ * Writes files in MaxMind DB format 2.0 that any reader of the format opens. A file for both families has IPv4 networks at
+ * `::/96`, with `::ffff:0:0/96` (IPv4-mapped) as an alias. Equal records are written once.
  */
 export class MmdbWriter {
   readonly #options: MmdbWriterOptions
@@ -49,19 +49,19 @@ export class MmdbWriter {
   }
 
   /**
-   * Adds a record. Where ranges overlap the most specific counts; of two of one size, the later.
-   * @param layer records of a higher layer count wherever they are, however specific those below are
+   * Adds a record. If ranges overlap, the most specific wins; of two equal ones, the later.
+   * @param layer a higher layer wins over all lower ones, regardless of size
    */
   insert(range: AddressRange, record: MmdbValue, layer = 0): void {
     this.insertStored(range, this.store(record), layer)
   }
 
-  /** Stores a record that many networks may have. */
+  /** Stores a record for any number of networks. */
   store(record: MmdbValue): StoredRecord {
     return { at: this.#data.add(record) + 1 }
   }
 
-  /** As `store`, for a record that depends on what is inserted after it. */
+  /** As `store`, for a record that depends on later inserts. */
   storeLater(record: LaterRecord): StoredRecord {
     return { at: -this.#later.push(record) }
   }
@@ -69,11 +69,11 @@ export class MmdbWriter {
   /** As `insert`, for a record that was stored before. */
   insertStored(range: AddressRange, { at }: StoredRecord, layer = 0): void {
     if (range.version === 6 && this.#options.ipVersion === 4)
-      throw new InputError('a file for IPv4 takes no IPv6 network')
+      throw new InputError('an IPv4 file cannot hold an IPv6 network')
     this.#networks.add(range, at, layer)
   }
 
-  /** The whole file; nothing is inserted behind it. @throws InputError when it does not fit the record size */
+  /** The whole file. Do not insert afterwards. @throws InputError when the data do not fit the record size */
   toBuffer(): Buffer {
     const later = this.#later.map((record) => this.#data.add(record()) + 1)
     const data = this.#data.finish()

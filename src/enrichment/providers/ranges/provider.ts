@@ -9,22 +9,21 @@ import { isUnknown, recognise, type Shape } from '../mmdb/recognise.ts'
 import type { Provider } from '../provider.ts'
 import { type OpenRangeFile, openRangeFile } from './range-file.ts'
 
-/** How a range file is loaded. */
-export interface RangeFileOptions {
+interface RangeFileOptions {
   readonly name: string
-  /** Kept by the provider. */
+  /** The provider keeps the buffer. */
   readonly bytes: Buffer
-  /** Decoded records to keep. */
+  /** Cached decoded records. */
   readonly recordsMax: number
   readonly isDefault?: boolean
 }
 
-/** Records by which a file is recognised, spread over all of them. */
+/** Evenly spread records by which a file is recognised. */
 const SAMPLES = 200
 
 /**
- * Loads a range file: recognised and read like an MMDB with the same records.
- * @throws InputError when it is damaged, or nobody knows its records
+ * Loads a range file like an MMDB with the same records.
+ * @throws InputError when it is damaged or its records are not recognised
  */
 export async function loadRangeFile(options: RangeFileOptions): Promise<Provider> {
   const file = openRangeFile(options.bytes)

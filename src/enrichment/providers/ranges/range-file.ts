@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto'
+import { open } from 'node:fs/promises'
 import { endianness } from 'node:os'
 import { InputError } from '../../../run/errors.ts'
 import { type RangeColumns, RangeIndex } from '../../addresses/range-index.ts'
 
 /**
- * A range file holds sorted ranges of addresses and their records, in the form in which they are searched: a process reads it
- * at once and builds nothing. It is made and read on one machine, and whoever reads it checks its digest.
+ * A range file holds sorted address ranges and their records as a ready index: a process reads it in one piece and builds
+ * nothing. It is written and read on the same machine. Readers check its digest.
  *
  * ```
  * magic             8 bytes
@@ -22,27 +23,27 @@ const DIGEST_BYTES = 32
 const LENGTH_AT = DIGEST_AT + DIGEST_BYTES
 const HEAD_AT = LENGTH_AT + 4
 
-/** What a range file says of itself. */
+/** The metadata of a range file. */
 export interface RangeFileHead {
-  /** What it was made of, by which version of the maker. */
+  /** Package and version of the data, and version of `makeDefaults`. */
   readonly source: string
-  /** As an MMDB with the same records names itself. */
+  /** The `database_type` of an MMDB with the same records. */
   readonly databaseType: string
-  /** Of the data, milliseconds since the Unix epoch; 0: unknown. */
+  /** Build time of the data, milliseconds since the Unix epoch; 0 when unknown. */
   readonly builtAtMs: number
-  /** Ranges with a record. */
+  /** Number of ranges with a record. */
   readonly ranges: number
-  /** Names of the members of a record, in the order of its values. */
+  /** Names of a record's members, in the order of its values. */
   readonly members: readonly string[]
 }
 
-/** A value of a record; null: the record does not have the member. */
+/** A value of a record; null when the record lacks the member. */
 export type RangeValue = string | number | boolean | null
 
-/** What is stored of a range; members that are undefined are left out. */
+/** The record of a range. Undefined members are omitted. */
 export type RangeRecord = Readonly<Record<string, RangeValue | undefined>>
 
-export interface RangeFileContent {
+interface RangeFileContent {
   readonly head: RangeFileHead
   readonly index: RangeIndex
   /** In the order of their numbers. */
@@ -50,7 +51,7 @@ export interface RangeFileContent {
 }
 
 interface StoredHead extends RangeFileHead {
-  /** Pieces of each family, records, and bytes of these. */
+  /** Numbers of pieces per family, of records, and of bytes of the records. */
   readonly sizes: readonly [v4: number, v6: number, records: number, recordBytes: number]
   readonly byteOrder: string
 }
@@ -75,10 +76,10 @@ export function encodeRangeFile({ head, index, records }: RangeFileContent): Buf
   return Buffer.concat([MAGIC, digest.digest(), ...content])
 }
 
-/** Bytes that a character of UTF-16 takes at most. */
+/** A UTF-16 code unit takes at most 3 bytes in UTF-8. */
 const UTF8_BYTES_MAX = 3
 
-/** The records one after the other, and where each ends. In one buffer: there are a hundred thousand. */
+/** Concatenates the records, with the end of each. Uses one buffer, because there are a hundred thousand records. */
 function encodeRecords(records: Iterable<RangeRecord>, members: readonly string[]) {
   const ends: number[] = []
   let texts = Buffer.allocUnsafe(65_536)
@@ -97,21 +98,21 @@ function encodeRecords(records: Iterable<RangeRecord>, members: readonly string[
 export interface OpenRangeFile {
   readonly head: RangeFileHead
   readonly index: RangeIndex
-  /** How many there are, numbered from 0. */
+  /** Number of records. */
   readonly records: number
-  /** A record as an object, as an MMDB would give it. */
+  /** Decodes a record, numbered from 0, into an object like that of an MMDB. */
   decode(record: number): Readonly<Record<string, RangeValue>>
 }
 
 /**
- * Opens a range file and checks it whole.
- * @param bytes kept: the columns are views of it
- * @throws InputError when it is cut off, damaged, or something else
+ * Opens a range file and verifies all of it.
+ * @param bytes the columns are views of this buffer
+ * @throws InputError when it is truncated, damaged, or another kind of file
  */
 export function openRangeFile(bytes: Buffer): OpenRangeFile {
   const head = readHead(bytes)
-  if (head === undefined) throw new InputError('it is no range file')
-  if (bytes.length !== sizeOf(bytes.readUInt32LE(LENGTH_AT), head)) throw new InputError('the range file is cut off')
+  if (head === undefined) throw new InputError('it is not a range file')
+  if (bytes.length !== sizeOf(bytes.readUInt32LE(LENGTH_AT), head)) throw new InputError('the range file is truncated')
   const digest = createHash('sha256').update(bytes.subarray(LENGTH_AT)).digest()
   if (!digest.equals(bytes.subarray(DIGEST_AT, LENGTH_AT))) throw new InputError('the range file is damaged')
   if (head.byteOrder !== endianness()) throw new InputError('the range file is of a machine with another byte order')
@@ -119,17 +120,33 @@ export function openRangeFile(bytes: Buffer): OpenRangeFile {
 }
 
 /**
- * What a range file says of itself, by its first bytes; undefined when they are something else.
- * @param sizeBytes of the whole file
- * @returns undefined as well when the file is cut off
+ * The metadata in the first bytes of a range file.
+ * @param sizeBytes size of the whole file
+ * @returns undefined when it is truncated or another kind of file
  */
 export function headOfRangeFile(bytes: Buffer, sizeBytes: number): RangeFileHead | undefined {
   const head = readHead(bytes)
   return head !== undefined && sizeOf(bytes.readUInt32LE(LENGTH_AT), head) === sizeBytes ? head : undefined
 }
 
-/** More than any head has. */
-export const RANGE_HEAD_BYTES_MAX = 4_096
+/** Reads the metadata of a range file only; undefined when it is missing, truncated or another kind of file. */
+export async function readRangeHead(path: string): Promise<RangeFileHead | undefined> {
+  const file = await open(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined
+    throw error
+  })
+  if (file === undefined) return undefined
+  try {
+    const { size } = await file.stat()
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(RANGE_HEAD_BYTES_MAX), 0, RANGE_HEAD_BYTES_MAX, 0)
+    return headOfRangeFile(buffer.subarray(0, bytesRead), size)
+  } finally {
+    await file.close()
+  }
+}
+
+/** At least the size of everything before the columns. */
+const RANGE_HEAD_BYTES_MAX = 4_096
 
 function readHead(bytes: Buffer): StoredHead | undefined {
   if (bytes.length < HEAD_AT || !bytes.subarray(0, DIGEST_AT).equals(MAGIC)) return undefined
@@ -149,7 +166,7 @@ function sizeOf(headBytes: number, { sizes: [v4, v6, records, recordBytes] }: St
 }
 
 function opened(bytes: Buffer, { sizes: [v4, v6, records, recordBytes], ...head }: StoredHead): OpenRangeFile {
-  // A view of 32-bit numbers starts at a multiple of 4.
+  // A view of 32-bit numbers must start at a multiple of 4.
   const whole = bytes.byteOffset % 4 === 0 ? bytes : Buffer.from(Uint8Array.from(bytes).buffer)
   let at = whole.byteOffset + HEAD_AT + whole.readUInt32LE(LENGTH_AT)
   const next = <T>(type: new (buffer: ArrayBufferLike, at: number, length: number) => T, length: number): T => {

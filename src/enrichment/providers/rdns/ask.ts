@@ -2,30 +2,30 @@ import type { Resolver } from 'node:dns/promises'
 import { type Address, parseAddress } from '../../../pipeline/event/address.ts'
 import { hostnameIn } from '../../rules/domain.ts'
 
-/** What the name servers say of an address. */
+/** The answer of the name servers for an address. */
 export interface HostnameAnswer {
-  /** Lower case, without a final dot; undefined when there is no name that leads back to the address. */
+  /** Lower case, without a final dot; undefined when no name resolves back to the address. */
   readonly hostname: string | undefined
-  /** Time to live of the record that confirmed it, seconds; 0 without one. */
+  /** Time to live of the confirming record in seconds; 0 without one. */
   readonly ttlSeconds: number
 }
 
-export type QueryResolver = Pick<Resolver, 'resolvePtr' | 'resolve4' | 'resolve6'>
+type QueryResolver = Pick<Resolver, 'resolvePtr' | 'resolve4' | 'resolve6'>
 
 const NONE: HostnameAnswer = { hostname: undefined, ttlSeconds: 0 }
 /** Longest name of a host, RFC 1035. */
 const HOSTNAME_MAX = 253
-/** There is no such name, or it has no such record, or it cannot be asked for. All else is no answer. */
+/** Error codes of negative answers. */
 const NEGATIVE = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME'])
 
-/** Codes of errors for queries that no name server has answered, not even with a failure. */
+/** Error codes without any answer of a name server, not even a failure. */
 const UNANSWERED = new Set(['ETIMEOUT', 'ECONNREFUSED', 'ECANCELLED'])
 
 /**
- * The forward-confirmed reverse name of an address: one whose own address records hold it, since anybody can write any
- * name into a reverse zone.
- * @param answered called when a name server answers, whatever it says
- * @throws when the name servers gave no answer: a time-out, SERVFAIL, a refusal
+ * The forward-confirmed reverse name of an address: a name whose address records contain the address. The owner of a
+ * reverse zone can write any name into it.
+ * @param answered called when a name server answers anything
+ * @throws when there is no valid answer: a time-out, SERVFAIL, a refusal
  */
 export async function askHostname(
   resolver: QueryResolver,
@@ -55,7 +55,7 @@ export function reverseName({ v4, v6 }: Address): string {
   return `${[...nibbles].reverse().join('.')}.ip6.arpa`
 }
 
-/** What of the names can be one of a host, each once. */
+/** The valid host names, without duplicates. */
 function hostnamesIn(names: readonly string[]): string[] {
   const valid = names
     .filter((name) => name.length <= HOSTNAME_MAX && /^[\w.-]+$/.test(name))
@@ -64,7 +64,7 @@ function hostnamesIn(names: readonly string[]): string[] {
   return [...new Set(valid)]
 }
 
-/** The time to live of the record by which a name leads to the address. */
+/** The time to live of the record that resolves the name to the address, in seconds; undefined without such a record. */
 async function confirm(
   resolver: QueryResolver,
   name: string,
@@ -83,7 +83,7 @@ function isCancelled(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === 'ECANCELLED'
 }
 
-/** An answer that says there is nothing is an answer. */
+/** A negative answer is an empty list. */
 async function orNothing<T>(query: Promise<T[]>, answered: () => void): Promise<T[]> {
   try {
     const records = await query

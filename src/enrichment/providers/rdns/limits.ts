@@ -1,31 +1,31 @@
-/** Limits of reverse DNS. Reaching one leaves an address without a host name for now, and says so. */
+/** Limits of reverse DNS. At a limit, an address has no host name for now. */
 export interface ReverseDnsLimits {
-  /** Addresses that are asked for at the same time. */
+  /** Addresses in parallel. */
   readonly concurrencyMax: number
-  /** Addresses that wait to be asked for; more are not taken. */
+  /** Waiting addresses. More are refused. */
   readonly queueMax: number
-  /** Answers that are remembered, negative ones included. */
+  /** Cached answers, including negative ones. */
   readonly answersMax: number
-  /** How long a caller without a deadline of its own waits, milliseconds. */
+  /** Default deadline of a caller, milliseconds. */
   readonly deadlineMs: number
-  /** How long one address may take from the moment it is taken, the wait included, milliseconds. */
+  /** Time for one address, including the wait in the queue, milliseconds. */
   readonly askMaxMs: number
-  /** Time that a name server has to answer one query before it is repeated, milliseconds. */
+  /** Time for one query before a retry, milliseconds. */
   readonly queryTimeoutMs: number
-  /** Queries to one name server before it counts as silent. */
+  /** Queries to one name server per question. */
   readonly queryTries: number
-  /** Names of one address that are confirmed. */
+  /** Names of one address to confirm. */
   readonly namesMax: number
-  /** A confirmed name is kept as long as its address record says, within these bounds, milliseconds. */
+  /** Bounds for the time to live of a confirmed name, milliseconds. */
   readonly foundMinMs: number
   readonly foundMaxMs: number
-  /** How long it is remembered that there is no confirmed name, milliseconds. */
+  /** Time to live of a negative answer, milliseconds. */
   readonly noneMs: number
-  /** How long an address is left alone after its name servers failed, milliseconds. */
+  /** Pause of an address after its name servers failed, milliseconds. */
   readonly retryMs: number
-  /** Addresses in a row without an answer of any kind after which name servers count as silent and are left alone. */
+  /** Consecutive addresses without any answer before name servers count as silent. */
   readonly silentAfter: number
-  /** How long they are left alone, milliseconds: the first time, and at most, since it doubles. */
+  /** First and longest pause of silent name servers, milliseconds. The pause doubles each time. */
   readonly pauseMinMs: number
   readonly pauseMaxMs: number
 }

@@ -1,13 +1,12 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
 
 /**
- * How asking for one address ended; `refused`: the queue was full, or the address had waited too long in it; `silent`:
- * it was not asked for, since name servers do not answer.
+ * Outcomes of a query for one address. `refused`: the queue was full, or the address waited too long in it. `silent`: it
+ * was not sent, because name servers do not answer.
  */
 const ASK_RESULTS = ['found', 'none', 'failed', 'refused', 'silent'] as const
-export type AskResult = (typeof ASK_RESULTS)[number]
+type AskResult = (typeof ASK_RESULTS)[number]
 
-/** What reverse DNS counts. */
 export interface ReverseDnsMetrics {
   asked(result: AskResult): void
 }
@@ -19,14 +18,14 @@ export function reverseDnsMetrics(
   const registers = [registry]
   const asked = new Counter({
     name: 'ipid_rdns_asked_total',
-    help: 'Addresses that reverse DNS was asked for, by result: found, none, failed, refused or silent',
+    help: 'Queries to reverse DNS by address and result: found, none, failed, refused or silent',
     labelNames: ['result'],
     registers,
   })
   for (const result of ASK_RESULTS) asked.inc({ result }, 0)
   new Gauge({
     name: 'ipid_rdns_waiting',
-    help: 'Addresses whose host name is being asked for, or waits to be',
+    help: 'Addresses with a running or waiting query for their host name',
     registers,
     collect() {
       this.set(state.waiting())
@@ -34,7 +33,7 @@ export function reverseDnsMetrics(
   })
   new Gauge({
     name: 'ipid_rdns_remembered',
-    help: 'Addresses whose host name, or its absence, is remembered',
+    help: 'Addresses with a cached host name, or a cached negative answer',
     registers,
     collect() {
       this.set(state.remembered())
@@ -42,7 +41,7 @@ export function reverseDnsMetrics(
   })
   new Gauge({
     name: 'ipid_rdns_silent',
-    help: 'Whether name servers do not answer and are left alone for seconds at a time: 1 or 0',
+    help: '1 while name servers do not answer and queries pause for seconds at a time, else 0',
     registers,
     collect() {
       this.set(state.silent() ? 1 : 0)

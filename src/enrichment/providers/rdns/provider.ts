@@ -1,9 +1,9 @@
 import type { Provider } from '../provider.ts'
 
-/** The name by which lookups allow and deny reverse DNS. */
+/** The provider name of reverse DNS in lookups. */
 export const RDNS = 'rdns'
 
-/** Reverse DNS in its place in the order of trust. It is asked aside: see `ReverseDns`. */
+/** A placeholder for reverse DNS in the order of trust. `ReverseDns` runs the queries. */
 export const RDNS_PROVIDER: Provider = {
   name: RDNS,
   kind: 'rdns',

@@ -15,8 +15,7 @@ import { DEFAULT_REVERSE_DNS_LIMITS, type ReverseDnsLimits } from './limits.ts'
 import { type ReverseDnsMetrics, reverseDnsMetrics } from './metrics.ts'
 import { Silence } from './silence.ts'
 
-/** How reverse DNS is set up. */
-export interface ReverseDnsOptions {
+interface ReverseDnsOptions {
   /** Name servers, `address` or `address:port`; undefined for those of the machine. */
   readonly servers: readonly string[] | undefined
   readonly clock: Clock
@@ -25,28 +24,28 @@ export interface ReverseDnsOptions {
   readonly limits?: Partial<ReverseDnsLimits>
 }
 
-/** What is known of the host name of an address. */
-export interface KnownHostname {
-  /** The name as a record of a provider; undefined when the address has no confirmed name. */
+/** A cached answer. */
+interface KnownHostname {
+  /** The name as a provider's record; undefined when the address has no confirmed name. */
   readonly facts: Facts | undefined
   readonly expiresAtMs: number
 }
 
-/** An address that is asked for. Everybody who wants it waits for the same answer. */
-interface Asking {
+/** A running or waiting query. All callers with the same address share it. */
+interface Query {
   readonly address: Address
   readonly takenAtMs: number
   readonly done: Promise<void>
   readonly finish: () => void
 }
 
-const NEVER_ASKED: KnownHostname = { facts: undefined, expiresAtMs: Number.POSITIVE_INFINITY }
+const NEVER_QUERIED: KnownHostname = { facts: undefined, expiresAtMs: Number.POSITIVE_INFINITY }
 
 /**
- * Forward-confirmed reverse names, asked of name servers and remembered. An address is asked for once at a time;
- * beyond the limits on asking and waiting, addresses are left alone. Reserved addresses are never asked for, and instead
- * of one that carries an IPv4 address (`judgedAddress`), that one is. No
- * answer (time-out, SERVFAIL) is not remembered as "no name". While name servers are silent, nobody waits for them.
+ * Forward-confirmed reverse names from name servers, with a cache. There is one query per address at a time; queries over
+ * the limits are refused. Reserved addresses are never queried. For an address that embeds an IPv4 address
+ * (`judgedAddress`), the query is for that one. A failure (time-out, SERVFAIL) is not cached as "no name". While name
+ * servers are silent, callers do not wait.
  */
 export class ReverseDns implements Service, Hostnames {
   readonly name = 'reverse-dns'
@@ -58,11 +57,11 @@ export class ReverseDns implements Service, Hostnames {
   readonly #silence: Silence
   readonly #reserved = new ReservedRanges()
   readonly #known: BoundedCache<string, KnownHostname>
-  /** Until when an address is left alone because its name servers failed. */
+  /** Addresses whose name servers failed, with the end of their pause. */
   readonly #failed: BoundedCache<string, { readonly untilMs: number }>
-  readonly #asking = new Map<string, Asking>()
-  readonly #queue: Asking[] = []
-  /** One for each address that is asked for, so that it can be cancelled alone. */
+  readonly #queries = new Map<string, Query>()
+  readonly #queue: Query[] = []
+  /** Each running query has a resolver of its own, because `cancel` ends all queries of a resolver. */
   readonly #idle: Resolver[] = []
   readonly #busy = new Set<Resolver>()
   #stopped = false
@@ -76,51 +75,52 @@ export class ReverseDns implements Service, Hostnames {
     this.#known = new BoundedCache(this.#limits.answersMax)
     this.#failed = new BoundedCache(this.#limits.answersMax)
     this.#metrics = reverseDnsMetrics(options.metrics, {
-      waiting: () => this.#asking.size,
+      waiting: () => this.#queries.size,
       remembered: () => this.#known.size,
       silent: () => this.#silence.isOn,
     })
   }
 
-  /** Nothing is acquired before the first question. */
+  /** Does nothing: the first query creates a resolver. */
   async start(): Promise<void> {}
 
-  /** Cancels what is being asked; whoever waits goes on without. */
+  /** Cancels all queries. Callers continue without a host name. */
   async stop(): Promise<void> {
     this.#stopped = true
-    for (const asking of this.#queue.splice(0)) this.#end(asking)
+    for (const query of this.#queue.splice(0)) this.#end(query)
     for (const resolver of this.#busy) resolver.cancel()
   }
 
-  /** What is remembered of an address; undefined when it has to be asked for. Reserved ones have no name. */
+  /** The cached answer; undefined when a query is needed. Reserved addresses have no name. */
   known(address: Address): KnownHostname | undefined {
     const known = this.#known.get(judgedAddress(address).text)
     if (known !== undefined && known.expiresAtMs > this.#clock.now()) return known
-    return this.#reserved.find(address) === undefined ? undefined : NEVER_ASKED
+    return this.#reserved.find(address) === undefined ? undefined : NEVER_QUERIED
   }
 
   /**
-   * Asks for an address and waits for at most `deadlineMs`. The answer that comes later is remembered all the same.
+   * Queries an address and waits for at most `deadlineMs`. A later answer is still cached.
    * @param deadlineMs default: `deadlineMs` of the limits
-   * @returns undefined when it is not known by then
+   * @returns undefined without an answer by the deadline
    */
   async find(address: Address, deadlineMs = this.#limits.deadlineMs): Promise<KnownHostname | undefined> {
     const known = this.known(address)
     if (known !== undefined) return known
-    await within(deadlineMs, this.#ask(address))
+    await within(deadlineMs, this.#query(address))
     return this.known(address)
   }
 
   async prefetch(addresses: readonly Address[]): Promise<void> {
-    const asked = addresses.filter((address) => this.known(address) === undefined).map((address) => this.#ask(address))
-    if (asked.length > 0) await within(this.#limits.deadlineMs, Promise.all(asked))
+    const unknown = addresses.filter((address) => this.known(address) === undefined)
+    const queries = unknown.map((address) => this.#query(address))
+    if (queries.length > 0) await within(this.#limits.deadlineMs, Promise.all(queries))
   }
 
-  /** Resolves when the address was asked for, whatever came of it; at once while name servers are silent. */
-  #ask(sent: Address): Promise<unknown> {
+  /** Resolves when the query has ended in any way, or at once while name servers are silent. */
+  #query(sent: Address): Promise<unknown> {
     const address = judgedAddress(sent)
-    const asked = this.#asking.get(address.text)
-    if (asked !== undefined) return asked.done
+    const running = this.#queries.get(address.text)
+    if (running !== undefined) return running.done
     const now = this.#clock.now()
     if (this.#stopped || (this.#failed.get(address.text)?.untilMs ?? 0) > now) return Promise.resolve()
     if (this.#queue.length >= this.#limits.queueMax) {
@@ -132,9 +132,9 @@ export class ReverseDns implements Service, Hostnames {
       return Promise.resolve()
     }
     const { promise: done, resolve: finish } = withResolvers()
-    const asking: Asking = { address, takenAtMs: now, done, finish }
-    this.#asking.set(address.text, asking)
-    this.#queue.push(asking)
+    const query: Query = { address, takenAtMs: now, done, finish }
+    this.#queries.set(address.text, query)
+    this.#queue.push(query)
     if (this.#silence.isOn) finish()
     this.#next()
     return done
@@ -142,19 +142,19 @@ export class ReverseDns implements Service, Hostnames {
 
   #next(): void {
     while (this.#queue.length > 0 && this.#busy.size < this.#limits.concurrencyMax) {
-      const asking = this.#queue.shift()!
-      const leftMs = asking.takenAtMs + this.#limits.askMaxMs - this.#clock.now()
+      const query = this.#queue.shift()!
+      const leftMs = query.takenAtMs + this.#limits.askMaxMs - this.#clock.now()
       if (leftMs > 0) {
-        void this.#run(asking, leftMs)
+        void this.#run(query, leftMs)
         continue
       }
       this.#metrics.asked('refused')
-      this.#end(asking)
+      this.#end(query)
     }
   }
 
-  async #run(asking: Asking, leftMs: number): Promise<void> {
-    const { address } = asking
+  async #run(query: Query, leftMs: number): Promise<void> {
+    const { address } = query
     const resolver = this.#idle.pop() ?? this.#createResolver()
     this.#busy.add(resolver)
     const overtime = setTimeout(() => resolver.cancel(), leftMs)
@@ -166,40 +166,40 @@ export class ReverseDns implements Service, Hostnames {
     try {
       const answer = await askHostname(resolver, address, this.#limits.namesMax, answered)
       this.#known.get(address.text)
-      this.#known.set(ownText(address), this.#remembered(answer))
+      this.#known.set(ownText(address), this.#cacheEntry(answer))
       this.#metrics.asked(answer.hostname === undefined ? 'none' : 'found')
     } catch {
       this.#failed.get(address.text)
       this.#failed.set(ownText(address), { untilMs: this.#clock.now() + this.#limits.retryMs })
       this.#metrics.asked('failed')
-      if (!isAnswered && !this.#stopped && this.#silence.unanswered(this.#clock.now())) this.#letGo()
+      if (!isAnswered && !this.#stopped && this.#silence.unanswered(this.#clock.now())) this.#releaseCallers()
     } finally {
       clearTimeout(overtime)
       this.#busy.delete(resolver)
       this.#idle.push(resolver)
-      this.#end(asking)
+      this.#end(query)
       this.#next()
     }
   }
 
-  /** Name servers turn out to be silent: whoever waits goes on without. */
-  #letGo(): void {
+  /** Name servers have become silent: drops the queue and lets all callers continue. */
+  #releaseCallers(): void {
     const { silentAfter: unanswered, pauseMinMs: pauseMs } = this.#limits
     const facts = { servers: this.#servers, unanswered, pauseMs }
-    this.#log.warn(facts, 'name servers do not answer; addresses go without host names for now')
-    for (const asking of this.#queue.splice(0)) {
+    this.#log.warn(facts, 'name servers do not answer; addresses get no host names for now')
+    for (const query of this.#queue.splice(0)) {
       this.#metrics.asked('silent')
-      this.#end(asking)
+      this.#end(query)
     }
-    for (const asking of this.#asking.values()) asking.finish()
+    for (const query of this.#queries.values()) query.finish()
   }
 
-  #end(asking: Asking): void {
-    this.#asking.delete(asking.address.text)
-    asking.finish()
+  #end(query: Query): void {
+    this.#queries.delete(query.address.text)
+    query.finish()
   }
 
-  #remembered({ hostname, ttlSeconds }: HostnameAnswer): KnownHostname {
+  #cacheEntry({ hostname, ttlSeconds }: HostnameAnswer): KnownHostname {
     const { foundMinMs, foundMaxMs, noneMs } = this.#limits
     const now = this.#clock.now()
     if (hostname === undefined) return { facts: undefined, expiresAtMs: now + noneMs }
@@ -214,7 +214,7 @@ export class ReverseDns implements Service, Hostnames {
   }
 }
 
-/** Waits for work that never rejects, at most so many milliseconds. */
+/** Waits for work that never rejects, up to a deadline. */
 async function within(milliseconds: number, work: Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const time = new Promise<void>((resolve) => {

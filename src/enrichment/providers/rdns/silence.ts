@@ -1,14 +1,14 @@
 import type { ReverseDnsLimits } from './limits.ts'
 
 /**
- * Tells when name servers do not answer at all, and when they may be tried again: after a pause, which doubles, a few
- * addresses. One answer of whatever kind ends the silence.
+ * A circuit breaker for name servers that do not answer at all. It opens after some addresses without any answer, and lets
+ * a few through after each pause, which doubles. Any answer closes it.
  */
 export class Silence {
   readonly #limits: Pick<ReverseDnsLimits, 'silentAfter' | 'pauseMinMs' | 'pauseMaxMs'>
-  /** Addresses in a row that were asked for in vain. */
+  /** Consecutive addresses without an answer. */
   #unanswered = 0
-  /** The next pause; 0 while there is no silence. */
+  /** The next pause; 0 while closed. */
   #pauseMs = 0
   #tryAtMs = 0
   #tries = 0
@@ -21,7 +21,7 @@ export class Silence {
     return this.#pauseMs > 0
   }
 
-  /** Whether one more address may be asked for. */
+  /** Whether one more address may be queried. */
   mayAsk(nowMs: number): boolean {
     if (!this.isOn) return true
     if (nowMs >= this.#tryAtMs) this.#pause(nowMs, this.#limits.silentAfter)
@@ -30,7 +30,7 @@ export class Silence {
     return true
   }
 
-  /** A name server answered. @returns whether that ends a silence */
+  /** A name server answered. @returns whether this ends a silence */
   answered(): boolean {
     const ended = this.isOn
     this.#unanswered = 0
@@ -38,7 +38,7 @@ export class Silence {
     return ended
   }
 
-  /** An address was asked for, and no name server answered. @returns whether a silence begins with it */
+  /** No name server answered for an address. @returns whether this begins a silence */
   unanswered(nowMs: number): boolean {
     this.#unanswered++
     if (this.isOn || this.#unanswered < this.#limits.silentAfter) return false
@@ -47,7 +47,7 @@ export class Silence {
     return true
   }
 
-  /** @param tries addresses that may be asked for before the pause ends */
+  /** @param tries addresses to let through during the pause */
   #pause(nowMs: number, tries: number): void {
     this.#tries = tries
     this.#tryAtMs = nowMs + this.#pauseMs

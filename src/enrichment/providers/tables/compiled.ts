@@ -10,20 +10,20 @@ import {
   TABLE_COLUMNS,
 } from './organisation-row.ts'
 
-/** `database_type` of the files that `ipid db build` makes. */
+/** `database_type` of files of `ipid db build`. */
 export const COMPILED_TYPE = 'ipid organisations'
 
 /**
- * A row as a record of an MMDB: its columns, and its organisation as the whole table knows it, so that the compiled file
- * answers as the table does.
- * @param domain the one that other rows give the organisation that this row names without one
+ * A row as a record of an MMDB. It includes the organisation's domain from other rows, so that the compiled file answers
+ * like the table.
+ * @param domain the domain from other rows, for a row that has only a name
  */
 export function compiledRecord(attributes: RowAttributes, domain: string | undefined, scope: Scope): MmdbValue {
   if (domain === undefined && scope === 'address') return attributes as MmdbValue
   return { ...attributes, organisation_domain: domain, scope: scope === 'as' ? scope : undefined }
 }
 
-/** Reads such a record. @throws InputError when it holds what no table may say */
+/** Reads a `compiledRecord`. @throws InputError when a value is not valid in a table */
 export function readCompiled(record: unknown): Facts | undefined {
   if (typeof record !== 'object' || record === null) throw new InputError('a record is not an object')
   const { organisation_domain: domain, scope, ...columns } = record as Record<string, unknown>

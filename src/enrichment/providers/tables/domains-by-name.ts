@@ -2,7 +2,7 @@ import { slug } from '../../rules/company-id.ts'
 import type { Organisation } from '../../rules/evidence.ts'
 import { organisationIn, type RowAttributes } from './organisation-row.ts'
 
-/** Domains of organisations by the slugs of their names, from the rows that hold both. */
+/** Domains of organisations by the slugs of their names, from rows with both. */
 export class DomainsByName {
   readonly #domains = new Map<string, string>()
   readonly #names = new Set<string>()
@@ -10,7 +10,7 @@ export class DomainsByName {
   learn(attributes: RowAttributes): void {
     const { domain, business_name: business, org_name: org } = attributes
     const name = business ?? org
-    // A name that comes again has its domain: the first one counts.
+    // The first domain of a name wins.
     if (domain === undefined || typeof name !== 'string' || this.#names.has(name)) return
     const organisation = organisationIn(attributes)
     if (organisation?.name === undefined || organisation.domain === undefined) return
@@ -19,7 +19,7 @@ export class DomainsByName {
     if (!this.#domains.has(key)) this.#domains.set(key, organisation.domain)
   }
 
-  /** A row without a domain gets the one of the first row with the same name, for the organisation's identity only. */
+  /** Gives an organisation without a domain the one of the first row with the same name, for its id only. */
   complete(organisation: Organisation | undefined): Organisation | undefined {
     if (organisation?.name === undefined || organisation.domain !== undefined) return organisation
     return { name: organisation.name, domain: this.domainOf(organisation.name) }

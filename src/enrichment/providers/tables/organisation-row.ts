@@ -23,20 +23,20 @@ export const TABLE_COLUMNS = [
 ] as const
 export type TableColumn = (typeof TABLE_COLUMNS)[number]
 
-/** A row as it stands in a table; empty cells are missing. */
+/** The text of a row, without empty cells. */
 export type RawRow = Partial<Record<TableColumn, string>>
 
-/** A row that was read. */
+/** A validated row. */
 export interface OrganisationRow {
   readonly network: Network
-  /** What the row says besides its network, checked and in the form in which it is answered. */
+  /** The other columns, validated and normalised. */
   readonly attributes: RowAttributes
 }
 
-/** Attributes of a row: those of `EnrichmentData` that a table may state. */
+/** Attributes that a table can state. */
 export type RowAttributes = EnrichmentData & { classification?: Classification }
 
-/** Reads a row. Returns the reason in words when it is wrong. */
+/** Validates a row. Returns the problem as text when it is invalid. */
 export function readRow(row: RawRow): OrganisationRow | string {
   const { network: text, ...rest } = row
   if (text === undefined) return '`network` is missing'
@@ -46,7 +46,7 @@ export function readRow(row: RawRow): OrganisationRow | string {
   return typeof attributes === 'string' ? attributes : { network, attributes }
 }
 
-/** Reads what a row says besides its network. Returns the reason in words when it is wrong. */
+/** Validates the columns other than `network`. Returns the problem as text when one is invalid. */
 export function readAttributes(row: Omit<RawRow, 'network'>): RowAttributes | string {
   const attributes: RowAttributes = {}
   for (const [column, value] of Object.entries(row) as [Exclude<TableColumn, 'network'>, string][]) {
@@ -58,7 +58,7 @@ export function readAttributes(row: Omit<RawRow, 'network'>): RowAttributes | st
 
 const NAMES: ReadonlySet<TableColumn> = new Set(['business_name', 'org_name', 'as_name'])
 
-/** Returns what is wrong, if anything. What says that nothing is known is left out. */
+/** Returns the problem as text, if any. Skips values that mean "unknown". */
 function setAttribute(
   attributes: RowAttributes,
   column: Exclude<TableColumn, 'network'>,
@@ -90,7 +90,7 @@ function setAttribute(
   return undefined
 }
 
-/** The organisation that a row names; undefined when it names none. */
+/** The organisation that a row names, if any. */
 export function organisationIn(attributes: RowAttributes): Organisation | undefined {
   const name = attributes.business_name ?? attributes.org_name
   const { domain } = attributes
@@ -101,7 +101,7 @@ export function organisationIn(attributes: RowAttributes): Organisation | undefi
   }
 }
 
-/** What a row of attributes states, for the merge and for the classifier. */
+/** Turns attributes into facts for the merge and the classifier. */
 export function rowFacts(
   attributes: RowAttributes,
   organisation: Organisation | undefined,

@@ -2,18 +2,18 @@ import type { Address } from '../../../pipeline/event/address.ts'
 import type { Facts } from '../../facts.ts'
 import type { Provider } from '../provider.ts'
 
-export interface OrganisationTableParts {
+interface OrganisationTableOptions {
   readonly name: string
   readonly recognisedAs: string
   readonly records: number
   readonly unknownColumns: readonly string[]
-  /** Undefined: no row names a network. */
+  /** Undefined when no row is about a network. */
   readonly networks: Pick<Provider, 'find' | 'networkOf'> | undefined
-  /** Of rows that name an AS. */
+  /** Rows about an AS, by AS number. */
   readonly systems: ReadonlyMap<number, Facts>
 }
 
-/** An organisation table, read or compiled. */
+/** An organisation table, from its text or compiled. */
 export class OrganisationTable implements Provider {
   readonly name: string
   readonly kind = 'table'
@@ -21,14 +21,14 @@ export class OrganisationTable implements Provider {
   readonly builtAt = undefined
   readonly records: number
   readonly warnings: readonly string[]
-  readonly #networks: OrganisationTableParts['networks']
-  readonly #systems: OrganisationTableParts['systems']
+  readonly #networks: OrganisationTableOptions['networks']
+  readonly #systems: OrganisationTableOptions['systems']
 
-  constructor({ name, recognisedAs, records, unknownColumns, networks, systems }: OrganisationTableParts) {
+  constructor({ name, recognisedAs, records, unknownColumns, networks, systems }: OrganisationTableOptions) {
     this.name = name
     this.recognisedAs = recognisedAs
     this.records = records
-    this.warnings = unknownColumns.length === 0 ? [] : [`columns not known: ${unknownColumns.join(', ')}`]
+    this.warnings = unknownColumns.length === 0 ? [] : [`unknown columns: ${unknownColumns.join(', ')}`]
     this.#networks = networks
     this.#systems = systems
   }

@@ -1,17 +1,15 @@
 import { setImmediate } from 'node:timers/promises'
 import { InputError } from '../../../run/errors.ts'
-import { formatRange } from '../../addresses/network.ts'
 import { type RangeEntry, RangeMap } from '../../addresses/range-map.ts'
 import type { Facts } from '../../facts.ts'
-import type { Provider } from '../provider.ts'
+import { type Provider, rangeLookup } from '../provider.ts'
 import { lineError } from '../text/text-file.ts'
 import { DomainsByName } from './domains-by-name.ts'
 import { type OrganisationRow, organisationIn, type RowAttributes, readRow, rowFacts } from './organisation-row.ts'
 import { OrganisationTable } from './organisation-table.ts'
 import { csvTableRows, ndjsonTableRows } from './table-rows.ts'
 
-/** How an organisation table is loaded. */
-export interface TableOptions {
+interface TableOptions {
   readonly name: string
   readonly format: 'csv' | 'ndjson'
   /** UTF-8, decompressed. */
@@ -20,9 +18,9 @@ export interface TableOptions {
 }
 
 /**
- * The checked rows of a table, one after the other.
- * @param unknown receives the columns that are not known
- * @throws InputError with the line and the reason at the first row that is wrong
+ * Streams the validated rows of a table.
+ * @param unknown receives unknown columns
+ * @throws InputError with line and reason at the first invalid row
  */
 export async function* tableRows(
   { format, text, rowsMax }: Omit<TableOptions, 'name'>,
@@ -41,7 +39,7 @@ export async function* tableRows(
 
 const ROWS_AT_A_TIME = 5_000
 
-/** Other work goes on in between. @throws InputError as `tableRows` */
+/** Yields to other work. @throws InputError as `tableRows` */
 export async function loadTable(options: TableOptions): Promise<Provider> {
   const rows: OrganisationRow[] = []
   const unknown = new Set<string>()
@@ -64,23 +62,12 @@ export async function loadTable(options: TableOptions): Promise<Provider> {
     recognisedAs: 'organisation table',
     records: rows.length,
     unknownColumns: [...unknown],
-    networks: rangesOf(await RangeMap.build(entries)),
+    networks: rangeLookup(await RangeMap.build(entries)),
     systems,
   })
 }
 
-/** The networks of rows, as they stand there. */
-function rangesOf(ranges: RangeMap<Facts>): Pick<Provider, 'find' | 'networkOf'> {
-  return {
-    find: (address) => ranges.find(address)?.value,
-    networkOf(address) {
-      const entry = ranges.find(address)
-      return entry === undefined ? undefined : formatRange(entry.range)
-    },
-  }
-}
-
-/** Rows that say the same share one `Facts`; rows that name the same organisation share its domain. */
+/** Rows with the same content share one `Facts`. Rows about the same organisation share its domain. */
 function sharedFacts(attributes: RowAttributes, domains: DomainsByName, known: Map<string, Facts>): Facts {
   const content = JSON.stringify(attributes)
   let facts = known.get(content)

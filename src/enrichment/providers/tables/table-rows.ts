@@ -5,14 +5,14 @@ import { csvRows } from '../text/csv-rows.ts'
 import { lineError, linesOf } from '../text/text-file.ts'
 import { type RawRow, TABLE_COLUMNS, type TableColumn } from './organisation-row.ts'
 
-/** A row with the line it stands on. */
-export interface NumberedRow {
+/** A row and its line number. */
+interface NumberedRow {
   readonly line: number
   readonly row: RawRow
 }
 
-/** Receives the names of columns that the product does not know, each once, up to `UNKNOWN_COLUMNS_MAX` of them. */
-export type UnknownColumns = Set<string>
+/** Receives the names of up to `UNKNOWN_COLUMNS_MAX` unknown columns. */
+type UnknownColumns = Set<string>
 
 const UNKNOWN_COLUMNS_MAX = 20
 
@@ -43,7 +43,7 @@ function header(line: number, cells: readonly string[], unknown: UnknownColumns)
   const columns = names.map((name) => TABLE_COLUMNS.find((column) => column === name))
   if (!columns.includes('network')) throw lineError(line, `the header has no column "network": ${cells.join(', ')}`)
   names.forEach((name, i) => {
-    if (names.indexOf(name) !== i) throw lineError(line, `the column "${name}" is there twice`)
+    if (names.indexOf(name) !== i) throw lineError(line, `the header has the column "${name}" twice`)
     if (columns[i] === undefined) note(unknown, name)
   })
   return columns
@@ -56,7 +56,7 @@ function note(unknown: UnknownColumns, name: string): void {
 const LINES_AT_A_TIME = 2_000
 
 /**
- * The rows of a table with one JSON object on each line; blank lines are passed over.
+ * The rows of a table with one JSON object per line. Skips blank lines.
  * @throws InputError with the line and the reason
  */
 export async function* ndjsonTableRows(text: Buffer, unknown: UnknownColumns): AsyncGenerator<NumberedRow> {
@@ -74,7 +74,7 @@ function ndjsonRow(line: number, json: string, unknown: UnknownColumns): RawRow 
     else if (typeof value === 'string' || typeof value === 'number') {
       const cell = String(value).trim()
       if (cell !== '') row[column] = cell
-    } else if (value !== null) throw lineError(line, `\`${key}\` is neither text nor a number`)
+    } else if (value !== null) throw lineError(line, `\`${key}\` must be text or a number`)
   }
   return row
 }

@@ -3,18 +3,18 @@ import { setImmediate } from 'node:timers/promises'
 import { CsvError, parse } from 'csv-parse'
 import { InputError } from '../../../run/errors.ts'
 import { TimeSlice } from '../../time-slice.ts'
-import { LINE_BYTES_MAX, lineError, partsOf } from './text-file.ts'
+import { chunksOf, LINE_BYTES_MAX, lineError } from './text-file.ts'
 
-/** A record of a CSV file and the line that it ends on. */
-export interface CsvRow {
+/** A record of a CSV file and the number of its last line. */
+interface CsvRow {
   readonly line: number
   readonly cells: readonly string[]
 }
 
 /**
- * The records of a CSV file (RFC 4180): quoted cells may hold commas and line feeds; blank lines and lines that start
- * with `#` are passed over; space around cells is dropped. Other work goes on in between.
- * @throws InputError with the line when a record is malformed
+ * The records of a CSV file (RFC 4180). Quoted cells may hold commas and line feeds. Skips blank lines and lines that start
+ * with `#`; trims cells. Plain lines are split directly, which is faster than the parser. Yields to other work.
+ * @throws InputError with the line of a malformed record
  */
 export async function* csvRows(text: Buffer, sameColumns: boolean): AsyncGenerator<CsvRow> {
   const slice = new TimeSlice()
@@ -24,7 +24,7 @@ export async function* csvRows(text: Buffer, sameColumns: boolean): AsyncGenerat
     if (line % LINES_AT_A_TIME === 0 && slice.isOver) await slice.next()
     if (content === '' || content?.startsWith('#')) continue
     const cells = content === undefined ? undefined : plainCells(content)
-    // Whatever is not plain, and what is wrong, is for the parser: from the start, without what was told already.
+    // The parser handles the rest from here on. It must start at the top, so skip the rows that were yielded.
     if (cells === undefined || (sameColumns && cells.length !== (columns ?? cells.length))) {
       for await (const row of parsedRows(text, sameColumns)) if (rows-- <= 0) yield row
       return
@@ -37,7 +37,7 @@ export async function* csvRows(text: Buffer, sameColumns: boolean): AsyncGenerat
 
 const LINES_AT_A_TIME = 200
 
-/** Lines that end alike; undefined where one ends otherwise. */
+/** Lines with the line ending of the first one; undefined for a line with another one. */
 function* plainLines(text: Buffer): Generator<{ readonly line: number; readonly text: string | undefined }> {
   const first = text.indexOf(10)
   const ending = first > 0 && text[first - 1] === 13 ? '\r' : ''
@@ -52,7 +52,7 @@ function* plainLines(text: Buffer): Generator<{ readonly line: number; readonly 
   }
 }
 
-/** The cells of a line; undefined when it is not plain. */
+/** The cells of a line; undefined when it needs the parser. */
 export function plainCells(line: string): string[] | undefined {
   if (/^\s*(?:#|$)/.test(line)) return undefined
   if (!line.includes('"')) return line.split(',').map((cell) => cell.trim())
@@ -71,13 +71,13 @@ export function plainCells(line: string): string[] | undefined {
   }
 }
 
-/** Index of the first character from `at` on that is no blank or tab; the length of the line when there is none. */
+/** Index of the first character from `at` on that is neither a space nor a tab; the length of the line without one. */
 function afterBlanks(line: string, at: number): number {
   while (line[at] === ' ' || line[at] === '\t') at++
   return Math.min(at, line.length)
 }
 
-/** Index of the quote that closes the one at `open`, where two quotes in a row stand for one; -1 when there is none. */
+/** Index of the quote that closes the one at `open`; two quotes in a row are an escaped quote; -1 for none. */
 function closingQuote(line: string, open: number): number {
   let at = line.indexOf('"', open + 1)
   while (at >= 0 && line[at + 1] === '"') at = line.indexOf('"', at + 2)
@@ -93,7 +93,7 @@ async function* parsedRows(text: Buffer, sameColumns: boolean): AsyncGenerator<C
       comment_no_infix: true,
       skip_empty_lines: true,
       relax_column_count: !sameColumns,
-      // A quote that is not closed would take in the rest of the file.
+      // An unclosed quote would swallow the rest of the file.
       max_record_size: LINE_BYTES_MAX,
     }),
   )
@@ -108,8 +108,8 @@ async function* parsedRows(text: Buffer, sameColumns: boolean): AsyncGenerator<C
 }
 
 async function* pausing(text: Buffer): AsyncGenerator<Buffer> {
-  for (const part of partsOf(text)) {
-    yield part
+  for (const chunk of chunksOf(text)) {
+    yield chunk
     await setImmediate()
   }
 }

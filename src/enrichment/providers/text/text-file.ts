@@ -7,7 +7,7 @@ const unzip = promisify(gunzip)
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf])
 
 /**
- * The text in a file's bytes: decompressed when they are gzip, checked to be UTF-8, without a byte order mark.
+ * Decompresses gzip, asserts UTF-8, and strips a byte order mark.
  * @param bytesMax limit after decompression
  * @throws InputError with the reason
  */
@@ -34,11 +34,11 @@ function tooLarge(bytesMax: number): InputError {
 }
 
 const LINE_FEED = 10
-/** Longest line. A longer one is no row of anything, and reading it would hold up all else. */
+/** Longest line. A longer one cannot be data, and would block the event loop. */
 export const LINE_BYTES_MAX = 1_048_576
 
 /**
- * Lines with their numbers from 1; line endings are left out.
+ * Lines without their endings, numbered from 1.
  * @throws InputError with the number of a line that is too long
  */
 export function* linesOf(
@@ -54,7 +54,7 @@ export function* linesOf(
   }
 }
 
-/** The first line that is neither blank nor a `#` comment. */
+/** The first line that is neither blank nor a comment. */
 export function firstContentLine(text: Buffer): string | undefined {
   for (const { text: content } of linesOf(text)) {
     if (content.trim() !== '' && !content.startsWith('#')) return content
@@ -62,12 +62,12 @@ export function firstContentLine(text: Buffer): string | undefined {
   return undefined
 }
 
-/** Parts of a text of a size that a parser gets through without holding up other work. */
-export function* partsOf(text: Buffer, bytes = 65_536): Generator<Buffer> {
+/** Chunks small enough to be parsed without blocking the event loop. */
+export function* chunksOf(text: Buffer, bytes = 65_536): Generator<Buffer> {
   for (let at = 0; at < text.length; at += bytes) yield text.subarray(at, at + bytes)
 }
 
-/** `line 7: reason`, as every message about a table or list says it. */
+/** An error with the message `line 7: reason`. */
 export function lineError(line: number, reason: string): InputError {
   return new InputError(`line ${line}: ${reason}`)
 }

@@ -1,17 +1,14 @@
 import { setImmediate } from 'node:timers/promises'
-import type { Address } from '../../../pipeline/event/address.ts'
 import { InputError } from '../../../run/errors.ts'
-import { formatRange } from '../../addresses/network.ts'
 import { type RangeEntry, RangeMap } from '../../addresses/range-map.ts'
 import type { Facts } from '../../facts.ts'
 import { recordReader } from '../mmdb/read-record.ts'
 import { isUnknown, recognise, type Shape } from '../mmdb/recognise.ts'
-import type { Provider } from '../provider.ts'
+import { type Provider, rangeLookup } from '../provider.ts'
 import { lineError } from '../text/text-file.ts'
 import type { VendorRow, VendorTable } from './rows.ts'
 
-/** How a vendor's table is loaded. */
-export interface VendorTableOptions extends VendorTable {
+interface VendorTableOptions extends VendorTable {
   readonly name: string
   readonly rowsMax: number
 }
@@ -31,7 +28,7 @@ export async function* checkedRows({ rows }: VendorTable, rowsMax: number): Asyn
   if (count === 0) throw new InputError('the table has no rows')
 }
 
-/** The first value of each column: by what columns there are, a table is recognised. */
+/** The first value of each column, by which a table is recognised. */
 export class ColumnSamples {
   readonly #values: Record<string, string> = Object.create(null)
 
@@ -39,7 +36,7 @@ export class ColumnSamples {
     for (const column in record) this.#values[column] ??= record[column]!
   }
 
-  /** @throws InputError that names the columns when nobody knows them */
+  /** @throws InputError with the columns when they are not recognised */
   async shapeOf(databaseType: string): Promise<Shape> {
     const shape = await recognise(databaseType, [this.#values])
     if (!isUnknown(shape)) return shape
@@ -49,8 +46,8 @@ export class ColumnSamples {
 }
 
 /**
- * Loads a vendor's table of ranges: recognised by its columns and read like an MMDB of the same vendor.
- * @throws InputError with the reason, and the line where there is one
+ * Loads a vendor's table of ranges. It is recognised by its columns and read like an MMDB of the vendor.
+ * @throws InputError with the reason, and the line if known
  */
 export async function loadVendorTable({ name, rowsMax, ...table }: VendorTableOptions): Promise<Provider> {
   const records = new Map<string, VendorRow['record']>()
@@ -72,32 +69,8 @@ export async function loadVendorTable({ name, rowsMax, ...table }: VendorTableOp
     const facts = factsOf.get(content)
     if (facts !== undefined) entries.push({ range, value: facts })
   }
-  return new VendorTableProvider(name, shape, entries.length, await RangeMap.build(entries))
-}
-
-class VendorTableProvider implements Provider {
-  readonly name: string
-  readonly kind: Shape['kind']
-  readonly recognisedAs: string
-  readonly builtAt = undefined
-  readonly records: number
-  readonly warnings: readonly string[] = []
-  readonly #networks: RangeMap<Facts>
-
-  constructor(name: string, { kind, recognisedAs }: Shape, records: number, networks: RangeMap<Facts>) {
-    this.name = name
-    this.kind = kind
-    this.recognisedAs = `${recognisedAs} table`
-    this.records = records
-    this.#networks = networks
-  }
-
-  find(address: Address): Facts | undefined {
-    return this.#networks.find(address)?.value
-  }
-
-  networkOf(address: Address): string | undefined {
-    const entry = this.#networks.find(address)
-    return entry === undefined ? undefined : formatRange(entry.range)
-  }
+  const networks = await RangeMap.build(entries)
+  const recognisedAs = `${shape.recognisedAs} table`
+  const about = { name, kind: shape.kind, recognisedAs, builtAt: undefined, records: networks.size, warnings: [] }
+  return { ...about, ...rangeLookup(networks) }
 }

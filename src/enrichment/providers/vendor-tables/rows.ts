@@ -4,7 +4,7 @@ import { type AddressRange, clip, parseNetwork } from '../../addresses/network.t
 import { csvRows } from '../text/csv-rows.ts'
 import { firstContentLine, lineError, linesOf } from '../text/text-file.ts'
 
-/** A row: its addresses, and the rest as the members of a record, as an MMDB of the vendor has them. */
+/** A row: its addresses, and its other columns as a record like that of the vendor's MMDB. */
 export interface VendorRow {
   readonly line: number
   readonly range: AddressRange
@@ -13,22 +13,22 @@ export interface VendorRow {
 
 /** Columns that vendors have and organisation tables do not. */
 const VENDOR_COLUMNS = ['as_domain', 'as_type', 'autonomous_system_number', 'continent_code', 'country_name']
-/** Columns by which a table is somebody's own, whatever else it has. */
+/** Columns that make a table an organisation table, regardless of its other columns. */
 const OWN_COLUMNS = ['business_name', 'org_name', 'industry', 'industry_category', 'classification', 'description']
-/** Columns that say nothing of the addresses. */
+/** Columns without data about the addresses. */
 const RANGE_COLUMNS: ReadonlySet<string> = new Set(['network', 'start_ip', 'end_ip', 'join_key', 'range'])
 
 /** A vendor's table. */
 export interface VendorTable {
-  /** Stands for the `database_type` that an MMDB of the vendor has. */
+  /** Replaces the `database_type` of a vendor's MMDB. */
   readonly databaseType: string
   readonly rows: AsyncIterable<VendorRow>
 }
 
 /**
- * The vendor's table in a file: IPinfo's CSV, and others with columns that only vendors have, or a file of iptoasn.com.
- * Undefined when it is something else.
- * @param ending of the file's name
+ * Detects a vendor's table: IPinfo's CSV, other CSV with columns that only vendors have, or a file of iptoasn.com.
+ * Undefined for other files.
+ * @param ending extension of the file's name
  */
 export function vendorTableIn(ending: string, text: Buffer): VendorTable | undefined {
   if (/tsv/i.test(ending)) return { databaseType: 'iptoasn', rows: iptoasnRows(text) }
@@ -61,7 +61,7 @@ async function* vendorCsvRows(text: Buffer): AsyncGenerator<VendorRow> {
 }
 
 function recordOf(columns: readonly string[], cells: readonly string[]): Record<string, string> {
-  // Named by the file: without a prototype every name is one.
+  // The file chooses the names, so the object must not have a prototype.
   const record: Record<string, string> = Object.create(null)
   for (let i = 0; i < columns.length; i++) {
     if (cells[i] !== '' && !RANGE_COLUMNS.has(columns[i]!)) record[columns[i]!] = cells[i]!
@@ -70,12 +70,12 @@ function recordOf(columns: readonly string[], cells: readonly string[]): Record<
 }
 
 const LINES_AT_A_TIME = 2_000
-/** What iptoasn writes where nobody announces the addresses. */
-const NOBODY = '0'
+/** The AS number of iptoasn for addresses that no AS announces. */
+const NOT_ANNOUNCED = '0'
 
 /**
- * The rows of a file of iptoasn.com: first and last address, AS number, country and name of the AS, or only the country.
- * The country of an AS is where it is registered, and says nothing of the addresses.
+ * The rows of a file of iptoasn.com: first and last address, then AS number, country and name of the AS, or only a country.
+ * The country of an AS is that of its registration, so it is not used for the addresses.
  * @throws InputError with the line and the reason
  */
 async function* iptoasnRows(text: Buffer): AsyncGenerator<VendorRow> {
@@ -91,12 +91,12 @@ async function* iptoasnRows(text: Buffer): AsyncGenerator<VendorRow> {
     }
     if (!/^\d{1,10}$/.test(asn))
       throw lineError(line, `"${clip(asn)}" is not an AS number: a file of iptoasn.com is expected`)
-    if (asn === NOBODY) continue
+    if (asn === NOT_ANNOUNCED) continue
     yield { line, range, record: { autonomous_system_number: asn, autonomous_system_organization: name } }
   }
 }
 
-/** Some files have IPv4 addresses as numbers. */
+/** Some files write IPv4 addresses as numbers. */
 function addressIn(text: string): string {
   return /^\d{1,10}$/.test(text) && Number(text) < 2 ** 32 ? formatV4(Number(text)) : text
 }

@@ -1,16 +1,16 @@
+import { readFileSync } from 'node:fs'
 import { once } from '../sections.ts'
 import { featuresOf, type Subject } from './features.ts'
-import { readWeights } from './weights.ts'
 
 export const modelWeights = once(readWeights)
 
-/** How likely the holder of an AS is an access provider or a hoster, and not an organisation; together at most 1. */
-export interface Shares {
+/** Probabilities that the holder of an AS is an access provider or a hoster; the rest is for other organisations. */
+interface Shares {
   readonly isp: number
   readonly hosting: number
 }
 
-/** What the model makes of a name that the rules are silent about. The same for the same subject. */
+/** Applies the model to a name that the rules do not know. Deterministic. */
 export function sharesOf(subject: Subject): Shares {
   const weights = modelWeights()
   let isp = 0
@@ -22,25 +22,26 @@ export function sharesOf(subject: Subject): Shares {
     hosting += weight.hosting
   }
   const most = Math.max(isp, hosting, 0)
-  const parts = { isp: Math.exp(isp - most), hosting: Math.exp(hosting - most), organisation: Math.exp(-most) }
-  const all = parts.isp + parts.hosting + parts.organisation
-  return { isp: parts.isp / all, hosting: parts.hosting / all }
+  const exponentials = { isp: Math.exp(isp - most), hosting: Math.exp(hosting - most), organisation: Math.exp(-most) }
+  const sum = exponentials.isp + exponentials.hosting + exponentials.organisation
+  return { isp: exponentials.isp / sum, hosting: exponentials.hosting / sum }
 }
 
-/** A vote, and how likely the model takes the subject for noise. */
-export interface Vote {
+/** A vote, and the probability of noise. */
+interface Vote {
   readonly classification: 'isp' | 'hosting' | 'business' | undefined
   readonly noise: number
 }
 
 /**
- * How sure the model must be. A lower bound catches more, and loses more: by what labelled samples and a reading of names
- * show, a sixth to a quarter of those between 0.92 and 0.94 are organisations, and a twelfth of those above.
+ * Probability of noise from which the model votes for noise. A lower bound catches more noise and loses more
+ * organisations: in labelled samples, organisations are a sixth to a quarter of the names between 0.92 and 0.94, and a
+ * twelfth of those above.
  */
 const NOISE_SURE = 0.94
 const BUSINESS_SURE = 0.1
 
-/** Votes when it is sure. The size and number of an AS may be enough for that. */
+/** Votes when the model is sure. The size and number of the AS can be enough for that. */
 export function voteOn(subject: Subject): Vote {
   const { isp, hosting } = sharesOf(subject)
   const noise = isp + hosting
@@ -48,4 +49,33 @@ export function voteOn(subject: Subject): Vote {
     return { classification: hosting > isp ? 'hosting' : 'isp', noise }
   }
   return { classification: noise <= BUSINESS_SURE ? 'business' : undefined, noise }
+}
+
+/** The weights of a feature for an access provider and for a hoster, relative to an organisation. */
+interface Weight {
+  readonly isp: number
+  readonly hosting: number
+}
+
+/** `data/model.tsv` holds weights as multiples of this. */
+export const WEIGHT_UNIT = 0.01
+/** Parses the text of `data/model.tsv`. @throws Error with the number of a malformed line */
+export function parseWeights(text: string): Map<string, Weight> {
+  const weights = new Map<string, Weight>()
+  const lines = text.trimEnd().split('\n')
+  for (const [i, line] of lines.entries()) {
+    if (i === 0) continue
+    const [feature, isp, hosting, ...rest] = line.split('\t')
+    const weight = { isp: Number(isp) * WEIGHT_UNIT, hosting: Number(hosting) * WEIGHT_UNIT }
+    if (!feature || rest.length > 0 || Number.isNaN(weight.isp) || Number.isNaN(weight.hosting)) {
+      throw new Error(`model.tsv:${i + 1}: "${line}" is not a weight`)
+    }
+    weights.set(feature, weight)
+  }
+  return weights
+}
+
+/** Reads `data/model.tsv`. */
+export function readWeights(): Map<string, Weight> {
+  return parseWeights(readFileSync(new URL('../data/model.tsv', import.meta.url), 'utf8'))
 }

@@ -4,17 +4,17 @@ import { classesByEntry, once, readSections } from './sections.ts'
 
 /** `data/reserved-domains.txt` by its headings. */
 interface Reserved {
-  /** Labels that countries keep for one kind of holder. */
+  /** Labels that countries reserve for one kind of holder. */
   readonly labels: ReadonlyMap<string, Classification>
-  /** Countries that keep `go` for their government. */
+  /** Countries that reserve `go` for their government. */
   readonly goCountries: ReadonlyMap<string, Classification>
-  /** Names that only look kept. */
+  /** Names that only look reserved. */
   readonly open: ReadonlySet<string>
-  /** Names that stand for all below them. */
+  /** Names that count for all names below them. */
   readonly names: ReadonlyMap<string, Classification>
 }
 
-/** Top levels that are kept as such. */
+/** Reserved top-level domains. */
 const TOP_LEVELS: readonly string[] = ['edu', 'gov', 'mil']
 
 export const reservedDomains = once((): Reserved => {
@@ -28,7 +28,7 @@ export const reservedDomains = once((): Reserved => {
   }
 })
 
-/** Names under registries that are kept for schools and governments: `.edu`, `.gov.uk`, `.go.jp`, `bund.de`. */
+/** Classifies names under domains that are reserved for schools and governments: `.edu`, `.gov.uk`, `.go.jp`, `bund.de`. */
 export function findReservedDomain(name: string): DomainFinding | undefined {
   const { names, open, goCountries } = reservedDomains()
   const labels = labelsOf(name)
@@ -40,10 +40,10 @@ export function findReservedDomain(name: string): DomainFinding | undefined {
   const second = labels.at(-2)
   if (top === undefined || second === undefined) return undefined
   if (TOP_LEVELS.includes(top)) return byLabel(top, top)
-  // Only two-letter top levels divide themselves this way.
+  // Only two-letter top-level domains have labels of this kind.
   if (labels.length < 3 || top.length !== 2 || open.has(`${second}.${top}`)) return undefined
   if (second === 'go') return found(goCountries.get(top), `go.${top}`)
-  // `k12.ca.us`: the United States put the state in between.
+  // In `k12.ca.us` the state comes in between.
   return (
     byLabel(second, `${second}.${top}`) ?? (top === 'us' ? byLabel(labels.at(-3)!, `${labels.at(-3)}.us`) : undefined)
   )
@@ -55,4 +55,16 @@ function byLabel(label: string, part: string): DomainFinding | undefined {
 
 function found(classification: Classification | undefined, part: string): DomainFinding | undefined {
   return classification === undefined ? undefined : { classification, part }
+}
+
+export const providerDomains = once(() => classesByEntry(readSections('provider-domains.txt')))
+
+/** Classifies names under the domain of a known provider. */
+export function findProviderDomain(name: string): DomainFinding | undefined {
+  const known = providerDomains()
+  for (const part of suffixesOf(labelsOf(name))) {
+    const classification = known.get(part)
+    if (classification !== undefined) return { classification, part }
+  }
+  return undefined
 }
