@@ -22,7 +22,7 @@ test('/ and /ping answer Ok, to HEAD without a body', async () => {
   for (const path of ['/nothing', '/dashboard', '/replicas_status', '/webterminal']) {
     const none = await fetch(`${url}${path}`)
     assert.equal(none.status, 404)
-    assert.match(await none.text(), new RegExp(`^There is no handle ${path}: `))
+    assert.match(await none.text(), new RegExp(`^Not found: ${path}\\. `))
   }
 })
 

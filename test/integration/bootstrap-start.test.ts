@@ -133,7 +133,7 @@ test('what is killed with -9 comes back with everything acknowledged', async (t)
     )
     const crash = status.errors.find(({ message }) => message.startsWith('process ingress ended'))
     assert.deepEqual([crash?.process, crash?.level], ['supervisor', 'error'])
-    assert.match(crash!.message, /^process ingress ended \(.*SIGKILL.*\); it is started again$/)
+    assert.match(crash!.message, /^process ingress ended \(.*SIGKILL.*\); restarting$/)
     // Those that were killed are listed for a while, the supervisor never.
     assert.ok(status.processes.length >= 3 && status.processes.every(({ pid }) => pid !== ready.pid))
   })

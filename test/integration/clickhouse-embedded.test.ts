@@ -234,7 +234,7 @@ test('definitions that would be refused today are named at the start, with the s
     drops,
   )
   for (const { msg, drop } of said) {
-    assert.match(msg, /^the \S+ `.* (?:the kernel keeps it from them|it works until it is dropped): DROP /)
+    assert.match(msg, /^the \S+ `.* (?:the kernel denies it any effect|it works until it is dropped): DROP /)
     assert.ok(msg.endsWith(drop))
   }
   said.length = 0

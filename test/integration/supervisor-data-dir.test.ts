@@ -110,7 +110,7 @@ test('a DATA_DIR that cannot be is refused with its path', (t) => {
   writeFileSync(join(base, 'file'), '')
   assert.throws(() => makeDataDir(join(base, 'file')), {
     name: 'StartupError',
-    message: /cannot make the folder .*file/,
+    message: /cannot create the folder .*file/,
   })
   mkdirSync(join(base, 'elsewhere'))
   mkdirSync(join(base, 'data'))
@@ -135,7 +135,7 @@ test('a DATA_DIR of another user in a place of all users is refused', { skip: pr
   const base = folder(t)
   const path = join(base, 'data')
   const { run, redis, clickhouse } = makeDataDir(path)
-  const refused = (of: string) => ({ name: 'StartupError', message: new RegExp(`${of} is not a folder of this user`) })
+  const refused = (of: string) => ({ name: 'StartupError', message: new RegExp(`${of} belongs to another user`) })
   chmodSync(base, 0o1777)
   chownSync(path, 12_345, 12_345)
   for (const use of [makeDataDir, trustedDataDir]) assert.throws(() => use(path), refused('data'))

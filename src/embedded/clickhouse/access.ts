@@ -9,13 +9,13 @@ export interface EngineAccess {
 }
 
 export interface EngineLimits {
-  /** Of the whole process; a statement that reads may take half of it. */
+  /** Memory of the whole process. A read may use half of it. */
   readonly memoryBytesMax: number
-  /** How long a statement that reads may take unless it says otherwise; 0: for ever. */
+  /** Default time limit of a read, seconds; 0 for none. */
   readonly readSecondsMax: number
 }
 
-/** Everything that stays within the engine's own tables. A source that is not granted cannot be read or written. */
+/** Every privilege within the engine's own tables. A source without a grant can be neither read nor written. */
 const PRIVILEGES = [
   ...['CHECK', 'SHOW', 'SELECT', 'INSERT', 'ALTER TABLE', 'ALTER VIEW', 'ALTER DATABASE', 'OPTIMIZE', 'TRUNCATE'],
   ...['CREATE DATABASE', 'CREATE TABLE', 'CREATE VIEW', 'CREATE TEMPORARY TABLE', 'CREATE FUNCTION'],
@@ -33,8 +33,8 @@ const PRIVILEGES = [
 ]
 
 /**
- * Writes what the engine reads when it opens.
- * @param folder made when it is not there
+ * Writes the configuration that the engine reads when it opens.
+ * @param folder created if missing
  * @returns the path of the file for `--config-file`
  */
 export function writeEngineConfig(folder: string, options: EngineAccess & EngineLimits): string {
@@ -46,18 +46,18 @@ export function writeEngineConfig(folder: string, options: EngineAccess & Engine
   return config
 }
 
-/** A disk that is full holds up no start: what is there already is not written. */
+/** Does not write an unchanged file, so that a start works on a full disk. */
 function write(path: string, text: string): void {
   if (existsSync(path) && readFileSync(path, 'utf8') === text) return
   writeFileSync(path, text, { mode: 0o600 })
 }
 
-/** How often ClickHouse holds what it has counted against what the process takes; by itself, 20 times a second. */
-const MEMORY_LOOK_MS = 500
+/** How often ClickHouse compares its memory counter with the process's real use. Its default is 20 times a second. */
+const MEMORY_CHECK_MS = 500
 
 /**
- * How long the parts stay that others took the place of: this engine does not wait for the disk, and a merged part that is damaged
- * has nothing else. The engine in chdb would remove them within minutes, at its next look.
+ * How long merged source parts are kept. This engine does not fsync, so they are the only copy if the merged part is damaged.
+ * By default, chdb removes them within minutes.
  */
 const OLD_PARTS_S = 480
 
@@ -65,7 +65,7 @@ function configXml(users: string, keptFree: number, { memoryBytesMax }: EngineLi
   return `<clickhouse>
 <users_config>${escapeXml(users)}</users_config>
 <max_server_memory_usage>${memoryBytesMax}</max_server_memory_usage>
-<memory_worker_period_ms>${MEMORY_LOOK_MS}</memory_worker_period_ms>
+<memory_worker_period_ms>${MEMORY_CHECK_MS}</memory_worker_period_ms>
 <merge_tree><old_parts_lifetime>${OLD_PARTS_S}</old_parts_lifetime></merge_tree>
 <storage_configuration><disks><default>
 <keep_free_space_bytes>${keptFree}</keep_free_space_bytes>
@@ -74,10 +74,10 @@ function configXml(users: string, keptFree: number, { memoryBytesMax }: EngineLi
 `
 }
 
-/** A result that is wanted as a whole may be this large, in the engine's own measure; others have no limit. */
+/** Limit for results that must be complete before they are sent, by the engine's measure. Streamed results have none. */
 const WHOLE_RESULT_BYTES_MAX = 536_870_912
 
-/** What every statement finds unless it says otherwise. */
+/** The default settings of all statements. */
 function profileOf({ memoryBytesMax, readSecondsMax }: EngineLimits): Record<string, string | number> {
   return {
     async_insert: 0,
@@ -85,7 +85,7 @@ function profileOf({ memoryBytesMax, readSecondsMax }: EngineLimits): Record<str
     max_execution_time: readSecondsMax,
     max_memory_usage: Math.floor(memoryBytesMax / 2),
     max_result_bytes: WHOLE_RESULT_BYTES_MAX,
-    // A row group is built in memory: with the default of 1,000,000 rows an export of events takes 1.5 GB, with these 0.3.
+    // Row groups are built in memory. With the default of 1,000,000 rows an export of events needs 1.5 GB, with 100,000 0.3 GB.
     output_format_parquet_row_group_size: 100_000,
     output_format_parquet_row_group_size_bytes: 67_108_864,
     output_format_parquet_parallel_encoding: 0,

@@ -2,32 +2,32 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { StartupError } from '../../run/errors.ts'
 
-/** A native connection: settings, database and parameters of its own over the one engine of the process. */
+/** A native connection to the engine, with its own settings, database and parameters. */
 export type Connection = object
 
 export interface QueryResult {
   readonly bytes: Uint8Array
   /** Seconds. */
   readonly elapsed: number
-  /** Rows and bytes of the result, whatever the names say. */
+  /** Rows and bytes of the result, despite the names. */
   readonly rowsRead: number
   readonly bytesRead: number
 }
 
-export interface InsertResult {
+interface InsertResult {
   readonly elapsed: number
   readonly rowsWritten: number
   readonly bytesWritten: number
 }
 
 /**
- * The native part of npm `chdb`, 3.4. Its JavaScript part is left out: it closes a connection only when no statement of
- * any other is running, restricts raw inserts to a few formats, and runs statements with parameters one after another.
- * Every promise settles when the statement has ended; there is no way to give one up.
+ * The native part of npm `chdb` 3.4. ipid bypasses its JavaScript part, which closes a connection only when all others are
+ * idle, restricts raw inserts to a few formats, and serialises statements with parameters. Each promise settles when its
+ * statement has ended, and cannot be cancelled.
  */
 export interface ChdbAddon {
   CreateConnection(path: string, args?: string[]): Connection
-  /** No statement of the connection may be running. Closing the last one closes the engine. */
+  /** The connection must be idle. Closing the last one closes the engine. */
   CloseConnection(connection: Connection): void
   /** @param format of the result when the text has no FORMAT clause */
   QueryAsyncConnection(connection: Connection, sql: string, format: string): Promise<QueryResult>
@@ -61,14 +61,14 @@ export function loadAddon(): ChdbAddon {
   }
 }
 
-/** The folder of the engine's library. Rejects when there is none for this platform. */
+/** The folder of the engine's library. Rejects when this platform has none. */
 export async function libraryFolder(): Promise<string> {
   const require = createRequire(createRequire(import.meta.url).resolve('chdb/package.json'))
   const name = `@chdb/lib-${process.platform}-${process.arch}${process.platform === 'linux' ? '-gnu' : ''}`
   return dirname(require.resolve(`${name}/package.json`))
 }
 
-/** Runs a query, and resolves to its result as text: TabSeparated, unless the query has another FORMAT. */
+/** Runs a query and returns its result as text, in TabSeparated unless the query has another FORMAT. */
 export type Ask = (sql: string) => Promise<string>
 
 export function asking(addon: ChdbAddon, connection: Connection): Ask {

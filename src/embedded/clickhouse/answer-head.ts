@@ -6,7 +6,7 @@ const UNKNOWN_TYPE = 'text/plain; charset=UTF-8'
 /** The one setting on which a content type depends. */
 const ARRAY_OF_ROWS = 'output_format_json_array_of_rows'
 
-/** What the head of an answer says that only the engine knows: content types of formats, and the server's time zone. */
+/** Response headers whose values come from the engine: content types of formats, and the server's time zone. */
 export class AnswerHead {
   readonly #timezone: Promise<string>
   readonly #types: Promise<ReadonlyMap<string, string>>
@@ -16,7 +16,7 @@ export class AnswerHead {
     this.#timezone = ask('SELECT serverTimezone()').then((text) => text.trim())
     this.#types = ask(CONTENT_TYPES).then(pairs)
     this.#arrayTypes = ask(`${CONTENT_TYPES} SETTINGS ${ARRAY_OF_ROWS} = 1`).then(pairs)
-    // An engine that closes before anybody asks reports nothing.
+    // Avoids an unhandled rejection if the engine closes before the first response.
     for (const answer of [this.#timezone, this.#types, this.#arrayTypes]) answer.catch(() => {})
   }
 

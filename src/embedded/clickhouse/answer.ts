@@ -11,10 +11,9 @@ import type { Answer, Summary } from './reading.ts'
 import type { AnswerCoding } from './request.ts'
 
 /**
- * Hands a result on, no faster than it is taken, and leaves the answer open: its end tells the client that all of the
- * statement is over.
- * Rejects when the reader has gone, or takes nothing.
- * @param sendMsMax how long the reader may take nothing of what waits for it
+ * Streams a result with backpressure, and leaves the response open. The caller ends it when the statement is over.
+ * Rejects when the reader disconnects or stalls.
+ * @param sendMsMax how long the reader may stall, milliseconds
  */
 export async function answerResult(
   res: ServerResponse,
@@ -35,7 +34,7 @@ export async function answerResult(
   const isPlain = encoding === undefined && !isFramed
   const chunks = withException(answer.chunks, tag, isPlain ? res : undefined)
   const coded = Readable.from(isFramed ? encodeFrames(chunks) : chunks, { objectMode: false })
-  // The reader's socket is silent while it takes nothing.
+  // The socket has no activity while the reader stalls.
   res.setTimeout(sendMsMax, () => {
     if (res.writableNeedDrain) res.destroy()
   })
@@ -44,8 +43,8 @@ export async function answerResult(
 }
 
 /**
- * What goes wrong behind the first piece can only be told at the end of the body, and by breaking it off.
- * @param res to be broken off; undefined when that would lose what the compression still holds
+ * Reports an error after the first chunk at the end of the body, and then destroys the connection.
+ * @param res undefined when destroying it would lose data that the compression still buffers
  */
 async function* withException(
   chunks: AsyncIterable<Uint8Array>,
@@ -64,7 +63,7 @@ async function* withException(
   }
 }
 
-/** Answers with the status that ClickHouse has for it, in the coding of the answer, or breaks off what was begun. */
+/** Responds with ClickHouse's status for the exception, or destroys a response that has begun. */
 export async function answerException(
   req: IncomingMessage,
   res: ServerResponse,
@@ -77,7 +76,7 @@ export async function answerException(
   }
   const text = Buffer.from(exception.text)
   const body = isFramed ? await encodeFrame(text) : text
-  // What is left of a request that was refused half-way is not read.
+  // The rest of a refused request is not read.
   const headers = req.complete ? {} : { Connection: 'close' }
   res.writeHead(statusOf(exception.code), {
     ...headers,

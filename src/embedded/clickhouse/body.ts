@@ -9,7 +9,7 @@ import { gathered } from './gathered.ts'
 import { MemoryBudget } from './memory-budget.ts'
 import { splitInsert, takesDataOnly } from './plain-insert.ts'
 
-/** A request's body, decoded: in memory, or in a file when it is large and may be in one. */
+/** A decoded request body, in memory or, if large, in a file. */
 export interface Body {
   readonly bytes: Buffer
   readonly file: string | undefined
@@ -17,9 +17,9 @@ export interface Body {
   release(): Promise<void>
 }
 
-/** A body, and the part of the statement that comes before it. */
-export interface StatementBody extends Body {
-  /** As given. When a body began with the text of an INSERT and large data followed, this includes that text. */
+/** A body, and the part of the statement before it. */
+interface StatementBody extends Body {
+  /** The given query. It includes the text of an INSERT from the start of the body if large data follow. */
   readonly query: string
 }
 
@@ -30,15 +30,15 @@ export interface BodyLimits {
   readonly memoryBytesMax: number
 }
 
-/** From this size on a file is cheaper: the engine reads its data once, and text that comes with it several times. */
+/** From this size on a file is cheaper: the engine reads a file once, and data in the statement several times. */
 const FILE_BYTES_MIN = 262_144
 const WRITE_BYTES = 1_048_576
 
-/** How the bytes of a request are to be read. */
+/** The encoding of a request. */
 export interface BodyForm {
-  /** Whether they are in ClickHouse's compressed frames. */
+  /** Whether the body is in ClickHouse's compressed frames. */
   readonly isFramed: boolean
-  /** Whether the checksums of those are compared. */
+  /** Whether to verify the checksums of the frames. */
   readonly isVerified: boolean
 }
 
@@ -49,7 +49,7 @@ export class BodyReader {
   readonly #folder: string
   #files = 0
 
-  /** @param folder for large bodies; nothing else is in it */
+  /** @param folder for large bodies only */
   constructor({ bodyBytesMax, memoryBytesMax }: BodyLimits, folder: string) {
     this.#bytesMax = bodyBytesMax
     this.#memory = new MemoryBudget(memoryBytesMax)
@@ -57,9 +57,9 @@ export class BodyReader {
   }
 
   /**
-   * Large data of an INSERT go to a file, whether its text is in the query or at the beginning of the body.
-   * @param query comes before the body
-   * @throws Exception when it is too large, or in a form that is not understood
+   * Reads a body. Large data of an INSERT go to a file. The INSERT can be in the query or at the start of the body.
+   * @param query the statement before the body
+   * @throws Exception when the body is too large or malformed
    */
   async read(request: IncomingMessage, form: BodyForm, query: string): Promise<StatementBody> {
     const draft = new Draft(query, join(this.#folder, `${this.#files++}.body`))
@@ -84,8 +84,8 @@ export class BodyReader {
   }
 
   /**
-   * Reads a body of type `multipart/form-data`, and holds it until it is released.
-   * @throws Exception when it is too large, or in a form that is not understood
+   * Reads a body of type `multipart/form-data` and keeps it in memory until `release`.
+   * @throws Exception when the body is too large or malformed
    */
   async readForm(request: IncomingMessage, form: BodyForm): Promise<Form & Pick<Body, 'release'>> {
     const share = this.#memory.open()
@@ -110,12 +110,12 @@ function readError(error: unknown): Exception {
   return new Exception(Code.Aborted, message, { cause: error })
 }
 
-/** A body that is still coming in. */
+/** A body that is being received. */
 class Draft {
   readonly #path: string
   #query: string
   #file: FileHandle | undefined
-  /** Whether the statement takes no data from a file. */
+  /** Set when the statement cannot read its data from a file. */
   #staysInMemory = false
   #chunks: Buffer[] = []
   bytes = 0
@@ -132,7 +132,7 @@ class Draft {
     this.memoryBytes += chunk.length
   }
 
-  /** Moves the bytes in memory to the file, once there are enough of them and the statement can take them from there. */
+  /** Moves the bytes to the file if there are enough of them and the statement can read a file. */
   async flush(): Promise<void> {
     const isLarge = this.memoryBytes >= (this.#file === undefined ? FILE_BYTES_MIN : WRITE_BYTES)
     if (!isLarge || this.#staysInMemory) return
@@ -155,12 +155,12 @@ class Draft {
     await rm(this.#path, { force: true })
   }
 
-  /** Moves the text at the beginning of the body, if any, to the query. @returns whether what is left is data only */
+  /** Moves statement text from the start of the body to the query. @returns whether the rest is data only */
   #becomesData(): boolean {
     if (takesDataOnly(this.#query)) return true
     const body = this.#taken()
     const found = splitInsert(this.#query, body)
-    // VALUES have to be judged, and what begins in the query is not data alone.
+    // VALUES must be judged, so they stay in memory. So do data that start in the query.
     const split = found !== undefined && !found.hasValues && found.dataAt >= 0 ? found : undefined
     if (split !== undefined) this.#query = split.query
     const data = split === undefined ? body : body.subarray(split.dataAt)

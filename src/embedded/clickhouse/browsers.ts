@@ -3,8 +3,8 @@ import { isLoopbackHost } from '../../run/loopback.ts'
 import { Code, Exception } from './exception.ts'
 
 /**
- * There is no password, so no web page may get in: neither one that a name of its own leads here, nor by a script, an
- * image, a form or a link. A page of this server and an address that somebody typed may.
+ * Refuses requests of foreign web pages, because there is no password. It covers DNS rebinding, scripts, images, forms and
+ * links. Pages of this server and URLs typed by the user pass.
  * @throws Exception
  */
 export function refuseWebPages(headers: IncomingHttpHeaders): void {

@@ -1,10 +1,10 @@
 import { Scanner, type TokenKind } from './scanner.ts'
 
-/** What stands between two commas of a call. */
+/** An argument of a call. */
 export interface Argument {
-  /** Of how many tokens it consists. */
+  /** Number of tokens. */
   tokens: number
-  /** The first of them. */
+  /** The first token. */
   kind: TokenKind
   token: string
 }
@@ -21,8 +21,8 @@ interface Frame {
 }
 
 /**
- * All calls in a statement, inner ones first. A list in parentheses is a call by the word right before it, or by no name. Time and
- * memory grow with the length of the text.
+ * All calls in a statement, inner ones first. A list in parentheses is a call of the word directly before it, or of no name.
+ * Time and memory are linear.
  * @param canonical in canonical form
  */
 export function* callsOf(canonical: string): Generator<Call> {
@@ -34,11 +34,11 @@ export function* callsOf(canonical: string): Generator<Call> {
     if (kind === 'symbol' && CLOSING.has(token)) {
       const closed = open.pop()
       if (closed !== undefined && token === ')') yield closed
-    } else if (kind === 'symbol' && token === ',' && frame !== undefined) frame.args.push(nothing())
+    } else if (kind === 'symbol' && token === ',' && frame !== undefined) frame.args.push(emptyArgument())
     else {
       if (frame !== undefined) add(frame.args.at(-1)!, kind, token)
       if (kind === 'symbol' && OPENING.has(token))
-        open.push({ name: token === '(' && scanner.from === end ? before : '', args: [nothing()] })
+        open.push({ name: token === '(' && scanner.from === end ? before : '', args: [emptyArgument()] })
     }
     before = kind === 'word' || kind === 'name' ? token.replaceAll('`', '').toLowerCase() : ''
     end = scanner.to
@@ -48,7 +48,7 @@ export function* callsOf(canonical: string): Generator<Call> {
 const OPENING = new Set(['(', '[', '{'])
 const CLOSING = new Set([')', ']', '}'])
 
-function nothing(): Argument {
+function emptyArgument(): Argument {
   return { tokens: 0, kind: 'end', token: '' }
 }
 

@@ -3,22 +3,22 @@ import { Code, Exception } from './exception.ts'
 import { Scanner } from './scanner.ts'
 import { quote } from './statement.ts'
 
-/** The setting by which a running statement is found: chdb gives it a query id of its own, whatever one asks for. */
+/** This setting carries the client's query id, because chdb assigns query ids of its own. */
 export const ID_SETTING = 'chdb_client_name'
 
 const ENGINE_ID = `query_id, Settings['${ID_SETTING}']`
 const REPEAT_DELAY = { minMs: 20, maxMs: 500 }
 
 export interface RunningStatement {
-  /** Ends it; does nothing when it has ended. */
+  /** Cancels the statement; does nothing after its end. */
   cancel(): void
-  /** Frees its id: it has ended. May be called again. */
+  /** The statement has ended: frees its id. Idempotent. */
   end(): void
 }
 
 /**
- * Statements that run, by their query ids, and the end of those that nobody waits for.
- * @param execute runs a statement for its effect
+ * Running statements by query id. Cancels those whose client has disconnected.
+ * @param execute runs a statement and ignores its result
  */
 export class RunningStatements {
   readonly #ids = new Set<string>()
@@ -31,8 +31,8 @@ export class RunningStatements {
   }
 
   /**
-   * Notes a statement.
-   * @throws Exception when another one with its id runs
+   * Registers a statement.
+   * @throws Exception when another statement with its id is running
    */
   begin(queryId: string): RunningStatement {
     if (this.#ids.has(queryId)) {
@@ -40,7 +40,7 @@ export class RunningStatements {
       throw new Exception(Code.QueryWithSameId, message)
     }
     this.#ids.add(queryId)
-    // After its end the id may be another statement's.
+    // After the end, another statement may use the id.
     let hasEnded = false
     return {
       cancel: () => {
@@ -55,7 +55,7 @@ export class RunningStatements {
     }
   }
 
-  /** It may not have come to the engine yet, so the engine is asked until the statement ends. */
+  /** Repeats KILL QUERY until the statement ends, because the statement may not have reached the engine yet. */
   #cancel(queryId: string): void {
     this.#unwanted.add(queryId)
     this.#cancelling ??= this.#cancelAll().finally(() => {
@@ -66,7 +66,7 @@ export class RunningStatements {
   async #cancelAll(): Promise<void> {
     for (let tries = 0; this.#unwanted.size > 0; tries++) {
       const ids = [...this.#unwanted].map(quote).join(', ')
-      // What fails is tried again.
+      // The loop retries after an error.
       await this.#execute(`KILL QUERY WHERE Settings['${ID_SETTING}'] IN (${ids}) ASYNC`).catch(() => {})
       if (this.#unwanted.size > 0) await pause(growingDelay(tries, REPEAT_DELAY))
     }
@@ -74,7 +74,7 @@ export class RunningStatements {
 }
 
 /**
- * A KILL QUERY by the ids that clients gave, too.
+ * Makes a KILL QUERY accept the ids of clients as well.
  * @param canonical the statement as the engine formats it
  */
 export function withClientIds(canonical: string): string {
@@ -92,7 +92,7 @@ export function withClientIds(canonical: string): string {
   return result + canonical.slice(done)
 }
 
-/** The strings in `= 'a'` or `IN ('a', 'b')`, as they are written, with the scanner at their end; undefined when something else follows. */
+/** The quoted strings in `= 'a'` or `IN ('a', 'b')`, with the scanner at their end; undefined for anything else. */
 function comparedStrings(scanner: Scanner): string | undefined {
   scanner.next()
   if (scanner.is('=')) return scanner.next() && scanner.kind === 'string' ? scanner.token : undefined

@@ -4,25 +4,25 @@ import { Code, Exception } from './exception.ts'
 import { type Session, type SessionRequest, Sessions } from './sessions.ts'
 import { quote, quoteName, shapeOf } from './statement.ts'
 
-/** What a statement is to find when it runs, beside its session. */
-export interface Surroundings {
-  /** undefined: the session's, or `default`. */
+/** The context of a statement besides its session. */
+export interface StatementContext {
+  /** Undefined for the session's database, or `default`. */
   readonly database: string | undefined
-  /** Settings that hold where neither the session nor the request says otherwise. */
+  /** Settings that the session and the request override. */
   readonly defaults: readonly (readonly [name: string, value: string])[]
   /** Settings and parameters of the request, in its order. */
   readonly settings: readonly (readonly [name: string, value: string])[]
   readonly session: SessionRequest | undefined
-  /** Whether it must change nothing. */
+  /** Whether the statement must be read-only. */
   readonly isRead: boolean
 }
 
-/** @param settings that the session and the request give */
-export type Work<T> = (connection: Connection, settings: EffectiveSettings) => Promise<T>
+/** @param settings settings of the session and the request */
+type Work<T> = (connection: Connection, settings: EffectiveSettings) => Promise<T>
 
 /**
- * The native connections. A statement has one of its own (0.3 ms), so that no setting, parameter or database of one is
- * ever seen by another; one of a session has that of the session, which keeps nothing of what the request set.
+ * The native connections. Each statement has its own connection (0.3 ms), so that statements never share settings,
+ * parameters or a database. Statements of a session use the session's connection, which is restored after each request.
  */
 export class Connections {
   readonly #addon: ChdbAddon
@@ -39,18 +39,16 @@ export class Connections {
     })
   }
 
-  /** Runs work on a connection that is as the statement is to find it. */
-  async within<T>(surroundings: Surroundings, text: string, work: Work<T>): Promise<T> {
-    const { session, isRead } = surroundings
-    if (session === undefined) return await this.fresh((connection) => this.#prepared(connection, surroundings, work))
+  /** Runs work on a connection that is set up for a context. */
+  async within<T>(context: StatementContext, text: string, work: Work<T>): Promise<T> {
+    const { session, isRead } = context
+    if (session === undefined) return await this.fresh((connection) => this.#prepared(connection, context, work))
     return await this.#sessions.within(session, async (held) =>
-      isRead
-        ? await this.#readingCopy(held, surroundings, work)
-        : await this.#inSession(held, surroundings, text, work),
+      isRead ? await this.#readingCopy(held, context, work) : await this.#inSession(held, context, text, work),
     )
   }
 
-  /** Runs work on a connection of its own. */
+  /** Runs work on a new connection. */
   async fresh<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
     const connection = this.#addon.CreateConnection(this.#path)
     try {
@@ -67,10 +65,10 @@ export class Connections {
 
   async #prepared<T>(
     connection: Connection,
-    { database, defaults, settings, isRead }: Surroundings,
+    { database, defaults, settings, isRead }: StatementContext,
     work: Work<T>,
   ): Promise<T> {
-    // What is read-only cannot be undone, and so comes last, and only where the connection goes with the statement.
+    // `readonly` cannot be undone. It comes last, and only on a connection that is closed after the statement.
     const last = isRead ? ([['readonly', '1']] as const) : []
     await this.#set(connection, database, [...defaults, ...settings, ...last])
     return await work(connection, new Map(settings))
@@ -78,7 +76,7 @@ export class Connections {
 
   async #inSession<T>(
     session: Session,
-    { database, defaults, settings: requested }: Surroundings,
+    { database, defaults, settings: requested }: StatementContext,
     text: string,
     work: Work<T>,
   ): Promise<T> {
@@ -101,11 +99,11 @@ export class Connections {
     }
   }
 
-  /** A statement that may only read cannot have the session's connection: nothing there could be set any more. */
-  async #readingCopy<T>(session: Session, surroundings: Surroundings, work: Work<T>) {
+  /** A read-only statement gets a copy of the session's connection, because `readonly` would lock its settings. */
+  async #readingCopy<T>(session: Session, context: StatementContext, work: Work<T>) {
     if (session.hasTemporaryTables) throw notInSession('GET beside temporary tables; use POST')
-    const { database = session.database, settings } = surroundings
-    const all = { ...surroundings, database, settings: [...session.settings, ...settings] }
+    const { database = session.database, settings } = context
+    const all = { ...context, database, settings: [...session.settings, ...settings] }
     return await this.fresh((connection) => this.#prepared(connection, all, work))
   }
 
@@ -134,15 +132,19 @@ export class Connections {
     return { database, settings: new Map(Object.entries(settings)) }
   }
 
-  async #set(connection: Connection, database: string | undefined, settings: Surroundings['settings']): Promise<void> {
+  async #set(
+    connection: Connection,
+    database: string | undefined,
+    settings: StatementContext['settings'],
+  ): Promise<void> {
     const use = database === undefined ? '' : `USE ${quoteName(database)}; `
     const values = settings.map(([name, value]) => `${name}=${quote(value)}`).join(', ')
     const set = values === '' ? '' : `SET ${values}`
     if (use !== '' || set !== '') await this.#addon.QueryAsyncConnection(connection, `${use}${set}`, 'Null')
   }
 
-  /** Parameters cannot be taken back; nothing sees them but who names them. */
-  async #restore({ connection, settings, database }: Session, changed: Surroundings['settings']): Promise<void> {
+  /** Parameters cannot be unset, but they only affect statements that name them. */
+  async #restore({ connection, settings, database }: Session, changed: StatementContext['settings']): Promise<void> {
     const names = [...new Set(changed.map(([name]) => name))].filter((name) => !name.startsWith('param_'))
     const values = names.map((name) => {
       const value = settings.get(name)

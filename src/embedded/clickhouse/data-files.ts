@@ -4,14 +4,14 @@ import { join, relative } from 'node:path'
 import { Code, Exception } from './exception.ts'
 
 /**
- * Files for the data of INSERTs. The engine takes data that follow a statement only as far as a blank line, or `;`, and runs the rest
- * as another statement. It takes a file for data from its first byte to its last.
+ * Files for the data of INSERTs. The engine ends data after a statement at a blank line or `;`, and runs the rest as another
+ * statement. It reads all bytes of a file as data.
  */
 export class DataFiles {
   readonly #folder: string
   #count = 0
 
-  /** @param folder for the files; emptied, or made */
+  /** @param folder for the files; created or emptied */
   constructor(folder: string) {
     this.#folder = folder
     rmSync(folder, { recursive: true, force: true })
@@ -19,7 +19,7 @@ export class DataFiles {
   }
 
   /**
-   * Runs work with a file that has these bytes, and removes the file.
+   * Runs work with a temporary file of these bytes.
    * @throws Exception when the file cannot be written
    */
   async within<T>(bytes: Uint8Array, work: (path: string) => Promise<T>): Promise<T> {
@@ -39,18 +39,18 @@ export class DataFiles {
 }
 
 const PATTERN = /[*?{}]/
-/** The working directory of this process, under a name that is no pattern. */
+/** The working directory of this process, without characters of a glob pattern. */
 const WORKING_DIRECTORY = '/proc/self/cwd'
 
 /**
- * A path for INFILE, which the engine takes for a pattern of several files when it has characters of one.
- * @param path in the working directory, as the data folder is
- * @throws Exception when every name of it is a pattern
+ * A path for INFILE without glob characters, with which the engine would look for several files.
+ * @param path a path in the working directory, which is the data folder
+ * @throws Exception when the path cannot be written without them
  */
 export function infilePath(path: string): string {
   if (!PATTERN.test(path)) return path
   const inside = relative(process.cwd(), path)
   if (process.platform === 'linux' && !PATTERN.test(inside)) return join(WORKING_DIRECTORY, inside)
-  const message = `The data folder ${process.cwd()} has *, ?, { or } in its name, which INSERT cannot bear: rename it. (BAD_ARGUMENTS)`
+  const message = `The data folder ${process.cwd()} has *, ?, { or } in its name, which INSERT does not support: rename it. (BAD_ARGUMENTS)`
   throw new Exception(Code.BadArguments, message)
 }

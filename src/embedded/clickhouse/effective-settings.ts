@@ -1,10 +1,10 @@
 import type { Canonical } from './reach.ts'
 import { Scanner } from './scanner.ts'
 
-/** Settings by name, as a statement finds them: its session's, its URL's over those, and its own clause's over both. */
+/** The settings of a statement by name. Its own clause overrides its URL, and that overrides its session. */
 export type EffectiveSettings = ReadonlyMap<string, string>
 
-/** Settings that change what is answered, besides what the engine does, and that a SETTINGS clause may give. */
+/** Settings in a SETTINGS clause that this server implements, besides the engine. */
 const IN_CLAUSE = [
   'session_timezone',
   'output_format_json_array_of_rows',
@@ -12,7 +12,7 @@ const IN_CLAUSE = [
 ]
 const MENTIONED = new RegExp(IN_CLAUSE.join('|'), 'i')
 
-/** @param text of a statement, without the data of an INSERT */
+/** @param text text of a statement without the data of an INSERT */
 export async function effectiveSettings(
   text: string,
   inherited: EffectiveSettings,
@@ -26,10 +26,10 @@ export async function effectiveSettings(
 const CLAUSE_ENDS = new Set(['SELECT', 'WITH', 'FROM', 'FORMAT', 'INTO', 'VALUES', 'AS'])
 const OPENING = new Set(['(', '[', '{'])
 const CLOSING = new Set([')', ']', '}'])
-/** Words between two SELECTs: of the clauses in them, ClickHouse applies the last one. */
+/** Words between two SELECTs. Of the clauses in such a query, ClickHouse applies the last one. */
 const SET_OPERATIONS = new Set(['UNION', 'INTERSECT', 'EXCEPT'])
 
-/** Settings of a canonical statement's own SETTINGS clause; those of its subqueries are left out. */
+/** The settings in a canonical statement's own SETTINGS clause, without those of subqueries. */
 export function clauseSettings(canonical: string): Map<string, string> {
   const settings = new Map<string, string>()
   let [depth, isClause, last] = [0, false, '']
@@ -47,7 +47,7 @@ export function clauseSettings(canonical: string): Map<string, string> {
         name = last
         settings.delete(name)
       }
-      // A number may have a sign and a fraction, which are tokens of their own.
+      // The sign and the fraction of a number are separate tokens.
       else if (name !== undefined) settings.set(name, (settings.get(name) ?? '') + unquoted(scanner))
       last = token
     }
@@ -59,7 +59,7 @@ function unquoted({ kind, token }: Scanner): string {
   return kind === 'string' ? token.slice(1, -1).replace(/\\([\s\S])/g, '$1') : token
 }
 
-/** Whether a setting of two values is on. */
+/** Whether a boolean setting is on. */
 export function isOn(value: string | null | undefined): boolean {
   return value === '1' || value === 'true'
 }

@@ -1,14 +1,14 @@
 import type { EngineAccess, EngineLimits } from './access.ts'
 
 export interface EngineOptions extends EngineAccess, EngineLimits {
-  /** Statements of everybody else that run at a time. */
+  /** Parallel statements of clients. */
   readonly statements: number
-  /** What ipid itself asks that runs at a time beside them. */
+  /** Additional parallel statements of ipid itself. */
   readonly ownStatements: number
   readonly inserts: number
-  /** Statements that wait for one of them to end. */
+  /** Statements that may wait for a slot. */
   readonly waitingMax: number
   readonly sessionsMax: number
-  /** Writes to the disk failed: ends this process at once, so that the next start finds what they damaged. */
+  /** Called after failed disk writes. Must end this process at once, so that the next start finds the damage. */
   readonly endDamaged: (failedWrites: number) => void
 }

@@ -1,22 +1,22 @@
 import { readFileSync } from 'node:fs'
 
 /**
- * Every setting of the engine, judged: `+` may be set by statements, `-` is refused. Those of MergeTree tables begin with `merge_tree_`.
- * An allow-list is kept in this form because the engine takes only a list of what is fixed. A test compares the file with the
- * engine, so that a new version of chdb brings no setting in that nobody has looked at.
+ * Every setting of the engine with a decision: statements may set `+`, and `-` is refused. Settings of MergeTree tables start
+ * with `merge_tree_`. The engine only accepts a deny-list, so the file lists all settings. A test compares it with the engine,
+ * so that each new setting of chdb needs a decision.
  *
- * Allowed is what changes how this engine computes, limits or formats, and what clients and BI tools send by themselves. Refused is
- * what names a file, a server, a program or a piece of SQL, changes how a text is parsed (the judgement reads it in the default way),
- * injects faults, works on the whole process, or configures what the embedded engine does not have.
+ * Allowed: settings for computation, limits and formats, and settings that clients and BI tools send by default. Refused:
+ * settings that name a file, a server, a program or SQL, change parsing (the judgement relies on the defaults), inject
+ * faults, affect the whole process, or configure features that the embedded engine lacks.
  */
 const LIST = new URL('engine-settings.txt', import.meta.url)
 
-export interface EngineSettings {
+interface EngineSettings {
   readonly allowed: readonly string[]
   readonly refused: readonly string[]
 }
 
-/** @throws Error when a line of the list has no judgement */
+/** @throws Error when a line of the list has no decision */
 export function readEngineSettings(): EngineSettings {
   const settings = { allowed: [] as string[], refused: [] as string[] }
   for (const line of readFileSync(LIST, 'utf8').trimEnd().split('\n')) {

@@ -1,30 +1,30 @@
 import type { Body } from './body.ts'
-import type { Surroundings } from './connections.ts'
+import type { StatementContext } from './connections.ts'
 import { Code, Exception } from './exception.ts'
 import type { ExternalTable } from './external-tables.ts'
 import type { Progress } from './progress-watch.ts'
 import { STATEMENT_BYTES_MAX, shapeOf } from './statement.ts'
 
-export interface EngineStatement extends Omit<Surroundings, 'defaults'> {
+export interface EngineStatement extends Omit<StatementContext, 'defaults'> {
   readonly queryId: string
-  /** Comes before `body`, on a line of its own; either may be empty. */
+  /** The text before `body`, followed by a line break. Either may be empty. */
   readonly query: string
   /** The rest of the statement, or the data of an INSERT. */
   readonly body: Pick<Body, 'bytes' | 'file'>
   readonly defaultFormat: string
-  /** Of ClickHouse's protocol, which FORMAT Native is to follow; 0: none. */
+  /** Revision of ClickHouse's protocol for FORMAT Native; 0 for none. */
   readonly protocolRevision: number
-  /** Whether nothing of the result is wanted before its end is known. */
+  /** Whether the response must wait for the complete result. */
   readonly waitsForEnd: boolean
-  /** Files that are temporary tables while it runs. */
+  /** Files that become temporary tables for this statement. */
   readonly tables: readonly ExternalTable[]
-  /** Whether it comes from ipid itself, and waits for nobody else. */
+  /** Whether the statement is ipid's own and uses the reserved slots. */
   readonly isOwn: boolean
-  /** Called now and then before the answer begins, when settings of the request or its session ask for it. */
+  /** Called repeatedly before the response begins, if settings ask for it. */
   readonly onProgress: (progress: Progress) => void
 }
 
-/** Limits are for those who read: an insert that is cut off is begun anew, for ever. */
+/** Limits apply to reads only: an insert that fails by a limit would be retried forever. */
 export function defaultsOf(statement: EngineStatement) {
   const { isRead, isSelect, hasFile } = shapeOf(headOf(statement))
   const isHandedOn = isSelect && !hasFile && !statement.waitsForEnd
@@ -36,21 +36,21 @@ export function defaultsOf(statement: EngineStatement) {
 
 const HEAD_BYTES = 65_536
 
-/** Where the statement begins. */
+/** The start of the statement. */
 export function headOf({ query, body }: EngineStatement): string {
   return query === '' ? body.bytes.toString('utf8', 0, HEAD_BYTES) : query
 }
 
 /**
- * To be called before anything goes through the query: a form may have one of any length.
- * @throws Exception when it is too large
+ * Must be called before anything scans the query, because a form can have one of any length.
+ * @throws Exception when the query is too large
  */
 export function assertQuerySize({ query }: Pick<EngineStatement, 'query'>): void {
   if (query.length > STATEMENT_BYTES_MAX) throw tooLong()
 }
 
 /**
- * All of it but data in a file.
+ * The whole statement, without data in a file.
  * @throws Exception when it is too large
  */
 export function textOf({ query, body }: EngineStatement): string {

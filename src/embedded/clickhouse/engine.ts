@@ -25,13 +25,13 @@ import { quote, shapeOf } from './statement.ts'
 import { type RefusedDefinition, refusedDefinitions } from './stored-definitions.ts'
 import { assertFreeSpace, isNearlyFull, WriteWatch } from './write-watch.ts'
 
-/** What others know of a running statement. */
+/** Registrations of a running statement. */
 interface Notes {
   readonly running: RunningStatement
   readonly progress: ProgressReports
 }
 
-/** Of looks into system tables: what several threads would do at once costs more to hand out than to do. */
+/** For queries of system tables: distributing them to several threads costs more than the work itself. */
 const SMALL_QUERIES = 'SET max_threads = 1, output_format_parallel_formatting = 0'
 const FAILED_WRITES = "SELECT sum(value) FROM system.events WHERE event = 'WriteBufferFromFileDescriptorWriteFailed'"
 
@@ -56,7 +56,7 @@ export class Engine {
   #root: Connection | undefined
 
   private constructor(native: ChdbAddon, path: string, root: Connection, options: EngineOptions) {
-    // What comes before it runs as it does without.
+    // Statements that run before this takes effect are not harmed.
     native.QueryAsyncConnection(root, SMALL_QUERIES, 'Null').catch(() => {})
     const counter = new ReadCounter(native, root)
     const { addon } = counter
@@ -90,8 +90,8 @@ export class Engine {
   }
 
   /**
-   * @param path absolute; made when it is not there
-   * @throws StartupError when there is no engine for this platform, or another process has the folder open
+   * @param path absolute; created if missing
+   * @throws StartupError when this platform has no engine, or another process has the folder open
    */
   static open(path: string, options: EngineOptions): Engine {
     const addon = loadAddon()
@@ -109,9 +109,9 @@ export class Engine {
   }
 
   /**
-   * Runs a statement; its chunks may be taken until `consume` has settled. One that reads ends when its client goes; what
-   * writes goes on to its end.
-   * @param signal the client has gone
+   * Runs a statement. Its chunks are valid until `consume` settles. A read is cancelled when its client disconnects; a write
+   * always completes.
+   * @param signal aborted when the client disconnects
    * @throws Exception
    */
   async execute(
@@ -125,7 +125,7 @@ export class Engine {
     let over = () => {}
     try {
       over = await this.#writes.begin()
-      // A statement may wait for its turn longer than its client waits for a sign of life.
+      // Progress starts before the slot is free, because a client may time out while its statement waits.
       progress.start(new Map(statement.settings))
       const slots = this.#slotsFor(statement)
       const giveBack = await slots.take(signal)
@@ -137,20 +137,20 @@ export class Engine {
     }
   }
 
-  /** Inserts of others may take long, and so share none with our sink. */
+  /** Inserts of clients may take long, so they do not share slots with our sink. */
   #slotsFor({ isOwn, query }: EngineStatement): Slots {
     if (isOwn) return this.#ownSlots
     return takesDataOnly(query) ? this.#insertSlots : this.#slots
   }
 
-  /** What the data folder has and would be refused if it were created now; nothing when statements may reach everything. */
+  /** Existing definitions that would be refused today; empty when statements may reach everything. */
   async refusedDefinitions(): Promise<RefusedDefinition[]> {
     if (this.#external || this.#root === undefined) return []
     const found = refusedDefinitions(asking(this.#addon, this.#root), (sql) => this.#canonical(sql))
     return await this.#tracked(found)
   }
 
-  /** The engine is not closed before this work has ended. */
+  /** Delays closing until this work has ended. */
   async #tracked<T>(work: Promise<T>): Promise<T> {
     const ended = work.catch(() => {})
     this.#running.add(ended)
@@ -162,7 +162,7 @@ export class Engine {
     while (this.#running.size > 0) await Promise.all(this.#running)
   }
 
-  /** Ends the statements that read; those that write go on. */
+  /** Cancels all reads. Writes continue. */
   async cancelReads(): Promise<void> {
     if (this.#root === undefined) return
     const sql = "KILL QUERY WHERE query_kind = 'Select' AND query_id != queryID() ASYNC"
@@ -196,7 +196,7 @@ export class Engine {
     }
   }
 
-  /** Resolves when the statement has ended, and its session is free. */
+  /** Resolves when the statement has ended and its session is free. */
   async #execute(
     given: EngineStatement,
     { running: { cancel }, progress }: Notes,
@@ -207,12 +207,12 @@ export class Engine {
     const { isRead, isInsert } = shapeOf(headOf(given))
     const parts = isInsert ? await insertParts(given, (sql) => this.#canonical(sql)) : undefined
     const statement = parts === undefined ? given : { ...given, query: parts.query, body: parts.data ?? NO_BODY }
-    // Data that hold no expression are not judged.
+    // Data without expressions need no judgement.
     await this.#refuse(parts === undefined || parts.hasValues ? statement : { ...statement, body: NO_BODY })
     const tables = await this.#judgedTables(statement)
     const head = headOf(statement)
     assertFreeSpace(head, this.#path)
-    // It may remove the parts that a damaged one was made of.
+    // The statement may remove the source parts of a damaged part, so check for damage first.
     if (!isRead && !isInsert) await this.#writes.look()
     const defaults = [[ID_SETTING, statement.queryId] as const, ...defaultsOf(statement)]
     return await this.#connections.within({ ...statement, defaults }, head, async (connection, inherited) => {
@@ -235,7 +235,7 @@ export class Engine {
     })
   }
 
-  /** External tables come in by the way of any statement of a client. */
+  /** External tables are judged like any statement of a client. */
   async #judgedTables({ tables }: EngineStatement): Promise<TableStatements[]> {
     const judged: TableStatements[] = []
     for (const table of tables) {
@@ -254,7 +254,7 @@ export class Engine {
     else if (isRead) await refuseOutfile(text, canonical)
   }
 
-  /** @throws Exception when the text is no statement, or several */
+  /** @throws Exception when the text is not exactly one statement */
   async #canonical(sql: string): Promise<string> {
     return await this.#connections.fresh(async (connection) => {
       await this.#addon.QueryAsyncConnection(connection, `${SMALL_QUERIES}, max_query_size = 0`, 'Null')
@@ -264,7 +264,7 @@ export class Engine {
         return Buffer.from(bytes).toString('utf8')
       } catch (error) {
         const { code, message } = exceptionOf(error)
-        // What comes after that is the text again.
+        // The message repeats the text after this.
         const end = message.indexOf(': In scope SELECT formatQuerySingleLine')
         throw end < 0
           ? error
@@ -297,7 +297,7 @@ export class Engine {
     return await this.#reading.read({ connection, sql, shape, defaultFormat, waitsForEnd, signal, cancel }, answer)
   }
 
-  /** The data reach the engine as the bytes that came, whatever their format. */
+  /** The engine reads the received bytes, in any format. */
   async #insert(connection: Connection, parts: InsertParts, format: string, consume: Consume): Promise<Rest> {
     const isNothing = parts.data?.file === undefined && parts.data?.bytes.length === 0
     const summary = isNothing ? NOTHING_DONE : await insertRows(this.#addon, connection, parts, this.#dataFiles)

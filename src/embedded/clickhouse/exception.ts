@@ -1,4 +1,4 @@
-/** What ClickHouse answers instead of a result: a code of its ErrorCodes.cpp, and a text. */
+/** An error of ClickHouse: a code of its ErrorCodes.cpp and a text. */
 export class Exception extends Error {
   override name = 'Exception'
   readonly code: number
@@ -8,13 +8,13 @@ export class Exception extends Error {
     this.code = code
   }
 
-  /** As a server words it. */
+  /** The text that a server sends. */
   get text(): string {
     return `Code: ${this.code}. DB::Exception: ${this.message}\n`
   }
 }
 
-/** The codes that are raised here. */
+/** The codes that this server raises. */
 export const Code = {
   AttemptToReadAfterEof: 32,
   BadArguments: 36,
@@ -42,7 +42,7 @@ export const Code = {
   Unknown: 1002,
 } as const
 
-/** @param bytesMax of a request, decoded */
+/** @param bytesMax limit of a decoded request */
 export function tooLarge(bytesMax: number): Exception {
   const message = `The request is larger than ${bytesMax} bytes: send it in parts. (QUERY_IS_TOO_LARGE)`
   return new Exception(Code.QueryIsTooLarge, message)
@@ -50,7 +50,7 @@ export function tooLarge(bytesMax: number): Exception {
 
 const PREFIX = /^(?:Query failed: )?(?:Code: (\d+)\. DB::Exception: )+/
 
-/** Reads what the engine throws. */
+/** Converts an error of the engine. */
 export function exceptionOf(error: unknown): Exception {
   if (error instanceof Exception) return error
   const message = error instanceof Error ? error.message : String(error)
@@ -60,7 +60,7 @@ export function exceptionOf(error: unknown): Exception {
     : new Exception(Number(match[1]), message.slice(match[0].length), { cause: error })
 }
 
-/** As src/Server/HTTP/exceptionCodeToHTTPStatus.cpp has them. */
+/** From src/Server/HTTP/exceptionCodeToHTTPStatus.cpp. */
 const STATUSES: Readonly<Record<number, readonly number[]>> = {
   400: [6, 8, 15, 25, 26, 27, 36, 37, 38, 41, 44, 53, 62, 72, 117, 123, 167, 168, 223, 321, 376, 427, 441, 675, 676],
   401: [194],
@@ -78,7 +78,7 @@ const STATUS_BY_CODE = new Map(
   Object.entries(STATUSES).flatMap(([status, codes]) => codes.map((code) => [code, Number(status)] as const)),
 )
 
-/** The HTTP status with which a ClickHouse server answers an exception. */
+/** The HTTP status of a ClickHouse server for an exception. */
 export function statusOf(code: number): number {
   return STATUS_BY_CODE.get(code) ?? 500
 }

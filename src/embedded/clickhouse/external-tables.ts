@@ -6,21 +6,21 @@ import type { Canonical } from './reach.ts'
 import { quote, quoteName } from './statement.ts'
 
 /**
- * External data: files that come with a statement and are temporary tables while it runs, as ClickHouse's documentation
- * describes it under "External data for query processing".
+ * External data: files of a request that are temporary tables for its statement. See "External data for query processing" in
+ * ClickHouse's documentation.
  */
 
 export interface ExternalTable {
   readonly name: string
   readonly format: string
-  /** Names and types of the columns, as text of the client. */
+  /** The client's text with names and types of the columns. */
   readonly structure: string
-  /** Whether that has types only: the columns are then `_1`, `_2` and so on. */
+  /** Whether the text has types only. The columns are then `_1`, `_2` and so on. */
   readonly isTypesOnly: boolean
   readonly bytes: Buffer
 }
 
-/** The statements that make one, and that are judged as those of clients are. */
+/** The statements that create, fill and drop a table. They are judged like those of clients. */
 export interface TableStatements {
   readonly create: string
   readonly insert: string
@@ -31,16 +31,16 @@ export interface TableStatements {
 const NAME = /^[A-Za-z_]\w{0,99}$/
 
 /**
- * Takes what describes the tables out of the parameters.
- * @throws Exception when a table has a name or a format that cannot be, or no structure
+ * Removes the descriptions of the tables from the parameters.
+ * @throws Exception when a table has an invalid name or format, or no structure
  */
 export function externalTablesOf(files: readonly FormFile[], params: URLSearchParams): ExternalTable[] {
   const tables = files.map(({ name, bytes }) => {
     if (!NAME.test(name)) {
-      throw badArguments(`External table ${quote(name)}: its name must be letters, digits and _, 100 at most`)
+      throw badArguments(`External table ${quote(name)}: its name must be at most 100 letters, digits and _`)
     }
     const format = params.get(`${name}_format`) || 'TabSeparated'
-    if (!/^\w+$/.test(format)) throw badArguments(`External table ${name}: ${quote(format)} is no name of a format`)
+    if (!/^\w+$/.test(format)) throw badArguments(`External table ${name}: ${quote(format)} is not a name of a format`)
     const [structure, types] = [params.get(`${name}_structure`), params.get(`${name}_types`)]
     const text = structure ?? types
     if (text === null) {
@@ -56,8 +56,8 @@ export function externalTablesOf(files: readonly FormFile[], params: URLSearchPa
 }
 
 /**
- * @param canonical how the engine reads a statement
- * @throws Exception when the structure is something else than names and types
+ * @param canonical converts a statement to canonical form
+ * @throws Exception when the structure has anything but names and types
  */
 export async function tableStatements(table: ExternalTable, canonical: Canonical): Promise<TableStatements> {
   const name = quoteName(table.name)
@@ -70,9 +70,9 @@ export async function tableStatements(table: ExternalTable, canonical: Canonical
 }
 
 /**
- * Runs work on a connection that has the tables, and takes them away again.
- * @param tables judged already
- * @param insert puts data into one of them
+ * Creates the tables on a connection, runs work, and drops them.
+ * @param tables must have been judged
+ * @param insert fills one table
  */
 export async function withTables<T>(
   addon: ChdbAddon,
@@ -90,7 +90,7 @@ export async function withTables<T>(
     }
     return await work()
   } finally {
-    // A session keeps its connection.
+    // The connection may belong to a session and outlive the statement.
     for (const { drop } of made) await addon.QueryAsyncConnection(connection, drop, 'Null')
   }
 }
@@ -115,7 +115,7 @@ function checked(table: ExternalTable, columns: string[]): string[] {
   return columns
 }
 
-/** The columns as the engine reads them, each a name in `` and a type. */
+/** The columns in canonical form, each a name in `` and a type. */
 async function readColumns(table: ExternalTable, structure: string, canonical: Canonical): Promise<string[]> {
   let form: string
   try {
@@ -131,13 +131,13 @@ async function readColumns(table: ExternalTable, structure: string, canonical: C
 }
 
 const QUOTED = '`(?:[^`\\\\]|\\\\[\\s\\S])*`'
-/** A name, a word and what is in its parentheses: no default, no codec, nothing behind the list. */
+/** A name and a type with optional parentheses; no default and no codec. */
 const COLUMN = new RegExp(`^${QUOTED} [A-Za-z]\\w*(\\([\\s\\S]*\\))?$`)
 
 function isColumn(text: string): boolean {
   const parentheses = COLUMN.exec(text)?.[1]
   if (parentheses === undefined) return COLUMN.test(text)
-  // The first one is closed by the last character, and not before.
+  // The last character must close the first parenthesis.
   return splitAt(parentheses, (depth) => depth === 0).length === 1
 }
 
@@ -147,8 +147,8 @@ function splitList(text: string): string[] {
 }
 
 /**
- * Cuts a canonical text behind the characters outside of quotes for which `isEnd` says so.
- * @param isEnd is given the depth in parentheses behind the character
+ * Splits a canonical text after each character outside quotes for which `isEnd` returns true.
+ * @param isEnd gets the depth of parentheses after the character
  */
 function splitAt(text: string, isEnd: (depth: number, character: string) => boolean): string[] {
   const pieces: string[] = []
@@ -171,7 +171,7 @@ function splitAt(text: string, isEnd: (depth: number, character: string) => bool
 
 function notColumns({ name, isTypesOnly }: ExternalTable): Exception {
   const what = isTypesOnly ? `${name}_types must be types` : `${name}_structure must be names and types`
-  return badArguments(`External table ${name}: ${what}, with commas between, and nothing else`)
+  return badArguments(`External table ${name}: ${what}, separated by commas, and nothing else`)
 }
 
 function badArguments(what: string): Exception {

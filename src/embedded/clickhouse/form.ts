@@ -7,7 +7,7 @@ import type { MemoryShare } from './memory-budget.ts'
 
 /** A body of type `multipart/form-data`. */
 export interface Form {
-  /** In their order; a name may come several times. */
+  /** In order; names may repeat. */
   readonly fields: readonly (readonly [name: string, value: string])[]
   /** Parts with a file name. */
   readonly files: readonly FormFile[]
@@ -18,13 +18,13 @@ export interface FormFile {
   readonly bytes: Buffer
 }
 
-/** As ClickHouse's `http_max_fields` and `http_max_field_name_size`, but for files. */
+/** Like ClickHouse's `http_max_fields` and `http_max_field_name_size`, with a lower limit for files. */
 const FIELDS_MAX = 1_000
 const FILES_MAX = 100
 const NAME_BYTES_MAX = 4_096
 const HEADER_BYTES_MAX = 16_384
 
-/** ClickHouse calls a file part so that has no name. */
+/** ClickHouse's name for a file part without one. */
 const NAMELESS = '_data'
 
 export function isForm(headers: IncomingHttpHeaders): boolean {
@@ -32,10 +32,10 @@ export function isForm(headers: IncomingHttpHeaders): boolean {
 }
 
 /**
- * @param chunks the body, decoded
- * @param bytesMax of the body
- * @param memory for what the form holds
- * @throws Exception when it is no form, or too large
+ * @param chunks the decoded body
+ * @param bytesMax limit of the body
+ * @param memory accounts for the form's contents
+ * @throws Exception when it is malformed or too large
  */
 export async function readForm(
   chunks: AsyncIterable<Buffer>,
@@ -54,7 +54,7 @@ export async function readForm(
     const file = { name: name || NAMELESS, chunks: [] as Buffer[] }
     files.push(file)
     stream.on('data', (chunk: Buffer) => file.chunks.push(chunk))
-    // It ends with the parser, whose error is the one that is told.
+    // The parser's own error is the one to report.
     stream.on('error', () => {})
   })
   parser.on('fieldsLimit', () => parser.destroy(refusal(`more than ${FIELDS_MAX} fields`)))
@@ -86,11 +86,11 @@ function parserOf(headers: IncomingHttpHeaders, bytesMax: number) {
       },
     })
   } catch (error) {
-    throw refusal(`no form that can be read: ${(error as Error).message}`)
+    throw refusal(`an invalid form: ${(error as Error).message}`)
   }
 }
 
-/** Hands chunks on while there is room. */
+/** Passes chunks on within the limits. */
 async function* limited(source: AsyncIterable<Buffer>, bytesMax: number, memory: MemoryShare): AsyncGenerator<Buffer> {
   let bytes = 0
   for await (const chunk of source) {

@@ -1,8 +1,8 @@
 const PIECE_BYTES = 16_384
 
 /**
- * Joins small chunks. A client may send its body byte by byte, and each chunk takes a hundred bytes of memory that are not
- * counted. For bodies that are read to their end: nothing is passed on before a piece is full.
+ * Joins small chunks into larger pieces, because each chunk has an overhead of a hundred uncounted bytes, and a client may
+ * send its body byte by byte. Only for bodies that are read to the end: it waits until a piece is full.
  */
 export async function* gathered(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let held: Buffer[] = []

@@ -1,10 +1,10 @@
 import { Code, Exception } from './exception.ts'
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these characters are what it looks for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: it searches for these characters
 const CONTROL = /[\0-\x08\x0a-\x1f\x7f]/
 
 /**
- * Makes a response header's value from a client's text: its UTF-8 bytes, as ClickHouse sends them.
+ * Converts text of a client to a response header's value. Like ClickHouse, it sends the UTF-8 bytes.
  * @param what names the text in the error
  * @throws Exception when the text has a control character, such as a line break
  */

@@ -9,19 +9,19 @@ import type { Canonical } from './reach.ts'
 import { Scanner } from './scanner.ts'
 import { quote } from './statement.ts'
 
-/** An INSERT in two parts, so that data are never taken for a part of the statement, or for another statement. */
+/** An INSERT split into statement and data, so that data are never run as a statement. */
 export interface InsertParts {
   /** The statement without its data. */
   readonly query: string
-  /** Its data; undefined when it takes none, as INSERT … SELECT. */
+  /** Its data; undefined for INSERT … SELECT. */
   readonly data: Pick<Body, 'bytes' | 'file'> | undefined
-  /** Whether the data are expressions, which have to be judged. */
+  /** Whether the data are expressions, which must be judged. */
   readonly hasValues: boolean
 }
 
 /**
- * Splits an INSERT of any form.
- * @throws Exception when it is none, when another statement follows, or when it takes data in a way that the engine ignores
+ * Splits an INSERT in any form.
+ * @throws Exception when it is not an INSERT, another statement follows, or the engine would ignore its data
  */
 export async function insertParts(statement: EngineStatement, canonical: Canonical): Promise<InsertParts> {
   const { query, body } = statement
@@ -33,17 +33,17 @@ export async function insertParts(statement: EngineStatement, canonical: Canonic
   return { query: plain.query, data: { bytes: data, file: undefined }, hasValues: plain.hasValues }
 }
 
-/** @param dataAt place in the body; negative for one in the query */
+/** @param dataAt position in the body; negative for one in the query */
 function dataFrom({ query, body }: EngineStatement, dataAt: number): Buffer {
   if (dataAt >= 0) return body.bytes.subarray(dataAt)
   const rest = Buffer.from(`${query}\n`).subarray(dataAt)
   return Buffer.concat([body.bytes.length === 0 ? rest.subarray(0, -1) : rest, body.bytes])
 }
 
-/** A statement in which a word looks like a FORMAT clause is tried at no more places than this. */
+/** Limit of possible FORMAT clauses to try in a statement. */
 const TRIES_MAX = 16
 
-/** Asks the engine where the head of an INSERT ends: names in quotes with backslashes, heredocs and table functions are not plain. */
+/** Lets the engine find the end of an INSERT's text: backslashes in quoted names, heredocs and table functions are not plain. */
 async function otherParts(statement: EngineStatement, canonical: Canonical): Promise<InsertParts> {
   const { query, body } = statement
   const text = headText(query, body.bytes)
@@ -73,7 +73,7 @@ async function otherParts(statement: EngineStatement, canonical: Canonical): Pro
   return { query: whole, data: undefined, hasValues: false }
 }
 
-/** Where a FORMAT clause or VALUES may end. */
+/** Positions where a FORMAT clause or VALUES may end. */
 function* possibleEnds(text: string): Generator<number> {
   let [count, isFormat] = [0, false]
   for (const scanner = new Scanner(text); count < TRIES_MAX && scanner.next(); ) {
@@ -86,7 +86,7 @@ function* possibleEnds(text: string): Generator<number> {
   }
 }
 
-/** Whether anything may follow an INSERT that the engine can read, as it takes all of it for data. */
+/** Whether the engine accepts any text after the INSERT, because it reads all of it as data. */
 async function takesData(text: string, canonical: Canonical): Promise<boolean> {
   return await canonical(`${text}\n)`).then(
     () => true,
@@ -114,8 +114,8 @@ export function refuseInput(form: string): void {
 const TOKENS_AT_ONCE = 100_000
 
 /**
- * The engine would ignore what follows a semicolon.
- * @throws Exception when something else than blanks and comments follows
+ * The engine would ignore text after a semicolon.
+ * @throws Exception when anything but blanks and comments follows
  */
 async function assertOnlyValues(data: Buffer): Promise<void> {
   if (data.indexOf(';') < 0) return
@@ -126,14 +126,14 @@ async function assertOnlyValues(data: Buffer): Promise<void> {
     else if (isEnded) {
       throw new Exception(Code.SyntaxError, 'Syntax error (Multi-statements are not allowed). (SYNTAX_ERROR)')
     }
-    // Others get a turn.
+    // Yield to other requests.
     if (count % TOKENS_AT_ONCE === 0) await setImmediate()
   }
 }
 
 /**
- * An INSERT in canonical form, or a plain one, with its data in a file.
- * @param path for INFILE
+ * Adds FROM INFILE to an INSERT in canonical or plain form.
+ * @param path path for INFILE
  */
 export function fromInfile(form: string, path: string): string {
   const bare = emptied(form)

@@ -7,7 +7,7 @@ import { NOTHING_DONE, type Summary } from './reading.ts'
 
 /**
  * Runs an INSERT.
- * @throws Exception, or what the engine throws
+ * @throws Exception, or an error of the engine
  */
 export async function insertRows(
   addon: ChdbAddon,

@@ -2,17 +2,17 @@ import { StringDecoder } from 'node:string_decoder'
 import { plainDataStart } from './plain-insert.ts'
 
 /**
- * The text of a request that has to be judged. The data of an INSERT are left out where they cannot hold an expression, so that
- * the work depends on the statement, not on its data.
+ * The text of a request that must be judged. It excludes the data of an INSERT if they cannot hold an expression, so that the
+ * work depends on the statement and not on the size of its data.
  */
 
-/** Data that begin later than this are judged as if they were part of the statement. */
+/** Data that begin after this position are judged as part of the statement. */
 const HEAD_BYTES = 65_536
-/** Others get a turn after each piece: searching one takes about 5 ms. */
+/** Size of a piece. Searching one takes about 5 ms; other requests run in between. */
 const PIECE_LENGTH = 262_144
 
 /**
- * The judged text in pieces of at most 256 Ki characters: query, line break and body, or the beginning of that.
+ * The text in pieces of at most 256 Ki characters: query, line break and body, or the start of the body.
  * @param body as UTF-8
  */
 export function* piecesToJudge(query: string, body: Uint8Array): Generator<string> {
@@ -20,7 +20,7 @@ export function* piecesToJudge(query: string, body: Uint8Array): Generator<strin
   const head = `${query}\n${bytes.toString('utf8', 0, HEAD_BYTES)}`
   const dataAt = plainDataStart(head)
   const isAll = bytes.length <= HEAD_BYTES
-  // A name that ends where the head was cut may go on: "FORMAT Val" is a part of "FORMAT Values".
+  // A name at the end of the head may be truncated: "FORMAT Val" of "FORMAT Values".
   if (dataAt !== undefined && (isAll || dataAt !== head.length)) {
     yield* piecesOf(head.slice(0, dataAt))
     return

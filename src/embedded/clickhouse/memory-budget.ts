@@ -1,6 +1,6 @@
 import { Code, Exception } from './exception.ts'
 
-/** Bytes of requests that may be in memory at a time. */
+/** Limits the bytes of requests in memory. */
 export class MemoryBudget {
   readonly #bytesMax: number
   #bytes = 0
@@ -9,7 +9,7 @@ export class MemoryBudget {
     this.#bytesMax = bytesMax
   }
 
-  /** Begins a share, of no bytes yet. */
+  /** Opens a share of 0 bytes. */
   open(): MemoryShare {
     let held = 0
     return {
@@ -25,11 +25,11 @@ export class MemoryBudget {
   }
 }
 
-/** What one holder has in memory. */
+/** The memory of one holder. */
 export interface MemoryShare {
   /**
-   * Tells the size of all that the holder has; 0 gives the share back.
-   * @throws Exception when there is no room for more; the share stays as it was
+   * Sets the size of the share; 0 frees it.
+   * @throws Exception when the budget is exceeded; the share stays unchanged
    */
   set(bytes: number): void
 }

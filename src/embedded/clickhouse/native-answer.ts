@@ -7,11 +7,11 @@ import type { Canonical } from './reach.ts'
 import type { Consume } from './reading.ts'
 import { type StatementShape, shapeOf } from './statement.ts'
 
-export interface NativeStatement {
+interface NativeStatement {
   readonly sql: string
   readonly shape: StatementShape
   readonly defaultFormat: string
-  /** `client_protocol_version`; 0: none. */
+  /** `client_protocol_version`; 0 for none. */
   readonly revision: number
   readonly settings: EffectiveSettings
 }
@@ -19,9 +19,9 @@ export interface NativeStatement {
 const BINARY_TYPES = 'output_format_native_encode_types_in_binary_format'
 
 /**
- * Answers a statement in FORMAT Native as the client's revision of the protocol has it; other formats pass unchanged.
- * @param ask on the statement's connection
- * @throws Exception before the statement runs, when its result cannot be written so
+ * Converts a result in FORMAT Native to the client's revision of the protocol. Other formats pass unchanged.
+ * @param ask queries on the statement's connection
+ * @throws Exception before the statement runs, if the revision cannot represent its result
  */
 export async function forRevision(
   { sql, shape, defaultFormat, revision, settings }: NativeStatement,

@@ -2,12 +2,12 @@ import { Code, Exception } from './exception.ts'
 import { type NativeType, nativeType } from './native-types.ts'
 
 /**
- * FORMAT Native for clients that name a revision of ClickHouse's protocol (`client_protocol_version`). chdb writes it for
- * revision 0 only, so what later revisions add is put in as the result passes: a block's info, a byte per column that
- * says how its values are serialized, and the time zone of DateTime columns.
+ * FORMAT Native for clients with a revision of ClickHouse's protocol (`client_protocol_version`). chdb writes revision 0 only.
+ * This adds the parts of later revisions to the stream: a block's info, a byte per column for its serialization, and the time
+ * zone of DateTime columns.
  */
 
-/** Before it, no LowCardinality; from the second on, strings are laid out otherwise. */
+/** Older revisions lack LowCardinality; newer ones have another layout of strings. */
 const REVISIONS = { min: 54_405, max: 54_491 }
 const REVISION_OF = { customSerialization: 54_454, outOfOrderBuckets: 54_480 }
 
@@ -17,7 +17,7 @@ const DEFAULT_SERIALIZATION = Buffer.from([0])
 
 const NAME_BYTES_MAX = 1_048_576
 
-/** @throws Exception when the revision is not known here */
+/** @throws Exception for an unsupported revision */
 export function checkRevision(revision: number): void {
   const { min, max } = REVISIONS
   if (revision >= min && revision <= max) return
@@ -26,10 +26,10 @@ export function checkRevision(revision: number): void {
 }
 
 /**
- * A result in FORMAT Native, as a revision has it.
- * @param chunks of the result for revision 0
- * @param types of its columns where they are known: those of the blocks lack the time zone of a DateTime
- * @throws Exception for columns whose values have no layout that is known here
+ * Converts a result in FORMAT Native to a revision.
+ * @param chunks the result in revision 0
+ * @param types types of the columns, if known: those in the blocks lack the time zone of a DateTime
+ * @throws Exception for types with an unsupported layout
  */
 export async function* withRevision(
   chunks: AsyncIterable<Uint8Array>,
@@ -49,7 +49,7 @@ export async function* withRevision(
   if (!done) throw new Exception(Code.Unknown, 'The result ends within a block. (UNKNOWN_EXCEPTION)')
 }
 
-/** Yields wherever it needs another chunk. */
+/** Yields when it needs another chunk. */
 type Reader<T = void> = Generator<void, T, void>
 
 function* blocks(passage: Passage, revision: number, types: readonly string[]): Reader {
@@ -78,7 +78,7 @@ function typeName(written: string, known: string | undefined): string {
   return written === 'DateTime' && known?.startsWith('DateTime(') ? known : written
 }
 
-/** The version of each dictionary comes before all values of the column. */
+/** Skips the dictionary versions, which precede all values of the column. */
 function* prefix(passage: Passage, type: NativeType): Reader {
   if (type.kind === 'lowCardinality') yield* passage.skip(8)
   else if (type.kind === 'tuple') for (const element of type.elements) yield* prefix(passage, element)
@@ -112,17 +112,17 @@ function* values(passage: Passage, type: NativeType, rows: number): Reader {
   }
 }
 
-/** Bytes on their way through: all that is read is handed on, but for what is replaced. */
+/** A byte stream that passes everything on except replaced parts. */
 class Passage {
   isAtEnd = false
   #chunk: Uint8Array = Buffer.alloc(0)
-  /** Where to read on, and where what has not been handed on begins. */
+  /** The next position to read, and the start of the bytes that were not passed on yet. */
   #at = 0
   #from = 0
   #isDropping = false
   #out: Uint8Array[] = []
 
-  /** The chunk before it must have been read to its end. */
+  /** The previous chunk must have been read completely. */
   feed(chunk: Uint8Array): void {
     this.#chunk = chunk
     this.#at = 0
@@ -158,10 +158,10 @@ class Passage {
     }
   }
 
-  /** Strings with their lengths before them. */
+  /** Skips length-prefixed strings. */
   *skipStrings(count: number): Reader {
     for (let i = 0; i < count; i++) {
-      // Most are short, and whole within the chunk.
+      // Fast path: a short string within the chunk.
       const length = this.#chunk[this.#at] ?? 128
       if (length < 128 && this.#at + length < this.#chunk.length) this.#at += length + 1
       else yield* this.skip(yield* this.varint())
@@ -183,7 +183,7 @@ class Passage {
     return value
   }
 
-  /** Reads a text with its length before it, and hands another on in its place. */
+  /** Reads a length-prefixed text and replaces it. */
   *replaceText(replace: (text: string) => string): Reader<string> {
     this.#handOn()
     this.#isDropping = true

@@ -1,6 +1,6 @@
 import { Code, Exception } from './exception.ts'
 
-/** How the values of a ClickHouse type lie in a block of FORMAT Native: as much as is needed to find their end. */
+/** The layout of a ClickHouse type in a block of FORMAT Native, as far as needed to skip its values. */
 export type NativeType =
   | { readonly kind: 'fixed'; readonly bytes: number }
   | { readonly kind: 'string' }
@@ -28,8 +28,8 @@ const ALIASES: Readonly<Record<string, string>> = {
 const DEPTH_MAX = 100
 
 /**
- * @param name of a type, as the engine writes it
- * @throws Exception for a type whose values have no layout that is known here, such as an aggregate state
+ * @param name name of a type in the engine's spelling
+ * @throws Exception for a type with an unsupported layout, such as an aggregate state
  */
 export function nativeType(name: string, depth = 0): NativeType {
   const at = name.indexOf('(')
@@ -51,7 +51,7 @@ export function nativeType(name: string, depth = 0): NativeType {
     case 'Nested':
       return { kind: 'array', inner: { kind: 'tuple', elements: elements() } }
     case 'Tuple':
-      // A tuple without elements is a byte a row.
+      // A tuple without elements has one byte per row.
       return parameters.length === 0 ? { kind: 'fixed', bytes: 1 } : { kind: 'tuple', elements: elements() }
     case 'LowCardinality': {
       const values = inner(0)
@@ -79,7 +79,7 @@ function fixedBytes(base: string, parameters: readonly string[]): number | undef
 
 const PIECE = /'(?:[^'\\]|\\[\s\S])*'|`(?:[^`\\]|\\[\s\S])*`|[(),]|[^'`(),]/g
 
-/** What the commas between a type's parentheses separate. */
+/** The parameters in a type's parentheses. */
 function parametersOf(text: string): string[] {
   const parameters: string[] = []
   let depth = 0
@@ -96,7 +96,7 @@ function parametersOf(text: string): string[] {
   return parameters
 }
 
-/** An element of a tuple may have a name before its type. */
+/** Removes the optional name of a tuple's element. */
 function withoutName(element: string): string {
   if (element.startsWith('`')) return element.replace(/^`(?:[^`\\]|\\[\s\S])*` /, '')
   const space = element.indexOf(' ')

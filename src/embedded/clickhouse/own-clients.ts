@@ -1,17 +1,17 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 
-/** The user by whose name ipid's processes come in, with the secret of this start as the password. */
+/** The user of ipid's own processes. Its password is the secret of this start. */
 export const OWN_USER = 'ipid'
 
-/** They wait for nobody else; other processes of ours, such as the dashboard, read like anybody. */
-const WAITS_FOR_NOBODY = /^ipid-(?:sink|migrate)\b/
+/** Clients with reserved slots. Other processes of ipid, such as the dashboard, share slots with all clients. */
+const HAS_OWN_SLOTS = /^ipid-(?:sink|migrate)\b/
 
-/** Knows the requests of ipid's own processes by a secret that nobody else has. */
+/** Recognises the requests of ipid's own processes by their secret. */
 export class OwnClients {
   readonly #secret: () => string | undefined
 
-  /** @param secret undefined while, or when, there is none */
+  /** @param secret returns undefined without a secret, or before it arrives */
   constructor(secret: () => string | undefined) {
     this.#secret = secret
   }
@@ -22,9 +22,9 @@ export class OwnClients {
     return secret !== undefined && timingSafeEqual(digest(password), digest(secret))
   }
 
-  /** Whether a request of this user is to have a slot of our own. */
+  /** Whether a request of this user gets a reserved slot. */
   mayPass(user: string, headers: IncomingHttpHeaders): boolean {
-    return user === OWN_USER && WAITS_FOR_NOBODY.test(headers['user-agent'] ?? '')
+    return user === OWN_USER && HAS_OWN_SLOTS.test(headers['user-agent'] ?? '')
   }
 }
 

@@ -2,28 +2,28 @@ import { Code, Exception } from './exception.ts'
 import { Scanner } from './scanner.ts'
 import { quote } from './statement.ts'
 
-/** INSERTs of the plain form: data follow the text, and both can be separated without asking the engine. */
+/* INSERTs in plain form: data follow the text, and both can be separated without the engine's parser. */
 
-/** In single quotes, closed, with nothing in it that has to be decoded. */
+/** A closed string in single quotes without escapes. */
 function isSimpleString(token: string): boolean {
   return token.length >= 2 && token[0] === "'" && token.at(-1) === "'" && !/[\\\0']/.test(token.slice(1, -1))
 }
 
 /** An INSERT of the plain form: INSERT INTO table (columns) SETTINGS name = value FORMAT name, or VALUES. */
 interface PlainInsert {
-  /** Where its table and columns end, its settings begin and its format. */
+  /** End of table and columns, start of the settings, and start of the format. */
   readonly intoEnd: number
   readonly settingsAt: number
   readonly formatAt: number
-  /** In capitals. */
+  /** In upper case. */
   readonly format: string
-  /** Where the format's name ends. */
+  /** End of the format's name. */
   readonly end: number
-  /** Nothing comes after that. */
+  /** Whether the text ends there. */
   readonly isWhole: boolean
 }
 
-/** Reads an INSERT of the plain form; undefined when it has another one. Comments are not plain. */
+/** Parses an INSERT in plain form; undefined for other forms and for comments. */
 function plainInsertOf(text: string): PlainInsert | undefined {
   const scanner = new Scanner(text)
   const takes = (token: string) => scanner.is(token) && scanner.next()
@@ -46,7 +46,7 @@ function plainInsertOf(text: string): PlainInsert | undefined {
   return { intoEnd, settingsAt, formatAt, format, end, isWhole: !scanner.next() && !scanner.hasComments }
 }
 
-/** Where a name of a table ends, with that of its database or without; moves past it. */
+/** Skips a table name with optional database. @returns its end */
 function tableEnd(scanner: Scanner): number | undefined {
   for (;;) {
     if (!isName(scanner)) return undefined
@@ -57,7 +57,7 @@ function tableEnd(scanner: Scanner): number | undefined {
   }
 }
 
-/** Where a list of names in parentheses ends; moves past it. */
+/** Skips a list of names in parentheses. @returns its end */
 function columnsEnd(scanner: Scanner): number | undefined {
   while (scanner.next() && (isName(scanner) || scanner.is(',') || scanner.is('.')));
   if (!scanner.is(')')) return undefined
@@ -66,7 +66,7 @@ function columnsEnd(scanner: Scanner): number | undefined {
   return end
 }
 
-/** Moves past `name = value, …`. */
+/** Skips `name = value, …`. */
 function skipsSettings(scanner: Scanner): boolean {
   for (;;) {
     if (!isName(scanner) || !scanner.next() || !scanner.is('=') || !scanner.next()) return false
@@ -85,39 +85,39 @@ function skipsValue(scanner: Scanner): boolean {
   return true
 }
 
-/** A word, a number, or a name in quotes that needs no decoding. */
+/** A word, a number, or a quoted name without escapes. */
 function isName({ kind, token }: Scanner): boolean {
   if (kind === 'word' || kind === 'number') return !token.includes('$')
   return kind === 'name' && token.length > 2 && token.at(-1) === token[0] && !/[\\"`]/.test(token.slice(1, -1))
 }
 
-/** Whether the query is an INSERT of the plain form, which nothing but data can follow: VALUES are expressions. */
+/** Whether the query is an INSERT in plain form that only data can follow. VALUES are expressions and do not count. */
 export function takesDataOnly(query: string): boolean {
   const insert = plainInsertOf(query)
   return insert?.isWhole === true && insert.format !== 'VALUES'
 }
 
-/** Where the name of the format ends in an INSERT of the plain form: data follow. Undefined for VALUES, which are expressions. */
+/** End of the format's name in an INSERT in plain form, where its data start. Undefined for VALUES, which are expressions. */
 export function plainDataStart(text: string): number | undefined {
   const insert = plainInsertOf(text)
   return insert === undefined || insert.format === 'VALUES' ? undefined : insert.end
 }
 
-/** What follows VALUES in a plain INSERT; undefined when the text has another form. */
+/** The text after VALUES in a plain INSERT; undefined for other forms. */
 export function valuesOf(text: string): string | undefined {
   const insert = plainInsertOf(text)
   if (insert === undefined || insert.format !== 'VALUES') return undefined
   return trimmed(text.slice(insert.end))
 }
 
-/** Without blanks and semicolons at its end: a pattern takes minutes where there are long blanks within. */
+/** Trims blanks and semicolons at the end. A regular expression would take minutes for long runs of blanks. */
 function trimmed(text: string): string {
   let end = text.length
   while (end > 0 && /[;\s]/.test(text[end - 1]!)) end--
   return text.slice(0, end)
 }
 
-/** An INSERT of the plain form, its data taken from a file; undefined when it has another form. @param path relative, without patterns */
+/** Adds FROM INFILE to an INSERT in plain form; undefined for other forms. @param path relative, without glob characters */
 export function insertFromFile(query: string, path: string): string | undefined {
   const insert = plainInsertOf(query)
   if (!insert?.isWhole) return undefined
@@ -126,24 +126,24 @@ export function insertFromFile(query: string, path: string): string | undefined 
   return `${query.slice(0, intoEnd)} FROM INFILE ${quote(path)} ${settings} ${format === 'VALUES' ? 'FORMAT Values' : query.slice(formatAt, end)}`
 }
 
-/** Data begin after at most this many bytes of text; statements with more are not split. */
+/** Statements with more text before their data are not split. */
 export const SPLIT_HEAD_BYTES = 65_536
 
-/** The text of an INSERT without its data, and where those begin. */
-export interface SplitInsert {
-  /** Of the plain form, and without comments. */
+/** The text of an INSERT, and the position of its data. */
+interface SplitInsert {
+  /** In plain form, without comments. */
   readonly query: string
   /** Bytes of `body` before the data; negative when they begin in the query. */
   readonly dataAt: number
-  /** Data are expressions, and have to be judged. */
+  /** Whether the data are expressions, which must be judged. */
   readonly hasValues: boolean
 }
 
 /**
- * Splits an INSERT of the plain form whose data follow its text; undefined when it has another form.
- * Comments are left out of `query`, so what is judged and what runs does not depend on where the engine sees their end.
- * @param query comes before the body, on a line of its own; may be empty
- * @param body of which the beginning is enough, but at least SPLIT_HEAD_BYTES unless it is shorter
+ * Splits an INSERT in plain form from its data; undefined for other forms. `query` has no comments, so that the judgement
+ * and the engine cannot disagree on their end.
+ * @param query the text before the body; may be empty
+ * @param body the first SPLIT_HEAD_BYTES are enough
  * @throws Exception for a semicolon in place of the data
  */
 export function splitInsert(query: string, body: Buffer): SplitInsert | undefined {
@@ -154,7 +154,7 @@ export function splitInsert(query: string, body: Buffer): SplitInsert | undefine
   if (insert === undefined) return undefined
   const hasValues = insert.format === 'VALUES'
   const dataAt = hasValues ? insert.end : dataStart(text, insert.end)
-  // Where the head was cut, more blanks may follow, or more of the name of the format.
+  // The head may be cut within the format's name or within blanks.
   if (dataAt >= before.length + SPLIT_HEAD_BYTES) return undefined
   const head = Buffer.from(plain.slice(0, insert.end), 'latin1')
   const statement = head.toString('utf8')
@@ -163,15 +163,15 @@ export function splitInsert(query: string, body: Buffer): SplitInsert | undefine
 }
 
 /**
- * Where a statement begins, with one character per byte, so that an index in the text is an index in the bytes. The symbols of SQL
- * are ASCII.
+ * The start of a statement with one character per byte, so that indexes in the text are indexes in the bytes. The syntax of SQL
+ * is ASCII.
  */
 export function headText(query: string, body: Buffer): string {
   const before = query === '' ? '' : Buffer.from(`${query}\n`).toString('latin1')
   return before + body.toString('latin1', 0, SPLIT_HEAD_BYTES)
 }
 
-/** With blanks in place of comments. All tokens keep their places. */
+/** Replaces comments by blanks. All tokens keep their positions. */
 function withoutComments(text: string): string {
   const scanner = new Scanner(text)
   let [plain, end] = ['', 0]
@@ -186,7 +186,7 @@ function withoutComments(text: string): string {
 }
 
 /**
- * As ClickHouse does: data begin after the line break that follows the format's name, or else after its blanks.
+ * The start of the data, as in ClickHouse: after the line break that follows the format's name, or else after blanks.
  * @throws Exception for a semicolon, which would be data in some formats
  */
 export function dataStart(text: string, formatEnd: number): number {

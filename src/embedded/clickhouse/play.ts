@@ -4,23 +4,23 @@ import { join } from 'node:path'
 import { libraryFolder } from './addon.ts'
 import { answerText } from './answer.ts'
 
-/** ClickHouse's own page for queries, which is part of the engine's library. */
+/* ClickHouse's own page for queries, /play. The engine's library contains it. */
 
 const TITLE = Buffer.from('<title>ClickHouse Query</title>')
 const BEGIN = Buffer.from('<!DOCTYPE html>')
 const END = Buffer.from('</html>')
-/** The library is text and data without order: it is looked through, once, in 0.4 s. */
+/** The page is at an unknown position in the library. The search takes 0.4 s, once. */
 const STRIDE_BYTES = 8_388_608
 const HEAD_BYTES_MAX = 65_536
 const PAGE_BYTES_MAX = 4_194_304
 
 /**
- * The page runs what its address holds when there is `run` in it, asks the server that `url` names, and takes a password
- * from it: a link must not do that. What is left is harmless.
+ * The only parameters that a link may set. Others would let it run a query (`run`), name another server (`url`), or set a
+ * password.
  */
 const PARAMETERS = new Set(['database', 'theme'])
 
-/** Nothing but this server, and the one script that the page fetches, by its hash, to draw charts. */
+/** Allows only this server, and the chart script of the page, by its hash. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'unsafe-inline' 'wasm-unsafe-eval' https://cdn.jsdelivr.net/npm/uplot@1.6.21/dist/uPlot.iife.min.js",
@@ -58,7 +58,7 @@ export async function answerPage(res: ServerResponse, url: URL): Promise<void> {
     .end(html)
 }
 
-/** @returns undefined when there is none in the library */
+/** @returns undefined when the library does not contain it */
 async function findPage(folder: string): Promise<Buffer | undefined> {
   const name = (await readdir(folder)).find((file) => /^libchdb\.(?:so|dylib)$/.test(file))
   if (name === undefined) return undefined
@@ -87,7 +87,7 @@ async function pageAt(file: FileHandle, title: number): Promise<Buffer | undefin
   const { bytesRead } = await file.read(around, 0, around.length, from)
   const begin = around.subarray(0, title - from).lastIndexOf(BEGIN)
   const text = begin < 0 ? around.subarray(0, 0) : around.subarray(begin, bytesRead)
-  // It is the only one whose text is followed by a zero.
+  // Only the page itself is followed by a zero byte.
   const zero = text.indexOf(0)
   const end = zero < 0 ? -1 : text.subarray(0, zero).lastIndexOf(END)
   return end < 0 ? undefined : Buffer.from(text.subarray(0, end + END.length))

@@ -12,22 +12,22 @@ import { createClickHouseServer } from './server.ts'
 import { isWalled } from './wall.ts'
 
 /**
- * The process of the embedded ClickHouse. States: opening, serving, stopping. It stops when it is told to, by message or
- * signal: no new statements, those that run may finish, then the folder is closed. When its parent is gone it ends at once.
+ * The process of the embedded ClickHouse. States: opening, serving, stopping. A message or a signal stops it: it refuses new
+ * statements, lets running ones finish, and closes the folder. It exits at once when its parent has died.
  */
 
 const BODY_BYTES_MAX = 268_435_456
 const MEMORY_BYTES_MAX = 2 * BODY_BYTES_MAX
-/** As ClickHouse's own `http_send_timeout`. */
+/** The default of ClickHouse's `http_send_timeout`. */
 const SEND_MS_MAX = 30_000
 const STATEMENTS_WAITING_MAX = 1_000
-/** Each takes 0.15 MB, and what its temporary tables hold. */
+/** A session takes 0.15 MB, plus its temporary tables. */
 const SESSIONS_MAX = 200
 
-/** Statements may finish this long by themselves; after that those that read are ended, and then the process. */
+/** Time for statements to finish. Then reads are cancelled, and after `LEAVE_MS` the process ends. */
 const FINISH_MS = 3_000
 const CANCEL_MS = 1_500
-/** A statement whose reader takes nothing stands in the middle of a write and cannot be told: then the reader has to go. */
+/** A statement with a stalled reader blocks in a write and cannot be cancelled. After this time, its reader is disconnected. */
 const LEAVE_MS = 1_500
 
 const options = JSON.parse(process.argv[2] ?? '{}') as ProcessOptions
@@ -81,7 +81,7 @@ async function serve(): Promise<void> {
   await finish(engine, server)
 }
 
-/** Failing to find out is no reason to stop serving. */
+/** Logs refused definitions. A failure must not stop the server. */
 async function reportRefused(engine: Engine): Promise<void> {
   try {
     const definitions = await engine.refusedDefinitions()
@@ -104,10 +104,13 @@ async function finish(engine: Engine, server: Server): Promise<void> {
     isIdle = await isIdleWithin(LEAVE_MS)
   }
   if (isIdle) await engine.close()
-  else log.warn('statements still run; their inserts are as if the machine had gone down: whole or not there')
+  else
+    log.warn(
+      'statements are still running; each of their inserts is stored whole or not at all, as after a power failure',
+    )
 }
 
-/** At once, as when the parent is gone, and the next one may want the port and the folder: no crash harms what is stored. */
+/** Exits at once, because the next process needs the port and the folder. A crash does not harm stored data. */
 function end(): void {
   process.kill(process.pid, 'SIGKILL')
 }
@@ -121,7 +124,7 @@ function stopRequested(): Promise<string> {
     process.on('SIGINT', () => resolve('SIGINT'))
     if (process.send === undefined) return
     process.on('disconnect', end)
-    // It may have died before there was somebody to hear of it.
+    // The parent may have died before the listener was set.
     if (!process.connected) end()
   })
 }

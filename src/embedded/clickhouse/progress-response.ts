@@ -4,13 +4,13 @@ import type { Progress } from './progress-watch.ts'
 const STATUS_LINE = 'HTTP/1.1 200 OK\r\n'
 
 /**
- * An answer whose head may begin while its statement runs: with lines of `X-ClickHouse-Progress`, as ClickHouse sends
- * them. Its status is 200 from then on, whatever becomes of the statement.
+ * A response that can send `X-ClickHouse-Progress` headers while its statement runs, like ClickHouse. The status is then
+ * 200, even if the statement fails.
  */
 export class ProgressResponse<R extends IncomingMessage = IncomingMessage> extends ServerResponse<R> {
   #hasBegun = false
 
-  /** Sends a line, unless it is too late for one, or the client does not read. */
+  /** Sends a header, unless the head was sent already or the client does not read. */
   sendProgress(progress: Progress): void {
     const { socket, req } = this
     if (this.headersSent || req.method === 'HEAD' || req.httpVersion !== '1.1') return
@@ -26,7 +26,7 @@ export class ProgressResponse<R extends IncomingMessage = IncomingMessage> exten
     return this
   }
 
-  /** Node sends a head as a whole. What it is about to send is in this field, in all its versions. */
+  /** Node can only send a complete head. All its versions keep the head in this field before they send it. */
   #dropStatusLine(): void {
     const head = this as unknown as { _header: string }
     head._header = head._header.slice(head._header.indexOf('\r\n') + 2)

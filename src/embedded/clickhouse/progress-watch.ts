@@ -3,11 +3,11 @@ import type { Ask } from './addon.ts'
 import { ID_SETTING } from './cancelling.ts'
 import { type EffectiveSettings, isOn } from './effective-settings.ts'
 
-/** What a running statement has done, under the names of ClickHouse's header `X-ClickHouse-Progress`. */
+/** Progress of a statement, with the names of ClickHouse's header `X-ClickHouse-Progress`. */
 export interface Progress {
   readonly read_rows: string
   readonly read_bytes: string
-  /** 0 when it has written none, and for the next one. */
+  /** `0` without written rows; the same for `written_bytes`. */
   readonly written_rows: string
   readonly written_bytes: string
   readonly total_rows_to_read: string
@@ -17,7 +17,7 @@ export interface Progress {
 
 /** Reports one statement's progress. */
 export interface ProgressReports {
-  /** Begins, once, when the settings ask for it. */
+  /** Starts the reports if the settings ask for them. Later calls do nothing. */
   start(settings: EffectiveSettings): void
   stop(): void
 }
@@ -31,10 +31,10 @@ interface Watched {
 
 const RUNNING = `SELECT Settings['${ID_SETTING}'], CAST(tuple(read_rows, read_bytes, written_rows, written_bytes, total_rows_approx AS total_rows_to_read, toUInt64(elapsed * 1e9) AS elapsed_ns, memory_usage), 'Tuple(read_rows String, read_bytes String, written_rows String, written_bytes String, total_rows_to_read String, elapsed_ns String, memory_usage String)') FROM system.processes WHERE Settings['${ID_SETTING}'] != '' FORMAT JSONCompactEachRow`
 
-/** ClickHouse's default interval, and the shortest that is kept here. */
+/** ClickHouse's default interval, and the shortest one here. */
 const INTERVAL_MS_MIN = 100
 
-/** Before the engine knows of the statement, as while it waits for its turn. */
+/** Reported before the engine knows the statement, such as while it waits for a slot. */
 const NOT_BEGUN: Progress = {
   read_rows: '0',
   read_bytes: '0',
@@ -45,11 +45,11 @@ const NOT_BEGUN: Progress = {
   memory_usage: '0',
 }
 
-/** Looks at the progress of those statements whose clients asked for it: one query at a time, for all of them. */
+/** Polls the progress of all statements whose clients asked for it, with one query at a time. */
 export class ProgressWatch {
   readonly #ask: Ask
   readonly #watched = new Map<string, Watched>()
-  #isLooking = false
+  #isPolling = false
 
   constructor(ask: Ask) {
     this.#ask = ask
@@ -64,7 +64,7 @@ export class ProgressWatch {
         const asked = Number(settings.get('http_headers_progress_interval_ms')) || 0
         const intervalMs = Math.max(asked, INTERVAL_MS_MIN)
         this.#watched.set(queryId, { intervalMs, report, dueMs: performance.now() + intervalMs, latest: NOT_BEGUN })
-        if (!this.#isLooking) void this.#lookOn()
+        if (!this.#isPolling) void this.#lookOn()
       },
       stop: () => {
         if (!isStopped) this.#watched.delete(queryId)
@@ -74,7 +74,7 @@ export class ProgressWatch {
   }
 
   async #lookOn(): Promise<void> {
-    this.#isLooking = true
+    this.#isPolling = true
     while (this.#watched.size > 0) {
       await sleep(INTERVAL_MS_MIN / 2)
       const due = [...this.#watched].filter(([, { dueMs }]) => dueMs <= performance.now())
@@ -87,10 +87,10 @@ export class ProgressWatch {
         watched.report(watched.latest)
       }
     }
-    this.#isLooking = false
+    this.#isPolling = false
   }
 
-  /** Empty when the engine does not answer: the clients are told what was known before. */
+  /** Empty when the engine does not answer. The clients then get the last known values. */
   async #running(): Promise<ReadonlyMap<string, Progress>> {
     const text = await this.#ask(RUNNING).catch(() => '')
     const lines = text.split('\n').filter((line) => line !== '')

@@ -10,30 +10,30 @@ import { STATEMENT_BYTES_MAX } from './statement.ts'
 import { hasFirstWord, SOURCES, SuspicionSearch } from './suspicion.ts'
 
 /**
- * What a statement would reach outside the engine's own tables, where the engine asks for no right: it takes itself for
- * a program of the user who types the statement. Judged is the engine's own reading of the text, in its canonical form,
- * in which comments, case and the ways of quoting are gone.
+ * The judgement: refuses statements that reach outside the engine's own tables where the engine checks no right. chdb
+ * assumes that its user typed the statement. The judgement reads the engine's canonical form of the text, which normalises
+ * comments, case and quotes.
  */
 
-/** A statement in canonical form: strings in '', odd names in ``, both with backslashes. Throws when it is none. */
+/** Converts a statement to canonical form (`canonical-text.ts`). Throws when it is not a statement. */
 export type Canonical = (sql: string) => Promise<string>
 
 /**
- * All of a request that decides what a statement does, however it came: by URL, body, form or session. A new way in has to
- * go through `refuseReach` with it.
+ * Everything in a request that determines a statement's effect: URL, body, form and session. Every new entry point must
+ * pass it to `refuseReach`.
  */
-export interface StatementText {
-  /** Of the URL. */
+interface StatementText {
+  /** The query of the URL. */
   readonly query: string
-  /** What follows it, on a line of its own; empty when that is data in a file. */
+  /** The text after the query and a line break; empty for data in a file. */
   readonly body: Uint8Array
-  /** Settings and parameters (`param_…`) of the request, from the URL and from a form. */
+  /** Settings and parameters (`param_…`) from the URL and from a form. */
   readonly settings?: readonly (readonly [name: string, value: string])[]
 }
 
 const NAMES_IN_DATA = /file|executable|eval|settings|\bai[a-z]|catboost|\\/i
 
-/** Of a parameter: those that a function can be named by. */
+/** Values of parameters that would name a function with access to files or programs. */
 const REACHING_NAME = /^[\s\\]*(?:file|executable|eval|sqlite|disk|catboostEvaluate|ai[A-Z]\w*)\s*$/i
 
 function isReachingName(value: string): boolean {
@@ -42,27 +42,27 @@ function isReachingName(value: string): boolean {
 
 const NAME_CHARACTERS_MAX = 200
 
-/** What goes on after the statement: a definition, or a mutation, which the engine runs later and without a user's rights. */
+/** Definitions and mutations. The engine runs them later, and without the user's rights. */
 const LASTING = /(?:^|\bPARALLEL WITH )\(*(?:CREATE|REPLACE|ALTER|ATTACH|DELETE|UPDATE)\b/
 
 const SOURCE = new RegExp(`(?<![.\\w])(?:${SOURCES})\\(`, 'i')
 
-/** The database `default` takes such a name of a table for a file or an address. */
+/** In the database `default`, a table name like this is a file or a URL. */
 const PATH = /^.\/|\.\.|:\/\//
 
 const SETS_PARAMETER = /\bparam_\w+ = '?(?:file|executable|eval|sqlite|disk|catboostEvaluate|ai[A-Z]\w*)'?(?:,|$)/im
 
 const TO_FILE = /\bINTO OUTFILE\b/i
 
-/** What else must not be in a canonical statement, its quoted pieces emptied. */
+/** Further patterns to refuse in a canonical statement with emptied quotes. */
 const REFUSED: readonly RegExp[] = [
   TO_FILE,
   /\bFROM INFILE\b/i,
-  // Higher-order functions and APPLY take it by its name alone.
+  // Higher-order functions and APPLY use a function by its bare name.
   /(?<![.\w]|\bAS )file\b/i,
   /(?<![.\w])(?:executable|eval|sqlite|disk|catboostEvaluate|ai[A-Z]\w*) *\(/i,
   SOURCE,
-  // Without a table, the engine answers as if it had been done; it skips the tables of which it may not.
+  // Without a table name, the engine reports success and silently skips tables without a right.
   /(?:^|\bPARALLEL WITH )\(*SYSTEM (?!FLUSH LOGS\b)/i,
   /\b(?:BACKUP|RESTORE) (?:TABLE|DATABASE|VIEW|DICTIONARY|TEMPORARY|ALL)\b/i,
 ]
@@ -71,7 +71,7 @@ const ENGINE = /\bENGINE = (?!')(\w*)/g
 const OWN_ENGINE =
   /^(?:\w*MergeTree|Memory|Log|TinyLog|StripeLog|Null|Set|Join|Buffer|Merge|View|MaterializedView|GenerateRandom|Alias|Atomic|Ordinary)$/i
 
-/** A suspicious text is judged as far as this; only data may follow. */
+/** Limit of the text to judge. Only data may follow. */
 const TEXT_CHARACTERS_MAX = 1_048_576
 const DATA_FOLLOW = /^INSERT INTO (?!.*\bSELECT\b).* FORMAT (?!Values$)\w+$/
 
@@ -79,7 +79,7 @@ const DATA_FOLLOW = /^INSERT INTO (?!.*\bSELECT\b).* FORMAT (?!Values$)\w+$/
  * @throws Exception when the statement reaches a file, a program or another server in a way that rights do not cover
  */
 export async function refuseReach({ query, body, settings = [] }: StatementText, canonical: Canonical): Promise<void> {
-  // The engine takes the value of `{name:Identifier}` for a name that stands in the statement.
+  // The engine inserts the value of `{name:Identifier}` into the statement as a name.
   for (const [name, value] of settings)
     if (name.startsWith('param_') && isReachingName(value)) throw refusal(`${name}=${value}`)
   const { isSuspicious, beginning } = await searched(query, body)
@@ -91,7 +91,7 @@ export async function refuseReach({ query, body, settings = [] }: StatementText,
   if (/^INSERT\b.* FORMAT Values$/.test(form)) await refuseInValues(beginning, canonical)
 }
 
-/** Goes through all that has to be judged. `beginning` is whole, or longer than TEXT_CHARACTERS_MAX. */
+/** Searches the text to judge. `beginning` is complete, or longer than TEXT_CHARACTERS_MAX. */
 async function searched(query: string, body: Uint8Array): Promise<{ isSuspicious: boolean; beginning: string }> {
   const search = new SuspicionSearch()
   let [isSuspicious, beginning, count] = [false, '', 0]
@@ -104,20 +104,20 @@ async function searched(query: string, body: Uint8Array): Promise<{ isSuspicious
   return { isSuspicious: isSuspicious || hasFirstWord(beginning), beginning }
 }
 
-/** The engine must not take half of a format's name for another format. No name of a format is as long as what is looked at here. */
+/** Cuts at the end of a word, because half of a format's name may be another format. Names of formats are shorter than the search. */
 function cutBetweenWords(text: string): string {
   let end = TEXT_CHARACTERS_MAX
   while (end > TEXT_CHARACTERS_MAX - NAME_CHARACTERS_MAX && /\w/.test(text[end - 1]!)) end--
   return text.slice(0, end)
 }
 
-/** @throws Exception when the statement writes its result into a file, which the engine takes for reading */
+/** @throws Exception when the statement writes its result to a file, which the engine treats as a read */
 export async function refuseOutfile({ query, body }: StatementText, canonical: Canonical): Promise<void> {
   const text = textOf(query, body.subarray(0, STATEMENT_BYTES_MAX))
   if (/outfile/i.test(text) && TO_FILE.test(emptied(await canonical(text)))) throw refusal('INTO OUTFILE')
 }
 
-/** VALUES are expressions, and are not part of the canonical form. */
+/** VALUES are expressions, but the canonical form does not include them. */
 async function refuseInValues(text: string, canonical: Canonical): Promise<void> {
   if (!NAMES_IN_DATA.test(text)) return
   const values = valuesOf(text)
@@ -130,7 +130,7 @@ function refuseForms(canonical: string): void {
   refuseClauses(canonical)
   if (SETS_PARAMETER.test(canonical)) throw refusal('such a value of a parameter')
   const lastingAt = bare.search(LASTING)
-  // Each becomes a name where it is used, which is later, with a value that nobody judges.
+  // The parameter becomes a name later, with a value that is not judged.
   if (lastingAt >= 0 && bare.indexOf(':Identifier}', lastingAt) >= 0) {
     throw refusal('a definition or a mutation with a parameter of type Identifier')
   }
@@ -147,7 +147,7 @@ function refuseForms(canonical: string): void {
   }
 }
 
-/** Names of columns may look like one, as in AS `/pricing`. */
+/** Column names may look like paths, as in AS `/pricing`. */
 function refusePaths(canonical: string): void {
   let before = ''
   for (const scanner = new Scanner(canonical); scanner.next(); before = scanner.token) {
@@ -161,8 +161,8 @@ function refusePaths(canonical: string): void {
 const STRUCTURED = new Set(['values', 'input', 'generaterandom', 'null'])
 
 /**
- * The data of `format(Values, …)` are expressions, and a structure of columns may have some as defaults. Both are judged where
- * they are strings in the statement; what a function, a parameter or an alias makes of them cannot be.
+ * The data of `format(Values, …)` are expressions, and a structure of columns can have default expressions. Both can be judged
+ * as string literals, but not as the result of a function, a parameter or an alias.
  */
 function refuseTextAsCode(canonical: string): void {
   const formats = new Set<string>()
@@ -173,7 +173,7 @@ function refuseTextAsCode(canonical: string): void {
     if (format.kind === 'word' && format.tokens === 1) formats.add(format.token.toLowerCase())
     else if (format.kind !== 'string' || format.tokens !== 1) throw refusal('format with a name that is put together')
     if (/^'?values'?$/i.test(format.token)) throw refusal('format(Values')
-    // With other characters it is the function for strings.
+    // With other characters, it is the string function `format`.
     if (args.length > 2 && /^'?\w+'?$/.test(format.token)) refuseStructure(name, structure!)
   }
   if (formats.size > 0) refuseAliases(canonical, formats)
@@ -182,11 +182,11 @@ function refuseTextAsCode(canonical: string): void {
 function refuseStructure(name: string, { kind, tokens, token }: Argument): void {
   if (kind === 'string' && hasExpression(token)) throw refusal('a structure with DEFAULT')
   const isGiven = tokens === 0 || (tokens === 1 && (kind === 'string' || kind === 'number'))
-  // The engine takes VALUES for data unless a structure is a string.
+  // Without a string structure, the engine reads VALUES as data.
   if (name !== 'values' && !isGiven) throw refusal('a structure that is put together')
 }
 
-/** The name of a format may be another name for a string, or an argument of a function that is defined. */
+/** The name of a format may also be an alias of a string, or an argument of a user-defined function. */
 function refuseAliases(canonical: string, formats: ReadonlySet<string>): void {
   let [beforeLast, last] = ['', '']
   for (const scanner = new Scanner(canonical); scanner.next(); ) {
@@ -198,7 +198,7 @@ function refuseAliases(canonical: string, formats: ReadonlySet<string>): void {
   }
 }
 
-/** Whether a structure gives a column an expression that calls something. */
+/** Whether a structure has a column with an expression that contains a call. */
 function hasExpression(structure: string): boolean {
   const at = structure.search(/\b(?:DEFAULT|MATERIALIZED|ALIAS|EPHEMERAL)\b/i)
   return at >= 0 && structure.indexOf('(', at) >= 0

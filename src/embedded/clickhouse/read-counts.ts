@@ -7,7 +7,7 @@ export interface ReadCounts {
 }
 
 interface Sample extends ReadCounts {
-  /** How many events there were: of the sample's own cost, all else is the same. */
+  /** Number of event counters. The cost of a sample depends only on it. */
   readonly events: number
 }
 
@@ -16,29 +16,30 @@ const EVENTS =
 
 const TRIES = 3
 
-/** One statement that is to be measured. */
+/** The measurement of one statement. */
 export interface Measurement {
-  /** What it read, when it has ended; undefined when others ran at the same time. */
+  /** The counts after the end of the statement; undefined if others ran at the same time. */
   read(): Promise<ReadCounts | undefined>
 }
 
 /**
- * What statements read. chdb tells nobody, so it is the difference that one makes to the counters of the whole engine: known
- * of a statement that was alone, and of no other. To look costs 2 ms, once a statement, and is counted itself.
+ * Counts the rows and bytes that statements read. chdb does not report them, so this compares the counters of the whole
+ * engine before and after. It works only for a statement that ran alone. A sample costs 2 ms per statement, and subtracts its
+ * own reads.
  */
 export class ReadCounter {
-  /** The engine, all of whose statements are noticed here. */
+  /** The addon, wrapped to register all statements. */
   readonly addon: ChdbAddon
   readonly #addon: ChdbAddon
   readonly #connection: Connection
-  /** Statements that began, and that run. */
+  /** Numbers of started and of running statements. */
   #begun = 0
   #running = 0
   #latest: { readonly sample: Sample; readonly begun: number } | undefined
-  /** What a look reads, by the number of events. */
+  /** Reads of a sample itself, by the number of events. */
   readonly #costs = new Map<number, ReadCounts>()
 
-  /** @param connection on which it looks */
+  /** @param connection connection for the samples */
   constructor(addon: ChdbAddon, connection: Connection) {
     this.#addon = addon
     this.#connection = connection
@@ -50,7 +51,7 @@ export class ReadCounter {
     }
   }
 
-  /** To be called right before the statement that is measured. */
+  /** Call it right before the statement. */
   async begin(): Promise<Measurement> {
     const before = await this.#settled()
     const begun = this.#begun
@@ -72,7 +73,7 @@ export class ReadCounter {
     return statement.finally(() => this.#running--)
   }
 
-  /** The counters as they are while nothing runs, and what it will have cost to look. */
+  /** The counters while nothing runs, without the cost of the sample. */
   async #settled(): Promise<Sample | undefined> {
     const begun = this.#begun
     const isQuiet = () => this.#running === 0 && this.#begun === begun

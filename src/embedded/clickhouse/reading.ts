@@ -8,22 +8,22 @@ import type { Measurement, ReadCounter, ReadCounts } from './read-counts.ts'
 import type { ResultPipe, ResultPipes } from './result-pipes.ts'
 import { intoFile, isPlain, type StatementShape, selectIntoFile } from './statement.ts'
 
-export interface Result {
+interface Result {
   readonly format: string
   readonly chunks: AsyncIterable<Uint8Array>
-  /** What is known before the first chunk is handed on: all, unless the result is large. */
+  /** The summary before the first chunk. Complete unless the result is large. */
   readonly summary: Summary
 }
 
-/** A result, and what else the head of its answer says. */
+/** A result, with the other headers of its response. */
 export interface Answer extends Result {
   readonly contentType: string
   readonly timezone: string
 }
 
-/** Rows and bytes, and the time since the start in nanoseconds. */
+/** Rows and bytes, and the elapsed time in nanoseconds. */
 export interface Summary {
-  /** undefined: nobody knows. */
+  /** Undefined when unknown. */
   readonly read: ReadCounts | undefined
   readonly writtenRows: number
   readonly writtenBytes: number
@@ -41,38 +41,38 @@ export const NOTHING_DONE: Summary = {
   elapsedNs: 0,
 }
 
-export interface ReadStatement {
+interface ReadStatement {
   readonly connection: Connection
   readonly sql: string
   readonly shape: StatementShape
   readonly defaultFormat: string
   readonly waitsForEnd: boolean
-  /** The client has gone. */
+  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal
-  /** Ends the statement, which may not have begun. */
+  /** Cancels the statement, even before it began. */
   readonly cancel: () => void
 }
 
-export interface ReadingOptions {
+interface ReadingOptions {
   readonly addon: ChdbAddon
   readonly counter: ReadCounter
   readonly pipes: ResultPipes
-  /** For results that are wanted as a whole. */
+  /** Folder for results that must be complete before they are sent. */
   readonly folder: string
   readonly canonical: Canonical
-  /** Resolves when every write so far has reached its file; else the process has ended. */
+  /** Resolves when all writes so far have succeeded. Otherwise the process ends. */
   readonly written: () => Promise<void>
 }
 
 export type Consume = (result: Result) => Promise<void>
 
-/** Hands on what is left of a result when its statement has ended. Must be called, and once. */
+/** Passes on the rest of a result after the end of its statement. Must be called exactly once. */
 export type Rest = () => Promise<void>
 
-/** A result up to this size is held until the statement has ended, so that what goes wrong is told by the status. */
+/** Results up to this size are buffered until the statement ends, so that an error can set the status. */
 const HELD_BYTES_MAX = 1_048_576
 
-/** How results leave the engine: through a pipe, through a file, or, where they are small by nature, through memory. */
+/** Transports results out of the engine: through a pipe, a file or, for small results, memory. */
 export class Reading {
   readonly #options: ReadingOptions
   #files = 0
@@ -82,8 +82,8 @@ export class Reading {
   }
 
   /**
-   * Resolves when the statement has ended, so that what it took is free before its client reads the head of the answer.
-   * @throws what the engine throws, unless `consume` has begun; from then on its chunks throw it
+   * Resolves when the statement has ended, so that its resources are free before the client reads the response's head.
+   * @throws an error of the engine, unless `consume` has begun; from then on its chunks throw the error
    */
   async read(statement: ReadStatement, consume: Consume): Promise<Rest> {
     const { shape } = statement
@@ -97,8 +97,7 @@ export class Reading {
   }
 
   /**
-   * @returns undefined when it is a syntax error: our clause may have come to a wrong place; and what is wrong is to be told
-   *   in terms of the text that was sent
+   * @returns undefined for a syntax error. Our clause may be in a wrong place, and the error must quote the client's text
    */
   async #streams(statement: ReadStatement, consume: Consume): Promise<Rest | undefined> {
     let hasBegun = false
@@ -173,7 +172,7 @@ export class Reading {
     return this.#options.addon.QueryAsyncConnection(connection, sql, defaultFormat)
   }
 
-  /** The statement with our clause in it, and nothing else changed: what it may reach was judged without. */
+  /** Adds our clause and changes nothing else, because the statement was judged without it. */
   async #intoFile({ sql, shape }: ReadStatement, path: string): Promise<string> {
     const text = selectIntoFile(sql, path, shape.format !== undefined)
     if (isPlain(sql)) return text
@@ -188,12 +187,12 @@ function formatOf({ shape, defaultFormat }: ReadStatement): string {
   return shape.format ?? defaultFormat
 }
 
-/** What looked like its FORMAT clause was none. */
+/** Its apparent FORMAT clause was not one. */
 function withoutFormat(statement: ReadStatement): ReadStatement {
   return { ...statement, shape: { ...statement.shape, format: undefined } }
 }
 
-/** A statement whose result comes through a pipe. */
+/** A running statement with a result pipe. */
 class RunningResult {
   readonly #pipe: ResultPipe
   readonly #chunks: AsyncIterator<Buffer>
@@ -215,7 +214,7 @@ class RunningResult {
     this.#result.catch(() => {})
   }
 
-  /** Resolves when the statement has ended, however. */
+  /** Resolves when the statement has ended in any way. */
   async settled(): Promise<void> {
     await this.#result?.catch(() => {})
   }
@@ -225,12 +224,12 @@ class RunningResult {
     return await this.#result
   }
 
-  /** What is known while it runs. */
+  /** The summary while the statement runs. */
   get summary(): Summary {
     return { ...NOTHING_DONE, read: undefined, elapsedNs: Math.round((performance.now() - this.#startedMs) * 1e6) }
   }
 
-  /** Takes chunks up to a size, or all. */
+  /** Buffers chunks up to a size. */
   async hold(bytesMax: number): Promise<{ held: Buffer[]; isWhole: boolean }> {
     const held: Buffer[] = []
     for (let bytes = 0; bytes <= bytesMax; ) {
@@ -242,7 +241,7 @@ class RunningResult {
     return { held, isWhole: false }
   }
 
-  /** What is held, then what comes, then what went wrong. */
+  /** Yields the buffered chunks, then the others; then throws the statement's error, if any. */
   async *chunks(held: readonly Buffer[]): AsyncGenerator<Uint8Array> {
     yield* held
     for (let next = await this.#next(); next !== undefined; next = await this.#next()) yield next
@@ -254,13 +253,13 @@ class RunningResult {
       const { done, value } = await this.#chunks.next()
       return done ? undefined : value
     } catch {
-      // The pipe was left; the statement tells why it ended.
+      // The reader left the pipe. The statement's own error is the one to report.
       return undefined
     }
   }
 }
 
-/** To be called once: from then on the pipe is another result's. */
+/** Must be called once. Afterwards another result may use the pipe. */
 async function closeResult(statement: ReadStatement, running: RunningResult, pipe: ResultPipe): Promise<void> {
   if (running.isRunning) statement.cancel()
   pipe.leave()

@@ -10,37 +10,37 @@ import { OWN_USER, type OwnClients } from './own-clients.ts'
 import type { SessionRequest } from './sessions.ts'
 import { quote } from './statement.ts'
 
-/** A statement as it comes over ClickHouse's HTTP interface, its body apart. */
+/** A statement in a request of ClickHouse's HTTP interface, without the body. */
 export interface StatementRequest {
-  /** Of the URL, and of a large body's beginning; the body follows it. */
+  /** The text before the body: from the URL, and from the start of a large body. */
   readonly query: string
   readonly queryId: string
   readonly database: string | undefined
   readonly settings: readonly (readonly [name: string, value: string])[]
   readonly session: SessionRequest | undefined
   readonly defaultFormat: string
-  /** `client_protocol_version`; 0: none. */
+  /** `client_protocol_version`; 0 for none. */
   readonly protocolRevision: number
-  /** Whether it must change nothing. */
+  /** Whether it must be read-only. */
   readonly isRead: boolean
-  /** Whether the answer begins when the result is whole. */
+  /** Whether the response waits for the complete result. */
   readonly waitsForEnd: boolean
-  /** Whether it comes from ipid's sink or migrations, which prove that by a secret. */
+  /** Whether it is from ipid's sink or migrations, as proven by the secret. */
   readonly isOwn: boolean
-  /** Files that came with it. */
+  /** Files of the request. */
   readonly tables: readonly ExternalTable[]
 }
 
-/** How the bytes of an answer are compressed: by one of them, by both, or not at all. */
+/** Compression of a response: one of the members, both, or none. */
 export interface AnswerCoding {
   readonly encoding: Encoding | undefined
-  /** Whether it is in ClickHouse's own frames, within the encoding. */
+  /** Whether to use ClickHouse's frames, inside the encoding. */
   readonly isFramed: boolean
 }
 
 export const PLAIN: AnswerCoding = { encoding: undefined, isFramed: false }
 
-/** Parts of the URL that are no settings, and that nothing here depends on. */
+/** Parameters of the URL that are not settings and have no effect here. */
 const IGNORED = new Set(['user', 'password', 'quota_key', 'buffer_size', 'stacktrace', 'add_http_cors_header'])
 
 const CHECKSUMS_OFF = 'http_native_compression_disable_checksumming_on_decompress'
@@ -52,7 +52,7 @@ const OWN = new Set([
   ...['compress', 'decompress', 'http_wait_end_of_query', CHECKSUMS_OFF],
 ])
 const FORMAT_NAME = /^\w{1,100}$/
-/** They say how the bytes of request and answer are written, so they must be known before the body is read. */
+/** Parameters that describe the encoding. They must be known before the body is read. */
 const OF_URL = new Set(['compress', 'decompress', 'enable_http_compression', CHECKSUMS_OFF])
 
 const SETTING_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
@@ -60,7 +60,7 @@ const SETTING_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
 const SESSION_TIMEOUT_S = 60
 const SESSION_TIMEOUT_S_MAX = 3_600
 
-/** A flag that is neither on nor off is off here: `parseRequest` refuses it. */
+/** An invalid flag counts as off here; `parseRequest` refuses it. */
 export function answerCodingOf(params: URLSearchParams, headers: IncomingHttpHeaders): AnswerCoding {
   const isOn = (name: string) => readFlag(params.get(name)) === true
   return {
@@ -75,14 +75,14 @@ export function bodyFormOf(params: URLSearchParams): BodyForm {
 }
 
 /**
- * Puts the fields of a form behind the parameters of the URL.
- * @throws Exception for a field that is about the bytes of the form itself
+ * Appends the fields of a form to the parameters of the URL.
+ * @throws Exception for a field that describes the encoding of the form itself
  */
 export function withFields(params: URLSearchParams, { fields }: Pick<Form, 'fields'>): URLSearchParams {
   const all = new URLSearchParams(params)
   for (const [name, value] of fields) {
     if (OF_URL.has(name)) throw badArguments(`${name} belongs in the URL, not in a field of the form`)
-    // As ClickHouse does: what the URL says goes first, and a statement has a part in each.
+    // Like ClickHouse: the URL goes first, and both parts of the statement are joined.
     if (name === 'query') all.set('query', `${all.get('query') ?? ''}${value}`)
     else if (!params.has(name)) all.append(name, value)
   }
@@ -90,10 +90,10 @@ export function withFields(params: URLSearchParams, { fields }: Pick<Form, 'fiel
 }
 
 /**
- * @param params of the URL, and of the form that is the body
- * @param own who knows the secret of ipid's own processes
- * @param tables that came with it
- * @throws Exception for what this server cannot do
+ * @param params parameters of the URL and of a form
+ * @param own recognises ipid's own processes
+ * @param tables files of the request
+ * @throws Exception for unsupported features
  */
 export function parseRequest(
   method: string,
@@ -120,7 +120,7 @@ export function parseRequest(
   }
 }
 
-/** The name goes into the answer's head, also where the engine never looks at it. */
+/** Validates the name, because it goes into a header even if the engine does not use it. */
 function defaultFormatOf(params: URLSearchParams, headers: IncomingHttpHeaders): string {
   const format = params.get('default_format') || header(headers, 'x-clickhouse-format') || 'TabSeparated'
   if (FORMAT_NAME.test(format)) return format
@@ -166,7 +166,7 @@ function notImplemented(what: string): Exception {
 /** @throws Exception when the flag is neither on nor off */
 function isOn(params: URLSearchParams, name: string): boolean {
   const flag = readFlag(params.get(name))
-  if (flag === undefined) throw badArguments(`${name}=${params.get(name)} is neither 1 nor 0`)
+  if (flag === undefined) throw badArguments(`${name}=${params.get(name)} must be 1 or 0`)
   return flag
 }
 
@@ -179,7 +179,7 @@ function badArguments(what: string): Exception {
   return new Exception(Code.BadArguments, `${what}. (BAD_ARGUMENTS)`)
 }
 
-/** There is one user for everybody, `default`, without a password. */
+/** All clients are the user `default`, without a password. */
 function checkedUser(params: URLSearchParams, headers: IncomingHttpHeaders, own: OwnClients): string {
   const basic = /^Basic (.+)$/i.exec(headers.authorization ?? '')?.[1]
   const decoded = basic === undefined ? undefined : Buffer.from(basic, 'base64').toString()

@@ -6,12 +6,12 @@ import { join } from 'node:path'
 import { StartupError } from '../../run/errors.ts'
 import type { Departures } from './write-watch.ts'
 
-/** How often somebody is let in who waits at a pipe that was left. */
+/** How often a pipe without a reader gets one for a moment. */
 const RELEASE_MS = 20
 
 /**
- * Named pipes through which the engine hands out results, whatever their size: it takes one for the file of an INTO
- * OUTFILE, and waits in the middle of a write while nobody reads.
+ * Named pipes for results of any size. The engine writes to one as the file of INTO OUTFILE, and blocks while the reader does
+ * not read.
  */
 export class ResultPipes {
   readonly #folder: string
@@ -24,8 +24,8 @@ export class ResultPipes {
   }
 
   /**
-   * @param folder emptied, or made
-   * @param count of results that are handed out at a time
+   * @param folder created or emptied
+   * @param count number of parallel results
    * @throws StartupError
    */
   static make(folder: string, count: number): ResultPipes {
@@ -33,7 +33,7 @@ export class ResultPipes {
     try {
       rmSync(folder, { recursive: true, force: true })
       mkdirSync(folder, { recursive: true, mode: 0o700 })
-      // Node has no call for it.
+      // Node.js cannot make named pipes.
       execFileSync('mkfifo', ['-m', '600', ...paths], { stdio: ['ignore', 'ignore', 'pipe'] })
     } catch (error) {
       const reason = (error as Error).message.split('\n')[0]
@@ -42,7 +42,7 @@ export class ResultPipes {
     return new ResultPipes(folder, paths)
   }
 
-  /** Both ends of one that nobody uses. There is one, as long as every other is closed when its statement has ended. */
+  /** Opens both ends of a free pipe. One is free if every other pipe is closed after its statement. */
   open(): ResultPipe {
     const path = this.#free.pop()
     if (path === undefined) throw new Error('more results than pipes')
@@ -57,26 +57,26 @@ export class ResultPipes {
     return this.#departures
   }
 
-  /** None may be open: whoever copies the folder behind that finds no pipes, which some ways of copying cannot bear. */
+  /** Deletes the pipes, because some tools cannot copy a folder with pipes. None may be open. */
   remove(): void {
     rmSync(this.#folder, { recursive: true, force: true })
   }
 }
 
-/** What a statement writes, as it comes; it waits while nobody reads. */
+/** The output of a statement as a stream. The statement blocks while it is not read. */
 export class ResultPipe {
   readonly path: string
   readonly #reader: Socket
   readonly #depart: (by: 1 | -1) => void
   readonly #giveBack: () => void
   #isLeft = false
-  /** Held, so that the end is where the statement ends, not where the engine closes the file or never opens it. */
+  /** Our own writer keeps the pipe open until the statement ends, even if the engine closes the file or never opens it. */
   #writer: number | undefined
-  /** A reader that takes nothing. */
+  /** A temporary reader. */
   #release: number | undefined
   #releasing: NodeJS.Timeout | undefined
 
-  /** @param depart called with 1 when it is left in the middle of its statement, and with -1 behind the end of that */
+  /** @param depart called with 1 when the reader leaves before the end of the statement, and with -1 after that end */
   constructor(path: string, depart: (by: 1 | -1) => void, giveBack: () => void) {
     this.path = path
     this.#depart = depart
@@ -84,7 +84,7 @@ export class ResultPipe {
     const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
     this.#writer = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK)
     this.#reader = new Socket({ fd, readable: true, writable: false })
-    // It ends early when it is left.
+    // Leaving the pipe destroys the reader.
     this.#reader.on('error', () => {})
   }
 
@@ -92,15 +92,15 @@ export class ResultPipe {
     return this.#reader
   }
 
-  /** The statement has ended: what is in the pipe is the rest. */
+  /** The statement has ended: the pipe holds the rest. */
   end(): void {
     if (this.#writer !== undefined) closeSync(this.#writer)
     this.#writer = undefined
   }
 
   /**
-   * Nobody reads any more: the next write of the statement fails. It may not have opened the pipe yet, and would wait for
-   * a reader for ever, whatever it is told: so now and then there is one, for a moment.
+   * Stops reading: the next write of the statement fails. If the statement has not opened the pipe yet, that would block
+   * forever without a reader, even for KILL QUERY. So a reader opens the pipe for a moment from time to time.
    */
   leave(): void {
     if (this.#writer !== undefined && !this.#isLeft) {
@@ -108,26 +108,26 @@ export class ResultPipe {
       this.#depart(1)
     }
     this.#reader.destroy()
-    this.#releasing ??= setInterval(() => this.#letIn(), RELEASE_MS)
+    this.#releasing ??= setInterval(() => this.#openTemporaryReader(), RELEASE_MS)
   }
 
-  /** Behind the end of the statement. */
+  /** Call it after the end of the statement. */
   async close(): Promise<void> {
     this.end()
     this.#reader.destroy()
     clearInterval(this.#releasing)
-    this.#letGo()
+    this.#closeTemporaryReader()
     if (!this.#reader.closed) await once(this.#reader, 'close')
     if (this.#isLeft) this.#depart(-1)
     this.#giveBack()
   }
 
-  #letIn(): void {
-    if (this.#letGo()) return
+  #openTemporaryReader(): void {
+    if (this.#closeTemporaryReader()) return
     this.#release = openSync(this.path, constants.O_RDONLY | constants.O_NONBLOCK)
   }
 
-  #letGo(): boolean {
+  #closeTemporaryReader(): boolean {
     const release = this.#release
     this.#release = undefined
     if (release !== undefined) closeSync(release)

@@ -1,23 +1,22 @@
 /** Kinds of tokens. A `string` is in single quotes or dollar quotes, a `name` in double quotes or backticks. */
 export type TokenKind = 'word' | 'number' | 'string' | 'name' | 'symbol' | 'end'
 
-/** After this many openings of dollar quotes that nothing closes, a dollar sign is a character like others. */
+/** After this many unclosed dollar quotes, a dollar sign is an ordinary character. */
 const UNCLOSED_MAX = 16
 
 /**
- * Reads the tokens of a statement, as ClickHouse's lexer does, in one pass over the text and with constant memory: the time grows
- * with the length of the text, whatever is in it. Blanks and comments are skipped. A quote or comment that nothing closes
- * reaches to the end.
+ * Reads the tokens of a statement like ClickHouse's lexer, in linear time and constant memory for any text. It skips blanks and
+ * comments. An unclosed quote or comment extends to the end.
  */
 export class Scanner {
   readonly text: string
   kind: TokenKind = 'end'
-  /** Where the token begins and ends. */
+  /** Start and end of the token. */
   from = 0
   to = 0
   /** Whether a comment was skipped so far. */
   hasComments = false
-  /** Characters that were looked at, for tests that watch the growth. */
+  /** Number of characters read, for tests of the complexity. */
   steps = 0
   readonly #unclosed = new Set<string>()
 
@@ -44,7 +43,7 @@ export class Scanner {
     return true
   }
 
-  /** The token as it is written. */
+  /** The text of the token. */
   get token(): string {
     return this.text.slice(this.from, this.to)
   }
@@ -76,7 +75,7 @@ export class Scanner {
     this.to = this.#before(this.text.indexOf('\n', this.to))
   }
 
-  /** They nest. */
+  /** Block comments nest. */
   #blockComment(): void {
     this.hasComments = true
     let depth = 0
@@ -102,7 +101,7 @@ export class Scanner {
     this.to = Math.min(at + 1, this.text.length)
   }
 
-  /** @returns false when the dollar sign at hand begins no quote */
+  /** @returns false when the current dollar sign does not start a quote */
   #dollarQuoted(): boolean {
     if (this.#unclosed.size >= UNCLOSED_MAX) return false
     const tagEnd = this.#before(this.text.indexOf('$', this.from + 1)) + 1

@@ -24,7 +24,7 @@ import {
   withFields,
 } from './request.ts'
 
-/** Longer than clients keep an idle connection, so that it is they who close it. */
+/** Longer than clients keep idle connections, so that the client closes first. */
 const KEEP_ALIVE_MS = 30_000
 /** An insert may be fed slowly. */
 const REQUEST_TIMEOUT_MS = 3_600_000
@@ -33,13 +33,13 @@ export interface ServerOptions {
   readonly limits: BodyLimits
   /** Folder for the bodies of large inserts; it is emptied. */
   readonly bodyFolder: string
-  /** How long a reader may take nothing of a result that waits for it, milliseconds. */
+  /** How long a reader of a result may stall, milliseconds. */
   readonly sendMsMax: number
   readonly own: OwnClients
   readonly log: Logger
 }
 
-interface Surroundings {
+interface ServerParts {
   readonly engine: Engine
   readonly bodies: BodyReader
   readonly sendMsMax: number
@@ -47,24 +47,24 @@ interface Surroundings {
   readonly log: Logger
 }
 
-/** ClickHouse's HTTP interface over an engine. It asks for no password, and so belongs on a loopback address. */
+/** ClickHouse's HTTP interface for an engine. It has no password, so it must listen on a loopback address. */
 export function createClickHouseServer(
   engine: Engine,
   { limits, bodyFolder, sendMsMax, own, log }: ServerOptions,
 ): Server {
   rmSync(bodyFolder, { recursive: true, force: true })
   mkdirSync(bodyFolder, { recursive: true, mode: 0o700 })
-  const surroundings = { engine, bodies: new BodyReader(limits, bodyFolder), sendMsMax, own, log }
+  const parts = { engine, bodies: new BodyReader(limits, bodyFolder), sendMsMax, own, log }
   const server = createServer(
     { keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: REQUEST_TIMEOUT_MS, ServerResponse: ProgressResponse },
     (req, res) => {
-      handle(surroundings, req, res).catch((error: unknown) => fail(surroundings, req, res, error, PLAIN))
+      handle(parts, req, res).catch((error: unknown) => fail(parts, req, res, error, PLAIN))
     },
   )
   return server
 }
 
-async function handle(surroundings: Surroundings, req: IncomingMessage, res: ProgressResponse): Promise<void> {
+async function handle(parts: ServerParts, req: IncomingMessage, res: ProgressResponse): Promise<void> {
   res.setHeader('X-ClickHouse-Server-Display-Name', hostname())
   refuseWebPages(req.headers)
   const url = new URL(req.url ?? '/', 'http://localhost')
@@ -72,24 +72,24 @@ async function handle(surroundings: Surroundings, req: IncomingMessage, res: Pro
   if (isRead && url.pathname === '/ping') return answerText(res, 'Ok.\n')
   if (isRead && url.pathname === '/' && !url.searchParams.has('query')) return answerText(res, 'Ok.\n')
   if (isRead && url.pathname === '/play') return await answerPage(res, url)
-  // It is how the page asks whether there is a server.
+  // The page /play checks with it whether the server runs.
   if (req.method === 'OPTIONS' && url.pathname === '/') return void res.writeHead(204).end()
   if (url.pathname !== '/' || !(isRead || req.method === 'POST')) {
     req.resume()
-    return answerText(res, `There is no handle ${url.pathname}: the embedded ClickHouse has /, /ping and /play\n`, 404)
+    return answerText(res, `Not found: ${url.pathname}. The embedded ClickHouse has /, /ping and /play\n`, 404)
   }
   const { searchParams: params } = url
   const coding = answerCodingOf(params, req.headers)
   try {
-    const { request, body } = await readRequest(surroundings, params, req, res)
-    await execute(surroundings, request, body, coding, res).finally(() => body.release())
+    const { request, body } = await readRequest(parts, params, req, res)
+    await execute(parts, request, body, coding, res).finally(() => body.release())
   } catch (error) {
-    await fail(surroundings, req, res, error, coding)
+    await fail(parts, req, res, error, coding)
   }
 }
 
 async function readRequest(
-  { bodies, own }: Surroundings,
+  { bodies, own }: ServerParts,
   params: URLSearchParams,
   req: IncomingMessage,
   res: ServerResponse,
@@ -117,7 +117,7 @@ async function readRequest(
 }
 
 async function execute(
-  { engine, sendMsMax }: Surroundings,
+  { engine, sendMsMax }: ServerParts,
   request: StatementRequest,
   body: Body,
   coding: AnswerCoding,
@@ -133,7 +133,7 @@ async function execute(
 }
 
 async function fail(
-  { log }: Surroundings,
+  { log }: ServerParts,
   req: IncomingMessage,
   res: ServerResponse,
   error: unknown,
@@ -141,6 +141,6 @@ async function fail(
 ): Promise<void> {
   const exception = exceptionOf(error)
   log.debug({ code: exception.code, err: exception }, 'statement failed')
-  // It fails when the client has gone.
+  // This fails when the client has disconnected.
   if (!req.destroyed || res.writable) await answerException(req, res, exception, coding).catch(() => {})
 }

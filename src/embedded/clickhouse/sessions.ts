@@ -1,26 +1,26 @@
 import type { Connection } from './addon.ts'
 import { Code, Exception } from './exception.ts'
 
-/** What a request says of the session that it belongs to. */
+/** The session parameters of a request. */
 export interface SessionRequest {
   readonly id: string
-  /** Whether it must be there already. */
+  /** Whether the session must exist. */
   readonly mustExist: boolean
   readonly timeoutMs: number
-  /** Whether it ends behind this request. */
+  /** Whether to close the session after this request. */
   readonly close: boolean
 }
 
-/** Settings, database and temporary tables that requests share; one request at a time. */
+/** Settings, database and temporary tables that requests share, one request at a time. */
 export interface Session {
   readonly connection: Connection
   /** Settings that differ from the engine's defaults, by name. */
   settings: ReadonlyMap<string, string>
   database: string
-  /** Names of settings that a statement of the session has set. */
+  /** Names of settings that statements of the session have set. */
   readonly chosen: Set<string>
   hasTemporaryTables: boolean
-  /** What a request set could not be taken back. */
+  /** Set when the settings of a request could not be restored. */
   isBroken: boolean
 }
 
@@ -30,14 +30,14 @@ interface Held {
   timer: NodeJS.Timeout | undefined
 }
 
-export interface SessionsOptions {
+interface SessionsOptions {
   readonly sessionsMax: number
   open(): Promise<Session>
-  /** No statement of it runs. */
+  /** Called when the session is idle. */
   close(session: Session): void
 }
 
-/** The sessions that there are. Each is forgotten when nobody has used it for as long as its last request said. */
+/** All sessions. Each expires after the timeout of its last request. */
 export class Sessions {
   readonly #options: SessionsOptions
   readonly #held = new Map<string, Held>()
@@ -47,8 +47,8 @@ export class Sessions {
   }
 
   /**
-   * Runs work in a session, which is made when there is none. The work says when the session is not as it was left.
-   * @throws Exception when another request is in it, when it must be there and is not, and when there are too many
+   * Runs work in a session, and creates it if needed. The work sets `isBroken` when it could not restore the session.
+   * @throws Exception when another request uses the session, a required one does not exist, or there are too many
    */
   async within<T>(request: SessionRequest, work: (session: Session) => Promise<T>): Promise<T> {
     const held = this.#take(request)
@@ -66,7 +66,7 @@ export class Sessions {
     }
   }
 
-  /** Ends all. No statement may be running. */
+  /** Closes all sessions. No statement may be running. */
   async close(): Promise<void> {
     for (const [id, held] of this.#held) await this.#drop(id, held)
   }

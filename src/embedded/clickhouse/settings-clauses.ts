@@ -3,13 +3,13 @@ import { Code, Exception } from './exception.ts'
 import { Scanner } from './scanner.ts'
 
 /**
- * The engine holds its constraints against the settings of a request, of SET and of a statement's own clause. It applies those in
- * the clause of a subquery, and of a view, without a look: these are refused here.
+ * The engine checks its constraints on settings of a request, of SET and of a statement's own clause, but not on those in the
+ * SETTINGS clause of a subquery or a view. These are refused here.
  */
 
 let refused: ReadonlySet<string> | undefined
 
-/** @throws Exception when a SETTINGS clause of the canonical statement, at any depth, has a setting that is refused */
+/** @throws Exception when a SETTINGS clause at any depth of the canonical statement has a refused setting */
 export function refuseClauses(canonical: string): void {
   for (const name of clauseNames(canonical)) {
     refused ??= new Set(readEngineSettings().refused)
@@ -21,7 +21,7 @@ export function refuseClauses(canonical: string): void {
   }
 }
 
-/** Names that stand before `=`, after SETTINGS or a comma in its clause. Names of columns in a list that follows may be among them. */
+/** Names before `=` in SETTINGS clauses. May include names of columns in a list that follows. */
 function* clauseNames(canonical: string): Generator<string> {
   let isClause = false
   let [beforeLast, last] = ['', '']

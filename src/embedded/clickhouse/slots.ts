@@ -1,6 +1,6 @@
 import { Code, Exception } from './exception.ts'
 
-/** So many may go on at a time; the next wait in line, and the line has an end. */
+/** A semaphore with a bounded queue. */
 export class Slots {
   #free: number
   readonly #waitingMax: number
@@ -12,8 +12,8 @@ export class Slots {
   }
 
   /**
-   * Waits for a slot and answers the function that gives it back.
-   * @throws Exception when the line is full, or `signal` ends the wait
+   * Waits for a slot. @returns the function that releases it
+   * @throws Exception when the queue is full, or `signal` aborts
    */
   async take(signal: AbortSignal): Promise<() => void> {
     if (this.#free === 0) await this.#wait(signal)

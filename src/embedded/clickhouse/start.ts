@@ -15,41 +15,41 @@ import type { RefusedDefinition } from './stored-definitions.ts'
 import { walledCommand } from './wall.ts'
 
 export interface EmbeddedClickHouseOptions {
-  /** Folder of the data; made when it is not there. */
+  /** Data folder; created if missing. */
   readonly path: string
-  /** On 127.0.0.1; 0: any free one. */
+  /** Port on 127.0.0.1; 0 for any free one. */
   readonly port: number
   readonly log: Logger
-  /** The process gets the few variables of it that are harmless; none when not given. */
+  /** Environment; the process gets only a few harmless variables of it. */
   readonly env?: Variables
-  /** Statements of ipid's sink and migrations carry it, and have slots of their own; when not given, none are. */
+  /** The secret by which ipid's sink and migrations get reserved slots. Default: none. */
   readonly ownSecret?: string
-  /** Whether statements may reach files, programs and other servers; false when not given. */
+  /** Whether statements may reach files, programs and other servers. Default: false. */
   readonly external?: boolean
-  /** What the engine may take; 1 GiB and 10 minutes when not given. */
+  /** Default: 1 GiB and 10 minutes. */
   readonly limits?: EngineLimits
-  /** Size of one request, decoded; 256 MB when not given. */
+  /** Limit of a decoded request. Default: 256 MB. */
   readonly bodyBytesMax?: number
-  /** How long a reader may take nothing of its result, milliseconds; 30 s when not given. */
+  /** How long a reader of a result may stall, milliseconds. Default: 30 s. */
   readonly sendMsMax?: number
-  /** Called with its id as soon as there is a process. */
+  /** Called with the process id right after the launch. */
   readonly onLaunch?: (pid: number) => void
-  /** Called when it ends without having been asked to. */
+  /** Called when the process ends unexpectedly. */
   readonly onExit?: (reason: string) => void
-  /** Ends the start, leaving nothing behind. */
+  /** Aborts the start and cleans up. */
   readonly signal?: AbortSignal
 }
 
 export interface EmbeddedClickHouse extends RunningProcess {
   /** `http://127.0.0.1:PORT` */
   readonly url: string
-  /** Whether the kernel keeps it from files and servers that are not its own. */
+  /** Whether the kernel denies it other files and servers. */
   readonly walled: boolean
 }
 
 /**
- * Statements that run at a time: each holds one thread of libuv's pool while it works, and some are left for the rest.
- * What ipid itself asks, and plain inserts of others, have slots of their own, so that readers can hold up neither.
+ * Parallel statements. Each occupies a thread of libuv's pool; a few threads are left for other work. ipid's own statements and
+ * plain inserts of clients have separate slots, so that reads block neither.
  */
 const STATEMENTS = 16
 const OWN_STATEMENTS = 8
@@ -59,18 +59,18 @@ const POOL_THREADS = STATEMENTS + OWN_STATEMENTS + INSERTS + 4
 const LIMITS: EngineLimits = { memoryBytesMax: 2 ** 30, readSecondsMax: 600 }
 
 /**
- * It gives way to who answers requests: an insert and a merge take a core each, some 100 ms at a time. Not by more: who never came
- * to merge would be held up in the end, and with it the whole pipeline.
+ * Processes that answer requests go first: an insert and a merge occupy a core each, for some 100 ms at a time. A lower priority
+ * would starve merges, and then the whole pipeline.
  */
 const NICE = 5
 
 const KILL_AFTER_MS = 8_000
 
-/** It says whether its log lines have colours. */
+/** They control colours in the log. */
 const COLOUR_VARIABLES = ['NO_COLOR', 'FORCE_COLOR']
 
 /**
- * Starts the embedded ClickHouse as a process of its own, which ends with this one.
+ * Starts the embedded ClickHouse as a child process that ends with this one.
  * @throws StartupError with the reason when it cannot serve
  */
 export async function startEmbeddedClickHouse(options: EmbeddedClickHouseOptions): Promise<EmbeddedClickHouse> {
@@ -139,17 +139,17 @@ function launch({
   try {
     mkdirSync(options.path, { recursive: true, mode: 0o700 })
   } catch (error) {
-    throw new StartupError(`the embedded ClickHouse has no folder: ${(error as Error).message}`)
+    throw new StartupError(`cannot create the folder of the embedded ClickHouse: ${(error as Error).message}`)
   }
-  // All replace themselves by the next: threads inherit how nice they are, and the wall, before any line of the process runs.
+  // Each command execs the next one. So priority and wall are set before the process starts its threads, which inherit them.
   const child = fork(fileURLToPath(new URL('process.mjs', import.meta.url)), [JSON.stringify(options)], {
     execPath: 'nice',
     execArgv: ['-n', String(NICE), ...(options.external ? [] : walledCommand(options.path)), process.execPath],
     env: environmentFrom(env),
-    // The engine takes an unknown table of `default` for a file in this folder.
+    // For an unknown table of `default`, the engine looks for a file in this folder.
     cwd: options.path,
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-    // Ctrl-C in a terminal is for the parent, which still needs it while it stops.
+    // Ctrl-C must only reach the parent, which needs this process until it has stopped.
     detached: true,
   })
   if (child.pid !== undefined) lowerSession(child.pid, NICE)
@@ -157,7 +157,7 @@ function launch({
   return child
 }
 
-/** libuv reads the size of its pool before any line of the process. */
+/** Sets the size of libuv's pool, which libuv reads before any line of the process runs. */
 function environmentFrom(env: Variables): Variables {
   return { ...minimalEnvironment(env, COLOUR_VARIABLES), UV_THREADPOOL_SIZE: String(POOL_THREADS) }
 }
@@ -172,17 +172,16 @@ async function readiness(child: ChildProcess, exited: Promise<string>): Promise<
   return first
 }
 
-/** Lines of one log entry: a folder may have thousands, and the log is what operators see. */
+/** Definitions to log. A folder may have thousands. */
 const REPORTED_MAX = 20
 
 function reportRefused(definitions: readonly RefusedDefinition[], walled: boolean, log: Logger): void {
-  const effect = walled ? 'the kernel keeps it from them' : 'it works until it is dropped'
+  const effect = walled ? 'the kernel denies it any effect' : 'it works until it is dropped'
   for (const { name, reason, drop } of definitions.slice(0, REPORTED_MAX)) {
-    log.warn({ reason, drop }, visible(`the ${name} would be refused if it were created now; ${effect}: ${drop}`))
+    log.warn({ reason, drop }, visible(`the ${name} would be refused today; ${effect}: ${drop}`))
   }
   const more = definitions.length - REPORTED_MAX
-  if (more > 0)
-    log.warn({ more }, `${more} more definitions would be refused if they were created now: drop those named first`)
+  if (more > 0) log.warn({ more }, `${more} more definitions would be refused today: first drop the ones above`)
 }
 
 async function end(child: ChildProcess, exited: Promise<string>, kill: () => void): Promise<void> {

@@ -1,39 +1,39 @@
 import { Scanner } from './scanner.ts'
 
-/** A statement is gone through several times, a tenth of a second each at this size. Data of an INSERT do not count. */
+/** Limit of a statement without the data of an INSERT. It is scanned several times, a tenth of a second each at this size. */
 export const STATEMENT_BYTES_MAX = 8_388_608
 
-/** What has to be known about a statement's text before it runs; the engine alone parses it. */
+/** Properties of a statement's text that are needed before it runs. Only the engine parses it fully. */
 export interface StatementShape {
   readonly isInsert: boolean
   readonly isEmpty: boolean
   /** A second statement follows a semicolon. */
   readonly isMultiple: boolean
-  /** Of the FORMAT clause that ends it. */
+  /** The format of the FORMAT clause at the end. */
   readonly format: string | undefined
-  /** Where that clause begins. */
+  /** Start of that clause. */
   readonly formatAt: number | undefined
-  /** Where it ends, without semicolons. */
+  /** End of the statement, without semicolons. */
   readonly end: number
-  /** It answers with rows that may be many: a SELECT in one of its forms. */
+  /** A SELECT in any form, whose result may be large. */
   readonly isSelect: boolean
-  /** It changes nothing: a SELECT, SHOW, DESCRIBE, EXPLAIN, EXISTS or CHECK. */
+  /** Read-only: a SELECT, SHOW, DESCRIBE, EXPLAIN, EXISTS or CHECK. */
   readonly isRead: boolean
-  /** It changes what later statements of its session see: SET or USE. */
+  /** SET or USE, which affect later statements of the session. */
   readonly changesSession: boolean
   readonly isTemporaryTable: boolean
   readonly isKill: boolean
-  /** It names a file for its result itself. */
+  /** It has an INTO OUTFILE clause. */
   readonly hasFile: boolean
 }
 
-/** Where the data of an INSERT may begin: its text after this is not looked at. */
+/** The text of an INSERT after this may be data, and is not scanned. */
 const HEAD_CHARACTERS_MAX = 65_536
 
 const SELECTS = new Set(['SELECT', 'WITH', 'FROM'])
 const READS = new Set(['SHOW', 'DESCRIBE', 'DESC', 'EXPLAIN', 'EXISTS', 'CHECK'])
 
-/** Goes through the text once. */
+/** Scans the text once. */
 export function shapeOf(text: string): StatementShape {
   const head = new Scanner(text.slice(0, HEAD_CHARACTERS_MAX))
   const first = firstWord(head)
@@ -74,10 +74,10 @@ export function shapeOf(text: string): StatementShape {
   }
 }
 
-/** Longer words are no keywords. */
+/** Longest keyword. */
 const KEYWORD_CHARACTERS_MAX = 16
 
-/** The word at hand in capitals; empty when it is something else. */
+/** The current word in upper case; empty for other tokens. */
 function keyword({ kind, from, to, token }: Scanner): string {
   return kind === 'word' && to - from <= KEYWORD_CHARACTERS_MAX ? token.toUpperCase() : ''
 }
@@ -89,12 +89,12 @@ function firstWord(scanner: Scanner): { word: string; isBare: boolean } {
   return { word: keyword(scanner), isBare }
 }
 
-/** Finds the FORMAT clause in which a statement ends; or what looks like it, as `ORDER BY format DESC` does. */
+/** Finds the FORMAT clause at the end of a statement, or text that looks like one, such as `ORDER BY format DESC`. */
 class FormatClause {
   #last: { readonly at: number; readonly name: string } | undefined
-  /** Where a FORMAT began whose name has to follow. */
+  /** Start of a FORMAT whose name must follow. */
   #at: number | undefined
-  /** What came after its name. */
+  /** The tokens after its name. */
   #rest: 'nothing' | 'settings' | 'other' = 'nothing'
 
   take(scanner: Scanner): void {
@@ -116,9 +116,9 @@ class FormatClause {
 }
 
 /**
- * A SELECT whose result goes into a file. Where quotes and comments end is a guess for all but plain texts: what comes of
- * the others has to be compared.
- * @param hasFormat whether what looks like a FORMAT clause at the end of it is one
+ * A SELECT with its result in a file. The end of quotes and comments is a guess unless the text is plain (`isPlain`), so the
+ * caller must verify the result.
+ * @param hasFormat whether the apparent FORMAT clause at the end is a real one
  */
 export function selectIntoFile(text: string, path: string, hasFormat: boolean): string {
   const { formatAt, end } = shapeOf(text)
@@ -126,7 +126,7 @@ export function selectIntoFile(text: string, path: string, hasFormat: boolean): 
   return `${text.slice(0, at)}\n${intoFile(path)}\n${text.slice(at, end)}`
 }
 
-/** The clause by which a result goes into a file that is there. */
+/** The clause that writes a result to an existing file. */
 export function intoFile(path: string): string {
   return `INTO OUTFILE ${quote(path)} TRUNCATE`
 }
@@ -134,7 +134,7 @@ export function intoFile(path: string): string {
 const PLAIN_CHARACTERS_MAX = 16_384
 const PLAIN_SYMBOLS = ' \t\n\r!%&()*+,-./:;<=>?@[]^{|}~'
 
-/** Whether there is one way only to read where its strings end: ASCII, simple strings, no other quotes, no comments. */
+/** Whether the ends of all strings are unambiguous: ASCII, simple strings, no other quotes, no comments. */
 export function isPlain(text: string): boolean {
   if (text.length > PLAIN_CHARACTERS_MAX) return false
   for (const scanner = new Scanner(text); ; ) {
@@ -153,12 +153,12 @@ function isPlainToken({ kind, token }: Scanner): boolean {
   return kind !== 'name' && !token.includes('$')
 }
 
-/** A string as SQL. */
+/** Quotes a string for SQL. */
 export function quote(text: string): string {
   return `'${text.replace(/[\\']/g, '\\$&')}'`
 }
 
-/** An identifier as SQL. */
+/** Quotes an identifier for SQL. */
 export function quoteName(name: string): string {
   return `\`${name.replace(/[\\`]/g, '\\$&')}\``
 }

@@ -5,13 +5,13 @@ import { type Canonical, refuseReach } from './reach.ts'
 import { quoteName } from './statement.ts'
 
 /**
- * Definitions in the data folder that the judgement would refuse today. An older version or `CLICKHOUSE_EXTERNAL=on` let them in,
- * and they work until they are dropped. They are reported and not removed: the judgement also refuses harmless ones, a view that is
- * detached silently misses rows, and a dropped function is lost. The kernel's wall, where there is one, keeps them from reaching anything.
+ * Definitions in the data folder that the judgement would refuse today. They were created by an older version or with
+ * `CLICKHOUSE_EXTERNAL=on`, and work until they are dropped. They are reported and not removed, because the judgement also
+ * refuses harmless ones, a detached view misses rows, and a dropped function is lost. The wall still stops their access.
  */
 
 export interface RefusedDefinition {
-  /** What it is and its name, such as "function `leak`". */
+  /** Kind and name, such as "function `leak`". */
   readonly name: string
   readonly reason: string
   /** The statement that removes it. */
@@ -27,11 +27,11 @@ WHERE database NOT IN ('system', 'information_schema', 'INFORMATION_SCHEMA') AND
 const FUNCTIONS =
   "SELECT name, create_query FROM system.functions WHERE origin = 'SQLUserDefined' ORDER BY 1 FORMAT JSONCompactEachRow"
 
-/** Judges every table, view, dictionary and function, as if it were created now. */
+/** Judges every existing table, view, dictionary and function. */
 export async function refusedDefinitions(ask: Ask, canonical: Canonical): Promise<RefusedDefinition[]> {
   const refused: RefusedDefinition[] = []
   for (const { create, ...definition } of await definitionsIn(ask)) {
-    // Each may take the engine a millisecond, and clients are served meanwhile.
+    // Each takes up to a millisecond. Serve clients in between.
     await setImmediate()
     try {
       await refuseReach({ query: create, body: Buffer.alloc(0) }, canonical)

@@ -1,21 +1,21 @@
 import { Scanner } from './scanner.ts'
 
 /**
- * A quick search that says whether a statement has to be judged at all. What it passes reaches nothing outside the engine. It works
- * on a text that comes in pieces, so that others get a turn between them.
+ * A fast search that decides whether a statement needs a judgement. A statement without a hit cannot reach outside the engine.
+ * The text comes in pieces, so that other requests run in between.
  */
 
-/** No statement without one of these words reaches anything; a name can be written otherwise only with a backslash. */
+/** A statement without these words is harmless. Only a backslash can hide a name. */
 const SUSPICIOUS =
   /identifier|param_|file|engine|executable|eval|sqlite|disk|backup|restore|attach|\bai[a-z]|catboost|(?<!\.)settings|\\/i
 
-/** What has to be looked at, whatever comes after this word. */
+/** Statements with these first words are always judged. */
 const FIRST_WORDS = new Set(['SYSTEM', 'CREATE', 'REPLACE', 'ALTER', 'ATTACH', 'DELETE', 'UPDATE'])
 const PARALLEL = /\bparallel\b\s*(?:with|\/|-|#)/i
 
 /**
- * Table functions that read or write a file, run a program or ask another server. For most of them the engine asks for a right,
- * but not in a mutation.
+ * Table functions that access files, programs or other servers. The engine checks a right for most of them, but not in
+ * mutations.
  */
 export const SOURCES = [
   ...[
@@ -61,16 +61,16 @@ export const SOURCES = [
 ].join('|')
 const CALLED = new RegExp(`\\b(?:${SOURCES}|input|null|generateRandom)\\b["\`]?\\s*[(/#-]`, 'i')
 
-/** No word that is searched for is longer than this, with the word or symbol after it and one blank between them. */
+/** Longest match: a word, one blank, and the word or symbol after it. */
 const WORD_LENGTH_MAX = 64
 
-/** Finds a suspicious word, or a parenthesis after `format`, wherever the text is cut into pieces. */
+/** Finds a suspicious word, or a parenthesis after `format`, also across the borders of pieces. */
 export class SuspicionSearch {
   #hasFormat = false
-  /** The end of the pieces so far: a word may go on in the next. */
+  /** The end of the previous pieces, because a match may continue in the next. */
   #carried = ''
 
-  /** @returns whether there is one in this piece, or in it and the ones before it */
+  /** @returns whether a match ends in this piece */
   finds(piece: string): boolean {
     const text = this.#carried + piece
     const format = text.search(/format/i)
@@ -81,10 +81,10 @@ export class SuspicionSearch {
   }
 }
 
-/** Where the first word of a statement is looked for. */
+/** The first word of a statement must be within this length. */
 const HEAD_CHARACTERS_MAX = 65_536
 
-/** The last characters. Any number of blanks may stand between a word and the next, so one is kept of each run. */
+/** The last characters, with each run of blanks collapsed to one. */
 function endOf(text: string): string {
   let end = ''
   for (let at = text.length - 1; at >= 0 && end.length < WORD_LENGTH_MAX; at--) {
@@ -94,7 +94,7 @@ function endOf(text: string): string {
   return end
 }
 
-/** Whether the text begins with a word that is always judged, or with too many parentheses to know. */
+/** Whether the text starts with a word that is always judged, or with too many parentheses to tell. */
 export function hasFirstWord(text: string): boolean {
   const scanner = new Scanner(text.slice(0, HEAD_CHARACTERS_MAX))
   while (scanner.next() && scanner.is('('));

@@ -4,13 +4,13 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /**
- * The wall around the process of the embedded ClickHouse: it can open its own folder and what it runs on, and can connect to
- * no TCP port. The kernel enforces it (Landlock, Linux 5.19; ports from 6.7), so it also holds against functions and settings
- * that nobody thought of. `reach.ts` judges statements as well, for machines without it.
+ * The wall around the process of the embedded ClickHouse. The process can open only its own folder and its program files, and
+ * cannot connect to any TCP port. The kernel enforces it (Landlock, Linux 5.19; ports from 6.7), so it also stops functions and
+ * settings that the judgement misses. `reach.ts` judges statements as well, for machines without Landlock.
  *
- * Node has no call for Landlock: a short script in Perl makes the calls and then becomes the process. Perl is part of every
- * Debian and Ubuntu (perl-base). Rejected: Node's `--permission` (native code ignores it), chdb's `user_files_path` (only
- * servers obey it), `setpriv --landlock-access` (too new for Debian 12), `bwrap` (seldom installed).
+ * Node.js has no Landlock API, so a short Perl script sets it up and then execs the process. Perl is part of every Debian and
+ * Ubuntu (perl-base). Rejected: Node's `--permission` (native code ignores it), chdb's `user_files_path` (only servers obey
+ * it), `setpriv --landlock-access` (too new for Debian 12), `bwrap` (seldom installed).
  */
 
 /** Numbers of the system call prctl. */
@@ -18,7 +18,7 @@ const PRCTL: Partial<Record<NodeJS.Architecture, number>> = { x64: 157, arm64: 1
 
 const PERL = '/usr/bin/perl'
 
-/** Programs, libraries and facts about the machine. None of them holds a secret. */
+/** Programs, libraries and information about the machine, without secrets. */
 const SYSTEM = [
   ...['/usr', '/lib', '/lib32', '/lib64', '/bin', '/sbin', '/nix/store', '/proc', '/sys'],
   ...['/dev/null', '/dev/zero', '/dev/random', '/dev/urandom'],
@@ -26,38 +26,38 @@ const SYSTEM = [
 ]
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
-/** Not the whole folder: the user's data and `.env` may be in it. */
+/** Not the whole folder, because it may hold the user's data and `.env`. */
 const PROGRAM = ['src', 'schemas', 'pipelines', 'node_modules', 'package.json', 'tsconfig.json']
 
 /**
- * The beginning of a command that runs the rest of it behind the wall. Empty where there is no Landlock or no Perl; an old
- * kernel runs the rest without a wall. The process finds out by `isWalled`.
- * @param folder the one folder that the process may change; it has to exist
+ * The prefix of a command that runs it behind the wall. Empty without Landlock or Perl. On an old kernel the command runs
+ * without a wall; the process checks `isWalled`.
+ * @param folder the only folder that the process may change; must exist
  */
 export function walledCommand(folder: string): readonly string[] {
   const prctl = PRCTL[process.arch]
   if (process.platform !== 'linux' || prctl === undefined || !existsSync(PERL)) return []
   const script = fileURLToPath(new URL('wall.pl', import.meta.url))
-  const places = [...SYSTEM, ...programPlaces()].map((path) => `r:${path}`)
+  const places = [...SYSTEM, ...programPaths()].map((path) => `r:${path}`)
   return [PERL, script, String(prctl), ...places, `w:${folder}`, 'w:/dev/null', '--']
 }
 
-function programPlaces(): string[] {
+function programPaths(): string[] {
   const node = realpathSync(process.execPath)
   return [node, join(dirname(node), '..', 'lib'), ...PROGRAM.map((name) => join(ROOT, name)), ...packagesOfEngine()]
 }
 
-/** The `node_modules` with the engine: not our own when ipid is a package of somebody's project. */
+/** The `node_modules` with the engine. It is not our own if ipid is a dependency of another project. */
 function packagesOfEngine(): string[] {
   try {
     return [dirname(dirname(createRequire(import.meta.url).resolve('chdb/package.json')))]
   } catch {
-    // The process itself reports that it is not installed.
+    // The process itself reports a missing package.
     return []
   }
 }
 
-/** Whether the wall stands around this process: without one, every user may list the top folder. */
+/** Whether this process is behind the wall. Without it, every user may list the root folder. */
 export function isWalled(): boolean {
   try {
     opendirSync('/').closeSync()

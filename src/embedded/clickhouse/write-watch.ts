@@ -2,33 +2,33 @@ import { statfsSync } from 'node:fs'
 import { Code, Exception } from './exception.ts'
 
 const MIB = 1_048_576
-/** Of a disk so much stays free: no insert and no merge begins that would take it. */
+/** Disk space to keep free. No insert or merge starts that would use it. */
 const KEPT_FREE = { share: 0.02, minBytes: 64 * MIB, maxBytes: 1_024 * MIB }
 /** A definition takes a few KB. */
 const DEFINITION_BYTES = 8 * MIB
-/** While statements run: no reader finds what was damaged long ago. */
+/** Interval while statements run, so that no read finds old damage. */
 const LOOK_EVERY_MS = 5_000
-/** While none do. Well before ClickHouse removes the parts that a merge was made of, 8 minutes behind it. */
+/** Interval while idle. Well below the 8 minutes after which ClickHouse removes the source parts of a merge. */
 const REST_MS = 60_000
 const SAMPLE_EVERY_MS = 250
 
-/** @param folder that is there */
+/** @param folder must exist */
 export function keptFreeBytes(folder: string): number {
   const { blocks, bsize } = statfsSync(folder)
   const { share, minBytes, maxBytes } = KEPT_FREE
   return Math.round(Math.min(maxBytes, Math.max(minBytes, blocks * bsize * share)))
 }
 
-/** Whether a folder's disk has less room than is to stay free. */
+/** Whether a folder's disk has less than the reserved space. */
 export function isNearlyFull(folder: string): boolean {
   const { bavail, bsize } = statfsSync(folder)
   return bavail * bsize < keptFreeBytes(folder)
 }
 
 /**
- * Nothing reserves room for the file of a definition: cut off, it would lose its table.
- * @param head the beginning of a statement that is about to run
- * @throws Exception when it defines something, and its disk is full
+ * The engine reserves no space for the file of a definition, and a truncated file would lose its table.
+ * @param head the start of a statement that is about to run
+ * @throws Exception when it is a definition and the disk is full
  */
 export function assertFreeSpace(head: string, folder: string): void {
   if (!/^\s*(?:CREATE|ALTER|RENAME|EXCHANGE)\b/i.test(head) || /\b(?:DROP|DELETE)\b/i.test(head)) return
@@ -37,16 +37,16 @@ export function assertFreeSpace(head: string, folder: string): void {
   throw new Exception(Code.NotEnoughSpace, `Only ${bavail * bsize} bytes are free in ${folder}. (NOT_ENOUGH_SPACE)`)
 }
 
-/** Readers who left their result: the statement's next writes into its pipe fail, which is as it should be. */
+/** Readers that left their result early. The next write of the statement to its pipe then fails, as intended. */
 export interface Departures {
-  /** Those whose statement has not ended. */
+  /** Departures whose statement has not ended. */
   readonly open: number
-  /** How many have begun and ended. */
+  /** Number of departures and of their ends. */
   readonly changes: number
 }
 
-export interface WriteWatchOptions {
-  /** Writes that failed since the engine was opened. */
+interface WriteWatchOptions {
+  /** Number of failed writes since the engine was opened. */
   readonly failedWrites: () => Promise<number>
   readonly departures: () => Departures
   readonly isNearlyFull: () => boolean
@@ -55,20 +55,20 @@ export interface WriteWatchOptions {
 }
 
 /**
- * Ends the engine when a write to its disk failed. chdb (26.7) goes on then as if the bytes were there: an insert is answered
- * and a merge takes the place of its parts, with files that are cut off or empty, and reads of the table fail for good. A
- * start finds such a part, sets it aside and loads the parts that it was made of; an insert without its answer is repeated. So
- * what was answered is whole, as long as somebody looks before the answer, and before old parts are removed.
+ * Ends the engine after a failed write to its disk. chdb (26.7) ignores such a failure: it acknowledges inserts, and merges
+ * replace their source parts, with truncated or empty files. Reads of the table then fail permanently. On a start, ClickHouse
+ * detects such a part, sets it aside and loads its source parts; the sink repeats an unacknowledged insert. So acknowledged data
+ * are safe if failures are checked before each acknowledgement, and before old parts are removed.
  */
 export class WriteWatch {
   readonly #options: WriteWatchOptions
   #failed = 0
   #changes = 0
-  /** Since the last look to which no reader's departure can have given rise. */
+  /** Whether the disk was full since the last check that no departure could explain. */
   #wasFull = false
   #looking: Promise<void> | undefined
   #lookedAtMs = Number.NEGATIVE_INFINITY
-  /** Statements that run. */
+  /** Number of running statements. */
   #running = 0
   #isAtRest = false
   #sampleEveryMs = SAMPLE_EVERY_MS
@@ -93,26 +93,26 @@ export class WriteWatch {
   }
 
   /**
-   * To be awaited before a statement runs: what is damaged by then is found, and is not mistaken for what its reader may do when
-   * he leaves. Never rejects.
-   * @returns to be called when the statement has ended
+   * Await it before a statement runs, so that earlier damage is found and not attributed to a departure of its reader. Never
+   * rejects.
+   * @returns a function to call when the statement has ended
    */
   async begin(): Promise<() => void> {
     this.#running++
-    // At rest nobody looks at the room, so that a disk that was full for a moment would not be known of.
+    // An idle watch does not sample the disk, so it may have missed a moment without space.
     if (this.#isAtRest || performance.now() - this.#lookedAtMs >= LOOK_EVERY_MS) await this.#lookSoon()
     this.#isAtRest = false
     this.#sampling ??= setInterval(() => this.#sampleRoom(), this.#sampleEveryMs).unref()
     return () => void this.#running--
   }
 
-  /** Resolves when no write has failed; otherwise the process has ended. */
+  /** Resolves when no write has failed. Otherwise it ends the process. */
   async look(): Promise<void> {
     const { failedWrites, departures, end } = this.#options
     const lookedAtMs = performance.now()
     const before = departures()
     const failed = await failedWrites()
-    // Who leaves while the question waits for its turn may be counted in its answer.
+    // The count may include readers that left while the query was waiting.
     const after = departures()
     const isNew = failed > this.#failed
     const mayBeReaders = before.open > 0 || after.open > 0 || after.changes !== this.#changes
@@ -126,14 +126,14 @@ export class WriteWatch {
     if (this.#running === 0) this.#rest()
   }
 
-  /** Nobody reads who could leave, so the next look needs to know nothing of the room until then. */
+  /** No reader can leave while idle, so the next check needs no disk samples. */
   #rest(): void {
     this.#isAtRest = true
     clearInterval(this.#sampling)
     this.#sampling = undefined
   }
 
-  /** A disk may be full for a moment only, as while Redis writes its file anew. */
+  /** A disk may be full only for a moment, such as during a rewrite of Redis's file. */
   #sampleRoom(): void {
     this.#wasFull ||= this.#options.isNearlyFull()
   }

@@ -4,23 +4,23 @@ import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { StartupError } from '../../run/errors.ts'
 
-/** Where an instance keeps what it needs while it runs, and what others use to find it. */
+/** The folders and files of an instance. */
 export interface DataDir {
   readonly path: string
   /** Data of the embedded Redis. */
   readonly redis: string
   /** Data of the embedded ClickHouse. */
   readonly clickhouse: string
-  /** `instance.json`, `clickhouse.pid`; sockets too, unless their paths would be too long. Mode 0700. */
+  /** `instance.json`, `clickhouse.pid`; and sockets unless their paths would be too long. Mode 0700. */
   readonly run: string
   readonly instanceFile: string
-  /** Notes the process of the embedded ClickHouse. */
+  /** Records the process of the embedded ClickHouse. */
   readonly clickhousePidFile: string
   readonly lock: string
   readonly redisSocket: string
 }
 
-/** Paths of unix sockets end at 104 bytes (macOS) or 108 (Linux); a lock adds its process id for a moment. */
+/** Paths of unix sockets have at most 104 bytes (macOS) or 108 (Linux). A lock briefly appends its process id. */
 const SOCKET_PATH_MAX_BYTES = 90
 
 /** The paths of a DATA_DIR, which need not exist. */
@@ -41,8 +41,8 @@ export function dataDirAt(dir: string): DataDir {
 }
 
 /**
- * Makes the folders, readable for this user only.
- * @throws StartupError when that is impossible, or another user can write to a folder
+ * Creates the folders, private to this user.
+ * @throws StartupError when that fails, or another user can write to a folder
  */
 export function makeDataDir(dir: string): DataDir {
   makeFolder(dir)
@@ -58,8 +58,8 @@ export function makeDataDir(dir: string): DataDir {
 }
 
 /**
- * The paths of a DATA_DIR for a command that believes what is in it. It need not exist.
- * @throws StartupError when another user can write to a folder: what is in it may be theirs
+ * The paths of a DATA_DIR for a command that trusts its contents. It need not exist.
+ * @throws StartupError when another user can write to a folder, and so may have forged its contents
  */
 export function trustedDataDir(dir: string): DataDir {
   const paths = dataDirAt(dir)
@@ -72,20 +72,20 @@ export function trustedDataDir(dir: string): DataDir {
 }
 
 /**
- * @returns the id of the owner; undefined when there is no such folder
- * @throws StartupError when somebody else may have put the folder there, or may change it
+ * @returns the id of the owner; undefined when the folder does not exist
+ * @throws StartupError when another user may have created the folder, or can change it
  */
 function assertPrivate(path: string): number | undefined {
   const found = statOf(path)
   if (found === undefined || userId() === undefined) return undefined
-  // Root owns the mount of a volume that the group of this user may write to, as Kubernetes makes it.
+  // In Kubernetes, root owns the mount of a volume, and this user's group can write to it.
   const isTrusted = isOf(found, userId()) || isOf(found, ROOT) || (userId() === ROOT && !isForAll(dirname(path)))
   if (!isTrusted) throw foreign(path)
   if (isForAll(path)) throw openForAll(path, found)
   return found.uid
 }
 
-/** @throws StartupError when this user may not even look */
+/** @throws StartupError when this user cannot read the folder */
 function statOf(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false })
@@ -103,14 +103,14 @@ function isOf(stats: Stats, user: number | undefined): boolean {
 }
 
 function foreign(folder: string): StartupError {
-  return new StartupError(`${folder} is not a folder of this user: remove it, or choose another DATA_DIR`)
+  return new StartupError(`${folder} belongs to another user: delete it, or choose another DATA_DIR`)
 }
 
 function openForAll(path: string, found: Stats): StartupError {
   if (isOf(found, userId())) {
     return new StartupError(`every user can write to ${path}: chmod 700 it, or choose another DATA_DIR`)
   }
-  // This user may not change it: a volume of Docker, or a mount.
+  // This user cannot change the mode: a Docker volume, or a mount.
   const command = `chown ${userId()}:${process.getgid?.()} ${path} && chmod 700 ${path}`
   const inDocker = `docker run --rm -u 0 --entrypoint sh -v VOLUME:${path} IMAGE -c '${command}'`
   return new StartupError(
@@ -118,7 +118,7 @@ function openForAll(path: string, found: Stats): StartupError {
   )
 }
 
-/** It can change every folder anyway. */
+/** Root is trusted, because it can change every folder. */
 const ROOT = 0
 
 /** Undefined on Windows. */
@@ -130,7 +130,7 @@ function makeFolder(folder: string): void {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
   } catch (error) {
-    throw new StartupError(`cannot make the folder ${folder}: ${(error as Error).message}`)
+    throw new StartupError(`cannot create the folder ${folder}: ${(error as Error).message}`)
   }
 }
 
@@ -139,7 +139,7 @@ function shortFolder(path: string): string {
   return join(tmpdir(), `ipid-${userId() ?? 0}-${hash}`)
 }
 
-/** The same folder has the same sockets, whichever way leads to it. */
+/** Resolves links, so that a folder has the same sockets under all its paths. */
 function realPath(dir: string): string {
   try {
     return realpathSync(dir)

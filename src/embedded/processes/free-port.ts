@@ -5,17 +5,17 @@ import { poll } from '../../run/loop.ts'
 
 const RETRY_EVERY_MS = 100
 
-/** An address and port, and the settings that say so. Port 0: any free one. */
-export interface ListenSettings extends ListenPort {
-  /** Undefined: the host is fixed. */
+/** An address and port with their settings. Port 0 is any free one. */
+interface ListenSettings extends ListenPort {
+  /** Undefined for a fixed host. */
   readonly hostSetting?: string
 }
 
 /**
- * Makes sure that nobody listens on the port. Processes of the ingress share it, so that they would not notice a second
- * instance. A holder that is about to end gets `patienceMs`.
+ * Asserts that the port is free. Ingress processes share the port, so they would not notice a second instance. A process that
+ * is about to end has `patienceMs` to free it.
  * @returns the port, or a free one for 0
- * @throws InputError when the host is no address of this machine, StartupError when the port stays taken
+ * @throws InputError when the host is not an address of this machine, StartupError when the port stays taken
  */
 export async function waitForFreePort(settings: ListenSettings, patienceMs: number): Promise<number> {
   const { port, host } = settings
@@ -36,7 +36,7 @@ export async function waitForFreePort(settings: ListenSettings, patienceMs: numb
   return free
 }
 
-/** The port that was listened on, or why it cannot be. */
+/** Listens for a moment. Returns the port, or the error. */
 function listenOnce(host: string, port: number): Promise<number | NodeJS.ErrnoException> {
   return new Promise((resolve) => {
     const server = createServer()

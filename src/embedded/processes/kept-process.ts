@@ -5,9 +5,9 @@ import type { RunningProcess } from './running-process.ts'
 export interface KeptProcessOptions<P extends RunningProcess> {
   readonly name: string
   /**
-   * Starts the process and resolves when it does its work. Rejects with the reason when it cannot, or when `signal` is
-   * aborted, leaving nothing behind.
-   * @param previous the one that ended, whose address the new one must have; undefined at the first start
+   * Starts the process and resolves when it is ready. Cleans up and rejects with the reason when it fails, or when `signal`
+   * aborts.
+   * @param previous the process that ended, whose address the new one must take; undefined on the first start
    */
   readonly launch: (signal: AbortSignal, previous: P | undefined) => Promise<P>
   readonly log: Logger
@@ -16,10 +16,10 @@ export interface KeptProcessOptions<P extends RunningProcess> {
 
 const RETRY_DELAY: DelayBounds = { minMs: 100, maxMs: 5_000 }
 
-/** A process that lived this long was not part of a series of failures. */
+/** A process that ran this long does not count as a failed start. */
 const STEADY_MS = 10_000
 
-/** A child process that is started again when it ends without having been asked to. */
+/** A child process that is restarted when it ends unexpectedly. */
 export class KeptProcess<P extends RunningProcess> {
   readonly name: string
   readonly #options: KeptProcessOptions<P>
@@ -33,19 +33,19 @@ export class KeptProcess<P extends RunningProcess> {
     this.#options = options
   }
 
-  /** The process, while there is one that works. */
+  /** The process while it is ready. */
   get current(): P | undefined {
     return this.#current
   }
 
-  /** The first start: rejects with the reason when the process cannot be started, and does not try again. */
+  /** The first start. Rejects with the reason when the process cannot be started, without a retry. */
   async start(): Promise<P> {
     const process = await this.#launch(undefined)
     this.#watching = this.#watch(process)
     return process
   }
 
-  /** Ends it, or the attempt to start it. Tolerates being called twice, and before `start`. */
+  /** Stops the process or its start. Idempotent, and allowed before `start`. */
   async stop(): Promise<void> {
     this.#stopping.abort()
     await this.#launching.catch(() => {})
@@ -53,7 +53,7 @@ export class KeptProcess<P extends RunningProcess> {
     await this.#watching
   }
 
-  /** SIGKILL, for good. */
+  /** Sends SIGKILL; the process is not restarted. */
   kill(): void {
     this.#stopping.abort()
     this.#current?.kill()
@@ -81,15 +81,12 @@ export class KeptProcess<P extends RunningProcess> {
       this.#current = undefined
       if (this.#stopping.signal.aborted) return
       if (performance.now() - startedAtMs > STEADY_MS) failures = 0
-      log.error(
-        { process: name, child_pid: process.pid, reason },
-        `process ${name} ended (${reason}); it is started again`,
-      )
+      log.error({ process: name, child_pid: process.pid, reason }, `process ${name} ended (${reason}); restarting`)
       onRestart?.()
       const next = await this.#relaunch(process, failures++)
       if (next === undefined) return
       process = next
-      log.info({ process: name, child_pid: process.pid }, 'process is back')
+      log.info({ process: name, child_pid: process.pid }, 'process restarted')
     }
   }
 
@@ -102,7 +99,7 @@ export class KeptProcess<P extends RunningProcess> {
       try {
         return await this.#launch(previous)
       } catch (error) {
-        if (!signal.aborted) log.error({ process: name, err: error }, `process ${name} cannot start; trying again`)
+        if (!signal.aborted) log.error({ process: name, err: error }, `process ${name} cannot start; retrying`)
       }
     }
     return undefined

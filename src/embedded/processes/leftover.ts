@@ -7,34 +7,34 @@ import { poll } from '../../run/loop.ts'
 const GONE_EVERY_MS = 20
 const END_MS = 15_000
 
-/** A process that is there: what tells it from a later one with the same id, and what it runs. */
+/** Distinguishes a process from a later one with the same id. */
 interface Identity {
-  /** Start of the process, in the words of the system. */
+  /** Start time of the process, in the system's format. */
   readonly startedAt: string
   readonly commandLine: string
 }
 
-/** Notes a process of ours, for a later start to end should it be left over. */
+/** Records a process of ours, so that a later start can end it if it is left over. */
 export function noteProcess(file: string, pid: number): void {
   const identity = identityOf(pid)
   if (identity !== undefined) writeFileSync(file, `${pid} ${identity.startedAt}\n`, { mode: 0o600 })
 }
 
-export interface LeftoverOptions {
+interface LeftoverOptions {
   /** Written by `noteProcess`; need not exist. */
   readonly file: string
-  /** A part of the command line that only the process to end can have. */
+  /** Text that only the command line of this process can contain. */
   readonly commandPart: string
-  /** What it is, in logs and errors. */
+  /** Name in logs and errors. */
   readonly name: string
   readonly log: Logger
   readonly signal: AbortSignal
 }
 
 /**
- * Kills the noted process where it still runs, and resolves when it is gone. A process that started at another time, or runs
- * something else, has got the id since and is left alone. To be called by the owner of the folder that the process works
- * on, so that no living instance needs it.
+ * Kills the recorded process if it still runs, and resolves when it has ended. A process with another start time or command
+ * has reused the id and is left alone. Only the owner of the process's folder may call it, so that no running instance needs
+ * the process.
  * @throws StartupError when it does not end
  */
 export async function endLeftover({ file, commandPart, name, log, signal }: LeftoverOptions): Promise<void> {
@@ -46,7 +46,7 @@ export async function endLeftover({ file, commandPart, name, log, signal }: Left
     return identity !== undefined && identity.startedAt === noted[2] && identity.commandLine.includes(commandPart)
   }
   if (isThere()) {
-    log.warn({ child_pid: pid }, `ending the ${name} that a killed instance left behind`)
+    log.warn({ child_pid: pid }, `ending the ${name} of a killed instance`)
     process.kill(pid, 'SIGKILL')
     const deadlineMs = performance.now() + END_MS
     const gone = await poll(async () => !isThere() || undefined, { everyMs: GONE_EVERY_MS, deadlineMs, signal })
@@ -65,7 +65,7 @@ function readIfThere(file: string): string {
   }
 }
 
-/** Undefined when there is no such process, or it has ended and was not waited for. */
+/** Undefined when the process does not exist or is a zombie. */
 function identityOf(pid: number): Identity | undefined {
   try {
     return process.platform === 'linux' ? fromProc(pid) : fromPs(pid)
@@ -76,14 +76,14 @@ function identityOf(pid: number): Identity | undefined {
 
 function fromProc(pid: number): Identity | undefined {
   const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
-  // The name, in parentheses, may hold anything.
+  // The name in parentheses may contain any character.
   const [state, ...numbers] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   if (state === 'Z') return undefined
   const startedAt = numbers[START_TIME]!
   return { startedAt, commandLine: readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ') }
 }
 
-/** Place of field 22, in ticks since the machine started, behind field 3 (proc_pid_stat(5)). */
+/** Index of field 22 (ticks since boot) after field 3, see proc_pid_stat(5). */
 const START_TIME = 22 - 4
 
 function fromPs(pid: number): Identity {

@@ -1,10 +1,10 @@
 /** Variables of a process. */
 export type Variables = Readonly<Record<string, string | undefined>>
 
-/** Where programs are, and how times and texts are written. */
+/** Search path of programs, and locale. */
 const KEPT = ['PATH', 'LANG', 'LC_ALL', 'TZ']
 
-/** What a store's process gets of our environment: other variables may be secrets, and the process must not be able to give them away. */
+/** The environment of a store's process. It excludes other variables, which may be secrets that the process could leak. */
 export function minimalEnvironment(env: Variables, alsoKept: readonly string[] = []): Record<string, string> {
   const kept: Record<string, string> = {}
   for (const name of [...KEPT, ...alsoKept]) {

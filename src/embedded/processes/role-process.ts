@@ -4,14 +4,14 @@ import type { MetricSet } from '../../telemetry/metrics-server.ts'
 import type { FromRole, StoreUrls, ToRole } from './role-protocol.ts'
 import { exitReason, type RunningProcess } from './running-process.ts'
 
-/** A process that runs roles. `url` is where its API listens, when ingress is among them. */
+/** A process that runs roles. `url` is the address of its API, if ingress is among them. */
 export interface RoleProcess extends RunningProcess {
-  /** The metrics of its registry; none when it does not answer in time. */
+  /** The metrics of its registry; empty when it does not answer in time. */
   metrics(): Promise<MetricSet>
 }
 
-export interface RoleLaunch {
-  /** Script that speaks the role protocol, with its arguments. */
+interface RoleLaunch {
+  /** Script that implements the role protocol. */
   readonly script: string
   readonly args: readonly string[]
   readonly roles: readonly string[]
@@ -21,29 +21,28 @@ export interface RoleLaunch {
   readonly signal: AbortSignal
 }
 
-/** A process that is busy has something to tell; Prometheus waits 10 s by default. */
+/** A busy process may answer late. Prometheus waits 10 s by default. */
 const METRICS_ANSWER_MS = 4_000
 const STDERR = 2
 /**
- * Half of V8's young generation, MiB, of a process that feeds uploads: the text of a chunk counts to it, and behind 16, the default,
- * it is collected twice as often; batch was slower by a tenth.
+ * Semi-space of V8's young generation, MiB, in a process that feeds uploads. The text of a chunk counts towards it. With the
+ * default of 16 there are twice as many collections, and batch is slower by a tenth.
  */
 const FEEDING_SEMI_SPACE_MIB = 32
 /**
- * V8 begins with half a young generation of 1 MiB, and goes back to it at rest: it was collected every 3 s then, by several threads,
- * for what a process does that has nothing to do.
+ * V8 starts with a semi-space of 1 MiB and shrinks to it when idle. An idle process then ran a collection every 3 s, with
+ * several threads.
  */
 const REST_SEMI_SPACE_MIB = 8
 /**
- * What V8's old generation may grow by before it is collected, in percent of what was left of it. V8 counts buffers to it, and the
- * young generation as well, and by its own measure would begin behind every 8 MiB that are read from Redis: twice a second, for a
- * third of the time of a worker.
+ * Growth of V8's old generation before a collection, in percent of the last live size. V8 counts buffers towards it, so by
+ * default it would collect after every 8 MiB from Redis: twice a second, for a third of a worker's time.
  */
 const HEAP_GROWTH_PERCENT = 300
 
 /**
  * Starts a role process and resolves when it is ready.
- * @throws StartupError with the reason that it gave, or its exit code
+ * @throws StartupError with the reason from the process, or its exit code
  */
 export async function launchRole(launch: RoleLaunch): Promise<RoleProcess> {
   const child = fork(launch.script, [...launch.args], {
@@ -53,13 +52,13 @@ export async function launchRole(launch: RoleLaunch): Promise<RoleProcess> {
       `--min-semi-space-size=${REST_SEMI_SPACE_MIB}`,
       `--heap-growing-percent=${HEAP_GROWTH_PERCENT}`,
     ],
-    // A session of its own: Ctrl-C is for the supervisor, which stops its children in order.
+    // Ctrl-C must only reach the supervisor, which stops its children in order.
     detached: true,
     serialization: 'advanced',
     stdio: ['ignore', STDERR, STDERR, 'ipc'],
   })
   const exited = new Promise<string>((resolve) => {
-    // It was not started. A signal that could not be sent is no end.
+    // Without a pid the process did not start. Other errors are signals that could not be sent.
     child.on('error', (error) => child.pid === undefined && resolve(error.message))
     child.once('exit', (code, signal) => resolve(exitReason(code, signal)))
   })
@@ -67,7 +66,7 @@ export async function launchRole(launch: RoleLaunch): Promise<RoleProcess> {
   launch.signal.addEventListener('abort', kill, { once: true })
   try {
     const readiness = untilReady(child, launch.roles, exited)
-    // A rejection that comes before the stores are there is not unhandled.
+    // Avoids an unhandled rejection before the stores are ready.
     readiness.catch(() => {})
     const stores = await Promise.race([launch.stores, readiness.then((): never => neverReady())])
     launch.signal.throwIfAborted()
@@ -113,10 +112,10 @@ function untilReady(
 }
 
 function neverReady(): never {
-  throw new StartupError('a role process says that it is ready before it was told to start')
+  throw new StartupError('a role process reported ready before it was started')
 }
 
-/** A message to a process that has just ended is of no use to anybody. */
+/** Ignores the error of a message to a process that has just ended. */
 function tell(child: ChildProcess, message: ToRole): void {
   if (child.connected) child.send(message, () => {})
 }

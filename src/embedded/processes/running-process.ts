@@ -1,13 +1,13 @@
-/** A child process that does its work. */
+/** A ready child process. */
 export interface RunningProcess {
   readonly pid: number
-  /** Where it is reached; undefined when nobody calls it. */
+  /** Its address, if it has one. */
   readonly url: string | undefined
-  /** Resolves when it has ended, with the reason in words. Never rejects. */
+  /** Resolves with the reason when the process has ended. Never rejects. */
   readonly exited: Promise<string>
-  /** Asks it to finish and waits until it has ended. */
+  /** Stops the process gracefully and waits for its end. */
   stop(): Promise<void>
-  /** SIGKILL. */
+  /** Sends SIGKILL. */
   kill(): void
 }
 

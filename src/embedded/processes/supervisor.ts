@@ -8,19 +8,19 @@ import { launchRole, type RoleProcess } from './role-process.ts'
 import type { StoreUrls } from './role-protocol.ts'
 import type { RunningProcess } from './running-process.ts'
 
-/** A store that is somewhere already, or one that is started here. */
+/** An existing store, or one to start. */
 export type Store =
   | { readonly url: string }
   | {
       /** See `KeptProcessOptions.launch`; the process has a URL. */
       readonly launch: (signal: AbortSignal, previous: RunningProcess | undefined) => Promise<RunningProcess>
-      /** Where it will be, when that is known before: roles begin then, and wait for it as they do when it is away. */
+      /** Its future address, if known. Roles then start early, and wait as for a store that is down. */
       readonly address?: string
-      /** The address for our own processes, which carries a secret; the same when not given. */
+      /** Returns the address with the secret for our own processes. Default: the same address. */
       readonly ownUrl?: (url: string) => string
     }
 
-export interface RoleScript {
+interface RoleScript {
   readonly script: string
   readonly args: readonly string[]
 }
@@ -29,40 +29,40 @@ export interface SupervisorOptions {
   readonly redis: Store
   readonly clickhouse: Store
   readonly roleScript: RoleScript
-  /** Roles of the processes that accept requests; empty: there are none. All of them listen on one port. */
+  /** Roles of the processes that accept requests; may be empty. All processes listen on one port. */
   readonly ingressRoles: readonly string[]
   readonly ingressProcesses: number
-  /** Roles of a process with a listener of its own; empty: there is none. */
+  /** Roles of a process with its own listener; may be empty. */
   readonly dashboardRoles: readonly string[]
-  /** Roles of the one process that works behind them; empty: there is none. */
+  /** Roles of the worker process; may be empty. */
   readonly workerRoles: readonly string[]
-  /** The configuration of a role process. The first ingress process has no port yet. */
+  /** The configuration of a role process. The port is undefined for the first ingress process. */
   readonly configFor: (ingressPort: number | undefined) => object
   readonly log: Logger
-  /** Called when a process that ended by itself is started again. */
+  /** Called when a process restarts after an unexpected end. */
   readonly onRestart?: (name: string) => void
 }
 
-/** What runs, once everything is ready. */
+/** Addresses of the running processes. */
 export interface Addresses extends StoreUrls {
-  /** The API; undefined when this machine has no ingress. */
+  /** The API; undefined without ingress. */
   readonly url: string | undefined
-  /** The dashboard; undefined when this machine has none. */
+  /** The dashboard; undefined without one. */
   readonly dashboardUrl: string | undefined
 }
 
-/** Someone who waits for a store that is away should know that. */
+/** After this time, a start that waits for a store is logged. */
 const SLOW_START_MS = 10_000
 
-/** Time of the whole stop, milliseconds, by which each kind has ended or is killed. */
+/** Time since the start of the stop, milliseconds, after which processes of each kind are killed. */
 const STOP_INGRESS_MS = 3_000
 const STOP_WORKER_MS = 6_500
 const STOP_STORES_MS = 8_500
 
 /**
- * Runs stores and role processes as children of this process. Start: stores, while the roles load; then the roles, as soon as
- * they can; further ingress processes last. A child that ends by itself is started again. Stop: ingress,
- * which ends intake, then workers, which drain, then stores.
+ * Runs stores and role processes as children of this process. It starts stores while the roles load, then the roles, and
+ * further ingress processes last. It restarts a child that ends unexpectedly. It stops ingress first, to end intake, then
+ * workers, which drain, then stores.
  */
 export class Supervisor {
   readonly #options: SupervisorOptions
@@ -72,7 +72,7 @@ export class Supervisor {
   readonly #ingress: KeptProcess<RoleProcess>[] = []
   readonly #workers: KeptProcess<RoleProcess>[] = []
   readonly #dashboards: KeptProcess<RoleProcess>[] = []
-  /** Resolves when roles can begin. */
+  /** Resolves when roles can start. */
   #stores: Promise<StoreUrls> = Promise.reject(new Error('not started'))
   #url: string | undefined
   #stopped: Promise<void> | undefined
@@ -94,14 +94,14 @@ export class Supervisor {
     }
   }
 
-  /** The children that are started again when they end. */
+  /** Names of the supervised children. */
   get names(): readonly string[] {
     return this.#all().map(({ name }) => name)
   }
 
   /**
-   * Resolves when every process is ready. Rejects with the reason of the first that cannot start, or with that of `stop`.
-   * @param rolesWaitFor roles load meanwhile, and begin when it has resolved
+   * Resolves when all processes are ready. Rejects with the reason of the first that cannot start, or of `stop`.
+   * @param rolesWaitFor roles load in parallel, and start when it resolves
    */
   async start(rolesWaitFor?: Promise<unknown>): Promise<Addresses> {
     const { redis, clickhouse } = this.#options
@@ -115,19 +115,19 @@ export class Supervisor {
     const [first, ...others] = this.#ingress
     const roles = [...this.#workers, ...(first ? [first] : []), ...this.#dashboards].map((kept) => kept.start())
     const [{ redisUrl: redisAddress }, clickhouseAddress] = await Promise.all([this.#stores, clickhouseUrl, ...roles])
-    // They take the port that the first one has.
+    // They share the port of the first one.
     await Promise.all(others.map((kept) => kept.start()))
     const stores = { redisUrl: redisAddress, clickhouseUrl: clickhouseAddress }
     return { ...stores, url: this.#url, dashboardUrl: this.#dashboards[0]?.current?.url }
   }
 
-  /** Stops everything in order, within about 9 seconds; what does not end in time is killed. Can be called at any time. */
+  /** Stops everything in order within about 9 seconds, and kills processes that take longer. May be called at any time. */
   stop(): Promise<void> {
     this.#stopped ??= this.#stop()
     return this.#stopped
   }
 
-  /** SIGKILL for everything. */
+  /** Sends SIGKILL to all children. */
   kill(): void {
     for (const kept of this.#all()) kept.kill()
   }
@@ -197,7 +197,7 @@ async function stopAll(processes: readonly Kept[], deadlineMs: number, log: Logg
       const leftMs = Math.max(0, deadlineMs - performance.now())
       const deadline = sleep(leftMs, 'late', { signal: late.signal }).catch(() => {})
       if ((await Promise.race([stopped, deadline])) === 'late') {
-        log.error({ process: kept.name }, `process ${kept.name} does not end in time; it is killed`)
+        log.error({ process: kept.name }, `process ${kept.name} did not end in time; killing it`)
         kept.kill()
         await stopped
       }

@@ -14,12 +14,12 @@ export interface RedisBinary {
   readonly version: string
 }
 
-export interface FindRedisOptions {
+interface FindRedisOptions {
   /** Folders to search, as in PATH. */
   readonly path: string
-  /** Folder for a link to the binary, when it is there under another name. */
+  /** Folder for a link to a binary with another name. */
   readonly linkDir: string
-  /** Searched after `path`: where servers are that a PATH for programs of users may leave out. */
+  /** Folders to search after `path`: a user's PATH may lack the folders of servers. */
   readonly moreFolders?: readonly string[]
   readonly log: Pick<Logger, 'info' | 'warn'>
   readonly signal?: AbortSignal
@@ -27,7 +27,7 @@ export interface FindRedisOptions {
 
 const NAMES = ['redis-server', 'valkey-server']
 
-/** Debian and Ubuntu link the server's name to these; without the package of the service, the link alone is missing. */
+/** Debian and Ubuntu link the server's name to these binaries. Without the service's package, only the link is missing. */
 const OTHER_NAMES: Readonly<Record<string, string>> = {
   'redis-check-rdb': 'redis-server',
   'valkey-check-rdb': 'valkey-server',
@@ -38,9 +38,8 @@ const MORE_FOLDERS = ['/usr/local/bin', '/usr/bin', '/usr/local/sbin', '/usr/sbi
 const MAJOR_MIN = 7
 
 /**
- * Finds a Redis or Valkey server of version 7.0 or newer, or installs one with the machine's package manager when that
- * needs no question.
- * @throws StartupError that says what to install
+ * Finds a Redis or Valkey server from version 7.0 on, or installs one with the package manager if that needs no input.
+ * @throws StartupError with instructions
  */
 export async function findRedisServer(options: FindRedisOptions): Promise<RedisBinary> {
   const tooOld: string[] = []
@@ -49,7 +48,7 @@ export async function findRedisServer(options: FindRedisOptions): Promise<RedisB
   const seen = tooOld.length === 0 ? 'No redis-server or valkey-server was found' : `${tooOld.at(-1)} is too old`
   throw new StartupError(
     `${seen}: install Redis 7.0 or newer (Debian, Ubuntu: apt-get install redis-tools; Fedora: dnf install valkey; ` +
-      'Alpine: apk add redis; macOS: brew install redis), or set REDIS_URL to a Redis that runs',
+      'Alpine: apk add redis; macOS: brew install redis), or set REDIS_URL to a running Redis',
   )
 }
 
@@ -88,7 +87,7 @@ async function versionOf(path: string): Promise<string | undefined> {
     const { stdout } = await run(path, ['--version'], { timeout: 10_000 })
     return /\bv=(\d+\.\d+\.\d+)/.exec(stdout)?.[1]
   } catch {
-    // It cannot be run here: as good as absent.
+    // A binary that cannot be run here counts as missing.
     return undefined
   }
 }

@@ -4,8 +4,8 @@ import type { Logger } from 'pino'
 
 const run = promisify(execFile)
 
-export interface InstallRedisOptions {
-  /** Folders in which package managers are looked for, as in PATH. */
+interface InstallRedisOptions {
+  /** Folders to search for package managers, as in PATH. */
   readonly path: string
   readonly log: Pick<Logger, 'info' | 'warn'>
   readonly signal?: AbortSignal
@@ -14,11 +14,11 @@ export interface InstallRedisOptions {
 interface PackageManager {
   readonly command: string
   readonly asRoot: boolean
-  /** Tried in this order until one succeeds; each is the command's arguments. */
+  /** Arguments of the command for each attempt, until one succeeds. */
   readonly attempts: readonly (readonly string[][])[]
 }
 
-/** None of these packages starts a service: `redis-tools` holds the server's binary without its service. */
+/** None of these packages starts a service. `redis-tools` has the server's binary without its service. */
 const MANAGERS: readonly PackageManager[] = [
   {
     command: 'apt-get',
@@ -38,7 +38,7 @@ const MANAGERS: readonly PackageManager[] = [
 
 const TIMEOUT_MS = 300_000
 
-/** Tries the machine's package managers. Returns whether one of them says that it has installed a server. */
+/** Tries the machine's package managers. @returns whether one of them succeeded */
 export async function installRedis(options: InstallRedisOptions): Promise<boolean> {
   for (const manager of MANAGERS) {
     if (!(await exists(manager.command, options))) continue
@@ -80,7 +80,7 @@ async function exists(command: string, options: InstallRedisOptions): Promise<bo
   }
 }
 
-/** What to put before a command so that root runs it; undefined when that would ask a question. */
+/** The prefix of a command that runs it as root; undefined when that would need a password. */
 async function rootPrefix(options: InstallRedisOptions): Promise<string[] | undefined> {
   const noninteractive = ['env', 'DEBIAN_FRONTEND=noninteractive']
   if (process.getuid?.() === 0) return noninteractive

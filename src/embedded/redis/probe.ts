@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 
-/** `absent`: nothing listens. `busy`: something listens that cannot serve yet, or does not answer. */
-export type RedisState = 'ready' | 'busy' | 'absent'
+/** `absent`: nothing listens. `busy`: a listener cannot serve yet, or does not answer. */
+type RedisState = 'ready' | 'busy' | 'absent'
 
 const ANSWER_MS = 1_000
 
@@ -12,12 +12,12 @@ export async function probeRedis(socket: string): Promise<RedisState> {
   return answer.startsWith('+PONG') ? 'ready' : 'busy'
 }
 
-/** Asks the Redis server on a unix socket to end; it keeps its append-only file. Never rejects. */
+/** Shuts down the Redis server on a unix socket; its append-only file remains. Never rejects. */
 export async function shutDownRedis(socket: string): Promise<void> {
   await say(socket, 'SHUTDOWN NOSAVE')
 }
 
-/** Sends one inline command. Returns what came back, `''` when nothing did, undefined when nothing listens. */
+/** Sends one inline command. Returns the reply, `''` for none, undefined when nothing listens. */
 function say(path: string, command: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     let connected = false
@@ -34,7 +34,7 @@ function say(path: string, command: string): Promise<string | undefined> {
       if (answer.includes('\n')) socket.destroy()
     })
     socket.on('error', (error: NodeJS.ErrnoException) => {
-      // A full backlog: somebody listens.
+      // The backlog is full, so there is a listener.
       if (error.code === 'EAGAIN') connected = true
     })
     socket.once('close', () => resolve(connected ? answer : undefined))

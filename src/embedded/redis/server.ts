@@ -17,21 +17,21 @@ export interface EmbeddedRedisOptions {
   readonly binary: string
   /** Folder of the append-only file and the log. */
   readonly dir: string
-  /** Path of the unix socket; nobody else's. */
+  /** Path of the unix socket, for this server only. */
   readonly socket: string
   /**
-   * `everysec` and `no`: `appendfsync`. `always`: Redis writes what it answers, and does not wait for the disk, so that it can
-   * do other things meanwhile; its clients do, before they tell anybody (`stores/redis/durability/persisted.ts`).
+   * `everysec` and `no` set `appendfsync`. With `always`, Redis writes before it replies but does not fsync, so that it can
+   * work on. Its clients fsync before they acknowledge (`stores/redis/durability/persisted.ts`).
    */
   readonly fsync: 'always' | 'everysec' | 'no'
   readonly maxMemoryBytes: number
-  /** Ours: the server gets a few variables of it. */
+  /** Our environment; the server gets a few variables of it. */
   readonly env: Variables
   readonly log: Logger
   readonly signal: AbortSignal
 }
 
-/** How long the server may take to end by itself when this process is gone. */
+/** Time for the server to shut down after this process has died. */
 const LEASH_SECONDS = 5
 const PROBE_EVERY_MS = 20
 const LOADING_REPORT_MS = 10_000
@@ -40,9 +40,9 @@ const LOG_MAX_BYTES = 4 * 2 ** 20
 const LOG_CHECK_MS = 60_000
 
 /**
- * Starts a private Redis server on a unix socket, with an append-only file, and resolves when it answers and has loaded
- * its data. It listens on no port and reads no configuration file. It ends with this process, whatever ends this process.
- * @throws StartupError with the last words of its log
+ * Starts a private Redis server on a unix socket, with an append-only file. Resolves when it has loaded its data and answers.
+ * It has no TCP port and reads no configuration file. It ends with this process in any case.
+ * @throws StartupError with the last line of its log
  */
 export async function startEmbeddedRedis(options: EmbeddedRedisOptions): Promise<RunningProcess> {
   await endLeftover(options)
@@ -55,7 +55,7 @@ export async function startEmbeddedRedis(options: EmbeddedRedisOptions): Promise
   }
 }
 
-/** Whether there was something to mend. */
+/** @returns whether it repaired the file */
 function mendFile(options: EmbeddedRedisOptions): boolean {
   const dir = appendOnlyDir(options)
   try {
@@ -80,7 +80,7 @@ async function startServer(options: EmbeddedRedisOptions): Promise<RunningProces
   const child = spawn(options.binary, serverArguments(options, logFile), {
     cwd: options.dir,
     env,
-    // A session of its own: Ctrl-C is for this process, which stops the server last.
+    // Ctrl-C must only reach this process, which stops the server last.
     detached: true,
     stdio: 'ignore',
   })
@@ -124,25 +124,25 @@ function serverArguments(options: EmbeddedRedisOptions, logFile: string): string
     daemonize: 'no',
     save: '',
     appendonly: 'yes',
-    // With no, too, it writes before it answers.
+    // With `no`, Redis still writes before it replies.
     appendfsync: options.fsync === 'always' ? 'no' : options.fsync,
     'aof-load-truncated': 'yes',
-    // At rest most of what Redis costs is its own clock, which ticks 10 times a second by default.
+    // Redis's timer, 10 times a second by default, is most of its idle CPU.
     hz: '4',
-    // A rewrite copies the pages that are written meanwhile, and answers wait for its fork. A start reads 500 MB of it in 1.1 s.
+    // A rewrite blocks replies during its fork, and copies modified pages. A start loads 500 MB in 1.1 s.
     'auto-aof-rewrite-min-size': '512mb',
-    // What stays are hashes, which no compression makes smaller.
+    // Most data are hash values, which cannot be compressed.
     rdbcompression: 'no',
     'stop-writes-on-bgsave-error': 'no',
     maxmemory: String(options.maxMemoryBytes),
     'maxmemory-policy': 'noeviction',
-    // The buckets of seen identities stay compact up to this many.
+    // Dedup buckets stay compact up to this size.
     'hash-max-listpack-entries': '128',
     'lazyfree-lazy-expire': 'yes',
   }).flatMap(([name, value]) => [`--${name}`, value])
 }
 
-/** Tells clients that they are to wait for the disk, before there is anything to wait for. */
+/** Links the file before the server starts, so that clients know that they must fsync it. */
 function linkFile(options: EmbeddedRedisOptions): void {
   const { socket, fsync } = options
   const link = appendOnlyLink(socket)
@@ -150,7 +150,7 @@ function linkFile(options: EmbeddedRedisOptions): void {
     rmSync(link, { force: true })
     return
   }
-  // Those who live on are never without it.
+  // A rename is atomic: running clients always find the link.
   const next = `${link}.next`
   rmSync(next, { force: true })
   symlinkSync(appendOnlyDir(options), next)
@@ -161,7 +161,7 @@ function appendOnlyDir({ dir }: EmbeddedRedisOptions): string {
   return join(resolve(dir), 'appendonlydir')
 }
 
-/** Resolves when the child has ended or could not be run. */
+/** Resolves when the child has ended or could not be started. */
 function exitOf(child: ChildProcess): Promise<string> {
   return new Promise((resolve) => {
     child.once('error', (error) => resolve(error.message))
@@ -169,13 +169,13 @@ function exitOf(child: ChildProcess): Promise<string> {
   })
 }
 
-/** A server on our socket is that of an instance that was killed: its data is ours, and it must let go of it. */
+/** Shuts down a server on our socket. It belongs to a killed instance and uses our data. */
 async function endLeftover({ socket, log, signal }: EmbeddedRedisOptions): Promise<void> {
   const deadlineMs = performance.now() + LEFTOVER_END_MS
   let reported = false
   const isGone = async () => {
     if ((await probeRedis(socket)) === 'absent') return true
-    if (!reported) log.warn({ socket }, 'shutting down the Redis server that a killed instance left behind')
+    if (!reported) log.warn({ socket }, 'shutting down the Redis server of a killed instance')
     reported = true
     await shutDownRedis(socket)
     return undefined
@@ -227,7 +227,7 @@ function rotateAgain(logFile: string, log: Logger): Loop {
   })
 }
 
-/** Redis opens its log for every line, so the file can be moved away under it. */
+/** Redis opens its log for every line, so the file can be renamed at any time. */
 function rotate(logFile: string): void {
   const size = statSync(logFile, { throwIfNoEntry: false })?.size ?? 0
   if (size > LOG_MAX_BYTES) renameSync(logFile, `${logFile}.1`)

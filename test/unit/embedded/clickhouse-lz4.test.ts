@@ -54,7 +54,7 @@ test('what is no frame, damaged or cut off is told', async () => {
     [frame.subarray(0, 20), /it ends within a frame/],
     [Buffer.concat([frame, frame.subarray(0, 5)]), /it ends within a frame/],
     [descriptor, /unknown size/],
-    [large, /a block is larger than the frame says/],
+    [large, /a block is larger than the frame states/],
     [damaged, /is not LZ4/],
   ] as const) {
     await assert.rejects(decoded(bytes), { code: 271, message: pattern })

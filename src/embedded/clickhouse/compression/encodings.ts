@@ -17,16 +17,16 @@ import { hasZstd, zstdDecoder, zstdEncoder } from './zstd.ts'
 
 /** What HTTP calls content codings. */
 
-/** Of an answer, the cheapest first. */
+/** Encodings of a response, the cheapest first. */
 const ENCODINGS = ['gzip', ...(hasZstd ? (['zstd'] as const) : []), 'br', 'deflate'] as const
 
 export type Encoding = (typeof ENCODINGS)[number]
 
 const GZIP_LEVEL = 3
-/** Its default of 11 takes a hundred times as long as this. */
+/** The default of 11 takes a hundred times as long. */
 const BROTLI_QUALITY = 3
 
-/** @returns the encoding of an answer; undefined when the client takes none that is known here */
+/** @returns the encoding of a response; undefined when the client accepts none of ours */
 export function acceptedEncoding(headers: IncomingHttpHeaders): Encoding | undefined {
   const names = new Set<string>()
   for (const item of String(headers['accept-encoding'] ?? '').split(',')) {
@@ -50,16 +50,16 @@ export function encoderOf(encoding: Encoding): Transform {
 }
 
 /**
- * @param headers say how the body is encoded
- * @param memory for pieces that are decoded as a whole
- * @throws Exception when that is not known here
+ * @param headers contain the encoding of the body
+ * @param memory accounts for pieces that must be decoded in one step
+ * @throws Exception for an unknown encoding
  */
 export function decodedBody(body: Readable, headers: IncomingHttpHeaders, memory: MemoryShare): AsyncIterable<Buffer> {
   const encoding = (headers['content-encoding'] ?? '').trim().toLowerCase()
   if (encoding === 'identity' || encoding === '') return body
   if (encoding === 'lz4') return decodeLz4(gathered(body), memory)
   const decoder = decoderOf(encoding)
-  // Errors arrive where the decoder is read.
+  // The reader of the decoder gets the errors.
   pipeline(body, decoder, () => {})
   return decoder
 }

@@ -6,8 +6,8 @@ import { PieceReader } from './piece-reader.ts'
 import { unzstd } from './zstd.ts'
 
 /**
- * ClickHouse's own compressed form (`compress=1`, `decompress=1`), the default of its JDBC driver. It is a sequence of frames:
- * a checksum of what follows (16 bytes), the method (1), the size from the method on (4) and the decompressed size (4), both
+ * ClickHouse's own compressed format (`compress=1`, `decompress=1`), the default of its JDBC driver. It is a sequence of frames:
+ * a checksum of the rest (16 bytes), the method (1), the size from the method on (4), the decompressed size (4), both
  * little-endian, and the data.
  */
 
@@ -15,14 +15,14 @@ const CHECKSUM_BYTES = 16
 const HEADER_BYTES = 9
 const METHODS = { none: 0x02, lz4: 0x82, zstd: 0x90 } as const
 
-/** As ClickHouse has it: what is smaller waits for more, unless it is the last. */
+/** Size of frames to write, as in ClickHouse. Only the last one is smaller. */
 const WRITE_BYTES = 1_048_576
-/** A frame is hashed in one go, 20 ms a MiB, while nobody else is served. Clients write frames of up to 1 MiB. */
+/** A frame is hashed in one step, which blocks for 20 ms per MiB. Clients write frames of up to 1 MiB. */
 const FRAME_BYTES_MAX = 16_777_216
-/** What LZ4 and zstd can add to data that do not shrink. */
+/** Overhead of LZ4 and zstd for incompressible data. */
 const GROWTH_BYTES_MAX = 1_048_576
 
-/** @returns frames of what the chunks hold; none when they hold nothing */
+/** Encodes chunks into frames; no frames for empty input. */
 export async function* encodeFrames(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
   let waiting: Uint8Array[] = []
   let bytes = 0
@@ -40,7 +40,7 @@ export async function* encodeFrames(chunks: AsyncIterable<Uint8Array>): AsyncGen
   if (bytes > 0) yield await encodeFrame(Buffer.concat(waiting, bytes))
 }
 
-/** @param data not empty */
+/** @param data must not be empty */
 export async function encodeFrame(data: Buffer): Promise<Buffer> {
   const block = await lz4Block(data)
   const frame = Buffer.allocUnsafe(CHECKSUM_BYTES + HEADER_BYTES + block.length)
@@ -53,10 +53,10 @@ export async function encodeFrame(data: Buffer): Promise<Buffer> {
 }
 
 /**
- * @param memory for the frame in hand
- * @param isVerified whether checksums are compared
- * @returns what the frames hold
- * @throws Exception when they are no frames, damaged, cut off or too large
+ * @param memory accounts for the current frame
+ * @param isVerified whether to verify checksums
+ * @returns the decompressed data
+ * @throws Exception when the input is not frames, damaged, truncated or too large
  */
 export async function* decodeFrames(
   chunks: AsyncIterable<Buffer>,
@@ -88,7 +88,7 @@ export async function* decodeFrames(
 
 function checkSizes(index: number, frameBytes: number, dataBytes: number): void {
   if (dataBytes > FRAME_BYTES_MAX || frameBytes > FRAME_BYTES_MAX + GROWTH_BYTES_MAX) {
-    const what = `frame ${index} is larger than ${FRAME_BYTES_MAX} bytes, or this is another form: send smaller frames`
+    const what = `frame ${index} is larger than ${FRAME_BYTES_MAX} bytes, or this is another format: send smaller frames`
     throw broken(Code.TooLargeSizeCompressed, what, 'TOO_LARGE_SIZE_COMPRESSED')
   }
   if (frameBytes >= HEADER_BYTES) return
@@ -126,6 +126,6 @@ function cutOff(): Exception {
 }
 
 function broken(code: number, what: string, name: string): Exception {
-  const message = `The body is not in ClickHouse's compressed form, which decompress=1 says it is: ${what}. (${name})`
+  const message = `The body is not in ClickHouse's compressed format, although decompress=1 states it: ${what}. (${name})`
   return new Exception(code, message)
 }

@@ -3,28 +3,28 @@ import { Code, Exception } from '../exception.ts'
 import type { MemoryShare } from '../memory-budget.ts'
 import { PieceReader } from './piece-reader.ts'
 
-/** LZ4: single blocks, and the frames of HTTP's `Content-Encoding: lz4`, which ClickHouse's Python client sends by default. */
+/* LZ4: single blocks, and frames for `Content-Encoding: lz4`, the default of ClickHouse's Python client. */
 
-/** Of a frame: this number, then two bytes of flags, of which the first has these bits. */
+/** A frame starts with this number and two bytes of flags. The bits below are in the first byte. */
 const MAGIC = 0x184d2204
 const HEAD_BYTES = 6
 const FLAGS = { independent: 0x20, blockChecksums: 0x10, contentSize: 0x08, contentChecksum: 0x04, dictionary: 0x01 }
 
-/** Of a block's size: it is not compressed. */
+/** The bit in a block's size that marks uncompressed data. */
 const RAW = 0x80000000
-/** How far back a block may point into the ones before it. */
+/** How far back a block may refer to previous blocks. */
 const WINDOW_BYTES = 65_536
 
-/** The package puts the size before a block. */
+/** Compresses a block. The package prefixes its size, which is removed here. */
 export async function lz4Block(data: Buffer): Promise<Buffer> {
   return (await lz4.compress(data)).subarray(4)
 }
 
 /**
- * Decompresses a block. The package would hand out memory that V8 does not count, and so frees too late.
- * @param output what the block may point into, as far as `from`, and then room for the data
- * @returns where the data end
- * @throws Error when it is no block, or there is no room for its data
+ * Decompresses a block. The package's function returns memory that V8 does not count and so frees too late.
+ * @param output previous data up to `from`, followed by room for the result
+ * @returns end of the result
+ * @throws Error when the block is invalid, or its result does not fit
  */
 export function unlz4(block: Buffer, output: Buffer, from: number): number {
   const input = { bytes: block, at: 0 }
@@ -59,7 +59,7 @@ function lengthOf(input: { readonly bytes: Buffer; at: number }, nibble: number)
   return length
 }
 
-/** A copy may overlap with what it makes: then it repeats. */
+/** Source and target of a copy may overlap; the data then repeat. */
 function copyBack(output: Buffer, to: number, distance: number, length: number): void {
   let [done, step] = [0, distance]
   while (done < length) {
@@ -71,9 +71,9 @@ function copyBack(output: Buffer, to: number, distance: number, length: number):
 }
 
 /**
- * Reads LZ4 frames, one after another. Their checksums are not compared.
- * @param memory for the block in hand
- * @throws Exception when they are none, or cut off
+ * Decodes a sequence of LZ4 frames. Ignores their checksums.
+ * @param memory accounts for the current block
+ * @throws Exception when the frames are invalid or truncated
  */
 export async function* decodeLz4(chunks: AsyncIterable<Buffer>, memory: MemoryShare): AsyncGenerator<Buffer> {
   const input = new PieceReader(chunks, memory)
@@ -90,7 +90,7 @@ export async function* decodeLz4(chunks: AsyncIterable<Buffer>, memory: MemorySh
 
 class FrameDecoder {
   readonly #input: PieceReader
-  /** The data that blocks may point into, then room for a block. */
+  /** Data that blocks may refer to, followed by room for a block. */
   #window = Buffer.alloc(0)
 
   constructor(input: PieceReader) {
@@ -100,7 +100,7 @@ class FrameDecoder {
   async *decode(head: Buffer): AsyncGenerator<Buffer> {
     const [flags, blockBytesMax] = [head[4]!, blockBytesOf(head)]
     if (flags & FLAGS.dictionary) throw broken('it needs a dictionary')
-    // The size of the content, and a checksum of the head.
+    // Skip the size of the content and the checksum of the head.
     await this.#take((flags & FLAGS.contentSize ? 8 : 0) + 1)
     if (this.#window.length < WINDOW_BYTES + blockBytesMax) {
       this.#window = Buffer.allocUnsafe(WINDOW_BYTES + blockBytesMax)
@@ -109,7 +109,7 @@ class FrameDecoder {
       const size = (await this.#take(4)).readUInt32LE(0)
       if (size === 0) break
       const bytes = size % RAW
-      if (bytes > blockBytesMax) throw broken('a block is larger than the frame says')
+      if (bytes > blockBytesMax) throw broken('a block is larger than the frame states')
       const block = await this.#take(bytes, this.#window.length)
       const room = this.#window.subarray(0, from + blockBytesMax)
       const end = size >= RAW ? from + block.copy(room, from) : decodeBlock(block, room, from)
@@ -148,6 +148,6 @@ function blockBytesOf(head: Buffer): number {
 function broken(what: string): Exception {
   return new Exception(
     Code.CannotDecompress,
-    `The body is not LZ4, which Content-Encoding says it is: ${what}. (CANNOT_DECOMPRESS)`,
+    `The body is not LZ4, although Content-Encoding states it: ${what}. (CANNOT_DECOMPRESS)`,
   )
 }

@@ -1,6 +1,6 @@
 import type { MemoryShare } from '../memory-budget.ts'
 
-/** Takes pieces of given sizes out of chunks of any size. */
+/** Reads pieces of given sizes from chunks of any size. */
 export class PieceReader {
   readonly #chunks: AsyncIterator<Buffer>
   readonly #memory: MemoryShare
@@ -13,9 +13,9 @@ export class PieceReader {
   }
 
   /**
-   * @param extraBytes that the holder will need besides the piece
-   * @returns undefined at the end, also when that comes within the piece: `isCutOff` tells them apart
-   * @throws Exception when memory has no room for it
+   * @param extraBytes memory that the caller needs besides the piece
+   * @returns undefined at the end of the input; `isCutOff` tells whether it ended within the piece
+   * @throws Exception when the memory budget is exceeded
    */
   async take(bytes: number, extraBytes = 0): Promise<Buffer | undefined> {
     this.#memory.set(this.#bytes + extraBytes)
@@ -32,12 +32,12 @@ export class PieceReader {
     return all.subarray(0, bytes)
   }
 
-  /** Whether bytes are left that nobody took. */
+  /** Whether there are unread bytes. */
   get isCutOff(): boolean {
     return this.#bytes > 0
   }
 
-  /** Ends the source, and gives the memory back. */
+  /** Closes the source and frees the memory. */
   async leave(): Promise<void> {
     this.#memory.set(0)
     await this.#chunks.return?.()

@@ -4,8 +4,8 @@ import zlib from 'node:zlib'
 import { Code, Exception } from '../exception.ts'
 
 /**
- * Node.js knows zstd from 22.15 on; the types are those of 20. Rejected for older ones: fzstd, which copies its whole window
- * after each block, so that a small body of tiny blocks takes hours; and wrappers of WebAssembly, which have one stream.
+ * Node.js has zstd since 22.15; the installed types are those of 20. Rejected for older versions: fzstd, which copies its whole
+ * window after each block, so that a small body of tiny blocks takes hours, and WebAssembly wrappers, which have one stream.
  */
 interface WithZstd {
   createZstdCompress?: () => Transform
@@ -25,13 +25,13 @@ export function zstdEncoder(): Transform {
   return known(createZstdCompress)()
 }
 
-/** @throws Exception when this Node.js has none */
+/** @throws Exception when this Node.js has no zstd */
 export function zstdDecoder(): Transform {
   return known(createZstdDecompress)()
 }
 
 /**
- * @param bytesMax of the result
+ * @param bytesMax limit of the result
  * @throws Exception when this Node.js has no zstd
  */
 export async function unzstd(data: Buffer, bytesMax: number): Promise<Buffer> {
