@@ -110,7 +110,7 @@ test('a file of a form reaches nothing else', async () => {
     await refused(await sent({ temp_types: types }), 400, 36, /external table temp/i)
   }
   await refused(await sent({}), 400, 36, /send temp_structure \("id UInt32, name String"\) or temp_types/)
-  await refused(await sent({ temp_types: 'UInt8', temp_format: 'TSV) x' }), 400, 36, /no name of a format/)
+  await refused(await sent({ temp_types: 'UInt8', temp_format: 'TSV) x' }), 400, 36, /not a name of a format/)
   await refused(await sent({ temp_types: 'UInt8', temp_format: 'Nothing' }), 404, 73, /UNKNOWN_FORMAT/)
   const expression = { temp_types: 'String', temp_format: 'Values' }
   await refused(await sent(expression, "(file('/etc/hostname'))"), 403, 497, /file is refused/)

@@ -108,7 +108,7 @@ test('what is no frame, damaged, cut off or of another method is told by name', 
   const damaged = Buffer.from(lz4)
   damaged[100]! ^= 1
   for (const [bytes, code, pattern] of [
-    [Buffer.from('SELECT 1'), 32, /decompress=1 says it is: it ends within a frame/],
+    [Buffer.from('SELECT 1'), 32, /decompress=1 states it: it ends within a frame/],
     [lz4.subarray(0, -1), 32, /it ends within a frame/],
     [lz4.subarray(0, 25), 32, /it ends within a frame/],
     [Buffer.concat([lz4, lz4.subarray(0, 3)]), 32, /it ends within a frame/],
@@ -119,7 +119,7 @@ test('what is no frame, damaged, cut off or of another method is told by name', 
     [frameOf(0x82, Buffer.from('xyz'), 400), 271, /frame 1/],
     [frameOf(0x82, lz4.subarray(25), 415), 271, /frame 1/],
     [frameOf(0x82, lz4.subarray(25), 417), 271, /frame 1 has 416 bytes, not 417/],
-    [Buffer.alloc(200, 'SELECT 1 '), 131, /larger than 16777216 bytes, or this is another form/],
+    [Buffer.alloc(200, 'SELECT 1 '), 131, /larger than 16777216 bytes, or this is another format/],
     [Buffer.alloc(25), 271, /smaller than its header/],
   ] as const) {
     await assert.rejects(decoded(bytes), { code, message: pattern })
