@@ -98,13 +98,13 @@ async function request(
   }
 }
 
-/** Not with fetch, which takes a compressed answer that was cut off for a whole one. */
+/** Does not use `fetch`, which accepts a truncated compressed response as complete. */
 async function send(url: URL, headers: Record<string, string>, signal: AbortSignal): Promise<IncomingMessage> {
   const ask = url.protocol === 'https:' ? requestHttps : requestHttp
   const request = ask(url, { headers, signal })
   request.end()
   const [response] = (await once(request, 'response')) as [IncomingMessage]
-  // Errors from now on arrive where the body is read.
+  // The reader of the body gets later errors.
   request.on('error', () => {})
   return response
 }
@@ -143,12 +143,12 @@ async function write(response: IncomingMessage, path: string, bytesMax: number):
   }
 }
 
-/** The body without what some servers put around it unasked. Its end is checked. */
+/** Decodes the body: some servers compress it unasked. Detects a truncated body. */
 function decoded(response: IncomingMessage): Readable {
   const coding = (response.headers['content-encoding'] ?? 'identity').trim().toLowerCase()
   if (coding === 'identity') return response
   const decoder = decoderOf(coding)
-  // Errors arrive where the decoder is read.
+  // The reader of the decoder gets the errors.
   pipeline(response, decoder, () => {})
   return decoder
 }
@@ -163,6 +163,6 @@ function decoderOf(coding: string) {
     case 'br':
       return createBrotliDecompress()
     default:
-      throw new InputError(`the server encodes its answer as ${coding}, which is not known here`)
+      throw new InputError(`the server encodes its response as ${coding}, which is not supported`)
   }
 }
