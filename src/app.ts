@@ -14,9 +14,9 @@ import { topology } from './process/topology.ts'
 import { StartupError } from './run/errors.ts'
 import { type Service, ServiceGroup } from './run/service.ts'
 
-/** The parts of a process, ready to start. */
+/** A process with its roles, ready to start. */
 export interface App {
-  /** Resolves when every role does its work. `url` is where the API listens, or else the dashboard, when this process has that role. */
+  /** Resolves when every role works. `url` is the address of the API, or else of the dashboard, if the process has that role. */
   start(): Promise<{ url?: string }>
   stop(): Promise<void>
 }
@@ -27,8 +27,8 @@ export interface RoleModule {
 }
 
 /**
- * Builds what a process with these roles consists of. Does no I/O but opening connections, which wait for their servers.
- * @throws StartupError when the declaration of the pipeline does not hold together
+ * Builds a process with these roles. Opens connections, which wait for their servers, and does no other I/O.
+ * @throws StartupError when the declaration of the pipeline is invalid
  */
 export async function createRoles(
   config: AppConfig,
@@ -37,11 +37,11 @@ export async function createRoles(
   pipeline: Pipeline = ingest,
 ): Promise<App> {
   const problems = validatePipeline(pipeline)
-  if (problems.length > 0) throw new StartupError(`the pipeline does not hold together: ${problems.join('; ')}`)
+  if (problems.length > 0) throw new StartupError(`the declaration of the pipeline is invalid: ${problems.join('; ')}`)
   const context = new ProcessContext(config, telemetry, pipeline)
   const has = (role: Role) => roles.includes(role)
   const work: Service[] = []
-  // Rows wait for nothing that steps and listeners wait for, such as data.
+  // In a group of their own: sinks need not wait for enrichment data, as steps and listeners do.
   const sinks = new ServiceGroup('sinks', has('sink') ? sinkRole(context) : [])
   if (has('archive')) work.push(...archiveRole(context))
   if (has('process')) work.push(...processRole(context))
@@ -52,7 +52,7 @@ export async function createRoles(
   const others = new ServiceGroup('others', [...context.services, ...work, ...listeners])
   const services = new ServiceGroup('services', [sinks, others], { atOnce: true })
   const waits: Service = { name: 'waits', start: async () => telemetry.problems?.ready(), stop: async () => {} }
-  // What a process tells of itself is true from the first time on.
+  // The reporter starts last, so that its first report is true.
   const group = new ServiceGroup('roles', [topology(context), services, waits, reporter(context, roles)])
   return {
     async start() {

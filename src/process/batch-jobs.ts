@@ -3,7 +3,7 @@ import { IntakeGate } from '../pipeline/streams/intake-gate.ts'
 import type { RedisClient } from '../stores/redis/connect.ts'
 import type { ProcessContext } from './context.ts'
 
-/** Closes intake when the pipeline is full; a service. */
+/** Closes intake while the pipeline is full. */
 export function intakeGate({ config, limits, pipeline, shared, telemetry }: ProcessContext): IntakeGate {
   const { waitingEventsMax } = limits
   return new IntakeGate({
@@ -15,7 +15,7 @@ export function intakeGate({ config, limits, pipeline, shared, telemetry }: Proc
   })
 }
 
-/** Uploads are long, so they have a connection apart from that of live events. */
+/** A connection of its own, because uploads are long and must not delay live events. */
 export function uploadConnection(context: ProcessContext): RedisClient {
   return context.connect({ name: 'uploads', kind: 'request', timeoutMs: context.config.redisLoopMs })
 }

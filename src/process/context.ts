@@ -21,24 +21,24 @@ import type { RecentProblems } from '../telemetry/problems.ts'
 import { TenantOrigins } from '../tenants/origins.ts'
 import { RedisOriginCounts } from '../tenants/redis/origin-counts.ts'
 
-/** The settings of a process, and where its stores are. */
+/** The settings of a process, with the URLs of its stores. */
 export interface AppConfig extends Config {
   readonly redisUrl: string
   readonly clickhouseUrl: string
-  /** The same for a process and for the one that it was started again for, which has ended; undefined: unknown. */
+  /** A restarted process has the same name as the ended one that it replaces; undefined: unknown. */
   readonly processName?: string
 }
 
-/** What every part is given to tell of itself. */
+/** Logger, metrics and clock, which every part gets. */
 export interface Telemetry {
   readonly log: Logger
   readonly metrics: Registry
   readonly clock: Clock
-  /** What `log` complained of lately; undefined: nobody keeps it. */
+  /** Recent warnings and errors of `log`; undefined: not collected. */
   readonly problems?: RecentProblems
 }
 
-/** What is known of addresses, in this process. */
+/** Enrichment of addresses in this process. */
 export interface EnrichmentServices {
   readonly engine: EnrichmentEngine
   readonly lookups: LookupService
@@ -48,15 +48,15 @@ export interface EnrichmentServices {
 }
 
 /**
- * What the roles of one process share. Each part is made when the first role asks for it, so that a process holds only
- * what its roles need; `services` are those that live as long as the roles.
+ * Everything that the roles of one process share. Creates a part when a role first asks for it, so that a process holds only what its
+ * roles need. `services` are the created parts that must be started and stopped.
  */
 export class ProcessContext {
   readonly config: AppConfig
   readonly telemetry: Telemetry
   readonly pipeline: Pipeline
   readonly services: Service[] = []
-  /** What this process did in the last minute. */
+  /** The work of this process in the last minute. */
   readonly recent: RecentWork
   readonly #clients: RedisClient[] = []
   #shared: RedisClient | undefined
@@ -72,7 +72,7 @@ export class ProcessContext {
     this.recent = new RecentWork(telemetry.clock)
   }
 
-  /** The limits that the pipeline declares, or the settings say. */
+  /** The limits of the settings, or else of the pipeline. */
   get limits(): PipelineLimits {
     const { limits } = this.pipeline
     const { intakeHighWaterEvents: waitingEventsMax, deliveriesMax } = this.config
@@ -83,7 +83,7 @@ export class ProcessContext {
     }
   }
 
-  /** Whether one call of Redis must stay within one hash slot. */
+  /** Whether Redis is a cluster, so that one call must stay within one hash slot. */
   get isCluster(): boolean {
     return this.config.redisUrl.startsWith('redis-cluster://')
   }
@@ -92,13 +92,13 @@ export class ProcessContext {
     return archiveLocationOf(this.config)
   }
 
-  /** The connection of all background loops, for commands that do not block. */
+  /** The shared connection of all background loops, for commands that do not block. */
   get shared(): RedisClient {
     this.#shared ??= this.connectLoop('worker')
     return this.#shared
   }
 
-  /** For leases: those that are renewed in one moment go out in one write. */
+  /** For leases. Renewals of one moment go out in one write. */
   get leases(): Caller {
     this.#leases ??= pipelinedCalls(this.connectLoop('leases'))
     return this.#leases
@@ -119,7 +119,7 @@ export class ProcessContext {
     return this.#workMetrics
   }
 
-  /** Where events come from, counted for each tenant. */
+  /** Counts the origins of events, per tenant. */
   get origins(): TenantOrigins {
     if (this.#origins === undefined) {
       const { log, metrics, clock } = this.telemetry
@@ -155,7 +155,7 @@ export class ProcessContext {
     return createGroups(this.shared, this.pipeline, this.config.partitions)
   }
 
-  /** Closes every connection; called when nothing uses them any more. */
+  /** Closes all connections. Call it last. */
   disconnect(): void {
     for (const client of this.#clients) client.disconnect()
   }

@@ -45,18 +45,18 @@ export function topology(context: ProcessContext, end: (reason: Error) => void =
   }
 }
 
-/** As an error that nobody caught: it is logged, and the process ends. */
+/** Throws an uncaught error, so that it is logged and the process ends. */
 function throwLater(reason: Error): void {
   setImmediate(() => {
     throw reason
   })
 }
 
-/** A Redis of somebody else's may still be starting, as everything may after a power cut. */
+/** After a power failure, a Redis of the user's own may start later than ipid. */
 async function untilRedisAnswers({ shared, config }: ProcessContext, signal: AbortSignal): Promise<void> {
   const { redisUrl, redisStartMs } = config
   const deadlineMs = performance.now() + redisStartMs
-  // A command says only that there is no connection.
+  // The error of a command would say only that there is no connection.
   let cause: Error | undefined
   const note = (error: Error) => {
     cause = error

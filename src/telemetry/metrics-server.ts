@@ -14,7 +14,7 @@ export type MetricSet = MetricObjectWithValues<MetricValue<string>>[]
 export interface MetricsServerOptions {
   /** On a loopback address it answers only requests that name this machine. */
   readonly host: string
-  /** 0: any free one. */
+  /** 0: any free port. */
   readonly port: number
   /** Whether to use any free port, with a warning, when `port` is taken. */
   readonly mayMove: boolean
@@ -71,7 +71,7 @@ export class MetricsServer implements Service {
         throw portRefusal({ host, portSetting: 'ADMIN_PORT', port }, error as NodeJS.ErrnoException)
       }
       await listen(server, host, 0)
-      log.warn({ port }, 'the port of GET /metrics is taken; it listens on another one')
+      log.warn({ port }, 'the port of GET /metrics is taken; it uses another one')
     }
     this.#server = server
     log.info({ url: this.url }, 'metrics are served')

@@ -37,7 +37,7 @@ test('the tables of a cluster', async (t) => {
   await step('a cluster that ClickHouse does not know is named, and nothing is made', async () => {
     await assert.rejects(migrate(url, log, { cluster: 'none' }), {
       name: 'StartupError',
-      message: /^CLICKHOUSE_CLUSTER "none": ClickHouse knows no such cluster; it knows away, both, lagging, one$/,
+      message: /^CLICKHOUSE_CLUSTER "none": must be a cluster that ClickHouse knows: away, both, lagging, one$/,
     })
     assert.deepEqual(await engines(), [])
   })
@@ -196,7 +196,7 @@ test('the tables of a cluster', async (t) => {
   await step('a row is there when a majority has it, and absent when all replicas answer and none has it', async () => {
     const others = eventRows([{ event_id: 'c' }])
     const look = (lines: Buffer, name: string, of: number) =>
-      absentRows(client, [lines], { table: EVENTS, cluster: { name, of } })
+      absentRows(client, [lines], { table: EVENTS, cluster: { name, replicasPerShard: of } })
     assert.deepEqual(await sink!.absent([rows]), [])
     assert.deepEqual(await sink!.absent([rows, others]), [others])
     // Two of three have them, and the third one is away.

@@ -34,7 +34,7 @@ test('large bytes arrive as they are, and what others send comes before or behin
   const client = await connected(t, url)
   const bytes = randomBytes(3_000_000)
   const before = client.strlen(NAMES[2]!)
-  const ran = script.runBehind(client, [['SET', '{j}:empty', Buffer.alloc(0)], set(bytes)], NAMES, ARGS)
+  const ran = script.runAfter(client, [['SET', '{j}:empty', Buffer.alloc(0)], set(bytes)], NAMES, ARGS)
   const behind = client.strlen(NAMES[2]!)
   assert.deepEqual(await Promise.all([before, ran, behind]), [0, 1, bytes.length])
   assert.ok((await client.getBuffer(NAMES[2]!))!.equals(bytes))
@@ -45,12 +45,12 @@ test('a refused write is told by its own words, and nothing of it runs', async (
   const { url } = await startTestRedis(t)
   const client = await connected(t, url)
   const wrong: Write = ['SET', NAMES[2]!]
-  await assert.rejects(script.runBehind(client, [set(randomBytes(9)), wrong], NAMES, ARGS), /wrong number of arguments/)
+  await assert.rejects(script.runAfter(client, [set(randomBytes(9)), wrong], NAMES, ARGS), /wrong number of arguments/)
   assert.equal(await client.exists(NAMES[2]!), 0)
   await client.config('SET', 'maxmemory', '1')
-  await assert.rejects(script.runBehind(client, [set(randomBytes(9))], NAMES, ARGS), /^ReplyError: OOM/)
+  await assert.rejects(script.runAfter(client, [set(randomBytes(9))], NAMES, ARGS), /^ReplyError: OOM/)
   await client.config('SET', 'maxmemory', '0')
-  assert.equal(await script.runBehind(client, [set(randomBytes(9))], NAMES, ARGS), 1, 'the connection is as before')
+  assert.equal(await script.runAfter(client, [set(randomBytes(9))], NAMES, ARGS), 1, 'the connection is as before')
 })
 
 test('a connection that breaks in the middle fails all of it, and a later one is not mixed up', async (t) => {
@@ -58,7 +58,7 @@ test('a connection that breaks in the middle fails all of it, and a later one is
   const client = await connected(t, redis.url)
   redis.signal('SIGSTOP')
   const bytes = randomBytes(8_000_000)
-  const lost = [1, 2].map(() => script.runBehind(client, [set(bytes)], NAMES, ARGS))
+  const lost = [1, 2].map(() => script.runAfter(client, [set(bytes)], NAMES, ARGS))
   const ended = Promise.allSettled(lost)
   await redis.restart()
   assert.deepEqual(
@@ -66,7 +66,7 @@ test('a connection that breaks in the middle fails all of it, and a later one is
     ['rejected', 'rejected'],
   )
   assert.equal(await client.exists(NAMES[2]!), 0)
-  assert.equal(await script.runBehind(client, [set(bytes)], NAMES, ARGS), 1)
+  assert.equal(await script.runAfter(client, [set(bytes)], NAMES, ARGS), 1)
 })
 
 test('no copies are made of what is written', async (t) => {
@@ -74,7 +74,7 @@ test('no copies are made of what is written', async (t) => {
   const client = await connected(t, url)
   const bytes = randomBytes(300_000)
   const write = t.mock.method(client.stream, 'write')
-  assert.equal(await script.runBehind(client, [set(bytes)], NAMES, ARGS), 1)
+  assert.equal(await script.runAfter(client, [set(bytes)], NAMES, ARGS), 1)
   assert.ok(write.mock.calls.some(({ arguments: [part] }) => part === bytes))
 })
 
@@ -84,7 +84,7 @@ test('where the connection is lost before it is known, nothing is sent that woul
   process.kill(redis.pid, 'SIGKILL')
   // The socket fails at the first write; that it has ended is told in a later turn.
   while (readFileSync('/proc/net/unix', 'utf8').includes(redis.dir));
-  const ran = script.runBehind(client, [set(randomBytes(300_000))], NAMES, ARGS)
+  const ran = script.runAfter(client, [set(randomBytes(300_000))], NAMES, ARGS)
   const { commandQueue, offlineQueue } = client as unknown as Record<string, { readonly length: number }>
   const parts = [commandQueue!.length, offlineQueue!.length].filter((length) => length > 0)
   assert.deepEqual(parts, [4], 'MULTI, the write, the script and EXEC are together')

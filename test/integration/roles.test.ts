@@ -54,7 +54,7 @@ test('a sink in shares tells how many a process has, and one that is not divided
   }
 })
 
-test('a role that is not built cannot be started, and neither can a pipeline that does not hold together', async (t) => {
+test('a role that is not built cannot be started, and neither can a pipeline with an invalid declaration', async (t) => {
   assert.throws(
     () => readRoles('sink,nothing'),
     /must be one or more of ingress, process, sink, batch, archive, dashboard$/,

@@ -162,7 +162,7 @@ test('another number of shares waits for the sinks of before, finishes what they
     const log = pino({ level: 'info' }, { write: (line) => void told.push(JSON.parse(line).msg) })
     const next = startProcess(t, redis, table, shares, log)
     await until(
-      () => told.includes('waits for processes that work with another SINK_SHARES, or an earlier version'),
+      () => told.includes('waiting for processes with another SINK_SHARES, or of an earlier version, to end'),
       (isTold) => isTold,
     )
     before.holds = holds

@@ -14,17 +14,17 @@ import type { InsertBatcherOptions } from '../runner/insert-batcher.ts'
 import { SinkWorker } from '../runner/sink-worker.ts'
 import { SinkStreams, type SinkStreamsOptions, sinkMembership } from '../streams/sink-streams.ts'
 
-/** Of a sink, all its shares together, read ahead of an insert; 100,000 rows have 30 MB and more. */
+/** Bytes that all shares of a sink together read ahead. 100,000 rows take 30 MB and more. */
 const AHEAD_BYTES_MAX = 16 * 2 ** 20
-/** Of one insert, about: rows may have 10 KB and more, a process holds them all, and ClickHouse takes no body above 256 MiB. */
+/** Bytes of one insert, about. A process holds all its rows, which may have 10 KB each. ClickHouse accepts bodies up to 256 MiB. */
 const INSERT_BYTES_MAX = 64 * 2 ** 20
-/** Of one insert of a share, where there are several, which a process may hold as well. */
+/** The same for a share, if there are several: a process may hold the inserts of more than one. */
 const SHARE_BYTES_MAX = 32 * 2 ** 20
 
-/** How a sink reads its stream, and what of it; default: as suits rows, and all. */
+/** How and what a sink reads of its stream. */
 type Reading = Pick<SinkStreamsOptions, 'readEntriesMax' | 'clusterPollMs' | 'share'>
 
-/** Moves what the steps kept to the destinations. Ready when the one is that completes jobs: analysts can ask at once. */
+/** Runs the sinks of rows. Ready when the destination of the sink that completes jobs is, so that analysts can query at once. */
 export function sinkRole(context: ProcessContext): Service[] {
   const { sinkLingerMs, clickhouseUrl, clickhouseCluster: cluster } = context.config
   createClickHouseMetrics(context.telemetry.metrics, () => clickhouseStatus(clickhouseUrl))
@@ -34,12 +34,12 @@ export function sinkRole(context: ProcessContext): Service[] {
     .filter(({ takes = 'rows' }) => takes === 'rows')
     .map((sink) => sharedSink(context, sink, { ...batching, lingerMs: sink.lingerMs ?? sinkLingerMs }, shared))
   if (shared.size > 0) createShareMetrics(context.telemetry.metrics, shared)
-  // Behind the sinks, which bring the schema up to date. Replicas replace each other's damaged parts.
+  // After the sinks, which migrate the schema. On a cluster, replicas repair damaged parts themselves.
   const watches = [quotaWatch(context), ...(cluster === undefined ? [damageWatch(context)] : [])]
   return [...workers, retention(context, new ClickHouseAgedTables(clickhouseUrl, cluster)), ...watches]
 }
 
-/** What a share of a sink inserts at once, however large rows are. */
+/** Limits of one insert of a share. */
 export function batchingOf({ sinkRowsMax, sinkShares }: Pick<Config, 'sinkRowsMax' | 'sinkShares'>) {
   return {
     rowsMax: sinkRowsMax,
@@ -48,13 +48,13 @@ export function batchingOf({ sinkRowsMax, sinkShares }: Pick<Config, 'sinkRowsMa
   }
 }
 
-/** Sees to it that events leave a store by their age. */
+/** Removes events from a store by their age. */
 export function retention(context: ProcessContext, store: AgedStore): Service {
   const { clock, log } = context.telemetry
   return new Retention({ store, records: context.retentionRecords, clock, log })
 }
 
-/** A worker for each share of a sink, of which those insert whose shares this process holds. */
+/** One worker for each share of a sink. A worker inserts while this process holds its share. */
 function sharedSink(
   context: ProcessContext,
   sink: Sink,
@@ -97,7 +97,7 @@ export function sinkWorker(
     group,
     from,
     completesJobs,
-    // What another sink refuses is stored all the same.
+    // Events that another sink refuses are still stored, so they are not counted.
     outcomesTo: completesJobs ? context.pipeline.outcomes : undefined,
     ensureGroups: () => context.createGroups(),
     processName: context.config.processName,

@@ -4,7 +4,7 @@ import { IDENTITY_BYTES } from '../event/envelope.ts'
 
 const DUPLICATE: Outcome = { kind: 'drop', reason: 'duplicates' }
 
-/** Drops repeats of events, by (tenant, event id), that were kept within the dedup window (schemas/README.md, Events). */
+/** Drops events whose (tenant, event id) was kept within the dedup window (schemas/README.md, Events). */
 export const dedup: Stage<readonly number[]> = {
   name: 'dedup',
   drops: [DUPLICATE.reason],
@@ -22,25 +22,25 @@ export const dedup: Stage<readonly number[]> = {
 }
 
 /**
- * Tells apart the first sight of each identity within a block and its repeats; those that have none are neither. Identities are
- * bits of a hash, so their end, which does not tell the partition, is a place in a table that is at least half empty.
+ * Finds the first event of each identity in a block, and its repeats. Events without an identity are in neither list. Uses a hash
+ * table that is at most half full. The slot is the end of an identity, which is a hash; its start chose the partition.
  */
 function firstSights({ count, identities }: Block): { first: number[]; repeats: number[] } {
   const mask = 2 ** Math.ceil(Math.log2(2 * count)) - 1
   /** Positions, counted from 1. */
-  const places = new Uint32Array(mask + 1)
+  const slots = new Uint32Array(mask + 1)
   const first: number[] = []
   const repeats: number[] = []
   for (let i = 0; i < count; i++) {
     const at = i * IDENTITY_BYTES
     const word = identities.readInt32LE(at + IDENTITY_BYTES - 4)
     if (word === 0 && isNone(identities, at)) continue
-    let place = word & mask
-    while (places[place] !== 0 && !isSame(identities, at, (places[place]! - 1) * IDENTITY_BYTES)) {
-      place = (place + 1) & mask
+    let slot = word & mask
+    while (slots[slot] !== 0 && !isSame(identities, at, (slots[slot]! - 1) * IDENTITY_BYTES)) {
+      slot = (slot + 1) & mask
     }
-    if (places[place] === 0) {
-      places[place] = i + 1
+    if (slots[slot] === 0) {
+      slots[slot] = i + 1
       first.push(i)
     } else {
       repeats.push(i)

@@ -7,8 +7,8 @@ import { countsOf, OriginTally, originOf, originText } from '../event/origins.ts
 import { columnOf, rowSuffix, rowTail } from '../event/row.ts'
 
 /**
- * Completes the rows that their source did not: those of the batch lane. What a source has enriched, because it was
- * answered, or because the row has no address any more, is not judged again.
+ * Enriches the rows that their source did not enrich: most rows of the batch lane. Rows that a source has enriched, because it
+ * answered with the result or removed the address, stay as they are.
  */
 export const enrich: Stage<void> = {
   name: 'enrich',
@@ -20,7 +20,7 @@ export const enrich: Stage<void> = {
   },
   decide(block, _facts, { enricher }) {
     const isRaw = block.states.includes(EnvelopeState.Raw)
-    // Live events come complete, and belong to no job that would count them.
+    // Live events are enriched already, and have no job that counts them.
     if (block.job === undefined && !isRaw) return {}
     const origins = new OriginTally()
     let identified = block.job === undefined ? 0 : countAtSource(block, origins)
@@ -36,9 +36,9 @@ export const enrich: Stage<void> = {
   },
 }
 
-/** The block with complete rows, those of noise too: an event that an earlier delivery promised to keep is kept all the same. */
+/** Completes all rows, noise too: an event that an earlier delivery claimed is kept even if it is noise. */
 function completed(block: Block, judge: (address: Address) => Enrichment): Block {
-  // Bytes as the characters of one text, of which the rows are put together: a buffer for each piece costs several times as much.
+  // Builds the rows as one text with a character per byte. A buffer for each piece costs several times as much.
   const text = block.rows.toString('latin1')
   const tail = asCharacters(`${rowTail(block.job)}\n`)
   const states = Uint8Array.from(block.states)
@@ -46,6 +46,7 @@ function completed(block: Block, judge: (address: Address) => Enrichment): Block
   let copied = 0
   for (const { position, address, end } of rawEvents(block, text)) {
     const enrichment = judge(address)
+    // The account is the last column of a raw row.
     const hasAccount = text.charCodeAt(end - 1) !== TAB
     states[position] = stateOf(enrichment)
     rows += text.slice(copied, end) + suffixOf(enrichment, hasAccount) + tail
@@ -55,8 +56,8 @@ function completed(block: Block, judge: (address: Address) => Enrichment): Block
 }
 
 /**
- * Counts events of a batch job that their source enriched: of tenants with rules, or whose addresses are not kept.
- * @returns those of which an organisation is known
+ * Counts the events of a batch job that their source enriched, because the tenant has rules or does not store addresses.
+ * @returns the number of events with a known organisation
  */
 function countAtSource(block: Block, origins: OriginTally): number {
   if (block.states.every((state) => state === EnvelopeState.Raw)) return 0
@@ -64,12 +65,12 @@ function countAtSource(block: Block, origins: OriginTally): number {
   const classes = columnOf(block, 'classification')
   const numbers = columnOf(block, 'asn')
   const names = columnOf(block, 'as_name')
-  const owners = columnOf(block, 'org_name')
+  const organisations = columnOf(block, 'org_name')
   let identified = 0
   for (const [i, state] of block.states.entries()) {
     if (state === EnvelopeState.Raw) continue
     if (state === EnvelopeState.Enriched && companies[i] !== '') identified++
-    const name = names[i] || owners[i]!
+    const name = names[i] || organisations[i]!
     origins.add(state === EnvelopeState.Noise ? originText(classes[i]!, Number(numbers[i]), name) : '')
   }
   return identified
@@ -80,18 +81,18 @@ const TAB = 9
 interface RawEvent {
   readonly position: number
   readonly address: Address
-  /** Where its row ends in the text: before its line feed. */
+  /** Offset of the row's line feed in the text. */
   readonly end: number
 }
 
-/** @param text of the rows, a character for a byte */
+/** @param text the rows, one character per byte */
 function* rawEvents({ count, states }: Block, text: string): Generator<RawEvent, void, void> {
   let start = 0
   for (let position = 0; position < count; position++) {
     const end = text.indexOf('\n', start)
     if (end < 0) throw new Error(`block of ${count} events has only ${position} rows`)
     if (states[position] === EnvelopeState.Raw) {
-      // The first column never needs escapes, and the account comes last.
+      // The address is the first column, and is never escaped.
       const address = parseAddress(text.slice(start, text.indexOf('\t', start)))
       if (address === undefined) throw new Error('a row without an address')
       yield { position, address, end }
@@ -100,7 +101,7 @@ function* rawEvents({ count, states }: Block, text: string): Generator<RawEvent,
   }
 }
 
-/** Equal enrichments are one object as long as they are cached, so most suffixes are encoded only once. */
+/** The engine caches enrichments, so most suffixes are encoded only once. */
 const suffixes = [new WeakMap<Enrichment, string>(), new WeakMap<Enrichment, string>()] as const
 
 function suffixOf(enrichment: Enrichment, hasAccount: boolean): string {
@@ -113,7 +114,7 @@ function suffixOf(enrichment: Enrichment, hasAccount: boolean): string {
   return suffix
 }
 
-/** The bytes of a text, each as a character. */
+/** The UTF-8 bytes of a text, each as a character. */
 function asCharacters(text: string): string {
   return Buffer.from(text, 'utf8').toString('latin1')
 }

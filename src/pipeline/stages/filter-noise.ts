@@ -6,10 +6,7 @@ const OUTCOMES: ReadonlyMap<EnvelopeState, Outcome> = new Map(
   [...FILTERED_STATES].map(([state, detail]) => [state, { kind: 'drop', reason: REASON, detail }]),
 )
 
-/**
- * Drops events from infrastructure (schemas/README.md, Status of an event): cloud, CDN, hosting, access, reserved; and what
- * the tenant's rules make noise of.
- */
+/** Drops noise: events from infrastructure (schemas/README.md, Status of an event), and those that the tenant's rules call noise. */
 export const filterNoise: Stage = {
   name: 'filter-noise',
   drops: [REASON],

@@ -60,7 +60,7 @@ export function clusterStatements(statement: string, cluster: string): string[] 
 }
 
 function formless(text: string): Error {
-  return new Error(`on a cluster there is no form of: ${text.slice(0, 60)}`)
+  return new Error(`cannot translate this statement for a cluster: ${text.slice(0, 60)}`)
 }
 
 function createTables(text: string, table: string, cluster: string): string[] {
@@ -103,8 +103,8 @@ const COMMENT = /^MODIFY COMMENT\b/
 const SETTING = /^(?:MODIFY|RESET) SETTING\b/
 
 function alter(table: string, commands: readonly string[], cluster: string): string[] {
-  const statement = (name: string, some: readonly string[]) =>
-    some.length === 0 ? [] : [`ALTER TABLE ${full(name)} ${onCluster(cluster)}\n  ${some.join(',\n  ')}`]
+  const statement = (name: string, ofTable: readonly string[]) =>
+    ofTable.length === 0 ? [] : [`ALTER TABLE ${full(name)} ${onCluster(cluster)}\n  ${ofTable.join(',\n  ')}`]
   if (!OF_ROWS.has(table)) return statement(table, commands)
   const isOwn = (command: string) => COMMENT.test(command) || SETTING.test(command)
   return [

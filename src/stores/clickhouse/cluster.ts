@@ -23,7 +23,7 @@ export async function shardsOf(client: ClickHouseClient, cluster: string): Promi
   const shards = new Map(rows.filter(([name]) => name === cluster).map(([, shard, replicas]) => [shard, replicas]))
   if (shards.size > 0) return shards
   const known = [...new Set(rows.map(([name]) => name))].join(', ') || 'none'
-  throw new StartupError(`CLICKHOUSE_CLUSTER "${cluster}": ClickHouse knows no such cluster; it knows ${known}`)
+  throw new StartupError(`CLICKHOUSE_CLUSTER "${cluster}": must be a cluster that ClickHouse knows: ${known}`)
 }
 
 /**
@@ -31,9 +31,9 @@ export async function shardsOf(client: ClickHouseClient, cluster: string): Promi
  * @throws StartupError when the existing tables have the other form, or belong to another cluster
  */
 export async function assertFormOfTables(client: ClickHouseClient, cluster: string | undefined): Promise<void> {
-  const there = await formOfTables(client)
-  if (there === undefined || there.cluster === cluster) return
-  const found = there.cluster === undefined ? 'tables of one server' : `tables of cluster "${there.cluster}"`
+  const form = await formOfTables(client)
+  if (form === undefined || form.cluster === cluster) return
+  const found = form.cluster === undefined ? 'tables of one server' : `tables of cluster "${form.cluster}"`
   const set = cluster === undefined ? 'CLICKHOUSE_CLUSTER is not set' : `CLICKHOUSE_CLUSTER is "${cluster}"`
   throw new StartupError(
     `${set}, and the database ${DATABASE} has ${found}: nothing is changed; src/stores/clickhouse/README.md says how to move`,
@@ -50,14 +50,14 @@ export type OneServerWork = 'a backup' | 'a restore' | 'a replay' | 'an erasure'
  * @throws StartupError when the tables are, or will be, on a cluster, whatever the settings say
  */
 export async function assertOneServer(
-  what: OneServerWork,
+  work: OneServerWork,
   url: string | undefined,
   cluster: string | undefined,
 ): Promise<void> {
   const found = cluster ?? (url === undefined ? undefined : await clusterAt(url))
   if (found === undefined) return
   throw new StartupError(
-    `${what} does not work with the tables of a ClickHouse cluster ("${found}"): nothing was done; src/stores/clickhouse/README.md says what does`,
+    `${work} does not work with the tables of a ClickHouse cluster ("${found}"): nothing was done; src/stores/clickhouse/README.md says what does`,
   )
 }
 

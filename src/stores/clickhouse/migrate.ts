@@ -35,7 +35,7 @@ export async function migrate(url: string, log: Logger, { only, cluster }: Migra
     if (cluster === undefined) await client.command({ query: MIGRATIONS_TABLE })
     const applied = await appliedMigrations(client, cluster)
     const migrations = await readMigrations()
-    await makeAgain(
+    await createMissing(
       client,
       migrations.filter(({ name }) => applied.has(name)),
       log,
@@ -64,8 +64,8 @@ const IN_BACKGROUND = { alter_sync: '0', mutations_sync: '0' } as const
 /** A replica accepts a change only after it applied the last one. */
 const IN_ORDER = { alter_sync: '2', mutations_sync: '0', ...ALL_HOSTS } as const
 
-/** Otherwise every insert and page would fail until an operator runs the statements. */
-async function makeAgain(
+/** Creates missing tables and views again. Otherwise every insert and page would fail until an operator does so. */
+async function createMissing(
   client: ClickHouseClient,
   applied: readonly Migration[],
   log: Logger,
@@ -114,9 +114,9 @@ export async function missingObjects(client: ClickHouseClient, migrations: reado
     format: 'JSONCompactEachRow',
     clickhouse_settings: { log_queries: 0 },
   })
-  const there = new Set((await result.json<[string]>()).map(([name]) => name))
+  const existing = new Set((await result.json<[string]>()).map(([name]) => name))
   const made = migrations.flatMap(({ statements }) => statements.flatMap((text) => subjectOf(text) ?? []))
-  return [...new Set(made)].filter((name) => name !== MIGRATIONS && !there.has(name))
+  return [...new Set(made)].filter((name) => name !== MIGRATIONS && !existing.has(name))
 }
 
 const SUBJECT = /^(?:CREATE TABLE IF NOT EXISTS|CREATE OR REPLACE VIEW|CREATE VIEW IF NOT EXISTS|ALTER TABLE) (\w+)/

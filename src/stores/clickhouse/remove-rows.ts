@@ -87,17 +87,18 @@ async function untilMutated(client: ClickHouseClient, table: string, deadlineMs:
  * state.
  */
 async function untilOldPartsGone(client: ClickHouseClient, table: string, deadlineMs: number): Promise<void> {
-  const there = `SELECT name FROM system.parts WHERE database = currentDatabase() AND table = '${table}'`
-  const theirOld = `${there} AND _state IN ('Outdated', 'Deleting', 'DeleteOnDestroy')`
-  let old = await texts(client, theirOld)
+  const oldParts = `
+    SELECT name FROM system.parts
+    WHERE database = currentDatabase() AND table = '${table}' AND _state IN ('Outdated', 'Deleting', 'DeleteOnDestroy')`
+  let old = await texts(client, oldParts)
   const areGone = async () => {
     await client.command({ query: `ALTER TABLE ${table} DROP PARTITION ID '${NO_PARTITION}'` })
-    const left = new Set(await texts(client, theirOld))
+    const left = new Set(await texts(client, oldParts))
     old = old.filter((name) => left.has(name))
     return old.length === 0 || undefined
   }
   if (await poll(areGone, { everyMs: LOOK_EVERY_MS, deadlineMs })) return
-  throw new UnavailableError(`ClickHouse still has ${old.length} old parts of ${table}: somebody may be reading them`)
+  throw new UnavailableError(`ClickHouse still has ${old.length} old parts of ${table}: a query may be reading them`)
 }
 
 async function texts(client: ClickHouseClient, query: string): Promise<string[]> {

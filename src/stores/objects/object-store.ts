@@ -39,5 +39,5 @@ const NAME_PART = /^[A-Za-z0-9_][A-Za-z0-9_=.-]{0,199}$/
 /** @throws when a key could lead out of the store, or mean another object in another store */
 export function assertKey(key: string): void {
   const isSafe = key.length <= 900 && key.split('/').every((part) => NAME_PART.test(part) && !part.includes('..'))
-  if (!isSafe) throw new Error(`${JSON.stringify(key)} is no key of an object`)
+  if (!isSafe) throw new Error(`${JSON.stringify(key)} is not a valid key of an object`)
 }

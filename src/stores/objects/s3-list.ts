@@ -38,7 +38,7 @@ export async function* listAll(
     const { Contents: contents = [], KeyCount: count = 0 } = page
     // Every store says whether more follows. A page of a console, or an empty body, would look like an empty list.
     if (typeof page.IsTruncated !== 'boolean')
-      throw broken('its answer is no list of objects: is this the right endpoint?')
+      throw broken('its answer is not a list of objects: is this the right endpoint?')
     if (contents.length < count) throw broken(`it lists ${contents.length} of ${count} keys`)
     if (contents.length > 0) emptyPages = -1
     for (const { Key: name = '', Size: bytes } of contents) {
@@ -59,7 +59,7 @@ export async function* listAll(
     }
     if (token !== undefined) start = { ContinuationToken: token }
     else if (contents.length > 0) start = { Marker: last! }
-    else throw broken('its list is cut off: it has more, and no way to go on')
+    else throw broken('its list is cut off: it says that more follows, but gives no token for it')
   }
 }
 

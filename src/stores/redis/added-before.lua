@@ -1,9 +1,9 @@
--- Entries that were added right before a script, in the same transaction, by `Script.runAdding`. The newest entry of each of these
--- streams is such a one: nobody comes between.
+-- Functions for scripts that run right after XADD commands in the same transaction (`Script.runAdding`). Nothing runs in between, so
+-- the newest entry of each stream is the one that was added.
 local addedTo = {}
 local refused
 
--- To be told of each stream of such an entry, before anything else: an addition that Redis refused is found here.
+-- Call it first, for the stream of each such entry. It notices an XADD that Redis refused.
 local function addedBefore(stream)
   if redis.call('TYPE', stream).ok == 'stream' then
     addedTo[#addedTo + 1] = stream
@@ -22,15 +22,14 @@ local function takeAllBack()
   end
 end
 
--- Calls `judge`, which writes nothing before it may fail. When it does, or an addition was refused, all is taken back, and `failure` is
--- to be returned.
--- Returns failure, result
-local function tried(judge)
+-- Calls `work`, which must not write before its last chance to fail. If it fails, or an XADD was refused, removes all added entries.
+-- Returns failure, result: the script must return `failure` unless it is nil.
+local function tried(work)
   local succeeded, result = pcall(function()
     if refused then
-      error('WRONGTYPE ' .. refused .. ' is no stream', 0)
+      error('WRONGTYPE ' .. refused .. ' is not a stream', 0)
     end
-    return judge()
+    return work()
   end)
   if succeeded then
     return nil, result

@@ -1,9 +1,6 @@
 import type { RedisClient } from './connect.ts'
 
-/**
- * Hears of changes that are told on a channel. Owns the connection on which it does, which has to be of kind `loop`: it then
- * subscribes again by itself.
- */
+/** Listens for changes on a channel. Owns its connection, which must be of kind `loop`, and subscribes again after a reconnect. */
 export class Announcements {
   readonly #client: RedisClient
   readonly #channel: string
@@ -14,7 +11,7 @@ export class Announcements {
     this.#channel = channel
   }
 
-  /** Calls `onChange` for each announcement, and whenever some may have been missed. To be called once. */
+  /** Calls `onChange` for each announcement, and whenever announcements may have been missed. Call it once. */
   watch(onChange: () => void): void {
     this.#onChange = onChange
     this.#client.on('message', onChange)
@@ -26,7 +23,7 @@ export class Announcements {
     this.#client.disconnect()
   }
 
-  /** What was announced before the subscription stands is missed, hence the call. A failure is tried again when ready. */
+  /** Calls `onChange` afterwards, because earlier announcements were missed. After a failure, `ready` tries again. */
   #subscribe(): Promise<void> {
     return this.#client.subscribe(this.#channel).then(
       () => this.#onChange(),

@@ -1,20 +1,19 @@
 #!lua flags=allow-oom
 -- Puts another number of shares in force, unless a member works with the old number or an intent of it is open.
 -- Runs above maxmemory: the members drain Redis, and intake stops well below.
--- KEYS[1 to 3] as in renewMembership-3.lua; then keys of which none may exist
--- ARGV[1] what KEYS[1] holds, '' when it is missing; ARGV[2] number of shares to come; ARGV[3] duration of a lease, ms
+-- KEYS[1 to 3] as in renewMembership-3.lua; KEYS[4..] keys that must not exist, such as open intents
+-- ARGV[1] expected value of KEYS[1], '' if missing; ARGV[2] new number of shares; ARGV[3] duration of a lease, ms
 -- ARGV[4] prefix of the members that this process replaced, or ''
--- Returns 0 when it is done; n when the n-th of the further keys exists; -1 when others are at work, or KEYS[1] holds
--- something else.
+-- Returns 0 when the new number is in force; n when KEYS[3+n] exists; -1 when members are at work, or KEYS[1] has another value.
 local call = redis.call
-local inForce, ttl, place = ARGV[1], tonumber(ARGV[3]), ARGV[4]
+local inForce, ttl, replaced = ARGV[1], tonumber(ARGV[3]), ARGV[4]
 if (call('GET', KEYS[1]) or '') ~= inForce then
   return -1
 end
 if inForce ~= '' and not string.find(inForce, '^shares[: ]%d+$') then
-  -- The owner of a lease of an earlier version.
-  if not startsWith(inForce, place) then
-    -- The clock may have been set back: no lease lasts longer than a renewal gives.
+  -- An earlier version stored the holder of the lease here.
+  if not startsWith(inForce, replaced) then
+    -- The clock may have been set back: a lease must not last longer than one renewal.
     if call('PTTL', KEYS[1]) > ttl then
       call('PEXPIRE', KEYS[1], ttl)
     end
@@ -22,7 +21,7 @@ if inForce ~= '' and not string.find(inForce, '^shares[: ]%d+$') then
   end
 else
   removeEnded(KEYS[2], nowMs(), ttl)
-  removeReplaced(KEYS[2], place)
+  removeReplaced(KEYS[2], replaced)
   if call('ZCARD', KEYS[2]) > 0 then
     return -1
   end

@@ -1,6 +1,6 @@
--- Removes consumers that have nothing pending and were not heard of for long.
+-- Removes idle consumers without pending entries.
 -- KEYS[1] stream
--- ARGV[1] group, ARGV[2] idle milliseconds
+-- ARGV[1] group, ARGV[2] minimum idle time, ms
 -- Returns the number of consumers removed.
 local removed = 0
 for _, info in ipairs(redis.call('XINFO', 'CONSUMERS', KEYS[1], ARGV[1])) do

@@ -1,4 +1,4 @@
--- Functions for the scripts that divide shares among members. A member's lease is its score, in milliseconds by Redis' clock.
+-- Functions for the scripts that divide shares among members. The score of a member is the end of its lease, ms of Redis' clock.
 local function nowMs()
   local time = redis.call('TIME')
   return time[1] * 1000 + math.floor(time[2] / 1000)
@@ -11,16 +11,16 @@ end
 -- Removes members whose lease has ended.
 local function removeEnded(members, now, ttl)
   redis.call('ZREMRANGEBYSCORE', members, '-inf', now)
-  -- The clock may have been set back: no lease lasts longer than a renewal gives.
+  -- The clock may have been set back: a lease must not last longer than one renewal.
   for _, member in ipairs(redis.call('ZRANGE', members, '(' .. now + ttl, '+inf', 'BYSCORE')) do
     redis.call('ZADD', members, now + ttl, member)
   end
 end
 
--- Removes members of processes that were replaced by the one that asks.
-local function removeReplaced(members, place)
+-- Removes members of the processes that the caller replaced.
+local function removeReplaced(members, replaced)
   for _, member in ipairs(redis.call('ZRANGE', members, 0, -1)) do
-    if startsWith(member, place) then
+    if startsWith(member, replaced) then
       redis.call('ZREM', members, member)
     end
   end

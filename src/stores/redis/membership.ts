@@ -59,7 +59,7 @@ export interface ShareLease {
   /** How many shares there are. */
   readonly of: number
   /**
-   * Waits until the share is ours, and keeps it from then on. Nothing of it may be in hand.
+   * Waits until the share is ours, and keeps it from then on. The caller must have no work of it in progress.
    * @param finish called for each intent that was left open under another number of shares; we hold its share meanwhile
    * @returns false when `signal` ended the wait
    */
@@ -75,13 +75,13 @@ export interface ShareLease {
    * @throws LeaseLostError
    */
   write(key: string, value: string): Promise<void>
-  /** Asked when nothing is in hand. True: the share is for another member, and `release` has to follow. */
+  /** Call it while no work of the share is in progress. True: another member should have the share, so call `release`. */
   givesBack(): boolean
   /** Gives the share back, so that others need not wait for the end of the lease. May be called without holding it. */
   release(): Promise<void>
 }
 
-/** What this process has of a share. */
+/** The state of a share in this process. */
 interface Share {
   /** Its worker does not want it, waits for it, or works on it. */
   use: 'none' | 'waits' | 'works'
@@ -95,13 +95,13 @@ interface Share {
  * Divides shares of some work among processes.
  *
  * Every process is a member, with a lease of 3 s that it renews. Redis assigns each share to one member. A member takes free
- * shares up to its part: the number of shares by that of members, rounded up or down. When a member joins, those that hold
- * more than their part give shares back, each when nothing of it is in hand. When a member dies, its lease ends, and its
- * shares are free. With one share this is a plain lease.
+ * shares up to its part: the number of shares divided by the number of members, rounded up or down. When a member joins, members that
+ * hold more than their part give shares back, each after its current work. When a member dies, its lease ends, and its shares are
+ * free. With one share this is a plain lease.
  *
- * A member that was held up and comes back late is fenced off. It sees by its own clock that its lease ended; and Redis
- * refuses what it writes, because a share names its member and a member gets a new name (the fencing token) with each lease.
- * It joins again only with shares on which it does not work: what it worked on was another member's in between.
+ * A member that was paused and comes back late is fenced off. It sees by its own clock that its lease ended. Redis also refuses its
+ * writes, because a share names its member, and a member gets a new name (the fencing token) with each lease. It joins again only with
+ * shares on which it does not work, because another member may have had the others in between.
  *
  * One number of shares is in force at a time, and processes with another number wait until all others have ended.
  */
@@ -119,7 +119,7 @@ export class Membership {
   #isRefused = false
   /** One worker works on all shares: while it works on one that was lost, it can take no other. */
   #hasOneWorker = false
-  /** What we wait for, as it was logged. */
+  /** The value in force that we logged that we wait for. */
   #loggedInForce: string | undefined
   #asking: Promise<unknown> = Promise.resolve()
   /** The next call, until it begins. */
@@ -175,8 +175,8 @@ export class Membership {
   }
 
   /**
-   * For one worker of all shares: waits until a share is ours. From then on shares come by themselves; they go by `giveBack`
-   * only, or `assertHeld` throws. Nothing may be in hand.
+   * For one worker of all shares: waits until a share is ours. Later shares come by themselves. Shares go only by `giveBack`;
+   * otherwise `assertHeld` throws. The caller must have no work in progress.
    * @returns false when `signal` ended the wait
    */
   acquireAny(signal: AbortSignal): Promise<boolean> {
@@ -205,7 +205,7 @@ export class Membership {
     return this.#staying().length > this.#part
   }
 
-  /** Gives back what is more than our part. Nothing of any share may be in hand. */
+  /** Gives back the shares above our part. The caller must have no work in progress. */
   async giveBack(): Promise<void> {
     const spare = this.#staying().slice(this.#part)
     for (const share of spare) forget(share)
@@ -222,7 +222,7 @@ export class Membership {
     return this.#shares.filter((share) => isHeld(share) && !share.isLeaving)
   }
 
-  /** @param finish undefined: the number of shares in force is left as it is */
+  /** @param finish undefined: does not change the number of shares in force */
   async #acquire(wanted: readonly Share[], signal: AbortSignal, finish?: Finish): Promise<boolean> {
     for (const share of wanted) share.use = 'waits'
     try {
@@ -276,13 +276,13 @@ export class Membership {
         if (this.#answers.listenerCount('error') > 0) this.#answers.emit('error', error)
       },
       delay: RETRY_DELAY,
-      // The holder of a share keeps the process running, or has no use for the share any more.
+      // The worker of a share keeps the process running, if it needs to.
       unref: true,
     })
     await this.#renewal.start()
   }
 
-  /** Asks one call after the other, since an answer is true only until the next call. Calls that have not begun are one. */
+  /** Makes one call after the other, because each changes what the last one answered. Calls that have not begun are merged. */
   #ask(): Promise<void> {
     this.#nextAsk ??= this.#asking.then(() => {
       this.#nextAsk = undefined
@@ -332,7 +332,7 @@ export class Membership {
 
   /**
    * Puts our number of shares in force once no member works with another one. First finishes every open intent under its
-   * own lease, which fences off a paused owner. Call it until the number is in force.
+   * own lease, which fences off a paused holder. Call it until the number is in force.
    */
   async #changeNow(finish: Finish): Promise<void> {
     const { client, name, intentKey, log, setting = 'number of shares' } = this.#options
@@ -340,7 +340,7 @@ export class Membership {
     const inForce = found === null ? '' : String(found)
     const { before, isEarlierVersion } = readInForce(inForce)
     if (before === this.#count && !isEarlierVersion) return
-    // What an earlier version left is first put in force as it is.
+    // First puts the number of an earlier version in force unchanged.
     const next = isEarlierVersion ? (before ?? 1) : this.#count
     const numbers = Array.from({ length: before ?? 0 }, (_, number) => number)
     const blocking = isEarlierVersion
@@ -357,7 +357,7 @@ export class Membership {
       this.#loggedInForce = inForce
       log?.warn(
         { ...facts, ...PASSING },
-        `waits for processes that work with another ${setting}, or an earlier version`,
+        `waiting for processes with another ${setting}, or of an earlier version, to end`,
       )
     }
   }
@@ -394,7 +394,7 @@ function forget(share: Share): void {
   share.untilMs = 0
 }
 
-/** An earlier version wrote `shares N` for a sink with shares, each with a key of its own, and its owner for a plain lease. */
+/** An earlier version wrote `shares N` for a sink with several shares, and the name of the holder for a plain lease. */
 function readInForce(text: string): { readonly before: number | undefined; readonly isEarlierVersion: boolean } {
   if (text === '') return { before: 1, isEarlierVersion: false }
   const [, mark, count] = /^shares([: ])(\d+)$/.exec(text) ?? []

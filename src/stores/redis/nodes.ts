@@ -9,7 +9,7 @@ export function mastersOf(client: RedisClient): Redis[] {
   return client instanceof Cluster ? client.nodes('master') : [client]
 }
 
-/** Every key that matches and is there during the whole call, perhaps more than once. */
+/** All matching keys that exist during the whole call. May repeat keys. */
 export async function* keysLike(client: RedisClient, pattern: string): AsyncGenerator<string> {
   for (const node of mastersOf(client)) {
     const pages = scanPages((cursor) => node.scan(cursor, 'MATCH', pattern, 'COUNT', SCAN_COUNT))

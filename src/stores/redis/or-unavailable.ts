@@ -1,6 +1,6 @@
 import { UnavailableError } from '../../run/errors.ts'
 
-/** A reply of Redis; whatever fails rejects with `UnavailableError`. @param failure what is away, in words for a caller */
+/** Turns any failure of a Redis call into an `UnavailableError`. @param failure its message */
 export async function orUnavailable<T>(reply: Promise<T>, failure: string): Promise<T> {
   try {
     return await reply

@@ -2,8 +2,8 @@ import type { RedisClient } from './connect.ts'
 import { mastersOf } from './nodes.ts'
 
 /**
- * The name under which another process of ours is connected to Redis; undefined when none is.
- * @param harmless the name of connections that do not count
+ * The connection name of another ipid process on this Redis; undefined if there is none.
+ * @param harmless a connection name to ignore
  */
 export async function connectedAs(client: RedisClient, harmless?: string): Promise<string | undefined> {
   for (const node of mastersOf(client)) {

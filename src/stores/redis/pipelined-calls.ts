@@ -1,14 +1,14 @@
 import type { RedisClient } from './connect.ts'
 import { TurnBatcher } from './turn-batcher.ts'
 
-/** What a script needs of a client. */
+/** The part of a client that scripts need. */
 export type Caller = Pick<RedisClient, 'callBuffer'>
 
 type Call = readonly [command: string, ...args: (string | Buffer | number)[]]
 
 /**
- * Commands of one turn of the event loop go out in one write, and what they change is in Redis' file with one. On a Redis
- * Cluster, where they may be for several servers, each goes by itself.
+ * Sends the commands of one turn of the event loop in one write, and Redis appends their changes to its file in one write. On a Redis
+ * Cluster each command goes alone, because they may be for several servers.
  */
 export function pipelinedCalls(client: RedisClient): Caller {
   if ('nodes' in client) return client

@@ -1,21 +1,21 @@
 import type { RedisClient } from './connect.ts'
 
 /**
- * Waits for a connection that is being made again, as behind a restart of Redis, so that those who ask meanwhile are kept
- * waiting and not refused. One that is away for longer refuses at once.
+ * Waits for a lost connection to come back, for example after a restart of Redis, so that requests wait a moment and are not refused.
+ * Once a connection has been down for longer, requests do not wait any more.
  */
 export class Reconnection {
   readonly #client: RedisClient
   readonly #waitMs: number
   #waiting: Promise<void> | undefined
 
-  /** @param waitMs how long it may be away, from when that is noticed, milliseconds */
+  /** @param waitMs the longest wait, counted from the first request that finds no connection, milliseconds */
   constructor(client: RedisClient, waitMs: number) {
     this.#client = client
     this.#waitMs = waitMs
   }
 
-  /** Undefined while there is a connection. Resolves when there is one again, or the time is over. */
+  /** Undefined while there is a connection. Resolves when it is back, or the time is over. */
   wait(): Promise<void> | undefined {
     if (this.#client.status === 'ready') return undefined
     this.#waiting ??= this.#untilReady()

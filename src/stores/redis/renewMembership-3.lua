@@ -1,16 +1,16 @@
 #!lua flags=allow-oom
 -- Joins, renews or leaves: frees the shares that a member no longer wants, and assigns free ones to it, up to its part.
--- Parts differ by at most one; the remainder goes to the members that hold most, so that few shares move.
+-- Parts differ by at most one. The remainder goes to the members that hold most, so that few shares move.
 -- Runs above maxmemory: the members drain Redis, and intake stops well below.
 -- KEYS[1] string: shares in force ('shares:N'; missing: one share); KEYS[2] sorted set: members by the end of their lease, ms
 -- KEYS[3] hash: share → member
 -- ARGV[1] member, ARGV[2] number of shares, ARGV[3] duration of a lease, ms
 -- ARGV[4] prefix of the members that this process replaced, or ''
--- ARGV[5] number of shares that the member works on; then those shares; then the shares that it waits for
--- Returns the member's part, then the shares that it holds; {-1}: another number of shares is in force, or an earlier version
--- holds the lease; {-2}: the lease of a member that works on shares has ended.
+-- ARGV[5] number of shares that the member works on; then those shares; then the shares that it waits for; neither: it leaves
+-- Returns the member's part, then the shares that it holds; {0}: it left; {-1}: another number of shares is in force, or an earlier
+--   version holds the lease; {-2}: the lease of a member that works on shares has ended.
 local call = redis.call
-local me, count, ttl, place, working = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4], tonumber(ARGV[5])
+local me, count, ttl, replaced, working = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4], tonumber(ARGV[5])
 local layout = 'shares:' .. ARGV[2]
 if (call('GET', KEYS[1]) or 'shares:1') ~= layout then
   return { -1 }
@@ -25,9 +25,9 @@ local isLeaving = #ARGV == 5
 if isLeaving then
   call('ZREM', KEYS[2], me)
 else
-  -- A member that only renews may be the one that was replaced.
+  -- Only when it joins: a renewing member may itself be the replaced one.
   if not isMember then
-    removeReplaced(KEYS[2], place)
+    removeReplaced(KEYS[2], replaced)
   end
   call('ZADD', KEYS[2], now + ttl, me)
 end
@@ -41,23 +41,23 @@ local held = {}
 for _, member in ipairs(members) do
   held[member] = 0
 end
-local owners, assigned, free = {}, {}, {}
+local holders, assigned, free = {}, {}, {}
 local fields = call('HGETALL', KEYS[3])
 for i = 1, #fields, 2 do
-  owners[fields[i]] = fields[i + 1]
+  holders[fields[i]] = fields[i + 1]
 end
 for number = 0, count - 1 do
   local share = tostring(number)
-  local owner, want = owners[share], wanted[share]
-  if owner == me and not want then
+  local holder, want = holders[share], wanted[share]
+  if holder == me and not want then
     call('HDEL', KEYS[3], share)
-  elseif owner and held[owner] then
-    held[owner] = held[owner] + 1
-    if owner == me then
+  elseif holder and held[holder] then
+    held[holder] = held[holder] + 1
+    if holder == me then
       assigned[#assigned + 1] = number
     end
   elseif want == 'waits' then
-    -- A share that the member works on is not assigned anew: another member may have had it in between.
+    -- Does not assign a share again on which the member still works: another member may have had it in between.
     free[#free + 1] = number
   end
 end
@@ -87,7 +87,7 @@ for i = 1, math.min(#free, part - held[me]) do
   call('HSET', KEYS[3], free[i], me)
   assigned[#assigned + 1] = free[i]
 end
--- The key of one share expires: an earlier version, which knows no members, may then take the lease.
+-- With one share the key expires, so that an earlier version, which knows no members, can take the lease later.
 if count == 1 then
   call('SET', KEYS[1], layout, 'PX', ttl)
 end

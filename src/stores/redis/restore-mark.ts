@@ -2,7 +2,7 @@ import { StartupError } from '../../run/errors.ts'
 import type { RedisClient } from './connect.ts'
 import { keys } from './keys.ts'
 
-/** A restore that was begun. It is there until everything is in its place. */
+/** Marks an unfinished restore. */
 export interface RestoreMark {
   readonly backup_id: string
 }
@@ -20,10 +20,10 @@ export async function removeMark(client: RedisClient): Promise<void> {
   await client.del(keys.restore())
 }
 
-/** @throws StartupError when a restore was not finished: what is there is a part */
+/** @throws StartupError when a restore was not finished, so the stores are incomplete */
 export async function assertNoRestore(client: RedisClient): Promise<void> {
   if ((await readMark(client)) === undefined) return
   throw new StartupError(
-    'a restore of a backup was not finished, and what is here is a part of it: run "ipid restore" again with the same backup, or begin with empty stores',
+    'a restore of a backup was not finished, so data are missing: run "ipid restore" again with the same backup, or begin with empty stores',
   )
 }

@@ -1,10 +1,10 @@
 import { UnavailableError } from '../../run/errors.ts'
 
 /**
- * Follows the cursor of SCAN or HSCAN to its end, a page at a time. A server, or a proxy before it, that gives a cursor
- * again would keep the reader for ever. Brent's cycle detection finds that with one cursor in memory.
+ * Follows the cursor of SCAN or HSCAN to its end, page by page. A broken server or proxy that repeats a cursor would keep the reader
+ * busy for ever. Brent's cycle detection notices that with one cursor in memory.
  * @param ask reads the page at a cursor
- * @throws UnavailableError when a cursor comes again, or is none
+ * @throws UnavailableError when a cursor repeats, or is not a number
  */
 export async function* scanPages(
   ask: (cursor: string) => Promise<readonly [next: string, page: string[]]>,

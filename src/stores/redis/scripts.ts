@@ -9,13 +9,13 @@ import { VectoredCommand } from './vectored-command.ts'
 
 export type ScriptArgument = string | number | Buffer
 
-/** What a script adds to a stream: fields and values in turn. */
+/** An entry that a script adds to a stream: alternating fields and values. */
 export interface Addition {
   readonly stream: string
   readonly fields: readonly (string | Buffer)[]
 }
 
-/** Bytes of a call's additions from which on they do not pass through Lua. */
+/** Additions of this many bytes together bypass Lua. */
 export const LARGE_BYTES = 65_536
 
 type Call = readonly [command: string, ...args: ScriptArgument[]]
@@ -24,33 +24,34 @@ type Call = readonly [command: string, ...args: ScriptArgument[]]
 export type Write = readonly [command: 'XADD' | 'SET', key: string, ...args: ScriptArgument[]]
 
 /**
- * One Lua script, in the folder of the subject that calls it. The file's name ends with the number of its keys, or with `N` where that varies; its
- * header says what keys and arguments are and what it returns.
+ * A Lua script. Its file is in the folder of the subject that calls it, and its name ends with the number of its keys, or with `N` if
+ * that varies. Its header lists keys, arguments and result.
  */
 export interface Script {
   readonly name: string
   /**
-   * Runs it as one step in Redis. Numbers come back as numbers, strings as Buffers. It is sent by its digest, and as
-   * source when Redis does not know it (after a restart): that is safe, since an unknown script has done nothing.
+   * Runs the script atomically. Returns numbers as numbers and strings as Buffers. Sends its digest, or its source if Redis does not
+   * know it (after a restart). The second try is safe, because an unknown script has done nothing.
    */
   run(client: Caller, keys: readonly string[], args: readonly ScriptArgument[]): Promise<unknown>
   /**
-   * Writes, and runs the script behind that, as one. For what is large: Redis' Lua hashes each byte of each argument, which takes
-   * as long as all else that an entry costs. A write may be refused and the script runs all the same, so it has to tell whether it
-   * is there, and to take back what is not to stay, also when it fails; nobody sees it before. Sent as source: were the script
-   * unknown, the writes would stay. A client of a cluster may send all of it again when the connection broke (`connectRedis`). Rejects
-   * with what Redis refused; above maxmemory that is OOM, also for a script that runs there.
+   * Makes writes, and runs the script after them, in one transaction. For large writes: Redis' Lua hashes every byte of its arguments,
+   * which would double the cost of an entry. Redis may refuse a write and still run the script. So the script must check that each
+   * write is there, and must undo those that must not stay, even when it fails. It is sent as source, because the writes would stay if
+   * Redis did not know the script. A cluster client may repeat the transaction after a broken connection (`connectRedis`). Rejects with
+   * the error of the refused command. Above maxmemory that is OOM, even if the script itself may run there.
    */
-  runBehind(
+  runAfter(
     client: RedisClient,
     writes: readonly Write[],
     keys: readonly string[],
     args: readonly ScriptArgument[],
   ): Promise<unknown>
   /**
-   * Runs it with entries that it adds; together large ones are added before it (`runBehind`), and such a script calls the functions of
-   * `added-before.lua`. Above maxmemory, where it drains Redis, it adds them itself in any case.
-   * @param argsWith is given, for each addition, the number of its arguments and these; of one that is there by then 0
+   * Runs a script that adds entries. If they are large together, they are added before it (`runAfter`), so the script must use the
+   * functions of `added-before.lua`. A script that drains Redis adds them itself above maxmemory.
+   * @param argsWith makes the script's arguments. It gets for each addition its number of arguments and these; just 0 if the entry was
+   * added before the script.
    */
   runAdding(
     client: RedisClient,
@@ -61,12 +62,10 @@ export interface Script {
 }
 
 /**
- * Reads a script once.
- * @param module `import.meta.url` of the caller, whose folder `path` starts from
- * @param path of the file
- * @param aboveMaxmemory that it runs above Redis' maxmemory where this use of it drains Redis; the source itself says so
- *   when all its uses do
- * @param using file of functions that it calls; they come before it
+ * Reads a script.
+ * @param module `import.meta.url` of the caller; `path` is relative to its folder
+ * @param options `aboveMaxmemory`: this use drains Redis, so it runs above maxmemory (if all uses do, the source says so itself).
+ * `using`: a file of functions to put before the script.
  */
 export function loadScript(
   module: string,
@@ -90,7 +89,7 @@ export function loadScript(
         return await client.callBuffer('EVAL', source, keys.length, ...keys, ...args)
       }
     },
-    async runBehind(client, writes, keys, args) {
+    async runAfter(client, writes, keys, args) {
       const commands: Call[] = [...writes, ['EVAL', source, keys.length, ...keys, ...args]]
       return await (client instanceof Redis ? transact(client, commands) : transactInCluster(client, commands))
     },
@@ -99,7 +98,7 @@ export function loadScript(
         const writes = additions.map(({ stream, fields }): Write => ['XADD', stream, '*', ...fields])
         const args = argsWith(additions.map(() => [0]))
         try {
-          return await script.runBehind(client, writes, keys, args)
+          return await script.runAfter(client, writes, keys, args)
         } catch (error) {
           if (flags !== DRAINS || replyCode(error) !== 'OOM') throw error
         }
@@ -110,9 +109,9 @@ export function loadScript(
   return script
 }
 
-/** Runs commands as one, and copies none of their bytes. Returns the reply to the last. */
+/** Runs commands in a transaction without copying their bytes. Returns the reply to the last one. */
 async function transact(client: Redis, commands: readonly Call[]): Promise<unknown> {
-  // All begin to wait for their reply in this turn, so nothing of others comes between; all are written behind it, or none.
+  // All commands are queued in this turn, so no other command comes between. They are written together afterwards, or not at all.
   const sent = [['MULTI'] as const, ...commands, ['EXEC'] as const].map(([name, ...args]) => {
     const command = new VectoredCommand(name, args, { replyEncoding: 'utf8' })
     command.inTransaction = true
@@ -126,7 +125,7 @@ async function transact(client: Redis, commands: readonly Call[]): Promise<unkno
   return reply
 }
 
-/** The same by way of a pipeline, which finds the server of a cluster by its keys. */
+/** Like `transact`, with a pipeline, which finds the right server of a cluster by its keys. */
 async function transactInCluster(client: Cluster, commands: readonly Call[]): Promise<unknown> {
   const transaction = client.multi()
   for (const command of commands) transaction.call(...command)
@@ -136,9 +135,9 @@ async function transactInCluster(client: Cluster, commands: readonly Call[]): Pr
   return reply
 }
 
-/** First line of a script that says how it may run; functions that it calls come behind it. */
+/** The first line of a script with flags. It must stay first, before the functions that the script uses. */
 const FLAGS = /^#!.*\n/
-/** That it runs above maxmemory. */
+/** Allows a script to run above maxmemory. */
 const DRAINS = '#!lua flags=allow-oom\n'
 
 function bytesOf(additions: readonly Addition[]): number {
@@ -147,13 +146,13 @@ function bytesOf(additions: readonly Addition[]): number {
   return bytes
 }
 
-/** Why Redis discarded a transaction: it says so of one of the commands, or, behind its own words, of all. */
+/** Finds why Redis discarded a transaction: in the error of a command, or inside the text of EXECABORT. */
 function refusal(error: Error & { previousErrors?: Error[] }): never {
   const reason = /^EXECABORT .* because of: -?(.*)$/s.exec(error.message)?.[1]
   throw error.previousErrors?.[0] ?? (reason === undefined ? error : new ReplyError(reason))
 }
 
-/** Without the lines that are comments: what is sent as source is read each time. */
+/** Leaves out comment lines, because Redis parses the source at every EVAL. */
 function textOf(module: string, path: string): string {
   const text = readFileSync(new URL(path, module), 'utf8')
   return text.replace(/^ *--.*\n/gm, '')

@@ -3,7 +3,7 @@ interface Waiting<Call, Result> {
   resolve(result: Result | PromiseLike<Result>): void
 }
 
-/** Calls of one turn of the event loop, made together: what each costs of its own is paid once for all. */
+/** Merges the calls of one turn of the event loop, so that they share the fixed cost of a call. */
 export class TurnBatcher<Call, Result> {
   readonly #make: (calls: readonly Call[]) => readonly Promise<Result>[]
   #waiting: Waiting<Call, Result>[] = []

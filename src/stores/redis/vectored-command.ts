@@ -1,6 +1,6 @@
 import { Command } from 'ioredis'
 
-/** What is used of a socket. */
+/** The used part of a socket. */
 interface VectoredWriter {
   cork(): void
   uncork(): void
@@ -8,12 +8,11 @@ interface VectoredWriter {
 }
 
 /**
- * A command of which bytes go to the socket as they are; nothing is written before the end of the turn, and then all of it, by one
- * `writev`. Of any other command with a Buffer ioredis makes another Buffer, and again one of its pipeline: two copies of all that is
- * stored, and garbage of that size. What it is given must not change before the reply is there.
+ * A command whose Buffers go to the socket without a copy, at the end of the turn, in one `writev`. For other commands ioredis copies
+ * Buffers twice, once for the command and once for the pipeline. The caller must not change the Buffers before the reply.
  */
 export class VectoredCommand extends Command {
-  /** @returns what is left to be written */
+  /** @returns the text that ioredis still has to write */
   override toWritable(socket: object): string {
     const writer = socket as VectoredWriter
     writer.cork()

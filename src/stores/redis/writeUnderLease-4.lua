@@ -1,9 +1,9 @@
 #!lua flags=allow-oom
--- Writes a key, only while a share is the writer's. The member's name is the fencing token: it is new with each lease.
+-- Writes a key, only while the member holds the share. The member's name is the fencing token: it is new with each lease.
 -- Runs above maxmemory: the members drain Redis, and intake stops well below.
 -- KEYS[1 to 3] as in renewMembership-3.lua; KEYS[4] key to write
 -- ARGV[1] member, ARGV[2] number of shares, ARGV[3] share, ARGV[4] value; '' deletes the key
--- Returns 1, or 0 when the share is not the writer's.
+-- Returns 1, or 0 when the member does not hold the share.
 local call = redis.call
 local untilMs = tonumber(call('ZSCORE', KEYS[2], ARGV[1]) or 0)
 local isInForce = (call('GET', KEYS[1]) or 'shares:1') == 'shares:' .. ARGV[2]

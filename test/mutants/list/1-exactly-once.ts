@@ -266,8 +266,8 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     name: 'twins-in-a-block',
     promise: 'of two events of one id in a block one is kept',
     file: 'src/pipeline/stages/dedup.ts',
-    from: 'if (places[place] === 0) {',
-    to: 'if (places[place] === 0 || count > 0) {',
+    from: 'if (slots[slot] === 0) {',
+    to: 'if (slots[slot] === 0 || count > 0) {',
     noticedBy: [
       ['test/unit/runner/run-stages.test.ts', 'repeats within a block and repeats of other blocks are dropped'],
     ],
@@ -413,8 +413,8 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     name: 'lease-of-one',
     promise: 'a lease is one member’s at a time',
     file: 'src/stores/redis/renewMembership-3.lua',
-    from: 'elseif owner and held[owner] then',
-    to: 'elseif owner == me then',
+    from: 'elseif holder and held[holder] then',
+    to: 'elseif holder == me then',
     noticedBy: [['test/integration/membership.test.ts', 'members that join get their part']],
   },
   {
@@ -617,8 +617,8 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     name: 'cluster-majority-has-it',
     promise: 'after a repeat, rows count as stored when a majority of replicas has them',
     file: 'src/pipeline/sinks/clickhouse/absent-rows.ts',
-    from: 'Math.floor(of / 2) + 1',
-    to: 'Math.min(of, 1)',
+    from: 'Math.floor(replicasPerShard / 2) + 1',
+    to: 'Math.min(replicasPerShard, 1)',
     noticedBy: [['test/integration/clickhouse-cluster.test.ts', 'the tables of a cluster']],
   },
   {

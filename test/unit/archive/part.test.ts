@@ -135,7 +135,7 @@ test('a key tells its location, and can lead nowhere else', async () => {
     'ä',
     `${'a/'.repeat(500)}a`,
   ]) {
-    assert.throws(() => assertKey(key), /is no key/, key)
+    assert.throws(() => assertKey(key), /is not a valid key/, key)
   }
 })
 
@@ -149,5 +149,5 @@ test('the index of a part is written before its events, so that whoever sees the
     const [index, part] = [puts.indexOf(indexKey(location)), puts.indexOf(partKey(location))]
     assert.ok(index >= 0 && index < part, puts.join())
   }
-  await assert.rejects(inserter.insert([], 'token'), /without their entries/)
+  await assert.rejects(inserter.insert([], 'token'), /needs the entries/)
 })

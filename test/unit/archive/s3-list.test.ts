@@ -23,9 +23,9 @@ test('a list of several pages is read to its end', async () => {
 
 test('an answer that does not say whether more follows is no list, and never an empty one', async () => {
   // The page of a console, an empty body and another document of S3 all arrive like this.
-  await assert.rejects(listed({}), (error) => error instanceof UnavailableError && /no list/.test(error.message))
-  await assert.rejects(listed({ Contents: [A] }), /no list/)
-  await assert.rejects(listed({ Contents: [A], IsTruncated: true, NextContinuationToken: 't' }, {}), /no list/)
+  await assert.rejects(listed({}), (error) => error instanceof UnavailableError && /not a list/.test(error.message))
+  await assert.rejects(listed({ Contents: [A] }), /not a list/)
+  await assert.rejects(listed({ Contents: [A], IsTruncated: true, NextContinuationToken: 't' }, {}), /not a list/)
 })
 
 test('a page with fewer keys than it counts is refused', async () => {

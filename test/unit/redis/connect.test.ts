@@ -22,7 +22,7 @@ test('a URL sets no option of the client on which promises depend', () => {
   ]) {
     assert.throws(() => connectRedis(`redis://127.0.0.1:1/0?${option}`, use), {
       name: 'InputError',
-      message: /^REDIS_URL: of options only family, db, username, password are taken, got \w+$/,
+      message: /^REDIS_URL: options must be among family, db, username, password, got \w+$/,
     })
   }
   connectRedis('redis://127.0.0.1:1/0?family=4', use).disconnect()

@@ -7,7 +7,7 @@ import type { ArchiveLocation, Destination, EntryOfRows, Inserter } from '../../
 import { indexKey, partKey } from './layout.ts'
 import { makeParts, type Part } from './part.ts'
 
-/** Object storage: payloads become parts, see schemas/README.md, Archive. */
+/** Writes payloads to object storage (schemas/README.md, Archive). */
 export const archive: Destination = {
   name: 'archive',
   open: ({ archive: location }) => new ArchiveInserter(openObjectStore(location)),
@@ -17,14 +17,14 @@ export function openObjectStore(location: ArchiveLocation): ObjectStore {
   return 'folder' in location ? new FolderStore(location.folder) : new S3Store(location)
 }
 
-/** Objects that are written at once. */
+/** Parallel writes. */
 const PUTS_MAX = 8
-/** Half the time of the usual 6, for a tenth more bytes. */
+/** Half the time of the default, 6, for a tenth more bytes. */
 export const GZIP_LEVEL = 3
 
 const compress = promisify(gzip)
 
-/** Writes payloads as parts. Names follow from the entries, so that a repeat takes the place of what it repeats. */
+/** Writes payloads as parts. A part's name follows from its entries, so a repeat replaces the same object. */
 export class ArchiveInserter implements Inserter {
   readonly #store: ObjectStore
 
@@ -37,7 +37,7 @@ export class ArchiveInserter implements Inserter {
   }
 
   async insert(_rows: readonly Buffer[], _token: string, entries?: readonly EntryOfRows[]): Promise<void> {
-    if (entries === undefined) throw new Error('payloads are not archived without their entries')
+    if (entries === undefined) throw new Error('the archive needs the entries of its payloads')
     const parts = (await makeParts(entries)).values()
     const failures: unknown[] = []
     const writeInTurn = async () => {
@@ -50,14 +50,14 @@ export class ArchiveInserter implements Inserter {
     if (failures.length > 0) throw failures[0]
   }
 
-  /** The index goes first: whoever sees the events finds it. */
+  /** Writes the index first, so that every visible part has one. */
   async #write({ location, lines, index }: Part): Promise<void> {
     const options = { level: GZIP_LEVEL }
     await this.#store.put(indexKey(location), await compress(JSON.stringify(index), options))
     await this.#store.put(partKey(location), await compress(Buffer.concat(lines), options))
   }
 
-  /** A put that succeeded has stored all of it. */
+  /** A successful put has stored the whole object. */
   async absent(): Promise<readonly Buffer[]> {
     return []
   }

@@ -1,13 +1,13 @@
-/** What an archived event came with: a live request, or a batch job. */
-export type PartSource = 'ingest' | 'batch'
+/** Whether events came with live requests or with a batch job. */
+type PartSource = 'ingest' | 'batch'
 
-/** Where a part of the archive belongs, and which one it is. */
+/** Folder and name of a part of the archive. */
 export interface PartLocation {
   readonly tenantId: string
   /** UTC day of receipt, `2026-11-22`. */
   readonly day: string
   readonly source: PartSource
-  /** The id of the batch job; of live events the UTC hour of receipt, `2026-11-22T01`. */
+  /** The id of the batch job; for live events the UTC hour of receipt, `2026-11-22T01`. */
   readonly run: string
   /** See `partName`. */
   readonly name: string
@@ -16,8 +16,8 @@ export interface PartLocation {
 const SEQUENCE_DIGITS = 6
 
 /**
- * The name of a part follows from the first entry that it has events of: an entry is in one part of its tenant and run, so
- * names are distinct, and a part that is written again takes the same place. In the order of receipt.
+ * Names a part after its first entry. An entry has events in only one part of a tenant and run, so names are distinct, and a repeated
+ * write replaces the same object. Names sort by time of receipt.
  * @param id of the entry, `milliseconds-sequence`
  */
 export function partName(id: string, partition: number): string {
@@ -25,17 +25,17 @@ export function partName(id: string, partition: number): string {
   return `part-${ms}-${sequence!.padStart(SEQUENCE_DIGITS, '0')}-p${partition}`
 }
 
-/** Milliseconds at which the first entry of a part was written. */
+/** When the first entry of a part was written, Unix milliseconds. */
 export function partStart(name: string): number {
   return Number(name.split('-')[1])
 }
 
-/** What the keys of the events of a tenant begin with. */
+/** Prefix of the keys of a tenant's events. */
 export function tenantDays(tenantId: string): string {
   return `tenant=${tenantId}/`
 }
 
-/** What the keys of the events of a tenant and day begin with. */
+/** Prefix of the keys of a tenant's events of a day. */
 export function tenantDay(tenantId: string, day: string): string {
   return `${tenantDays(tenantId)}day=${day}/`
 }
@@ -45,7 +45,7 @@ export function partKey(location: PartLocation): string {
   return `${folderOf(location)}/${location.name}.ndjson.gz`
 }
 
-/** What is known of a part beside its events, see `PartIndex`. */
+/** The index of a part, see `PartIndex`. */
 export function indexKey(location: PartLocation): string {
   return `index/${folderOf(location)}/${location.name}.json.gz`
 }

@@ -10,13 +10,13 @@ export interface FoundLine {
 }
 
 const LINE_FEED = 10
-/** What stands before the id in every line, see `payloadOf`. */
+/** Start of every line, before time and id; see `payloadOf`. */
 const RECEIVED = '{"_received_at":"'
 const TIME_CHARS = '2026-11-22T01:02:03.004Z'.length
 const STATUS = /^(ok|filtered|invalid_ip)"/
 const STATUS_CHARS_MAX = 'invalid_ip"'.length
 
-/** Finds the lines of an event in the text of a part, which comes in pieces. */
+/** Finds the lines of an event in a part, which is read in pieces. */
 export class LineFinder {
   readonly lines: FoundLine[] = []
   readonly #needle: Buffer
@@ -43,9 +43,9 @@ export class LineFinder {
 
   #judge(text: Buffer, start: number, end: number): void {
     const at = start + RECEIVED.length + TIME_CHARS
-    const behind = at + this.#needle.length
-    if (behind > end || text.compare(this.#needle, 0, this.#needle.length, at, behind) !== 0) return
-    const status = STATUS.exec(text.toString('latin1', behind, behind + STATUS_CHARS_MAX))?.[1]
+    const statusAt = at + this.#needle.length
+    if (statusAt > end || text.compare(this.#needle, 0, this.#needle.length, at, statusAt) !== 0) return
+    const status = STATUS.exec(text.toString('latin1', statusAt, statusAt + STATUS_CHARS_MAX))?.[1]
     if (status === undefined) return
     const receivedAt = text.toString('latin1', start + RECEIVED.length, at)
     this.lines.push({ line: this.#line, receivedAt, status: status as PayloadStatus })

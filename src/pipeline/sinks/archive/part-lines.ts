@@ -6,12 +6,12 @@ import { GZIP_LEVEL } from './destination.ts'
 const LINE_FEED = 10
 const CHUNK_BYTES = 262_144
 
-/** The lines of an object, each with its line feed, one behind the other; undefined when there is no such object. */
+/** The lines of an object, each with its line feed; undefined if the object does not exist. */
 export async function linesOf(store: ObjectStore, key: string): Promise<AsyncGenerator<Buffer> | undefined> {
   const content = await store.get(key)
   if (content === undefined) return undefined
   const text = createGunzip({ chunkSize: CHUNK_BYTES })
-  // Errors arrive where the lines are read.
+  // The reader of the lines gets the errors.
   pipeline(content, text).catch(() => {})
   return splitLines(text)
 }
@@ -30,7 +30,7 @@ async function* splitLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer
   if (rest.length > 0) yield Buffer.concat(rest)
 }
 
-/** Lines, as an object holds them. Holds no more than their compressed bytes. */
+/** Compresses lines into the content of an object. Holds only compressed bytes in memory. */
 export async function compressed(lines: AsyncIterable<Buffer>): Promise<Buffer> {
   const chunks: Buffer[] = []
   const gzip = createGzip({ level: GZIP_LEVEL, chunkSize: CHUNK_BYTES })

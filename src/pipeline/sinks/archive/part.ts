@@ -9,13 +9,10 @@ import {
 } from '../../event/payload.ts'
 import { type PartLocation, partName } from './layout.ts'
 
-/**
- * An entry of the stream of payloads that a part has events of, the commit that brought them into Redis, and number of
- * lines. Entries stand in the order of their lines.
- */
+/** An entry of the payload stream: the commit that wrote it, and its number of lines in the part. In the order of the lines. */
 export type IndexEntry = readonly [partition: number, id: string, commit: string, lines: number]
 
-/** What is kept of a part beside its events, as JSON. */
+/** Metadata of a part, stored as JSON. */
 export interface PartIndex {
   readonly lane: 'live' | 'batch'
   readonly lines: number
@@ -23,29 +20,29 @@ export interface PartIndex {
   readonly bytes: number
   readonly entries: readonly IndexEntry[]
   /**
-   * Of a part of live events: the requests that brought them, in the order of the lines, and how many lines in a row each has.
-   * `''` for events that an earlier version received; undefined when that is so for all.
+   * The requests of live events, in the order of the lines, each with its number of consecutive lines. The id is `''` if an earlier
+   * version received the events; undefined if all are.
    */
   readonly requests?: readonly IndexRequest[]
-  /** Of a part of a batch job: lines that are no event, and are not in the part. Undefined when there are none. */
+  /** Lines of a batch job that are not events, and not in the part. Undefined if there are none. */
   readonly rejected?: readonly IndexRejected[]
 }
 
-/** Lines that a commit brought and that are no event: an entry of the stream of payloads says so. */
+/** Lines of a commit that are not events. */
 export type IndexRejected = readonly [partition: number, id: string, commit: string, reason: string, lines: number]
 
 /** `x-request-id`, and number of lines. */
 export type IndexRequest = readonly [id: string, lines: number]
 
-/** Events that become an object of their own. */
+/** Events that become one object. */
 export interface Part {
   readonly location: PartLocation
-  /** Each is ended by a line feed. */
+  /** Each ends with a line feed. */
   readonly lines: readonly Buffer[]
   readonly index: PartIndex
 }
 
-/** A part in the making. */
+/** A part that still gathers events. */
 interface Draft extends Omit<PartLocation, 'name'> {
   readonly lines: Buffer[]
   readonly entries: [number, string, string, number][]
@@ -55,14 +52,11 @@ interface Draft extends Omit<PartLocation, 'name'> {
 }
 
 const LINE_FEED = 10
-const NOWHERE = Buffer.alloc(0)
-/** Lines behind which others get their turn: a process that archives may also enrich. */
+const NO_HEAD = Buffer.alloc(0)
+/** Pauses after this many lines, because the process may have other roles. */
 const LINES_A_TURN = 2_000
 
-/**
- * Puts the events of entries together by tenant, day, source and run. The same entries, in the same order, make the same
- * parts.
- */
+/** Groups the events of entries by tenant, day, source and run. The same entries in the same order make the same parts. */
 export async function makeParts(entries: readonly EntryOfRows[]): Promise<Part[]> {
   const drafts = new Map<string, Draft>()
   let lines = 0
@@ -80,11 +74,11 @@ export async function makeParts(entries: readonly EntryOfRows[]): Promise<Part[]
 function addEntry(drafts: Map<string, Draft>, entry: EntryOfRows): void {
   const { rows, count } = entry.block
   let draft: Draft | undefined
-  let head: Buffer = NOWHERE
+  let head: Buffer = NO_HEAD
   let requestId = ''
   let start = 0
   for (let i = 0; i < count; i++) {
-    // Mostly a row has the origin of the one before.
+    // Most rows have the same head as the row before.
     if (draft === undefined || !hasPayloadHead(rows, start, head)) {
       head = rows.subarray(start, payloadLineStart(rows, start))
       const origin = payloadOrigin(head)

@@ -5,14 +5,14 @@ import { keys } from '../../../stores/redis/keys.ts'
 import { retention, sinkWorker } from '../role.ts'
 import { openObjectStore } from './destination.ts'
 
-/** New entries of one read: with blocks of a full 256 KiB, 16 MiB. */
+/** Entries per read: 16 MiB if all are full blocks of 256 KiB. */
 const READ_ENTRIES_MAX = 64
-/** How often it looks what has come, while a part is open; nobody waits for it. */
+/** Pause between reads while a part gathers. Longer than for rows, because parts may be late. */
 const POLL_MS = 500
-/** Behind so many events in one read there are more. */
+/** A read of this many events suggests a backlog. */
 const BACKLOG_EVENTS = 8
 
-/** Moves events as they came to object storage. One owner at a time; while nobody has an archive it only waits. */
+/** Writes payloads to object storage, in one process at a time. */
 export function archiveRole(context: ProcessContext): Service[] {
   const { archivePartBytes: bytesMax, archivePartAgeMs: gatherMs } = context.config
   const rowsMax = context.limits.partEventsMax

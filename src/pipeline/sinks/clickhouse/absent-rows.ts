@@ -12,57 +12,54 @@ const ROWS_PER_QUERY = 10_000
 const QUERY_BYTES_MAX = 67_108_864
 const NUMBERS = { output_format_json_quote_64bit_integers: 0 } as const
 
-/** Of a cluster, how many replicas each shard has. */
-export interface Majority {
+interface ReplicatedCluster {
   readonly name: string
-  readonly of: number
+  readonly replicasPerShard: number
 }
 
-/** Where rows are looked for. */
-export interface RowsOf {
+interface SearchedTable {
   readonly table: TargetTable
-  /** The table is spread over a cluster; undefined: it is of one server. */
-  readonly cluster?: Majority | undefined
+  /** Undefined: the table is on one server. */
+  readonly cluster?: ReplicatedCluster | undefined
 }
 
 /**
- * The rows that a table does not hold, as lines. To be asked when an insert was cut off by the end of ClickHouse and its
- * repeat was accepted: ClickHouse (26.7, not replicated) writes a token to its deduplication log right before it puts the
- * part in place, so a crash between the two leaves a token that drops the rows without having them. Rows that are absent
- * after the repeat have to be inserted under another token.
+ * The rows that a table does not hold, as lines. Call it when an insert may have been cut off and its repeat was accepted. ClickHouse
+ * (26.7, not replicated) writes a token to its deduplication log right before it adds the part. After a crash between the two, the
+ * token drops the rows although the table lacks them. They must be inserted under another token.
  *
- * On a cluster a row is there when a majority of replicas has it, whoever else is away, and absent when all replicas answer
- * and none has it. In between it may come or go: a replica lags, or has a part that it will have to give up.
- * @param rows lines with the columns of the table, each ended by a line feed
- * @throws UnavailableError when it cannot be told
+ * On a cluster a row is stored if a majority of replicas has it. It is absent if all replicas answer and none has it. Anything between
+ * may still change: a replica lags, or has a part that it will give up.
+ * @param rows lines with the columns of the table, each ending with a line feed
+ * @throws UnavailableError when the answer is not certain
  */
 export async function absentRows(
   client: ClickHouseClient,
   rows: readonly Buffer[],
-  { table, cluster }: RowsOf = { table: EVENTS },
+  { table, cluster }: SearchedTable = { table: EVENTS },
 ): Promise<Buffer[]> {
   const lines = rows.flatMap(linesOf)
   if (cluster === undefined) return (await tooFew(client, lines, notIn(table))).map(({ line }) => line)
   const query = belowMajority(table, cluster)
-  const doubtful = await tooFew(client, lines, query, SOME_MAY_BE_AWAY)
-  const sure = await tooFew(
+  const suspects = await tooFew(client, lines, query, SOME_MAY_BE_AWAY)
+  const certain = await tooFew(
     client,
-    doubtful.map(({ line }) => line),
+    suspects.map(({ line }) => line),
     query,
     ALL_HAVE_TO_ANSWER,
   )
-  if (sure.some(({ replicas }) => replicas > 0))
-    throw new UnavailableError(`rows of ${table.name} are on fewer replicas than a majority: they are waited for`)
-  return sure.map(({ line }) => line)
+  if (certain.some(({ replicas }) => replicas > 0))
+    throw new UnavailableError(`waiting for rows of ${table.name} that are on fewer replicas than a majority`)
+  return certain.map(({ line }) => line)
 }
 
-/** A line that too few replicas have. */
+/** A line that fewer replicas than a majority have. */
 interface TooFew {
   readonly line: Buffer
   readonly replicas: number
 }
 
-/** @param query by the lines that are wanted: rows of position and replicas */
+/** @param query selects position and number of replicas of the rows of `wanted` that are on too few */
 async function tooFew(
   client: ClickHouseClient,
   lines: readonly Buffer[],
@@ -73,8 +70,8 @@ async function tooFew(
   const structure = Object.entries(identity).map(([column, type]) => `${column} ${type}`)
   const found: TooFew[] = []
   for (let from = 0; from < lines.length; from += ROWS_PER_QUERY) {
-    const some = lines.slice(from, from + ROWS_PER_QUERY)
-    const keys = some.map((line, index) => `${index}\t${keyOf(line, table)}`).join('\n')
+    const batch = lines.slice(from, from + ROWS_PER_QUERY)
+    const keys = batch.map((line, index) => `${index}\t${keyOf(line, table)}`).join('\n')
     const result = await client.query({
       query: `
       WITH wanted AS
@@ -90,7 +87,7 @@ async function tooFew(
       clickhouse_settings: { max_query_size: String(QUERY_BYTES_MAX), ...NUMBERS, ...settings },
     })
     const rows = await result.json<[number, number]>()
-    found.push(...rows.map(([position, replicas]) => ({ line: some[position]!, replicas })))
+    found.push(...rows.map(([position, replicas]) => ({ line: batch[position]!, replicas })))
   }
   return found
 }
@@ -100,20 +97,20 @@ function notIn(table: TargetTable) {
   return { table, sql: `SELECT position, 0 FROM wanted WHERE (${columns}) NOT IN (SELECT ${columns} ${stored(table)})` }
 }
 
-/** What is looked for goes to replicas as a table, not in their statement. */
-function belowMajority(table: TargetTable, { name, of }: Majority) {
+/** GLOBAL IN sends the wanted rows to the replicas as a table, not inside their statement. */
+function belowMajority(table: TargetTable, { name, replicasPerShard }: ReplicatedCluster) {
   const columns = Object.keys(table.identity).join()
-  const place = everyReplica(name, `${DATABASE}.${localOf(table.name)}`)
-  const counted = `SELECT ${columns}, uniqExact(_shard_num) AS replicas ${stored(table, place, 'GLOBAL IN')} GROUP BY ${columns}`
+  const replicas = everyReplica(name, `${DATABASE}.${localOf(table.name)}`)
+  const counted = `SELECT ${columns}, uniqExact(_shard_num) AS replicas ${stored(table, replicas, 'GLOBAL IN')} GROUP BY ${columns}`
   const sql = `
     SELECT position, replicas FROM wanted LEFT JOIN (${counted}) AS found USING (${columns})
-    WHERE replicas < ${Math.floor(of / 2) + 1}`
+    WHERE replicas < ${Math.floor(replicasPerShard / 2) + 1}`
   return { table, sql }
 }
 
-function stored({ name, finder, time }: TargetTable, place = name, isIn = 'IN'): string {
+function stored({ name, finder, time }: TargetTable, from = name, isIn = 'IN'): string {
   return `
-    FROM ${place}
+    FROM ${from}
     WHERE ${time} >= (SELECT min(${time}) FROM wanted)
       AND ${time} <= (SELECT max(${time}) FROM wanted)
       AND tenant_id ${isIn} (SELECT tenant_id FROM wanted)
@@ -124,23 +121,23 @@ function linesOf(rows: Buffer): Buffer[] {
   const lines: Buffer[] = []
   for (let from = 0; from < rows.length; ) {
     const end = rows.indexOf(LINE_FEED, from) + 1
-    if (end === 0) throw new Error('a row without its line feed')
+    if (end === 0) throw new Error('a row does not end with a line feed')
     lines.push(rows.subarray(from, end))
     from = end
   }
   return lines
 }
 
-/** The columns of the identity as they are. */
+/** The columns of a row's identity, as text. */
 function keyOf(line: Buffer, { columns, identity }: TargetTable): string {
   const names = Object.keys(identity)
   return columnsOf(line, columns.indexOf(names[0]!), names.length)
 }
 
-/** The time of the first of some rows, milliseconds; 0 when it cannot be read. */
+/** The time of the first row, Unix milliseconds; 0 if it cannot be read. */
 export function firstTimeOf(rows: Buffer, { columns, time }: TargetTable): number {
   const text = columnsOf(rows, columns.indexOf(time), 1)
-  // Seconds, or a day or a time as text, in UTC.
+  // The column holds seconds, or a day or time as text, in UTC.
   const ms = text[4] === '-' ? Date.parse(text.length > 10 ? `${text.replace(' ', 'T')}Z` : text) : Number(text) * 1_000
   return Number.isNaN(ms) ? 0 : ms
 }

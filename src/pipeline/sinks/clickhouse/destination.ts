@@ -4,10 +4,10 @@ import { EVENTS, OUTCOMES, type TargetTable } from '../../../stores/clickhouse/t
 import type { Destination } from '../../declaration/destination.ts'
 import { TableInserter } from './inserter.ts'
 
-/** The tables that analysts query: all but one are views over `events`. */
+/** Writes the table `events`. Most other tables of analysts are views over it. */
 export const clickhouse = into(EVENTS, 'clickhouse')
 
-/** What became of events that are not stored, as sums. */
+/** Writes counts of the events that are not stored. */
 export const clickhouseOutcomes = into(OUTCOMES, 'clickhouse outcomes')
 
 function into(table: TargetTable, name: string): Destination {

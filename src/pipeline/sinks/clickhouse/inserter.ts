@@ -7,7 +7,7 @@ import type { Inserter } from '../../declaration/destination.ts'
 import { absentRows, firstTimeOf } from './absent-rows.ts'
 import { refusalOf } from './refusals.ts'
 
-/** One insert is one block: a repeat then has the same content under the same token, however it was read. */
+/** Makes each insert one block, so that a repeat has the same content under the same token. */
 const ONE_BLOCK = {
   max_insert_block_size: '10000000',
   min_insert_block_size_rows: '10000000',
@@ -16,16 +16,15 @@ const ONE_BLOCK = {
   max_insert_threads: '1',
 } as const
 
-/** A majority of replicas has the rows before an insert is answered, below the time that a request may take. */
+/** An insert succeeds once a majority of replicas has the rows. The time-out is below that of a request. */
 const BY_MAJORITY = { insert_quorum: 'auto', insert_quorum_parallel: 1, insert_quorum_timeout: 40_000 } as const
 
-/** Behind the name that a token begins with. */
+/** A token is a UUID, then the shard. */
 const SHARD_OF_TOKEN = /^[0-9a-f-]{36}-s(\d+)(?=\.|$)/
 
 /**
- * Inserts rows of a sink into a table. On a cluster all rows of an insert go to one shard, which their token names: so an insert
- * is stored whole or not at all, as on one server, and a repeat goes where the first try went, however many shards there are
- * by then.
+ * Inserts rows of a sink into a table. On a cluster all rows of an insert go to one shard, which their token names. So an insert is
+ * stored whole or not at all, as on one server, and a repeat goes to the same shard, even if shards were added.
  */
 export class TableInserter implements Inserter {
   readonly #table: TargetTable
@@ -36,7 +35,7 @@ export class TableInserter implements Inserter {
 
   /**
    * @param prepare brings the schema up to date
-   * @param cluster that the table is spread over; undefined: it is of one server
+   * @param cluster name of the table's cluster; undefined: the table is on one server
    */
   constructor(table: TargetTable, client: ClickHouseClient, prepare: () => Promise<void>, cluster?: string) {
     this.#table = table
@@ -64,7 +63,7 @@ export class TableInserter implements Inserter {
     }
   }
 
-  /** It answers, and takes an insert of no rows into this very table: what it asks of rows it does not ask then. */
+  /** Inserts no rows into the table. That fails if ClickHouse or the table is at fault, but never because of a row. */
   async assertOpen(): Promise<void> {
     const { name, columns } = this.#table
     const list = columns.join()
@@ -74,14 +73,14 @@ export class TableInserter implements Inserter {
     })
   }
 
-  /** @param shard that rows go to, over the network in any case, so that a repeat by way of another host does the same */
+  /** Sends rows to a shard over the network, even to this host, so that a repeat from another host takes the same way. */
   #toShard(shard: number): ClickHouseSettings {
     return {
       insert_shard_id: String(shard),
       distributed_foreground_insert: 1,
       prefer_localhost_replica: 0,
       parallel_distributed_insert_select: '0',
-      // Where there is one replica, there is none to wait for.
+      // A single replica needs no quorum.
       ...(this.#shards.get(shard) === 1 ? {} : BY_MAJORITY),
     }
   }
@@ -94,9 +93,9 @@ export class TableInserter implements Inserter {
       format: 'TabSeparated',
       clickhouse_settings: {
         ...ONE_BLOCK,
-        // A row may end before the last column: it is empty then.
+        // A row may end before the last column.
         input_format_tsv_allow_variable_number_of_columns: 1,
-        // Columns that take no NULL are sent none: looking for one in each value is a tenth of an insert.
+        // Rows hold no NULL, and checking each value for one takes a tenth of an insert.
         input_format_null_as_default: 0,
         async_insert: 0,
         insert_deduplicate: 1,
@@ -107,14 +106,10 @@ export class TableInserter implements Inserter {
     })
   }
 
-  /**
-   * ClickHouse (26.7, not replicated) writes a token to its deduplication log right before it puts the part in place, so a
-   * crash between the two leaves a token that drops the rows without having them. On a cluster a repeat may take the end of a
-   * quorum that failed for one that was reached.
-   */
+  /** See `absentRows`. On a cluster, a repeat may also succeed although the quorum of the first try failed. */
   absent(rows: readonly Buffer[]): Promise<readonly Buffer[]> {
-    const replicas = Math.min(...this.#shards.values())
-    const cluster = this.#cluster === undefined ? undefined : { name: this.#cluster, of: replicas }
+    const replicasPerShard = Math.min(...this.#shards.values())
+    const cluster = this.#cluster === undefined ? undefined : { name: this.#cluster, replicasPerShard }
     return absentRows(this.#client, rows, { table: this.#table, cluster })
   }
 
@@ -127,7 +122,7 @@ export class TableInserter implements Inserter {
   }
 }
 
-/** Tokens of an insert that was begun before there was a cluster name none. */
+/** A token from before the tables moved to a cluster names no shard. */
 function shardOf(token: string): number {
   return Number(SHARD_OF_TOKEN.exec(token)?.[1] ?? 1)
 }

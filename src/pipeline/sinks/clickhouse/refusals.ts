@@ -1,7 +1,7 @@
 import { ClickHouseError } from '@clickhouse/client'
 import { RefusedRowsError, UnclearRefusalError } from '../../declaration/destination.ts'
 
-/** Errors by which ClickHouse says that a value cannot be read; names as its `errorCodeToName` has them. */
+/** ClickHouse's errors for unreadable values, with the names of its `errorCodeToName`. */
 export const DATA_ERRORS: ReadonlySet<string> = words(`
   CANNOT_PARSE_TEXT CANNOT_PARSE_ESCAPE_SEQUENCE CANNOT_PARSE_QUOTED_STRING CANNOT_PARSE_INPUT_ASSERTION_FAILED
   CANNOT_READ_ALL_DATA CANNOT_PARSE_DATE CANNOT_PARSE_DATETIME NUMBER_OF_ARGUMENTS_DOESNT_MATCH TYPE_MISMATCH
@@ -9,10 +9,7 @@ export const DATA_ERRORS: ReadonlySet<string> = words(`
   TOO_LARGE_STRING_SIZE VALUE_IS_OUT_OF_RANGE_OF_DATA_TYPE CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN CANNOT_PARSE_UUID
   CANNOT_PARSE_BOOL DECIMAL_OVERFLOW CANNOT_PARSE_IPV4 CANNOT_PARSE_IPV6`)
 
-/**
- * Errors by which it says that itself, its memory, disk or network, the table or the user is at fault: the same rows may be
- * stored later, and are never given up for them.
- */
+/** ClickHouse's errors that blame itself, its memory, disk or network, the table or the user. Rows are never given up for them. */
 export const UNAVAILABLE_ERRORS: ReadonlySet<string> = words(`
   MEMORY_LIMIT_EXCEEDED CANNOT_ALLOCATE_MEMORY MEMORY_RESERVATION_FAILED MEMORY_RESERVATION_KILLED
   RESOURCE_LIMIT_EXCEEDED SERVER_OVERLOADED TOO_MANY_PARTS TOO_MANY_MUTATIONS TOO_MANY_SIMULTANEOUS_QUERIES
@@ -54,11 +51,11 @@ export const UNAVAILABLE_ERRORS: ReadonlySet<string> = words(`
 
   LOGICAL_ERROR CANNOT_CREATE_TIMER OPENSSL_ERROR POCO_EXCEPTION STD_EXCEPTION UNKNOWN_EXCEPTION`)
 
-/** What an insert that failed says of its rows: the error to be thrown for it. */
+/** Turns the error of a failed insert into the one that says whether its rows are at fault. */
 export function refusalOf(error: unknown): unknown {
   if (!(error instanceof ClickHouseError)) return error
   const { message, code, type: name } = error
-  // What has no name cannot be told from an outage.
+  // An error without a name may be an outage.
   if (name === undefined || UNAVAILABLE_ERRORS.has(name)) return error
   const options = { kind: `${name} (${code})`, cause: error }
   return DATA_ERRORS.has(name) ? new RefusedRowsError(message, options) : new UnclearRefusalError(message, options)

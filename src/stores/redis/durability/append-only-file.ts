@@ -4,39 +4,39 @@ import { promisify } from 'node:util'
 import { APPEND_ONLY_MANIFEST, appendedFiles, baseFiles } from './append-only-link.ts'
 import { closeInPieces } from './free-file.ts'
 
-/** Files that a rewrite removes while they are opened: the next manifest does without them. */
+/** A rewrite may remove a file before it is opened. The manifest is then read again, this many times at most. */
 const LOOKS_MAX = 5
 
 const syncFile = promisify(fdatasync)
 const closeFile = promisify(close)
 
 /**
- * The append-only file of a Redis on this machine, as Redis 7 and Valkey keep it: a manifest, a base, and files that are appended
- * to. The manifest names a file before the first write to it, and bases are on disk before they are named.
+ * The append-only file of a Redis 7 or Valkey on this machine: a manifest, a base, and files that Redis appends to. Redis names a file
+ * in the manifest before it writes to it, and a base after it is on disk.
  */
 export class AppendOnlyFile {
   readonly #dir: string
   readonly #syncFile: (file: number) => Promise<void>
-  /** Of the manifest that was read last. */
+  /** Version of the manifest that was last read. */
   #version = ''
   readonly #files = new Map<string, number>()
-  /** Held for their ends alone, see `closeInPieces`. */
+  /** Kept open only to free them slowly, see `closeInPieces`. */
   readonly #bases = new Map<string, number>()
-  /** Those that the disk did not take once: the system forgets what it could not write, and the next sync would pass. */
+  /** Files of which a sync failed. The kernel drops the data that it could not write, so the next sync would succeed wrongly. */
   readonly #broken = new Set<string>()
   #running: Promise<void> | undefined
   #next: Promise<void> | undefined
   #closed = false
 
-  /** @param dir folder of the manifest @param sync of an open file; default: fdatasync */
+  /** @param dir folder of the manifest @param sync syncs an open file; default: fdatasync */
   constructor(dir: string, sync: (file: number) => Promise<void> = syncFile) {
     this.#dir = dir
     this.#syncFile = sync
   }
 
   /**
-   * Resolves when the disk has what was in the file before the call. Calls that come while the disk is busy are one.
-   * Rejects with the error of the disk, or of the folder, and from then on until Redis has begun another file.
+   * Resolves when everything that was in the file before the call is on disk. Calls during a sync share the next one. Rejects if disk or
+   * folder fail. After a failed sync it keeps rejecting until Redis has rewritten its file.
    */
   synced(): Promise<void> {
     if (this.#next !== undefined) return this.#next
@@ -49,12 +49,12 @@ export class AppendOnlyFile {
     return this.#next
   }
 
-  /** Only a rewrite makes it good: what it holds may not be on disk, ever. */
+  /** Whether a sync has failed. Only a rewrite repairs that, because some of the data may never reach the disk. */
   get isBroken(): boolean {
     return this.#broken.size > 0
   }
 
-  /** Resolves when all files are closed; what is asked for behind it rejects. */
+  /** Resolves when all files are closed. Later calls of `synced` reject. */
   async close(): Promise<void> {
     this.#closed = true
     while (this.#running !== undefined) await this.#running.catch(() => {})
@@ -75,8 +75,8 @@ export class AppendOnlyFile {
   async #sync(): Promise<void> {
     if (this.#closed) throw new Error('the append-only file was closed')
     this.#look()
-    if (this.isBroken) throw new Error('the disk has not taken all of the append-only file')
-    // None is under way behind the end of this: it may be closed then.
+    if (this.isBroken) throw new Error('a sync of the append-only file has failed')
+    // Waits for all, because files may be closed afterwards.
     const results = await Promise.allSettled(Array.from(this.#files, ([name, file]) => this.#syncOne(name, file)))
     const failed = results.find((result) => result.status === 'rejected')
     if (failed !== undefined) throw failed.reason
@@ -91,7 +91,7 @@ export class AppendOnlyFile {
     }
   }
 
-  /** Opens and closes files when Redis has begun another one. Costs 3 µs while it has not. */
+  /** Follows Redis to new files. Takes 3 µs if there are none. */
   #look(): void {
     for (let looks = 1; ; looks++) {
       const path = join(this.#dir, APPEND_ONLY_MANIFEST)
@@ -110,17 +110,17 @@ export class AppendOnlyFile {
 
   #follow(manifest: string): void {
     const names = appendedFiles(manifest)
-    if (names.length === 0) throw new Error(`${APPEND_ONLY_MANIFEST} names no file that Redis appends to`)
+    if (names.length === 0) throw new Error(`${APPEND_ONLY_MANIFEST} does not name a file that Redis appends to`)
     this.#hold(this.#files, names)
     for (const name of this.#broken) if (!names.includes(name)) this.#broken.delete(name)
     try {
       this.#hold(this.#bases, baseFiles(manifest))
     } catch {
-      // Nothing is read from it, and Redis frees it as well.
+      // Without it, the base is freed at once, by Redis.
     }
   }
 
-  /** Opens what is new, and closes what is named no more. */
+  /** Opens new files, and closes those that the manifest no longer names. */
   #hold(held: Map<string, number>, names: readonly string[]): void {
     for (const name of names) {
       if (!held.has(name)) held.set(name, openSync(join(this.#dir, name), 'r'))

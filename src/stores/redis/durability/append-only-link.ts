@@ -1,25 +1,25 @@
 /**
- * Beside the socket of a Redis that leaves it to its clients to wait for the disk: a link to the folder of its append-only
- * file. Where there is none, Redis waits itself, or nobody is to.
+ * Path of a link beside the Redis socket, to the folder of the append-only file. It exists if clients must sync the file themselves,
+ * and not if Redis does so or nothing does.
  */
 export function appendOnlyLink(socket: string): string {
   return `${socket}.aof`
 }
 
-/** In that folder: names the files of today. It is replaced as each rewrite begins, and as it ends. */
+/** Lists the current files of that folder. Redis replaces it at the start and at the end of each rewrite. */
 export const APPEND_ONLY_MANIFEST = 'appendonly.aof.manifest'
 
-/** The files of a manifest to which Redis appends, or did: the last of them is the one of today. */
+/** The files of a manifest that Redis appends to; the last is the current one. */
 export function appendedFiles(manifest: string): string[] {
   return filesOf(manifest, 'i')
 }
 
-/** The files of a manifest that Redis wrote anew, each as a whole. */
+/** The base files of a manifest: the results of rewrites. */
 export function baseFiles(manifest: string): string[] {
   return filesOf(manifest, 'b')
 }
 
-/** @param type as Redis writes it: `b` of a base, `i` of what is appended to */
+/** @param type Redis' code: `b` for a base, `i` for an appended file */
 function filesOf(manifest: string, type: 'b' | 'i'): string[] {
   return Array.from(manifest.matchAll(/^file (\S+) seq \d+ type ([a-z])/gm))
     .filter(([, , found]) => found === type)

@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path'
 import { APPEND_ONLY_MANIFEST, appendedFiles } from './append-only-link.ts'
 
-/** Bytes of a file, from `from` to before `to`. */
+/** A range of bytes; `to` is exclusive. */
 interface Span {
   readonly from: number
   readonly to: number
@@ -21,17 +21,17 @@ interface Span {
 
 const WINDOW_BYTES = 1_048_576
 const [HASH, DOLLAR, STAR, LINE_FEED] = [0x23, 0x24, 0x2a, 0x0a]
-/** Of a number of arguments or bytes. */
+/** Maximum length of a line with a number of arguments or bytes. */
 const LINE_MAX_BYTES = 32
 
 /**
- * Takes holes out of the files that Redis appends to, and returns their bytes. Redis 7 cuts off what it wrote in part when the disk
- * was full, but stays where it was in a file that a rewrite began, since that is not opened for appending: zeros stand between two
- * commands then, and Redis refuses to load all that follows. Nothing that was written is taken out, and a file that cannot
- * be read otherwise stays as it is, as each does when there is no room for a copy. To be called while no server runs. Blocks, for
- * about a second per GB.
- * @param dir folder of the append-only file; there may be none
- * @throws what the file system throws
+ * Removes holes from the files that Redis appends to, and returns the number of their bytes. When the disk is full, Redis 7 truncates a
+ * partial write, but keeps its offset if a rewrite created the file, because it did not open that file for appending. The next command
+ * then follows a hole of zeros, and Redis refuses to load the rest of the file. This removes only zeros between commands. It leaves a
+ * file as it is if anything else is wrong with it, or there is no room for a copy. Call it while Redis does not run. Blocks for about a
+ * second per GB.
+ * @param dir folder of the append-only file; may be missing
+ * @throws errors of the file system
  */
 export function removeHoles(dir: string): number {
   const manifest = join(dir, APPEND_ONLY_MANIFEST)
@@ -64,12 +64,12 @@ function removeHolesOf(path: string, dir: string): number {
   }
 }
 
-/** None when there is something between commands that is neither a command nor zeros. */
+/** Returns no holes if the file has anything but commands and zeros. */
 function findHoles(file: number, size: number): Span[] {
   const bytes = new FileBytes(file)
   const holes: Span[] = []
   let at = 0
-  /** Reads `*3` or `$17`, and goes behind it; -1: it is none, or cut off. */
+  /** Reads a line such as `*3` or `$17`; -1: there is no such line, or it is cut off. */
   const count = (kind: number): number => {
     if (bytes.at(at) !== kind) return -1
     let value = 0
@@ -99,7 +99,7 @@ function findHoles(file: number, size: number): Span[] {
         if (length < 0) left = -1
         else at += length + 2
       }
-      // The last command may be cut off: Redis takes that out itself.
+      // The last command may be cut off. Redis removes that itself.
       if (left < 0) return isCutOff(bytes, at, size) ? holes : []
     } else {
       return []
@@ -114,7 +114,7 @@ function isCutOff(bytes: FileBytes, at: number, size: number): boolean {
   return true
 }
 
-/** A file, of which a window is in memory. */
+/** Reads bytes of a file through a window in memory. */
 class FileBytes {
   readonly #file: number
   readonly #window = Buffer.allocUnsafe(WINDOW_BYTES)
@@ -125,7 +125,7 @@ class FileBytes {
     this.#file = file
   }
 
-  /** -1 behind its end. */
+  /** -1 at the end of the file. */
   at(position: number): number {
     if (position < this.#from || position >= this.#from + this.#bytes) {
       this.#from = position

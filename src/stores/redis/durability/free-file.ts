@@ -9,20 +9,20 @@ const closeFile = promisify(close)
 
 const PIECE_BYTES = 8 * 2 ** 20
 const PAUSE_MS = 20
-/** How long a file may take to lose its name. */
+/** How long to wait until Redis removes the file. */
 const NAMED_MAX_MS = 1_000
 
 /**
- * Closes a file that is about to be removed by somebody else, and gives its space back in pieces before. A file system frees all
- * of it at the last close otherwise, and who waits for the disk meanwhile waits for that as well: 80 ms for 500 MB on ext4 that
- * discards. A file that still has a name is closed as it is. Never rejects.
+ * Closes a file that Redis is about to remove, and frees its space in pieces first. Otherwise the file system frees all of it at the
+ * last close, and every sync waits for that: 80 ms for 500 MB on ext4 with discards. Closes a file that keeps its name as it is. Never
+ * rejects.
  * @param pause between pieces
  */
 export async function closeInPieces(file: number, pause: () => Promise<void> = pauseBriefly): Promise<void> {
   try {
     if (await losesItsName(file)) await freeInPieces(file, pause)
   } catch {
-    // What could not be freed in pieces is freed at once.
+    // The close frees the rest at once.
   } finally {
     await closeFile(file).catch(() => {})
   }
@@ -37,7 +37,7 @@ async function losesItsName(file: number): Promise<boolean> {
   return (await poll(look, { everyMs: PAUSE_MS, deadlineMs, unref: true })) ?? false
 }
 
-/** Linux alone opens a file that has no name. Its size is asked again: other processes may be at it, too. */
+/** Only Linux can open a file without a name. Reads its size each time, because other processes may free it too. */
 async function freeInPieces(file: number, pause: () => Promise<void>): Promise<void> {
   const writable = await openFile(`/proc/self/fd/${file}`, 'r+')
   try {

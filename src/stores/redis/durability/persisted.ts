@@ -4,21 +4,20 @@ import type { RedisClient } from '../connect.ts'
 import { AppendOnlyFile } from './append-only-file.ts'
 import { appendOnlyLink } from './append-only-link.ts'
 
-/** Of a connection that is there; null: Redis waits for its disk itself, or nobody is to. */
+/** By open connection; null: this process need not sync. */
 const files = new WeakMap<RedisClient, AppendOnlyFile | null>()
 
 /**
- * Resolves when all that Redis has answered to this client is on disk. Called before anything leaves for the outside: an answer,
- * an insert, an object. At once where Redis waits for its disk itself, or is somebody else's.
+ * Resolves when everything that Redis has answered to this client is on disk. Call it before anything leaves ipid: an answer, an
+ * insert, an object. Resolves at once if Redis syncs by itself, or is not the embedded one.
  *
- * Redis has written to its file what it answers, but for a write that failed: then it answers once more, and refuses writes and
- * PING until it could make up for that. So PING is asked as well, on the same connection: over another one it might be the next
- * Redis that answers.
+ * Redis writes to its file before it answers, unless the write fails. After a failure it still answers once, then refuses writes and
+ * PING until it has written everything. So this sends PING too, on the same connection: another one may reach a restarted Redis.
  *
- * Rejects when the connection, Redis' write or the disk fails: what was answered may be there or not. A disk that failed is
- * trusted again when Redis has written all it has anew.
- * @param isHot asks both at once: a round trip less, for answers of which many wait. On a connection of large answers Redis may answer
- *   before it writes; and what it wrote behind a first failure, before PING came, may be no part of that sync, but of the next.
+ * Rejects when the connection, a write of Redis or the disk fails. The answered data may then be on disk or not. After a failure of the
+ * disk it rejects until Redis has rewritten its file.
+ * @param isHot sends PING and syncs at the same time. That saves a round trip, but the sync may miss data that Redis writes late: after a
+ *   failed write, or after a large reply. The next sync has them.
  */
 export async function persisted(client: RedisClient, isHot = false): Promise<void> {
   const file = fileOf(client)
@@ -28,7 +27,7 @@ export async function persisted(client: RedisClient, isHot = false): Promise<voi
     if (!isHot) await written
     await Promise.all([written, file.synced()])
   } catch (error) {
-    // While one is on its way it is refused.
+    // Redis refuses this while a rewrite runs.
     if (file.isBroken) client.call('BGREWRITEAOF').catch(() => {})
     throw error
   }
@@ -39,9 +38,9 @@ function fileOf(client: RedisClient): AppendOnlyFile | null {
   if (known !== undefined) return known
   const dir = client instanceof Redis && client.options.path ? linked(appendOnlyLink(client.options.path)) : undefined
   const file = dir === undefined ? null : new AppendOnlyFile(dir)
-  // Of no connection: the one that comes may be to a Redis that leaves it to us.
+  // Does not remember this without a connection: the next connection may need syncs.
   if (file === null && client.status !== 'ready') return null
-  // The next one may be started otherwise.
+  // The next Redis may be started with other settings.
   if (client instanceof Redis) {
     client.once('close', () => {
       files.delete(client)

@@ -6,22 +6,22 @@ import type { Logger } from 'pino'
 import { poll } from '../../../run/loop.ts'
 import { APPEND_ONLY_MANIFEST } from './append-only-link.ts'
 
-/** As of `nice`. A thirtieth of Redis' own share where nothing is idle, so that it comes to an end there, too. */
+/** A `nice` value. On a busy machine a rewrite gets a thirtieth of Redis' share, so it still ends. */
 const REWRITE_NICE = 15
 const LOOK_EVERY_MS = 5
 const LOOKS_MS = 500
 
 export interface RewritePriorityOptions {
-  /** Of Redis. */
+  /** Process id of Redis. */
   readonly pid: number
-  /** Folder of the manifest, which is replaced as each rewrite begins. */
+  /** Folder of the manifest, which Redis replaces when a rewrite begins. */
   readonly dir: string
   readonly log: Pick<Logger, 'debug'>
 }
 
 /**
- * Lowers the priority of each process with which Redis writes its append-only file anew: that takes a core as long as it lasts,
- * and all who are waiting for Redis waited for it. Nothing happens where the system does not tell the children of a process.
+ * Lowers the priority of the child processes that rewrite Redis' append-only file. A rewrite takes a whole core, and slows down requests
+ * otherwise. Does nothing on systems that do not list the children of a process.
  */
 export function lowerRewrites({ pid, dir, log }: RewritePriorityOptions): { stop(): void } {
   const abort = new AbortController()
@@ -34,16 +34,17 @@ export function lowerRewrites({ pid, dir, log }: RewritePriorityOptions): { stop
   const follow = async () => {
     while (!signal.aborted) {
       await replaced(join(dir, APPEND_ONLY_MANIFEST), signal)
-      lower().catch((error) => log.debug({ err: error }, 'a rewrite has ended already'))
+      lower().catch((error) => log.debug({ err: error }, 'the rewrite has ended already'))
     }
   }
   follow().catch((error) => {
-    if (!signal.aborted) log.debug({ err: error, dir }, 'rewrites keep the priority of Redis from now on')
+    if (!signal.aborted)
+      log.debug({ err: error, dir }, 'cannot watch the manifest: rewrites keep the priority of Redis')
   })
   return { stop: () => abort.abort() }
 }
 
-/** Resolves when another file is at its place. The folder would tell of each write to all files in it. */
+/** Resolves when the file is replaced. Watching the folder would wake up at every write to any of its files. */
 async function replaced(path: string, signal: AbortSignal): Promise<void> {
   const watcher = watch(path, { persistent: false })
   try {

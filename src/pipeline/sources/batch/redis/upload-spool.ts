@@ -72,7 +72,7 @@ export async function spoolChunk(
   const write: Write = ['SET', lines, chunk.bytes, 'PX', UPLOAD_TTL_MS, 'NX']
   const names = [keys.upload(jobId), keys.chunks(jobId), lines]
   const args = [UPLOAD_TTL_MS, number, formatLineNumbers(chunk)]
-  return Number(await spoolChunkScript.runBehind(client, [write], names, args))
+  return Number(await spoolChunkScript.runAfter(client, [write], names, args))
 }
 
 /** Stores an upload in Redis as it arrives. Its chunks expire unless heartbeats continue or the upload completes. */
