@@ -123,7 +123,7 @@ test('keys, rules, tenants and lookups, without a shell', { skip }, async (t) =>
     await until(async () => {
       await page.getByRole('button', { name: 'What would it have changed?' }).first().click()
       await page.getByText('Nothing is changed yet').waitFor()
-      return (await page.getByText('1 of the stored would have been filtered').count()) > 0
+      return (await page.getByText('1 of the stored events would have been filtered').count()) > 0
     })
     assert.equal((await send(key)).result?.status, 'ok')
     await page.getByRole('button', { name: 'Add rule' }).click()
@@ -137,7 +137,7 @@ test('keys, rules, tenants and lookups, without a shell', { skip }, async (t) =>
     await page.getByRole('link', { name: 'Lookup' }).click()
     await page.getByRole('textbox').fill(`${COMPANY_IP}, 8.8.8.8 and more`)
     await page.getByRole('button', { name: 'Look up' }).click()
-    await page.getByText('2 words are no addresses').waitFor()
+    await page.getByText('2 words are not addresses').waitFor()
     await page.getByText('2 of 10,000 are used today').waitFor()
     await page.getByText('by a rule').waitFor()
     await page.getByRole('button', { name: `Why? ${COMPANY_IP}` }).click()
@@ -158,7 +158,7 @@ test('keys, rules, tenants and lookups, without a shell', { skip }, async (t) =>
     await page.getByText('It was last used').waitFor()
     await assertAccessible()
     await page.getByRole('button', { name: 'Revoke key' }).click()
-    await page.getByText('No key is in force').waitFor()
+    await page.getByText('No active key').waitFor()
     await page.getByText('1 revoked key').click()
     await page.getByRole('cell', { name: 'revoked' }).waitFor()
     await assertAccessible()
@@ -180,7 +180,7 @@ test('keys, rules, tenants and lookups, without a shell', { skip }, async (t) =>
       made.push(((await answer.json()) as { key: string }).key)
     }
     await page.reload()
-    const rows = page.getByRole('table', { name: 'Keys in force' }).locator('tbody tr')
+    const rows = page.getByRole('table', { name: 'Active keys' }).locator('tbody tr')
     await page.getByText('25 of 40').waitFor()
     assert.equal(await rows.count(), 25)
     assert.match((await rows.first().textContent())!, new RegExp(made.at(-1)!.slice(0, 12)))

@@ -43,7 +43,7 @@ test('the printed link signs in, and signing out ends it', { skip }, async (t) =
   await page.goto(origin)
   await page.getByLabel('Command for a sign-in link').waitFor()
   await page.goto(link!)
-  await page.getByText('This link was used already').waitFor()
+  await page.getByText('This link has been used already').waitFor()
   assertClean([401, 500, 503])
 
   // A link on a page of another site.

@@ -22,7 +22,7 @@ test('the dashboard lists, shows and changes what the command does', async (t) =
   const [lost, retried] = first.letters.map(({ id }) => id)
   const shown = (await desk.find(lost!))!
   assert.deepEqual([shown.letter, shown.event.event_id], [first.letters[0], 'lost'])
-  assert.match(shown.why_not!, /no group gone/)
+  assert.match(shown.why_not!, /no longer has the group gone/)
   const refused = await desk.change(lost!, 'retry')
   assert.deepEqual(refused, { result: 'refused', reason: shown.why_not })
   assert.deepEqual(await desk.change(lost!, 'discard'), { result: 'done' })

@@ -10,7 +10,7 @@ import type { TenantRules } from '../../schemas/tenant-rules.ts'
 import { RedisSessionStore } from '../../src/dashboard/redis/sessions.ts'
 import { addressesIn } from '../../src/dashboard/server/routes/lookup.ts'
 import { sessionRoute } from '../../src/dashboard/server/routes/session.ts'
-import { settingsRoutes } from '../../src/dashboard/server/routes/settings.ts'
+import { settingsRoutes } from '../../src/dashboard/server/routes.ts'
 import { Sessions } from '../../src/dashboard/server/sessions.ts'
 import { judgedLookup, ruleSetOf } from '../../src/enrichment/tenant-rules/judge.ts'
 import { parseRule } from '../../src/enrichment/tenant-rules/rule.ts'
@@ -188,11 +188,11 @@ test('an operator creates tenants, changes their plan, and lets members in', asy
   assert.deepEqual([made.id, made.plan, made.deleting], ['fresh', 'growth', false])
   assert.match(await refusal(client, '/api/tenants', { name: 'fresh', plan: 'growth' }), /tenant fresh already exists/)
   assert.match(await refusal(client, '/api/tenants', { name: 'No Slug', plan: 'growth' }), /1 to 64 of a-z/)
-  assert.match(await refusal(client, '/api/tenants', { name: 'third', plan: 'gold' }), /unknown plan "gold": there are/)
+  assert.match(await refusal(client, '/api/tenants', { name: 'third', plan: 'gold' }), /unknown plan "gold": must be one of/)
   const changed = await post<ListedTenant>(client, '/api/tenants/fresh/plan', { plan: 'custom' })
   assert.equal(changed.plan, 'custom')
   assert.match(await refusal(client, '/api/tenants/fresh/plan', { plan: 'gold' }), /unknown plan/)
-  assert.equal(await refusal(client, '/api/tenants/nobody/plan', { plan: 'custom' }, 404), 'there is no such tenant')
+  assert.equal(await refusal(client, '/api/tenants/nobody/plan', { plan: 'custom' }, 404), 'tenant not found')
   const { tenants, plans: known } = await client.read<TenantsAnswer>('/api/tenants')
   assert.equal(tenants.find(({ id }) => id === 'fresh')?.plan, 'custom')
   assert.deepEqual(known[0], { name: 'starter', limits: DEFAULT_PLANS.starter })
@@ -266,7 +266,7 @@ test('a lookup explains each address once, as the tenant’s rules judge it, and
   assert.equal(await quota.used('looker'), 2)
   assert.match(await refusal(client, path, { text: 'no 1.2.3 address' }), /no IPv4 or IPv6 address/)
   const many = Array.from({ length: 1_001 }, (_, i) => `10.0.${i >> 8}.${i & 255}`).join()
-  assert.match(await refusal(client, path, { text: many }), /1001 addresses are more than 1000 at once/)
+  assert.match(await refusal(client, path, { text: many }), /this text has 1001 addresses: give at most 1000/)
   assert.equal(await quota.used('looker'), 2)
 })
 

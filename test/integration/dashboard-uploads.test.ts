@@ -91,7 +91,7 @@ test('the bytes of a file count, and what it becomes has room; who is beyond is 
   const before = await kept()
   const large = await upload(gzipSync(`${file}${row(1).repeat(10)}`))
   assert.equal(large.status, 413)
-  assert.equal(large.answer.detail, 'the file has more than 300 bytes, counted without gzip')
+  assert.equal(large.answer.detail, 'the file must have at most 300 bytes, decompressed')
   const wide = `ip,${'k'.repeat(100)}\n${row(1).repeat(9)}`
   const { status, answer } = await upload(wide)
   assert.equal(status, 413)

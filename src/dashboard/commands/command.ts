@@ -13,13 +13,13 @@ interface LinkFlags {
   readonly json?: boolean
 }
 
-/** `ipid dashboard`: links that sign in, and their end. */
+/** `ipid dashboard`: creates sign-in links, and ends sessions. */
 export function dashboardCommand(context: CliContext): Command {
   const command = new Command('dashboard').description(
-    'print a link that signs an operator in, once, within 10 minutes',
+    'print a link that signs in an operator; it works once, for 10 minutes',
   )
   const link = new Command('link')
-    .description('print a link that signs a member in, once, who sees this tenant only')
+    .description('print a link that signs in a member, who sees only this tenant; it works once')
     .argument('<tenant>')
     .option('--days <n>', `days until the link expires, 1 to ${DAYS_MAX}`, '7')
     .option('--json', 'print JSON')
@@ -31,8 +31,8 @@ export function dashboardCommand(context: CliContext): Command {
     print(context, flags, await signInUrl(configOf(context, link), { tenant, validMs: days * DAY_MS }))
   })
   const out = new Command('sign-out')
-    .description('end the sessions and links of the members of a tenant, or of everybody, in all processes')
-    .argument('[tenant]', 'default: everybody, operators too')
+    .description('end the sessions and links of the members of a tenant, or of all users')
+    .argument('[tenant]', 'default: all users, operators included')
     .option('--json', 'print JSON')
   addSettings(out, INSTANCE_SETTINGS).action(async (tenant: string | undefined) => {
     const { json } = out.optsWithGlobals<{ json?: boolean }>()

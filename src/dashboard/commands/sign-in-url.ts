@@ -4,8 +4,8 @@ import { RedisSessionStore } from '../redis/sessions.ts'
 import { type Grant, LINK_MS, Sessions } from '../server/sessions.ts'
 
 /**
- * Makes a link that signs in once.
- * @param dashboardUrl where people reach the dashboard
+ * Creates a sign-in link that works once.
+ * @param dashboardUrl public URL of the dashboard
  * @param grant default: an operator
  * @param validMs default: 10 minutes
  */

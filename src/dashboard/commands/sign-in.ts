@@ -4,8 +4,8 @@ import { tenantAdmin, withRedis } from '../../terminal/stores.ts'
 import { createSignInUrl } from './sign-in-url.ts'
 
 /**
- * A link to the dashboard of the running instance, for an operator unless a tenant is named.
- * @throws StartupError when there is no dashboard, InputError when there is no such tenant
+ * A sign-in link of the running instance, for an operator unless a tenant is given.
+ * @throws StartupError when no dashboard runs, InputError when the tenant does not exist
  */
 export async function signInUrl(
   config: Config,

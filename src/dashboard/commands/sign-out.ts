@@ -8,8 +8,8 @@ import { RedisSessionStore } from '../redis/sessions.ts'
 import { Sessions, type Withdrawn } from '../server/sessions.ts'
 
 /**
- * Ends links and sessions of the running instance: of the members of a tenant, or all, operators' too.
- * @throws InputError when there is no such tenant, and nothing that one of its name has left
+ * Ends links and sessions of a tenant's members, or of all users.
+ * @throws InputError when the tenant does not exist, and neither do sessions or links of a deleted tenant with this name
  */
 export async function signOut(config: Config, tenantId?: string): Promise<Withdrawn> {
   return await withRedis(await redisUrlOf(config), async (client) => {

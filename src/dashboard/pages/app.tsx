@@ -12,7 +12,7 @@ import { NoTenant, NotFound, OnlyOperators } from './pages/not-found.tsx'
 import { SignIn } from './pages/sign-in.tsx'
 import { PAGES, type PageEntry } from './pages.tsx'
 
-/** All of it: who nobody knows is told how to sign in. */
+/** The whole dashboard. Without a session, explains how to sign in. */
 export function App() {
   const found = pageAt(PAGES, usePathname())
   const session = useData<SessionAnswer>('/api/session')
@@ -38,7 +38,7 @@ function Shown({ page: Page, title, label = title, operator, parameters }: PageE
   const { role, tenants } = useSession()
   const { tenant } = parameters
   useTitle(label, tenant)
-  // The server refuses what such a page asks for, and the page cannot tell that from a server that is down.
+  // Check here, because the page could not tell a refusal from an unreachable server.
   if (operator && role !== 'operator') return <OnlyOperators />
   return tenant === undefined || tenants.includes(tenant) ? <Page parameters={parameters} /> : <NoTenant id={tenant} />
 }

@@ -6,7 +6,7 @@ import { useSession } from './lib/session.ts'
 import { useArrival } from './lib/use-arrival.ts'
 import { PAGES } from './pages.tsx'
 
-/** Navigation, the choice of a tenant, and a page. */
+/** The frame of a page: navigation and choice of tenant. */
 export function Layout({ children }: { readonly children: ComponentChildren }) {
   const { role, tenants, version } = useSession()
   const [location, navigate] = useLocation()

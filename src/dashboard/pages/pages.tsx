@@ -13,19 +13,18 @@ import { System } from './pages/system.tsx'
 import { Tenants } from './pages/tenants.tsx'
 import { Uploads } from './pages/uploads.tsx'
 
-/** A page and where it is. */
 export interface PageEntry {
   readonly path: string
   readonly page: ComponentType<PageProps>
-  /** In the navigation; undefined: it is reached from another page. */
+  /** Label in the navigation; undefined: other pages link to it. */
   readonly label?: string
-  /** What the browser calls it; undefined: as the navigation does. */
+  /** Title of the browser's tab; undefined: the label. */
   readonly title?: string
   /** Only operators see it. */
   readonly operator?: true
 }
 
-/** Every page, in the order of the navigation. Those of a tenant are under `/t/:tenant/`. A new one is a line here. */
+/** All pages, in the order of the navigation. Pages of a tenant are under `/t/:tenant/`. Add a page here. */
 export const PAGES: readonly PageEntry[] = [
   { path: '/', page: Start },
   { path: '/t/:tenant', page: TenantStart },

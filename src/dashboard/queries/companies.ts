@@ -11,13 +11,12 @@ import {
 } from '../../../schemas/dashboard/companies.ts'
 import { utcDay } from '../../pipeline/event/outcomes.ts'
 import type { Clock } from '../../run/clock.ts'
-import type { CompanyStore, StoredCompany } from '../server/company-store.ts'
-import { findCompany } from './company.ts'
+import { findCompany, type StoredCompany } from './company.ts'
 import { COMPANIES, companyDays, countsSql, listSql, parametersOf } from './company-list.ts'
 import { type DashboardReader, encodedChars } from './reader.ts'
 
 const DAY_MS = 86_400_000
-/** Ids travel in the address of a request, of which servers take 16 KiB. */
+/** Ids are sent in the URL, which servers limit to 16 KiB. */
 const IDS_MAX_CHARS = 6_000
 
 interface FoundSets {
@@ -40,8 +39,12 @@ const SPARK_SQL = `
   FROM (${companyDays(`${OF_PAGE} AND toDate32(timestamp) >= {spark_from:Date32} AND toDate32(timestamp) <= {spark_to:Date32}`)})
   GROUP BY company_id`
 
-/** The companies of tenants, out of the projections of `events`. */
-export class ClickHouseCompanies implements CompanyStore {
+/**
+ * Reads the companies of a tenant from the projections of `events`. Callers must check dates: they must exist and be between
+ * 1900 and 2299. Every call rejects with `UnavailableError` when a table is missing or ClickHouse does not answer in time. All
+ * calls except `rows` reject with `BackpressureError` when there are too many.
+ */
+export class ClickHouseCompanies {
   readonly #reader: DashboardReader
   readonly #clock: Clock
 
@@ -50,23 +53,25 @@ export class ClickHouseCompanies implements CompanyStore {
     this.#clock = clock
   }
 
+  /** A page of a view, and the number of companies on all pages. */
   async page(tenantId: string, query: CompaniesQuery): Promise<CompaniesPage> {
     const { limit = COMPANY_LIMITS.pageRows, offset = 0, ...view } = query
     const { query: list, parameters } = listSql(tenantId, view, 'LIMIT {limit:UInt32} OFFSET {offset:UInt32}')
     const { rows, total } = await this.#reader.find<CompanyRow>(list, { ...parameters, limit, offset })
-    // Behind the last page the query has no rows, and so does not know.
+    // After the last page there is no row that has the total.
     if (rows.length === 0 && offset > 0)
       return { rows: [], total: (await this.page(tenantId, { ...view, limit: 1 })).total }
     return { rows: rows.map(rowOf), total }
   }
 
+  /** Details of these companies. Omits unknown ones. */
   async details(tenantId: string, { companies, from, to }: CompanyDetailsBody): Promise<CompanyDetailsAnswer> {
     const spark = this.#sparkDays(to)
     const span = { spark_from: spark[0]!, spark_to: spark.at(-1)!, ...parametersOf({ from, to }) }
     const parts = inParts(companies)
     const ask = async <T>(query: string) => {
       const found = new Map<string, T>()
-      // One after the other: a call is not to fill the tenant's line by itself.
+      // One after the other, so that one call does not take all slots of the tenant.
       for (const part of parts) {
         const of = { tenant: tenantId, ...span, companies: part }
         for (const row of await this.#reader.rows<T & { company_id: string }>(query, of)) found.set(row.company_id, row)
@@ -84,19 +89,24 @@ export class ClickHouseCompanies implements CompanyStore {
     }
   }
 
+  /**
+   * All companies of a view, in order, up to `COMPANY_LIMITS.exportRows`. Throws when the result is incomplete.
+   * @param left aborts when the reader has gone
+   */
   async *rows(tenantId: string, view: CompanyView, left: AbortSignal): AsyncGenerator<readonly CountedCompany[]> {
     const { query, parameters } = listSql(tenantId, view, 'LIMIT {limit:UInt32}', ['visits', 'unique_ips'])
     const limit = COMPANY_LIMITS.exportRows
     yield* this.#reader.stream<CountedCompany>(query, { ...parameters, limit }, left)
   }
 
-  /** The number of events, from the projection of days of receipt: a few rows of each part. */
+  /** Changes when events are stored or removed. Cheap: the number of events, from a few rows of a projection. */
   async version(tenantId: string): Promise<string> {
     const query = 'SELECT count() AS events FROM events WHERE tenant_id = {tenant:String}'
     const [row] = await this.#reader.rows<{ events: number }>(query, { tenant: tenantId })
     return String(row?.events ?? 0)
   }
 
+  /** Values for filters, those with most companies first. */
   async choices(tenantId: string): Promise<CompanyChoices> {
     const query = `
       SELECT filter, value, count() AS companies
@@ -120,11 +130,12 @@ export class ClickHouseCompanies implements CompanyStore {
     }
   }
 
+  /** Undefined when the company does not exist. @param days up to its last event */
   company(tenantId: string, companyId: string, days: number): Promise<StoredCompany | undefined> {
     return findCompany(this.#reader, { tenantId, companyId, days, today: utcDay(this.#clock.now()) })
   }
 
-  /** The last days up to a day, or to today. */
+  /** The last days up to `to` or today. */
   #sparkDays(to: string | undefined): string[] {
     const today = utcDay(this.#clock.now())
     const last = Date.parse(to === undefined || to > today ? today : to)
@@ -148,7 +159,7 @@ function inParts(ids: readonly string[]): string[][] {
   return parts
 }
 
-/** As the schema has it, whatever the query was asked for besides. */
+/** Only the columns of the schema. */
 function rowOf(row: CompanyRow): CompanyRow {
   const { company_id, name, domain, industry, industry_category, country_code, classification } = row
   const { events, first_seen, last_seen, quality } = row

@@ -3,14 +3,14 @@ import { COMPANY_LIMITS, NOT_KNOWN } from '../../../schemas/dashboard/companies.
 import type { OfTenant, Parameters } from './reader.ts'
 
 /*
- * Expressions are those of the projections of `events`, letter by letter, as in the views: company_list for what every company
- * has once, account_sums and account_days for sets of addresses.
+ * To use a projection of `events`, a query must repeat its expressions exactly. Names and sums of companies come from
+ * company_list, sets of addresses from account_sums and account_days.
  */
 
 const OF_TENANT = "tenant_id = {tenant:String} AND company_id > ''"
 const RANK = 'toUnixTimestamp64Milli(received_at) * 256 + quality'
 
-/** A row per company of the tenant: names and the rest are those of the view `companies`. */
+/** A row for each company of the tenant, as in the view `companies`. */
 export const COMPANIES = `
   SELECT
     company_id,
@@ -42,20 +42,20 @@ export const COMPANIES = `
 
 const ADDRESSES = 'uniqExactState(sipHash64(ip))'
 
-/** Sets of addresses, which take several times as long as all else; by what they are counted for. */
+/** Sets of addresses, by column. They are several times as slow as all other columns. */
 const SETS = {
   visits: 'finalizeAggregation(uniqExactState(sipHash64(ip, toDate32(timestamp)))) AS visits',
   unique_ips: `finalizeAggregation(${ADDRESSES}) AS unique_ips`,
 } as const
 type SetName = keyof typeof SETS
 
-/** A visit is a distinct pair of address and day: those of some days are the sum of each day's addresses. */
+/** A visit is a distinct pair of address and day, so this sums the distinct addresses of each day. */
 const SETS_OF_DAYS = {
   visits: 'sum(day_addresses) AS visits',
   unique_ips: 'uniqExactMerge(addresses) AS unique_ips',
 } as const
 
-/** Events, addresses and visits by company and day. @param of further conditions */
+/** Events, addresses and visits by company and day. @param of more conditions */
 export const companyDays = (of: string) => `
   SELECT
     company_id,
@@ -67,13 +67,12 @@ export const companyDays = (of: string) => `
   WHERE ${OF_TENANT}${of}
   GROUP BY company_id, day`
 
-/** A query, and what it is given. */
 interface Sql {
   readonly query: string
   readonly parameters: OfTenant
 }
 
-/** A view as SQL. @param sets what is to be counted for every company of it, beside what its order needs */
+/** SQL of a view. @param sets columns to count for every company, in addition to the one that sorts */
 export function listSql(tenantId: string, view: CompanyView, page: string, sets: readonly SetName[] = []): Sql {
   const { sort = 'last_seen', direction = 'desc' } = view
   const needed = (['visits', 'unique_ips'] as const).filter((name) => name === sort || sets.includes(name))
@@ -96,9 +95,9 @@ export function listSql(tenantId: string, view: CompanyView, page: string, sets:
 }
 
 /**
- * What is counted of companies beside `COMPANIES`: events of the days of a view, and sets of addresses.
- * @param view undefined: of all days; events are left out then
- * @param of further conditions
+ * Counts of companies that `COMPANIES` lacks: events on the days of a view, and sets of addresses.
+ * @param view undefined: all days, without events
+ * @param of more conditions
  */
 export function countsSql(view: Days | undefined, sets: readonly SetName[], of = ''): string {
   const where = `${OF_TENANT}${of}`
@@ -114,13 +113,13 @@ export function countsSql(view: Days | undefined, sets: readonly SetName[], of =
 
 type Days = Pick<CompanyView, 'from' | 'to'>
 
-/** The days of a view as a condition. */
+/** Condition on the days of a view. */
 function daysOf({ from, to }: Days): string {
   const first = from === undefined ? '' : ' AND toDate32(timestamp) >= {from:Date32}'
   return to === undefined ? first : `${first} AND toDate32(timestamp) <= {to:Date32}`
 }
 
-/** Columns by the filter on them. */
+/** Columns by filter. */
 const EXACT = {
   industry: 'industry',
   category: 'industry_category',
@@ -131,7 +130,7 @@ const EXACT = {
 function conditionsOf(view: CompanyView): string[] {
   const conditions: string[] = []
   if (searchOf(view) !== '') {
-    // One text of all, so that it is gone over once; what is searched for has no line feed.
+    // Search one concatenated text, which is faster. The search text has no line feed.
     const texts = "concat(company_id, '\\n', name, '\\n', full_name, '\\n', domain)"
     conditions.push(`positionCaseInsensitiveUTF8(${texts}, {search:String}) > 0`)
   }
@@ -142,7 +141,7 @@ function conditionsOf(view: CompanyView): string[] {
   return conditions
 }
 
-/** Of what a view says. */
+/** Parameters of a view. */
 export function parametersOf(view: CompanyView): Parameters {
   const parameters: Record<string, string | number> = {}
   if (searchOf(view) !== '') parameters.search = searchOf(view)
@@ -162,7 +161,7 @@ function searchOf({ search = '' }: CompanyView): string {
 
 const TEXTS: ReadonlySet<CompanySort> = new Set(['name', 'domain', 'industry', 'country_code', 'classification'])
 
-/** Texts are sorted without regard to case, and companies of which nothing is known stand last. */
+/** Sorts texts case-insensitively, with unknown values last. */
 function orderOf(sort: CompanySort, direction: 'asc' | 'desc'): string {
   const way = direction === 'asc' ? 'ASC' : 'DESC'
   return TEXTS.has(sort) ? `${sort} = '', lowerUTF8(${sort}) ${way}` : `${sort} ${way}`

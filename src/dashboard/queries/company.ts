@@ -1,7 +1,6 @@
 import { COMPANY_LIMITS, type CountedCompany } from '../../../schemas/dashboard/companies.ts'
-import type { CompanyDay, CompanyEvent, CompanySource } from '../../../schemas/dashboard/company.ts'
+import type { CompanyAnswer, CompanyDay, CompanyEvent, CompanySource } from '../../../schemas/dashboard/company.ts'
 import { utcDay } from '../../pipeline/event/outcomes.ts'
-import type { StoredCompany } from '../server/company-store.ts'
 import { COMPANIES } from './company-list.ts'
 import { type DashboardReader, encodedChars, type Parameters } from './reader.ts'
 
@@ -17,7 +16,7 @@ const DAY_MS = 86_400_000
 
 const OF_COMPANY = 'tenant_id = {tenant:String} AND company_id = {company:String}'
 const ACCOUNT_IDS = `SELECT account_id FROM events WHERE ${OF_COMPANY} GROUP BY account_id`
-/** Ids travel in the address of a request, of which servers take 16 KiB. */
+/** Ids are sent in the URL, which servers limit to 16 KiB. */
 const ACCOUNTS_MAX_CHARS = 6_000
 
 const COMPANY = COMPANIES.replace("company_id > ''", 'company_id = {company:String}')
@@ -35,7 +34,7 @@ const setsOf = (rows: string) => `
   FROM events
   WHERE ${rows}`
 
-/** Everything that events are counted by, in one pass over them. */
+/** All counts of events in one pass over them. */
 const countsOf = (rows: string) => `
   SELECT
     kind,
@@ -85,7 +84,14 @@ type EventRow = Omit<CompanyEvent, 'properties' | 'user_properties' | 'extra' | 
   readonly cut: number
 }
 
-/** All that is stored of a company in the last days in which it was seen; undefined when it is not there. */
+/** The stored data of a company. */
+export interface StoredCompany
+  extends Omit<CompanyAnswer, 'networks' | 'cities' | 'located_events' | 'reason' | 'addresses'> {
+  /** Stored addresses, those with most events first. */
+  readonly addresses: readonly { readonly ip: string; readonly events: number }[]
+}
+
+/** Reads a company for the days up to its last event; undefined when it does not exist. */
 export async function findCompany(reader: DashboardReader, wanted: CompanyWanted): Promise<StoredCompany | undefined> {
   const { tenantId: tenant, companyId, days, today } = wanted
   const of = { tenant, company: companyId }
@@ -128,8 +134,8 @@ export async function findCompany(reader: DashboardReader, wanted: CompanyWanted
 const WITHIN = ' AND toDate32(timestamp) >= {from:Date32} AND toDate32(timestamp) <= {to:Date32}'
 
 /**
- * The key of `events` leads by day to the account, so its accounts find the rows of a company. They are named, unless they are too
- * many for it.
+ * The primary key of `events` has the account, so a condition on accounts finds the rows of a company fast. Lists the accounts,
+ * or uses a subquery when there are too many.
  */
 function rowsOf(accounts: readonly string[]): readonly [condition: string, parameters: Parameters] {
   const chars = accounts.reduce((sum, id) => sum + encodedChars(id), 0)
@@ -139,7 +145,7 @@ function rowsOf(accounts: readonly string[]): readonly [condition: string, param
   return [`${OF_COMPANY} AND account_id IN {accounts:Array(String)}`, { accounts }]
 }
 
-/** The day from which on there are as many events as are shown, so that no further ones are read. */
+/** The last day by which enough events for the page have been counted, so that older ones are not read. */
 function recentFrom(days: readonly CompanyDay[]): string | undefined {
   let events = 0
   return days.findLast((day) => {
@@ -169,7 +175,7 @@ function eventOf({ shown_properties, shown_user_properties, shown_extra, cut, ..
   }
 }
 
-/** Today, or for a company that has not been seen for so long, the last day on which it was; a clock ahead may be tomorrow's. */
+/** Today, or the day of the last event if that is not within `days` of today. It may be tomorrow when a clock is ahead. */
 function lastDayOf(seen: string, days: number, today: string): string {
   const lastSeen = seen.slice(0, 10)
   if (lastSeen > today) return lastSeen

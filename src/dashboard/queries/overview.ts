@@ -1,8 +1,7 @@
 import type { EventDay, OutcomeCount } from '../../../schemas/dashboard/overview.ts'
 import { utcDay } from '../../pipeline/event/outcomes.ts'
 import { givenUp } from '../../stores/clickhouse/client.ts'
-import { readUsage } from '../../tenants/usage.ts'
-import type { Days, EventDays, OverviewStore, TrackedAccounts } from '../server/overview-store.ts'
+import { readUsage, type Usage } from '../../tenants/usage.ts'
 import { STATEMENT_LIMITS } from '../server/read-limits.ts'
 import { COMPANIES } from './company-list.ts'
 import type { DashboardReader } from './reader.ts'
@@ -13,15 +12,15 @@ const OUTCOMES = `
   WHERE tenant_id = {tenant:String} AND daily_outcomes.day >= {from:Date32} AND daily_outcomes.day <= {to:Date32}
   GROUP BY daily_outcomes.day, status, reason, classification`
 
-/** As many as a page may ask for. */
+/** Limit of a page. */
 const DAYS_MAX = 366
 
-/** An aggregate for each day, from the first on. */
+/** An aggregate for each day. */
 const perDay = (aggregate: string) => `${aggregate}Resample(0, ${DAYS_MAX}, 1)`
 
 /**
- * Reads the projection `account_days` once: different companies, and for each day the companies and the events. Pairs of company
- * and day may be many, so each takes 21 bytes.
+ * Reads the projection `account_days` once: distinct companies, and companies and events by day. There may be many pairs of
+ * company and day, so each takes only 21 bytes.
  */
 const SEEN = `
   SELECT
@@ -61,18 +60,39 @@ interface Counted {
   readonly companies: number
 }
 
-/** Sums of tenants, out of the views and the projections of `events`. */
-export class ClickHouseOverview implements OverviewStore {
+/** First and last UTC day, `YYYY-MM-DD`. */
+export interface Days {
+  readonly from: string
+  readonly to: string
+}
+
+/** Stored events and their companies, by the UTC day of the event's timestamp. */
+interface EventDays {
+  /** Ordered by day, without empty days. */
+  readonly days: readonly EventDay[]
+  /** Distinct companies with an event on these days. */
+  readonly companies: number
+  /** Companies whose first event is on one of these days. */
+  readonly newCompanies: number
+}
+
+/**
+ * Reads sums of a tenant from the views and projections of `events`. Every call rejects with `UnavailableError`, or with
+ * `BackpressureError` when there are too many.
+ */
+export class ClickHouseOverview {
   readonly #reader: DashboardReader
 
   constructor(reader: DashboardReader) {
     this.#reader = reader
   }
 
+  /** By UTC day of receipt and outcome; unordered. */
   outcomes(tenantId: string, { from, to }: Days): Promise<readonly OutcomeCount[]> {
     return this.#reader.rows<OutcomeCount>(OUTCOMES, { tenant: tenantId, from, to })
   }
 
+  /** At most 366 days. */
   async eventDays(tenantId: string, { from, to }: Days): Promise<EventDays> {
     const of = { tenant: tenantId, from, to }
     const [[counted], firsts] = await Promise.all([
@@ -95,7 +115,8 @@ export class ClickHouseOverview implements OverviewStore {
     return { days, companies: counted?.seen ?? 0, newCompanies }
   }
 
-  tracked(tenantId: string, month: string, limit: number): Promise<TrackedAccounts> {
+  /** @param month UTC, `YYYY-MM` */
+  tracked(tenantId: string, month: string, limit: number): Promise<Usage> {
     const ask = () => readUsage(this.#reader.client, tenantId, month, limit, givenUp(STATEMENT_LIMITS.seconds))
     return this.#reader.ask(tenantId, JSON.stringify(['tracked', tenantId, month, limit]), ask)
   }

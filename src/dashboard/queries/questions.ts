@@ -1,8 +1,8 @@
 import type { TenantSlots } from '../../run/tenant-slots.ts'
 
 /**
- * Questions of tenants, in slots. Of the same question one is under way, and one waits that all share who ask it meanwhile: its
- * answer is of what is stored behind the moment in which each of them asked.
+ * Runs queries of tenants in slots, and shares equal queries. While a query runs, equal ones share one that waits for it. So
+ * every caller gets an answer that is newer than its call.
  */
 export class Questions {
   readonly #slots: TenantSlots
@@ -13,7 +13,7 @@ export class Questions {
     this.#slots = slots
   }
 
-  /** @param question tells all of it, the tenant included: what is asked with the same text has the same answer */
+  /** @param question identifies the query with all its parameters and the tenant */
   ask<T>(tenantId: string, question: string, ask: () => Promise<T>): Promise<T> {
     const waiting = this.#waiting.get(question)
     if (waiting !== undefined) return waiting as Promise<T>
@@ -30,7 +30,7 @@ export class Questions {
       return this.#begin(question, ask)
     }
     try {
-      // When that fails, so would this.
+      // If that fails, this would fail too.
       await this.#underWay.get(question)
       return await this.#slots.run(tenantId, begin)
     } finally {

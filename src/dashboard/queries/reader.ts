@@ -6,13 +6,12 @@ import { unavailable } from '../../stores/clickhouse/failures.ts'
 import { CONNECTIONS_MAX, QUESTIONS, STATEMENT_LIMITS } from '../server/read-limits.ts'
 import { Questions } from './questions.ts'
 
-/** Values of a query, by name. */
 export type Parameters = Readonly<Record<string, string | number | readonly string[]>>
 
-/** Of a query, which filters by the tenant. */
+/** Parameters of a query that filters by tenant. */
 export type OfTenant = Parameters & { readonly tenant: string }
 
-/** Rows of a query, and how many there were before its LIMIT. */
+/** Rows of a query, and their number before its LIMIT. */
 export interface Found<T> {
   readonly rows: readonly T[]
   readonly total: number
@@ -27,33 +26,33 @@ const SETTINGS = {
 } as const
 
 /**
- * The client of all that the dashboard reads: nothing can be written with it, and every statement ends in time.
- * @throws InputError when `url` is none
+ * A read-only client whose statements all have a time limit.
+ * @throws InputError when `url` is invalid
  */
 export function connectReading(url: string, database = DATABASE): ClickHouseClient {
   const { seconds, exportSeconds, threads } = STATEMENT_LIMITS
   return connectClickHouse(url, {
     application: 'dashboard',
     database,
-    // An export may take its time before its first row.
+    // An export may need a while for its first row.
     requestTimeoutMs: exportSeconds * 1_000,
     connectionsMax: CONNECTIONS_MAX,
     settings: { readonly: '1', max_execution_time: seconds, timeout_overflow_mode: 'throw', max_threads: threads },
   })
 }
 
-/** Asks ClickHouse for a page of the dashboard: with parameters only, within limits, and within what a tenant may take of them. */
+/** Queries ClickHouse for the dashboard. Uses parameters only, and limits each statement and each tenant. */
 export class DashboardReader {
   readonly #client: ClickHouseClient | undefined
   readonly #questions: Questions
 
-  /** @param client of `connectReading`; undefined: this process knows of none, and every call says so */
+  /** @param client of `connectReading`; undefined: CLICKHOUSE_URL is unknown, and every call rejects */
   constructor(client: ClickHouseClient | undefined, slots = new TenantSlots(QUESTIONS)) {
     this.#client = client
     this.#questions = new Questions(slots)
   }
 
-  /** @throws UnavailableError when there is none */
+  /** @throws UnavailableError when it is unknown */
   get client(): ClickHouseClient {
     if (this.#client === undefined)
       throw new UnavailableError('the dashboard was not told where ClickHouse is: set CLICKHOUSE_URL')
@@ -82,8 +81,8 @@ export class DashboardReader {
   }
 
   /**
-   * Asks in a slot of the tenant, and fails as `find` does.
-   * @param question all that is asked, as a text
+   * Runs a query in a slot of the tenant. Rejects as `find` does.
+   * @param question identifies the query with all its parameters
    */
   ask<T>(tenantId: string, question: string, ask: () => Promise<T>): Promise<T> {
     return this.#questions.ask(tenantId, question, async () => {
@@ -96,8 +95,8 @@ export class DashboardReader {
   }
 
   /**
-   * Rows as they come, without a limit of their number. The caller holds a slot for it.
-   * @param left breaks it off: nobody waits for more
+   * Streams any number of rows. The caller must hold a slot.
+   * @param left aborts when the reader has gone
    */
   async *stream<T>(query: string, parameters: OfTenant, left: AbortSignal): AsyncGenerator<readonly T[]> {
     const { client } = this
@@ -110,7 +109,7 @@ export class DashboardReader {
         abort_signal: left,
         clickhouse_settings: { ...SETTINGS, max_execution_time: STATEMENT_LIMITS.exportSeconds },
       })
-      // The client's own signal is worth nothing behind the head of the answer.
+      // The client ignores its signal after the response headers.
       left.addEventListener('abort', () => result.close())
       for await (const rows of result.stream<T>()) yield rows.map((row) => row.json<T>())
     } catch (error) {
@@ -119,9 +118,9 @@ export class DashboardReader {
   }
 }
 
-/** What a text of a list takes in the address of a request. */
+/** Length of a list's text in a URL. */
 export function encodedChars(text: string): number {
-  // Half a surrogate pair has no encoding, and is replaced.
+  // Replace an unpaired surrogate, which cannot be encoded.
   return encodeURIComponent(Buffer.from(text.replace(/[\\'\n\t]/g, '\\\\$&')).toString()).length + 12
 }
 

@@ -11,28 +11,31 @@ import { unavailable } from '../../stores/clickhouse/failures.ts'
 import { filteredSums, storedGroups } from '../../tenants/rules/rule-trial.ts'
 import type { Tenant } from '../../tenants/tenancy.ts'
 import { TRIALS } from '../server/read-limits.ts'
-import type { RuleTrials } from '../server/routes/rules.ts'
 
 const DAY_MS = 86_400_000
-/** Below the time that a request may take. */
+/** Below the time limit of a request. */
 const SECONDS_MAX = 20
 
 const SUMS_SECONDS_MAX = 5
 
-/** Dry runs of rules, one of a tenant and two of all at a time: each reads all events of a tenant since yesterday. */
-export class ClickHouseRuleTrials implements RuleTrials {
+/** Dry runs of rules. Each reads all events of a tenant since yesterday, so a tenant may run one at a time, and all tenants two. */
+export class ClickHouseRuleTrials {
   readonly #client: () => ClickHouseClient
   readonly #clock: Clock
   readonly #secondsMax: number
   readonly #slots = new TenantSlots(TRIALS)
 
-  /** @param client of the database `ipid`; throws where there is none */
+  /** @param client of the database `ipid`; throws when there is none */
   constructor(client: () => ClickHouseClient, clock: Clock, secondsMax = SECONDS_MAX) {
     this.#client = client
     this.#clock = clock
     this.#secondsMax = secondsMax
   }
 
+  /**
+   * Tries rules on events received since yesterday, 0:00 UTC, within 25 s.
+   * @throws BackpressureError while another trial runs, HttpError 503 when it takes longer, UnavailableError
+   */
   run(tenant: Tenant, then: TenantRules): Promise<RulesTrialAnswer> {
     return this.#slots.run(tenant.id, async () => {
       try {
@@ -40,7 +43,7 @@ export class ClickHouseRuleTrials implements RuleTrials {
       } catch (error) {
         if (!isTimeout(error)) throw unavailable(error)
         const command = `./ipid rules add ${tenant.id} KIND SUBJECT --dry-run`
-        throw new HttpError(503, `there are too many events for a page: "${command}" takes its time`)
+        throw new HttpError(503, `too many events to try this here: run "${command}" instead`)
       }
     })
   }

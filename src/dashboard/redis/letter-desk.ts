@@ -1,26 +1,41 @@
-import type { ChangeLettersBody, LettersChanged } from '../../../schemas/dashboard/dead-letters.ts'
+import type {
+  ChangeLettersBody,
+  DeadLetterAnswer,
+  DeadLetterChanged,
+  DeadLettersAnswer,
+  LettersChanged,
+} from '../../../schemas/dashboard/dead-letters.ts'
 import { type DeadLetters, eventOf, positionOf } from '../../operations/dead-letters/dead-letters.ts'
 import { letterPage, summaryOf } from '../../operations/dead-letters/letter-views.ts'
 import { orUnavailable } from '../../stores/redis/or-unavailable.ts'
-import type { LetterDesk, LetterVerb } from '../server/letter-desk.ts'
 
 const PAGE_LETTERS = 50
-/** Letters of one call, and those that are changed at once. */
+/** Maximum number of changes of one call, and of concurrent ones. */
 const CHANGES_MAX = 500
 const AT_ONCE = 32
-/** Letters that a call looks at: there may be any number, and a page asks again at each key that is pressed. */
+/** Letters that a call reads: there may be any number, and a page searches again at each key press. */
 const LOOKS_MAX = 5_000
 
-/** The dead letters of the pipeline, for the dashboard. */
-export function redisLetterDesk(letters: DeadLetters, looksMax = LOOKS_MAX): LetterDesk {
+type LetterVerb = 'retry' | 'discard'
+
+export type LetterDesk = ReturnType<typeof redisLetterDesk>
+
+/** Dead letters of all tenants, for the dashboard. Calls reject with `UnavailableError`. */
+export function redisLetterDesk(letters: DeadLetters, looksMax = LOOKS_MAX) {
   return {
-    async list(after, reason) {
+    /**
+     * Undefined when `after` is not an id.
+     * @param after returns letters after this id, which need not exist any more
+     * @param reason part of the reason; a call reads a limited number of letters, so an empty page may have a next one
+     */
+    async list(after: string | undefined, reason?: string): Promise<DeadLettersAnswer | undefined> {
       const start = after === undefined ? undefined : positionOf(after)
       if (after !== undefined && start === undefined) return undefined
       const page = await answered(letterPage(letters, { reason }, PAGE_LETTERS, start, looksMax))
       return { letters: page.letters.map(summaryOf), next: page.next }
     },
-    async find(id) {
+    /** Undefined: the letter does not exist. */
+    async find(id: string): Promise<DeadLetterAnswer | undefined> {
       const letter = await answered(letters.find(id))
       if (letter === undefined) return undefined
       return {
@@ -29,27 +44,32 @@ export function redisLetterDesk(letters: DeadLetters, looksMax = LOOKS_MAX): Let
         why_not: letters.whyNot(letter) ?? null,
       }
     },
-    async change(id, verb) {
+    /** Undefined: the letter does not exist; `refused`: it cannot be retried. */
+    async change(
+      id: string,
+      verb: LetterVerb,
+    ): Promise<DeadLetterChanged | { readonly result: 'refused'; readonly reason: string } | undefined> {
       const letter = await answered(letters.find(id))
       if (letter === undefined) return undefined
       const reason = verb === 'retry' ? letters.whyNot(letter) : undefined
       if (reason !== undefined) return { result: 'refused', reason }
       return { result: await answered(letters[verb](letter)) }
     },
-    changeMany: (which, verb) => answered(changeMany(letters, which, verb, looksMax)),
+    /** Changes up to 500 letters, newest first. Undefined: `newest` or `after` is not an id. */
+    changeMany: (which: ChangeLettersBody, verb: LetterVerb) => answered(changeMany(letters, which, verb, looksMax)),
   }
 }
 
-/** Letters that are retried and given up again are behind the newest: they do not come twice. */
+/** A retried letter that fails again is newer than `newest`, so it does not come twice. */
 async function changeMany(
   letters: DeadLetters,
   { reason, newest, after }: ChangeLettersBody,
   verb: LetterVerb,
   looksMax: number,
 ): Promise<LettersChanged | undefined> {
-  const [last, behind] = [positionOf(newest), after === undefined ? undefined : positionOf(after)]
-  if (last === undefined || (after !== undefined && behind === undefined)) return undefined
-  const page = await letterPage(letters, { reason, toMs: last.atMs }, CHANGES_MAX, behind, looksMax)
+  const [last, start] = [positionOf(newest), after === undefined ? undefined : positionOf(after)]
+  if (last === undefined || (after !== undefined && start === undefined)) return undefined
+  const page = await letterPage(letters, { reason, toMs: last.atMs }, CHANGES_MAX, start, looksMax)
   const possible = page.letters.filter((letter) => verb === 'discard' || letters.whyNot(letter) === undefined)
   const sums = { done: 0, gone: 0, refused: page.letters.length - possible.length }
   for (let at = 0; at < possible.length; at += AT_ONCE) {

@@ -6,12 +6,12 @@ import { keys } from '../../stores/redis/keys.ts'
 import type { LiveSource } from '../server/live-hub.ts'
 
 /*
- * Who looks at events as they arrive says so on one channel, and ingress processes tell of some on one of the tenant. Redis
- * keeps nothing of it. Tenants are named by their `tenantKey`. Connections that subscribe are of kind `loop`: whenever they are
- * there again, they subscribe.
+ * A dashboard that shows arriving events announces the tenant on one channel, and ingress processes publish samples on a channel
+ * of that tenant. Redis stores nothing. Tenants are named by their `tenantKey`. Subscribers use connections of kind `loop`, and
+ * subscribe again after each reconnection.
  */
 
-/** The side of an ingress process. Owns the connection that listens. */
+/** The side of an ingress process. Owns the subscribed connection. */
 export class RedisTailWire implements TailWire {
   readonly #listening: RedisClient
   readonly #client: RedisClient
@@ -39,7 +39,7 @@ export class RedisTailWire implements TailWire {
 
 const WANT_EVERY_MS = 2_000
 
-/** The side of who looks on. Owns the connection that listens. */
+/** The side of a dashboard. Owns the subscribed connection. */
 export class RedisLiveSource implements LiveSource {
   readonly #listening: RedisClient
   readonly #client: RedisClient
@@ -74,7 +74,7 @@ export class RedisLiveSource implements LiveSource {
 
 const validate = compileValidator(LiveReport)
 
-/** Undefined: it is none of ours, or of another version. Nobody is there who could catch what is thrown. */
+/** Undefined: invalid, or from another version. Must not throw, because nothing would catch it. */
 function readReport(json: string): LiveReport | undefined {
   try {
     const value: unknown = JSON.parse(json)

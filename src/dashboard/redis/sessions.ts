@@ -5,7 +5,7 @@ import { keysLike } from '../../stores/redis/nodes.ts'
 import { orUnavailable } from '../../stores/redis/or-unavailable.ts'
 import type { Grant, SessionStore, StoredSession, Withdrawn } from '../server/sessions.ts'
 
-/** Sign-in links and sessions as JSON under their digests, which expire. */
+/** Sign-in links and sessions, as expiring JSON under their digests. */
 export class RedisSessionStore implements SessionStore {
   readonly #client: RedisClient
 
@@ -44,7 +44,7 @@ export class RedisSessionStore implements SessionStore {
   }
 
   async removeAll(tenantId: string | undefined): Promise<Withdrawn> {
-    // A link that is taken meanwhile has its session before the second look begins.
+    // A link that is used meanwhile has its session before the second scan starts.
     const links = await answered(this.#removeLike(keys.signInLink('*'), tenantId))
     return { links, sessions: await answered(this.#removeLike(keys.session('*'), tenantId)) }
   }

@@ -7,10 +7,9 @@ import { SharedDailyQuota } from '../../tenants/quota.ts'
 import { RedisOriginCounts } from '../../tenants/redis/origin-counts.ts'
 import { RedisTokenCounters } from '../../tenants/redis/token-counters.ts'
 import { NO_CHANGE } from '../../tenants/shared-tokens.ts'
-import type { UsageStore } from '../server/overview-store.ts'
 
-/** What is counted of tenants in Redis, to be shown. */
-export class RedisUsage implements UsageStore {
+/** Reads counters of a tenant. */
+export class RedisUsage {
   readonly #quota: SharedDailyQuota
   readonly #buckets: RedisTokenCounters
   readonly #origins: RedisOriginCounts
@@ -21,21 +20,24 @@ export class RedisUsage implements UsageStore {
     this.#origins = new RedisOriginCounts(client, clock)
   }
 
+  /** Addresses looked up on this UTC day. */
   lookups(tenantId: string): Promise<number> {
-    return told(this.#quota.used(tenantId))
+    return orCountsUnavailable(this.#quota.used(tenantId))
   }
 
+  /** Requests that the rate limit allows now. Takes no token. */
   async requestsLeft(tenantId: string, { rate, burst }: Plan): Promise<number> {
     const counter = { tenantId, size: burst, rate }
     const [grant] = this.#buckets.take([{ counter, tokens: [], change: NO_CHANGE }])
     return Math.floor((await grant!).left)
   }
 
+  /** Warns when most events come from one network; undefined: no warning. */
   async warning(tenantId: string): Promise<OriginWarning | undefined> {
-    return originWarning(await told(this.#origins.read(tenantId)))
+    return originWarning(await orCountsUnavailable(this.#origins.read(tenantId)))
   }
 }
 
-function told<T>(reply: Promise<T>): Promise<T> {
-  return orUnavailable(reply, 'the counts of the tenant cannot be read')
+function orCountsUnavailable<T>(reply: Promise<T>): Promise<T> {
+  return orUnavailable(reply, 'the counters of the tenant cannot be read')
 }

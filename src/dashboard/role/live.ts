@@ -6,15 +6,15 @@ import { stallLimits, statusSources } from '../../operations/status/role.ts'
 import type { ProcessContext } from '../../process/context.ts'
 import { redisLetterDesk } from '../redis/letter-desk.ts'
 import { RedisLiveSource } from '../redis/live.ts'
+import { FolderUpdates } from '../server/data-updates.ts'
 import type { EventStreams } from '../server/event-streams.ts'
 import { LiveHub } from '../server/live-hub.ts'
 import type { DeadLetterParts } from '../server/routes/dead-letters.ts'
 import type { LiveParts } from '../server/routes/live.ts'
 import type { SystemParts } from '../server/routes/system.ts'
 import { systemFeed } from '../server/system-feed.ts'
-import { FolderUpdates } from './data-updates.ts'
 
-/** Live views: arriving events, the state of the system, dead letters. */
+/** Live views: arriving events, system status, dead letters. */
 export function liveParts(context: ProcessContext, streams: EventStreams): LiveParts & SystemParts & DeadLetterParts {
   const { config, pipeline, shared, telemetry } = context
   const source = new RedisLiveSource(context.connect({ name: 'live', kind: 'loop' }), shared)

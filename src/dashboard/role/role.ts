@@ -18,10 +18,10 @@ import { settingsOf } from './settings.ts'
 import { dashboardTables } from './tables.ts'
 import { uploadsOf } from './uploads.ts'
 
-/** The dashboard. Its listener is the last of the services. */
+/** The dashboard. Its listener is the last service. */
 export interface DashboardRole {
   readonly services: readonly Service[]
-  /** Where it listens; undefined before it does. */
+  /** Its URL; undefined before it listens. */
   url(): string | undefined
 }
 
@@ -71,7 +71,7 @@ export function dashboardRole(context: ProcessContext): DashboardRole {
       await http.start()
     },
     async stop() {
-      // They would be waited for.
+      // Otherwise the stop would wait for open streams.
       streams.end()
       await http?.stop()
       await tables.close()
@@ -80,7 +80,7 @@ export function dashboardRole(context: ProcessContext): DashboardRole {
   return { services: [...services, listener], url: () => http?.url }
 }
 
-/** As a person on this machine would write it. */
+/** The URL for users on this machine. */
 function apiUrlOf({ host, port }: Config): string {
   const isAny = host === '0.0.0.0' || host === '::'
   return `http://${isAny ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host}:${port}`

@@ -7,11 +7,10 @@ import { TenantAdmin } from '../../tenants/admin.ts'
 import { SharedDailyQuota } from '../../tenants/quota.ts'
 import { RedisTenantStore } from '../../tenants/redis/tenant-store.ts'
 import { RedisTokenCounters } from '../../tenants/redis/token-counters.ts'
-import type { SettingsParts } from '../server/routes/settings.ts'
+import type { SettingsParts } from '../server/routes.ts'
 import type { Sessions } from '../server/sessions.ts'
 import type { DashboardTables } from './tables.ts'
 
-/** What Settings, Tenants and Lookup are made of. */
 export function settingsOf(
   context: ProcessContext,
   redis: RedisClient,

@@ -3,15 +3,12 @@ import { ClickHouseCompanies } from '../queries/companies.ts'
 import { ClickHouseOverview } from '../queries/overview.ts'
 import { connectReading, DashboardReader } from '../queries/reader.ts'
 import { ClickHouseRuleTrials } from '../queries/rule-trials.ts'
-import type { CompanyStore } from '../server/company-store.ts'
-import type { OverviewStore } from '../server/overview-store.ts'
-import type { RuleTrials } from '../server/routes/rules.ts'
 
-/** All that the dashboard reads from ClickHouse, with one client. */
+/** Reads ClickHouse with one client. */
 export interface DashboardTables {
-  readonly companies: CompanyStore
-  readonly overview: OverviewStore
-  readonly trials: RuleTrials
+  readonly companies: ClickHouseCompanies
+  readonly overview: ClickHouseOverview
+  readonly trials: ClickHouseRuleTrials
   close(): Promise<void>
 }
 

@@ -7,7 +7,7 @@ import type { Service } from '../../run/service.ts'
 import type { UploadParts } from '../server/routes/uploads.ts'
 import type { Judge } from '../server/upload-preview.ts'
 
-/** Uploads of the dashboard, and what has to run for them. */
+/** Uploads of the dashboard, and their services. */
 export function uploadsOf(context: ProcessContext): {
   readonly services: readonly Service[]
   readonly uploads: UploadParts
@@ -21,7 +21,7 @@ export function uploadsOf(context: ProcessContext): {
   return { services: [gate], uploads: { jobs, uploadedFiles, openJobsMax: context.config.batchQueueLimit, judge } }
 }
 
-/** Judges as the feeder and the step do. */
+/** Enriches as the pipeline does. */
 export function pipelineJudge({
   enricher,
   hostnames,

@@ -4,18 +4,17 @@ import type { Clock } from '../../run/clock.ts'
 
 const WINDOW_MS = 60_000
 const FAILURES_MAX = 20
-/** Clients that are remembered; the one that failed longest ago is forgotten first. */
+/** Maximum number of clients in memory. The least recent failure is dropped first. */
 const CLIENTS_MAX = 10_000
 
-/** Failures of one client in one minute. */
 interface Failures {
   readonly startedMs: number
   count: number
 }
 
 /**
- * Counts failed sign-ins by client. It only tells a client that fails too often to wait: a secret has 256 bits, so nobody
- * finds one by trying, and a right one is never refused.
+ * Counts failed sign-ins by client, and asks a client with too many failures to wait. This is not needed against guessing: a
+ * secret has 256 bits. A valid link always works.
  */
 export class FailedSignIns {
   readonly #clock: Clock
@@ -26,7 +25,7 @@ export class FailedSignIns {
   }
 
   /**
-   * Counts a failure. Returns the seconds for which the client is to wait; 0: it may try again.
+   * Counts a failure. Returns the seconds that the client must wait; 0: none.
    * @param client see `clientOf`
    */
   add(client: string): number {
@@ -42,10 +41,10 @@ export class FailedSignIns {
 }
 
 /**
- * Who makes a request. A proxy on this machine adds the address of its client as the last of `X-Forwarded-For`; from
- * elsewhere that header may say anything, and does not count. One IPv6 client has a whole /64.
- * @param peer address of the other end of the connection
- * @param forwardedFor the header; `''` when there is none
+ * Address of the client. A proxy on this machine appends it to `X-Forwarded-For`. From other machines that header is not
+ * trusted. An IPv6 client owns a whole /64.
+ * @param peer remote address of the connection
+ * @param forwardedFor the header; `''` when absent
  */
 export function clientOf(peer: string, forwardedFor: string): string {
   const direct = networkOf(peer) ?? peer

@@ -1,6 +1,6 @@
 import type { CountedCompany } from '../../../schemas/dashboard/companies.ts'
 
-/** Columns as the page calls and orders them. */
+/** Columns with the titles and the order of the page. */
 const TITLES: Readonly<Record<keyof CountedCompany, string>> = {
   name: 'Company',
   events: 'Events',
@@ -19,15 +19,15 @@ const TITLES: Readonly<Record<keyof CountedCompany, string>> = {
 const NAMES = Object.keys(TITLES) as (keyof CountedCompany)[]
 const ALWAYS: readonly string[] = ['name', 'company_id'] satisfies (keyof CountedCompany)[]
 
-/** Companies as CSV (RFC 4180), a line each behind a line of titles. @param hidden columns that are left out */
+/** Companies as CSV (RFC 4180), with a header line. @param hidden columns to omit */
 export async function* companiesCsv(
   rows: AsyncIterable<readonly CountedCompany[]>,
   hidden: readonly string[] = [],
 ): AsyncGenerator<string> {
   const names = NAMES.filter((name) => ALWAYS.includes(name) || !hidden.includes(name))
   let head = line(names.map((name) => TITLES[name]))
-  for await (const some of rows) {
-    yield head + some.map((row) => line(names.map((name) => row[name]))).join('')
+  for await (const portion of rows) {
+    yield head + portion.map((row) => line(names.map((name) => row[name]))).join('')
     head = ''
   }
   if (head !== '') yield head
@@ -37,10 +37,10 @@ function line(cells: readonly (string | number)[]): string {
   return `${cells.map((cell) => (typeof cell === 'number' ? cell : cellOf(cell))).join()}\r\n`
 }
 
-/** What programs for tables would take for a formula. */
+/** Spreadsheets would read these texts as formulas. */
 const FORMULA = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/
 
-/** A text as a cell, behind an apostrophe when it would be calculated (OWASP, CSV Injection). */
+/** A text as a cell. An apostrophe keeps a spreadsheet from running it as a formula (OWASP, CSV Injection). */
 function cellOf(text: string): string {
   const safe = FORMULA.test(text) ? `'${text}` : text
   return /[",\r\n]|^\s|\s$/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe

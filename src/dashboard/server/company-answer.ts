@@ -3,9 +3,9 @@ import type { CompanyAnswer, CompanyReason, CompanySource } from '../../../schem
 import { explain } from '../../lookup/explain.ts'
 import type { Lookup, LookupService } from '../../lookup/lookup.ts'
 import { parseAddress } from '../../pipeline/event/address.ts'
-import type { StoredCompany } from './company-store.ts'
+import type { StoredCompany } from '../queries/company.ts'
 
-/** A page waits for no name server. */
+/** Skips reverse DNS, because a page must not wait for name servers. */
 const FROM_DATA = { deny: ['rdns'] } as const
 
 interface Looked {
@@ -13,7 +13,7 @@ interface Looked {
   readonly lookup: Lookup
 }
 
-/** What is stored of a company, and what today's data says of its addresses. */
+/** Combines the stored company with lookups of its addresses in today's data. */
 export async function companyAnswer(stored: StoredCompany, lookups: LookupService): Promise<CompanyAnswer> {
   const { addresses, ...rest } = stored
   const looked: Looked[] = []

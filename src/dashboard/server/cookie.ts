@@ -1,15 +1,15 @@
-/** The cookie of a session. Cookies know no ports, so its name does: two instances on a machine keep apart. */
+/** The cookie of a session. Browsers share cookies between ports, so its name has the port: a machine may run two instances. */
 export class SessionCookie {
   readonly #name: string
   readonly #isSecure: boolean
 
-  /** @param isSecure it is sent by https only */
+  /** @param isSecure browsers send it by https only */
   constructor(port: number, isSecure: boolean) {
     this.#name = `${isSecure ? '__Host-' : ''}ipid_session_${port}`
     this.#isSecure = isSecure
   }
 
-  /** Out of a `Cookie` header; `''` when it is not there. */
+  /** Reads a `Cookie` header; `''` when the cookie is absent. */
   read(header: string): string {
     const prefix = `${this.#name}=`
     const pair = header.split(/; */).find((text) => text.startsWith(prefix))

@@ -4,38 +4,38 @@ import { Loop } from '../../run/loop.ts'
 import { type Tenant, tenantKey } from '../../tenants/tenancy.ts'
 import type { Session } from './sessions.ts'
 
-/** Where a source of events puts them. Never waits and never throws; behind the end nothing is taken any more. */
+/** Takes events from a source. Never waits and never throws; ignores events after the end. */
 export interface EventSender {
-  /** @param text of `eventText`, made once for all who get it */
+  /** @param text of `eventText` */
   send(text: string): void
 }
 
-/** Begins to send. Returns what ends it, which is called once. */
+/** Starts to send. Returns a function that stops it, which is called once. */
 export type BeginSending = (sender: EventSender) => () => void
 
 export interface EventStreamLimits {
-  /** A comment is sent when nothing else was for so long, milliseconds: engines and proxies end what is silent. */
+  /** Sends a comment after this long without an event, milliseconds: engines and proxies close silent connections. */
   readonly heartbeatMs: number
-  /** So old a stream ends, milliseconds; the browser opens another, and its session is looked at again. */
+  /** Ends a stream at this age, milliseconds. The browser opens another one, which checks the session again. */
   readonly ageMaxMs: number
-  /** At once, of one session and of all together; more are answered 429. */
+  /** Concurrent streams of a session, and of all. Further ones get 429. */
   readonly perSessionMax: number
   readonly totalMax: number
-  /** How often it is asked who still may see what, milliseconds: another process may have ended a session. */
+  /** How often sessions are checked, milliseconds: another process may have ended one. */
   readonly askEveryMs: number
 }
 
-/** Whether a session still is what it was, and may see a tenant. Rejects when nobody can say now: it is asked again. */
+/** Whether a session is still valid and may see the tenant. When it rejects, it is called again later. */
 type StillAllowed = (session: Session, tenant: Tenant | undefined) => Promise<boolean>
 
 interface OpenOptions {
-  /** Whose events they are; a stream ends when the session may see the tenant no more. */
+  /** Tenant of the events. A stream ends when the session may not see it any more. */
   readonly tenant?: Tenant
-  /** Events that are held for a slow reader; of more the oldest are left out. Default 4. */
+  /** Events to hold for a slow reader. Beyond that the oldest are dropped. Default 4. */
   readonly heldMax?: number
 }
 
-/** The engine ends an answer of which nothing came for 30 s. */
+/** The engine closes a response after 30 s without data. */
 const LIMITS: EventStreamLimits = {
   heartbeatMs: 10_000,
   ageMaxMs: 240_000,
@@ -47,14 +47,14 @@ const HELD_MAX = 4
 const RETRY_MS = 2_000
 const ASK_DELAY = { minMs: 500, maxMs: 5_000 }
 
-/** An event as the HTML standard's `text/event-stream` has it. @param value anything that JSON can say */
+/** An event in the format `text/event-stream` of the HTML standard. @param value becomes JSON */
 export function eventText(name: string, value: unknown): string {
   return `event: ${name}\ndata: ${JSON.stringify(value)}\n\n`
 }
 
 /**
- * Answers that go on for minutes: server-sent events. Nothing is asked of a source before somebody reads, and a reader that
- * stalls holds a few events at most. They are ended before the server that has them is stopped.
+ * Responses of server-sent events. A source starts when its reader does, and a slow reader holds a few events at most. Call
+ * `end` before the server stops.
  */
 export class EventStreams {
   readonly #limits: EventStreamLimits
@@ -69,7 +69,7 @@ export class EventStreams {
     this.#isAllowed = isAllowed
   }
 
-  /** How many are read now. */
+  /** Number of open streams. */
   get size(): number {
     return this.#open.size
   }
@@ -87,7 +87,7 @@ export class EventStreams {
         return stream
       },
     }
-    // A proxy that gathers answers would hold events back.
+    // A buffering proxy would delay events.
     return { status: 200, type: 'text/event-stream', headers: { 'x-accel-buffering': 'no' }, body, flush: true }
   }
 
@@ -132,12 +132,12 @@ export class EventStreams {
 
   #ask(): Loop {
     this.#asking = new Loop({
-      name: 'who still may see what',
+      name: 'session checks',
       round: async () => {
         await this.#endRefused()
         return this.#limits.askEveryMs
       },
-      // Nobody can say: every stream ends by its age.
+      // Without an answer, a stream still ends at its maximum age.
       failed: () => {},
       delay: ASK_DELAY,
       unref: true,
@@ -145,7 +145,7 @@ export class EventStreams {
     return this.#asking
   }
 
-  /** Asks once for all streams of a session that show the same. */
+  /** Checks once per session and tenant. */
   async #endRefused(): Promise<void> {
     const answers = new Map<string, Promise<boolean>>()
     const asked = [...this.#open].map(async ([stream, { session, tenant }]) => {
@@ -159,18 +159,17 @@ export class EventStreams {
 }
 
 interface StreamOwner {
-  /** @throws HttpError when there is no room any more */
+  /** @throws HttpError when there are too many streams */
   opened(): void
   ended(): void
 }
 
-/** Who reads a stream. */
 interface Reader {
   readonly session: Session
   readonly tenant: Tenant | undefined
 }
 
-/** An iterator of its own making: that of a generator is not told of the reader's end while it waits. */
+/** Not a generator: a waiting generator would not notice that its reader has gone. */
 class OpenStream implements AsyncIterator<string>, EventSender {
   readonly #begin: BeginSending
   readonly #heldMax: number
@@ -205,7 +204,7 @@ class OpenStream implements AsyncIterator<string>, EventSender {
     this.#wake()
   }
 
-  /** One at a time. What came meanwhile goes out together. */
+  /** Called one at a time. Sends all held events together. */
   async next(): Promise<IteratorResult<string>> {
     if (this.#state === 'new') {
       this.#start()
@@ -229,7 +228,7 @@ class OpenStream implements AsyncIterator<string>, EventSender {
     this.#oldAge = setTimeout(() => this.end(), this.#limits.ageMaxMs).unref()
     const stop = this.#begin(this)
     this.#stop = stop
-    // It may have ended while it began.
+    // It may have ended during `begin`.
     if (this.#isEnded) stop()
   }
 

@@ -4,21 +4,21 @@ import { type Tenant, tenantKey } from '../../tenants/tenancy.ts'
 import { type BeginSending, eventText } from './event-streams.ts'
 import { SharedFeed } from './shared-feed.ts'
 
-/** Events of a tenant as they arrive, from the processes that receive them. */
+/** Arriving events of a tenant, from all ingress processes. */
 export interface LiveSource {
   /**
-   * Calls `heard` with what each process tells, about twice a second, while events come; nothing is told before the call, nor
-   * while the source is away. Called once for a tenant at a time. Returns what ends it.
+   * Calls `heard` with the report of each process, about twice a second, while events arrive. Reports are lost while Redis is
+   * down. At most one watch per tenant. Returns a function that stops it.
    * @param tenant its `tenantKey`
    */
   watch(tenant: string, heard: (report: LiveReport) => void): () => void
 }
 
 const FRAME_EVERY_MS = 500
-/** Of each status: 10 a second, more than anybody can read. */
+/** Events per frame and status: 10 a second, more than a person can read. */
 const EACH_MAX = 5
 
-/** Gathers what several processes tell into frames of half a second, once for all pages that show a tenant. */
+/** Merges the reports of all processes into frames of half a second, shared by all pages of a tenant. */
 export class LiveHub {
   readonly #source: LiveSource
   readonly #feeds = new Map<string, SharedFeed>()
@@ -27,7 +27,7 @@ export class LiveHub {
     this.#source = source
   }
 
-  /** Sends events named `frame`, see `LiveReport`; none when nothing came. */
+  /** Sends events named `frame`, see `LiveReport`; none while no event arrives. */
   of(tenant: Pick<Tenant, 'id' | 'createdAt'>): BeginSending {
     const key = tenantKey(tenant)
     return (listener) => {

@@ -13,7 +13,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
 }
 
-/** A file of the pages, as it is sent. */
+/** A file of the pages, ready to send. */
 export interface PageFile {
   readonly type: string
   readonly plain: Buffer
@@ -21,7 +21,7 @@ export interface PageFile {
   readonly brotli: Buffer
 }
 
-/** What the browser is given. Names of `assets` tell their content, so that they never change. */
+/** Files for the browser. Names of `assets` have a content hash, so browsers may cache them for ever. */
 export interface PageFiles {
   readonly index: PageFile
   readonly assets: ReadonlyMap<string, PageFile>

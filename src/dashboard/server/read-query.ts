@@ -2,12 +2,12 @@ import type { TObject, TSchema } from 'typebox'
 import { parseQuery, single } from '../../http/route/query.ts'
 
 /**
- * Reads a query as a schema has it: numbers and booleans from their text, lists from repeated names. What is no number stays
- * text, and what is unknown stays, for the schema to refuse.
+ * Converts a query by a schema: numbers and booleans from text, lists from repeated names. Leaves invalid numbers and unknown
+ * names as they are, so that the schema refuses them.
  */
 export function readQuery(text: string, schema: TObject): Record<string, unknown> {
   const query = parseQuery(text)
-  // A name such as `__proto__` is unknown, too.
+  // Without a prototype, `__proto__` is an unknown name like others.
   const value: Record<string, unknown> = Object.create(null)
   for (const [name, values] of query) {
     const property = schema.properties[name] as (TSchema & { type?: string }) | undefined

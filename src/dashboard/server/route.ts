@@ -4,30 +4,30 @@ import type { HttpResponse } from '../../http/engine/response.ts'
 import type { Tenant } from '../../tenants/tenancy.ts'
 import type { Session } from './sessions.ts'
 
-/** One call of the dashboard's own API. */
+/** A call of the dashboard's API. */
 export interface DashboardRoute {
   readonly method: 'GET' | 'POST'
-  /** Under `/api/`. With `:tenant` in it, the tenant exists and the session may see it. */
+  /** With `:tenant` in the path, `handle` is called only for an existing tenant that the session may see. */
   readonly path: `/api/${string}`
-  /** `session`: whoever is signed in; a POST carries the session's CSRF token. */
+  /** `session`: all signed-in users. A POST needs the session's CSRF token. */
   readonly access: 'session' | 'operator'
   readonly query: TObject | undefined
   readonly body: TObject | undefined
-  /** The body is taken with `Exchange.stream`, up to so many bytes. */
+  /** Maximum size of a body that `handle` reads with `Exchange.stream`. */
   readonly streamedMaxBytes: number | undefined
-  /** What it changed is on disk before it is answered. */
+  /** Whether it changes Redis: then the answer waits until the change is on disk. */
   readonly changes: boolean
-  /** Throws as the routes of the API do. */
+  /** Throws like routes of the public API. */
   handle(call: Call): HttpResponse | Promise<HttpResponse>
 }
 
-/** A request that was let through. */
+/** An authorized request. */
 export interface Call<Q = unknown, B = unknown> {
   readonly exchange: Exchange
   readonly session: Session
   /** Decoded, by name. */
   readonly parameters: Readonly<Record<string, string>>
-  /** Of a path with `:tenant`; not to be asked for on others. */
+  /** Only for paths with `:tenant`. */
   readonly tenant: Tenant
   readonly query: Q
   readonly body: B
@@ -47,7 +47,7 @@ interface RouteFacts<Q extends TObject, B extends TObject> {
   readonly handle: (call: Call<Static<Q>, Static<B>>) => HttpResponse | Promise<HttpResponse>
 }
 
-/** Declares a call; what it is given is held to its schemas before. */
+/** Declares a call. Query and body are checked against their schemas before `handle`. */
 export function route<Q extends TObject = TObject, B extends TObject = TObject>(
   facts: RouteFacts<Q, B>,
 ): DashboardRoute {
@@ -56,7 +56,7 @@ export function route<Q extends TObject = TObject, B extends TObject = TObject>(
   return { method, path, access, query, body, streamedMaxBytes, changes, handle }
 }
 
-/** An answer of 200 in JSON. */
+/** A JSON response with status 200. */
 export function json(value: unknown): HttpResponse {
   return { status: 200, body: JSON.stringify(value) }
 }

@@ -1,20 +1,26 @@
 import type { DashboardRoute } from './route.ts'
 import { type CompanyParts, companyRoutes } from './routes/companies.ts'
 import { type DeadLetterParts, deadLetterRoutes } from './routes/dead-letters.ts'
+import { type KeyParts, keyRoutes } from './routes/keys.ts'
 import { type LiveParts, liveRoute } from './routes/live.ts'
+import { type LookupParts, lookupRoute } from './routes/lookup.ts'
 import { type OverviewParts, overviewRoute } from './routes/overview.ts'
+import { type PlanParts, planRoutes } from './routes/plan.ts'
+import { type RuleParts, ruleRoutes } from './routes/rules.ts'
 import { type SessionParts, sessionRoute } from './routes/session.ts'
-import { type SettingsParts, settingsRoutes } from './routes/settings.ts'
 import { type SystemParts, systemRoutes } from './routes/system.ts'
+import { type TenantParts, tenantRoutes } from './routes/tenants.ts'
 import { type UploadParts, uploadRoutes } from './routes/uploads.ts'
 
-/** What the calls are made of. */
+/** Dependencies of the calls of Settings, Tenants and Lookup. */
+export type SettingsParts = KeyParts & PlanParts & RuleParts & TenantParts & LookupParts
+
 interface DashboardParts extends SessionParts, CompanyParts, OverviewParts, LiveParts, SystemParts, DeadLetterParts {
   readonly settings: SettingsParts
   readonly uploads: UploadParts
 }
 
-/** Every call of the dashboard. A new one is a file in `routes/` and a line here. */
+/** All calls of the dashboard. To add one, write a file in `routes/` and add a line here. */
 export function dashboardRoutes(parts: DashboardParts): DashboardRoute[] {
   return [
     sessionRoute(parts),
@@ -26,4 +32,8 @@ export function dashboardRoutes(parts: DashboardParts): DashboardRoute[] {
     ...systemRoutes(parts),
     ...deadLetterRoutes(parts),
   ]
+}
+
+export function settingsRoutes(parts: SettingsParts): DashboardRoute[] {
+  return [...keyRoutes(parts), ...planRoutes(parts), ...ruleRoutes(parts), ...tenantRoutes(parts), lookupRoute(parts)]
 }

@@ -23,15 +23,15 @@ import { Signing } from './signing.ts'
 interface DashboardOptions {
   readonly host: string
   readonly port: number
-  /** Where people reach it, when that is elsewhere; with https the cookie is sent by https only. */
+  /** Public URL, if it differs. With https, browsers send the cookie by https only. */
   readonly publicUrl: string | undefined
   readonly engine: EngineChoice
   readonly sessions: Sessions
   readonly routes: readonly DashboardRoute[]
   readonly findTenant: (id: string) => Promise<Tenant | undefined>
-  /** Resolves when what was changed before the call is on disk. */
+  /** Resolves when earlier changes are on disk. */
   readonly persisted: () => Promise<void>
-  /** What goes on for a session is to end. */
+  /** Called to end open streams of a session. */
   readonly onSignedOut?: (session: Session) => void
   readonly clock: Clock
   readonly log: Logger
@@ -39,12 +39,11 @@ interface DashboardOptions {
 }
 
 const BODY_MAX_BYTES = 2 ** 20
-/** Of the form of the sign-in page. */
 const FORM_MAX_BYTES = 2 ** 10
-/** Paths of the API, and longer ones, that are no pages. */
+/** Unknown paths under `/api/`: they must not get a page. */
 const unknownCalls = [1, 2, 3, 4, 5, 6].map((n) => `/api${'/:x'.repeat(n)}`)
 
-/** Of every response. Nothing of a page comes from elsewhere, and no page is shown within another. */
+/** Headers of every response. Pages load nothing from other sites, and cannot be framed. */
 const HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
@@ -55,7 +54,7 @@ const HEADERS: Readonly<Record<string, string>> = {
   'cross-origin-resource-policy': 'same-origin',
 }
 
-/** The pages and their API. Checks come in this order: host, session, CSRF, who may see what, schemas. */
+/** Serves the pages and their API. Order of checks: host, session, CSRF, access, schemas. */
 export async function createDashboard(options: DashboardOptions): Promise<HttpServer> {
   const { host, port, engine, log, metrics } = options
   const gate = new Gate(options)
@@ -69,7 +68,6 @@ export async function createDashboard(options: DashboardOptions): Promise<HttpSe
   return createServer({ ...listen, sharePort: true, engine, targets, explain: errorResponse, log, metrics })
 }
 
-/** Who is let through to what. */
 class Gate {
   readonly #options: DashboardOptions
   readonly #cookie: SessionCookie
@@ -87,13 +85,14 @@ class Gate {
     const readBody = route.body === undefined ? undefined : compileValidator(route.body)
     const validQuery = route.query === undefined ? undefined : compileValidator(route.query)
     const respond = async (exchange: Exchange) => {
-      // What is refused is kept nowhere, either.
+      // Applies to refusals too.
       exchange.addHeader('cache-control', 'no-store')
       const session = await this.#session(exchange)
       if (method === 'POST' && !isCsrfToken(session, exchange.request.head.csrfToken)) {
-        throw new HttpError(403, 'the x-csrf-token header is not that of this session: reload the page')
+        throw new HttpError(403, 'the x-csrf-token header does not match this session: reload the page')
       }
-      if (route.access === 'operator' && session.role !== 'operator') throw new HttpError(403, 'only for operators')
+      if (route.access === 'operator' && session.role !== 'operator')
+        throw new HttpError(403, 'only operators may do this')
       const parameters = Object.fromEntries(names.map((name, i) => [name, decoded(exchange.request.parameters[i]!)]))
       const tenant = parameters.tenant === undefined ? undefined : await this.#tenant(session, parameters.tenant)
       exchange.assertBody()
@@ -110,14 +109,14 @@ class Gate {
     return [{ method, path, endpoint: { path, bodyMaxBytes, streamsBody, respond: this.#guarded(respond) } }]
   }
 
-  /** `/sign-in` begins a session, `/sign-out` ends it. */
+  /** `/sign-in` starts a session, `/sign-out` ends it. */
   signing({ index }: PageFiles): Target[] {
     const { sessions, clock, onSignedOut = () => {} } = this.#options
     const [cookie, access] = [this.#cookie, this.#access]
     const signing = new Signing({ sessions, cookie, access, onSignedOut, index: index.plain.toString(), clock })
     const endpoint = (path: string, respond: (exchange: Exchange) => Promise<HttpResponse>) => ({
       path,
-      // Without a referrer browsers send no origin with a form.
+      // Under `no-referrer`, browsers would not send the origin of a form.
       respond: this.#guarded(respond, { ...HEADERS, 'referrer-policy': 'strict-origin' }),
     })
     const [inPath, outPath] = ['/sign-in', '/sign-out']
@@ -129,16 +128,16 @@ class Gate {
     ]
   }
 
-  /** The pages' files; every other path is a page, which the browser draws. */
+  /** Files of the pages. Every other path gets `index.html`, which draws the page in the browser. */
   pages({ index, assets }: PageFiles): Target[] {
     const asset = (exchange: Exchange) => {
       const file = assets.get(exchange.request.parameters[0]!)
-      if (file === undefined) throw new HttpError(404, 'there is no such file')
+      if (file === undefined) throw new HttpError(404, 'file not found')
       return sent(file, exchange, 'public, max-age=31536000, immutable')
     }
     const page = (exchange: Exchange) => sent(index, exchange, 'no-cache')
     const none = (): never => {
-      throw new HttpError(404, 'there is no such call')
+      throw new HttpError(404, 'unknown call')
     }
     const get = (path: string, respond: (exchange: Exchange) => HttpResponse): Target[] =>
       (['GET', 'HEAD'] as const).map((method) => ({
@@ -165,9 +164,10 @@ class Gate {
       for (const name in headers) exchange.addHeader(name, headers[name]!)
       const { host, origin } = exchange.request.head
       if (!isOurHost(host, publicUrl)) {
-        throw new HttpError(403, `the dashboard is not known as ${JSON.stringify(host)}: set DASHBOARD_URL`)
+        throw new HttpError(403, `the dashboard does not serve the host ${JSON.stringify(host)}: set DASHBOARD_URL`)
       }
-      if (origin !== '' && !isOurOrigin(origin, host, publicUrl)) throw new HttpError(403, 'not from a page of ours')
+      if (origin !== '' && !isOurOrigin(origin, host, publicUrl))
+        throw new HttpError(403, 'the request comes from another site')
       return respond(exchange)
     }
   }
@@ -175,17 +175,17 @@ class Gate {
   async #session(exchange: Exchange): Promise<Session> {
     const secret = this.#cookie.read(exchange.request.head.cookie)
     const session = await this.#options.sessions.find(secret, (validMs) => {
-      // Browsers forget a cookie that is not sent again, however much it was used.
+      // Send the cookie again: its use alone does not extend it.
       exchange.addHeader('set-cookie', this.#cookie.write(secret, validMs))
     })
-    if (session === undefined) throw new HttpError(401, 'nobody is signed in: open the link of "./ipid dashboard"')
+    if (session === undefined) throw new HttpError(401, 'not signed in: open the link of "./ipid dashboard"')
     return session
   }
 
-  /** Of a tenant that a member may not see nothing is said, not even whether it exists. */
+  /** The same error for a missing tenant and a hidden one, so that a member does not learn which tenants exist. */
   async #tenant(session: Session, id: string): Promise<Tenant> {
     const tenant = await this.#access.tenantOf(session, id)
-    if (tenant === undefined) throw new HttpError(404, 'there is no such tenant')
+    if (tenant === undefined) throw new HttpError(404, 'tenant not found')
     return tenant
   }
 }
@@ -206,6 +206,6 @@ function decoded(segment: string): string {
   try {
     return decodeURIComponent(segment)
   } catch {
-    throw new HttpError(404, 'there is no such path')
+    throw new HttpError(404, 'invalid path')
   }
 }

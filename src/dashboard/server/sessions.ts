@@ -2,66 +2,64 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { DashboardRole } from '../../../schemas/dashboard/session.ts'
 import type { Clock } from '../../run/clock.ts'
 
-/** What a sign-in link gives, and a session has. */
+/** Rights of a sign-in link and of its session. */
 export interface Grant {
   readonly role: DashboardRole
-  /** The tenant of a member. A tenant made anew under the same name is another one. */
+  /** The tenant of a member. A new tenant with the name of a deleted one is another tenant. */
   readonly tenant?: { readonly id: string; readonly createdAt: string }
 }
 
-/** What is kept of a session. */
 export interface StoredSession extends Grant {
-  /** Sent with every change, so that no other site makes one with the cookie alone. */
+  /** Required with every change, because another site could make the browser send the cookie. */
   readonly csrfToken: string
-  /** When it ends, however much it is used, milliseconds. */
+  /** Latest end, milliseconds. */
   readonly endsMs: number
 }
 
-/** Somebody who has signed in. */
 export interface Session extends StoredSession {
-  /** By which it is kept. */
+  /** Digest of its secret. */
   readonly id: string
 }
 
-/** How many were ended by one call. */
+/** Number of ended links and sessions. */
 export interface Withdrawn {
   readonly links: number
   readonly sessions: number
 }
 
-/** What is kept of links and sessions: digests of their secrets, never the secrets. Rejects with `UnavailableError`. */
+/** Stores links and sessions under digests of their secrets, never the secrets. Rejects with `UnavailableError`. */
 export interface SessionStore {
   putLink(digest: string, grant: Grant, validMs: number): Promise<void>
-  /** Undefined when it is unknown, used, withdrawn or too old. */
+  /** Undefined when the link is unknown, used, withdrawn or expired. */
   getLink(digest: string): Promise<Grant | undefined>
-  /** Whether it was there: true to one caller only. */
+  /** Whether it existed. Only one caller gets true. */
   removeLink(digest: string): Promise<boolean>
   putSession(digest: string, session: StoredSession, validMs: number): Promise<void>
   getSession(digest: string): Promise<StoredSession | undefined>
-  /** Does nothing when there is no such session. */
+  /** Does nothing when the session does not exist. */
   extendSession(digest: string, validMs: number): Promise<void>
   removeSession(digest: string): Promise<void>
   /**
-   * Removes every link and session that is there during the whole call, links first.
-   * @param tenantId only those of members of a tenant of this name, however often it was made anew
+   * Removes every link and session that exists during the whole call, links first.
+   * @param tenantId only those of members of tenants with this name, deleted ones included
    */
   removeAll(tenantId: string | undefined): Promise<Withdrawn>
 }
 
-/** How long the link of an operator works. */
+/** Validity of an operator's link. */
 export const LINK_MS = 600_000
-/** How long a session lives behind its last use. */
+/** A session ends this long after its last use. */
 export const SESSION_MS = 43_200_000
-/** How long it lives behind its sign-in, however much it is used. */
+/** A session ends this long after its sign-in. */
 const SESSION_AGE_MAX_MS = 30 * 86_400_000
 const EXTEND_AFTER_MS = 60_000
 const EXTENDED_MAX = 10_000
 
-/** Links that sign in once, and the sessions that they begin. Secrets have 256 bits. */
+/** Sign-in links that work once, and their sessions. Secrets have 256 bits. */
 export class Sessions {
   readonly #store: SessionStore
   readonly #clock: Clock
-  /** When a session was extended last; what is forgotten is extended once more. */
+  /** When each session was last extended. A missing one is extended again. */
   readonly #extended = new Map<string, number>()
 
   constructor(store: SessionStore, clock: Clock) {
@@ -69,39 +67,39 @@ export class Sessions {
     this.#clock = clock
   }
 
-  /** Makes a link's secret. @param validMs how long it works */
+  /** Creates a link and returns its secret. @param validMs its validity */
   async createLink(grant: Grant, validMs: number): Promise<string> {
     const secret = newSecret()
     await this.#store.putLink(digestOf(secret), grant, validMs)
     return secret
   }
 
-  /** What a link gives, which is not spent by this; undefined when it is unknown, used or too old. */
+  /** The rights of a link, without using it; undefined when it is unknown, used or expired. */
   async grantOf(linkSecret: string): Promise<Grant | undefined> {
     return isSecret(linkSecret) ? await this.#store.getLink(digestOf(linkSecret)) : undefined
   }
 
-  /** The secret of a new session; undefined when the link is unknown, used or too old. */
+  /** Uses a link. Returns the secret of a new session; undefined when the link is unknown, used or expired. */
   async signIn(linkSecret: string): Promise<string | undefined> {
     const grant = await this.grantOf(linkSecret)
     if (grant === undefined) return undefined
     const secret = newSecret()
     const session = { ...grant, csrfToken: newSecret(), endsMs: this.#clock.now() + SESSION_AGE_MAX_MS }
-    // There before the link is gone: who withdraws links, and sessions behind them, misses neither.
+    // Write the session before removing the link: `removeAll` removes links first, so it misses neither.
     await this.#store.putSession(digestOf(secret), session, SESSION_MS)
     if (await this.#store.removeLink(digestOf(linkSecret))) return secret
     await this.#store.removeSession(digestOf(secret))
     return undefined
   }
 
-  /** The session as it is; undefined when it has ended. */
+  /** The session, without extending it; undefined when it has ended. */
   async look(secret: string): Promise<Session | undefined> {
     return isSecret(secret) ? await this.#byId(digestOf(secret)) : undefined
   }
 
   /**
-   * The session, which lives on for its full time; undefined when it has ended.
-   * @param onExtended called when that was noted, with the milliseconds that it has: once a minute, and not at each use
+   * Finds and extends the session; undefined when it has ended.
+   * @param onExtended called with the new validity, at most once a minute
    */
   async find(secret: string, onExtended: (validMs: number) => void = () => {}): Promise<Session | undefined> {
     const session = await this.look(secret)
@@ -116,7 +114,7 @@ export class Sessions {
     return session
   }
 
-  /** Whether a session has not ended since it was found. */
+  /** Whether a session is still valid. */
   async goesOn({ id }: Session): Promise<boolean> {
     return (await this.#byId(id)) !== undefined
   }
@@ -136,7 +134,7 @@ export class Sessions {
   }
 }
 
-/** Whether a change was meant by a page of ours. */
+/** Whether a change comes from our own page. */
 export function isCsrfToken(session: Session, token: string): boolean {
   const wanted = Buffer.from(session.csrfToken)
   const given = Buffer.from(token)

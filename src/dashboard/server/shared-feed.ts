@@ -1,6 +1,6 @@
 import type { BeginSending, EventSender } from './event-streams.ts'
 
-/** One source for all who want the same: it works while somebody does, and once however many they are. */
+/** Shares one source among all listeners. It runs while there is at least one. */
 export class SharedFeed {
   readonly #begin: BeginSending
   readonly #keepsLast: boolean
@@ -8,13 +8,13 @@ export class SharedFeed {
   #last: string | undefined
   #end: (() => void) | undefined
 
-  /** @param keepsLast who comes later is given the last event at once, as long as the source works */
+  /** @param keepsLast sends the last event to each new listener */
   constructor(begin: BeginSending, keepsLast = false) {
     this.#begin = begin
     this.#keepsLast = keepsLast
   }
 
-  /** Returns what ends it for this listener. */
+  /** Returns a function that removes the listener. */
   join(listener: EventSender): () => void {
     this.#listeners.add(listener)
     if (this.#end === undefined) this.#end = this.#begin({ send: (text) => this.#send(text) })

@@ -1,23 +1,23 @@
 import type { Grant } from './sessions.ts'
 
-/** What a browser that opened a sign-in link is asked before it signs in. */
+/** A question before a sign-in link is used. */
 export interface SignInQuestion {
-  /** The secret of the link, in the form that secrets have. */
+  /** Secret of the link; `isSecret` must have accepted it. */
   readonly token: string
-  /** Undefined: nothing was looked up, and nothing is said of the link. */
+  /** Undefined: the link was not looked up. */
   readonly replaced?: { readonly current: Grant; readonly next: Grant }
 }
 
 /**
- * A page without a script that asks whether to sign in.
- * @param index the HTML of the pages, whose head it has
+ * A page without scripts that asks whether to sign in.
+ * @param index HTML of the pages, for the head
  */
 export function signInPage(index: string, { token, replaced }: SignInQuestion): string {
   const text =
     replaced === undefined
-      ? '<p>You are about to sign in with a link. Go on only if you know who sent it.</p>'
+      ? '<p>You are about to sign in with a link. Continue only if you know who sent it.</p>'
       : `<p>This browser is signed in as ${named(replaced.current)}. The link signs it in as ${named(replaced.next)} instead. ` +
-        'Go on only if you know who sent it.</p>'
+        'Continue only if you know who sent it.</p>'
   const replace = replaced === undefined ? '' : '<input type="hidden" name="replace" value="yes">'
   const stay = replaced === undefined ? '' : '<p><a href="/">Stay signed in as before</a></p>'
   const body = `<body><main class="sign-in"><h1>ipid</h1>${text}

@@ -12,19 +12,19 @@ interface SigningOptions {
   readonly sessions: Sessions
   readonly cookie: SessionCookie
   readonly access: Access
-  /** What goes on for a session is to end. */
+  /** Called to end open streams of a session. */
   readonly onSignedOut: (session: Session) => void
-  /** The HTML of the pages. */
+  /** HTML of the pages. */
   readonly index: string
   readonly clock: Clock
 }
 
-/** Whose pages may send somebody here without a question: our own, or nobody's, such as a terminal. */
+/** `Sec-Fetch-Site` of requests that need no question: from our own pages, or from outside of a browser page. */
 const DIRECT = ['', 'none', 'same-origin']
 
 const FAILED = '/?sign-in=failed'
 
-/** Signing in with a link, and signing out. */
+/** Sign-in by link, and sign-out. */
 export class Signing {
   readonly #options: SigningOptions
   readonly #failed: FailedSignIns
@@ -35,24 +35,24 @@ export class Signing {
   }
 
   /**
-   * `GET /sign-in?token=…` begins a session. What another site makes a browser do spends no link and signs nobody in, nor does
-   * a look ahead of time: a page of ours asks before.
+   * `GET /sign-in?token=…` starts a session. When another site led here, or the browser prefetches, it does not use the link,
+   * but shows a page that asks first.
    */
   async open(exchange: Exchange): Promise<HttpResponse> {
     const { request } = exchange
     const { fetchDest, fetchSite, purpose, cookie } = request.head
-    if (fetchDest !== '' && fetchDest !== 'document') throw new HttpError(403, 'a sign-in is a page of its own')
+    if (fetchDest !== '' && fetchDest !== 'document') throw new HttpError(403, 'open the sign-in link as a page')
     const token = new URLSearchParams(request.query).get('token') ?? ''
     const isMeant = DIRECT.includes(fetchSite) && !/prefetch|prerender|preview/i.test(purpose)
-    // What is no secret counts as no failure: another site could make its visitors fail.
+    // Do not count an invalid token as a failure here: another site could make its visitors fail.
     if (!isMeant) return isSecret(token) ? this.#ask({ token }) : seeOther(FAILED)
     return await this.#enter(token, cookie, false, clientOfRequest(exchange))
   }
 
-  /** `POST /sign-in`: the form of our page, with `token` and, when it was said who is replaced, `replace=yes`. */
+  /** `POST /sign-in`: the form of our page, with `token`, and `replace=yes` if it replaces a session. */
   async confirm(exchange: Exchange): Promise<HttpResponse> {
     const { origin, cookie } = exchange.request.head
-    if (origin === '') throw new HttpError(403, 'not from a page of ours')
+    if (origin === '') throw new HttpError(403, 'the request does not come from the sign-in page')
     exchange.assertBody()
     const client = clientOfRequest(exchange)
     const form = new URLSearchParams(await exchange.text())
@@ -64,16 +64,17 @@ export class Signing {
     const { sessions, cookie, onSignedOut } = this.#options
     const secret = cookie.read(request.head.cookie)
     const session = await sessions.look(secret)
-    if (session === undefined) throw new HttpError(401, 'nobody is signed in')
-    if (!isCsrfToken(session, request.head.csrfToken)) throw new HttpError(403, 'not from a page of ours')
+    if (session === undefined) throw new HttpError(401, 'not signed in')
+    if (!isCsrfToken(session, request.head.csrfToken))
+      throw new HttpError(403, 'the x-csrf-token header does not match this session')
     await sessions.signOut(secret)
     onSignedOut(session)
     return { status: 204, body: '', headers: { 'set-cookie': cookie.write('', 0) } }
   }
 
   /**
-   * A right link signs in, however many wrong ones came before.
-   * @param replaces whoever the browser is signed in as, it was asked about that
+   * A valid link always signs in, even after many invalid ones.
+   * @param replaces whether the user agreed to replace the current session
    */
   async #enter(token: string, cookies: string, replaces: boolean, client: string): Promise<HttpResponse> {
     const response = await this.#tried(token, this.#options.cookie.read(cookies), replaces)
@@ -81,7 +82,7 @@ export class Signing {
     const waitSeconds = this.#failed.add(client)
     if (waitSeconds === 0) return seeOther(FAILED)
     const headers = { 'retry-after': String(waitSeconds) }
-    throw new HttpError(429, 'too many sign-in links failed: wait a minute, or open a link that works', { headers })
+    throw new HttpError(429, 'too many invalid sign-in links: wait a minute, or open a valid one', { headers })
   }
 
   /** Undefined: the link does not work. */
@@ -95,7 +96,7 @@ export class Signing {
     const secret = await sessions.signIn(token)
     if (secret === undefined) return undefined
     if (former !== undefined) {
-      // The link is spent: a former session that cannot be removed now ends by itself, and nobody has its cookie.
+      // If this fails, the former session expires. The browser loses its cookie anyway.
       await sessions.signOut(formerSecret).catch(() => {})
       onSignedOut(former)
     }

@@ -5,18 +5,18 @@ import { eventText } from './event-streams.ts'
 import { SharedFeed } from './shared-feed.ts'
 
 interface SystemSource {
-  /** Looks once. May reject: it is asked again. */
+  /** May reject: it is called again. */
   read(): Promise<SystemStatus>
-  /** What the licence of a data set wants to be said; undefined: nothing is known of it. */
+  /** Attribution that the licence of a data set requires; undefined: unknown. */
   attributionOf(dataSet: string): string | undefined
-  /** How an update of the data stands. @param hosts of all processes */
+  /** State of the data update. @param hosts of all processes */
   dataUpdate(hosts: readonly string[]): Promise<DataUpdate | null>
 }
 
 const EVERY_MS = 2_000
 const DELAY = { minMs: 1_000, maxMs: 10_000 }
 
-/** Looks at the system every 2 s while a page shows it, once for all pages: events `status`, see `SystemAnswer`. */
+/** Reads the status every 2 s while a page shows it, once for all pages: events `status`, see `SystemAnswer`. */
 export function systemFeed(source: SystemSource): SharedFeed {
   return new SharedFeed(({ send }) => {
     const loop = new Loop({
@@ -25,7 +25,7 @@ export function systemFeed(source: SystemSource): SharedFeed {
         send(eventText('status', await answerOf(await source.read(), source)))
         return EVERY_MS
       },
-      // The page says how old what it shows is.
+      // The page shows the age of its data.
       failed: () => {},
       delay: DELAY,
       unref: true,

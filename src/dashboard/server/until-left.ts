@@ -1,7 +1,6 @@
 /**
- * Pieces whose making ends as soon as their reader leaves. A generator by itself is told of it only behind the piece that it waits
- * for.
- * @param make ends with any failure when the signal says so
+ * Aborts a generator as soon as its reader leaves. A generator alone would notice only after the piece that it waits for.
+ * @param make must throw when the signal aborts
  */
 export function untilLeft<T>(make: (left: AbortSignal) => AsyncGenerator<T>): AsyncIterable<T> {
   return {

@@ -8,15 +8,15 @@ import type { Advice } from '../../pipeline/sources/batch/files/conversion.ts'
 import { isEncoding } from '../../pipeline/sources/batch/files/encoding.ts'
 import type { FileChoice } from '../../pipeline/sources/batch/files/event-file.ts'
 
-/** Of the first line of an upload. A header has less room than the names of many columns take. */
+/** Maximum size of the first line of an upload. It is not a header, because many column names would not fit. */
 export const CHOICE_MAX_BYTES = 262_144
 
 const LINE_FEED = 10
-/** Blank ones do not count as lines, and cost time. */
+/** Includes blank lines, which are not events but take time. */
 const LINES_MAX = 4 * BATCH_LIMITS.linesMax
 const validate = compileValidator(UploadChoice)
 
-/** What the fields of the page are called. */
+/** Advice that names the fields of the page. */
 const FIELDS: Advice = {
   map: 'the mapping',
   address: (column) => `such as the column "${column}"`,
@@ -25,8 +25,8 @@ const FIELDS: Advice = {
 }
 
 /**
- * Reads the first line of a body, which says how the file behind it is to be read.
- * @throws HttpError 400 or 422 when there is no such line
+ * Reads the first line of a body, which says how to read the file after it.
+ * @throws HttpError 400 or 422 when the line is missing or invalid
  */
 export async function readChoice(
   body: AsyncGenerator<Buffer>,
@@ -46,16 +46,16 @@ export async function readChoice(
     parts.push(next.value.subarray(0, end))
     const choice = parseJson(Buffer.concat(parts).toString('utf8'))
     assertSchema(validate, choice)
-    return { choice, file: behind(next.value.subarray(end + 1), body) }
+    return { choice, file: restOf(next.value.subarray(end + 1), body) }
   }
 }
 
-async function* behind(first: Buffer, body: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+async function* restOf(first: Buffer, body: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
   if (first.length > 0) yield first
   yield* body
 }
 
-/** @throws HttpError 422 when the encoding is none */
+/** @throws HttpError 422 when the encoding is unknown */
 export function fileChoice({ format, encoding, date_order: dateOrder, map = {} }: UploadChoice): FileChoice {
   if (encoding !== undefined && !isEncoding(encoding)) {
     throw schemaError([{ path: 'encoding', message: 'must be a name such as windows-1252 or utf-16le' }])

@@ -7,8 +7,7 @@ import type { FilePreview } from '../../pipeline/sources/batch/files/preview.ts'
 import type { Tenant } from '../../tenants/tenancy.ts'
 
 /**
- * What the pipeline makes of addresses for a tenant, in their order. Counts on no quota. Waits for reverse DNS, where events
- * do, and no longer than they.
+ * Enriches addresses as the pipeline does for a tenant, in order. Uses no quota. Waits for reverse DNS as long as for events.
  */
 export type Judge = (addresses: readonly Address[], tenant: Tenant) => Promise<readonly Enrichment[]>
 
@@ -39,7 +38,7 @@ async function judgedRows({ rows }: FilePreview, judge: Parameters<typeof previe
   const good = rows.filter(({ address }) => address !== undefined)
   const enrichments = await judge(good.map(({ address }) => address!))
   const known = new Map(good.map(({ line }, i) => [line, enrichments[i]!]))
-  /** Lines by the ids that they take. */
+  /** First line of each event id. */
   const taken = new Map<string, number>()
   return rows.map(({ line, event, problem, eventId }) => {
     const enrichment = known.get(line)

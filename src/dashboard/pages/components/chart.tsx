@@ -5,20 +5,20 @@ import { day as dayText, number, shortNumber } from '../lib/format.ts'
 import { type DayClock, dayTitle } from './clock-choice.tsx'
 import { Scroll } from './scroll.tsx'
 
-/** Values of each day under a name. */
+/** A named series with a value for each day. */
 interface ChartSeries {
   readonly name: string
-  /** Of `--series-N` in the styles. */
+  /** N of `--series-N` in the styles. */
   readonly colour: number
   readonly values: readonly number[]
 }
 
 interface ChartProps {
-  /** What is shown, for those who do not see it. */
+  /** Description for screen readers. */
   readonly label: string
-  /** What a day means. */
+  /** Meaning of a day. */
   readonly clock: DayClock
-  /** UTC, `YYYY-MM-DD`, in their order. */
+  /** UTC, `YYYY-MM-DD`, ascending. */
   readonly days: readonly string[]
   readonly series: readonly ChartSeries[]
   /** `stack`: bars on top of each other; `lines`: side by side. */
@@ -27,7 +27,7 @@ interface ChartProps {
 
 const HEIGHT = 220
 
-/** A chart by day, with the numbers of the day that is pointed at, and all of them as a table. */
+/** A chart by day. Shows the numbers of the day under the pointer, and all numbers as a table. */
 export function Chart(props: ChartProps) {
   const { label, clock, days, series } = props
   const [pointed, setPointed] = useState<number>()
@@ -80,7 +80,7 @@ export function Chart(props: ChartProps) {
 }
 
 interface CanvasProps extends ChartProps {
-  /** @param i of the day that is pointed at; undefined: of none */
+  /** @param i index of the day under the pointer; undefined: none */
   readonly onPoint: (i: number | undefined) => void
 }
 
@@ -118,7 +118,7 @@ function Canvas({ days, series, kind, onPoint }: CanvasProps) {
   return <div class="canvas" ref={canvas} aria-hidden="true" />
 }
 
-/** What lies on top of a stack is drawn first, as the sum of all below. */
+/** Draws a stack from its top: each series as the sum of itself and those below. */
 function valuesOf(series: readonly ChartSeries[], kind: ChartProps['kind']): number[][] {
   if (kind === 'lines') return series.map(({ values }) => [...values])
   const sums: number[][] = []
@@ -172,7 +172,7 @@ function optionsOf(
 
 const HALF_DAY_SECONDS = 43_200
 
-/** A bar stands half before and half behind its day. */
+/** Adds half a day on both sides, because bars are centred on their day. */
 function rangeOf(kind: ChartProps['kind']): uPlot.Range.Function {
   const room = kind === 'stack' ? HALF_DAY_SECONDS : 0
   return (_chart, min, max) => [min - room, max + room]

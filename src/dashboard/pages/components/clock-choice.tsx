@@ -1,4 +1,4 @@
-/** By which day events are counted: when they were received, or when they happened. */
+/** The day that counts: that of receipt, or that of the event's timestamp. */
 export type DayClock = 'received' | 'event'
 
 const LABELS: Readonly<Record<DayClock, string>> = { received: 'Day received', event: 'Day of the event' }
@@ -8,7 +8,7 @@ interface ClockChoiceProps {
   readonly onChange: (clock: DayClock) => void
 }
 
-/** The choice between the two clocks of an event. */
+/** Chooses between time of receipt and timestamp. */
 export function ClockChoice({ clock, onChange }: ClockChoiceProps) {
   return (
     <label class="field">
@@ -24,7 +24,7 @@ export function ClockChoice({ clock, onChange }: ClockChoiceProps) {
   )
 }
 
-/** What a day of a chart or a table means. */
+/** Explains the days of a chart or table. */
 export function dayTitle(clock: DayClock): string {
   return `${LABELS[clock]} (UTC)`
 }

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 
-/** A line to paste, with a button that copies it. */
+/** A command with a copy button. */
 export function CodeLine({ text, label }: { readonly text: string; readonly label: string }) {
   const [isCopied, setCopied] = useState(false)
   const copy = async () => {

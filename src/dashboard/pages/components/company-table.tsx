@@ -17,11 +17,11 @@ interface CompanyTableProps {
   readonly direction: 'asc' | 'desc'
   readonly onSort: (sort: CompanySort, direction: 'asc' | 'desc') => void
   readonly detailsOf: (row: CompanyRow) => CompanyDetails | undefined
-  /** Companies that were first seen since then are told from others. ISO 8601. */
+  /** Marks companies first seen since then. ISO 8601. */
   readonly newSince: string
 }
 
-/** Companies as a table, whose head sorts them. */
+/** A table of companies. Its headings sort it. */
 export function CompanyTable(props: CompanyTableProps) {
   const { tenant, rows, columns, sort, direction, onSort, detailsOf, newSince } = props
   return (
@@ -60,7 +60,7 @@ export function CompanyTable(props: CompanyTableProps) {
   )
 }
 
-/** The page of a company. */
+/** URL of a company's page. */
 export function companyPath(tenant: string, companyId: string): string {
   return `/t/${tenant}/companies/of?${new URLSearchParams({ id: companyId })}`
 }

@@ -1,7 +1,7 @@
 import type { CompanySource } from '../../../../schemas/dashboard/company.ts'
 import { counted, percent } from '../lib/format.ts'
 
-/** Values with how many events they have, and what share that is. */
+/** Values with their number and share of events. */
 export function Counts({
   title,
   rows,

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
 
-/** A question above the page. Escape closes it; the first button in it has the focus, so that one is the harmless one. */
+/** A modal dialog. Escape closes it. Its first button gets the focus, so that must be the harmless one. */
 export function Dialog({
   title,
   onClose,
@@ -16,7 +16,7 @@ export function Dialog({
   useEffect(() => {
     const shown = dialog.current
     shown?.showModal()
-    // Who opened it has the focus again.
+    // Return the focus to the element that opened it.
     return () => shown?.close()
   }, [])
   return (

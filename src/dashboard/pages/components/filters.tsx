@@ -12,10 +12,10 @@ interface FiltersProps {
 
 const TYPED_MS = 250
 
-/** What the list of companies is narrowed down by. Every change is in the URL. */
+/** Filters of the list of companies. The URL holds them. */
 export function Filters({ state, choices, set }: FiltersProps) {
   const of = (name: string) => state.get(name) ?? ''
-  // What is no day in a URL filters nothing, and is not shown either.
+  // Ignore an invalid day in the URL.
   const { from = '', to = '', new_since: newSince = '' } = viewOf(state)
   const change = (name: string, value: string) => set({ [name]: value, page: '' })
   return (
@@ -41,7 +41,7 @@ export function Filters({ state, choices, set }: FiltersProps) {
 
 function Search({ value, onChange }: { readonly value: string; readonly onChange: (value: string) => void }) {
   const [typed, setTyped] = useState(value)
-  // Back and forward change it, too.
+  // The back button changes it too.
   useEffect(() => setTyped(value), [value])
   useEffect(() => {
     if (typed === value) return
@@ -126,7 +126,7 @@ const SPANS = [
   ['Last 30 days', 29],
 ] as const
 
-/** A link that was shared shows what it showed, so the day is in the URL, and not how long ago it was. */
+/** The URL holds the day, not its age, so that a shared link keeps its result. */
 function NewSince({ value, onChange }: { readonly value: string; readonly onChange: (value: string) => void }) {
   const spans = SPANS.map(([label, days]) => [label, days === undefined ? '' : daysAgo(days)] as const)
   return (

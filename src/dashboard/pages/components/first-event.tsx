@@ -4,7 +4,7 @@ import { useSession } from '../lib/session.ts'
 import { CodeLine } from './code-line.tsx'
 import { Empty } from './notes.tsx'
 
-/** What a tenant without events does next. */
+/** The next step for a tenant without events. */
 export function FirstEvent({ tenant, title }: { readonly tenant: string; readonly title: string }) {
   const { api_url } = useSession()
   return (

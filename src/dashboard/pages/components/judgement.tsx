@@ -1,6 +1,6 @@
 import type { Judgement } from '../../../../schemas/live-event.ts'
 
-/** What an event is called by its status. */
+/** Labels of statuses. */
 export const STATUS_WORDS = { ok: 'ok', filtered: 'filtered', invalid_ip: 'invalid IP' } as const
 const TAGS = { ok: 'tag good', filtered: 'tag', invalid_ip: 'tag bad' } as const
 
@@ -8,7 +8,7 @@ export function StatusTag({ status }: Pick<Judgement, 'status'>) {
   return <span class={TAGS[status]}>{STATUS_WORDS[status]}</span>
 }
 
-/** The name, and behind it what tells it from others of that name. */
+/** A name, followed by details that distinguish it. */
 export function CompanyName({ company, domain, country_code: country }: Judgement) {
   return (
     <>

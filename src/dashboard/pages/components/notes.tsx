@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import type { ApiError } from '../lib/api.ts'
 
-/** Something is on its way. It keeps the room that the content will take. */
+/** Placeholder while data load. Keeps the space of the content. */
 export function Loading({ label = 'Loading…' }: { readonly label?: string }) {
   return (
     <p class="loading" role="status">
@@ -10,7 +10,7 @@ export function Loading({ label = 'Loading…' }: { readonly label?: string }) {
   )
 }
 
-/** Something went wrong, and what to do. */
+/** An error, and what to do about it. */
 export function Problem({ error, onRetry }: { readonly error: ApiError | Error; readonly onRetry?: () => void }) {
   return (
     <div class="note problem" role="alert">
@@ -30,12 +30,12 @@ export function Problem({ error, onRetry }: { readonly error: ApiError | Error; 
   )
 }
 
-/** The server's words begin in small letters, as those of the API. */
+/** Errors of the API start in lower case. */
 export function sentence(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.?!)"]$/.test(text) ? '' : '.'}`
 }
 
-/** There is nothing yet: says what to do next. */
+/** Shown while there are no data, with the next step. */
 export function Empty({ title, children }: { readonly title: string; readonly children?: ComponentChildren }) {
   return (
     <div class="note empty">

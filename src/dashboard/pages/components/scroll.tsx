@@ -6,10 +6,10 @@ interface ScrollProps {
   readonly children: ComponentChildren
 }
 
-/** What is wider than the page scrolls by itself, by keyboard too. */
+/** Lets wide content scroll by itself, by keyboard too. */
 export function Scroll({ label, class: name, children }: ScrollProps) {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: scrolling needs the keyboard
     <section class={name === undefined ? 'table' : `table ${name}`} aria-label={label} tabIndex={0}>
       {children}
     </section>

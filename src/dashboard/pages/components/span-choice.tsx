@@ -5,7 +5,7 @@ interface SpanChoiceProps {
   readonly onChange: (days: string) => void
 }
 
-/** How many days a page looks back. */
+/** Chooses the number of days that a page shows. */
 export function SpanChoice({ spans, days, onChange }: SpanChoiceProps) {
   return (
     <label class="field">

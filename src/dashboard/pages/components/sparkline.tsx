@@ -3,7 +3,7 @@ import { counted } from '../lib/format.ts'
 const WIDTH = 3
 const HEIGHT = 24
 
-/** A bar for each day. It keeps its room while the values are on their way. */
+/** A bar for each day. Keeps its space while values load. */
 export function Sparkline({ values, days }: { readonly values: readonly number[] | undefined; readonly days: number }) {
   const most = Math.max(1, ...(values ?? []))
   const sum = values?.reduce((total, value) => total + value, 0) ?? 0

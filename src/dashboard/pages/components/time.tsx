@@ -1,6 +1,6 @@
 import { ago, time, utc } from '../lib/format.ts'
 
-/** A moment in the reader's zone, in UTC when pointed at. @param isAgo how long ago instead */
+/** A time in the reader's zone; the tooltip has UTC. @param isAgo shows its age instead */
 export function Time({ at, isAgo = false }: { readonly at: string; readonly isAgo?: boolean }) {
   return (
     <time dateTime={at} title={utc(at)}>

@@ -1,7 +1,7 @@
 /** A failed call, with the reason that the server gave. */
 export class ApiError extends Error {
   override name = 'ApiError'
-  /** 0: the server was not reached. */
+  /** 0: the server did not answer. */
   readonly status: number
 
   constructor(status: number, message: string) {
@@ -10,12 +10,12 @@ export class ApiError extends Error {
   }
 }
 
-/** What a query may hold; what is undefined or `''` is left out. */
+/** Parameters of a query. Omits undefined and `''`. */
 export type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>
 
 let csrfToken = ''
 
-/** Of the session: sent with every change. */
+/** CSRF token of the session, sent with every change. */
 export function setCsrfToken(token: string): void {
   csrfToken = token
 }
@@ -31,12 +31,12 @@ export function post<T>(path: string, body: unknown = {}): Promise<T> {
   return call<T>(path, { method: 'POST', headers, body: JSON.stringify(body) })
 }
 
-/** As `post`, of bytes as they are. @throws ApiError */
+/** Like `post`, with raw bytes. @throws ApiError */
 export function postBytes<T>(path: string, body: Blob, signal?: AbortSignal): Promise<T> {
   return call<T>(path, { method: 'POST', headers: changeHeaders(), body, signal })
 }
 
-/** Headers of a change that is sent in another way. */
+/** Headers for changes that do not use `post`. */
 export function changeHeaders(): Record<string, string> {
   return { 'x-csrf-token': csrfToken }
 }

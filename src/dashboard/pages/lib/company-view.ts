@@ -5,16 +5,16 @@ export interface Column {
   readonly key: CompanySort | 'industry_category' | 'daily_visits'
   readonly label: string
   readonly isNumber?: true
-  /** Undefined: the list cannot be sorted by it. */
+  /** Undefined: not sortable. */
   readonly sort?: CompanySort
-  /** The direction that a first click sorts in. */
+  /** Direction of the first click. */
   readonly first?: 'asc' | 'desc'
 }
 
 const text = (key: CompanySort, label: string): Column => ({ key, label, sort: key, first: 'asc' })
 const figure = (key: CompanySort, label: string): Column => ({ key, label, sort: key, first: 'desc', isNumber: true })
 
-/** What matters most comes first: a narrow screen shows no more. An export has the same names and order. */
+/** The most important columns come first, because a narrow screen shows only these. An export has the same names and order. */
 export const COLUMNS: readonly Column[] = [
   text('name', 'Company'),
   figure('events', 'Events'),
@@ -34,7 +34,7 @@ export const COLUMNS: readonly Column[] = [
 export const PAGE_ROWS = 50
 export const SEARCH_CHARS_MAX = 200
 
-/** What a URL shows, as the server is asked for it. */
+/** The query of a URL, for the server. */
 export function viewOf(state: URLSearchParams): CompanyView {
   const of = (name: string) => state.get(name) ?? undefined
   const sort = COLUMNS.find(({ sort }) => sort !== undefined && sort === of('sort'))?.sort
@@ -56,7 +56,7 @@ export function viewOf(state: URLSearchParams): CompanyView {
 const DAY = /^\d{4}-\d{2}-\d{2}$/
 const DAY_OR_TIME = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}:\d{2}(\.\d{1,3})?Z)?$/
 
-/** A link that was cut or typed by hand shows what is left of it. */
+/** Ignores invalid values, because links may be cut off or typed. */
 function momentOf(text: string | undefined, pattern: RegExp): string | undefined {
   return text !== undefined && pattern.test(text) && !Number.isNaN(Date.parse(text)) ? text : undefined
 }
@@ -69,12 +69,12 @@ export function pageOf(state: URLSearchParams): number {
 
 const lists = new Map<string, string>()
 
-/** What of the list was last looked at, so that a company leads back to it. @param search as in its URL */
+/** Remembers the view of the list, so that a company's page links back to it. @param search of its URL */
 export function rememberList(tenant: string, search: string): void {
   lists.set(tenant, search)
 }
 
-/** The list as it was last looked at; all of it when it was not. */
+/** The last view of the list; the whole list when there is none. */
 export function listPath(tenant: string): string {
   const search = lists.get(tenant) ?? ''
   return `/t/${tenant}/companies${search === '' ? '' : `?${search}`}`

@@ -13,10 +13,10 @@ export const number = (value: number) => numbers.format(value)
 export const shortNumber = (value: number) => compact.format(value)
 /** 0.123 → 12.3 % */
 export const percent = (share: number) => percents.format(share)
-/** 1 → 1 event; 1234 → 1,234 events. @param many when it is not one with an s */
+/** 1 → 1 event; 1234 → 1,234 events. @param many default: `one` with an s */
 export const counted = (value: number, one: string, many = `${one}s`) => `${number(value)} ${value === 1 ? one : many}`
 
-/** A moment in the reader's zone; with the year when it is another one. */
+/** A time in the reader's zone, with the year unless it is the current one. */
 export function time(iso: string, now = new Date()): string {
   const at = new Date(iso)
   return (at.getFullYear() === now.getFullYear() ? times : timesOfOtherYears).format(at)
@@ -25,7 +25,7 @@ export function time(iso: string, now = new Date()): string {
 /** `YYYY-MM-DD`, a UTC day. */
 export const day = (text: string) => days.format(new Date(`${text}T00:00:00Z`))
 
-/** The same moment in UTC, for those who compare it with logs. */
+/** The time in UTC, as in logs. */
 export function utc(iso: string): string {
   return `${new Date(iso).toISOString().replace('T', ' ').slice(0, 19)} UTC`
 }

@@ -1,6 +1,6 @@
 const TOKENS = /"(?:[^"\\]|\\.)*"|[[\]{},:]|[^\s[\]{},:"]+/g
 
-/** JSON over several lines, each value as it was sent: `JSON.parse` would round long numbers. Other text stays as it is. */
+/** Formats JSON without `JSON.parse`, which would round long numbers. Leaves other text as it is. */
 export function indentedJson(text: string): string {
   if (!isJson(text)) return text
   const tokens = text.match(TOKENS) ?? []

@@ -3,24 +3,24 @@ import type { Judgement, LiveEvent, LiveReport } from '../../../../schemas/live-
 const KEPT_MAX = 500
 const RATE_MS = 5_000
 
-/** An event with a number by which it is told from others. */
+/** An event with a unique number. */
 export interface TailEvent extends LiveEvent {
   readonly number: number
 }
 
-/** What came while the page looked on. */
+/** Events that arrived while the page was open. */
 export interface Tail {
   /** Newest first. */
   readonly events: readonly TailEvent[]
   readonly frames: readonly { readonly atMs: number; readonly all: number; readonly shown: number }[]
   readonly next: number
-  /** Events that came since it was paused. */
+  /** Events since the pause. */
   readonly missed: number
 }
 
 export const NO_TAIL: Tail = { events: [], frames: [], next: 0, missed: 0 }
 
-/** @param isPaused it is counted, and nothing on the page moves */
+/** @param isPaused only counts events, so that the page does not move */
 export function withFrame(tail: Tail, { totals, events: told }: LiveReport, atMs: number, isPaused = false): Tail {
   const { events, frames, next, missed } = tail
   const more = isPaused ? [] : told
@@ -34,7 +34,7 @@ export function withFrame(tail: Tail, { totals, events: told }: LiveReport, atMs
   }
 }
 
-/** Events a second in the last five, and how many of them are shown. */
+/** Events per second over the last 5 s, and how many of them are shown. */
 export function rateOf({ frames }: Tail, nowMs: number): { readonly all: number; readonly shown: number } {
   const recent = frames.filter(({ atMs }) => atMs > nowMs - RATE_MS)
   const sum = (of: 'all' | 'shown') => recent.reduce((total, frame) => total + frame[of], 0) / (RATE_MS / 1_000)
@@ -49,7 +49,7 @@ const CLASS_WORDS: Readonly<Record<string, string>> = {
   reserved: 'a reserved network',
 }
 
-/** Why an event has its status, in a phrase. */
+/** The reason of an event's status. */
 export function whyOf({ status, classification, rule, filtered_as, company }: Judgement): string {
   if (status === 'invalid_ip') return 'no IP address that can be read'
   if (rule !== null) return `your rule: ${rule}`

@@ -1,14 +1,13 @@
-/** What was found at a path. */
 export interface Found<T> {
   readonly entry: T
-  /** Of the path, decoded. */
+  /** Parameters of the path, decoded. */
   readonly parameters: Readonly<Record<string, string>>
 }
 
 /**
- * The entry whose path fits. The router's own way leaves `%3A`, `%2F` and the like encoded, and decodes `%25`, so that nobody
- * can tell any more what was meant.
- * @param pathname as it is in the address bar, encoded
+ * The entry that matches a path. The router cannot be used: it decodes `%25` but leaves `%3A` and `%2F` encoded, which loses
+ * information.
+ * @param pathname encoded, as in the address bar
  */
 export function pageAt<T extends { readonly path: string }>(
   entries: readonly T[],

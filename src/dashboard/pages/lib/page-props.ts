@@ -1,5 +1,5 @@
-/** What every page is given. */
+/** Properties of every page. */
 export interface PageProps {
-  /** Of the path, decoded. */
+  /** Parameters of the path, decoded. */
   readonly parameters: Readonly<Record<string, string>>
 }

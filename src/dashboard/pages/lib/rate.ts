@@ -1,19 +1,19 @@
-/** Samples of the last so many milliseconds count. */
+/** Only samples of this time count, milliseconds. */
 const WINDOW_MS = 10_000
 const MEASURED_MS = 500
 
-/** How fast something goes on, by what was seen of it lately. */
+/** Estimates the speed of progress from recent samples. */
 export class Rate {
   #samples: { readonly atMs: number; readonly value: number }[] = []
 
-  /** @param value never less than before */
+  /** @param value must not decrease */
   add(value: number, atMs = performance.now()): void {
     this.#samples.push({ atMs, value })
-    // The first one stays that lies before the window.
+    // Keep one sample from before the window.
     while (this.#samples.length > 2 && this.#samples[1]!.atMs < atMs - WINDOW_MS) this.#samples.shift()
   }
 
-  /** Undefined as long as nothing can be said. */
+  /** Per millisecond; undefined when unknown. */
   get perSecond(): number | undefined {
     const [first, last] = [this.#samples[0], this.#samples.at(-1)]
     if (first === undefined || last === undefined || last.atMs - first.atMs < MEASURED_MS) return undefined
@@ -21,7 +21,7 @@ export class Rate {
   }
 }
 
-/** "4 s", "3 min", "2 h"; undefined when nothing can be said. */
+/** "4 s", "3 min", "2 h"; undefined when unknown. */
 export function timeLeft(rest: number, perSecond: number | undefined): string | undefined {
   if (perSecond === undefined || perSecond <= 0) return undefined
   const seconds = Math.ceil(rest / perSecond)

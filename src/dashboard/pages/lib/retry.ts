@@ -1,14 +1,14 @@
-/** After it, what failed for no fault of the reader's is asked for again. */
+/** Delay before a failed request is repeated. */
 const RETRY_MS = 10_000
-/** What fails because it takes too long costs a part of the time only. */
+/** After a slow failure, wait in proportion, so that retries cost only a part of the time. */
 const PAUSE_FACTOR = 4
 const PAUSE_MAX_MS = 60_000
 
 /**
- * When to ask again for what failed; undefined: it would fail again.
- * @param status of the answer; 0: there was none
+ * Delay before a failed request is repeated, milliseconds; undefined: it would fail again.
+ * @param status of the response; 0: none
  * @param tookMs how long it took to fail
- * @param everyMs how often it is asked for anyway
+ * @param everyMs regular interval of the request
  */
 export function retryMs(status: number, tookMs: number, everyMs?: number): number | undefined {
   const mayPass = status === 0 || status === 429 || status >= 500

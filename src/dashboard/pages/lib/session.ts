@@ -3,20 +3,20 @@ import { useContext } from 'preact/hooks'
 import type { SessionAnswer } from '../../../../schemas/dashboard/session.ts'
 
 export interface Signed extends SessionAnswer {
-  /** Asks anew who looks, and at what: behind a change of the tenants. */
+  /** Reads the session again, after a change of tenants. */
   reload(): void
 }
 
 export const SessionContext = createContext<Signed | undefined>(undefined)
 
-/** Asks anew who looks, where that is known: somebody may have ended the session, and what the page shows is to go. */
+/** Reads the session again: when it has ended, the page must disappear. */
 export function useLookAgain(): () => void {
   return useContext(SessionContext)?.reload ?? NOBODY
 }
 
 const NOBODY = () => {}
 
-/** Who looks at the page. */
+/** The session of the user. */
 export function useSession(): Signed {
   return useContext(SessionContext)!
 }

@@ -3,13 +3,13 @@ import type { UploadAnswer, UploadChoice } from '../../../../schemas/dashboard/u
 import { changeHeaders } from './api.ts'
 import { Rate } from './rate.ts'
 
-/** A file on its way to the server. It goes on while other pages are looked at. */
+/** An upload. It continues while the user visits other pages. */
 export interface Transfer {
   readonly id: number
   readonly tenant: string
   readonly file: File
   readonly choice: UploadChoice
-  /** `stored`: it is a job. `repeated`: a job has the same file already, and nothing was taken. */
+  /** `stored`: it became a job. `repeated`: another job has the same file, and the server took nothing. */
   readonly state: 'sending' | 'stored' | 'repeated' | 'failed' | 'cancelled'
   readonly sent: number
   readonly total: number
@@ -23,7 +23,7 @@ let lastId = 0
 const requests = new Map<number, XMLHttpRequest>()
 const listeners = new Set<() => void>()
 
-/** What is sent or was just sent of a tenant's files. */
+/** Current and recent uploads of a tenant. */
 export function useTransfers(tenant: string): readonly Transfer[] {
   const [all, setAll] = useState(transfers)
   useEffect(() => {
@@ -35,7 +35,7 @@ export function useTransfers(tenant: string): readonly Transfer[] {
   return all.filter((transfer) => transfer.tenant === tenant)
 }
 
-/** The body of an upload and of a preview: how the file is to be read, and bytes of it, which are read as they are sent. */
+/** Body of an upload or preview: the `UploadChoice`, then bytes of the file, read while they are sent. */
 export function bodyOf(choice: UploadChoice, file: Blob): Blob {
   return new Blob([`${JSON.stringify(choice)}\n`, file])
 }
@@ -64,7 +64,7 @@ export function startTransfer(tenant: string, file: File, choice: UploadChoice):
   request.send(body)
 }
 
-/** Breaks it off: nothing of the file stays. */
+/** Cancels an upload. The server keeps nothing of the file. */
 export function cancelTransfer(id: number): void {
   requests.get(id)?.abort()
 }
@@ -73,7 +73,7 @@ export function dismissTransfer(id: number): void {
   set(transfers.filter((transfer) => transfer.id !== id))
 }
 
-/** Sends the file although a job has it already. */
+/** Sends the file although another job has it. */
 export function repeatTransfer({ id, tenant, file, choice, jobId }: Transfer): void {
   dismissTransfer(id)
   startTransfer(tenant, file, { ...choice, again: jobId })
@@ -98,7 +98,7 @@ function parsed(text: string): unknown {
 }
 
 function change(id: number, changes: Partial<Transfer>): void {
-  // What became a job is seen among the jobs, and what was cancelled is gone.
+  // Stored files appear among the jobs.
   const rest = changes.state === 'cancelled' ? transfers.filter((transfer) => transfer.id !== id) : transfers
   set(rest.map((transfer) => (transfer.id === id ? { ...transfer, ...changes } : transfer)))
 }
@@ -106,7 +106,7 @@ function change(id: number, changes: Partial<Transfer>): void {
 function set(next: readonly Transfer[]): void {
   transfers = next
   const isSending = transfers.some(({ state }) => state === 'sending')
-  // Leaving the page would break it off.
+  // Leaving the site would cancel uploads.
   window.onbeforeunload = isSending ? (event) => event.preventDefault() : null
   for (const listener of listeners) listener()
 }

@@ -3,13 +3,13 @@ import { navigate, useSearch } from 'wouter-preact/use-browser-location'
 
 /**
  * State of a page in its URL, so that a view can be shared and the back button works.
- * @returns values by name, `''` when absent, and a setter of some of them
+ * @returns values by name, `''` when absent, and a setter that keeps other values
  */
 export function useUrlState(): [
   URLSearchParams,
   (change: Readonly<Record<string, string>>, replace?: boolean) => void,
 ] {
-  // That of the router decodes some of it, and what is decoded twice is something else.
+  // The router decodes parts of it, and decoding twice would change values.
   const search = useSearch()
   const set = useCallback((change: Readonly<Record<string, string>>, replace = false) => {
     const next = new URLSearchParams(location.search)

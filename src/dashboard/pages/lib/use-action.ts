@@ -1,13 +1,13 @@
 import { useRef, useState } from 'preact/hooks'
 
-/** Something that a person starts: whether it is under way, and why it failed. */
+/** An action of the user: whether it is running, and why it failed. */
 interface Action {
   readonly isBusy: boolean
-  /** The server's words. */
+  /** Error of the server. */
   readonly error: string | undefined
-  /** Does nothing while the last one is under way. */
+  /** Does nothing while the action is running. */
   run(work: () => Promise<void>): void
-  /** Forgets the error. */
+  /** Clears the error. */
   reset(): void
 }
 

@@ -1,8 +1,8 @@
 import { useEffect, useRef } from 'preact/hooks'
 
 /**
- * A page that a link led to begins at its top, and has the focus: the link may be gone. What back and forward lead to is
- * where it was.
+ * After a click on a link, scrolls to the top and moves the focus to the page. After back or forward, leaves the scroll
+ * position.
  */
 export function useArrival(path: string, elementId: string): void {
   const left = useRef(path)

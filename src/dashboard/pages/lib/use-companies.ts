@@ -16,17 +16,17 @@ import { type Data, useData } from './use-data.ts'
 const VERSION_MS = 2_000
 const DETAILS_KEPT = 2_000
 
-/** How often what has changed is asked for again, at most. */
+/** Minimum time between two reads. */
 interface Pace {
   readonly minMs: number
-  /** Of the time that an answer took, so much passes before the next: who looks costs a small part of a core. */
+  /** Pause as a multiple of the duration of a read, so that an open page costs a small part of a core. */
   readonly factor: number
 }
 
 /**
- * Asks for data again when something else has changed.
- * @param query what it is asked for with
- * @param now version of what it follows; undefined: not known now, which cuts off nothing that is about to be asked for
+ * Reads data again when a version changes.
+ * @param query parameters of the read
+ * @param now current version; undefined: unknown, which does not cancel a planned read
  */
 function useFollowing<T>(data: Data<T>, query: string, now: string | undefined, { minMs, factor }: Pace): void {
   const known = useRef(now)
@@ -53,7 +53,7 @@ function useFollowing<T>(data: Data<T>, query: string, now: string | undefined, 
   }, [version])
 }
 
-/** A page of companies that follows what comes in, while it is seen. Its error is also one of asking whether there are others. */
+/** A page of companies that updates while it is visible. Its error may also come from the read of the version. */
 export function useCompanies(tenant: string, view: CompanyView, page: number): Data<CompaniesPage> {
   const path = `/api/tenants/${tenant}/companies`
   const query = { ...view, limit: PAGE_ROWS, offset: (page - 1) * PAGE_ROWS }
@@ -63,7 +63,7 @@ export function useCompanies(tenant: string, view: CompanyView, page: number): D
   return { ...list, error: list.error ?? error }
 }
 
-/** What filters can be set to. @param version another one: there may be others; undefined: not known now */
+/** Values for filters. @param version reads them again when it changes; undefined: unknown */
 export function useChoices(tenant: string, version: string | undefined): Data<CompanyChoices> {
   const choices = useData<CompanyChoices>(`/api/tenants/${tenant}/companies/choices`)
   useFollowing(choices, tenant, version, { minMs: 2_000, factor: 20 })
@@ -73,13 +73,13 @@ export function useChoices(tenant: string, version: string | undefined): Data<Co
 /** Visits and addresses of rows. */
 interface Details {
   of(row: CompanyRow): CompanyDetails | undefined
-  /** Why some are missing; undefined when none failed. */
+  /** Why values are missing; undefined when none are. */
   readonly error: ApiError | undefined
-  /** Asks again for those that are missing. */
+  /** Reads missing values again. */
   reload(): void
 }
 
-/** Asks for visits and addresses of rows when a row is new or has other events than before. */
+/** Reads visits and addresses of rows that are new or have more events than before. */
 export function useDetails(tenant: string, rows: readonly CompanyRow[], { from, to }: CompanyView): Details {
   const known = useRef(new Map<string, { events: number; details: CompanyDetails }>())
   const [turn, setTurn] = useState(0)

@@ -3,7 +3,7 @@ import { ApiError, get, type Query, queryText } from './api.ts'
 import { retryMs } from './retry.ts'
 import { useLookAgain } from './session.ts'
 
-/** What is known of an answer: while the next is on its way, the last stays. */
+/** State of a read. Keeps the last answer while the next one loads. */
 export interface Data<T> {
   readonly value: T | undefined
   readonly error: ApiError | undefined
@@ -12,8 +12,8 @@ export interface Data<T> {
 }
 
 /**
- * Asks for data, and again when path or query change; while the page is seen also every so often.
- * @param path undefined: nothing is asked for
+ * Reads data, and reads them again when path or query change, and at an interval while the page is visible.
+ * @param path undefined: reads nothing
  */
 export function useData<T>(path: string | undefined, query: Query = {}, everyMs?: number): Data<T> {
   const [state, setState] = useState<Omit<Data<T>, 'reload'>>({ value: undefined, error: undefined, isLoading: true })

@@ -1,14 +1,14 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { useLookAgain } from './session.ts'
 
-/** `waiting`: it is being opened, or opened again. `lost`: it was refused or broke, and is tried again. */
+/** `waiting`: opening the connection. `lost`: it was refused or broke; the page tries again. */
 export type StreamState = 'waiting' | 'open' | 'lost'
 
 const AGAIN_MS = 4_000
 
 /**
- * Hears server-sent events of one name while the page is seen: a browser has six connections to a server, for all its tabs.
- * @param path undefined: nothing is heard
+ * Receives server-sent events of one name while the page is visible. Hidden pages disconnect, because a browser allows six connections for all tabs.
+ * @param path undefined: no connection
  */
 export function useEvents<T>(path: string | undefined, name: string, onEvent: (value: T) => void): StreamState {
   const [state, setState] = useState<StreamState>('waiting')
@@ -32,7 +32,7 @@ export function useEvents<T>(path: string | undefined, name: string, onEvent: (v
       opened.addEventListener('open', () => setState('open'))
       opened.addEventListener(name, (event) => heard.current(JSON.parse((event as MessageEvent<string>).data) as T))
       opened.addEventListener('error', () => {
-        // One that only ended is opened again by the browser; one that was refused is not.
+        // The browser reopens a connection that ended, but not one that was refused.
         const isRefused = opened.readyState === EventSource.CLOSED
         setState(isRefused ? 'lost' : 'waiting')
         if (!isRefused) return

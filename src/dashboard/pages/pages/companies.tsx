@@ -13,7 +13,7 @@ import { useChoices, useCompanies, useDetails } from '../lib/use-companies.ts'
 
 const NO_ROWS: readonly CompanyRow[] = []
 
-/** Every company that was seen, as a table that follows what comes in. */
+/** Table of all companies. It updates as events arrive. */
 export function Companies({ parameters }: PageProps) {
   const tenant = parameters.tenant!
   const openedAt = useRef(new Date().toISOString())

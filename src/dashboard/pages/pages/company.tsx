@@ -23,7 +23,7 @@ import { useData } from '../lib/use-data.ts'
 const SPANS = ['30', '90', '365']
 const REFRESH_MS = 30_000
 
-/** One company: when and from where it comes, what it does, and why it is taken for this one. */
+/** A company: its visits, networks and events, and why it was recognised. */
 export function Company({ parameters }: PageProps) {
   const tenant = parameters.tenant!
   const [state, set] = useUrlState()
@@ -33,7 +33,7 @@ export function Company({ parameters }: PageProps) {
   const { value, error, reload } = useData<CompanyAnswer>(id === '' ? undefined : path, { days }, REFRESH_MS)
   const isKnown = value?.company.company_id === id
   useTitle(isKnown ? value.company.name : 'Company', tenant)
-  // Another tenant was chosen.
+  // The user chose another tenant.
   if (id === '') return <Redirect to={`/t/${tenant}/companies`} replace />
   const back = (
     <p>
@@ -154,7 +154,7 @@ function Sources(answer: CompanyAnswer) {
   )
 }
 
-/** Where only the country is known, that is all there is of the city. */
+/** Omits the city when only the country is known. */
 function named({ value, events }: CompanySource): CompanySource {
   return { value: /^[A-Z]{2}$/.test(value) ? `somewhere in ${country(value)}` : value, events }
 }

@@ -9,7 +9,7 @@ import { type ApiError, post } from '../lib/api.ts'
 import type { PageProps } from '../lib/page-props.ts'
 import { useData } from '../lib/use-data.ts'
 
-/** An event that could not be processed: why, what it is, and what to do. */
+/** A dead letter: reason, event, and actions. */
 export function DeadLetter({ parameters }: PageProps) {
   const id = parameters.id!
   const path = `/api/dead-letters/${encodeURIComponent(id)}`
@@ -48,7 +48,7 @@ function Letter({ path, answer }: { readonly path: string; readonly answer: Dead
   return (
     <>
       <section class="card">
-        <h2>Why it was given up</h2>
+        <h2>Why it failed</h2>
         <p class="letter-text">{letter.reason}</p>
         <dl class="letter-facts">
           {letter.received_at !== null && (
@@ -68,7 +68,7 @@ function Letter({ path, answer }: { readonly path: string; readonly answer: Dead
       </section>
       <section class="card">
         <h2>The event</h2>
-        {Object.keys(event).length === 0 && <p class="soft">The entry holds no event that can be read.</p>}
+        {Object.keys(event).length === 0 && <p class="soft">The event cannot be read.</p>}
         <dl class="letter-facts">
           {Object.entries(event).map(([name, value]) => (
             <Fact key={name} name={name}>
@@ -80,7 +80,7 @@ function Letter({ path, answer }: { readonly path: string; readonly answer: Dead
       {problem && <Problem error={problem} />}
       <p class="soft">
         {whyNot === null
-          ? 'Retry puts it back where it was. It is then processed as usual, and counts once.'
+          ? 'Retry processes it again, from the step that failed. It counts once.'
           : `It cannot be retried: ${whyNot}.`}
       </p>
       <div class="row">
@@ -93,7 +93,7 @@ function Letter({ path, answer }: { readonly path: string; readonly answer: Dead
       </div>
       {isAsking && (
         <Dialog title="Discard this event?" onClose={() => setAsking(false)}>
-          <p>It is deleted for good. A later event with the same id is a new one.</p>
+          <p>This deletes it for good. A later event with the same id is new.</p>
           <div class="row">
             <button type="button" onClick={() => setAsking(false)}>
               Keep it

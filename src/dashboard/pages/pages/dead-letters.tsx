@@ -7,7 +7,7 @@ import { useUrlState } from '../lib/url-state.ts'
 import { useData } from '../lib/use-data.ts'
 import { ChangeMany } from './dead-letters/change-many.tsx'
 
-/** Events that could not be processed, the newest first. */
+/** Dead letters, newest first. */
 export function DeadLetters() {
   const [url, change] = useUrlState()
   const after = url.get('after') ?? ''
@@ -35,7 +35,7 @@ export function DeadLetters() {
       ) : (
         <Letters answer={value} isFirst={after === ''} isFiltered={reason !== ''} />
       )}
-      {/* It stays while it says what became of those that were here. */}
+      {/* Stays visible to show the result of the last change. */}
       {value !== undefined && <ChangeMany key={reason} reason={reason} newest={newest} onChange={reload} />}
       {value !== undefined && (
         <div class="row">
@@ -63,13 +63,13 @@ interface LettersProps {
 
 function Letters({ answer, isFirst, isFiltered }: LettersProps) {
   if (answer.letters.length === 0 && answer.next !== null) {
-    return <Empty title="None of the newest of these has this in its reason">Look among the older ones.</Empty>
+    return <Empty title="No recent dead letter matches this reason">Look at older ones.</Empty>
   }
-  if (answer.letters.length === 0 && isFiltered) return <Empty title="No dead letter has this in its reason" />
+  if (answer.letters.length === 0 && isFiltered) return <Empty title="No dead letter matches this reason" />
   if (answer.letters.length === 0) {
     return (
-      <Empty title={isFirst ? 'No dead letters: every event was processed' : 'There are no older ones'}>
-        <p>An event that cannot be processed waits here, with the reason, until somebody decides.</p>
+      <Empty title={isFirst ? 'No dead letters: every event was processed' : 'No older dead letters'}>
+        <p>An event that cannot be processed waits here until you retry or discard it.</p>
       </Empty>
     )
   }

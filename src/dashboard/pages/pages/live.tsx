@@ -16,7 +16,7 @@ import { type StreamState, useEvents } from '../lib/use-events.ts'
 const ROWS_MAX = 100
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' })
 
-/** Events of the API as they arrive. */
+/** Arriving events of the API. */
 export function Live({ parameters }: PageProps) {
   const { tenant } = parameters
   return <Following key={tenant} tenant={tenant!} />
@@ -60,7 +60,7 @@ function Following({ tenant }: { readonly tenant: string }) {
           </select>
         </label>
         <label class="field live-text">
-          <span>Company, class, address or why</span>
+          <span>Company, class, address or reason</span>
           <input
             type="search"
             value={url.get('text') ?? ''}
@@ -74,8 +74,8 @@ function Following({ tenant }: { readonly tenant: string }) {
       <p class="soft live-rate">{rateText(tail, nowMs, state, isPaused)}</p>
       {tail.events.length === 0 ? <Nothing /> : <Events events={shown.slice(0, ROWS_MAX)} />}
       <p class="soft">
-        These are events of the API. One whose event_id came before is shown as ok too, and counts once. Lines of
-        uploads do not appear here: <Link href={`/t/${tenant}/uploads`}>Uploads</Link> shows their progress.
+        These are events of the API. A repeated event is shown as ok too, but counts once. Lines of uploads do not
+        appear here: <Link href={`/t/${tenant}/uploads`}>Uploads</Link> shows their progress.
       </p>
     </>
   )
@@ -84,10 +84,10 @@ function Following({ tenant }: { readonly tenant: string }) {
 function rateText(tail: Tail, nowMs: number, state: StreamState, isPaused: boolean): string {
   if (isPaused) return `Paused; ${number(tail.missed)} came meanwhile.`
   if (state === 'lost')
-    return 'The server cannot be reached, or refuses. Trying again; reload the page if this continues.'
+    return 'The server does not answer or refuses the connection. Trying again; reload the page if this continues.'
   if (state !== 'open') return 'Connecting…'
   const { all, shown } = rateOf(tail, nowMs)
-  if (all === 0) return 'Nothing arrives just now.'
+  if (all === 0) return 'No events right now.'
   const about = aboutOf(all)
   return shown < all && all > 10 ? `Showing ${number(Math.round(shown))} of ${about}.` : `All are shown: ${about}.`
 }
@@ -114,7 +114,7 @@ function Nothing() {
 }
 
 function Events({ events }: { readonly events: readonly TailEvent[] }) {
-  if (events.length === 0) return <Empty title="No event of those that came matches the filter" />
+  if (events.length === 0) return <Empty title="No event matches the filter" />
   return (
     <Scroll label="Events" class="live-table">
       <table>

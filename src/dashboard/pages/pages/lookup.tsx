@@ -10,7 +10,7 @@ import { useAction } from '../lib/use-action.ts'
 import { useData } from '../lib/use-data.ts'
 import { Results } from './lookup/results.tsx'
 
-/** Looks addresses up, and says where each value comes from. */
+/** Looks up addresses and shows the source of each value. */
 export function Lookup({ parameters }: PageProps) {
   const tenant = parameters.tenant!
   return <TenantLookup key={tenant} tenant={tenant} />

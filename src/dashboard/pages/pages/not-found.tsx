@@ -1,12 +1,12 @@
 import { Link } from 'wouter-preact'
 import { useTitle } from '../lib/title.ts'
 
-/** A path that leads nowhere. */
+/** Shown for an unknown path. */
 export function NotFound() {
-  useTitle('No such page')
+  useTitle('Page not found')
   return (
     <>
-      <h1>There is no such page</h1>
+      <h1>Page not found</h1>
       <p>
         <Link href="/">Back to the start</Link>
       </p>
@@ -14,7 +14,7 @@ export function NotFound() {
   )
 }
 
-/** A tenant that does not exist, or that somebody else sees. */
+/** Shown when the tenant does not exist or the session may not see it. */
 export function NoTenant({ id }: { readonly id: string }) {
   return (
     <>
@@ -26,7 +26,7 @@ export function NoTenant({ id }: { readonly id: string }) {
   )
 }
 
-/** A page that a member of a tenant may not see. */
+/** Shown to members on pages for operators. */
 export function OnlyOperators() {
   return (
     <>

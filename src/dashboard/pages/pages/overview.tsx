@@ -16,10 +16,10 @@ import { Usage } from './overview/usage.tsx'
 
 const SPANS = ['7', '30', '90']
 const REFRESH_MS = 30_000
-/** While nothing came: somebody waits for the first event. */
+/** Fast refresh while the user waits for the first event. */
 const REFRESH_EMPTY_MS = 3_000
 
-/** What came in, what became of it, and what the plan still allows. */
+/** Received events, their outcomes, and the use of the plan. */
 export function Overview({ parameters }: PageProps) {
   const tenant = parameters.tenant!
   const [state, set] = useUrlState()
@@ -74,17 +74,17 @@ function Whole({ tenant, answer, clock }: WholeProps) {
 
 interface Kind {
   readonly name: string
-  /** Of `--series-N` in the styles. */
+  /** N of `--series-N` in the styles. */
   readonly colour: number
   readonly of: (row: OutcomeCount) => boolean
 }
 
 const isFiltered = ({ status }: OutcomeCount) => status === 'filtered'
-/** A rule of the tenant filters whatever class. */
+/** Rules of the tenant filter events of any class. */
 const filterOf = ({ reason, classification }: OutcomeCount) => (reason === '' ? classification : 'by your rules')
 const FILTERS = ['isp', 'hosting', 'cloud', 'cdn', 'reserved', 'by your rules']
 
-/** What statuses are called here; those that always are shown, and others that are there. */
+/** Labels of statuses. Some are always shown, others only when they occur. */
 function kindsOf(outcomes: readonly OutcomeCount[]): Kind[] {
   const filters = FILTERS.map((filter, i) => ({
     name: filter === 'by your rules' ? `filtered ${filter}` : `filtered: ${filter}`,
@@ -204,7 +204,7 @@ function Figures({ tenant, answer, clock }: WholeProps) {
 interface FigureProps {
   readonly title: string
   readonly value: string
-  /** What is counted, and by which clock. */
+  /** Meaning of the number, with its clock. */
   readonly children: preact.ComponentChildren
 }
 
@@ -218,7 +218,7 @@ function Figure({ title, value, children }: FigureProps) {
   )
 }
 
-/** Why the two clocks give two numbers, where they do. */
+/** Explains a difference between the two clocks. */
 function Difference({ kept, happened }: { readonly kept: number; readonly happened: number }) {
   return (
     <p class="soft">
@@ -228,22 +228,22 @@ function Difference({ kept, happened }: { readonly kept: number; readonly happen
   )
 }
 
-/** Why, in the words of a reader. */
+/** The reason in plain words. */
 const WHY: Readonly<Record<string, string>> = {
-  'filtered isp': 'Filtered: visitors of an internet provider, who can be anybody',
+  'filtered isp': 'Filtered: visitors of an internet provider, not of a company',
   'filtered hosting': 'Filtered: servers of a hosting company',
   'filtered cloud': 'Filtered: servers of a cloud',
   'filtered cdn': 'Filtered: a content delivery network',
   'filtered reserved': 'Filtered: private or reserved addresses',
   duplicates: 'Repeats of an event_id within 7 days',
   invalid_ip: 'Invalid: no IP address',
-  rejected: 'Invalid: lines of uploads that are no event',
+  rejected: 'Invalid: lines of uploads that are not events',
   dead: 'Dead letters: could not be processed',
 }
 const RULES: Readonly<Record<string, string>> = {
   own: 'Filtered by your rule: your own traffic',
   always_noise: 'Filtered by your rule: always noise',
-  unclassified: 'Filtered by your rule: no class is known',
+  unclassified: 'Filtered by your rule: unknown class',
 }
 
 function Reasons({ rows, received }: { readonly rows: readonly OutcomeCount[]; readonly received: number }) {

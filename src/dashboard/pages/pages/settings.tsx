@@ -7,7 +7,7 @@ import { Rules } from './settings/rules.tsx'
 export function Settings({ parameters }: PageProps) {
   const tenant = parameters.tenant!
   return (
-    // What belongs to one tenant is never shown for another.
+    // The key makes sure that state of one tenant is never shown for another.
     <div key={tenant} class="settings">
       <h1>Settings of {tenant}</h1>
       <Plan tenant={tenant} />

@@ -1,6 +1,6 @@
 import { CodeLine } from '../components/code-line.tsx'
 
-/** For whoever is not signed in. */
+/** Shown without a session. */
 export function SignIn() {
   const hasFailed = new URLSearchParams(location.search).get('sign-in') === 'failed'
   return (
@@ -8,10 +8,10 @@ export function SignIn() {
       <h1>ipid</h1>
       {hasFailed && (
         <p class="note problem" role="alert">
-          This link was used already, or is too old.
+          This link has been used already, or has expired.
         </p>
       )}
-      <p>Sign in with a link: on the machine where ipid runs, this prints one that works once, within 10 minutes.</p>
+      <p>To sign in, run this on the machine where ipid runs. It prints a link that works once, for 10 minutes.</p>
       <CodeLine text="./ipid dashboard" label="Command for a sign-in link" />
     </main>
   )

@@ -13,7 +13,7 @@ import { Inserts, Jobs, Quotas, Waiting } from './system/work.tsx'
 
 const NOTES = { ok: 'note good', warning: 'note warning', stalled: 'note problem' } as const
 
-/** The system as an operator sees it: what waits where, what is done, and what to make of it. */
+/** Status of the system, for operators: verdict, queues, throughput, stores. */
 export function System() {
   const [status, setStatus] = useState<SystemAnswer>()
   const state = useEvents<SystemAnswer>('/api/system/live', 'status', setStatus)
@@ -24,7 +24,7 @@ export function System() {
         <Loading
           label={
             state === 'lost'
-              ? 'The server cannot be reached, or refuses. Trying again; reload the page if this continues.'
+              ? 'The server does not answer or refuses the connection. Trying again; reload the page if this continues.'
               : 'Looking…'
           }
         />
@@ -35,7 +35,7 @@ export function System() {
   )
 }
 
-/** Why a part of a status could not be read; undefined when it was. */
+/** Why a part of the status could not be read, if so. */
 function failureOf({ unknown }: SystemAnswer, part: string): string | undefined {
   const start = `${part}: `
   return unknown.find((text) => text.startsWith(start))?.slice(start.length)

@@ -13,7 +13,7 @@ import { MemberLink } from './tenants/member-link.tsx'
 
 type Plans = TenantsAnswer['plans']
 
-/** All tenants, for operators: makes them, changes their plans, lets members in. */
+/** All tenants, for operators: creates them, changes plans, creates links for members. */
 export function Tenants() {
   const list = useData<TenantsAnswer>('/api/tenants')
   const session = useSession()
@@ -154,7 +154,7 @@ function CreateTenant({ plans, onCreated }: { readonly plans: Plans; readonly on
   )
 }
 
-/** Changes the plan when another one is saved. */
+/** Changes the plan of a tenant. */
 function PlanChoice({
   tenant,
   plans,
@@ -204,7 +204,7 @@ function PlanTable({ plans }: { readonly plans: Plans }) {
   return (
     <section aria-labelledby="plans-heading">
       <h2 id="plans-heading">Plans</h2>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reachable by keyboard */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrolling needs the keyboard */}
       <div class="table" tabIndex={0}>
         <table aria-labelledby="plans-heading">
           <thead>

@@ -15,10 +15,10 @@ import { TransferCard } from './uploads/transfer-card.tsx'
 const OPEN_MS = 1_000
 const IDLE_MS = 10_000
 
-/** Files of events, on their way in and what became of them. */
+/** Uploads of event files, and their jobs. */
 export function Uploads({ parameters }: PageProps) {
   const tenant = parameters.tenant!
-  // Whatever is chosen or on the way belongs to this tenant.
+  // State belongs to one tenant.
   return <UploadsOf key={tenant} tenant={tenant} />
 }
 
@@ -94,20 +94,20 @@ function UploadsOf({ tenant }: { readonly tenant: string }) {
   )
 }
 
-/** Another file begins anew. */
+/** A new file resets the form. */
 function keyOf({ name, size, lastModified }: File): string {
   return `${name} ${size} ${lastModified}`
 }
 
 function limitsText({ bytes_max, lines_max, jobs_max }: UploadLimits): string {
   return (
-    `Up to ${bytes(bytes_max)} and ${number(lines_max)} lines a file, counted without gzip; ` +
+    `Up to ${bytes(bytes_max)} and ${number(lines_max)} lines per file, decompressed; ` +
     `${number(jobs_max)} jobs at a time.`
   )
 }
 
 function NoJobs({ isFirst }: { readonly isFirst: boolean }) {
-  if (!isFirst) return <p class="soft">No older jobs: they stay for 7 days after their end.</p>
+  if (!isFirst) return <p class="soft">No older jobs. A job is listed for 7 days after its end.</p>
   return (
     <Empty title="No jobs in the last 7 days">
       <p>Drop a file above, or send one from a shell; jobs of the API are listed here too.</p>

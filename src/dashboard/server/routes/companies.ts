@@ -8,23 +8,22 @@ import { CompanyQuery } from '../../../../schemas/dashboard/company.ts'
 import { HttpError } from '../../../http/engine/http-error.ts'
 import type { LookupService } from '../../../lookup/lookup.ts'
 import { TenantSlots } from '../../../run/tenant-slots.ts'
+import type { ClickHouseCompanies } from '../../queries/companies.ts'
 import { companiesCsv } from '../companies-csv.ts'
 import { companyAnswer } from '../company-answer.ts'
-import type { CompanyStore } from '../company-store.ts'
 import { EXPORTS } from '../read-limits.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
 import { untilLeft } from '../until-left.ts'
 import { assertView } from '../view.ts'
 
 export interface CompanyParts {
-  readonly companies: CompanyStore
+  readonly companies: ClickHouseCompanies
   readonly lookups: LookupService
 }
 
 const PATH = '/api/tenants/:tenant/companies'
 const DAYS = 90
 
-/** The companies of a tenant, and one of them. */
 export function companyRoutes({ companies, lookups }: CompanyParts): DashboardRoute[] {
   const exports = new TenantSlots(EXPORTS)
   return [

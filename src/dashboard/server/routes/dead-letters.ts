@@ -1,6 +1,6 @@
 import { ChangeLettersBody, DeadLettersQuery } from '../../../../schemas/dashboard/dead-letters.ts'
 import { HttpError } from '../../../http/engine/http-error.ts'
-import type { LetterDesk } from '../letter-desk.ts'
+import type { LetterDesk } from '../../redis/letter-desk.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
 
 export interface DeadLetterParts {
@@ -9,7 +9,7 @@ export interface DeadLetterParts {
 
 const PATH = '/api/dead-letters'
 
-/** Dead letters: seen, retried and discarded, by operators. */
+/** Lists, retries and discards dead letters, for operators. */
 export function deadLetterRoutes({ letters }: DeadLetterParts): DashboardRoute[] {
   const access = 'operator'
   const list = route({
@@ -40,6 +40,6 @@ export function deadLetterRoutes({ letters }: DeadLetterParts): DashboardRoute[]
 }
 
 function found(value: object | undefined, id: string) {
-  if (value === undefined) throw new HttpError(404, `there is no dead letter ${JSON.stringify(id)} any more`)
+  if (value === undefined) throw new HttpError(404, `dead letter ${JSON.stringify(id)} no longer exists`)
   return json(value)
 }

@@ -14,7 +14,7 @@ export interface KeyParts {
   readonly admin: Pick<TenantAdmin, 'pageKeys' | 'getKey' | 'createKey' | 'revokeKey'>
 }
 
-/** `/api/tenants/:tenant/keys`: the keys of a tenant, by whoever sees it. A key of another tenant is unknown. */
+/** `/api/tenants/:tenant/keys`: manages the keys of a tenant. Keys of other tenants are unknown. */
 export function keyRoutes({ admin }: KeyParts): DashboardRoute[] {
   return [
     route({
@@ -28,7 +28,7 @@ export function keyRoutes({ admin }: KeyParts): DashboardRoute[] {
         return json(answer)
       },
     }),
-    // A page that waits for the first use of a key asks every second: three look-ups in Redis.
+    // Cheap: a page polls this every second while it waits for the first use of a key.
     route({
       method: 'GET',
       path: '/api/tenants/:tenant/keys/:prefix',

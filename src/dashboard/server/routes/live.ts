@@ -7,7 +7,7 @@ export interface LiveParts {
   readonly live: LiveHub
 }
 
-/** `GET /api/tenants/:tenant/live`: events as they arrive, as server-sent events `frame`, see `LiveReport`. */
+/** `GET /api/tenants/:tenant/live`: arriving events, as server-sent events `frame`, see `LiveReport`. */
 export function liveRoute({ streams, live }: LiveParts): DashboardRoute {
   return route({
     method: 'GET',

@@ -11,26 +11,26 @@ import { type DashboardRoute, json, route } from '../route.ts'
 
 export interface LookupParts {
   readonly lookups: Pick<LookupService, 'lookup'>
-  /** Providers that a lookup asks, in order of trust. */
+  /** Providers of a lookup, in order of trust. */
   readonly asked: () => readonly string[]
-  /** A lookup as the tenant's rules judge events of its address, and the rule that decided. */
+  /** Applies the tenant's rules to a lookup. Returns the rule that decided, if any. */
   readonly judge: (
     lookup: Lookup,
     address: Address,
     tenant: Tenant,
   ) => { readonly lookup: Lookup; readonly rule: string | undefined }
-  /** What the licence of a provider's data wants to be said wherever results are shown. */
+  /** Attribution that the licence of a provider's data requires. */
   readonly attributionOf: (provider: string) => string | undefined
   readonly quota: DailyQuota
   readonly plans: Plans
 }
 
-/** Addresses that are asked for at once, where reverse DNS takes its time. */
+/** Concurrent lookups, because reverse DNS is slow. */
 const AT_ONCE = 64
 /** Longer than any address with its port. */
 const SHOWN_CHARS = 100
 
-/** `POST /api/tenants/:tenant/lookup`: what is known of addresses, and why. Counts on the tenant's daily quota. */
+/** `POST /api/tenants/:tenant/lookup`: looks up addresses and explains the results. Uses the tenant's daily quota. */
 export function lookupRoute({ lookups, asked, judge, attributionOf, quota, plans }: LookupParts): DashboardRoute {
   return route({
     method: 'POST',
@@ -39,9 +39,9 @@ export function lookupRoute({ lookups, asked, judge, attributionOf, quota, plans
     body: PageLookupBody,
     async handle({ tenant, body }) {
       const { addresses, skipped } = addressesIn(body.text)
-      if (addresses.length === 0) throw new InputError('there is no IPv4 or IPv6 address in this text')
+      if (addresses.length === 0) throw new InputError('this text contains no IPv4 or IPv6 address')
       if (addresses.length > PAGE_LOOKUPS_MAX) {
-        throw new InputError(`${addresses.length} addresses are more than ${PAGE_LOOKUPS_MAX} at once`)
+        throw new InputError(`this text has ${addresses.length} addresses: give at most ${PAGE_LOOKUPS_MAX}`)
       }
       const decision = await takeQuota(quota, { tenant, plan: planOf(plans, tenant) }, addresses.length)
       const results: ExplainedAddress[] = []
@@ -63,16 +63,16 @@ export function lookupRoute({ lookups, asked, judge, attributionOf, quota, plans
   })
 }
 
-/** What stands between addresses in lists, logs, CSV and JSON; `[::1]:443` has its port outside. */
+/** Separators of addresses in lists, logs, CSV and JSON, including the port after `[::1]`. */
 const BETWEEN = /(?:\]:\d{1,5}(?!\d)|[\s,;|"'`()<>{}[\]=])+/
 const WITH_PORT = /^(\d+(?:\.\d+){3}):\d{1,5}$/
 
-/** Each address once, in their order; a port behind an IPv4 address is left out. */
+/** Distinct addresses of a text, in order, without ports. */
 export function addressesIn(text: string): { readonly addresses: Address[]; readonly skipped: string[] } {
   const addresses = new Map<string, Address>()
   const skipped: string[] = []
   for (const word of text.split(BETWEEN)) {
-    // Punctuation of sentences; two colons may end an address. What is longer than any address is looked at no further.
+    // Remove punctuation, but keep `::` at the end of an address. Skip words that are too long for an address.
     const bare = word.length > SHOWN_CHARS ? word : word.replace(/(?<!\.)\.+$|(?<!:):$/, '')
     if (bare === '') continue
     const address = bare.length > SHOWN_CHARS ? undefined : parseAddress(WITH_PORT.exec(bare)?.[1] ?? bare)

@@ -3,14 +3,15 @@ import type { Plans } from '../../../../schemas/plans.ts'
 import { utcDay } from '../../../pipeline/event/outcomes.ts'
 import type { Clock } from '../../../run/clock.ts'
 import type { Tenant } from '../../../tenants/tenancy.ts'
-import type { CompanyStore } from '../company-store.ts'
-import type { Days, OverviewStore, UsageStore } from '../overview-store.ts'
+import type { ClickHouseCompanies } from '../../queries/companies.ts'
+import type { ClickHouseOverview, Days } from '../../queries/overview.ts'
+import type { RedisUsage } from '../../redis/usage.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
 
 export interface OverviewParts {
-  readonly companies: CompanyStore
-  readonly overview: OverviewStore
-  readonly usage: UsageStore
+  readonly companies: ClickHouseCompanies
+  readonly overview: ClickHouseOverview
+  readonly usage: RedisUsage
   readonly plans: Plans
   readonly clock: Clock
 }
@@ -19,7 +20,7 @@ const DAY_MS = 86_400_000
 const DAYS = 30
 const TOP = 10
 
-/** `GET /api/tenants/:tenant/overview`: what came in, what became of it, and what the plan still allows. */
+/** `GET /api/tenants/:tenant/overview`: received events, their outcomes, and the use of the plan. */
 export function overviewRoute(parts: OverviewParts): DashboardRoute {
   return route({
     method: 'GET',
@@ -52,7 +53,7 @@ export function overviewRoute(parts: OverviewParts): DashboardRoute {
 }
 
 async function planUsage({ overview, usage, plans, clock }: OverviewParts, tenant: Tenant): Promise<PlanUsage> {
-  // A tenant whose plan is no longer there is held to the smallest one, as requests are.
+  // When the plan no longer exists, the smallest plan applies, as for requests.
   const plan = plans.get(tenant.plan) ?? plans.get('starter')!
   const nowMs = clock.now()
   const month = utcDay(nowMs).slice(0, 7)

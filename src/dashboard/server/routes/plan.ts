@@ -1,24 +1,20 @@
 import type { AccountsOfMonthAnswer, PlanAnswer } from '../../../../schemas/dashboard/plan.ts'
 import { type Plans, planOf } from '../../../../schemas/plans.ts'
 import type { Clock } from '../../../run/clock.ts'
-import type { OverviewStore } from '../overview-store.ts'
+import type { SharedDailyQuota } from '../../../tenants/quota.ts'
+import type { ClickHouseOverview } from '../../queries/overview.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
-
-/** Addresses that tenants looked up today. Rejects when the store is away. */
-interface LookupCounts {
-  used(tenantId: string): Promise<number>
-}
 
 export interface PlanParts {
   readonly plans: Plans
-  readonly lookupCounts: LookupCounts
-  readonly overview: Pick<OverviewStore, 'tracked'>
+  readonly lookupCounts: Pick<SharedDailyQuota, 'used'>
+  readonly overview: Pick<ClickHouseOverview, 'tracked'>
   readonly clock: Clock
 }
 
 const DAY_MS = 86_400_000
 
-/** `/api/tenants/:tenant/plan` and `/accounts-of-month`: what a tenant may use, and has used. */
+/** `/api/tenants/:tenant/plan` and `/accounts-of-month`: limits of a tenant and their use. */
 export function planRoutes({ plans, lookupCounts, overview, clock }: PlanParts): DashboardRoute[] {
   return [
     route({

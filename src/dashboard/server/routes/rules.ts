@@ -1,32 +1,18 @@
-import {
-  type RulesAnswer,
-  RulesBody,
-  type RulesBody as RulesChange,
-  type RulesTrialAnswer,
-} from '../../../../schemas/dashboard/rules.ts'
-import type { TenantRules } from '../../../../schemas/tenant-rules.ts'
+import { type RulesAnswer, RulesBody, type RulesBody as RulesChange } from '../../../../schemas/dashboard/rules.ts'
 import { InputError } from '../../../run/errors.ts'
 import type { TenantAdmin } from '../../../tenants/admin.ts'
 import type { Tenant } from '../../../tenants/tenancy.ts'
+import type { ClickHouseRuleTrials } from '../../queries/rule-trials.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
-
-/** Says what other rules would have made of the events of a tenant. */
-export interface RuleTrials {
-  /**
-   * Tries them on what was received since yesterday, 0:00 UTC, one trial of a tenant at a time. Answers within 25 s.
-   * @throws BackpressureError while another trial is under way, HttpError 503 when it takes longer; UnavailableError
-   */
-  run(tenant: Tenant, then: TenantRules): Promise<RulesTrialAnswer>
-}
 
 export interface RuleParts {
   readonly admin: Pick<TenantAdmin, 'changeRules' | 'setTenant'>
-  /** A rule in its one spelling, or why it is none. */
+  /** The rule in canonical spelling, or why it is invalid. */
   readonly readRule: (kind: string, subject: string) => { readonly text: string } | string
-  readonly trials: RuleTrials
+  readonly trials: Pick<ClickHouseRuleTrials, 'run'>
 }
 
-/** `/api/tenants/:tenant/rules`: what a tenant says of its traffic (schemas/README.md, Rules of a tenant). */
+/** `/api/tenants/:tenant/rules` (schemas/README.md, Rules of a tenant). */
 export function ruleRoutes({ admin, readRule, trials }: RuleParts): DashboardRoute[] {
   const added = ({ add }: RulesChange): string[] => {
     if (add === undefined) return []

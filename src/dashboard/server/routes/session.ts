@@ -8,7 +8,7 @@ export interface SessionParts {
   readonly apiUrl: string | null
 }
 
-/** `GET /api/session`: who looks, and at what. */
+/** `GET /api/session`: role and visible tenants of the session. */
 export function sessionRoute({ tenants, version, apiUrl }: SessionParts): DashboardRoute {
   return route({
     method: 'GET',

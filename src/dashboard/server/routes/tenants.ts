@@ -18,14 +18,14 @@ export interface TenantParts {
   readonly admin: Pick<TenantAdmin, 'listTenants' | 'createTenant' | 'setTenant'>
   readonly plans: Plans
   readonly sessions: Pick<Sessions, 'createLink' | 'withdraw'>
-  /** Where people reach the dashboard; undefined: where they look at it. */
+  /** Public URL of the dashboard; undefined: the page uses its own address. */
   readonly publicUrl: string | undefined
   readonly clock: Clock
 }
 
 const DAY_MS = 86_400_000
 
-/** `/api/tenants`: what only operators do with tenants. */
+/** `/api/tenants`: manages tenants, for operators. */
 export function tenantRoutes({ admin, plans, sessions, publicUrl, clock }: TenantParts): DashboardRoute[] {
   return [
     route({

@@ -29,23 +29,22 @@ export interface UploadParts {
   readonly jobs: BatchJobs & JobFiles
   readonly judge: Judge
   readonly uploadedFiles: UploadedFiles
-  /** Jobs that a tenant may have queued or running. */
+  /** Maximum number of queued and running jobs of a tenant. */
   readonly openJobsMax: number
   /** Default: `FILE_LIMITS`. */
   readonly limits?: FileLimits | undefined
 }
 
 interface FileLimits {
-  /** Of a file without gzip. */
+  /** Size of a file, decompressed. */
   readonly bytesMax: number
-  /** Of what it becomes as NDJSON. */
+  /** Size of its events as NDJSON. */
   readonly eventBytesMax: number
 }
 
-/** A file may be as large as a body of the API. In NDJSON each row of CSV has the names of its columns: there is room for them. */
+/** A file may be as large as a body of the API. As NDJSON it may be twice as large, because each row repeats the names of columns. */
 const FILE_LIMITS: FileLimits = { bytesMax: BATCH_LIMITS.bodyMaxBytes, eventBytesMax: 2 * BATCH_LIMITS.bodyMaxBytes }
 
-/** The batch jobs of a tenant, and files that become some. */
 export function uploadRoutes(parts: UploadParts): DashboardRoute[] {
   return [listRoute(parts), jobRoute(parts), cancelRoute(parts), previewRoute(parts), uploadRoute(parts)]
 }
@@ -89,7 +88,7 @@ function cancelRoute({ jobs }: UploadParts): DashboardRoute {
     path: '/api/tenants/:tenant/uploads/:job/cancel',
     async handle({ tenant, parameters }) {
       const job = foundJob(await jobs.cancel(tenant.id, parameters.job!))
-      if (job === 'ended') throw new HttpError(409, 'the job has ended already')
+      if (job === 'ended') throw new HttpError(409, 'the job has already ended')
       return json(job)
     },
   })
@@ -97,7 +96,7 @@ function cancelRoute({ jobs }: UploadParts): DashboardRoute {
 
 const check = compileValidator(EventEnvelope)
 
-/** `POST /api/tenants/:tenant/upload-preview`: the beginning of a file, behind how it is to be read. */
+/** `POST /api/tenants/:tenant/upload-preview`: previews the start of a file. The body's first line is an `UploadChoice`. */
 function previewRoute({ judge }: UploadParts): DashboardRoute {
   return route({
     method: 'POST',
@@ -116,7 +115,7 @@ function previewRoute({ judge }: UploadParts): DashboardRoute {
   })
 }
 
-/** A file whose bytes were uploaded before. */
+/** The same bytes were uploaded before. */
 class RepeatedFileError extends Error {
   override name = 'RepeatedFileError'
   readonly jobId: string
@@ -127,7 +126,7 @@ class RepeatedFileError extends Error {
   }
 }
 
-/** `POST /api/tenants/:tenant/uploads`: a file, behind how it is to be read. It becomes a job when it is whole. */
+/** `POST /api/tenants/:tenant/uploads`: uploads a file, after a line with its `UploadChoice`. A complete file becomes a job. */
 function uploadRoute({ jobs, uploadedFiles, limits = FILE_LIMITS }: UploadParts): DashboardRoute {
   return route({
     method: 'POST',
@@ -137,7 +136,7 @@ function uploadRoute({ jobs, uploadedFiles, limits = FILE_LIMITS }: UploadParts)
       const { choice, file } = await readChoice(exchange.stream())
       const content = createHash('sha256')
       const events = eventsOf(file, choice, limits, (part) => content.update(part))
-      // What may be a repeat is known behind the last byte, and is settled before there is a job.
+      // The last byte tells whether the file is a repeat. Decide that before the job exists.
       const whole = async (jobId: string) => {
         const holder = await uploadedFiles.claim(tenant.id, content.digest('hex'), jobId, choice.again)
         if (holder !== undefined) throw new RepeatedFileError(holder)
@@ -157,7 +156,7 @@ function uploadRoute({ jobs, uploadedFiles, limits = FILE_LIMITS }: UploadParts)
   })
 }
 
-/** @param onBytes is given what is read of the file, without gzip */
+/** @param onBytes gets the bytes of the file, decompressed */
 async function* eventsOf(
   file: AsyncIterable<Buffer>,
   choice: UploadChoice,
@@ -168,14 +167,14 @@ async function* eventsOf(
   async function* noted(source: AsyncIterable<Buffer>) {
     for await (const part of smallPieces(source)) {
       bytes += part.length
-      if (bytes > bytesMax) throw new HttpError(413, `the file has more than ${bytesMax} bytes, counted without gzip`)
+      if (bytes > bytesMax) throw new HttpError(413, `the file must have at most ${bytesMax} bytes, decompressed`)
       onBytes(part)
       yield part
     }
   }
   const opened = await openEventFile(choice.name, file, fileChoice(choice), noted)
   let eventBytes = 0
-  // A few bytes may become many.
+  // A small file may become large.
   for await (const events of smallPieces(opened.events(({ reason }) => rejectedLine(reason)))) {
     eventBytes += events.length
     if (eventBytes > eventBytesMax) {

@@ -9,14 +9,14 @@ import { useAction } from '../../lib/use-action.ts'
 type Verb = 'retry' | 'discard'
 
 interface ChangeManyProps {
-  /** Part of their reasons; `''`: all are meant. */
+  /** Part of the reason; `''`: all letters. */
   readonly reason: string
-  /** The newest on the page; undefined: there is none, or it is not the first page. */
+  /** The newest letter of the first page; undefined: none, or another page. */
   readonly newest: string | undefined
   readonly onChange: () => void
 }
 
-/** Retries or discards many, behind a question. */
+/** Retries or discards many letters, after a confirmation. */
 export function ChangeMany({ reason, newest, onChange }: ChangeManyProps) {
   const [asking, setAsking] = useState<{ readonly verb: Verb; readonly newest: string }>()
   const [done, setDone] = useState<string>()
@@ -64,12 +64,12 @@ export function ChangeMany({ reason, newest, onChange }: ChangeManyProps) {
       {asking !== undefined && (
         <Dialog title={asking.verb === 'retry' ? `Retry ${which}?` : `Discard ${which}?`} onClose={close}>
           <p>
-            Those on this page and all older ones, of every tenant.{' '}
+            Those on this page and all older ones, of all tenants.{' '}
             {asking.verb === 'retry'
-              ? 'Each goes back where it was and counts once; those that cannot be put back stay.'
-              : 'They are deleted for good.'}
+              ? 'Each is processed again and counts once. Letters that cannot be retried stay.'
+              : 'This deletes them for good.'}
           </p>
-          <p class="soft">{isBusy ? (done ?? 'Under way…') : 'What is given up meanwhile stays.'}</p>
+          <p class="soft">{isBusy ? (done ?? 'Under way…') : 'New dead letters stay.'}</p>
           <FieldError id="change-many-error" error={error} />
           <div class="dialog-actions">
             <button type="button" onClick={close}>

@@ -1,6 +1,6 @@
 import type { ExplainedAddress } from '../../../../../schemas/dashboard/lookup.ts'
 
-/** Where each value of an address comes from, and what decided: as `ipid enrich --explain` says it. */
+/** Sources of an address's values and the deciding rule, as in `ipid enrich --explain`. */
 export function Explanation({
   result,
   asked,

@@ -4,10 +4,10 @@ import type { ExplainedAddress, PageLookupAnswer } from '../../../../../schemas/
 import { number } from '../../lib/format.ts'
 import { Explanation } from './explanation.tsx'
 
-/** Rows that are drawn before somebody asks for all: a thousand take a slow machine seconds. */
+/** Rows to draw at first, because a thousand take seconds on a slow machine. */
 const ROWS_AT_FIRST = 100
 
-/** What is known of addresses, a row each; a row opens to where its values come from. */
+/** A row for each address. It expands to the sources of its values. */
 export function Results({ answer, tenant }: { readonly answer: PageLookupAnswer; readonly tenant: string }) {
   const { results, skipped, skipped_count, asked, attributions } = answer
   const [isWhole, setWhole] = useState(false)
@@ -24,7 +24,7 @@ export function Results({ answer, tenant }: { readonly answer: PageLookupAnswer;
       <p class="soft">As the rules of {tenant} judge them.</p>
       {skipped_count > 0 && (
         <p class="note warning">
-          {number(skipped_count)} {skipped_count === 1 ? 'word is no address' : 'words are no addresses'}:{' '}
+          {number(skipped_count)} {skipped_count === 1 ? 'word is not an address' : 'words are not addresses'}:{' '}
           <code>{skipped.join(' ')}</code>
           {skipped_count > skipped.length && ' …'}
         </p>

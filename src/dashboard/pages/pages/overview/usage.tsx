@@ -2,7 +2,7 @@ import type { PlanUsage } from '../../../../../schemas/dashboard/overview.ts'
 import { Time } from '../../components/time.tsx'
 import { number } from '../../lib/format.ts'
 
-/** What is used of the plan. */
+/** Use of the plan. */
 export function Usage({ usage }: { readonly usage: PlanUsage }) {
   const { plan, lookups, accounts, rate } = usage
   return (

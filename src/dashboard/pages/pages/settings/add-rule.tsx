@@ -13,7 +13,7 @@ const EXAMPLES: Readonly<Record<RuleKind, string>> = {
   keep: '',
 }
 
-/** Adds a rule, with a dry run before it when somebody wants one. */
+/** Adds a rule, with an optional dry run. */
 export function AddRule({
   path,
   change,

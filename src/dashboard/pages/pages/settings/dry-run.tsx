@@ -5,7 +5,7 @@ import { post } from '../../lib/api.ts'
 import { day, number } from '../../lib/format.ts'
 import { useAction } from '../../lib/use-action.ts'
 
-/** Says what a change would have made of recent events, when asked. With another `key` it begins anew. */
+/** Shows on request the effect of a change on recent events. A new `key` resets it. */
 export function DryRun({
   path,
   body,
@@ -46,21 +46,21 @@ function Outcome({ trial, body }: { readonly trial: RulesTrialAnswer; readonly b
       <ul>
         {left.map(([rule, events]) => (
           <li key={rule}>
-            <strong>{number(events)}</strong> of the stored would have been filtered: <code>{rule}</code>
+            <strong>{number(events)}</strong> of the stored events would have been filtered: <code>{rule}</code>
           </li>
         ))}
         {kept.map(([rule, events]) => (
           <li key={rule}>
-            <strong>{number(events)}</strong> of the filtered would have been kept: <code>{rule}</code>
+            <strong>{number(events)}</strong> of the filtered events would have been kept: <code>{rule}</code>
           </li>
         ))}
-        {left.length + kept.length === 0 && <li>As far as is known, nothing would have changed.</li>}
+        {left.length + kept.length === 0 && <li>No known event would have changed.</li>}
         {body.unclassified === 'event' && (
           <li class="soft">Events that would only have lost their account are not counted.</li>
         )}
         {unknown > 0 && (
           <li class="soft">
-            {number(unknown)} filtered events cannot be tried: their addresses and organisations are not stored.
+            {number(unknown)} filtered events are unknown: their addresses and organisations are not stored.
           </li>
         )}
         {without_address > 0 && (

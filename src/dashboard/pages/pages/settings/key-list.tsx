@@ -5,23 +5,23 @@ import { Time } from '../../components/time.tsx'
 import { number } from '../../lib/format.ts'
 import { useData } from '../../lib/use-data.ts'
 
-/** With fewer nobody needs to search. */
+/** Hides the search when there are fewer keys. */
 const SEARCH_FROM = 10
 const SHOWN = 25
 
-/** Characters of a key that name it. */
+/** Length of a key's prefix. */
 const PREFIX_CHARS = 12
 
 export interface KeyListProps {
   readonly tenant: string
-  /** A page of them, the newest first. */
+  /** A page of keys, newest first. */
   readonly keys: readonly ListedKey[]
-  /** Keys of the tenant. */
+  /** Number of keys of the tenant. */
   readonly total: number
   readonly onRevoke: (key: ListedKey) => void
 }
 
-/** Keys in force, the newest first; revoked ones apart. A key of another page is found by its whole prefix. */
+/** Active keys, newest first, and revoked keys below. A whole prefix also finds keys of other pages. */
 export function KeyList({ tenant, keys, total, onRevoke }: KeyListProps) {
   const [text, setText] = useState('')
   const wanted = text.trim().replace(/(?<!•)•+$/, '')
@@ -42,15 +42,15 @@ export function KeyList({ tenant, keys, total, onRevoke }: KeyListProps) {
             value={text}
             spellcheck={false}
             autocomplete="off"
-            // A key that is pasted is found, and no more of it is left in the field than the list shows.
+            // Cut a pasted key to its prefix, so that the field does not show the secret.
             onInput={(event) => setText(event.currentTarget.value.trim().slice(0, PREFIX_CHARS))}
           />
         </label>
       )}
       {inForce.length > 0 ? (
-        <KeyTable key={`in force ${wanted}`} label="Keys in force" keys={inForce} onRevoke={onRevoke} />
+        <KeyTable key={`in force ${wanted}`} label="Active keys" keys={inForce} onRevoke={onRevoke} />
       ) : (
-        <Empty title={wanted === '' ? 'No key is in force' : 'No key in force begins like this'}>
+        <Empty title={wanted === '' ? 'No active key' : 'No active key begins like this'}>
           <p>{wanted === '' && 'Requests are refused until one is generated.'}</p>
         </Empty>
       )}

@@ -10,13 +10,13 @@ import { KeyList, type KeyListProps } from './key-list.tsx'
 import { NewKey } from './new-key.tsx'
 import { RevokeKey } from './revoke-key.tsx'
 
-/** A use is noted within a second, so the list shows it within two. */
+/** The server records a use within a second, so the list shows it within two. */
 const EVERY_MS = 1_000
 
 /** The API keys of a tenant. */
 export function Keys({ tenant }: { readonly tenant: string }) {
   const path = `/api/tenants/${tenant}/keys`
-  /** Where the pages begin that were opened after the newest one. */
+  /** Start of each page after the newest one. */
   const [pages, setPages] = useState<readonly number[]>([])
   const before = pages.at(-1)
   const list = useData<KeysAnswer>(path, before === undefined ? {} : { before: String(before) }, EVERY_MS)
@@ -86,7 +86,7 @@ function KeyTable({ isNew, ...list }: KeyTableProps) {
   if (isNew) return null
   return (
     <Empty title="There is no key yet">
-      <p>Every request carries one. Generate the first with the button above: a line to paste comes with it.</p>
+      <p>Every request needs a key. Generate the first one with the button above. It comes with a command to try it.</p>
     </Empty>
   )
 }
@@ -95,7 +95,7 @@ interface KeyTableProps extends KeyListProps {
   readonly isNew: boolean
 }
 
-/** Leads through the keys of a tenant that has more than a page of them. */
+/** Pages through the keys. */
 function Pages({ answer, pages, onPages }: PagesProps) {
   const { keys, total, next } = answer
   const first = total - (pages.at(-1) ?? total) + 1

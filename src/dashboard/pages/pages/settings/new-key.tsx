@@ -7,10 +7,10 @@ import { ingestLine } from '../../lib/ingest-line.ts'
 import { useSession } from '../../lib/session.ts'
 import { useData } from '../../lib/use-data.ts'
 
-/** The first use is noted within a second, so this sees it within two. */
+/** The server records a use within a second, so this shows it within two. */
 const LOOK_EVERY_MS = 1_000
 
-/** A key at the only moment when it is shown, with a line that uses it, and whether it was. */
+/** A new key, which is shown only once, with a command that uses it, and whether it has been used. */
 export function NewKey({
   tenant,
   created,
@@ -24,7 +24,7 @@ export function NewKey({
 }) {
   const { api_url } = useSession()
   const heading = useRef<HTMLHeadingElement>(null)
-  // The button that asked for it is gone, and who uses the keyboard would begin at the top of the page.
+  // The button has disappeared. Without this, keyboard focus would move to the top of the page.
   useEffect(() => heading.current?.focus(), [])
   return (
     <div class="card new-key">

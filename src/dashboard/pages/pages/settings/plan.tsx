@@ -7,7 +7,7 @@ import { number } from '../../lib/format.ts'
 import { useSession } from '../../lib/session.ts'
 import { useData } from '../../lib/use-data.ts'
 
-/** The plan of a tenant, its limits, and what is used of them. */
+/** The plan of a tenant, its limits and their use. */
 export function Plan({ tenant }: { readonly tenant: string }) {
   const { role } = useSession()
   const plan = useData<PlanAnswer>(`/api/tenants/${tenant}/plan`)
@@ -20,7 +20,7 @@ export function Plan({ tenant }: { readonly tenant: string }) {
       <div class="cards">
         <Figure label="Plan" value={plan.value?.plan}>
           {plan.value?.exists === false
-            ? 'There is no such plan any more: the limits of starter hold.'
+            ? 'This plan no longer exists: the limits of starter apply.'
             : role !== 'operator' && 'An operator can change it.'}{' '}
           {role === 'operator' && <Link href="/tenants">Change it</Link>}
         </Figure>
@@ -44,7 +44,7 @@ export function Plan({ tenant }: { readonly tenant: string }) {
                 of {number(limits.monthly_accounts)}: companies with an event received this month
                 {accounts.value.passed_at !== null && (
                   <>
-                    , passed <Time at={accounts.value.passed_at} />; nothing is cut off
+                    , passed <Time at={accounts.value.passed_at} />; events are still accepted
                   </>
                 )}
               </>
@@ -55,7 +55,7 @@ export function Plan({ tenant }: { readonly tenant: string }) {
   )
 }
 
-/** A number with its meaning. It keeps its room while the number is on its way. */
+/** A number with its label. Keeps its space while the number loads. */
 function Figure({
   label,
   value,

@@ -4,7 +4,7 @@ import { FieldError } from '../../components/field-error.tsx'
 import { useAction } from '../../lib/use-action.ts'
 import { DryRun } from './dry-run.tsx'
 
-/** Asks before a rule is removed. */
+/** Confirms the removal of a rule. */
 export function RemoveRule({
   path,
   rule,

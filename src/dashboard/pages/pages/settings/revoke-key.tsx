@@ -5,7 +5,7 @@ import { Time } from '../../components/time.tsx'
 import { post } from '../../lib/api.ts'
 import { useAction } from '../../lib/use-action.ts'
 
-/** Asks before a key is revoked, and says what will stop. */
+/** Confirms the revocation of a key, and explains its effect. */
 export function RevokeKey({
   tenant,
   revoking,

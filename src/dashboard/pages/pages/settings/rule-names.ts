@@ -1,6 +1,6 @@
 import type { RuleKind, Unclassified } from '../../../../../schemas/tenant-rules.ts'
 
-/** Kinds of rules in words. */
+/** Labels of rule kinds. */
 export const RULE_KIND_NAMES: Readonly<Record<RuleKind, string>> = {
   own: 'Our own network: never counted',
   'never-noise': 'Never noise',

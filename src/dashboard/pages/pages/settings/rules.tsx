@@ -12,7 +12,7 @@ import { RULE_KIND_NAMES, UNCLASSIFIED_NAMES } from './rule-names.ts'
 
 type Unclassified = RulesAnswer['unclassified']
 
-/** What a tenant says of its own traffic: its own networks, what is noise and what is not. */
+/** Rules of a tenant: its own networks, and what is noise. */
 export function Rules({ tenant }: { readonly tenant: string }) {
   const path = `/api/tenants/${tenant}/rules`
   const list = useData<RulesAnswer>(path)
@@ -111,7 +111,7 @@ function RuleTable({
   )
 }
 
-/** What becomes of organisations whose class nothing speaks for. */
+/** How to treat organisations without a class. */
 function UnclassifiedChoice({
   path,
   current,
@@ -134,7 +134,7 @@ function UnclassifiedChoice({
     >
       <div class="row">
         <label class="field">
-          <span>Organisations whose class is not known</span>
+          <span>Organisations of unknown class</span>
           <select
             value={chosen}
             aria-describedby="unclassified-error"

@@ -5,7 +5,7 @@ import { type MayFail, TableSection } from './section.tsx'
 
 type DataSet = SystemAnswer['data'][number]
 
-/** What is known of addresses, and from whom. */
+/** Data sets of the enrichment. */
 export function DataSets({
   sets,
   update,
@@ -29,7 +29,7 @@ export function DataSets({
               <State set={set} />
             </td>
             <Contents set={set} />
-            <td class="wrapping">{set.attribution ?? <span class="soft">the file says nothing of it</span>}</td>
+            <td class="wrapping">{set.attribution ?? <span class="soft">none in the file</span>}</td>
           </tr>
         ))}
       </TableSection>
@@ -38,7 +38,7 @@ export function DataSets({
   )
 }
 
-/** Of a set that newer data replaced nothing is in use. */
+/** A replaced set is not in use. */
 function Contents({ set }: { readonly set: DataSet }) {
   if (set.state === 'replaced') {
     return (
@@ -58,7 +58,7 @@ function Contents({ set }: { readonly set: DataSet }) {
   )
 }
 
-/** Only these are problems: of the others all that can serve does. */
+/** Only these states are problems. */
 const TAGS: Readonly<Record<string, string>> = { failed: 'tag bad', stale: 'tag bad', ignored: 'tag warn' }
 
 function State({ set: { state, reason, too_old: isOld, newer } }: { readonly set: DataSet }) {

@@ -7,7 +7,7 @@ import { Time } from '../../components/time.tsx'
 import { post } from '../../lib/api.ts'
 import { useAction } from '../../lib/use-action.ts'
 
-/** Fetches newer data at the press of a button, and shows how the last update ended. */
+/** A button that fetches newer data, and the result of the last update. */
 export function DataUpdates({ update: reported }: { readonly update: DataUpdate }) {
   const { isBusy, error, run } = useAction()
   const [answered, setAnswered] = useState<DataUpdate>()

@@ -3,7 +3,7 @@ import { Time } from '../../components/time.tsx'
 import { number } from '../../lib/format.ts'
 import { type MayFail, TableSection } from './section.tsx'
 
-/** Warnings and errors of the logs, the newest first. */
+/** Warnings and errors of the logs, newest first. */
 export function Problems({ errors, failure }: { readonly errors: SystemAnswer['errors'] } & MayFail) {
   return (
     <TableSection
@@ -29,7 +29,7 @@ export function Problems({ errors, failure }: { readonly errors: SystemAnswer['e
   )
 }
 
-/** Who told of itself in the last seconds. */
+/** Processes with a recent report. */
 export function Processes({ processes, failure }: { readonly processes: SystemAnswer['processes'] } & MayFail) {
   return (
     <TableSection

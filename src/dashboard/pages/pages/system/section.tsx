@@ -1,12 +1,12 @@
 import type { ComponentChildren } from 'preact'
 import { Scroll } from '../../components/scroll.tsx'
 
-/** Why what a section shows could not be read; undefined when it was. */
+/** Why a section's data could not be read, if so. */
 export interface MayFail {
   readonly failure?: string | undefined
 }
 
-/** A table under its heading; `failure` or `none` instead of it when there are no rows. */
+/** A table with a heading. Without rows, shows `failure` or `none` instead. */
 export function TableSection({
   title,
   columns,
@@ -15,7 +15,7 @@ export function TableSection({
   children,
 }: MayFail & {
   readonly title: string
-  /** A name that ends with `#` heads numbers. */
+  /** A trailing `#` marks a numeric column. */
   readonly columns: readonly string[]
   readonly none: string
   readonly children: readonly ComponentChildren[]

@@ -4,7 +4,7 @@ import { duration } from '../../lib/durations.ts'
 import { number, percent } from '../../lib/format.ts'
 import { type MayFail, TableSection } from './section.tsx'
 
-/** What waits for whom, in which lane. */
+/** Queues by consumer group and lane. */
 export function Waiting({ groups, failure }: { readonly groups: SystemAnswer['waiting'] } & MayFail) {
   return (
     <TableSection
@@ -30,7 +30,7 @@ export function Waiting({ groups, failure }: { readonly groups: SystemAnswer['wa
   )
 }
 
-/** Jobs that are open: what is queued, and the oldest of them. */
+/** Unfinished jobs: their number, and the oldest ones. */
 export function Jobs({ batch, bulk, failure }: { readonly batch: SystemJobs; readonly bulk: SystemJobs } & MayFail) {
   const kinds = [
     ['Uploads', batch],
@@ -111,7 +111,7 @@ const QUOTAS: Readonly<Record<string, string>> = {
   monthly_accounts: 'tracked accounts this month (UTC)',
 }
 
-/** Who is nearest to a quota, or beyond it. */
+/** Tenants with the highest use of a quota. */
 export function Quotas({ quotas, failure }: { readonly quotas: NonNullable<SystemAnswer['quotas']> } & MayFail) {
   return (
     <TableSection

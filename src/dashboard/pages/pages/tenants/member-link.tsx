@@ -11,7 +11,7 @@ import { useAction } from '../../lib/use-action.ts'
 
 const LOCAL = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
 
-/** Makes a link that signs a member in, once; ends the links and sessions that there are. */
+/** Creates a sign-in link for a member, and ends existing links and sessions. */
 export function MemberLink({ tenant, onClose }: { readonly tenant: string; readonly onClose: () => void }) {
   const [days, setDays] = useState('7')
   const [link, setLink] = useState<MemberLinkAnswer>()

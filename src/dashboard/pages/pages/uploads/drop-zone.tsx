@@ -3,11 +3,11 @@ import { useEffect, useState } from 'preact/hooks'
 interface DropZoneProps {
   readonly onFiles: (files: FileList | null) => void
   readonly isOver: boolean
-  /** What may be said of the files. */
+  /** Notes about allowed files. */
   readonly note: string | undefined
 }
 
-/** Takes a file that is chosen, and shows where one may be dropped. */
+/** Accepts a chosen or dropped file. */
 export function DropZone({ onFiles, isOver, note }: DropZoneProps) {
   return (
     <label class={`drop-zone${isOver ? ' over' : ''}`}>
@@ -19,13 +19,13 @@ export function DropZone({ onFiles, isOver, note }: DropZoneProps) {
   )
 }
 
-/** Takes files that are dropped anywhere on the page. Returns whether some are above it. */
+/** Accepts files dropped anywhere on the page. Returns whether the user drags files over it. */
 export function useDroppedFiles(onFiles: (files: FileList | null) => void): boolean {
   const [isOver, setOver] = useState(false)
   useEffect(() => {
     const leaving = new AbortController()
     const { signal } = leaving
-    // A file that nobody takes would take the place of the page.
+    // Otherwise the browser would open the file instead of the page.
     const over = (event: DragEvent) => {
       event.preventDefault()
       setOver(true)

@@ -18,7 +18,7 @@ type Choice = Pick<UploadChoice, 'encoding' | 'date_order' | 'map'>
 
 const ENCODINGS = ['windows-1252', 'iso-8859-2', 'windows-1251', 'utf-16le', 'shift_jis', 'gb18030']
 
-/** What a file would become, how it is read, and the button that sends it. */
+/** Preview of a file, options to read it, and the button to send it. */
 export function FilePreview({ tenant, file, limits, onClose }: FilePreviewProps) {
   const [choice, setChoice] = useState<Choice>({})
   const { preview, error, isLoading } = usePreview(tenant, file, choice, limits)
@@ -48,7 +48,7 @@ export function FilePreview({ tenant, file, limits, onClose }: FilePreviewProps)
           label="Dates like 01/02/2026"
           value={choice.date_order}
           options={[
-            ['', 'left out: may be two days'],
+            ['', 'skip: may be two days'],
             ['dmy', 'day first'],
             ['mdy', 'month first'],
           ]}
@@ -82,7 +82,7 @@ export function FilePreview({ tenant, file, limits, onClose }: FilePreviewProps)
   )
 }
 
-/** Asks what the beginning of a file would become. The last answer stays while the next is on its way. */
+/** Reads the preview of a file's start. Keeps the last answer while the next one loads. */
 function usePreview(tenant: string, file: File, choice: Choice, limits: UploadLimits) {
   const [state, setState] = useState<{ preview?: UploadPreview; error?: ApiError; isLoading: boolean }>({
     isLoading: true,
@@ -110,7 +110,7 @@ interface SelectProps {
   readonly label: string
   readonly value: string | undefined
   readonly options: readonly (readonly [value: string, text: string])[]
-  /** Undefined: the first one, which stands for nothing chosen. */
+  /** Undefined: the first option, which means no choice. */
   readonly onChange: (value: string | undefined) => void
 }
 
@@ -139,13 +139,13 @@ function describe(file: File, { format, gzip, delimiter, sample }: UploadPreview
   return [`${kind}${gzip ? ', gzip' : ''}`, bytes(file.size), ...(sample.lines > 0 ? [lines] : [])].join(' · ')
 }
 
-/** Of the whole file, by its beginning; to two digits. */
+/** Estimate for the whole file from its start, to two digits. */
 function estimate(file: File, sample: UploadPreview['sample'], of: number): number {
   const all = sample.bytes === 0 ? 0 : (of / sample.bytes) * file.size
   return Number(all.toPrecision(2))
 }
 
-/** Undefined when the file is likely to be within the limits. */
+/** A warning when the file is probably too large. */
 function sizeWarning(file: File, { sample, gzip }: UploadPreview, limits: UploadLimits): string | undefined {
   const { bytes_max, event_bytes_max, lines_max } = limits
   const split = (size: number, max: number) => `Split it into ${number(Math.ceil(size / max))} files or more`
@@ -167,7 +167,7 @@ function sizeWarning(file: File, { sample, gzip }: UploadPreview, limits: Upload
   return `It has about ${number(lines)} lines, more than ${number(lines_max)}. ${split(lines, lines_max)}, ${refused}.`
 }
 
-/** Whether that is certain. */
+/** Whether this is certain. */
 function isTooLarge(file: File, gzip: boolean, { bytes_max: max }: UploadLimits): boolean {
   return !gzip && file.size > max
 }

@@ -7,7 +7,7 @@ import { post } from '../../lib/api.ts'
 import { counted, number } from '../../lib/format.ts'
 import { Rate, timeLeft } from '../../lib/rate.ts'
 
-/** How fast jobs go on, by their id, as far as that was seen here. */
+/** Observed speed of jobs, by id. */
 export function useJobRates(jobs: readonly ListedBatchJob[] | undefined): ReadonlyMap<string, Rate> {
   const rates = useRef(new Map<string, Rate>())
   const seen = useRef(jobs)
@@ -28,12 +28,12 @@ const TAGS: Readonly<Record<BatchStatus, string>> = { queued: '', running: '', c
 interface JobCardProps {
   readonly job: UploadList['jobs'][number]
   readonly rate: Rate | undefined
-  /** Of the calls. */
+  /** Path of its calls. */
   readonly path: string
   readonly onChange: () => void
 }
 
-/** A job, how far it is, and what was in its file. */
+/** A job, its progress, and the contents of its file. */
 export function JobCard({ job, rate, path, onChange }: JobCardProps) {
   const { job_id: id, status, received_at: receivedAt, result_summary: summary, progress_message: message } = job
   const { problem } = job
@@ -129,14 +129,14 @@ function Counts({ summary }: { readonly summary: BatchSummary }) {
   )
 }
 
-/** Wrong lines by reason: each by itself where they are few, and counted where there are more. */
+/** Invalid lines by reason: listed when they are few, otherwise counted. */
 function WrongLines({ job }: { readonly job: ListedBatchJob }) {
   const { rejected, rejected_reasons: reasons, problem, result_summary: summary } = job
   const details = new Map(summary?.errors.map(({ line, detail }) => [line, detail]))
   return (
     <details class="wrong-lines" open={problem !== null}>
       <summary>{`${counted(rejected, 'line')} ${rejected === 1 ? 'was' : 'were'} wrong`}</summary>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrolling needs the keyboard */}
       <ul tabIndex={0}>
         {reasons.map((group) => (
           <Reason key={group.reason} group={group} details={details} />
@@ -148,7 +148,7 @@ function WrongLines({ job }: { readonly job: ListedBatchJob }) {
 
 interface ReasonProps {
   readonly group: RejectedReason
-  /** Of the first bad lines of the job. */
+  /** The first invalid lines of the job. */
   readonly details: ReadonlyMap<number, string>
 }
 

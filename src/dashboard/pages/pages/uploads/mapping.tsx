@@ -2,7 +2,7 @@ import type { UploadPreview } from '../../../../../schemas/dashboard/uploads.ts'
 
 type Map = Readonly<Record<string, string>>
 
-/** What is sent of what columns stand for: of NDJSON only what is to change, so that all else stays to the letter. */
+/** The mapping to send. For NDJSON only changes, so that all other fields stay exactly as they are. */
 export function mapOf({ format, columns }: UploadPreview): Map {
   const told = columns.filter(({ name, key }) => format === 'csv' || name !== key)
   return Object.fromEntries(told.map(({ name, key }) => [name, key]))
@@ -25,13 +25,13 @@ interface MappingProps {
   readonly onChange: (map: Map) => void
 }
 
-/** What each column stands for. */
+/** Chooses the field of each column. */
 export function Mapping({ preview, onChange }: MappingProps) {
   const { columns, keys, format } = preview
   const change = (name: string, key: string) => {
     const next = columns.map((column) => {
       if (column.name === name) return { ...column, key }
-      // A key stands for one column: the one that had it keeps its own name, if it has one.
+      // Only one column may have a field: the other one gets its own name back, if it has one.
       const isTaken = column.key === key && keys.includes(key)
       return isTaken ? { ...column, key: keys.includes(column.name) ? '' : column.name } : column
     })

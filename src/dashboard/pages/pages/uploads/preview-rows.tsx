@@ -4,7 +4,7 @@ import { Scroll } from '../../components/scroll.tsx'
 import { number } from '../../lib/format.ts'
 import { whyOf } from '../../lib/live-tail.ts'
 
-/** The first rows, and what each would become. */
+/** The first rows with their results. */
 export function PreviewRows({ rows }: { readonly rows: readonly PreviewRow[] }) {
   if (rows.length === 0) return null
   return (

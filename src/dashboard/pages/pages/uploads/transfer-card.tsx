@@ -2,7 +2,7 @@ import { bytes, percent } from '../../lib/format.ts'
 import { timeLeft } from '../../lib/rate.ts'
 import { cancelTransfer, dismissTransfer, repeatTransfer, type Transfer } from '../../lib/transfers.ts'
 
-/** A file on its way, or why it did not arrive. */
+/** An upload and its progress or error. */
 export function TransferCard({ transfer }: { readonly transfer: Transfer }) {
   const { id, file, state, jobId, problem } = transfer
   const dismiss = (

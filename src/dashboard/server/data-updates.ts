@@ -11,35 +11,35 @@ import { readSources, type Source, sourcesChangedAt } from '../../enrichment/fil
 import { HttpError } from '../../http/engine/http-error.ts'
 import type { Clock } from '../../run/clock.ts'
 import { InputError } from '../../run/errors.ts'
-import type { DataUpdates } from '../server/routes/system.ts'
 
 interface DataUpdateParts {
   /** The folder of `ipid db add` and `ipid db update`. */
   readonly dir: string
   readonly engine: Pick<EnrichmentEngine, 'providers'>
-  /** Machines on which processes run. */
+  /** Machines of all processes. */
   readonly hosts: () => Promise<readonly string[]>
   readonly clock: Clock
 }
 
-/** An outcome that is older than this is history. */
+/** How long to show the result of an update. */
 const SHOWN_MS = 86_400_000
 const REASON_MAX = 300
 
 /**
- * Does in the dashboard what `ipid db add` and `ipid db update` do: it writes into `sources.json` the free sources of newer data, and
- * asks the process that keeps the data of this machine to fetch. Data are per machine, so it is refused when processes run
- * on another one.
+ * Updates enrichment data like `ipid db add` and `ipid db update`: adds the free sources of newer data to `sources.json`, and asks
+ * the process that keeps the data of this machine to fetch them. Each machine has its own data, so it refuses when processes
+ * run on another machine.
  */
-export class FolderUpdates implements DataUpdates {
+export class FolderUpdates {
   readonly #parts: DataUpdateParts
-  /** Two requests that come together would both write `sources.json`. */
+  /** Serializes updates: two concurrent ones would both write `sources.json`. */
   #last: Promise<unknown> = Promise.resolve()
 
   constructor(parts: DataUpdateParts) {
     this.#parts = parts
   }
 
+  /** State of the update; null when there is nothing to fetch. @param hosts of all processes */
   async read(hosts: readonly string[]): Promise<DataUpdate | null> {
     const sources = await this.#sources()
     const configured = sources instanceof InputError ? [] : sources
@@ -57,6 +57,10 @@ export class FolderUpdates implements DataUpdates {
     }
   }
 
+  /**
+   * Requests an update, unless one is running.
+   * @throws HttpError 409 with the reason when this dashboard cannot do it; InputError when `sources.json` is invalid
+   */
   ask(): Promise<DataUpdate> {
     const asked = this.#last.then(() => this.#ask())
     this.#last = asked.catch(() => {})
@@ -79,7 +83,7 @@ export class FolderUpdates implements DataUpdates {
     return (await this.read(hosts))!
   }
 
-  /** What `sources.json` names; what is wrong in it. */
+  /** The sources of `sources.json`, or the error in it. */
   async #sources(): Promise<readonly Source[] | InputError> {
     const { dir } = this.#parts
     if ((await sourcesChangedAt(dir)) === undefined) return []
@@ -89,7 +93,7 @@ export class FolderUpdates implements DataUpdates {
     })
   }
 
-  /** Sources of newer data than those that serve. */
+  /** Known sources that have newer data than those in use. */
   #newer(): readonly KnownSource[] {
     const sets = dataSetsOf(this.#parts.engine.providers(), this.#parts.clock.now())
     return [...new Set(sets.flatMap(({ newer }) => newer ?? []))].map(knownSource)
@@ -130,7 +134,7 @@ function commandOf(adds: readonly KnownSource[]): string {
   return `${add}./ipid db update`
 }
 
-/** Whether a folder can be written, or made where it is missing. */
+/** Whether a folder can be written, or created if it is missing. */
 async function isWritable(dir: string): Promise<boolean> {
   try {
     await access(dir, constants.W_OK)
