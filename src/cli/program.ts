@@ -22,8 +22,7 @@ import type { CliContext } from '../terminal/context.ts'
 import { printLine, printLines } from '../terminal/print.ts'
 import { sqlCommand } from './sql.ts'
 import { loadPipelineSettings, startCommand } from './start/command.ts'
-import { compileCommand } from './start/compile-command.ts'
-import { roleCommand } from './start/role-command.ts'
+import { compileCommand, roleCommand } from './start/hidden-commands.ts'
 
 /** One file each. A command imports what it needs only when it runs, so that `--help` stays fast. */
 const COMMANDS = [
@@ -79,7 +78,7 @@ export async function runCli(args: readonly string[], context: CliContext): Prom
   }
 }
 
-/** Commands do not print errors themselves and never end the process. */
+/** Makes commands throw errors instead of printing them and ending the process. */
 function settle(command: Command, context: CliContext): void {
   command.exitOverride().configureOutput({
     writeOut: (text) => printLines(context.stdout, text),
@@ -101,7 +100,7 @@ function explain(error: unknown, { stderr }: CliContext): number {
 
 /** Commander's message on one line: `error: unknown option '--prot' (Did you mean --port?)`. */
 function usageProblem(error: CommanderError): string {
-  if (error.code === 'commander.help') return 'which command? See ipid --help'
+  if (error.code === 'commander.help') return 'give a command: see ipid --help'
   const problem = joinedLines(error.message.replace(/^error: /, ''))
   return problem.includes('Did you mean') ? problem : `${problem} (see --help)`
 }

@@ -15,7 +15,7 @@ class StatementError extends Error {
 const NO_RESULT = { meta: [], data: [], rows: 0 }
 
 /**
- * Runs one statement over ClickHouse's HTTP interface and prints its result: a table for people, or one JSON value.
+ * Runs one statement over ClickHouse's HTTP interface and prints its result as a table or as one JSON value.
  * @throws StatementError with ClickHouse's message in one line
  * @throws StartupError when it cannot be reached
  */
@@ -81,7 +81,7 @@ const VERSION = /^\(version [^()]*(?:\([^()]*\))?\)$/
 function firstLine(text: string): string {
   const trimmed = text.trim()
   const versionAt = trimmed.lastIndexOf('(version ')
-  // The text of the statement may have such words, too.
+  // The text of the statement may contain these words too.
   const isVersion = versionAt >= 0 && VERSION.test(trimmed.slice(versionAt))
   return joinedLines(isVersion ? trimmed.slice(0, versionAt) : trimmed)
 }

@@ -11,7 +11,7 @@ const WAIT_MS = 5_000
  * @param what the name of this work, for the message
  * @throws StartupError when another process holds the lease
  */
-export async function whileNobodyRewrites<T>(
+export async function withRewriteLease<T>(
   client: RedisClient,
   what: string,
   use: (assertHeld: () => void) => Promise<T>,
@@ -19,7 +19,7 @@ export async function whileNobodyRewrites<T>(
   const lease = new Membership({ client, name: NAME }).share(0)
   if (!(await lease.acquire(AbortSignal.timeout(WAIT_MS)))) {
     throw new StartupError(
-      `${what} has to wait: stored events are being replaced or copied; try again when that has ended`,
+      `${what} must wait: another command replaces or copies stored events; try again when it has ended`,
     )
   }
   try {

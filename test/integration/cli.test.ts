@@ -19,7 +19,7 @@ describe('without an instance', () => {
       /^ipid: option '--archive <on\|off>' argument 'maybe' is invalid.*\n$/,
     ],
     [['frobnicate'], /^ipid: unknown command 'frobnicate'.*\n$/],
-    [[], /^ipid: which command\? See ipid --help.*\n$/],
+    [[], /^ipid: give a command: see ipid --help\n$/],
   ]
   for (const [args, stderr] of USAGE) {
     test(`ipid ${args.join(' ')}: exit code 2`, async (t) => {

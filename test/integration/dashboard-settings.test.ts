@@ -188,7 +188,10 @@ test('an operator creates tenants, changes their plan, and lets members in', asy
   assert.deepEqual([made.id, made.plan, made.deleting], ['fresh', 'growth', false])
   assert.match(await refusal(client, '/api/tenants', { name: 'fresh', plan: 'growth' }), /tenant fresh already exists/)
   assert.match(await refusal(client, '/api/tenants', { name: 'No Slug', plan: 'growth' }), /1 to 64 of a-z/)
-  assert.match(await refusal(client, '/api/tenants', { name: 'third', plan: 'gold' }), /unknown plan "gold": must be one of/)
+  assert.match(
+    await refusal(client, '/api/tenants', { name: 'third', plan: 'gold' }),
+    /unknown plan "gold": must be one of/,
+  )
   const changed = await post<ListedTenant>(client, '/api/tenants/fresh/plan', { plan: 'custom' })
   assert.equal(changed.plan, 'custom')
   assert.match(await refusal(client, '/api/tenants/fresh/plan', { plan: 'gold' }), /unknown plan/)

@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test'
 import type { BatchJob } from '../../schemas/api/batch.ts'
 import { endReenrichment, type ReenrichResult } from '../../src/operations/replay/commands/reenrich.ts'
 import { connectRedis } from '../../src/stores/redis/connect.ts'
-import { whileNobodyRewrites } from '../../src/terminal/rewrite-lease.ts'
+import { withRewriteLease } from '../../src/terminal/rewrite-lease.ts'
 import type { CommandResult } from '../support/command.ts'
 import { quiet } from '../support/pipeline.ts'
 import { receivedDays } from '../support/received-days.ts'
@@ -143,7 +143,7 @@ class Running {
   async whileHeld(use: () => Promise<void>): Promise<void> {
     const client = quiet(connectRedis(this.#ready.redis_url, { name: 'cli', kind: 'loop', timeoutMs: 5_000 }))
     try {
-      await whileNobodyRewrites(client, 'a test', use)
+      await withRewriteLease(client, 'a test', use)
     } finally {
       client.disconnect()
     }
@@ -262,7 +262,7 @@ test('stored events are judged again by today’s data', async (t) => {
         assert.equal(code, 1)
         assert.match(
           stderr,
-          /^ipid: (?:a backup|re-enrichment|a replay) has to wait: stored events are being replaced or copied/,
+          /^ipid: (?:a backup|re-enrichment|a replay) must wait: another command replaces or copies stored events/,
         )
       }
       assert.equal((await running.replay('acme', '--dry-run')).code, 0)

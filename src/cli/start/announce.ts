@@ -19,14 +19,10 @@ const EXAMPLE_IP = '17.253.144.10'
 /** Prints the addresses, the key, and lines to paste into a terminal. */
 export function announce(out: NodeJS.WritableStream, { instance, created, metricsUrl, signIn }: Ready): void {
   const lines = ['', 'ipid is ready.', '']
-  if (signIn !== undefined)
-    lines.push(`  Dashboard    ${signIn}`, '               (signs you in once, within 10 minutes)')
+  if (signIn !== undefined) lines.push(`  Dashboard    ${signIn}`, '               (works once, for 10 minutes)')
   if (instance.url !== undefined) lines.push(`  API          ${instance.url}`)
   if (created !== undefined) {
-    lines.push(
-      `  API key      ${created.api_key}`,
-      `               (tenant ${created.tenant_id}; shown only this once)`,
-    )
+    lines.push(`  API key      ${created.api_key}`, `               (tenant ${created.tenant_id}; shown only once)`)
   }
   if (instance.clickhouse_url !== '') lines.push(`  ClickHouse   ${withoutPassword(instance.clickhouse_url)}`)
   lines.push(`  Metrics      ${metricsUrl}`, '')

@@ -74,7 +74,7 @@ export class EnrichmentKeeper {
   #sourcesChangedAtMs: number | undefined
   #triedAtMs = 0
   #defaultsAtMs = Number.NEGATIVE_INFINITY
-  #hasSaidWhatIsOld = false
+  #hasWarnedOfOldData = false
 
   constructor(options: EnrichmentKeeperOptions) {
     this.#options = options
@@ -121,7 +121,7 @@ export class EnrichmentKeeper {
     if (await this.#isDue()) await this.#update(['--due'], signal)
     const defaultsDir = defaultDataDirOf(this.#options.config)
     if (defaultsDir !== undefined) await this.#makeDefaults(defaultsDir, signal)
-    await this.#sayWhatIsOld(defaultsDir)
+    await this.#warnOfOldData(defaultsDir)
   }
 
   async #makeDefaults(dir: string, signal: AbortSignal): Promise<void> {
@@ -131,9 +131,9 @@ export class EnrichmentKeeper {
   }
 
   /** Logs it once: repeating it would not help. */
-  async #sayWhatIsOld(defaultsDir: string | undefined): Promise<void> {
-    if (this.#hasSaidWhatIsOld) return
-    this.#hasSaidWhatIsOld = true
+  async #warnOfOldData(defaultsDir: string | undefined): Promise<void> {
+    if (this.#hasWarnedOfOldData) return
+    this.#hasWarnedOfOldData = true
     const { config, log } = this.#options
     const { warning } = await oldDataIn({ sourcesDir: sourcesDirOf(config), defaultsDir }, Date.now())
     if (warning !== undefined) log.warn(warning)

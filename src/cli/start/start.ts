@@ -27,7 +27,7 @@ import { withRedis } from '../../terminal/stores.ts'
 import { announce, type Ready } from './announce.ts'
 import { createDemoTenant } from './demo-tenant.ts'
 import { EnrichmentKeeper } from './enrichment-keeper.ts'
-import { awaitedStores, sayWhatIsAwaited } from './store-watch.ts'
+import { awaitedStores, warnOfAwaitedStores } from './store-watch.ts'
 
 interface StartOptions {
   readonly config: Config
@@ -73,7 +73,7 @@ class Run {
   readonly #problems: RecentProblems
   readonly #registry = new Registry()
   /** Stops reporting this process to Redis. */
-  #stopTelling: () => Promise<void> = async () => {}
+  #stopReporting: () => Promise<void> = async () => {}
 
   constructor(options: StartOptions, surroundings: StoreSurroundings, context: CliContext, problems: RecentProblems) {
     this.#options = options
@@ -99,7 +99,7 @@ class Run {
       if (!stop.aborted) failure = error
     }
     started.catch(() => {})
-    const orderly = Promise.all([this.#stopTelling().then(() => supervisor.stop()), keeper.stop()]).then(() =>
+    const orderly = Promise.all([this.#stopReporting().then(() => supervisor.stop()), keeper.stop()]).then(() =>
       metrics.stop(),
     )
     if ((await Promise.race([orderly.then(() => 'orderly'), forced.then(() => 'forced')])) === 'forced') {
@@ -126,7 +126,7 @@ class Run {
     const started = new AbortController()
     const { config } = this.#options
     const judges = (this.#options.roles ?? ROLES).some((role) => role !== 'sink' && role !== 'archive')
-    void sayWhatIsAwaited(awaitedStores(config), this.#surroundings.log, started.signal)
+    void warnOfAwaitedStores(awaitedStores(config), this.#surroundings.log, started.signal)
     const addresses = await supervisor.start(judges ? data : undefined).finally(() => started.abort())
     this.#problems.ready()
     await this.#tellProblems(addresses.redisUrl)
@@ -148,7 +148,7 @@ class Run {
     // The roles already log that Redis is down.
     client.on('error', () => {})
     const reporter = supervisorReporter(client, this.#problems, systemClock)
-    this.#stopTelling = async () => {
+    this.#stopReporting = async () => {
       await reporter.stop()
       client.disconnect()
     }

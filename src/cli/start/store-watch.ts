@@ -41,7 +41,7 @@ export function awaitedStores({ redisUrl, clickhouseUrl }: Config): AwaitedStore
  * Logs the address and the cause while a store does not answer: first within 4 s, then every 10 s. Resolves when all stores
  * answer, or `signal` is aborted.
  */
-export async function sayWhatIsAwaited(
+export async function warnOfAwaitedStores(
   stores: readonly AwaitedStore[],
   log: Logger,
   signal: AbortSignal,

@@ -91,7 +91,7 @@ export class EventStreams {
     return { status: 200, type: 'text/event-stream', headers: { 'x-accel-buffering': 'no' }, body, flush: true }
   }
 
-  /** Ends those of a session: somebody signed out. */
+  /** Ends the streams of a session after its sign-out. */
   endOf(session: Session): void {
     for (const stream of this.#bySession.get(session.id) ?? []) stream.end()
   }

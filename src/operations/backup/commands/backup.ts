@@ -36,7 +36,7 @@ export function backupCommand(context: CliContext): Command {
         import('../../../telemetry/logger.ts'),
         import('../progress.ts'),
       ])
-      const [{ openArchiveList }, { whileNobodyRewrites }, { assertOneServer }] = await Promise.all([
+      const [{ openArchiveList }, { withRewriteLease }, { assertOneServer }] = await Promise.all([
         import('./archive-list.ts'),
         import('../../../terminal/rewrite-lease.ts'),
         import('../../../stores/clickhouse/cluster.ts'),
@@ -49,7 +49,7 @@ export function backupCommand(context: CliContext): Command {
       const path = resolve(dir)
       try {
         const manifest = await withRedis(await redisUrlOf(config), (client) =>
-          whileNobodyRewrites(client, 'a backup', () =>
+          withRewriteLease(client, 'a backup', () =>
             writeBackup(path, {
               tables,
               records: new RedisRecordSource(client, ingest, systemClock),

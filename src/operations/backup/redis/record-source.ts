@@ -85,7 +85,7 @@ export class RedisRecordSource implements RecordSource {
     }
   }
 
-  /** The claim that stands for the letter's event: its own, or, behind the step that claims, that of an earlier entry. */
+  /** The claim of the letter's event. After the step that claims, it belongs to an earlier entry. */
   async #claimOf(copy: Omit<LetterCopy, 'claim'>): Promise<string | null> {
     const { group, stream, block, claimId } = letterOf(copy)
     const position = positionOfGroup(this.#pipeline, group)

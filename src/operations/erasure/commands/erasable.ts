@@ -10,7 +10,7 @@ import type { TenantAdmin } from '../../../tenants/admin.ts'
 import type { CliContext } from '../../../terminal/context.ts'
 import { asInstance, clickhouseUrlOf, redisUrlOf } from '../../../terminal/instance.ts'
 import { printLine } from '../../../terminal/print.ts'
-import { whileNobodyRewrites } from '../../../terminal/rewrite-lease.ts'
+import { withRewriteLease } from '../../../terminal/rewrite-lease.ts'
 import { tenantAdmin, withRedis } from '../../../terminal/stores.ts'
 import { endReenrichment } from '../../replay/commands/reenrich.ts'
 import { StoreErasableArchive } from '../erasable-archive.ts'
@@ -54,7 +54,7 @@ export async function withErasable<T>(
         archive: new StoreErasableArchive(store),
         tenants: new RedisTenantRemoval(client),
         alone: (erase) =>
-          whileNobodyRewrites(client, 'an erasure', async (assertHeld) => {
+          withRewriteLease(client, 'an erasure', async (assertHeld) => {
             await endReenrichment(clickhouseUrl, assertHeld, (line) => printLine(context.stderr, line))
             return await erase()
           }),

@@ -43,8 +43,8 @@ export interface ReenrichResult extends ReenrichReport {
 /**
  * Judges stored events by today's data, and unless it is a dry run replaces those that change. A run that was cut off is
  * finished before.
- * @param say gets lines for somebody who waits
- * @param assertHeld throws when somebody else may replace stored events; not asked in a dry run
+ * @param say reports progress to a waiting user
+ * @param assertHeld throws when another process may replace stored events; not called in a dry run
  */
 export async function runReenrich(
   request: ReenrichRequest,
@@ -77,7 +77,7 @@ function judgedBy(data: TodaysData, tenant: TenantRules): Judge {
 
 /**
  * Finishes a re-enrichment that was cut off, of whatever tenant, and removes the copy of events that one left half-built. To
- * be called, inside of `whileNobodyRewrites`, before anything else replaces or removes stored events.
+ * be called, inside of `withRewriteLease`, before anything else replaces or removes stored events.
  */
 export async function endReenrichment(
   clickhouseUrl: string,

@@ -19,7 +19,7 @@ import { addressMaskOf, type Tenant } from '../../../tenants/tenancy.ts'
 import type { CliContext } from '../../../terminal/context.ts'
 import { clickhouseUrlOf, redisUrlOf } from '../../../terminal/instance.ts'
 import { printJson, printLine, printPairs } from '../../../terminal/print.ts'
-import { whileNobodyRewrites } from '../../../terminal/rewrite-lease.ts'
+import { withRewriteLease } from '../../../terminal/rewrite-lease.ts'
 import { withRedis, withTenants } from '../../../terminal/stores.ts'
 import { ClickHouseReenrichment } from '../../reenrich/clickhouse.ts'
 import { assertReadable } from '../../reenrich/reenrich.ts'
@@ -71,7 +71,7 @@ export async function runReplay(config: Config, flags: ReplayFlags, context: Cli
         context,
       )
     if (flags.dryRun) return run(() => {})
-    return whileNobodyRewrites(client, flags.reenrich ? 're-enrichment' : 'a replay', run)
+    return withRewriteLease(client, flags.reenrich ? 're-enrichment' : 'a replay', run)
   })
   for (const problem of report.damaged) printLine(context.stderr, `ipid: skipped: ${problem}`)
   if (flags.json) printJson(context.stdout, jsonOf(report, rejudged, flags.dryRun === true))

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { pino } from 'pino'
-import { awaitedStores, sayWhatIsAwaited } from '../../../../src/cli/start/store-watch.ts'
+import { awaitedStores, warnOfAwaitedStores } from '../../../../src/cli/start/store-watch.ts'
 import { readConfig } from '../../../../src/config/config.ts'
 import { until } from '../../../support/until.ts'
 
@@ -16,7 +16,7 @@ test('a start says within 5 s which store it waits for, where it is, and why', a
   const config = readConfig({ REDIS_URL: 'redis://u:secret@127.0.0.1:1', CLICKHOUSE_URL: 'http://127.0.0.1:1' })
   const started = new AbortController()
   const startedMs = performance.now()
-  const watching = sayWhatIsAwaited(awaitedStores(config), log, started.signal)
+  const watching = warnOfAwaitedStores(awaitedStores(config), log, started.signal)
   await until(() => lines.length === 2)
   assert.ok(performance.now() - startedMs < 5_000)
   started.abort()
@@ -31,12 +31,12 @@ test('it says when the store answers, and nothing of one that answers at once', 
   const { lines, log } = recorder()
   const store = { name: 'Redis', setting: 'REDIS_URL', url: 'redis://h:1' }
   const { signal } = new AbortController()
-  await sayWhatIsAwaited([{ ...store, probe: async () => 'PONG' }], log, signal)
+  await warnOfAwaitedStores([{ ...store, probe: async () => 'PONG' }], log, signal)
   assert.deepEqual(lines, [])
   const probe = async () => {
     if (lines.length === 0) throw new AggregateError([new Error('connect ECONNREFUSED ::1:1')])
   }
-  await sayWhatIsAwaited([{ ...store, probe }], log, signal)
+  await warnOfAwaitedStores([{ ...store, probe }], log, signal)
   assert.deepEqual(lines, [
     'waiting for Redis at redis://h:1 (REDIS_URL): connect ECONNREFUSED ::1:1',
     'Redis at redis://h:1 (REDIS_URL) answers',

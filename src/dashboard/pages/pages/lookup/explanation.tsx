@@ -47,9 +47,9 @@ export function Explanation({
         <dt>Quality</dt>
         <dd>{quality} of 100</dd>
         <dt>Asked</dt>
-        <dd>{classification === 'reserved' ? 'nobody: it is a reserved address' : asked.join(', ') || 'nobody'}</dd>
+        <dd>{classification === 'reserved' ? 'none: it is a reserved address' : asked.join(', ') || 'none'}</dd>
         <dt>Answered</dt>
-        <dd>{answered.join(', ') || 'nobody'}</dd>
+        <dd>{answered.join(', ') || 'none'}</dd>
         {partial.length > 0 && (
           <>
             <dt>Too slow to answer</dt>

@@ -31,7 +31,7 @@ export function NewKey({
       <h3 ref={heading} tabIndex={-1}>
         Your new key
       </h3>
-      <p>Copy it now: it is shown only this once.</p>
+      <p>Copy it now: it is shown only once.</p>
       <CodeLine text={created.key} label="New key" />
       <p>Send an event with it:</p>
       <CodeLine text={ingestLine(api_url, created.key)} label="Command that sends an event" />

@@ -72,7 +72,7 @@ export function MemberLink({ tenant, onClose }: { readonly tenant: string; reado
           <CodeLine text={url.href} label="Sign-in link" />
           {LOCAL.test(url.hostname) && (
             <p class="soft">
-              It leads to this machine only. For somebody elsewhere, put a proxy with https before the dashboard and set
+              It works on this machine only. For other machines, put an https proxy in front of the dashboard and set
               DASHBOARD_URL.
             </p>
           )}

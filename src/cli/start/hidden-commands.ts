@@ -1,0 +1,19 @@
+import { Command } from 'commander'
+import type { CliContext } from '../../terminal/context.ts'
+
+/** `ipid role [MODULE]`: a child of `ipid start`, which sends it its work over IPC. */
+export function roleCommand(context: CliContext, setExitCode: (code: number) => void): Command {
+  return new Command('role').argument('[module]').action(async (module?: string) => {
+    const { runRole } = await import('./run-roles.ts')
+    setExitCode(await runRole(module === undefined ? context.roleModule : () => import(module)))
+  })
+}
+
+/** `ipid compile`: builds what the first start would build, for an image with read-only files. */
+export function compileCommand(): Command {
+  return new Command('compile').action(async () => {
+    const { built } = await import('../../bootstrap/build.mjs')
+    const dir = await built()
+    if (!dir.includes('node_modules')) throw new Error('cannot write the build to node_modules/.cache')
+  })
+}
