@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { cityHash128 } from '../../../src/embedded/clickhouse/compression/city-hash.ts'
 import { decodeFrames, encodeFrames } from '../../../src/embedded/clickhouse/compression/frames.ts'
+import { decodeLz4 } from '../../../src/embedded/clickhouse/compression/lz4.ts'
 import { hasZstd } from '../../../src/embedded/clickhouse/compression/zstd.ts'
 import { MemoryBudget } from '../../../src/embedded/clickhouse/memory-budget.ts'
 
@@ -136,3 +137,29 @@ test('a frame is decompressed only where memory has room for it', async () => {
   const memory = new MemoryBudget(2_000)
   for (let i = 0; i < 3; i++) assert.equal((await decoded(bytesOf(LZ4), { memory })).toString(), TEXT)
 })
+
+test('others have their turn while a chunk of many small frames or blocks is read', async () => {
+  const frame = Buffer.concat([
+    cityHash128(Buffer.from([2, 9, 0, 0, 0, 0, 0, 0, 0])),
+    Buffer.from([2, 9, 0, 0, 0, 0, 0, 0, 0]),
+  ])
+  const block = Buffer.from([1, 0, 0, 0x80, 0x61])
+  const many = (bytes: Buffer) => Buffer.concat(Array.from({ length: 10_000 }, () => bytes))
+  const lz4 = Buffer.concat([Buffer.from('04224d18604082', 'hex'), many(block), Buffer.alloc(4)])
+  const memory = () => new MemoryBudget(1e9).open()
+  for (const read of [decodeFrames(chunksOf(many(frame)), memory(), true), decodeLz4(chunksOf(lz4), memory())]) {
+    let [turns, ended] = [0, false]
+    const turn = () => {
+      turns++
+      if (!ended) setImmediate(turn)
+    }
+    setImmediate(turn)
+    for await (const _ of read);
+    ended = true
+    assert.ok(turns >= 50, `${turns} turns`)
+  }
+})
+
+async function* chunksOf(bytes: Buffer): AsyncGenerator<Buffer> {
+  yield bytes
+}

@@ -1,11 +1,16 @@
+import { setImmediate } from 'node:timers/promises'
 import type { MemoryShare } from '../memory-budget.ts'
 
-/** Reads pieces of given sizes from chunks of any size. */
+/** Some 5 ms of the smallest pieces. */
+const PIECES_A_TURN = 256
+
+/** Reads pieces of given sizes from chunks of any size. Other work goes on between them. */
 export class PieceReader {
   readonly #chunks: AsyncIterator<Buffer>
   readonly #memory: MemoryShare
   #waiting: Buffer[] = []
   #bytes = 0
+  #pieces = 0
 
   constructor(chunks: AsyncIterable<Buffer>, memory: MemoryShare) {
     this.#chunks = chunks[Symbol.asyncIterator]()
@@ -18,6 +23,8 @@ export class PieceReader {
    * @throws Exception when the memory budget is exceeded
    */
   async take(bytes: number, extraBytes = 0): Promise<Buffer | undefined> {
+    // A chunk may hold thousands of pieces, and none of them waits for the network.
+    if (++this.#pieces % PIECES_A_TURN === 0) await setImmediate()
     this.#memory.set(this.#bytes + extraBytes)
     while (this.#bytes < bytes) {
       const next = await this.#chunks.next()
