@@ -31,7 +31,7 @@ export const ENRICHMENT_COLUMNS = [
 ] as const
 
 /** Last columns: the batch job, or the request of a live event. */
-export const ORIGIN_COLUMNS = ['job_id', 'request_id'] as const
+const ORIGIN_COLUMNS = ['job_id', 'request_id'] as const
 
 /**
  * All columns of `events`, in order. Rows of batch lines end before `request_id`. Rows of live events from earlier versions end

@@ -17,7 +17,7 @@ export const BulkMode = Type.Enum(['sync', 'async'])
 export type BulkMode = Static<typeof BulkMode>
 
 /** Result of an input that is not an address. */
-export const InvalidAddress = Type.Object({ ip: Type.String(), status: Type.Literal('invalid_ip') })
+const InvalidAddress = Type.Object({ ip: Type.String(), status: Type.Literal('invalid_ip') })
 
 /** One line of an answer, one entry of `results`. */
 export const BulkResult = Type.Union([LookupResult, InvalidAddress])

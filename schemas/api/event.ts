@@ -59,7 +59,7 @@ export const IngestRequest = Type.Object({
 })
 export type IngestRequest = Static<typeof IngestRequest>
 
-export const IngestResult = Type.Object({
+const IngestResult = Type.Object({
   event_id: Type.String(),
   ip: Type.String({ description: 'The address as sent' }),
   status: Type.Enum(['ok', 'filtered', 'invalid_ip']),

@@ -22,7 +22,7 @@ export const COMPANY_LIMITS = {
 } as const
 
 /** Columns that a list of companies can be sorted by. */
-export const COMPANY_SORTS = [
+const COMPANY_SORTS = [
   'name',
   'domain',
   'industry',

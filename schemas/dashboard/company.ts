@@ -36,13 +36,12 @@ export const CompanyEvent = Type.Object({
 export type CompanyEvent = Static<typeof CompanyEvent>
 
 /** A value, and the provider that it comes from. */
-export const ExplainedValue = Type.Object({
+const ExplainedValue = Type.Object({
   attribute: Type.String(),
   value: Type.String(),
   provider: Type.String(),
   network: Nullable(Type.String()),
 })
-export type ExplainedValue = Static<typeof ExplainedValue>
 
 /** Why an address belongs to this company, as `ipid enrich --explain` says today. */
 export const CompanyReason = Type.Object({

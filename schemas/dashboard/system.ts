@@ -1,17 +1,19 @@
 import { type Static, Type } from 'typebox'
 
-const S = Type.String()
-const N = Type.Number()
-const nullable = <T extends typeof S | typeof N>(type: T) => Type.Union([type, Type.Null()])
+const Text = Type.String()
+const Num = Type.Number()
+const nullable = <T extends typeof Text | typeof Num>(type: T) => Type.Union([type, Type.Null()])
 
 const Jobs = Type.Object({
-  uploading: N,
-  queued: N,
-  running: N,
-  lines: N,
-  lines_waiting: N,
-  oldest_ms: N,
-  oldest_jobs: Type.Array(Type.Object({ job_id: S, tenant_id: S, status: S, lines: N, lines_waiting: N, age_ms: N })),
+  uploading: Num,
+  queued: Num,
+  running: Num,
+  lines: Num,
+  lines_waiting: Num,
+  oldest_ms: Num,
+  oldest_jobs: Type.Array(
+    Type.Object({ job_id: Text, tenant_id: Text, status: Text, lines: Num, lines_waiting: Num, age_ms: Num }),
+  ),
 })
 export type SystemJobs = Static<typeof Jobs>
 
@@ -20,20 +22,20 @@ export const DataUpdate = Type.Object({
   /** `idle`: no request in the last 24 hours. `failed`: at least one source could not be fetched. */
   state: Type.Enum(['idle', 'fetching', 'done', 'failed']),
   /** Time of the last request; null: never. */
-  asked_at: nullable(S),
+  asked_at: nullable(Text),
   /** When fetching began or ended; null while idle. */
-  at: nullable(S),
+  at: nullable(Text),
   /** Free sources of newer data, which an update adds to `sources.json`. */
-  adds: Type.Array(Type.Object({ name: S, holds: S, licence: S })),
+  adds: Type.Array(Type.Object({ name: Text, holds: Text, licence: Text })),
   /** Sources of newer data that need a key of the operator's. An update does not add them. */
-  keyed: Type.Array(Type.Object({ name: S, holds: S, key_env: S })),
+  keyed: Type.Array(Type.Object({ name: Text, holds: Text, key_env: Text })),
   /** New or changed files. */
-  changed: Type.Array(S),
-  failures: Type.Array(Type.Object({ file: S, reason: S })),
+  changed: Type.Array(Text),
+  failures: Type.Array(Type.Object({ file: Text, reason: Text })),
   /** Why the dashboard cannot run an update; null: it can. */
-  blocked: nullable(S),
+  blocked: nullable(Text),
   /** The equivalent command. */
-  command: S,
+  command: Text,
 })
 /** `POST /api/system/data-update` starts an update unless one is running, and answers with this. 409: not possible. */
 export type DataUpdate = Static<typeof DataUpdate>
@@ -43,50 +45,60 @@ export type DataUpdate = Static<typeof DataUpdate>
  * the same names. Ages are milliseconds.
  */
 export const SystemAnswer = Type.Object({
-  at: S,
-  verdict: Type.Object({ level: Type.Enum(['ok', 'warning', 'stalled']), text: S }),
+  at: Text,
+  verdict: Type.Object({ level: Type.Enum(['ok', 'warning', 'stalled']), text: Text }),
   waiting: Type.Array(
-    Type.Object({ stream: S, group: S, lane: S, lag_entries: N, pending_entries: N, events: N, oldest_ms: N }),
+    Type.Object({
+      stream: Text,
+      group: Text,
+      lane: Text,
+      lag_entries: Num,
+      pending_entries: Num,
+      events: Num,
+      oldest_ms: Num,
+    }),
   ),
-  oldest: Type.Union([Type.Object({ age_ms: N, where: S }), Type.Null()]),
-  dead_letters: N,
+  oldest: Type.Union([Type.Object({ age_ms: Num, where: Text }), Type.Null()]),
+  dead_letters: Num,
   batch_jobs: Jobs,
   bulk_jobs: Jobs,
   last_minute: Type.Object({
-    ...{ live_events: N, batch_lines: N, processed: N, stored: N, dead: N, requests: N, refused: N },
+    ...{ live_events: Num, batch_lines: Num, processed: Num, stored: Num, dead: Num, requests: Num, refused: Num },
   }),
-  inserts: Type.Array(Type.Object({ group: S, inserts: N, rows: N, failures: N, avg_ms: N, max_ms: N })),
-  redis: Type.Union([Type.Object({ version: S, used_bytes: N, max_bytes: N, used_share: N }), Type.Null()]),
-  dedup: Type.Union([Type.Object({ entries: N, bytes: N }), Type.Null()]),
+  inserts: Type.Array(Type.Object({ group: Text, inserts: Num, rows: Num, failures: Num, avg_ms: Num, max_ms: Num })),
+  redis: Type.Union([Type.Object({ version: Text, used_bytes: Num, max_bytes: Num, used_share: Num }), Type.Null()]),
+  dedup: Type.Union([Type.Object({ entries: Num, bytes: Num }), Type.Null()]),
   /** The tenants nearest to their quotas; null: unknown. */
   quotas: Type.Union([
-    Type.Array(Type.Object({ tenant_id: S, quota: S, used: N, limit: N, passed_at: nullable(S) })),
+    Type.Array(Type.Object({ tenant_id: Text, quota: Text, used: Num, limit: Num, passed_at: nullable(Text) })),
     Type.Null(),
   ]),
-  clickhouse: Type.Union([Type.Object({ version: S, memory_bytes: N, memory_max_bytes: N }), Type.Null()]),
+  clickhouse: Type.Union([Type.Object({ version: Text, memory_bytes: Num, memory_max_bytes: Num }), Type.Null()]),
   data: Type.Array(
     Type.Object({
       ...{
-        name: S,
-        state: S,
-        reason: nullable(S),
-        recognised_as: nullable(S),
-        records: N,
-        built_at: nullable(S),
-        age_days: nullable(N),
+        name: Text,
+        state: Text,
+        reason: nullable(Text),
+        recognised_as: nullable(Text),
+        records: Num,
+        built_at: nullable(Text),
+        age_days: nullable(Num),
       },
       too_old: Type.Boolean(),
       /** If the data are older than 90 days: an unconfigured source with newer data. */
-      newer: nullable(S),
+      newer: nullable(Text),
       /** Text that the licence requires wherever results are shown, and the licence. */
-      attribution: nullable(S),
+      attribution: nullable(Text),
     }),
   ),
   /** Null: no source is configured, and no data are old. */
   data_update: Type.Union([DataUpdate, Type.Null()]),
-  processes: Type.Array(Type.Object({ roles: Type.Array(S), host: S, pid: N, version: S, started_at: S })),
-  errors: Type.Array(Type.Object({ at: S, level: S, process: S, message: S, times: N })),
+  processes: Type.Array(
+    Type.Object({ roles: Type.Array(Text), host: Text, pid: Num, version: Text, started_at: Text }),
+  ),
+  errors: Type.Array(Type.Object({ at: Text, level: Text, process: Text, message: Text, times: Num })),
   /** Parts that could not be read, as `part: why`. Their lists are empty. */
-  unknown: Type.Array(S),
+  unknown: Type.Array(Text),
 })
 export type SystemAnswer = Static<typeof SystemAnswer>

@@ -149,7 +149,7 @@ test('lost data fails the job with its reason, and its place is free again', asy
     () => jobs.find('acme', jobId),
     (found) => found!.status === 'failed',
   )
-  assert.equal(job!.progress_message, 'part 1 of 1 of the upload is gone')
+  assert.equal(job!.progress_message, 'chunk 1 of 1 of the upload was lost')
   assert.equal(job!.result_summary, null)
   await until(
     () => client.keys('*open*'),
@@ -232,7 +232,7 @@ test('lines whose addresses are not kept are judged by the feeder, host names to
     () => jobs.find('acme', orphan),
     (job) => job!.status === 'failed',
   )
-  assert.equal(failed.progress_message, 'its tenant is gone')
+  assert.equal(failed.progress_message, 'its tenant was deleted')
   await Promise.all([stopFeeder(), worker.stop()])
 })
 

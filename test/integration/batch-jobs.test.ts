@@ -122,14 +122,14 @@ test('an upload of which Redis has lost lines is refused', async (t) => {
     (names) => names.length === 1,
   )
   await client.del(keys.chunk(uploading.jobId, 1))
-  await assert.rejects(uploading.complete(), /a part of the upload is gone/)
+  await assert.rejects(uploading.complete(), /a chunk of the upload was lost/)
   await uploading.abort()
   assert.equal(await client.exists(keys.job(uploading.jobId)), 0)
   const another = await jobs.begin('acme')
   await another.write(Buffer.alloc(600_000, '{"ip":"192.0.2.1"}\n'))
   await until(async () => (await client.exists(keys.chunk(another.jobId, 2))) === 1)
   await client.del(keys.chunks(another.jobId))
-  await assert.rejects(another.complete(), /a part of the upload is gone/)
+  await assert.rejects(another.complete(), /a chunk of the upload was lost/)
   await another.abort()
 })
 
@@ -145,7 +145,7 @@ test('lines go with their job, whatever is left of it, and with an upload that i
   await until(async () => (await client.exists(keys.chunk(uploading.jobId, 2))) === 1)
   assert.equal(await removeBatchJobs(client, 'acme', PARTITIONS), 0)
   assert.deepEqual(await left(), [])
-  await assert.rejects(uploading.complete(), /a part of the upload is gone/)
+  await assert.rejects(uploading.complete(), /a chunk of the upload was lost/)
   for (const name of await left()) assert.ok((await client.pttl(name)) > 0, `${name} stays`)
   await uploading.abort()
   const old = await upload(jobs, 'acme', lines)
@@ -283,9 +283,9 @@ test('a job moves on once for a chunk, however often it is told to, and who has 
   const { rejected_reasons: reasons } = (await jobs.find('acme', id))!
   assert.deepEqual(reasons, [{ reason: 'bad', count: 2, lines: [1, 3] }])
   // A feeder that listed it before finds no chunk 1 any more.
-  assert.equal(await store.fail(job!, 'part 1 of 1 of the upload is gone'), false)
+  assert.equal(await store.fail(job!, 'chunk 1 of 1 of the upload was lost'), false)
   assert.equal(await client.hget(keys.job(id), 'status'), 'running')
-  assert.equal(await store.fail({ ...job!, next: 2 }, 'its tenant is gone'), true)
+  assert.equal(await store.fail({ ...job!, next: 2 }, 'its tenant was deleted'), true)
   assert.equal(await client.hget(keys.job(id), 'status'), 'failed')
 })
 

@@ -133,7 +133,7 @@ test('an upload of which Redis could not write a part is refused, also by the ne
   const limits = { partitions: 1, openMax: 10, deadlineMs: 30_000, clock: systemClock }
   const upload = await new RedisBatchJobs({ client, ...limits, closedBecause: () => undefined }).begin('acme')
   await upload.write(Buffer.from('{"ip":"192.0.2.1"}\n'.repeat(5_000)))
-  const completed = assert.rejects(upload.complete(), { ...UNAVAILABLE, message: 'a part of the upload is gone' })
+  const completed = assert.rejects(upload.complete(), { ...UNAVAILABLE, message: 'a chunk of the upload was lost' })
   await until(() => client.ping().then(() => false, isFull))
   await kill()
   await redis.start()

@@ -158,7 +158,7 @@ test('a request that a cluster without a part of its slots refused is whole afte
     const made = Array.from({ length: 20 }, () => ({ ip: '17.0.0.2' }))
     // In every other round the counts have no event with a made id to go with.
     const events = [...named, ...(lost % 2 === 0 ? made : []), { ip: 'nowhere' }, { ip: '' }]
-    const receipt = { tenantId: 'acme', receivedAtMs: 1_800_000_000_000, gatherAmong: PARTITIONS }
+    const receipt = { tenantId: 'acme', receivedAtMs: 1_800_000_000_000, colocateAmong: PARTITIONS }
     const text = JSON.stringify({ events })
     const accept = () => acceptEvents(text, readEvents(text), receipt, { enrich: () => NOTHING_KNOWN })
     const slot = await node.call('CLUSTER', 'KEYSLOT', keys.stream(lost, 'intake', 'live'))

@@ -18,7 +18,7 @@ export async function previewAnswer(
   preview: FilePreview,
   judge: (addresses: readonly Address[]) => Promise<readonly Enrichment[]>,
 ): Promise<UploadPreview> {
-  const { columns, looked, delimiter, problem, format, gzip } = preview
+  const { columns, sample, delimiter, problem, format, gzip } = preview
   return {
     format,
     gzip,
@@ -28,8 +28,8 @@ export async function previewAnswer(
     rows: await judgedRows(preview, judge),
     problem: problem ?? null,
     sample: {
-      ...{ bytes: looked.bytes, plain_bytes: looked.plainBytes },
-      ...{ lines: looked.lines, event_bytes: looked.eventBytes },
+      ...{ bytes: sample.bytes, plain_bytes: sample.plainBytes },
+      ...{ lines: sample.lines, event_bytes: sample.eventBytes },
     },
   }
 }

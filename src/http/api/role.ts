@@ -68,7 +68,7 @@ export function ingressRole(context: ProcessContext): IngressRole {
     clock,
     tail,
     // A commit to a Redis Cluster needs the events that a repeat would not find together.
-    gatherAmong: context.isCluster ? config.partitions : undefined,
+    colocateAmong: context.isCluster ? config.partitions : undefined,
   }
   const jobs = batchJobs(context, uploadConnection(context), gate)
   const sources = openSources(context.pipeline.sources, (source) => ({

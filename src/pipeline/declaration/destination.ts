@@ -86,7 +86,7 @@ export type ArchiveLocation =
     }
 
 /** Arguments of `Destination.open`. */
-export interface DestinationTools<Own extends OwnSettings = OwnSettings> {
+interface DestinationTools<Own extends OwnSettings = OwnSettings> {
   readonly settings: OwnValues<Own>
   readonly clickhouseUrl: string
   /** Name of the ClickHouse cluster. Undefined: a single server. */

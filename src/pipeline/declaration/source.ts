@@ -107,7 +107,7 @@ export interface EventContext {
    * Number of partitions, when all events of a live request without an id must share one of them. Undefined: they may be in any.
    * See `GroupCommit`.
    */
-  readonly gatherAmong?: number | undefined
+  readonly colocateAmong?: number | undefined
 }
 
 /** Result of accepting the events of a request. */

@@ -29,25 +29,12 @@ export function ownText({ v4, text }: Address): string {
   return v4 < 0 ? text : formatV4(v4)
 }
 
-/** The address as bytes in network order: 4 or 16. */
-export function addressBytes(address: Address): Uint8Array {
-  if (address.v6 === undefined) {
-    return Uint8Array.of(address.v4 >>> 24, (address.v4 >>> 16) & 255, (address.v4 >>> 8) & 255, address.v4 & 255)
-  }
-  const bytes = new Uint8Array(16)
-  address.v6.forEach((group, i) => {
-    bytes[2 * i] = group >>> 8
-    bytes[2 * i + 1] = group & 255
-  })
-  return bytes
-}
-
 const DOT = 46
 const ZERO = 48
 const LETTER_A = 97
 
 /** Unsigned 32 bits, or -1. */
-export function parseV4(text: string): number {
+function parseV4(text: string): number {
   const length = text.length
   if (length < 7 || length > 15) return -1
   let value = 0
@@ -78,7 +65,7 @@ export function formatV4(value: number): string {
 }
 
 /** The eight groups of an IPv6 address, IPv4-mapped ones included; undefined for everything else. */
-export function parseV6(text: string): number[] | undefined {
+function parseV6(text: string): number[] | undefined {
   if (text.length < 2 || text.length > 45) return undefined
   const halves = text.split('::')
   if (halves.length > 2) return undefined

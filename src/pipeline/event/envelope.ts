@@ -43,7 +43,7 @@ export interface Envelope {
   /** See `row.ts`. */
   readonly row: string
   /** Whether the server made the id. A repeat of the request then has another id. Default: false. */
-  readonly idMade?: boolean
+  readonly isIdGenerated?: boolean
 }
 
 export const IDENTITY_BYTES = 16

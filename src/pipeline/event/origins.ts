@@ -15,7 +15,7 @@ const CONTROLS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu
 const SUSPECT: ReadonlySet<Classification | undefined> = new Set(['hosting', 'cloud', 'cdn', 'reserved'] as const)
 
 /** Warn when a network has more than this share of at least this many events. */
-export const ORIGIN_WARNING = { share: 0.5, eventsMin: 100 } as const
+const ORIGIN_WARNING = { share: 0.5, eventsMin: 100 } as const
 
 /** A cache. Works because equal enrichments are the same object while they are cached. */
 const known = new WeakMap<Enrichment, string>()

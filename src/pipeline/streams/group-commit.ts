@@ -83,7 +83,7 @@ const NOTHING = emptyPart()
  * On a Redis Cluster, one partition may accept its part of a commit and another may not. The request then fails, but some of its
  * events are stored, and must not count twice when the caller repeats it. Events with an id of the caller become duplicates of
  * themselves. Events without one get a new id at the repeat. So these are written last, after all others have succeeded, and those of
- * one request go into one partition (`EventContext.gatherAmong`), in one call with its counts.
+ * one request go into one partition (`EventContext.colocateAmong`), in one call with its counts.
  */
 export class GroupCommit implements Intake, Service {
   readonly name = 'group commit'
@@ -161,7 +161,7 @@ export class GroupCommit implements Intake, Service {
     let lastPartition = -1
     for (const envelope of envelopes) {
       const partition = partitionOf(envelope.identity, partitions)
-      const isLast = cluster && envelope.idMade === true
+      const isLast = cluster && envelope.isIdGenerated === true
       if (isLast) lastPartition = partition
       const parts = isLast ? lastByPartition : byPartition
       parts[partition]![kind].add(envelope.identity, envelope.state, envelope.row)

@@ -73,7 +73,7 @@ test('a tenant without an archive has no payloads', () => {
 test('all events of a request without an id go into one partition, invalid ones too', () => {
   const body = '{"events":[{"ip":"nowhere"},{"ip":"8.8.8.8"},{"ip":"10.0.0.1"},{"ip":"no"}]}'
   for (let i = 0; i < 20; i++) {
-    const { payloads } = acceptEvents(body, readEvents(body), { ...receipt, gatherAmong: 4 }, enricher)
+    const { payloads } = acceptEvents(body, readEvents(body), { ...receipt, colocateAmong: 4 }, enricher)
     const partitions = payloads.map(({ identity }) => ((identity.charCodeAt(0) << 8) | identity.charCodeAt(1)) % 4)
     assert.equal(new Set(partitions).size, 1, String(partitions))
   }

@@ -7,7 +7,7 @@ import { payloadOf } from '../../../src/pipeline/sources/live/payload.ts'
 const RECEIPT = { tenantId: 't', receivedAtMs: Date.parse('2026-11-22T01:02:03.004Z') }
 
 function archived(text: string, eventId = 'e"1\\'): string {
-  const { row } = payloadOf({ text, eventId, identity: '', status: 'ok', idMade: false }, RECEIPT)
+  const { row } = payloadOf({ text, eventId, identity: '', status: 'ok', isIdGenerated: false }, RECEIPT)
   return row.split('\t').slice(2).join('\t')
 }
 

@@ -253,8 +253,8 @@ export class Feeder implements Service {
       isFull ? undefined : store.addressMask(job),
       store.tenantRules(job),
     ])
-    if (chunk === undefined) return this.#fail(job, `part ${job.next} of ${job.chunks} of the upload is gone`)
-    if (mask === undefined && !isFull) return this.#fail(job, 'its tenant is gone')
+    if (chunk === undefined) return this.#fail(job, `chunk ${job.next} of ${job.chunks} of the upload was lost`)
+    if (mask === undefined && !isFull) return this.#fail(job, 'its tenant was deleted')
     return { job, reading: await this.#read(job, chunk, mask, rules) }
   }
 

@@ -16,19 +16,28 @@ function limitOf(query: Query): number {
   throw schemaError([{ path: 'limit', message: `must be a whole number from 1 to ${BATCH_LIST_LIMITS.jobsMax}` }])
 }
 
-const JOB_ID = '0d9f5a52-6e0b-4d07-9a3e-1b1f4f6f9c11'
-const CANCELLED = {
-  job_id: JOB_ID,
-  status: 'failed',
+const RUNNING = {
+  job_id: '0d9f5a52-6e0b-4d07-9a3e-1b1f4f6f9c11',
+  status: 'running',
   progress_pct: 40,
   progress_current: 400,
   progress_total: 1_000,
-  progress_message: 'cancelled',
+  progress_message: '400 of 1000 events finished, 12 rejected (ip is required)',
   rejected: 12,
   rejected_reasons: [{ reason: 'ip is required', count: 12, lines: [3, 17, 40, 41, 60] }],
   problem: null,
   result_summary: null,
 }
+const CANCELLED = { ...RUNNING, status: 'failed', progress_message: 'cancelled' }
+const PARAMETERS = [
+  {
+    name: 'job_id',
+    in: 'path' as const,
+    required: true,
+    description: 'From the answer to the upload',
+    schema: Type.String(),
+  },
+]
 
 const listOperation: Operation = {
   id: 'batchJobs',
@@ -67,9 +76,7 @@ const cancelOperation: Operation = {
     'An extension. The job fails with the message cancelled, and no longer counts against the limit of open jobs. Stored ' +
     'events stay, and events already in the pipeline may still be stored. No further line enters the pipeline. ' +
     'A job that was cancelled before is answered unchanged.',
-  parameters: [
-    { name: 'job_id', in: 'path', required: true, description: 'From the answer to the upload', schema: Type.String() },
-  ],
+  parameters: PARAMETERS,
   responses: { 200: { description: 'The job', schema: BatchJob, example: CANCELLED } },
   errors: [404, 409],
 }
@@ -78,25 +85,12 @@ const jobOperation: Operation = {
   id: 'batchJob',
   summary: 'Shows the progress of a batch job',
   description: 'A job is kept for 7 days after its end.',
-  parameters: [
-    { name: 'job_id', in: 'path', required: true, description: 'From the answer to the upload', schema: Type.String() },
-  ],
+  parameters: PARAMETERS,
   responses: {
     200: {
       description: 'The job; result_summary is null until it is completed',
       schema: BatchJob,
-      example: {
-        job_id: JOB_ID,
-        status: 'running',
-        progress_pct: 40,
-        progress_current: 400,
-        progress_total: 1_000,
-        progress_message: '400 of 1000 events finished, 12 rejected (ip is required)',
-        rejected: 12,
-        rejected_reasons: [{ reason: 'ip is required', count: 12, lines: [3, 17, 40, 41, 60] }],
-        problem: null,
-        result_summary: null,
-      },
+      example: RUNNING,
     },
   },
   errors: [404],

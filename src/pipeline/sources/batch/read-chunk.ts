@@ -133,7 +133,7 @@ class ChunkReader {
     const identity = event.eventId === undefined ? NO_IDENTITY : identityOf(tenantId, eventId)
     const partition = identity === NO_IDENTITY ? line % partitions : partitionOf(identity, partitions)
     if (context.archived) {
-      const received = { text, identity, eventId, status: statusOf(address, context), idMade: false }
+      const received = { text, identity, eventId, status: statusOf(address, context), isIdGenerated: false }
       packerOf(this.#payloads, partition).add(identity, EnvelopeState.Raw, payloadOf(received, context).row)
     }
     if (address === undefined) {
@@ -292,7 +292,7 @@ export function rejectedLine(reason: string): string {
 }
 
 /** The reason of a line from `rejectedLine`; undefined for any other line. */
-export function reasonOfRejected(line: string): string | undefined {
+function reasonOfRejected(line: string): string | undefined {
   if (!line.startsWith(ROW_MARK)) return undefined
   return line.slice(ROW_MARK.length, ROW_MARK.length + ROW_REASON_MAX_CHARS)
 }

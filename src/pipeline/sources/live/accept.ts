@@ -33,20 +33,20 @@ export function acceptEvents(
   const tail = rowTail(undefined, context.requestId)
   for (let i = 0; i < events.length; i++) {
     const event = events[i]!
-    const idMade = event.eventId === undefined
-    const eventId = event.eventId ?? makeId(context, sharedPartition)
+    const isIdGenerated = event.eventId === undefined
+    const eventId = event.eventId ?? generateId(context, sharedPartition)
     const address = parseAddress(event.ip)
     const enrichment = address && enricher.enrich(address)
     const status = enrichment === undefined ? 'invalid_ip' : enrichment.noise ? 'filtered' : 'ok'
     results += resultOf(event, eventId, status, enrichment?.answerJson ?? NOTHING_KNOWN, i === 0)
     // An event that is neither stored nor archived needs no identity.
     const identity = status === 'ok' || context.archived ? identityOf(context.tenantId, eventId) : NO_IDENTITY
-    if (idMade && context.gatherAmong !== undefined && identity !== NO_IDENTITY) {
-      sharedPartition = partitionOf(identity, context.gatherAmong)
+    if (isIdGenerated && context.colocateAmong !== undefined && identity !== NO_IDENTITY) {
+      sharedPartition = partitionOf(identity, context.colocateAmong)
     }
     if (context.archived) {
       const object = text.slice(event.start, event.end)
-      payloads.push(payloadOf({ text: object, identity, eventId, status, idMade }, context))
+      payloads.push(payloadOf({ text: object, identity, eventId, status, isIdGenerated }, context))
     }
     if (address === undefined || enrichment === undefined) {
       invalid++
@@ -60,7 +60,7 @@ export function acceptEvents(
     }
     const raw = rawRow(event, eventId, address, context)
     const row = completeRow(raw, event, enrichment, context) + tail
-    envelopes.push({ identity, state: stateOf(enrichment), row, idMade })
+    envelopes.push({ identity, state: stateOf(enrichment), row, isIdGenerated })
   }
   const rejected = filtered + invalid
   const response =
@@ -105,9 +105,10 @@ function outcomesOf(
 }
 
 /** @param partition that the event must be in; undefined: any */
-function makeId({ tenantId, gatherAmong = 1 }: EventContext, partition: number | undefined): string {
+function generateId({ tenantId, colocateAmong = 1 }: EventContext, partition: number | undefined): string {
   for (;;) {
     const eventId = randomUUID()
-    if (partition === undefined || partitionOf(identityOf(tenantId, eventId), gatherAmong) === partition) return eventId
+    if (partition === undefined || partitionOf(identityOf(tenantId, eventId), colocateAmong) === partition)
+      return eventId
   }
 }

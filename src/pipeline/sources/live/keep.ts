@@ -21,12 +21,12 @@ export interface KeepOptions {
   /** Undefined: there is no live view. */
   readonly tail?: Pick<EventTail, 'of'> | undefined
   /** See `EventContext`. */
-  readonly gatherAmong?: number | undefined
+  readonly colocateAmong?: number | undefined
 }
 
 /** See `KeepEvents`. */
 export function keepEvents(options: KeepOptions): KeepEvents {
-  const { intake, enricher, tenantEnricher, hostnames, clock, tail, gatherAmong } = options
+  const { intake, enricher, tenantEnricher, hostnames, clock, tail, colocateAmong } = options
   const keep = (
     text: string,
     events: readonly ReadEvent[],
@@ -42,7 +42,7 @@ export function keepEvents(options: KeepOptions): KeepEvents {
       mask: addressMaskOf(tenant),
       receivedAtMs: clock.now(),
       requestId,
-      gatherAmong,
+      colocateAmong,
     }
     const ofTenant = tenantEnricher?.(enricher, tenant) ?? enricher
     const watched = tail?.of(tenantKey(tenant), ofTenant)

@@ -10,11 +10,14 @@ interface ReceivedEvent {
   readonly identity: string
   readonly eventId: string
   readonly status: PayloadStatus
-  readonly idMade: boolean
+  readonly isIdGenerated: boolean
 }
 
 /** The archive's envelope of an event: our members, then the event's members exactly as sent. */
-export function payloadOf({ text, identity, eventId, status, idMade }: ReceivedEvent, context: EventContext): Envelope {
+export function payloadOf(
+  { text, identity, eventId, status, isIdGenerated }: ReceivedEvent,
+  context: EventContext,
+): Envelope {
   const receivedAt = new Date(context.receivedAtMs).toISOString()
   const own = `{"_received_at":"${receivedAt}","_event_id":${JSON.stringify(eventId)},"_status":"${status}"`
   const line = `${own},${membersOf(text)}}`
@@ -22,7 +25,7 @@ export function payloadOf({ text, identity, eventId, status, idMade }: ReceivedE
     identity,
     state: EnvelopeState.Raw,
     row: payloadRow(context.tenantId, receivedAt, line, context.requestId),
-    idMade,
+    isIdGenerated,
   }
 }
 

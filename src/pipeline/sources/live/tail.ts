@@ -18,7 +18,7 @@ export interface TailWire {
   close(): void
 }
 
-export interface EventTailOptions {
+interface EventTailOptions {
   readonly wire: TailWire
   readonly clock: Clock
 }

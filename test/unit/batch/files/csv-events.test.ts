@@ -130,12 +130,12 @@ test('a preview is read in slices, stops when it has seen enough, and shows the 
     if (!isDone) setImmediate(count)
   }
   setImmediate(count)
-  const { looked, rows } = await previewOf(file)
+  const { sample, rows } = await previewOf(file)
   isDone = true
   assert.equal(rows.length, 20)
   assert.ok(turns >= 8, `${turns} turns`)
-  assert.ok(looked.eventBytes > 4_000_000 && looked.eventBytes < 6_000_000, `${looked.eventBytes} bytes of events`)
-  assert.ok(looked.plainBytes < 200_000 && looked.bytes === looked.plainBytes)
+  assert.ok(sample.eventBytes > 4_000_000 && sample.eventBytes < 6_000_000, `${sample.eventBytes} bytes of events`)
+  assert.ok(sample.plainBytes < 200_000 && sample.bytes === sample.plainBytes)
   const bad = await previewOf(`ip,timestamp\n192.0.2.1,${'9'.repeat(100_000)}\n${'x'.repeat(100_000)},\n`)
   assert.ok(bad.rows.length === 2 && bad.rows.every(({ problem }) => problem!.length < 200))
 })

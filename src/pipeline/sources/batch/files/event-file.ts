@@ -28,7 +28,7 @@ export class NoGoodRowsError extends InputError {
 }
 
 /** An opened file of events. */
-export interface EventFile {
+interface EventFile {
   readonly gzip: boolean
   /**
    * The file as NDJSON, line by line; may be iterated once. A piece has at most `PIECE_CHARS` characters plus one line. Fails with

@@ -24,7 +24,7 @@ import { LineSplitter } from './lines.ts'
 import { assertAddress, NdjsonConverter } from './ndjson-events.ts'
 import { smallPieces } from './small-pieces.ts'
 
-export interface PreviewedRow {
+interface PreviewedRow {
   /** Counted from 1. */
   readonly line: number
   /** JSON. */
@@ -45,7 +45,7 @@ export interface FilePreview {
   /** Why the upload would be refused. */
   readonly problem: string | undefined
   /** How much was read: bytes of the file, the same without gzip, lines, and bytes as NDJSON. */
-  readonly looked: {
+  readonly sample: {
     readonly bytes: number
     readonly plainBytes: number
     readonly lines: number
@@ -53,7 +53,7 @@ export interface FilePreview {
   }
 }
 
-export interface PreviewChoice extends FileChoice {
+interface PreviewChoice extends FileChoice {
   /** Whether the bytes are the whole file. Otherwise they may end anywhere. */
   readonly isWhole: boolean
   /** Whether to guess the columns of address and time. Only without a map. */
@@ -104,11 +104,11 @@ export async function previewFile(
     if (!(error instanceof InputError)) throw error
     problem = error.message
   }
-  const looked = {
+  const size = {
     ...{ bytes: Math.round(readBytes * readShare), plainBytes: Math.round(bytes.length * readShare) },
     ...{ lines: seen.lines, eventBytes: seen.eventBytes },
   }
-  return { format, gzip, delimiter: dialect?.delimiter, columns, rows: seen.rows, problem, looked }
+  return { format, gzip, delimiter: dialect?.delimiter, columns, rows: seen.rows, problem, sample: size }
 }
 
 interface Beginning {

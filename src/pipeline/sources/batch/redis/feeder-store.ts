@@ -24,7 +24,7 @@ import { freeJob, RECORD_TTL_MS, readProgress } from './job-record.ts'
 import { rejectedReasons } from './rejected-reasons.ts'
 import { parseLineNumbers } from './upload-spool.ts'
 
-export interface RedisFeederStoreOptions {
+interface RedisFeederStoreOptions {
   readonly client: RedisClient
   /** Default: `client`. */
   readonly leases?: Caller

@@ -11,7 +11,7 @@ import type { BatchJobs, FileFacts, JobFiles, JobPage, Upload } from '../../../d
 import { CANCELLED, describeJob, freeJob, RECORD_TTL_MS, readProgress, releaseJob } from './job-record.ts'
 import { UPLOAD_TTL_MS, UploadSpool } from './upload-spool.ts'
 
-export interface RedisBatchJobsOptions {
+interface RedisBatchJobsOptions {
   /** A connection of kind `request`. Not the one of live events: uploads would delay them. */
   readonly client: RedisClient
   readonly partitions: number

@@ -9,7 +9,7 @@ import { EmptyUploadError, type FileFacts, type Upload } from '../../../declarat
 import type { EventContext, LineChunk } from '../../../declaration/source.ts'
 import { LineChunker } from '../line-chunker.ts'
 
-export interface UploadSpoolOptions {
+interface UploadSpoolOptions {
   readonly client: RedisClient
   readonly jobId: string
   readonly context: EventContext
@@ -200,7 +200,7 @@ export class UploadSpool implements Upload {
         result = await run()
       }
       if (result === 0) throw new UnavailableError('the upload was interrupted for too long')
-      if (result !== 1) throw new UnavailableError('a part of the upload is gone')
+      if (result !== 1) throw new UnavailableError('a chunk of the upload was lost')
     }
     try {
       await retry(persist, { delay: RETRY_DELAY, deadlineMs, isFinal })
