@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import type { KeysAnswer } from '../../schemas/dashboard/keys.ts'
 import { sharedChromium } from '../support/chromium.ts'
-import { type ReadyFile, TestSite } from '../support/site.ts'
+import { sharedSite } from '../support/shared-site.ts'
 import { until } from '../support/until.ts'
 import { openWatched } from '../support/watched-page.ts'
 
@@ -19,10 +19,7 @@ const REVOKED_WITHIN_MS = 60_000
 
 test('keys, rules, tenants and lookups, without a shell', { skip }, async (t) => {
   if (typeof browser === 'string') return
-  const site = new TestSite(t)
-  const started = site.start()
-  const ready = (await started.ready()) as ReadyFile & { dashboard_url: string; api_key: string }
-  const origin = new URL(ready.dashboard_url).origin
+  const { site, ready, origin, signInLink } = await sharedSite()
   const openPage = async (link: string) => {
     const context = await browser.newContext()
     t.after(() => context.close())
@@ -32,7 +29,7 @@ test('keys, rules, tenants and lookups, without a shell', { skip }, async (t) =>
     await watched.page.getByRole('button', { name: 'Sign out' }).waitFor()
     return watched
   }
-  const operator = await openPage(ready.dashboard_url)
+  const operator = await openPage(await signInLink())
   let memberLink = ''
 
   await t.test('an operator creates a tenant, changes its plan, and makes a link for a member', async () => {
@@ -50,7 +47,9 @@ test('keys, rules, tenants and lookups, without a shell', { skip }, async (t) =>
     await page.getByLabel('Plan of acme', { exact: true }).selectOption('growth')
     await page.getByRole('button', { name: 'Save the plan of acme' }).click()
     await page.getByRole('button', { name: 'Save the plan of acme', disabled: true }).waitFor()
-    assert.match((await site.ipid('tenant', 'show', 'acme')).stdout, /plan\s+growth/)
+    // The button is disabled while the plan is saved, too.
+    const shown = () => site.ipid('tenant', 'show', 'acme')
+    await until(shown, ({ stdout }) => /plan\s+growth/.test(stdout))
     await assertAccessible()
     await page.getByRole('button', { name: 'Member link for acme' }).click()
     await page.getByRole('button', { name: 'Create link' }).click()

@@ -12,8 +12,8 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
  */
 const TOGETHER = new Map([
   ['chaos', 1],
-  ['browser', 3],
-  ['integration', 10],
+  ['browser', 6],
+  ['integration', 18],
   ['conformance', 4],
   ['example', 2],
   ['unit', Number.POSITIVE_INFINITY],

@@ -2,7 +2,6 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { type CommandResult, runCommand } from './command.ts'
 import { takePort } from './ports.ts'
@@ -38,7 +37,7 @@ export class TestSite {
   readonly env: Record<string, string | undefined>
   readonly #readyFile: string
 
-  constructor(t: TestContext, env: Record<string, string> = {}) {
+  constructor(t: { after(hook: () => Promise<void>): void }, env: Record<string, string> = {}) {
     const base = mkdtempSync(join(tmpdir(), 'ipid-site-'))
     this.dir = join(base, 'data')
     this.#readyFile = join(base, 'ready.json')

@@ -1,0 +1,26 @@
+import { atProcessEnd } from './end.mjs'
+import { type ReadyFile, TestSite } from './site.ts'
+
+export interface SharedSite {
+  readonly site: TestSite
+  readonly ready: ReadyFile & { readonly api_key: string; readonly tenant_id: string }
+  /** Of the dashboard. */
+  readonly origin: string
+  /** A link that signs in an operator. */
+  signInLink(): Promise<string>
+}
+
+let shared: Promise<SharedSite> | undefined
+
+/** An instance that tests of this process share: a start takes 7 s of CPU. No test stops it or counts its sessions. */
+export function sharedSite(): Promise<SharedSite> {
+  shared ??= start()
+  return shared
+}
+
+async function start(): Promise<SharedSite> {
+  const site = new TestSite({ after: atProcessEnd })
+  const ready = (await site.start().ready()) as SharedSite['ready'] & { readonly dashboard_url: string }
+  const signInLink = async () => (await site.ipid('dashboard')).stdout.trim()
+  return { site, ready, origin: new URL(ready.dashboard_url).origin, signInLink }
+}
