@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { BatchJob } from '../../schemas/api/batch.ts'
 import type { TenantRecord } from '../../schemas/tenant.ts'
 import { connectRedis, type RedisClient } from '../../src/stores/redis/connect.ts'
@@ -12,7 +13,7 @@ import { queryTables, untilIdle } from './running.ts'
 import type { ReadyFile, Started, TestSite } from './site.ts'
 import { until } from './until.ts'
 
-export const BATCH_LINES = 10_000
+export const BATCH_LINES = 5_000
 export const IP = '17.253.144.10'
 
 /** What analysts and the tenant's people ask: the same behind a restore, to the letter. */
@@ -121,6 +122,9 @@ export function batchLines(): string {
   ).join('\n')
 }
 
+/** A request is sent this long after the last answer: what is sent is stored, backed up, restored and sent once more. */
+const NEXT_SEND_MS = 20
+
 /** Sends events until it is told to stop; tells which were answered. */
 export function sendOn(running: Running, key: string): { sent: string[]; stop: () => Promise<void> } {
   const sent: string[] = []
@@ -130,6 +134,7 @@ export function sendOn(running: Running, key: string): { sent: string[]; stop: (
       const events = Array.from({ length: 20 }, (_, i) => ({ event_id: `during-${round}-${i}`, ip: IP }))
       await running.send(key, events)
       sent.push(...events.map(({ event_id }) => event_id))
+      await sleep(NEXT_SEND_MS)
     }
   })()
   return {

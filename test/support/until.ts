@@ -4,7 +4,7 @@ import { inspect } from 'node:util'
 /** How long a condition may take on a busy machine before it counts as never coming. */
 const WITHIN_MS = Number(process.env.TEST_WAIT_MS ?? 90_000)
 /** Looks often at first, then every tenth of the time waited: a look may cost what is waited for its processor. */
-const EVERY_MS = { min: 5, max: 50, share: 0.1 }
+const EVERY_MS = { min: 5, max: 200, share: 0.1 }
 
 /** Waits until `read` gives something true, and returns it. A `read` that rejects ends the wait: it cannot come any more. */
 export async function until<T>(read: () => T | Promise<T>): Promise<NonNullable<T>>
