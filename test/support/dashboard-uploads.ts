@@ -2,7 +2,7 @@ import type { TestContext } from 'node:test'
 import type { UploadAnswer, UploadChoice, UploadList, UploadPreview } from '../../schemas/dashboard/uploads.ts'
 import { pipelineJudge } from '../../src/dashboard/role/uploads.ts'
 import { sessionRoute } from '../../src/dashboard/server/routes/session.ts'
-import { type UploadParts, uploadRoutes } from '../../src/dashboard/server/routes/uploads.ts'
+import { type UploadDependencies, uploadRoutes } from '../../src/dashboard/server/routes/uploads.ts'
 import { enrichmentOf, NOTHING_KNOWN } from '../../src/enrichment/answers/answer.ts'
 import type { Address } from '../../src/pipeline/event/address.ts'
 import type { Enricher } from '../../src/pipeline/event/enrichment.ts'
@@ -33,7 +33,7 @@ export const OF_APPLE = {
 }
 
 /** Uploads of the dashboard as its pages make them, on a real Redis. */
-export async function startUploads(t: TestContext, limits?: UploadParts['limits']) {
+export async function startUploads(t: TestContext, limits?: UploadDependencies['limits']) {
   const { redis, client, jobs } = await startBatch(t)
   const tenants = new RedisTenantStore(client)
   for (const id of ['acme', 'other']) {

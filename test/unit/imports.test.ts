@@ -36,7 +36,6 @@ const ROOMS = [
   'src/config',
   'src/bootstrap',
   'src/operations/status/system-status.ts',
-  'src/operations/status/minute.ts',
   'src/operations/status/recent.ts',
   'src/stores/redis',
   'src/stores/clickhouse',

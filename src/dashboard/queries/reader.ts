@@ -4,7 +4,6 @@ import { TenantSlots } from '../../run/tenant-slots.ts'
 import { connectClickHouse, DATABASE, givenUp } from '../../stores/clickhouse/client.ts'
 import { unavailable } from '../../stores/clickhouse/failures.ts'
 import { CONNECTIONS_MAX, QUESTIONS, STATEMENT_LIMITS } from '../server/read-limits.ts'
-import { Questions } from './questions.ts'
 
 export type Parameters = Readonly<Record<string, string | number | readonly string[]>>
 
@@ -55,7 +54,7 @@ export class DashboardReader {
   /** @throws UnavailableError when it is unknown */
   get client(): ClickHouseClient {
     if (this.#client === undefined)
-      throw new UnavailableError('the dashboard was not told where ClickHouse is: set CLICKHOUSE_URL')
+      throw new UnavailableError('the dashboard does not know ClickHouse: set CLICKHOUSE_URL')
     return this.#client
   }
 
@@ -128,9 +127,57 @@ const TOO_MUCH: ReadonlySet<string | undefined> = new Set(['TIMEOUT_EXCEEDED', '
 
 function failureOf(error: unknown): UnavailableError {
   if (error instanceof ClickHouseError && TOO_MUCH.has(error.type)) {
-    const message =
-      'there is too much to count for a page: choose fewer days, or another order than visits and unique IPs'
+    const message = 'too many events to count: choose fewer days, or sort by another column than visits and unique IPs'
     return new UnavailableError(message, { cause: error, retryAfterSeconds: STATEMENT_LIMITS.seconds })
   }
   return unavailable(error)
+}
+
+/**
+ * Runs queries of tenants in slots, and shares equal queries. While a query runs, equal ones share one that waits for it. So
+ * every caller gets an answer that is newer than its call.
+ */
+class Questions {
+  readonly #slots: TenantSlots
+  readonly #waiting = new Map<string, Promise<unknown>>()
+  readonly #underWay = new Map<string, Promise<unknown>>()
+
+  constructor(slots: TenantSlots) {
+    this.#slots = slots
+  }
+
+  /** @param question identifies the query with all its parameters and the tenant */
+  ask<T>(tenantId: string, question: string, ask: () => Promise<T>): Promise<T> {
+    const waiting = this.#waiting.get(question)
+    if (waiting !== undefined) return waiting as Promise<T>
+    const answer = this.#answer(tenantId, question, ask)
+    this.#waiting.set(question, answer)
+    return answer
+  }
+
+  async #answer<T>(tenantId: string, question: string, ask: () => Promise<T>): Promise<T> {
+    let waits = true
+    const begin = () => {
+      waits = false
+      this.#waiting.delete(question)
+      return this.#begin(question, ask)
+    }
+    try {
+      // If that fails, this would fail too.
+      await this.#underWay.get(question)
+      return await this.#slots.run(tenantId, begin)
+    } finally {
+      if (waits) this.#waiting.delete(question)
+    }
+  }
+
+  async #begin<T>(question: string, ask: () => Promise<T>): Promise<T> {
+    const answer = ask()
+    this.#underWay.set(question, answer)
+    try {
+      return await answer
+    } finally {
+      this.#underWay.delete(question)
+    }
+  }
 }

@@ -9,13 +9,16 @@ import { RedisLiveSource } from '../redis/live.ts'
 import { FolderUpdates } from '../server/data-updates.ts'
 import type { EventStreams } from '../server/event-streams.ts'
 import { LiveHub } from '../server/live-hub.ts'
-import type { DeadLetterParts } from '../server/routes/dead-letters.ts'
-import type { LiveParts } from '../server/routes/live.ts'
-import type { SystemParts } from '../server/routes/system.ts'
+import type { DeadLetterDependencies } from '../server/routes/dead-letters.ts'
+import type { LiveDependencies } from '../server/routes/live.ts'
+import type { SystemDependencies } from '../server/routes/system.ts'
 import { systemFeed } from '../server/system-feed.ts'
 
 /** Live views: arriving events, system status, dead letters. */
-export function liveParts(context: ProcessContext, streams: EventStreams): LiveParts & SystemParts & DeadLetterParts {
+export function liveDependencies(
+  context: ProcessContext,
+  streams: EventStreams,
+): LiveDependencies & SystemDependencies & DeadLetterDependencies {
   const { config, pipeline, shared, telemetry } = context
   const source = new RedisLiveSource(context.connect({ name: 'live', kind: 'loop' }), shared)
   const { clock } = telemetry

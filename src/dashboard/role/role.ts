@@ -13,7 +13,7 @@ import { EventStreams } from '../server/event-streams.ts'
 import { dashboardRoutes } from '../server/routes.ts'
 import { createDashboard } from '../server/server.ts'
 import { Sessions } from '../server/sessions.ts'
-import { liveParts } from './live.ts'
+import { liveDependencies } from './live.ts'
 import { settingsOf } from './settings.ts'
 import { dashboardTables } from './tables.ts'
 import { uploadsOf } from './uploads.ts'
@@ -36,7 +36,7 @@ export function dashboardRole(context: ProcessContext): DashboardRole {
   const findTenant = (id: string) => tenants.getTenant(id)
   const access = new Access(sessions, findTenant)
   const streams = new EventStreams({}, (session, tenant) => access.goesOn(session, tenant))
-  const live = liveParts(context, streams)
+  const live = liveDependencies(context, streams)
   const tables = dashboardTables(context)
   const { companies, overview } = tables
   const settings = settingsOf(context, redis, sessions, tables)

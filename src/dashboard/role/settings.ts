@@ -7,7 +7,7 @@ import { TenantAdmin } from '../../tenants/admin.ts'
 import { SharedDailyQuota } from '../../tenants/quota.ts'
 import { RedisTenantStore } from '../../tenants/redis/tenant-store.ts'
 import { RedisTokenCounters } from '../../tenants/redis/token-counters.ts'
-import type { SettingsParts } from '../server/routes.ts'
+import type { SettingsDependencies } from '../server/routes.ts'
 import type { Sessions } from '../server/sessions.ts'
 import type { DashboardTables } from './tables.ts'
 
@@ -16,7 +16,7 @@ export function settingsOf(
   redis: RedisClient,
   sessions: Sessions,
   { overview, trials }: Pick<DashboardTables, 'overview' | 'trials'>,
-): SettingsParts {
+): SettingsDependencies {
   const { config, telemetry, enrichment } = context
   const { clock } = telemetry
   const { plans, dashboardUrl: publicUrl } = config

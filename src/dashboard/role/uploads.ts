@@ -4,13 +4,13 @@ import { UploadedFiles } from '../../pipeline/sources/batch/redis/uploaded-files
 import { batchJobs, intakeGate, uploadConnection } from '../../process/batch-jobs.ts'
 import type { ProcessContext } from '../../process/context.ts'
 import type { Service } from '../../run/service.ts'
-import type { UploadParts } from '../server/routes/uploads.ts'
+import type { UploadDependencies } from '../server/routes/uploads.ts'
 import type { Judge } from '../server/upload-preview.ts'
 
 /** Uploads of the dashboard, and their services. */
 export function uploadsOf(context: ProcessContext): {
   readonly services: readonly Service[]
-  readonly uploads: UploadParts
+  readonly uploads: UploadDependencies
 } {
   const gate = intakeGate(context)
   const client = uploadConnection(context)

@@ -12,7 +12,7 @@ import { HttpError } from '../../http/engine/http-error.ts'
 import type { Clock } from '../../run/clock.ts'
 import { InputError } from '../../run/errors.ts'
 
-interface DataUpdateParts {
+interface DataUpdateOptions {
   /** The folder of `ipid db add` and `ipid db update`. */
   readonly dir: string
   readonly engine: Pick<EnrichmentEngine, 'providers'>
@@ -31,11 +31,11 @@ const REASON_MAX = 300
  * run on another machine.
  */
 export class FolderUpdates {
-  readonly #parts: DataUpdateParts
+  readonly #parts: DataUpdateOptions
   /** Serializes updates: two concurrent ones would both write `sources.json`. */
   #last: Promise<unknown> = Promise.resolve()
 
-  constructor(parts: DataUpdateParts) {
+  constructor(parts: DataUpdateOptions) {
     this.#parts = parts
   }
 

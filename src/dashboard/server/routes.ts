@@ -1,27 +1,37 @@
 import type { DashboardRoute } from './route.ts'
-import { type CompanyParts, companyRoutes } from './routes/companies.ts'
-import { type DeadLetterParts, deadLetterRoutes } from './routes/dead-letters.ts'
-import { type KeyParts, keyRoutes } from './routes/keys.ts'
-import { type LiveParts, liveRoute } from './routes/live.ts'
-import { type LookupParts, lookupRoute } from './routes/lookup.ts'
-import { type OverviewParts, overviewRoute } from './routes/overview.ts'
-import { type PlanParts, planRoutes } from './routes/plan.ts'
-import { type RuleParts, ruleRoutes } from './routes/rules.ts'
-import { type SessionParts, sessionRoute } from './routes/session.ts'
-import { type SystemParts, systemRoutes } from './routes/system.ts'
-import { type TenantParts, tenantRoutes } from './routes/tenants.ts'
-import { type UploadParts, uploadRoutes } from './routes/uploads.ts'
+import { type CompanyDependencies, companyRoutes } from './routes/companies.ts'
+import { type DeadLetterDependencies, deadLetterRoutes } from './routes/dead-letters.ts'
+import { type KeyDependencies, keyRoutes } from './routes/keys.ts'
+import { type LiveDependencies, liveRoute } from './routes/live.ts'
+import { type LookupDependencies, lookupRoute } from './routes/lookup.ts'
+import { type OverviewDependencies, overviewRoute } from './routes/overview.ts'
+import { type PlanDependencies, planRoutes } from './routes/plan.ts'
+import { type RuleDependencies, ruleRoutes } from './routes/rules.ts'
+import { type SessionDependencies, sessionRoute } from './routes/session.ts'
+import { type SystemDependencies, systemRoutes } from './routes/system.ts'
+import { type TenantDependencies, tenantRoutes } from './routes/tenants.ts'
+import { type UploadDependencies, uploadRoutes } from './routes/uploads.ts'
 
 /** Dependencies of the calls of Settings, Tenants and Lookup. */
-export type SettingsParts = KeyParts & PlanParts & RuleParts & TenantParts & LookupParts
+export type SettingsDependencies = KeyDependencies &
+  PlanDependencies &
+  RuleDependencies &
+  TenantDependencies &
+  LookupDependencies
 
-interface DashboardParts extends SessionParts, CompanyParts, OverviewParts, LiveParts, SystemParts, DeadLetterParts {
-  readonly settings: SettingsParts
-  readonly uploads: UploadParts
+interface DashboardDependencies
+  extends SessionDependencies,
+    CompanyDependencies,
+    OverviewDependencies,
+    LiveDependencies,
+    SystemDependencies,
+    DeadLetterDependencies {
+  readonly settings: SettingsDependencies
+  readonly uploads: UploadDependencies
 }
 
 /** All calls of the dashboard. To add one, write a file in `routes/` and add a line here. */
-export function dashboardRoutes(parts: DashboardParts): DashboardRoute[] {
+export function dashboardRoutes(parts: DashboardDependencies): DashboardRoute[] {
   return [
     sessionRoute(parts),
     overviewRoute(parts),
@@ -34,6 +44,6 @@ export function dashboardRoutes(parts: DashboardParts): DashboardRoute[] {
   ]
 }
 
-export function settingsRoutes(parts: SettingsParts): DashboardRoute[] {
+export function settingsRoutes(parts: SettingsDependencies): DashboardRoute[] {
   return [...keyRoutes(parts), ...planRoutes(parts), ...ruleRoutes(parts), ...tenantRoutes(parts), lookupRoute(parts)]
 }

@@ -35,7 +35,7 @@ export async function writeBackup(dir: string, options: BackupOptions): Promise<
   const part = `${dir}.${process.pid}.part`
   const parents = await createPart(part)
   try {
-    const manifest = await writeParts(part, options)
+    const manifest = await writeFiles(part, options)
     await writeManifest(part, manifest)
     await syncFolder(part)
     // `rename` replaces an empty folder.
@@ -70,7 +70,7 @@ async function createPart(part: string): Promise<string[]> {
   }
 }
 
-async function writeParts(folder: string, options: BackupOptions): Promise<BackupManifest> {
+async function writeFiles(folder: string, options: BackupOptions): Promise<BackupManifest> {
   const { tables, records, archive, clock, progress } = options
   const receivedBefore = isoTime(clock.now())
   const partitions = await records.partitions()

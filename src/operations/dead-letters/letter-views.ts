@@ -37,8 +37,8 @@ export async function letterPage(
 export function summaryOf(letter: StoredLetter): DeadLetterSummary {
   const { id, group, stream, lane, reason, block } = letter
   const { tenant_id = null, event_id = null, ip = null, received_at = null } = eventOf(letter)
-  const place = { group, stream, lane, reason, job_id: block?.job ?? null }
-  return { id, given_up_at: givenUpAt(letter), ...place, tenant_id, event_id, ip, received_at }
+  const origin = { group, stream, lane, reason, job_id: block?.job ?? null }
+  return { id, given_up_at: givenUpAt(letter), ...origin, tenant_id, event_id, ip, received_at }
 }
 
 /** ISO 8601, UTC. */

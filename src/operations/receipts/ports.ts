@@ -1,6 +1,5 @@
 import type { EventReceipt } from '../../../schemas/api/receipt.ts'
 
-/** Which event. */
 export interface EventKey {
   readonly tenantId: string
   readonly eventId: string

@@ -15,7 +15,7 @@ import { Receipts } from './receipts.ts'
 /** The stores that have receipts. */
 interface ReceiptStores {
   readonly redis: RedisClient
-  /** Of the database `ipid`; undefined: its address is not known. */
+  /** Client of the database `ipid`; undefined: CLICKHOUSE_URL is unknown. */
   readonly clickhouse: ClickHouseClient | undefined
   readonly archiveLocation: ArchiveLocation
   readonly pipeline: Pipeline
@@ -25,7 +25,7 @@ interface ReceiptStores {
 
 const noTables: StoredEvents = {
   find: async () => {
-    throw new UnavailableError('this process knows no ClickHouse: set CLICKHOUSE_URL')
+    throw new UnavailableError('this process does not know ClickHouse: set CLICKHOUSE_URL')
   },
 }
 

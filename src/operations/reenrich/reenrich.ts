@@ -9,7 +9,7 @@ const BUCKET_ADDRESSES = 50_000
 /** Attempts when other statements interfere. */
 const ATTEMPTS = 5
 
-interface ReenrichParts {
+interface ReenrichOptions {
   readonly events: StoredEvents
   readonly data: TodaysData
   /** Reports progress to a waiting user. */
@@ -18,7 +18,7 @@ interface ReenrichParts {
   readonly bucketAddresses?: number
 }
 
-interface ReplacementParts extends ReenrichParts {
+interface ReplacementOptions extends ReenrichOptions {
   readonly replacement: EventReplacement
   /** @throws when another process may have started to rewrite events */
   readonly assertHeld: () => void
@@ -30,7 +30,7 @@ interface ReplacementParts extends ReenrichParts {
  * Reports what a reenrichment would change. Changes nothing.
  * @throws StartupError when an earlier run did not finish, so that the table lacks events
  */
-export async function previewReenrich(selection: Selection, parts: ReenrichParts): Promise<ReenrichReport> {
+export async function previewReenrich(selection: Selection, parts: ReenrichOptions): Promise<ReenrichReport> {
   await assertReadable(parts.events)
   return (await judgeAll(selection, parts, async () => {})).report
 }
@@ -47,7 +47,7 @@ export async function assertReadable(events: StoredEvents): Promise<void> {
  * Enriches stored events with today's data and replaces those that change. First finishes an earlier run that was killed. The
  * report equals that of a preview: the same pass makes both, before the first event changes.
  */
-export async function reenrich(selection: Selection, parts: ReplacementParts): Promise<ReenrichReport> {
+export async function reenrich(selection: Selection, parts: ReplacementOptions): Promise<ReenrichReport> {
   const { replacement, assertHeld, run, say } = parts
   if ((await finishReenrich(parts)) !== undefined) say('finished an earlier re-enrichment; starting this one')
   for (let attempt = 1; ; attempt++) {
@@ -82,7 +82,7 @@ export async function reenrich(selection: Selection, parts: ReplacementParts): P
  * @returns undefined when there was no copy
  */
 export async function finishReenrich(
-  parts: Pick<ReplacementParts, 'events' | 'replacement' | 'assertHeld' | 'say'>,
+  parts: Pick<ReplacementOptions, 'events' | 'replacement' | 'assertHeld' | 'say'>,
 ): Promise<Staged | undefined> {
   const { events, replacement, assertHeld, say } = parts
   const staged = await events.staged()
@@ -114,7 +114,7 @@ export async function finishReenrich(
 /** @param take gets the changes of one bucket after the other; buckets without a change are skipped */
 async function judgeAll(
   selection: Selection,
-  { events, data, say, bucketAddresses = BUCKET_ADDRESSES }: ReenrichParts,
+  { events, data, say, bucketAddresses = BUCKET_ADDRESSES }: ReenrichOptions,
   take: (bucket: Bucket, changes: readonly Change[]) => Promise<void>,
 ): Promise<{ readonly changed: number; readonly report: ReenrichReport }> {
   const builder = new ReportBuilder()

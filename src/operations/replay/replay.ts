@@ -53,7 +53,7 @@ export interface ReplayReport {
   /** Parts that this run read. */
   readonly parts: number
   /** The part after which it resumed; undefined when it began with the first. */
-  readonly behind: string | undefined
+  readonly resumedAfter: string | undefined
   readonly counts: Readonly<ReplayCounts>
   /** Lines that are not archived events. */
   readonly unreadable: number
@@ -92,7 +92,7 @@ export async function replay(options: ReplayOptions): Promise<ReplayReport> {
     await lane.untilStored()
     await lane.keepPosition(selection.tenantId, undefined)
   }
-  return { ...run.report(), behind: resumed === undefined ? undefined : parts[resumed]!.key }
+  return { ...run.report(), resumedAfter: resumed === undefined ? undefined : parts[resumed]!.key }
 }
 
 /** Index of the last part that an earlier run of the same replay finished. */
@@ -128,7 +128,7 @@ class Replay {
     this.#start = start
   }
 
-  report(): Omit<ReplayReport, 'behind'> {
+  report(): Omit<ReplayReport, 'resumedAfter'> {
     return {
       parts: this.#parts.length,
       counts: this.#counts,

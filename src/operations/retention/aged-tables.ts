@@ -24,7 +24,7 @@ const STATEMENT_MS = 600_000
 export class ClickHouseAgedTables implements AgedStore {
   readonly name = 'tables'
   readonly #url: string
-  readonly #places: TableNames
+  readonly #names: TableNames
 
   /**
    * @param url as for `connectClickHouse`
@@ -32,7 +32,7 @@ export class ClickHouseAgedTables implements AgedStore {
    */
   constructor(url: string, cluster: string | undefined) {
     this.#url = url
-    this.#places = tableNamesOf(cluster)
+    this.#names = tableNamesOf(cluster)
   }
 
   async removeAged(policy: RetentionPolicy, nowMs: number): Promise<number> {
@@ -41,12 +41,12 @@ export class ClickHouseAgedTables implements AgedStore {
       database: DATABASE,
       requestTimeoutMs: STATEMENT_MS,
       connectionsMax: 1,
-      settings: this.#places.settings,
+      settings: this.#names.settings,
     }
     const client = connectClickHouse(this.#url, options)
     try {
       let rows = 0
-      for (const table of TABLES) rows += await removeFrom(client, this.#places, table, policy, nowMs)
+      for (const table of TABLES) rows += await removeFrom(client, this.#names, table, policy, nowMs)
       return rows
     } finally {
       await client.close()
@@ -93,13 +93,13 @@ function tableNamesOf(cluster: string | undefined): TableNames {
 
 async function removeFrom(
   client: ClickHouseClient,
-  places: TableNames,
+  names: TableNames,
   table: Table,
   policy: RetentionPolicy,
   nowMs: number,
 ): Promise<number> {
   // Does not repeat mutations that are still running.
-  if ((await select(client, openMutations(places, table))).length > 0) return 0
+  if ((await select(client, openMutations(names, table))).length > 0) return 0
   const dueOf = async () => {
     const oldest = await select<[string, string]>(
       client,
@@ -108,9 +108,9 @@ async function removeFrom(
     return oldest.filter(([tenant, day]) => day < (retentionFloor(policy, tenant, nowMs) ?? ''))
   }
   if ((await dueOf()).length === 0) return 0
-  const dropped = await dropMonths(client, places, table, commonFloor(policy, nowMs))
+  const dropped = await dropMonths(client, names, table, commonFloor(policy, nowMs))
   const tenants = (await dueOf()).map(([tenant]) => tenant)
-  return dropped + (await removeRows(client, places, table, byFloor(tenants, policy, nowMs)))
+  return dropped + (await removeRows(client, names, table, byFloor(tenants, policy, nowMs)))
 }
 
 function openMutations({ mutations, holder }: TableNames, { name }: Table): string {

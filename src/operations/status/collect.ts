@@ -1,5 +1,4 @@
 import type { GroupStatus, PipelineStatus } from '../../pipeline/declaration/status.ts'
-import type { ProcessReport } from './report.ts'
 import { oldestWork, type StallLimits } from './stall.ts'
 import type {
   ClickHouseStatus,
@@ -11,6 +10,7 @@ import type {
   JobsStatus,
   LastMinute,
   LoggedProblem,
+  ProcessReport,
   QuotaStatus,
   RedisStatus,
   SystemStatus,

@@ -3,6 +3,7 @@ import { Gauge, type Registry } from 'prom-client'
 import type { Clock } from '../../run/clock.ts'
 import { Loop } from '../../run/loop.ts'
 import type { Service } from '../../run/service.ts'
+import type { RedisDamageRecords } from './redis/damage.ts'
 import type { DamagedPart } from './system-status.ts'
 import { replayLine } from './words.ts'
 
@@ -18,16 +19,9 @@ export interface DamageStore {
   close(): Promise<void>
 }
 
-/** Remembers damaged parts for later status reports. */
-export interface DamageRecords {
-  read(): Promise<readonly DamagedPart[]>
-  add(part: DamagedPart): Promise<void>
-  remove(part: DamagedPart): Promise<void>
-}
-
 interface DamageWatchOptions {
   readonly store: DamageStore
-  readonly records: DamageRecords
+  readonly records: Pick<RedisDamageRecords, 'read' | 'add' | 'remove'>
   readonly clock: Clock
   readonly metrics: Registry
   readonly log: Logger

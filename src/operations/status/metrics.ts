@@ -140,7 +140,7 @@ function gaugesOf(registry: Registry) {
       ...{ name, help, labelNames, aggregator: 'max', registers: [registry] },
       async collect() {
         this.reset()
-        // A store that is away shows nothing; that it is away shows elsewhere.
+        // An unreachable store has no value here; other metrics and the log show the failure.
         await fill((labels, value) => this.set(labels, value)).catch(() => {
           this.reset()
           if (labelNames.length === 0) this.remove()

@@ -3,11 +3,11 @@ import type { Clock } from '../../run/clock.ts'
 import { Loop } from '../../run/loop.ts'
 import type { Service } from '../../run/service.ts'
 import type { RecentWork } from './recent.ts'
-import type { ProcessReport, ReportStore } from './report.ts'
-import type { DataSetStatus, LoggedProblem, ProcessStatus } from './system-status.ts'
+import type { RedisReports } from './redis/reports.ts'
+import type { DataSetStatus, LoggedProblem, ProcessReport, ProcessStatus } from './system-status.ts'
 
 interface ReporterOptions {
-  readonly store: ReportStore
+  readonly store: RedisReports
   readonly process: Omit<ProcessStatus, 'started_at' | 'told_at'>
   /** Undefined: the process runs no role. */
   readonly recent: RecentWork | undefined

@@ -1,4 +1,5 @@
 import { hostname } from 'node:os'
+import type { ClickHouseClient } from '@clickhouse/client'
 import type { Plans } from '../../../schemas/plans.ts'
 import type { Config } from '../../config/config.ts'
 import { version } from '../../config/version.ts'
@@ -14,7 +15,6 @@ import type { RecentProblems } from '../../telemetry/problems.ts'
 import { Quotas } from '../../tenants/quota-report.ts'
 import { type QuotaSources, quotasOf } from '../../tenants/role.ts'
 import { readRetention } from '../retention/redis/records.ts'
-import { readMemory } from './clickhouse-memory.ts'
 import type { StatusSources } from './collect.ts'
 import { DamageWatch } from './damage-watch.ts'
 import { ClickHouseDamage } from './detached-parts.ts'
@@ -140,4 +140,21 @@ function loggedProblems(problems: RecentProblems, clock: Clock) {
   return problems.list(clock.now()).map(({ level, message, atMs, times }) => {
     return { at: new Date(atMs).toISOString(), level, message, times }
   })
+}
+
+const MEMORY_QUERY = `
+  SELECT
+    version() AS version,
+    (SELECT sum(value) FROM system.metrics WHERE metric = 'MemoryTracking') AS memory_bytes,
+    (SELECT sum(toUInt64OrZero(value)) FROM system.server_settings WHERE name = 'max_server_memory_usage') AS memory_max_bytes`
+
+type Memory = Omit<ClickHouseStatus, 'missing_tables'>
+
+/** ClickHouse's version, and the memory that it reports. */
+async function readMemory(client: ClickHouseClient): Promise<Memory> {
+  const settings = { output_format_json_quote_64bit_integers: 0, log_queries: 0 } as const
+  const result = await client.query({ query: MEMORY_QUERY, format: 'JSONEachRow', clickhouse_settings: settings })
+  const [row] = await result.json<Memory>()
+  if (row === undefined) throw new Error('ClickHouse sent an empty answer')
+  return row
 }

@@ -223,3 +223,16 @@ export interface LoggedProblem {
   readonly message: string
   readonly times: number
 }
+
+/** Report of a process, every few seconds. Names no tenant, because the deletion of a tenant does not search reports. */
+export interface ProcessReport {
+  /** Unique for each start of a process. */
+  readonly id: string
+  /** Without roles it is the supervisor: a status shows only its problems. */
+  readonly process: ProcessStatus
+  readonly last_minute: Partial<LastMinute>
+  readonly inserts: readonly InsertStatus[]
+  /** Undefined: the process holds no enrichment data. */
+  readonly data?: readonly DataSetStatus[]
+  readonly errors: readonly LoggedProblem[]
+}

@@ -44,8 +44,8 @@ export class RedisTenantStore implements TenantStore, CallerStore {
   async recordUses(uses: ReadonlyMap<string, number>): Promise<void> {
     const all = [...uses]
     for (let at = 0; at < all.length; at += USES_PER_CALL) {
-      const some = all.slice(at, at + USES_PER_CALL).flat()
-      await this.#run(recordUsesScript, [keys.apiKeyUses(), keys.apiKeys()], some)
+      const portion = all.slice(at, at + USES_PER_CALL).flat()
+      await this.#run(recordUsesScript, [keys.apiKeyUses(), keys.apiKeys()], portion)
     }
   }
 
@@ -102,9 +102,9 @@ export class RedisTenantStore implements TenantStore, CallerStore {
   async listKeys(tenantId: string): Promise<StoredKey[]> {
     const found: StoredKey[] = []
     for (;;) {
-      const some = await this.#keysBetween(tenantId, found.length, found.length + KEYS_PER_CALL)
-      found.push(...some)
-      if (some.length < KEYS_PER_CALL) return found
+      const page = await this.#keysBetween(tenantId, found.length, found.length + KEYS_PER_CALL)
+      found.push(...page)
+      if (page.length < KEYS_PER_CALL) return found
     }
   }
 

@@ -100,7 +100,7 @@ test('what fails says why, to all who asked the same, and is in no way of the ne
   const slow = new ClickHouseError({ message: 'Timeout exceeded', code: '159', type: 'TIMEOUT_EXCEEDED' })
   const first = ask()
   await settled()
-  const both = [first, ask()].map((page) => assert.rejects(page, told(/another order than visits/, 20)))
+  const both = [first, ask()].map((page) => assert.rejects(page, told(/another column than visits/, 20)))
   await asked[0]!.fail(slow)
   await Promise.all(both)
   assert.equal(asked.length, 1)

@@ -3,10 +3,8 @@ import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
 import { collectStatus, NO_JOBS, type StatusSources } from '../../../src/operations/status/collect.ts'
 import { printStatus } from '../../../src/operations/status/commands/status-output.ts'
-import { MinuteSums } from '../../../src/operations/status/minute.ts'
-import { RecentWork } from '../../../src/operations/status/recent.ts'
-import type { ProcessReport } from '../../../src/operations/status/report.ts'
-import type { RedisStatus } from '../../../src/operations/status/system-status.ts'
+import { MinuteSums, RecentWork } from '../../../src/operations/status/recent.ts'
+import type { ProcessReport, RedisStatus } from '../../../src/operations/status/system-status.ts'
 import { RecentProblems } from '../../../src/telemetry/problems.ts'
 
 const NOW = Date.parse('2026-11-22T08:00:00.000Z')

@@ -16,7 +16,7 @@ import { type DashboardRoute, json, route } from '../route.ts'
 import { untilLeft } from '../until-left.ts'
 import { assertView } from '../view.ts'
 
-export interface CompanyParts {
+export interface CompanyDependencies {
   readonly companies: ClickHouseCompanies
   readonly lookups: LookupService
 }
@@ -24,7 +24,7 @@ export interface CompanyParts {
 const PATH = '/api/tenants/:tenant/companies'
 const DAYS = 90
 
-export function companyRoutes({ companies, lookups }: CompanyParts): DashboardRoute[] {
+export function companyRoutes({ companies, lookups }: CompanyDependencies): DashboardRoute[] {
   const exports = new TenantSlots(EXPORTS)
   return [
     route({

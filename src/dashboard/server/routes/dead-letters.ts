@@ -3,14 +3,14 @@ import { HttpError } from '../../../http/engine/http-error.ts'
 import type { LetterDesk } from '../../redis/letter-desk.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
 
-export interface DeadLetterParts {
+export interface DeadLetterDependencies {
   readonly letters: LetterDesk
 }
 
 const PATH = '/api/dead-letters'
 
 /** Lists, retries and discards dead letters, for operators. */
-export function deadLetterRoutes({ letters }: DeadLetterParts): DashboardRoute[] {
+export function deadLetterRoutes({ letters }: DeadLetterDependencies): DashboardRoute[] {
   const access = 'operator'
   const list = route({
     ...{ method: 'GET', path: PATH, access, query: DeadLettersQuery },

@@ -10,12 +10,12 @@ import type { TenantAdmin } from '../../../tenants/admin.ts'
 import type { ApiKey } from '../../../tenants/tenancy.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
 
-export interface KeyParts {
+export interface KeyDependencies {
   readonly admin: Pick<TenantAdmin, 'pageKeys' | 'getKey' | 'createKey' | 'revokeKey'>
 }
 
 /** `/api/tenants/:tenant/keys`: manages the keys of a tenant. Keys of other tenants are unknown. */
-export function keyRoutes({ admin }: KeyParts): DashboardRoute[] {
+export function keyRoutes({ admin }: KeyDependencies): DashboardRoute[] {
   return [
     route({
       method: 'GET',

@@ -9,7 +9,7 @@ import type { DailyQuota } from '../../../tenants/quota.ts'
 import type { Tenant } from '../../../tenants/tenancy.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
 
-export interface LookupParts {
+export interface LookupDependencies {
   readonly lookups: Pick<LookupService, 'lookup'>
   /** Providers of a lookup, in order of trust. */
   readonly asked: () => readonly string[]
@@ -31,7 +31,14 @@ const AT_ONCE = 64
 const SHOWN_CHARS = 100
 
 /** `POST /api/tenants/:tenant/lookup`: looks up addresses and explains the results. Uses the tenant's daily quota. */
-export function lookupRoute({ lookups, asked, judge, attributionOf, quota, plans }: LookupParts): DashboardRoute {
+export function lookupRoute({
+  lookups,
+  asked,
+  judge,
+  attributionOf,
+  quota,
+  plans,
+}: LookupDependencies): DashboardRoute {
   return route({
     method: 'POST',
     path: '/api/tenants/:tenant/lookup',
@@ -82,7 +89,7 @@ export function addressesIn(text: string): { readonly addresses: Address[]; read
   return { addresses: [...addresses.values()], skipped }
 }
 
-function explained({ lookup, rule }: ReturnType<LookupParts['judge']>): ExplainedAddress {
+function explained({ lookup, rule }: ReturnType<LookupDependencies['judge']>): ExplainedAddress {
   const { address, data, provenance, noise, classification, quality, companyId } = lookup
   return {
     ip: address,
@@ -101,7 +108,7 @@ function explained({ lookup, rule }: ReturnType<LookupParts['judge']>): Explaine
   }
 }
 
-function attributionsOf(results: readonly ExplainedAddress[], attributionOf: LookupParts['attributionOf']) {
+function attributionsOf(results: readonly ExplainedAddress[], attributionOf: LookupDependencies['attributionOf']) {
   const answered = new Set(results.flatMap((result) => result.answered))
   return [...answered].flatMap((provider) => {
     const text = attributionOf(provider)

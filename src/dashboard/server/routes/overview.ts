@@ -8,7 +8,7 @@ import type { ClickHouseOverview, Days } from '../../queries/overview.ts'
 import type { RedisUsage } from '../../redis/usage.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
 
-export interface OverviewParts {
+export interface OverviewDependencies {
   readonly companies: ClickHouseCompanies
   readonly overview: ClickHouseOverview
   readonly usage: RedisUsage
@@ -21,7 +21,7 @@ const DAYS = 30
 const TOP = 10
 
 /** `GET /api/tenants/:tenant/overview`: received events, their outcomes, and the use of the plan. */
-export function overviewRoute(parts: OverviewParts): DashboardRoute {
+export function overviewRoute(parts: OverviewDependencies): DashboardRoute {
   return route({
     method: 'GET',
     path: '/api/tenants/:tenant/overview',
@@ -52,7 +52,7 @@ export function overviewRoute(parts: OverviewParts): DashboardRoute {
   })
 }
 
-async function planUsage({ overview, usage, plans, clock }: OverviewParts, tenant: Tenant): Promise<PlanUsage> {
+async function planUsage({ overview, usage, plans, clock }: OverviewDependencies, tenant: Tenant): Promise<PlanUsage> {
   // When the plan no longer exists, the smallest plan applies, as for requests.
   const plan = plans.get(tenant.plan) ?? plans.get('starter')!
   const nowMs = clock.now()

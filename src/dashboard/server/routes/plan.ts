@@ -5,7 +5,7 @@ import type { SharedDailyQuota } from '../../../tenants/quota.ts'
 import type { ClickHouseOverview } from '../../queries/overview.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
 
-export interface PlanParts {
+export interface PlanDependencies {
   readonly plans: Plans
   readonly lookupCounts: Pick<SharedDailyQuota, 'used'>
   readonly overview: Pick<ClickHouseOverview, 'tracked'>
@@ -15,7 +15,7 @@ export interface PlanParts {
 const DAY_MS = 86_400_000
 
 /** `/api/tenants/:tenant/plan` and `/accounts-of-month`: limits of a tenant and their use. */
-export function planRoutes({ plans, lookupCounts, overview, clock }: PlanParts): DashboardRoute[] {
+export function planRoutes({ plans, lookupCounts, overview, clock }: PlanDependencies): DashboardRoute[] {
   return [
     route({
       method: 'GET',

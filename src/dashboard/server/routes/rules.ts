@@ -5,7 +5,7 @@ import type { Tenant } from '../../../tenants/tenancy.ts'
 import type { ClickHouseRuleTrials } from '../../queries/rule-trials.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
 
-export interface RuleParts {
+export interface RuleDependencies {
   readonly admin: Pick<TenantAdmin, 'changeRules' | 'setTenant'>
   /** The rule in canonical spelling, or why it is invalid. */
   readonly readRule: (kind: string, subject: string) => { readonly text: string } | string
@@ -13,7 +13,7 @@ export interface RuleParts {
 }
 
 /** `/api/tenants/:tenant/rules` (schemas/README.md, Rules of a tenant). */
-export function ruleRoutes({ admin, readRule, trials }: RuleParts): DashboardRoute[] {
+export function ruleRoutes({ admin, readRule, trials }: RuleDependencies): DashboardRoute[] {
   const added = ({ add }: RulesChange): string[] => {
     if (add === undefined) return []
     const rule = readRule(add.kind, add.subject)

@@ -2,14 +2,14 @@ import type { SessionAnswer } from '../../../../schemas/dashboard/session.ts'
 import type { TenantStore } from '../../../tenants/stores.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
 
-export interface SessionParts {
+export interface SessionDependencies {
   readonly tenants: Pick<TenantStore, 'listTenants'>
   readonly version: string
   readonly apiUrl: string | null
 }
 
 /** `GET /api/session`: role and visible tenants of the session. */
-export function sessionRoute({ tenants, version, apiUrl }: SessionParts): DashboardRoute {
+export function sessionRoute({ tenants, version, apiUrl }: SessionDependencies): DashboardRoute {
   return route({
     method: 'GET',
     path: '/api/session',

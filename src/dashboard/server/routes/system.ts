@@ -3,7 +3,7 @@ import type { EventStreams } from '../event-streams.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
 import type { SharedFeed } from '../shared-feed.ts'
 
-export interface SystemParts {
+export interface SystemDependencies {
   readonly streams: EventStreams
   readonly system: SharedFeed
   readonly updates: FolderUpdates
@@ -13,7 +13,7 @@ export interface SystemParts {
  * `GET /api/system/live`: status of the system, as server-sent events `status`, see `SystemAnswer`.
  * `POST /api/system/data-update`: requests newer enrichment data, see `DataUpdate`.
  */
-export function systemRoutes({ streams, system, updates }: SystemParts): DashboardRoute[] {
+export function systemRoutes({ streams, system, updates }: SystemDependencies): DashboardRoute[] {
   return [
     route({
       method: 'GET',

@@ -14,7 +14,7 @@ import type { Tenant } from '../../../tenants/tenancy.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
 import type { Sessions } from '../sessions.ts'
 
-export interface TenantParts {
+export interface TenantDependencies {
   readonly admin: Pick<TenantAdmin, 'listTenants' | 'createTenant' | 'setTenant'>
   readonly plans: Plans
   readonly sessions: Pick<Sessions, 'createLink' | 'withdraw'>
@@ -26,7 +26,7 @@ export interface TenantParts {
 const DAY_MS = 86_400_000
 
 /** `/api/tenants`: manages tenants, for operators. */
-export function tenantRoutes({ admin, plans, sessions, publicUrl, clock }: TenantParts): DashboardRoute[] {
+export function tenantRoutes({ admin, plans, sessions, publicUrl, clock }: TenantDependencies): DashboardRoute[] {
   return [
     route({
       method: 'GET',

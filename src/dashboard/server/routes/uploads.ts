@@ -25,7 +25,7 @@ import { type DashboardRoute, json, route } from '../route.ts'
 import { CHOICE_MAX_BYTES, fileChoice, readChoice } from '../upload-choice.ts'
 import { type Judge, previewAnswer } from '../upload-preview.ts'
 
-export interface UploadParts {
+export interface UploadDependencies {
   readonly jobs: BatchJobs & JobFiles
   readonly judge: Judge
   readonly uploadedFiles: UploadedFiles
@@ -45,7 +45,7 @@ interface FileLimits {
 /** A file may be as large as a body of the API. As NDJSON it may be twice as large, because each row repeats the names of columns. */
 const FILE_LIMITS: FileLimits = { bytesMax: BATCH_LIMITS.bodyMaxBytes, eventBytesMax: 2 * BATCH_LIMITS.bodyMaxBytes }
 
-export function uploadRoutes(parts: UploadParts): DashboardRoute[] {
+export function uploadRoutes(parts: UploadDependencies): DashboardRoute[] {
   return [listRoute(parts), jobRoute(parts), cancelRoute(parts), previewRoute(parts), uploadRoute(parts)]
 }
 
@@ -54,7 +54,7 @@ function listRoute({
   jobs,
   openJobsMax,
   limits: { bytesMax, eventBytesMax } = FILE_LIMITS,
-}: UploadParts): DashboardRoute {
+}: UploadDependencies): DashboardRoute {
   const { linesMax: lines_max, lineMaxBytes: line_bytes_max } = BATCH_LIMITS
   const ofOne = { bytes_max: bytesMax, event_bytes_max: eventBytesMax, lines_max, line_bytes_max }
   const limits: UploadLimits = { ...ofOne, jobs_max: openJobsMax, preview_bytes: PREVIEW_BYTES }
@@ -73,7 +73,7 @@ function listRoute({
 }
 
 /** `GET /api/tenants/:tenant/uploads/:job` */
-function jobRoute({ jobs }: UploadParts): DashboardRoute {
+function jobRoute({ jobs }: UploadDependencies): DashboardRoute {
   return route({
     method: 'GET',
     path: '/api/tenants/:tenant/uploads/:job',
@@ -82,7 +82,7 @@ function jobRoute({ jobs }: UploadParts): DashboardRoute {
 }
 
 /** `POST /api/tenants/:tenant/uploads/:job/cancel` */
-function cancelRoute({ jobs }: UploadParts): DashboardRoute {
+function cancelRoute({ jobs }: UploadDependencies): DashboardRoute {
   return route({
     method: 'POST',
     path: '/api/tenants/:tenant/uploads/:job/cancel',
@@ -97,7 +97,7 @@ function cancelRoute({ jobs }: UploadParts): DashboardRoute {
 const check = compileValidator(EventEnvelope)
 
 /** `POST /api/tenants/:tenant/upload-preview`: previews the start of a file. The body's first line is an `UploadChoice`. */
-function previewRoute({ judge }: UploadParts): DashboardRoute {
+function previewRoute({ judge }: UploadDependencies): DashboardRoute {
   return route({
     method: 'POST',
     path: '/api/tenants/:tenant/upload-preview',
@@ -127,7 +127,7 @@ class RepeatedFileError extends Error {
 }
 
 /** `POST /api/tenants/:tenant/uploads`: uploads a file, after a line with its `UploadChoice`. A complete file becomes a job. */
-function uploadRoute({ jobs, uploadedFiles, limits = FILE_LIMITS }: UploadParts): DashboardRoute {
+function uploadRoute({ jobs, uploadedFiles, limits = FILE_LIMITS }: UploadDependencies): DashboardRoute {
   return route({
     method: 'POST',
     path: '/api/tenants/:tenant/uploads',

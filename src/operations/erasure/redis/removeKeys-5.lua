@@ -1,7 +1,7 @@
 -- Removes all keys of a tenant.
 -- KEYS[1] keys, KEYS[2] prefixes, KEYS[3] uses, KEYS[4] the tenant's keys, KEYS[5] tenants
--- ARGV[1] tenant id; it is being removed, or else nothing happens; ARGV[2] channel of changes
--- Returns the number of keys removed.
+-- ARGV[1] tenant id, which must be marked for deletion, otherwise nothing happens; ARGV[2] channel of changes
+-- Returns the number of removed keys.
 local tenant = redis.call('HGET', KEYS[5], ARGV[1])
 if not tenant or not cjson.decode(tenant).deleting then
   return 0

@@ -1,8 +1,8 @@
--- Puts a copy of a stream in its place, when it has every entry. Redis keeps what was deleted from a stream in its memory and
--- its files until a whole node of entries is gone; a copy has only what is left.
+-- Replaces a stream by its copy, if the copy has every entry. Redis keeps deleted entries in memory and files until a whole node
+-- of entries is gone; a copy has only the remaining ones.
 -- KEYS[1] stream without consumer groups, KEYS[2] its copy
--- ARGV[1] how many entries may still be copied here
--- Returns 1, or 0 when the copy is not the stream: too much was added meanwhile, or something was deleted.
+-- ARGV[1] maximum number of entries to copy here
+-- Returns 1, or 0 when the copy differs: too many entries were added meanwhile, or one was deleted.
 local function infoOf(key)
   local info = redis.call('XINFO', 'STREAM', key)
   local found = {}
@@ -25,7 +25,7 @@ for _, entry in ipairs(redis.call('XRANGE', KEYS[1], from, '+', 'COUNT', ARGV[1]
 end
 local stream = infoOf(KEYS[1])
 if stream['length'] == 0 then
-  -- Without entries it has no node; there may be no copy, either.
+  -- An empty stream has no node, and perhaps no copy.
   redis.call('DEL', KEYS[2])
   return 1
 end

@@ -41,8 +41,8 @@ export interface ReenrichResult extends ReenrichReport {
 }
 
 /**
- * Judges stored events by today's data, and unless it is a dry run replaces those that change. A run that was cut off is
- * finished before.
+ * Enriches stored events with today's data and, unless it is a dry run, replaces those that change. First finishes an earlier
+ * run that was killed.
  * @param say reports progress to a waiting user
  * @param assertHeld throws when another process may replace stored events; not called in a dry run
  */
@@ -76,8 +76,8 @@ function judgedBy(data: TodaysData, tenant: TenantRules): Judge {
 }
 
 /**
- * Finishes a re-enrichment that was cut off, of whatever tenant, and removes the copy of events that one left half-built. To
- * be called, inside of `withRewriteLease`, before anything else replaces or removes stored events.
+ * Finishes a re-enrichment of any tenant that was killed, and removes an incomplete copy. Call it inside of `withRewriteLease`
+ * before other work replaces or removes stored events.
  */
 export async function endReenrichment(
   clickhouseUrl: string,

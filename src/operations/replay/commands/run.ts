@@ -173,7 +173,7 @@ function progressOf(context: CliContext) {
 
 /** Reenriching turns stored events into counted ones. A dry run cannot tell the two apart, so this adds them up. */
 function jsonOf(report: ReplayReport, rejudged: ReenrichResult | undefined, dryRun: boolean) {
-  const { parts, behind = null, counts, unreadable, damaged } = report
+  const { parts, resumedAfter: behind = null, counts, unreadable, damaged } = report
   if (rejudged === undefined) {
     const { found: _, ...numbers } = counts
     return { dry_run: dryRun, parts, behind, ...numbers, unreadable, damaged }
@@ -188,11 +188,11 @@ function print(
   dryRun: boolean,
   { stdout, stderr }: CliContext,
 ): void {
-  const { parts, behind, counts, unreadable } = report
-  if (behind !== undefined)
+  const { parts, resumedAfter, counts, unreadable } = report
+  if (resumedAfter !== undefined)
     printLine(
       stderr,
-      `resumed after ${behind}, where an earlier run stopped; run it again to check the parts before it`,
+      `resumed after ${resumedAfter}, where an earlier run stopped; run it again to check the parts before it`,
     )
   if (rejudged !== undefined) {
     printReenrich(stdout, rejudged)

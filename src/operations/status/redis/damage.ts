@@ -1,11 +1,10 @@
 import type { TenantRecord } from '../../../../schemas/tenant.ts'
 import type { RedisClient } from '../../../stores/redis/connect.ts'
 import { keys } from '../../../stores/redis/keys.ts'
-import type { DamageRecords } from '../damage-watch.ts'
 import type { DamagedPart, DamageStatus } from '../system-status.ts'
 
-/** Damaged parts of tables, in Redis. */
-export class RedisDamageRecords implements DamageRecords {
+/** Remembers damaged parts in Redis, for later status reports. */
+export class RedisDamageRecords {
   readonly #client: RedisClient
 
   constructor(client: RedisClient) {

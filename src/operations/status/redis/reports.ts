@@ -2,7 +2,7 @@ import type { Clock } from '../../../run/clock.ts'
 import type { RedisClient } from '../../../stores/redis/connect.ts'
 import { keys } from '../../../stores/redis/keys.ts'
 import { loadScript } from '../../../stores/redis/scripts.ts'
-import type { ProcessReport, ReportStore } from '../report.ts'
+import type { ProcessReport } from '../system-status.ts'
 
 /** Ignores older reports: the process is gone or cannot reach Redis. */
 const FRESH_MS = 20_000
@@ -13,7 +13,7 @@ const FORGET_EVERY_MS = 60_000
 const writeReportScript = loadScript(import.meta.url, './writeReport-1.lua')
 
 /** Reports of all processes on all machines, in one small hash. */
-export class RedisReports implements ReportStore {
+export class RedisReports {
   readonly #client: RedisClient
   readonly #clock: Clock
   #forgetAtMs = 0
@@ -31,10 +31,12 @@ export class RedisReports implements ReportStore {
     await writeReportScript.run(this.#client, [keys.reports()], args)
   }
 
+  /** Call when the process ends. */
   async withdraw(id: string): Promise<void> {
     await this.#client.hdel(keys.reports(), id)
   }
 
+  /** Reports of the last 20 s. */
   async read(): Promise<readonly ProcessReport[]> {
     const since = this.#clock.now() - FRESH_MS
     return Object.values(await this.#client.hgetall(keys.reports())).flatMap((text) => {

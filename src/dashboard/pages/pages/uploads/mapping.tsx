@@ -4,8 +4,8 @@ type Map = Readonly<Record<string, string>>
 
 /** The mapping to send. For NDJSON only changes, so that all other fields stay exactly as they are. */
 export function mapOf({ format, columns }: UploadPreview): Map {
-  const told = columns.filter(({ name, key }) => format === 'csv' || name !== key)
-  return Object.fromEntries(told.map(({ name, key }) => [name, key]))
+  const sent = columns.filter(({ name, key }) => format === 'csv' || name !== key)
+  return Object.fromEntries(sent.map(({ name, key }) => [name, key]))
 }
 
 const LABELS: Readonly<Record<string, string>> = {
