@@ -49,7 +49,7 @@ test('files are previewed, mapped, followed to their end and cancelled', { skip,
   await page.goto(await signInLink())
   await page.goto(`${origin}/t/${ready.tenant_id}/uploads`)
   await page.getByText('No jobs in the last 7 days').waitFor()
-  await page.getByText('Up to 100 MB and 1,000,000 lines a file').waitFor()
+  await page.getByText('Up to 100 MB and 1,000,000 lines per file').waitFor()
   await assertAccessible()
 
   // NDJSON in gzip, dropped.
