@@ -39,7 +39,7 @@ export interface Telemetry {
 }
 
 /** Enrichment of addresses in this process. */
-export interface EnrichmentServices {
+interface EnrichmentServices {
   readonly engine: EnrichmentEngine
   readonly lookups: LookupService
   readonly reverseDns: ReverseDns

@@ -1,4 +1,4 @@
-export interface Leash {
+interface Leash {
   /** The child has ended, or may go on alone. */
   release(): void
 }

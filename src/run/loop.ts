@@ -143,7 +143,7 @@ export async function pause(ms: number, signal?: AbortSignal, ref = true): Promi
   await sleep(ms, undefined, { signal, ref }).catch(() => {})
 }
 
-export interface PollOptions {
+interface PollOptions {
   readonly everyMs: number
   /** `performance.now()` at which polling stops. */
   readonly deadlineMs?: number
@@ -176,7 +176,7 @@ export function growingDelay(failures: number, { minMs, maxMs }: DelayBounds): n
   return Math.min(maxMs, minMs * 2 ** Math.min(failures, 30)) * (0.5 + Math.random() / 2)
 }
 
-export interface RetryOptions {
+interface RetryOptions {
   readonly delay: DelayBounds
   /** `performance.now()` after which there are no more tries. */
   readonly deadlineMs?: number

@@ -3,7 +3,7 @@ import { isPassing } from '../run/passing.ts'
 import { visible, visibleLines } from '../run/visible-text.ts'
 import type { RecentProblems } from './problems.ts'
 
-export interface LoggerOptions {
+interface LoggerOptions {
   /** `trace` to `fatal`, or `silent`. */
   readonly level: string
   /** The process; part of every line. */

@@ -4,14 +4,14 @@ import type { Logger } from 'pino'
 import { AggregatorRegistry, type MetricObjectWithValues, type MetricValue } from 'prom-client'
 import { InputError } from '../run/errors.ts'
 import { hostProblem, portRefusal } from '../run/host-problem.ts'
-import { Lifecycle } from '../run/lifecycle.ts'
 import { isLoopbackHost } from '../run/loopback.ts'
 import type { Service } from '../run/service.ts'
+import { Lifecycle } from '../run/service.ts'
 
 /** The result of a registry's `getMetricsAsJSON`. */
 export type MetricSet = MetricObjectWithValues<MetricValue<string>>[]
 
-export interface MetricsServerOptions {
+interface MetricsServerOptions {
   /** On a loopback address it answers only requests that name this machine. */
   readonly host: string
   /** 0: any free port. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CallBatcher } from '../run/call-batcher.ts'
-import { Lifecycle } from '../run/lifecycle.ts'
+import { Lifecycle } from '../run/service.ts'
 
 /** A counter of tokens of one tenant. A bucket fills at a rate; a window counts tokens up to its size and never fills. */
 export interface TokenCounter {

@@ -188,7 +188,7 @@ test('another number of shares waits for the sinks of before, finishes what they
     await untilStored(client, table, ids)
     await untilStored(client, table, await send())
     assert.ok(next.inserts > 0)
-    assert.equal(told.filter((msg) => msg.startsWith('waits for')).length, 1, String(told))
+    assert.equal(told.filter((msg) => msg.startsWith('waiting for')).length, 1, String(told))
     assert.equal(await client.get(keys.sinkRunIds(GROUP)), runIds)
     before = next
   }

@@ -7,8 +7,8 @@ import type { FromRole, ToRole } from '../../embedded/processes/role-protocol.ts
 import { systemClock } from '../../run/clock.ts'
 import { InputError, StartupError } from '../../run/errors.ts'
 import { createLogger } from '../../telemetry/logger.ts'
-import { collectNodeMetrics } from '../../telemetry/node-metrics.ts'
 import { RecentProblems } from '../../telemetry/problems.ts'
+import { collectNodeMetrics } from '../../telemetry/process-metrics.ts'
 
 /**
  * Runs the roles that the parent names, until the parent says stop. Ends at once when the parent is gone.

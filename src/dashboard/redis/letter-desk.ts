@@ -7,7 +7,7 @@ import type {
 } from '../../../schemas/dashboard/dead-letters.ts'
 import { type DeadLetters, eventOf, positionOf } from '../../operations/dead-letters/dead-letters.ts'
 import { letterPage, summaryOf } from '../../operations/dead-letters/letter-views.ts'
-import { orUnavailable } from '../../stores/redis/or-unavailable.ts'
+import { orUnavailable } from '../../stores/redis/errors.ts'
 
 const PAGE_LETTERS = 50
 /** Maximum number of changes of one call, and of concurrent ones. */

@@ -1,8 +1,8 @@
 import type { RedisClient } from '../../stores/redis/connect.ts'
 import { persisted } from '../../stores/redis/durability/persisted.ts'
+import { orUnavailable } from '../../stores/redis/errors.ts'
 import { keys } from '../../stores/redis/keys.ts'
 import { keysLike } from '../../stores/redis/nodes.ts'
-import { orUnavailable } from '../../stores/redis/or-unavailable.ts'
 import type { Grant, SessionStore, StoredSession, Withdrawn } from '../server/sessions.ts'
 
 /** Sign-in links and sessions, as expiring JSON under their digests. */

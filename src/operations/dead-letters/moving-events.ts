@@ -7,8 +7,8 @@ import { deadReceipt, type HeldEvent, payloadReceipt, rowReceipt } from '../../p
 import { findClaim } from '../../pipeline/streams/seen-claims.ts'
 import type { Clock } from '../../run/clock.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
+import { orUnavailable } from '../../stores/redis/errors.ts'
 import { keys } from '../../stores/redis/keys.ts'
-import { orUnavailable } from '../../stores/redis/or-unavailable.ts'
 import { loadScript } from '../../stores/redis/scripts.ts'
 import type { EventKey, Found, MovingEvents } from '../receipts/ports.ts'
 

@@ -7,7 +7,7 @@ import { SettledElsewhereError, type Stage, type StageTools } from '../declarati
 import { type Entry, type GroupReader, outcomesOf, type Settlement, type StageCount } from './ports.ts'
 import { giveUp, isolate, runStages, splitByIdentity } from './run-stages.ts'
 
-export interface StepWorkerOptions {
+interface StepWorkerOptions {
   readonly group: string
   readonly stages: readonly Stage[]
   readonly tools: StageTools

@@ -5,7 +5,7 @@ import type { Lane } from '../declaration/lane.ts'
 import { type Block, encodeBlock } from '../event/block.ts'
 
 /** Where a block goes. */
-export interface AppendTarget {
+interface AppendTarget {
   readonly partition: number
   readonly stream: string
   readonly lane: Lane
@@ -22,7 +22,7 @@ export interface BlockAppend {
   readonly fields: readonly (string | Buffer)[]
 }
 
-export interface AppendOptions {
+interface AppendOptions {
   /** Ascending per producer. */
   readonly sequence: number
   /** How long producers are remembered. */

@@ -1,8 +1,8 @@
 import { UnavailableError } from '../../run/errors.ts'
 import { poll } from '../../run/loop.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
+import { replyCode } from '../../stores/redis/errors.ts'
 import { counterFields, keys } from '../../stores/redis/keys.ts'
-import { replyCode } from '../../stores/redis/reply-error.ts'
 import { LANES } from '../declaration/lane.ts'
 import { groupsOf, type Pipeline, streamsOf } from '../declaration/pipeline.ts'
 

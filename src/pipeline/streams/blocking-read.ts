@@ -2,7 +2,7 @@ import { pause } from '../../run/loop.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
 import type { RawStreams } from './entries.ts'
 
-export interface BlockingRead {
+interface BlockingRead {
   /** The connection that waits; not shared. */
   readonly blocking: RedisClient
   /** Another connection to the same servers. */

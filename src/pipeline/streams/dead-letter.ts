@@ -4,7 +4,7 @@ import type { DeadLetter } from '../runner/ports.ts'
 import type { RawEntry } from './entries.ts'
 
 /** Where an event was when it could not be processed. A retry puts it back there. */
-export interface DeadLetterOrigin {
+interface DeadLetterOrigin {
   readonly group: string
   readonly stream: string
   readonly lane: Lane

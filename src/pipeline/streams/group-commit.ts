@@ -6,7 +6,7 @@ import { type Envelope, partitionOf } from '../event/envelope.ts'
 import { countOutcome, NO_OUTCOMES, type OutcomeCounts } from '../event/outcomes.ts'
 import { CommitWriter, type CommitWriterOptions, emptyPart, type Part, sizeOf } from './commit-writer.ts'
 
-export interface GroupCommitOptions extends CommitWriterOptions {
+interface GroupCommitOptions extends CommitWriterOptions {
   readonly partitions: number
   /** How long a commit gathers requests while none is in flight, milliseconds. */
   readonly lingerMs: number

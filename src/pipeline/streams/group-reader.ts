@@ -1,8 +1,8 @@
 import { pause, untilTick, untilTurn } from '../../run/loop.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
+import { replyCode } from '../../stores/redis/errors.ts'
 import { keys } from '../../stores/redis/keys.ts'
 import type { Caller } from '../../stores/redis/pipelined-calls.ts'
-import { replyCode } from '../../stores/redis/reply-error.ts'
 import { LANES, type Lane } from '../declaration/lane.ts'
 import type { BrokenEntry, Delivered, Entry, GroupReader, Settlement, SettleResult } from '../runner/ports.ts'
 import { readBlocking } from './blocking-read.ts'
@@ -11,7 +11,7 @@ import { type RawEntry, type RawStreams, readEntry } from './entries.ts'
 import { bury, passOver, Settlements, type SettlementsOptions } from './settlement.ts'
 
 /** `client` may be shared. It serves everything except blocking reads. */
-export interface GroupReaderOptions extends SettlementsOptions {
+interface GroupReaderOptions extends SettlementsOptions {
   /** For blocking reads only; not shared. */
   readonly blocking: RedisClient
   readonly consumer: string

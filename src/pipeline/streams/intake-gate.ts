@@ -5,7 +5,7 @@ import type { RedisClient } from '../../stores/redis/connect.ts'
 import { INTAKE_MEMORY_SHARE_MAX, type Pipeline } from '../declaration/pipeline.ts'
 import { waitingEvents } from './status.ts'
 
-export interface IntakeGateOptions {
+interface IntakeGateOptions {
   readonly client: RedisClient
   readonly pipeline: Pipeline
   readonly partitions: number

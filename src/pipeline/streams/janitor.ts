@@ -9,7 +9,7 @@ import { LANES } from '../declaration/lane.ts'
 import { groupsOf, type Pipeline, readersOf, streamsOf } from '../declaration/pipeline.ts'
 import { sweepSeen } from './seen-store.ts'
 
-export interface JanitorOptions {
+interface JanitorOptions {
   readonly client: RedisClient
   readonly pipeline: Pipeline
   readonly partitions: number

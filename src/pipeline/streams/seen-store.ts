@@ -2,8 +2,8 @@ import type { Clock } from '../../run/clock.ts'
 import { UnavailableError } from '../../run/errors.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
 import { keys } from '../../stores/redis/keys.ts'
+import { TurnBatcher } from '../../stores/redis/pipelined-calls.ts'
 import { loadScript, type ScriptArgument } from '../../stores/redis/scripts.ts'
-import { TurnBatcher } from '../../stores/redis/turn-batcher.ts'
 import { type Delivery, type SeenStore, SettledElsewhereError } from '../declaration/stage.ts'
 import { IDENTITY_BYTES } from '../event/envelope.ts'
 import { CLAIM_EPOCH_MS, claimIdMs } from './claim-id.ts'
@@ -34,7 +34,7 @@ export interface Claim {
   readonly claimId: Buffer
 }
 
-export interface RedisSeenStoreOptions {
+interface RedisSeenStoreOptions {
   readonly client: RedisClient
   readonly clock: Clock
   /** The group of the step that claims, and the stream that it reads. */

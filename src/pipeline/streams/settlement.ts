@@ -1,8 +1,8 @@
 import { OUTCOME_STATUS } from '../../../schemas/outcome.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
 import { counterFields, keys, progressFields } from '../../stores/redis/keys.ts'
+import { TurnBatcher } from '../../stores/redis/pipelined-calls.ts'
 import { type Addition, loadScript, type ScriptArgument } from '../../stores/redis/scripts.ts'
-import { TurnBatcher } from '../../stores/redis/turn-batcher.ts'
 import type { Lane } from '../declaration/lane.ts'
 import {
   type Block,

@@ -2,10 +2,10 @@ import type { Logger } from 'pino'
 import { pause, untilTick } from '../../run/loop.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
 import { persisted } from '../../stores/redis/durability/persisted.ts'
+import { replyCode } from '../../stores/redis/errors.ts'
 import { keys } from '../../stores/redis/keys.ts'
 import { LEASE_MS, Membership, type MembershipOptions, type ShareLease } from '../../stores/redis/membership.ts'
 import { type Caller, pipelinedCalls } from '../../stores/redis/pipelined-calls.ts'
-import { replyCode } from '../../stores/redis/reply-error.ts'
 import { LANES, type Lane } from '../declaration/lane.ts'
 import type {
   IntentRest,

@@ -7,7 +7,7 @@ import type { GroupStatus, PipelineStatus } from '../declaration/status.ts'
 
 const streamGroupsScript = loadScript(import.meta.url, './streamGroups-1.lua')
 
-export interface StatusScope {
+interface StatusScope {
   /** Leaves out groups without waiting entries, and so saves their calls. Default false. */
   readonly onlyWaiting?: boolean
 }
@@ -69,7 +69,7 @@ interface GroupState {
 }
 
 /** The progress of the groups of a stream, by name. */
-export async function readGroups(client: RedisClient, stream: string): Promise<Map<string, GroupState>> {
+async function readGroups(client: RedisClient, stream: string): Promise<Map<string, GroupState>> {
   const reply = ((await streamGroupsScript.run(client, [stream], [])) as (Buffer | number)[]).map(String)
   const groups = new Map<string, GroupState>()
   for (let i = 0; i < reply.length; i += 4) {
@@ -110,7 +110,7 @@ function waitingOf(
   return added - Number(counters[counterFields.done(group, stream, lane, unit)] ?? 0)
 }
 
-export interface WaitingScope {
+interface WaitingScope {
   readonly lanes?: readonly Lane[]
   /** Counts only events that wait for these groups. */
   readonly groups?: readonly string[]

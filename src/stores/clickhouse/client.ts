@@ -4,7 +4,7 @@ import { InputError } from '../../run/errors.ts'
 /** The database of all tables. */
 export const DATABASE = 'ipid'
 
-export interface ClickHouseClientOptions {
+interface ClickHouseClientOptions {
   /** Shown in ClickHouse's own logs. */
   readonly application: string
   /** `undefined`: the user's default. */

@@ -41,7 +41,7 @@ export async function assertFormOfTables(client: ClickHouseClient, cluster: stri
 }
 
 /** Work that supports the tables of one server only. */
-export type OneServerWork = 'a backup' | 'a restore' | 'a replay' | 'an erasure'
+type OneServerWork = 'a backup' | 'a restore' | 'a replay' | 'an erasure'
 
 /**
  * Call it before anything is changed.

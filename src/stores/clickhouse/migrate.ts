@@ -15,7 +15,7 @@ export interface Migration {
 const FOLDER = new URL('../../../schemas/clickhouse/', import.meta.url)
 
 /** Which migrations to apply, and for which form of tables. */
-export interface MigrateOptions {
+interface MigrateOptions {
   /** Only these; undefined: all. */
   readonly only?: readonly string[] | undefined
   /** The cluster of replicated tables; undefined: the tables of one server. */

@@ -15,7 +15,7 @@ export async function dropErasing(client: ClickHouseClient): Promise<void> {
 }
 
 /** Number of removed rows, and of parts that the server has detached. */
-export interface Removal {
+interface Removal {
   readonly rows: number
   readonly detachedParts: number
 }

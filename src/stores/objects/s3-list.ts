@@ -10,7 +10,7 @@ export interface ListPage {
 }
 
 /** Where a page begins: at the start, at a token, or after a key, as in version 1 of the protocol. */
-export interface ListStart {
+interface ListStart {
   readonly ContinuationToken?: string
   readonly Marker?: string
 }

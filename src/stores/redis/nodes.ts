@@ -1,6 +1,6 @@
 import { Cluster, type Redis } from 'ioredis'
+import { UnavailableError } from '../../run/errors.ts'
 import type { RedisClient } from './connect.ts'
-import { scanPages } from './scan.ts'
 
 const SCAN_COUNT = 1_000
 
@@ -15,4 +15,44 @@ export async function* keysLike(client: RedisClient, pattern: string): AsyncGene
     const pages = scanPages((cursor) => node.scan(cursor, 'MATCH', pattern, 'COUNT', SCAN_COUNT))
     for await (const found of pages) yield* found
   }
+}
+
+/**
+ * Follows the cursor of SCAN or HSCAN to its end, page by page. A broken server or proxy that repeats a cursor would keep the reader
+ * busy for ever. Brent's cycle detection notices that with one cursor in memory.
+ * @param ask reads the page at a cursor
+ * @throws UnavailableError when a cursor repeats, or is not a number
+ */
+export async function* scanPages(
+  ask: (cursor: string) => Promise<readonly [next: string, page: string[]]>,
+): AsyncGenerator<string[], void> {
+  let cursor = '0'
+  let anchor = cursor
+  for (let [steps, stepsMax] = [0, 1]; ; steps++) {
+    const [next, page] = await ask(cursor)
+    yield page
+    if (next === '0') return
+    if (!/^\d+$/.test(next) || next === anchor) throw new UnavailableError(`Redis repeats the cursor ${next} of a scan`)
+    if (steps === stepsMax) {
+      anchor = next
+      stepsMax *= 2
+      steps = 0
+    }
+    cursor = next
+  }
+}
+
+/**
+ * The connection name of another ipid process on this Redis; undefined if there is none.
+ * @param harmless a connection name to ignore
+ */
+export async function connectedAs(client: RedisClient, harmless?: string): Promise<string | undefined> {
+  for (const node of mastersOf(client)) {
+    const own = String(await node.call('CLIENT', 'ID'))
+    const list = String(await node.call('CLIENT', 'LIST'))
+    for (const [, id, name] of list.matchAll(/^id=(\d+) .*\bname=(ipid:\S+)/gm)) {
+      if (id !== own && name !== harmless) return name
+    }
+  }
+  return undefined
 }

@@ -3,7 +3,7 @@ import type { RedisClient } from './connect.ts'
 import { keys } from './keys.ts'
 
 /** Marks an unfinished restore. */
-export interface RestoreMark {
+interface RestoreMark {
   readonly backup_id: string
 }
 

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { type Cluster, Redis, ReplyError } from 'ioredis'
 import type { RedisClient } from './connect.ts'
+import { replyCode } from './errors.ts'
 import type { Caller } from './pipelined-calls.ts'
-import { replyCode } from './reply-error.ts'
 import { VectoredCommand } from './vectored-command.ts'
 
 export type ScriptArgument = string | number | Buffer

@@ -1,7 +1,7 @@
 import { Cluster } from 'ioredis'
 import type { RedisClient } from '../../stores/redis/connect.ts'
+import { orUnavailable } from '../../stores/redis/errors.ts'
 import { keys } from '../../stores/redis/keys.ts'
-import { orUnavailable } from '../../stores/redis/or-unavailable.ts'
 import type { Reconnection } from '../../stores/redis/reconnection.ts'
 import { loadScript } from '../../stores/redis/scripts.ts'
 import type { TokenCounters, TokenDemand, TokenGrant } from '../shared-tokens.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { scanPages } from '../../../src/stores/redis/scan.ts'
+import { scanPages } from '../../../src/stores/redis/nodes.ts'
 
 /** Reads pages from a server that answers each cursor with the next of these; the last leads back to `loopTo`. */
 async function read(cursors: readonly string[], loopTo: string): Promise<string[]> {

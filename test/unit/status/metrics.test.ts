@@ -5,7 +5,7 @@ import { ingest } from '../../../pipelines/ingest.ts'
 import { NO_JOBS } from '../../../src/operations/status/collect.ts'
 import { createStoreMetrics } from '../../../src/operations/status/metrics.ts'
 import type { GroupStatus } from '../../../src/pipeline/declaration/status.ts'
-import { createStageMetrics } from '../../../src/telemetry/stage-metrics.ts'
+import { createStageMetrics } from '../../../src/telemetry/pipeline-metrics.ts'
 
 const waiting = (partition: number, oldestMs: number): GroupStatus => ({
   ...{ stream: 'intake', lane: 'live', partition, group: 'process' },

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { IntervalHistogram } from 'node:perf_hooks'
 import { test } from 'node:test'
 import { collectDefaultMetrics, Registry } from 'prom-client'
-import { collectNodeMetrics } from '../../../src/telemetry/node-metrics.ts'
+import { collectNodeMetrics } from '../../../src/telemetry/process-metrics.ts'
 
 const LAGS = ['min', 'max', 'mean', 'stddev', 'p50', 'p90', 'p99']
 

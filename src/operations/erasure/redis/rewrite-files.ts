@@ -4,8 +4,8 @@ import type { Redis } from 'ioredis'
 import { UnavailableError } from '../../../run/errors.ts'
 import { poll } from '../../../run/loop.ts'
 import type { RedisClient } from '../../../stores/redis/connect.ts'
+import { replyCode } from '../../../stores/redis/errors.ts'
 import { mastersOf } from '../../../stores/redis/nodes.ts'
-import { replyCode } from '../../../stores/redis/reply-error.ts'
 import type { RewrittenFiles } from '../ports.ts'
 
 const LOOK_EVERY_MS = 50

@@ -1,7 +1,7 @@
 import type { RawEntry } from '../../../pipeline/streams/entries.ts'
 import type { RedisClient } from '../../../stores/redis/connect.ts'
 import { keys } from '../../../stores/redis/keys.ts'
-import { scanPages } from '../../../stores/redis/scan.ts'
+import { scanPages } from '../../../stores/redis/nodes.ts'
 import type { JobsStatus, OpenJobStatus } from '../system-status.ts'
 
 /** Maximum number of jobs to read. With more, HSCAN decides which. */

@@ -10,7 +10,7 @@ import {
 import { type PartLocation, partName } from './layout.ts'
 
 /** An entry of the payload stream: the commit that wrote it, and its number of lines in the part. In the order of the lines. */
-export type IndexEntry = readonly [partition: number, id: string, commit: string, lines: number]
+type IndexEntry = readonly [partition: number, id: string, commit: string, lines: number]
 
 /** Metadata of a part, stored as JSON. */
 export interface PartIndex {
@@ -29,10 +29,10 @@ export interface PartIndex {
 }
 
 /** Lines of a commit that are not events. */
-export type IndexRejected = readonly [partition: number, id: string, commit: string, reason: string, lines: number]
+type IndexRejected = readonly [partition: number, id: string, commit: string, reason: string, lines: number]
 
 /** `x-request-id`, and number of lines. */
-export type IndexRequest = readonly [id: string, lines: number]
+type IndexRequest = readonly [id: string, lines: number]
 
 /** Events that become one object. */
 export interface Part {

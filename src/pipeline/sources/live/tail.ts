@@ -1,7 +1,7 @@
 import type { LiveEvent, LiveReport } from '../../../../schemas/live-event.ts'
 import type { Clock } from '../../../run/clock.ts'
-import { Lifecycle } from '../../../run/lifecycle.ts'
 import type { Service } from '../../../run/service.ts'
+import { Lifecycle } from '../../../run/service.ts'
 import type { EventContext } from '../../declaration/source.ts'
 import { type Address, parseAddress } from '../../event/address.ts'
 import type { Enricher, Enrichment } from '../../event/enrichment.ts'

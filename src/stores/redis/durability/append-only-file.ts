@@ -1,7 +1,6 @@
 import { close, fdatasync, openSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { APPEND_ONLY_MANIFEST, appendedFiles, baseFiles } from './append-only-link.ts'
 import { closeInPieces } from './free-file.ts'
 
 /** A rewrite may remove a file before it is opened. The manifest is then read again, this many times at most. */
@@ -131,4 +130,32 @@ export class AppendOnlyFile {
       void closeInPieces(file)
     }
   }
+}
+
+/**
+ * Path of a link beside the Redis socket, to the folder of the append-only file. It exists if clients must sync the file themselves,
+ * and not if Redis does so or nothing does.
+ */
+export function appendOnlyLink(socket: string): string {
+  return `${socket}.aof`
+}
+
+/** Lists the current files of that folder. Redis replaces it at the start and at the end of each rewrite. */
+export const APPEND_ONLY_MANIFEST = 'appendonly.aof.manifest'
+
+/** The files of a manifest that Redis appends to; the last is the current one. */
+export function appendedFiles(manifest: string): string[] {
+  return filesOf(manifest, 'i')
+}
+
+/** The base files of a manifest: the results of rewrites. */
+function baseFiles(manifest: string): string[] {
+  return filesOf(manifest, 'b')
+}
+
+/** @param type Redis' code: `b` for a base, `i` for an appended file */
+function filesOf(manifest: string, type: 'b' | 'i'): string[] {
+  return Array.from(manifest.matchAll(/^file (\S+) seq \d+ type ([a-z])/gm))
+    .filter(([, , found]) => found === type)
+    .map(([, name]) => name!)
 }

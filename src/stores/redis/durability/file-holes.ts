@@ -11,7 +11,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { APPEND_ONLY_MANIFEST, appendedFiles } from './append-only-link.ts'
+import { APPEND_ONLY_MANIFEST, appendedFiles } from './append-only-file.ts'
 
 /** A range of bytes; `to` is exclusive. */
 interface Span {

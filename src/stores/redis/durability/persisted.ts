@@ -1,8 +1,7 @@
 import { readlinkSync } from 'node:fs'
 import { Redis } from 'ioredis'
 import type { RedisClient } from '../connect.ts'
-import { AppendOnlyFile } from './append-only-file.ts'
-import { appendOnlyLink } from './append-only-link.ts'
+import { AppendOnlyFile, appendOnlyLink } from './append-only-file.ts'
 
 /** By open connection; null: this process need not sync. */
 const files = new WeakMap<RedisClient, AppendOnlyFile | null>()

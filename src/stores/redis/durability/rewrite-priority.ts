@@ -4,14 +4,14 @@ import { setPriority } from 'node:os'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { poll } from '../../../run/loop.ts'
-import { APPEND_ONLY_MANIFEST } from './append-only-link.ts'
+import { APPEND_ONLY_MANIFEST } from './append-only-file.ts'
 
 /** A `nice` value. On a busy machine a rewrite gets a thirtieth of Redis' share, so it still ends. */
 const REWRITE_NICE = 15
 const LOOK_EVERY_MS = 5
 const LOOKS_MS = 500
 
-export interface RewritePriorityOptions {
+interface RewritePriorityOptions {
   /** Process id of Redis. */
   readonly pid: number
   /** Folder of the manifest, which Redis replaces when a rewrite begins. */
