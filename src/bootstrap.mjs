@@ -1,6 +1,6 @@
 /*
- * `npm start`, `npm test`, `npm run check`, `bench`, `chaos` and `mutants` on a machine that has only Node.js: installs the packages,
- * builds, then runs the program, or what developers need, in this process. Plain JavaScript without packages.
+ * `npm start`, `npm test`, `npm run check`, `bench`, `chaos` and `mutants` on a machine with only Node.js: installs the packages,
+ * builds, then runs the program or a developer's command in this process. Plain JavaScript without packages.
  */
 
 const NODE_MIN = [20, 12]
@@ -9,7 +9,7 @@ const [command, ...args] = process.argv.slice(2)
 const [major, minor] = process.versions.node.split('.').map(Number)
 const isOld = major < NODE_MIN[0] || (major === NODE_MIN[0] && minor < NODE_MIN[1])
 
-// Until the program takes over there is nothing to finish: `onExit` ends what runs here.
+// Exit at once until the program sets its own handlers. The leash then ends npm.
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(command === 'start' ? 0 : 130))
 
 if (isOld) {

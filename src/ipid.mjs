@@ -8,7 +8,7 @@ import { isInstalled, TREE_FILE } from './bootstrap/packages.mjs'
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
 const args = process.argv.slice(2)
-// A module of roles that is not ours (`ipid role MODULE`) shares modules of src with us.
+// A user's own role module (`ipid role MODULE`) imports modules of src, so both must be loaded from the sources.
 const isOurs = args[0] !== 'role' || args.length === 1
 const program = await load()
 await program?.main(args)
@@ -19,7 +19,7 @@ async function load() {
   try {
     return await (isOurs ? importBuilt : importSource)('main.ts')
   } catch (error) {
-    // Only a failure pays for the look at all packages: one that is missing fails the import, or the compilation.
+    // Checks the packages only after a failure: a missing one makes the import or the build fail.
     if (isInstalled(ROOT, false)) throw error
     return failWithoutPackages()
   }

@@ -3,7 +3,7 @@ import type { StopSignals } from './terminal/context.ts'
 
 /** Runs one command of the command line in this process, and exits with its code. */
 export async function main(args: readonly string[]): Promise<void> {
-  // A reader that goes away (`ipid sql … | head`) is no error of ours.
+  // A reader that closes the pipe early (`ipid sql … | head`) is not an error.
   process.stdout.on('error', ignoreBrokenPipe)
   process.stderr.on('error', ignoreBrokenPipe)
   const code = await runCli(args, {
@@ -17,7 +17,7 @@ export async function main(args: readonly string[]): Promise<void> {
   process.exit(code)
 }
 
-/** Ctrl-C in a terminal arrives twice under npm, which passes on what its child got as well. */
+/** Under npm, Ctrl-C arrives twice: from the terminal and from npm. */
 const SAME_SIGNAL_MS = 500
 const PARENT_CHECK_MS = 1_000
 
@@ -31,7 +31,7 @@ function stopSignals(): StopSignals {
     if (performance.now() - firstAtMs > SAME_SIGNAL_MS) force.abort()
   }
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    // What held the place during the start gives way.
+    // Replaces the handlers of the bootstrap.
     process.removeAllListeners(signal)
     process.on(signal, onSignal)
   }
@@ -39,7 +39,7 @@ function stopSignals(): StopSignals {
   return { stop: stop.signal, force: force.signal }
 }
 
-/** Started by npm: when somebody kills npm with -9, nobody is left who could stop this process. */
+/** Stops with npm: after a SIGKILL of npm, nothing else would stop this process. */
 function stopWithParent(stop: AbortController): void {
   const parent = process.ppid
   setInterval(() => {

@@ -6,24 +6,24 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
-/** A running process may still load a part of the build that it started with, so the newest builds stay. */
+/** The newest builds are kept, because a running process may still load modules of the build that it started with. */
 const KEPT = 8
 const ALWAYS = ['package.json', 'tsconfig.json', 'node_modules/.package-lock.json', 'src/bootstrap/build.mjs']
 
-/** A module finds its files beside its source, although its code is in the build. */
-const ownAddress = {
-  name: 'own-address',
+/** Makes `import.meta.url` the URL of the source, so that a module in the build finds the files next to its source. */
+const sourceUrls = {
+  name: 'source-urls',
   setup(build) {
     build.onLoad({ filter: /\/src\/.*\.(?:ts|mjs)$/ }, ({ path }) => {
       const text = fs.readFileSync(path, 'utf8')
       if (!text.includes('import.meta.url') || path.includes('/node_modules/')) return undefined
-      const address = JSON.stringify(String(pathToFileURL(path)))
-      return { contents: text.replaceAll('import.meta.url', address), loader: path.endsWith('.ts') ? 'ts' : 'js' }
+      const url = JSON.stringify(String(pathToFileURL(path)))
+      return { contents: text.replaceAll('import.meta.url', url), loader: path.endsWith('.ts') ? 'ts' : 'js' }
     })
   },
 }
 
-/** What is built, each in a folder of its own: options of esbuild, with paths relative to the root. */
+/** The bundles, each in its own folder: options of esbuild, with paths relative to the root. */
 const TARGETS = {
   program: {
     entryPoints: ['src/main.ts', 'src/embedded/clickhouse/process.ts'],
@@ -34,21 +34,11 @@ const TARGETS = {
     // For `node --enable-source-maps`.
     sourcemap: 'linked',
     sourcesContent: false,
-    // Native, or rarely loaded, or with files beside their modules.
-    external: [
-      'uWebSockets.js',
-      'chdb',
-      'lz4-napi',
-      '@aws-sdk/*',
-      'esbuild',
-      'tsx',
-      'pino',
-      'pino-pretty',
-      'typescript',
-    ],
-    // CommonJS packages load modules of Node with it.
+    // Native packages, rarely loaded ones, and packages with data files next to their modules.
+    external: ['uWebSockets.js', 'chdb', 'lz4-napi', '@aws-sdk/*', 'esbuild', 'tsx', 'pino*', 'typescript'],
+    // CommonJS packages need `require` for modules of Node.js.
     banner: { js: `import{createRequire as ipidRequire}from'node:module';const require=ipidRequire(import.meta.url);` },
-    plugins: [ownAddress],
+    plugins: [sourceUrls],
   },
   pages: {
     entryPoints: ['src/dashboard/pages/main.tsx'],
@@ -61,13 +51,13 @@ const TARGETS = {
   typebox: { entryPoints: { index: 'node_modules/typebox/build/index.mjs' } },
 }
 
-/** Imports a module of src from the build: the hook for TypeScript takes a second of CPU for its 450 modules. */
+/** Imports a module of src from the build. Compiling its 450 modules with tsx would take a second of CPU. */
 export async function importBuilt(entry) {
   module.enableCompileCache?.()
   return await import(String(pathToFileURL(join(await built(), 'program', entry.replace(/\.ts$/, '.mjs')))))
 }
 
-/** Imports a module of src with the hook for TypeScript: for modules elsewhere that share modules of src with it. */
+/** Imports a module of src with tsx, for modules outside of the build that share modules with it. */
 export async function importSource(entry) {
   const { register } = await import('tsx/esm/api')
   register()
@@ -75,10 +65,10 @@ export async function importSource(entry) {
 }
 
 /**
- * Builds everything with esbuild, unless no source has changed since the last build. Several processes may build at once: each builds
- * into a folder of its own, and the link `current` moves to it when it is complete.
- * @returns the folder of the build; where node_modules cannot be written, a temporary one that goes with the process
- * @throws what esbuild says of a source or package that it cannot compile
+ * Builds all bundles with esbuild if a source has changed since the last build. Several processes may build at once: each builds
+ * into its own folder, and then moves the link `current` to it.
+ * @returns the folder of the build; a temporary folder of this process if node_modules is not writable
+ * @throws the error of esbuild for a source or package that it cannot compile
  */
 export async function built({ root = ROOT, targets = TARGETS } = {}) {
   const home = join(root, 'node_modules', '.cache', 'ipid', 'build')
@@ -92,10 +82,10 @@ export async function built({ root = ROOT, targets = TARGETS } = {}) {
   try {
     const inputs = await buildInto(dir, root, targets)
     const newest = Math.max(...inputs.map((path) => fileOf(root, path)?.mtimeMs ?? 0))
-    // A source that changed during the build, in this second or later, may have been read before.
+    // A source that changed since the build began may have been read before the change.
     const state = seconds(newest) < seconds(startedMs) ? stateOf(root, inputs) : undefined
     fs.writeFileSync(join(dir, 'inputs.json'), JSON.stringify({ root, inputs, state }))
-    // An image is built by another user than the one who runs it.
+    // Container images are built and run by different users.
     fs.chmodSync(dir, 0o755)
   } catch (error) {
     fs.rmSync(dir, { recursive: true, force: true })
@@ -114,7 +104,7 @@ function makeFolder(home, root) {
     process.once('exit', () => fs.rmSync(dir, { recursive: true, force: true }))
     fs.symlinkSync(join(root, 'node_modules'), join(dir, 'node_modules'))
     process.stderr.write(
-      `ipid: node_modules/.cache cannot be written, so each start compiles the program: run "ipid compile"\n`,
+      `ipid: node_modules/.cache is not writable, so each start compiles the program: run "ipid compile"\n`,
     )
     return dir
   }
@@ -143,12 +133,12 @@ async function buildInto(dir, root, targets) {
     const read = results.flatMap(({ metafile }) => Object.keys(metafile.inputs))
     return [...new Set([...read.filter((path) => !path.includes('node_modules/')), ...ALWAYS])]
   } finally {
-    // Its process would live as long as this one.
+    // esbuild's process would live as long as this one.
     if (--running === 0) await stop()
   }
 }
 
-/** Moves the link `current`, and removes old builds and those that a killed process left. */
+/** Moves the link `current`, and deletes old builds and those of killed processes. */
 function makeCurrent(home, dir) {
   const link = `${dir}.link`
   fs.symlinkSync(dir.slice(home.length + 1), link)
@@ -161,7 +151,7 @@ function makeCurrent(home, dir) {
 
 const fileOf = (root, path) => fs.statSync(join(root, path), { throwIfNoEntry: false })
 
-/** Sizes and times of all sources, in whole seconds, as images of containers keep them. */
+/** Sizes and times of all sources, in whole seconds because container images store only these. */
 function stateOf(root, inputs) {
   const files = inputs.map((path) => fileOf(root, path))
   return files.map((file) => (file === undefined ? '' : `${seconds(file.mtimeMs)} ${file.size}`)).join()
