@@ -41,7 +41,7 @@ export function reverseDnsMetrics(
   })
   new Gauge({
     name: 'ipid_rdns_silent',
-    help: '1 while name servers do not answer and queries pause for seconds at a time, else 0',
+    help: 'Whether name servers do not answer, so that queries pause for seconds at a time: 1 or 0',
     registers,
     collect() {
       this.set(state.silent() ? 1 : 0)
