@@ -11,10 +11,10 @@ import { connectClickHouse, DATABASE } from '../src/stores/clickhouse/client.ts'
 import { migrate } from '../src/stores/clickhouse/migrate.ts'
 
 /**
- * What the dashboard asks about companies: `EVENTS` (10,000,000) of `COMPANIES` (100,000) in 90 days, while `LIVE` (2,000) events a
- * second come in. Times are medians of `ROUNDS` (5), beside the plain query of the view `companies`, and as a ratio to it. Months
- * that are over are merged to one part each, as ClickHouse does within a day or two.
- * With `CLICKHOUSE_URL` a server is asked that was filled before.
+ * Queries of the dashboard about companies: `EVENTS` (10,000,000) events of `COMPANIES` (100,000) companies in 90 days, while
+ * `LIVE` (2,000) events arrive per second. Prints medians of `ROUNDS` (5), and their ratio to a plain query of the view
+ * `companies`. Past months are merged to one part each, as ClickHouse does within a day or two.
+ * `CLICKHOUSE_URL` uses a server that was filled before.
  */
 const EVENTS = Number(process.env.EVENTS ?? 10_000_000)
 const COMPANIES = Number(process.env.COMPANIES ?? 100_000)
@@ -24,7 +24,7 @@ const INSERT_ROWS = 250_000
 const DAY_MS = 86_400_000
 const END_MS = Date.now()
 
-/** Events of companies of which some have far more than others. @param at an expression: when event n came */
+/** Events, with a skewed number per company. @param at expression for the time of event n */
 const events = (at: string) => `
   WITH
     cityHash64(number) AS hash,
@@ -103,7 +103,7 @@ async function fill(run: (query: string) => Promise<unknown>): Promise<void> {
   for (const month of months) await run(`OPTIMIZE TABLE events PARTITION ${month.replace('-', '')} FINAL`)
 }
 
-/** Events as a sink inserts them, until it is stopped. Returns how many came a second. */
+/** Inserts events like a sink until `signal` aborts. @returns events per second */
 async function sendLive(run: (query: string) => Promise<unknown>, signal: AbortSignal): Promise<number> {
   const startedMs = performance.now()
   let sent = 0

@@ -1,8 +1,9 @@
 /*
- * What an instance holds under a constant load: `MINUTES` (30) of `EVENTS` (2,000) a second in requests of 20, a tenth of them noise
- * and a twentieth repeats, 20 lookups a second, and an upload of 10,000 lines a minute. Prints the memory of each process, of Redis
- * and of its dedup store, and what the disk holds, every minute; then what was added from minute 10 on, beside what the events that
- * were stored meanwhile add for good. Ends with an error when a request failed, or an event is missing or there twice.
+ * Memory and disk of an instance under a constant load for `MINUTES` (30): `EVENTS` (2,000) per second in requests of 20, a tenth
+ * of them noise and a twentieth repeats, 20 lookups per second, and an upload of 10,000 lines per minute. Every minute it prints
+ * the memory of each process, of Redis and of its dedup store, and the disk usage. At the end it prints the growth since minute
+ * 10, next to the permanent size of the events stored since then. Fails if a request failed, or an event is missing or stored
+ * twice.
  */
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -15,7 +16,7 @@ import { type SteadyLoad, startSteadyLoad } from './support/steady-load.ts'
 
 const MINUTES = Number(process.env.MINUTES ?? 30)
 const EVENTS = Number(process.env.EVENTS ?? 2_000)
-/** What is compiled, cached and merged for the first time is there behind this minute. */
+/** After this minute, compilation, caches and first merges are done. */
 const SETTLED_MINUTE = Number(process.env.SETTLED_MINUTE ?? 10)
 const PER_REQUEST = 20
 const NOISE_EVERY = 10
@@ -56,7 +57,7 @@ await withReleases(async (releases) => {
   if (rows !== ids || rows !== expected.live + expected.lines) {
     throw new Error(`${rows} rows of ${ids} events, instead of ${expected.live + expected.lines}`)
   }
-  process.stdout.write(`${rows} events stored, none missing, none twice\n`)
+  process.stdout.write(`${rows} events stored, none missing, none doubled\n`)
   for (const [path, all] of latencies) {
     const [p50, p99] = [percentile(all, 0.5), percentile(all, 0.99)].map((ms) => ms.toFixed(1))
     process.stdout.write(`${path}: ${all.length} answers, p50 ${p50} ms, p99 ${p99} ms\n`)
@@ -121,7 +122,7 @@ async function look(product: Product, minute: number): Promise<Held> {
   }
 }
 
-/** Files come and go meanwhile. */
+/** Tolerates files that appear and disappear. */
 async function bytesUnder(folder: string): Promise<number> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => [])
   const sizes = entries.map(async (entry) => {

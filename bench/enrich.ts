@@ -1,10 +1,10 @@
 /**
- * Lookup of addresses through the enrichment engine, cold and warm, beside the bare `maxmind` reader.
+ * Lookup of addresses by the enrichment engine, cold and warm, compared with the bare `maxmind` reader.
  *
  *     node --import tsx bench/enrich.ts [DIR] [ADDRESSES]
  *
- * DIR holds the data files, ADDRESSES one address a line. Without them the benchmark makes 20,000 networks, and
- * addresses in them, itself. The reader opens all MMDBs of the folder.
+ * DIR holds the data files, ADDRESSES one address per line. By default the benchmark generates 20,000 networks and addresses
+ * in them. The reader opens all MMDBs of the folder.
  */
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -24,7 +24,7 @@ const ROUNDS = 9
 const WARM_PASSES = 10
 const MADE_NETWORKS = 20_000
 
-/** Microseconds per address of one pass, by what was measured. */
+/** Microseconds per address in each pass, by name of the measurement. */
 type Costs = Record<string, number[]>
 
 async function main(): Promise<void> {

@@ -11,8 +11,8 @@ import { migrate } from '../src/stores/clickhouse/migrate.ts'
 import { residentMb } from './support/processes.ts'
 
 /**
- * `SELECT * FROM events` as CSV and as Parquet, over HTTP into a file: `GIGABYTES` of CSV (3) in a folder of its own under
- * `DIR` (the temporary folder). The engine reads each file again: rows and a sum over all ids have to be those of the table.
+ * Exports `SELECT * FROM events` as CSV and as Parquet over HTTP into files: `GIGABYTES` of CSV (3), in a new folder under `DIR`
+ * (default: the temporary folder). The engine reads each file again. The number of rows and a checksum must equal the table's.
  */
 const gigabytes = Number(process.env.GIGABYTES ?? 3)
 const BATCH_ROWS = 500_000

@@ -3,9 +3,9 @@ import { percentile, sendLoad } from './support/load.ts'
 import { cpuSeconds, descendants } from './support/processes.ts'
 
 /**
- * The two HTTP engines side by side: an instance with each, loaded in turn, `ROUNDS` times, over `CONNECTIONS` connections.
- * Prints medians of requests a second and of CPU of the ingress a request, and their ratios. On a Node.js for which there
- * is no build of uWebSockets.js it says so.
+ * Compares the two HTTP engines: an instance of each, loaded in turn, `ROUNDS` times, over `CONNECTIONS` connections. Prints
+ * medians of requests per second and of the ingress's CPU per request, and their ratios. Fails with a message on a Node.js
+ * without a build of uWebSockets.js.
  */
 const rounds = Number(process.env.ROUNDS ?? 5)
 const connections = Number(process.env.CONNECTIONS ?? 16)
@@ -23,7 +23,7 @@ const ingest = (requests: number, events: number) =>
 const LINE = `${JSON.stringify({ ip: '10.0.0.1', properties: { padding: 'x'.repeat(400) } })}\n`
 const upload = LINE.repeat(Math.ceil((uploadMegabytes * 1e6) / LINE.length))
 
-/** Name, path, and what is sent in a round. */
+/** Name, path, bodies of a round, and number of connections. */
 const SCENARIOS: readonly (readonly [string, string, () => string[], number])[] = [
   ['ingest of 1', '/v1/ingest', () => ingest(15_000, 1), connections],
   ['ingest of 100', '/v1/ingest', () => ingest(600, 100), connections],
@@ -42,7 +42,7 @@ try {
   for (const engine of ENGINES) {
     const instance = await startInstance({ HTTP_ENGINE: engine, BATCH_QUEUE_LIMIT: '1000' })
     const ingress = descendants(instance.pid).find(({ title }) => /\bingress\b/.test(title))
-    if (ingress === undefined) throw new Error('the ingress is not found')
+    if (ingress === undefined) throw new Error('the ingress process was not found')
     instances.push({ engine, instance, ingress: ingress.pid })
   }
   for (let round = 0; round < rounds; round++) {

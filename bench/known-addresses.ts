@@ -1,10 +1,10 @@
 /**
- * What share of the addresses of a file is known, identified and filtered: with the starter data alone, and with the
- * default data sets beside them.
+ * The shares of addresses in a file that are known, identified and filtered: with the starter data alone, and with the default
+ * data sets too.
  *
  *     node --import tsx bench/known-addresses.ts ADDRESSES [DATA_DIR]
  *
- * ADDRESSES holds one address a line. The default data sets are made under DATA_DIR first, unless they are there.
+ * ADDRESSES holds one address per line. Missing default data sets are made under DATA_DIR first.
  */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -16,7 +16,7 @@ import { type Address, parseAddress } from '../src/pipeline/event/address.ts'
 
 async function main(): Promise<void> {
   const [file, dataDir = 'data'] = process.argv.slice(2)
-  if (file === undefined) throw new Error('which file of addresses?')
+  if (file === undefined) throw new Error('usage: known-addresses.ts ADDRESSES [DATA_DIR]')
   const lines = (await readFile(file, 'utf8')).split('\n').filter((line) => line !== '')
   const addresses = lines.flatMap((line) => parseAddress(line) ?? [])
   const defaultsDir = join(dataDir, 'enrich-default')

@@ -15,7 +15,7 @@ import { SCENARIOS } from './scenarios/all.ts'
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const EXIT_USAGE = 2
 
-/** `npm run bench`. @param args without the names of node and of the script */
+/** `npm run bench`. @param args arguments after the script */
 export async function main(args: readonly string[]): Promise<void> {
   const options = readOptions(args)
   await withReleases((releases) => bench(options, releases))
@@ -48,21 +48,21 @@ async function bench(options: Options, releases: Releases): Promise<void> {
   if (options.json) printJson(process.stdout, { ...conditions, against: options.against, results })
 }
 
-/** What figures depend on. */
+/** The conditions that figures depend on. */
 function conditionsNow({ loader = defaultLoader() }: Options) {
   return {
     node: `Node.js ${process.versions.node}`,
     cores: `${availableParallelism()} cores of ${cpus()[0]?.model ?? 'unknown'}`,
     memory: `${Math.round(totalmem() / 2 ** 30)} GiB`,
     load: `load average ${loadavg()[0]!.toFixed(1)} before`,
-    loader: loader === 'wrk' ? 'loaded by wrk' : 'loaded by the own loader',
+    loader: loader === 'wrk' ? 'loaded by wrk' : 'loaded by our own loader',
   }
 }
 
 function readOptions(args: readonly string[]): Options {
   const command = new Command('npm run bench --')
-    .description('Measures a whole instance under load, and what stands beside it, on this machine (Linux).')
-    .argument('[scenario...]', 'which; all when none is named', (name: string, named: string[] = []) => {
+    .description('Measures a whole instance under load, and bounds to compare with, on this machine (Linux).')
+    .argument('[scenario...]', 'names of scenarios (default: all)', (name: string, named: string[] = []) => {
       return [...named, scenarioNamed(name).name]
     })
     .option('--json', 'print one JSON value', false)
@@ -70,12 +70,12 @@ function readOptions(args: readonly string[]): Options {
     .option('--seconds <n>', 'seconds of each load', atLeastOne)
     .option('--connections <n>', 'connections of each load', atLeastOne)
     .option('--against <revision>', 'run another revision in turn with this checkout')
-    .addOption(new Option('--loader <name>', 'who sends; wrk where it is on PATH').choices(['wrk', 'own']))
-    .option('--no-bounds', 'leave out what the product is compared with')
+    .addOption(new Option('--loader <name>', 'the loader (default: wrk if it is on PATH)').choices(['wrk', 'own']))
+    .option('--no-bounds', 'skip the bounds to compare with')
     .option('--set <NAME=VALUE>', 'a setting of the product; may be repeated', setting, {})
     .option('--lines <n>', 'lines of an upload', atLeastOne, 1_000_000)
-    .option('--stored <n>', 'events that are in the tables already, for stored', atLeastOne, 1_000_000)
-    .option('--tenants <n>', 'tenants that send, for tenants', atLeastOne, 100)
+    .option('--stored <n>', 'events already stored, for the scenario stored', atLeastOne, 1_000_000)
+    .option('--tenants <n>', 'sending tenants, for the scenario tenants', atLeastOne, 100)
     .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : EXIT_USAGE))
     .addHelpText('after', `\nScenarios:\n${SCENARIOS.map(helpOf).join('\n')}`)
     .parse(args, { from: 'user' })
@@ -90,13 +90,13 @@ function helpOf({ name, summary }: Scenario): string {
 function scenarioNamed(name: string): Scenario {
   const found = SCENARIOS.find((scenario) => scenario.name === name)
   if (found === undefined) {
-    throw new InvalidArgumentError(`There are ${SCENARIOS.map((scenario) => scenario.name).join(', ')}.`)
+    throw new InvalidArgumentError(`Must be one of ${SCENARIOS.map((scenario) => scenario.name).join(', ')}.`)
   }
   return found
 }
 
 function setting(text: string, others: Record<string, string>): Record<string, string> {
   const [, name, value] = /^([A-Z_]+)=(.*)$/s.exec(text) ?? []
-  if (name === undefined) throw new InvalidArgumentError('It is NAME=VALUE.')
+  if (name === undefined) throw new InvalidArgumentError('Must be NAME=VALUE.')
   return { ...others, [name]: value! }
 }

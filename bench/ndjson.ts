@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import ndjson from 'ndjson'
 
-/** What reading a batch line costs: the `ndjson` package as a stream, against splitting a chunk of whole lines. */
+/** The cost of reading a batch line: the `ndjson` package as a stream, compared with splitting a chunk of whole lines. */
 const LINES = 200_000
 const line = '{"ip":"17.1.2.3","event_id":"b123456","properties":{"url":"https://example.com/a","n":1.5}}\n'
 const chunks = Array.from({ length: 80 }, () => Buffer.from(line.repeat(LINES / 80)))

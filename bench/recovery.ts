@@ -1,8 +1,8 @@
 /*
- * Kills every process of an instance with SIGKILL under a light, steady load, and measures how long the service is silent:
- * from the kill (of main: from its next start) to the answer 200 of the first request that was sent since, and to the
- * moment when the row of such an event can be queried. On a busy machine most of it is time in which the new process waited for
- * a core, which is shown beside it, of its main thread. ROUNDS=3, ROLES=ingress,worker,redis,clickhouse,main.
+ * Kills each process of an instance with SIGKILL under a light, steady load, and measures the outage: from the kill (for main:
+ * from its next start) to the first 200 of a later request, and to the time when the row of its event can be queried. On a busy
+ * machine the new process spends most of that time waiting for a core; this time of its main thread is printed too.
+ * ROUNDS=3, ROLES=ingress,worker,redis,clickhouse,main.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -45,7 +45,7 @@ const apiKey = ready.api_key
 let sending = true
 let round = 'warm'
 let number = 0
-/** First answer 200 of the round, milliseconds of `performance.now`. */
+/** Time of the round's first 200, milliseconds of `performance.now`. */
 let firstAtMs: number | undefined
 const senders = sendSteadily()
 
@@ -88,7 +88,7 @@ try {
 interface Silence {
   readonly answeredMs: number
   readonly storedMs: number
-  /** For which the process that was started waited for a core. */
+  /** Time that the new process waited for a core. */
   readonly waitedMs: number
 }
 
@@ -118,7 +118,7 @@ async function measure(role: string, name: string): Promise<Silence> {
   return { answeredMs: Math.round(firstAtMs! - startMs), storedMs, waitedMs: Math.round(waitedMs) }
 }
 
-/** Of the main thread, so far. */
+/** Time that the main thread has waited for a core. */
 function waitedForCoreMs(pid: number): number {
   return Number(readFileSync(`/proc/${pid}/schedstat`, 'latin1').split(' ')[1]) / 1e6
 }
@@ -166,10 +166,10 @@ async function untilReady(): Promise<{ api_key: string }> {
   return JSON.parse(readFileSync(readyFile, 'utf8'))
 }
 
-/** Of this instance. */
+/** Process id in this instance, by command line. */
 function pidOf(command: string): number {
   const found = descendants(main.pid!).find(({ title }) => title.includes(command))
-  if (found === undefined) throw new Error(`no process ${command} runs`)
+  if (found === undefined) throw new Error(`no process ${command} is running`)
   return found.pid
 }
 

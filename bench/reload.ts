@@ -1,12 +1,11 @@
 /**
- * Replaces a big table under live load: a whole ipid with a table of `ROWS` rows in ENRICH_DIR, `RATE` requests a second,
- * half of them /v1/ingest and half /v1/lookup, over `ADDRESSES` different addresses, and a new version of the table put in
- * its place.
+ * Replaces a big table under live load: a whole ipid with a table of `ROWS` rows in ENRICH_DIR, and `RATE` requests per second
+ * for `ADDRESSES` different addresses, half of them /v1/ingest and half /v1/lookup. Then a new version replaces the table.
  *
  *     node --import tsx bench/reload.ts
  *
- * `FORMAT` is csv, csv.gz, ndjson, or vendor for a CSV of IPinfo's columns. The same load without a reload, for as long
- * as `QUIET_S`, is what to compare with.
+ * `FORMAT` is csv, csv.gz, ndjson, or vendor for a CSV with IPinfo's columns. For comparison, the same load runs first without
+ * a reload, for `QUIET_S` seconds.
  */
 import { createWriteStream } from 'node:fs'
 import { mkdtemp, rename, rm } from 'node:fs/promises'
@@ -28,7 +27,7 @@ const connections = Number(process.env.CONNECTIONS ?? 16)
 const addresses = Number(process.env.ADDRESSES ?? 5_000)
 const format = process.env.FORMAT ?? 'csv'
 const quietMs = Number(process.env.QUIET_S ?? 15) * 1_000
-/** Behind the moment at which the new table answers: the other processes load it, too. */
+/** Time to continue after the first answer of the new table, while the other processes load it. */
 const AFTER_MS = 8_000
 const WARM_UP_MS = 20_000
 const GIVE_UP_MS = 600_000
@@ -93,7 +92,7 @@ function startLoad(url: string, apiKey: string): SteadyLoad {
   })
 }
 
-/** What the serving processes use while something happens. */
+/** Samples memory and CPU of the serving processes. */
 class Watched {
   readonly rssMb = new Map<string, number>()
   readonly cpu = new Map<string, number>()
@@ -110,7 +109,7 @@ class Watched {
   }
 
   #sample(parent: number): void {
-    // A look at all processes of the machine holds up the load.
+    // Listing all processes of the machine delays the load.
     if (this.#samples++ % LOOK_EVERY === 0) this.#processes = descendants(parent)
     for (const { pid, title } of this.#processes) {
       const name = /ipid[ :-]?\S*.*$/.exec(title)?.[0].slice(0, 60) ?? title.slice(0, 60)
@@ -121,7 +120,7 @@ class Watched {
   }
 }
 
-/** The longest delay of each process's event loop since it was asked last, milliseconds; 10 of them are the measure's. */
+/** The longest event-loop delay of each process since the last call, milliseconds. It includes 10 ms of the measurement. */
 async function stalls(adminPort: number): Promise<Map<string, number>> {
   const text = await (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text()
   const found = new Map<string, number>()

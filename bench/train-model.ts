@@ -1,10 +1,10 @@
 /**
- * Trains the model that votes where the rules are silent, on what the rules themselves are sure of:
+ * Trains the model that votes when the rules find nothing. Decisions that the rules are sure of are the examples:
  *
  *     node --import tsx bench/train-model.ts FILE.mmdb
  *
- * FILE names autonomous systems, as GeoLite2-ASN does. It writes `src/enrichment/rules/data/model.tsv`, the same for the
- * same file and rules.
+ * FILE names autonomous systems, like GeoLite2-ASN. The script writes `src/enrichment/rules/data/model.tsv`. The result only
+ * depends on the file and the rules.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { AsSizes } from '../src/enrichment/providers/mmdb/as-sizes.ts'
@@ -16,13 +16,13 @@ import { formatWeights, train } from './model/train.ts'
 const OPTIONS = { featureMin: 30, rounds: 3, rate: 0.03, decay: 0.003 }
 
 const [path] = process.argv.slice(2)
-if (path === undefined) throw new Error('which file names the autonomous systems?')
+if (path === undefined) throw new Error('usage: train-model.ts FILE.mmdb')
 const examples = (await subjectsIn(path)).flatMap(examplesOf)
 const text = formatWeights(train(examples, OPTIONS))
 writeFileSync(new URL('../src/enrichment/rules/data/model.tsv', import.meta.url), text)
 process.stdout.write(`${examples.length} examples, ${text.split('\n').length - 2} features, ${text.length} bytes\n`)
 
-/** The autonomous systems of a file in the order of their numbers. */
+/** The autonomous systems of a file, sorted by number. */
 async function subjectsIn(file: string): Promise<Subject[]> {
   const { mmdb, read, asnOf } = await readMmdb(readFileSync(file), undefined)
   const names = new Map<number, string>()

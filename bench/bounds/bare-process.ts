@@ -1,26 +1,26 @@
 import uWS from 'uWebSockets.js'
 import { open } from 'node:fs/promises'
-import { tell, told } from '../run/child.ts'
+import { receiveInput, send } from '../run/child.ts'
 
 /*
- * Swallows what is posted to it, or keeps it in a file, and answers the same bytes every time: what uWebSockets.js takes without a
- * product.
+ * A server that discards each posted body, or writes it to a file, and always sends the same response: the cost of
+ * uWebSockets.js alone.
  */
 
-interface Told {
+interface Input {
   readonly answer: string
   readonly contentType: string
-  /** What is posted is on disk, in this file, before it is answered. */
+  /** Bodies are written to this file and fsynced before the response. */
   readonly keepsIn?: string
 }
 
-const { answer, contentType, keepsIn } = await told<Told>()
+const { answer, contentType, keepsIn } = await receiveInput<Input>()
 
-/** Takes the pieces of a body as they come; the last one resolves when the disk has all of them. */
+/** Writes the chunks of a body. The promise of the last one resolves when all are on disk. */
 function keeper(path: string): (piece: ArrayBuffer, isLast: boolean) => Promise<void> {
   let written = open(path, 'w')
   return async (piece, isLast) => {
-    // It is gone behind the handler.
+    // The memory is invalid after the handler.
     const bytes = Buffer.from(Buffer.from(piece))
     written = written.then(async (file) => {
       await file.write(bytes)
@@ -47,5 +47,5 @@ uWS
   })
   .listen('127.0.0.1', 0, (socket) => {
     if (!socket) throw new Error('the bare server cannot listen')
-    tell({ url: `http://127.0.0.1:${uWS.us_socket_local_port(socket)}` })
+    send({ url: `http://127.0.0.1:${uWS.us_socket_local_port(socket)}` })
   })

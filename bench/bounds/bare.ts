@@ -2,15 +2,15 @@ import type { LoadSpec } from '../loader/loader.ts'
 import { startChild } from '../run/child.ts'
 import type { Bound, Stage } from '../run/scenario.ts'
 
-/** A server of nothing but uWebSockets.js, that answers what the product answered to the same body. */
-export interface BareServer {
+/** A bare uWebSockets.js server that sends the product's response to the same body. */
+interface BareServer {
   readonly url: string
   stop(): Promise<void>
 }
 
 /**
- * @param body what the product is asked for its answer; it counts as one request of it
- * @param keepsIn a file in which what is posted is on disk before it is answered; default: it is dropped
+ * @param body sent to the product once, to get its response
+ * @param keepsIn file for the bodies, fsynced before each response; default: bodies are discarded
  */
 export async function startBareServer(stage: Stage, path: string, body: string, keepsIn?: string): Promise<BareServer> {
   const { product } = stage
@@ -25,9 +25,9 @@ export async function startBareServer(stage: Stage, path: string, body: string, 
 }
 
 /**
- * The same load on the bare server.
- * @param figure of the product, in units a second
- * @param perRequest units of a request
+ * Applies the same load to the bare server.
+ * @param figure name of the product's figure, in units per second
+ * @param perRequest units per request
  */
 export async function bareBound(stage: Stage, spec: LoadSpec, figure: string, perRequest: number): Promise<Bound> {
   const server = await startBareServer(stage, spec.path, spec.bodies[0]!)

@@ -1,17 +1,17 @@
 import type { Bound, Stage } from '../run/scenario.ts'
 
-/** As the sink inserts them. */
+/** Rows of a block, as in the sink. */
 const BLOCK_ROWS = 100_000
 
-export interface RowsBound {
+interface RowsBound {
   readonly bound: Bound
-  /** Of a row in RowBinary. */
+  /** Size of a row in RowBinary. */
   readonly rowBytes: number
 }
 
 /**
- * ClickHouse inserting rows of this run, alone: the same engine, table and rows, in blocks, made before, over and over.
- * @param figure of the product, in rows a second
+ * ClickHouse alone: inserts a prepared block of this run's rows repeatedly, with the same engine and table.
+ * @param figure name of the product's figure, in rows per second
  */
 export async function rowsBound(stage: Stage, figure: string, seconds: number): Promise<RowsBound> {
   const { product } = stage
@@ -25,7 +25,7 @@ export async function rowsBound(stage: Stage, figure: string, seconds: number): 
     if (!answer.ok) throw new Error(await answer.text())
     return new Uint8Array(await answer.arrayBuffer())
   }
-  // In the order of their arrival more or less, and not as they lie in the table.
+  // In random order, because the order of the table would be cheaper to insert.
   const taken = `SELECT * FROM events WHERE event_id LIKE '${stage.tag}-%' ORDER BY cityHash64(event_id) LIMIT ${BLOCK_ROWS}`
   const rows = Number(await product.query(`SELECT count() FROM (${taken})`))
   const block = await post(`${taken} FORMAT RowBinary`)

@@ -6,11 +6,11 @@ import { findRedisServer } from '../../src/embedded/redis/binary.ts'
 import { startEmbeddedRedis } from '../../src/embedded/redis/server.ts'
 import type { Releases } from '../run/releases.ts'
 
-/** A Redis with an append-only file, written to disk every second, as most people run it. */
-export interface OwnRedis {
+/** A Redis with an append-only file and `everysec`, the usual configuration. */
+interface OwnRedis {
   readonly socket: string
   readonly pid: number
-  /** Folder of its programs. */
+  /** Folder of Redis's programs. */
   readonly programs: string
   stop(): Promise<void>
 }

@@ -8,9 +8,9 @@ const NAME = 'plain stack'
 const STORED_WITHIN_MS = 180_000
 
 /**
- * The same load on the plain stack, from HTTP to rows.
- * @param warmUp as the product had, of other events
- * @param perRequest events of a request
+ * Applies the same load to the plain stack, from HTTP to rows.
+ * @param warmUp the product's warm-up, with other events
+ * @param perRequest events per request
  */
 export async function plainIngestBound(
   stage: Stage,
@@ -38,7 +38,8 @@ async function sendAndStore(stage: Stage, stack: PlainStack, spec: LoadSpec, per
   const loaded = await stage.load({ ...spec, url: stack.url })
   const answeredMs = performance.now()
   while ((await stack.count()) < before + loaded.requests * perRequest) {
-    if (performance.now() - answeredMs > STORED_WITHIN_MS) throw new Error('the plain stack does not come to an end')
+    if (performance.now() - answeredMs > STORED_WITHIN_MS)
+      throw new Error('the plain stack did not store all events in time')
     await sleep(20)
   }
   return { ...loaded, behindSeconds: (performance.now() - answeredMs) / 1_000 }
@@ -46,8 +47,8 @@ async function sendAndStore(stage: Stage, stack: PlainStack, spec: LoadSpec, per
 
 /**
  * Lookups by Fastify and maxmind, without key and limits.
- * @param warmUp as the product had
- * @param perRequest addresses of a request
+ * @param warmUp the product's warm-up
+ * @param perRequest addresses per request
  */
 export async function plainLookupBound(
   stage: Stage,
@@ -69,6 +70,6 @@ export async function plainLookupBound(
 
 function known(stage: Stage): boolean {
   if (hasAddressData()) return true
-  stage.say('@ip-location-db/geo-whois-asn-country-mmdb is not installed: the plain stack is left out')
+  stage.say('@ip-location-db/geo-whois-asn-country-mmdb is not installed: skipping the plain stack')
   return false
 }

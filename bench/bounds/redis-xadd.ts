@@ -8,7 +8,7 @@ const PIPELINE = 64
 const CONNECTIONS = 4
 const ADDS_PER_SECOND = 60_000
 
-/** `redis-benchmark`: one XADD an event, pipelined. Undefined where the program is not on PATH. @param bytes of an event */
+/** `redis-benchmark`: one XADD per event, pipelined. Undefined if the program is not on PATH. @param bytes size of an event */
 export async function xaddBound(stage: Stage, bytes: number, seconds: number): Promise<Bound | undefined> {
   const redis = await startOwnRedis(stage.releases)
   try {
@@ -24,7 +24,7 @@ export async function xaddBound(stage: Stage, bytes: number, seconds: number): P
     return { name: 'redis-benchmark XADD', figure: 'events/s', value: rate }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
-    stage.say('redis-benchmark is not on PATH: its bound is left out')
+    stage.say('redis-benchmark is not on PATH: skipping its bound')
     return undefined
   } finally {
     await redis.stop()

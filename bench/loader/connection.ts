@@ -9,10 +9,10 @@ export class Connection {
   readonly #socket: Socket
   #done: ((status: number) => void) | undefined
   #status = 0
-  /** Of the body; -1: the head is not there yet; -2: it comes in chunks. */
+  /** Missing bytes of the body; -1 before the head is complete; -2 for a chunked body. */
   #left = -1
   #part: Buffer | undefined
-  /** The last bytes of a body in chunks. */
+  /** The last bytes of a chunked body. */
   #tail = Buffer.alloc(0)
 
   private constructor(socket: Socket) {
@@ -46,7 +46,7 @@ export class Connection {
     })
   }
 
-  /** @param done is given the status; 0 when the connection broke */
+  /** @param done called with the status; 0 for a broken connection */
   send(request: Buffer, done: (status: number) => void): void {
     if (this.#socket.destroyed) {
       queueMicrotask(() => done(0))
@@ -83,7 +83,7 @@ export class Connection {
 
   #takeBody(bytes: Buffer): void {
     if (this.#left === -2) {
-      // Lines of JSON do not look like the last chunk.
+      // Lines of JSON cannot look like the last chunk.
       this.#tail = Buffer.concat([this.#tail, bytes]).subarray(-END_OF_CHUNKS.length)
       if (this.#tail.equals(END_OF_CHUNKS)) this.#finish(this.#status)
       return

@@ -1,5 +1,5 @@
--- Bodies in turn, each with the number of its request where the mark stands. Arguments: path, file of bodies (one a line),
--- file of keys (one a line). One thread, so that no number comes twice.
+-- Sends bodies in turn, with the mark replaced by the number of the request. Arguments: path, file of bodies (one per line),
+-- file of keys (one per line). Needs one thread, so that numbers are unique.
 local MARK = '@@@@@@@@@@'
 local heads, pieces, keys = {}, {}, {}
 local bodies, sent = 0, 0

@@ -1,11 +1,11 @@
-import { tell, told } from '../run/child.ts'
+import { receiveInput, send } from '../run/child.ts'
 import { Connection } from './connection.ts'
 import type { Loaded, LoadSpec } from './loader.ts'
 import { requestTemplates } from './template.ts'
 
 /*
- * The own loader: bytes that were made before, on raw sockets. Answers are told from one another by their length and are
- * not looked into, so that most of the CPU is the kernel's.
+ * Our own loader: prepared bytes on raw sockets. It only reads the lengths of responses, so that most of its CPU is the
+ * kernel's.
  */
 
 const TICK_MS = 1
@@ -32,7 +32,7 @@ async function run(spec: LoadSpec): Promise<Loaded> {
     const number = next++
     const bytes = templates.bytes(number)
     connection.send(bytes, (status) => {
-      // A refusal may come before all of it was sent.
+      // A refusal may arrive before the whole request was sent.
       if (status === 200) templates.answered(number, bytes)
       const nowMs = performance.now()
       if (status === 200) latencies.push(nowMs - dueMs)
@@ -57,7 +57,7 @@ async function run(spec: LoadSpec): Promise<Loaded> {
     const until = Math.min(nowMs - startedMs, spec.seconds * 1_000)
     const wanted = Math.floor((until / 1_000) * spec.rate!)
     for (let made = next + due.length; made < wanted; made++) {
-      // One after the other, so that none rests until the server closes it.
+      // Rotate, so that no connection idles until the server closes it.
       const free = waiting.shift()
       if (free === undefined) due.push(nowMs)
       else send(free, nowMs)
@@ -97,4 +97,4 @@ function withResolvers(): { promise: Promise<void>; resolve: () => void } {
   return { promise, resolve }
 }
 
-tell(await run(await told<LoadSpec>()))
+send(await run(await receiveInput<LoadSpec>()))

@@ -1,7 +1,7 @@
 import { startChild } from '../run/child.ts'
 import type { Loaded, LoadSpec } from './loader.ts'
 
-/** By a process of ours: where there is no wrk, and for a load at a rate, which wrk does not have. */
+/** Loads with our own process: without wrk, or for a fixed rate, which wrk does not support. */
 export async function ownLoad(spec: LoadSpec, signal: AbortSignal): Promise<Loaded> {
   signal.throwIfAborted()
   const child = startChild<Loaded>('loader/own-process.ts', spec)

@@ -1,17 +1,17 @@
 import { type LoadSpec, REQUEST_NUMBER } from './loader.ts'
 
-/** Requests as bytes that were made once, with their numbers in them. */
-export interface RequestTemplates {
-  /** Of a request, by its number. */
+/** Prepared bytes of requests, with their numbers filled in. */
+interface RequestTemplates {
+  /** The bytes of a request. */
   bytes(number: number): Buffer
-  /** The bytes of an answered request may be those of another one: fresh ones cost the collector more than all else costs. */
+  /** Recycles the bytes of an answered request, because garbage collection would be the largest cost. */
   answered(number: number, bytes: Buffer): void
 }
 
 interface Template {
   readonly text: Buffer
   readonly at: readonly number[]
-  /** Copies that are on their way no more. */
+  /** Copies that are not in flight. */
   readonly spare: Buffer[]
 }
 
@@ -40,7 +40,7 @@ export function requestTemplates({
       const { text, at, spare } = templates[number % turns]!
       if (at.length === 0) return text
       digits.write(String(number).padStart(REQUEST_NUMBER.length, '0'), 'latin1')
-      // The bytes of an earlier turn may still be on their way.
+      // The bytes of the previous turn may still be in flight.
       const copy = spare.pop() ?? Buffer.from(text)
       for (const position of at) copy.set(digits, position)
       return copy

@@ -16,7 +16,7 @@ export function hasWrk(): boolean {
   return spawnSync('wrk', ['-v'], { stdio: 'ignore' }).error === undefined
 }
 
-/** @throws Error with what wrk said, when it did not come to its end */
+/** @throws Error with the output of wrk when it fails */
 export async function wrkLoad(spec: LoadSpec, signal: AbortSignal): Promise<Loaded> {
   const dir = await mkdtemp(join(tmpdir(), 'ipid-bench-wrk-'))
   try {
@@ -26,7 +26,7 @@ export async function wrkLoad(spec: LoadSpec, signal: AbortSignal): Promise<Load
     const plan = ['-t1', `-c${spec.connections}`, `-d${Math.max(1, Math.round(spec.seconds))}s`, '--timeout', '10s']
     const before = cpuOfEndedChildren()
     const child = spawn('wrk', [...plan, '-s', SCRIPT, spec.url, '--', spec.path, bodies, keys], {
-      // Linux shares out cores by session (sched_autogroup), and that of a shell may have a low priority.
+      // Linux schedules by session (sched_autogroup), and the shell's session may have a low priority.
       detached: true,
       signal,
       killSignal: 'SIGKILL',
@@ -52,7 +52,7 @@ export async function wrkLoad(spec: LoadSpec, signal: AbortSignal): Promise<Load
   }
 }
 
-/** CPU of all children of this process that have ended, seconds; 0 where there is no /proc. */
+/** CPU of all ended children of this process, seconds; 0 without /proc. */
 function cpuOfEndedChildren(): number {
   try {
     const stat = readFileSync('/proc/self/stat', 'latin1')

@@ -19,7 +19,7 @@ export interface Example {
 }
 
 /** The same examples and options give the same weights. */
-export interface TrainOptions {
+interface TrainOptions {
   /** Number of examples that must have a feature. */
   readonly featureMin: number
   readonly rounds: number

@@ -6,13 +6,13 @@ const FILE = fileURLToPath(
   new URL('../../node_modules/@ip-location-db/geo-whois-asn-country-mmdb/geo-whois-asn-country.mmdb', import.meta.url),
 )
 
-/** Whether the data set is installed that the product has by default, too. */
+/** Whether the product's default data set is installed. */
 export function hasAddressData(): boolean {
   return existsSync(FILE)
 }
 
-/** The country of an address. The product tells more of it, from more data. */
-export interface AddressData {
+/** The country of an address. The product returns more, from more data. */
+interface AddressData {
   countryOf(ip: string): string | undefined
 }
 

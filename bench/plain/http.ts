@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import Fastify from 'fastify'
 import { Redis } from 'ioredis'
-import { tell, told } from '../run/child.ts'
+import { receiveInput, send } from '../run/child.ts'
 import { openAddressData } from './address-data.ts'
 import { BULK, INGEST, LOOKUP } from './schemas.ts'
 
 /*
- * What a good engineer builds in an afternoon: Fastify with its schemas for requests and answers, the country by maxmind,
- * SET NX for dedup, and one XADD an event, pipelined. No key, no rate limit, no quota.
+ * A plain stack, as a good engineer builds it in an afternoon: Fastify with schemas for requests and responses, the country by
+ * maxmind, SET NX for dedup, and one pipelined XADD per event. No key, no rate limit, no quota.
  */
 
 const DEDUP_SECONDS = 7 * 86_400
@@ -19,8 +19,8 @@ interface Event {
   readonly [name: string]: unknown
 }
 
-/** @param socket of Redis; undefined when only lookups are asked for */
-const { socket } = await told<{ socket?: string }>()
+/** @param socket Redis's socket; undefined for lookups only */
+const { socket } = await receiveInput<{ socket?: string }>()
 const addresses = await openAddressData()
 const redis = socket === undefined ? undefined : new Redis({ path: socket })
 const app = Fastify({ bodyLimit: 10 * 2 ** 20 })
@@ -59,4 +59,4 @@ app.post<{ Body: { ip: string } }>('/v1/lookup', { schema: LOOKUP }, async (requ
 
 app.post<{ Body: { ips: string[] } }>('/v1/bulk', { schema: BULK }, async (request) => request.body.ips.map(lookUp))
 
-tell({ url: await app.listen({ host: '127.0.0.1', port: 0 }) })
+send({ url: await app.listen({ host: '127.0.0.1', port: 0 }) })

@@ -1,4 +1,4 @@
-/* What Fastify checks and writes by: it compiles both. */
+/* Schemas of requests and responses, which Fastify compiles. */
 
 const text = { type: 'string', maxLength: 256 }
 

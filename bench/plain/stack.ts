@@ -3,12 +3,12 @@ import { startChild } from '../run/child.ts'
 import type { Stage } from '../run/scenario.ts'
 
 /**
- * The plain stack: one process for HTTP, one worker, a Redis with an append-only file every second, and a table without
- * projections in the ClickHouse of the product, which has nothing to do meanwhile.
+ * The plain stack: one process for HTTP, one worker, a Redis with `everysec`, and a table without projections in the product's
+ * otherwise idle ClickHouse.
  */
 export interface PlainStack {
   readonly url: string
-  /** Rows so far. */
+  /** Number of stored rows. */
   count(): Promise<number>
   stop(): Promise<void>
 }
@@ -53,7 +53,7 @@ export async function startPlainStack(stage: Stage): Promise<PlainStack> {
   }
 }
 
-/** Its server alone. @param socket of Redis; none: only lookups are asked for */
+/** Starts only the HTTP server. @param socket Redis's socket; undefined for lookups only */
 export async function startPlainHttp(stage: Stage, socket?: string): Promise<{ url: string; stop(): Promise<void> }> {
   const child = startChild<{ url: string }>('plain/http.ts', { socket })
   const stop = stage.releases.add(() => child.stop())

@@ -1,6 +1,6 @@
 import { createClient } from '@clickhouse/client'
 import { Redis } from 'ioredis'
-import { tell, told } from '../run/child.ts'
+import { receiveInput, send } from '../run/child.ts'
 
 /* Reads events from the stream, inserts them as objects with `insert()`, then acknowledges and deletes them. */
 
@@ -9,7 +9,11 @@ const INSERT_ROWS = 20_000
 const LINGER_MS = 1_000
 const BLOCK_MS = 100
 
-const { socket, clickhouseUrl, database } = await told<{ socket: string; clickhouseUrl: string; database: string }>()
+const { socket, clickhouseUrl, database } = await receiveInput<{
+  socket: string
+  clickhouseUrl: string
+  database: string
+}>()
 const redis = new Redis({ path: socket })
 const clickhouse = createClient({
   url: clickhouseUrl,
@@ -35,7 +39,7 @@ async function insert(): Promise<void> {
 }
 
 await redis.xgroup('CREATE', 'events', 'worker', '$', 'MKSTREAM')
-tell({})
+send({})
 for (;;) {
   const read = (await redis.xreadgroup(
     ...([

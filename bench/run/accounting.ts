@@ -1,16 +1,16 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { cpuSeconds, descendants } from '../support/processes.ts'
 
-/** Compiles tables behind the first start, and steps back before all others. */
+/** The process that compiles tables after the first start, at low priority. */
 export const COMPILER = 'compiler'
 
-/** CPU and memory of a tree of processes since a moment, by what they are. Linux only. */
+/** CPU and memory of a tree of processes since its creation, by name. Linux only. */
 export class Accounting {
   readonly #root: number
   readonly #before = new Map<number, number>()
   readonly #beganMs = performance.now()
 
-  /** Begins now; peaks of memory count from now on. @param root the process above them all */
+  /** Starts accounting and resets peaks of memory. @param root root of the tree */
   constructor(root: number) {
     this.#root = root
     for (const { pid } of treeOf(root)) {
@@ -19,12 +19,12 @@ export class Accounting {
     }
   }
 
-  /** Wall clock so far. */
+  /** Elapsed time. */
   get seconds(): number {
     return (performance.now() - this.#beganMs) / 1_000
   }
 
-  /** Seconds of CPU so far, by the name of the process. */
+  /** Seconds of CPU, by name of the process. */
   cpu(): Map<string, number> {
     return sums(
       this.#root,
@@ -33,13 +33,13 @@ export class Accounting {
     )
   }
 
-  /** Megabytes at their peak, by the name of the process: the largest, when several have it. */
+  /** Peak megabytes by name of the process; the largest if several share a name. */
   peakMb(): Map<string, number> {
     return sums(this.#root, (pid) => statusMb(pid, 'VmHWM'), Math.max)
   }
 }
 
-/** Megabytes that processes hold now, by name: the sum of those that have it. Linux only. */
+/** Current megabytes, summed by name of the process. Linux only. */
 export function memoryMb(root: number): Map<string, number> {
   return sums(
     root,
@@ -61,7 +61,7 @@ function treeOf(root: number): { pid: number; name: string }[] {
   ]
 }
 
-/** @param title a command line, or what a process calls itself: `ipid ROLE,ROLE` */
+/** @param title a command line, or the title of a process: `ipid ROLE,ROLE` */
 export function processName(title: string): string {
   if (title.includes('ipid-leash')) return 'main'
   if (/ db compile\b/.test(title)) return COMPILER
@@ -73,12 +73,12 @@ export function processName(title: string): string {
   return roles[0] ?? 'other'
 }
 
-/** From now on the peak of a process is what it takes from now on. */
+/** Resets the peak memory of a process. */
 function forgetPeak(pid: number): void {
   try {
     writeFileSync(`/proc/${pid}/clear_refs`, '5')
   } catch {
-    // Gone, or another user's: its peak is that of its life.
+    // The process has ended or belongs to another user. Its peak then covers its lifetime.
   }
 }
 

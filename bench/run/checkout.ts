@@ -9,8 +9,8 @@ const run = promisify(execFile)
 
 /**
  * Checks a revision out into a temporary folder, with the packages of this checkout.
- * @returns the folder; it goes with the releases
- * @throws Error when there is no such revision
+ * @returns the folder, which `releases` deletes
+ * @throws Error when the revision does not exist
  */
 export async function checkOut(root: string, revision: string, releases: Releases): Promise<string> {
   const git = (...args: string[]) => run('git', ['-C', root, ...args])
@@ -27,7 +27,7 @@ export async function checkOut(root: string, revision: string, releases: Release
   return dir
 }
 
-/** Package by package: what is compiled is kept beside them, and goes with the checkout. */
+/** Links each package separately, so that caches in node_modules belong to the checkout and are deleted with it. */
 export async function linkPackages(from: string, to: string): Promise<void> {
   await mkdir(to)
   const names = (await readdir(from)).filter((name) => name !== '.cache')

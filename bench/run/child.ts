@@ -2,18 +2,18 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 
-/** A process of ours, which ends with this one, and says one thing when it is ready or done. */
-export interface Child<T> {
+/** A child process that ends with this one, and sends one message when it is ready or done. */
+interface Child<T> {
   readonly pid: number
   readonly said: Promise<T>
   stop(): Promise<void>
 }
 
 /**
- * Starts one.
- * @param module a file of bench/; it takes what it is told by `told`, and answers by `process.send`
+ * Starts a child process.
+ * @param module a file of bench/; it gets `input` with `receiveInput`, and answers with `send`
  */
-export function startChild<T>(module: string, told: object): Child<T> {
+export function startChild<T>(module: string, input: object): Child<T> {
   const path = fileURLToPath(new URL(`../${module}`, import.meta.url))
   const child = fork(path, { execArgv: ['--import', 'tsx'], serialization: 'advanced', detached: true })
   const gone = once(child, 'exit')
@@ -23,7 +23,7 @@ export function startChild<T>(module: string, told: object): Child<T> {
     child.once('exit', (code, signal) => reject(new Error(`${module} ended with ${signal ?? code}`)))
   })
   said.catch(() => {})
-  child.send(told)
+  child.send(input)
   return {
     pid: child.pid!,
     said,
@@ -34,14 +34,14 @@ export function startChild<T>(module: string, told: object): Child<T> {
   }
 }
 
-/** In the child: what it is told. It ends when its parent does. */
-export async function told<T>(): Promise<T> {
+/** In the child: receives its input. The child exits with its parent. */
+export async function receiveInput<T>(): Promise<T> {
   process.on('disconnect', () => process.exit(0))
   const [message] = await once(process, 'message')
   return message as T
 }
 
-/** In the child: tells the parent. */
-export function tell(message: object): void {
+/** In the child: sends its message to the parent. */
+export function send(message: object): void {
   process.send?.(message)
 }

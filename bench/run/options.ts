@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander'
 
-/** What the command line asks for. Undefined: what the scenario takes by itself. */
+/** Options of the command line. Undefined for the scenario's default. */
 export interface Options {
   readonly scenarios: readonly string[]
   readonly json: boolean
@@ -17,9 +17,9 @@ export interface Options {
   readonly tenants: number
 }
 
-/** A number of the command line. @throws InvalidArgumentError */
+/** Parses a number of the command line. @throws InvalidArgumentError */
 export function atLeastOne(text: string): number {
   const number = Number(text)
-  if (!Number.isSafeInteger(number) || number < 1) throw new InvalidArgumentError('It is a whole number from 1 on.')
+  if (!Number.isSafeInteger(number) || number < 1) throw new InvalidArgumentError('Must be an integer from 1.')
   return number
 }

@@ -9,34 +9,34 @@ import type { Figures } from './scenario.ts'
 export interface Product extends Instance {
   accounting(): Accounting
   redis(): Promise<RedisState>
-  /** Waits until its processes have nothing to do, as behind a start or a load. */
+  /** Waits until its processes are idle, such as after a start or a load. */
   idle(): Promise<void>
-  /** All events in the table; ClickHouse knows the number without reading them. */
+  /** Number of events in the table. ClickHouse knows it without reading them. */
   stored(): Promise<number>
-  /** Waits until so many are there at least. */
+  /** Waits until at least this many events are stored. */
   untilStored(least: number): Promise<void>
 }
 
-/** What its Redis takes, bytes. */
-export interface RedisState {
+/** Sizes of its Redis, bytes. */
+interface RedisState {
   readonly memory: number
   readonly file: number
-  /** How often the append-only file was rewritten: its size says nothing across that. */
+  /** Number of rewrites of the append-only file. File sizes before and after a rewrite are not comparable. */
   readonly rewrites: number
 }
 
-/** Of all processes together. */
+/** CPU of all processes together, as a share of a core, that counts as idle. */
 const IDLE_CORE_SHARE = 0.06
 const IDLE_LOOK_MS = 500
 const IDLE_WITHIN_MS = 120_000
-/** Within this time all processes have begun to load what was compiled: they look every 4 s, and take what two looks find. */
+/** After this time all processes have begun to load compiled data: they poll every 4 s, and load after two equal polls. */
 const LOADED_MS = 8_000
 const STORED_WITHIN_MS = 600_000
-/** A look is a statement, and costs ClickHouse as much as hundreds of rows: they are rare until the last rows are due. */
+/** A poll is a statement that costs ClickHouse as much as hundreds of rows, so polls are rare until the last rows are due. */
 const STORED_LOOK_MS = { min: 20, max: 250 }
 const STORED_LOOKS = 8
 
-/** @param root checkout whose program it is */
+/** @param root checkout to run */
 export async function startProduct(
   root: string,
   settings: Readonly<Record<string, string>>,
@@ -59,14 +59,14 @@ export async function startProduct(
   }
 }
 
-/** Cost of Redis between two moments. @param events of which it is the cost */
+/** Growth of Redis per event between two states. @param events number of events in between */
 export function redisFigures(before: RedisState, after: RedisState, events: number): Figures {
   const figures: Figures = { 'redis memory B/event': (after.memory - before.memory) / events }
   if (after.rewrites === before.rewrites) figures['redis file B/event'] = (after.file - before.file) / events
   return figures
 }
 
-/** CPU of each process. @param events of which it is the cost */
+/** CPU of each process per event. @param events number of events */
 export function cpuFigures(accounting: Accounting, events: number, loaderSeconds?: number): Figures {
   const cpu = [...accounting.cpu(), ...(loaderSeconds === undefined ? [] : [['loader', loaderSeconds] as const])]
   return Object.fromEntries(cpu.map(([name, seconds]) => [`cpu ${name} µs/event`, (seconds * 1e6) / events]))

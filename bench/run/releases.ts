@@ -1,14 +1,14 @@
-/** Ends what was started, the last first. What is released twice, or while it is being started, is released once. */
+/** Releases resources in reverse order, each exactly once. */
 export class Releases {
   readonly #held = new Set<() => Promise<void>>()
   #released = false
 
-  /** Whether everything is being given back: nothing is to be started any more. */
+  /** Whether `releaseAll` was called. Do not start anything then. */
   get released(): boolean {
     return this.#released
   }
 
-  /** @returns releases this one only */
+  /** @returns a function that releases only this resource */
   add(release: () => Promise<void>): () => Promise<void> {
     let done: Promise<void> | undefined
     const once = () => {
@@ -21,7 +21,7 @@ export class Releases {
     return once
   }
 
-  /** Goes on behind one that fails, and throws the first failure at the end. */
+  /** Releases everything. Continues after a failure, and throws the first one at the end. */
   async releaseAll(): Promise<void> {
     this.#released = true
     const failures: unknown[] = []
@@ -32,7 +32,7 @@ export class Releases {
 
 const EXIT_INTERRUPTED = 130
 
-/** Does the work of a command. What it started ends with it, and when it is interrupted. */
+/** Runs a command's work. Releases its resources at the end and on an interrupt. */
 export async function withReleases(work: (releases: Releases) => Promise<void>): Promise<void> {
   const releases = new Releases()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {

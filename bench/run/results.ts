@@ -7,11 +7,11 @@ export interface Spread {
   readonly highest: number
 }
 
-export interface BoundResult {
+interface BoundResult {
   readonly name: string
   readonly figure: string
   readonly median: number
-  /** Median of the figure of the product, divided by that of the bound in the same run. */
+  /** Median over the runs of the product's figure divided by the bound's. */
   readonly ratio: number
 }
 
@@ -20,7 +20,7 @@ export interface ScenarioResult {
   readonly runs: number
   readonly figures: Readonly<Record<string, Spread>>
   readonly bounds: readonly BoundResult[]
-  /** Of the base, with `--against`, and how the medians compare to it. */
+  /** Figures of the base (`--against`), and the ratios of the medians. */
   readonly base?: {
     readonly figures: Readonly<Record<string, Spread>>
     readonly ratios: Readonly<Record<string, number>>
@@ -32,7 +32,7 @@ export interface Run {
   readonly bounds: readonly Bound[]
 }
 
-/** @param base runs of the base; none without `--against` */
+/** @param base runs of the base; empty without `--against` */
 export function summarise(scenario: string, runs: readonly Run[], base: readonly Run[]): ScenarioResult {
   const figures = spreads(runs)
   const ofBase = spreads(base)
@@ -74,7 +74,7 @@ function boundResults(runs: readonly Run[]): BoundResult[] {
   })
 }
 
-/** The middle one, or the mean of the two in the middle. */
+/** The middle value, or the mean of the two middle values. */
 export function median(values: readonly number[]): number {
   const ascending = values.toSorted((a, b) => a - b)
   const half = ascending.length / 2

@@ -6,19 +6,19 @@ import { Releases } from './releases.ts'
 import type { Run } from './results.ts'
 import type { Scenario, Stage } from './scenario.ts'
 
-export interface RunContext {
+interface RunContext {
   readonly options: Options
-  /** Checkout whose program is measured. */
+  /** Checkout to measure. */
   readonly root: string
   readonly withBounds: boolean
-  /** Of everything, for a run that is given up. */
+  /** Releases all resources of an aborted run. */
   readonly releases: Releases
   readonly say: (text: string) => void
 }
 
 let runs = 0
 
-/** Runs a scenario once, on an instance of its own. */
+/** Runs a scenario once, on a new instance. */
 export async function runOnce(scenario: Scenario, context: RunContext): Promise<Run> {
   const releases = new Releases()
   const end = context.releases.add(() => releases.releaseAll())
@@ -54,7 +54,7 @@ export async function runOnce(scenario: Scenario, context: RunContext): Promise<
     await product.idle()
     return { figures, bounds: await scenario.bounds(stage, figures) }
   } catch (error) {
-    // What is given up fails somewhere; who gives it up waits for the releases.
+    // An aborted run fails in an arbitrary place. Hide that error until the releases end the process.
     if (context.releases.released) await sleep(2 ** 30)
     throw error
   } finally {

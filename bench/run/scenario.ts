@@ -3,42 +3,42 @@ import type { Options } from './options.ts'
 import type { Product } from './product.ts'
 import type { Releases } from './releases.ts'
 
-/** What a run measured, by name and unit: `events/s`, `p99 ms`. A figure that could not be had is absent. */
+/** Results of a run, by name and unit: `events/s`, `p99 ms`. A figure that could not be measured is absent. */
 export type Figures = Record<string, number>
 
-/** What stands beside a figure of the product, measured in the same run. */
+/** A value to compare with a figure of the product, measured in the same run. */
 export interface Bound {
   readonly name: string
-  /** Of the product, in the same unit. */
+  /** The product's figure in the same unit. */
   readonly figure: string
   readonly value: number
 }
 
-/** Where a scenario runs. */
+/** The environment of a run. */
 export interface Stage {
-  /** Fresh, and idle when the scenario begins. */
+  /** New, and idle at the start of the scenario. */
   readonly product: Product
   readonly options: Options
-  /** Ends with the run. */
+  /** Resources of the run. */
   readonly releases: Releases
-  /** Begins the ids of events of this run. */
+  /** Prefix of the event ids of this run. */
   readonly tag: string
-  /** Seconds of a measured load: what the command line asks for, or else so many. */
+  /** Seconds of a measured load: the option of the command line, or the default. */
   seconds(otherwise: number): number
-  /** So many, or fewer when the command line asks for less. */
+  /** The given seconds, or the option of the command line if it is less. */
   atMostSeconds(most: number): number
   connections(otherwise: number): number
   load(spec: LoadSpec): Promise<Loaded>
-  /** For people who wait. */
+  /** Prints progress. */
   say(text: string): void
 }
 
 export interface Scenario {
   readonly name: string
   readonly summary: string
-  /** Of the product. */
+  /** Settings of the product. */
   readonly settings?: Readonly<Record<string, string>>
   run(stage: Stage): Promise<Figures>
-  /** Called behind `run`, on the same stage. @param figures what `run` returned */
+  /** Called after `run` on the same stage. @param figures the result of `run` */
   bounds?(stage: Stage, figures: Figures): Promise<readonly Bound[]>
 }

@@ -1,7 +1,7 @@
 import { printTable } from '../../src/terminal/print.ts'
 import type { ScenarioResult, Spread } from './results.ts'
 
-/** Prints what a scenario measured, for people. */
+/** Prints the results of a scenario as tables. */
 export function printResult(out: NodeJS.WritableStream, result: ScenarioResult): void {
   out.write(`\n${result.scenario}: medians of ${result.runs} ${result.runs === 1 ? 'run' : 'runs'}\n`)
   const figures = Object.entries(result.figures)
@@ -21,7 +21,7 @@ export function printResult(out: NodeJS.WritableStream, result: ScenarioResult):
 
 type Row = readonly (string | number | undefined)[]
 
-/** Numbers to the right, whatever is missing beside them. */
+/** Aligns numbers to the right. */
 function print(out: NodeJS.WritableStream, headings: readonly string[], rows: readonly Row[]): void {
   const texts = rows.map((row) => row.map((cell) => (typeof cell === 'number' ? formatted(cell) : (cell ?? '-'))))
   const widths = headings.map((heading, i) => Math.max(heading.length, ...texts.map((row) => row[i]!.length)))
@@ -29,8 +29,8 @@ function print(out: NodeJS.WritableStream, headings: readonly string[], rows: re
   printTable(out, toTheRight(headings), texts.map(toTheRight))
 }
 
-/** Three digits or more of what is small, none behind the point of what is large. */
-export function formatted(value: number): string {
+/** At least three significant digits, and no fraction for large values. */
+function formatted(value: number): string {
   if (!Number.isFinite(value)) return '-'
   if (Math.abs(value) >= 1_000) return Math.round(value).toLocaleString('en-US')
   return value.toFixed(Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2)

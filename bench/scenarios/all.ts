@@ -8,7 +8,7 @@ import { INGEST } from './ingest.ts'
 import { LOOKUPS } from './lookup.ts'
 import { STORED, TENANTS } from './much-stored.ts'
 
-/** In the order in which they run. */
+/** All scenarios, in the order of execution. */
 export const SCENARIOS: readonly Scenario[] = [
   ...INGEST,
   HALF_LOAD,

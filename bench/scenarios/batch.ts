@@ -32,7 +32,7 @@ export const BATCH: Scenario = {
   },
 }
 
-/** How long a server without a product takes to answer an upload. */
+/** Time of a bare server to answer an upload. */
 async function bareAnswer(stage: Stage, lines: Buffer, keepsIn?: string) {
   const bare = await startBareServer(stage, '/v1/lookup', '{"ip":"17.0.0.1"}', keepsIn)
   try {
@@ -46,13 +46,13 @@ async function bareAnswer(stage: Stage, lines: Buffer, keepsIn?: string) {
 
 export const BATCH_NO_IDS: Scenario = {
   name: 'batch-no-ids',
-  summary: 'an upload of lines without event_id, which are no repeats of each other',
+  summary: 'an upload of different lines without event_id',
   run: (stage) => runUpload(stage, (_, lines) => makeLines(lines, () => '')),
 }
 
 export const BATCH_LIVE: Scenario = {
   name: 'batch-live',
-  summary: '200 live events a second beside an upload of lines',
+  summary: '200 live events per second during an upload of lines',
   async run(stage) {
     const { product } = stage
     const tag = `${stage.tag}l`
@@ -82,7 +82,7 @@ async function runUpload(stage: Stage, make: MakeUpload): Promise<Figures> {
   return sendUpload(stage, make)
 }
 
-/** @param isBeside other events come in meanwhile, so that the end of the job tells when its rows are there */
+/** @param isBeside other events arrive meanwhile, so the end of the job marks when its rows are stored */
 async function sendUpload(stage: Stage, make: MakeUpload, isBeside = false): Promise<Figures> {
   const { product, options, tag } = stage
   const { lines } = options
@@ -126,7 +126,7 @@ function makeUpload(tag: string, lines: number): Buffer {
   return makeLines(lines, (i) => `"event_id":"${tag}-${i}",`)
 }
 
-/** @param idOf the member of a line that names its event, with a comma behind it */
+/** @param idOf the JSON member with the id of a line's event, followed by a comma */
 function makeLines(lines: number, idOf: (i: number) => string): Buffer {
   const parts = Array.from({ length: lines }, (_, i) => {
     return `{"ip":"${knownAddress(i)}",${idOf(i)}"timestamp":"2026-11-01T08:00:00Z"}\n`

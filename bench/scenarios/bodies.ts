@@ -1,32 +1,32 @@
 import { REQUEST_NUMBER } from '../loader/loader.ts'
 
-/** Bodies that differ, so that no cache has all of them. */
+/** Number of different bodies, so that no cache has all of them. */
 const VARIANTS = 100
 
-/** An address that is known, and no noise. */
+/** A known address that is not noise. */
 export function knownAddress(n: number): string {
   return `17.${n % 200}.${Math.floor(n / 200) % 250}.${(n * 13) % 250}`
 }
 
-/** Reserved: noise. */
+/** A reserved address, which is noise. */
 function noiseAddress(n: number): string {
   return `10.${n % 200}.${Math.floor(n / 200) % 250}.${(n * 13) % 250}`
 }
 
 export interface EventBodies {
-  /** Begins their ids, which hold the number of the request, too. */
+  /** Prefix of the event ids. The number of the request follows. */
   readonly tag: string
   readonly perRequest: number
   /** Share of the events of each request that are noise, 0 to 1. */
   readonly noise?: number
 }
 
-/** Events of a request that are kept. */
+/** Number of events of a request that are kept. */
 export function keptOf({ perRequest, noise = 0 }: EventBodies): number {
   return perRequest - Math.round(perRequest * noise)
 }
 
-/** Requests of so many events, as pages send them. */
+/** Requests of several events each, as web pages send them. */
 export function eventBodies(options: EventBodies): string[] {
   const { tag, perRequest } = options
   const kept = keptOf(options)
@@ -44,12 +44,12 @@ export function eventBodies(options: EventBodies): string[] {
   })
 }
 
-/** @param count of different addresses */
+/** @param count number of different addresses */
 export function lookupBodies(count: number): string[] {
   return Array.from({ length: count }, (_, i) => JSON.stringify({ ip: knownAddress(i) }))
 }
 
-/** @param size addresses of a request */
+/** @param size addresses per request */
 export function bulkBodies(size: number): string[] {
   return Array.from({ length: VARIANTS }, (_, variant) =>
     JSON.stringify({ ips: Array.from({ length: size }, (_, i) => knownAddress(variant * size + i)) }),

@@ -8,17 +8,17 @@ import { eventLoad, warmUp } from './send-events.ts'
 const AWAY_SECONDS = 60
 const LOAD = { perRequest: 100, connections: 16, rate: 60 }
 
-/** ClickHouse stands still while events come in at a rate, and goes on. */
+/** Stops ClickHouse while events arrive at a fixed rate, then continues it. */
 export const CATCH_UP: Scenario = {
   name: 'catch-up',
-  summary: `${LOAD.perRequest * LOAD.rate} events/s while ClickHouse is away, and the way back`,
+  summary: `${LOAD.perRequest * LOAD.rate} events/s while ClickHouse is stopped, and the catch-up`,
   async run(stage) {
     const { product } = stage
     const seconds = stage.seconds(AWAY_SECONDS)
     await warmUp(stage, { ...LOAD, rate: undefined })
     const before = await product.stored()
     const accounting = product.accounting()
-    const goOn = standStill(stage)
+    const goOn = stopClickHouse(stage)
     const loaded = await stage.load(eventLoad(stage, { ...LOAD, seconds }))
     await sleep(Math.max(0, seconds - accounting.seconds) * 1_000)
     await goOn()
@@ -37,8 +37,8 @@ export const CATCH_UP: Scenario = {
   },
 }
 
-/** @returns lets it go on */
-function standStill({ product, releases }: Stage): () => Promise<void> {
+/** @returns a function that continues ClickHouse */
+function stopClickHouse({ product, releases }: Stage): () => Promise<void> {
   const found = descendants(product.pid).find(({ title }) => processName(title) === 'clickhouse')
   if (found === undefined) throw new Error('the process of ClickHouse is not found')
   process.kill(found.pid, 'SIGSTOP')

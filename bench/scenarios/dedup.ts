@@ -3,10 +3,10 @@ import type { Figures, Scenario, Stage } from '../run/scenario.ts'
 import { sendEvents, warmUp } from './send-events.ts'
 
 const LOAD = { perRequest: 100, connections: 16 }
-/** Enough to fill the buckets of the dedup store, on a slow machine as well; `--seconds` asks for one round of that length instead. */
+/** Enough to fill the buckets of the dedup store, also on a slow machine. `--seconds` runs one round of that length instead. */
 const EVENTS_LEAST = 1_000_000
 
-/** What Redis keeps of events that are done with is its memory of their ids. */
+/** Redis keeps only the ids of finished events. */
 async function kept(stage: Stage, what: string, noise: number): Promise<Figures> {
   const { product } = stage
   const before = await product.redis()
@@ -22,7 +22,7 @@ async function kept(stage: Stage, what: string, noise: number): Promise<Figures>
 
 export const DEDUP: Scenario = {
   name: 'dedup',
-  summary: 'what Redis keeps of a million events that are stored, and of as many that are noise',
+  summary: 'memory of Redis for a million stored events, and for a million noise events',
   async run(stage) {
     await warmUp(stage, LOAD)
     return { ...(await kept(stage, 'stored', 0)), ...(await kept(stage, 'noise', 1)) }

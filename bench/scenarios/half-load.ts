@@ -7,12 +7,12 @@ import { quantile, VisibilityWatch } from './visibility.ts'
 const LOAD = { perRequest: 100, connections: 16 }
 const FULL_SECONDS = 4
 const LEAST_RATE = 1
-/** Few enough that they are no load. */
+/** Too few requests to matter as a load. */
 const BESIDE = { connections: 4, rate: 50 }
 
 export const HALF_LOAD: Scenario = {
   name: 'half-load',
-  summary: 'answers, and the time until a row can be queried, at half of what the product takes at most',
+  summary: 'response times, and the time until a row can be queried, at half of the maximum load',
   async run(stage) {
     const { product } = stage
     const full = { ...LOAD, seconds: stage.atMostSeconds(FULL_SECONDS) }
@@ -26,7 +26,7 @@ export const HALF_LOAD: Scenario = {
     const events = loaded.requests * LOAD.perRequest
     await product.untilStored(stored + events)
     const cpu = cpuFigures(accounting, events, loaded.cpuSeconds)
-    // Looks are statements, each of which costs as much as hundreds of events: what they are for is measured apart.
+    // Polls cost as much as hundreds of events each, so visibility is measured in a separate load.
     const looked = { ...LOAD, rate, tag: `${stage.tag}v` }
     const watch = new VisibilityWatch(product, looked.tag)
     const { answeredAtMs } = await stage.load(eventLoad(stage, looked))

@@ -3,14 +3,14 @@ import { peakFigures } from '../run/product.ts'
 import type { Scenario } from '../run/scenario.ts'
 
 const SECONDS = 60
-/** Behind a start data are read, and engines compile what has just run. */
-const BEHIND_START_MS = 60_000
+/** After a start, processes read data, and engines compile code. */
+const AFTER_START_MS = 60_000
 
 export const IDLE: Scenario = {
   name: 'idle',
-  summary: 'CPU of all processes while nobody asks anything, from a minute behind the start on',
+  summary: 'CPU of all processes at rest, from a minute after the start',
   async run({ product, seconds }) {
-    await sleep(BEHIND_START_MS)
+    await sleep(AFTER_START_MS)
     const accounting = product.accounting()
     await sleep(seconds(SECONDS) * 1_000)
     const shares = [...accounting.cpu()].map(([name, used]) => [name, (100 * used) / accounting.seconds] as const)

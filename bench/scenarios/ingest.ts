@@ -6,7 +6,7 @@ import { redisFigures } from '../run/product.ts'
 import type { Bound, Scenario, Stage } from '../run/scenario.ts'
 import { type EventLoad, eventLoad, sendEvents, warmUp, warmUpLoad } from './send-events.ts'
 
-/** Of bounds that hold no state. */
+/** Duration of stateless bounds. */
 const BOUND_SECONDS = 3
 
 function ingest(name: string, summary: string, load: EventLoad): Scenario {
@@ -47,9 +47,9 @@ async function ingestBounds(stage: Stage, load: EventLoad): Promise<Bound[]> {
 }
 
 export const INGEST: readonly Scenario[] = [
-  ingest('ingest-100', '100 events a request, from HTTP to rows', { perRequest: 100, connections: 16 }),
-  ingest('ingest-1', '1 event a request, from HTTP to rows', { perRequest: 1, connections: 64 }),
-  ingest('noise', '100 events a request, 70 of them noise', {
+  ingest('ingest-100', '100 events per request, from HTTP to rows', { perRequest: 100, connections: 16 }),
+  ingest('ingest-1', '1 event per request, from HTTP to rows', { perRequest: 1, connections: 64 }),
+  ingest('noise', '100 events per request, 70 of them noise', {
     perRequest: 100,
     noise: 0.7,
     connections: 16,

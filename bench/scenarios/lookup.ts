@@ -7,7 +7,7 @@ import { bulkBodies, lookupBodies } from './bodies.ts'
 interface Lookups {
   readonly path: string
   readonly bodies: () => string[]
-  /** Addresses of a request. */
+  /** Addresses per request. */
   readonly perRequest: number
   readonly connections: number
 }
@@ -57,13 +57,13 @@ function perLookup(figures: Record<string, number>): Record<string, number> {
 }
 
 export const LOOKUPS: readonly Scenario[] = [
-  lookups('lookup', 'an address a request, of 10,000; with key, rate limit and quota', {
+  lookups('lookup', '1 of 10,000 addresses per request; with key, rate limit and quota', {
     path: '/v1/lookup',
     bodies: () => lookupBodies(10_000),
     perRequest: 1,
     connections: 64,
   }),
-  lookups('bulk', '512 addresses a request', {
+  lookups('bulk', '512 addresses per request', {
     path: '/v1/bulk',
     bodies: () => bulkBodies(512),
     perRequest: 512,

@@ -11,7 +11,7 @@ import { sendEvents, warmUp } from './send-events.ts'
 const LOAD = { perRequest: 100, connections: 16 }
 const FILL_ROWS = 500_000
 
-/** The same load before and behind a change, and what it cost more. @param change returns keys of tenants to send as */
+/** Compares the same load before and after a change. @param change returns API keys for the second load */
 async function compared(stage: Stage, change: () => Promise<readonly string[]>): Promise<Figures> {
   const { product } = stage
   await warmUp(stage, LOAD)
@@ -46,11 +46,11 @@ export const STORED: Scenario = {
 
 export const TENANTS: Scenario = {
   name: 'tenants',
-  summary: 'cost of an event with one and with many (--tenants) tenants that send',
+  summary: 'cost of an event with one and with many (--tenants) sending tenants',
   run: (stage) => compared(stage, () => makeTenants(stage.product, stage.options.tenants)),
 }
 
-/** Events of 90 days, of 100,000 accounts. */
+/** Inserts events of 90 days and 100,000 accounts. */
 async function fill({ product, options, say }: Stage): Promise<void> {
   const say10 = Math.max(1, Math.round(options.stored / FILL_ROWS / 10))
   for (let from = 0, round = 0; from < options.stored; from += FILL_ROWS, round++) {

@@ -6,12 +6,12 @@ import { type EventBodies, eventBodies, keptOf } from './bodies.ts'
 
 export interface EventLoad extends Omit<EventBodies, 'tag'> {
   readonly connections: number
-  /** Those of a measured load when not given. */
+  /** Default: those of a measured load. */
   readonly seconds?: number
   readonly rate?: number
-  /** The demo tenant's when not given. */
+  /** Default: the demo tenant's key. */
   readonly keys?: readonly string[]
-  /** Begins the ids; that of the run when not given. */
+  /** Prefix of the event ids. Default: the run's. */
   readonly tag?: string
 }
 
@@ -20,7 +20,7 @@ const WARM_UP_SECONDS = 3
 const LATE_ROWS_MS = 10_000
 const LATE_ROWS_LOOK_MS = 200
 
-/** The same load, for whoever takes it. */
+/** The load as a `LoadSpec`. */
 export function eventLoad(stage: Stage, load: EventLoad): LoadSpec {
   const { product, tag } = stage
   return {
@@ -34,20 +34,20 @@ export function eventLoad(stage: Stage, load: EventLoad): LoadSpec {
   }
 }
 
-/** A load before the one that is measured. */
+/** The warm-up for a measured load. */
 export function warmUpLoad(stage: Stage, load: EventLoad): EventLoad {
   return { ...load, seconds: stage.atMostSeconds(WARM_UP_SECONDS), tag: `${load.tag ?? stage.tag}w` }
 }
 
-/** Runs what is compiled on its way a while, and waits until it is quiet again. */
+/** Runs a warm-up, and waits until the product is idle again. */
 export async function warmUp(stage: Stage, load: EventLoad): Promise<void> {
   await sendEvents(stage, warmUpLoad(stage, load))
   await stage.product.idle()
 }
 
 /**
- * Sends events until the time is over, and waits until the last row can be queried.
- * @throws Error when there are more or fewer rows than that, or one twice
+ * Sends events for the given time, and waits until the last row can be queried.
+ * @throws Error when rows are missing, surplus or doubled
  */
 export async function sendEvents(stage: Stage, load: EventLoad): Promise<{ events: number; figures: Figures }> {
   const { product } = stage
@@ -60,7 +60,7 @@ export async function sendEvents(stage: Stage, load: EventLoad): Promise<{ event
   const loaded = await stage.load(spec)
   const answeredMs = performance.now()
   await product.untilStored(before + loaded.requests * kept)
-  // Without the start of the loader.
+  // Excludes the start of the loader.
   const seconds = loaded.seconds + (performance.now() - answeredMs) / 1_000
   const events = loaded.requests * load.perRequest
   const figures: Figures = {
@@ -71,12 +71,12 @@ export async function sendEvents(stage: Stage, load: EventLoad): Promise<{ event
     ...cpuFigures(accounting, events, loaded.cpuSeconds),
     ...peakFigures(accounting),
   }
-  // wrk ends with requests on their way.
+  // wrk ends with requests in flight.
   const most = (loaded.requests + spec.connections) * kept
   const least = loaded.requests * kept
   const deadlineMs = performance.now() + LATE_ROWS_MS
   let [rows, distinct] = [0, 0]
-  // What the load before had on its way when it ended may have been taken for some of these.
+  // Requests of the previous load that were still in flight may be included.
   await poll(
     async () => {
       const counted = await product.query(`SELECT count(), uniqExact(event_id) ${ofRun}`)

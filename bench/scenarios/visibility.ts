@@ -3,13 +3,13 @@ import type { Product } from '../run/product.ts'
 
 const LOOK_EVERY_MS = 200
 const WITHIN_MS = 60_000
-/** Looks for what came in these seconds: parts of older rows are left alone. Who waits at the end looks at all of the run's. */
+/** Polls cover this many seconds, so that ClickHouse skips older parts. The final wait covers the whole run. */
 const RECENT_S = 4
 const ALL_S = 120
-/** Of requests, one in so many is looked for: all would cost what is measured its processor. */
+/** One of this many requests is polled for. Polling for all would take CPU from the product. */
 const EVERY = 10
 
-/** When the first event of requests could be queried, by looks 200 ms apart. */
+/** Measures when the first event of a request can be queried, by polls 200 ms apart. */
 export class VisibilityWatch {
   readonly #product: Product
   readonly #tag: string
@@ -26,9 +26,9 @@ export class VisibilityWatch {
   }
 
   /**
-   * Waits until all can be queried.
-   * @param answeredAtMs of requests, by number
-   * @returns milliseconds from answer to row, ascending
+   * Waits until all events can be queried.
+   * @param answeredAtMs time of each response, by number of its request
+   * @returns milliseconds from response to row, ascending
    */
   async end(answeredAtMs: readonly number[]): Promise<number[]> {
     const wanted = answeredAtMs.map((at, number) => [number, at] as const).filter(([number]) => number % EVERY === 0)

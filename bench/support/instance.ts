@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** A whole ipid on free ports and a folder of its own, with a plan that limits nothing. */
+/** A whole ipid on free ports, with its own folder and an unlimited plan. */
 export interface Instance {
   readonly url: string
   readonly clickhouseUrl: string
@@ -22,10 +22,10 @@ export interface Instance {
   stop(): Promise<void>
 }
 
-export interface InstanceOptions {
-  /** Checkout whose program it is; this one when not given. */
+interface InstanceOptions {
+  /** Checkout to run. Default: this one. */
   readonly root?: string
-  /** Called as soon as there is something to stop. */
+  /** Called right after the launch with a function that stops it. */
   readonly onLaunch?: (stop: () => Promise<void>) => void
 }
 
@@ -33,7 +33,7 @@ const READY_WITHIN_MS = 120_000
 const STOPPED_WITHIN_MS = 20_000
 const UNLIMITED = { rate: 1e9, burst: 1e9, daily_lookups: 1e9, monthly_accounts: 1e9 }
 
-/** @param env settings beside those that keep the instance private */
+/** @param env settings in addition to those that keep the instance private */
 export async function startInstance(
   env: Record<string, string> = {},
   { root = process.cwd(), onLaunch }: InstanceOptions = {},
@@ -56,7 +56,7 @@ export async function startInstance(
       LOG_LEVEL: 'warn',
       ...env,
     },
-    // A session of its own: Ctrl-C is for this process, which stops it.
+    // Ctrl-C must only reach this process, which stops the instance.
     detached: true,
     stdio: ['ignore', 'ignore', 'inherit'],
   })
@@ -95,7 +95,7 @@ interface Ready {
   readonly pid: number
 }
 
-/** Asks a child to end, and ends it when it does not. */
+/** Stops a child, and kills it if it does not end. */
 async function endChild(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return
   const gone = once(child, 'exit')

@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 
-export interface LoadResult {
+interface LoadResult {
   readonly requests: number
   /** Answers by status. */
   readonly statuses: ReadonlyMap<number, number>
@@ -10,9 +10,9 @@ export interface LoadResult {
 }
 
 /**
- * Sends requests over keep-alive connections, one at a time on each, and waits for all answers. The bodies are made
- * beforehand, so that little of what is measured is the client's.
- * @param bodies taken in turn, each once
+ * Sends requests over keep-alive connections, one at a time on each, and waits for all responses. The bodies are prepared, so
+ * that the client costs little.
+ * @param bodies each is sent once
  */
 export async function sendLoad(
   url: string,

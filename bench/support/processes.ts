@@ -1,13 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** A process below another one. */
+/** A descendant of a process. */
 export interface ChildProcessInfo {
   readonly pid: number
-  /** Its command line, or the title that it gave itself. */
+  /** Its command line, or its process title. */
   readonly title: string
 }
 
-/** All processes below one, whatever their depth. Linux only. */
+/** All descendants of a process. Linux only. */
 export function descendants(pid: number): ChildProcessInfo[] {
   const parents = new Map<number, number>()
   for (const name of readdirSync('/proc')) {
@@ -30,7 +30,7 @@ export function descendants(pid: number): ChildProcessInfo[] {
   return found
 }
 
-/** Resident memory, megabytes; 0 when the process is gone. */
+/** Resident memory, megabytes; 0 when the process has ended. */
 export function residentMb(pid: number): number {
   const pages = /^VmRSS:\s+(\d+) kB$/m.exec(read(`/proc/${pid}/status`))
   return pages === null ? 0 : Number(pages[1]) / 1_024
@@ -38,7 +38,7 @@ export function residentMb(pid: number): number {
 
 const TICKS_PER_SECOND = 100
 
-/** Processor time that a process has used, seconds; 0 when it is gone. */
+/** CPU time of a process, seconds; 0 when it has ended. */
 export function cpuSeconds(pid: number): number {
   const stat = read(`/proc/${pid}/stat`)
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')

@@ -1,20 +1,20 @@
 import { connect, type Socket } from 'node:net'
 
 export interface SteadyResult {
-  /** By path: milliseconds from the moment at which a request was due to the end of its answer, ascending. */
+  /** By path: milliseconds from the due time of a request to the end of its response, ascending. */
   readonly latencies: ReadonlyMap<string, readonly number[]>
-  /** The longest time without an answer, milliseconds. */
+  /** The longest time without a response, milliseconds. */
   readonly longestGapMs: number
-  /** What was not answered with 200: the status, or what became of the connection. */
+  /** Number of failed requests by status, or by error of the connection. */
   readonly failures: ReadonlyMap<string, number>
 }
 
 export interface SteadyLoad {
-  /** Waits for what is under way. */
+  /** Waits for requests in flight. */
   stop(): Promise<SteadyResult>
 }
 
-export interface SteadyOptions {
+interface SteadyOptions {
   readonly url: string
   readonly apiKey: string
   readonly requestsPerSecond: number
@@ -24,8 +24,8 @@ export interface SteadyOptions {
 }
 
 /**
- * Sends so many requests a second over keep-alive connections, one at a time on each, until it is stopped. A request
- * counts from when it was due: a server that stalls is not spared those that wait meanwhile.
+ * Sends requests at a fixed rate over keep-alive connections, one at a time on each, until it is stopped. Latency counts from
+ * the due time of a request, so it includes the wait during a stall of the server.
  */
 export function startSteadyLoad(options: SteadyOptions): SteadyLoad {
   const { connections, requestsPerSecond } = options
@@ -98,7 +98,7 @@ class Connection {
     })
   }
 
-  /** @returns the status, when the whole answer is there */
+  /** @returns the status after the complete response */
   send(path: string, body: string): Promise<number> {
     return new Promise((resolve, reject) => {
       this.#settle = { resolve, reject }

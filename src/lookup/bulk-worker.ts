@@ -27,8 +27,8 @@ const STORE_DELAY: DelayBounds = { minMs: 400, maxMs: 5_000 }
 const STORE_TRIES_MAX = 5
 
 /**
- * Does bulk lookup jobs. A job stays in Redis until its results are stored, so when a worker dies another one repeats the
- * job from the start: a lookup changes nothing.
+ * Processes bulk lookup jobs. A job stays in Redis until its results are stored. If a worker dies, another one repeats the
+ * job from the start, which is safe because lookups change nothing.
  */
 export class BulkWorker implements Service {
   readonly name = 'bulk worker'
@@ -39,7 +39,7 @@ export class BulkWorker implements Service {
     failed: (error, delayMs) =>
       this.#options.log.warn(
         { err: error, delay_ms: Math.round(delayMs), ...PASSING },
-        'bulk worker waits; jobs stay queued',
+        'bulk worker failed and will retry; jobs stay queued',
       ),
     delay: RETRY_DELAY,
   })
@@ -80,7 +80,7 @@ export class BulkWorker implements Service {
     const done: Promise<void> = this.#work(job, end)
       .catch((error) => log.error({ err: error, ...facts }, 'bulk lookup job interrupted; it will be repeated'))
       .finally(() => {
-        queue.letGo(job)
+        queue.abandon(job)
         this.#ends.delete(end)
         this.#jobs.delete(done)
       })
@@ -109,14 +109,14 @@ export class BulkWorker implements Service {
     const { queue, lookups, aliveEveryMs } = this.#options
     const { tenantId, ips, choices } = job.work
     let current = 0
-    // A failed report is followed by another. Without any for long, another worker rightly takes the job.
-    const tell = () =>
+    // A failed report is repeated. Without any report for long, another worker takes the job, as intended.
+    const report = () =>
       queue.advance(job, current).then(
         (ours) => ours || end.abort(),
         () => {},
       )
     if ((await queue.advance(job, 0)) === false) return undefined
-    const alive = setInterval(tell, aliveEveryMs)
+    const alive = setInterval(report, aliveEveryMs)
     const ended = aborted(end.signal)
     const groups = lookupLines(ips, resultForm(tenantId, choices), lookups)
     try {

@@ -60,7 +60,7 @@ export interface BulkQueue {
   /** Ends the job without results. False as with `complete`. */
   fail(job: BulkDelivery): Promise<boolean>
   /** Ends work on the job in this process. Another one may take it. */
-  letGo(job: BulkDelivery): void
+  abandon(job: BulkDelivery): void
   /** Call it when no `take` is in progress. */
   close(): Promise<void>
 }

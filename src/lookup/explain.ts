@@ -1,7 +1,7 @@
 import type { Attribute } from '../../schemas/attributes.ts'
 import type { Lookup } from './lookup.ts'
 
-/** Explains an answer: the source of each value, the rule of the classification, and the providers that were asked. */
+/** The source of each value, the rule of the classification, and the queried providers. */
 export interface Explanation {
   readonly attributes: Readonly<
     Partial<Record<Attribute, { readonly provider: string; readonly network: string | null }>>
@@ -24,7 +24,7 @@ export function explain(lookup: Lookup, asked: readonly string[]): Explanation {
   return { attributes, rule, asked: askedOf(lookup, asked), answered, partial }
 }
 
-/** No provider is asked about a reserved address. */
+/** The queried providers: none for a reserved address. */
 export function askedOf({ classification }: Lookup, asked: readonly string[]): readonly string[] {
   return classification === 'reserved' ? [] : asked
 }

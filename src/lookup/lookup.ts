@@ -3,15 +3,15 @@ import type { Classification } from '../../schemas/classification.ts'
 import type { Address } from '../pipeline/event/address.ts'
 import type { EnrichmentData } from '../pipeline/event/enrichment.ts'
 
-/** The providers that a lookup may ask, and how long it may take. */
+/** The providers that a lookup may use, and its deadline. */
 export interface LookupOptions {
   /** Only these. Default: all. */
   readonly allow?: readonly string[]
   /** Not these, even when `allow` names them. */
   readonly deny?: readonly string[]
-  /** Whether the host name is wanted, which asks reverse DNS. Default: the setting `RDNS`. */
+  /** Whether to query reverse DNS for the host name. Default: the setting `RDNS`. */
   readonly hostname?: boolean
-  /** Time for slow providers, milliseconds; the answer has what is known by then. */
+  /** Time for slow providers, milliseconds. The answer omits values that arrive later. */
   readonly deadlineMs?: number
 }
 

@@ -45,8 +45,8 @@ test('what is no event id, and no time, is refused with what is wrong', async (t
     ['a?received_at=yesterday', 422, /^received_at must be an RFC 3339 date-time/],
     ['a?received_at=%ff', 400, /^the query is not percent-encoded UTF-8/],
     ['a?received_at=2026-11-22T08:00:00Z&received_at=2026-11-22T08:00:00Z', 422, /^received_at must be given once$/],
-    ['', 404, /^there is no such path$/],
-    ['a/b', 404, /^there is no such path$/],
+    ['', 404, /^this path does not exist$/],
+    ['a/b', 404, /^this path does not exist$/],
   ]
   for (const [path, status, detail] of refused) {
     const answer = await fetch(`${url}/v1/events/${path}`, { headers })

@@ -20,12 +20,12 @@ export function buildOpenApi(routes: readonly Route[]): Record<string, unknown> 
       title: 'ipid',
       version: '1',
       description:
-        'Finds the organisation behind an IP address and turns visitor events into accounts. Bodies are UTF-8 JSON, ' +
-        'whatever the content-type is; content-encoding gzip is supported, and limits hold for the decoded size. ' +
+        'Finds the organisation behind an IP address and turns visitor events into accounts. Bodies are UTF-8 JSON with ' +
+        'any content-type; content-encoding gzip is supported, and limits hold for the decoded size. ' +
         'Any other path is answered 404. A request that is not HTTP/1.1 is answered 400, 431 (header too large) or 505, ' +
         'or its connection is closed. ' +
         'Unless the operator turned them off, answers hold data of RouteViews (https://www.routeviews.org), NRO ' +
-        '(https://www.nro.net) and IP Geolocation by DB-IP (https://db-ip.com), CC BY 4.0: a page that shows them says so.',
+        '(https://www.nro.net) and IP Geolocation by DB-IP (https://db-ip.com), CC BY 4.0: a page that shows them must credit them.',
     },
     paths,
     components: {

@@ -34,7 +34,7 @@ import { openSources } from './source-routes.ts'
 const NONE: ReadonlyMap<string, number> = new Map()
 
 /** The API. Its listener starts last, so that it accepts requests only when everything else is ready. */
-export interface IngressRole {
+interface IngressRole {
   readonly services: readonly Service[]
   readonly http: HttpServer
 }

@@ -11,7 +11,7 @@ import { targetsOf } from './targets.ts'
 
 export type { HttpServer } from '../engine/server.ts'
 
-export interface HttpServerOptions extends Omit<ServerOptions, 'targets' | 'explain'>, Guards {
+interface HttpServerOptions extends Omit<ServerOptions, 'targets' | 'explain'>, Guards {
   /** See `createRoutes`. */
   readonly routes: readonly Route[]
 }

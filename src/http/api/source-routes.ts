@@ -2,7 +2,7 @@ import type { SourceEntry, SourceTools } from '../../pipeline/declaration/source
 import { StartupError } from '../../run/errors.ts'
 import type { Route } from '../route/route.ts'
 
-/** The routes by which the sources of a pipeline take events, in their order. */
+/** The routes of a pipeline's sources, in their order. */
 export function openSources(
   sources: readonly SourceEntry[],
   toolsFor: (source: SourceEntry) => SourceTools,
@@ -15,19 +15,19 @@ export function openSources(
 }
 
 /**
- * A source must not take the place of an operation of the API.
- * @throws StartupError that names method and path
+ * Asserts that no source has the route of an operation of the API.
+ * @throws StartupError with method and path
  */
 export function assertRoutesApart(sources: readonly Route[], own: readonly Route[]): void {
-  const places = new Set(own.map(placeOf))
-  const taken = sources.find((route) => places.has(placeOf(route)))
-  if (taken === undefined) return
+  const taken = new Set(own.map(conflictKeyOf))
+  const conflict = sources.find((route) => taken.has(conflictKeyOf(route)))
+  if (conflict === undefined) return
   throw new StartupError(
-    `a source of the pipeline has the route ${taken.method} ${taken.path}, which the API has already`,
+    `a source of the pipeline has the route ${conflict.method} ${conflict.path}, which the API already has`,
   )
 }
 
-/** Parameters of two paths meet, whatever they are called. */
-function placeOf({ method, path }: Route): string {
+/** Two paths that differ only in the names of their parameters conflict. */
+function conflictKeyOf({ method, path }: Route): string {
   return `${method} ${path.replace(/:\w+/g, ':')}`
 }

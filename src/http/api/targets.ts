@@ -41,7 +41,7 @@ export function targetsOf(routes: readonly Route[], respond: Respond): Target[] 
     add(path, wrongMethod, ...(get ? [] : ['HEAD' as const]), 'any')
   }
   const notFound = openRoute('(none)', () => {
-    throw new HttpError(404, 'there is no such path')
+    throw new HttpError(404, 'this path does not exist')
   })
   add('/*', notFound, 'HEAD', 'any')
   return targets

@@ -26,9 +26,9 @@ export interface RequestHead {
   readonly authorization: string
   readonly ifNoneMatch: string
   readonly acceptEncoding: string
-  /** What a browser requests this for (Fetch Metadata); `''` when absent. */
+  /** The purpose of a browser's request (Fetch Metadata `Sec-Fetch-Dest`); `''` when absent. */
   readonly fetchDest: string
-  /** Whose page requests this (Fetch Metadata); `''` when absent. */
+  /** The relation of the requesting page to this site (Fetch Metadata `Sec-Fetch-Site`); `''` when absent. */
   readonly fetchSite: string
   /** For example `prefetch`: the browser requests it before the user does; `''` when absent. */
   readonly purpose: string

@@ -4,7 +4,7 @@ import type { HttpLimits } from './limits.ts'
 type StreamLimits = Pick<HttpLimits, 'writeStallMs' | 'workMs' | 'discardMs'>
 
 /** Called by a streamed response. Nothing is called after `abort`. */
-export interface StreamOwner {
+interface StreamOwner {
   /** Everything is sent; the writer is given up. */
   done(): void
   /** The response cannot continue: cut the connection off. `failure` is undefined when the client caused it. */

@@ -29,7 +29,7 @@ export interface KeyedRoute extends RouteFacts {
   handle(exchange: Exchange, caller: Caller): HttpResponse | Promise<HttpResponse>
 }
 
-export interface RouteFacts extends Omit<Endpoint, 'respond' | 'explain'> {
+interface RouteFacts extends Omit<Endpoint, 'respond' | 'explain'> {
   readonly method: 'GET' | 'POST'
   /** Parameters are whole segments, like `/v1/bulk/:job_id`; they are `ArrivedRequest.parameters`. */
   readonly path: string

@@ -1,9 +1,9 @@
 #!lua flags=allow-oom
--- Tells how far a bulk lookup job is, and that its worker lives.
--- Runs above maxmemory too: it is what drains Redis, and intake has stopped well below.
+-- Reports the progress of a bulk lookup job, and that its worker is alive.
+-- Runs above maxmemory too, because it drains Redis. Intake stops well below that.
 -- KEYS[1] job, KEYS[2] stream of jobs
 -- ARGV[1] group, ARGV[2] consumer, ARGV[3] entry, ARGV[4] addresses finished
--- Returns 1, or 0 when the entry is not the consumer's: then nothing changes.
+-- Returns 1, or 0 without a change when the entry is not the consumer's.
 if #redis.call('XPENDING', KEYS[2], ARGV[1], ARGV[3], ARGV[3], 1, ARGV[2]) == 0 then
   return 0
 end

@@ -1,10 +1,10 @@
 #!lua flags=allow-oom
--- Ends a bulk lookup job, with its results when it is completed, and acknowledges its entry.
--- Runs above maxmemory too: it is what drains Redis, and intake has stopped well below.
+-- Ends a bulk lookup job, stores the results of a completed one, and acknowledges its entry.
+-- Runs above maxmemory too, because it drains Redis. Intake stops well below that.
 -- KEYS[1] job, KEYS[2] stream of jobs, KEYS[3] open jobs of the tenant
--- ARGV[1] group, ARGV[2] entry, ARGV[3] job, ARGV[4] milliseconds that the record is kept
+-- ARGV[1] group, ARGV[2] entry, ARGV[3] job, ARGV[4] time to live of the record, milliseconds
 -- ARGV[5..] fields and values of the job's record
--- Returns 1, or 0 when the entry was acknowledged before: then nothing changes.
+-- Returns 1, or 0 without a change when the entry was acknowledged before.
 if redis.call('XACK', KEYS[2], ARGV[1], ARGV[2]) == 0 then
   return 0
 end

@@ -130,7 +130,7 @@ export class RedisBulkQueue implements BulkQueue {
     return (await endBulkJobScript.run(this.#options.client, names, args)) === 1
   }
 
-  letGo(job: BulkDelivery): void {
+  abandon(job: BulkDelivery): void {
     this.#inHand.delete(entryOf(job))
   }
 

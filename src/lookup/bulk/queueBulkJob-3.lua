@@ -1,4 +1,4 @@
--- Queues a bulk lookup job, and makes its reservation last until it ends. Repeating it changes nothing.
+-- Queues a bulk lookup job, and extends its reservation until the job ends. Idempotent.
 -- KEYS[1] job, KEYS[2] stream of jobs, KEYS[3] open jobs of the tenant
 -- ARGV[1] job, ARGV[2] tenant; then fields and values of the job's record
 -- Returns 1.

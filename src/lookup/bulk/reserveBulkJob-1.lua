@@ -1,7 +1,7 @@
--- Makes room for a bulk lookup job of a tenant. A reservation that is not used ends by itself.
+-- Reserves one of a tenant's open bulk lookup jobs. An unused reservation expires.
 -- KEYS[1] open jobs of the tenant
--- ARGV[1] job, ARGV[2] how many jobs the tenant may have open, ARGV[3] milliseconds until the reservation ends
--- Returns 1, or 0 when the tenant has as many already.
+-- ARGV[1] job, ARGV[2] limit of the tenant's open jobs, ARGV[3] time to live of the reservation, milliseconds
+-- Returns 1, or 0 when the limit is reached.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)

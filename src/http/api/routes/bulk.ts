@@ -17,7 +17,7 @@ import { assertProviders, mergeRequest } from '../lookup-request.ts'
 import { QUOTA_HEADERS, quotaHeaders, takeQuota } from '../quota.ts'
 import { type LookupParts, queryParameters } from './lookup.ts'
 
-export interface BulkParts extends LookupParts {
+interface BulkParts extends LookupParts {
   readonly bulkJobs: BulkJobs
 }
 

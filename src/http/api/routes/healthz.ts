@@ -13,7 +13,7 @@ export function healthzRoute(): Route {
     operation: {
       id: 'health',
       summary: 'Whether the process is up',
-      responses: { 200: { description: 'It is', schema: Health, example: { status: 'ok' } } },
+      responses: { 200: { description: 'The process is up', schema: Health, example: { status: 'ok' } } },
       errors: [],
     },
     handle: () => ({ status: 200, body: BODY }),

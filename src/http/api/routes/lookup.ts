@@ -78,10 +78,10 @@ function dotted(): TProperties {
 
 const operation: Operation = {
   id: 'lookup',
-  summary: 'Finds what is known of an IP address',
+  summary: 'Looks up an IP address',
   description:
     'Fields may be sent in the body or as query parameters; with query parameters the body may be empty. Attributes that ' +
-    'no provider knows are left out. Counts 1 toward the daily quota when the request is valid; one that would exceed it is 429. ' +
+    'no provider knows are omitted. A valid request counts 1 toward the daily quota; one that would exceed it is answered 429. ' +
     'A body has at most 1 MiB. Nothing is kept.',
   parameters: queryParameters(LookupRequest.properties),
   body: {

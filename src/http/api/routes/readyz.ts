@@ -24,7 +24,9 @@ export function readyzRoute(readiness: Readiness): Route {
     operation: {
       id: 'ready',
       summary: 'Whether Redis and the enrichment data can serve requests, and accepted events are processed',
-      responses: { 200: { description: 'They can, and it does', schema: Ready, example: { status: 'ready' } } },
+      responses: {
+        200: { description: 'The process can serve requests', schema: Ready, example: { status: 'ready' } },
+      },
       errors: [503],
     },
     async handle() {

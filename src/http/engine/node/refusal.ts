@@ -10,7 +10,7 @@ export interface Refusal {
 
 const OLD_VERSION: Refusal = {
   status: 505,
-  detail: 'this API speaks HTTP/1.1; a proxy in front must be told so (nginx: proxy_http_version 1.1)',
+  detail: 'this API speaks HTTP/1.1; configure a proxy in front of it (nginx: proxy_http_version 1.1)',
 }
 const NO_HOST: Refusal = { status: 400, detail: 'exactly one host header is required' }
 const BAD_LENGTH: Refusal = { status: 400, detail: 'content-length must be one number of at most 9 digits' }
@@ -19,7 +19,7 @@ const BAD_CHUNK: Refusal = { status: 400, detail: 'the chunks of the body cannot
 const LARGE_HEAD: Refusal = { status: 431, detail: 'the header section is too large' }
 const SLOW_HEAD: Refusal = { status: 408, detail: 'the header section arrived too slowly' }
 const CUT_SHORT: Refusal = { status: 400, detail: 'the request ends too early' }
-const NOT_HTTP: Refusal = { status: 400, detail: 'this is no HTTP/1.1 request' }
+const NOT_HTTP: Refusal = { status: 400, detail: 'this is not an HTTP/1.1 request' }
 
 /** By the error codes of llhttp, the parser of Node.js. */
 const REFUSALS: Readonly<Record<string, Refusal>> = {

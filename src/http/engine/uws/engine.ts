@@ -15,9 +15,9 @@ type ClosableApp = TemplatedApp & { close?: () => void }
  * proxy would pass its response to another client. So a chunked request is the last of its connection: its response never
  * ends the request for uWebSockets.js, which closes the connection when anything else arrives.
  *
- * It takes a header without a name for the end of the header section: a length after it stays unseen, and the body would be
- * read as a request. So a request that announces no length where one is usual is the last of its connection too. Of a GET
- * nobody can tell; proxies refuse such a header.
+ * It ends the header section at a header without a name. It then misses a length after it, and would read the body as a
+ * request. So a request without a length where one is usual is the last of its connection too. For a GET this cannot be
+ * detected, but proxies refuse such a header.
  */
 export const createUwsEngine: CreateEngine = (routes) => {
   const app = uWS.App() as ClosableApp
