@@ -143,7 +143,10 @@ test('an installation that was killed ends with its npm, and is repeated', async
 
 test('says why it cannot install', async (t) => {
   const root = makeRoot(t)
-  await assert.rejects(ensure(root, fakeNpm(root, 'exit 1')), /the packages cannot be installed: see the errors of npm above/)
+  await assert.rejects(
+    ensure(root, fakeNpm(root, 'exit 1')),
+    /the packages cannot be installed: see the errors of npm above/,
+  )
 })
 
 test('a lock file that npm ci refuses is made good by npm install, over nothing that lay there before', async (t) => {

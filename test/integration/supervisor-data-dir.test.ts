@@ -115,7 +115,7 @@ test('a DATA_DIR that cannot be is refused with its path', (t) => {
   mkdirSync(join(base, 'elsewhere'))
   mkdirSync(join(base, 'data'))
   symlinkSync(join(base, 'elsewhere'), join(base, 'data/run'))
-  assert.throws(() => makeDataDir(join(base, 'data')), { name: 'StartupError', message: /not a folder of this user/ })
+  assert.throws(() => makeDataDir(join(base, 'data')), { name: 'StartupError', message: /belongs to another user/ })
 })
 
 test('a DATA_DIR that another user can write to is refused at each start, and by commands that believe it', (t) => {
