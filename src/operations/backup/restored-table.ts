@@ -17,7 +17,7 @@ const SHAPES =
 
 /** Pure functions. */
 const FUNCTIONS =
-  /^(?:to(?:YYYYMM|YYYYMMDD|YYYYMMDDhhmmss|Year|Month|DayOfWeek|DayOfMonth|Hour|Monday|StartOf[A-Z][A-Za-z]{2,12}|Interval[A-Z][a-z]{2,11}|Date|Date32|DateTime|DateTime64|UnixTimestamp|UnixTimestamp64Milli|U?Int\d{1,3}|Float\d\d|String|UUID|IPv[46]|TypeName)|now|now64|today|generateUUIDv[47]|cityHash64|sipHash64|sipHash128|xxHash(?:32|64)|farmHash64|murmurHash(?:2|3)_\d{2,3}|intHash(?:32|64)|MD5|SHA256|hex|unhex|tuple|tupleElement|array|map|mapKeys|mapValues|arrayElement|arrayJoin|if|multiIf|ifNull|nullIf|isNull|isNotNull|assumeNotNull|coalesce|lower|upper|lowerUTF8|upperUTF8|concat|length|empty|notEmpty|substring|trim|startsWith|endsWith|position|domain|CAST|and|or|not|in|equals|notEquals|less|greater|lessOrEquals|greaterOrEquals|plus|minus|multiply|divide|intDiv|modulo|negate|abs|round|floor|ceil|least|greatest|(?:count|sum|min|max|any|anyLast|avg|uniq|uniqExact|uniqCombined|argMin|argMax|groupArray|groupUniqArray|groupBitXor|quantile)(?:OrNull|OrDefault)?(?:If)?(?:State|Merge)?)$/
+  /^(?:to(?:YYYYMM|YYYYMMDD|YYYYMMDDhhmmss|Year|Month|DayOfWeek|DayOfMonth|Hour|Monday|StartOf[A-Z][A-Za-z]{2,12}|Interval[A-Z][a-z]{2,11}|Date|Date32|DateTime|DateTime64|UnixTimestamp|UnixTimestamp64Milli|U?Int\d{1,3}|Float\d\d|String|UUID|IPv[46]|TypeName)|now|now64|today|generateUUIDv[47]|cityHash64|sipHash64|sipHash128|xxHash(?:32|64)|farmHash64|murmurHash(?:2|3)_\d{2,3}|intHash(?:32|64)|MD5|SHA256|hex|unhex|tuple|tupleElement|array|map|mapKeys|mapValues|arrayElement|arrayJoin|if|multiIf|ifNull|nullIf|isNull|isNotNull|assumeNotNull|coalesce|lower|upper|lowerUTF8|upperUTF8|concat|length|empty|notEmpty|substring|trim|startsWith|endsWith|position|domain|CAST|and|or|not|equals|notEquals|less|greater|lessOrEquals|greaterOrEquals|plus|minus|multiply|divide|intDiv|modulo|negate|abs|round|floor|ceil|least|greatest|(?:count|sum|min|max|any|anyLast|avg|uniq|uniqExact|uniqCombined|argMin|argMax|groupArray|groupUniqArray|groupBitXor|quantile)(?:OrNull|OrDefault)?(?:If)?(?:State|Merge)?)$/
 
 /** Keywords before a bracket that is not a call. */
 const BEFORE_BRACKET =
@@ -62,6 +62,7 @@ function assertPlain(tokens: readonly string[]): void {
     const isSetting = depth === 0 && clause === 'SETTINGS' && tokens[at + 1] === '='
     if (isSetting && !SETTINGS.test(token)) throw new Error(`the setting ${token} in its statement`)
     if (!/^[A-Za-z_]/.test(token)) continue
+    if (/^IN$/i.test(token)) assertValues(tokens, at + 1)
     if (REFUSED.test(token)) throw new Error(`${token} in its statement`)
     if (/^SELECT$/i.test(token) && !isProjection(tokens, at)) throw new Error('SELECT in its statement')
     if (depth > 0) continue
@@ -89,6 +90,15 @@ function assertCall(tokens: readonly string[], at: number, depth: number): void 
   if (isListed && /^(?:PROJECTION|INDEX|CONSTRAINT)$/i.test(tokens[at - 2] ?? '')) return
   if (depth === 0 && tokens[at - 2] === '=' && /^ENGINE$/i.test(tokens[at - 3] ?? '')) return
   if (!SHAPES.test(before) && !FUNCTIONS.test(before)) throw new Error(`${before}( in its statement`)
+}
+
+/** After IN, a name alone is a table. @param at of the first token after IN */
+function assertValues(tokens: readonly string[], at: number): void {
+  let first = at
+  while (tokens[first] === '(') first++
+  const token = tokens[first] ?? ''
+  const isName = /^[A-Za-z_`"]/.test(token) && !/^(?:NULL|true|false)$/i.test(token)
+  if (isName && tokens[first + 1] !== '(') throw new Error(`IN ${token} in its statement`)
 }
 
 function isProjection(tokens: readonly string[], at: number): boolean {
