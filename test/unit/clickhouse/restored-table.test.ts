@@ -45,7 +45,7 @@ const REFUSED: readonly (readonly [create: string, message: RegExp])[] = [
   [`CREATE TABLE ipid.t (a String, PROJECTION p (SELECT a FROM ipid.events)) ENGINE = MergeTree ORDER BY a`, /FROM/],
   [`CREATE TABLE ipid.t (a UInt8 DEFAULT b IN ipid.events) ENGINE = MergeTree ORDER BY a`, /IN ipid in its/],
   [`CREATE TABLE ipid.t (a UInt8 DEFAULT b NOT IN ((\`events\`))) ENGINE = MergeTree ORDER BY a`, /IN `events` in its/],
-  [`CREATE TABLE ipid.t (a UInt8 DEFAULT in(b, events)) ENGINE = MergeTree ORDER BY a`, /in\( in its/],
+  [`CREATE TABLE ipid.t (a UInt8 DEFAULT in(b, events)) ENGINE = MergeTree ORDER BY a`, /IN b in its/],
   [`${PLAIN} SETTINGS disk = 'other'`, /the setting disk|disk in its/],
   [`${PLAIN} SETTINGS storage_policy = 'x'`, /the setting storage_policy/],
   [`${PLAIN} SETTINGS index_granularity = 1, disk = disk(type = 'local', path = '/etc/')`, /disk/],
