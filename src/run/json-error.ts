@@ -6,8 +6,8 @@ const BACKSLASH = 92
 const ESCAPE = /\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/y
 
 /**
- * `not JSON: unexpected "x" at position 7`, for a text that `JSON.parse` refused. It shows one character of the text and no more. Keeps
- * no recursion, so depth is no matter.
+ * `not JSON: unexpected "x" at position 7`, for a text that `JSON.parse` refused. Shows only one character of the text. Does not recurse,
+ * so deep nesting is safe.
  */
 export function describeJsonError(text: string): string {
   const at = findJsonError(text)

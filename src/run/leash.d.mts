@@ -4,9 +4,9 @@ interface Leash {
 }
 
 /**
- * Ties a child to this process: when this process dies, the child gets SIGTERM, and SIGKILL if it is still there after
- * the grace; with a grace of 0, SIGKILL at once.
- * @param graceSeconds 5 when not given
- * @param env of the watcher, which wants PATH at most; none when not given
+ * Ties a child to this process. When this process ends without calling `release`, the child gets SIGTERM, and SIGKILL after the grace
+ * period; with a grace of 0, SIGKILL at once.
+ * @param graceSeconds default: 5
+ * @param env environment of the watcher, which needs PATH at most; default: empty
  */
 export function holdLeash(pid: number, graceSeconds?: number, env?: Record<string, string>): Leash

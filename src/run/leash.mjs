@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process'
 
 /*
- * A child without an IPC channel does not notice that its parent was killed. The leash is a small shell that does: its
- * standard input is a pipe that only the parent holds, so it ends with the parent, however the parent ends.
+ * A child without an IPC channel does not notice when its parent is killed. The watcher is a small shell that does: its standard input
+ * is a pipe that only the parent holds, so the input ends when the parent does.
  */
 
-/** A line of input is the parent's word that the child has ended; the end of the input is the parent's death. */
+/** A line of input means that the child has ended. The end of the input means that the parent is dead. */
 const SCRIPT = `read -r word && exit 0
 tries=$2
 [ "$tries" -gt 0 ] && kill -TERM "$1" 2>/dev/null
@@ -15,11 +15,10 @@ kill -KILL "$1" 2>/dev/null`
 const AGAIN_MS = 200
 
 /**
- * Ties a child to this process: when this process ends without having called `release`, the child gets SIGTERM, and
- * SIGKILL if it is still there after the grace. The watcher has a session of its own, so signals of the terminal pass it by.
+ * See leash.d.mts. The watcher has its own session, so it gets no signals of the terminal.
  * @param {number} pid
- * @param {number} graceSeconds 0: SIGKILL at once
- * @param {Record<string, string>} env of the watcher, which wants PATH at most; none when not given
+ * @param {number} graceSeconds
+ * @param {Record<string, string>} env
  */
 export function holdLeash(pid, graceSeconds = 5, env = {}) {
   let watcher
@@ -35,7 +34,7 @@ export function holdLeash(pid, graceSeconds = 5, env = {}) {
     watcher.stdin.unref()
     watcher.stdin.on('error', () => {})
     watcher.once('error', () => {})
-    // Somebody killed the watcher: the child needs another.
+    // If the watcher was killed, the child needs another.
     watcher.once('exit', () => setTimeout(hold, AGAIN_MS).unref())
   }
   hold()

@@ -3,11 +3,11 @@ import { connect, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /*
- * A lock that its owner cannot leave behind: a listening unix socket. The file may outlive the owner, the listener does
- * not, so a connection tells whether somebody holds it. Plain JavaScript, because it is needed before packages are there.
+ * A lock that ends with its holder: a listening unix socket. The file may outlive the holder, but the listener does not, so a
+ * connection shows whether the lock is held. Plain JavaScript, because the bootstrap needs it before packages are installed.
  */
 
-/** Time in which a rival that found the lock free in the same moment has put its own socket there. */
+/** Within this time, a rival that also found the lock free has moved its own socket there. */
 const SETTLE_MS = 100
 
 /**
@@ -20,7 +20,7 @@ export async function takeLock(path) {
     unlinkIfThere(own)
     const server = await listen(own)
     const inode = inodeOf(own)
-    // The last of several rivals wins. The file has another name by now than the one that closing the server unlinks.
+    // The last of several rivals wins. Closing the server later unlinks only its first name, not this one.
     renameSync(own, path)
     await sleep(SETTLE_MS)
     if (inodeOf(path) === inode) return { release: () => release(server, path, inode) }
@@ -41,7 +41,7 @@ export function isHeld(path) {
   })
 }
 
-/** Resolves when the holder of the lock has released it, or is gone; by kill -9 perhaps a moment before: take it in a loop. */
+/** Resolves when the holder has released the lock or has ended. After kill -9 perhaps a moment early, so call `takeLock` in a loop. */
 export function untilReleased(path) {
   return new Promise((resolve) => {
     const socket = connect(path)

@@ -1,4 +1,4 @@
-/** Controls of a terminal, ends of lines, and marks that turn the direction of a text. */
+/** Control characters, line ends, and marks that change the direction of a text. */
 const UNSEEN = /[\p{Cc}\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu
 const NAMES: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }
 /** Characters that take two columns of a terminal, or none. */
@@ -7,25 +7,25 @@ const WIDE =
 const NARROW = /[\p{Mn}\p{Me}\u200b-\u200d\ufeff]/gu
 const ASCII = /^[\x20-\x7e]*$/
 
-/** A text that came from outside, for a terminal: on one line, and without anything that a terminal obeys. */
+/** Makes an outside text safe for a terminal: one line, without control characters. */
 export function visible(text: string): string {
   return text.replace(UNSEEN, (character) => NAMES[character] ?? escaped(character))
 }
 
-/** The same for a text of several lines. A text of JSON stays the same JSON. */
+/** The same for several lines. Keeps the meaning of JSON. */
 export function visibleLines(text: string): string {
   return text.replace(UNSEEN, (character) =>
     character === '\n' || character === '\t' ? character : escaped(character),
   )
 }
 
-/** A text of several lines as one: lines without blanks around them, with a space between, and without empty ones. */
+/** Joins lines with spaces. Trims them, and leaves out empty ones. */
 export function joinedLines(text: string): string {
   const lines = text.split('\n').map((line) => line.trim())
   return lines.filter((line) => line !== '').join(' ')
 }
 
-/** Columns that a text takes on a terminal. */
+/** The width of a text on a terminal, in columns. */
 export function widthOf(text: string): number {
   if (ASCII.test(text)) return text.length
   const count = (characters: RegExp) => text.match(characters)?.length ?? 0
