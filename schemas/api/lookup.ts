@@ -81,7 +81,6 @@ const resultFields = {
 
 /** Result of one address. */
 export const LookupResult = Type.Object(resultFields)
-export type LookupResult = Static<typeof LookupResult>
 
 /** The daily lookup quota after the request. */
 export const LookupQuota = Type.Object({

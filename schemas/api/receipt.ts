@@ -11,7 +11,6 @@ export const EventQuery = Type.Object({
     }),
   ),
 })
-export type EventQuery = Static<typeof EventQuery>
 
 /** Status of a received event (schemas/README.md, Receipts). */
 export const ReceiptStatus = Type.Enum([

@@ -4,6 +4,7 @@ import { InputError } from '../../../../run/errors.ts'
 import type { CliContext } from '../../../../terminal/context.ts'
 import { printJson } from '../../../../terminal/print.ts'
 import { addSettings, configOf } from '../../../../terminal/settings-options.ts'
+import type { UploadChoice } from './upload.ts'
 
 interface AccessOptions {
   readonly apiKey?: string
@@ -14,14 +15,6 @@ interface AccessOptions {
 interface ListOptions extends AccessOptions {
   readonly limit: string
   readonly before?: string
-}
-
-interface UploadOptions extends AccessOptions {
-  readonly format?: string
-  readonly map?: string[]
-  readonly dateOrder?: string
-  readonly encoding?: string
-  readonly wait?: boolean
 }
 
 /** `ipid batch upload|list|show|cancel` */
@@ -54,7 +47,7 @@ function uploadCommand(context: CliContext, setExitCode: (code: number) => void)
     .option('--encoding <name>', 'for example windows-1252 (default: UTF-8 or UTF-16)')
     .option('--format <format>', 'ndjson or csv (default: detected from the content)')
     .option('--wait', 'wait until the job has ended, and show its result')
-  return withAccess(command).action(async (file: string, options: UploadOptions) => {
+  return withAccess(command).action(async (file: string, options: AccessOptions & UploadChoice) => {
     const config = configOf(context, command)
     const [{ uploadFile }, { apiAccess }] = await Promise.all([import('./upload.ts'), import('./api.ts')])
     const api = await apiAccess(config, context, options)

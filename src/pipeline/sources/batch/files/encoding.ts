@@ -1,5 +1,4 @@
 import { InputError } from '../../../../run/errors.ts'
-import { peek } from './peek.ts'
 
 /** Whether a label is in the WHATWG Encoding Standard. */
 export function isEncoding(label: string): boolean {
@@ -58,4 +57,26 @@ export function withLineFeeds(text: Buffer): Buffer {
   const copy = Buffer.from(text)
   for (let at = copy.indexOf(CARRIAGE_RETURN); at >= 0; at = copy.indexOf(CARRIAGE_RETURN, at + 1)) copy[at] = LINE_FEED
   return copy
+}
+
+/** Reads at least the given number of bytes, unless the source is shorter. Returns them, and the whole source. */
+export async function peek(
+  source: AsyncIterable<Buffer>,
+  bytes: number,
+): Promise<[head: Buffer, all: AsyncIterable<Buffer>]> {
+  const iterator = source[Symbol.asyncIterator]()
+  const chunks: Buffer[] = []
+  let size = 0
+  while (size < bytes) {
+    const next = await iterator.next()
+    if (next.done) break
+    chunks.push(next.value)
+    size += next.value.length
+  }
+  const head = Buffer.concat(chunks)
+  async function* all(): AsyncGenerator<Buffer> {
+    yield head
+    yield* { [Symbol.asyncIterator]: () => iterator }
+  }
+  return [head, all()]
 }

@@ -5,10 +5,9 @@ import { otherShapeOf } from '../other-shapes.ts'
 import type { BadRow, LineConverter, ReadOptions } from './conversion.ts'
 import { CsvConverter } from './csv-events.ts'
 import { sniffDialect } from './csv-record.ts'
-import { endsLinesWithReturns, inUtf8, withLineFeeds } from './encoding.ts'
+import { endsLinesWithReturns, inUtf8, peek, withLineFeeds } from './encoding.ts'
 import { LineSplitter } from './lines.ts'
 import { assertAddress, NdjsonConverter } from './ndjson-events.ts'
-import { peek } from './peek.ts'
 
 export const FORMATS = ['ndjson', 'csv'] as const
 export type Format = (typeof FORMATS)[number]
