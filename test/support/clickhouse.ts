@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { pino } from 'pino'
 import {
@@ -53,11 +54,11 @@ const silent = pino({ level: 'silent' })
 /** On a busy machine a large insert takes more than the client's own minute. */
 const ANSWER_WITHIN_MS = 300_000
 
-/** A server, whether it was killed or started again, and its tables when it had just been started. */
+/** A server, whether it was killed or started again, and what was in it when it had just been started. */
 interface Server {
   readonly url: string
   readonly path: string
-  readonly tables: string | undefined
+  readonly made: ReadonlyMap<string, string> | undefined
   current: EmbeddedClickHouse
   isUntouched: boolean
 }
@@ -86,7 +87,7 @@ export async function startTestClickHouse(
   const client = connectClickHouse(url, { application: 'test', requestTimeoutMs: ANSWER_WITHIN_MS, ...database })
   const cleanUp = async () => {
     await client.close()
-    if (server.tables !== undefined && idle.length < idleMax && (await isEmptied(server))) idle.push(server)
+    if (server.made !== undefined && idle.length < idleMax && (await isEmptied(server))) idle.push(server)
     else await remove(server)
   }
   if (t) t.after(cleanUp)
@@ -131,8 +132,8 @@ async function startServer(options: TestClickHouseOptions, isShared: boolean): P
   const current = await launch(path, takePort(), options)
   const { url } = current
   if (!isReady) await migrate(url, silent)
-  const tables = isShared ? await withClient(url, tablesOf) : undefined
-  return { url, path, current, tables, isUntouched: true }
+  const made = isShared ? await withClient(url, allMadeIn) : undefined
+  return { url, path, current, made, isUntouched: true }
 }
 
 async function remove({ current, path }: Server): Promise<void> {
@@ -157,23 +158,46 @@ async function withClient<T>(url: string, work: (client: ClickHouseClient) => Pr
 
 /** Tables of tests; all else are views, and the list of migrations. */
 const WITH_ROWS = ['events', 'outcomes']
-const TABLES = `SELECT database, name, create_table_query FROM system.tables
-  WHERE lower(database) NOT IN ('system', 'information_schema') ORDER BY ALL`
+const TABLES = `SELECT concat(database, '.', name) AS key, create_table_query AS text,
+  concat('DROP ', if(engine = 'Dictionary', 'DICTIONARY', 'TABLE'), ' \`', database, '\`.\`', name, '\` SYNC') AS drop
+  FROM system.tables WHERE lower(database) NOT IN ('system', 'information_schema') ORDER BY key`
+const DATABASES =
+  "SELECT name AS key, '' AS text, concat('DROP DATABASE `', name, '` SYNC') AS drop FROM system.databases ORDER BY key"
+const FUNCTIONS = `SELECT name AS key, create_query AS text, concat('DROP FUNCTION \`', name, '\`') AS drop
+  FROM system.functions WHERE origin = 'SQLUserDefined' ORDER BY key`
 
-async function tablesOf(client: ClickHouseClient): Promise<string> {
-  return JSON.stringify([
-    await rowsOf(client, TABLES),
-    await rowsOf(client, 'SELECT name FROM system.databases ORDER BY ALL'),
-  ])
+interface Made {
+  readonly key: string
+  readonly text: string
+  readonly drop: string
+}
+
+/** What was made in a server, by the query that lists it: tables go before their databases. */
+async function allMadeIn(client: ClickHouseClient): Promise<Map<string, string>> {
+  const all = new Map<string, string>()
+  for (const query of [TABLES, DATABASES, FUNCTIONS]) {
+    for (const { key, text } of await rowsOf<Made>(client, query)) all.set(`${query} ${key}`, text)
+  }
+  return all
+}
+
+/** Drops what tests made. False when something of the original is gone or has changed. */
+async function isAsMade(client: ClickHouseClient, original: ReadonlyMap<string, string>): Promise<boolean> {
+  for (const query of [TABLES, DATABASES, FUNCTIONS]) {
+    for (const { key, drop } of await rowsOf<Made>(client, query)) {
+      if (!original.has(`${query} ${key}`)) await client.command({ query: drop })
+    }
+  }
+  return isDeepStrictEqual(await allMadeIn(client), original)
 }
 
 /** Empties the tables; false when the server is not as it was started. */
-async function isEmptied({ url, current, tables, isUntouched }: Server): Promise<boolean> {
-  if (!isUntouched || !isAlive(current.pid)) return false
+async function isEmptied({ url, current, made, isUntouched }: Server): Promise<boolean> {
+  if (!isUntouched || made === undefined || !isAlive(current.pid)) return false
   return await withClient(url, async (client) => {
     // A statement of a test that failed may still write.
     const running = await rowsOf<{ n: number }>(client, 'SELECT count() AS n FROM system.processes')
-    if (running[0]?.n !== 1 || (await tablesOf(client)) !== tables) return false
+    if (running[0]?.n !== 1 || !(await isAsMade(client, made))) return false
     for (const name of WITH_ROWS) await client.command({ query: `TRUNCATE TABLE ${name} SYNC` })
     return true
   }).catch(() => false)

@@ -13,7 +13,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const TOGETHER = new Map([
   ['chaos', 1],
   ['browser', 6],
-  ['integration', 18],
+  ['integration', 10],
   ['conformance', 4],
   ['example', 2],
   ['unit', Number.POSITIVE_INFINITY],
