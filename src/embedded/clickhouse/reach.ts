@@ -121,7 +121,7 @@ export async function refuseOutfile({ query, body }: StatementText, canonical: C
 async function refuseInValues(text: string, canonical: Canonical): Promise<void> {
   if (!NAMES_IN_DATA.test(text)) return
   const values = valuesOf(text)
-  if (values === undefined) throw refusal('VALUES with such words behind another form than INSERT INTO table (columns)')
+  if (values === undefined) throw refusal('VALUES with these words in another form than INSERT INTO table (columns)')
   refuseForms(await canonical(`SELECT ${values}`))
 }
 

@@ -59,12 +59,12 @@ export class BodyStream implements AsyncIterable<Buffer> {
   fail(error: unknown): void {
     this.#failure ??= error
     this.#chunks.clear()
-    this.letGo()
+    this.release()
     this.#wake()
   }
 
   /** Drops the rest: resumes reading, so that the bytes can be discarded. */
-  letGo(): void {
+  release(): void {
     if (!this.#paused) return
     this.#paused = false
     this.#flow.resume()
@@ -75,7 +75,7 @@ export class BodyStream implements AsyncIterable<Buffer> {
       if (this.#failure !== undefined) throw this.#failure
       const chunk = this.#chunks.shift()
       if (chunk !== undefined) {
-        if (this.#chunks.bytes < HIGH_WATER_BYTES / 2) this.letGo()
+        if (this.#chunks.bytes < HIGH_WATER_BYTES / 2) this.release()
         yield chunk
       } else if (this.#ended) {
         return

@@ -247,7 +247,7 @@ export class Exchange implements RequestReceiver, InFlight {
     const { status } = response
     const nowMs = performance.now()
     this.#traffic.responded(this, status, nowMs)
-    if (this.#body instanceof BodyStream) this.#body.letGo()
+    if (this.#body instanceof BodyStream) this.#body.release()
     const close = response.close === true || this.request.isLast || this.#traffic.draining
     const sent = this.#headOnly ? undefined : body
     const isBare = sent === undefined || sent.length === 0

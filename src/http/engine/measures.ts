@@ -87,7 +87,7 @@ export class Measures {
   }
 }
 
-type Told = ReturnType<Histogram<'route'>['get']>
+type HistogramData = ReturnType<Histogram<'route'>['get']>
 
 /** Reports the counts as a histogram of the library. */
 class SecondsHistogram extends Histogram<'route'> {
@@ -98,19 +98,19 @@ class SecondsHistogram extends Histogram<'route'> {
     this.#routes = routes
   }
 
-  override async get(): Told {
+  override async get(): HistogramData {
     const values = [...this.#routes()].flatMap(valuesOf)
     // The declared type of the library differs from its result.
-    return { ...SECONDS_METRIC, type: 'histogram', values, aggregator: 'sum' } as unknown as Awaited<Told>
+    return { ...SECONDS_METRIC, type: 'histogram', values, aggregator: 'sum' } as unknown as Awaited<HistogramData>
   }
 
   /** The library calls this to write text. */
-  getForPromString(): Told {
+  getForPromString(): HistogramData {
     return this.get()
   }
 }
 
-function valuesOf({ path: route, byBound, seconds }: Counts): Awaited<Told>['values'] {
+function valuesOf({ path: route, byBound, seconds }: Counts): Awaited<HistogramData>['values'] {
   const { name } = SECONDS_METRIC
   let requests = 0
   const buckets = byBound.map((more, i) => {

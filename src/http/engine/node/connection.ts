@@ -124,7 +124,7 @@ export class Connection {
       this.#receiver = undefined
       const refusal = this.#refusal
       const next = this.#waiting.shift()
-      // The last readable request may be followed by one of which only the beginning is readable.
+      // A partial request may follow the last readable one.
       if (next !== undefined && (refusal === undefined || next.request.complete)) this.#begin(next)
       else if (refusal !== undefined) this.#end(refusalText(refusal))
     })
