@@ -156,7 +156,7 @@ test('a file has the lines that its manifest says, and none that fills the memor
   await read('long', 1)
   await assert.rejects(writeLines(dir, 'longer', endless(most + 1)), /longer, line 1 is longer than 67108864 bytes/)
   writeFileSync(join(dir, 'longest'), gzipSync(Buffer.alloc(BACKUP_LINE_BYTES_MAX + zeros.length)))
-  await assert.rejects(read('longest', 1), /longest, line 1 is longer than the 67108864 bytes/)
+  await assert.rejects(read('longest', 1), /longest, line 1 is longer than 67108864 bytes/)
   writeFileSync(join(dir, 'cut'), 'no gzip')
   await assert.rejects(read('cut', 1), /the backup is damaged: cut cannot be read/)
   appendFileSync(join(dir, 'two'), 'x')
