@@ -46,15 +46,18 @@ export function isNative(): boolean {
 
 const METHODS = { GET: 'get', HEAD: 'head', POST: 'post', OPTIONS: 'options', any: 'any' } as const
 
+/** Methods whose requests usually announce a length, as uWebSockets.js spells them. */
+const METHODS_WITH_BODY: ReadonlySet<string> = new Set(['post', 'put', 'patch', 'delete'])
+
 const NONE: readonly string[] = []
 
 /** Listeners must be set before the handler returns, because the request is invalid afterwards. */
 function handlerOf(route: EngineRoute, outgoing: Outgoing): (response: HttpResponse, request: HttpRequest) => void {
-  const hasBodies = route.method === 'POST' || route.method === 'any'
   const count = route.path.split('/').filter((segment) => segment.startsWith(':')).length
   return (response, request) => {
     const head = readHead(request)
-    const isLast = head.isChunked || (hasBodies && head.contentLength === undefined)
+    const hasLength = head.contentLength !== undefined || !METHODS_WITH_BODY.has(request.getMethod())
+    const isLast = head.isChunked || !hasLength
     const arrived = {
       head,
       parameters: count === 0 ? NONE : Array.from({ length: count }, (_, i) => request.getParameter(i)),
