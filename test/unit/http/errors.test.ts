@@ -29,7 +29,7 @@ test('how slowly a body may arrive is told as it is held to', () => {
   const told = tooSlow(DEFAULT_HTTP_LIMITS).message
   assert.equal(ERROR_MEANINGS[408], `The${told.slice(3)} while there was room for it`)
   const { bodyStallBytes, bodyStallMs } = DEFAULT_HTTP_LIMITS
-  const rule = `less than ${bodyStallBytes / 1_024} KiB of the body arrive in ${bodyStallMs / 1_000} seconds`
+  const rule = `less than ${bodyStallBytes / 1_024} KiB of the body arrived in ${bodyStallMs / 1_000} seconds`
   const page = readFileSync(new URL('../../../schemas/README.md', import.meta.url), 'utf8')
   assert.ok(page.includes(`| 408 | ${rule} `), rule)
 })

@@ -45,7 +45,7 @@ test('a table that kills who compiles it holds up neither the start, nor other t
     /^db compile --urgent --table .*deadly\.csv \{\}\ndb compile --urgent --table .*well\.csv \{\}\n/,
   )
   assert.match(notes(), /^db update --due --json \{"KEY":"k","HTTPS_PROXY":"http:\/\/p"\}$/m)
-  const old = /^data are old: iptoasn \(\d+ days\), and their sources bring nothing newer: see "\.\/ipid db update"$/
+  const old = /^data are old: iptoasn \(\d+ days\); their sources bring nothing newer: see "\.\/ipid db update"$/
   await until(() => said.some((line) => old.test(line)))
   assert.equal(notes().split('deadly').length, 2, 'it is not tried again at once')
 })
@@ -107,7 +107,7 @@ test('data count as old when a source is configured for them, and else there is 
   writeFileSync(join(sourcesDir, 'sources.json'), JSON.stringify(sources))
   assert.deepEqual(await found(), {
     warning:
-      'data are old: own (100 days), ip-location-db-asn (157 days), and their sources bring nothing newer: ' +
+      'data are old: own (100 days), ip-location-db-asn (157 days); their sources bring nothing newer: ' +
       'see "./ipid db update"',
     advice: 'newer data than ip-location-db-country (157 days): ./ipid db add dbip-lite-country && ./ipid db update',
   })
