@@ -172,7 +172,7 @@ test('what was compiled and is damaged is said, or made anew', async (t) => {
   const folder = join(dir, readdirSync(dir)[0]!)
   writeFileSync(join(folder, 'networks.mmdb'), 'half')
   const engine = await startEngine(t, enrichDir, { compiledDir: dir })
-  assert.match(engine.providers()[0]?.reason ?? '', /networks\.mmdb is damaged .*: remove its folder/)
+  assert.match(engine.providers()[0]?.reason ?? '', /networks\.mmdb is damaged .*: delete its folder/)
   writeFileSync(join(folder, 'about.json'), '{"rows"')
   const next = await startEngine(t, enrichDir, { compiledDir: dir })
   await compile(enrichDir, dir)

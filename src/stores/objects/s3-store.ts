@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
 import type { S3Client } from '@aws-sdk/client-s3'
 import { UnavailableError } from '../../run/errors.ts'
 import { assertKey, type ObjectEntry, type ObjectStore } from './object-store.ts'
@@ -57,13 +58,21 @@ export class S3Store implements ObjectStore {
   async put(key: string, bytes: Buffer): Promise<void> {
     const name = this.#name(key)
     const ContentMD5 = createHash('md5').update(bytes).digest('base64')
-    await this.#ask(async ({ sdk, client }, Bucket, abortSignal) => {
+    const tag = await this.#ask(async ({ sdk, client }, Bucket, abortSignal) => {
       const object = { Bucket, Key: name, Body: bytes, ContentLength: bytes.length, ContentMD5 }
       const command = new sdk.PutObjectCommand({ ...object, ContentType: 'application/gzip' })
       const { ETag } = await client.send(command, { abortSignal })
-      // Other servers may answer 200 to anything.
-      if (!ETag) throw new Error('its answer names no stored object: is this the right endpoint?')
+      return ETag
     })
+    // A web server may answer 200 to anything. Some object stores send no ETag: then read the object back.
+    if (!tag && !(await this.#has(key, bytes))) {
+      throw new UnavailableError(`${this.location}: ${name} was not stored: is this the right endpoint?`)
+    }
+  }
+
+  async #has(key: string, bytes: Buffer): Promise<boolean> {
+    const stored = await this.get(key)
+    return stored !== undefined && bytes.equals(await buffer(stored))
   }
 
   async get(key: string): Promise<Readable | undefined> {

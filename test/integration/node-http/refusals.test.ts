@@ -17,7 +17,7 @@ const OTHERS: readonly (readonly [string, string, RegExp])[] = [
     'GET /healthz HTTP/1.1\r\nhost: a\r\nhost: b\r\n\r\n',
     /^HTTP\/1\.1 400 [\s\S]*host header/,
   ],
-  ['another protocol', 'EHLO example.com\r\n\r\n', /^HTTP\/1\.1 400 [\s\S]*no HTTP/],
+  ['another protocol', 'EHLO example.com\r\n\r\n', /^HTTP\/1\.1 400 [\s\S]*not an HTTP/],
   ['half a request', 'POST /v1/ingest HTTP/1.1\r\nhost', /^HTTP\/1\.1 400 [\s\S]*ends too early/],
 ]
 
