@@ -232,7 +232,7 @@ export const SETTINGS = {
   deliveriesMax: optional(
     'DELIVERIES_MAX',
     'n',
-    'deliveries after which a failing block is split; after twice as many, an event is a dead letter; unset: 5',
+    'deliveries after which a failing block is split; after twice as many, an event is a dead letter; unset: 5, as pipelines/ declares',
     integer(1, 1_000),
   ),
   sinkRowsMax: setting('SINK_ROWS_MAX', 'n', '100000', 'rows of one ClickHouse insert', integer(1, 1_000_000)),

@@ -112,5 +112,5 @@ test('data count as old when a source is configured for them, and else there is 
     advice: 'newer data than ip-location-db-country (157 days): ./ipid db add dbip-lite-country && ./ipid db update',
   })
   writeFileSync(join(sourcesDir, 'iptoasn.mmdb'), at(1_999 * day))
-  assert.match((await found()).warning ?? '', /^data are old: own \(100 days\), and/, 'the new one took its place')
+  assert.match((await found()).warning ?? '', /^data are old: own \(100 days\); their/, 'the new one took its place')
 })
