@@ -21,7 +21,7 @@ const SCRIPT = readFileSync(new URL('hostile-page.js', import.meta.url))
 interface Site {
   readonly page: Page
   readonly url: string
-  /** What came to the site's server, and so has left. */
+  /** Data that the site's server received, and so has left. */
   readonly stolen: string[]
 }
 
@@ -80,7 +80,7 @@ for (const host of ['127.0.0.1', 'localhost']) {
   })
 }
 
-test('a name that leads to this machine is refused', { skip: reason }, async (t) => {
+test('a foreign host name that resolves to this machine is refused', { skip: reason }, async (t) => {
   const { url } = await startTestClickHouse(t)
   const { port } = new URL(url)
   const site = await openSite(t, '127.0.0.1')
@@ -88,7 +88,7 @@ test('a name that leads to this machine is refused', { skip: reason }, async (t)
   assert.equal(reply?.status(), 403)
 })
 
-test('an address that somebody types is answered', { skip: reason }, async (t) => {
+test('a typed address is answered', { skip: reason }, async (t) => {
   const { url } = await startTestClickHouse(t)
   const site = await openSite(t, '127.0.0.1')
   const reply = await site.page.goto(`${url}/?query=SELECT+6*7+AS+n+FORMAT+JSON`)

@@ -10,7 +10,7 @@ const skip = typeof browser === 'string' ? browser : undefined
 
 const DROP = Buffer.from('DROP TABLE ipid.kept').toString('base64')
 
-test('/play runs what one types, and nothing that its address holds', { skip }, async (t) => {
+test('/play runs typed statements, and none from its URL', { skip }, async (t) => {
   if (typeof browser === 'string') return
   const { url, rows } = await startTestClickHouse(t)
   await fetch(`${url}/?database=ipid`, {

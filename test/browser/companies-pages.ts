@@ -12,7 +12,7 @@ export interface CompaniesSite {
   readonly apiKey: string
 }
 
-/** An address of a company in the data that comes with the product. */
+/** An address of a company in the starter data. */
 const KNOWN_IP = '17.253.144.10'
 const MANY = 120
 const CHOICES_TAKE_MS = 600
@@ -28,7 +28,7 @@ export async function checkCompaniesPages(watched: WatchedPage, site: CompaniesS
   const line = page.getByLabel('Command that sends an event')
   assert.ok((await line.inputValue()).startsWith(`curl -s ${site.apiUrl}/v1/ingest `))
   await assertAccessible()
-  // Slow, so that what filters offer is asked for again only when one is set already.
+  // Slow, so that the options of filters load again only after one is set.
   await page.route('**/companies/choices', async (route) => {
     await setTimeout(CHOICES_TAKE_MS)
     await route.continue()
@@ -37,7 +37,7 @@ export async function checkCompaniesPages(watched: WatchedPage, site: CompaniesS
   await page.getByText('No company was seen yet').waitFor()
   await assertAccessible()
 
-  // Nobody reloads the page: the company comes by itself.
+  // The page is not reloaded: the company appears by itself.
   await sendEvent(site)
   const first = page.getByRole('row').filter({ hasText: 'apple.com' })
   await first.getByText('new', { exact: true }).waitFor()
@@ -79,7 +79,7 @@ async function checkClocks(page: Page, overview: string): Promise<void> {
   await page.getByRole('heading', { name: 'Events by status, by day received (UTC)' }).waitFor()
 }
 
-/** A query that fails is an error on the page, never "no event yet". */
+/** A failed query is an error on the page, never "no event yet". */
 async function checkMissingTable(page: Page, { origin, tenant, clickhouseUrl }: CompaniesSite): Promise<void> {
   const run = async (body: string) => {
     const response = await fetch(`${clickhouseUrl}/?database=ipid`, { method: 'POST', body })
@@ -103,7 +103,7 @@ async function sendEvent({ apiUrl, apiKey }: CompaniesSite): Promise<void> {
   assert.equal(response.status, 200)
 }
 
-/** So many that there is a second page. */
+/** Enough for a second page. */
 async function storeCompanies({ clickhouseUrl, tenant }: CompaniesSite): Promise<void> {
   const sql = `INSERT INTO events
       (ip, tenant_id, event_id, received_at, timestamp, account_id, company_id, business_name, domain, industry, country_code)
@@ -115,7 +115,7 @@ async function storeCompanies({ clickhouseUrl, tenant }: CompaniesSite): Promise
   assert.equal(response.status, 200, await response.text())
 }
 
-/** What is chosen is in the URL: it survives a reload, and the back button takes it back. */
+/** The selection is in the URL: it survives a reload, and the back button undoes it. */
 async function checkView(page: Page, { origin, tenant }: CompaniesSite): Promise<void> {
   const rows = page.locator('table.companies tbody tr')
   const shows = (text: string) => page.locator('.pager').getByText(text).waitFor()
@@ -128,7 +128,7 @@ async function checkView(page: Page, { origin, tenant }: CompaniesSite): Promise
   await page.getByLabel('Search').fill('ZETA 11')
   await page.getByText('11 companies').waitFor()
   const industry = page.locator('.filters').getByLabel('Industry')
-  // Asked for again after twenty times what the last answer took, which a busy machine makes a minute.
+  // Loaded again after twenty times the duration of the last answer, which a busy machine makes a minute.
   await industry.getByRole('option', { name: 'Toys' }).waitFor({ state: 'attached', timeout: CHOICES_SHOWN_MS })
   await industry.selectOption('Toys')
   await page.getByText('6 companies').waitFor()
@@ -189,7 +189,7 @@ async function checkCompany({ page, assertAccessible }: WatchedPage, companies: 
   await page.getByText('1 company').waitFor()
 }
 
-/** What is an id in a path and in a query, whatever is in it. */
+/** Ids stay ids in a path and in a query, whatever they contain. */
 async function checkOddIds({ page }: WatchedPage, { origin, clickhouseUrl, tenant }: CompaniesSite): Promise<void> {
   const ids = ['as:64500', 'odd/%41 100%+ü&?#']
   for (const [i, id] of ids.entries()) {
@@ -209,7 +209,7 @@ async function checkOddIds({ page }: WatchedPage, { origin, clickhouseUrl, tenan
   }
 }
 
-/** Links, keys and addresses that lead somewhere else, or nowhere. */
+/** Links, keys and addresses that lead to another page, or nowhere. */
 async function checkWays(page: Page, { origin, tenant }: CompaniesSite): Promise<void> {
   const at = (path: string) => `${origin}/t/${tenant}/${path}`
   await page.goto(at('companies'))

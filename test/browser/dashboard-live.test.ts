@@ -14,12 +14,12 @@ import { TestSite } from '../support/site.ts'
 import { until } from '../support/until.ts'
 import { openWatched } from '../support/watched-page.ts'
 
-/* What goes on, as people see it: events as they arrive, the system, dead letters. */
+/* Live views as people see them: events as they arrive, the system, dead letters. */
 
 const browser = await sharedChromium()
 const skip = typeof browser === 'string' ? browser : undefined
 
-test('events are seen as they arrive, the system as it works, dead letters are decided', { skip }, async (t) => {
+test('events and the system are shown live, and dead letters are decided', { skip }, async (t) => {
   if (typeof browser === 'string') return
   const site = new TestSite(t)
   const enrichDir = join(site.dir, '..', 'tables')

@@ -14,7 +14,7 @@ const skip = typeof browser === 'string' ? browser : undefined
 
 /** An address of a company in the starter data. */
 const COMPANY_IP = '17.253.144.10'
-/** What a revocation may take at most in a process that lost its connection to Redis. */
+/** Maximum time of a revocation in a process that lost its connection to Redis. */
 const REVOKED_WITHIN_MS = 60_000
 
 test('keys, rules, tenants and lookups, without a shell', { skip }, async (t) => {
@@ -69,7 +69,7 @@ test('keys, rules, tenants and lookups, without a shell', { skip }, async (t) =>
   }
   let key = ''
 
-  await t.test('a key that a member generates is seen as used', async () => {
+  await t.test('a key that a member generates is shown as used after its first request', async () => {
     const { page, assertAccessible } = member
     await page.goto(`${origin}/t/acme/settings`)
     assert.equal(await page.getByRole('link', { name: 'Tenants' }).count(), 0)
@@ -111,7 +111,7 @@ test('keys, rules, tenants and lookups, without a shell', { skip }, async (t) =>
     assert.deepEqual([keys.length, keys[0]!.revoked_at], [1, null])
   })
 
-  await t.test('a rule is tried and added, and events and lookups go by it', async () => {
+  await t.test('a rule is tried and added, and applies to events and lookups', async () => {
     const { page, assertAccessible } = member
     await page.goto(`${origin}/t/acme/settings`)
     await page.getByRole('textbox', { name: 'Network' }).fill('no network')
@@ -169,7 +169,7 @@ test('keys, rules, tenants and lookups, without a shell', { skip }, async (t) =>
     assert.equal((await send(ready.api_key)).status, 200)
   })
 
-  await t.test('of many keys a few are shown, and each is found', async () => {
+  await t.test('of many keys a few are shown, and each can be found', async () => {
     const { page, assertAccessible } = member
     const { csrf_token: token } = await call<{ csrf_token: string }>(page, '/api/session')
     const made: string[] = []

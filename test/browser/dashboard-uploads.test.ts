@@ -15,7 +15,7 @@ const skip = typeof browser === 'string' ? browser : undefined
 
 const LINES = 100_000
 
-/** What the bars of a page showed, in percent, from now on. */
+/** Records the values of the page's progress bars from now on, in percent. */
 const WATCH_BARS = `
   window.seen = { transfer: [], job: [] }
   new MutationObserver(() => {
@@ -61,13 +61,13 @@ test('files are previewed, mapped, followed to their end and cancelled', { skip,
   await jobs.getByText('completed').waitFor()
   assert.equal(await count("event_id IN ('g1', 'g2')"), 2)
 
-  // The first company is on the screen, and nobody needed a shell behind the start.
+  // The first company is on the screen, and no shell was needed after the start.
   await page.getByRole('link', { name: 'Companies' }).click()
   await page.getByRole('link', { name: 'Apple' }).waitFor()
   await page.getByRole('link', { name: 'Uploads' }).click()
   await jobs.getByText('completed').waitFor()
 
-  // CSV whose columns have other names, and a row that is wrong.
+  // CSV with other column names, and one bad row.
   await choose('visits.csv', 'Visitor;Visited at;What\n17.0.0.3;2026-11-22 08:00;open\n17.0.0.4;soon;open\n')
   const column = (name: string) => page.locator('.mapping label', { hasText: name }).locator('select')
   await page.getByText('Of the first 2 rows, 1 would be stored, 1 has a problem').waitFor()
@@ -79,7 +79,7 @@ test('files are previewed, mapped, followed to their end and cancelled', { skip,
   const judged = /^2okApple.*business.*of the company.*"ip":"17\.0\.0\.3","timestamp":"2026-11-22T08:00:00\.000Z"/
   assert.match((await row.nth(0).textContent())!, judged)
   assert.match((await row.nth(1).textContent())!, /^3nothingtimestamp "soon" is not a known form of date and time/)
-  // Who has no address has nothing to send.
+  // Without an address there is nothing to send.
   await column('Visitor').selectOption('')
   await page.getByRole('alert').getByText('no column "ip"').waitFor()
   assert.ok(await page.getByRole('button', { name: /^Upload / }).isDisabled())
@@ -88,14 +88,14 @@ test('files are previewed, mapped, followed to their end and cancelled', { skip,
   await assertAccessible()
   await send()
   const mapped = jobs.filter({ hasText: 'visits.csv' })
-  // Wrong lines are shown while a job runs, too.
+  // Bad lines are shown while a job runs, too.
   await mapped.getByText('completed').waitFor()
   await mapped.getByText('1 line was wrong').click()
   await mapped.getByText('Line 3: timestamp is not a known form of date and time').waitFor()
   assert.equal(await count("event_type = 'open' AND timestamp = '2026-11-22 08:00:00'"), 1)
   await assertAccessible()
 
-  // The same file again counts only when that is wanted.
+  // The same file again counts only on request.
   await choose('again.csv', 'Visitor;Visited at;What\n17.0.0.3;2026-11-22 08:00;open\n17.0.0.4;soon;open\n')
   await page.getByText('Of the first 2 rows').waitFor()
   await send()
@@ -103,10 +103,10 @@ test('files are previewed, mapped, followed to their end and cancelled', { skip,
   await page.getByRole('button', { name: 'Dismiss' }).click()
   assert.equal(await jobs.count(), 2)
 
-  // A transfer that is cancelled, while another tab goes on.
+  // A cancelled transfer, while another tab goes on.
   const rows = Array.from({ length: LINES }, (_, i) => `17.${i >> 16}.${(i >> 8) & 255}.${i & 255},c${i}`)
   const large = `ip,event_id\n${rows.join('\n')}\n`
-  // Slow enough for all that is done until it is cancelled.
+  // Slow enough for every step until the cancel.
   await limitUploads(50_000)
   await choose('large.csv', large)
   await page.getByText('The first 20 rows would be stored').waitFor()
@@ -114,7 +114,7 @@ test('files are previewed, mapped, followed to their end and cancelled', { skip,
   await page.getByText(/KB a second/).waitFor()
   const other = await context.newPage()
   await other.goto(page.url())
-  // What another page sent is known by its name, too.
+  // A file sent by another page is known by its name, too.
   await other.locator('.jobs > li').filter({ hasText: 'visits.csv' }).waitFor()
   await other.close()
   await page.getByRole('button', { name: 'Cancel' }).click()
@@ -132,7 +132,7 @@ test('files are previewed, mapped, followed to their end and cancelled', { skip,
   await whole.getByText('completed').waitFor({ timeout: 120_000 })
   assert.equal(await whole.locator('dd').first().textContent(), '100,000')
   const seen = (await page.evaluate('seen')) as { transfer: number[]; job: number[] }
-  // The transfer is slowed down; how often the page sees the job on its way is up to the machine.
+  // The transfer is slowed down; how often the page sees the running job depends on the machine.
   assert.ok(seen.transfer.length > 2 && seen.job.length > 1, JSON.stringify(seen))
   for (const values of [seen.transfer, seen.job]) {
     assert.deepEqual(
@@ -141,13 +141,13 @@ test('files are previewed, mapped, followed to their end and cancelled', { skip,
     )
   }
   assert.equal(seen.transfer.at(-1), 100)
-  // One in sixteen of the ids that are made for events without one begins with a c, too.
+  // One in sixteen of the made ids begins with a c, too.
   await until(
     () => count("match(event_id, '^c[0-9]+$')"),
     (rows) => rows === LINES,
   )
 
-  // A job that kept nothing does not look like one that did.
+  // A job without kept events looks different from one with some.
   const wrong = Array.from({ length: 300 }, (_, i) => `{"ip":"17.0.0.1","session_id":"s_${i}"}`)
   await choose('sessions.ndjson', wrong.join('\n'))
   await page.getByText('20 have a problem').waitFor()

@@ -58,14 +58,14 @@ test('the printed link signs in, and signing out ends it', { skip }, async (t) =
   await page.getByRole('button', { name: 'Sign out' }).waitFor()
   assert.ok(!page.url().includes('token'))
 
-  // Somebody else's, while an operator is signed in.
+  // Another user's link, while an operator is signed in.
   await page.goto((await site.ipid('dashboard', 'link', ready.tenant_id!)).stdout.trim())
   await page.getByText('signed in as an operator').waitFor()
   await assertAccessible()
   await page.getByRole('link', { name: 'Stay signed in as before' }).click()
   await page.getByRole('link', { name: 'System' }).waitFor()
   assertClean([401, 500, 503])
-  // A page that hears events, and one that asks.
+  // A page with a stream of events, and one that polls.
   const other = await context.newPage()
   await other.goto(`${origin}/t/${ready.tenant_id}/companies`)
   await other.getByRole('heading', { name: 'Companies' }).waitFor()

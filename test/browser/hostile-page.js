@@ -1,4 +1,4 @@
-/** Every way in which a page sends a request somewhere. Resolves to all that the page could read. */
+/** Every way in which a page sends a request. Resolves to everything the page could read. */
 async function attack(target, statements) {
   const read = []
   const loaded = (element, attribute, url) =>

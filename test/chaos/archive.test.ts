@@ -20,7 +20,7 @@ interface Progress {
   readonly confirmed: Set<number>
 }
 
-/** An event of every sort; the request and the place in it make it one of its kind. */
+/** An event of every kind; its request and its place in it make it unique. */
 function eventOf(request: number, i: number): Record<string, unknown> {
   const n = request * PER_REQUEST + i
   const ip = n % 10 === 1 ? 'nowhere' : `${n % 10 === 2 ? 3 : 17}.1.${n % 200}.1`
@@ -28,7 +28,7 @@ function eventOf(request: number, i: number): Record<string, unknown> {
   return { ip, ...id, request, i, properties: { text: `\u00e9 "${n}"\n`, list: [n, null, { deep: true }] } }
 }
 
-/** Sends events, and a request that failed again under another number, until all are confirmed. */
+/** Sends events, and a failed request again under another number, until all are confirmed. */
 async function sendAll(instance: TestInstance, progress: Progress): Promise<void> {
   let request = 0
   const send = async () => {
@@ -45,7 +45,7 @@ async function sendAll(instance: TestInstance, progress: Progress): Promise<void
   await Promise.all([send(), send(), send(), send()])
 }
 
-test('archiver, Redis and object store killed on the way: every payload is archived exactly once, as it was sent', async (t) => {
+test('archiver, Redis and object store killed: each payload is archived exactly once, unchanged', async (t) => {
   const s3 = await startTestS3(t)
   const instance = await startInstance(t, {
     ...S3_ENVIRONMENT,
@@ -109,7 +109,7 @@ test('archiver, Redis and object store killed on the way: every payload is archi
     requests.set(event.request as number, [...(requests.get(event.request as number) ?? []), event])
   for (const number of progress.confirmed) assert.ok(requests.has(number), `request ${number} is not lost`)
   for (const [number, events] of requests) {
-    // One that was not confirmed is there as a whole, or not at all.
+    // An unconfirmed one is archived as a whole, or not at all.
     const expected = Array.from({ length: PER_REQUEST }, (_, i) => eventOf(number, i))
     assert.deepEqual(
       events.sort((a, b) => (a.i as number) - (b.i as number)),

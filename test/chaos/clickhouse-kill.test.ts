@@ -29,7 +29,7 @@ test('a kill -9 at any moment of an insert loses nothing and counts nothing twic
   }
 })
 
-/** What the sink does with an insert whose end is not known. */
+/** The sink's retry of an insert whose end is unknown. */
 async function insertAgain(clickhouse: TestClickHouse, inserter: TableInserter, lines: Buffer, token: string) {
   await inserter.insert([lines], token)
   const absent = await absentRows(clickhouse.client, [lines])

@@ -9,7 +9,7 @@ import { until } from '../support/until.ts'
 
 const LINES = 30_000
 
-/** Lines of every kind; the counts that they must lead to are in `EXPECTED`. */
+/** Lines of every kind; their expected counts are in `EXPECTED`. */
 function lineOf(n: number): string {
   if (n % 100 === 1) return 'nonsense'
   if (n % 100 === 2) return '{"ip":"nowhere"}'
@@ -47,7 +47,7 @@ interface Sent {
   readonly event_id: string
 }
 
-/** Live event number `n`: of every ten, six are noise of two kinds, one has no address, and one is a repeat of the one before. */
+/** Live event number `n`: of every ten, six are noise of two kinds, one has no address, and one repeats the one before. */
 function eventOf(n: number): Sent {
   const kind = n % 10
   if (kind < 4) return { ip: `3.0.0.${kind}`, event_id: `cloud${n}` }
@@ -103,10 +103,10 @@ async function readJob(instance: TestInstance, jobId: string): Promise<BatchJob 
 test('after kills of all processes every event and every line is stored and counted once', async (t) => {
   const step = stepsOf(t)
   const instance = await startInstance(t, { BATCH_QUEUE_LIMIT: '1' })
-  // One that was killed a moment ago may not be there again yet.
+  // One that was killed a moment ago may not be back yet.
   const kill = (victim: (typeof VICTIMS)[number]) => until(() => [instance.kill(victim)], Boolean)
 
-  await step('worker and ClickHouse are killed during requests: daily_outcomes is what was sent', async () => {
+  await step('worker and ClickHouse are killed during requests: daily_outcomes matches the sent events', async () => {
     const progress = { sent: 0 }
     const sending = sendAll(instance, progress)
     for (const [share, victim] of [
@@ -126,7 +126,7 @@ test('after kills of all processes every event and every line is stored and coun
   })
 
   const ended: string[] = []
-  await step('every process is killed during a job: it completes with exact counts, nothing twice', async () => {
+  await step('every process is killed during a job: it completes with exact counts', async () => {
     const body = Array.from({ length: LINES }, (_, n) => lineOf(n)).join('\n')
     const upload = await instance.post('/v1/ingest/batch', body)
     assert.equal(upload.status, 202)
@@ -156,7 +156,7 @@ test('after kills of all processes every event and every line is stored and coun
     })
     const { errors, rejected_reasons: reasons, ...counts } = job.result_summary!
     assert.deepEqual(counts, EXPECTED)
-    // Each line once, and only those of chunks that were fed twice would be more.
+    // Each line once; only chunks that were fed twice would add more.
     assert.equal(
       reasons!.reduce((sum, { count }) => sum + count, 0),
       EXPECTED.rejected,
@@ -179,7 +179,7 @@ test('after kills of all processes every event and every line is stored and coun
     assert.equal(await instance.query(TOTAL), String(EVENTS + LINES))
   })
 
-  await step('an upload that breaks off, or loses its ingress, leaves no key and frees its place', async (t) => {
+  await step('an interrupted upload, or one that loses its ingress, leaves no key and frees its place', async (t) => {
     await brokenUploads(t, instance, ended)
   })
   assert.equal(await instance.stop(), 0)
@@ -189,12 +189,12 @@ async function brokenUploads(t: TestContext, instance: TestInstance, ended: stri
   const redis = new Redis({ path: instance.ready.redis_url.replace('unix://', ''), retryStrategy: () => 50 })
   redis.on('error', () => {})
   t.after(() => redis.disconnect())
-  /** The record of a job that has ended, and the lists that it stands in, stay for days. */
+  /** The record of an ended job, and the lists that contain it, stay for days. */
   const mayStay = (name: string) =>
     ended.length > 0 && (/^\{batch\}:(of|ended)/.test(name) || ended.some((id) => name.includes(id)))
   const uploadKeys = async () =>
     (await redis.keys('*')).filter((name) => /^\{(job:|batch\})|:job:/.test(name) && !mayStay(name))
-  /** The place of the job before is given back a moment behind its end: until then an upload is answered, with 429. */
+  /** The place of the last job is given back a moment after its end: until then an upload is answered with 429. */
   const beginUpload = () =>
     until(async () => {
       const { hostname, port } = new URL(instance.ready.url)
@@ -230,7 +230,7 @@ async function brokenUploads(t: TestContext, instance: TestInstance, ended: stri
   instance.kill('ipid ingress')
   second.destroy()
   await uploadNext()
-  // The job says that it is completed, then its chunks go.
+  // The job reports that it is completed, then its chunks go.
   await until(
     () => redis.keys('{job:*:chunk*'),
     (names) => names.length === 0,

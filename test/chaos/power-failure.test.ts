@@ -12,7 +12,7 @@ import { until } from '../support/until.ts'
 
 const run = promisify(execFile)
 
-/** A file system in a file: a copy of the file is what a disk holds when the power fails. */
+/** A file system in a file: a copy of the file is the content of a disk when the power fails. */
 class CuttableDisk {
   readonly #image: string
   readonly #mounted: string[]
@@ -24,7 +24,7 @@ class CuttableDisk {
     this.#mounted = mounted
   }
 
-  /** Undefined where this process may mount nothing. */
+  /** Undefined when this process may not mount. */
   static async make(t: TestContext): Promise<CuttableDisk | undefined> {
     const folder = mkdtempSync(join(tmpdir(), 'ipid-power-'))
     const mounted: string[] = []
@@ -42,10 +42,10 @@ class CuttableDisk {
     }
   }
 
-  /** The disk as it is behind a power failure of now, made usable again by its journal. */
+  /** The disk after a power failure at this moment, repaired from its journal. */
   async afterPowerFailure(): Promise<CuttableDisk> {
     const copy = `${this.#image}-cut`
-    // What the system writes by itself meanwhile is whole in one of them.
+    // Background writes of the system meanwhile are whole in one of them.
     await until(async () => {
       await run('cp', ['--sparse=always', this.#image, copy])
       return await run('cmp', [this.#image, copy]).then(
@@ -64,7 +64,7 @@ async function mount(image: string, path: string, mounted: string[]): Promise<st
   return path
 }
 
-/** Events that were answered before the power failed, and how many of them are not there behind it. */
+/** Events confirmed before the power failed, and the number of those missing after it. */
 async function underLoad(t: TestContext, disk: CuttableDisk, fsync: 'always' | 'no') {
   const redis = privateRedis(t, join(disk.path, 'data'))
   const server = await redis.start({ fsync })
@@ -86,14 +86,14 @@ async function underLoad(t: TestContext, disk: CuttableDisk, fsync: 'always' | '
   return { answered: before.length, missing: before.filter((identity) => !there.has(identity)).length }
 }
 
-test('what was answered before the power failed is on disk', async (t) => {
+test('events confirmed before a power failure are on disk', async (t) => {
   const disk = await CuttableDisk.make(t)
   if (disk === undefined) return t.skip('this process may mount no disk')
   const { answered, missing } = await underLoad(t, disk, 'always')
   assert.equal(missing, 0, `of ${answered}`)
 })
 
-test('without a wait for the disk it is not, so the test before would notice', async (t) => {
+test('without a wait for the disk they are not, so the test before would notice', async (t) => {
   const disk = await CuttableDisk.make(t)
   if (disk === undefined) return t.skip('this process may mount no disk')
   assert.notEqual((await underLoad(t, disk, 'no')).missing, 0)

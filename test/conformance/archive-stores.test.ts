@@ -16,7 +16,7 @@ import { S3_ENVIRONMENT, startTestS3 } from '../support/s3.ts'
 
 Object.assign(process.env, S3_ENVIRONMENT)
 
-/** A store of its own, and what makes it fail from then on. */
+/** A separate store, and a function that makes it fail from then on. */
 interface Subject {
   readonly store: ObjectStore
   breakDown(): Promise<void>
@@ -81,7 +81,8 @@ for (const [name, make] of Object.entries(STORES)) {
     await store.delete('a=1/b.gz')
     assert.deepEqual(await keysOf(store, 'a=1/'), ['a=1/b-c/d.gz'])
 
-    for (const key of ['../c', '/c', 'a//b', '']) await assert.rejects(async () => store.put(key, large), /is not a valid key/)
+    for (const key of ['../c', '/c', 'a//b', ''])
+      await assert.rejects(async () => store.put(key, large), /is not a valid key/)
     await breakDown()
     await assert.rejects(store.put('d', large), UnavailableError)
     await assert.rejects(
@@ -123,7 +124,7 @@ const STUCK: readonly (readonly [Paging, RegExp])[] = [
 ]
 
 for (const [paging, message] of STUCK) {
-  test(`a bucket whose list does not go on is an error, and not a shorter list: ${paging}`, async (t) => {
+  test(`a bucket list that cannot continue is an error, not a shorter list: ${paging}`, async (t) => {
     const { server, store } = await pagedBucket(t, paging, 5)
     await assert.rejects(keysOf(store, ''), (error) => error instanceof UnavailableError && message.test(error.message))
     const selection = { tenantId: 't', from: '2026-11-22', to: '2026-11-22' }
@@ -134,14 +135,14 @@ for (const [paging, message] of STUCK) {
   })
 }
 
-test('a bucket that lists what was not asked for is an error', async (t) => {
+test('a bucket that lists keys outside the prefix is an error', async (t) => {
   const { server, store } = await pagedBucket(t, 'tokens', 1)
   server.ignoresPrefix = true
   server.objects.set('elsewhere/a', Buffer.from('x'))
   await assert.rejects(keysOf(store, ''), /lists elsewhere\/a, which is not under raw\//)
 })
 
-test('a folder is private, holds no part of an object under its name, and forgets what a killed process left', async (t) => {
+test('a folder is private, shows no partial object, and drops leftovers of a killed process', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'ipid-archive-'))
   t.after(() => rm(folder, { recursive: true, force: true }))
   const store = new FolderStore(folder)

@@ -12,7 +12,7 @@ const { url } = await startTestClickHouse()
 const { table } = clickHouseHttp(url)
 
 for (const compressed of [false, true]) {
-  test(`the JavaScript client does all it can do${compressed ? ', compressed' : ''}`, async (t) => {
+  test(`all functions of the JavaScript client work${compressed ? ', compressed' : ''}`, async (t) => {
     const name = `client_${compressed}`
     await table(name)
     const compression = { request: compressed, response: compressed }
@@ -73,13 +73,13 @@ for (const compressed of [false, true]) {
         (error: ClickHouseError) => error,
       )
     }
-    // The client cannot read an error that two of its reads have a part of.
+    // The client cannot read an error that is split over two of its reads.
     const isWhole = (error: Error | undefined) => !error?.message.startsWith('there was an error in the stream')
     assert.equal((await until(broken, isWhole))?.code, '395')
   })
 }
 
-test("the JavaScript client's remedy for long statements works, and its sessions take one request after another", async (t) => {
+test('the JavaScript client handles long statements, and its sessions take requests in turn', async (t) => {
   const settings = { send_progress_in_http_headers: 1, http_headers_progress_interval_ms: '100' } as const
   const client = createClient({ url, session_id: 'in turn', request_timeout: 3_000, log: { level: 127 } })
   t.after(() => client.close())

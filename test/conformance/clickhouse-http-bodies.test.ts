@@ -9,7 +9,7 @@ import { MemoryBudget } from '../../src/embedded/clickhouse/memory-budget.ts'
 import { startTestClickHouse } from '../support/clickhouse.ts'
 import { clickHouseHttp, refused } from '../support/clickhouse-http.ts'
 
-/** How requests and answers may be written over ClickHouse's HTTP interface: forms, encodings and ClickHouse's own frames. */
+/** Forms of requests and answers on ClickHouse's HTTP interface: forms, encodings and ClickHouse's own frames. */
 
 const { url } = await startTestClickHouse(undefined, { bodyBytesMax: 1_000_000 })
 const { call, text, table } = clickHouseHttp(url)
@@ -70,7 +70,7 @@ test('files of a form are tables while the statement runs', async () => {
   await refused(await call({}, { body: 'SELECT * FROM temp' }), 404, 60, /temp/)
 })
 
-test('a table of a form is gone when its statement has ended, in a session too', async () => {
+test('a table of a form is dropped after its statement, in a session too', async () => {
   const session = { session_id: 'forms' }
   const fields = { query: 'SELECT * FROM temp', temp_types: 'UInt8' }
   for (let i = 0; i < 2; i++) assert.equal(await formText(session, fields, { temp: '7\n' }), '7\n')
@@ -86,7 +86,7 @@ test('a table of a form is gone when its statement has ended, in a session too',
   assert.equal(await text(session, 'SELECT * FROM temp'), '8\n')
 })
 
-test('a file of a form reaches nothing else', async () => {
+test('a file of a form can read nothing else', async () => {
   const query = 'SELECT * FROM temp'
   const sent = (fields: Record<string, string>, file = '1\n') => call({}, formOf({ query, ...fields }, { temp: file }))
   for (const structure of [
@@ -119,7 +119,7 @@ test('a file of a form reaches nothing else', async () => {
   await refused(await call({}, outside), 403, 497, /file/)
 })
 
-test('a form that cannot be read says so', async () => {
+test('an unreadable form is a clear error', async () => {
   const typed = (type: string, body: string) => call({}, { body, headers: { 'Content-Type': type } })
   await refused(await typed('multipart/form-data', 'SELECT 1'), 400, 36, /multipart\/form-data has .*[Bb]oundary/)
   await refused(await typed('multipart/form-data; boundary=x', 'SELECT 1'), 400, 36, /multipart\/form-data has no end/)
@@ -139,12 +139,12 @@ test('a form that cannot be read says so', async () => {
   assert.equal(await text({}, 'SELECT 1'), '1\n')
 })
 
-test("an answer comes in ClickHouse's own frames, errors too", async () => {
+test("an answer can use ClickHouse's own frames, errors too", async () => {
   const framed = async (body: string, params = {}) => {
     const response = await call({ compress: '1', ...params }, { body })
     return { response, text: await unframed(Buffer.from(await response.arrayBuffer())) }
   }
-  // As `curl "$CH/?compress=1" -d 'SELECT 1, 2'` is answered by a server.
+  // The answer of a server to `curl "$CH/?compress=1" -d 'SELECT 1, 2'`.
   const bytes = Buffer.from(await (await call({ compress: '1' }, { body: 'SELECT 1, 2' })).arrayBuffer())
   assert.equal(bytes.toString('hex'), '522de55e9e5dda7816fa201c4f03992b820e0000000400000040310932' + '0a')
   const { text: numbers } = await framed('SELECT number FROM numbers(300000)')
@@ -159,7 +159,7 @@ test("an answer comes in ClickHouse's own frames, errors too", async () => {
   await refused(await call({ compress: 'yes' }, { body: 'SELECT 1' }), 400, 36, /compress=yes must be 1 or 0/)
 })
 
-test("a request comes in ClickHouse's own frames", async () => {
+test("a request can use ClickHouse's own frames", async () => {
   await table('framed')
   const send = async (params: Record<string, string>, body: Buffer) => call({ decompress: '1', ...params }, { body })
   assert.equal(await (await send({}, await encodeFrame(Buffer.from('SELECT 7')))).text(), '7\n')
@@ -177,7 +177,7 @@ test("a request comes in ClickHouse's own frames", async () => {
   assert.equal(await zipped.text(), '8\n')
 })
 
-test('bodies may be encoded, both ways, and are limited by what they unpack to', async () => {
+test('bodies may be encoded, both ways, with a limit on their unpacked size', async () => {
   for (const [encoding, encode, decode] of [
     ['gzip', gzipSync, gunzipSync],
     ['deflate', deflateSync, inflateSync],
@@ -204,7 +204,7 @@ test('bodies may be encoded, both ways, and are limited by what they unpack to',
   assert.equal(await text({}, 'SELECT 1'), '1\n')
 })
 
-test('an answer has the encoding that the client takes, and none that it refuses', async () => {
+test('an answer uses an encoding that the client accepts, and none that it refuses', async () => {
   const encodingOf = async (accepted: string, params: Record<string, string> = { enable_http_compression: '1' }) => {
     const headers = { 'Accept-Encoding': accepted }
     const response = await call(params, { body: 'SELECT 1', headers })
@@ -217,7 +217,7 @@ test('an answer has the encoding that the client takes, and none that it refuses
   assert.equal(await encodingOf('identity'), null)
 })
 
-test('zstd goes both ways where Node.js has it; else a request is refused by name', async () => {
+test('zstd works both ways if Node.js has it; otherwise a request is refused by name', async () => {
   const bytes = Buffer.from('KLUv/QRYQQAAU0VMRUNUIDebcrOe', 'base64')
   const sent = await call({}, { body: bytes, headers: { 'Content-Encoding': 'zstd' } })
   const asked = await call(
@@ -229,7 +229,7 @@ test('zstd goes both ways where Node.js has it; else a request is refused by nam
   else await refused(sent, 500, 89, /zstd only on Node\.js 22\.15 or newer/)
 })
 
-test('the id of a query may come in a header, as JDBC drivers send it', async () => {
+test('the id of a query may be in a header, as JDBC drivers send it', async () => {
   const named = await call({}, { body: 'SELECT 1', headers: { 'X-ClickHouse-Query-Id': 'of-a-header' } })
   assert.equal(named.headers.get('x-clickhouse-query-id'), 'of-a-header')
 })

@@ -5,11 +5,11 @@ import { startTestClickHouse } from '../support/clickhouse.ts'
 import { clickHouseHttp, rawAnswer, refused, summaryOf } from '../support/clickhouse-http.ts'
 import { until } from '../support/until.ts'
 
-/** Results, as ClickHouse's HTTP interface hands them out. */
+/** Results of ClickHouse's HTTP interface. */
 
 const { url } = await startTestClickHouse()
 const { call, text, table } = clickHouseHttp(url)
-/** Asks again where nobody knows what was read: the engine looks for failed writes by itself every few seconds. */
+/** Repeats while the read counts are unknown: the engine checks for failed writes by itself every few seconds. */
 const knowing = (params: Record<string, string>, body: string) =>
   until(
     async () => summaryOf(await call(params, { body })),
@@ -17,7 +17,7 @@ const knowing = (params: Record<string, string>, body: string) =>
   )
 const jsonOf = async (response: Response) => JSON.parse(await response.text())
 
-test('the answer names the query, its format and what was done', async () => {
+test('the answer names the query, its format and its summary', async () => {
   await table('summaries')
   const insert = await call(
     { database: 'ipid', query: 'INSERT INTO summaries FORMAT TSV', query_id: 'mine' },
@@ -37,7 +37,7 @@ test('the answer names the query, its format and what was done', async () => {
   assert.deepEqual((await jsonOf(read)).statistics.rows_read, 2)
 })
 
-test('the answer names the time zone of the statement: of its SETTINGS, else of the URL, else of the session', async () => {
+test('the answer names the time zone, from SETTINGS, else the URL, else the session', async () => {
   const zoneOf = async (sql: string, params: Record<string, string> = {}) => {
     const response = await call(params, { body: sql })
     const timezone = await response.text()
@@ -64,7 +64,7 @@ test('the answer names the time zone of the statement: of its SETTINGS, else of 
   assert.deepEqual(await zoneOf('SELECT timezone()', { ...session, session_timezone: '' }), [server, server])
 })
 
-test('the content type is what ClickHouse has for the format', async () => {
+test("the content type is ClickHouse's own for the format", async () => {
   const typeOf = async (format: string, params: Record<string, string> = {}) =>
     (await call({ ...params, default_format: format }, { body: 'SELECT 1' })).headers.get('content-type')
   const utf8 = (type: string) => `${type}; charset=UTF-8`
@@ -99,7 +99,7 @@ test('text of the caller cannot break the head of the answer', async () => {
   await refused(await call({}, { body: 'SELECT 1', headers }), 404, 73, /J\(SON/)
 })
 
-test('the answer says what was read, as far as one can know', async () => {
+test('the answer reports the rows read, when they are known', async () => {
   await table('counted')
   await text({ database: 'ipid' }, "INSERT INTO counted SELECT number, 'x' FROM numbers(50000)")
   for (const [sql, rows, bytes] of [
@@ -115,7 +115,7 @@ test('the answer says what was read, as far as one can know', async () => {
   }
   const whole = await knowing({ wait_end_of_query: '1' }, 'SELECT number FROM numbers(300000)')
   assert.deepEqual([whole.read_rows, whole.result_rows], ['300000', '300000'])
-  // Beside others it is right or not there.
+  // During others it is right or absent.
   const many = await Promise.all(
     Array.from({ length: 12 }, () => call({}, { body: 'SELECT sum(number) FROM numbers(10)' })),
   )
@@ -132,7 +132,7 @@ test('a query id belongs to one statement at a time, and KILL QUERY finds it', a
   assert.match(await text({}, `KILL QUERY ${where} ASYNC`), /sipHash64/)
   await refused(await running, 500, 394, /QUERY_WAS_CANCELLED/)
   assert.equal(await text(slow, 'SELECT 1'), '1\n')
-  // The id that the engine gave is good, too.
+  // The id made by the engine works, too.
   const other = call({}, { body: 'SELECT min(sipHash64(number)) FROM numbers(100000000000)' })
   const find = "SELECT query_id FROM system.processes WHERE query LIKE 'SELECT min%'"
   const id = await until(() => text({}, find))
@@ -140,7 +140,7 @@ test('a query id belongs to one statement at a time, and KILL QUERY finds it', a
   await refused(await other, 500, 394, /QUERY_WAS_CANCELLED/)
 })
 
-test('a result of a megabyte or less, and one that is wanted as a whole, is an error as a status', async () => {
+test('a failed small or buffered result is an error status', async () => {
   const late = 'SELECT throwIf(number = 100000) FROM numbers(200000)'
   await refused(await call({ max_block_size: '1000' }, { body: late }), 500, 395, /FUNCTION_THROW_IF/)
   const large = 'SELECT throwIf(number = 900000) FROM numbers(1000000)'
@@ -151,7 +151,7 @@ test('a result of a megabyte or less, and one that is wanted as a whole, is an e
   assert.equal(await text({ wait_end_of_query: '1' }, 'SELECT 1 WHERE 0'), '')
 })
 
-test('a large result comes in pieces, and what goes wrong in the middle is told at its end', async () => {
+test('a large result is streamed, and a late failure is reported at its end', async () => {
   const response = await call({}, { body: 'SELECT number FROM numbers(3000000)' })
   let bytes = 0
   for await (const chunk of response.body!) bytes += chunk.length
@@ -170,7 +170,7 @@ test('a large result comes in pieces, and what goes wrong in the middle is told 
   )
 })
 
-test('formats with a beginning and an end are whole however large the result is', async () => {
+test('formats with a beginning and an end are complete however large the result is', async () => {
   const json = JSON.parse(await text({}, 'SELECT number FROM numbers(200000) FORMAT JSONCompact'))
   assert.equal(json.data.length, 200_000)
   assert.equal(json.rows, 200_000)
@@ -185,7 +185,7 @@ test('formats with a beginning and an end are whole however large the result is'
   assert.equal(JSON.parse(array).length, 200_000)
 })
 
-test('who leaves ends what he reads, before its first row and behind it, and not what he writes', async () => {
+test('a client that leaves ends its read, at any time, but not its write', async () => {
   await table('written')
   const gone = async (what: string, sql: string) => {
     const abort = new AbortController()
@@ -198,10 +198,10 @@ test('who leaves ends what he reads, before its first row and behind it, and not
   before.abort.abort()
   await assert.rejects(before.running)
   await before.ended()
-  const behind = await gone('late', 'SELECT number FROM numbers(100000000000)')
-  await (await behind.running).body!.getReader().read()
-  behind.abort.abort()
-  await behind.ended()
+  const late = await gone('late', 'SELECT number FROM numbers(100000000000)')
+  await (await late.running).body!.getReader().read()
+  late.abort.abort()
+  await late.ended()
   const write = await gone(
     'write',
     'INSERT INTO written SELECT sleepEachRow(0.0025), toString(number) FROM numbers(1000)',
@@ -212,7 +212,7 @@ test('who leaves ends what he reads, before its first row and behind it, and not
   assert.equal(await text({ database: 'ipid' }, 'SELECT count() FROM written'), '1000\n')
 })
 
-test('odd texts come to the same result', async () => {
+test('odd texts give the same result', async () => {
   for (const [sql, answer] of [
     ["SELECT 'it''s -- x', \"b\" FROM (SELECT 'FORMAT CSV' AS b) -- FORMAT JSON", "it\\'s -- x\tFORMAT CSV\n"],
     ['SELECT $x$FORMAT JSON$x$ FORMAT CSV /* FORMAT TSV */', '"FORMAT JSON"\n'],
@@ -231,14 +231,14 @@ test('odd texts come to the same result', async () => {
   }
 })
 
-test('what the answer says of its format is right for long statements and for columns of that name', async () => {
+test('the format of the answer is right for long statements and for columns of that name', async () => {
   const formatOf = async (sql: string) => (await call({}, { body: sql })).headers.get('x-clickhouse-format')
   assert.equal(await formatOf(`SELECT '${'x'.repeat(100_000)}' FORMAT JSON`), 'JSON')
   assert.equal(await formatOf('SELECT t.format x FROM (SELECT 5 AS format) t'), 'TabSeparated')
 })
 
-test('who leaves before the engine hands anything out leaves nothing behind', async () => {
-  // Each is at another point between the request and the first byte of the result when its client goes.
+test('a client that leaves before the first byte leaves nothing', async () => {
+  // Each client leaves at another point between the request and the first byte of the result.
   for (let i = 0; i < 60; i++) {
     const abort = new AbortController()
     const running = call({}, { body: 'SELECT 1', signal: abort.signal }).catch(() => {})
@@ -250,7 +250,7 @@ test('who leaves before the engine hands anything out leaves nothing behind', as
   await until(async () => (await text({}, left)) === '0\n')
 })
 
-test('send_progress_in_http_headers reports while a statement runs: one that reads, that writes, that waits', async () => {
+test('send_progress_in_http_headers reports while a statement reads, writes or waits', async () => {
   await table('progressed')
   const params = { send_progress_in_http_headers: '1', http_headers_progress_interval_ms: '150', database: 'ipid' }
   const sleeping = 'SELECT sum(sleepEachRow(0.3)), count() FROM numbers(6) SETTINGS max_block_size = 1'
@@ -285,7 +285,7 @@ test('send_progress_in_http_headers reports while a statement runs: one that rea
   assert.doesNotMatch(off.head.join('\n'), /X-ClickHouse-Progress/)
 })
 
-test('after lines of progress a failure is told by its code in the head, and the connection stays good', async () => {
+test('after progress lines a failure has its code in the head, and the connection works', async () => {
   const params = { send_progress_in_http_headers: '1' }
   const sql = 'SELECT throwIf(number = 3 AND sleep(0.3) = 0) FROM numbers(6) SETTINGS max_block_size = 1'
   const { head, body } = await rawAnswer(url, params, sql)
@@ -314,7 +314,7 @@ test('client_protocol_version with FORMAT Native is honoured', async () => {
     `${info}0101${column}0001`,
   )
   assert.equal((await bytesOf('EXISTS TABLE system.one', revision(54_405))).toString('hex').slice(0, 16), info)
-  // Other formats, and what is written, are as ever.
+  // Other formats and inserts do not change.
   assert.equal(await text(revision(54_460), 'SELECT 1'), '1\n')
   await table('native_revision')
   const rows = await bytesOf("SELECT 5::UInt32 AS a, 'x' AS s", {})
@@ -330,7 +330,7 @@ test('client_protocol_version with FORMAT Native is honoured', async () => {
   assert.match(quoted.toString('latin1'), / FORMAT Native SETTINGS $/)
 })
 
-test('client_protocol_version finds its way through columns of every type', async () => {
+test('client_protocol_version works with columns of every type', async () => {
   const numbers = ['UInt8', 'Int16', 'UInt32', 'Int64', 'UInt128', 'Int256', 'Float32', 'Float64', 'BFloat16', 'Bool']
   const values = [
     ...numbers.map((type) => `number::${type}`),
@@ -406,7 +406,7 @@ test('client_protocol_version finds its way through columns of every type', asyn
   assert.equal(large.length - largePlain.length, 300 * 10)
 })
 
-test('what client_protocol_version cannot be done for is refused by name, before the answer begins', async () => {
+test('client_protocol_version is refused by name where it cannot work, before the answer', async () => {
   const native = { default_format: 'Native', client_protocol_version: '54460' }
   for (const [value, type] of [
     ['sumState(1)', 'AggregateFunction\\(sum, UInt8\\)'],

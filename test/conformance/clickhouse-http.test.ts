@@ -36,14 +36,14 @@ test('a statement comes in the body, in the URL, or in both; TabSeparated is the
   assert.equal(await text({}, "SELECT ';', 1 -- ; SELECT 2\n;\n"), ';\t1\n')
 })
 
-test('curl as people type it', async () => {
+test('curl works as people type it', async () => {
   const curl = async (...args: string[]) => (await promisify(execFile)('curl', ['-sS', ...args])).stdout
   assert.equal(await curl(url, '-d', 'SELECT 1'), '1\n')
   assert.match(await curl(`${url}/?database=ipid`, '-d', 'SELECT * FROM accounts FORMAT PrettyCompact'), /^$/)
   assert.match(await curl(`${url}/?database=ipid`, '-d', 'SELECT 1 AS one FORMAT PrettyCompact'), /┌─one─┐/)
 })
 
-test('an insert takes its data behind the statement, wherever that stands, as bytes', async () => {
+test('an insert takes its data after the statement, wherever that is, as bytes', async () => {
   await table('inserts')
   const into = (query: string, body?: string | Buffer) => text({ database: 'ipid', query }, body)
   await into('INSERT INTO inserts FORMAT TabSeparated', '1\tä\n')
@@ -64,7 +64,7 @@ test('an insert takes its data behind the statement, wherever that stands, as by
   )
 })
 
-test('data of an insert are never taken for a statement, and reach the table to their last byte', async () => {
+test('data of an insert never count as a statement, and reach the table to their last byte', async () => {
   await table('apart')
   const rows = async () => {
     const stored = await text({ database: 'ipid' }, 'SELECT a, s FROM apart ORDER BY a FORMAT CSV')
@@ -76,7 +76,7 @@ test('data of an insert are never taken for a statement, and reach the table to 
     return [response.status, await response.text()] as const
   }
   const hidden = "INSERT INTO apart SELECT 99, 'hidden'\n"
-  // The engine's own reading of a text ends data at a blank line, and runs what follows.
+  // The engine's own parser ends data at a blank line, and runs the rest.
   for (const [query, body] of [
     ['INSERT INTO apart FORMAT CSV', `1,"x"\n\n${hidden}`],
     ['', `INSERT INTO apart FORMAT CSV\n1,"x"\n\n${hidden}`],
@@ -112,7 +112,7 @@ test('data of an insert are never taken for a statement, and reach the table to 
   assert.equal(await rows(), '1,";"\n2,"x"\n')
 })
 
-test('input() is refused by name, not run without its data', async () => {
+test('input() is refused by name, instead of run without its data', async () => {
   await table('unread')
   const select = "SELECT * FROM input('a UInt32, s String') FORMAT CSV"
   for (const [query, body] of [
@@ -132,7 +132,7 @@ test('input() is refused by name, not run without its data', async () => {
   assert.equal(await text({ database: 'ipid' }, 'SELECT * FROM unread ORDER BY a FORMAT CSV'), '2,"x"\n3,"y"\n')
 })
 
-test('an insert too large for memory arrives as it is, in any format, and leaves no file', async () => {
+test('an insert too large for memory arrives unchanged, in any format, and leaves no file', async () => {
   await table('large')
   const path = await text({}, "SELECT value FROM system.server_settings WHERE name = 'path' FORMAT TSVRaw")
   const into = async (query: string, body: string | Buffer, headers: Record<string, string> = {}) => {
@@ -156,7 +156,7 @@ test('an insert too large for memory arrives as it is, in any format, and leaves
   assert.deepEqual(await readdir(join(path.trim(), 'bodies')), [])
 })
 
-test('an INSERT in one body with its data inserts the same, however large it is', async () => {
+test('an INSERT with its data in one body inserts the same, however large it is', async () => {
   const [rowsSmall, rowsLarge] = [3, 6_000]
   const rowsOf = (count: number) =>
     `SELECT number::UInt32 AS a, concat(repeat(' ', 32), char(10, number % 256), '-- x /* \\'" $a$; FORMAT CSV') AS s FROM numbers(${count})`
@@ -205,7 +205,7 @@ test('an insert without rows inserts none', async () => {
   assert.equal(await text({ database: 'ipid' }, 'SELECT count() FROM empties'), '0\n')
 })
 
-test('nothing of a request is seen by another: not its database, settings, parameters or SET', async () => {
+test("no request sees another one's database, settings, parameters or SET", async () => {
   const state = "SELECT currentDatabase(), getSetting('max_block_size'), getSetting('readonly')"
   const before = await text({}, state)
   const mixed = await Promise.all(

@@ -9,7 +9,7 @@ import { until } from '../support/until.ts'
 const { url } = await startTestClickHouse()
 const { call, text } = clickHouseHttp(url)
 
-test('a session keeps settings, database and temporary tables, and nobody else sees them', async () => {
+test('a session keeps settings, database and temporary tables for itself', async () => {
   const mine = { session_id: 'mine' }
   await text(mine, 'SET max_block_size = 77')
   await text(mine, 'USE system')
@@ -23,7 +23,7 @@ test('a session keeps settings, database and temporary tables, and nobody else s
   await refused(await call({}, { body: 'SELECT * FROM passing' }), 404, 60, /passing/)
 })
 
-test('what a request sets beside its statement ends with it', async () => {
+test('settings beside a statement end with the request', async () => {
   const own = { session_id: 'own' }
   const state = "SELECT getSetting('max_block_size'), getSetting('max_threads'), currentDatabase()"
   await text(own, 'SET max_block_size = 77')
@@ -58,7 +58,7 @@ test('a session that could change nothing any more is refused by name', async ()
   assert.equal(await text(fixed, 'SELECT 1'), '1\n')
 })
 
-test('one request at a time', async () => {
+test('a session takes one request at a time', async () => {
   const busy = { session_id: 'busy' }
   const abort = new AbortController()
   const running = call(busy, { body: 'SELECT max(sipHash64(number)) FROM numbers(100000000000)', signal: abort.signal })
@@ -70,7 +70,7 @@ test('one request at a time', async () => {
   await until(async () => (await call(busy, { body: 'SELECT 1' })).ok)
 })
 
-test('a session is free when its statement has ended, before its answer has been read', async () => {
+test('a session is free when its statement has ended, before its answer was read', async () => {
   const fetchRaw = async (sql: string) => await call({ session_id: 'read' }, { body: sql })
   for (const sql of [
     'SELECT number FROM numbers(120000)',
@@ -84,14 +84,14 @@ test('a session is free when its statement has ended, before its answer has been
       await first.text()
     }
   }
-  // A result that the engine has still to hand out keeps its session, as ClickHouse's does.
+  // A result that the engine has not handed out yet keeps its session, as in ClickHouse.
   const long = await fetchRaw('SELECT number FROM numbers(100000000)')
   await refused(await fetchRaw('SELECT 1'), 500, 373, /SESSION_IS_LOCKED/)
   await long.body?.cancel()
   await until(async () => (await fetchRaw('SELECT 1')).ok)
 })
 
-test('a session ends when it is closed or its time is over, and session_check tells', async () => {
+test('a session ends when it is closed or expires, and session_check says so', async () => {
   const check = { session_check: '1' }
   await refused(await call({ session_id: 'none', ...check }, { body: 'SELECT 1' }), 500, 372, /SESSION_NOT_FOUND/)
   const brief = { session_id: 'brief', session_timeout: '1' }

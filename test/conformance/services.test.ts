@@ -9,11 +9,11 @@ import { Calls, dataDir, SERVICES, type ServiceCase } from '../support/services.
 import { until } from '../support/until.ts'
 
 /*
- * Holds every service to the contract of `Service`. What a start sets going shows in what the service asks of others,
- * which is counted and held up until the service is stopped: twice as much of it is a second loop, or a second listener.
+ * Checks every service against the contract of `Service`. A start shows in the calls of the service to others,
+ * which are counted and held until it is stopped: twice as many mean a second loop, or a second listener.
  */
 
-/** What keeps this process from ending, a line each. */
+/** Handles that keep this process alive, one line each. */
 function handles(): string[] {
   return process
     .getActiveResourcesInfo()
@@ -27,7 +27,7 @@ async function assertReleased(name: string, before: readonly string[]): Promise<
   await until(handles, isReleased, 10_000).catch(() => assert.deepEqual(handles(), before, `${name} holds on`))
 }
 
-/** Everything that waits for nothing but a turn of the event loop, or for a folder to be read, has gone on. */
+/** All work has run that needs only a turn of the event loop or a read of a folder. */
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 10; turn++) {
     await new Promise(setImmediate)
@@ -43,7 +43,7 @@ async function make({ make }: ServiceCase): Promise<{ service: Service; calls: C
 }
 
 for (const [name, service] of Object.entries(SERVICES)) {
-  test(`${name}: start and stop do their work once, in whichever order they are called`, async () => {
+  test(`${name}: start and stop do their work once, in any order of calls`, async () => {
     const before = handles()
 
     const never = await make(service)
@@ -77,7 +77,7 @@ for (const [name, service] of Object.entries(SERVICES)) {
     const stopped = twice.calls.begun
     await twice.service.start()
     await settled()
-    assert.equal(twice.calls.begun - stopped, service.startsAgain ? once : 0, 'started behind its stop')
+    assert.equal(twice.calls.begun - stopped, service.startsAgain ? once : 0, 'started after its stop')
     await twice.service.stop()
     await twice.close()
 
@@ -85,7 +85,7 @@ for (const [name, service] of Object.entries(SERVICES)) {
   })
 }
 
-test('a stop in the middle of a start ends what the start begins', async () => {
+test('a stop during a start ends everything the start begins', async () => {
   for (const [name, service] of Object.entries(SERVICES)) {
     const before = handles()
     const { service: it, calls, close } = await make(service)
@@ -97,11 +97,11 @@ test('a stop in the middle of a start ends what the start begins', async () => {
   }
 })
 
-test('every service is among those that are held to the contract', () => {
+test('every service is checked against the contract', () => {
   const src = fileURLToPath(new URL('../../src/', import.meta.url))
   const texts = readdirSync(src, { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.ts'))
-    // What puts services together wraps them; the wrapping is held by the tests of whole instances.
+    // Code that combines services wraps them; tests of whole instances cover it.
     .filter((file) => file !== 'app.ts' && !/\/role(?:\.ts|\/)/.test(file))
     .map((file) => readFileSync(join(src, file), 'utf8'))
   const namesIn = (pattern: RegExp) => texts.flatMap((text) => [...text.matchAll(pattern)].map((match) => match[1]!))

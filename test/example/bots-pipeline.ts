@@ -6,7 +6,7 @@ import { enrich } from '../../src/pipeline/stages/enrich.ts'
 import { filterNoise } from '../../src/pipeline/stages/filter-noise.ts'
 import { filterBots } from './filter-bots.ts'
 
-/** `pipelines/ingest.ts` with its one line about the step changed. */
+/** `pipelines/ingest.ts` with only the line of the step changed. */
 export const pipeline: Pipeline = {
   ...ingest,
   steps: [{ group: 'process', from: 'intake', stages: [enrich, filterNoise, filterBots, dedup], to: 'enriched' }],

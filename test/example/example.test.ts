@@ -11,7 +11,7 @@ import { until } from '../support/until.ts'
 
 const agent = (name: string) => ({ properties: { user_agent: name } })
 
-test('a new stage works for live events and batch jobs, with a drop reason of its own', async (t) => {
+test('a new stage works for live events and batch jobs, with its own drop reason', async (t) => {
   const roles = await startRoles(t, new URL('./bots-pipeline.ts', import.meta.url).href)
   const live = await roles.post('/v1/ingest', {
     events: [
@@ -52,7 +52,7 @@ test('a new stage works for live events and batch jobs, with a drop reason of it
   assert.deepEqual([await dropped('bots'), await dropped('filtered'), await dropped('duplicates')], [251, 1, 75])
 })
 
-test('a new source and a new sink keep every event once after kill -9 and repeats, and hold up no job', async (t) => {
+test('a new source and a new sink keep every event once after kill -9, and delay no job', async (t) => {
   const module = new URL('./source-and-sink-pipeline.ts', import.meta.url).href
   const roles = await startRoles(t, module, (dir) => ({ COPY_DIR: dir, VISITOR_PLATFORM: 'lobby' }))
   const closed = join(roles.dir, 'closed')
@@ -67,7 +67,7 @@ test('a new source and a new sink keep every event once after kill -9 and repeat
     id: `v${i}`,
   })
   const visits = Array.from({ length: 20 }, (_, i) => visit(i))
-  /** As a tool does that is not answered: it sends the same again. */
+  /** As a tool without an answer does: it sends the same again. */
   const send = (body: object) =>
     until(async () => {
       const answer = await roles.post('/visitor', body).catch(() => undefined)

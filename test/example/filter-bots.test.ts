@@ -6,7 +6,7 @@ import { tsv } from '../../src/pipeline/event/row.ts'
 import { envelope } from '../support/pipeline.ts'
 import { filterBots } from './filter-bots.ts'
 
-test('events whose user agent names a bot are dropped, whatever else properties hold', () => {
+test('events whose user agent names a bot are dropped, whatever other properties they have', () => {
   const properties = [
     '{"user_agent":"Mozilla/5.0 (compatible; Googlebot/2.1)"}',
     '{"user_agent":"Mozilla/5.0\\tFirefox","note":"a bot wrote this"}',

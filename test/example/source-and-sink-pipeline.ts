@@ -4,10 +4,10 @@ import type { Pipeline } from '../../src/pipeline/declaration/pipeline.ts'
 import { ndjsonFolder } from './ndjson-destination.ts'
 import { visitors } from './visitor-source.ts'
 
-/** `pipelines/ingest.ts` with a source and a sink more, a line each. */
+/** `pipelines/ingest.ts` with one more source and sink, a line each. */
 export const pipeline: Pipeline = {
   ...ingest,
-  // Fewer than a job of the test has: a sink that is behind must not hold up the feeder.
+  // Fewer than a job of the test has: a slow sink must not hold up the feeder.
   limits: { ...ingest.limits, batchWaitingEventsMax: 5_000 },
   sources: [...ingest.sources, { from: visitors, to: 'intake', raw: 'archive' }],
   sinks: [...ingest.sinks, { group: 'copy', from: 'enriched', into: ndjsonFolder }],

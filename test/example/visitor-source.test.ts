@@ -57,7 +57,7 @@ test('a source answers in its own form, refusals of every kind too', async (t) =
   assert.deepEqual(await send(VISIT), { status: 503, retry: '1', body: refused(failure.message) })
 })
 
-test('what a source keeps is what /v1/ingest would keep of the same event, in the archive too', async (t) => {
+test('a source keeps the same as /v1/ingest for the same event, in the archive too', async (t) => {
   const kept: { rows: string[]; payloads: string[]; statuses: string[] } = { rows: [], payloads: [], statuses: [] }
   const intake: Intake = {
     async append(envelopes, payloads = [], outcomes = new Map()) {

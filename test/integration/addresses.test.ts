@@ -9,12 +9,12 @@ import { TestSite } from '../support/site.ts'
 import { until } from '../support/until.ts'
 
 const TENANTS = ['full', 'truncated', 'dropped']
-/** Of an organisation of the starter data; noise and what is no address go the same way. */
+/** Addresses of an organisation of the starter data. Noise and invalid addresses go the same way. */
 const ADDRESSES = ['17.253.144.10', '::ffff:17.253.144.10', '17.253.144.99', '17.0.113.7', '10.55.55.55', 'nowhere']
 const DAYS = ['2026-11-19', '2026-11-20', '2026-11-21']
 const ADDRESS = /17\.253\.144\.(10|99)|17\.0\.113\.7|10\.55\.55\.55/
 
-/** Events at every address on every day, each with ids of its own but one, which comes live and with the job. */
+/** Events at every address on every day. Each has its own id, except one that comes both live and with the job. */
 function events(lane: string): object[] {
   return ADDRESSES.flatMap((ip, i) =>
     DAYS.map((day, d) => ({
@@ -27,7 +27,7 @@ function events(lane: string): object[] {
   )
 }
 
-test('without addresses visits are counted as with them, and no address is stored anywhere', async (t) => {
+test('without addresses, visits are counted the same and no address is stored anywhere', async (t) => {
   const site = new TestSite(t, { SINK_LINGER_MS: '100' })
   const run = site.start()
   const ready = await run.ready()
@@ -55,7 +55,7 @@ test('without addresses visits are counted as with them, and no address is store
     assert.ok(response.ok, text)
     return JSON.parse(text)
   }
-  // In force from the next request on, though the key is known to the ingress.
+  // The change applies from the next request on, though the ingress has cached the key.
   for (const tenant of TENANTS) await call(tenant, '/v1/lookup', '{"ip":"17.0.0.1"}')
   for (const tenant of TENANTS) {
     const set = await ipid('tenant', 'set', tenant, '--addresses', tenant, '--json')
@@ -137,7 +137,7 @@ test('without addresses visits are counted as with them, and no address is store
   }
   assert.doesNotMatch(JSON.stringify(await rows("SELECT * FROM events WHERE tenant_id != 'full'")), ADDRESS)
   for (const text of [run.stdout(), run.stderr()]) assert.ok(!text.includes(record.address_key))
-  // What is left in Redis is that of the tenant whose addresses are kept: a bad line, as its job tells it.
+  // Redis holds only addresses of the other tenant: a rejected line is quoted by its job.
   const isOthers = (value: string) => ADDRESS.test(value) && !value.includes('tenant_id full')
   await until(async () => !(await everything(redis)).some(isOthers))
 
@@ -148,7 +148,7 @@ test('without addresses visits are counted as with them, and no address is store
   }
 })
 
-/** All values of a Redis, whatever they are in. */
+/** All values of a Redis, of every type. */
 async function everything(redis: Redis): Promise<string[]> {
   const read: Record<string, (key: string) => Promise<unknown>> = {
     string: (key) => redis.getBuffer(key),

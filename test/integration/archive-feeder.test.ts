@@ -28,7 +28,7 @@ const NO_ADDRESS = '{"events":[{"ip":"no"}]}'
 const PARTITIONS = 2
 const check = compileValidator(EventEnvelope)
 
-/** Addresses are noise when their host name was asked for in this turn: its answer holds no longer. */
+/** Addresses are noise when their host name was asked for in this turn: the cached answer has expired. */
 class Names {
   readonly asked = new Set<string>()
   readonly enricher = { enrich: ({ text }: Address) => ({ ...NOTHING_KNOWN, noise: this.asked.has(text) }) }
@@ -83,7 +83,7 @@ test('payloads name the commit of their events, live and of a job, and are added
   const text = JSON.stringify({ events })
   const { envelopes, payloads } = acceptEvents(text, readEvents(text), receipt, enricher)
   await intake.append(envelopes, payloads)
-  // Nothing of it goes into the intake.
+  // None of it enters the intake.
   const alone = acceptEvents(NO_ADDRESS, readEvents(NO_ADDRESS), receipt, enricher)
   await intake.append(alone.envelopes, alone.payloads)
 
@@ -103,7 +103,7 @@ test('payloads name the commit of their events, live and of a job, and are added
     enricher,
   }
   const reading = readWhole(chunk, context)
-  // A feeder that died behind it feeds the chunk again.
+  // A feeder that died after it feeds the chunk again.
   for (let i = 0; i < 3; i++) await store.feed(job!, reading)
 
   for (const lane of ['live', 'batch'] as const) {
@@ -127,7 +127,7 @@ test('payloads name the commit of their events, live and of a job, and are added
   assert.deepEqual(await store.payloadsInLane(), { waiting: 20, added: 20 })
 })
 
-test('a job waits while too much of it waits for the archive, and holds up no other tenant', async (t) => {
+test('a job waits while too much of it waits for the archive; other tenants go on', async (t) => {
   const { client, store, upload } = await start(t)
   const lines = (tenant: string) =>
     Array.from({ length: 3_000 }, (_, i) => `{"ip":"192.0.2.1","k":"${tenant}${i}${'x'.repeat(200)}"}`)
@@ -153,12 +153,12 @@ test('a job waits while too much of it waits for the archive, and holds up no ot
   const first = await fed(archivedJob)
   assert.ok(first >= 500 && first < 1_500, `${first} are fed`)
   assert.deepEqual(await store.payloadsInLane(), { waiting: first, added: first })
-  // What was asked for their host names first is told as the step will judge it.
+  // Events whose host names were resolved first get the same verdict as the step's.
   const [entry] = await entriesOf(client, 'archive', 'batch')
   const rows = entry!.block.rows.toString()
   assert.match(rows, /"_status":"filtered"/)
   assert.doesNotMatch(rows, /"_status":"ok"/)
-  // The archiver comes back.
+  // The archiver starts again.
   await until(async () => {
     for (let partition = 0; partition < PARTITIONS; partition++) {
       const counters = await client.hgetall(keys.counters(partition))

@@ -10,7 +10,7 @@ import { until } from '../support/until.ts'
 
 const MEMORY = 32 * 2 ** 20
 
-test('a backlog of the archive closes intake for tenants with an archive, by number and by memory, and for no other', async (t) => {
+test('an archive backlog closes intake only for tenants with an archive, by count and by memory', async (t) => {
   const redis = await startTestRedis(t, ['--maxmemory', String(MEMORY), '--maxmemory-policy', 'noeviction'])
   const client = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop', timeoutMs: 5_000 }))
   const gate = new IntakeGate({ client, pipeline: ingest, partitions: 1, waitingEventsMax: 100, log: silent })

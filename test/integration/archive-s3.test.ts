@@ -23,7 +23,7 @@ async function start(t: TestContext, options: Partial<S3StoreOptions> = {}) {
   return { store, direct, proxy }
 }
 
-test('an upload that is cut off in the middle is sent again, and the object is whole', async (t) => {
+test('an interrupted upload is sent again, and the object is whole', async (t) => {
   const { store, direct, proxy } = await start(t)
   proxy.faults.push({ cutAfterBytes: 1_000_000 }, { cutAfterBytes: 3_999_000 })
   await store.put('a', PART)
@@ -31,7 +31,7 @@ test('an upload that is cut off in the middle is sent again, and the object is w
   assert.deepEqual(await buffer((await direct.get('a'))!), PART)
 })
 
-test('a store that is too busy for a moment is asked again', async (t) => {
+test('a store that is too busy is asked again', async (t) => {
   const { store, direct, proxy } = await start(t)
   proxy.faults.push('busy', 'busy')
   await store.put('a', PART)
@@ -39,7 +39,7 @@ test('a store that is too busy for a moment is asked again', async (t) => {
   assert.equal(await direct.head('a'), PART.length)
 })
 
-test('what is cut off every time fails, and succeeds when it can', async (t) => {
+test('an upload that is always interrupted fails, and succeeds once the store works', async (t) => {
   const { store, direct, proxy } = await start(t)
   proxy.lasting = { cutAfterBytes: 2_000_000 }
   await assert.rejects(store.put('a', PART), UnavailableError)
@@ -51,7 +51,7 @@ test('what is cut off every time fails, and succeeds when it can', async (t) => 
   assert.deepEqual(await buffer((await direct.get('a'))!), PART)
 })
 
-test('a store that does not answer holds nobody up for longer than its deadline, and a stop ends the wait', async (t) => {
+test('a silent store is given up at the deadline, and a stop ends the wait', async (t) => {
   const { store, proxy } = await start(t, { deadlineMs: 400 })
   proxy.lasting = 'silent'
   await assert.rejects(store.put('a', PART), UnavailableError)
@@ -66,7 +66,7 @@ test('a store that does not answer holds nobody up for longer than its deadline,
   await put
 })
 
-test('wrong credentials and a bucket that is not there are told as the store tells them', async (t) => {
+test('wrong credentials and a missing bucket are reported in the words of the store', async (t) => {
   const { direct } = await start(t)
   process.env.AWS_SECRET_ACCESS_KEY = 'wrong'
   t.after(() => {

@@ -16,7 +16,7 @@ const BUSINESS = '17.253.144.10'
 /** Events that may wait for the archive: half of high water. */
 const ARCHIVE_EVENTS_MAX = 5_000
 
-test('a tenant with an archive finds there what it sent, as it came; others cost nothing', async (t) => {
+test('the archive of a tenant holds its events as sent; tenants without one store nothing there', async (t) => {
   const site = new TestSite(t, { ARCHIVE_PART_AGE_MS: '200', INTAKE_HIGH_WATER_EVENTS: `${2 * ARCHIVE_EVENTS_MAX}` })
   const run = site.start()
   const ready = await run.ready()
@@ -56,7 +56,7 @@ test('a tenant with an archive finds there what it sent, as it came; others cost
   assert.equal(await added(), 0)
 
   await setArchive('on')
-  // The ingress hears of it a moment later.
+  // The ingress learns of it a moment later.
   await until(async () => {
     await post('/v1/ingest', `{"events":[{"ip":"${BUSINESS}","event_id":"probe"}]}`)
     return (await added()) > 0
@@ -97,7 +97,7 @@ test('a tenant with an archive finds there what it sent, as it came; others cost
   }
   await until(async () => waiting(await readStatus(redis, ingest)) === 0)
 
-  // The folder is away: intake goes on, and what waits is told.
+  // The folder is missing: intake goes on, and the backlog is reported.
   await rename(folder, `${folder}-away`)
   await writeFile(folder, 'not a folder')
   const more: string[] = []
@@ -114,9 +114,9 @@ test('a tenant with an archive finds there what it sent, as it came; others cost
   for (let i = 0; i < 3; i++) assert.equal((await postMore()).status, 200)
   await until(() => run.stderr().includes('sink waits'))
   assert.equal(waiting(JSON.parse((await site.ipid('status', '--json')).stdout)), 300)
-  // Too much of it is refused, and nothing is lost; a tenant without an archive is served.
+  // A backlog that is too large is refused, nothing is lost, and a tenant without an archive is served.
   while (more.length < ARCHIVE_EVENTS_MAX) assert.equal((await postMore()).status, 200)
-  // Only the archive's backlog is to be too large, however long the gate takes to look.
+  // Only the archive backlog may be too large, however slowly the gate reads it.
   await until(async () => waitingElsewhere(await readStatus(redis, ingest)) === 0)
   const refused = await until(async () => [await postMore(1)].find(({ status }) => status !== 200))
   assert.equal(refused.status, 429)
@@ -130,7 +130,7 @@ test('a tenant with an archive finds there what it sent, as it came; others cost
     body: `{"events":[{"ip":"${BUSINESS}"}]}`,
   })
   assert.equal(served.status, 200, await served.text())
-  // What is on its way is archived, though the tenant has no archive any more.
+  // Events in flight are archived, though the tenant has no archive any more.
   await setArchive('off')
   await post('/v1/ingest', `{"events":[{"ip":"${BUSINESS}","event_id":"after"}]}`)
   await rm(folder)
@@ -147,7 +147,7 @@ function sumOf(groups: PipelineStatus['streams']): number {
   return groups.reduce((sum, { waiting_events }) => sum + waiting_events, 0)
 }
 
-/** Values with how often each is there, whatever the order of their keys. */
+/** Values with their counts, whatever the order of their keys. */
 function multiset(values: readonly object[]): string[] {
   return values.map((value) => JSON.stringify(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))).sort()
 }

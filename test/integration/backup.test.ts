@@ -17,7 +17,7 @@ const RULES = [
   ['never-noise', 'buro-gmbh'],
 ] as const
 
-test('a backup that is written under load is restored on another folder', async (t) => {
+test('a backup written under load is restored in another folder', async (t) => {
   const step = stepsOf(t)
   const dir = makeFolder(t)
   const [early, late] = [join(dir, 'early'), join(dir, 'late')]
@@ -30,7 +30,7 @@ test('a backup that is written under load is restored on another folder', async 
   let sent: readonly string[] = []
   const apiKeys = { demo: '', acme: '', revoked: '' }
 
-  await step('it holds what was answered before the call, live and batch', async () => {
+  await step('it holds everything confirmed before the call, live and batch', async () => {
     const source = await Running.start(t, sites.source)
     apiKeys.demo = source.ready.api_key!
     await sites.source.ipid('tenant', 'create', 'acme', '--plan', 'growth', '--archive', 'on')
@@ -89,7 +89,7 @@ test('a backup that is written under load is restored on another folder', async 
     assert.equal(existsSync(sites.first.dir), false)
   })
 
-  await step('killed half-way it is no instance, and done again it is whole, with more partitions', async () => {
+  await step('killed halfway it is no instance; repeated it is whole, with more partitions', async () => {
     const site = sites.first
     site.env.PARTITIONS = '7'
     const child = site.spawn('restore', early)
@@ -120,9 +120,9 @@ test('a backup that is written under load is restored on another folder', async 
       ids.filter((id) => !unknown.has(id)),
       [],
     )
-    // The job was still going on when the backup began: all of its lines are there.
+    // The job was still running when the backup began: all of its lines are in it.
     assert.equal(await running.query("SELECT count() FROM events WHERE job_id != ''"), String(BATCH_LINES))
-    // A sender that sends everything again has each event once: those of the backup are repeats, the others are not.
+    // A sender that repeats everything stores each event once: those in the backup are repeats, the others are new.
     for (let at = 0; at < sent.length; at += 100) {
       await running.send(
         apiKeys.demo,
@@ -138,7 +138,7 @@ test('a backup that is written under load is restored on another folder', async 
     await running.stop()
   })
 
-  await step('with fewer partitions it answers as the source did, to those who had a key', async () => {
+  await step('with fewer partitions it answers like the source, for the same keys', async () => {
     const site = sites.second
     site.env.PARTITIONS = '2'
     const restored = await site.ipid('restore', late, '--json')
@@ -168,7 +168,7 @@ test('a backup that is written under load is restored on another folder', async 
     assert.deepEqual(await Promise.all(statuses), [200, 200, 401])
     const lookup = await running.post('/v1/lookup', apiKeys.acme, { ip: IP })
     const { daily_used, reset_at } = await quotaOf(lookup)
-    assert.equal(daily_used, reset_at === dayEndsAt ? 3 : 2, 'what was used today counts')
+    assert.equal(daily_used, reset_at === dayEndsAt ? 3 : 2, "today's use counts")
     await running.send(apiKeys.acme, ODD_EVENTS)
     const job = await running.upload(apiKeys.acme, batchLines())
     assert.equal(job.result_summary?.duplicates, (BATCH_LINES / 10) * 9, 'lines with an id of their own are repeats')
@@ -182,7 +182,7 @@ test('a backup that is written under load is restored on another folder', async 
     assert.equal(retried.code, 0, retried.stderr)
     await running.untilIdle()
     assert.equal(await running.query('SELECT count() FROM events'), String(stored + 1), 'the letter is stored once')
-    // Parts of partitions 2 and 3, which are gone, are compared with the tables too.
+    // Parts of partitions 2 and 3, which no longer exist, are compared with the tables too.
     cpSync(join(sites.source.dir, 'archive'), join(site.dir, 'archive'), { recursive: true })
     assert.equal(await replayed(site, 'acme'), 0)
 
@@ -194,7 +194,7 @@ test('a backup that is written under load is restored on another folder', async 
   })
 })
 
-/** What a replay of the tenant's archive puts back. */
+/** The events that a replay of the tenant's archive restores. */
 async function replayed(site: TestSite, tenant: string): Promise<number> {
   const { code, stdout, stderr } = await site.ipid('replay', '--tenant', tenant, ...receivedDays(), '--json')
   assert.equal(code, 0, stderr)

@@ -26,7 +26,7 @@ import {
 import { quiet, startWorker } from '../support/pipeline.ts'
 import { until } from '../support/until.ts'
 
-test('a job counts every line, names the bad ones, and leaves nothing but its record', async (t) => {
+test('a job counts every line, names the bad ones, and leaves only its record', async (t) => {
   const { redis, client, jobs } = await startBatch(t)
   const worker = await startWorker(redis.url, ingest, 'process', PARTITIONS, enricher)
   const stopFeeder = await startFeeder(redis)
@@ -75,11 +75,11 @@ test('a job counts every line, names the bad ones, and leaves nothing but its re
   await Promise.all([stopFeeder(), worker.stop()])
 })
 
-test('a job of which most lines are rejected is completed, and a problem, with the reason everywhere', async (t) => {
+test('a job that rejects most lines completes, is reported as a problem, and shows the reason', async (t) => {
   const { redis, client, jobs } = await startBatch(t)
   const worker = await startWorker(redis.url, ingest, 'process', PARTITIONS, enricher)
   const stopFeeder = await startFeeder(redis, 1_000_000, { check: compileValidator(EventEnvelope) })
-  // Several chunks.
+  // The job has several chunks.
   const lines = Array.from({ length: 30_000 }, (_, i) => `{"ip":"192.0.2.1","session_id":"s_${i}"}`)
   lines[10] = '{"ip":"192.0.2.1"}'
   lines[20] = '{"ip":"nowhere"}'
@@ -140,7 +140,7 @@ test('the feeder is no faster than the batch lane drains', async (t) => {
   await stopFeeder()
 })
 
-test('lost data fails the job with its reason, and its place is free again', async (t) => {
+test('lost data fails the job with a reason, and frees its place', async (t) => {
   const { redis, client, jobs } = await startBatch(t, 1)
   const jobId = await upload(jobs, 'acme', '{"ip":"192.0.2.1"}')
   await client.del(keys.chunk(jobId, 1))
@@ -158,7 +158,7 @@ test('lost data fails the job with its reason, and its place is free again', asy
   await stopFeeder()
 })
 
-test('a job that an earlier version took is fed from its stream', async (t) => {
+test('a job accepted by an earlier version is fed from its stream', async (t) => {
   const { redis, client, jobs } = await startBatch(t, 1)
   const line = '{"ip":"192.0.2.1","event_id":"before"}\n'
   const jobId = await upload(jobs, 'acme', line)
@@ -171,12 +171,12 @@ test('a job that an earlier version took is fed from its stream', async (t) => {
   await Promise.all([stopFeeder(), worker.stop()])
 })
 
-test('a cancelled job feeds nothing more, frees its place at once, and its progress does not go back', async (t) => {
+test('a cancelled job feeds nothing more, frees its place, and keeps its progress', async (t) => {
   const { redis, client, jobs } = await startBatch(t, 1)
   const lines = Array.from({ length: 60_000 }, (_, i) => `{"ip":"192.0.2.1","event_id":"e${i}"}`)
   const jobId = await upload(jobs, 'acme', lines.join('\n'))
   const worker = await startWorker(redis.url, ingest, 'process', PARTITIONS, enricher)
-  // Far from all of it may be in the pipeline.
+  // Few of its lines may be in the pipeline.
   const stopFeeder = await startFeeder(redis, 1_000)
   const fed = async () => Number(await client.hget(keys.job(jobId), 'fed'))
   await until(async () => (await fed()) > 0)
@@ -199,17 +199,17 @@ test('a cancelled job feeds nothing more, frees its place at once, and its progr
   })
   const next = await upload(jobs, 'acme', '{"ip":"192.0.2.1","event_id":"next"}')
   await completed(client, jobs, 'acme', next)
-  // What the feeder had in hand at that moment, a chunk, and no more.
+  // At most the chunk that the feeder held at that moment.
   assert.ok((await fed()) === fedAtCancel && current <= fedAtCancel + 10_000, `${current} of ${fedAtCancel}`)
   assert.deepEqual(await client.keys(`{job:${jobId}}:*`), [])
   await Promise.all([stopFeeder(), worker.stop()])
 })
 
-test('lines whose addresses are not kept are judged by the feeder, host names too, with the key of their tenant', async (t) => {
+test('the feeder judges lines of tenants without addresses, host names included', async (t) => {
   const { redis, client, jobs } = await startBatch(t)
   const tenant = { id: 'acme', plan: 'starter', archive: false, addresses: 'dropped', createdAt: '' } as const
   await new RedisTenantStore(client).createTenant(tenant)
-  // These are noise by their host names only.
+  // These are noise only because of their host names.
   const asked = new Set<string>()
   const prefetch = async (addresses: readonly Address[]) => addresses.forEach(({ text }) => void asked.add(text))
   const byName = { enrich: ({ text }: Address) => (asked.has(text) && text.startsWith('198.') ? cloud : company) }
@@ -236,7 +236,7 @@ test('lines whose addresses are not kept are judged by the feeder, host names to
   await Promise.all([stopFeeder(), worker.stop()])
 })
 
-test('a chunk that was fed in part, and again when rules had changed, keeps each line once, as one of both says', async (t) => {
+test('a chunk fed in part and again under changed rules keeps each line once', async (t) => {
   const { redis, client, jobs } = await startBatch(t)
   const tenants = new RedisTenantStore(client)
   await tenants.createTenant({ id: 'acme', plan: 'starter', archive: false, addresses: 'full', createdAt: '' })
@@ -266,6 +266,6 @@ test('a chunk that was fed in part, and again when rules had changed, keeps each
   const { valid_ips, identified_ips, filtered, duplicates, rejected } = summary!
   assert.ok(killed > 1)
   assert.deepEqual([valid_ips, identified_ips + filtered, duplicates, rejected], [400, 400, 0, 0])
-  assert.ok(filtered > 50 && filtered < 150, `of 200, those of the second partition: ${filtered}`)
+  assert.ok(filtered > 50 && filtered < 150, `filtered of 200, those in the second partition: ${filtered}`)
   await Promise.all([stopFeeder(), worker.stop()])
 })

@@ -13,7 +13,7 @@ import { quiet, startWorker } from '../support/pipeline.ts'
 import type { TestRedis } from '../support/redis.ts'
 import { until } from '../support/until.ts'
 
-/** A feeder's store with a connection of its own; it tells what it feeds, and waits with it as long as it is told to. */
+/** A feeder's store with its own connection. It reports each chunk it feeds, and can be held there. */
 class SharingStore extends RedisFeederStore {
   readonly fed = new Set<string>()
   before = async (_job: OpenJob) => {}
@@ -30,7 +30,7 @@ function sharing(t: TestContext, redis: TestRedis, shares: number, log?: Logger)
   return new SharingStore({ client, pipeline: ingest, partitions: PARTITIONS, shares, log })
 }
 
-/** Who feeds, and what shares. */
+/** The feeder's name and its share. */
 async function ownersOf(client: RedisClient): Promise<Map<string, number[]>> {
   const owners = new Map<string, number[]>()
   for (const [share, owner] of Object.entries(await client.hgetall(keys.leaseShares('feeder')))) {
@@ -39,17 +39,17 @@ async function ownersOf(client: RedisClient): Promise<Map<string, number[]>> {
   return owners
 }
 
-/** Names of tenants of a share of two. */
+/** Names of tenants, by the share of two that they belong to. */
 const tenantsOf = (share: number) =>
   ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].filter((name) => shareOf(name, 2) === share)
 
-test('two feeders feed tenants of different shares side by side, and one takes over what the other one is held up with', async (t) => {
+test('two feeders feed tenants of different shares, and one takes over when the other hangs', async (t) => {
   const { redis, client, jobs } = await startBatch(t)
   const worker = await startWorker(redis.url, ingest, 'process', PARTITIONS, enricher)
   const stores = [sharing(t, redis, 2), sharing(t, redis, 2)] as const
   const stops = await Promise.all(stores.map((store) => startFeeder(redis, 1_000_000, { store })))
   await until(async () => (await ownersOf(client)).size === 2)
-  // Each feeds its first chunk only when the other one is at its own.
+  // Each feeds its first chunk only when the other one has reached its own.
   const atWork = Promise.all(stores.map((store) => until(() => store.fed.size > 0)))
   for (const store of stores) store.before = () => atWork.then(() => {})
   const tenants = [tenantsOf(0)[0]!, tenantsOf(1)[0]!] as const
@@ -76,7 +76,7 @@ test('two feeders feed tenants of different shares side by side, and one takes o
   }
   const ids = await upload2()
   await until(() => isHeld)
-  // As when nobody has renewed its place.
+  // The lease ends as if no process had renewed it.
   const heldShare = shareOf([...held.fed][0]!, 2)
   await client.zadd(
     keys.leaseMembers('feeder'),
@@ -94,12 +94,12 @@ test('two feeders feed tenants of different shares side by side, and one takes o
   await Promise.all([stops[0]!(), worker.stop()])
 })
 
-test('the lane is bounded for all feeders together, and another number of shares waits until nobody works with the one before', async (t) => {
+test('all feeders share one bound of the lane, and a new number of shares waits for the old one', async (t) => {
   const { redis, client, jobs } = await startBatch(t)
   const stores = [sharing(t, redis, 2), sharing(t, redis, 2)]
   const stops = await Promise.all(stores.map((store) => startFeeder(redis, 8_000, { store })))
   await until(async () => (await ownersOf(client)).size === 2)
-  // Chunks of some 800 lines.
+  // Chunks of about 800 lines.
   const body = Array.from({ length: 6_000 }, (_, i) => `{"ip":"192.0.2.1","k":"${i}${'x'.repeat(300)}"}`).join('\n')
   const ids = new Map<string, string>()
   for (const tenant of [tenantsOf(0)[0]!, ...tenantsOf(1).slice(0, 2)])
@@ -116,7 +116,7 @@ test('the lane is bounded for all feeders together, and another number of shares
   assert.equal(three.fed.size, 0)
   await Promise.all(stops.map((stop) => stop()))
   const { waiting, added } = await level()
-  // A chunk of each beyond, and what one fed before it saw the job of the other.
+  // At most one chunk of each beyond it, and one that was fed before the other job was seen.
   assert.ok(added === waiting && waiting < 12_500, `${waiting} of ${added}`)
   const worker = await startWorker(redis.url, ingest, 'process', PARTITIONS, enricher)
   for (const [tenant, id] of ids) {

@@ -44,7 +44,7 @@ describe('batch uploads over HTTP', () => {
   const ipid = (...args: string[]) =>
     runCommand(args, { env: { DATA_DIR: instance.dataDir, IPID_API_KEY: instance.apiKey } })
 
-  test('an upload of white space only is malformed, and counts for nothing', async () => {
+  test('an upload of white space only is malformed, and counts nothing', async () => {
     for (const body of ['', ' \r\n\t\n']) {
       const answer = await upload(body)
       assert.equal(answer.status, 400, JSON.stringify(body))
@@ -57,7 +57,7 @@ describe('batch uploads over HTTP', () => {
     assert.equal((await read('nothing')).status, 404)
   })
 
-  test('gzip is decoded, blank lines do not count, and bad lines are named by their place', async () => {
+  test('gzip is decoded, blank lines do not count, and bad lines are named by line number', async () => {
     const lines =
       '\n{"ip":"17.0.0.1","event_id":"g1"}\r\n\n{"ip":7}\n{"ip":"17.0.0.2","event_id":"g2","timestamp":"soon"}'
     const answer = await upload(gzipSync(lines), { 'content-encoding': 'gzip' })
@@ -74,7 +74,7 @@ describe('batch uploads over HTTP', () => {
     assert.equal(await instance.query("SELECT count() FROM events WHERE event_id = 'g1'"), '1')
   })
 
-  test('a bomb of blank lines costs next to nothing, and the lines behind it keep their places', async () => {
+  test('a bomb of blank lines is cheap, and the lines after it keep their numbers', async () => {
     const blank = Buffer.alloc(100_000_000, '\n')
     const bomb = gzipSync(Buffer.concat([Buffer.from('{"ip":7}\n'), blank, Buffer.from('{"ip":8}')]))
     const [ingress] = instance.pids().others.filter((pid) => titleOf(pid).includes('ipid ingress'))
@@ -92,7 +92,7 @@ describe('batch uploads over HTTP', () => {
     )
   })
 
-  test('more than a million lines, or 100 MB decoded, are refused, and broken encodings too', async () => {
+  test('over a million lines or 100 MB decoded is refused, and so are broken encodings', async () => {
     const tooMany = await upload(Buffer.alloc(3 * 1_000_001, '{}\n'))
     assert.equal(tooMany.status, 413)
     const bomb = await upload(gzipSync(Buffer.alloc(104_857_601, ' ')), { 'content-encoding': 'gzip' })
@@ -102,7 +102,7 @@ describe('batch uploads over HTTP', () => {
     assert.equal(await instance.query("SELECT count() FROM events WHERE event_id = ''"), '0')
   })
 
-  test('a JSON array and a body of /v1/ingest are refused at once, and nothing of them is kept', async () => {
+  test('a JSON array and a body of /v1/ingest are refused at once, and nothing is kept', async () => {
     const count = async () => (JSON.parse((await ipid('batch', 'list', '--json')).stdout) as BatchJobList).jobs.length
     const before = await count()
     const event = '{"ip":"17.0.0.1","event_id":"shape"}'
@@ -164,7 +164,7 @@ describe('batch uploads over HTTP', () => {
     }
   })
 
-  test('the command uploads CSV and gzip, waits, and says what is wrong', async () => {
+  test('the command uploads CSV and gzip, waits, and reports bad rows', async () => {
     const file = join(instance.dir, 'visits.csv')
     writeFileSync(file, 'ip,event_id,session_id,properties\n17.0.0.3,c1,42,"{""a"":1.0}"\n"17.0.0.4",c2,,\n')
     const { code, stdout } = await ipid('batch', 'upload', file, '--wait', '--json')

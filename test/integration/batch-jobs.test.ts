@@ -19,7 +19,7 @@ import { completed, enricher, PARTITIONS, startBatch, startFeeder, upload } from
 import { quiet, startWorker } from '../support/pipeline.ts'
 import { until } from '../support/until.ts'
 
-test('an upload that is aborted, blank, or died leaves nothing behind', async (t) => {
+test('an upload that is aborted, blank, or died leaves nothing', async (t) => {
   const { redis, client, jobs } = await startBatch(t)
   const stopFeeder = await startFeeder(redis)
   const before = (await client.keys('*')).filter((name) => !name.includes('lease')).sort()
@@ -33,7 +33,7 @@ test('an upload that is aborted, blank, or died leaves nothing behind', async (t
   await blank.abort()
   const dead = await jobs.begin('acme')
   await dead.write(Buffer.alloc(600_000, '{"ip":"192.0.2.1"}\n'))
-  // As when the process was killed: nobody aborts, and the keys expire.
+  // As after a kill: the upload is never aborted, and its keys expire.
   for (const name of await client.keys('{job:*')) await client.pexpire(name, 1)
   await until(
     () => client.keys('*'),
@@ -43,7 +43,7 @@ test('an upload that is aborted, blank, or died leaves nothing behind', async (t
   await stopFeeder()
 })
 
-test('a tenant has only so many open jobs, and gets its place back; each that is opened is announced', async (t) => {
+test('a tenant has a limit of open jobs, gets places back, and each new job is announced', async (t) => {
   const { redis, client, jobs } = await startBatch(t, 2)
   const listening = quiet(connectRedis(redis.url, { name: 'test-jobs', kind: 'loop' }))
   t.after(() => listening.disconnect())
@@ -65,7 +65,7 @@ test('a tenant has only so many open jobs, and gets its place back; each that is
   await Promise.all([stopFeeder(), worker.stop()])
 })
 
-test('a sign of life that comes late does not let the chunks of a completed upload expire', async (t) => {
+test('a late heartbeat does not let the chunks of a completed upload expire', async (t) => {
   const { client, jobs } = await startBatch(t)
   const pexpire = client.pexpire.bind(client)
   let release = () => {}
@@ -91,7 +91,7 @@ test('a sign of life that comes late does not let the chunks of a completed uplo
   assert.equal(await client.pttl(chunks!), -1)
 })
 
-test('a chunk that comes once more changes nothing, neither behind the end of its upload nor when it was fed', async (t) => {
+test('a repeated chunk changes nothing, after the end of its upload or after it was fed', async (t) => {
   const { client, jobs } = await startBatch(t)
   const again = (jobId: string, number: number, lines: string) =>
     spoolChunk(client, { jobId, number }, { firstLine: 1, gaps: [], bytes: Buffer.from(lines) })
@@ -113,7 +113,7 @@ test('a chunk that comes once more changes nothing, neither behind the end of it
   assert.ok(ttl > 0 && ttl <= UPLOAD_TTL_MS, 'it goes by itself')
 })
 
-test('an upload of which Redis has lost lines is refused', async (t) => {
+test('an upload that lost lines in Redis is refused', async (t) => {
   const { client, jobs } = await startBatch(t)
   const uploading = await jobs.begin('acme')
   await uploading.write(Buffer.alloc(600_000, '{"ip":"192.0.2.1"}\n'))
@@ -133,7 +133,7 @@ test('an upload of which Redis has lost lines is refused', async (t) => {
   await another.abort()
 })
 
-test('lines go with their job, whatever is left of it, and with an upload that is still under way', async (t) => {
+test('lines are removed with their job and with an unfinished upload, whatever is left of them', async (t) => {
   const { redis, client, jobs } = await startBatch(t)
   const lines = '{"ip":"192.0.2.1"}\n'.repeat(40_000)
   const left = async () => (await client.keys('{job:*')).filter((name) => !name.endsWith(':upload'))
@@ -150,7 +150,7 @@ test('lines go with their job, whatever is left of it, and with an upload that i
   await uploading.abort()
   const old = await upload(jobs, 'acme', lines)
   await jobs.cancel('acme', old)
-  // As behind seven days in which nobody fed.
+  // As after seven days without a feeder.
   await client.del(keys.job(old))
   const stopFeeder = await startFeeder(redis)
   await until(async () => (await client.hlen(keys.openJobs())) === 0)
@@ -158,7 +158,7 @@ test('lines go with their job, whatever is left of it, and with an upload that i
   await stopFeeder()
 })
 
-test('an operator sees the jobs of all tenants with the lines that nobody fed yet', async (t) => {
+test('an operator sees the jobs of all tenants with the lines not fed yet', async (t) => {
   const { redis, client, jobs } = await startBatch(t, 10)
   assert.deepEqual(await readBatchJobs(client), NO_JOBS)
   const uploading = await jobs.begin('other')
@@ -173,7 +173,7 @@ test('an operator sees the jobs of all tenants with the lines that nobody fed ye
   })
   await uploading.abort()
   const stopFeeder = await startFeeder(redis)
-  // Nothing processes: they are fed, and wait in the streams.
+  // No worker runs: the lines are fed, and wait in the streams.
   const fed = await until(
     () => readBatchJobs(client),
     ({ lines_waiting: left }) => left === 0,
@@ -196,7 +196,7 @@ test('an operator sees the jobs of all tenants with the lines that nobody fed ye
   assert.equal(redisWarnings(unsafe).length, 2)
 })
 
-test('a tenant sees its own jobs, the newest first, page by page, until their records are gone', async (t) => {
+test('a tenant sees its own jobs, newest first, in pages, until their records expire', async (t) => {
   const { redis, client, jobs } = await startBatch(t, 10)
   const ids: string[] = []
   for (let i = 0; i < 5; i++) ids.unshift(await upload(jobs, 'acme', `{"ip":"192.0.2.1","event_id":"${i}"}`))
@@ -209,7 +209,7 @@ test('a tenant sees its own jobs, the newest first, page by page, until their re
     if (page.next === null) break
     before = page.next
   }
-  // Those of one millisecond have an order of their own.
+  // Jobs of the same millisecond have a fixed order.
   assert.deepEqual([pages.map((page) => page.length), pages.flat().sort()], [[2, 2, 1], [...ids].sort()])
   assert.deepEqual(await jobs.list('nobody', { limit: 2, before: undefined }), { jobs: [], next: null })
   assert.equal((await jobs.find('acme', ids[0]!))?.status, 'queued')
@@ -222,7 +222,7 @@ test('a tenant sees its own jobs, the newest first, page by page, until their re
   const stopFeeder = await startFeeder(redis)
   for (const id of ids) await completed(client, jobs, 'acme', id)
   await until(async () => (await client.zcard(keys.endedBatches())) >= 5)
-  // As when their time is over; the next job that ends takes them along.
+  // As after they expired; the next job that ends removes them.
   for (const member of await client.zrevrange(keys.endedBatches(), 0, -1))
     await client.zadd(keys.endedBatches(), '1', member)
   await client.del(...ids.map((id) => keys.job(id)))
@@ -233,7 +233,7 @@ test('a tenant sees its own jobs, the newest first, page by page, until their re
   await Promise.all([stopFeeder(), worker.stop()])
 })
 
-test('a cancel and an end by itself: the first one counts', async (t) => {
+test('of a cancel and a normal end, the first one counts', async (t) => {
   const { redis, client, jobs } = await startBatch(t)
   const feeders = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop' }))
   t.after(() => feeders.disconnect())
@@ -260,7 +260,7 @@ test('a cancel and an end by itself: the first one counts', async (t) => {
   assert.deepEqual(await client.keys('*open*'), [])
 })
 
-test('a job moves on once for a chunk, however often it is told to, and who has not heard of it does not fail it', async (t) => {
+test('a job advances once per chunk, however often asked, and a stale feeder does not fail it', async (t) => {
   const { redis, client, jobs } = await startBatch(t)
   const feeders = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop' }))
   t.after(() => feeders.disconnect())
@@ -274,7 +274,7 @@ test('a job moves on once for a chunk, however often it is told to, and who has 
     errors: [{ line: 1, detail: 'bad' }],
     reasons: [{ reason: 'bad', count: 2, lines: [1, 3] }],
   }
-  // The reply of the first was lost.
+  // The reply to the first was lost.
   assert.equal(await store.advance(job!, counts), true)
   assert.equal(await store.advance(job!, counts), true)
   const { fed, rejected, invalid_ip, next } = await client.hgetall(keys.job(id))
@@ -282,14 +282,14 @@ test('a job moves on once for a chunk, however often it is told to, and who has 
   assert.equal(await client.llen(keys.jobErrors(id)), 1)
   const { rejected_reasons: reasons } = (await jobs.find('acme', id))!
   assert.deepEqual(reasons, [{ reason: 'bad', count: 2, lines: [1, 3] }])
-  // A feeder that listed it before finds no chunk 1 any more.
+  // A feeder that listed it before finds chunk 1 gone.
   assert.equal(await store.fail(job!, 'chunk 1 of 1 of the upload was lost'), false)
   assert.equal(await client.hget(keys.job(id), 'status'), 'running')
   assert.equal(await store.fail({ ...job!, next: 2 }, 'its tenant was deleted'), true)
   assert.equal(await client.hget(keys.job(id), 'status'), 'failed')
 })
 
-test('rejected lines are counted by reason over all chunks; reasons and lines beyond the limits are counted together', async (t) => {
+test('rejected lines are counted by reason, and those beyond the limits are counted together', async (t) => {
   const { redis, client, jobs } = await startBatch(t)
   const feeders = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop' }))
   t.after(() => feeders.disconnect())
@@ -309,7 +309,7 @@ test('rejected lines are counted by reason over all chunks; reasons and lines be
     ...Array.from({ length: 18 }, (_, i) => ({ reason: `reason ${i}`, count: 1, lines: [10 + i] })),
   ]
   assert.deepEqual((await advance(1, first)).rejected_reasons, first)
-  // One more has a place, three have none, and what a chunk had no place for comes to those.
+  // One more fits, three do not, and they are added to those that did not fit in their chunk.
   const later = (
     await advance(2, [
       { reason: 'the last', count: 2, lines: [43, 48] },
@@ -329,7 +329,7 @@ test('rejected lines are counted by reason over all chunks; reasons and lines be
   assert.deepEqual(last.rejected_reasons[0], { reason: 'other reasons', count: 15, lines: [40, 41, 42, 44, 45] })
   assert.equal(last.rejected, 7 + 18 + 2 + 9 + 3 + 1 + 4 + 1)
   assert.match(last.progress_message, /, 45 rejected \(15 of them: other reasons\)$/)
-  // What is known of a job that ends early stays.
+  // The counts of a job that ends early stay.
   const cancelled = (await jobs.cancel('acme', id)) as BatchJob
   assert.deepEqual([cancelled.progress_message, cancelled.problem], ['cancelled', null])
   assert.deepEqual([cancelled.rejected, cancelled.rejected_reasons], [45, last.rejected_reasons])

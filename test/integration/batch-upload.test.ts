@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { runCommand } from '../support/command.ts'
 
-/** An API that takes uploads, whose job is in the state that `job` says. */
+/** An API that takes uploads. The job is in the state that `job` returns. */
 async function startApi(t: TestContext, job: () => object) {
   const bodies: string[] = []
   let asked = 0
@@ -44,11 +44,11 @@ const summary = {
 const useless = { ...running, status: 'completed', result_summary: { ...summary, errors: [] } }
 const CSV = 'ip,b\n17.0.0.1,1\n17.0.0.2,2\n'
 const env = { IPID_API_KEY: 'k' }
-/** What makes a terminal hide and show its cursor. */
+/** The escape sequences that hide and show a terminal's cursor. */
 const HIDE = '\x1b[?25l'
 const SHOW = '\x1b[?25h'
 
-test('Ctrl-C leaves the job to go on, says how to see it again, and gives the cursor back', async (t) => {
+test('Ctrl-C lets the job go on, says how to see it again, and restores the cursor', async (t) => {
   const api = await startApi(t, () => running)
   const stop = new AbortController()
   let printed = ''
@@ -59,7 +59,7 @@ test('Ctrl-C leaves the job to go on, says how to see it again, and gives the cu
     columns: 60,
     onError(text) {
       printed += text
-      // The bar of the job is there: the upload is behind it.
+      // The progress bar of the job shows: the upload is done.
       if (printed.includes('processing') && api.asked() > 0) stop.abort()
     },
   })
@@ -70,7 +70,7 @@ test('Ctrl-C leaves the job to go on, says how to see it again, and gives the cu
   assert.ok(result.stderr.lastIndexOf(SHOW) > result.stderr.lastIndexOf(HIDE))
 })
 
-test('Ctrl-C while the file is read breaks the upload off', async (t) => {
+test('Ctrl-C while the file is read ends the upload', async (t) => {
   const api = await startApi(t, () => running)
   const stop = new AbortController()
   async function* endless() {
@@ -88,7 +88,7 @@ test('Ctrl-C while the file is read breaks the upload off', async (t) => {
   assert.deepEqual(api.bodies, [])
 })
 
-test('the exit code is 1 when every row was rejected, here or there', async (t) => {
+test('the exit code is 1 when every row was rejected, by the command or by the server', async (t) => {
   const api = await startApi(t, () => useless)
   const upload = (stdin: string, ...flags: string[]) =>
     runCommand(['batch', 'upload', '-', '--url', api.url, ...flags], { env, stdin: [stdin] })
@@ -104,7 +104,7 @@ test('the exit code is 1 when every row was rejected, here or there', async (t) 
   assert.equal(api.bodies.length, 1)
 })
 
-test('rows that cannot be read are counted beside what was sent', async (t) => {
+test('unreadable rows are counted beside the rows that were sent', async (t) => {
   const api = await startApi(t, () => running)
   const stdin = ['visitor_ip,timestamp\n17.0.0.1,1795334400\n17.0.0.2,01/02/2026\n']
   const args = ['batch', 'upload', '-', '--url', api.url, '--map', 'visitor_ip=ip']

@@ -15,7 +15,7 @@ const PACKAGES = new URL('../../src/bootstrap/packages.mjs', import.meta.url).hr
 const SCRIPT = `const { ensurePackages } = await import(${JSON.stringify(PACKAGES)})
 await ensurePackages({ withDev: false, root: process.argv[1] })`
 
-/** A package that depends on one that lies beside it, so that npm needs no network. Each call of npm takes a second. */
+/** A package that depends on a local one, so that npm needs no network. Each call of npm takes a second. */
 async function makeTemplate(): Promise<string> {
   const root = mkdtempSync(join(tmpdir(), 'ipid-packages-'))
   after(() => rmSync(root, { recursive: true, force: true }))
@@ -39,14 +39,14 @@ function makeRoot(t: TestContext): string {
   return root
 }
 
-/** Runs the bootstrap's first step in a process of its own and returns what it says. */
+/** Runs the bootstrap's first step in its own process and returns its output. */
 async function ensure(root: string, path = process.env.PATH): Promise<string> {
   const env = { PATH: path, HOME: root }
   const { stderr } = await run(process.execPath, ['--input-type=module', '-e', SCRIPT, root], { env })
   return stderr
 }
 
-/** A folder with a npm that is this shell script. */
+/** A folder whose npm is this shell script. */
 function fakeNpm(root: string, script: string): string {
   const bin = join(root, 'bin')
   mkdirSync(bin)
@@ -56,7 +56,7 @@ function fakeNpm(root: string, script: string): string {
 
 const INSTALLS = /installing packages/
 
-test('installs what is missing, once, and again when something is gone or the lock file changed', async (t) => {
+test('missing packages are installed once, and again when one is gone or the lock file changed', async (t) => {
   const root = makeRoot(t)
   assert.match(await ensure(root), INSTALLS)
   assert.ok(existsSync(join(root, 'node_modules/part/package.json')))
@@ -76,14 +76,14 @@ test('installs what is missing, once, and again when something is gone or the lo
   assert.equal(await ensure(root), '')
 })
 
-test('of several processes at once one installs, and all go on when it is done', async (t) => {
+test('of several processes at once, one installs and the others wait for it', async (t) => {
   const root = makeRoot(t)
   const said = await Promise.all([ensure(root), ensure(root), ensure(root)])
   assert.equal(said.filter((text) => INSTALLS.test(text)).length, 1)
   assert.ok(existsSync(join(root, 'node_modules/part/package.json')))
 })
 
-test('an installation that takes long says how far it is', async (t) => {
+test('a slow installation reports its progress', async (t) => {
   const root = makeRoot(t)
   const go = join(root, 'go')
   const npm = `while [ ! -e ${go} ]; do sleep 0.05; done; PATH="$OWN_PATH" exec npm "$@"`
@@ -101,7 +101,7 @@ test('an installation that takes long says how far it is', async (t) => {
   assert.ok(existsSync(join(root, 'node_modules/part/package.json')))
 })
 
-test('the lock of an installation lies in the installation, also when its path is long', async (t) => {
+test('the lock of an installation is inside it, also when its path is long', async (t) => {
   const root = makeRoot(t)
   const long = join(root, 'long'.repeat(20))
   mkdirSync(long)
@@ -109,14 +109,14 @@ test('the lock of an installation lies in the installation, also when its path i
   const tmp = join(root, 'tmp')
   mkdirSync(tmp)
   const env = { PATH: process.env.PATH, HOME: root, TMPDIR: tmp }
-  // As npm runs a script: in the root.
+  // In the root folder, as npm runs a script.
   const options = { env, timeout: 60_000, cwd: long }
   const { stderr } = await run(process.execPath, ['--input-type=module', '-e', SCRIPT, long], options)
   assert.match(stderr, INSTALLS)
   assert.deepEqual([readdirSync(tmp), existsSync(join(long, '.ipid-install.sock'))], [[], false])
 })
 
-test('an installation that was killed ends with its npm, and is repeated', async (t) => {
+test('a killed installation ends with its npm, and is repeated', async (t) => {
   const root = makeRoot(t)
   assert.match(await ensure(root), INSTALLS)
   const whole = join(tmpdir(), `${root.split('/').at(-1)}-whole`)
@@ -130,18 +130,18 @@ test('an installation that was killed ends with its npm, and is repeated', async
   const child = spawn(process.execPath, ['--input-type=module', '-e', SCRIPT, root], { env, stdio: 'ignore' })
   await until(() => existsSync(pidFile))
   const npm = Number(readFileSync(pidFile, 'utf8'))
-  // Between the two processes there is a moment in which nothing ends the first.
+  // Between the two processes there is a moment in which nothing ends the first one.
   await until(() => processesNaming(`ipid-leash\0${npm}\0`).length > 0)
   child.kill('SIGKILL')
   await once(child, 'exit')
   await until(() => !isAlive(npm))
 
-  // What lies there looks whole but for the file that an installation begins by removing.
+  // The installation looks whole except for the file that an installation removes first.
   cpSync(join(whole, 'part'), join(root, 'node_modules/part'), { recursive: true })
   assert.match(await ensure(root), INSTALLS)
 })
 
-test('says why it cannot install', async (t) => {
+test('a failed installation says why', async (t) => {
   const root = makeRoot(t)
   await assert.rejects(
     ensure(root, fakeNpm(root, 'exit 1')),
@@ -149,7 +149,7 @@ test('says why it cannot install', async (t) => {
   )
 })
 
-test('a lock file that npm ci refuses is made good by npm install, over nothing that lay there before', async (t) => {
+test('npm install repairs a lock file that npm ci refuses, and keeps existing files', async (t) => {
   const root = makeRoot(t)
   const lockFile = join(root, 'package-lock.json')
   const lock = JSON.parse(readFileSync(lockFile, 'utf8'))
@@ -164,7 +164,7 @@ test('a lock file that npm ci refuses is made good by npm install, over nothing 
   assert.deepEqual(JSON.parse(readFileSync(lockFile, 'utf8')), lock)
 })
 
-test('a Node.js or a system that cannot work is refused before anything is installed', async (t) => {
+test('an unsuitable Node.js or system is refused before anything is installed', async (t) => {
   const root = mkdtempSync(join(tmpdir(), 'ipid-bare-'))
   t.after(() => rmSync(root, { recursive: true, force: true }))
   cpSync(fileURLToPath(new URL('../../src', import.meta.url)), join(root, 'src'), { recursive: true })

@@ -30,12 +30,12 @@ async function countEvents(clickhouseUrl: string): Promise<string> {
   return (await response.text()).trim()
 }
 
-test('npm start: a signal ends all of it, and the next start finds its tenant', async (t) => {
+test('npm start: a signal ends all processes, and the next start finds its tenant', async (t) => {
   const step = stepsOf(t)
   const site = new TestSite(t)
   let ready: ReadyFile
 
-  await step('the first start prints what to do, and its lines work', async () => {
+  await step('the first start prints next steps, and they work', async () => {
     const first = site.start([], { npm: true })
     ready = await first.ready()
     assert.equal(ready.tenant_id, 'demo')
@@ -44,7 +44,7 @@ test('npm start: a signal ends all of it, and the next start finds its tenant', 
     assert.ok(first.stdout().includes(ready.url) && first.stdout().includes(ready.api_key!))
     assert.equal(statSync(join(site.dir, 'run/instance.json')).mode & 0o777, 0o600)
     assert.equal(await ingest(ready.url, ready.api_key!, { ip: '198.51.100.1' }), 200)
-    // The printed line works in sh as it is.
+    // The printed line works in sh unchanged.
     const line = /^ {2}(curl .*\/v1\/ingest.*)$/m.exec(first.stdout())![1]!
     const answer = JSON.parse(execFileSync('/bin/sh', ['-c', line], { encoding: 'utf8' })) as {
       results: { status: string }[]
@@ -67,7 +67,7 @@ test('npm start: a signal ends all of it, and the next start finds its tenant', 
     await until(async () => (await countEvents(again.clickhouse_url)) === '2')
     await until(() => second.stdout().includes('./ipid key create demo'))
 
-    await t.test('a second instance on the same DATA_DIR and a taken port are refused in one line', async (t) => {
+    await t.test('a second instance on the same DATA_DIR and a port in use are refused in one line', async (t) => {
       const other = await site.ipid('start')
       assert.equal(other.code, 1)
       assert.match(other.stderr, /^ipid: another ipid \(process \d+\) runs on .*\n$/)
@@ -85,7 +85,7 @@ test('npm start: a signal ends all of it, and the next start finds its tenant', 
   })
 })
 
-/** Every line of every process has the same keys first, each key once, and says when in ISO 8601. */
+/** Every line of every process has the same first keys, each key once, and an ISO 8601 time. */
 function assertOneFormat(text: string): void {
   const lines = text.trimEnd().split('\n')
   const names = new Set<string>()
@@ -102,13 +102,13 @@ function assertOneFormat(text: string): void {
   assert.match(text, /"seconds":[\d.]+,"msg":"ready"/)
 }
 
-test('what is killed with -9 comes back with everything acknowledged', async (t) => {
+test('after kill -9 the instance comes back with everything acknowledged', async (t) => {
   const step = stepsOf(t)
   const site = new TestSite(t, { ADMIN_PORT: String(takePort()) })
   const first = site.start()
   const ready = await first.ready()
 
-  await step('children that are killed come back, and are counted and reported', async () => {
+  await step('killed children come back, and are counted and reported', async () => {
     const count = async (metric: RegExp) => Number(metric.exec(await (await fetch(ready.metrics_url)).text())?.[1])
     const restarts = /^ipid_process_restarts_total\{process="ingress"\} (\d+)$/m
     for (const metric of [
@@ -134,7 +134,7 @@ test('what is killed with -9 comes back with everything acknowledged', async (t)
     const crash = status.errors.find(({ message }) => message.startsWith('process ingress ended'))
     assert.deepEqual([crash?.process, crash?.level], ['supervisor', 'error'])
     assert.match(crash!.message, /^process ingress ended \(.*SIGKILL.*\); restarting$/)
-    // Those that were killed are listed for a while, the supervisor never.
+    // Killed processes are listed for a while, but the supervisor never is.
     assert.ok(status.processes.length >= 3 && status.processes.every(({ pid }) => pid !== ready.pid))
   })
 
@@ -157,14 +157,14 @@ test('what is killed with -9 comes back with everything acknowledged', async (t)
 test('a signal during the start ends it in order', async (t) => {
   const site = new TestSite(t)
   const started = site.start()
-  // The lock is there before anything else is.
+  // The lock comes before everything else.
   await until(() => isHeld(join(site.dir, 'run/lock.sock')))
   started.child.kill('SIGTERM')
   assert.deepEqual(await started.ended, { code: 0, signal: null })
   assert.deepEqual(site.processes(), [])
 })
 
-test('an address that this machine does not have is named, not the port', async (t) => {
+test('an address that this machine lacks is named, not the port', async (t) => {
   for (const [env, stderr] of [
     [{ HOST: 'nope.invalid' }, /^ipid: HOST "nope\.invalid": .*this host.*\n$/],
     [{ HOST: '192.0.2.1', PORT: '65001' }, /^ipid: HOST "192\.0\.2\.1": this machine does not have this address\n$/],

@@ -28,7 +28,7 @@ const line = (ip: string, more: object = {}) => ({
 
 const addresses = (count: number) => Array.from({ length: count }, (_, i) => `198.51.${i >> 8}.${i & 255}`)
 
-test('sync: a line for each address in order, invalid ones too, which cost nothing', async (t) => {
+test('sync: one line per address, in order; invalid ones are free', async (t) => {
   const { post, quota } = await startBulk(t)
   const ips = ['198.51.100.7', 'no address', '::ffff:198.51.100.7', '198.51.100.7', '', '198.51.100.7 ']
   const answer = await post({ ips })
@@ -42,7 +42,7 @@ test('sync: a line for each address in order, invalid ones too, which cost nothi
   assert.equal(quota.used, 3)
 })
 
-test('512 addresses are taken, with the options of a lookup, from body and query', async (t) => {
+test('512 addresses are taken, with lookup options in body and query', async (t) => {
   const lookups = new TestLookups((address) => lookupOf(address.text, ACME, 30, ['rdns']))
   const { post, quota } = await startBulk(t, lookups)
   const ips = addresses(512)
@@ -69,7 +69,7 @@ test('512 addresses are taken, with the options of a lookup, from body and query
   assert.equal((await inQuery.text()).split('\n').length, 3)
 })
 
-test('what is wrong is 400, 413 or 422, and costs nothing', async (t) => {
+test('bad requests are 400, 413 or 422, and free', async (t) => {
   const { post, quota, lookups } = await startBulk(t)
   const wrong: [status: number, body: unknown, query?: string, path?: string][] = [
     [400, ''],
@@ -105,7 +105,7 @@ test('what is wrong is 400, 413 or 422, and costs nothing', async (t) => {
   assert.deepEqual([quota.used, lookups.asked.length], [0, 0])
 })
 
-test('lines go out as they come, and only a few addresses are looked up ahead of them', async (t) => {
+test('lines are sent as they are ready, with only a few lookups ahead', async (t) => {
   const open: (() => void)[] = []
   const lookups = new TestLookups(
     (address) => new Promise((resolve) => open.push(() => resolve(lookupOf(address.text, ACME)))),
@@ -133,7 +133,7 @@ test('lines go out as they come, and only a few addresses are looked up ahead of
   await reader.cancel()
 })
 
-test('a reader of one kilobyte at a time costs no memory and delays nobody; lookups stop when it leaves', async (t) => {
+test('a slow reader costs no memory and delays no one else; lookups stop when it leaves', async (t) => {
   const data = { ...ACME, description: 'x'.repeat(100_000) }
   const lookups = new TestLookups((address) => lookupOf(address.text, data))
   const { port, url } = await startBulk(t, lookups)

@@ -7,7 +7,7 @@ import { startTestRedis } from '../support/redis.ts'
 import { handClock } from '../support/tenants.ts'
 import { until } from '../support/until.ts'
 
-test('a job is queued, done and kept: results in order, as JSON or as lines, for its tenant only', async (t) => {
+test('a job is queued, done and kept for its tenant only: results in order, JSON or lines', async (t) => {
   const redis = await startTestRedis(t)
   const { submit, job, completed, request, client } = await startIngress(t, redis)
   const ips = [...addresses(40), 'no address', '::ffff:198.51.100.1', 'ä\n"']
@@ -46,7 +46,7 @@ test('a job is queued, done and kept: results in order, as JSON or as lines, for
   assert.equal(await client.exists('{bulk}:open:acme'), 0)
 })
 
-test('progress is told and the job is running while it lasts', async (t) => {
+test('a running job reports its progress', async (t) => {
   const redis = await startTestRedis(t)
   const { submit, job, completed } = await startIngress(t, redis)
   const { lookups, held, release } = heldLookups(20)
@@ -65,7 +65,7 @@ test('progress is told and the job is running while it lasts', async (t) => {
   assert.equal((await completed(json.job_id)).progress_current, 30)
 })
 
-test('a job whose worker is cut off in the middle is done by another, and progress does not go back', async (t) => {
+test('another worker does a job whose worker was cut off, and progress does not go back', async (t) => {
   const redis = await startTestRedis(t)
   const { submit, job, completed, client } = await startIngress(t, redis)
   const { lookups, release } = heldLookups(25)
@@ -102,7 +102,7 @@ test('a job whose worker is cut off in the middle is done by another, and progre
   assert.equal(await client.zcard('{bulk}:open:acme'), 0)
 })
 
-test('a job that is worked on for long is not given to another worker', async (t) => {
+test('a long job is not given to another worker', async (t) => {
   const redis = await startTestRedis(t)
   const { submit, completed, client } = await startIngress(t, redis)
   const first = heldLookups(0)
@@ -114,7 +114,7 @@ test('a job that is worked on for long is not given to another worker', async (t
   )
   const other = new TestLookups()
   await startWorker(t, redis, other)
-  // Each round of a worker ends with a read, and the other one looks for lost jobs twice in each claimIdleMs.
+  // Each round of a worker ends with a read, and the other worker claims idle jobs twice per claimIdleMs.
   const reads = async () => Number(/cmdstat_xreadgroup:calls=(\d+)/.exec(await client.info('commandstats'))?.[1] ?? 0)
   const before = await reads()
   await until(reads, (calls) => calls > before + 8)
@@ -123,7 +123,7 @@ test('a job that is worked on for long is not given to another worker', async (t
   await completed(json.job_id)
 })
 
-test('a worker that is held up keeps its jobs, not counted as given anew, and takes that of a dead one', async (t) => {
+test('a delayed worker keeps its jobs, without a new delivery, and takes over from a dead one', async (t) => {
   const redis = await startTestRedis(t)
   const { submit, client } = await startIngress(t, redis)
   const { queue: slow } = bulkQueue(t, redis, 20)
@@ -166,7 +166,7 @@ test('a worker that is held up keeps its jobs, not counted as given anew, and ta
   )
 })
 
-test('a job that ends its workers is failed after some tries; others are not held up', async (t) => {
+test('a job that kills its workers fails after some tries; others go on', async (t) => {
   const redis = await startTestRedis(t)
   const { submit, job, completed, client } = await startIngress(t, redis)
   const lookups = new TestLookups(async (address) => {
@@ -187,7 +187,7 @@ test('a job that ends its workers is failed after some tries; others are not hel
   assert.ok((await client.pttl(`{bulk}:job:${bad.json.job_id}`)) > 0)
 })
 
-test('a tenant has so many open jobs and no more; a refused one costs nothing, and places come back', async (t) => {
+test('open jobs of a tenant are limited; a refused job is free, and places come back', async (t) => {
   const redis = await startTestRedis(t)
   const { submit, quota, completed, client } = await startIngress(t, redis, { openMax: 3 })
   const answers = await Promise.all(Array.from({ length: 8 }, () => submit({ ips: addresses(1) })))
@@ -197,7 +197,7 @@ test('a tenant has so many open jobs and no more; a refused one costs nothing, a
   for (const { headers } of refused) assert.ok(Number(headers.get('retry-after')) >= 1)
   assert.equal(await quota.used('acme'), 3)
   assert.equal((await submit({ ips: addresses(1) }, 'other')).status, 202)
-  // A place that an ingress took before it died is free when its time is over.
+  // A place taken by an ingress that died becomes free when it expires.
   await client.zadd('{bulk}:open:third', 1, 'a', 2, 'b', Date.now() + 60_000, 'c')
   assert.equal((await submit({ ips: addresses(1) }, 'third')).status, 202)
   await startWorker(t, redis)
@@ -205,7 +205,7 @@ test('a tenant has so many open jobs and no more; a refused one costs nothing, a
   assert.equal((await submit({ ips: addresses(1) })).status, 202)
 })
 
-test('the quota is taken when a job is accepted; over it, nothing is queued and the place is free again', async (t) => {
+test('a job is charged when accepted; over quota nothing is queued, and the place is free', async (t) => {
   const redis = await startTestRedis(t)
   const { submit, client, quota } = await startIngress(t, redis)
   assert.equal((await submit({ ips: [...addresses(60), 'x'] })).headers.get('x-quota-remaining'), '40')
@@ -218,7 +218,7 @@ test('the quota is taken when a job is accepted; over it, nothing is queued and 
   assert.equal(await client.xlen('{bulk}:jobs'), 1)
 })
 
-test('two ingress processes share one quota exactly, over all kinds of lookups, and days are UTC', async (t) => {
+test('two ingress processes share one quota exactly, over all kinds of lookups, by UTC day', async (t) => {
   const redis = await startTestRedis(t)
   const clock = handClock(Date.UTC(2026, 10, 21, 23, 59, 30))
   const servers = await Promise.all([startIngress(t, redis, { clock }), startIngress(t, redis, { clock })])
@@ -253,7 +253,7 @@ test('two ingress processes share one quota exactly, over all kinds of lookups, 
 
 const range = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, i) => first + i)
 
-test('without Redis a lookup and a job are 500 with a time to wait; afterwards queued jobs are done', async (t) => {
+test('without Redis lookups and jobs are 500 with Retry-After; queued jobs run afterwards', async (t) => {
   const redis = await startTestRedis(t, ['--appendfsync', 'always'])
   const { submit, post, request, completed } = await startIngress(t, redis)
   await startWorker(t, redis, new TestLookups())
@@ -276,7 +276,7 @@ test('without Redis a lookup and a job are 500 with a time to wait; afterwards q
   assert.equal((await completed(json.job_id)).results?.length, 2)
 })
 
-test('a worker that stops leaves what takes too long to the next one', async (t) => {
+test('a stopping worker leaves slow jobs to the next one', async (t) => {
   const redis = await startTestRedis(t)
   const { submit, completed } = await startIngress(t, redis)
   const held = heldLookups(0)

@@ -18,8 +18,8 @@ import { startTestRedis } from '../support/redis.ts'
 import { until } from '../support/until.ts'
 
 /*
- * A claim stands for an event that is kept. When the data changes between two deliveries of an entry, one may claim what
- * the other judges as noise.
+ * A claim belongs to an event that is kept. When the data changes between two deliveries of an entry, one may claim an
+ * event that the other judges as noise.
  */
 
 const INTAKE = keys.stream(0, 'intake', 'live')
@@ -47,7 +47,7 @@ async function setUp(t: TestContext) {
   return { redis, client, intake, seen }
 }
 
-/** Reads the next entry as a consumer that is never heard of again. */
+/** Reads the next entry as a consumer that then disappears. */
 async function deliverTo(client: RedisClient, consumer: string) {
   const reply = (await client.callBuffer(
     'XREADGROUP',
@@ -58,7 +58,7 @@ async function deliverTo(client: RedisClient, consumer: string) {
   return entry
 }
 
-/** A reader that settles what was delivered to anybody. */
+/** A reader that settles entries delivered to any consumer. */
 function readerOf(url: string, t: TestContext): StreamGroupReader {
   const client = quiet(connectRedis(url, { name: 'reader', kind: 'loop' }))
   t.after(() => client.disconnect())
@@ -92,7 +92,7 @@ const settled = (client: RedisClient) => async () => {
   return pending === 0
 }
 
-test('a worker dies behind its claim, its entry looks like noise by then: it is kept, and a repeat is none', async (t) => {
+test('a worker dies after its claim and its event becomes noise: kept, and its repeat dropped', async (t) => {
   const { redis, client, intake, seen } = await setUp(t)
   await intake.append([rawEvent('e')])
   const entry = await deliverTo(client, 'dies')
@@ -102,7 +102,7 @@ test('a worker dies behind its claim, its entry looks like noise by then: it is 
     seen,
   })
   assert.equal(settlement.output?.count, 1, 'it would have been kept, and is claimed')
-  // Before anybody takes the entry over, a repeat is dropped for the claim.
+  // Until the entry is taken over, a repeat is dropped because of the claim.
   const meanwhile = await startWorker(redis.url, ingest, group, 1, enricherOf(false), 60_000)
   t.after(meanwhile.stop)
   await intake.append([envelope('t', 'e')])
@@ -115,19 +115,19 @@ test('a worker dies behind its claim, its entry looks like noise by then: it is 
   assert.equal(await client.hget(keys.counters(0), 'outcome:process:filtered'), null)
 })
 
-test('a clock that is ahead for a moment does not keep what a lost worker left', async (t) => {
+test('a clock that is ahead for a moment does not keep the claims of a lost worker', async (t) => {
   const { redis, client, intake } = await setUp(t)
   await intake.append([rawEvent('e')])
   await deliverTo(client, 'dies')
   const reader = readerOf(redis.url, t)
   const ahead = t.mock.method(Date, 'now', () => performance.timeOrigin + performance.now() + 3_600_000)
-  assert.deepEqual((await reader.next()).entries, [], 'nobody has left it for long enough')
+  assert.deepEqual((await reader.next()).entries, [], 'it has not been idle for long enough')
   ahead.mock.restore()
-  // The first of these waits as at rest.
+  // The first of these waits as if idle.
   await until(async () => (await reader.next()).entries.length > 0)
 })
 
-test('a first delivery that is held up does not overlook what the next one claimed', async (t) => {
+test('a delayed first delivery does not miss the claim of the next one', async (t) => {
   const { redis, client, intake, seen } = await setUp(t)
   await intake.append([rawEvent('e')])
   const late = await deliverTo(client, 'late')
@@ -144,7 +144,7 @@ test('a first delivery that is held up does not overlook what the next one claim
   assert.deepEqual(await storedIds(client), ['e'])
 })
 
-test('entries that are settled together become one; what was delivered elsewhere meanwhile, or settled, is told apart', async (t) => {
+test('entries settled together become one; those delivered or settled elsewhere are kept apart', async (t) => {
   const { redis, client, intake, seen } = await setUp(t)
   const tools = { enricher: enricherOf(false), hostnames: undefined, seen }
   const reader = readerOf(redis.url, t)
@@ -191,7 +191,7 @@ test('entries that are settled together become one; what was delivered elsewhere
   assert.equal(await counter('done:process:intake:live:entries'), 9)
 })
 
-test('a worker wakes up behind the settlement of its entry: it claims nothing, and what was filtered is judged anew', async (t) => {
+test('a worker that wakes after its entry was settled claims nothing; filtered events are new', async (t) => {
   const { redis, client, intake, seen } = await setUp(t)
   await intake.append([rawEvent('e'), envelope('t', 'known')])
   const entry = await deliverTo(client, 'sleeps')
@@ -212,11 +212,11 @@ test('a worker wakes up behind the settlement of its entry: it claims nothing, a
     () => storedIds(client),
     (found) => found.includes('last'),
   )
-  assert.deepEqual(ids, ['known', 'e', 'last'], 'what was kept stays a duplicate')
+  assert.deepEqual(ids, ['known', 'e', 'last'], 'a repeat of a kept event stays a duplicate')
   await worker.stop()
 })
 
-test('a block that ends every process is taken apart, with what an earlier delivery claimed', async (t) => {
+test('a block that crashes every process is split, with the claims of an earlier delivery', async (t) => {
   const { redis, client, intake, seen } = await setUp(t)
   const twins = [rawEvent('twin'), rawEvent('twin'), rawEvent('other')]
   await intake.append(twins)

@@ -44,7 +44,7 @@ describe('without an instance', () => {
     }
   })
 
-  test('data are listed whatever else the environment sets', async (t) => {
+  test('data sets are listed whatever else the environment sets', async (t) => {
     const { code, stderr } = await new TestSite(t, { SINK_SHARES: '8' }).ipid('db', 'list')
     assert.equal(code, 0, stderr)
   })
@@ -84,7 +84,7 @@ test('commands reach the running instance', async (t) => {
   )
   Object.assign(site.env, { PLANS_FILE: plans, ENRICH_DIR: enrichDir })
   await site.start().ready()
-  // Commands are told nothing but DATA_DIR.
+  // Commands get only DATA_DIR.
   for (const name of ['PLANS_FILE', 'ENRICH_DIR']) delete site.env[name]
   const json = async (...args: string[]) => {
     const { code, stdout, stderr } = await site.ipid(...args, '--json')
@@ -160,7 +160,7 @@ test('commands reach the running instance', async (t) => {
   assert.equal((await site.ipid('sql', 'CREATE TEMPORARY TABLE t (x Int8)')).stdout, '')
 })
 
-test('what a command is asked wrongly is exit code 2, what fails is 1, each in one line', async (t) => {
+test('wrong usage is exit code 2, a failure is 1, each in one line', async (t) => {
   const site = new TestSite(t)
   await site.start().ready()
   const refused: [args: string[], code: number, stderr: RegExp][] = [
@@ -171,7 +171,7 @@ test('what a command is asked wrongly is exit code 2, what fails is 1, each in o
     [['key', 'create', 'nobody'], 2, /^ipid: unknown tenant "nobody"\n$/],
     [['dead-letter', 'list', '--tenant', 'nobody'], 2, /^ipid: unknown tenant "nobody"\n$/],
     [['dead-letter', 'retry', '--tenant', 'nobody'], 2, /^ipid: unknown tenant "nobody"\n$/],
-    // A command that has commands, and the same options.
+    // A command with subcommands, and the same options.
     [['dashboard', 'link', 'demo', '--data-dir', '/nowhere'], 1, /^ipid: no ipid is running on \/nowhere: .*\n$/],
     [['dashboard', 'sign-out', '--data-dir', '/nowhere'], 1, /^ipid: no ipid is running on \/nowhere: .*\n$/],
     [['usage', 'demo', '--month', 'May'], 2, /^ipid: month: must be YYYY-MM.*\n$/],

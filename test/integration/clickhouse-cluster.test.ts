@@ -34,7 +34,7 @@ test('the tables of a cluster', async (t) => {
   const count = async (table: string) =>
     (await clickhouse.rows<{ n: number }>(`SELECT count() AS n FROM ipid.${table}`))[0]!.n
 
-  await step('a cluster that ClickHouse does not know is named, and nothing is made', async () => {
+  await step('an unknown cluster is named, and nothing is created', async () => {
     await assert.rejects(migrate(url, log, { cluster: 'none' }), {
       name: 'StartupError',
       message: /^CLICKHOUSE_CLUSTER "none": must be a cluster that ClickHouse knows: away, both, lagging, one$/,
@@ -42,7 +42,7 @@ test('the tables of a cluster', async (t) => {
     assert.deepEqual(await engines(), [])
   })
 
-  await step('replicated tables stand behind Distributed ones, and views over these', async () => {
+  await step('Distributed tables read replicated ones, and views read Distributed ones', async () => {
     await migrate(url, log, { cluster: 'one' })
     assert.deepEqual(
       (await engines()).map(({ name, engine }) => `${name} ${engine}`),
@@ -61,7 +61,7 @@ test('the tables of a cluster', async (t) => {
     assert.deepEqual(await clickhouse.rows(silent), [])
   })
 
-  await step('what is applied is left alone: a host that is away holds up no start', async () => {
+  await step('applied migrations are left alone: an unreachable host delays no start', async () => {
     const before = onCluster.length
     await migrate(url, log, { cluster: 'one' })
     assert.equal(onCluster.length, before)
@@ -72,7 +72,7 @@ test('the tables of a cluster', async (t) => {
     )
   })
 
-  await step('ClickHouse takes the replicated tables as they are written', async () => {
+  await step('ClickHouse accepts the replicated tables as they are written', async () => {
     await clickhouse.client.command({ query: 'CREATE DATABASE form' })
     const creates = onCluster.filter((query) => query.includes('ReplicatedMergeTree('))
     assert.equal(creates.length, 3)
@@ -90,7 +90,7 @@ test('the tables of a cluster', async (t) => {
     ])
   })
 
-  await step('ClickHouse reads every statement for all hosts', async () => {
+  await step('ClickHouse parses every statement for all hosts', async () => {
     const texts = onCluster.map((query) => `$query$${query}$query$`).join()
     const read = await clickhouse.rows<{ q: string }>(`SELECT formatQuery(arrayJoin([${texts}])) AS q`)
     assert.equal(read.length, onCluster.length)
@@ -125,30 +125,27 @@ test('the tables of a cluster', async (t) => {
     assert.deepEqual(await clickhouse.rows(filtered), [{ events: 3 }])
   })
 
-  await step(
-    'an insert goes to the shard that its token names, and waits for a majority where there is one',
-    async () => {
-      const settings = inserts.find(({ query }) => query!.startsWith('INSERT INTO events '))!
-      assert.deepEqual(
-        [settings.insert_shard_id, settings.distributed_foreground_insert, settings.prefer_localhost_replica],
-        ['1', '1', '0'],
-      )
-      assert.equal(settings.insert_quorum, undefined)
-      assert.match(settings.insert_deduplication_token!, /-s1$/)
-      const ofTwo = new TableInserter(EVENTS, client, async () => {}, 'away')
-      await ofTwo.prepare()
-      await ofTwo.insert([rows], settings.insert_deduplication_token!)
-      assert.equal(inserts.at(-1)!.insert_quorum, 'auto')
-      assert.equal(await count('events'), 2)
-    },
-  )
+  await step('an insert goes to the shard of its token, and waits for a majority of several replicas', async () => {
+    const settings = inserts.find(({ query }) => query!.startsWith('INSERT INTO events '))!
+    assert.deepEqual(
+      [settings.insert_shard_id, settings.distributed_foreground_insert, settings.prefer_localhost_replica],
+      ['1', '1', '0'],
+    )
+    assert.equal(settings.insert_quorum, undefined)
+    assert.match(settings.insert_deduplication_token!, /-s1$/)
+    const ofTwo = new TableInserter(EVENTS, client, async () => {}, 'away')
+    await ofTwo.prepare()
+    await ofTwo.insert([rows], settings.insert_deduplication_token!)
+    assert.equal(inserts.at(-1)!.insert_quorum, 'auto')
+    assert.equal(await count('events'), 2)
+  })
 
-  await step('a shard that is not there any more refuses no row', async () => {
+  await step('a removed shard refuses no row', async () => {
     const token = sink!.newToken!().replace(/s1$/, 's2')
     await assert.rejects(sink!.insert([rows], `${token}.0`), { type: 'INVALID_SHARD_ID' })
   })
 
-  await step('who names no shard of several is refused by ClickHouse', async () => {
+  await step('ClickHouse refuses an insert that names no shard of several', async () => {
     const create = "CREATE TABLE ipid.two AS ipid.events_local ENGINE = Distributed('both', 'ipid', 'events_local')"
     await clickhouse.client.command({ query: create })
     const insert = clickhouse.client.command({ query: "INSERT INTO ipid.two (event_id) VALUES ('x')" })
@@ -156,7 +153,7 @@ test('the tables of a cluster', async (t) => {
     await clickhouse.client.command({ query: 'DROP TABLE ipid.two SYNC' })
   })
 
-  await step('what the product reads, it reads of several shards', async () => {
+  await step('every read of the product covers several shards', async () => {
     const overTwo = (table: string) =>
       `CREATE OR REPLACE TABLE ipid.${table} AS ipid.${table}_local ENGINE = Distributed('both', 'ipid', '${table}_local')`
     for (const query of ['events', 'outcomes'].map(overTwo)) await clickhouse.client.command({ query })
@@ -167,7 +164,7 @@ test('the tables of a cluster', async (t) => {
     const days = { from: '2025-11-01', to: '2025-11-21' }
     const view = { sort: 'visits', order: 'desc', ...days } as const
     const page = await companies.page('acme', { ...view, limit: 10 })
-    // Both shards are the same host: each row is there twice.
+    // Both shards are the same host: each row appears twice.
     assert.deepEqual([page.total, page.rows[0]!.events], [1, 4])
     const [found] = (await companies.details('acme', { companies: ['example.com'], ...days })).companies
     assert.equal(found!.visits, 2)
@@ -193,41 +190,41 @@ test('the tables of a cluster', async (t) => {
     }
   })
 
-  await step('a row is there when a majority has it, and absent when all replicas answer and none has it', async () => {
+  await step('a row is stored if a majority has it, and absent if all replicas answer without it', async () => {
     const others = eventRows([{ event_id: 'c' }])
     const look = (lines: Buffer, name: string, of: number) =>
       absentRows(client, [lines], { table: EVENTS, cluster: { name, replicasPerShard: of } })
     assert.deepEqual(await sink!.absent([rows]), [])
     assert.deepEqual(await sink!.absent([rows, others]), [others])
-    // Two of three have them, and the third one is away.
+    // Two of three replicas have them, and the third one is down.
     assert.deepEqual(await look(rows, 'lagging', 3), [])
     await assert.rejects(look(others, 'lagging', 3), /127\.0\.0\.2:1\b/)
     await assert.rejects(look(rows, 'away', 2), /127\.0\.0\.2:1\b/)
     await assert.rejects(look(rows, 'one', 3), UnavailableError)
   })
 
-  await step('what is too old goes from the tables of all hosts', async () => {
+  await step('rows that are too old are removed from the tables of all hosts', async () => {
     const policy = { defaultDays: 30, ofTenants: new Map() }
     const aged = new ClickHouseAgedTables(url, 'one')
     const before = onCluster.length
-    // The first of December: the month of September goes as a whole.
+    // On the first of December the month of September is dropped as a whole.
     assert.equal(await aged.removeAged(policy, Date.UTC(2025, 11, 1)), 1)
     assert.equal(await count('events'), 1)
-    // In the middle of a month rows go.
+    // In the middle of a month single rows are deleted.
     assert.equal(await aged.removeAged(policy, Date.UTC(2025, 11, 25)), 2)
     const [month, day, sums] = onCluster.slice(before)
     assert.match(month!, /^ALTER TABLE ipid\.events_local ON CLUSTER `one` DROP PARTITION ID '202509'/)
     assert.match(day!, /^ALTER TABLE ipid\.events_local ON CLUSTER `one` DELETE WHERE \(toDate32/)
     assert.match(sums!, /^ALTER TABLE ipid\.outcomes_local ON CLUSTER `one` DELETE WHERE \(day < /)
     await sink!.assertOpen!()
-    // Who cannot ask all replicas removes nothing.
+    // A node that cannot reach all replicas removes nothing.
     await assert.rejects(
       new ClickHouseAgedTables(url, 'away').removeAged(policy, Date.UTC(2026, 1, 1)),
       /127\.0\.0\.2:1\b/,
     )
   })
 
-  await step('tables of the one form are no tables of the other', async () => {
+  await step('tables of one form are not used in the other form', async () => {
     await assert.rejects(migrate(url, log), {
       name: 'StartupError',
       message: /^CLICKHOUSE_CLUSTER is not set, and the database ipid has tables of cluster "one": nothing is changed/,

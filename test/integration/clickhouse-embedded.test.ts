@@ -39,7 +39,7 @@ async function sql(url: string, query: string): Promise<string> {
   return text
 }
 
-/** Resolves when nobody listens any more. */
+/** Resolves when the port is closed. */
 async function gone(url: string): Promise<void> {
   await until(() =>
     fetch(`${url}/ping`).then(
@@ -51,8 +51,8 @@ async function gone(url: string): Promise<void> {
 
 const TABLE = 'CREATE TABLE IF NOT EXISTS t (a UInt32) ENGINE = MergeTree ORDER BY a'
 
-test('it stops when asked, and the next one finds what it stored', async (t) => {
-  // The engine must not take the name of the folder for a pattern.
+test('it stops when asked, and the next one finds the stored rows', async (t) => {
+  // The engine must not read the name of the folder as a pattern.
   const path = join(await folder(t), '{a,b}*?')
   const first = await start(t, path, { onExit: () => assert.fail('it was asked to end') })
   await sql(first.url, 'CREATE DATABASE d')
@@ -62,7 +62,7 @@ test('it stops when asked, and the next one finds what it stored', async (t) => 
   assert.equal(
     await sql(first.url, "SELECT getMergeTreeSetting('old_parts_lifetime')"),
     '480\n',
-    'parts that a merge took the place of stay until the disk has what it wrote',
+    'merged parts stay until the result is on disk',
   )
   await first.stop()
   await first.stop()
@@ -71,7 +71,7 @@ test('it stops when asked, and the next one finds what it stored', async (t) => 
   assert.equal(await sql(`${second.url}/?database=d`, 'SELECT sum(a) FROM t'), '200001\n')
 })
 
-test('after kill -9 the folder opens again, and onExit has told', async (t) => {
+test('after kill -9 the folder opens again, and onExit has been called', async (t) => {
   const path = await folder(t)
   let tell: (reason: string) => void = () => {}
   const told = new Promise<string>((resolve) => {
@@ -99,7 +99,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   })
 }
 
-test('a statement that takes too long does not keep it', async (t) => {
+test('a slow statement does not delay a stop', async (t) => {
   const server = await start(t, await folder(t))
   const slow = sql(server.url, 'SELECT max(sipHash64(number)) FROM numbers(100000000000)').catch(() => 'ended')
   const running = "SELECT count() FROM system.processes WHERE query LIKE '%sipHash%'"
@@ -150,7 +150,7 @@ test('it ends when its parent is killed while it starts', async (t) => {
   await until(() => processesNaming(path).length === 0)
 })
 
-test('it gives way to the processes that answer requests', {
+test('it has a lower priority than the processes that answer requests', {
   skip: process.platform !== 'linux' && 'no /proc',
 }, async (t) => {
   const server = await start(t, await folder(t))
@@ -159,14 +159,14 @@ test('it gives way to the processes that answer requests', {
   if (session !== undefined) assert.match(session, / nice 5$/m)
 })
 
-test('a second one on the same folder says why it cannot start', async (t) => {
+test('a second one in the same folder says why it cannot start', async (t) => {
   const path = await folder(t)
   const first = await start(t, path)
   await assert.rejects(start(t, path), { name: 'StartupError', message: /another process has it open/ })
   assert.equal(await sql(first.url, 'SELECT 1'), '1\n')
 })
 
-test('a port in use and a folder that cannot be made are told', async (t) => {
+test('a port in use and a folder that cannot be made are reported', async (t) => {
   const path = await folder(t)
   const server = createServer()
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
@@ -180,7 +180,7 @@ test('a port in use and a folder that cannot be made are told', async (t) => {
   await assert.rejects(start(t, '/dev/null/data'), { name: 'StartupError', message: /dev\/null\/data/ })
 })
 
-test('a start that is given up leaves nothing behind', async (t) => {
+test('a start that is given up leaves nothing', async (t) => {
   const path = await folder(t)
   await assert.rejects(startEmbeddedClickHouse({ path, port: 0, log, signal: AbortSignal.abort() }))
   const giveUp = new AbortController()
@@ -190,7 +190,7 @@ test('a start that is given up leaves nothing behind', async (t) => {
   await start(t, path)
 })
 
-test('more statements than may run at a time wait for their turn', async (t) => {
+test('statements beyond the limit wait for their turn', async (t) => {
   const server = await start(t, await folder(t))
   const answers = await Promise.all(Array.from({ length: 100 }, (_, i) => sql(server.url, `SELECT ${i}, sleep(0.02)`)))
   assert.deepEqual(
@@ -199,7 +199,7 @@ test('more statements than may run at a time wait for their turn', async (t) => 
   )
 })
 
-test('definitions that would be refused today are named at the start, with the statement that drops each', async (t) => {
+test('the start names stored definitions that are refused today, each with its DROP statement', async (t) => {
   const path = await folder(t)
   const isReady = await copySchema(path)
   const open = await start(t, path, { external: true })
@@ -239,7 +239,7 @@ test('definitions that would be refused today are named at the start, with the s
   }
   said.length = 0
   const last = await start(t, path, { log: noting })
-  // It ends when the judgement has.
+  // It ends after the check.
   await last.stop()
   assert.deepEqual(said, [])
 })

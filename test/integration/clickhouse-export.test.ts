@@ -15,7 +15,7 @@ import { startTestClickHouse } from '../support/clickhouse.ts'
 import { clickHouseHttp, refused, summaryOf } from '../support/clickhouse-http.ts'
 import { until } from '../support/until.ts'
 
-/* Large results, readers that do not read, and what they may take from everybody else. */
+/* Large results, readers that do not read, and their limits. */
 
 const OWN = { 'X-ClickHouse-User': 'ipid', 'X-ClickHouse-Key': 'the secret' }
 const server = await startTestClickHouse(undefined, {
@@ -25,7 +25,7 @@ const server = await startTestClickHouse(undefined, {
 const { url } = server
 const { call, text, table } = clickHouseHttp(url)
 
-/** Statements that run, as the sink sees them: it needs none of the slots of analysts. */
+/** Running statements, as the sink sees them. It takes none of the slots of analysts. */
 async function running(like: string, column = 'count()'): Promise<string> {
   const sql = `SELECT ${column} FROM system.processes WHERE query LIKE '${like}' AND query_id != queryID()`
   const headers = { ...OWN, 'User-Agent': 'ipid-sink' }
@@ -37,10 +37,10 @@ interface Reader {
   readonly answer: Promise<IncomingMessage>
 }
 
-/** Sends a statement and takes nothing of its result. */
+/** Sends a statement and reads none of its result. */
 function openReader(t: TestContext, sql: string, to = url): Reader {
   const opened = request(to, { method: 'POST' })
-  // It is destroyed at the end.
+  // The socket is destroyed at the end.
   opened.on('error', () => {})
   t.after(() => opened.destroy())
   const answer = new Promise<IncomingMessage>((resolve) => opened.once('response', resolve))
@@ -79,7 +79,7 @@ test('a large result can be compressed', async () => {
   assert.equal(gunzipSync(zipped).toString('latin1').match(/\n/g)?.length, ROWS)
 })
 
-test('who does not read holds up the statement, and neither engine nor machine keeps the result', async (t) => {
+test('a reader that stops holds up its statement, and the result is not buffered', async (t) => {
   const endless = 'SELECT number, toString(rand64()) FROM numbers(1000000000000) FORMAT CSV'
   await text({}, `${endless.replace('000000000', '')}`)
   const before = residentMb(server.pid)
@@ -99,10 +99,10 @@ test('who does not read holds up the statement, and neither engine nor machine k
   await until(async () => (await running('SELECT number, toString(rand64())%')) === '0')
 })
 
-test('those who read cannot hold up inserts, and wait for one another', async (t) => {
+test('stalled readers cannot hold up inserts, and queue behind one another', async (t) => {
   await table('inserted')
   const readers = Array.from({ length: 20 }, () => openReader(t, 'SELECT number, 1 FROM numbers(1000000000000)'))
-  // Nobody takes anything, so none of them ends; the others are in line.
+  // No reader takes anything, so no statement ends; the others queue.
   await until(async () => (await running('SELECT number, 1 FROM%')) === '16')
   const waiting = call({}, { body: 'SELECT 1' }).then((response) => response.text())
   const done: string[] = []
@@ -111,7 +111,7 @@ test('those who read cannot hold up inserts, and wait for one another', async (t
   const own = { ...OWN, 'User-Agent': 'ipid-migrate clickhouse-js/1' }
   const ddl = await call({ database: 'ipid' }, { body: 'ALTER TABLE inserted ADD COLUMN b UInt8', headers: own })
   assert.equal(ddl.status, 200)
-  // The name of a client, which everybody can send, gives no slot.
+  // A client name, which any client can send, gives no slot.
   const posing = call({}, { body: 'SELECT 2', headers: { 'User-Agent': 'ipid-sink' } }).then((response) =>
     response.text(),
   )
@@ -127,7 +127,7 @@ test('those who read cannot hold up inserts, and wait for one another', async (t
   assert.equal(await text({ database: 'ipid' }, 'SELECT count() FROM inserted'), '30\n')
 })
 
-test('a statement has a part of the memory, and failing for it harms nobody', async () => {
+test('a statement has a memory limit, and exceeding it harms no other statement', async () => {
   const hungry = 'SELECT length(groupArray(number)) FROM numbers(300000000)'
   await refused(await call({}, { body: hungry }), 500, 241, /MEMORY_LIMIT_EXCEEDED/)
   const limits =
@@ -140,7 +140,7 @@ test('a statement has a part of the memory, and failing for it harms nobody', as
   assert.equal(await text({ database: 'ipid' }, 'SELECT count() FROM beside'), '20\n')
 })
 
-test('a statement that reads has a time, unless it says otherwise; what writes has none', async (t) => {
+test('a reading statement has a time limit unless it sets one; a writing one has none', async (t) => {
   const brief = await startTestClickHouse(t, { limits: { memoryBytesMax: 2 ** 30, readSecondsMax: 1 }, sendMsMax: 300 })
   const http = clickHouseHttp(brief.url)
   const slow = 'SELECT count() FROM numbers(12) WHERE sleepEachRow(0.1) = 0 SETTINGS max_block_size = 1'
@@ -151,7 +151,7 @@ test('a statement that reads has a time, unless it says otherwise; what writes h
   const session = { session_id: 'patient' }
   await http.text(session, 'SET max_execution_time = 60')
   assert.equal(await http.text(session, slow), '12\n')
-  // Who takes nothing of his result is cut off, who waits for the first row is not.
+  // A client that reads nothing is cut off; one that waits for the first row is not.
   const idle = openReader(t, 'SELECT number FROM numbers(1000000000000) SETTINGS max_execution_time = 0', brief.url)
   await idle.answer
   await until(
@@ -160,7 +160,7 @@ test('a statement that reads has a time, unless it says otherwise; what writes h
   )
 })
 
-test('who does not read cannot hold up a stop', async (t) => {
+test('a stalled reader cannot hold up a stop', async (t) => {
   const path = await mkdtemp(join(tmpdir(), 'ipid-clickhouse-'))
   atEnd(t, () => rm(path, { recursive: true, force: true }))
   const stopping = await startEmbeddedClickHouse({ path, port: 0, log: pino({ level: 'silent' }) })
@@ -170,7 +170,7 @@ test('who does not read cannot hold up a stop', async (t) => {
   })
   await openReader(t, 'SELECT number, 2 FROM numbers(1000000000000)', stopping.url).answer
   await stopping.stop()
-  // It was killed behind 8 s, its folder open, when nobody made the reader go.
+  // Without an end of the reader it would be killed after 8 s with its folder open.
   assert.equal(await stopping.exited, exitReason(0, null))
   assert.ok(!existsSync(join(path, 'results')))
 })

@@ -11,22 +11,22 @@ import { eventRows } from '../support/event-rows.ts'
 import { until } from '../support/until.ts'
 
 /*
- * chdb goes on when a write fails as if the bytes were there. What is answered must be whole all the same, and what was
- * stored before must be readable.
+ * When a write fails, chdb goes on as if it had succeeded. Answered rows must be whole all the same, and
+ * older rows must stay readable.
  */
 
 const ROWS = 5_000
 const ROUNDS_MAX = 12
 
-/** Kept free of the disk of these tests. */
+/** Kept free on the disk of these tests. */
 const KEPT_MIB = 64
 const DISK_MIB = 256
 
-test('a disk that is full costs no row', async (t) => {
+test('a full disk loses no row', async (t) => {
   const disk = await SmallDisk.mount(t, DISK_MIB)
   const clickhouse = await startTestClickHouse(t, { external: true, ...(disk && { under: disk.path }) })
 
-  await t.test('a write that failed is not answered: the engine ends, and the next one serves', async (t) => {
+  await t.test('a failed write is not answered: the engine ends, and the next one serves', async (t) => {
     if (!existsSync('/dev/full')) return t.skip('this system has no file that is always full')
     const write = (file: string) =>
       clickhouse.client.command({ query: `INSERT INTO FUNCTION file('${file}', 'TSV', 'n UInt64') SELECT 1` })
@@ -36,7 +36,7 @@ test('a disk that is full costs no row', async (t) => {
     await write('/dev/null')
   })
 
-  await t.test('one that fills up while ClickHouse merges costs no row that was stored', async (t) => {
+  await t.test('a disk that fills up during a merge loses no stored row', async (t) => {
     if (disk === undefined) return t.skip('this process may mount no disk that could be filled')
     await fillWhileMerging(t, clickhouse, disk)
   })
@@ -47,7 +47,7 @@ async function fillWhileMerging(t: TestContext, clickhouse: TestClickHouse, disk
   await clickhouse.client.command({ query: 'SYSTEM STOP MERGES' })
   for (let i = 0; i < 4; i++) await events.insert()
 
-  // It begins neither an insert nor a merge when little is left.
+  // It begins neither an insert nor a merge when little space is left.
   await disk.fill(KEPT_MIB / 2)
   await assert.rejects(events.insert(), /NOT_ENOUGH_SPACE|not enough space/)
   await clickhouse.client.command({ query: 'CREATE TABLE small (n UInt8) ENGINE = Memory' })
@@ -75,7 +75,7 @@ async function fillWhileMerging(t: TestContext, clickhouse: TestClickHouse, disk
     }
   }
   for (let round = 0; round < ROUNDS_MAX && ends === 0; round++) {
-    // Room for a merge, and little to be filled while it runs.
+    // Space for a merge, and little to fill while it runs.
     await disk.fill(KEPT_MIB + 64)
     let isOver = false
     const merge = clickhouse.client
@@ -105,7 +105,7 @@ class Events {
     this.#inserter = new TableInserter(EVENTS, clickhouse.client, async () => {})
   }
 
-  /** As a sink does. */
+  /** As a sink inserts. */
   async insert(isRepeat = false): Promise<void> {
     const rows = eventRows(
       Array.from({ length: ROWS }, (_, i) => ({
@@ -120,7 +120,7 @@ class Events {
     this.stored += ROWS
   }
 
-  /** Every column is read. */
+  /** Reads every column. */
   async counts(): Promise<unknown> {
     const read = 'SELECT count() AS n, uniqExact(event_id) AS ids, max(cityHash64(*)) AS _ FROM events'
     const [counts] = await this.#clickhouse.rows(`SELECT n, ids FROM (${read}) WHERE NOT ignore(_)`)
@@ -128,7 +128,7 @@ class Events {
   }
 }
 
-/** Does not get smaller when it is compressed, and is the same at a repeat. */
+/** Data that compression does not shrink, and the same on each call. */
 function noise(seed: string): string {
   return createHash('shake256', { outputLength: 400 }).update(seed).digest('base64')
 }

@@ -26,7 +26,7 @@ const NAMES = [
   'sessions',
 ]
 const EXPECTED = NAMES.map((name) => ({ name }))
-/** Moments in which a start is killed. */
+/** Moments at which a start is killed. */
 const LEFT_AT = 6
 
 test('several processes may bring an empty ClickHouse up to date at once', async (t) => {
@@ -35,13 +35,13 @@ test('several processes may bring an empty ClickHouse up to date at once', async
   assert.deepEqual(await clickhouse.rows(TABLES), EXPECTED)
 })
 
-test('what was left half-way is finished, and what is applied is left alone', async (t) => {
+test('a half-done migration is finished, and an applied one is left alone', async (t) => {
   const clickhouse = await startTestClickHouse(t, { bare: true })
   const client = connectClickHouse(clickhouse.url, { application: 'test', database: 'ipid' })
   t.after(() => client.close())
   const migrations = await readMigrations()
   const statements = migrations.flatMap((migration) => migration.statements)
-  // Each of these takes a second, and that every statement may be run again is a test of its own.
+  // Each of these takes a second, and another test covers that every statement can run again.
   for (let left = statements.length; left >= 0; left -= Math.ceil(statements.length / LEFT_AT)) {
     const done = statements.length - left
     await clickhouse.client.command({ query: 'DROP DATABASE IF EXISTS ipid SYNC' })
@@ -58,10 +58,10 @@ test('what was left half-way is finished, and what is applied is left alone', as
   )
 })
 
-test('a table or view that was dropped is made again as it was, with an error, and the others keep their rows', async (t) => {
+test('a dropped table or view is made again, with an error; the others keep their rows', async (t) => {
   const clickhouse = await startTestClickHouse(t)
   const shape = 'SELECT name, create_table_query FROM system.tables WHERE database = currentDatabase() ORDER BY name'
-  // Each copy has UUIDs of its own.
+  // Each copy has its own UUIDs.
   const shapes = async () => JSON.stringify(await clickhouse.rows(shape)).replaceAll(/UUID '[^']*'/g, '')
   const expected = await shapes()
   await clickhouse.client.command({ query: "INSERT INTO outcomes (source, tenant_id, events) VALUES ('s', 't', 7)" })
@@ -94,7 +94,7 @@ test('a table or view that was detached is attached again with its rows', async 
   }
 })
 
-/** The schema as versions before 0003 left it, and a row as they stored it. */
+/** The schema as versions before 0003 left it, with a row as they stored it. */
 async function startEarlierVersion(t: TestContext) {
   const clickhouse = await startTestClickHouse(t, { bare: true, external: true })
   await clickhouse.client.command({ query: 'CREATE DATABASE ipid' })
@@ -124,10 +124,10 @@ const OLD_ACCOUNT = {
 const OLD_ACCOUNTS =
   "SELECT account_id, business_name, first_seen, last_seen, events, visits FROM ipid.accounts WHERE tenant_id = 'old'"
 
-test('an upgrade keeps every row, waits for none, and has the sums of all of them', async (t) => {
+test('an upgrade keeps every row, waits for no mutation, and has the sums of all rows', async (t) => {
   const { clickhouse, client } = await startEarlierVersion(t)
   await client.command({ query: 'SYSTEM STOP MERGES events' })
-  // Work on the rows that are there cannot go on: a migration that waited for it would not end.
+  // Mutations of existing rows cannot run: a migration that waited for one would not end.
   await migrate(clickhouse.url, log)
   await migrate(clickhouse.url, log)
   assert.deepEqual(await clickhouse.rows(OLD_ACCOUNTS), [OLD_ACCOUNT])
@@ -147,7 +147,7 @@ test('an upgrade keeps every row, waits for none, and has the sums of all of the
   assert.deepEqual(await clickhouse.rows(OLD_ACCOUNTS), [{ ...OLD_ACCOUNT, events: 101, visits: 6 }])
 })
 
-test('the statements of schemas/README.md give a table of an earlier version the key of today', async (t) => {
+test('the statements of schemas/README.md give an older table the key of today', async (t) => {
   const { clickhouse, client } = await startEarlierVersion(t)
   await migrate(clickhouse.url, log)
   const readme = readFileSync(new URL('../../schemas/README.md', import.meta.url), 'utf8')
@@ -165,7 +165,7 @@ test('the statements of schemas/README.md give a table of an earlier version the
   assert.deepEqual(await clickhouse.rows(TABLES), EXPECTED)
 })
 
-test('every table, view and column says what it is', async (t) => {
+test('every table, view and column has a comment', async (t) => {
   const clickhouse = await startTestClickHouse(t)
   const silent = (what: string) =>
     clickhouse.rows(`SELECT name FROM system.${what} WHERE database = 'ipid' AND comment = ''`)
@@ -181,7 +181,7 @@ test('every table, view and column says what it is', async (t) => {
   ])
 })
 
-/** What is there already, or changes only what is written down of it. */
+/** Tables that exist already, or changes of comments only. */
 const REPEATABLE = /\bIF (?:NOT )?EXISTS\b|\bOR REPLACE\b|\bMODIFY (?:COLUMN|SETTING)\b|\bCOMMENT (?:COLUMN\b|')/
 
 test('every statement can be run again', async () => {
@@ -191,14 +191,14 @@ test('every statement can be run again', async () => {
   }
 })
 
-test('statements end with a semicolon at the end of a line, and nowhere else', () => {
+test('statements end with a semicolon at the end of a line, and only there', () => {
   assert.deepEqual(splitStatements("-- a; b\nSELECT ';', 1;\n\nSELECT 2; \r\n-- end\n"), [
     "-- a; b\nSELECT ';', 1",
     'SELECT 2',
   ])
 })
 
-test('an address that is none is refused', () => {
+test('an invalid address is refused', () => {
   const connect = (url: string) => () => connectClickHouse(url, { application: 'test' })
   for (const url of ['', 'localhost:8123', 'tcp://localhost:9000', 'http://']) {
     assert.throws(connect(url), { name: 'InputError', message: /^CLICKHOUSE_URL: / })

@@ -4,7 +4,7 @@ import { createClient } from '@clickhouse/client'
 import { startTestClickHouse } from '../support/clickhouse.ts'
 import { sendRaw } from '../support/raw-request.ts'
 
-/* Who is answered by the embedded ClickHouse: programs and its own page, and no web page. */
+/* The embedded ClickHouse answers programs and its own page, and no web page. */
 
 const { url } = await startTestClickHouse()
 const port = Number(new URL(url).port)
@@ -54,7 +54,7 @@ test('no web page gets an answer', async () => {
   assert.equal(asked.headers['access-control-allow-origin'], undefined)
 })
 
-test('its own pages, typed addresses and programs get theirs', async () => {
+test('its own pages, typed addresses and programs get an answer', async () => {
   const programs: Record<string, string>[] = [
     { 'User-Agent': 'curl/8.5.0', Accept: '*/*' },
     { 'Sec-Fetch-Site': 'none', 'Sec-Fetch-Mode': 'navigate' },
@@ -66,7 +66,7 @@ test('its own pages, typed addresses and programs get theirs', async () => {
   for (const headers of programs) assert.equal((await send(READ, headers)).text, '42\n', JSON.stringify(headers))
 })
 
-test('requests as the clients of analysts make them are answered', async (t) => {
+test("requests as analysts' clients send them are answered", async (t) => {
   const basic = `Basic ${Buffer.from('default:').toString('base64')}`
   const settings = 'max_execution_time=60&max_result_rows=0&result_overflow_mode=throw'
   // Grafana's plugin and its proxy
@@ -114,7 +114,7 @@ test('requests as the clients of analysts make them are answered', async (t) => 
   const framed = await send('/?compress=1', {}, 'SELECT 1')
   assert.equal(framed.status, 200)
   assert.notEqual(framed.text, '1\n')
-  // What is not understood is named.
+  // The error names the part that is not supported.
   const role = await send('/?role=reader', {}, 'SELECT 1')
   assert.deepEqual([role.status, role.headers['x-clickhouse-exception-code']], [501, '48'])
   assert.match(role.text, /role/)
@@ -133,13 +133,13 @@ test('requests as the clients of analysts make them are answered', async (t) => 
   assert.deepEqual(await rows.json(), [{ f: 'eval(2)' }])
 })
 
-test('no page but that of its own gets a preflight', async () => {
+test('only its own page gets a preflight answer', async () => {
   assert.equal((await send('/?query', {}, undefined, 'OPTIONS')).status, 204)
   const other = await send('/?query', { Origin: 'https://evil.example' }, undefined, 'OPTIONS')
   assert.equal(other.status, 403)
 })
 
-test('/play is the page of the engine, and its address can neither run a statement nor name a server', async () => {
+test("/play is the engine's page, and its URL can neither run a statement nor name a server", async () => {
   const page = await send('/play')
   assert.equal(page.status, 200)
   assert.match(page.text, /^<!DOCTYPE html>.*<title>ClickHouse Query<\/title>.*<\/html>$/s)

@@ -12,7 +12,7 @@ import { readEngineSettings } from '../../src/embedded/clickhouse/engine-setting
 import { startTestClickHouse } from '../support/clickhouse.ts'
 import { sendRaw } from '../support/raw-request.ts'
 
-/* What the embedded ClickHouse keeps from every statement: files, programs and other servers. */
+/* Every statement is kept from files, programs and other servers. */
 
 const { url, pid, walled } = await startTestClickHouse(undefined, {
   env: { LANG: 'C.UTF-8', REDIS_URL: 'redis://:secret@x' },
@@ -53,7 +53,7 @@ await answered("INSERT INTO kept VALUES ('x', 'y')")
 const S = `'${secret}'`
 const W = `'${written}'`
 
-/** Each would reach something if nobody stood in its way. */
+/** Each would reach something if it were not refused. */
 const REACHING: readonly string[] = [
   // read a file
   `SELECT file(${S})`,
@@ -171,7 +171,7 @@ for (const [how, through] of [
   })
 }
 
-test('every setting of the engine is on the list: what is not allowed cannot be set', async () => {
+test('every setting of the engine is on the list; a setting that is not allowed is refused', async () => {
   const rows = async (sql: string) => (await answered(`${sql} FORMAT TSV`)).trim().split('\n')
   const sql = 'SELECT name FROM system.settings WHERE readonly = '
   const tables = "SELECT concat('merge_tree_', name) FROM system.merge_tree_settings"
@@ -180,7 +180,7 @@ test('every setting of the engine is on the list: what is not allowed cannot be 
   const ofStatements = (names: readonly string[]) => names.filter((name) => !ofTables.has(name)).toSorted()
   assert.deepEqual((await rows(`${sql} 0`)).toSorted(), ofStatements(allowed))
   assert.deepEqual((await rows(`${sql} 1`)).toSorted(), ofStatements(refused))
-  // The engine itself fixes some more in a table that is there.
+  // The engine itself sets some more in an existing table.
   const fixed = new Set(await rows(`${tables} WHERE readonly`))
   assert.deepEqual(
     refused.filter((name) => ofTables.has(name) && !fixed.has(name)),
@@ -191,11 +191,11 @@ test('every setting of the engine is on the list: what is not allowed cannot be 
     [...ofTables].filter((name) => !listed.includes(name)),
     [],
   )
-  // Change these only after a look at each setting that is new.
+  // Change these only after a check of each new setting.
   assert.deepEqual([allowed.length, refused.length], [1224, 851])
 })
 
-/** What hostile requests have in them, and each way by which it can come. */
+/** The parts of hostile requests, and every way in which they can arrive. */
 const HOSTILE_CALL = `SELECT file(${S})`
 const framed = async (text: string) => [...(await encodeFrame(Buffer.from(text)))]
 const WAYS: Record<string, (sql: string, params?: Record<string, string>) => Promise<Response>> = {
@@ -234,7 +234,7 @@ function formOf(fields: Record<string, string>): FormData {
 }
 
 for (const [way, through] of Object.entries(WAYS)) {
-  test(`the same judgement meets what comes by ${way}`, async () => {
+  test(`the same check covers input by ${way}`, async () => {
     const call = await through(HOSTILE_CALL)
     assert.match(await call.text(), /Code: 497\. .*ACCESS_DENIED/, way)
     const setting = await through('SELECT 1', { s3_max_redirects: '3' })
@@ -244,7 +244,7 @@ for (const [way, through] of Object.entries(WAYS)) {
   })
 }
 
-test('a table is made, and a clause is taken, with allowed settings only', async () => {
+test('tables and clauses accept allowed settings only', async () => {
   const settings = 'SETTINGS index_granularity = 1024'
   await answered(`CREATE TABLE grained (a String) ENGINE = MergeTree ORDER BY a ${settings}`)
   for (const sql of [
@@ -263,7 +263,7 @@ test('a table is made, and a clause is taken, with allowed settings only', async
   await answered('SELECT * FROM (SELECT 1 AS workload SETTINGS max_threads = 1) AS a, (SELECT 2 = 2 AS dialect) AS b')
 })
 
-test('no parameter and no expression in a setting or a structure reaches a file', async () => {
+test('parameters and expressions in settings or structures reach no file', async () => {
   const call = `SELECT arrayMap({f:Identifier}, [${S}])`
   const key = {
     parallel_replicas_custom_key: `throwIf(1, file(${S}))`,
@@ -305,7 +305,7 @@ test('no parameter and no expression in a setting or a structure reaches a file'
   assert.equal(await answered('SELECT {c:Identifier} FROM {t:Identifier}', { param_c: 'a', param_t: 'kept' }), 'x\n')
 })
 
-/** Table functions that reach nothing but the engine's own tables, or nothing at all. */
+/** Table functions that read only the engine's own tables, or nothing at all. */
 const HARMLESS_SOURCES = new Set([
   ...[
     'SQLStandardValues',
@@ -331,7 +331,7 @@ test('every table function that is not harmless is refused by its name', async (
   }
 })
 
-test('no mutation and no view reaches outside, though mutations run without a user and its rights', async () => {
+test('mutations and views reach nothing outside, though mutations run without a user', async () => {
   calls = 0
   const settings = { validate_mutation_query: '0', allow_nondeterministic_mutations: '1', mutations_sync: '1' }
   const web = `url('${away}', LineAsString, 'a String')`
@@ -361,7 +361,7 @@ test('no mutation and no view reaches outside, though mutations run without a us
   await answered('DROP VIEW paths')
 })
 
-test('no text that something else makes is run as code', async () => {
+test('text made by another statement is never run as code', async () => {
   const structure = `a String DEFAULT file(${S})`
   const hex = `unhex('${Buffer.from(structure).toString('hex')}')`
   const data = `'(file(\\'${secret}\\'))'`
@@ -386,7 +386,7 @@ test('no text that something else makes is run as code', async () => {
   assert.equal(await answered("SELECT * FROM format(JSONEachRow, 'a String DEFAULT 1', concat('{', '}'))"), '1\n')
 })
 
-test('the process has no secrets in its environment, and stands behind the wall where the kernel has one', async () => {
+test('the process has no secrets in its environment, and is in a sandbox if the kernel can', async () => {
   const environment = readFileSync(`/proc/${pid}/environ`, 'utf8')
   assert.match(environment, /^LANG=C\.UTF-8\0/)
   assert.doesNotMatch(environment, /REDIS_URL|secret/)
@@ -394,7 +394,7 @@ test('the process has no secrets in its environment, and stands behind the wall 
   assert.equal(walled, version >= 2)
 })
 
-test('data of a statement cannot begin a second one', async () => {
+test('data of a statement cannot begin another one', async () => {
   await answered('CREATE TABLE data (a String) ENGINE = MergeTree ORDER BY a')
   await post(`x\n; SELECT 1 INTO OUTFILE ${W}`, { query: 'INSERT INTO data FORMAT LineAsString' })
   await post(`INSERT INTO data FORMAT LineAsString\nx\n; SELECT 1 INTO OUTFILE ${W}`)
@@ -405,7 +405,7 @@ test('data of a statement cannot begin a second one', async () => {
   assert.equal(await answered(`SELECT count() FROM data WHERE a = '${SECRET}'`), '0\n')
 })
 
-test('an expression in large data is refused, and so is a format whose name is cut where judging ends', async () => {
+test('an expression in large data is refused, and so is a format name cut where the check ends', async () => {
   await answered('CREATE TABLE large (a String) ENGINE = Memory')
   const values = "('some text'),".repeat(100_000)
   const name = (length: number) => {
@@ -421,7 +421,7 @@ test('an expression in large data is refused, and so is a format whose name is c
     ['', name(1_048_576)],
   ] as const) {
     const { status, text } = await post(body, { query, max_query_size: '10000000' })
-    // 400: what is left of a text that is cut is no statement.
+    // 400: the cut text is no statement.
     assert.ok(status === 403 || status === 400, `${status} ${query || body.slice(0, 40)}: ${text.slice(0, 200)}`)
   }
   await post(`ues (file(${S}))`, { query: 'INSERT INTO large FORMAT Val' })
@@ -459,7 +459,7 @@ test('no setting reaches a file or another server', async () => {
   assert.equal(calls, 0)
 })
 
-test('words in strings, names of columns and tables of every kind of their own are no harm', async () => {
+test("words in strings, columns and every kind of the user's own tables are allowed", async () => {
   const innocent = [
     "SELECT 'INTO OUTFILE', 'file(1)', 'it\\'s ENGINE = URL'",
     'SELECT k.file AS file FROM kept AS k WHERE 0',
@@ -486,7 +486,7 @@ test('words in strings, names of columns and tables of every kind of their own a
   await answered("ALTER TABLE kept DELETE WHERE a != 'x' SETTINGS mutations_sync = 1")
 })
 
-test('GET and HEAD only read, whatever the URL says', async () => {
+test('GET and HEAD only read, whatever the URL contains', async () => {
   for (const readonly of ['', '&readonly=0', '&readonly=2']) {
     for (const method of ['GET', 'HEAD']) {
       for (const sql of [

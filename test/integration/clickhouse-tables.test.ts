@@ -13,10 +13,10 @@ import { eventInserter } from '../support/event-rows.ts'
 const DAY_MS = 86_400_000
 
 const clickhouse = await startTestClickHouse()
-/** Events of a tenant that no other test has. */
+/** Events of a tenant that only this test uses. */
 const insert = eventInserter(clickhouse)
 
-test('rows of the pipeline fit the columns of their tables, in their order', async () => {
+test('rows of the pipeline match the columns of their tables, in order', async () => {
   const columnsOf = async (table: string) => {
     const columns = await clickhouse.rows<{ name: string; default_type: string }>(`DESCRIBE TABLE ${table}`)
     return columns.filter((column) => column.default_type !== 'ALIAS').map((column) => column.name)
@@ -25,7 +25,7 @@ test('rows of the pipeline fit the columns of their tables, in their order', asy
   assert.deepEqual(await columnsOf('outcomes'), [...OUTCOME_COLUMNS])
 })
 
-test('everything comes back as it was sent', async () => {
+test('every value comes back as sent', async () => {
   const text = 'tab\tline\nback\\slash \'quote\' "double" \0 \r\b\f ü 漢 🏳️'
   const sent = { event_id: text, properties: text, session_id: '-9007199254740991', event_type: text, platform: '\\N' }
   await insert('texts', [sent])
@@ -44,7 +44,7 @@ test('everything comes back as it was sent', async () => {
   })
 })
 
-test('what a sink inserts at once becomes a part of few files', async () => {
+test('one insert of a sink becomes a part of few files', async () => {
   const properties = 'x'.repeat(60_000)
   await insert(
     'large',
@@ -86,7 +86,7 @@ test('times from 1900 to 2299 are stored to the millisecond and grouped by their
   )
 })
 
-test('the dashboard reads and writes nothing; a dry run of rules counts, one of a tenant at a time, and ends in time', async (t) => {
+test('the dashboard only reads; a dry run of rules counts, one per tenant, and ends in time', async (t) => {
   const client = connectReading(clickhouse.url)
   t.after(() => client.close())
   await assert.rejects(client.command({ query: "INSERT INTO events (event_id) VALUES ('x')" }), { type: 'READONLY' })
@@ -114,5 +114,5 @@ test('the dashboard reads and writes nothing; a dry run of rules counts, one of 
   })
   const brief = new ClickHouseRuleTrials(() => client, systemClock, 0.001)
   await assert.rejects(brief.run(tenant, {}), { status: 503, message: /ipid rules add tried KIND SUBJECT --dry-run/ })
-  assert.equal((await trials.run(tenant, {})).stored, 30_002, 'who comes next is not refused')
+  assert.equal((await trials.run(tenant, {})).stored, 30_002, 'the next call is not refused')
 })

@@ -11,7 +11,7 @@ const DAY_MS = 86_400_000
 const NOON_MS = Date.UTC(2025, 2, 10, 12)
 
 const clickhouse = await startTestClickHouse()
-/** Events of a tenant that no other test has. */
+/** Events of a tenant that only this test uses. */
 const insert = eventInserter(clickhouse)
 
 test('an account sums up its events; a visit is an address on a UTC day', async () => {
@@ -48,7 +48,7 @@ test('an account sums up its events; a visit is an address on a UTC day', async 
   ])
 })
 
-test('the attributes are those of the event received last, together, whatever its timestamp', async () => {
+test('the attributes come together from the event received last, whatever its timestamp', async () => {
   const attributes = (at: number, name: string, more: EventRow = {}) => {
     return { received_at: NOON_MS + at, timestamp: NOON_MS - at, business_name: name, org_name: name, ...more }
   }
@@ -60,7 +60,7 @@ test('the attributes are those of the event received last, together, whatever it
   }
 })
 
-test('a timestamp more than a day ahead of its receipt is stored as sent and moves neither first_seen nor last_seen', async () => {
+test('a timestamp over a day ahead of receipt is stored, but moves neither first nor last_seen', async () => {
   const received_at = NOON_MS
   const ahead = { received_at, timestamp: Date.UTC(2200, 0, 1) }
   await insert('ahead', [
@@ -78,7 +78,7 @@ test('a timestamp more than a day ahead of its receipt is stored as sent and mov
     { account_id: 'a day', first_seen: '2025-03-11 12:00:00.000', last_seen: '2025-03-11 12:00:00.000' },
     { account_id: 'both', first_seen: '2025-03-10 11:59:59.995', last_seen: '2025-03-10 11:59:59.995' },
     { account_id: 'old', first_seen: '1950-01-01 00:00:00.000', last_seen: '1950-01-01 00:00:00.000' },
-    // It was seen when it was received.
+    // Its first_seen is the time of receipt.
     { account_id: 'only ahead', first_seen: noon, last_seen: noon },
   ])
   const [company] = await clickhouse.rows("SELECT first_seen, last_seen FROM companies WHERE tenant_id = 'ahead'")
@@ -87,7 +87,7 @@ test('a timestamp more than a day ahead of its receipt is stored as sent and mov
   assert.deepEqual(stored, { latest: '2200-01-01 00:00:00.000' })
 })
 
-test('what is stored and what is not add up in daily_outcomes, which reads sums of both', async () => {
+test('stored and dropped events add up in daily_outcomes, which reads sums of both', async () => {
   const received_at = Date.UTC(2025, 10, 20)
   await insert('outcomes', [
     { received_at },
@@ -133,7 +133,7 @@ test('what is stored and what is not add up in daily_outcomes, which reads sums 
   await clickhouse.rows(`${select} ${force}`)
 })
 
-test('an account that the caller names has all its events, and the latest organisation that is known', async () => {
+test('an account named by the caller has all its events, and the latest known organisation', async () => {
   const unknown = { company_id: '', business_name: '', org_name: '', domain: '', classification: '', quality: 0 }
   const ofCaller = (account_id: string, at: number, more: EventRow = {}) => {
     return { account_id, received_at: NOON_MS + at, timestamp: NOON_MS + at, ...more }
@@ -174,7 +174,7 @@ test('an account that the caller names has all its events, and the latest organi
   assert.deepEqual(await readUsage(clickhouse.client, 'named', '2025-03', 9), { tracked_accounts: 2, passed_at: null })
 })
 
-test('a company is counted over all accounts of the caller, and with neither of them there is no account', async () => {
+test('a company spans all accounts of the caller; without either there is no account', async () => {
   await insert('companies', [
     { account_id: 'user-1' },
     { account_id: 'user-2' },
@@ -205,7 +205,7 @@ test('the views and usage read the projections of events, not its rows', async (
   await clickhouse.rows(`${everybody} ${force}, force_optimize_projection_name = 'account_sums'`)
 })
 
-test('usage counts the identified companies of a UTC month, not accounts, and tells when the limit was passed', async () => {
+test('usage counts identified companies per UTC month, and the time when it passed the limit', async () => {
   const november = Date.UTC(2025, 10, 1)
   const rows = [2, 0, 1, 3].map((n) => ({
     account_id: `account-${n}`,
@@ -231,7 +231,7 @@ test('usage counts the identified companies of a UTC month, not accounts, and te
   assert.equal(await everybody('2024-11'), undefined)
 })
 
-test('a row is deleted with what was summed up of it', async () => {
+test('a deleted row takes its sums along', async () => {
   await insert('deleted', [{ event_id: 'a' }, { event_id: 'b' }])
   await clickhouse.client.command({
     query: "DELETE FROM events WHERE tenant_id = 'deleted' AND event_id = 'a'",

@@ -26,7 +26,7 @@ const file = parse(text, { merge: true }) as {
 const services = Object.values(file.services)
 const ours = services.filter(({ image }) => image === 'ipid')
 
-/** `${NAME:-default}` and `${NAME:?reason}`, as Compose replaces them. */
+/** `${NAME:-default}` and `${NAME:?reason}`, as Compose expands them. */
 function interpolate(value: string): string {
   return value.replace(/\$\{(\w+):([-?])([^}]*)\}/g, (_, _name, kind, rest) => (kind === '-' ? rest : '0123abcd'))
 }
@@ -47,7 +47,7 @@ test('the services together have every role once, and their variables are accept
   }
 })
 
-test('nothing is published beyond this machine, and every service tells its health', () => {
+test('only this machine can reach published ports, and every service has a health check', () => {
   for (const port of services.flatMap(({ ports = [] }) => ports)) assert.match(port, /^127\.0\.0\.1:\d+:\d+$/)
   for (const [name, { healthcheck }] of Object.entries(file.services)) assert.ok(healthcheck, name)
   for (const { depends_on: dependsOn = {} } of ours) {
@@ -62,11 +62,11 @@ test('nothing is published beyond this machine, and every service tells its heal
   }
 })
 
-test('no password stands in the file', () => {
+test('the file holds no password', () => {
   for (const [, value] of text.matchAll(/PASSWORD: (.*)$/gm)) assert.match(value!, /^\$\{CLICKHOUSE_PASSWORD:\?/)
 })
 
-test('the services as processes of their own take an event from the API to the accounts', async (t) => {
+test('the services as separate processes take an event from the API to the accounts', async (t) => {
   const command = file.services.redis!.command!.slice(1).map(interpolate)
   const [redis, clickhouse] = await Promise.all([startTestRedis(t, command), startTestClickHouse(t)])
   const env = { REDIS_URL: redis.url, CLICKHOUSE_URL: clickhouse.url }

@@ -12,7 +12,7 @@ import { handClock } from '../support/tenants.ts'
 const tenant = { id: 'acme', plan: 'starter', archive: false, addresses: 'full' as const, createdAt: '' }
 const caller = { tenant, plan: { ...DEFAULT_PLANS.starter!, daily_lookups: 10 } }
 
-test('the quota is counted exactly by several processes, refused whole, and begins again with the UTC day', async (t) => {
+test('processes count one quota exactly, refuse whole requests, and restart it each UTC day', async (t) => {
   const redis = await startTestRedis(t)
   const clock = { ms: Date.UTC(2026, 10, 21, 23, 59, 30), now: () => clock.ms }
   const quotas = [1, 2].map(() => {
@@ -38,7 +38,7 @@ test('the quota is counted exactly by several processes, refused whole, and begi
   assert.deepEqual([next.allowed, next.used, next.resetAt], [true, 10, '2026-11-23T00:00:00+00:00'])
 })
 
-/** What each request gets when they come one after the other. */
+/** The grants of sequential requests. */
 function oneByOne(asked: readonly Asked[]): [boolean, number][] {
   const used = new Map<string, number>()
   return asked.map(({ id, lookups, limit }) => {
@@ -55,7 +55,7 @@ interface Asked {
   readonly limit: number
 }
 
-test('requests that ask together are counted as if each had come alone, in a few calls', async (t) => {
+test('requests asked together count as if each had come alone, in few calls', async (t) => {
   const redis = await startTestRedis(t)
   const client = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop' }))
   t.after(() => client.disconnect())
@@ -69,7 +69,7 @@ test('requests that ask together are counted as if each had come alone, in a few
   for (let round = 0; round < 20; round++) {
     const tenants = 1 + random(4)
     const asked = Array.from({ length: 200 }, (): Asked => {
-      // A plan that changes in between, requests without an address, and those of a bulk.
+      // A plan change in between, requests without an address, and bulk requests.
       const limit = random(20) === 0 ? 60 : 150
       return { id: `r${round}-${random(tenants)}`, limit, lookups: random(3) > 0 ? 1 : random(12) }
     })

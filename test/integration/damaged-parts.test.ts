@@ -23,7 +23,7 @@ import { startTestRedis } from '../support/redis.ts'
 
 const day = (text: string) => Date.parse(`${text}T12:00:00Z`)
 
-test('parts that ClickHouse set aside at its start are told, with their days, unless their rows are elsewhere', async (t) => {
+test('parts detached when ClickHouse starts are reported by day, unless their rows exist', async (t) => {
   const [clickhouse, server] = await Promise.all([startTestClickHouse(t), startTestRedis(t)])
   const redis = quiet(connectRedis(server.url, { name: 'test', kind: 'loop' }))
   t.after(() => redis.disconnect())
@@ -38,7 +38,7 @@ test('parts that ClickHouse set aside at its start are told, with their days, un
   const insert = (id: string, ...days: string[]) =>
     inserter.insert([eventRows(days.map((at, i) => ({ event_id: `${id}${i}`, received_at: day(at) })))], id)
   const run = (query: string) => clickhouse.client.command({ query })
-  // What we do ourselves to tables sets no part aside.
+  // Our own changes of tables detach no part.
   await insert('old', '2025-01-01', '2025-01-02')
   await insert('aged', '2024-01-01')
   await removeRows(clickhouse.client, 'events', "event_id = 'old0'", performance.now() + 60_000)
@@ -92,7 +92,7 @@ test('parts that ClickHouse set aside at its start are told, with their days, un
     ],
     'each once',
   )
-  assert.equal(lines.filter(({ level }) => level === 40).length, 1, 'the merged one, whose rows were there')
+  assert.equal(lines.filter(({ level }) => level === 40).length, 1, 'the merged one, whose rows exist elsewhere')
   assert.match(await metrics.metrics(), /^ipid_clickhouse_damaged_parts 2$/m)
   const sources = statusSources({ redis, clickhouseUrl: undefined, pipeline: ingest })
   const { verdict } = await collectStatus(sources, { stallMs: 1_000, slackMs: {} })
@@ -101,7 +101,7 @@ test('parts that ClickHouse set aside at its start are told, with their days, un
     /ClickHouse lost 3 rows of 2025-10-01 to 2025-11-06: it set aside 2 damaged parts of events/,
   )
 
-  // The way out that `ipid status` names.
+  // The remedy that `ipid status` names.
   for (const { table, name } of lost) {
     await run(`ALTER TABLE ipid.${table} DROP DETACHED PART '${name}' SETTINGS allow_drop_detached = 1`)
   }

@@ -18,7 +18,7 @@ import { until } from '../support/until.ts'
 const DAY_MS = 86_400_000
 const portOf = (url: string) => ({ port: Number(new URL(url).port), origin: url })
 
-test('a link signs in once, and only a digest of it is kept', async (t) => {
+test('a link signs in once, and only its digest is stored', async (t) => {
   const dashboard = await startDashboard(t, redis, ROUTES)
   const link = await dashboard.link()
   const secret = new URL(link).searchParams.get('token')!
@@ -51,7 +51,7 @@ test('the cookie is for this server and its pages only', async (t) => {
   assert.match(secure, /^__Host-ipid_session_\d+=.*; Secure$/)
 })
 
-test('a session that was signed out, or is unknown, is refused', async (t) => {
+test('a session that is signed out or unknown is refused', async (t) => {
   const dashboard = await startDashboard(t, redis, ROUTES)
   const client = await dashboard.signIn()
   assert.equal((await client.get('/api/system')).status, 200)
@@ -63,7 +63,7 @@ test('a session that was signed out, or is unknown, is refused', async (t) => {
   }
 })
 
-test('what goes on for a session ends when it signs out', async (t) => {
+test('open requests of a session end when it signs out', async (t) => {
   const streams = new EventStreams()
   t.after(() => streams.end())
   const begin = () => () => {}
@@ -79,13 +79,13 @@ test('what goes on for a session ends when it signs out', async (t) => {
   assert.deepEqual([streams.size, (await client.get('/api/live')).status], [1, 401])
 })
 
-test('a session lives on while it is used', async (t) => {
+test('use extends a session', async (t) => {
   const dashboard = await startDashboard(t, redis, ROUTES)
   await redis.del(await redis.keys(keys.session('*')))
   const client = await dashboard.signIn()
   const [key] = await redis.keys(keys.session('*'))
   await redis.pexpire(key!, 5_000)
-  // Another process knows nothing of when it was extended last.
+  // Another process does not know when the session was last extended.
   const other = await startDashboard(t, redis, ROUTES)
   const cookie = `ipid_session_${new URL(other.url).port}=${client.cookie.split('=')[1]}`
   const again = new DashboardClient(other.url, cookie)
@@ -95,7 +95,7 @@ test('a session lives on while it is used', async (t) => {
   assert.ok((await redis.pttl(key!)) > 43_000_000)
 })
 
-test('a session ends 30 days behind its sign-in, however much it is used, and so does its cookie', async (t) => {
+test('a session and its cookie end 30 days after sign-in, however much it is used', async (t) => {
   let nowMs = systemClock.now()
   const dashboard = await startDashboard(t, redis, ROUTES, { clock: { now: () => nowMs } })
   await redis.del(await redis.keys(keys.session('*')))
@@ -107,12 +107,12 @@ test('a session ends 30 days behind its sign-in, however much it is used, and so
   assert.match(headers.get('set-cookie')!, /; Max-Age=3600;/)
   assert.ok((await redis.pttl(key!)) <= 3_600_000)
   nowMs += 3_600_000
-  // As if nobody had removed it in time.
+  // As if the expired session had not been removed in time.
   await redis.persist(key!)
   assert.equal((await client.get('/api/session')).status, 401)
 })
 
-test('a link that another site opens, or a look ahead of time, signs in only when a person says so', async (t) => {
+test('a link opened by another site, or prefetched, signs in only after a confirmation', async (t) => {
   const dashboard = await startDashboard(t, redis, ROUTES)
   const { port, origin } = portOf(dashboard.url)
   const link = new URL(await dashboard.link())
@@ -128,7 +128,7 @@ test('a link that another site opens, or a look ahead of time, signs in only whe
     const { status, text, headers: answered } = await open(headers)
     assert.deepEqual([status, answered['set-cookie'], answered['cache-control']], [200, undefined, 'no-store'])
     assert.match(text, /<form method="post" action="\/sign-in">/)
-    assert.ok(!/<script|style=|operator/.test(text), 'strict, and nothing is said of the link')
+    assert.ok(!/<script|style=|operator/.test(text), 'strict, and nothing about the link')
     assert.equal(answered['referrer-policy'], 'strict-origin', 'or the form would have no origin')
   }
   assert.equal((await open({}, 'HEAD')).headers['set-cookie'], undefined)
@@ -149,7 +149,7 @@ test('a link that another site opens, or a look ahead of time, signs in only whe
   }
 })
 
-test('a link for somebody else replaces nobody without a word', async (t) => {
+test('a link for another user replaces no session without a question', async (t) => {
   const dashboard = await startDashboard(t, redis, ROUTES)
   const { port, origin } = portOf(dashboard.url)
   const host = `127.0.0.1:${port}`
@@ -174,7 +174,7 @@ test('a link for somebody else replaces nobody without a word', async (t) => {
   assert.equal((await next.get('/api/session')).status, 401)
 })
 
-test('links and sessions of a tenant, or all, are withdrawn, and what goes on ends in every process', async (t) => {
+test('links and sessions of one or all tenants are withdrawn, and open requests end everywhere', async (t) => {
   const begin = () => () => {}
   const start = async () => {
     const streams: EventStreams = new EventStreams({ askEveryMs: 20 }, (session, of) => access.goesOn(session, of))
@@ -210,7 +210,7 @@ test('links and sessions of a tenant, or all, are withdrawn, and what goes on en
   assert.deepEqual([(await ofAcme.get('/api/session')).status, (await ofOther.get('/api/session')).status], [401, 200])
   const locations = links.map(async (link) => (await fetch(link, { redirect: 'manual' })).headers.get('location'))
   assert.deepEqual(await Promise.all(locations), ['/?sign-in=failed', '/'])
-  // Signed out where it signed in.
+  // Signed out where the sign-in was.
   assert.equal((await operator.post('/sign-out')).status, 204)
   await goOn[0]
   await one.link()
@@ -251,25 +251,25 @@ test('a link that is withdrawn while it is opened leaves no session', async () =
   assert.equal(await sessions.signIn(link), undefined)
   assert.deepEqual(calls, ['putLink', 'getLink', 'putSession', 'removeLink', 'removeSession'])
   assert.deepEqual(await sessions.withdraw(), { links: 1, sessions: 0 })
-  // Links are looked for first: one that is opened behind its look has its session before the other.
+  // Links are read first: one that is opened right after the read already has its session.
   const patterns: string[] = []
   const scan = async (...[, , pattern]: string[]) => [patterns.push(pattern!) && '0', []]
   await new RedisSessionStore({ scan } as unknown as RedisClient).removeAll(undefined)
   assert.deepEqual(patterns, [keys.signInLink('*'), keys.session('*')])
 })
 
-test('links that fail make their client wait, and never keep out one with a right link', async (t) => {
+test('failing links delay their client, and never keep out a valid link', async (t) => {
   const dashboard = await startDashboard(t, redis, ROUTES)
   const port = Number(new URL(dashboard.url).port)
   const attempt = async (headers: Record<string, string> = {}, secret = 'x'.repeat(43)) =>
     await sendRaw(port, `/sign-in?token=${secret}`, headers)
   for (let i = 0; i < 21; i++) {
     const { status } = await attempt({ 'sec-fetch-dest': 'image' })
-    assert.equal(status, 403, 'those of other sites count for nobody')
+    assert.equal(status, 403, 'requests of other sites count for no client')
   }
   for (let i = 0; i < 21; i++) {
     const { status } = await attempt({ 'sec-fetch-site': 'cross-site' }, 'x')
-    assert.equal(status, 303, 'nor those that they lead to with what is no link')
+    assert.equal(status, 303, 'nor navigations from them without a valid link')
   }
   const replies = await Promise.all(Array.from({ length: 25 }, () => attempt()))
   assert.deepEqual(replies.map(({ status }) => status).sort(), [...Array(20).fill(303), ...Array(5).fill(429)])

@@ -13,7 +13,7 @@ const page = (query = '', tenant = 'acme') =>
 
 const ids = async (query: string) => (await page(query)).rows.map(({ company_id }) => company_id)
 
-test('the list has what the view companies has, row by row', async () => {
+test('the list matches the view companies, row by row', async () => {
   const { rows, total } = await page('sort=name&direction=asc')
   assert.equal(total, 4)
   const view = await clickhouse.rows<Record<string, unknown>>(
@@ -45,7 +45,7 @@ async function readDetails(body: object, tenant = 'acme'): Promise<CompanyDetail
   return (await response.json()) as CompanyDetailsAnswer
 }
 
-test('sums come from the projections, of lists, details, searches and days', async () => {
+test('lists, details, searches and days read sums from the projections', async () => {
   type Given = Parameters<typeof client.query>[0]
   const asked: Given[] = []
   const watching = Object.create(client) as typeof client
@@ -80,7 +80,7 @@ test('a list is filtered, sorted and cut into pages', async () => {
   assert.deepEqual(await ids('sort=visits&limit=1'), ['anvil.example'])
   assert.deepEqual(await ids('sort=unique_ips&direction=asc&offset=3'), ['anvil.example'])
   assert.deepEqual(await ids('sort=quality&direction=asc&limit=1'), ['bolt.example'])
-  // What is not known stands last in both directions.
+  // Unknown values come last in both directions.
   assert.equal((await ids('sort=country_code&direction=asc')).at(-1), 'clamp.example')
   assert.equal((await ids('sort=country_code&direction=desc')).at(-1), 'clamp.example')
   assert.deepEqual(await ids('industry=Tools'), ['anvil.example'])
@@ -112,7 +112,7 @@ test('a span of days counts those days only', async () => {
   assert.equal(all.companies.length, 2)
 })
 
-test('what is searched for has no meaning of its own', async () => {
+test('a search text has no special characters', async () => {
   const search = (text: string) => ids(`search=${encodeURIComponent(text)}`)
   assert.deepEqual(await search('anvil, inc'), ['anvil.example'])
   assert.deepEqual(await search(' BOLT.ex '), ['bolt.example'])
@@ -127,7 +127,7 @@ test('what is searched for has no meaning of its own', async () => {
   assert.equal((await search('')).length, 4)
 })
 
-test('the choices are those of the tenant, with their numbers', async () => {
+test('the choices are those of the tenant, with their counts', async () => {
   const choices = await operator.read<CompanyChoices>('/api/tenants/acme/companies/choices')
   assert.deepEqual(choices.country, [
     { value: 'DE', companies: 2 },
@@ -140,7 +140,7 @@ test('the choices are those of the tenant, with their numbers', async () => {
   ])
 })
 
-test('what cannot be asked for is refused with its name', async () => {
+test('an invalid request is refused with the name of the field', async () => {
   const refused = async (query: string) => {
     const response = await operator.get(`/api/tenants/acme/companies?${query}`)
     assert.equal(response.status, 422, query)
@@ -155,7 +155,7 @@ test('what cannot be asked for is refused with its name', async () => {
   assert.equal((await operator.post('/api/tenants/acme/companies/details', { companies: [], from: 'x' })).status, 422)
 })
 
-test('a tenant sees nothing of another one, in no call', async () => {
+test('no call shows a tenant anything of another one', async () => {
   const calls = ['companies', 'companies/choices', 'companies/version', 'companies/export', 'overview']
   for (const call of [...calls, 'companies/of/secret.example']) {
     assert.equal((await member.get(`/api/tenants/other/${call}`)).status, 404, call)
@@ -173,7 +173,7 @@ test('a tenant sees nothing of another one, in no call', async () => {
   assert.deepEqual(await page('', 'quiet'), { rows: [], total: 0 })
 })
 
-test('an export without its table is an error, and no file', async () => {
+test('an export without its table is an error, not a file', async () => {
   await clickhouse.client.command({ query: 'RENAME TABLE events TO events_elsewhere' })
   const response = await operator.get('/api/tenants/acme/companies/export')
   const answer = { status: response.status, text: await response.text() }
@@ -224,7 +224,7 @@ test('an export is the view as CSV, and no cell of it is a formula', async () =>
   )
 })
 
-test('the version changes when events come, and with those of no other tenant', async () => {
+test('the version changes with events of the tenant only', async () => {
   const version = () => operator.read<{ version: string }>('/api/tenants/quiet/companies/version')
   const before = await version()
   await insert([event('more.example', { tenant_id: 'other' })])
@@ -233,7 +233,7 @@ test('the version changes when events come, and with those of no other tenant', 
   assert.notDeepEqual(await version(), before)
 })
 
-test('many companies with long ids are found in parts', async () => {
+test('many companies with long ids are read in parts', async () => {
   const long = Array.from({ length: 60 }, (_, i) => `${"it's-ü".repeat(20)}-${i}.example`)
   await insert(long.map((id) => event(id, { tenant_id: 'quiet' })))
   const { companies: found } = await readDetails({ companies: long }, 'quiet')

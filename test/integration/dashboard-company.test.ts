@@ -6,7 +6,7 @@ import { lookupOf } from '../support/lookups.ts'
 
 const { insert, lookups, operator } = await startCompanies()
 
-test('a company tells where its visits come from, and why it is taken for it', async () => {
+test('a company shows where its visits come from, and why it was identified', async () => {
   lookups.answer = ({ text }) => {
     const data = { business_name: 'Anvil', network: '192.0.2.0/24', city: 'Essen', country_code: 'DE' } as const
     const provenance = { business_name: { provider: 'organisations', network: '192.0.2.0/24' } }
@@ -69,7 +69,7 @@ test('a company tells where its visits come from, and why it is taken for it', a
   assert.equal(odd.company.name, ODD)
 })
 
-test('of addresses that are not kept nothing is looked up, and the page says so', async () => {
+test('addresses that are not kept are not looked up, and the page says so', async () => {
   lookups.asked.length = 0
   const found = await operator.read<CompanyAnswer>('/api/tenants/masked/companies/of/masked.example')
   assert.deepEqual([found.addresses, found.reason, found.networks, found.located_events], ['masked', null, [], 0])
@@ -77,7 +77,7 @@ test('of addresses that are not kept nothing is looked up, and the page says so'
   assert.equal(lookups.asked.length, 0)
 })
 
-test('properties that are too long are cut, and say so', async () => {
+test('properties that are too long are cut, and marked as cut', async () => {
   const long = JSON.stringify({ text: 'ü'.repeat(20_000) })
   await insert([event('long.example', { tenant_id: 'quiet', properties: long })])
   const { events } = await operator.read<CompanyAnswer>('/api/tenants/quiet/companies/of/long.example')

@@ -9,7 +9,7 @@ import { keys } from '../../src/stores/redis/keys.ts'
 import { startDeadLetters, writeLetter } from '../support/dead-letters.ts'
 import { envelope } from '../support/pipeline.ts'
 
-test('the dashboard lists, shows and changes what the command does', async (t) => {
+test('the dashboard lists, shows and changes the same as the command', async (t) => {
   const { client, letters } = await startDeadLetters(t)
   const desk = redisLetterDesk(letters)
   for (let i = 0; i < 51; i++) await writeLetter(client, envelope('t', `e${i}`), undefined)
@@ -31,7 +31,7 @@ test('the dashboard lists, shows and changes what the command does', async (t) =
   assert.equal(await client.xlen(keys.dead(0)), 50)
 })
 
-test('the dashboard changes all letters of a reason that somebody saw, in parts, and no other', async (t) => {
+test('the dashboard changes all listed letters of a reason, in parts, and no others', async (t) => {
   const { client, letters, all } = await startDeadLetters(t)
   const desk = redisLetterDesk(letters)
   const write = (atMs: number, reason: string, group = 'process') => {
@@ -60,7 +60,7 @@ test('the dashboard changes all letters of a reason that somebody saw, in parts,
   )
 })
 
-test('one call of the dashboard looks at so many letters, and the next goes on behind them', async (t) => {
+test('one call of the dashboard reads a limited number of letters; the next one goes on', async (t) => {
   const { client, letters } = await startDeadLetters(t)
   const desk = redisLetterDesk(letters, 100)
   for (let i = 1; i <= 250; i++) {

@@ -7,7 +7,7 @@ import { clock, DAY_MS, event, NOON_MS, ODD, startCompanies, TODAY } from '../su
 
 const { clickhouse, redis, insert, operator, member } = await startCompanies()
 
-test('the overview counts by day what became of events, and what is used of the plan', async () => {
+test('the overview counts outcomes by day, and the use of the plan', async () => {
   const rows = [
     ['a', 'acme', TODAY, 'filtered', '', 'hosting', 7],
     ['b', 'acme', '2026-03-14', 'duplicates', '', 'business', 2],
@@ -49,8 +49,8 @@ test('the overview counts by day what became of events, and what is used of the 
   assert.deepEqual([other.warning, other.usage.lookups.used], [null, 0])
 })
 
-test('the overview has kept events by the day received and by the day of the event, each exact', async () => {
-  // A file of this morning with events of the past, one of tomorrow, and some of last month that happened in these days.
+test('the overview counts kept events by day of receipt and by day of the event, both exact', async () => {
+  // A file of this morning with past events, one event of tomorrow, and some of last month on these days.
   const received =
     (atMs: number) =>
     (days: number, company = '') =>
@@ -60,7 +60,7 @@ test('the overview has kept events by the day received and by the day of the eve
   await insert([today(1, 'a.example'), today(0), lastMonth(-1, 'b.example'), lastMonth(-6), lastMonth(-7)])
   const found = await operator.read<OverviewAnswer>('/api/tenants/quiet/overview?days=7')
   assert.deepEqual(found.outcomes, [{ day: TODAY, status: 'stored', reason: '', classification: '', events: 7 }])
-  // One that was ahead of its receipt by more than a day says nothing of when its company was first seen.
+  // An event more than a day ahead of its receipt does not count for when its company was first seen.
   assert.deepEqual(found.event_days, [
     { day: '2026-03-09', companies: 0, new_companies: 0, known: 0, unknown: 1 },
     { day: '2026-03-12', companies: 1, new_companies: 1, known: 2, unknown: 1 },

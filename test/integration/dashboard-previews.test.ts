@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { CSV, OF_APPLE, startUploads } from '../support/dashboard-uploads.ts'
 
-test('a preview says what each row would become, and guesses address and time by what is in them', async (t) => {
+test('a preview shows the outcome of each row, and detects address and time columns by content', async (t) => {
   const { preview } = await startUploads(t)
   const bare = (await preview(CSV)).preview
   assert.match(bare.problem!, /no column "ip"; it has Visitor IP, When, Page: .* such as the column "Visitor IP"/)
@@ -53,7 +53,7 @@ test('a preview says what each row would become, and guesses address and time by
   )
 })
 
-test('a preview judges each row as the pipeline will: by its address, the rules of the tenant and its id', async (t) => {
+test('a preview judges rows as the pipeline does: by address, tenant rules and id', async (t) => {
   const { preview, tenants, client, asked } = await startUploads(t)
   const file = [
     'ip,event_id',
@@ -70,7 +70,7 @@ test('a preview judges each row as the pipeline will: by its address, the rules 
     [2, 'ok', 'Apple', null, null, null],
     [3, 'ok', 'Apple', null, null, 2],
     [4, 'filtered', null, null, null, null],
-    // What is filtered takes no id.
+    // A filtered row takes no id.
     [5, 'ok', 'Apple', null, null, null],
     [6, 'ok', 'Apple', null, null, 5],
     [7, 'ok', null, null, null, null],
@@ -84,7 +84,7 @@ test('a preview judges each row as the pipeline will: by its address, the rules 
     [3, 'filtered', 'Apple', 'own 17.9.0.0/16', 'own', null],
     [4, 'ok', null, 'never-noise 203.0.113.0/24', null, null],
   ])
-  // No job, no count of a quota, nothing remembered of an id.
+  // No job, no quota, and no remembered id.
   assert.equal(await client.dbsize(), before)
 })
 

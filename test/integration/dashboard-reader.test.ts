@@ -9,19 +9,19 @@ import { startTestClickHouse } from '../support/clickhouse.ts'
 import { clock, TODAY } from '../support/companies.ts'
 import { until } from '../support/until.ts'
 
-// Before what the store ends with.
+// This hook must run before the one that ends the store.
 after(() => client.close())
 const clickhouse = await startTestClickHouse()
 const client = connectReading(clickhouse.url)
 const reader = new DashboardReader(client)
 
-test('the client of the pages cannot write', async () => {
+test('the client of the dashboard pages cannot write', async () => {
   for (const query of ["INSERT INTO events (ip) VALUES ('x')", 'CREATE TABLE t (a Int8) ENGINE = Memory']) {
     await assert.rejects(client.command({ query }), /readonly/i)
   }
 })
 
-test('what nobody waits for any more ends in ClickHouse, too', async () => {
+test('a cancelled query ends in ClickHouse, too', async () => {
   const underWay = async () => {
     const query = "SELECT count() AS n FROM system.processes WHERE query LIKE 'SELECT sum(%'"
     const result = await clickhouse.client.query({ query, format: 'JSONEachRow' })
@@ -36,7 +36,7 @@ test('what nobody waits for any more ends in ClickHouse, too', async () => {
   await until(underWay, (count) => count === 0, 20_000)
 })
 
-test('a missing table or ClickHouse is an error that says so, in every call, and no empty answer', async () => {
+test('a missing table or ClickHouse is a clear error in every call, never an empty answer', async () => {
   const days = { from: TODAY, to: TODAY }
   const calls = (from: DashboardReader): Record<string, () => Promise<unknown>> => {
     const [store, sums] = [new ClickHouseCompanies(from, clock), new ClickHouseOverview(from)]

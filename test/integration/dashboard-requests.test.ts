@@ -19,7 +19,7 @@ import { member, ROUTES, redis } from '../support/dashboard-access.ts'
 import { temporaryFolder } from '../support/enrichment-data.ts'
 import { sendRaw } from '../support/raw-request.ts'
 
-test('a member sees one tenant, and learns of no other', async (t) => {
+test('a member sees one tenant, and no trace of another', async (t) => {
   const dashboard = await startDashboard(t, redis, ROUTES)
   const client = await dashboard.signIn(member)
   assert.deepEqual((await client.read<SessionAnswer>('/api/session')).tenants, ['acme'])
@@ -39,10 +39,10 @@ test('a member sees one tenant, and learns of no other', async (t) => {
   const secret = await dashboard.sessions.signIn(new URL(await dashboard.link(gone)).searchParams.get('token')!)
   const former = new DashboardClient(dashboard.url, `${client.cookie.split('=')[0]}=${secret}`)
   assert.equal((await former.get('/api/session')).status, 200)
-  assert.equal((await former.get('/api/tenants/acme/thing/1')).status, 404, 'a tenant made anew is another one')
+  assert.equal((await former.get('/api/tenants/acme/thing/1')).status, 404, 'a tenant created again is another one')
 })
 
-test('a change needs the token of its session, and comes from our pages', async (t) => {
+test('a change needs the token of its session, and must come from our pages', async (t) => {
   const dashboard = await startDashboard(t, redis, ROUTES)
   const [client, other] = [await dashboard.signIn(), await dashboard.signIn()]
   const change = (headers: Record<string, string>) => client.post('/api/tenants/acme/change', { name: 'a' }, headers)
@@ -53,7 +53,7 @@ test('a change needs the token of its session, and comes from our pages', async 
   assert.equal((await client.post('/sign-out', {}, { 'x-csrf-token': '' })).status, 403)
 })
 
-test('a change that may not be on disk is not told as done', async (t) => {
+test('a change that may not be on disk is not reported as done', async (t) => {
   const persisted = async () => {
     throw new UnavailableError('the change may not be on disk yet')
   }
@@ -62,7 +62,7 @@ test('a change that may not be on disk is not told as done', async (t) => {
   assert.equal((await client.get('/api/session')).status, 200, 'nothing changes')
 })
 
-/** The calls of the system page, on a folder of sources of its own, beside a default set that is 157 days old. */
+/** The calls of the system page, on their own folder of sources, beside a default set that is 157 days old. */
 async function systemCalls(t: TestContext, hosts: string[] = [hostname()]) {
   const dir = join(await temporaryFolder(t), 'made', 'enrich')
   const old = { name: 'ip-location-db-asn', builtAt: new Date(Date.now() - 157 * 86_400_000), hasSource: false }
@@ -79,7 +79,7 @@ async function systemCalls(t: TestContext, hosts: string[] = [hostname()]) {
   return { dir, updates, dashboard, sources, path: '/api/system/data-update' }
 }
 
-test('an operator lets newer data come: each source is added once, however often it is asked for', async (t) => {
+test('an operator adds newer data: each source is added once, however often it is asked for', async (t) => {
   const { dir, updates, dashboard, sources, path } = await systemCalls(t)
   const operator = await dashboard.signIn()
   const asMember = await dashboard.signIn(member)
@@ -109,7 +109,7 @@ test('an operator lets newer data come: each source is added once, however often
   assert.deepEqual(await sources(), [iptoasn])
 })
 
-test('data of which some are elsewhere, or that cannot be written, are not fetched from here, and the reason is said', async (t) => {
+test('data sets kept elsewhere or not writable are not fetched, and the reason is shown', async (t) => {
   const away = await systemCalls(t, [hostname(), 'other-machine'])
   const operator = await away.dashboard.signIn()
   const refusal = async () => {
@@ -133,7 +133,7 @@ test('data of which some are elsewhere, or that cannot be written, are not fetch
   assert.equal(await readFile(join(damaged.dir, 'sources.json'), 'utf8'), '[{"url"')
 })
 
-test('what is sent is held to its schema', async (t) => {
+test('request bodies are checked against their schema', async (t) => {
   const client = await (await startDashboard(t, redis, ROUTES)).signIn()
   for (const query of ['limit=11', 'limit=x', 'limit=1&limit=2', 'other=1', '__proto__=1', 'constructor=1']) {
     assert.equal((await client.get(`/api/tenants/acme/thing/1?${query}`)).status, 422, query)
@@ -145,7 +145,7 @@ test('what is sent is held to its schema', async (t) => {
   assert.equal((await client.get('/api/nothing/at/all')).status, 404)
 })
 
-test('a name that leads here by DNS is none of ours', async (t) => {
+test('a foreign host name that resolves to this server is refused', async (t) => {
   const dashboard = await startDashboard(t, redis, ROUTES)
   const port = Number(new URL(dashboard.url).port)
   const status = async (host: string) => (await sendRaw(port, '/', { host })).status
@@ -164,7 +164,7 @@ test('a name that leads here by DNS is none of ours', async (t) => {
   assert.deepEqual(ours, ['localhost', '10.0.0.7:8081', '[fe80::1]:8081', 'ipid.example'])
 })
 
-test('pages and their files carry their headers, are small, and come compressed', async (t) => {
+test('pages and their files have security headers, are small, and are compressed', async (t) => {
   const dashboard = await startDashboard(t, redis, ROUTES)
   const page = await fetch(`${dashboard.url}/t/acme/companies`)
   const html = await page.text()

@@ -80,14 +80,14 @@ async function post<T>(client: DashboardClient, path: string, body?: unknown): P
   return JSON.parse(text) as T
 }
 
-/** What a call is refused with, in words. */
+/** The text of a call's refusal. */
 async function refusal(client: DashboardClient, path: string, body: unknown, status = 422): Promise<string> {
   const response = await client.post(path, body)
   assert.equal(response.status, status)
   return ((await response.json()) as { detail: string }).detail
 }
 
-test('no call answers for a tenant that is not the session’s, nor for who is not signed in', async () => {
+test('no call answers for another tenant, or without a session', async () => {
   const member = await dashboard.signIn(await memberOf('acme'))
   const { key } = await admin.createKey('other')
   const bodies: Record<string, unknown> = {
@@ -114,7 +114,7 @@ test('no call answers for a tenant that is not the session’s, nor for who is n
   assert.equal(await quota.used('other'), 0)
 })
 
-test('a member manages the keys of one tenant, and no prefix leads to those of another', async () => {
+test("a member manages the keys of one tenant, and no prefix reaches another tenant's keys", async () => {
   const client = await dashboard.signIn(await memberOf('acme'))
   const made = await post<CreatedKeyAnswer>(client, '/api/tenants/acme/keys')
   assert.match(made.key, /^ipid_[0-9a-f]{64}$/)
@@ -145,7 +145,7 @@ test('a member manages the keys of one tenant, and no prefix leads to those of a
   assert.equal(await store.findTenant(hashKey(made.key)), undefined)
 })
 
-test('a tenant has as many keys as it makes, listed page by page, the newest first', async () => {
+test('a tenant may have any number of keys, listed in pages, newest first', async () => {
   await admin.createTenant('many')
   const client = await dashboard.signIn(await memberOf('many'))
   const stored = Array.from({ length: 1_000 }, (_, i) => i.toString(16).padStart(7, '0'))
@@ -168,7 +168,7 @@ test('a tenant has as many keys as it makes, listed page by page, the newest fir
   assert.equal((await client.get('/api/tenants/many/keys?limit=501')).status, 422)
 })
 
-test('plan and limits come with what is used of them', async () => {
+test('plan and limits come with their current use', async () => {
   const client = await dashboard.signIn(await memberOf('other'))
   const plan = await client.read<PlanAnswer>('/api/tenants/other/plan')
   assert.deepEqual([plan.plan, plan.exists, plan.limits], ['starter', true, DEFAULT_PLANS.starter])
@@ -182,7 +182,7 @@ test('plan and limits come with what is used of them', async () => {
   assert.deepEqual([left.plan, left.exists, left.limits], ['gone', false, DEFAULT_PLANS.starter])
 })
 
-test('an operator creates tenants, changes their plan, and lets members in', async () => {
+test('an operator creates tenants, changes plans, and invites members', async () => {
   const client = await dashboard.signIn()
   const made = await post<ListedTenant>(client, '/api/tenants', { name: 'fresh', plan: 'growth' })
   assert.deepEqual([made.id, made.plan, made.deleting], ['fresh', 'growth', false])
@@ -214,7 +214,7 @@ test('an operator creates tenants, changes their plan, and lets members in', asy
   assert.equal((await client.get('/api/tenants')).status, 200)
 })
 
-test('rules are changed in the words of a person, tried before, and refused in words', async () => {
+test('rules are edited in form fields, tested first, and refused with a clear text', async () => {
   await admin.createTenant('ruled')
   const client = await dashboard.signIn(await memberOf('ruled'))
   const path = '/api/tenants/ruled/rules'
@@ -244,7 +244,7 @@ test('rules are changed in the words of a person, tried before, and refused in w
   assert.match(await refusal(client, path, add('keep', 'cdn')), /at most 1000 rules/)
 })
 
-test('a lookup explains each address once, as the tenant’s rules judge it, and counts on the quota', async () => {
+test("a lookup explains each address once, by the tenant's rules, and counts on the quota", async () => {
   await admin.createTenant('looker', { plan: 'tiny' })
   const client = await dashboard.signIn(await memberOf('looker'))
   const path = '/api/tenants/looker/lookup'
@@ -273,13 +273,13 @@ test('a lookup explains each address once, as the tenant’s rules judge it, and
   assert.equal(await quota.used('looker'), 2)
 })
 
-test('addresses are found among whatever stands between them', () => {
+test('addresses are found whatever separates them', () => {
   const found = (text: string) => addressesIn(text).addresses.map(({ text }) => text)
   assert.deepEqual(found('"1.2.3.4","2001:DB8::1"|[2001:db8::2]:443;::ffff:1.2.3.4 (5.6.7.8).'), [
     ...['1.2.3.4', '2001:db8::1', '2001:db8::2', '5.6.7.8'],
   ])
   assert.deepEqual(found('ip=9.9.9.9:53, 2001:db8::: fe80::'), ['9.9.9.9', 'fe80::'])
-  // As long as a text may be; a look at each end of each run of dots would take a minute.
+  // The longest text that is allowed. A check at each end of each run of dots would take a minute.
   assert.deepEqual(addressesIn(`${'.'.repeat(199_990)}x 1.2.3.4`).addresses.length, 1)
   assert.deepEqual(addressesIn('10.0.0.0/8 12:30').skipped, ['10.0.0.0/8', '12:30'])
 })

@@ -13,9 +13,9 @@ import { CSV, startUploads } from '../support/dashboard-uploads.ts'
 import { sendRaw } from '../support/raw-request.ts'
 import { until } from '../support/until.ts'
 
-/* Uploads of the dashboard as its pages make them, on a real Redis. */
+/* Uploads of the dashboard as its pages send them, on a real Redis. */
 
-test('a file becomes a job; rows that are no events are counted, and named without what they say', async (t) => {
+test('a file becomes a job; invalid rows are counted and listed, without their content', async (t) => {
   const { redis, client, upload, member } = await startUploads(t)
   const stop = await startFeeder(redis)
   t.after(stop)
@@ -33,7 +33,7 @@ test('a file becomes a job; rows that are no events are counted, and named witho
   )
 })
 
-test('what is refused, and what breaks off, leaves nothing', async (t) => {
+test('refused and interrupted uploads leave nothing', async (t) => {
   const { send, upload, kept, dashboard, member } = await startUploads(t)
   const refused: [file: string | Buffer, choice: object, status: number, detail: RegExp][] = [
     [gzipSync(`ip\n${'17.0.0.1\n'.repeat(99_999)}`).subarray(0, 300), {}, 422, /gzip data is damaged or truncated/],
@@ -74,13 +74,13 @@ test('what is refused, and what breaks off, leaves nothing', async (t) => {
   await until(async () => (await kept()).every((count) => count === 0))
 })
 
-test('the bytes of a file count, and what it becomes has room; who is beyond is told how far it came', async (t) => {
+test('file bytes count, the converted rows fit, and a too long upload says how far it came', async (t) => {
   const { upload, preview, member, jobs, kept, dashboard } = await startUploads(t, {
     bytesMax: 300,
     eventBytesMax: 700,
   })
   const row = (n: number) => `17.0.0.${n},${n}\n`
-  // 254 bytes that take 682 as NDJSON.
+  // 254 bytes that become 682 as NDJSON.
   const file = `ip,platform\n${Array.from({ length: 20 }, (_, i) => row(i + 1)).join('')}`
   const { sample } = (await preview(gzipSync(file))).preview
   assert.deepEqual([sample.plain_bytes, sample.lines], [file.length, 21])
@@ -97,7 +97,7 @@ test('the bytes of a file count, and what it becomes has room; who is beyond is 
   assert.equal(status, 413)
   const far = `the first ${wide.length} bytes of the file (without gzip) take more than 700 bytes as NDJSON`
   assert.equal(answer.detail, `${far}, where each row has the names of its columns`)
-  // More than any file may have is not waited for.
+  // The rest of a file that is too large is not read.
   const headers = { cookie: member.cookie, 'x-csrf-token': member.csrfToken, 'content-length': '200000000' }
   const port = Number(new URL(dashboard.url).port)
   assert.equal((await sendRaw(port, '/api/tenants/acme/uploads', headers, '{')).status, 413)
@@ -108,7 +108,7 @@ test('the bytes of a file count, and what it becomes has room; who is beyond is 
   await small.abort()
 })
 
-test('a job is listed with the name of its file, which is cut and holds nothing that could mislead', async (t) => {
+test('a job is listed with its file name, cut and without control characters', async (t) => {
   const { upload, member, jobs } = await startUploads(t)
   const names = async () =>
     (await member.read<UploadList>('/api/tenants/acme/uploads')).jobs.map((job) => job.file_name)
@@ -118,14 +118,14 @@ test('a job is listed with the name of its file, which is cut and holds nothing 
   await api.write(Buffer.from('{"ip":"17.0.0.3"}\n'))
   const { jobId } = await api.complete()
   assert.deepEqual((await names()).sort(), [`${'é'.repeat(199)}…`, 'visits[31mfdp.csv', null].sort())
-  // The answers of the API are as they were.
+  // The answers of the API have not changed.
   const { file_name: _, ...listed } = (await member.read<UploadList>('/api/tenants/acme/uploads')).jobs.at(-1)!
   assert.deepEqual((await jobs.list('acme', { limit: 5, before: undefined }))!.jobs.at(-1), listed)
   assert.ok(!('file_name' in (await jobs.find('acme', answer.job_id))!))
   assert.equal((await jobs.fileNames('other', [answer.job_id, jobId])).size, 0)
 })
 
-test('the same file does not count twice unnoticed, and does when that is wanted', async (t) => {
+test('the same file does not count twice by accident, but does on request', async (t) => {
   const { upload, list, client } = await startUploads(t)
   const file = 'ip\n17.0.0.1\n'
   const [one, two] = await Promise.all([upload(file), upload(file)])
@@ -141,17 +141,17 @@ test('the same file does not count twice unnoticed, and does when that is wanted
   assert.equal((await list()).length, 1)
   const again = await upload(file, { again: first })
   assert.deepEqual([again.status, again.answer.status], [202, 'queued'])
-  // A browser that sends the same request once more.
+  // A browser that repeats the same request.
   assert.deepEqual((await upload(file, { again: first })).answer.job_id, again.answer.job_id)
   assert.equal((await list()).length, 2)
-  // Of an upload that died nothing is left but its claim.
+  // After an upload died only its claim is left.
   const dead = keys.uploadedFile('acme', 'd')
   await client.set(dead, 'nobody')
   assert.equal(await new UploadedFiles(client).claim('acme', 'd', 'new'), undefined)
   assert.equal(await client.get(dead), 'new')
 })
 
-test('a tenant sees and ends its own jobs only, and has so many at once', async (t) => {
+test('a tenant sees and ends only its own jobs, up to a limit at once', async (t) => {
   const { send, upload, dashboard, member, list } = await startUploads(t)
   const operator = await dashboard.signIn()
   const theirs = (await (await send('ip\n17.0.0.9\n', {}, { tenant: 'other', by: operator })).json()) as UploadAnswer
@@ -165,7 +165,7 @@ test('a tenant sees and ends its own jobs only, and has so many at once', async 
     assert.equal((await member.post(`/api/tenants/${tenant}/uploads/${theirs.job_id}/cancel`)).status, 404)
   }
   assert.equal((await member.get(`/api/tenants/acme/uploads?before=${theirs.job_id}`)).status, 422)
-  // What another tenant has uploaded is no repeat.
+  // Another tenant's upload is no repeat.
   const own = await upload('ip\n17.0.0.9\n')
   assert.equal(own.answer.status, 'queued')
   assert.deepEqual(

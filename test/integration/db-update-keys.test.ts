@@ -6,7 +6,7 @@ import { runCommand } from '../support/command.ts'
 import { FileServer } from '../support/file-server.ts'
 import { ASN, setUp } from '../support/updates.ts'
 
-test('a key from the environment goes where the source says, and is never shown', async (t) => {
+test('a key from the environment goes where the source says, and never appears in output', async (t) => {
   const { dir, server, files } = await setUp(t)
   server.serve('/asn.mmdb', ASN)
   server.handle('/fail', (_request, response) => response.writeHead(401, 'No').end('denied'))
@@ -38,7 +38,7 @@ test('a key from the environment goes where the source says, and is never shown'
   assert.deepEqual(await files(), ['basic.mmdb', 'bearer.mmdb', 'query.mmdb', 'sources.json'])
 })
 
-test('a key is not told by what goes wrong with it, nor by a URL that holds it', async (t) => {
+test('errors show neither a key nor a URL that holds it', async (t) => {
   const { dir, server, only } = await setUp(t)
   server.serve('/asn.mmdb', ASN)
   const source = { url: `${server.url}/asn.mmdb?token=in-the-url`, file: 'asn.mmdb', key_env: 'KEY' }
@@ -49,7 +49,11 @@ test('a key is not told by what goes wrong with it, nor by a URL that holds it',
       ['failed', 'the environment variable KEY holds characters that are not valid in a key'],
     )
   }
-  assert.equal((await only(source, { env: { KEY: 'secret\n' } })).status, 'added', 'the end of a file is no part of it')
+  assert.equal(
+    (await only(source, { env: { KEY: 'secret\n' } })).status,
+    'added',
+    'the line feed at the end of the file is not part of it',
+  )
   assert.equal(server.requests[0]?.headers.authorization, 'Bearer secret')
   assert.equal((await only(source, { env: { KEY: 'secret' } })).status, 'unchanged')
   assert.doesNotMatch(await readFile(join(dir, '.sources-state.json'), 'utf8'), /in-the-url|secret/)
@@ -61,7 +65,7 @@ test('a key is not told by what goes wrong with it, nor by a URL that holds it',
   assert.equal((await stat(join(dir, 'sources.json'))).mode & 0o777, 0o600)
 })
 
-test('redirects are followed so far, and take no key to another host', async (t) => {
+test('redirects are followed up to a limit, and take no key to another host', async (t) => {
   const { server, only } = await setUp(t)
   const other = await FileServer.start(t)
   other.serve('/asn.mmdb', ASN)

@@ -21,7 +21,7 @@ const TABLE = 'network,business_name\n81.2.69.0/24,Example\n'
 const HOUR_MS = 3_600_000
 const IPID = fileURLToPath(new URL('../../src/ipid.mjs', import.meta.url))
 
-test('db update fetches what sources.json names, and tells what changed', async (t) => {
+test('db update fetches the sources of sources.json, and reports changes', async (t) => {
   const { dir, server } = await setUp(t)
   server.serve('/asn.mmdb', ASN)
   server.serve('/companies.csv', TABLE)
@@ -74,7 +74,7 @@ test('one source that fails does not stop the others; exit code 1', async (t) =>
   assert.deepEqual(await files(), ['good.csv', 'sources.json'])
 })
 
-test('what is broken, cut off, too large, or not recognised never replaces what is there', async (t) => {
+test('broken, cut, too large or unrecognised files never replace a good one', async (t) => {
   const { dir, server, only, files } = await setUp(t)
   await writeFile(join(dir, 'asn.mmdb'), ASN)
   const source = { url: `${server.url}/asn.mmdb` }
@@ -100,12 +100,12 @@ test('what is broken, cut off, too large, or not recognised never replaces what 
   })
   assert.match((await only(source)).reason ?? '', /cannot be fetched/)
   server.handle('/asn.mmdb', (_request, response) => {
-    // Without a length: only the count of what arrives can end it.
+    // Without a length, only the count of received bytes can end it.
     response.write(Buffer.alloc(1_000), () => response.end(Buffer.alloc(1_000)))
   })
   assert.match((await only(source, { limits })).reason ?? '', /larger than 1500 bytes/)
   server.handle('/asn.mmdb', (_request, response) => {
-    // The end of the connection is the end of the answer, or of what came of it.
+    // The connection's end ends the answer, whether it is complete or cut.
     response.useChunkedEncodingByDefault = false
     response.end(ASN)
   })
@@ -115,7 +115,7 @@ test('what is broken, cut off, too large, or not recognised never replaces what 
   assert.equal((await only(source)).status, 'unchanged')
 })
 
-test('a compressed answer is decoded, and one that is cut off replaces nothing', async (t) => {
+test('a compressed answer is decoded, and a cut one replaces nothing', async (t) => {
   const { dir, server, only } = await setUp(t)
   const table = `network,business_name\n${Array.from({ length: 2_000 }, (_, i) => `81.${i >> 8}.${i & 255}.0/24,Firm ${i}\n`).join('')}`
   const source = { url: `${server.url}/firms.csv` }
@@ -128,7 +128,7 @@ test('a compressed answer is decoded, and one that is cut off replaces nothing',
   for (const [coding, bytes] of Object.entries(encodings)) {
     const serve = (body: Buffer) =>
       server.handle('/firms.csv', (_request, response) => {
-        // The length is that of the cut body, as a cache that stored it would say.
+        // The length of the cut body, as a cache that stored it would send.
         response.writeHead(200, { 'content-encoding': coding, 'content-length': body.length }).end(body)
       })
     serve(bytes)
@@ -150,7 +150,7 @@ test('a server that does not answer in time is given up', async (t) => {
   assert.match((await only({ url: 'http://127.0.0.1:1/asn.mmdb' })).reason ?? '', /cannot be fetched/)
 })
 
-test('MMDBs come packed too: gzip, and tar with a licence beside', async (t) => {
+test('packed MMDBs are read too: gzip, and tar with a licence beside it', async (t) => {
   const { dir, server, only } = await setUp(t)
   const archive = async (...entries: [name: string, content: Buffer | string][]) => {
     const tar = pack()
@@ -174,7 +174,7 @@ test('MMDBs come packed too: gzip, and tar with a licence beside', async (t) => 
   assert.match((await only(source)).reason ?? '', /the archive holds no \.mmdb file/)
 })
 
-test('a web page instead of data is named as one', async (t) => {
+test('a web page instead of data is reported as a web page', async (t) => {
   const { server, only } = await setUp(t)
   server.serve('/asn.mmdb', '<!DOCTYPE html>\n<title>Sign in</title>')
   server.serve('/list.txt', '\n <html lang="en"><head>')
@@ -183,7 +183,7 @@ test('a web page instead of data is named as one', async (t) => {
   }
 })
 
-test('--due fetches only what its schedule says, or what is not there', async (t) => {
+test('--due fetches only sources that are due or missing', async (t) => {
   const { dir, server, update } = await setUp(t)
   server.serve('/table.csv', TABLE)
   const sources = ['hourly', '3h', undefined].map((schedule, i) => ({
@@ -201,7 +201,7 @@ test('--due fetches only what its schedule says, or what is not there', async (t
   assert.deepEqual(await statuses(3 * HOUR_MS), ['not_due', 'not_due', 'added'])
 })
 
-test('the same content under a new tag changes nothing, and a file that is gone is fetched whatever the tag', async (t) => {
+test('the same content with a new tag changes nothing; a missing file is always fetched', async (t) => {
   const { dir, server, only } = await setUp(t)
   server.serve('/table.csv', TABLE)
   const source = { url: `${server.url}/table.csv` }
@@ -216,7 +216,7 @@ test('the same content under a new tag changes nothing, and a file that is gone 
   assert.equal((await only(source)).status, 'unchanged')
 })
 
-test('a folder of an update that was killed is removed when it is old', async (t) => {
+test('an old folder of a killed update is removed', async (t) => {
   const { dir, only, server, files } = await setUp(t)
   server.serve('/table.csv', TABLE)
   for (const name of ['.update-old', '.update-new']) {
@@ -278,7 +278,7 @@ test('ranges of autonomous systems become an MMDB, and a URL may name the month'
   assert.equal(next.status, 'failed')
 })
 
-test('db add knows good sources by name, keeps what is in sources.json, and says what their licences ask', async (t) => {
+test('db add knows good sources by name, keeps sources.json, and states the terms of licences', async (t) => {
   const { dir } = await setUp(t)
   const run = (...args: string[]) => runCommand(['db', 'add', ...args], { env: { ENRICH_DIR: dir } })
   assert.match((await run()).stdout, /iptoasn[\s\S]*ipinfo-lite[\s\S]*dbip-lite[\s\S]*geolite2/)
@@ -308,10 +308,10 @@ test('db add knows good sources by name, keeps what is in sources.json, and says
   assert.match(unknown.stderr, /unknown source "nonsense": must be iptoasn/)
   await writeFile(join(dir, 'sources.json'), '[{"url"')
   assert.match((await run('iptoasn')).stderr, /sources\.json: not JSON/)
-  assert.equal(await readFile(join(dir, 'sources.json'), 'utf8'), '[{"url"', 'what is there is not overwritten')
+  assert.equal(await readFile(join(dir, 'sources.json'), 'utf8'), '[{"url"', 'an existing file is not overwritten')
 })
 
-test('an update that was asked for fetches every source, and its end says which failed and why', async (t) => {
+test('a requested update fetches every source, and its end lists each failure with its reason', async (t) => {
   const { dir, server } = await setUp(t)
   server.serve('/asn.mmdb', ASN)
   server.handle('/busy.csv', (_request, response) => response.writeHead(503).end())
@@ -328,7 +328,7 @@ test('an update that was asked for fetches every source, and its end says which 
   const failures = [{ file: 'busy.csv', reason: 'the server answered 503 Service Unavailable' }]
   const { changed, failures: first } = (await outcome())!
   assert.deepEqual(first, failures)
-  // What is due is fetched when sources.json changes, which may come before.
+  // A change of sources.json fetches due sources, which may happen earlier.
   assert.ok(changed.length === 0 || changed.join() === 'asn.mmdb')
   assert.deepEqual(await readFile(join(dir, 'asn.mmdb')), ASN)
 
@@ -340,7 +340,7 @@ test('an update that was asked for fetches every source, and its end says which 
   assert.deepEqual(listed, ['asn.mmdb', 'busy.csv'])
 })
 
-test('sources.json is whole and names each source once, whenever those who add to it are killed', async (t) => {
+test('sources.json stays whole, each source once, whenever an addition is killed', async (t) => {
   const dir = await temporaryFolder(t)
   const asked = new URL('../../src/enrichment/files/update/asked-update.ts', import.meta.url).href
   const script = `
@@ -369,7 +369,7 @@ test('sources.json is whole and names each source once, whenever those who add t
   assert.ok(await readAskedUpdate(dir))
 })
 
-test('on a fresh install db add and db update keep their folder under DATA_DIR, and the starter data serve on', async (t) => {
+test('on a fresh install db add and db update use DATA_DIR, and the starter data stay in use', async (t) => {
   const { server } = await setUp(t)
   const base = await temporaryFolder(t)
   const dataDir = join(base, 'data')

@@ -12,7 +12,7 @@ import { address, asnMmdb, mmdb, startEngine, temporaryFolder } from '../support
 
 const MMDBLOOKUP = '/usr/bin/mmdblookup'
 
-test('db list names the providers in their order of trust, reverse DNS last', async (t) => {
+test('db list names the providers in order of trust, reverse DNS last', async (t) => {
   const dir = await temporaryFolder(t)
   await writeFile(join(dir, 'GeoLite2-ASN.mmdb'), asnMmdb({ '81.2.0.0/16': [64_500, 'Example'] }))
   await writeFile(join(dir, 'zebra.csv'), 'network,business_name\n81.2.69.0/24,Example\n')
@@ -44,7 +44,7 @@ test('db list names the providers in their order of trust, reverse DNS last', as
   )
 })
 
-test('db check says what each file is, and what is wrong with it', async (t) => {
+test('db check reports the kind of each file and its errors', async (t) => {
   const dir = await temporaryFolder(t)
   const good = asnMmdb({ '81.2.0.0/16': [64_500, 'Example'] })
   await writeFile(join(dir, 'asn.mmdb'), good)
@@ -79,7 +79,7 @@ test('db check says what each file is, and what is wrong with it', async (t) => 
   assert.match(broken.stdout, /^firms\.mmdb: unknown database_type "Acme Firms"\n {2}keys of its records: firm, kind$/m)
 })
 
-test('a folder that is none is a wrong call', async (t) => {
+test('a path that is no folder is wrong usage', async (t) => {
   const dir = join(await temporaryFolder(t), 'nowhere')
   const { code, stdout, stderr } = await runCommand(['db', 'check', dir, '--json'])
   assert.deepEqual([code, stdout, stderr], [2, '', `ipid: ${dir} is not a folder\n`])
@@ -94,7 +94,7 @@ const TABLE = [
   '::ffff:81.2.71.0/120,Mapped,,,,,',
 ].join('\n')
 
-test('db build compiles tables into a file that any reader opens', async (t) => {
+test('db build compiles tables into a file that any MMDB reader opens', async (t) => {
   const dir = await temporaryFolder(t)
   const [table, output] = [join(dir, 'organisations.csv.gz'), join(dir, 'out.mmdb')]
   await writeFile(table, gzipSync(TABLE))
@@ -134,7 +134,7 @@ test('mmdblookup reads it as well', { skip: !existsSync(MMDBLOOKUP) && 'mmdblook
   assert.match((await lookUp('2001:218::1')).stdout, /"Six"/)
 })
 
-test('a compiled table answers as the table does', async (t) => {
+test('a compiled table answers like its source', async (t) => {
   const [source, compiled] = [await temporaryFolder(t), await temporaryFolder(t)]
   const table = [
     'network,business_name,org_name,domain,hostname,industry,classification,description,as_name',
@@ -182,7 +182,7 @@ test('a compiled table answers as the table does', async (t) => {
   assert.ok(seen.has('Maker example.com business') && seen.has('Tenant example.com business'), [...seen].join())
 })
 
-test('rows about an AS need somebody who knows AS numbers', async (t) => {
+test('rows about an AS need a provider that knows AS numbers', async (t) => {
   const dir = await temporaryFolder(t)
   const [table, output] = [join(dir, 'organisations.ndjson'), join(dir, 'out.mmdb')]
   await writeFile(
@@ -211,7 +211,7 @@ test('rows about an AS need somebody who knows AS numbers', async (t) => {
   assert.deepEqual(names, ['Example', 'Example', 'Example', 'Own', undefined])
 })
 
-test('a table with an error builds nothing, and leaves the file that is there', async (t) => {
+test('a table with an error builds nothing, and leaves the existing file', async (t) => {
   const dir = await temporaryFolder(t)
   await writeFile(join(dir, 'out.mmdb'), 'before')
   await writeFile(join(dir, 'bad.csv'), 'network,business_name\n81.2.69.0/99,Example\n')
@@ -233,7 +233,7 @@ test('a table with an error builds nothing, and leaves the file that is there', 
   assert.deepEqual((await readdir(dir)).sort(), ['bad.csv', 'folder.mmdb', 'good.csv', 'out.mmdb'])
 })
 
-test('of several tables the most specific row counts, and of two for one network the later', async (t) => {
+test('of several tables the most specific row wins, and for one network the later one', async (t) => {
   const dir = await temporaryFolder(t)
   const [a, b, output] = [join(dir, 'a.csv'), join(dir, 'b.csv'), join(dir, 'out.mmdb')]
   await writeFile(a, 'network,business_name\n81.2.69.0/24,First\n81.2.69.0/25,Inner\n')

@@ -27,7 +27,7 @@ import {
 import { collectingSink, envelope, startWorker } from '../support/pipeline.ts'
 import { until } from '../support/until.ts'
 
-test('what is retried goes the normal way and counts once, however many retry it at once', async (t) => {
+test('a retried letter takes the normal way and counts once, also with parallel retries', async (t) => {
   const { pipeline, state } = poisonedPipeline()
   const { redis, client, intake, letters, all } = await startDeadLetters(t, pipeline)
   const worker = await startWorker(redis.url, pipeline, 'process', 1, NO_ENRICHER)
@@ -45,7 +45,11 @@ test('what is retried goes the normal way and counts once, however many retry it
   await until(async () => (await counter(client, 'process:duplicates')) === 22)
   assert.deepEqual((await keptIds(client)).sort(), [...bad, 'fine'].sort())
   assert.deepEqual([await counter(client, 'process:dead'), await counter(client, 'process:retried')], [21, 21])
-  assert.deepEqual(await outcomeSums(client), { dead: 0, duplicates: 22 }, 'a retry takes back what died')
+  assert.deepEqual(
+    await outcomeSums(client),
+    { dead: 0, duplicates: 22 },
+    'a retry takes back the count of dead events',
+  )
   const { streams } = await readStatus(client, pipeline)
   assert.deepEqual(
     streams.filter(({ group }) => group === 'process').map((s) => s.waiting_events),
@@ -53,9 +57,9 @@ test('what is retried goes the normal way and counts once, however many retry it
   )
 })
 
-test('what was sent again meanwhile is a duplicate at its retry, also late in the window', async (t) => {
+test('an event sent again meanwhile is a duplicate at its retry, also late in the window', async (t) => {
   const { redis, client, intake, letters, all } = await startDeadLetters(t)
-  // It died before it was claimed; claims of now are two generations behind those of its time.
+  // It died before its claim; claims of now are two generations later than its own.
   await writeLetter(client, envelope('t', 'old'), claimIdOf(`${Date.now() - 7.5 * DAY_MS}-0`.replace(/\.\d+/, ''), 0))
   const worker = await startWorker(redis.url, ingest, 'process', 1, NO_ENRICHER)
   t.after(worker.stop)
@@ -66,7 +70,7 @@ test('what was sent again meanwhile is a duplicate at its retry, also late in th
   assert.deepEqual(await keptIds(client), ['old'])
 })
 
-test('what was claimed before it died is kept at its retry, and its twin is a duplicate', async (t) => {
+test('an event claimed before it died is kept at its retry, and its twin is a duplicate', async (t) => {
   const { redis, client, letters, all } = await startDeadLetters(t)
   const claimId = claimIdOf(`${Date.now()}-0`, 0)
   await writeLetter(client, envelope('t', 'e'), undefined)
@@ -87,7 +91,7 @@ async function claim(client: RedisClient, eventId: string, claimId: Buffer): Pro
   await client.call('SET', `${place.key.replace(/\d+$/, '')}m`, '')
 }
 
-test('an event that was discarded is new when it comes again, unless another one of its id was kept', async (t) => {
+test('a discarded event is new when it comes again, unless another one of its id was kept', async (t) => {
   const { redis, client, intake, letters, all } = await startDeadLetters(t)
   const worker = await startWorker(redis.url, ingest, 'process', 1, NO_ENRICHER)
   t.after(worker.stop)
@@ -99,7 +103,7 @@ test('an event that was discarded is new when it comes again, unless another one
   await writeLetter(client, envelope('t', 'claimed'), own)
   await claim(client, 'refused', earlier)
   await writeLetter(client, envelope('t', 'refused'), own, sink)
-  // A repeat died before dedup saw it: the event itself is stored.
+  // A repeat died before deduplication read it: the event itself is stored.
   await claim(client, 'stored', earlier)
   await writeLetter(client, envelope('t', 'stored'), own)
   await claim(client, 'twin', own)
@@ -113,7 +117,7 @@ test('an event that was discarded is new when it comes again, unless another one
   assert.deepEqual((await keptIds(client)).sort(), ['claimed', 'refused'])
 })
 
-test('a letter of one sink is put back for that sink alone', async (t) => {
+test('a letter of one sink is retried for that sink alone', async (t) => {
   const pipeline: Pipeline = {
     ...ingest,
     sinks: [...ingest.sinks, { ...ingest.sinks[0]!, group: 'copy', completesJobs: false }],
@@ -123,7 +127,7 @@ test('a letter of one sink is put back for that sink alone', async (t) => {
   for (const sink of sinks) t.after(sink.stop)
   await writeLetter(client, envelope('t', 'e'), claimIdOf(`${Date.now()}-0`, 0), { group: 'copy', stream: 'enriched' })
   for (const letter of await all()) assert.equal(await letters.retry(letter), 'done')
-  // What comes behind it goes to both.
+  // Later events go to both.
   const later = encodeBlock(packBlock([envelope('t', 'later')]))
   await client.call('XADD', keys.stream(0, 'enriched', 'live'), '*', ...later)
   await until(() => sinks.every((sink) => sink.ids().includes('later')))
@@ -139,7 +143,7 @@ test('a letter of one sink is put back for that sink alone', async (t) => {
   assert.deepEqual(done, ['2', '2'], 'nothing waits for the sink that had nothing to do with it')
 })
 
-test('a retried event moves its batch job no more, which counted it as rejected', async (t) => {
+test('a retried event does not change its batch job, which counted it as rejected', async (t) => {
   const { redis, client, letters, all } = await startDeadLetters(t)
   const block = packBlock([envelope('t', 'e')], 'job-1')
   const origin = { group: 'process', stream: 'intake', lane: 'batch' as const, claimId: undefined }
@@ -164,7 +168,7 @@ test('a retried event moves its batch job no more, which counted it as rejected'
   assert.deepEqual(await client.hgetall(keys.jobProgress(0, 'job-1')), {})
 })
 
-test('the command lists by page and filter, shows, retries and discards', async (t) => {
+test('the command lists by page and filter, and shows, retries and discards', async (t) => {
   const { redis, client } = await startDeadLetters(t, ingest, 2)
   const ipid = (...args: string[]) => runCommand(['dead-letter', ...args], { env: { REDIS_URL: redis.url } })
   const json = async (...args: string[]) => JSON.parse((await ipid(...args, '--json')).stdout)
@@ -219,7 +223,7 @@ test('the command lists by page and filter, shows, retries and discards', async 
   assert.equal(await waitingEvents(client, ingest, 2), 225)
 })
 
-test('every letter is in one place, whatever is killed while they are retried', async (t) => {
+test('every letter is in exactly one place, whatever is killed during retries', async (t) => {
   const { redis, client, all } = await startDeadLetters(t)
   const count = 1_000
   for (let i = 0; i < count; i += 100) {
@@ -238,7 +242,7 @@ test('every letter is in one place, whatever is killed while they are retried', 
   await redis.kill()
   await interrupted
   await redis.restart()
-  // The connection may be lost once more while Redis reads its file.
+  // The connection may be lost again while Redis reads its file.
   const found = await until(() => all().catch(() => undefined))
   const rest = found.length
   const last = await runCommand(['dead-letter', 'retry', '--all', '--json'], { env: { REDIS_URL: redis.url } })

@@ -35,14 +35,14 @@ function packages(base: string, version = '2.3.2026061719') {
   return (name: string) => folders.get(name)
 }
 
-test('the default data are made once, serve behind all others, and say what they are', async (t) => {
+test('the default data are made once, rank last, and describe themselves', async (t) => {
   const base = await temporaryFolder(t)
   const [dataDir, enrichDir] = [join(base, 'data'), join(base, 'enrich')]
   const dir = join(dataDir, 'enrich-default')
   const find = packages(join(base, 'packages'))
   mkdirSync(enrichDir)
   const engine = await startEngine(t, enrichDir, { defaultsDir: dir })
-  assert.deepEqual(engine.providerNames(), [], 'they need not be there')
+  assert.deepEqual(engine.providerNames(), [], 'they may be missing')
 
   assert.equal(await defaultsWait(dir, 'whole', find), true)
   assert.deepEqual(await makeDefaults(dir, find), ['ip-location-db-asn', 'ip-location-db-country'])
@@ -70,24 +70,24 @@ test('the default data are made once, serve behind all others, and say what they
   assert.equal(asn?.built_at, '2026-06-17T19:00:00.000Z')
   assert.equal(asn.too_old, false, 'no source is configured')
   const auto = await runCommand(['db', 'list'], { env: { ...env, DEFAULT_DATA: 'auto' } })
-  assert.doesNotMatch(auto.stdout, /ip-location-db/, 'with ENRICH_DIR they are only there when they are wanted')
+  assert.doesNotMatch(auto.stdout, /ip-location-db/, 'with ENRICH_DIR they are made only on request')
   const explained = await runCommand(['enrich', '81.2.69.1'], { env })
   assert.match(explained.stdout, /GB/)
   assert.match(explained.stderr, /^ip-location-db-country: data of the NRO \(nro\.net\); CC0/m)
   const json = ['enrich', '81.2.69.1', '--json']
-  assert.equal((await runCommand(json, { env })).stderr, '', 'nothing beside what a program reads')
+  assert.equal((await runCommand(json, { env })).stderr, '', 'no text for people beside JSON')
   assert.match((await runCommand(json, { env, columns: 80 })).stderr, /data of the NRO/)
 })
 
 const ASN = 'ip-location-db-asn'
 const COUNTRY = 'ip-location-db-country'
 
-test('sets of another version are made anew; without packages there is nothing to make', async (t) => {
+test('sets of another version are made again; without packages nothing is made', async (t) => {
   const base = await temporaryFolder(t)
   const dir = join(base, 'defaults')
   await makeDefaults(dir, packages(join(base, 'packages')))
   const newer = packages(join(base, 'packages'), '2.3.2026070100')
-  // Of an earlier version of the product, under the same names.
+  // Sets of an earlier version of the product, under the same names.
   for (const file of ['.made.json', `${ASN}.mmdb`]) writeFileSync(join(dir, file), '{}')
   assert.equal(await defaultsWait(dir, 'head', newer), true)
   assert.deepEqual(await makeDefaults(dir, newer), [ASN, COUNTRY])
@@ -98,7 +98,7 @@ test('sets of another version are made anew; without packages there is nothing t
   assert.throws(() => statSync(join(base, 'none')))
 })
 
-test('a set that is missing, cut off or damaged is made anew', async (t) => {
+test('a missing, cut or damaged set is made again', async (t) => {
   const base = await temporaryFolder(t)
   const dir = join(base, 'defaults')
   const find = packages(join(base, 'packages'))
@@ -110,7 +110,7 @@ test('a set that is missing, cut off or damaged is made anew', async (t) => {
   const killed = `.${ASN}.ranges.1000000000.part`
   writeFileSync(join(dir, killed), 'half')
   assert.deepEqual(await makeDefaults(dir, find), [ASN])
-  assert.equal(existsSync(join(dir, killed)), false, 'what was left by a process that is gone goes')
+  assert.equal(existsSync(join(dir, killed)), false, 'leftovers of a dead process are removed')
 
   writeFileSync(path, whole.subarray(0, whole.length - 1))
   assert.equal(await defaultsWait(dir, 'head', find), true, 'it is cut off')
@@ -124,7 +124,7 @@ test('a set that is missing, cut off or damaged is made anew', async (t) => {
   assert.deepEqual(readFileSync(path), whole, 'the same package gives the same file')
 })
 
-test('ready means that the default data are in use, and "ipid enrich" makes them where they are missing', async (t) => {
+test('ready means that the default data are in use; "ipid enrich" makes missing ones', async (t) => {
   const base = await temporaryFolder(t)
   const dataDir = join(base, 'data')
   const config = readConfig({ DATA_DIR: dataDir, DEFAULT_DATA: 'on' }, {})
@@ -147,7 +147,7 @@ test('ready means that the default data are in use, and "ipid enrich" makes them
   assert.match(stdout, /"asn":15169/)
 })
 
-test('data count as too old when a source is configured that renews them', async (t) => {
+test('data count as too old only when a configured source renews them', async (t) => {
   const dir = await temporaryFolder(t)
   writeFileSync(join(dir, 'asn.mmdb'), asnMmdb({ '81.2.69.0/24': [64500, 'Example AS'] }))
   const list = async () => (await runCommand(['db', 'list'], { env: { ENRICH_DIR: dir } })).stdout
@@ -156,7 +156,7 @@ test('data count as too old when a source is configured that renews them', async
   assert.match(await list(), /data are old: asn \(\d+ days\); their sources bring nothing newer/)
 })
 
-test('newer data of the same kind take the place of a default set, and of no other', async (t) => {
+test('newer data of the same kind replace a default set, and no other one', async (t) => {
   const base = await temporaryFolder(t)
   const [defaultsDir, fetchedDir] = [join(base, 'defaults'), join(base, 'fetched')]
   await makeDefaults(defaultsDir, packages(join(base, 'packages')))

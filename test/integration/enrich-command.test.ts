@@ -24,7 +24,7 @@ function lines(stdout: string): Record<string, unknown>[] {
     .map((line) => JSON.parse(line))
 }
 
-test('a line of JSON for each address, with the status that ingest gives', async (t) => {
+test('one line of JSON per address, with the same status as ingest', async (t) => {
   const enrich = await setUp(t)
   const ips = ['81.2.69.1', '::ffff:81.2.70.1', '10.0.0.1', '8.8.8.8', 'nonsense', '81.2.69.1']
   const { code, stdout, stderr } = await enrich([...ips, '--json'])
@@ -65,7 +65,7 @@ test('a line of JSON for each address, with the status that ingest gives', async
   assert.deepEqual(found[4], { ip: 'nonsense', status: 'invalid_ip', classification: null, quality: 0, data: {} })
 })
 
-test('--explain names the source of each value, the rule, and who was asked', async (t) => {
+test('--explain names the source of each value, the rule, and the providers asked', async (t) => {
   const enrich = await setUp(t)
   const [found, reserved, invalid] = lines((await enrich(['81.2.69.1', '10.0.0.1', 'x', '--explain', '--json'])).stdout)
   const own = { provider: 'organisations', network: '81.2.69.0/24' }
@@ -99,7 +99,7 @@ test('--explain names the source of each value, the rule, and who was asked', as
   assert.deepEqual(invalid!.explain, { attributes: {}, rule: 'invalid_ip', asked: [], answered: [], partial: [] })
 })
 
-test('for people, an aligned list', async (t) => {
+test('on a terminal the output is an aligned list', async (t) => {
   const enrich = await setUp(t)
   const { stdout } = await enrich(['81.2.70.1', 'x', '--explain'])
   assert.equal(
@@ -152,7 +152,7 @@ test('- reads standard input as it arrives, however it is cut', async (t) => {
   )
 })
 
-test('--rdns asks for host names, and nothing is asked without', async (t) => {
+test('--rdns asks for host names, and without it no name server is asked', async (t) => {
   const enrich = await setUp(t)
   const server = await DnsServer.start(t)
   server.host('81.2.69.1', 'mail.example.com')
@@ -164,7 +164,7 @@ test('--rdns asks for host names, and nothing is asked without', async (t) => {
   assert.deepEqual(found.explain.asked, ['organisations', 'asn', 'rdns'])
 })
 
-test('a file that cannot be read is said on standard error, and the others answer', async (t) => {
+test('an unreadable file is reported on standard error, and the others answer', async (t) => {
   const dir = await temporaryFolder(t)
   await writeFile(join(dir, 'broken.mmdb'), 'nonsense')
   await writeFile(join(dir, 'good.csv'), 'network,business_name\n81.2.69.0/24,Example\n')
@@ -174,7 +174,7 @@ test('a file that cannot be read is said on standard error, and the others answe
   assert.equal((lines(stdout)[0]!.data as { business_name: string }).business_name, 'Example')
 })
 
-test('a wrong call is exit code 2 in one line', async (t) => {
+test('wrong usage is exit code 2 in one line', async (t) => {
   const enrich = await setUp(t)
   const wrong: [args: string[], stderr: RegExp][] = [
     [[], /^ipid: missing required argument 'ip'.*\n$/],

@@ -14,7 +14,7 @@ import { until } from '../support/until.ts'
 
 const IPID = fileURLToPath(new URL('../../src/ipid.mjs', import.meta.url))
 
-/** A table that is compiled for its size. */
+/** A table large enough to be compiled. */
 function bigTable(name: string, rows: readonly string[] = []): string {
   const lines = ['network,business_name,domain,description', ...rows]
   for (let i = 0; i < 2_000; i++) {
@@ -29,7 +29,7 @@ async function compile(enrichDir: string, dir: string) {
   return results
 }
 
-test('a big table answers as it would if it were read directly, once it was compiled', async (t) => {
+test('a compiled big table answers the same as a direct read', async (t) => {
   const base = await temporaryFolder(t)
   const [enrichDir, dir] = [join(base, 'enrich'), join(base, 'cache')]
   mkdirSync(enrichDir)
@@ -69,17 +69,17 @@ test('a big table answers as it would if it were read directly, once it was comp
   assert.equal(engine.enrich(address('20.0.3.1')).data.business_name, 'Example 3')
   assert.equal(engine.enrich(address('81.2.69.1')).data.business_name, 'Of an AS')
 
-  assert.deepEqual(await compile(enrichDir, dir), [], 'what was compiled is not compiled again')
+  assert.deepEqual(await compile(enrichDir, dir), [], 'a compiled table is not compiled again')
   const before = readdirSync(dir)
   writeFileSync(join(base, 'next'), bigTable('Changed'))
   renameSync(join(base, 'next'), join(enrichDir, 'companies.csv'))
   await compile(enrichDir, dir)
   await until(() => engine.enrich(address('20.0.3.1')).data.business_name === 'Changed 3')
-  assert.equal(readdirSync(dir).length, 1, 'what was compiled of the table before is gone')
+  assert.equal(readdirSync(dir).length, 1, 'the compiled file of the earlier table is gone')
   assert.notDeepEqual(readdirSync(dir), before)
 })
 
-test('a big table that is wrong is refused with the reason, and what it held before serves on', async (t) => {
+test('an invalid big table is refused with a reason, and its last good version stays in use', async (t) => {
   const base = await temporaryFolder(t)
   const [enrichDir, dir] = [join(base, 'enrich'), join(base, 'cache')]
   mkdirSync(enrichDir)
@@ -96,7 +96,7 @@ test('a big table that is wrong is refused with the reason, and what it held bef
   assert.equal(engine.enrich(address('20.0.3.1')).data.business_name, 'Example 3')
 })
 
-/** Rows of a vendor, each with a record of its own: enough to be compiled, in gzip. */
+/** Rows of a vendor, each with its own record: enough to be compiled, in gzip. */
 function vendorTable(header: string, rows: readonly string[], filler: (n: number) => string): string {
   const lines = [header, ...rows]
   for (let i = 0; i < 1_000; i++) lines.push(filler(i))
@@ -128,7 +128,7 @@ const VENDORS = {
   ),
 }
 
-test("vendors' tables are compiled too, and answer as they would if they were read directly", async (t) => {
+test("vendors' tables are compiled too, and answer the same as a direct read", async (t) => {
   const base = await temporaryFolder(t)
   const dir = join(base, 'cache')
   for (const [file, text] of Object.entries(VENDORS)) {
@@ -150,7 +150,7 @@ test("vendors' tables are compiled too, and answer as they would if they were re
   }
 })
 
-test('a small file that may unpack to a big table is compiled, and no process that serves unpacks it', async (t) => {
+test('a small file that may unpack to a big table is compiled outside the serving process', async (t) => {
   const base = await temporaryFolder(t)
   const [enrichDir, dir] = [join(base, 'enrich'), join(base, 'cache')]
   mkdirSync(enrichDir)
@@ -163,7 +163,7 @@ test('a small file that may unpack to a big table is compiled, and no process th
   await until(() => engine.providerNames().length === 1)
 })
 
-test('what was compiled and is damaged is said, or made anew', async (t) => {
+test('a damaged compiled file is reported, or made again', async (t) => {
   const base = await temporaryFolder(t)
   const [enrichDir, dir] = [join(base, 'enrich'), join(base, 'cache')]
   mkdirSync(enrichDir)
@@ -179,7 +179,7 @@ test('what was compiled and is damaged is said, or made anew', async (t) => {
   await until(() => next.providerNames().length === 1)
 })
 
-test('two that compile at once leave one whole table, and remove nothing of the other', async (t) => {
+test('two parallel compilations leave one whole table, and remove nothing of each other', async (t) => {
   const base = await temporaryFolder(t)
   const [enrichDir, dir] = [join(base, 'enrich'), join(base, 'data', 'enrich-cache')]
   mkdirSync(enrichDir)
@@ -196,7 +196,7 @@ test('two that compile at once leave one whole table, and remove nothing of the 
   assert.equal(engine.enrich(address('20.0.3.1')).data.business_name, 'Example 3')
 })
 
-test('who compiles is killed: nothing half made is taken, and the next one makes it whole', async (t) => {
+test('a killed compilation is never used half-done, and the next one completes it', async (t) => {
   const base = await temporaryFolder(t)
   const [enrichDir, dataDir] = [join(base, 'enrich'), join(base, 'data')]
   mkdirSync(enrichDir)
@@ -225,7 +225,7 @@ test('who compiles is killed: nothing half made is taken, and the next one makes
   assert.match(made().join(), new RegExp(`^\\${ofAnother},[0-9a-f]{32}$`))
 })
 
-test('the service starts with a big table, takes a changed one, and fetches what is due', async (t) => {
+test('the service starts with a big table, takes a changed one, and fetches due sources', async (t) => {
   const enrichDir = await temporaryFolder(t)
   writeFileSync(join(enrichDir, 'companies.csv'), bigTable('Example'))
   const site = new TestSite(t, { ENRICH_DIR: enrichDir })

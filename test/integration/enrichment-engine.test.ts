@@ -15,14 +15,14 @@ const nameOf = (engine: EnrichmentEngine, ip = '81.2.69.1') => engine.enrich(add
 const stateOf = (engine: EnrichmentEngine, name: string) =>
   engine.providers().find((provider) => provider.name === name)?.state
 
-test('a folder that does not exist ends the start with its name', async (t) => {
+test('a missing folder ends the start with its name', async (t) => {
   const dir = join(await temporaryFolder(t), 'nowhere')
   const engine = new EnrichmentEngine({ dir, log: silent, metrics: new Registry() })
   await assert.rejects(engine.start(), (error: unknown) => error instanceof StartupError && error.message.includes(dir))
   await engine.stop()
 })
 
-test('a folder with nothing that can be read serves, and knows nothing', async (t) => {
+test('a folder without readable files serves, and knows nothing', async (t) => {
   const dir = await temporaryFolder(t)
   await writeFile(join(dir, 'broken.mmdb'), 'nonsense')
   const engine = await startEngine(t, dir)
@@ -32,13 +32,13 @@ test('a folder with nothing that can be read serves, and knows nothing', async (
   assert.equal(stateOf(engine, 'broken'), 'failed')
 })
 
-test('the starter data serves when there is no folder', async (t) => {
+test('the starter data serve when no folder is set', async (t) => {
   const engine = await startEngine(t, undefined)
   assert.ok(engine.providers().length > 0)
   assert.ok(engine.providers().every((provider) => provider.state === 'ok' && provider.warnings.length === 0))
 })
 
-test('reserved addresses are noise, whatever a provider says of them', async (t) => {
+test('reserved addresses are noise, whatever a provider holds about them', async (t) => {
   const dir = await temporaryFolder(t)
   await writeFile(join(dir, 'companies.csv'), 'network,business_name,classification\n10.0.0.0/8,Example,business\n')
   const engine = await startEngine(t, dir)
@@ -51,7 +51,7 @@ test('reserved addresses are noise, whatever a provider says of them', async (t)
   assert.equal(lookup.rule, 'reserved:private use')
 })
 
-test('an address that carries an IPv4 address is known by that one', async (t) => {
+test('an address with an embedded IPv4 address is looked up as that one', async (t) => {
   const dir = await temporaryFolder(t)
   await writeFile(join(dir, 'companies.csv'), table('Example'))
   const engine = await startEngine(t, dir)
@@ -63,7 +63,7 @@ test('an address that carries an IPv4 address is known by that one', async (t) =
   }
 })
 
-test('an answer lists what is known in order, and its columns match the row', async (t) => {
+test('an answer lists the known values in order, and its columns match the row', async (t) => {
   const dir = await temporaryFolder(t)
   await writeFile(
     join(dir, 'companies.csv.gz'),
@@ -109,7 +109,7 @@ test('equal answers are one object, whatever their networks and places', async (
   assert.equal(engine.enrich(address('8.8.8.8')), engine.enrich(address('2606:4700::1')))
 })
 
-test('a row for an AS stands for every address whose AS another provider knows', async (t) => {
+test('a row for an AS covers every address whose AS another provider knows', async (t) => {
   const dir = await temporaryFolder(t)
   await writeFile(
     join(dir, 'companies.csv'),
@@ -127,7 +127,7 @@ test('a row for an AS stands for every address whose AS another provider knows',
   assert.equal(nameOf(engine, '81.2.69.1'), 'Branch')
 })
 
-test('a lookup names the provider and the network of each attribute, and asks only whom it may', async (t) => {
+test('a lookup names provider and network of each attribute, and asks only allowed providers', async (t) => {
   const dir = await temporaryFolder(t)
   await writeFile(join(dir, 'companies.csv'), table('Example'))
   await writeFile(join(dir, 'GeoLite2-ASN.mmdb'), asnMmdb({ '81.2.0.0/16': [64_500, 'Carrier AS'] }))
@@ -161,7 +161,7 @@ test('a lookup names the provider and the network of each attribute, and asks on
   assert.deepEqual(engine.lookup(address('81.2.69.1'), { allow: ['nobody'] }).data, {})
 })
 
-test('a report says what each file is', async (t) => {
+test('a report describes each file', async (t) => {
   const dir = await temporaryFolder(t)
   await writeFile(join(dir, 'GeoLite2-ASN.mmdb'), asnMmdb({ '81.2.0.0/16': [64_500, 'Example'] }))
   await writeFile(join(dir, 'LICENSE.txt'), 'You may not.')
@@ -201,7 +201,7 @@ test('a report says what each file is', async (t) => {
   ])
 })
 
-test('remembered answers stay within their limit', async (t) => {
+test('the cache of answers stays within its limit', async (t) => {
   const dir = await temporaryFolder(t)
   const metrics = new Registry()
   await writeFile(join(dir, 'asn.mmdb'), asnMmdb({ '0.0.0.0/0': [64_500, 'Example Software'] }))
@@ -211,7 +211,7 @@ test('remembered answers stay within their limit', async (t) => {
   assert.ok(cached > 0 && cached <= 1_000, `${cached}`)
 })
 
-test('start and stop tolerate being called twice, and stop before start', async (t) => {
+test('start and stop may be called twice, and stop before start', async (t) => {
   const dir = await temporaryFolder(t)
   const engine = new EnrichmentEngine({ dir, log: silent, metrics: new Registry(), pollIntervalMs: 5 })
   await engine.stop()

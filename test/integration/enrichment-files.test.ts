@@ -16,7 +16,7 @@ const nameOf = (engine: EnrichmentEngine, ip = '81.2.69.1') => engine.enrich(add
 const stateOf = (engine: EnrichmentEngine, name: string) =>
   engine.providers().find((provider) => provider.name === name)?.state
 
-test('files that are added, changed and removed take effect, and no lookup fails meanwhile', async (t) => {
+test('added, changed and removed files take effect, and no lookup fails meanwhile', async (t) => {
   const dir = await temporaryFolder(t)
   const file = join(dir, 'companies.csv')
   await writeFile(file, table('First'))
@@ -32,7 +32,7 @@ test('files that are added, changed and removed take effect, and no lookup fails
   await writeFile(join(dir, 'new.csv'), table('Second'))
   await rename(join(dir, 'new.csv'), file)
   await until(() => nameOf(engine) === 'Second')
-  // A replacement in two steps: the file is away for less than two looks.
+  // A replacement in two steps: the file is missing for less than two checks.
   rmSync(file)
   writeFileSync(file, table('Third'))
   await until(() => nameOf(engine) === 'Third')
@@ -45,7 +45,7 @@ test('files that are added, changed and removed take effect, and no lookup fails
   assert.equal(seen.has(undefined), false)
 })
 
-test('a broken file never replaces a good one, and the metrics say so', async (t) => {
+test('a broken file never replaces a good one, and the metrics show it', async (t) => {
   const dir = await temporaryFolder(t)
   const metrics = new Registry()
   const good = asnMmdb({ '81.2.0.0/16': [64_500, 'Good Software'] })
@@ -67,7 +67,7 @@ test('a broken file never replaces a good one, and the metrics say so', async (t
   assert.equal(stateOf(engine, 'asn'), 'ok')
 })
 
-test('a file is taken when two looks in a row find it unchanged, and not while it grows', async (t) => {
+test('a file is loaded once two checks find it unchanged, and not while it grows', async (t) => {
   const dir = await temporaryFolder(t)
   const folder = new DataFolder(dir, DEFAULT_ENRICHMENT_LIMITS, silent, () => {})
   await folder.look(true)
@@ -94,7 +94,7 @@ test('a file is taken when two looks in a row find it unchanged, and not while i
   assert.equal(rows(), undefined)
 })
 
-test('a file of the same size and time that replaced another is noticed', async (t) => {
+test('a replacement of the same size and time is noticed', async (t) => {
   const dir = await temporaryFolder(t)
   const folder = new DataFolder(dir, DEFAULT_ENRICHMENT_LIMITS, silent, () => {})
   const file = join(dir, 'companies.csv')
@@ -108,7 +108,7 @@ test('a file of the same size and time that replaced another is noticed', async 
   assert.equal(folder.providers[0]?.find(address('81.2.69.1'))?.data.business_name, 'Other')
 })
 
-test('an unknown MMDB is reported, and served once a mapping is put beside it', async (t) => {
+test('an unknown MMDB is reported, and served once it has a mapping beside it', async (t) => {
   const dir = await temporaryFolder(t)
   await writeFile(join(dir, 'firms.mmdb'), mmdb('Acme', { '81.2.69.0/24': { firm: 'Example Software', kind: 'x' } }))
   const engine = await startEngine(t, dir)
@@ -119,7 +119,7 @@ test('an unknown MMDB is reported, and served once a mapping is put beside it', 
   assert.equal(engine.providers()[0]?.recognisedAs, 'Acme as mapped')
 })
 
-test('two files with one provider name do not mix: the one that serves keeps it', async (t) => {
+test('of two files with one provider name, the one in use stays', async (t) => {
   const dir = await temporaryFolder(t)
   await writeFile(join(dir, 'companies.ndjson'), '{"network":"81.2.69.0/24","business_name":"Served"}')
   const engine = await startEngine(t, dir)
@@ -130,7 +130,7 @@ test('two files with one provider name do not mix: the one that serves keeps it'
   await until(() => nameOf(engine) === 'Other')
 })
 
-test('of two files with one provider name the one that can be read serves', async (t) => {
+test('of two files with one provider name, the readable one serves', async (t) => {
   const dir = await temporaryFolder(t)
   await writeFile(join(dir, 'companies.csv'), 'nonsense')
   await writeFile(join(dir, 'companies.ndjson'), '{"network":"81.2.69.0/24","business_name":"Served"}')
@@ -138,7 +138,7 @@ test('of two files with one provider name the one that can be read serves', asyn
   assert.equal(nameOf(engine), 'Served')
 })
 
-test('data sets of one folder are renewed while another folder cannot be read, which goes on with what it had', async (t) => {
+test('data sets of one folder are renewed while another folder is unreadable and keeps its own', async (t) => {
   const [dir, defaultsDir] = [await temporaryFolder(t), await temporaryFolder(t)]
   await writeFile(join(dir, 'companies.csv'), table('Example'))
   const engine = await startEngine(t, dir, { defaultsDir })

@@ -5,7 +5,7 @@ import { startTestClickHouse } from '../support/clickhouse.ts'
 
 const AT = Date.parse('2026-11-22T00:00:00Z')
 
-test('an erasure that was given up goes on by itself, and takes nothing that the next one looks for', async (t) => {
+test('an interrupted erasure goes on by itself, and removes nothing that the next one needs', async (t) => {
   const { url, client, rows } = await startTestClickHouse(t, { external: true })
   const command = (query: string) => client.command({ query })
   for (const tenant of ['a', 'b']) {
@@ -47,7 +47,7 @@ test('an erasure that was given up goes on by itself, and takes nothing that the
   )
   assert.equal((await erase('a', 'y', 60_000)).rows, 5)
   assert.deepEqual(await rows("SELECT event_id FROM events WHERE tenant_id = 'a'"), [{ event_id: 'late' }])
-  // A sink that was held up in the middle of an insert, and that another one took over from, goes on behind the erasure.
+  // A sink that hung in an insert and lost its share to another sink runs on after the erasure.
   const late = () =>
     client.command({
       query:

@@ -22,7 +22,7 @@ import { until } from '../support/until.ts'
 Object.assign(process.env, S3_ENVIRONMENT)
 
 const ERASED = '17.123.45.67'
-/** Stands in an event of that address, where no codec but LZ4 works, which keeps what it sees for the first time. */
+/** A text in an event of that address, found as bytes in files: LZ4, unlike other codecs, keeps new text as it is. */
 const MARK = 'Zq8-mark-of-one-visitor-7Xw'
 const OTHER = '17.200.1.2'
 
@@ -33,14 +33,14 @@ const REST = [
   `SELECT * FROM outcomes ORDER BY ALL`,
 ]
 
-test('erased events are in no file and no object, and all others are as they were', async (t) => {
+test('erased events are in no file and no object, and all others are unchanged', async (t) => {
   const step = stepsOf(t)
   const run = await ErasableInstance.start(t)
   const demo = run.ready.api_key!
   await run.ipid('tenant', 'create', 'acme', '--plan', 'custom', '--archive', 'on')
   await run.ipid('tenant', 'set', 'demo', '--archive', 'on')
   const { key: acme } = JSON.parse(await run.ipid('key', 'create', 'acme', '--json')) as { key: string }
-  // As bytes, whatever stands beside it.
+  // Searched as bytes, whatever surrounds it.
   await run.query('ALTER TABLE events MODIFY COLUMN ip String CODEC(NONE)')
 
   const mine = { account_id: 'of-the-visitor', properties: { mark: MARK } }
@@ -68,11 +68,11 @@ test('erased events are in no file and no object, and all others are as they wer
   await run.bury('demo', 'dead-1', ERASED)
   await run.bury('demo', 'dead-2', OTHER)
   await until(async () => (await readArchive(run.store)).flatMap(({ events }) => events).length === 11)
-  // An archiver that was killed in the middle of a write.
+  // An archiver that was killed during a write.
   writeFileSync(join(run.site.dir, 'archive/.partial/left'), gzipSync(`{"ip":"${ERASED}"}`))
   const rest = await Promise.all(REST.map((sql) => run.query(sql)))
 
-  await step('before, they are found everywhere', async () => {
+  await step('before it, they are found everywhere', async () => {
     for (const text of [ERASED, MARK]) {
       const files = run.filesWith(text)
       for (const folder of ['archive/tenant=', 'clickhouse/store', 'redis/appendonlydir']) {
@@ -100,7 +100,7 @@ test('erased events are in no file and no object, and all others are as they wer
     }
     assert.equal(await run.query(`SELECT count() FROM events WHERE ip = '${ERASED}'`), '0')
     assert.deepEqual(await Promise.all(REST.map((sql) => run.query(sql))), rest)
-    // Every part is still what its index says.
+    // Every part still matches its index.
     const ids = (await readArchive(run.store)).flatMap(({ events }) => events.map(({ eventId }) => eventId))
     assert.deepEqual(ids.filter((id) => /^[abo]\d$/.test(id)).sort(), ['a1', 'o1', 'o2'])
     assert.equal(ids.length, 5)
@@ -111,7 +111,7 @@ test('erased events are in no file and no object, and all others are as they wer
     assert.deepEqual(job.result_summary!.errors, [{ line: 3, detail: 'is not JSON' }])
   })
 
-  await step('done again, it finds nothing; what is sent again is new', async () => {
+  await step('repeated, it finds nothing; events sent again are new', async () => {
     const again = await run.erase('demo', '--ip', ERASED)
     assert.deepEqual([again.clickhouse.rows, again.archive.lines, again.redis.dedup], [0, 0, 0])
     for (let i = 0; i < 2; i++) await run.send(demo, { ip: ERASED, event_id: 'a1' }, { ip: OTHER, event_id: 'o1' })
@@ -124,7 +124,7 @@ test('erased events are in no file and no object, and all others are as they wer
     )
   })
 
-  await step('killed on the way, it is done again and ends the same', async () => {
+  await step('killed halfway and repeated, it has the same result', async () => {
     const mark = 'Kq2-mark-of-a-killed-one'
     await run.send(demo, { ip: ERASED, event_id: 'k1', properties: { mark } })
     await run.untilIdle()
@@ -137,12 +137,12 @@ test('erased events are in no file and no object, and all others are as they wer
     await killed.ended
     await run.erase('demo', '--ip', ERASED)
     for (const text of [ERASED, mark]) assert.deepEqual([...run.filesWith(text), ...(await run.keysWith(text))], [])
-    // What it sets while it runs is as before.
+    // The setting during its run is as before.
     assert.doesNotMatch(await run.query('SHOW CREATE TABLE events'), /old_parts_lifetime/)
     assert.equal(await run.query(`SELECT count() FROM system.tables WHERE name = 'erasing'`), '0')
   })
 
-  await step('by account: also where only the organisation tells it; by id', async () => {
+  await step('by account, also when the organisation is the account; by id', async () => {
     await run.send(
       demo,
       { ip: OTHER, event_id: 'c1', account_id: 'kept' },
@@ -166,64 +166,61 @@ test('erased events are in no file and no object, and all others are as they wer
     assert.equal(await run.query(`SELECT groupArraySorted(9)(event_id) FROM events WHERE tenant_id = 'acme'`), "['a1']")
   })
 
-  await step(
-    'a tenant is deleted with all that it has; begun, it is out, and done again it ends the same',
-    async () => {
-      const others = ['events', 'accounts', 'daily_outcomes'].map(
-        (name) => `SELECT * FROM ${name} WHERE tenant_id != 'acme'`,
-      )
-      const answers = () => Promise.all(others.map((sql) => run.query(`${sql} ORDER BY ALL`)))
-      await run.send(acme, { ip: OTHER, event_id: 'z1', properties: { mark: 'of-acme-alone' } })
-      await run.job('/v1/ingest/batch', acme, `{"ip":"${OTHER}","event_id":"z2"}\nof-acme`)
-      await run.job('/v1/bulk?mode=async', acme, JSON.stringify({ ips: [OTHER] }))
-      await run.untilIdle()
-      await run.bury('acme', 'dead-3', OTHER)
-      const before = await answers()
-      const declined = await runCommand(['tenant', 'delete', 'acme'], { env: run.site.env as never, stdin: ['demo\n'] })
-      assert.deepEqual([declined.code, declined.stderr.includes('nothing was deleted')], [2, true])
+  await step('a tenant is deleted with all its data; a repeated deletion has the same result', async () => {
+    const others = ['events', 'accounts', 'daily_outcomes'].map(
+      (name) => `SELECT * FROM ${name} WHERE tenant_id != 'acme'`,
+    )
+    const answers = () => Promise.all(others.map((sql) => run.query(`${sql} ORDER BY ALL`)))
+    await run.send(acme, { ip: OTHER, event_id: 'z1', properties: { mark: 'of-acme-alone' } })
+    await run.job('/v1/ingest/batch', acme, `{"ip":"${OTHER}","event_id":"z2"}\nof-acme`)
+    await run.job('/v1/bulk?mode=async', acme, JSON.stringify({ ips: [OTHER] }))
+    await run.untilIdle()
+    await run.bury('acme', 'dead-3', OTHER)
+    const before = await answers()
+    const declined = await runCommand(['tenant', 'delete', 'acme'], { env: run.site.env as never, stdin: ['demo\n'] })
+    assert.deepEqual([declined.code, declined.stderr.includes('nothing was deleted')], [2, true])
 
-      await new RedisTenantRemoval(run.redis).mark('acme')
-      await until(async () => (await run.ask('POST', '/v1/lookup', acme, { ip: OTHER })).status === 401)
-      for (const args of [
-        ['tenant', 'create', 'acme'],
-        ['key', 'create', 'acme'],
-        ['tenant', 'set', 'acme', '--plan', 'growth'],
-      ]) {
-        const { code, stderr } = await run.site.ipid(...args)
-        assert.deepEqual(
-          [code, /is being deleted: run "ipid tenant delete acme" again/.test(stderr)],
-          [2, true],
-          args.join(' '),
-        )
-      }
-      assert.match(await run.ipid('tenant', 'show', 'acme'), /being deleted/)
-      const options = { env: run.site.env as never, stdin: ['acme\n'] }
-      const done = await runCommand(['tenant', 'delete', 'acme', '--json'], options)
-      assert.equal(done.code, 0, done.stderr)
-      const { clickhouse, archive, redis } = JSON.parse(done.stdout) as DeletionReceipt
-      assert.deepEqual(clickhouse, { rows: 3, outcomes: 2, detached_parts: 0 })
-      assert.ok(archive.objects > 0 && archive.objects % 2 === 0)
-      assert.deepEqual(redis, { keys: 1, dead_letters: 1, dedup: 3, batch_jobs: 1, bulk_jobs: 1, files: 'rewritten' })
-
-      assert.deepEqual(await answers(), before)
-      for (const table of ['events', 'outcomes']) {
-        assert.equal(await run.query(`SELECT count() FROM ${table} WHERE tenant_id = 'acme'`), '0', table)
-      }
+    await new RedisTenantRemoval(run.redis).mark('acme')
+    await until(async () => (await run.ask('POST', '/v1/lookup', acme, { ip: OTHER })).status === 401)
+    for (const args of [
+      ['tenant', 'create', 'acme'],
+      ['key', 'create', 'acme'],
+      ['tenant', 'set', 'acme', '--plan', 'growth'],
+    ]) {
+      const { code, stderr } = await run.site.ipid(...args)
       assert.deepEqual(
-        (await readArchive(run.store)).filter(({ location }) => location.tenantId === 'acme'),
-        [],
+        [code, /is being deleted: run "ipid tenant delete acme" again/.test(stderr)],
+        [2, true],
+        args.join(' '),
       )
-      assert.deepEqual(run.filesWith('of-acme-alone'), [])
-      const named = (await run.redis.keys('*')).filter((key) => key.includes('acme'))
-      assert.deepEqual([...named, ...(await run.keysWith('acme'))], [])
-      assert.match((await run.site.ipid('tenant', 'delete', 'acme', '--yes')).stderr, /unknown tenant "acme"/)
-      assert.equal((await run.ask('POST', '/v1/lookup', acme, { ip: OTHER })).status, 401)
-      await run.ipid('tenant', 'create', 'acme')
-      assert.deepEqual(JSON.parse(await run.ipid('key', 'list', 'acme', '--json')), [])
-    },
-  )
+    }
+    assert.match(await run.ipid('tenant', 'show', 'acme'), /being deleted/)
+    const options = { env: run.site.env as never, stdin: ['acme\n'] }
+    const done = await runCommand(['tenant', 'delete', 'acme', '--json'], options)
+    assert.equal(done.code, 0, done.stderr)
+    const { clickhouse, archive, redis } = JSON.parse(done.stdout) as DeletionReceipt
+    assert.deepEqual(clickhouse, { rows: 3, outcomes: 2, detached_parts: 0 })
+    assert.ok(archive.objects > 0 && archive.objects % 2 === 0)
+    assert.deepEqual(redis, { keys: 1, dead_letters: 1, dedup: 3, batch_jobs: 1, bulk_jobs: 1, files: 'rewritten' })
 
-  await step("what is older than it is kept is looked for, by everybody's number or a tenant's own", async () => {
+    assert.deepEqual(await answers(), before)
+    for (const table of ['events', 'outcomes']) {
+      assert.equal(await run.query(`SELECT count() FROM ${table} WHERE tenant_id = 'acme'`), '0', table)
+    }
+    assert.deepEqual(
+      (await readArchive(run.store)).filter(({ location }) => location.tenantId === 'acme'),
+      [],
+    )
+    assert.deepEqual(run.filesWith('of-acme-alone'), [])
+    const named = (await run.redis.keys('*')).filter((key) => key.includes('acme'))
+    assert.deepEqual([...named, ...(await run.keysWith('acme'))], [])
+    assert.match((await run.site.ipid('tenant', 'delete', 'acme', '--yes')).stderr, /unknown tenant "acme"/)
+    assert.equal((await run.ask('POST', '/v1/lookup', acme, { ip: OTHER })).status, 401)
+    await run.ipid('tenant', 'create', 'acme')
+    assert.deepEqual(JSON.parse(await run.ipid('key', 'list', 'acme', '--json')), [])
+  })
+
+  await step('rows and objects past their age are searched for, by the default or a tenant’s own number', async () => {
     const status = await until(
       () => run.ipid('status'),
       (text) => text.split('retention: ').length === 3,
@@ -242,10 +239,10 @@ test('erased events are in no file and no object, and all others are as they wer
     assert.deepEqual([code, /--retention-days "0": .*, none or default/.test(stderr)], [2, true], stderr)
   })
 
-  await step('the list of a bucket is followed to its end, or nothing is said to be done', async () => {
+  await step('the list of a bucket is read to its end, or the erasure fails', async () => {
     for (const id of ['s1', 's2', 's3']) {
       await run.send(demo, { ip: ERASED, event_id: id })
-      // Each in a part of its own.
+      // Each is in its own part.
       await until(async () =>
         (await readArchive(run.store)).some(({ events }) => events.some(({ eventId }) => eventId === id)),
       )
@@ -284,7 +281,7 @@ test('erased events are in no file and no object, and all others are as they wer
     assert.deepEqual([archive.lines, held(whole.s3)], [3, 0])
   })
 
-  await step('a wrong call is told what is wrong, and what was asked for is not repeated', async () => {
+  await step('wrong usage gets a clear error, which does not repeat the address', async () => {
     const said = async (...args: string[]) => {
       const { code, stderr } = await run.site.ipid('erase', ...args)
       return `${code} ${stderr.trim()}`

@@ -15,7 +15,7 @@ import { startTestRedis } from '../support/redis.ts'
 
 const { dedupWindowMs: windowMs } = ingest.limits
 
-test('what Redis holds of events is removed, and nothing else', async (t) => {
+test('events are removed from Redis, and nothing else', async (t) => {
   const redis = await startTestRedis(t)
   const client = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop' }))
   t.after(() => client.disconnect())
@@ -23,7 +23,7 @@ test('what Redis holds of events is removed, and nothing else', async (t) => {
   const dump = async (key: string) => String(await client.callBuffer('DUMP', key))
   const add = (key: string, text: string) => client.call('XADD', key, '*', 'r', text)
 
-  await t.test('letters that were removed are in no node of the stream; the others keep their ids', async () => {
+  await t.test('removed letters are in no node of the stream; the others keep their ids', async () => {
     const ids: string[] = []
     for (let i = 0; i < 250; i++) ids.push(String(await add(dead, i % 50 === 7 ? `secret-${i}` : `letter-${i}`)))
     const gone = ids.filter((_, i) => i % 50 === 7)
@@ -34,7 +34,7 @@ test('what Redis holds of events is removed, and nothing else', async (t) => {
     assert.doesNotMatch(await dump(dead), /secret/)
     assert.deepEqual(await client.xrange(dead, '-', '+'), before)
     assert.equal(await client.exists(keys.deadCopy(0)), 0)
-    // Nothing is added before what was there once.
+    // Entries are never added before existing ones.
     await client.xdel(dead, ids.at(-1)!)
     await renewLetters(client, 0, performance.now() + 5_000)
     await assert.rejects(client.call('XADD', dead, ids.at(-1)!, 'r', 'again'), /equal or smaller/)
@@ -55,11 +55,11 @@ test('what Redis holds of events is removed, and nothing else', async (t) => {
     assert.deepEqual(left, [...expected, ...Array.from({ length: 60 }, (_, i) => `late-${i}`)])
   })
 
-  await t.test('a stream has no node of then when that has come to its end', async () => {
+  await t.test('a stream loses its old nodes while the pipeline goes on', async () => {
     const key = keys.stream(0, 'intake', 'live')
     for (let i = 0; i < 3; i++) await add(key, `secret-${i}`)
     let rounds = 0
-    // As the pipeline goes on: what comes later shares the node.
+    // The pipeline goes on: later entries share the node.
     const trim = async () => {
       rounds++
       for (let i = 0; i < 40; i++) await add(key, `later-${rounds}-${i}`)
@@ -70,22 +70,19 @@ test('what Redis holds of events is removed, and nothing else', async (t) => {
     assert.doesNotMatch(await dump(key), /secret/)
   })
 
-  await t.test(
-    'a start does not stumble over a tenant demo that is being deleted, and makes it anew behind that',
-    async () => {
-      const config = { plans: new Map(Object.entries(DEFAULT_PLANS)) }
-      assert.notEqual(await createDemoTenant(redis.url, config), undefined)
-      const removal = new RedisTenantRemoval(client)
-      assert.equal(await removal.removeKeys('demo'), 0, 'not before it is marked')
-      await removal.mark('demo')
-      assert.equal(await removal.removeKeys('demo'), 1)
-      assert.equal(await createDemoTenant(redis.url, config), undefined)
-      await removal.removeRecord('demo')
-      assert.notEqual(await createDemoTenant(redis.url, config), undefined)
-    },
-  )
+  await t.test('a start waits for a tenant demo that is being deleted, and creates it again after that', async () => {
+    const config = { plans: new Map(Object.entries(DEFAULT_PLANS)) }
+    assert.notEqual(await createDemoTenant(redis.url, config), undefined)
+    const removal = new RedisTenantRemoval(client)
+    assert.equal(await removal.removeKeys('demo'), 0, 'not before it is marked')
+    await removal.mark('demo')
+    assert.equal(await removal.removeKeys('demo'), 1)
+    assert.equal(await createDemoTenant(redis.url, config), undefined)
+    await removal.removeRecord('demo')
+    assert.notEqual(await createDemoTenant(redis.url, config), undefined)
+  })
 
-  await t.test('a claim is given up unless it is of an event that came later', async () => {
+  await t.test('a claim is released unless it belongs to a later event', async () => {
     const beforeMs = Date.now()
     const claim = (id: string, ms: number) => {
       return { partition: 0, identity: Buffer.from(identityOf('t', id), 'latin1'), claimId: claimIdOf(`${ms}-0`, 0) }

@@ -34,7 +34,7 @@ test('an event id is any text, percent-encoded in the path', async (t) => {
   assert.deepEqual(asked[0], { tenantId: 'acme', eventId: 'a', archived: false, aroundMs: undefined })
 })
 
-test('what is no event id, and no time, is refused with what is wrong', async (t) => {
+test('an invalid event id or time is refused with its fault', async (t) => {
   const { receipts, asked } = asking()
   const { url } = await startHttp(t, { receipts })
   const refused: [string, number, RegExp][] = [
@@ -61,7 +61,7 @@ test('what is no event id, and no time, is refused with what is wrong', async (t
   assert.equal(asked[0]!.aroundMs, Date.UTC(2026, 10, 22, 8))
 })
 
-test('a store that is away is answered 500, too many questions 429, and others are answered as before', async (t) => {
+test('a store that is down is 500, too many calls are 429, and other calls are answered', async (t) => {
   let failure: Error = new UnavailableError('the tables did not answer', { retryAfterSeconds: 3 })
   const { receipts } = asking(() => Promise.reject(failure))
   const { url } = await startHttp(t, { receipts })

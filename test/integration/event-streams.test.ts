@@ -20,7 +20,7 @@ import { until } from '../support/until.ts'
 const session: Session = { id: 'one', role: 'operator', csrfToken: 'of one session', endsMs: Number.MAX_VALUE }
 const PATH = '/events'
 
-/** A server whose answer goes on; `senders` are those that read it now. */
+/** A server whose answers stay open; `senders` are the current readers. */
 async function startStreams(t: TestContext, limits: Partial<EventStreamLimits> = {}) {
   const streams = new EventStreams(limits)
   t.after(() => streams.end())
@@ -59,7 +59,7 @@ async function startStreams(t: TestContext, limits: Partial<EventStreamLimits> =
   return { streams, senders, send, ask, text, server, lines, begun: () => begun }
 }
 
-test('events arrive as they are sent, and comments when there are none', async (t) => {
+test('events arrive as they are sent, and comments in between when there are none', async (t) => {
   const { ask, send, text } = await startStreams(t, { heartbeatMs: 20 })
   const received = await text()
   await received(/^retry: \d+\n\n/)
@@ -73,7 +73,7 @@ test('events arrive as they are sent, and comments when there are none', async (
   assert.equal(answer.headers.get('x-accel-buffering'), 'no')
 })
 
-test('who leaves is sent nothing more', async (t) => {
+test('a client that leaves gets nothing more', async (t) => {
   const { senders, streams, server } = await startStreams(t)
   const connection = await RawConnection.open(t, server.port)
   await connection.write(keyedHead(`GET ${PATH}`))
@@ -83,7 +83,7 @@ test('who leaves is sent nothing more', async (t) => {
   await until(() => senders.size === 0 && streams.size === 0)
 })
 
-test('they end whole when the server is to stop, and no new one begins', async (t) => {
+test('streams end whole when the server stops, and no new one begins', async (t) => {
   const { ask, senders, streams, begun } = await startStreams(t)
   const [one, other] = [await ask(), await ask()]
   assert.equal(senders.size, 2)
@@ -95,13 +95,13 @@ test('they end whole when the server is to stop, and no new one begins', async (
   assert.deepEqual([refused.status, refused.headers.get('retry-after'), begun()], [503, '2', 2])
 })
 
-test('one that is old ends', async (t) => {
+test('an old stream ends', async (t) => {
   const { ask, senders } = await startStreams(t, { ageMaxMs: 30 })
   assert.match(await (await ask()).text(), /^retry/)
   assert.equal(senders.size, 0)
 })
 
-test('a session has so many at once, and all together', async (t) => {
+test('streams are limited per session, and in total', async (t) => {
   const { ask, streams } = await startStreams(t, { perSessionMax: 2 })
   const first = await ask()
   await ask()
@@ -116,7 +116,7 @@ test('a session has so many at once, and all together', async (t) => {
   assert.equal((await all.ask()).status, 429)
 })
 
-test('requests that are let through at the same moment are not more than one after the other', async () => {
+test('the limits hold for requests that arrive at the same moment', async () => {
   const streams = new EventStreams({ perSessionMax: 2 })
   const bodies = Array.from({ length: 5 }, () => streams.respond(session, () => () => {}).body as AsyncIterable<string>)
   const opened = await Promise.allSettled(bodies.map((body) => body[Symbol.asyncIterator]().next()))
@@ -129,7 +129,7 @@ test('requests that are let through at the same moment are not more than one aft
   streams.end()
 })
 
-test('a reader that stalls holds a few events, and gets the newest when it reads again', async (t) => {
+test('a stalled reader buffers a few events, and gets the newest when it reads again', async (t) => {
   const { send, senders, server } = await startStreams(t)
   const connection = await RawConnection.open(t, server.port)
   await connection.write(keyedHead(`GET ${PATH}`))
@@ -144,10 +144,10 @@ test('a reader that stalls holds a few events, and gets the newest when it reads
   assert.equal(senders.size, 1)
   connection.socket.resume()
   await connection.until(/"2999 x{5000}/)
-  assert.ok(!connection.received.includes('"2000 x'), 'what it could not take was left out')
+  assert.ok(!connection.received.includes('"2000 x'), 'events that it could not take were left out')
 })
 
-test('a reader that stalls does not hold up the stop of the server', async (t) => {
+test('a stalled reader does not hold up the stop of the server', async (t) => {
   const { send, streams, server, lines } = await startStreams(t)
   const connection = await RawConnection.open(t, server.port)
   await connection.write(keyedHead(`GET ${PATH}`))
@@ -162,7 +162,7 @@ test('a reader that stalls does not hold up the stop of the server', async (t) =
   assert.deepEqual(lines, [])
 })
 
-test('one source serves all who want the same, while there are some', () => {
+test('one source serves all readers of the same data, while there are any', () => {
   const log: string[] = []
   let send = (_: string) => {}
   const feed = new SharedFeed((sender) => {

@@ -18,7 +18,7 @@ const event = (id: string) => ({
   properties: { noise: randomBytes(15_000).toString('hex') },
 })
 
-test('started above maxmemory, workers and sinks drain what is there, and intake opens again', async (t) => {
+test('started above maxmemory, workers and sinks drain the backlog, and intake opens again', async (t) => {
   const redis = await startTestRedis(t)
   const client = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop', timeoutMs: 5_000 }))
   t.after(() => client.disconnect())

@@ -52,7 +52,7 @@ test('401 and 413 come before the body, and the connection can be used again aft
   await connection.until(/200 OK/)
 })
 
-test('an early refusal arrives whole, also on a connection that ends with it', async (t) => {
+test('an early refusal arrives whole, also when the connection ends with it', async (t) => {
   const { port } = await startHttp(t)
   const chunked = `${BODY.length.toString(16)}\r\n${BODY}\r\n0\r\n\r\n`
   const bodies = [
@@ -110,7 +110,7 @@ test('a body that stalls is 408, and the connection ends', async (t) => {
   assert.equal(intake.envelopes.length, 0)
 })
 
-test('what takes too long behind the intake is answered 500', async (t) => {
+test('a request that waits too long for the intake is answered 500', async (t) => {
   const { intake, release } = heldIntake()
   t.after(release)
   const { port } = await startHttp(t, { intake, limits: { workMs: 200 } })
@@ -119,7 +119,7 @@ test('what takes too long behind the intake is answered 500', async (t) => {
   await connection.until(/^HTTP\/1\.1 500 [\s\S]*retry-after: 1[\s\S]*took too long/)
 })
 
-test('a request that breaks off leaves nothing behind', async (t) => {
+test('an interrupted request leaves nothing', async (t) => {
   const intake = new MemoryIntake()
   const { metrics, port, url } = await startMeasured(t, intake)
   for (const part of [
@@ -144,7 +144,7 @@ async function startMeasured(t: import('node:test').TestContext, intake: Intake)
   return { metrics, port: server.port, url: server.url }
 }
 
-test('an answer for a client that left meanwhile is dropped', async (t) => {
+test('an answer for a client that has left is dropped', async (t) => {
   const { intake, release, appended } = heldIntake()
   const { port, url } = await startHttp(t, { intake })
   const connection = await RawConnection.open(t, port)
@@ -160,7 +160,7 @@ test('an answer for a client that left meanwhile is dropped', async (t) => {
   assert.equal((await fetch(`${url}/healthz`)).status, 200)
 })
 
-test('a response that is made in the turn in which all connections end touches none that is gone', async (t) => {
+test('a response created while all connections end touches no closed connection', async (t) => {
   const { create } = await chooseEngine(testedEngine())
   let isGone = false
   const response = { moved() {}, hasRoom: () => assert.ok(!isGone) }
@@ -190,7 +190,7 @@ test('a response that is made in the turn in which all connections end touches n
   assert.ok(isGone)
 })
 
-test('stop lets requests in flight finish, ends idle connections, and takes no new ones', async (t) => {
+test('stop finishes requests in flight, ends idle connections, and accepts no new ones', async (t) => {
   const { intake, release, appended } = heldIntake()
   const server = await startHttp(t, { intake, limits: { stopMs: 10_000 } })
   const idle = await RawConnection.open(t, server.port)
@@ -211,7 +211,7 @@ test('stop lets requests in flight finish, ends idle connections, and takes no n
   await server.stop()
 })
 
-test('stop does not wait for ever', async (t) => {
+test('stop has a time limit', async (t) => {
   const { intake, release, appended } = heldIntake()
   t.after(release)
   const server = await startHttp(t, { intake, limits: { stopMs: 50 } })
@@ -225,7 +225,7 @@ test('stop does not wait for ever', async (t) => {
   assert.equal(await busy.untilClosed(), '')
 })
 
-test('a port that another program uses is an error that says so; a shared one is shared', async (t) => {
+test('a port of another program is a clear error; a shared port is shared', async (t) => {
   const other = createServer().listen(0, '127.0.0.1')
   await once(other, 'listening')
   t.after(() => other.close())

@@ -14,7 +14,7 @@ interface ChildState {
   readonly answered: number
 }
 
-/** A server in a process whose memory, and whose answers, can be asked for. */
+/** A server in a process that reports its memory and its answers. */
 async function startChild(t: TestContext) {
   const child = fork(CHILD, [testedEngine()], { execArgv: ['--import', 'tsx'] })
   t.after(() => child.kill('SIGKILL'))
@@ -34,7 +34,7 @@ async function told<T>(child: ChildProcess): Promise<T> {
 const BODY = '{"events":[{"ip":"8.8.8.8"}]}'
 const WHOLE = `${ingestHead(`content-length: ${BODY.length}`)}${BODY}`
 
-/** What is asked. */
+/** The request that is flooded. */
 const FLOODS: readonly (readonly [string, string])[] = [
   ['a large answer', 'GET /openapi.json'],
   ['an error', 'GET /nothing'],
@@ -43,11 +43,11 @@ const FLOODS: readonly (readonly [string, string])[] = [
 ]
 const CONNECTIONS = 10
 const REQUESTS = 20_000
-/** What the kernel holds of answers, and a head in 256 of which nothing tells whether it is read. */
+/** Answers that the kernel buffers, and one HEAD in 256, since nothing shows whether it is read. */
 const ANSWERED_MAX = 2_000
 
 for (const [what, line] of FLOODS) {
-  test(`answers that are never read, each ${what}, take no memory and stop nobody`, async (t) => {
+  test(`unread answers, each ${what}, take no memory and block no other client`, async (t) => {
     const { port, state } = await startChild(t)
     let asked = 0
     const health = async () => {
@@ -68,9 +68,9 @@ for (const [what, line] of FLOODS) {
     const { rssBytes, answered } = await state()
     const grownBytes = rssBytes - before.rssBytes
     assert.ok(grownBytes < 50e6, `${grownBytes} bytes more`)
-    // Who is not read is not served on, so that others are: a count, since times say little on a busy machine.
+    // Clients that do not read are served no further, so others are. Counts are stable; times on a busy host are not.
     const flooded = answered - asked
-    assert.ok(flooded < CONNECTIONS * ANSWERED_MAX, `${flooded} answers to who reads none`)
+    assert.ok(flooded < CONNECTIONS * ANSWERED_MAX, `${flooded} answers to clients that read none`)
   })
 }
 
@@ -92,7 +92,7 @@ test('a large answer that is read late arrives whole', async (t) => {
   }
 })
 
-test('more requests than the limit, or more bytes of bodies, are 429', async (t) => {
+test('more requests or body bytes than the limit are 429', async (t) => {
   const { intake, release, appended } = heldIntake()
   const { port } = await startHttp(t, { intake, limits: { inFlightMax: 2 } })
   const held = await Promise.all([RawConnection.open(t, port), RawConnection.open(t, port)])

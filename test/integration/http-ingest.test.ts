@@ -27,7 +27,7 @@ async function refusal(answer: Response) {
   return { status: answer.status, ...body }
 }
 
-test('events are answered in their order, after the intake has all that are kept', async (t) => {
+test('events are answered in order, after the intake has all that are kept', async (t) => {
   const intake = new MemoryIntake()
   const { url } = await startHttp(t, { intake })
   const events = [event, { ip: 'nonsense' }, { ip: '2001:DB8::1' }, { ip: '::ffff:8.8.8.8', extra: { a: [1.0] } }]
@@ -51,7 +51,7 @@ test('events are answered in their order, after the intake has all that are kept
   assert.equal(intake.envelopes.length, 3)
 })
 
-test('a request without a single valid address is answered when the intake has what is counted of it', async (t) => {
+test('a request without a valid address is answered once the intake has its counts', async (t) => {
   const appended: unknown[] = []
   const append: Intake['append'] = async (envelopes, _payloads, outcomes) => {
     appended.push([envelopes.length, [...outcomes!.values()]])
@@ -61,7 +61,7 @@ test('a request without a single valid address is answered when the intake has w
   assert.deepEqual(appended, [[0, [2]]])
 })
 
-test('the content type is no matter, a byte order mark neither, and gzip is understood', async (t) => {
+test('any content type, a byte order mark, and gzip are accepted', async (t) => {
   const intake = new MemoryIntake()
   const { url } = await startHttp(t, { intake })
   const text = JSON.stringify({ events: [event] })
@@ -76,7 +76,7 @@ test('the content type is no matter, a byte order mark neither, and gzip is unde
   assert.equal(intake.envelopes.length, 7)
 })
 
-test('every kind of wrong body has its status, and nothing of it is kept', async (t) => {
+test('every kind of wrong body has its status, and none of it is kept', async (t) => {
   const intake = new MemoryIntake()
   const { url } = await startHttp(t, { intake })
   const status = async (body: string | Buffer, headers = {}) => (await refusal(await post(url, body, headers))).status
@@ -119,7 +119,7 @@ test('the detail says where: position in JSON, path in the schema', async (t) =>
   ])
 })
 
-test('a body of another shape gets a remedy in its detail, and the status of the specification', async (t) => {
+test('a body of another shape gets a remedy in its detail, and the specified status', async (t) => {
   const intake = new MemoryIntake()
   const { url } = await startHttp(t, { intake })
   const one = JSON.stringify(event)
@@ -159,7 +159,7 @@ test('a body of another shape gets a remedy in its detail, and the status of the
   assert.equal(intake.envelopes.length, 0)
 })
 
-test('hostile JSON leaves the process as it was', async (t) => {
+test('hostile JSON does not change the process', async (t) => {
   const { url } = await startHttp(t)
   const deep = (open: string, close: string, times: number) => open.repeat(times) + close.repeat(times)
   const nested = (levels: number) => `{"events":[{"ip":"8.8.8.8","properties":${deep('[', ']', levels)}}]}`
@@ -182,7 +182,7 @@ test('hostile JSON leaves the process as it was', async (t) => {
   assert.equal((await fetch(`${url}/healthz`)).status, 200)
 })
 
-test('the key is demanded before all that costs, and whatever is wrong with the rest', async (t) => {
+test('the key is checked before any costly step, whatever else is wrong', async (t) => {
   const { url } = await startHttp(t, {
     limiter: {
       take: async () => {
@@ -204,7 +204,7 @@ test('the key is demanded before all that costs, and whatever is wrong with the 
   }
 })
 
-test('over the rate limit is 429 before the size is looked at, with the time to wait', async (t) => {
+test('over the rate limit is 429 before the size is checked, with Retry-After', async (t) => {
   const limiter: RateLimiter = {
     take: async () => ({ allowed: false, limit: 20, remaining: 0, resetSeconds: 4, retryAfterSeconds: 3 }),
   }
@@ -229,7 +229,7 @@ test('errors after authentication carry the state of the bucket', async (t) => {
   }
 })
 
-test('a store that is away is 500 with a time to wait, a full pipeline 429, a fault 500 that tells nothing', async (t) => {
+test('a store that is down is 500 with Retry-After, a full pipeline 429, a fault a bare 500', async (t) => {
   const failures = [
     new UnavailableError('the event store did not answer in time', { cause: new Error('secret address') }),
     new BackpressureError('too much waits', 2.5),
@@ -259,7 +259,7 @@ test('a store that is away is 500 with a time to wait, a full pipeline 429, a fa
   assert.ok(lines.every((line) => !line.includes(API_KEY)))
 })
 
-test('requests of one connection are answered one after the other, and each counts', async (t) => {
+test('sequential requests of one connection are answered in order, and each counts', async (t) => {
   const metrics = new Registry()
   const { url } = await startHttp(t, { metrics })
   for (let i = 0; i < 5; i++) assert.equal((await postEvents(url, [event])).status, 200)

@@ -5,10 +5,10 @@ import { ingestHead, MemoryIntake, RawConnection, startHttp } from '../support/h
 
 const BODY = '{"events":[{"ip":"8.8.8.8"}]}'
 const WHOLE = `${ingestHead(`content-length: ${BODY.length}`)}${BODY}`
-/** `node:http` tells what its parser refuses. */
+/** `node:http` names the fault that its parser refuses. */
 const ANSWERS_ALL = testedEngine() === 'node:http'
 
-test('lengths that two readers may read differently are refused, and what follows is no request', async (t) => {
+test('ambiguous lengths are refused, and the bytes after them are no request', async (t) => {
   const intake = new MemoryIntake()
   const { port } = await startHttp(t, { intake })
   const chunked = `${BODY.length.toString(16)}\r\n${BODY}\r\n0\r\n\r\n`
@@ -39,7 +39,7 @@ test('lengths that two readers may read differently are refused, and what follow
   assert.equal(intake.envelopes.length, 0)
 })
 
-test('a refused length is answered, with the reason, and the connection ends', async (t) => {
+test('a refused length is answered with the reason, and the connection ends', async (t) => {
   const { port } = await startHttp(t)
   const connection = await RawConnection.open(t, port)
   await connection.write(`${ingestHead('content-length: 3', 'content-length: 5')}abc`)
@@ -48,7 +48,7 @@ test('a refused length is answered, with the reason, and the connection ends', a
   assert.match(received, /content-length must be one number/)
 })
 
-test('a body whose length comes after a header without a name is no second request', async (t) => {
+test('a body whose length comes after a nameless header is no second request', async (t) => {
   const intake = new MemoryIntake()
   const { port } = await startHttp(t, { intake })
   for (const framing of [`content-length: ${WHOLE.length}`, 'transfer-encoding: chunked']) {
@@ -62,14 +62,14 @@ test('a body whose length comes after a header without a name is no second reque
   assert.equal(intake.envelopes.length, 0)
 })
 
-test('headers of several kilobytes in one piece are read', async (t) => {
+test('headers of several kilobytes in one packet are read', async (t) => {
   const { port } = await startHttp(t)
   const connection = await RawConnection.open(t, port)
   await connection.write(`${ingestHead(`x-long: ${'a'.repeat(3_500)}`, `content-length: ${BODY.length}`)}${BODY}`)
   await connection.until(/200 OK/)
 })
 
-test('a head that never ends is cut off, and does not hold the server up', async (t) => {
+test('an endless head is cut off, and does not block the server', async (t) => {
   const { port, url } = await startHttp(t)
   const endless = await RawConnection.open(t, port)
   for (let i = 0; i < 40; i++)

@@ -15,7 +15,7 @@ test('a pipelined request never gets the answer of another', async (t) => {
   await connection.write(WHOLE + second)
   if (testedEngine() === 'uWebSockets.js') {
     assert.equal(await connection.untilClosed(), '', 'the engine ends a connection that does not wait')
-    assert.equal(appended(), 0, 'in the turn in which both came, before the first of them began')
+    assert.equal(appended(), 0, 'in the turn in which both arrived, before the first one began')
     release()
   } else {
     await until(
@@ -33,7 +33,7 @@ test('a pipelined request never gets the answer of another', async (t) => {
   await answeredAtOnce.until(/(200 OK[\s\S]*){3}/)
 })
 
-test('many requests that wait behind one end the connection', async (t) => {
+test('too many requests queued in a connection end it', async (t) => {
   const { intake, release, appended } = heldIntake()
   t.after(release)
   const { port } = await startHttp(t, { intake })
@@ -43,7 +43,7 @@ test('many requests that wait behind one end the connection', async (t) => {
   assert.equal(appended(), testedEngine() === 'uWebSockets.js' ? 0 : 1)
 })
 
-test('requests that are pipelined and refused are all answered, or none is begun', async (t) => {
+test('pipelined requests that are refused are all answered, or none is begun', async (t) => {
   const { port } = await startHttp(t)
   const connection = await RawConnection.open(t, port)
   const keyless = `POST /v1/ingest HTTP/1.1\r\nhost: t\r\ncontent-length: ${BODY.length}\r\n\r\n${BODY}`

@@ -6,7 +6,7 @@ import { API_KEY, RawConnection, startHttp } from '../support/http.ts'
 
 const REFUSED = { allowed: false, limit: 20, remaining: 0, resetSeconds: 1, retryAfterSeconds: 1 }
 
-test('other paths are 404 and other methods 405 with allow, before the key is asked for', async (t) => {
+test('other paths are 404 and other methods 405 with allow, before the key is checked', async (t) => {
   const { url } = await startHttp(t)
   const ask = async (method: string, path: string) => {
     const answer = await fetch(url + path, { method })
@@ -27,7 +27,7 @@ test('other paths are 404 and other methods 405 with allow, before the key is as
   }
 })
 
-test('a parameter of a path that is not UTF-8 is 400, whatever it names', async (t) => {
+test('a path parameter that is not UTF-8 is 400 on every route', async (t) => {
   const { url } = await startHttp(t)
   const headers = { 'x-api-key': API_KEY }
   for (const [method, path, name] of [
@@ -61,7 +61,7 @@ test('HEAD is GET without the body, OPTIONS names the methods, and the connectio
   await connection.until(/\{"status":"ok"\}$/)
 })
 
-test("the caller's request id comes back when it is 1 to 128 printable characters, else a new one", async (t) => {
+test("the caller's request id comes back if it is 1 to 128 printable characters, else a new one", async (t) => {
   const { url } = await startHttp(t)
   const ask = async (id: string) => (await fetch(`${url}/healthz`, { headers: { 'x-request-id': id } })).headers
   for (const id of ['a', 'x'.repeat(128), 'a b/c;d="e"~']) assert.equal((await ask(id)).get('x-request-id'), id)
@@ -74,7 +74,7 @@ test("the caller's request id comes back when it is 1 to 128 printable character
   assert.equal(ids.size, 4)
 })
 
-test('readyz says what cannot serve, also when the check hangs or fails', async (t) => {
+test('readyz names each failing part, also when a check hangs or throws', async (t) => {
   let problems: () => Promise<string[]> = async () => []
   const { url } = await startHttp(t, { readiness: { problems: () => problems() } })
   const ask = async () => {
@@ -92,7 +92,7 @@ test('readyz says what cannot serve, also when the check hangs or fails', async 
   assert.deepEqual(await ask(), [503, '{"detail":"not ready: the check failed"}'])
 })
 
-test('the OpenAPI document describes what is served, from the schemas that requests are held to', async (t) => {
+test('the OpenAPI document describes every route, from the schemas that requests are checked by', async (t) => {
   const { url } = await startHttp(t)
   const answer = await fetch(`${url}/openapi.json`)
   assert.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8')
@@ -136,7 +136,7 @@ test('the OpenAPI document describes what is served, from the schemas that reque
   assert.equal(served.status, 200, 'the example works')
 })
 
-test('every limit and every status that occurs stands in the document', async (t) => {
+test('every limit and every possible status is in the document', async (t) => {
   const { url } = await startHttp(t, { limiter: { take: async () => REFUSED } })
   // biome-ignore lint/suspicious/noExplicitAny: a document of unknown shape
   const document = (await (await fetch(`${url}/openapi.json`)).json()) as any

@@ -14,7 +14,7 @@ import { until } from '../support/until.ts'
 
 const MAX = 20_000_000
 
-/** A route that counts what it is sent, and takes it as fast as it is let. */
+/** A route that counts the bytes it receives, and reads as fast as the test lets it. */
 async function startUploads(t: TestContext, limits: Partial<HttpLimits> = {}) {
   const seen = { bytes: 0, started: 0, failure: undefined as unknown, gate: Promise.resolve() }
   const route: Route = {
@@ -76,10 +76,10 @@ test('over the limit is 413 as announced, as received and as decoded; broken gzi
   for (let sent = 0; sent <= MAX; sent += 1_000_000) await connection.write(chunk)
   await connection.until(/^HTTP\/1\.1 413 /)
   const announced = { 'x-api-key': API_KEY, 'content-length': String(BATCH_LIMITS.bodyMaxBytes + 1) }
-  assert.equal((await sendRaw(port, '/v1/ingest/batch', announced, '{')).status, 413, 'of the route of uploads')
+  assert.equal((await sendRaw(port, '/v1/ingest/batch', announced, '{')).status, 413, 'by the route of uploads')
 })
 
-test('a body is read no faster than it is taken, and a stream that waits for us is not called slow', async (t) => {
+test('a body is read only as fast as it is consumed, and a paused stream is not called slow', async (t) => {
   const { seen, port } = await startUploads(t, { bodyStallMs: 100 })
   let open = () => {}
   seen.gate = new Promise((resolve) => {
@@ -92,7 +92,7 @@ test('a body is read no faster than it is taken, and a stream that waits for us 
     async () => seen.bytes,
     (bytes) => bytes > 0,
   )
-  // The sweep that would end a stalled body comes twice a second: the next two let it be.
+  // The sweep that ends stalled bodies runs twice a second: the next two leave it open.
   const { promise: sweeps, resolve: swept } = countdown(3)
   const timer = setInterval(swept, 500)
   await sweeps
@@ -113,7 +113,7 @@ function countdown(times: number): { promise: Promise<void>; resolve: () => void
   return { promise, resolve: () => --left === 0 && done() }
 }
 
-test('an upload that breaks off ends the stream with an error, one that stalls with 408', async (t) => {
+test('an interrupted upload ends the stream with an error, a stalled one with 408', async (t) => {
   const { seen, port } = await startUploads(t, { bodyStallMs: 200 })
   const broken = await RawConnection.open(t, port)
   await broken.write(uploadHead('content-length: 1000') + 'x'.repeat(999))
@@ -133,7 +133,7 @@ test('an upload that breaks off ends the stream with an error, one that stalls w
   assert.ok(seen.failure instanceof Error && seen.failure.message.startsWith('the body arrived too slowly: '))
 })
 
-/** Uploads of which a test sees what becomes of them. */
+/** Uploads whose end a test can observe. */
 function watchedJobs(complete: () => Promise<void>, abort: () => Promise<void> = async () => {}) {
   const log: string[] = []
   const jobs: BatchJobs = {
@@ -159,7 +159,7 @@ function watchedJobs(complete: () => Promise<void>, abort: () => Promise<void> =
   return { log, jobs }
 }
 
-test('an upload that was answered 500, or left by its client, becomes no job', async (t) => {
+test('an upload that was answered 500, or whose client left, becomes no job', async (t) => {
   for (const leaves of [false, true]) {
     let go = () => {}
     const gate = new Promise<void>((resolve) => {
@@ -190,7 +190,7 @@ test('an upload that was answered 500, or left by its client, becomes no job', a
   }
 })
 
-test('an abort that fails does not hide why an upload failed', async (t) => {
+test('a failing abort does not hide why an upload failed', async (t) => {
   const refused = async () => {
     throw new UploadTooLargeError('too many lines')
   }

@@ -10,7 +10,7 @@ import { until } from '../support/until.ts'
 const DONE = { done: true, value: undefined } as const
 const LINE = `${'x'.repeat(8_000)}\n`
 
-/** A route that gives as many lines as it is asked for, and tells how many were taken. */
+/** A route that yields the requested number of lines, and reports how many were taken. */
 async function startLines(t: TestContext, options: { lines?: number; limits?: Partial<HttpLimits> } = {}) {
   const seen = { taken: 0, ended: 0, gate: undefined as Promise<void> | undefined, fail: -1 }
   async function* lines() {
@@ -36,7 +36,7 @@ async function startLines(t: TestContext, options: { lines?: number; limits?: Pa
   return { seen, ask, ...server, port: server.port, url: server.url }
 }
 
-/** A reader of one kilobyte at a time, which takes nothing until it is told. */
+/** A reader of one kilobyte at a time, which reads only on request. */
 async function openSlowly(t: TestContext, port: number) {
   const connection = await RawConnection.open(t, port)
   connection.socket.pause()
@@ -44,7 +44,7 @@ async function openSlowly(t: TestContext, port: number) {
   return connection
 }
 
-test('a streamed answer arrives whole, chunked, with its headers, and the connection is used again', async (t) => {
+test('a streamed answer arrives whole, chunked, with its headers, and the connection is reused', async (t) => {
   const { ask, port } = await startLines(t, { lines: 100 })
   const answer = await ask()
   assert.equal(answer.headers.get('content-type'), 'application/x-ndjson')
@@ -59,7 +59,7 @@ test('a streamed answer arrives whole, chunked, with its headers, and the connec
   }
 })
 
-test('HEAD of a streamed answer is its head, and nothing is made', async (t) => {
+test('HEAD of a streamed answer is its head, and no line is made', async (t) => {
   const { ask, seen, port } = await startLines(t, { lines: 3 })
   const answer = await ask('HEAD')
   assert.deepEqual([answer.status, answer.headers.get('x-own'), await answer.text()], [200, '1', ''])
@@ -71,7 +71,7 @@ test('HEAD of a streamed answer is its head, and nothing is made', async (t) => 
   await connection.until(/\r\n0\r\n\r\n$/)
 })
 
-test('an empty streamed answer is an answer', async (t) => {
+test('an empty streamed answer is a complete answer', async (t) => {
   const { ask } = await startLines(t, { lines: 0 })
   const answer = await ask()
   assert.deepEqual([answer.status, await answer.text()], [200, ''])
@@ -90,7 +90,7 @@ test('a failure before the first piece is 500; one after it cuts the connection 
   assert.equal((await (await ask()).text()).length, LINE.length * 10)
 })
 
-test('of an endless answer that is read slowly only what fits into sockets is made, and others are answered', async (t) => {
+test('an endless answer is made only as fast as it is read, and others are answered', async (t) => {
   const { seen, port, url } = await startLines(t)
   const heldBefore = bufferBytes()
   const readers = await Promise.all(Array.from({ length: 10 }, () => openSlowly(t, port)))
@@ -109,7 +109,7 @@ test('of an endless answer that is read slowly only what fits into sockets is ma
   )
 })
 
-/** Waits until a count does not change any more while other requests are answered. */
+/** Waits until a count stays the same while other requests are answered. */
 async function stands(count: () => number, url: string): Promise<number> {
   for (let before = -1; ; ) {
     for (let i = 0; i < 100; i++) assert.equal((await fetch(`${url}/healthz`)).status, 200)
@@ -119,14 +119,14 @@ async function stands(count: () => number, url: string): Promise<number> {
   }
 }
 
-// Node.js waits for room for as long as it takes.
+// Node.js waits for room without a limit.
 const onlyThere = testedEngine() === 'uWebSockets.js' ? test : () => {}
 onlyThere('a reader that moves again after longer than the engine would wait gets everything', async (t) => {
   const { seen, port, url } = await startLines(t, { lines: 1_500 })
   const reader = await openSlowly(t, port)
   const taken = await stands(() => seen.taken, url)
   assert.ok(taken < 1_500, 'not all fits into sockets')
-  // The engine by itself ends a connection that it cannot write to for 10 to 12 s.
+  // uWebSockets.js ends a connection that it cannot write to for 10 to 12 s.
   await new Promise((resolve) => setTimeout(resolve, 14_000))
   let bytes = 0
   let tail = ''
@@ -145,7 +145,7 @@ onlyThere('a reader that moves again after longer than the engine would wait get
   assert.equal(seen.ended, 1)
 })
 
-test('a reader that makes no room is cut off; so is an answer whose rest does not come', async (t) => {
+test('a stalled reader is cut off; so is an answer whose rest does not come', async (t) => {
   const { seen, port } = await startLines(t, { limits: { writeStallMs: 300, workMs: 300 } })
   const dead = await openSlowly(t, port)
   await until(
@@ -169,9 +169,9 @@ test('a reader that makes no room is cut off; so is an answer whose rest does no
   )
 })
 
-test('a source whose first piece nobody waits for any more is told at once', async (t) => {
+test('a source learns at once that the reader of its first piece has left', async (t) => {
   const seen = { asked: 0, left: 0 }
-  // A generator would learn of it behind its piece.
+  // A generator would learn of it only after its piece.
   const source = {
     next() {
       seen.asked++

@@ -6,7 +6,7 @@ import { freeQuota } from '../support/lookups.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
 import { startTenants } from '../support/tenants.ts'
 
-/** So slow that nothing flows in while a test runs. */
+/** So slow that no tokens flow in while a test runs. */
 const slow = { slow: { rate: 0.000_1, burst: 12, daily_lookups: 1, monthly_accounts: 1 } }
 
 async function startIngress(t: TestContext, redis: TestRedis) {
@@ -22,7 +22,7 @@ async function startIngress(t: TestContext, redis: TestRedis) {
   return { ...tenants, post }
 }
 
-test('the rate limit of a tenant holds over its keys and over all ingress processes, and for it alone', async (t) => {
+test("a tenant's rate limit spans its keys and all ingress processes, and no other tenant", async (t) => {
   const redis = await startTestRedis(t)
   const [one, two] = await Promise.all([startIngress(t, redis), startIngress(t, redis)])
   await one.admin.createTenant('acme', { plan: 'slow' })
@@ -56,7 +56,7 @@ test('a prefix cannot authenticate, and a revoked key is 401', async (t) => {
   assert.equal(status, 401)
 })
 
-test('a key that came in another place is 401 with where it belongs, and is not repeated', async (t) => {
+test('a key in the wrong place is 401 with the right place, and is not echoed', async (t) => {
   const { url } = await startHttp(t)
   const detailOf = async (headers: Record<string, string>, query = '') => {
     const answer = await fetch(`${url}/v1/lookup${query}`, { method: 'POST', headers })
@@ -74,7 +74,7 @@ test('a key that came in another place is 401 with where it belongs, and is not 
   assert.equal(await detailOf({ 'x-api-key': `ipid_${'0'.repeat(64)}` }), 'the API key is not valid')
 })
 
-test('with Redis stopped or gone, requests are 500 with a time to wait, within two seconds', async (t) => {
+test('with Redis stopped or gone, requests are 500 with Retry-After within two seconds', async (t) => {
   const redis = await startTestRedis(t)
   const { admin, post } = await startIngress(t, redis)
   await admin.createTenant('acme', { plan: 'custom' })
@@ -89,11 +89,11 @@ test('with Redis stopped or gone, requests are 500 with a time to wait, within t
       assert.ok(Number(answer.headers.get('retry-after')) >= 1)
       assert.match(((await answer.json()) as { detail: string }).detail, /does not answer/)
     }
-    assert.equal((await post('ipid_garbage')).status, 401, 'what is no key needs no store')
+    assert.equal((await post('ipid_garbage')).status, 401, 'an invalid key needs no store')
   }
 })
 
-test('every route asks for what is the caller’s, and for nothing of another tenant', async (t) => {
+test('every route serves only data of the caller', async (t) => {
   const asked: [route: string, tenant: string][] = []
   let route = ''
   const note = (tenantId: string) => void asked.push([route, tenantId])

@@ -10,7 +10,7 @@ const HIDDEN_GET = 'GET /healthz HTTP/1.1\r\nhost: x\r\nx-request-id: hidden\r\n
 const HIDDEN_POST = `${ingestHead(`content-length: ${BODY.length}`, 'x-request-id: hidden')}${BODY}`
 const REQUEST_LINE = 'GET /healthz HTTP/1.1\r\nx-request-id: hidden\r\n\r\n'
 
-/** What is chunked: with a key, without one, to an endpoint that takes no body. */
+/** The chunked requests: with a key, without one, to an endpoint that takes no body. */
 const HEADS = {
   keyed: ingestHead('transfer-encoding: chunked'),
   keyless: 'POST /v1/ingest HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n',
@@ -25,7 +25,7 @@ const ENDS: Readonly<Record<string, readonly string[]>> = {
   'one letter before a GET': [`${CHUNK}0\r\nX:${HIDDEN_GET}`],
   'one letter before a POST': [`${CHUNK}0\r\nX:${HIDDEN_POST}`],
   'a name of no letters': [`${CHUNK}0\r\n: ${HIDDEN_GET}`],
-  'a blank behind the colon': [`${CHUNK}0\r\nX: ${HIDDEN_GET}`],
+  'a blank after the colon': [`${CHUNK}0\r\nX: ${HIDDEN_GET}`],
   'blanks in front of the colon': [`${CHUNK}0\r\nX :${HIDDEN_GET}`],
   'a folded line': [`${CHUNK}0\r\nX:\r\n ${HIDDEN_GET}`],
   'a folded line without a name': [`${CHUNK}0\r\n\t ${HIDDEN_GET}`],
@@ -33,8 +33,8 @@ const ENDS: Readonly<Record<string, readonly string[]>> = {
   'a trailer before it': [`${CHUNK}0\r\nA: b\r\nX:${HIDDEN_GET}`],
   'two bytes before a trailer': [`${CHUNK}0\r\nA:\r\nX:${HIDDEN_GET}`],
   'a request line without a host': [`${CHUNK}0\r\nX:${REQUEST_LINE}`],
-  'a bare line feed behind the size': [`${CHUNK}0\nX:${HIDDEN_GET}`],
-  'a bare line feed behind the last chunk': [`${CHUNK}0\r\n\n${HIDDEN_GET}`],
+  'a bare line feed after the size': [`${CHUNK}0\nX:${HIDDEN_GET}`],
+  'a bare line feed after the last chunk': [`${CHUNK}0\r\n\n${HIDDEN_GET}`],
   'a bare carriage return': [`${CHUNK}0\r\n\rX${HIDDEN_GET}`],
   'a chunk extension': [`${CHUNK}0;a=b\r\nX:${HIDDEN_GET}`],
   'a size of many zeros': [`${CHUNK}0000\r\nX:${HIDDEN_GET}`],
@@ -71,7 +71,7 @@ test('a trailer never becomes a request: 54 forms get one answer each, or a clos
   assert.ok(intake.envelopes.length <= attempts.length / 3, 'nothing that was hidden is stored')
 })
 
-test('behind a chunked request, an engine that reads no trailers ends the connection, and the answer arrives', async (t) => {
+test('after a chunked request an engine that ignores trailers closes, and the answer arrives', async (t) => {
   const { port } = await startHttp(t)
   const ends = testedEngine() === 'uWebSockets.js'
   const connection = await RawConnection.open(t, port)
@@ -84,7 +84,7 @@ test('behind a chunked request, an engine that reads no trailers ends the connec
   else await connection.until(/x-request-id: hidden/)
 })
 
-test('the last line break of a chunked body may come behind the answer', async (t) => {
+test('the last line break of a chunked body may come after the answer', async (t) => {
   const { port } = await startHttp(t)
   const connection = await RawConnection.open(t, port)
   await connection.write(`${ingestHead('transfer-encoding: chunked')}${CHUNK}0\r\n`)
@@ -93,7 +93,7 @@ test('the last line break of a chunked body may come behind the answer', async (
   await connection.until(/200 OK[\s\S]*"received":1/)
 })
 
-test('a response that is streamed behind a chunked request is whole', async (t) => {
+test('a response streamed after a chunked request is whole', async (t) => {
   const { port } = await startHttp(t)
   const ips = Array.from({ length: 300 }, (_, i) => `8.8.${i % 256}.${i % 250}`)
   const body = JSON.stringify({ ips })

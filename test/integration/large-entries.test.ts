@@ -9,7 +9,7 @@ import { LARGE_BYTES } from '../../src/stores/redis/scripts.ts'
 import { envelope } from '../support/pipeline.ts'
 import { startStreams } from '../support/streams.ts'
 
-/* What is added before the script that judges it: nothing of it stays unless the script says so. */
+/* Entries that are added before the script that judges them: none stays unless the script says so. */
 
 const [SOURCE, OUTPUT, OTHER] = ['{p0}:source', '{p0}:output', '{p0}:other']
 
@@ -49,7 +49,7 @@ test('a large settlement is written once, or leaves nothing', async (t) => {
   assert.equal(await settle(client, ids.slice(2, 3), twice), 'written', 'it is pending still')
 })
 
-test('a large settlement that fails leaves nothing, and its entry is pending still', async (t) => {
+test('a large settlement that fails leaves nothing, and its entry stays pending', async (t) => {
   const { client } = await startStreams(t)
   const ids = await pendingEntries(client, 1)
   await client.set('{p0}:text', '')

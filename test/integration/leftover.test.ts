@@ -26,7 +26,7 @@ function setUp(t: TestContext) {
   return { file, end }
 }
 
-test('a noted process is ended, one that hangs too, and the note with it', async (t) => {
+test('a noted process is ended, also one that hangs, and the note is removed', async (t) => {
   const { file, end } = setUp(t)
   const child = await sleeper(t, 'of-this-folder')
   const exited = once(child, 'exit')
@@ -38,7 +38,7 @@ test('a noted process is ended, one that hangs too, and the note with it', async
   await end('of-this-folder')
 })
 
-test('a process that has got the id since is left alone', async (t) => {
+test('a process that has since got the same id is left alone', async (t) => {
   const { file, end } = setUp(t)
   const child = await sleeper(t, 'of-another-folder')
   noteProcess(file, child.pid!)

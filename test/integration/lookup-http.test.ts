@@ -28,7 +28,7 @@ function parse(text: string): any {
   }
 }
 
-test('a lookup is answered with everything that is known, in order, and what is left of the quota', async (t) => {
+test('a lookup answers every known value in order, and the rest of the quota', async (t) => {
   const { post, lookups } = await startLookups(t)
   const { status, headers, text } = await post({ ip: '198.51.100.7' })
   assert.equal(status, 200)
@@ -67,7 +67,7 @@ test("the address is looked up in its canonical form and answered in the caller'
   }
 })
 
-test('fields choose, redact removes and wins, geo stands for the place', async (t) => {
+test('fields selects, redact removes and wins, geo includes the place', async (t) => {
   const { post, lookups } = await startLookups(t)
   const data = async (choices: object) => JSON.stringify((await post({ ip: '198.51.100.7', ...choices })).json.data)
   assert.equal(
@@ -79,11 +79,15 @@ test('fields choose, redact removes and wins, geo stands for the place', async (
   assert.equal(await data({ redact: ['geo'] }), JSON.stringify(rest))
   assert.equal(await data({ fields: [] }), '{}')
   assert.equal(await data({ fields: ['hostname', 'asn'], redact: ['hostname'] }), '{"asn":64500}')
-  assert.equal(lookups.asked.at(-1)?.options.hostname, false, 'who removes the host name does not wait for it')
-  assert.equal(await data({ redact: [] }), JSON.stringify(ACME), 'what was removed before is not forgotten')
+  assert.equal(
+    lookups.asked.at(-1)?.options.hostname,
+    false,
+    'a caller that removes the host name does not wait for it',
+  )
+  assert.equal(await data({ redact: [] }), JSON.stringify(ACME), 'the earlier removal is not forgotten')
 })
 
-test('quality_min changes the status and not the data; partial names who was cut off', async (t) => {
+test('quality_min changes the status but not the data; partial lists the sources cut off', async (t) => {
   const lookups = new TestLookups(async (address, { deadlineMs }) =>
     lookupOf(address.text, ACME, 40, deadlineMs === undefined ? [] : ['rdns']),
   )
@@ -103,7 +107,7 @@ test('quality_min changes the status and not the data; partial names who was cut
   assert.equal(lookups.asked.at(-1)?.options.deadlineMs, 1)
 })
 
-test('every field may be a query parameter, lists repeated or comma-separated; the body wins field by field', async (t) => {
+test('every field may be a query parameter, lists repeated or comma-separated; the body wins', async (t) => {
   const { post, lookups } = await startLookups(t)
   const query =
     '?ip=198.51.100.7&fields=hostname,industry&fields=asn&redact=asn&providers.deny=rdns&deadline_ms=250&quality_min=6.1e1'
@@ -125,7 +129,7 @@ test('every field may be a query parameter, lists repeated or comma-separated; t
   }
 })
 
-test('what is wrong is 400 or 422, says where, and costs nothing', async (t) => {
+test('a bad request is 400 or 422, says where, and is free', async (t) => {
   const { post, quota, lookups } = await startLookups(t)
   const ip = '198.51.100.7'
   const wrong: [status: number, body: unknown, query: string, path?: string, detail?: RegExp][] = [
@@ -177,7 +181,7 @@ test('what is wrong is 400 or 422, says where, and costs nothing', async (t) => 
   assert.deepEqual([quota.used, lookups.asked.length], [0, 0])
 })
 
-test('gzip is understood, other encodings and too large bodies are refused', async (t) => {
+test('gzip is accepted, other encodings and too large bodies are refused', async (t) => {
   const { url } = await startLookups(t)
   const send = async (path: string, body: Buffer | string, headers: Record<string, string> = {}) =>
     (await fetch(url + path, { method: 'POST', body, headers: { 'x-api-key': API_KEY, ...headers } })).status
@@ -194,7 +198,7 @@ test('gzip is understood, other encodings and too large bodies are refused', asy
   }
 })
 
-test('the OpenAPI document has all of it, and its examples work', async (t) => {
+test('the OpenAPI document describes all of it, and its examples work', async (t) => {
   const { url } = await startLookups(t)
   // biome-ignore lint/suspicious/noExplicitAny: a document of unknown shape
   const document = (await (await fetch(`${url}/openapi.json`)).json()) as any
@@ -215,7 +219,7 @@ test('the OpenAPI document has all of it, and its examples work', async (t) => {
   }
 })
 
-test('of many unknown names at most 20 are listed', async (t) => {
+test('at most 20 unknown names are listed', async (t) => {
   const { post } = await startLookups(t)
   const names = Array.from({ length: 100 }, (_, i) => `unknown${i}`)
   const { status, json } = await post({ ip: '198.51.100.7', providers: { allow: names, deny: names } })

@@ -21,7 +21,7 @@ import { until } from '../support/until.ts'
 
 const NEVER_MS = 600_000
 
-/** Two data sets and a name server, which knows 81.2.69.1. */
+/** Two data sets, and a name server that knows 81.2.69.1. */
 async function setUp(t: TestContext) {
   const dir = await temporaryFolder(t)
   await writeFile(join(dir, 'asn.mmdb'), asnMmdb({ '81.2.0.0/16': [64_500, 'Example Software'] }))
@@ -43,7 +43,7 @@ async function setUp(t: TestContext) {
   return { dir, server, reverseDns, engine, service, onRequest, lookup }
 }
 
-test('reverse DNS is a provider behind all others', async (t) => {
+test('reverse DNS is the last provider', async (t) => {
   const { service, lookup } = await setUp(t)
   assert.deepEqual(service.providerNames(), ['companies', 'asn', 'rdns'])
   const found = await lookup('81.2.69.1')
@@ -59,19 +59,19 @@ test('reverse DNS is a provider behind all others', async (t) => {
   assert.equal(found.quality - without.quality, 5)
 })
 
-test('the host name of an address that carries an IPv4 address is that of the carried one', async (t) => {
+test('the host name of an address with an embedded IPv4 address is that of the embedded one', async (t) => {
   const { lookup } = await setUp(t)
   assert.equal((await lookup('2002:5102:4501::1')).data.hostname, 'mail.example.co.uk')
 })
 
-test('a host name that a data set knows goes before that of reverse DNS', async (t) => {
+test('a host name of a data set wins over that of reverse DNS', async (t) => {
   const { dir, engine, lookup } = await setUp(t)
   await writeFile(join(dir, 'hosts.csv'), 'network,hostname\n81.2.69.1,www.example.com\n')
   await until(() => engine.providerNames().includes('hosts'))
   assert.equal((await lookup('81.2.69.1')).data.hostname, 'www.example.com')
 })
 
-test('the words of a generated name tell the classifier what is behind it', async (t) => {
+test('the words of a generated host name tell the classifier the kind of network', async (t) => {
   const { server, lookup } = await setUp(t)
   server.host('81.2.69.2', 'dsl-81-2-69-2.example.net')
   assert.equal((await lookup('81.2.69.2', { deny: ['rdns'] })).noise, false)
@@ -79,7 +79,7 @@ test('the words of a generated name tell the classifier what is behind it', asyn
   assert.deepEqual([found.classification, found.noise, found.rule], ['isp', true, 'hostname:dsl'])
 })
 
-test('only who may be asked is asked', async (t) => {
+test('only allowed providers are asked', async (t) => {
   const { server, service, lookup } = await setUp(t)
   for (const options of [{ deny: ['rdns'] }, { allow: ['asn'] }, { allow: ['asn', 'rdns'], deny: ['rdns'] }]) {
     const found = service.lookup(address('81.2.69.1'), options)
@@ -94,7 +94,7 @@ test('only who may be asked is asked', async (t) => {
   assert.deepEqual((await lookup('81.2.69.1', { allow: [] })).data, {})
 })
 
-test('with RDNS off, a name server is asked, and waited for, only when the caller names it or the host name', async (t) => {
+test('with RDNS off, a name server is asked only when the caller names it or the host name', async (t) => {
   const { server, onRequest, lookup } = await setUp(t)
   const at = address('81.2.69.1')
   const unasked: readonly LookupOptions[] = [
@@ -114,12 +114,12 @@ test('with RDNS off, a name server is asked, and waited for, only when the calle
   for (const options of [{ hostname: true }, { allow: ['asn', 'rdns'] }]) {
     assert.equal((await onRequest.lookup(at, options)).data.hostname, 'mail.example.co.uk')
   }
-  // What an earlier caller has paid for does not change the answer of one who did not ask.
+  // Work done for an earlier caller does not change the answer of one who did not ask for it.
   assert.equal(((await onRequest.lookup(at, {})) as Lookup).data.hostname, undefined)
   assert.equal((await lookup('81.2.69.1')).data.hostname, 'mail.example.co.uk')
 })
 
-test('what the deadline cuts off is named, and known the next time', async (t) => {
+test('a source cut off by the deadline is named, and known the next time', async (t) => {
   const { server, service, reverseDns, lookup } = await setUp(t)
   server.hold()
   const cut = await lookup('81.2.69.1', { deadlineMs: 1 })
@@ -140,7 +140,7 @@ test('a name server that fails leaves the lookup partial', async (t) => {
   assert.deepEqual((await lookup('81.2.69.1')).partial, [])
 })
 
-test('equal lookups are one object until the data changes, whichever way the choice is written', async (t) => {
+test('equal lookups are one object until the data changes, whatever the spelling of the choice', async (t) => {
   const { dir, engine, service } = await setUp(t)
   const lookup = (options: LookupOptions) => service.lookup(address('81.2.69.3'), { deny: ['rdns'], ...options })
   const all = lookup({})
@@ -157,7 +157,7 @@ test('equal lookups are one object until the data changes, whichever way the cho
   assert.deepEqual(engine.providerNames(), ['companies', 'asn'])
 })
 
-test('remembered lookups stay within their limit', async (t) => {
+test('the cache of lookups stays within its limit', async (t) => {
   const dir = await temporaryFolder(t)
   await writeFile(join(dir, 'asn.mmdb'), asnMmdb({ '81.2.0.0/16': [64_500, 'Example Software'] }))
   const engine = await startEngine(t, dir, { limits: { lookupsMax: 10 } })
@@ -167,7 +167,7 @@ test('remembered lookups stay within their limit', async (t) => {
   assert.notEqual(engine.lookup(address('81.2.69.0')), first)
 })
 
-test('a reserved address is answered at once and asked of nobody', async (t) => {
+test('a reserved address is answered at once and no provider is asked', async (t) => {
   const { server, service } = await setUp(t)
   const found = service.lookup(address('10.0.0.1'), {}) as Lookup
   assert.deepEqual([found.classification, found.noise, found.partial], ['reserved', true, []])
@@ -186,7 +186,7 @@ test('after a prefetch, ingest answers and stores the host name', async (t) => {
   assert.equal(engine.enrich(address('81.2.69.1')), engine.enrich(address('81.2.69.1')))
 })
 
-test('batch lines are given host names by their step, which asks for each address once', async (t) => {
+test('their step resolves the host names of batch lines, once per address', async (t) => {
   const { server, reverseDns, engine } = await setUp(t)
   const ips = ['81.2.69.1', '81.2.69.1', '81.2.69.5']
   const envelopes = ips.map((ip, i) => {
@@ -212,7 +212,7 @@ test('a data set cannot take the name of another source', async (t) => {
   assert.match(engine.providers()[0]?.reason ?? '', /rename/)
 })
 
-test('stop does not wait for a file that is being read, nor does a stopped engine take it', async (t) => {
+test('stop does not wait for a file being read, and a stopped engine does not load it', async (t) => {
   const dir = await temporaryFolder(t)
   const engine = new EnrichmentEngine({ dir, log: silent, metrics: new Registry(), pollIntervalMs: 5 })
   const rows = Array.from({ length: 100_000 }, (_, i) => `81.${(i >> 8) & 255}.${i & 255}.${i >> 16}/32,Example ${i}`)

@@ -11,7 +11,7 @@ import { quiet } from '../support/pipeline.ts'
 import { startTestRedis } from '../support/redis.ts'
 import { until } from '../support/until.ts'
 
-/** How processes divide shares of some work: a lease with one share, or several shares. */
+/** Ways in which processes divide shares of work: a lease with one share, or several shares. */
 
 const SHARES = 5
 const NOTE = '{lease:work}:note'
@@ -48,7 +48,7 @@ const isLost = (held: Pick<ShareLease, 'assertHeld'>) => {
   }
 }
 
-/** Members give back what they have to, until they hold these numbers of shares. No share is ever held twice. */
+/** Members give back their surplus until they hold these numbers of shares. No share is ever held twice. */
 async function balanced(members: readonly Membership[], wanted: readonly number[]): Promise<void> {
   await until(
     async () => {
@@ -61,7 +61,7 @@ async function balanced(members: readonly Membership[], wanted: readonly number[
   )
 }
 
-test('a lease has one holder, who renews it, and is free at once when it is released', async (t) => {
+test('a lease has one holder, who renews it, and is free at once when released', async (t) => {
   const { client, lease } = await start(t)
   const [first, second] = [lease(), lease()]
   const stopping = new AbortController()
@@ -86,7 +86,7 @@ test('a lease has one holder, who renews it, and is free at once when it is rele
   assert.deepEqual(await client.keys('{lease:work}*'), [], 'the last member leaves nothing')
 })
 
-test('a lease is renewed on demand, with one call for all, and not again right after a renewal', async (t) => {
+test('a lease is renewed on demand, one call for all, and not again right after a renewal', async (t) => {
   const { client, lease } = await start(t)
   const held = lease()
   await held.acquire(NEVER)
@@ -107,7 +107,7 @@ test('a lease is renewed on demand, with one call for all, and not again right a
   assert.throws(() => held.assertHeld(), LeaseLostError)
 })
 
-test('a holder that hung past its lease is fenced: by its own clock, and by Redis', async (t) => {
+test('a holder that hung past its lease is fenced by its own clock, and by Redis', async (t) => {
   const { client, open } = await start(t)
   for (const shares of [1, SHARES]) {
     const [mine, others] = [open(shares), open(shares)]
@@ -122,7 +122,7 @@ test('a holder that hung past its lease is fenced: by its own clock, and by Redi
     await assert.rejects(held.write(NOTE, 'late'), LeaseLostError)
     clock.mock.restore()
 
-    // Another member has the share, and the holder has not noticed yet.
+    // Another member has the share, and the old holder has not noticed yet.
     const holder = (await client.hget(keys.leaseShares('work'), '0'))!
     await client.hset(keys.leaseShares('work'), '0', 'another')
     await assert.rejects(held.write(NOTE, 'late'), LeaseLostError)
@@ -135,7 +135,7 @@ test('a holder that hung past its lease is fenced: by its own clock, and by Redi
   }
 })
 
-test('a share that was free in between is lost, is not assigned to its old worker, and comes back by asking anew', async (t) => {
+test('a share that was free meanwhile is lost, not reassigned, and comes back on request', async (t) => {
   const { client, open } = await start(t)
   for (const shares of [1, SHARES]) {
     const member = open(shares)
@@ -151,7 +151,7 @@ test('a share that was free in between is lost, is not assigned to its old worke
   }
 })
 
-test('a member that joins again after its lease ended has a new name, so that its late writes are refused', async (t) => {
+test('a member that rejoins after its lease ended has a new name; its late writes are refused', async (t) => {
   const { client, open } = await start(t)
   const member = open(2)
   const [first, second] = [member.share(0), member.share(1)]
@@ -165,7 +165,7 @@ test('a member that joins again after its lease ended has a new name, so that it
   await Promise.all([first.write(NOTE, 'ours'), second.write(NOTE, 'ours')])
 })
 
-test('a clock of Redis that was set back does not keep the shares of dead members', async (t) => {
+test('setting the clock of Redis back does not keep the shares of dead members', async (t) => {
   const { client, open } = await start(t)
   const farMs = Date.now() + 3_600_000
   const isTaken = (name: string, shares: number) => open(shares, { name }).acquireAny(AbortSignal.timeout(30_000))
@@ -181,7 +181,7 @@ test('a clock of Redis that was set back does not keep the shares of dead member
   assert.deepEqual(await Promise.all(taken), [true, true, true])
 })
 
-test('a renewal on its way while a share is given back loses no other share', async (t) => {
+test('a renewal in flight while a share is given back loses no other share', async (t) => {
   const { client, open, signal } = await start(t)
   let held: Promise<void> | undefined
   let letGo = () => {}
@@ -212,7 +212,7 @@ test('a renewal on its way while a share is given back loses no other share', as
   await joined
 })
 
-test('members that join get their part as others give it back, and the shares of one that hung go to the others', async (t) => {
+test('new members get their part as others release it; shares of a hung member are taken over', async (t) => {
   const { client, open, signal } = await start(t)
   const [first, second, third] = [open(SHARES), open(SHARES), open(SHARES)]
   assert.equal(await first.acquireAny(signal), true)
@@ -244,7 +244,7 @@ test('members that join get their part as others give it back, and the shares of
   assert.deepEqual(await client.keys('{lease:work}*'), [keys.lease('work')], 'only the number of shares is left')
 })
 
-test('workers of single shares take no more than the part of their process, and give back one share at a time', async (t) => {
+test("workers of single shares take at most their process's part, and release one at a time", async (t) => {
   const { client, open } = await start(t)
   const acquire = (member: Membership, numbers: readonly number[], signal = NEVER) =>
     numbers.map((number) => member.share(number).acquire(signal))
@@ -280,7 +280,7 @@ test('workers of single shares take no more than the part of their process, and 
   await Promise.all(waits)
 })
 
-test('with one share, or fewer shares than members, the others wait, and one of them takes what becomes free', async (t) => {
+test('with fewer shares than members, the others wait, and one takes a share that becomes free', async (t) => {
   const { open, signal } = await start(t)
   const [first, second] = [open(1), open(1)]
   assert.equal(await first.acquireAny(signal), true)
@@ -298,7 +298,7 @@ test('with one share, or fewer shares than members, the others wait, and one of 
   assert.ok(isLost(second), 'its own clock says so')
 })
 
-test('a process has the shares of the one that it replaces at once, which writes nothing more', async (t) => {
+test('a process gets the shares of the one it replaces at once, which then writes nothing', async (t) => {
   const { open, signal } = await start(t)
   const replaced = open(SHARES, { processName: 'main/worker' })
   const other = open(SHARES, { processName: 'main/worker 2' })
@@ -308,7 +308,7 @@ test('a process has the shares of the one that it replaces at once, which writes
   await theirs
   const [share] = heldBy(replaced)
   const next = open(SHARES, { processName: 'main/worker' })
-  // The replaced process renews all the time here, so its leases would never end.
+  // The replaced process renews all the time, so its leases would never end.
   await next.acquireAny(signal)
   await assert.rejects(replaced.share(share!).write(NOTE, 'late'), LeaseLostError)
   await until(() => isLost(replaced))
@@ -323,7 +323,7 @@ test('a process has the shares of the one that it replaces at once, which writes
   await until(() => isLost(before))
 })
 
-test('one number of shares is in force at a time; a member with another waits, and logs that once', async (t) => {
+test('one number of shares is in force; a member with another one waits, and logs that once', async (t) => {
   const { client, open, signal } = await start(t)
   const told: unknown[] = []
   const log = pino({ level: 'warn' }, { write: (line) => void told.push(JSON.parse(line).before) })
@@ -351,7 +351,7 @@ test('one number of shares is in force at a time; a member with another waits, a
   assert.deepEqual(heldBy(five), [0, 1, 2, 3, 4])
 })
 
-test('an open intent keeps its number of shares in force until it is finished under its own lease', async (t) => {
+test('an open intent keeps its number of shares until it is finished under its own lease', async (t) => {
   const { client, open } = await start(t)
   const intentKey = (share: number, of: number) => `{lease:work}:intent ${share} of ${of}`
   const [two, three] = [open(2, { intentKey }), open(3, { intentKey })]
@@ -371,7 +371,7 @@ test('an open intent keeps its number of shares in force until it is finished un
   assert.equal(await client.get(keys.lease('work')), 'shares:3')
 })
 
-test('what an earlier version left is in force as it is: its owners are waited for, its intents finished', async (t) => {
+test('state of an earlier version stays valid: its owners are waited for, its intents finished', async (t) => {
   const { client, open } = await start(t)
   const intentKey = (share: number, of: number) => `{lease:work}:intent ${share} of ${of}`
   const told: unknown[] = []
@@ -392,7 +392,7 @@ test('what an earlier version left is in force as it is: its owners are waited f
   assert.deepEqual([finished, told], [[0, 2], [2]])
 })
 
-test('calls of one turn go out as one write, and each has its own answer', async (t) => {
+test('calls of one turn are sent as one write, and each has its own answer', async (t) => {
   const { client } = await start(t)
   const joined = pipelinedCalls(client)
   const made = t.mock.method(client as Redis, 'pipeline')
@@ -413,14 +413,14 @@ test('calls of one turn go out as one write, and each has its own answer', async
   assert.equal(await client.exists(keys.lease('one'), keys.lease('other')), 0)
 })
 
-test('all keys of a lease are in one slot of a Redis Cluster', () => {
+test('all keys of a lease share one slot of a Redis Cluster', () => {
   const names = [keys.lease('work'), keys.lease('work', 1), keys.leaseMembers('work'), keys.leaseShares('work')]
   const ofSinks = [keys.sinkIntent('work'), keys.sinkIntent('work', 1), keys.sinkRunIds('work')]
   const tags = [...names, ...ofSinks].map((name) => /^\{([^}]+)\}/.exec(name)?.[1])
   assert.deepEqual(new Set(tags), new Set(['lease:work']))
 })
 
-test('the share of a name is always the same, and names are spread over all shares', () => {
+test('a name always has the same share, and names are spread over all shares', () => {
   const names = Array.from({ length: 200 }, (_, i) => `tenant-${i}`)
   const counts = Array.from({ length: 4 }, (_, share) => names.filter((name) => shareOf(name, 4) === share).length)
   assert.ok(

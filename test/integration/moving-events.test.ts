@@ -38,7 +38,7 @@ async function setUp(t: TestContext) {
   return { redis, client, moving }
 }
 
-test('an event is found wherever it is on its way, and no further', async (t) => {
+test('an event is found at every stage on its way, and no further', async (t) => {
   const { redis, client, moving } = await setUp(t)
   const { intake, stop } = startIntake(redis.url, PARTITIONS)
   t.after(stop)
@@ -47,13 +47,13 @@ test('an event is found wherever it is on its way, and no further', async (t) =>
   assert.deepEqual(await moving.waiting(KEY), { receipts: [], complete: true })
   assert.equal(await moving.claimedAtMs(KEY), undefined)
 
-  // Nobody has judged it yet.
+  // No worker has processed it yet.
   const payload = {
     ...sent('e'),
     row: payloadRow('acme', RECEIVED, `{"_received_at":"${RECEIVED}","_status":"ok"}`, 'r 1'),
   }
   await intake.append(
-    [sent('before'), sent('e'), sent('behind')],
+    [sent('before'), sent('e'), sent('after')],
     [sent('x'), payload].map((one) => ({ ...one, row: payload.row })),
   )
   assert.deepEqual(await moving.waiting(KEY), { receipts: [onItsWay], complete: true })
@@ -61,7 +61,7 @@ test('an event is found wherever it is on its way, and no further', async (t) =>
   assert.deepEqual(await moving.unarchived(KEY), { receipts: [accepted], complete: true })
   assert.deepEqual(await moving.waiting({ ...KEY, tenantId: 'other' }), { receipts: [], complete: true })
 
-  // It is kept, and not stored yet; a repeat is dropped, and found no more, though it may still lie in the stream.
+  // It is kept, but not stored yet; a repeat is dropped and not found, though it may still be in the stream.
   const worker = await startWorker(redis.url, ingest, 'process', PARTITIONS, {} as Enricher)
   await until(async () => (await client.xlen(keys.stream(0, 'enriched', 'live'))) === 1)
   await intake.append([sent('e', 'r2')])
@@ -78,7 +78,7 @@ test('an event is found wherever it is on its way, and no further', async (t) =>
   await sink.stop()
 })
 
-test('a line of a batch job, a letter, and rows of earlier versions are told as they are', async (t) => {
+test('lines of a job, letters and rows of earlier versions are reported as they are', async (t) => {
   const { client, moving } = await setUp(t)
   const add = (key: string, fields: (string | Buffer)[]) => client.callBuffer('XADD', key, '*', ...fields)
 
@@ -88,7 +88,7 @@ test('a line of a batch job, a letter, and rows of earlier versions are told as 
   const { row: full, ...rest } = sent('e')
   const earlier = { ...rest, row: full.split('\t').slice(0, 24).join('\t') }
   await add(keys.stream(0, 'enriched', 'live'), encodeBlock(packBlock([earlier])))
-  // Two identities side by side may look like another one in the middle.
+  // Two adjacent identities may look like another one in the middle.
   const bytes = identityOf('acme', 'e')
   const halves = ['\x01'.repeat(8) + bytes.slice(0, 8), bytes.slice(8) + '\x01'.repeat(8)]
   const others = halves.map((identity) => ({ ...sent('other'), identity }))
@@ -120,7 +120,7 @@ test('a line of a batch job, a letter, and rows of earlier versions are told as 
   })
 })
 
-test('a backlog is searched from its newest entries on, up to a bound', async (t) => {
+test('a backlog is searched from the newest entry backwards, up to a limit', async (t) => {
   const { client, moving } = await setUp(t)
   const key = keys.stream(0, 'enriched', 'live')
   const fieldsOf = (id: string) => encodeBlock(packBlock([sent(id)]))
@@ -136,10 +136,10 @@ test('a backlog is searched from its newest entries on, up to a bound', async (t
   assert.deepEqual([newest.receipts.length, newest.complete], [1, false])
 })
 
-test('a store that is away is no event that is unknown', async (t) => {
+test('a store that is down is an error, not an unknown event', async (t) => {
   const { redis, client, moving } = await setUp(t)
   await moving.waiting(KEY)
-  // An ingress apart from its sink may know of no ClickHouse.
+  // An ingress without a sink may have no ClickHouse.
   const { receipts, close } = receiptsOf({
     ...{ redis: client, clickhouse: undefined, archiveLocation: { folder: '/nowhere' } },
     ...{ pipeline: ingest, partitions: PARTITIONS, clock: systemClock },

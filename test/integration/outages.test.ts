@@ -10,11 +10,11 @@ import { until } from '../support/until.ts'
 
 const commandLine = (pid: number) => readFileSync(`/proc/${pid}/cmdline`, 'latin1')
 
-test('stores hang: nothing is lost, and all goes on by itself', async (t) => {
+test('stores hang: no event is lost, and all goes on by itself', async (t) => {
   const step = stepsOf(t)
   const instance = await startInstance(t, { SINK_LINGER_MS: '100', STALL_MS: '1000' })
 
-  await step('Redis hangs: requests are refused in time with retry-after, and are served again', async () => {
+  await step('Redis hangs: requests are refused in time with retry-after, and are served later', async () => {
     const { redis } = instance.pids()
     assert.equal((await instance.post('/v1/ingest', { events: [{ ip: '17.0.0.1', event_id: 'before' }] })).status, 200)
     for (const pid of redis) process.kill(pid, 'SIGSTOP')
@@ -43,7 +43,7 @@ test('stores hang: nothing is lost, and all goes on by itself', async (t) => {
     assert.equal(await instance.query('SELECT count() = uniqExact(event_id) FROM events'), '1')
   })
 
-  await step('ClickHouse hangs: ingest goes on, the alarm is given, and it catches up by itself', async () => {
+  await step('ClickHouse hangs: ingest goes on, an alarm is raised, and it catches up by itself', async () => {
     const readyz = async () => {
       const answer = await fetch(`${instance.ready.url}/readyz`)
       return [answer.status, await answer.text()] as const
@@ -65,7 +65,7 @@ test('stores hang: nothing is lost, and all goes on by itself', async (t) => {
       const { stdout } = await runCommand(['status', '--json'], { env: { DATA_DIR: instance.dataDir } })
       return JSON.parse(stdout) as SystemStatus
     }
-    // What a process did is told every few seconds.
+    // Processes report their work every few seconds.
     const { verdict, oldest, unknown } = await until(status, (now) => now.last_minute.live_events > 0)
     assert.equal(verdict.level, 'stalled')
     assert.match(
@@ -85,7 +85,7 @@ test('stores hang: nothing is lost, and all goes on by itself', async (t) => {
     )
   })
 
-  await step('a ClickHouse that hangs when its instance is killed is ended by the next start', async () => {
+  await step('the next start ends a ClickHouse that hung when its instance was killed', async () => {
     await instance.post('/v1/ingest', { events: [{ ip: '17.0.0.1', event_id: 'last' }] })
     await until(async () => (await instance.query("SELECT count() FROM events WHERE event_id = 'last'")) === '1')
     const [leftover] = instance.pids().others.filter((pid) => commandLine(pid).includes('clickhouse'))

@@ -25,7 +25,7 @@ async function eventsIn(client: RedisClient): Promise<number> {
 
 const isFull = (error: Error) => replyCode(error) === 'MISCONF'
 
-test('nothing leaves for the outside before it is on disk', async (t) => {
+test('nothing is confirmed before it is on disk', async (t) => {
   const redis = privateRedis(t)
   await redis.start()
   const link = appendOnlyLink(redis.socket)
@@ -70,7 +70,7 @@ test('nothing leaves for the outside before it is on disk', async (t) => {
     const { code, stdout } = await runCommand(['tenant', 'create', 'acme'], { env: { REDIS_URL: redis.url } })
     assert.deepEqual([code, stdout], [1, ''])
   })
-  await t.test('and all of it does when it is', async () => {
+  await t.test('and everything is confirmed once it is', async () => {
     rmSync(link)
     symlinkSync(join(redis.root, 'redis', 'appendonlydir'), link)
     const after = await redis.connect()
@@ -80,7 +80,7 @@ test('nothing leaves for the outside before it is on disk', async (t) => {
   })
 })
 
-test('a Redis that waits for its disk itself, or is to lose what it may, is not waited for', async (t) => {
+test('no sync is waited for when Redis fsyncs by itself, or may lose writes', async (t) => {
   const redis = privateRedis(t)
   await redis.start({ fsync: 'everysec' })
   const client = await redis.connect()
@@ -91,7 +91,7 @@ test('a Redis that waits for its disk itself, or is to lose what it may, is not 
   assert.equal(pings, 0)
 })
 
-test('who asked while no Redis was there waits for the disk of the one that came', async (t) => {
+test('a request made while Redis was down waits for the disk of the next Redis', async (t) => {
   const redis = privateRedis(t)
   const client = new Redis({ path: redis.socket, lazyConnect: true })
   t.after(() => client.disconnect())
@@ -103,7 +103,7 @@ test('who asked while no Redis was there waits for the disk of the one that came
   assert.equal(ping.mock.callCount(), 1)
 })
 
-test('events that Redis could not write to its file are not answered as if they were there', async (t) => {
+test('events that Redis could not write to its file are not confirmed', async (t) => {
   const redis = privateRedis(t)
   const { kill } = await redis.start({ binary: redis.limited(512) })
   const client = await redis.connect()
@@ -126,7 +126,7 @@ test('events that Redis could not write to its file are not answered as if they 
   assert.equal(await eventsIn(await redis.connect()), answered)
 })
 
-test('an upload of which Redis could not write a part is refused, also by the next Redis', async (t) => {
+test('an upload with a part that Redis could not write is refused, also by the next Redis', async (t) => {
   const redis = privateRedis(t)
   const { kill } = await redis.start({ binary: redis.limited(64) })
   const client = await redis.connect()
@@ -140,7 +140,7 @@ test('an upload of which Redis could not write a part is refused, also by the ne
   await completed
 })
 
-test('a command whose change Redis could not write fails, and one that reads does not', async (t) => {
+test('a command whose change Redis could not write fails, and a reading one does not', async (t) => {
   const redis = privateRedis(t)
   await redis.start({ binary: redis.limited(16) })
   const client = await redis.connect()
@@ -153,7 +153,7 @@ test('a command whose change Redis could not write fails, and one that reads doe
   assert.equal((await runCommand(['tenant', 'list'], { env })).code, 0)
 })
 
-test('what was answered is there once after kill -9 of the server, however many commits were on their way', async (t) => {
+test('confirmed events exist once after kill -9 of the server, with many commits in flight', async (t) => {
   const redis = privateRedis(t)
   const answered: string[] = []
   for (let round = 0; round < 3; round++) {

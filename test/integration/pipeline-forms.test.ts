@@ -13,7 +13,7 @@ import { startStreams } from '../support/streams.ts'
 
 const ENRICHED = keys.stream(0, 'enriched', 'live')
 
-test('another form of the pipeline starts only when nothing is left of the one before, and repeats nothing', async (t) => {
+test('a changed pipeline starts only when the old one is drained, and repeats nothing', async (t) => {
   const { client, intake, stream } = await startStreams(t)
   await intake.append([envelope('t', 'a')])
   await assert.rejects(createGroups(client, splitPipeline, 1), /group process, which the pipeline no longer declares/)
@@ -35,7 +35,7 @@ const twoSinks: Pipeline = {
   sinks: [...ingest.sinks, { group: 'copy', from: 'enriched', into: ingest.sinks[0]!.into }],
 }
 
-/** Passes what waits in the intake on to the next stream, as the step would. */
+/** Moves entries of the intake to the next stream, as the step would. */
 async function passOn(client: RedisClient, stream: string): Promise<void> {
   const reply = (await client.call('XREADGROUP', 'GROUP', 'process', 'c', 'STREAMS', stream, '>')) as [
     string,
@@ -53,7 +53,7 @@ async function passOn(client: RedisClient, stream: string): Promise<void> {
   }
 }
 
-/** Acknowledges entries that wait for a sink. */
+/** Acknowledges the entries of a sink. */
 async function store(client: RedisClient, group: string, count: number): Promise<void> {
   const reply = (await client.call('XREADGROUP', 'GROUP', group, 's', 'COUNT', count, 'STREAMS', ENRICHED, '>')) as [
     string,
@@ -77,7 +77,7 @@ const of = async (client: RedisClient, group: string) => {
   return [lag_entries, pending_entries, waiting_events]
 }
 
-test('a group that is added to a stream with a past has to do what the stream still holds, and no more', async (t) => {
+test('a group added to an existing stream processes exactly the entries still in it', async (t) => {
   const { client, intake, stream } = await startStreams(t)
   const janitor = new Janitor({ client, pipeline: ingest, partitions: 1, log: silent })
   for (let i = 0; i < 5; i++) await intake.append([envelope('t', `a${i}`), envelope('t', `b${i}`)])
@@ -93,7 +93,7 @@ test('a group that is added to a stream with a past has to do what the stream st
   assert.deepEqual(await of(client, 'copy'), [0, 0, 0], 'a further start changes nothing')
 })
 
-test('an event that several groups need waits once, until the slowest has it, and stays as long', async (t) => {
+test('an event for several groups is stored once, and stays until the slowest group is done', async (t) => {
   const { client, intake, stream } = await startStreams(t)
   await createGroups(client, twoSinks, 1)
   const janitor = new Janitor({ client, pipeline: twoSinks, partitions: 1, log: silent })
@@ -109,7 +109,7 @@ test('an event that several groups need waits once, until the slowest has it, an
   assert.equal(await client.xlen(ENRICHED), 3)
 })
 
-test('a group that is declared no more is refused while it has work, and removed when it has none', async (t) => {
+test('an undeclared group is refused while it has work, and removed when it has none', async (t) => {
   const { client, intake, stream } = await startStreams(t)
   await createGroups(client, twoSinks, 1)
   await intake.append([envelope('t', 'a')])
@@ -125,7 +125,7 @@ test('a group that is declared no more is refused while it has work, and removed
   )
 })
 
-test('a stream that is declared no more is refused while a group has work in it, and removed when none has', async (t) => {
+test('an undeclared stream is refused while a group has work in it, and removed when none has', async (t) => {
   const { client } = await startStreams(t)
   await createGroups(client, splitPipeline, 1)
   const known = keys.stream(0, 'known', 'live')
@@ -134,7 +134,7 @@ test('a stream that is declared no more is refused while a group has work in it,
   await client.call('XREADGROUP', 'GROUP', 'filter', 'c', 'STREAMS', known, '>')
   await assert.rejects(createGroups(client, ingest, 1), /group filter/)
   await client.xack(known, 'filter', id)
-  // The groups of the intake go the same way.
+  // The groups of the intake behave the same way.
   await createGroups(client, ingest, 1)
   assert.deepEqual(
     (await client.keys('{p0}:*')).filter((name) => /known|wanted/.test(name)),

@@ -50,7 +50,7 @@ for (const [name, pipeline] of [
   ['default', ingest],
   ['split', splitPipeline],
 ] as [string, Pipeline][]) {
-  test(`${name} form: every event comes out once, whatever is repeated, raw or noise`, async (t) => {
+  test(`${name} form: every event comes out once, with repeats, raw events and noise`, async (t) => {
     assert.deepEqual(validatePipeline(pipeline), [])
     const redis = await startTestRedis(t)
     const client = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop' }))
@@ -97,7 +97,7 @@ for (const [name, pipeline] of [
   })
 }
 
-test('what a dead consumer left pending is taken over, and added once', async (t) => {
+test('entries left pending by a dead consumer are taken over, and added once', async (t) => {
   const redis = await startTestRedis(t)
   const client = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop' }))
   t.after(() => client.disconnect())
@@ -120,7 +120,7 @@ test('what a dead consumer left pending is taken over, and added once', async (t
   await stop()
 })
 
-test('Redis killed while requests wait: what was confirmed is there once, what was not is refused', async (t) => {
+test('Redis killed under load: confirmed events arrive exactly once, all others at most once', async (t) => {
   const redis = await startTestRedis(t)
   const client = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop' }))
   t.after(() => client.disconnect())
@@ -128,7 +128,6 @@ test('Redis killed while requests wait: what was confirmed is there once, what w
   const worker = await startWorker(redis.url, ingest, 'process', PARTITIONS, enricher)
   const { intake, stop } = startIntake(redis.url, PARTITIONS)
   const confirmed: string[] = []
-  let refused = 0
   let sent = 0
   let sending = true
   const send = async () => {
@@ -139,7 +138,6 @@ test('Redis killed while requests wait: what was confirmed is there once, what w
         confirmed.push(...ids)
       } catch (error) {
         assert.ok(error instanceof UnavailableError)
-        refused += ids.length
       }
     }
   }
@@ -154,7 +152,7 @@ test('Redis killed while requests wait: what was confirmed is there once, what w
   }
   sending = false
   await Promise.all(senders)
-  const rows = await until(
+  await until(
     () => enrichedRows(client),
     (seen) => seen.length >= confirmed.length,
   )
@@ -166,16 +164,15 @@ test('Redis killed while requests wait: what was confirmed is there once, what w
   for (const id of eventIds(await enrichedRows(client))) counts.set(id, (counts.get(id) ?? 0) + 1)
   for (const id of confirmed) assert.equal(counts.get(id), 1, id)
   for (const [id, count] of counts) assert.equal(count, 1, id)
-  assert.ok(rows.length <= sent && refused >= 0)
   await worker.stop()
   await stop()
 })
 
-test('Redis away: an append is refused within its deadline, and works again by itself', async (t) => {
+test('Redis down: an append is refused within its deadline, and works again by itself', async (t) => {
   const redis = await startTestRedis(t)
   const { intake, stop } = startIntake(redis.url, PARTITIONS, 300)
   const appended = () => intake.append([envelope('t', 'a')]).then(() => true)
-  // The deadline of the first one holds for the connection, too.
+  // The deadline of the first one includes the connection.
   await until(appended, (done) => done)
   await redis.kill()
   await assert.rejects(intake.append([envelope('t', 'b')]), UnavailableError)

@@ -9,7 +9,7 @@ import { DnsServer } from '../support/dns-server.ts'
 import { address } from '../support/enrichment-data.ts'
 import { until } from '../support/until.ts'
 
-/** Long enough that a test which waits for it fails by its own time-out. */
+/** So long that a test which waits for it fails by its own time-out. */
 const NEVER_MS = 600_000
 
 async function setUp(t: TestContext, limits: Partial<ReverseDnsLimits> = {}, servers?: readonly string[]) {
@@ -48,7 +48,7 @@ test('a name counts when it leads back to the address, IPv4 and IPv6', async (t)
   assert.equal(await hostname('2001:218::1'), 'v6.example.com')
 })
 
-test('a name that does not lead back is none, and of several the first that does counts', async (t) => {
+test('a name that does not lead back is dropped, and the first one that does counts', async (t) => {
   const { server, hostname } = await setUp(t)
   const ptr = (ip: string, ...names: string[]) => {
     const name = reverseName(address(ip))
@@ -72,7 +72,7 @@ test('a name that does not lead back is none, and of several the first that does
   assert.equal(server.queries.includes('A late.example.com'), false)
 })
 
-test('names behind an alias are found, and answers that need TCP', async (t) => {
+test('names after an alias are found, and so are answers that need TCP', async (t) => {
   const { server, hostname } = await setUp(t)
   const reverse = reverseName(address('81.2.69.1'))
   const delegated = '1.0-63.69.2.81.in-addr.arpa'
@@ -93,7 +93,7 @@ test('names behind an alias are found, and answers that need TCP', async (t) => 
   assert.match(String(await hostname('81.2.69.2')), /^host-\d+\.long-name\.example\.com$/)
 })
 
-test('answers are remembered: names as long as their records say, within bounds, absence for its own time', async (t) => {
+test('answers are cached: names by TTL within bounds, absence for its own time', async (t) => {
   const { server, clock, hostname } = await setUp(t, { foundMinMs: 10_000, foundMaxMs: 50_000, noneMs: 5_000 })
   const asked = (text: string) => server.queries.filter((query) => query.endsWith(text)).length
   server.host('81.2.69.1', 'short.example.com', 1)
@@ -116,7 +116,7 @@ test('answers are remembered: names as long as their records say, within bounds,
   ])
 })
 
-test('SERVFAIL, refusal and silence are no answers: they are not remembered as one', async (t) => {
+test('SERVFAIL, refusal and silence are not cached as answers', async (t) => {
   const { server, metrics, hostname } = await setUp(t, { queryTimeoutMs: 50, queryTries: 1 })
   const reverse = reverseName(address('81.2.69.1'))
   for (const failure of ['SERVFAIL', 'REFUSED', 'silent'] as const) {
@@ -131,7 +131,7 @@ test('SERVFAIL, refusal and silence are no answers: they are not remembered as o
   assert.match(await metrics.metrics(), /ipid_rdns_asked_total\{result="failed"\} 4/)
 })
 
-test('after a failure an address is left alone for a while', async (t) => {
+test('after a failure an address is not asked for a while', async (t) => {
   const { server, clock, hostname } = await setUp(t, { retryMs: 1_000 })
   server.reply('PTR', reverseName(address('81.2.69.1')), 'SERVFAIL')
   await hostname('81.2.69.1')
@@ -143,7 +143,7 @@ test('after a failure an address is left alone for a while', async (t) => {
   assert.equal(await hostname('81.2.69.1'), 'mail.example.com')
 })
 
-test('an answer that comes behind the deadline is known the next time', async (t) => {
+test('an answer after the deadline is known the next time', async (t) => {
   const { server, reverseDns, hostname } = await setUp(t)
   server.host('81.2.69.1', 'mail.example.com')
   server.hold()
@@ -153,7 +153,7 @@ test('an answer that comes behind the deadline is known the next time', async (t
   assert.equal(await hostname('81.2.69.1', 1), 'mail.example.com')
 })
 
-test('who asks for the same address waits for the same answer', async (t) => {
+test('parallel requests for one address share one answer', async (t) => {
   const { server, hostname } = await setUp(t)
   server.host('81.2.69.1', 'mail.example.com')
   server.hold()
@@ -164,7 +164,7 @@ test('who asks for the same address waits for the same answer', async (t) => {
   assert.deepEqual(server.queries, ['PTR 1.69.2.81.in-addr.arpa', 'A mail.example.com'])
 })
 
-test('so many are asked for at once, so many wait, and the rest is left alone', async (t) => {
+test('queries are limited, and so is their queue; the rest is skipped', async (t) => {
   const { server, metrics, hostname } = await setUp(t, { concurrencyMax: 3, queueMax: 4 })
   server.hold()
   const all = Array.from({ length: 10 }, (_, i) => hostname(`81.2.69.${i}`))
@@ -177,7 +177,7 @@ test('so many are asked for at once, so many wait, and the rest is left alone', 
   assert.match(await metrics.metrics(), /ipid_rdns_waiting 0/)
 })
 
-test('an address may take so long and no longer, and leaves the others alone', async (t) => {
+test('an address has a deadline, and does not delay the others', async (t) => {
   const { server, hostname } = await setUp(t, { askMaxMs: 100, queryTimeoutMs: NEVER_MS, concurrencyMax: 2 })
   server.reply('PTR', reverseName(address('81.2.69.1')), 'silent')
   server.host('81.2.69.2', 'mail.example.com')
@@ -204,7 +204,7 @@ test('a prefetch asks for all at once and ends with its deadline', async (t) => 
   await until(() => reverseDns.known(addresses[19]!)?.facts?.data.hostname === 'host-81-2-69-19.example.com')
 })
 
-test('stop lets everybody go on', async (t) => {
+test('stop ends every wait', async (t) => {
   const { server, reverseDns, hostname } = await setUp(t, { concurrencyMax: 1 })
   server.hold()
   const waiting = [hostname('81.2.69.1'), hostname('81.2.69.2')]
@@ -217,7 +217,7 @@ test('stop lets everybody go on', async (t) => {
 
 const SILENT = { queryTimeoutMs: 20, queryTries: 1, silentAfter: 3, pauseMinMs: 2_000, pauseMaxMs: 5_000 }
 
-test('name servers that do not answer are left alone for seconds, longer each time, and nobody waits', async (t) => {
+test('silent name servers are skipped, longer each time, and no caller waits', async (t) => {
   const { server, clock, metrics, lines, reverseDns, hostname } = await setUp(t, SILENT)
   const ip = (i: number) => `81.2.69.${i}`
   for (let i = 0; i < 200; i++) server.reply('PTR', reverseName(address(ip(i))), 'silent')
@@ -232,7 +232,7 @@ test('name servers that do not answer are left alone for seconds, longer each ti
   let next = 3
   for (const ms of [0, 1_999, 2_000, 5_999, 6_000, 10_999, 11_000]) {
     clock.ms = 1_000_000 + ms
-    // The deadline is ten minutes: whoever waited for it would not come back.
+    // The deadline is ten minutes: a caller that waited for it would not come back.
     for (let i = 0; i < 5; i++) assert.equal(await hostname(ip(next++)), 'not known')
     await reverseDns.prefetch([address(ip(next++))])
     await until(async () => /ipid_rdns_waiting 0/.test(await metrics.metrics()))
@@ -251,16 +251,16 @@ test('name servers that do not answer are left alone for seconds, longer each ti
   assert.equal(await hostname(ip(1)), 'mail.example.com')
 })
 
-test('who waits is let go when name servers turn out to be silent', async (t) => {
+test('waiting callers go on when name servers turn out to be silent', async (t) => {
   const { server, hostname } = await setUp(t, { ...SILENT, concurrencyMax: 3 })
   const all = Array.from({ length: 9 }, (_, i) => `81.2.69.${i}`)
   for (const ip of all) server.reply('PTR', reverseName(address(ip)), 'silent')
   assert.deepEqual(new Set(await Promise.all(all.map((ip) => hostname(ip)))), new Set(['not known']))
-  // The third silence in a row tells; the two before it may each have let one in.
+  // The third silence in a row counts; the two before it may each have let one in.
   assert.ok(server.queries.length <= 5, `${server.queries.length} were asked`)
 })
 
-test('name servers that answer, whatever they say, are not silent', async (t) => {
+test('name servers that answer anything are not silent', async (t) => {
   const { server, metrics, hostname } = await setUp(t, SILENT)
   for (let i = 0; i < 12; i++) {
     const ip = `81.2.69.${i}`
@@ -275,7 +275,7 @@ test('name servers that answer, whatever they say, are not silent', async (t) =>
   assert.match(await metrics.metrics(), /ipid_rdns_silent 0/)
 })
 
-test('a port that nobody listens on is silence', async (t) => {
+test('a closed port counts as silence', async (t) => {
   const { metrics, reverseDns } = await setUp(t, SILENT, ['127.0.0.1:9'])
   for (let i = 0; i < 3; i++) await reverseDns.find(address(`81.2.69.${i}`))
   assert.match(await metrics.metrics(), /ipid_rdns_silent 1/)

@@ -6,12 +6,12 @@ import { startTestClickHouse } from '../support/clickhouse.ts'
 const PAGE = readFileSync(new URL('../../schemas/clickhouse/README.md', import.meta.url), 'utf8')
 const QUERIES = [...PAGE.matchAll(/```sql\n([\s\S]*?)```/g)].map(([, query]) => query!)
 
-/** Rows in `events`, over 30 days; 150,000 of them are of `demo`, 5,000 a day. */
+/** Rows in `events`, over 30 days; 150,000 of them belong to `demo`, 5,000 a day. */
 const ROWS = 500_000
 
 /**
- * Rows that the queries of the page may read, in their order. Rows are read by the 8,192, and a range of them begins and
- * ends within one.
+ * Rows that the queries of the page may read, in their order. Rows are read in granules of 8,192, and a range of them
+ * begins and ends within one.
  */
 const ROWS_READ_MAX = [
   ['outcomes of a week', 20_000],
@@ -24,10 +24,10 @@ const ROWS_READ_MAX = [
   ['jobs', 20_000],
 ] as const
 
-test('the queries of schemas/clickhouse/README.md read what they ask for, and not all of a tenant', async () => {
+test('the queries of schemas/clickhouse/README.md read only a part of a tenant', async () => {
   const clickhouse = await startTestClickHouse()
   const command = (query: string) => clickhouse.client.command({ query })
-  // 500 organisations of demo and 1,000 of others; a backfill of one in ten; days up to this moment.
+  // 500 organisations of demo and 1,000 of others; one row in ten is a backfill; days up to now.
   await command(`
     INSERT INTO events (ip, tenant_id, event_id, received_at, timestamp, event_type, session_id, platform, properties,
       account_id, company_id, business_name, classification, quality, job_id)
@@ -69,6 +69,6 @@ test('the queries of schemas/clickhouse/README.md read what they ask for, and no
   })
   await assert.rejects(
     all.then((result) => result.text()),
-    'what reads all of the tenant is told apart',
+    'a query that reads the whole tenant exceeds the limit',
   )
 })

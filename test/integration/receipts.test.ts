@@ -19,7 +19,7 @@ import { until } from '../support/until.ts'
 const BUSINESS = '17.253.144.10'
 const PARTITIONS = 4
 
-test('what became of an event', async (t) => {
+test('a receipt says the outcome of an event', async (t) => {
   const step = stepsOf(t)
   const site = new TestSite(t, { ARCHIVE_PART_AGE_MS: '200' })
   const run = site.start()
@@ -57,7 +57,7 @@ test('what became of an event', async (t) => {
     assert.deepEqual(schemaErrors(json), [])
     return json
   }
-  /** The receipts, the newest first, when the event has come to this. */
+  /** The receipts, newest first, once the event has this outcome. */
   const untilFate = async (key: string, eventId: string, ...statuses: EventReceipt['status'][]) =>
     await until(async () => {
       const { receipts } = await fateOf(key, eventId)
@@ -65,7 +65,7 @@ test('what became of an event', async (t) => {
     })
   const event = (id: string, ip = BUSINESS) => ({ ip, event_id: id })
 
-  await step('is told from the answer on, while it is on its way, and when it is stored', async () => {
+  await step('is available from the answer on, on the way, and once stored', async () => {
     await redis.set(keys.lease('clickhouse'), 'the test')
     const [made] = await send(demo, 'request 1', event('a/é'), { ip: BUSINESS })
     const { receipts, ...rest } = await fateOf(demo, 'a/é')
@@ -82,13 +82,13 @@ test('what became of an event', async (t) => {
     await until(async () => (await ipid('sql', sql)) === 'request 1\t2\n')
   })
 
-  await step('is told to its tenant only', async () => {
+  await step('is shown to its tenant only', async () => {
     assert.equal((await ask(kept, 'a/é')).status, 404)
     assert.equal((await ask(demo, 'never')).status, 404)
     assert.equal((await ask(demo, "a' OR event_id != '")).status, 404)
   })
 
-  await step('a line of a batch job tells its job, an id that was made is known when it is stored', async () => {
+  await step('a line of a batch job names its job, and a made id is known once stored', async () => {
     const headers = { 'x-api-key': demo }
     const body = `{"ip":"${BUSINESS}","event_id":"line"}\n`
     const upload = await fetch(`${ready.url}/v1/ingest/batch`, { method: 'POST', headers, body })
@@ -102,7 +102,7 @@ test('what became of an event', async (t) => {
     await untilFate(demo, id!, 'stored')
   })
 
-  await step('without an archive nothing is kept of filtered and invalid events, nor of repeats', async () => {
+  await step('without an archive filtered, invalid and repeated events leave no receipt', async () => {
     await send(demo, 'r', event('noise', '10.0.0.1'), event('none', 'nowhere'), event('a/é'))
     for (const id of ['noise', 'none']) {
       const { status, json } = await ask(demo, id)
@@ -112,7 +112,7 @@ test('what became of an event', async (t) => {
     await untilFate(demo, 'a/é', 'stored')
   })
 
-  await step('with an archive every receipt is told, and where it is kept', async () => {
+  await step('with an archive every event has a receipt, with its location', async () => {
     await send(
       kept,
       'first',
@@ -142,7 +142,7 @@ test('what became of an event', async (t) => {
     )
   })
 
-  await step('a dead letter tells its reason', async () => {
+  await step('a dead letter shows its reason', async () => {
     const dead = envelope('demo', 'dead')
     const block = packBlock([{ ...dead, row: dead.row + rowTail(undefined, 'r 7') }])
     const origin = { group: 'clickhouse', stream: 'enriched', lane: 'live', claimId: undefined } as const

@@ -43,7 +43,7 @@ import { until } from '../support/until.ts'
 const PARTITIONS = 4
 const WINDOW_MS = ingest.limits.dedupWindowMs
 
-/** A cluster of one node: it holds all slots, and refuses commands whose keys are in several. */
+/** A cluster of one node: it holds all slots, and refuses commands whose keys are in several slots. */
 async function startCluster(t: TestContext): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), 'ipid-cluster-'))
   const port = takePort()
@@ -52,7 +52,7 @@ async function startCluster(t: TestContext): Promise<string> {
     String(port),
     '--bind',
     '127.0.0.1',
-    // A node that never met another does not know its own address.
+    // A node that never met another one does not know its own address.
     '--cluster-announce-ip',
     '127.0.0.1',
     '--dir',
@@ -77,7 +77,7 @@ async function startCluster(t: TestContext): Promise<string> {
   return `redis-cluster://127.0.0.1:${port}`
 }
 
-/** Rows that the intake of all partitions holds. */
+/** Rows in the intake of all partitions. */
 async function rowsOf(client: RedisClient, stream: string, partitions = PARTITIONS): Promise<string[]> {
   const rows: string[] = []
   for (let partition = 0; partition < partitions; partition++) {
@@ -91,7 +91,7 @@ async function rowsOf(client: RedisClient, stream: string, partitions = PARTITIO
   return rows
 }
 
-test('on a Redis Cluster live events and a batch job arrive once, accounts are right, and the archive has all', async (t) => {
+test('on a Redis Cluster live and batch events arrive once, in accounts and archive too', async (t) => {
   const settings = { REDIS_URL: await startCluster(t), ARCHIVE_PART_AGE_MS: '200', SINK_SHARES: '2' }
   const instance = await startInstance(t, settings)
   assert.match(instance.stderr(), /Redis has no append-only file: a restart of it loses accepted events/)
@@ -142,7 +142,7 @@ test('on a Redis Cluster live events and a batch job arrive once, accounts are r
   assert.equal(await instance.stop(), 0)
 })
 
-test('a request that a cluster without a part of its slots refused is whole after its repeat, and nothing counts twice', async (t) => {
+test('a request refused by a partial cluster is whole after its repeat, and counts once', async (t) => {
   const url = await startCluster(t)
   const client = quiet(connectRedis(url, { name: 'test', kind: 'loop', timeoutMs: 5_000 }))
   const node = new Redis({ port: Number(new URL(url).port), host: '127.0.0.1' })
@@ -156,7 +156,7 @@ test('a request that a cluster without a part of its slots refused is whole afte
   for (let lost = 0; lost < PARTITIONS; lost++) {
     const named = Array.from({ length: 20 }, (_, i) => ({ ip: '17.0.0.1', event_id: `e${lost} ${i}` }))
     const made = Array.from({ length: 20 }, () => ({ ip: '17.0.0.2' }))
-    // In every other round the counts have no event with a made id to go with.
+    // In every other round the counts belong to no event with a made id.
     const events = [...named, ...(lost % 2 === 0 ? made : []), { ip: 'nowhere' }, { ip: '' }]
     const receipt = { tenantId: 'acme', receivedAtMs: 1_800_000_000_000, colocateAmong: PARTITIONS }
     const text = JSON.stringify({ events })
@@ -182,7 +182,7 @@ test('a request that a cluster without a part of its slots refused is whole afte
       await client.del(keys.stream(partition, 'intake', 'live'), keys.stream(partition, 'outcomes', 'live'))
     }
   }
-  // Tenants that ask for tokens and lookups in one turn are in several slots, and one that is lost fails alone.
+  // Tenants that ask for tokens and lookups in one turn are in several slots, and a lost slot fails alone.
   const limits = { rate: 0.001, burst: 3, daily_lookups: 3, monthly_accounts: 1 }
   const caller = (id: string): Caller => ({ tenant: { ...acme.tenant, id }, plan: limits })
   const limiter = new SharedRateLimiter(new RedisTokenCounters(client))
@@ -199,14 +199,14 @@ test('a request that a cluster without a part of its slots refused is whole afte
   assert.deepEqual(await askAll(), [...Array(8).fill(first), ...Array(8).fill(second)].flat())
   const slot = await node.call('CLUSTER', 'KEYSLOT', keys.rateBucket('t5'))
   await node.call('CLUSTER', 'DELSLOTS', String(slot))
-  // One token is left of each, and one lookup, which is less than is wanted.
+  // One token is left of each, and one lookup, fewer than requested.
   const lost = ['UnavailableError', 'UnavailableError']
   const left = Array.from({ length: 8 }, (_, i) => (i === 5 ? lost : [true, false]))
   const none = Array.from({ length: 8 }, (_, i) => (i === 5 ? lost : [false, false]))
   assert.deepEqual(await askAll(), [...left, ...none].flat())
 })
 
-test('on a cluster a restore moves dead letters to other partitions, where they are listed, retried, discarded', async (t) => {
+test('on a cluster a restore moves dead letters to other partitions, where all commands work', async (t) => {
   const url = await startCluster(t)
   const client = quiet(connectRedis(url, { name: 'test', kind: 'loop', timeoutMs: 5_000 }))
   t.after(() => client.disconnect())

@@ -10,7 +10,7 @@ import { SmallDisk } from '../chaos/run/small-disk.ts'
 import { atEnd } from '../support/at-end.ts'
 import { until } from '../support/until.ts'
 
-/** Too large for what is left of a page, so that a full disk takes a part of it. */
+/** Larger than the rest of a page, so that a full disk takes only a part of it. */
 const VALUE = 'x'.repeat(30_000)
 
 const disk = await SmallDisk.mount({ after }, 64)
@@ -24,7 +24,7 @@ function privateRedis(t: TestContext, under = tmpdir()) {
   const options = { binary: 'redis-server', dir, socket: join(dir, 'redis.sock'), fsync: 'always', log } as const
   return {
     warnings,
-    /** Where Redis appends, since it was started or the last rewrite. */
+    /** The file that Redis appends to, since its start or the last rewrite. */
     file: (number: number) => join(dir, 'appendonlydir', `appendonly.aof.${number}.incr.aof`),
     async start() {
       const redis = await startEmbeddedRedis({
@@ -45,7 +45,7 @@ function privateRedis(t: TestContext, under = tmpdir()) {
   }
 }
 
-test('what Redis wrote before and behind a full disk is there after kill -9', onFullDisk, async (t) => {
+test('writes before and after a full disk survive kill -9', onFullDisk, async (t) => {
   const redis = privateRedis(t, disk!.path)
   const { client, end } = await redis.start()
   await client.bgrewriteaof()
@@ -55,7 +55,7 @@ test('what Redis wrote before and behind a full disk is there after kill -9', on
   )
   await client.set('before', VALUE)
   await disk!.fill()
-  // It is answered, and not written.
+  // It is answered, but not written.
   await client.set('meanwhile', VALUE)
   await assert.rejects(client.ping(), /MISCONF/)
   await disk!.empty()
@@ -63,15 +63,15 @@ test('what Redis wrote before and behind a full disk is there after kill -9', on
     () => client.ping().catch(String),
     (answer) => answer === 'PONG',
   )
-  await client.set('behind', VALUE)
+  await client.set('after', VALUE)
   await end()
 
   const again = await redis.start()
-  assert.deepEqual(await again.client.mget('before', 'meanwhile', 'behind'), [VALUE, VALUE, VALUE])
+  assert.deepEqual(await again.client.mget('before', 'meanwhile', 'after'), [VALUE, VALUE, VALUE])
   assert.equal(redis.warnings.filter((line) => line.includes('holes')).length, 1)
 })
 
-test('zeros between commands are taken out, and nothing else is, the part of a last command included', async (t) => {
+test('zeros between commands are removed, and nothing else, not even a cut last command', async (t) => {
   const redis = privateRedis(t)
   const { client, end } = await redis.start()
   await client.set('a', 'with\0zeros')
@@ -86,7 +86,7 @@ test('zeros between commands are taken out, and nothing else is, the part of a l
   assert.deepEqual(await again.client.mget('a', 'b'), ['with\0zeros', VALUE])
 })
 
-test('a file that cannot be read for another reason stays as it is, and is told of', async (t) => {
+test('a file unreadable for another reason stays as it is, and is reported', async (t) => {
   const redis = privateRedis(t)
   const { client, end } = await redis.start()
   await client.set('a', 'b')

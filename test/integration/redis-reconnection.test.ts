@@ -16,7 +16,7 @@ const CALLER: Caller = {
   plan: { rate: 10, burst: 10, daily_lookups: 10, monthly_accounts: 1 },
 }
 
-/** What a request asks of Redis before it is accepted, while there is none. */
+/** The call that a request makes before it is accepted, without a Redis. */
 async function withoutRedis(t: TestContext, waitMs: number) {
   const redis = await startTestRedis(t)
   const client = connectRedis(redis.url, { name: 'test', kind: 'request', timeoutMs: 30_000 })
@@ -33,18 +33,18 @@ async function withoutRedis(t: TestContext, waitMs: number) {
   return { redis, ask }
 }
 
-test('who asks while Redis starts again is kept waiting', async (t) => {
+test('a request waits while Redis restarts', async (t) => {
   const { redis, ask } = await withoutRedis(t, 60_000)
   const asking = ask()
   const asked = Promise.allSettled(asking)
-  // Its end is waited for in any case: what is started behind the end of a test stays.
+  // Waits for its end in any case: a process started after the end of a test would stay.
   await redis.restart()
   await asked
   const [rate, quota, tenant] = await Promise.all(asking)
   assert.deepEqual([rate.allowed, quota.used, tenant], [true, 1, undefined])
 })
 
-test('who asks while Redis is away for longer is refused', async (t) => {
+test('a request is refused while Redis is down for longer', async (t) => {
   const { ask } = await withoutRedis(t, 1)
   for (let round = 0; round < 2; round++) {
     const answers = await Promise.allSettled(ask())

@@ -8,16 +8,16 @@ import { connectRedis } from '../../src/stores/redis/connect.ts'
 import { loadScript, type Write } from '../../src/stores/redis/scripts.ts'
 import { startTestRedis } from '../support/redis.ts'
 
-/* Writes and the script behind them, as one. */
+/* Writes and the script after them, in one transaction. */
 
 const script = loadScript(import.meta.url, '../../src/pipeline/sources/batch/redis/spoolChunk-3.lua')
 const NAMES = ['{j}:upload', '{j}:chunks', '{j}:lines']
 const ARGS = [60_000, 1, '1']
 
-/** One that is connected. */
+/** A client that is connected. */
 async function connected(t: TestContext, url: string): Promise<Redis> {
   const client = connectRedis(url, { name: 'test', kind: 'loop' })
-  // A connection that is lost is what some of these tests are about.
+  // Some of these tests lose the connection on purpose.
   client.on('error', () => {})
   t.after(() => client.disconnect())
   await client.set(NAMES[0]!, 0)
@@ -29,19 +29,19 @@ function set(bytes: Buffer): Write {
   return ['SET', NAMES[2]!, bytes, 'PX', 60_000]
 }
 
-test('large bytes arrive as they are, and what others send comes before or behind', async (t) => {
+test('large bytes arrive unchanged, and other commands run before or after them', async (t) => {
   const { url } = await startTestRedis(t)
   const client = await connected(t, url)
   const bytes = randomBytes(3_000_000)
   const before = client.strlen(NAMES[2]!)
   const ran = script.runAfter(client, [['SET', '{j}:empty', Buffer.alloc(0)], set(bytes)], NAMES, ARGS)
-  const behind = client.strlen(NAMES[2]!)
-  assert.deepEqual(await Promise.all([before, ran, behind]), [0, 1, bytes.length])
+  const later = client.strlen(NAMES[2]!)
+  assert.deepEqual(await Promise.all([before, ran, later]), [0, 1, bytes.length])
   assert.ok((await client.getBuffer(NAMES[2]!))!.equals(bytes))
   assert.equal(await client.get('{j}:empty'), '')
 })
 
-test('a refused write is told by its own words, and nothing of it runs', async (t) => {
+test('a refused write is reported in its own words, and nothing of it runs', async (t) => {
   const { url } = await startTestRedis(t)
   const client = await connected(t, url)
   const wrong: Write = ['SET', NAMES[2]!]
@@ -53,7 +53,7 @@ test('a refused write is told by its own words, and nothing of it runs', async (
   assert.equal(await script.runAfter(client, [set(randomBytes(9))], NAMES, ARGS), 1, 'the connection is as before')
 })
 
-test('a connection that breaks in the middle fails all of it, and a later one is not mixed up', async (t) => {
+test('a connection that breaks in the middle fails all of it, and does not mix with a later one', async (t) => {
   const redis = await startTestRedis(t)
   const client = await connected(t, redis.url)
   redis.signal('SIGSTOP')
@@ -69,7 +69,7 @@ test('a connection that breaks in the middle fails all of it, and a later one is
   assert.equal(await script.runAfter(client, [set(bytes)], NAMES, ARGS), 1)
 })
 
-test('no copies are made of what is written', async (t) => {
+test('written bytes are not copied', async (t) => {
   const { url } = await startTestRedis(t)
   const client = await connected(t, url)
   const bytes = randomBytes(300_000)
@@ -78,11 +78,11 @@ test('no copies are made of what is written', async (t) => {
   assert.ok(write.mock.calls.some(({ arguments: [part] }) => part === bytes))
 })
 
-test('where the connection is lost before it is known, nothing is sent that would run by itself', async (t) => {
+test('when the connection is lost first, nothing is sent that could run by itself', async (t) => {
   const redis = await startTestRedis(t)
   const client = await connected(t, redis.url)
   process.kill(redis.pid, 'SIGKILL')
-  // The socket fails at the first write; that it has ended is told in a later turn.
+  // The socket fails at the first write; its end is reported in a later turn.
   while (readFileSync('/proc/net/unix', 'utf8').includes(redis.dir));
   const ran = script.runAfter(client, [set(randomBytes(300_000))], NAMES, ARGS)
   const { commandQueue, offlineQueue } = client as unknown as Record<string, { readonly length: number }>

@@ -28,7 +28,7 @@ const FROM_TO: Selection = {
 const OLD: Known = { companyId: 'old.example', business_name: 'Old', domain: 'old.example', classification: 'business' }
 const UNKNOWN: Known = { companyId: '' }
 
-/** What was known of addresses, by their third number. */
+/** The stored attributes of addresses, by their third number. */
 const BEFORE: readonly Known[] = [
   OLD,
   { ...OLD, companyId: 'same.example', domain: 'same.example' },
@@ -49,7 +49,7 @@ const TODAY: readonly Known[] = [
 const before = todaysData((ip) => BEFORE[Number(ip.split('.')[2])] ?? UNKNOWN)
 const today = todaysData((ip) => TODAY[Number(ip.split('.')[2])] ?? UNKNOWN)
 
-/** A row as it was judged. */
+/** A row with its old attributes. */
 function row(data: TodaysData, ip: string, more: EventRow): EventRow {
   const enrichment = data.enrich({ text: ip, v4: 0, v6: undefined }, '')
   const values = Object.fromEntries(enrichment.columns.split('\t').map((value, i) => [ENRICHMENT_COLUMNS[i]!, value]))
@@ -84,7 +84,7 @@ async function insert(rows: readonly EventRow[]): Promise<void> {
   })
 }
 
-/** What a tenant sees, its name left out. */
+/** The rows that a tenant sees, without its name. */
 async function seen(tenant = 'acme'): Promise<Record<string, unknown[]>> {
   const all: Record<string, unknown[]> = {}
   for (const table of ['events', 'accounts', 'companies', 'daily_visits', 'daily_outcomes', 'sessions']) {
@@ -122,7 +122,7 @@ beforeEach(async () => {
   await insert([...events(before), ...events(before, 'other')])
 })
 
-test('what is stored is what today’s data would have stored, and the numbers are those of the preview', async () => {
+test('stored events equal those that today’s data would store, and match the preview', async () => {
   const other = await seen('other')
   const wasTotal = await clickhouse.rows(
     "SELECT day, lane, sum(events) AS n FROM daily_outcomes WHERE tenant_id = 'acme' GROUP BY ALL ORDER BY ALL",
@@ -156,7 +156,7 @@ test('what is stored is what today’s data would have stored, and the numbers a
   assert.deepEqual(await seen(), is)
 })
 
-/** Of the events as they are sent. */
+/** Counts of the events as sent. */
 function expectedFiltered() {
   const sums = new Map<string, number>()
   for (const { ip, received_at, job_id } of events(before)) {
@@ -170,7 +170,7 @@ function expectedFiltered() {
   })
 }
 
-/** All that is stored of a tenant in two lines, its name left out. */
+/** Everything stored of a tenant, in two lines, without its name. */
 async function digest(tenant: string): Promise<unknown[]> {
   const of = (columns: string, table: string) =>
     clickhouse.rows(`SELECT ${columns} FROM ${table} WHERE tenant_id = '${tenant}'`)
@@ -182,7 +182,7 @@ async function digest(tenant: string): Promise<unknown[]> {
 
 let whole: unknown[] | undefined
 
-/** Of a run that nothing cut off. */
+/** The result of an uninterrupted run. */
 async function wholeDigest(): Promise<unknown[]> {
   if (whole === undefined) {
     await run()
@@ -193,7 +193,7 @@ async function wholeDigest(): Promise<unknown[]> {
 
 type Step = keyof EventReplacement
 
-/** The replacement with something that happens around its steps. */
+/** The replacement, with a hook around each step. */
 function around(act: (step: Step, work: () => Promise<unknown>) => Promise<unknown>): EventReplacement {
   return new Proxy(store, {
     get(target, step: Step) {
@@ -203,15 +203,15 @@ function around(act: (step: Step, work: () => Promise<unknown>) => Promise<unkno
   })
 }
 
-/** Cut off behind the first call of a step. */
-const cutOff = (behind: Step) =>
+/** Interrupted after the first call of a step. */
+const cutOff = (last: Step) =>
   around(async (step, work) => {
     const result = await work()
-    if (step === behind) throw new Error('cut off')
+    if (step === last) throw new Error('cut off')
     return result
   })
 
-test('cut off behind any step and run again, the result is the same', async () => {
+test('a run interrupted after any step gives the same result when it runs again', async () => {
   const steps = ['stage', 'complete', 'remove', 'insert', 'countFiltered'] as const
   await insert(steps.flatMap((step) => events(before, step.toLowerCase())))
   const other = await digest('other')
@@ -226,7 +226,7 @@ test('cut off behind any step and run again, the result is the same', async () =
   assert.deepEqual(await ownTables(), [])
 })
 
-test('a preview refuses to judge what a run that was cut off has left, and a run for another tenant finishes it', async () => {
+test('a preview refuses leftovers of an interrupted run, and a run of another tenant ends it', async () => {
   await assert.rejects(run(FROM_TO, cutOff('remove')), /cut off/)
   await assert.rejects(preview(), StartupError)
   await run({ ...FROM_TO, tenantId: 'nobody' })
@@ -252,7 +252,7 @@ test('the server is killed while it removes events: the next run finishes it', a
   assert.deepEqual(await digest('killed'), whole)
 })
 
-test('a removal that ClickHouse cannot do is ended, so that nothing waits behind it for ever', async () => {
+test('a removal that ClickHouse cannot do is ended, so that nothing waits for it for ever', async () => {
   const broken = "ALTER TABLE events DELETE WHERE throwIf(tenant_id = 'acme', 'as in reenrich_staged')"
   await clickhouse.client.command({ query: broken, clickhouse_settings: { mutations_sync: '0' } })
   await assert.rejects(run(), /^UnavailableError: ClickHouse cannot remove events: .*as in reenrich_staged/)
@@ -260,7 +260,7 @@ test('a removal that ClickHouse cannot do is ended, so that nothing waits behind
   assert.deepEqual(await digest('acme'), await wholeDigest())
 })
 
-test('what is stored meanwhile is judged with the rest, or left alone', async () => {
+test('events stored meanwhile are judged with the rest, or left alone', async () => {
   const late = (event_id: string) =>
     row(before, '17.0.0.0', { tenant_id: 'acme', event_id, received_at: NOVEMBER, timestamp: NOVEMBER })
   let isFirst = true
@@ -270,17 +270,17 @@ test('what is stored meanwhile is judged with the rest, or left alone', async ()
       await insert([late('before')])
     }
     const result = await work()
-    if (step === 'complete') await insert([late('behind')])
+    if (step === 'complete') await insert([late('later')])
     return result
   })
   const report = await run(FROM_TO, busy, 1_000)
   assert.equal(report.events.judged, 61)
   const found = await clickhouse.rows(
-    "SELECT event_id, account_id FROM events WHERE event_id IN ('before', 'behind') ORDER BY event_id",
+    "SELECT event_id, account_id FROM events WHERE event_id IN ('before', 'later') ORDER BY event_id",
   )
   assert.deepEqual(found, [
     { event_id: 'before', account_id: 'new.example' },
-    { event_id: 'behind', account_id: 'old.example' },
+    { event_id: 'later', account_id: 'old.example' },
   ])
   assert.deepEqual(
     await clickhouse.rows("SELECT count() AS n, uniqExact(event_id) AS ids FROM events WHERE tenant_id = 'acme'"),
@@ -288,7 +288,7 @@ test('what is stored meanwhile is judged with the rest, or left alone', async ()
   )
 })
 
-test('days, a batch job and the time of the call bound what is judged', async () => {
+test('days, a batch job and the time of the call limit the events that are judged', async () => {
   assert.equal((await preview({ ...FROM_TO, to: '2025-11-20' })).events.judged, 30)
   assert.equal((await preview({ ...FROM_TO, from: '2025-11-21', to: '2025-12-01' })).events.judged, 0)
   assert.equal((await preview({ ...FROM_TO, job: 'job' })).events.judged, 12)

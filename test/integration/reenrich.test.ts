@@ -22,7 +22,7 @@ const BEFORE = `${HEADER}
 17.2.0.0/16,Shop,shop.example,Retail,business
 17.4.0.0/16,Steady,steady.example,Retail,business
 `
-/** Fruit has a new domain, Garden a new name, Shop was a hosting provider all the time, 17.3/16 is known. */
+/** Fruit has a new domain, Garden a new name, Shop was always a hosting provider, and 17.3/16 is known. */
 const TODAY = `${HEADER}
 17.0.0.0/16,Fruit,new-fruit.example,Hardware,business
 17.1.0.0/16,Garden & Sons,garden.example,Plants,business
@@ -32,7 +32,7 @@ const TODAY = `${HEADER}
 `
 const DAY = 86_400_000
 
-/** Views as they were if all events had been judged by the same data. */
+/** Views as if all events had been judged by the same data. */
 const VIEWS = [
   ...['accounts', 'companies', 'daily_visits', 'sessions'],
   // The day is that of receipt, and the test may run at midnight.
@@ -93,7 +93,7 @@ class Running {
     return await fetch(`${this.#ready.url}${path}`, { method: 'POST', headers, body })
   }
 
-  /** In the same order for every tenant, as the newest event names an account. */
+  /** In the same order for every tenant, since the newest event names an account. */
   async send(tenant: string, live: readonly Event[]): Promise<void> {
     for (const event of live)
       assert.equal((await this.post('/v1/ingest', tenant, JSON.stringify({ events: [event] }))).status, 200)
@@ -113,7 +113,7 @@ class Running {
     return queryTables(this.#ready, sql)
   }
 
-  /** All events of a tenant are counted, stored or filtered. */
+  /** All events of a tenant, stored or filtered. */
   async untilCounted(tenant: string, count: number): Promise<void> {
     const sum = () => this.query(`SELECT sum(events) FROM daily_outcomes WHERE tenant_id = '${tenant}'`)
     await until(sum, (text) => text === String(count))
@@ -139,7 +139,7 @@ class Running {
     await until(named, (text) => text.includes('Found'))
   }
 
-  /** As if another process replaced events. */
+  /** As if another process were replacing events. */
   async whileHeld(use: () => Promise<void>): Promise<void> {
     const client = quiet(connectRedis(this.#ready.redis_url, { name: 'cli', kind: 'loop', timeoutMs: 5_000 }))
     try {
@@ -184,7 +184,7 @@ test('stored events are judged again by today’s data', async (t) => {
   const other = await running.views('other')
   let foreseen: ReenrichResult
 
-  await step('the dry run tells what would change, and changes nothing', async () => {
+  await step('the dry run reports the changes, and changes nothing', async () => {
     const before = await running.views('acme')
     foreseen = await running.reenrich('acme', '--dry-run')
     const old = [...FIRST, ...LINES]
@@ -196,7 +196,7 @@ test('stored events are judged again by today’s data', async (t) => {
     const noiseSince = AFTERWARDS.filter(({ ip }) => ip.startsWith('17.2.')).length
     assert.deepEqual(foreseen.events, { judged: all - noiseSince, changed: old.length - of(4), not_judged: 0 })
     assert.deepEqual(foreseen.data, ['organisations'])
-    // The account is split: events since the change are there under its new id already.
+    // The account is split: events since the change are already under its new id.
     assert.deepEqual(foreseen.merged, {
       ...{ accounts: 1, events: of(0, false) },
       list: [{ from: 'old-fruit.example', to: 'new-fruit.example', to_is_new: false, events: of(0, false) }],
@@ -220,25 +220,22 @@ test('stored events are judged again by today’s data', async (t) => {
     assert.match(stdout, /^old-fruit\.example +new-fruit\.example +existing +\d+$/m)
   })
 
-  await step('one batch job is judged alone', async () => {
+  await step('one batch job can be judged alone', async () => {
     const { events: of } = await running.reenrich('acme', '--dry-run', '--source', 'batch', '--run', jobs.get('acme')!)
     assert.equal(of.judged, LINES.length)
   })
 
-  await step(
-    'the run has the numbers of the dry run, and all is as if today’s data had always been there',
-    async () => {
-      const { dry_run: _, received_until: __, ...done } = await running.reenrich('acme')
-      const { dry_run: ___, received_until: ____, ...was } = foreseen
-      assert.deepEqual(done, was)
-      assert.deepEqual(await running.views('acme'), twin)
-      assert.deepEqual(await running.views('other'), other)
-      assert.equal((await running.reenrich('acme')).events.changed, 0)
-      assert.deepEqual(await running.views('acme'), twin)
-    },
-  )
+  await step('the run matches the dry run, as if today’s data had always been in use', async () => {
+    const { dry_run: _, received_until: __, ...done } = await running.reenrich('acme')
+    const { dry_run: ___, received_until: ____, ...was } = foreseen
+    assert.deepEqual(done, was)
+    assert.deepEqual(await running.views('acme'), twin)
+    assert.deepEqual(await running.views('other'), other)
+    assert.equal((await running.reenrich('acme')).events.changed, 0)
+    assert.deepEqual(await running.views('acme'), twin)
+  })
 
-  await step('killed half-way and run again, the result is the same', async () => {
+  await step('killed halfway and run again, the result is the same', async () => {
     const child = running.site.spawn('replay', ...argsOf('killed'))
     await until(() => child.stderr().includes('replacing') || child.child.exitCode !== null)
     child.child.kill('SIGKILL')
@@ -248,14 +245,14 @@ test('stored events are judged again by today’s data', async (t) => {
     assert.deepEqual(await running.views('other'), other)
   })
 
-  await step('two at once: the other one waits or is refused, and the result is the same', async () => {
+  await step('of two runs at once, one waits or is refused, and the result is the same', async () => {
     const both = await Promise.all([running.replay('other'), running.replay('other')])
     for (const { code, stderr } of both) assert.ok(code === 0 || /re-enrichment has to wait/.test(stderr), stderr)
     assert.ok(both.some(({ code }) => code === 0))
     assert.deepEqual(await running.views('other'), twin)
   })
 
-  await step('while stored events are replaced, nobody else replaces or copies them', async () => {
+  await step('while stored events are replaced, no other process replaces or copies them', async () => {
     await running.whileHeld(async () => {
       const backup = running.site.ipid('backup', join(running.enrichDir, 'backup'))
       for (const { code, stderr } of await Promise.all([backup, running.replay('acme')])) {
@@ -274,7 +271,7 @@ test('stored events are judged again by today’s data', async (t) => {
     })
   })
 
-  await step('what cannot be done is refused in a line, before anything is read', async () => {
+  await step('an impossible call is refused in one line, before anything is read', async () => {
     const refused = async (args: string[], code: number, why: RegExp) => {
       const result = await running.site.ipid('replay', '--reenrich', ...args)
       assert.deepEqual([result.code, result.stdout], [code, ''])

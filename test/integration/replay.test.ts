@@ -15,7 +15,7 @@ import { until } from '../support/until.ts'
 const APPLE = '17.253.144.10'
 const BATCH_LINES = 3_000
 
-/** Everything that a replay has to bring back. */
+/** Everything that a replay must restore. */
 const TABLES = [
   'SELECT * FROM events ORDER BY ALL',
   'SELECT * FROM accounts ORDER BY ALL',
@@ -79,7 +79,7 @@ class Running {
   }
 }
 
-test('a replay brings back what the tables lost, and nothing twice', async (t) => {
+test('a replay restores the rows that the tables lost, and adds nothing twice', async (t) => {
   const step = stepsOf(t)
   const data = mkdtempSync(join(tmpdir(), 'ipid-data-'))
   t.after(() => rmSync(data, { recursive: true }))
@@ -127,13 +127,13 @@ test('a replay brings back what the tables lost, and nothing twice', async (t) =
   const rows = before[0]!.length
   assert.ok(rows > 2_000)
 
-  await step('where nothing is lost', async () => {
+  await step('when nothing is lost', async () => {
     const report = await run.replay()
     assert.deepEqual([report.stored, report.counted, report.replayed], [rows, sent - rows, 0])
     assert.deepEqual(await run.tables(), before)
   })
 
-  await step('behind the loss of rows of either table', async () => {
+  await step('after the loss of rows of either table', async () => {
     await run.sql('ALTER TABLE outcomes DELETE WHERE cityHash64(source) % 2 = 0 SETTINGS mutations_sync = 2')
     await run.sql('ALTER TABLE events DELETE WHERE cityHash64(event_id) % 3 = 0 SETTINGS mutations_sync = 2')
     const { replayed } = await run.replay('--dry-run')
@@ -141,7 +141,7 @@ test('a replay brings back what the tables lost, and nothing twice', async (t) =
     assert.deepEqual(await run.tables(), before)
   })
 
-  await step('behind the loss of everything, also when it is killed on the way', async () => {
+  await step('after the loss of everything, also when it is killed halfway', async () => {
     await run.stop()
     rmSync(join(site.dir, 'clickhouse'), { recursive: true })
     run = await Running.start(t, site)
@@ -165,7 +165,7 @@ test('a replay brings back what the tables lost, and nothing twice', async (t) =
     assert.equal(Number(ofJob.stored) + Number(ofJob.counted), BATCH_LINES)
   })
 
-  await step('days that are not kept any more are left out', async () => {
+  await step('days that are no longer kept are left out', async () => {
     const ask = (...args: string[]) => site.ipid('replay', '--tenant', 'demo', '--dry-run', '--json', ...args)
     assert.equal((await site.ipid('tenant', 'set', 'demo', '--retention-days', '1')).code, 0)
     const all = await ask('--from', '2020-01-01', '--to', utcDay(Date.now()))
@@ -177,7 +177,7 @@ test('a replay brings back what the tables lost, and nothing twice', async (t) =
     )
   })
 
-  await step('judged again, what was filtered comes as well, and goes again', async () => {
+  await step('with a new verdict, filtered events come back too, and go again', async () => {
     const ofNine = async () => Number((await run.sql("SELECT count() FROM events WHERE domain = 'nine.example'"))[0])
     const judge = async (classification: string, expected: number) => {
       writeFileSync(join(data, 'organisations.csv'), organisations(classification))
@@ -199,7 +199,7 @@ test('a replay brings back what the tables lost, and nothing twice', async (t) =
   })
 })
 
-test('what is asked wrongly is refused, with the flag', async () => {
+test('wrong usage is refused, with the flag', async () => {
   const { runCommand } = await import('../support/command.ts')
   const ask = async (...args: string[]) => {
     const { code, stderr } = await runCommand(['replay', '--tenant', 'demo', ...args], { env: {} })

@@ -9,7 +9,7 @@ import { quiet } from '../support/pipeline.ts'
 import { startTestRedis } from '../support/redis.ts'
 import { until } from '../support/until.ts'
 
-test('behind the mark of a restore nothing starts until it has come to its end', async (t) => {
+test('while the mark of a restore is set, nothing starts', async (t) => {
   const redis = await startTestRedis(t)
   const client = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop' }))
   t.after(() => client.disconnect())
@@ -20,7 +20,7 @@ test('behind the mark of a restore nothing starts until it has come to its end',
   await assertNoRestore(client)
 })
 
-test('a process that was cut off while a restore began ends when it comes back', async (t) => {
+test('a process that was interrupted while a restore began ends when it comes back', async (t) => {
   const redis = await startTestRedis(t)
   const client = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop' }))
   t.after(() => client.disconnect())

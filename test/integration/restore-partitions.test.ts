@@ -49,13 +49,13 @@ async function lettersOf(client: RedisClient, partitions: number): Promise<Store
   return found
 }
 
-/** What a letter keeps wherever it is. */
+/** The fields of a letter that stay the same in every partition. */
 const factsOf = ({ firstId, atMs, group, stream, claimId, block }: StoredLetter) =>
   [firstId, atMs, group, stream, claimId?.toString('hex'), block?.rows.toString()].join(' ')
 
 const identityOf = ({ block }: StoredLetter) => block?.identities.toString('latin1') ?? NO_IDENTITY
 
-test('a restore moves dead letters and their claims to the partitions that another number gives', async (t) => {
+test('a restore moves dead letters and their claims to the partitions of a new number', async (t) => {
   const { url } = await startTestRedis(t)
   const client = quiet(connectRedis(url, { name: 'test', kind: 'loop' }))
   t.after(() => client.disconnect())
@@ -66,7 +66,7 @@ test('a restore moves dead letters and their claims to the partitions that anoth
   const numbers = Array.from({ length: BEFORE }, () => 0)
   for (const event of events) {
     const partition = partitionOf(event.identity, BEFORE)
-    // All partitions give letters up in the same millisecond.
+    // All partitions write letters in the same millisecond.
     await writeLetter(client, event, { partition, id: `${nowMs}-${numbers[partition]!++}`, claimId })
     await seedClaims(client, [{ partition, identity: Buffer.from(event.identity, 'latin1'), claimId }], WINDOW_MS)
   }
@@ -103,7 +103,7 @@ test('a restore moves dead letters and their claims to the partitions that anoth
       await target.clearLetters()
       await target.addLetters(copies)
       if (twice === 0 && partitions === 2) {
-        // As a kill leaves it: some letters are in their new place, and some are not.
+        // As after a kill: some letters are in their new place, and some are not.
         const moved = { atMs: nowMs, partition: partitionOf(events[0]!.identity, 2) }
         await client.xadd(keys.deadCopy(moved.partition), `${nowMs}-9`, ...broken)
         continue
@@ -139,7 +139,7 @@ test('a restore moves dead letters and their claims to the partitions that anoth
   }
 })
 
-test('a replay counts events of a partition that is gone under that partition', async (t) => {
+test('a replay counts events of a removed partition under that partition', async (t) => {
   const { redis, client } = await startDeadLetters(t, ingest, 2)
   const worker = await startWorker(redis.url, ingest, 'process', 2, NO_ENRICHER)
   t.after(() => worker.stop())

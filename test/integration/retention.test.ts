@@ -25,7 +25,7 @@ const DAYS = ['2026-07-31', '2026-08-31', '2026-10-22', '2026-10-23', '2026-11-2
 const TENANTS = { plain: undefined, short: 1, keeper: 0 }
 const VIEWS = ['accounts', 'companies', 'daily_visits', 'daily_outcomes']
 
-test('events leave the tables and the archive by age, and the views are right for what is kept', async (t) => {
+test('tables and archive drop events by age, and the views are right for the rest', async (t) => {
   const step = stepsOf(t)
   const clickhouse = await startTestClickHouse(t)
   const redis = await startTestRedis(t)
@@ -45,7 +45,7 @@ test('events leave the tables and the archive by age, and the views are right fo
     await service.start()
     return service
   }
-  /** One look at a store, and what it says of it. */
+  /** One check of a store, and its result. */
   const look = async (store: AgedStore, defaultDays: number | undefined) => {
     const service = await start(store, defaultDays)
     const [note] = await until(
@@ -63,7 +63,7 @@ test('events leave the tables and the archive by age, and the views are right fo
     return Object.fromEntries(rows.map((row) => [row.tenant_id, row.days]))
   }
   const insert = async (tenant: string, day: string) => {
-    // Several visitors of several accounts, of whom some come on all days; what was not stored, too.
+    // Several visitors of several accounts, some on all days, and dropped events.
     await clickhouse.client.command({
       query: `
         INSERT INTO events (ip, tenant_id, event_id, received_at, timestamp, account_id, company_id, business_name, quality)
@@ -95,7 +95,7 @@ test('events leave the tables and the archive by age, and the views are right fo
   }
   const kept = { plain: DAYS.slice(3), short: DAYS.slice(5), keeper: DAYS }
 
-  await step('while nobody says otherwise, all is kept, and nothing is asked', async () => {
+  await step('by default everything is kept, and no store is read', async () => {
     await tenants.changeTenant('short', { retention_days: 0 })
     const away = { name: 'tables', removeAged: () => assert.fail('was looked at'), close: async () => {} } as const
     const records = new RedisRetentionRecords(client, undefined)
@@ -114,7 +114,7 @@ test('events leave the tables and the archive by age, and the views are right fo
     await tenants.changeTenant('short', { retention_days: 1 })
   })
 
-  await step('rows go by whole days of receipt, and sums with them', async () => {
+  await step('rows are removed by whole days of receipt, and sums with them', async () => {
     const removed = await look(tables(), 30)
     assert.equal(removed, (3 + 5) * 7, 'six rows of events and one of outcomes a day')
     await until(
@@ -146,10 +146,10 @@ test('events leave the tables and the archive by age, and the views are right fo
     assert.equal(await look(tables(), 30), 0, 'nothing more is due')
   })
 
-  await step('months that nobody keeps are dropped as a whole', async () => {
+  await step('months that no tenant keeps are dropped as a whole', async () => {
     await tenants.changeTenant('keeper', { retention_days: 60 })
     await insert('of-nobody', '2026-07-31')
-    // A table of which rows are being removed is left alone, and is so a moment longer than the rows are there.
+    // A table with a running removal is left alone, until a moment after its rows are gone.
     await until(
       () => clickhouse.rows('SELECT mutation_id FROM system.mutations WHERE NOT is_done'),
       (open) => open.length === 0,
@@ -166,7 +166,7 @@ test('events leave the tables and the archive by age, and the views are right fo
     await tenants.changeTenant('keeper', { retention_days: 0 })
   })
 
-  await step('objects go by their day, parts and indexes', async () => {
+  await step('objects are removed by their day, parts and indexes', async () => {
     const aged = () => new AgedArchive(archive, async () => Object.keys(TENANTS))
     assert.equal(await look(aged(), 30), (3 + 5) * 4)
     const left: string[] = []
@@ -181,7 +181,7 @@ test('events leave the tables and the archive by age, and the views are right fo
     assert.equal(await look(aged(), 30), 0)
   })
 
-  await step('of all who could, one has the turn; a turn that fails is had again', async () => {
+  await step('one of several processes takes the turn; a failed turn is repeated', async () => {
     const records = new RedisRetentionRecords(client, 30)
     await client.del(keys.retentionTurn('tables'))
     const turns = await Promise.all(Array.from({ length: 5 }, () => records.take('tables', 60_000)))

@@ -16,7 +16,7 @@ import { startTestRedis } from '../support/redis.ts'
 
 const telemetry = () => ({ log: silent, metrics: new Registry(), clock: systemClock })
 
-test('a sink alone holds no enrichment data; who enriches holds it once', async (t) => {
+test('a sink alone holds no enrichment data; an enriching role holds it once', async (t) => {
   const redis = await startTestRedis(t)
   const config = { ...readConfig({ LOG_LEVEL: 'silent' }), redisUrl: redis.url, clickhouseUrl: 'http://127.0.0.1:1' }
   const context = new ProcessContext(config, telemetry(), ingest)
@@ -33,7 +33,7 @@ test('a sink alone holds no enrichment data; who enriches holds it once', async 
   assert.equal(withNames.enrichment.hostnames, withNames.enrichment.reverseDns)
 })
 
-test('a sink in shares tells how many a process has, and one that is not divided tells nothing', async (t) => {
+test('a sink in shares reports how many a process has; an undivided one reports none', async (t) => {
   const redis = await startTestRedis(t)
   for (const [SINK_SHARES, told] of [
     ['1', []],
@@ -54,7 +54,7 @@ test('a sink in shares tells how many a process has, and one that is not divided
   }
 })
 
-test('a role that is not built cannot be started, and neither can a pipeline with an invalid declaration', async (t) => {
+test('an unknown role and a pipeline with an invalid declaration cannot start', async (t) => {
   assert.throws(
     () => readRoles('sink,nothing'),
     /must be one or more of ingress, process, sink, batch, archive, dashboard$/,

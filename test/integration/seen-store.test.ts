@@ -29,7 +29,7 @@ async function startStore(t: import('node:test').TestContext) {
   const id = (await client.xadd(STREAM, '*', 'n', '1'))!
   await client.xreadgroup('GROUP', 'g', 'c', 'STREAMS', STREAM, '>')
   let sequence = 0
-  /** A delivery as one of a block that was written at a moment; the entry itself is pending until it is acknowledged. */
+  /** A delivery of a block written at a given moment; the entry stays pending until it is acknowledged. */
   const deliveryAt = (ms: number, entry = `${ms}-${sequence++}`) => {
     clock.ms = Math.max(clock.ms, ms)
     return { partition: 0, lane: 'live' as const, id, claimId: claimIdOf(entry, 0), repeated: false }
@@ -45,7 +45,7 @@ test('claim ids keep their time and order', () => {
   assert.equal(new Set(claimIds.map((claimId) => claimId.toString('hex'))).size, claimIds.length)
 })
 
-test('the first block owns an identity; its own repeat finds itself, another block finds a repeat', async (t) => {
+test('the first block owns an identity; its own repeat finds itself, another block a repeat', async (t) => {
   const { claimAt, deliveryAt, store, now } = await startStore(t)
   const identities = randomBytes(16 * 500)
   assert.deepEqual(await claimAt(now, identities, `${now}-1`), [])
@@ -57,7 +57,7 @@ test('the first block owns an identity; its own repeat finds itself, another blo
   assert.deepEqual(await claimAt(now + 6, mixed), [1])
 })
 
-test('a claim is in the bucket of its number, however many digits that has', async (t) => {
+test('a claim is in the bucket of its number, whatever its number of digits', async (t) => {
   const { claimAt, deliveryAt, store, client, now } = await startStore(t)
   const buckets = [0, 7, 10, 99, 100, 1_000, 4_096, 10_000, 32_767]
   const identities = buckets.map((bucket) => {
@@ -72,7 +72,7 @@ test('a claim is in the bucket of its number, however many digits that has', asy
   assert.equal((await store.held(Buffer.concat(identities), deliveryAt(now, `${now}-1`))).length, buckets.length)
 })
 
-test('the window is seven days from the first sight, exactly, wherever generations end', async (t) => {
+test('the window is exactly seven days from the first sight, wherever generations end', async (t) => {
   const { claimAt, now } = await startStore(t)
   for (let day = 0; day < 8; day++) {
     const start = now + day * DAY_MS
@@ -85,7 +85,7 @@ test('the window is seven days from the first sight, exactly, wherever generatio
   }
 })
 
-test('a block that is processed after a later one, across the end of a generation, finds it', async (t) => {
+test('a block processed after a later one finds it, across the end of a generation', async (t) => {
   const { claimAt, now } = await startStore(t)
   const generation = DEDUP_WINDOW_MS / 2
   const boundary = Math.ceil(now / generation) * generation
@@ -94,7 +94,7 @@ test('a block that is processed after a later one, across the end of a generatio
   assert.deepEqual(await claimAt(boundary - 10, identity), [0])
 })
 
-test('every key is gone after the window, and stays small', async (t) => {
+test('every key expires after the window, and stays small', async (t) => {
   const { claimAt, client, now } = await startStore(t)
   await claimAt(now, randomBytes(16 * 1_000))
   const buckets = async () => (await client.keys('{p0}:seen:*')).filter((name) => !/:[mn]$/.test(name))
@@ -117,11 +117,11 @@ test('every key is gone after the window, and stays small', async (t) => {
   assert.equal(await client.exists(keys.seenGenerations(0)), 0)
 })
 
-test('a bucket that was emptied, or of a generation from before, is gone after the window, too', async (t) => {
+test('an emptied bucket, or one of an older generation, expires after the window', async (t) => {
   const { claimAt, client, now } = await startStore(t)
   const identity = randomBytes(16)
   const generation = generationOf(now, DEDUP_WINDOW_MS)
-  // As versions before wrote it: a marker, and nothing that names the generation.
+  // As earlier versions wrote it: a marker without the generation.
   await client.set(`${keys.seen(0, generation)}m`, '')
   await claimAt(now, identity)
   const [bucket] = (await client.keys('{p0}:seen:*')).filter((name) => !/:[mn]$/.test(name))
@@ -130,7 +130,7 @@ test('a bucket that was emptied, or of a generation from before, is gone after t
   assert.equal(await client.exists(bucket!), 1)
   assert.equal(await sweepSeen(client, 0, expiryOf(generation, DEDUP_WINDOW_MS)), true)
   assert.equal(await client.exists(bucket!), 0)
-  // By itself, too.
+  // It expires by itself, too.
   await claimAt(now - 3 * DEDUP_WINDOW_MS, identity)
   const janitor = new Janitor({ client, pipeline: ingest, partitions: 1, log: silent })
   await janitor.start()
@@ -142,7 +142,7 @@ test('a bucket that was emptied, or of a generation from before, is gone after t
   )
 })
 
-test('how much the window remembers is counted, and its memory estimated', async (t) => {
+test('the size of the window is counted, and its memory estimated', async (t) => {
   const { claimAt, client, now } = await startStore(t)
   await client.set(keys.partitions(), 1)
   assert.deepEqual(await readDedup(client, ingest, now), { entries: 0, bytes: 0 })
@@ -164,7 +164,7 @@ test('how much the window remembers is counted, and its memory estimated', async
   for (const count of await client.keys('{p0}:seen:*:n')) assert.ok((await client.pttl(count)) > 0, 'it expires')
 })
 
-test('a consumer that was held up until another one settled its entry claims nothing', async (t) => {
+test('a consumer delayed until another one settled its entry claims nothing', async (t) => {
   const { claimAt, client, id, now } = await startStore(t)
   const identities = randomBytes(16 * 3)
   await client.xack(STREAM, 'g', id)
@@ -172,7 +172,7 @@ test('a consumer that was held up until another one settled its entry claims not
   assert.deepEqual(await client.keys('{p0}:seen:*'), [])
 })
 
-test('claims of one turn find what they find one after the other, but those of entries that are settled', async (t) => {
+test('claims of one turn run in order, except those of settled entries', async (t) => {
   const { store, client, now } = await startStore(t)
   const pool = Array.from({ length: 40 }, () => randomBytes(16))
   const pick = (from: number, many: number, out: Buffer[]) =>
@@ -183,7 +183,7 @@ test('claims of one turn find what they find one after the other, but those of e
   await client.xreadgroup('GROUP', 'g', 'c', 'STREAMS', STREAM, '>')
   const settled = new Set([3, 7])
   for (const i of settled) await client.xack(STREAM, 'g', ids[i]!)
-  /** Some a generation back, and in an order that is not theirs. */
+  /** Some are a generation older, and in mixed order. */
   const claimsOf = (identities: Buffer[]) =>
     blocks.map(({ from, many }, i) => {
       const delivery = { partition: 0, lane: 'live' as const, id: ids[(i * 5) % 12]!, repeated: false }
@@ -194,7 +194,7 @@ test('claims of one turn find what they find one after the other, but those of e
   const together = await Promise.all(claimsOf(pool).map((claim) => claim()))
   const others = pool.map(() => randomBytes(16))
   const apart: unknown[] = []
-  // Claims of an earlier generation are a call of their own, behind those that came before them.
+  // Claims of an earlier generation are a separate call, after those that came before them.
   const order = blocks.map((_, i) => i).sort((a, b) => Number(b % 4 === 0) - Number(a % 4 === 0) || a - b)
   const claims = claimsOf(others)
   for (const i of order) apart[i] = await claims[i]!()
@@ -203,7 +203,7 @@ test('claims of one turn find what they find one after the other, but those of e
   assert.ok(together.some((result) => Array.isArray(result) && result.length > 0))
 })
 
-test('a settlement that drops what another delivery of its entry claimed is contested, and writes nothing', async (t) => {
+test('a settlement that drops an event claimed elsewhere is contested, and writes nothing', async (t) => {
   const { deliveryAt, store, client, id, now } = await startStore(t)
   const ours = deliveryAt(now)
   const theirs = deliveryAt(now + 1)
@@ -228,7 +228,7 @@ test('a settlement that drops what another delivery of its entry claimed is cont
   assert.equal(await client.hget(keys.counters(0), 'settled'), '1')
 })
 
-test('claims that are entered are repeats until the window has passed since their time, also when entered twice', async (t) => {
+test('imported claims count until their window has passed, also when imported twice', async (t) => {
   const { claimAt, client, now } = await startStore(t)
   const identities = randomBytes(16 * 5_000)
   const identity = (i: number) => identities.subarray(i * 16, i * 16 + 16)
@@ -247,5 +247,5 @@ test('claims that are entered are repeats until the window has passed since thei
   const kept = randomBytes(16)
   assert.deepEqual(await claimAt(now + 2, kept, `${now}-9`), [])
   await seedClaims(client, [{ partition: 0, identity: kept, claimId: claimIdOfNoEntry(now) }], DEDUP_WINDOW_MS)
-  assert.deepEqual(await claimAt(now + 3, kept, `${now}-9`), [], 'a claim that is there stays')
+  assert.deepEqual(await claimAt(now + 3, kept, `${now}-9`), [], 'an existing claim stays')
 })

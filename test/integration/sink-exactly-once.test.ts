@@ -7,7 +7,7 @@ import { envelope } from '../support/pipeline.ts'
 import { add, bound, countEvents, PARTITIONS, pending, startSink, startStores } from '../support/sink.ts'
 import { until } from '../support/until.ts'
 
-test('the next sink repeats exactly what the one before it was about to insert', async (t) => {
+test('the next sink repeats exactly the insert that the one before it had begun', async (t) => {
   const { redis, clickhouse, client } = await startStores(t)
   for (const step of ['before the insert', 'after the insert'] as const) {
     let reached = () => {}
@@ -47,7 +47,7 @@ test('the next sink repeats exactly what the one before it was about to insert',
     )
     assert.equal(n, before + 61, step)
     assert.equal(u, n, step)
-    // Behind the insert and its acknowledgement.
+    // After the insert and its acknowledgement.
     await until(
       () => client.exists(keys.sinkIntent('clickhouse')),
       (there) => there === 0,
@@ -56,13 +56,13 @@ test('the next sink repeats exactly what the one before it was about to insert',
   }
 })
 
-test('a token that ClickHouse knows without its rows does not lose them', async (t) => {
+test('a token that ClickHouse has without its rows does not lose them', async (t) => {
   const { redis, clickhouse, client } = await startStores(t)
   let reached = () => {}
   const cutOff = new Promise<void>((resolve) => {
     reached = resolve
   })
-  // As when ClickHouse was killed right behind the line of its log: the token is there, and other rows under it.
+  // As when ClickHouse was killed right after the line of its log: the token exists, and other rows under it.
   const first = await startSink(t, redis, clickhouse, (inserter) => ({
     ...bound(inserter),
     async insert(_rows, token) {
@@ -86,7 +86,7 @@ test('a token that ClickHouse knows without its rows does not lose them', async 
   assert.deepEqual(await clickhouse.rows("SELECT count() AS n FROM events WHERE event_id != 'instead'"), [{ n: 30 }])
 })
 
-test('rows whose delivery Redis forgot, with the end of its append-only file, are stored once', async (t) => {
+test('rows whose delivery Redis lost with the end of its append-only file are stored once', async (t) => {
   const { redis, clickhouse, client } = await startStores(t)
   let sink = await startSink(t, redis, clickhouse)
   let sent = 0
@@ -105,8 +105,8 @@ test('rows whose delivery Redis forgot, with the end of its append-only file, ar
     const rows = Array.from({ length: count }, () => envelope('acme', `e${sent++}.`))
     return add(client, sent % PARTITIONS, rows)
   }
-  // Lost between two commands; within one; together with the sink.
-  for (const [behind, isSinkLost] of [
+  // Cut between two commands; within one; together with the sink.
+  for (const [extra, isSinkLost] of [
     [0, false],
     [7, false],
     [0, true],
@@ -119,8 +119,8 @@ test('rows whose delivery Redis forgot, with the end of its append-only file, ar
     const file = join(folder, readdirSync(folder).find((name) => name.endsWith('.incr.aof'))!)
     const commands = readFileSync(file)
     const endOfAdd = commands.indexOf('\r\n*', commands.indexOf(`\te${sent - 1}.\t`)) + 2
-    assert.ok(commands.indexOf('XACK', endOfAdd) > 0, 'the acknowledgement is behind')
-    truncateSync(file, endOfAdd + behind)
+    assert.ok(commands.indexOf('XACK', endOfAdd) > 0, 'the acknowledgement comes later')
+    truncateSync(file, endOfAdd + extra)
     await redis.restart()
     if (isSinkLost) sink = await startSink(t, redis, clickhouse)
     await send(3)
@@ -128,7 +128,7 @@ test('rows whose delivery Redis forgot, with the end of its append-only file, ar
   }
 })
 
-test('ClickHouse and Redis killed again and again: every row is stored once, and accounts say so', async (t) => {
+test('ClickHouse and Redis killed again and again: every row is stored once, accounts agree', async (t) => {
   const { redis, clickhouse, client } = await startStores(t)
   await startSink(t, redis, clickhouse)
   let sent = 0

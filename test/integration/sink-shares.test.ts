@@ -26,12 +26,12 @@ test('a share reads its own partitions, new entries and pending ones', async (t)
   await source.release()
 })
 
-test('all shares of a sink know which servers lost their memory, also after their number changed', async (t) => {
+test('all shares of a sink know which servers lost data, also after their number changed', async (t) => {
   const { client } = await startSharedStreams(t)
   const place = { client, blocking: client, partitions: PARTITIONS, group: GROUP, from: 'enriched', log: silent }
   const use = { cluster: false, completesJobs: false, outcomesTo: undefined, ensureGroups: async () => {} }
   const startedAtMs = Date.now()
-  // Another server than the one that answers now.
+  // Another server than the current one.
   await client.set(keys.sinkRunIds(GROUP), JSON.stringify({ ids: 'before', sinceMs: 1 }))
   const told: number[] = []
   for (const shares of [1, 2, 2, 3]) {
@@ -45,7 +45,7 @@ test('all shares of a sink know which servers lost their memory, also after thei
   assert.deepEqual(told, Array(4).fill(told[0]))
 })
 
-test('a share reads the servers that the note of an earlier version names', async (t) => {
+test('a share reads the servers named by a note of an earlier version', async (t) => {
   const { client } = await startSharedStreams(t)
   const place = { client, blocking: client, partitions: PARTITIONS, group: GROUP, from: 'enriched', log: silent }
   const use = { cluster: false, completesJobs: false, outcomesTo: undefined, ensureGroups: async () => {} }

@@ -14,7 +14,7 @@ import { startSource, startStreams } from '../support/streams.ts'
 
 const ENRICHED = keys.stream(0, 'enriched', 'live')
 
-test('what two acknowledge counts once, whoever of them is late', async (t) => {
+test('entries acknowledged by two count once, whichever is late', async (t) => {
   const { client } = await startStreams(t)
   await client.xadd(ENRICHED, '*', ...encodeBlock(packBlock([envelope('t', 'a')], 'job-1')))
   const source = await startSource(client)
@@ -29,7 +29,7 @@ test('what two acknowledge counts once, whoever of them is late', async (t) => {
   await source.release()
 })
 
-test('an intent is gone on with where it was cut off: what was acknowledged of it is done', async (t) => {
+test('an interrupted intent goes on; the entries it acknowledged are done', async (t) => {
   const { client } = await startStreams(t)
   for (const id of ['a', 'b']) await client.xadd(ENRICHED, '*', ...encodeBlock(packBlock([envelope('t', id)])))
   const source = await startSource(client)
@@ -45,7 +45,7 @@ test('an intent is gone on with where it was cut off: what was acknowledged of i
   await source.release()
 })
 
-test('who takes a lease again asks anew what the store forgot meanwhile', async (t) => {
+test('a holder that takes a lease again checks again what the store lost meanwhile', async (t) => {
   const { client } = await startStreams(t)
   const source = await startSource(client)
   const before = await source.forgotBefore()
@@ -58,7 +58,7 @@ test('who takes a lease again asks anew what the store forgot meanwhile', async 
   await source.release()
 })
 
-test('what drains runs when Redis is full: leases and intents, settlements, trimming', async (t) => {
+test('draining works when Redis is full: leases and intents, settlements, trimming', async (t) => {
   const { client } = await startStreams(t)
   const janitor = new Janitor({ client, pipeline: ingest, partitions: 1, log: silent })
   await client.xadd(ENRICHED, '*', ...encodeBlock(packBlock([envelope('t', 'a')])))
@@ -75,7 +75,7 @@ test('what drains runs when Redis is full: leases and intents, settlements, trim
   await source.release()
 })
 
-test('a sink reads little of a backlog before it knows how large its entries are, and then as much as it may', async (t) => {
+test('a sink reads little until it knows the size of entries, and then as much as allowed', async (t) => {
   const { client } = await startStreams(t)
   const block = encodeBlock(packBlock([envelope('t', 'a'), envelope('t', 'b')]))
   for (let i = 0; i < 400; i++) await client.xadd(keys.stream(0, 'enriched', 'live'), '*', ...block)
@@ -86,7 +86,7 @@ test('a sink reads little of a backlog before it knows how large its entries are
   await source.release()
 })
 
-/** How long a source waits in Redis when its lease is so old; 0: it does not. */
+/** How long a source blocks in Redis when its lease has this age; 0: not at all. */
 async function waitsOf(t: TestContext, isRenewable: boolean): Promise<[ageMs: number, waitMs: number][]> {
   const { client } = await startStreams(t)
   const blocking = quiet((client as Redis).duplicate())
@@ -99,7 +99,7 @@ async function waitsOf(t: TestContext, isRenewable: boolean): Promise<[ageMs: nu
   const source = await startSource(client, blocking, { callBuffer } as Caller)
   answers = isRenewable
   const sent = t.mock.method(blocking, 'callBuffer', async () => null)
-  // At a time that shortens no wait for others to end with it.
+  // At a time that is not shortened to end together with other waits.
   t.mock.method(Date, 'now', () => 1_000_000)
   const waits: [number, number][] = []
   for (const ageMs of [0, 400, 1_100, 1_700, 2_200, 2_400]) {
@@ -115,11 +115,11 @@ async function waitsOf(t: TestContext, isRenewable: boolean): Promise<[ageMs: nu
   return waits
 }
 
-test('a sink that stands still is given nothing when its lease may be over', async (t) => {
+test('a sink that hangs gets nothing once its lease may be over', async (t) => {
   const tickOfRedisMs = 250
   const waits = await waitsOf(t, false)
   for (const [ageMs, waitMs] of waits)
-    assert.ok(waitMs === 0 || ageMs + waitMs + tickOfRedisMs < LEASE_MS, `${waitMs} ms, ${ageMs} ms behind its renewal`)
+    assert.ok(waitMs === 0 || ageMs + waitMs + tickOfRedisMs < LEASE_MS, `${waitMs} ms, ${ageMs} ms after its renewal`)
   assert.deepEqual(
     waits.map(([, waitMs]) => waitMs),
     [2_000, 2_000, 1_000, 750, 250, 0],
@@ -127,7 +127,7 @@ test('a sink that stands still is given nothing when its lease may be over', asy
   )
 })
 
-test('a sink at rest waits for two seconds, since it renews its lease before', async (t) => {
+test('an idle sink waits for two seconds, since it renews its lease before', async (t) => {
   const waits = await waitsOf(t, true)
   assert.deepEqual(
     waits.map(([, waitMs]) => waitMs),
@@ -135,7 +135,7 @@ test('a sink at rest waits for two seconds, since it renews its lease before', a
   )
 })
 
-test('a sink waits by itself when it waits shortly: Redis looks four times a second whose wait is over', async (t) => {
+test('a sink makes short waits itself: Redis checks for ended waits only four times a second', async (t) => {
   const { client } = await startStreams(t)
   const blocking = { callBuffer: () => assert.fail('it waits in Redis') } as unknown as RedisClient
   const source = await startSource(client, blocking)

@@ -10,7 +10,7 @@ import { envelope } from '../support/pipeline.ts'
 import { add, bound, countEvents, pending, startSink, startStores } from '../support/sink.ts'
 import { until } from '../support/until.ts'
 
-test('rows arrive as they were written, in both lanes, and accounts add up', async (t) => {
+test('rows arrive as written, in both lanes, and accounts add up', async (t) => {
   const { redis, clickhouse, client } = await startStores(t)
   await startSink(t, redis, clickhouse)
   const odd = 'a\\tb\\\\n'
@@ -42,7 +42,7 @@ test('rows arrive as they were written, in both lanes, and accounts add up', asy
   ])
 })
 
-test('a row that ClickHouse refuses goes to the dead letters with its reason, and the others are stored', async (t) => {
+test('a row that ClickHouse refuses becomes a dead letter with its reason; others are stored', async (t) => {
   const { redis, clickhouse, client } = await startStores(t)
   await startSink(t, redis, clickhouse)
   const many = Array.from({ length: 50 }, (_, i) => envelope('acme', `e${i}`))
@@ -76,7 +76,7 @@ test('a row that ClickHouse refuses goes to the dead letters with its reason, an
   )
 })
 
-test('a constraint of the table, and too many parts: rows that violate the one are given up, for the other nothing is', async (t) => {
+test('rows that violate a constraint are given up; too many parts give up none', async (t) => {
   const { redis, clickhouse, client } = await startStores(t)
   const named = await clickhouse.rows<{ name: string }>(
     'SELECT toString(errorCodeToName(number)) AS name FROM numbers(1100)',
@@ -107,7 +107,7 @@ test('a constraint of the table, and too many parts: rows that violate the one a
   const inserter = new TableInserter(EVENTS, clickhouse.client, async () => {})
   const refusal = await inserter.insert([Buffer.from(`${envelope('acme', 'x').row}\n`)], 'x').catch((error) => error)
   assert.equal(refusal.type, 'TOO_MANY_PARTS')
-  assert.equal(refusal.name, 'Error', 'says nothing of the rows')
+  assert.equal(refusal.name, 'Error', 'says nothing about the rows')
   await assert.rejects(inserter.assertOpen(), /too many parts/i)
   await setting('3000')
   await inserter.assertOpen()
@@ -122,7 +122,7 @@ test('a constraint of the table, and too many parts: rows that violate the one a
   assert.deepEqual([n, u], [100, 100])
 })
 
-test('two sinks take turns: one inserts, the other goes on at once when it stops', async (t) => {
+test('two sinks take turns: one inserts, the other takes over at once when it stops', async (t) => {
   const { redis, clickhouse, client } = await startStores(t)
   let inserts = 0
   const counted = (inserter: Inserter): Inserter => ({

@@ -10,7 +10,7 @@ import type { TestRedis } from '../support/redis.ts'
 import { GROUP, holdings, PARTITIONS, startSharedStreams } from '../support/sink-shares.ts'
 import { until } from '../support/until.ts'
 
-/** A destination that keeps its promises: what came under a token is stored once. */
+/** A destination with idempotent tokens: rows of one token are stored once. */
 class Table {
   readonly rows: string[] = []
   readonly #tokens = new Set<string>()
@@ -30,7 +30,7 @@ class Table {
   }
 }
 
-type Held = 'before' | 'behind'
+type Held = 'before' | 'after'
 
 /** A process with the role `sink`. */
 function startProcess(t: TestContext, redis: TestRedis, table: Table, shares: number, log = silent) {
@@ -45,7 +45,7 @@ function startProcess(t: TestContext, redis: TestRedis, table: Table, shares: nu
   })
   const insert = async (rows: readonly Buffer[], token: string) => {
     process.inserts++
-    if (process.holds === 'behind') table.store(rows, token)
+    if (process.holds === 'after') table.store(rows, token)
     if (process.holds !== undefined) {
       process.held++
       await goesOn
@@ -112,12 +112,12 @@ async function untilStored(client: RedisClient, table: Table, ids: readonly stri
   assert.deepEqual(table.ids, ids)
 }
 
-/** As when no process has renewed its lease for long. */
+/** As when no process has renewed its lease for a long time. */
 async function endLeases(client: RedisClient): Promise<void> {
   await client.del(keys.leaseMembers(GROUP))
 }
 
-test('two processes insert side by side, and who comes gets its part; when one is killed the other takes over', async (t) => {
+test('two processes insert side by side; a new one gets its part, a killed one is replaced', async (t) => {
   const { redis, client, send } = await startSharedStreams(t)
   const table = new Table()
   const first = startProcess(t, redis, table, 4)
@@ -129,7 +129,7 @@ test('two processes insert side by side, and who comes gets its part; when one i
   await untilStored(client, table, await send())
   assert.ok(first.inserts > 0 && second.inserts > 0, `${first.inserts} and ${second.inserts}`)
 
-  for (const holds of ['behind', 'before'] as const) {
+  for (const holds of ['after', 'before'] as const) {
     const killed = startProcess(t, redis, table, 4)
     await untilHoldings(client, 2, 1, 1)
     killed.holds = holds
@@ -141,13 +141,13 @@ test('two processes insert side by side, and who comes gets its part; when one i
     killed.drop()
     if (holds === 'before') await endLeases(client)
     await untilHoldings(client, 2, 2)
-    // As when it was only paused: what it was about to send comes now.
+    // As when it was only paused: the insert it was about to send arrives now.
     killed.goOn()
     await untilStored(client, table, ids)
   }
 })
 
-test('another number of shares waits for the sinks of before, finishes what they were about to insert, and loses nothing', async (t) => {
+test('a new number of shares waits for the old sinks, finishes their inserts, and loses nothing', async (t) => {
   const { redis, client, send } = await startSharedStreams(t)
   const table = new Table()
   let before = startProcess(t, redis, table, 1)
@@ -155,7 +155,7 @@ test('another number of shares waits for the sinks of before, finishes what they
   const runIds = await client.get(keys.sinkRunIds(GROUP))
   for (const [shares, holds] of [
     [4, 'before'],
-    [2, 'behind'],
+    [2, 'after'],
     [1, undefined],
   ] as const) {
     const told: string[] = []
@@ -183,7 +183,7 @@ test('another number of shares waits for the sinks of before, finishes what they
       () => told.includes('another SINK_SHARES is in force'),
       (isTold) => isTold,
     )
-    // What comes of it now is late.
+    // Its next inserts are late.
     before.goOn()
     await untilStored(client, table, ids)
     await untilStored(client, table, await send())

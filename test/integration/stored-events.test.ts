@@ -12,7 +12,7 @@ import { silent } from '../support/pipeline.ts'
 
 const AT = Date.UTC(2025, 10, 20, 8)
 
-test('an event is found by its id, in few rows of its tenant', async (t) => {
+test('an event is found by its id, and few rows of its tenant are read', async (t) => {
   const clickhouse = await startTestClickHouse(t, { bare: true })
   const client = connectClickHouse(clickhouse.url, { application: 'test', database: DATABASE, requestTimeoutMs: 5_000 })
   t.after(() => client.close())

@@ -34,7 +34,7 @@ test('the janitor removes only what every group has acknowledged', async (t) => 
   assert.equal(await janitor.trim(), 1, 'up to the oldest that is pending')
   await client.xack(stream, 'process', ids[1]!, ids[3]!)
   assert.equal(await janitor.trim(), 3)
-  assert.equal(await client.xlen(stream), 2, 'what was not delivered stays')
+  assert.equal(await client.xlen(stream), 2, 'an undelivered entry stays')
   await client.call('XGROUP', 'CREATE', stream, 'other', '0')
   const rest = (await read(2))[0]![1].map(([id]) => id)
   await client.xack(stream, 'process', ...rest)
@@ -68,13 +68,12 @@ async function appendAgain(t: TestContext, bytes: number): Promise<void> {
   }
 }
 
-test('a commit that is sent again, or comes late, adds nothing, and blocks of one producer share its fate', (t) =>
-  appendAgain(t, 1))
+test('a commit sent again or late adds nothing, and blocks of one producer share their fate', (t) => appendAgain(t, 1))
 
-test('a large commit that is sent again, or comes late, adds nothing, and its blocks share its fate', (t) =>
+test('a large commit sent again or late adds nothing, and its blocks share their fate', (t) =>
   appendAgain(t, LARGE_BYTES))
 
-test('only so many events wait for Redis; more are refused, and others have room again when those are there', async (t) => {
+test('events that wait for Redis are limited; more are refused until there is room', async (t) => {
   const { client, intake, stream } = await startStreams(t)
   const many = new Array(60_000).fill(envelope('t', 'e'))
   const taken = intake.append(many)
@@ -89,7 +88,7 @@ test('only so many events wait for Redis; more are refused, and others have room
   assert.equal(await client.xlen(stream), 2)
 })
 
-test('a block is closed when it is full, and what comes behind it is another one', async (t) => {
+test('a block is closed when it is full, and later events go to the next one', async (t) => {
   const { client, intake, stream } = await startStreams(t)
   const full = new Array(1_000).fill(envelope('t', 'e'))
   await Promise.all([intake.append(full), intake.append([envelope('t', 'f')])])
@@ -125,7 +124,7 @@ test('live goes first: a step and a sink read the batch lane when no live entry 
   await source.release()
 })
 
-test('a wait for entries ends with its signal, whenever that is given, and takes none of those that come behind it', async (t) => {
+test('a wait for entries ends with its signal at any time, and takes no later entries', async (t) => {
   const { client, intake, stream } = await startStreams(t)
   const blocking = quiet((client as Redis).duplicate())
   t.after(() => blocking.disconnect())
@@ -140,8 +139,8 @@ test('a wait for entries ends with its signal, whenever that is given, and takes
     })
   const isWaiting = async () => /cmd=xreadgroup/.test(String(await client.call('CLIENT', 'LIST')))
   const idNow = () => blocking.call('CLIENT', 'ID') as Promise<number>
-  for (const when of ['before', 'while it waits', 'behind a new connection']) {
-    if (when === 'behind a new connection') {
+  for (const when of ['before', 'while it waits', 'after a reconnection']) {
+    if (when === 'after a reconnection') {
       const id = await idNow()
       await client.call('CLIENT', 'KILL', 'ID', id)
       await until(idNow, (other) => other !== id)
@@ -152,7 +151,7 @@ test('a wait for entries ends with its signal, whenever that is given, and takes
     if (when !== 'before') await until(isWaiting)
     ending.abort()
     assert.deepEqual(await waits, [], when)
-    // Its time would have ended it as well.
+    // Its time limit would have ended it as well.
     assert.ok((await Promise.all(answers.splice(0))).includes(1), when)
   }
   await intake.append([envelope('t', 'a')])
@@ -165,7 +164,7 @@ test('a wait for entries ends with its signal, whenever that is given, and takes
   assert.deepEqual(await Promise.all(answers), [])
 })
 
-test('what is put back in parts is for its group alone, and carries its claim id', async (t) => {
+test('entries put back in parts are for their group alone, and keep their claim id', async (t) => {
   const { client, intake } = await startStreams(t)
   for (const lane of ['live', 'batch'] as const) {
     await client.xgroup('CREATE', keys.stream(0, 'intake', lane), 'other', '0', 'MKSTREAM')
@@ -190,7 +189,7 @@ test('what is put back in parts is for its group alone, and carries its claim id
   )
 })
 
-test('what a step drops is finished for its job, under its reason, in the same settlement', async (t) => {
+test('events that a step drops finish for their job, with their reason, in one settlement', async (t) => {
   const { client } = await startStreams(t)
   const block = packBlock([envelope('t', 'a'), envelope('t', 'b')], 'job-1')
   await client.xadd(keys.stream(0, 'intake', 'live'), '*', ...encodeBlock(block))
@@ -202,7 +201,7 @@ test('what a step drops is finished for its job, under its reason, in the same s
   assert.deepEqual(await client.hgetall(keys.jobProgress(0, 'job-1')), { filtered: '2' })
 })
 
-test('an entry that was deleted while it was pending becomes a dead letter, and waits no more', async (t) => {
+test('an entry deleted while pending becomes a dead letter, and is no longer pending', async (t) => {
   const { client } = await startStreams(t)
   const stream = keys.stream(0, 'intake', 'live')
   const id = await client.xadd(stream, '*', 'n', '1')
@@ -219,7 +218,7 @@ test('an entry that was deleted while it was pending becomes a dead letter, and 
   assert.equal(await client.hget(keys.counters(0), counterFields.done('process', 'intake', 'live', 'entries')), '1')
 })
 
-test('consumers that are long gone are forgotten, but those with something pending', async (t) => {
+test('consumers that are long gone are removed, except those with pending entries', async (t) => {
   const { client, intake, stream } = await startStreams(t)
   await intake.append([envelope('t', 'a')])
   await client.call('XREADGROUP', 'GROUP', 'process', 'owes', 'STREAMS', stream, '>')
@@ -235,7 +234,7 @@ test('consumers that are long gone are forgotten, but those with something pendi
   assert.equal(((await client.xpending(stream, 'process')) as [number])[0], 1)
 })
 
-test('status counts lag, pending and events from what really happened', async (t) => {
+test('status counts lag, pending and events from real operations', async (t) => {
   const { client, intake, stream } = await startStreams(t)
   await intake.append([envelope('t', 'a'), envelope('t', 'b')])
   await intake.append([envelope('t', 'c')])
@@ -245,7 +244,7 @@ test('status counts lag, pending and events from what really happened', async (t
   assert.deepEqual([live.lag_entries, live.pending_entries, live.waiting_events, live.partition], [1, 1, 3, 0])
 })
 
-test('a barrier waits for what was there, wherever it is, and not for what comes', async (t) => {
+test('a barrier waits for existing entries, wherever they are, and not for new ones', async (t) => {
   const { client, intake, stream } = await startStreams(t)
   const enriched = keys.stream(0, 'enriched', 'live')
   const soon = () => performance.now() + 300
@@ -262,7 +261,7 @@ test('a barrier waits for what was there, wherever it is, and not for what comes
   )
   const id = await read(stream, 'process')
   await intake.append([envelope('t', 'second')])
-  await assert.rejects(untilPassed(client, ingest, 1, soon()), /group process/, 'what is delivered is not finished')
+  await assert.rejects(untilPassed(client, ingest, 1, soon()), /group process/, 'a delivered entry is not finished')
   assert.notEqual(await read(stream, 'process'), id)
   await client.xack(stream, 'process', (await client.xrange(stream, '-', '+'))[1]![0])
   await assert.rejects(untilPassed(client, ingest, 1, soon()), /group process/, 'an earlier one is still pending')
@@ -270,9 +269,9 @@ test('a barrier waits for what was there, wherever it is, and not for what comes
   const looks = async () => /cmdstat_xpending:calls=(\d+)/.exec(await client.info('commandstats'))?.[1]
   const before = await looks()
   const passed = untilPassed(client, ingest, 1, late())
-  // It has set its mark when it looks who has passed it.
+  // It has set its mark before it checks which groups have passed it.
   await until(async () => (await looks()) !== before)
-  await intake.append([envelope('t', 'behind the mark')])
+  await intake.append([envelope('t', 'after the mark')])
   await client.xadd(enriched, '*', 'what', 'came of it')
   await client.xack(stream, 'process', id)
   await client.xack(enriched, 'clickhouse', await read(enriched, 'clickhouse'))
@@ -286,5 +285,5 @@ test('a barrier waits for what was there, wherever it is, and not for what comes
   await client.hincrby(keys.counters(0), counterFields.outcome('process', 'isolated'), 2)
   await client.xack(stream, 'process', whole)
   await apart
-  assert.equal(await read(stream, 'process'), part, 'it is what the barrier waited for')
+  assert.equal(await read(stream, 'process'), part, 'the barrier waited for it')
 })

@@ -30,7 +30,7 @@ const { takeLock } = await import(${JSON.stringify(new URL('../../src/run/socket
 process.on('message', async (path) => process.send((await takeLock(path)) === undefined ? 'held' : 'taken'))
 process.send('here')`
 
-/** A process that takes a lock when it is told to. */
+/** A process that takes a lock on request. */
 async function locker(t: TestContext) {
   const dir = folder(t)
   const script = join(dir, 'locker.mjs')
@@ -62,7 +62,7 @@ test('one process holds the lock until it ends, by kill -9 too', async (t) => {
   assert.equal(await second.take(path), 'taken')
 })
 
-test('of several processes that find a lock free, or stale, one gets it', async (t) => {
+test('of several processes that find a lock free or stale, one gets it', async (t) => {
   const dir = folder(t)
   const rivals = await Promise.all([locker(t), locker(t), locker(t)])
   const stale = join(dir, 'stale.sock')
@@ -77,7 +77,7 @@ test('of several processes that find a lock free, or stale, one gets it', async 
   }
 })
 
-test('a lock that is released can be taken at once, and leaves no file', async (t) => {
+test('a released lock can be taken at once, and leaves no file', async (t) => {
   const path = join(folder(t), 'lock.sock')
   const lock = await takeLock(path)
   assert.ok(await isHeld(path))
@@ -86,7 +86,7 @@ test('a lock that is released can be taken at once, and leaves no file', async (
   await (await takeLock(path))!.release()
 })
 
-test('folders are for this user only, and the same by whichever way', (t) => {
+test('folders are for this user only, and the same by every path', (t) => {
   const base = folder(t)
   const dir = makeDataDir(join(base, 'data'))
   for (const path of [dir.run, dir.redis, dir.clickhouse]) assert.equal(statSync(path).mode & 0o777, 0o700)
@@ -105,7 +105,7 @@ test('sockets move to a short folder when the path of DATA_DIR is long', async (
   await lock!.release()
 })
 
-test('a DATA_DIR that cannot be is refused with its path', (t) => {
+test('an impossible DATA_DIR is refused with its path', (t) => {
   const base = folder(t)
   writeFileSync(join(base, 'file'), '')
   assert.throws(() => makeDataDir(join(base, 'file')), {
@@ -118,7 +118,7 @@ test('a DATA_DIR that cannot be is refused with its path', (t) => {
   assert.throws(() => makeDataDir(join(base, 'data')), { name: 'StartupError', message: /belongs to another user/ })
 })
 
-test('a DATA_DIR that another user can write to is refused at each start, and by commands that believe it', (t) => {
+test('a DATA_DIR that others can write to is refused by each start and by trusting commands', (t) => {
   const base = folder(t)
   const path = join(base, 'data')
   makeDataDir(path)
@@ -131,7 +131,7 @@ test('a DATA_DIR that another user can write to is refused at each start, and by
   assert.deepEqual(makeDataDir(path), trustedDataDir(path))
 })
 
-test('a DATA_DIR of another user in a place of all users is refused', { skip: process.getuid?.() !== 0 }, (t) => {
+test('a DATA_DIR of another user in a shared place is refused', { skip: process.getuid?.() !== 0 }, (t) => {
   const base = folder(t)
   const path = join(base, 'data')
   const { run, redis, clickhouse } = makeDataDir(path)
@@ -139,15 +139,15 @@ test('a DATA_DIR of another user in a place of all users is refused', { skip: pr
   chmodSync(base, 0o1777)
   chownSync(path, 12_345, 12_345)
   for (const use of [makeDataDir, trustedDataDir]) assert.throws(() => use(path), refused('data'))
-  // Where only root makes folders, root has given it to that user: a volume of a container.
+  // Where only root creates folders, root has given it to that user: a volume of a container.
   chmodSync(base, 0o755)
   assert.equal(trustedDataDir(path).path, makeDataDir(path).path)
   chownSync(path, 0, 0)
-  // A volume that root has mounted, for a service that runs as another user.
+  // A volume mounted by root, for a service that runs as another user.
   const user = t.mock.method(process as { getuid(): number }, 'getuid', () => 12_345)
   for (const made of [run, redis, clickhouse]) chownSync(made, 12_345, 12_345)
   assert.equal(trustedDataDir(path).path, makeDataDir(path).path)
-  // Docker makes some volumes so; this user can change nothing about it.
+  // Docker creates some volumes this way, and this user cannot change it.
   chmodSync(path, 0o777)
   const command = `chown 12345:\\d+ ${path} && chmod 700 ${path}`
   const message = new RegExp(

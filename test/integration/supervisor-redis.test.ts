@@ -54,7 +54,7 @@ async function withClient<T>(dir: DataDir, use: (client: Redis) => Promise<T>): 
   }
 }
 
-test('the private server is bounded, listens on no port, and has clients wait for its disk', async (t) => {
+test('the private server is bounded, listens on no port, and makes clients wait for its disk', async (t) => {
   const dir = makeDataDir(folder(t))
   await start(t, dir)
   const settings = await withClient(dir, async (client) =>
@@ -98,7 +98,7 @@ test('the private server has no secrets of ours in its environment', async (t) =
   )
 })
 
-test('a write that was answered is there after kill -9 of the server', async (t) => {
+test('an answered write survives kill -9 of the server', async (t) => {
   const dir = makeDataDir(folder(t))
   const first = await start(t, dir)
   await withClient(dir, (client) => client.set('written', 'yes'))
@@ -108,14 +108,14 @@ test('a write that was answered is there after kill -9 of the server', async (t)
   assert.equal(await withClient(dir, (client) => client.get('written')), 'yes')
 })
 
-test('what writes the append-only file anew gives way to the server', onLinux, async (t) => {
+test('the rewrite of the append-only file has a lower priority than the server', onLinux, async (t) => {
   const dir = makeDataDir(folder(t))
   const { pid } = await start(t, dir)
   const children = () =>
     readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number)
   await withClient(dir, async (client) => {
     for (let i = 0; i < 100; i++) await client.set(`key:${i}`, i)
-    // Long enough to be looked at.
+    // Long enough to be inspected.
     await client.config('SET', 'rdb-key-save-delay', 20_000)
     for (const rewrite of ['first', 'second']) {
       await client.bgrewriteaof()
@@ -127,7 +127,7 @@ test('what writes the append-only file anew gives way to the server', onLinux, a
   })
 })
 
-test('a server that a killed instance left behind is shut down, and its data taken over', async (t) => {
+test('a server left by a killed instance is shut down, and its data taken over', async (t) => {
   const dir = makeDataDir(folder(t))
   const leftover = await start(t, dir)
   await withClient(dir, (client) => client.set('written', 'yes'))
@@ -137,7 +137,7 @@ test('a server that a killed instance left behind is shut down, and its data tak
   assert.equal(await withClient(dir, (client) => client.get('written')), 'yes')
 })
 
-test('a server that cannot start says why, and nothing stays', async (t) => {
+test('a server that cannot start says why, and leaves nothing', async (t) => {
   const dir = makeDataDir(folder(t))
   mkdirSync(join(dir.redis, 'appendonlydir'))
   writeFileSync(join(dir.redis, 'appendonlydir/appendonly.aof.manifest'), 'nonsense\n')
@@ -145,7 +145,7 @@ test('a server that cannot start says why, and nothing stays', async (t) => {
   assert.equal(await probeRedis(dir.redisSocket), 'absent')
 })
 
-test('the leash ends a child whose parent was killed, and leaves it alone otherwise', async (t) => {
+test('the leash ends a child only when its parent was killed', async (t) => {
   const dir = folder(t)
   const script = `import { spawn } from 'node:child_process'
     const { holdLeash } = await import(${JSON.stringify(new URL('../../src/run/leash.mjs', import.meta.url).href)})
@@ -169,7 +169,7 @@ test('the leash ends a child whose parent was killed, and leaves it alone otherw
   free.kill('SIGKILL')
 })
 
-/** A folder with programs that are these shell scripts. */
+/** A folder whose programs are these shell scripts. */
 function programs(t: TestContext, scripts: Record<string, string>): string {
   const dir = folder(t)
   for (const [name, script] of Object.entries(scripts)) {
@@ -185,7 +185,7 @@ function find(path: string, linkDir: string, moreFolders: readonly string[] = []
   return findRedisServer({ path, linkDir, moreFolders, log: quiet })
 }
 
-test('finds redis-server, valkey-server, and the binary of redis-tools', async (t) => {
+test('redis-server, valkey-server, and the binary of redis-tools are found', async (t) => {
   const redis = programs(t, { 'redis-server': version('7.2.4'), 'valkey-server': version('8.0.1') })
   assert.deepEqual(await find(redis, redis), { path: join(redis, 'redis-server'), version: '7.2.4' })
   const valkey = programs(t, { 'valkey-server': version('8.0.1') })
@@ -197,13 +197,13 @@ test('finds redis-server, valkey-server, and the binary of redis-tools', async (
   assert.deepEqual(await find(tools, linkDir), { path: join(linkDir, 'redis-server'), version: '7.0.15' })
 })
 
-test('prefers a server that is new enough, wherever it is', async (t) => {
+test('a server that is new enough is preferred, wherever it is', async (t) => {
   const old = programs(t, { 'redis-server': version('6.0.16') })
   const fresh = programs(t, { 'redis-server': version('7.0.0') })
   assert.equal((await find(`${old}:${fresh}`, old)).path, join(fresh, 'redis-server'))
 })
 
-test('installs a server when a package manager does that without a question', async (t) => {
+test('a server is installed when a package manager can do that without a question', async (t) => {
   const bin = programs(t, {})
   const install = `[ "$1" = --version ] && exit 0
 case "$*" in *redis-tools*) [ -e ${bin}/updated ] || exit 100
@@ -216,7 +216,7 @@ update*) : > ${bin}/updated;; esac`
   assert.equal((await find(bin, bin)).version, '7.0.15')
 })
 
-test('says what to install when there is none, or only an old one', async (t) => {
+test('with no server, or only an old one, the error says what to install', async (t) => {
   const none = programs(t, {})
   await assert.rejects(find(none, none), {
     name: 'StartupError',

@@ -22,7 +22,7 @@ interface Shown {
   readonly pid: number
   readonly redisUrl: string
   readonly roles: readonly string[]
-  /** A slow request is there. */
+  /** A slow request has arrived. */
   readonly waiting: boolean
 }
 
@@ -73,7 +73,7 @@ async function show(url: string): Promise<Shown | undefined> {
   }
 }
 
-test('starts stores and roles, restarts what is killed at the same address, and leaves nothing behind', async (t) => {
+test('stores and roles start, killed ones restart at the same address, and nothing is left', async (t) => {
   const restarts: string[] = []
   const { supervisor, redisProcesses } = setUp(t, { onRestart: (name) => restarts.push(name) })
   const { url, redisUrl } = await supervisor.start()
@@ -107,7 +107,7 @@ test('a request in flight is answered before its process ends', async (t) => {
   assert.ok(!isAlive(pid))
 })
 
-test('roles begin before a store of which they know where it will be, and the start waits for it', async (t) => {
+test('roles start before a store whose address is known, and the start waits for it', async (t) => {
   let isUp = () => {}
   const up = new Promise<void>((resolve) => {
     isUp = resolve
@@ -135,7 +135,7 @@ test('roles begin before a store of which they know where it will be, and the st
   await started
 })
 
-test('gathers the metrics of every role process', async (t) => {
+test('the metrics of every role process are collected', async (t) => {
   const { supervisor } = setUp(t)
   await supervisor.start()
   const sets = await supervisor.metrics()
@@ -154,7 +154,7 @@ test('a role that cannot start ends the start with its reason', async (t) => {
   assert.ok(!isAlive(redisProcesses[0]!.pid))
 })
 
-test('stop during the start ends the start and what it has begun', async (t) => {
+test('stop during the start ends the start and everything it began', async (t) => {
   let signal: AbortSignal | undefined
   const { supervisor } = setUp(t, {
     redis: {

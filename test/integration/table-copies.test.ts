@@ -7,7 +7,7 @@ import { migrate, readMigrations } from '../../src/stores/clickhouse/migrate.ts'
 import { startTestClickHouse } from '../support/clickhouse.ts'
 import { silent } from '../support/pipeline.ts'
 
-/** A table that somebody made beside ours, with what text could spoil. */
+/** A table that a user made beside ours, with values that text could corrupt. */
 const OWN_TABLE = `
   CREATE TABLE ipid.own
   (
@@ -29,7 +29,7 @@ const OWN_ROWS = `
     [NULL, 'a'][number % 2 + 1], initializeAggregation('uniqExactState', number), 'y'
   FROM numbers(1000)`
 
-/** More partitions than ClickHouse takes in one insert by itself. */
+/** More partitions than ClickHouse accepts in one insert by default. */
 const MANY_PARTS = 'CREATE TABLE ipid.parts (n UInt8) ENGINE = MergeTree PARTITION BY n ORDER BY n'
 const MANY_ROWS = 'INSERT INTO ipid.parts SELECT number FROM numbers(101) SETTINGS max_partitions_per_insert_block = 0'
 
@@ -47,7 +47,7 @@ async function gather<T>(values: AsyncIterable<T>): Promise<T[]> {
   return gathered
 }
 
-test('tables come back value for value, one of somebody else too, however often they are filled', async (t) => {
+test('tables are restored value for value, a user’s own too, however often they are filled', async (t) => {
   const { url } = await startTestClickHouse(t, { bare: true })
   const client = connectClickHouse(url, { application: 'test', database: DATABASE })
   const tables = new ClickHouseTables(url, silent)
@@ -96,7 +96,7 @@ test('tables come back value for value, one of somebody else too, however often 
   const ours = { table: 'events', columns: ['a'], create: 'CREATE TABLE ipid.events (a String) ENGINE = Log' }
   await tables.migrate([])
   await assert.rejects(tables.clear(ours), /cannot create table events of the backup: it belongs to ipid/)
-  // The last migration makes views only: rows of today fit before it.
+  // The last migration creates views only: rows of today fit before it.
   await tables.migrate(migrations.slice(0, -1))
   assert.deepEqual(await tables.migrations(), migrations.slice(0, -1))
   for (const attempt of [1, 2]) {

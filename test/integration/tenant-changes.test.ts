@@ -15,7 +15,7 @@ import { startTestRedis } from '../support/redis.ts'
 import { handClock, startTenants } from '../support/tenants.ts'
 import { until } from '../support/until.ts'
 
-test('changes by one process hold in another at once: new key, plan, revocation', async (t) => {
+test('changes by one process apply in another at once: new key, plan, revocation', async (t) => {
   const redis = await startTestRedis(t)
   const clock = handClock()
   const here = await startTenants(t, redis.url, { clock })
@@ -24,17 +24,17 @@ test('changes by one process hold in another at once: new key, plan, revocation'
   const { key, prefix } = await here.admin.createKey('acme')
   const caller = () => Promise.resolve(there.authenticator.authenticate(key))
   assert.equal((await caller())?.tenant.plan, 'starter')
-  // What is announced late keeps an answer out of the cache.
+  // A late announcement keeps an answer out of the cache.
   await until(() => !(there.authenticator.authenticate(key) instanceof Promise))
   await here.admin.setTenant('acme', { plan: 'custom' })
-  // The clock stands, so only the announcement can empty the cache.
+  // The clock is stopped, so only the announcement can empty the cache.
   const upgraded = await until(caller, (found) => found?.tenant.plan === 'custom')
   assert.equal(upgraded?.plan.burst, 500)
   await here.admin.revokeKey(prefix)
   await until(caller, (found) => found === undefined)
 })
 
-test('with Redis away known keys go on and others are unavailable; changes that were missed count afterwards', async (t) => {
+test('with Redis down known keys go on and others fail; missed changes apply afterwards', async (t) => {
   const redis = await startTestRedis(t)
   const clock = handClock()
   const here = await startTenants(t, redis.url, { clock })
@@ -52,7 +52,7 @@ test('with Redis away known keys go on and others are unavailable; changes that 
   assert.equal((await here.authenticator.authenticate(kept.key))?.tenant.id, 'acme')
   await assert.rejects(async () => here.authenticator.authenticate(generateRawKey()), UnavailableError)
   await redis.restart()
-  // Revoked before the other process has its subscription again, as far as it can tell.
+  // Revoked before the other process has its subscription again, as far as it knows.
   const elsewhere = await startTenants(t, redis.url, { clock })
   await elsewhere.admin.revokeKey(kept.prefix)
   await until(
@@ -61,7 +61,7 @@ test('with Redis away known keys go on and others are unavailable; changes that 
   )
 })
 
-test('who listens for changes outlives a Redis that goes as soon as it comes', async (t) => {
+test('a listener for changes survives a Redis that goes as soon as it comes', async (t) => {
   const connections: Socket[] = []
   const channel = keys.tenantChanges()
   const server = createServer((socket) => {

@@ -10,7 +10,7 @@ import { handClock } from '../support/tenants.ts'
 
 const DAY_MS = 86_400_000
 
-test('the counts of a day are bounded, and a network that comes late and is most of it is found', async (t) => {
+test('the counts of a day are bounded, and a late network with most events is found', async (t) => {
   const redis = await startTestRedis(t)
   const client = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop' }))
   t.after(() => client.disconnect())

@@ -7,7 +7,7 @@ import { RedisOriginCounts } from '../../src/tenants/redis/origin-counts.ts'
 import { startTestRedis } from '../support/redis.ts'
 import { handClock, startTenants } from '../support/tenants.ts'
 
-test('what processes counted of a tenant, and write when it is being deleted or gone, is dropped', async (t) => {
+test('counts that processes write for a tenant being deleted or gone are dropped', async (t) => {
   const redis = await startTestRedis(t)
   const clock = handClock()
   const { client, admin, store } = await startTenants(t, redis.url, { clock })

@@ -14,7 +14,7 @@ import { TestSite } from '../support/site.ts'
 import { stepsOf } from '../support/steps.ts'
 import { until } from '../support/until.ts'
 
-/** Of the starter data: a company, a university, an access provider and a cloud. */
+/** From the starter data: a company, a university, an access provider and a cloud. */
 const ADDRESSES = { apple: '17.253.144.10', ethz: '129.132.1.1', sunrise: '80.218.1.1', google: '8.8.8.8' }
 const EVENTS = (run: string) => Object.entries(ADDRESSES).map(([name, ip]) => ({ ip, event_id: `${run}-${name}` }))
 
@@ -25,7 +25,7 @@ const RULES = [
   ['keep', 'isp'],
 ] as const
 
-test('rules of a tenant are in force at once, in both lanes, in replays and when stored events are judged again', async (t) => {
+test('tenant rules apply at once, in both lanes, in replays and in re-enrichment', async (t) => {
   const step = stepsOf(t)
   const dns = await DnsServer.start(t)
   const enrichDir = await temporaryFolder(t)
@@ -73,7 +73,7 @@ test('rules of a tenant are in force at once, in both lanes, in replays and when
   ])
   await untilCounted(4)
 
-  await step('what is no rule is refused, and a dry run only tells', async () => {
+  await step('an invalid rule is refused, and a dry run changes nothing', async () => {
     for (const [args, message] of [
       [['add', 'acme', 'own', '1.2.3.4/40'], /own "1\.2\.3\.4\/40" has a prefix length out of range/],
       [['add', 'nobody', 'own', '1.2.3.4'], /unknown tenant "nobody"/],
@@ -91,7 +91,7 @@ test('rules of a tenant are in force at once, in both lanes, in replays and when
     assert.deepEqual((await ipid('rules', 'list', 'acme')).rules, [])
   })
 
-  await step('a rule that a later version wrote decides nothing, and can be removed as it is listed', async () => {
+  await step('a rule of a later version decides nothing, and can be removed in its listed form', async () => {
     const client = quiet(connectRedis(ready.redis_url, { name: 'cli', kind: 'loop' }))
     await new RedisTenantStore(client).changeRules('acme', ['later 1.2.3.4 x'], [])
     client.disconnect()
@@ -101,7 +101,7 @@ test('rules of a tenant are in force at once, in both lanes, in replays and when
   })
 
   for (const [kind, subject] of RULES) await ipid('rules', 'add', 'acme', kind, subject)
-  // Once more changes nothing; a change of something else keeps them.
+  // A repeat changes nothing; a change of another setting keeps them.
   await ipid('rules', 'add', 'acme', 'keep', 'isp')
   await ipid('tenant', 'set', 'acme', '--plan', 'custom')
   const { rules } = await ipid('rules', 'list', 'acme')
@@ -116,7 +116,7 @@ test('rules of a tenant are in force at once, in both lanes, in replays and when
     ]
     assert.deepEqual(await send('live'), expected)
     assert.match(await run('rules', 'check', 'acme', ADDRESSES.sunrise), /80\.218\.1\.1 +ok +isp +keep isp\n/)
-    // By the data of the instance, whatever the shell has.
+    // By the data of the instance, whatever the environment of the shell.
     const env = { ...site.env, ENRICH_DIR: '' } as Record<string, string>
     const { stdout } = await runCommand(['rules', 'check', 'acme', '93.184.216.1'], { env })
     assert.match(stdout, /93\.184\.216\.1 +ok +isp +keep isp\n/)
@@ -146,7 +146,7 @@ test('rules of a tenant are in force at once, in both lanes, in replays and when
     assert.deepEqual([none.code, none.stderr], [2, 'ipid: unknown tenant "nobody"\n'])
   })
 
-  await step('lines of a batch job are judged alike, and both are counted by the rule', async () => {
+  await step('lines of a batch job are judged the same, and both are counted by the rule', async () => {
     const lines = EVENTS('batch').map((event) => JSON.stringify(event))
     const { job_id } = await call('/v1/ingest/batch', lines.join('\n'))
     const { result_summary: summary } = await until(
@@ -162,7 +162,7 @@ test('rules of a tenant are in force at once, in both lanes, in replays and when
     assert.equal(counted, `${ofLane('batch')}\nlive\t\t2\n${ofLane('live').split('\n').join('\n')}`)
   })
 
-  await step('what was judged before the rules is judged by them again, and then stays', async () => {
+  await step('events judged before the rules are judged again by them, and then stay', async () => {
     const { filtered } = await again()
     assert.deepEqual(filtered, { events: 2, classifications: { always_noise: 1, own: 1 } })
     const kept = (run: string) => `${run}-google\tgoogle.com\tgoogle.com\n${run}-sunrise\t\t`
@@ -178,7 +178,7 @@ test('rules of a tenant are in force at once, in both lanes, in replays and when
     assert.deepEqual([events.changed, archive.found, archive.replayed], [0, 0, 0])
   })
 
-  await step('most events from one network are told by usage and by the summary of a job', async () => {
+  await step('usage and the summary of a job report most events from one network', async () => {
     assert.equal('warning' in (await ipid('usage', 'acme')), false)
     const events = (count: number, ip: string) => Array.from({ length: count }, () => ({ ip }))
     const batch = [...events(120, '10.0.0.1'), ...events(30, ADDRESSES.apple)].map((event) => JSON.stringify(event))
@@ -189,7 +189,7 @@ test('rules of a tenant are in force at once, in both lanes, in replays and when
     )
     assert.match(summary.warning, /^80 % of 150 events come from private or reserved addresses: most likely/)
     await call('/v1/ingest', JSON.stringify({ events: events(100, '10.0.0.2') }))
-    // Each process writes its counts every few seconds: those of the job, of this request, and of the 12 events before.
+    // Each process writes its counts every few seconds: those of the job, this request, and the 12 events before.
     const { warning, share } = await until(
       () => ipid('usage', 'acme'),
       (usage) => usage.warning?.includes(' of 262 events ') ?? false,
@@ -199,7 +199,7 @@ test('rules of a tenant are in force at once, in both lanes, in replays and when
     assert.match(await run('usage', 'acme'), /^warning +83 % of /m)
   })
 
-  await step('lines of a batch job have their host names, and are judged by them, with rules and without', async () => {
+  await step('lines of a batch job get host names and are judged by them, with and without rules', async () => {
     await ipid('tenant', 'create', 'beta')
     const { key: othersKey } = await ipid('key', 'create', 'beta')
     dns.host('93.184.216.34', 'mail.quux-anvils.com')

@@ -20,7 +20,7 @@ const refuses = (work: Promise<unknown>, message: RegExp) =>
     return true
   })
 
-test('tenants are created once, listed in order, changed in part, and bad input says what is wrong', async (t) => {
+test('tenants are created once, listed in order, changed in part; bad input says its fault', async (t) => {
   const redis = await startTestRedis(t)
   const clock = handClock()
   const { admin } = await startTenants(t, redis.url, { clock })
@@ -56,7 +56,7 @@ test('addresses are kept or not, with one key for ever, and not beside an archiv
   await admin.createTenant('acme')
   assert.equal((await admin.getTenant('acme')).addresses, 'full')
   assert.equal(await keyOf('acme'), undefined)
-  // What a version before there was the choice wrote.
+  // As a version without the choice wrote it.
   await client.hset(keys.tenants(), 'old', '{"plan":"starter","archive":false,"created_at":""}')
   assert.equal((await admin.getTenant('old')).addresses, 'full')
 
@@ -68,7 +68,7 @@ test('addresses are kept or not, with one key for ever, and not beside an archiv
   await admin.createTenant('other', { addresses: 'truncated' })
   assert.match((await keyOf('other'))!, /^[0-9a-f]{64}$/)
   assert.notEqual(await keyOf('other'), key)
-  // Of two who turn it on at once, both have the same key.
+  // When two processes turn it on at once, both get the same key.
   await admin.createTenant('both')
   const twice = await Promise.all([1, 2].map(() => admin.setTenant('both', { addresses: 'dropped' })))
   assert.ok(twice[0]!.addressKey!.equals(twice[1]!.addressKey!))
@@ -87,7 +87,7 @@ test('addresses are kept or not, with one key for ever, and not beside an archiv
   assert.equal((await admin.setTenant('old', { archive: true, addresses: 'full' })).archive, true)
 })
 
-test('a key is shown once, stored as its hash only, listed by its prefix, and revoked for ever', async (t) => {
+test('a key is shown once, stored as a hash, listed by its prefix, and revoked for ever', async (t) => {
   const redis = await startTestRedis(t)
   const clock = handClock()
   const { admin, client } = await startTenants(t, redis.url, { clock })
@@ -109,7 +109,7 @@ test('a key is shown once, stored as its hash only, listed by its prefix, and re
     await client.lrange(keys.apiKeysOf('acme'), 0, -1),
   ])
   assert.ok(stored.includes(hashKey(created.key)))
-  assert.ok(!stored.includes(created.key.slice(12)), 'nothing of the key behind its prefix is stored')
+  assert.ok(!stored.includes(created.key.slice(12)), 'nothing of the key after its prefix is stored')
 
   const revoked = await admin.revokeKey(created.prefix)
   assert.equal(revoked.revokedAt, '2026-11-21T00:00:01.000Z')
@@ -120,7 +120,7 @@ test('a key is shown once, stored as its hash only, listed by its prefix, and re
   await assert.rejects(admin.revokeKey(second.key), (error: Error) => !error.message.includes(second.key))
 })
 
-test('a prefix stands for one key for ever', async (t) => {
+test('a prefix belongs to one key for ever', async (t) => {
   const redis = await startTestRedis(t)
   const { admin, store } = await startTenants(t, redis.url)
   await admin.createTenant('acme')
@@ -131,7 +131,7 @@ test('a prefix stands for one key for ever', async (t) => {
   assert.equal((await admin.listKeys('acme')).length, 1)
 })
 
-test('neither a revoked key is found, nor one of a tenant that is being deleted, whose name is not free yet', async (t) => {
+test('revoked keys and keys of a tenant being deleted are not found; its name is not free yet', async (t) => {
   const redis = await startTestRedis(t)
   const { admin, store, client } = await startTenants(t, redis.url)
   await admin.createTenant('acme')
@@ -145,7 +145,7 @@ test('neither a revoked key is found, nor one of a tenant that is being deleted,
   await refuses(admin.createTenant('acme'), /acme/)
 })
 
-test('what was answered survives kill -9, and a killed store says so', async (t) => {
+test('answered changes survive kill -9, and a killed store is reported', async (t) => {
   const redis = await startTestRedis(t, ['--appendfsync', 'always'])
   const { admin } = await startTenants(t, redis.url)
   await admin.createTenant('acme')
@@ -168,7 +168,7 @@ test('what was answered survives kill -9, and a killed store says so', async (t)
   for (const key of listed) assert.ok(await admin.revokeKey(key.prefix), 'every listed key is whole')
 })
 
-test('rules change in one step each, so many and no more, and what was answered survives kill -9', async (t) => {
+test('a rule changes in one step, rules are limited, and answered changes survive kill -9', async (t) => {
   const redis = await startTestRedis(t, ['--appendfsync', 'always'])
   const { admin, store } = await startTenants(t, redis.url)
   await admin.createTenant('acme', { unclassified: 'event' })
@@ -176,7 +176,7 @@ test('rules change in one step each, so many and no more, and what was answered 
   const numbered = (from: number, count: number) =>
     Array.from({ length: count }, (_, i) => `own 10.${(from + i) >> 8}.${(from + i) & 255}.0/24`)
   const rulesOf = async (name: string) => (await admin.getTenant(name)).rules ?? []
-  // Changes at the same time lose none of each other, nor of other settings.
+  // Parallel changes lose neither each other nor other settings.
   await Promise.all([
     ...numbered(0, 40).map((rule) => admin.changeRules('acme', { add: [rule] })),
     admin.setTenant('acme', { plan: 'growth' }),
@@ -211,7 +211,7 @@ test('rules change in one step each, so many and no more, and what was answered 
   }
 })
 
-test('what Redis holds of tenants and keys has the shapes of the schemas, before and after changes', async (t) => {
+test('tenants and keys in Redis match the schemas, before and after changes', async (t) => {
   const redis = await startTestRedis(t)
   const { admin, client } = await startTenants(t, redis.url)
   await admin.createTenant('acme')

@@ -23,7 +23,7 @@ const tenant: Tenant = {
 
 const starter = { rate: 5, burst: 20, daily_lookups: 1, monthly_accounts: 1 }
 
-/** An authenticator over a store that counts its reads and answers when it is told to. */
+/** An authenticator over a store that counts its reads and answers on request. */
 function counted(t: import('node:test').TestContext, answer: () => Promise<Tenant | undefined>) {
   const clock = handClock()
   let onChange = () => {}
@@ -58,7 +58,7 @@ function counted(t: import('node:test').TestContext, answer: () => Promise<Tenan
   return { authenticator, clock, used, warnings, change: () => onChange(), reads: () => reads }
 }
 
-test('what has not the shape of a key is refused without a look into the store', async (t) => {
+test('text without the shape of a key is refused without a read of the store', async (t) => {
   const { authenticator, reads } = counted(t, async () => tenant)
   for (const garbage of ['', 'x', 'ipid_', 'ipid_1234567••••••••', `ipid_${'G'.repeat(64)}`, 'a'.repeat(4_000)]) {
     assert.equal(authenticator.authenticate(garbage), undefined)
@@ -79,7 +79,7 @@ test('a known key is answered without a promise for a minute, and not longer', a
   assert.ok(KNOWN_KEY_TTL_MS <= 60_000)
 })
 
-test('a clock that is set back makes no key known for longer than its minute', async (t) => {
+test('setting the clock back does not extend the minute of a known key', async (t) => {
   const { authenticator, clock, reads } = counted(t, async () => (reads() === 1 ? tenant : undefined))
   const key = generateRawKey()
   await authenticator.authenticate(key)
@@ -89,7 +89,7 @@ test('a clock that is set back makes no key known for longer than its minute', a
   assert.equal(await authenticator.authenticate(key), undefined)
 })
 
-test('when too many keys are known, the one that was not used for longest is forgotten', async (t) => {
+test('when too many keys are cached, the least recently used one is dropped', async (t) => {
   const { authenticator } = counted(t, async () => tenant)
   const [used, unused] = [generateRawKey(), generateRawKey()]
   await authenticator.authenticate(unused)
@@ -101,7 +101,7 @@ test('when too many keys are known, the one that was not used for longest is for
   assert.ok(authenticator.authenticate(unused) instanceof Promise)
 })
 
-test('of a key that was used the store learns its hash, also of one that is remembered', async (t) => {
+test('the store learns the hash of a used key, also of a cached one', async (t) => {
   const { authenticator, used } = counted(t, async () => tenant)
   const keys = [generateRawKey(), generateRawKey()]
   for (const key of [...keys, ...keys]) await authenticator.authenticate(key)
@@ -109,7 +109,7 @@ test('of a key that was used the store learns its hash, also of one that is reme
   assert.deepEqual(used, keys.map(hashKey))
 })
 
-test('an unknown key is remembered for two seconds at most', async (t) => {
+test('an unknown key is cached for two seconds at most', async (t) => {
   const { authenticator, clock, reads } = counted(t, async () => undefined)
   const key = generateRawKey()
   assert.equal(await authenticator.authenticate(key), undefined)
@@ -121,7 +121,7 @@ test('an unknown key is remembered for two seconds at most', async (t) => {
   assert.ok(UNKNOWN_KEY_TTL_MS <= 2_000)
 })
 
-test('a change empties the cache, of keys that are known and of keys that are not', async (t) => {
+test('a change empties the cache, of known and of unknown keys', async (t) => {
   let found: Tenant | undefined = tenant
   const { authenticator, change, reads } = counted(t, async () => found)
   await authenticator.start()
@@ -156,7 +156,7 @@ test('concurrent requests with one key share one read, also when it fails', asyn
   assert.equal(reads(), 2)
 })
 
-test('an answer that was on its way when something changed is not kept', async (t) => {
+test('an answer in flight during a change is not cached', async (t) => {
   let release = (_: Tenant | undefined) => {}
   const { authenticator, change, reads } = counted(t, () => new Promise((resolve) => (release = resolve)))
   await authenticator.start()
@@ -165,7 +165,7 @@ test('an answer that was on its way when something changed is not kept', async (
   change()
   const releaseOld = release
   const after = authenticator.authenticate(key)
-  assert.equal(reads(), 2, 'a request after the change asks anew')
+  assert.equal(reads(), 2, 'a request after the change reads the store again')
   releaseOld(tenant)
   release(undefined)
   assert.deepEqual((await before)?.tenant, tenant)
@@ -173,13 +173,13 @@ test('an answer that was on its way when something changed is not kept', async (
   assert.equal(await authenticator.authenticate(key), undefined)
 })
 
-test('a plan that does not exist any more is starter, with a warning', async (t) => {
+test('a plan that no longer exists counts as starter, with a warning', async (t) => {
   const { authenticator, warnings } = counted(t, async () => ({ ...tenant, plan: 'gone' }))
   assert.equal((await authenticator.authenticate(generateRawKey()))?.plan, starter)
   assert.match(warnings[0]!, /"tenant_id":"acme","plan":"gone"/)
 })
 
-test('the latest time of use is written, one for all uses since the last write, and again when the store was down', async () => {
+test('the last use is written, once for all uses since the last write, also after an outage', async () => {
   const written: [string, number][][] = []
   let away = true
   const uses = new KeyUses({
@@ -205,7 +205,7 @@ test('the latest time of use is written, one for all uses since the last write, 
   assert.deepEqual(written.slice(2), [[['k', 1_001]]])
 })
 
-test('what is noted behind a rest is written at once', async (t) => {
+test('a use after a pause is written at once', async (t) => {
   const clock = handClock()
   const written: string[] = []
   const uses = new KeyUses({
@@ -228,7 +228,7 @@ test('what is noted behind a rest is written at once', async (t) => {
   t.mock.timers.reset()
 })
 
-test('the latest time of use is listed, soon after it', async (t) => {
+test('the last use is listed, soon after it', async (t) => {
   const redis = await startTestRedis(t)
   const clock = handClock()
   const { admin, authenticator } = await startTenants(t, redis.url, { clock })
@@ -250,7 +250,7 @@ test('the latest time of use is listed, soon after it', async (t) => {
     ([first]) => first?.lastUsed === later,
   )
   assert.ok(performance.now() - again < 10_000, 'it does not wait for a minute')
-  // Another process whose clock is behind takes nothing back.
+  // A process whose clock is behind never moves the time back.
   const client = connectRedis(redis.url, { name: 'test', kind: 'loop' })
   t.after(() => client.disconnect())
   await new RedisTenantStore(client).recordUses(new Map([[hashKey(key), clock.nowMs - 1]]))

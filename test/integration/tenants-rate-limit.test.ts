@@ -14,10 +14,10 @@ const caller = (id: string, its: Plan): Caller => ({
   tenant: { id, plan: 'p', archive: false, addresses: 'full', createdAt: '' },
   plan: its,
 })
-/** So slow that nothing flows in while a test runs. */
+/** So slow that no tokens flow in while a test runs. */
 const SLOW = 0.000_1
 
-test('a burst is as large as the plan says, counted down, and then refused with a time to wait', async (t) => {
+test('a burst has the size of the plan, is counted down, then refused with a time to wait', async (t) => {
   const redis = await startTestRedis(t)
   const { limiter } = await startTenants(t, redis.url)
   const acme = caller('acme', plan(SLOW, 20))
@@ -59,7 +59,7 @@ test('tokens flow in at the rate of the plan, up to the burst', async (t) => {
   const acme = caller('acme', plan(0.001, 5))
   const take = async (count: number) => Promise.all(Array.from({ length: count }, () => limiter.take(acme)))
   assert.equal((await take(10)).filter((decision) => decision.allowed).length, 5)
-  // The bucket is put back in time instead of waiting: 2,000 s are two tokens, hours are no more than the burst.
+  // The bucket is set back in time instead of waiting: 2,000 s are two tokens, hours are no more than the burst.
   const backdate = async (micros: number) => {
     const [held, at] = (await client.get(keys.rateBucket('acme')))!.split(' ').map(Number) as [number, number]
     await client.set(keys.rateBucket('acme'), `${held} ${at - micros}`)
@@ -72,7 +72,7 @@ test('tokens flow in at the rate of the plan, up to the burst', async (t) => {
   assert.equal((await take(10)).filter((decision) => decision.allowed).length, 5)
 })
 
-test('a bucket is forgotten when it would be full', async (t) => {
+test('a bucket is removed when it would be full', async (t) => {
   const redis = await startTestRedis(t)
   const { limiter, client } = await startTenants(t, redis.url)
   await limiter.take(caller('acme', plan(0.002, 20)))
@@ -99,7 +99,7 @@ test('a change of plan applies to the next request', async (t) => {
   )
 })
 
-test('a Redis that forgot its scripts is taught again; one that is away is unavailable', async (t) => {
+test('a Redis that lost its scripts gets them again; one that is down is unavailable', async (t) => {
   const redis = await startTestRedis(t)
   const { limiter, client } = await startTenants(t, redis.url)
   const acme = caller('acme', plan(1, 5))
@@ -113,7 +113,7 @@ test('a Redis that forgot its scripts is taught again; one that is away is unava
   await assert.rejects(async () => limiter.take(acme), UnavailableError)
 })
 
-test('above maxmemory tokens are given all the same', async (t) => {
+test('above maxmemory tokens are still granted', async (t) => {
   const redis = await startTestRedis(t)
   const { limiter, client } = await startTenants(t, redis.url)
   await client.config('SET', 'maxmemory', '1')
@@ -128,7 +128,7 @@ test('above maxmemory tokens are given all the same', async (t) => {
   )
 })
 
-test('the share of each request in a common grant is its own', async () => {
+test('each request gets its own share of a common grant', async () => {
   const demands: TokenDemand[][] = []
   const limiter = new SharedRateLimiter({
     take(all) {

@@ -14,13 +14,13 @@ import { startTestRedis } from '../support/redis.ts'
 import { until } from '../support/until.ts'
 
 /*
- * Processes reserve rate tokens and daily lookups. In whatever order they work, they give out all of the plan and no more, and
+ * Processes reserve rate tokens and daily lookups. In any order of their work, they grant exactly the plan, and
  * sequential requests see the exact count.
  */
 
 const redis = await startTestRedis()
 
-/** So slow that nothing flows in while a test runs. */
+/** So slow that no tokens flow in while a test runs. */
 const SLOW = 0.000_1
 
 const plan = (size: number, rate = SLOW): Plan => ({ rate, burst: size, daily_lookups: size, monthly_accounts: 1 })
@@ -32,11 +32,11 @@ const caller = (id: string, its: Plan): Caller => ({
 interface Decision {
   readonly allowed: boolean
   readonly left: number
-  /** Whether it came without asking Redis. */
+  /** Whether it was granted without a call to Redis. */
   readonly held: boolean
 }
 
-/** One of the two counters as a process has it. */
+/** One of the two counters, as a process uses it. */
 interface Counter {
   take(caller: Caller): Decision | Promise<Decision>
   stop(): Promise<void>
@@ -46,7 +46,7 @@ interface Kind {
   make(client: RedisClient): Counter
   /** The first request after 51, when a plan of 100,000 becomes one of 20. */
   readonly afterShrinking: Omit<Decision, 'held'>
-  /** What is left in Redis, outside of all reservations. */
+  /** The rest in Redis, outside of all reservations. */
   left(client: RedisClient, caller: Caller): Promise<number>
 }
 
@@ -104,7 +104,7 @@ let tenants = 0
 
 for (const [name, kind] of Object.entries(KINDS)) {
   const slug = name.replace(' ', '-')
-  test(`${name}: granted and left are the plan, and nothing is refused before all is given`, async (t) => {
+  test(`${name}: granted and left make the plan, and nothing is refused before all is granted`, async (t) => {
     const clients = [1, 2, 3].map(() => connect(t))
     let fromMemory = 0
     for (let round = 0; round < 12; round++) {
@@ -116,7 +116,7 @@ for (const [name, kind] of Object.entries(KINDS)) {
       const asked = Math.floor(size * (random(2) === 0 ? 0.7 : 1.2))
       const answers: (Decision | Promise<Decision>)[] = []
       while (answers.length < asked) {
-        // Some ask much, some little, one at a time or together; and some stop in between, and go on as others.
+        // Some ask for much, some for little, alone or together; some stop in between, and go on as others.
         const which = random(8) === 0 ? random(3) : round % 3
         const together = Math.min(1 + random(60), asked - answers.length)
         for (let i = 0; i < together; i++) answers.push(counters[which]!.take(who))
@@ -155,11 +155,11 @@ for (const [name, kind] of Object.entries(KINDS)) {
     assert.deepEqual(await counters[0]!.take(who), { allowed: false, left: 0, held: false })
   })
 
-  test(`${name}: a reservation counts down by one, and comes back by itself at rest`, async (t) => {
+  test(`${name}: a reservation counts down by one, and returns by itself when idle`, async (t) => {
     const client = connect(t)
     const counter = kind.make(client)
     const who = caller(`${slug}-${++tenants}`, plan(100_000))
-    // On a busy machine the reservation would be back before the test looks at it.
+    // On a busy machine the reservation would return before the test reads it.
     const takenMs = performance.now()
     const now = t.mock.method(performance, 'now', () => takenMs).mock
     const together = await Promise.all(Array.from({ length: 50 }, () => counter.take(who)))
@@ -178,7 +178,7 @@ for (const [name, kind] of Object.entries(KINDS)) {
     assert.deepEqual(await other.take(who), { allowed: true, left: 99_948, held: false })
   })
 
-  test(`${name}: a stop answers the requests that still wait, and leaves no reservation`, async (t) => {
+  test(`${name}: a stop answers the waiting requests, and leaves no reservation`, async (t) => {
     const client = connect(t)
     const counter = kind.make(client)
     const who = caller(`${slug}-${++tenants}`, plan(100_000))
@@ -188,7 +188,7 @@ for (const [name, kind] of Object.entries(KINDS)) {
       (left) => left === 99_950,
     )
     const first = counter.take(who)
-    // One turn, and it is on its way: what follows waits behind it.
+    // After one turn it is in flight: later requests queue after it.
     await new Promise(setImmediate)
     const waiting = Array.from({ length: 50 }, () => counter.take(who))
     await counter.stop()
@@ -197,7 +197,7 @@ for (const [name, kind] of Object.entries(KINDS)) {
     assert.equal(await kind.left(client, who), 99_899)
   })
 
-  test(`${name}: a plan that changes applies to the next request, whatever is held`, async (t) => {
+  test(`${name}: a changed plan applies to the next request, whatever is reserved`, async (t) => {
     const counter = kind.make(connect(t))
     const before = caller(`${slug}-changes`, plan(100_000))
     await Promise.all(Array.from({ length: 50 }, () => counter.take(before)))
@@ -208,7 +208,7 @@ for (const [name, kind] of Object.entries(KINDS)) {
     assert.equal(grown.left, name === 'rate tokens' ? 18 : 148, 'what was used stays used')
   })
 
-  test(`${name}: a process that is killed loses its reservation, and no more`, async (t) => {
+  test(`${name}: a killed process loses only its reservation`, async (t) => {
     const [client, killed] = [connect(t), connect(t)]
     const who = caller(`${slug}-${++tenants}`, plan(2_000))
     await Promise.all(Array.from({ length: 50 }, () => kind.make(killed).take(who)))
@@ -223,7 +223,7 @@ for (const [name, kind] of Object.entries(KINDS)) {
   })
 }
 
-test('a bucket and what is held of it never are more than the plan, however fast tokens flow in', async (t) => {
+test('a bucket and its reservations never exceed the plan, however fast tokens flow in', async (t) => {
   const client = connect(t)
   const buckets = new RedisTokenCounters(client)
   const counter = { tenantId: 'acme', rate: 1_000_000, size: 1_600 }
@@ -233,7 +233,7 @@ test('a bucket and what is held of it never are more than the plan, however fast
   assert.deepEqual(await take(), { allowed: [], left: 1_500, more: 0, kept: 0, othersHold: 100 })
   const second = await take({ ended: '', returned: 0, kept: 0, name: 'b', wanted: 50 })
   assert.deepEqual([second.more, second.othersHold], [50, 100])
-  // What is renewed twice, for the answer was lost, counts once.
+  // A renewal sent twice, because the answer was lost, counts once.
   const renewal = { ended: 'a', returned: 0, kept: 30, name: 'c', wanted: 10 }
   assert.deepEqual([(await take(renewal)).kept, (await take(renewal)).kept], [30, 0])
   const back = { ended: 'b', returned: 50, kept: 0, name: '', wanted: 0 }
@@ -241,7 +241,7 @@ test('a bucket and what is held of it never are more than the plan, however fast
   await take(back)
   const { left, othersHold } = await take()
   assert.ok(left + othersHold <= 1_600, `${left} and ${othersHold}`)
-  // A reservation that is over counts as given out until then: it leaves room from then on.
+  // An expired reservation counts as granted until its end: it leaves room from then on.
   const [held, at] = (await client.get(keys.rateBucket('acme')))!.split(' ').map(Number) as [number, number]
   await client.set(keys.rateBucket('acme'), `${held} ${at - 90_000_000} gone 600 ${at - 1_000}`)
   const tokens = Array.from({ length: 1_600 }, () => 1)
@@ -249,11 +249,11 @@ test('a bucket and what is held of it never are more than the plan, however fast
   const granted = allowed.filter(Boolean).length
   assert.ok(
     granted >= 1_000 && granted < 1_600,
-    `${granted}: 1,000 at the end of the reservation, and what flowed in since`,
+    `${granted}: 1,000 at the end of the reservation, and the tokens that flowed in since`,
   )
 })
 
-test('a reservation of a process that is gone ends, even when the clock of Redis is set back', async (t) => {
+test('a reservation of a dead process ends, even when the clock of Redis is set back', async (t) => {
   const client = connect(t)
   const buckets = new RedisTokenCounters(client)
   const counter = { tenantId: 'set-back', rate: SLOW, size: 1_600 }
@@ -264,7 +264,7 @@ test('a reservation of a process that is gone ends, even when the clock of Redis
   assert.ok(Number(end) <= (Date.now() + 4_000) * 1_000, end)
 })
 
-test('a spent reservation is returned as well, so that no other process waits for it', () => {
+test('a spent reservation is returned too, so that no other process waits for it', () => {
   const counter = { tenantId: 't', rate: SLOW, size: 100 }
   const reservation = new TokenReservation(counter)
   const change = reservation.replacement(50, 1_000)

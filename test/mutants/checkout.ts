@@ -7,12 +7,12 @@ import type { Releases } from '../../bench/run/releases.ts'
 /** TypeBox in one file, for tests: see bootstrap/build.mjs. */
 const BUILDS = join('node_modules', '.cache', 'ipid', 'build')
 
-/** What is no part of the sources. */
+/** Folders and files that are no sources. */
 const LEFT_OUT = new Set(['node_modules', '.git', 'data', '.env'])
 
 /**
- * Copies a checkout as it stands into a temporary folder, with the packages of the original.
- * @returns the folder; it goes with the releases
+ * Copies a checkout with its current changes into a temporary folder, with the packages of the original.
+ * @returns the folder; the releases remove it
  */
 export async function copyOf(root: string, releases: Releases): Promise<string> {
   const dir = await realpath(await mkdtemp(join(tmpdir(), 'ipid-mutants-')))

@@ -51,7 +51,7 @@ async function runAll({ mutants, jobs, baseline }: Options, releases: Releases):
   return results
 }
 
-/** Does something with each item, in as many folders as there are at once. Results have the order of the items. */
+/** Runs a function on each item, in all folders at once. Results keep the order of the items. */
 async function inTurn<Item, Done>(
   items: readonly Item[],
   dirs: readonly string[],

@@ -2,20 +2,20 @@
 export interface Mutant {
   /** Short, of lower case letters, digits and hyphens. */
   readonly name: string
-  /** What the product promises, as a sentence. */
+  /** The promise of the product, as a sentence. */
   readonly promise: string
   /** From the root. */
   readonly file: string
-  /** Text of the file, which is there exactly once, and what takes its place. */
+  /** Text that is in the file exactly once, and its replacement. */
   readonly from: string
   readonly to: string
   readonly noticedBy: readonly NoticingTests[]
 }
 
-/** Tests of a file: those whose titles have one of the texts in them, or all when none is named. */
+/** Tests of a file: those whose titles contain one of the texts, or all when none is named. */
 export type NoticingTests = readonly [file: `test/${string}.test.ts`, ...titles: string[]]
 
-/** The text of the mutant's file with the promise broken. @throws Error when it is not there exactly once */
+/** The text of the mutant's file with the promise broken. @throws Error when the text is not in it exactly once */
 export function broken({ name, file, from, to }: Mutant, text: string): string {
   const at = text.indexOf(from)
   if (at < 0) throw new Error(`${name}: ${file} does not hold the text any more: ${from}`)

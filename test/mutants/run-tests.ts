@@ -8,16 +8,16 @@ import type { TestReport } from './verdict.ts'
 
 export interface TestRun {
   readonly reports: readonly TestReport[]
-  /** Whether it had to be ended. */
+  /** Whether it was ended at its time limit. */
   readonly cutOff: boolean
-  /** What it said, for people. */
+  /** Its output, for people. */
   readonly said: string
 }
 
-/** A test that takes longer fails, milliseconds; and so does what all of a run take. */
+/** A slower test fails, in milliseconds; and so does a whole run. */
 const TEST_MAX_MS = 120_000
 const RUN_MAX_MS = 240_000
-/** What does not come with a mutant is not waited for as long as on a busy machine. */
+/** A condition that a mutant prevents is not waited for as long as on a busy machine. */
 const WAIT_MS = 40_000
 const SAID_MAX = 20_000
 
@@ -41,7 +41,7 @@ export async function runTests(root: string, tests: readonly NoticingTests[], re
   const gone = once(child, 'close')
   const kill = () => {
     try {
-      // It leads a group of its own: the runner, files, stores that they started.
+      // It leads its own process group: the runner, files, and stores that they started.
       process.kill(-child.pid!, 'SIGKILL')
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
@@ -66,7 +66,7 @@ export async function runTests(root: string, tests: readonly NoticingTests[], re
   clearTimeout(late)
   await release()
   const lines = await readFile(path, 'utf8').catch(() => '')
-  // One that was cut off may have left half a line.
+  // A run that was cut off may have left half a line.
   const reports = lines.split('\n').slice(0, -1)
   return { reports: reports.map((line) => JSON.parse(line) as TestReport), cutOff, said }
 }

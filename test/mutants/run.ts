@@ -31,8 +31,8 @@ export async function judge(dir: string, mutant: Mutant, releases: Releases): Pr
 }
 
 /**
- * Runs what mutants name of a file as it is.
- * @throws Error when a test does not pass, or none has a title that is named
+ * Runs the tests that mutants name of a file, unchanged.
+ * @throws Error when a test does not pass, or no test has a named title
  */
 export async function runBaseline(
   dir: string,

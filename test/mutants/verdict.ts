@@ -1,4 +1,4 @@
-/** What the reporter says of a test. */
+/** The reporter's result of a test. */
 export interface TestReport {
   readonly passed: boolean
   readonly name: string
@@ -8,7 +8,7 @@ export interface TestReport {
   readonly durationMs: number
   /** `failureType` of Node's test runner. */
   readonly failure?: string
-  /** Of what the test threw. */
+  /** Of the value that the test threw. */
   readonly code?: string
   readonly message: string
 }
@@ -16,22 +16,22 @@ export interface TestReport {
 export type Verdict =
   /** By an assertion, an error, or a wait that ended soon. */
   | { readonly kind: 'noticed'; readonly test: string; readonly by: string }
-  /** Only by what took too long: nobody waits for that. */
+  /** Only by a time-out, which no developer would wait for. */
   | { readonly kind: 'timed out'; readonly test: string; readonly by: string }
-  /** The code could not even run, which says nothing of the tests. */
+  /** The code could not run, which says nothing about the tests. */
   | { readonly kind: 'does not run'; readonly test: string; readonly by: string }
   | { readonly kind: 'survived' }
 
-/** A wait for something that does not come may take so long, milliseconds. */
+/** The maximum wait for a condition, in milliseconds. */
 const WAIT_MAX_MS = 60_000
 
-/** Of `failureType`: a test that was ended, or whose promise nothing would settle any more. */
+/** Of `failureType`: a test that was ended, or whose promise could never settle. */
 const TIME_OUTS: ReadonlySet<string> = new Set(['testTimeoutFailure', 'cancelledByParent', 'testAborted'])
 const ASSERTION = 'ERR_ASSERTION'
 const BROKEN_CODE =
   /compiling script|attempt to (?:index|call|perform|compare|concatenate)|Script attempted|is not defined|Transform failed|does not provide an export|SyntaxError/i
 
-/** What reports of a run with a broken promise say. @param cutOff whether the run had to be ended */
+/** The result of reports of a run with a broken promise. @param cutOff whether the run was ended at its limit */
 export function verdictOf(reports: readonly TestReport[], cutOff: boolean): Verdict {
   const failures = reports.filter((report) => !report.passed && report.failure !== 'subtestsFailed')
   const hasRun = (file: string) =>
@@ -51,12 +51,12 @@ export function verdictOf(reports: readonly TestReport[], cutOff: boolean): Verd
 function isTimeOut(report: TestReport): boolean {
   const { failure, durationMs, code } = report
   if (failure === undefined || TIME_OUTS.has(failure)) return true
-  // A file that had to be ended, whose tests said nothing.
+  // A file that was ended at its limit, without reports of its tests.
   if (isOfFile(report)) return true
   return code !== ASSERTION && durationMs > WAIT_MAX_MS
 }
 
-/** The runner reports a file like a test when its process failed. */
+/** The runner reports a file as a test when its process failed. */
 function isOfFile({ name, file }: TestReport): boolean {
   return file.endsWith(name)
 }

@@ -4,7 +4,7 @@ import { indexKey, type PartLocation, parsePartKey, partKey } from '../../src/pi
 import type { PartIndex } from '../../src/pipeline/sinks/archive/part.ts'
 import type { ObjectStore } from '../../src/stores/objects/object-store.ts'
 
-/** A line of the archive: what was sent, and what we say of it. */
+/** A line of the archive: the event as sent, and our data about it. */
 export interface ArchivedEvent {
   readonly receivedAt: string
   readonly eventId: string
@@ -19,7 +19,7 @@ export interface ArchivedPart {
   readonly index: PartIndex
 }
 
-/** Reads a whole archive, and holds every part to its index. */
+/** Reads a whole archive, and checks every part against its index. */
 export async function readArchive(store: ObjectStore): Promise<ArchivedPart[]> {
   const parts: ArchivedPart[] = []
   for await (const { key } of store.list('tenant=')) {

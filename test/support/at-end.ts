@@ -3,8 +3,8 @@ type Ends = { after(hook: () => Promise<void>): void }
 const ends = new WeakMap<Ends, (() => unknown)[]>()
 
 /**
- * As `t.after`, which runs hooks in the order in which they were given; these run last first, so that a folder is removed behind
- * the end of what writes to it. All run, and the first that fails fails the test.
+ * As `t.after`, but the last hook runs first, so that a folder is removed after its writer has ended. All hooks run, and
+ * the first that fails fails the test.
  */
 export function atEnd(t: Ends, end: () => unknown): void {
   const known = ends.get(t)

@@ -16,7 +16,7 @@ import { until } from './until.ts'
 export const BATCH_LINES = 5_000
 export const IP = '17.253.144.10'
 
-/** What analysts and the tenant's people ask: the same behind a restore, to the letter. */
+/** Queries of analysts and of the tenant: their answers are the same after a restore, byte for byte. */
 export const QUERIES = [
   'SELECT count(), uniqExact(event_id) FROM events',
   'SELECT tenant_id, count(), uniqExact(ip) FROM events GROUP BY tenant_id ORDER BY tenant_id',
@@ -116,16 +116,16 @@ export function batchLines(): string {
     event_id: `b-${i}`,
     event_type: i % 3 ? 'view' : 'click',
   })
-  // Some have no id of their own.
+  // Some have no id.
   return Array.from({ length: BATCH_LINES }, (_, i) =>
     JSON.stringify(i % 10 === 0 ? { ip: line(i).ip, properties: { i } } : line(i)),
   ).join('\n')
 }
 
-/** A request is sent this long after the last answer: what is sent is stored, backed up, restored and sent once more. */
+/** The time between an answer and the next request: events are stored, backed up, restored and sent again meanwhile. */
 const NEXT_SEND_MS = 20
 
-/** Sends events until it is told to stop; tells which were answered. */
+/** Sends events until it is stopped; reports the answered ones. */
 export function sendOn(running: Running, key: string): { sent: string[]; stop: () => Promise<void> } {
   const sent: string[] = []
   let stopping = false

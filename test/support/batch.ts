@@ -46,7 +46,7 @@ export function readWhole(...args: Parameters<typeof readChunk>): ChunkReading {
   }
 }
 
-/** What reads any chunk so, and demands that others have their turn while it pauses. */
+/** Reads any chunk in this way, and requires that other work runs while it pauses. */
 export function readingOf(reading: ChunkReading): ReadLines {
   return function* () {
     let hadTurn = false
@@ -54,7 +54,7 @@ export function readingOf(reading: ChunkReading): ReadLines {
       hadTurn = true
     })
     for (let pauses = 0; !hadTurn; pauses++) {
-      if (pauses === PAUSES_MAX) throw new Error('nobody else had a turn')
+      if (pauses === PAUSES_MAX) throw new Error('no other work had a turn')
       yield
     }
     return reading
@@ -79,7 +79,7 @@ export async function startBatch(t: TestContext, openMax = 3) {
   return { redis, client, jobs }
 }
 
-/** Returns what stops it. */
+/** Returns the function that stops it. */
 export async function startFeeder(
   redis: TestRedis,
   waitingEventsMax = 1_000_000,
@@ -145,7 +145,7 @@ export async function upload(
   return (await begun.complete()).jobId
 }
 
-/** Waits for the end of a job, while its events are taken out of the pipeline. */
+/** Waits for the end of a job, and drains its events from the pipeline meanwhile. */
 export async function completed(client: RedisClient, jobs: RedisBatchJobs, tenant: string, jobId: string) {
   let current = 0
   return until(

@@ -57,7 +57,7 @@ export async function startIngress(
   return { client, quota, request, post, submit, job, completed }
 }
 
-/** One worker's view of the jobs, with connections of its own. */
+/** One worker's view of the jobs, with its own connections. */
 export function bulkQueue(t: TestContext, redis: TestRedis, claimIdleMs = CLAIM_IDLE_MS) {
   const connect = (name: string) => quiet(connectRedis(redis.url, { name, kind: 'loop', timeoutMs: 3_000 }))
   const client = connect('test-worker')
@@ -79,7 +79,7 @@ export async function startWorker(t: TestContext, redis: TestRedis, lookups: Loo
   return { worker, drop }
 }
 
-/** Looks addresses up only when told, after the first few. */
+/** Looks addresses up only on request, after the first few. */
 export function heldLookups(free: number) {
   const held: (() => void)[] = []
   let asked = 0

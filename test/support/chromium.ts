@@ -6,7 +6,7 @@ import { type Browser, chromium } from 'playwright-core'
 import { atProcessEnd } from './end.mjs'
 
 const run = promisify(execFile)
-/** The first does without all that a window has, and takes less of the processor. */
+/** The first one is the headless shell, which uses less CPU. */
 const NAMES = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome']
 const INSTALL_MS = 300_000
 
@@ -22,20 +22,20 @@ function onPath(): string | undefined {
   })
 }
 
-/** As Redis is installed when it is missing: with apt-get, and where that asks no question. */
+/** Installed like Redis when it is missing: with apt-get, where that asks no question. */
 async function install(): Promise<void> {
   const isRoot = process.getuid?.() === 0
   const prefix = [...(isRoot ? [] : ['sudo', '-n']), 'env', 'DEBIAN_FRONTEND=noninteractive', 'apt-get', '-q']
   const apt = (...args: string[]) => run(prefix[0]!, [...prefix.slice(1), ...args], { timeout: INSTALL_MS })
   await apt('update')
   const add = (name: string) => apt('install', '-y', '--no-install-recommends', name)
-  // Not every distribution has the small one.
+  // Not every distribution has the headless shell.
   await add('chromium-headless-shell').catch(() => add('chromium'))
 }
 
 let shared: Promise<Browser | string> | undefined
 
-/** A real Chromium without a window, which all tests of this process share, or the reason why there is none. */
+/** A real headless Chromium, shared by all tests of this process, or the reason why there is none. */
 export function sharedChromium(): Promise<Browser | string> {
   shared ??= launchChromium()
   return shared

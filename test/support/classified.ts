@@ -5,7 +5,7 @@ import type { Evidence } from '../../src/enrichment/rules/evidence.ts'
 
 export type Case = readonly [Evidence, Classification | undefined, (string | RegExp)?]
 
-/** Each evidence is taken for its class, by its rule when one is given. */
+/** Each evidence gets its class, by its rule when one is given. */
 export function check(cases: readonly Case[]): void {
   for (const [evidence, classification, rule] of cases) {
     const decision = classify(evidence)

@@ -7,7 +7,7 @@ export interface ClickHouseHttp {
   call(params: Record<string, string>, init?: RequestInit): Promise<Response>
   /** The body of an answer; fails when its status is not 200. */
   text(params: Record<string, string>, body?: string | Buffer): Promise<string>
-  /** Makes a table of the database `ipid`. */
+  /** Creates a table of the database `ipid`. */
   table(name: string, columns?: string): Promise<void>
 }
 
@@ -29,7 +29,7 @@ export function clickHouseHttp(url: string): ClickHouseHttp {
   }
 }
 
-/** Checks that an answer is an exception as ClickHouse tells it. */
+/** Checks that an answer is an exception in ClickHouse's form. */
 export async function refused(response: Response, status: number, code: number, pattern: RegExp): Promise<void> {
   const answer = await response.text()
   assert.equal(response.status, status, answer)
@@ -43,7 +43,7 @@ export function summaryOf(response: Response): Record<string, string> {
   return JSON.parse(response.headers.get('x-clickhouse-summary') ?? '{}')
 }
 
-/** An answer as it comes over the socket, which a second request must be able to use after it. */
+/** An answer as raw lines. The connection must work for a second request after it. */
 export interface RawAnswer {
   /** Lines, the status line first. */
   readonly head: string[]
@@ -52,7 +52,7 @@ export interface RawAnswer {
   readonly firstAheadMs: number
 }
 
-/** Sends a statement over a socket of its own. Fails when the connection is not good for another request after it. */
+/** Sends a statement over its own socket. Fails when the connection does not work for another request after it. */
 export async function rawAnswer(url: string, params: Record<string, string>, sql: string): Promise<RawAnswer> {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)

@@ -17,7 +17,7 @@ import { takePort } from './ports.ts'
 import { isAlive } from './processes.ts'
 import { copySchema } from './schema-copy.ts'
 
-/** An embedded ClickHouse of its own, with the schema in it. */
+/** A separate embedded ClickHouse with the schema in it. */
 export interface TestClickHouse {
   readonly url: string
   readonly pid: number
@@ -43,9 +43,9 @@ export interface TestClickHouseOptions {
   readonly ownSecret?: string
   readonly sendMsMax?: number
   readonly limits?: EmbeddedClickHouseOptions['limits'] & object
-  /** Where its folder is. */
+  /** The folder that holds its data folder. */
   readonly under?: string
-  /** What the engine is to find in its configuration besides. */
+  /** Additional configuration of the engine. */
   readonly configXml?: string
 }
 
@@ -54,7 +54,7 @@ const silent = pino({ level: 'silent' })
 /** On a busy machine a large insert takes more than the client's own minute. */
 const ANSWER_WITHIN_MS = 300_000
 
-/** A server, whether it was killed or started again, and what was in it when it had just been started. */
+/** A server, whether it was killed or restarted, and its content right after its first start. */
 interface Server {
   readonly url: string
   readonly path: string
@@ -63,18 +63,18 @@ interface Server {
   isUntouched: boolean
 }
 
-/** Servers with default options that no test uses now: a start takes 2 s of CPU, and emptying the tables 0.1 s. */
+/** Servers with default options that are free: a start takes 2 s of CPU, and emptying the tables 0.1 s. */
 const idle: Server[] = []
 let idleMax = 2
 atProcessEnd(() => {
-  // Hooks of the last file may give up more servers after this one.
+  // Hooks of the last file may return more servers after this one.
   idleMax = 0
   return Promise.all(idle.splice(0).map(remove))
 })
 
 /**
- * Starts one, or empties one that another test of this process has used. The test has it for itself; it is given up after the test, or
- * after the whole file when no test is given.
+ * Starts a server, or empties one that another test of this process has used. The test owns it until its end, or until
+ * the end of the whole file when no test is given.
  */
 export async function startTestClickHouse(
   t?: { after(hook: () => Promise<void>): void },
@@ -156,7 +156,7 @@ async function withClient<T>(url: string, work: (client: ClickHouseClient) => Pr
   }
 }
 
-/** Tables of tests; all else are views, and the list of migrations. */
+/** Tables of tests; everything else is views, and the list of migrations. */
 const WITH_ROWS = ['events', 'outcomes']
 const TABLES = `SELECT concat(database, '.', name) AS key, create_table_query AS text,
   concat('DROP ', if(engine = 'Dictionary', 'DICTIONARY', 'TABLE'), ' \`', database, '\`.\`', name, '\` SYNC') AS drop
@@ -172,7 +172,7 @@ interface Made {
   readonly drop: string
 }
 
-/** What was made in a server, by the query that lists it: tables go before their databases. */
+/** Objects made in a server, by the query that lists them: tables go before their databases. */
 async function allMadeIn(client: ClickHouseClient): Promise<Map<string, string>> {
   const all = new Map<string, string>()
   for (const query of [TABLES, DATABASES, FUNCTIONS]) {
@@ -181,7 +181,7 @@ async function allMadeIn(client: ClickHouseClient): Promise<Map<string, string>>
   return all
 }
 
-/** Drops what tests made. False when something of the original is gone or has changed. */
+/** Drops the objects that tests made. False when an original one is gone or has changed. */
 async function isAsMade(client: ClickHouseClient, original: ReadonlyMap<string, string>): Promise<boolean> {
   for (const query of [TABLES, DATABASES, FUNCTIONS]) {
     for (const { key, drop } of await rowsOf<Made>(client, query)) {
@@ -191,11 +191,11 @@ async function isAsMade(client: ClickHouseClient, original: ReadonlyMap<string, 
   return isDeepStrictEqual(await allMadeIn(client), original)
 }
 
-/** Empties the tables; false when the server is not as it was started. */
+/** Empties the tables; false when the server differs from its first start. */
 async function isEmptied({ url, current, made, isUntouched }: Server): Promise<boolean> {
   if (!isUntouched || made === undefined || !isAlive(current.pid)) return false
   return await withClient(url, async (client) => {
-    // A statement of a test that failed may still write.
+    // A statement of a failed test may still write.
     const running = await rowsOf<{ n: number }>(client, 'SELECT count() AS n FROM system.processes')
     if (running[0]?.n !== 1 || !(await isAsMade(client, made))) return false
     for (const name of WITH_ROWS) await client.command({ query: `TRUNCATE TABLE ${name} SYNC` })

@@ -11,13 +11,13 @@ export interface CommandOptions {
   readonly onOutput?: (text: string) => void
   /** Gets standard error while the command runs. */
   readonly onError?: (text: string) => void
-  /** Stands for Ctrl-C. */
+  /** Acts as Ctrl-C. */
   readonly stop?: AbortSignal
-  /** Standard error is a terminal of so many columns. */
+  /** Standard error is a terminal with this many columns. */
   readonly columns?: number
 }
 
-/** What came of a command. */
+/** The result of a command. */
 export interface CommandResult {
   readonly code: number
   readonly stdout: string
@@ -30,7 +30,7 @@ export async function runCommand(args: readonly string[], options: CommandOption
   const stderr = collect(options.onError)
   if (options.columns !== undefined) Object.assign(stderr.stream, { isTTY: true, columns: options.columns })
   const context = {
-    // What a developer's own service left in ./data is no part of a test.
+    // The ./data of a developer's own instance is no part of a test.
     env: { DEFAULT_DATA: 'off', ...options.env },
     stdin: Readable.from(options.stdin ?? [], { objectMode: false }),
     stdout: stdout.stream,
@@ -48,6 +48,6 @@ function collect(onOutput: (text: string) => void = () => {}) {
     collected += text
     onOutput(text)
   })
-  // What was written last is still in the stream when the command has ended.
+  // The last output is still in the stream when the command has ended.
   return { stream, text: () => collected + (stream.read() ?? '') }
 }

@@ -22,10 +22,10 @@ export const TODAY = '2026-03-15'
 export const NOON_MS = Date.parse(`${TODAY}T12:00:00Z`)
 export const clock = { now: () => NOON_MS }
 const CREATED = '2026-01-01T00:00:00.000Z'
-/** A name in which everything is that has a meaning elsewhere. */
+/** A name with every character that has a special meaning elsewhere. */
 export const ODD = `50%_o'ff\\ "Größe" \t<b>`
 
-/** An event of a company that is called as its id. */
+/** An event of a company whose name is its id. */
 export function event(company: string, row: EventRow = {}): EventRow {
   const at = Number(row.timestamp ?? NOON_MS)
   return {
@@ -37,7 +37,7 @@ export function event(company: string, row: EventRow = {}): EventRow {
 /** A dashboard over companies of a few tenants, for a whole file. */
 export async function startCompanies() {
   const ends: (() => Promise<void>)[] = []
-  // Before what the stores end with.
+  // This hook must run before those that end the stores.
   after(async () => {
     for (const end of ends) await end()
     await client.close()
@@ -77,7 +77,7 @@ export async function startCompanies() {
     event(ODD, { business_name: ODD, domain: '', industry: ODD, timestamp: NOON_MS - 2 * DAY_MS }),
     event('', { company_id: '', ip: '198.51.100.9' }),
   ])
-  // Another insert is another part: sums of both are put together.
+  // Another insert is another part: its sums are merged with the first.
   await insert([
     event('anvil.example', {
       ...{ business_name: 'Anvil', org_name: 'Anvil, Inc.', industry: 'Tools', industry_category: 'Things' },

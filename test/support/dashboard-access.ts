@@ -7,7 +7,7 @@ import type { Tenant } from '../../src/tenants/tenancy.ts'
 import { atProcessEnd } from './end.mjs'
 import { startTestRedis } from './redis.ts'
 
-/* A Redis with two tenants, and calls for all that sessions are asked for. */
+/* A Redis with two tenants, and calls for everything that needs a session. */
 
 export const redis = connectRedis((await startTestRedis({ after: atProcessEnd })).url, { name: 'test', kind: 'loop' })
 atProcessEnd(() => redis.disconnect())
@@ -23,7 +23,7 @@ const Filter = Type.Object(
   { limit: Type.Optional(Type.Integer({ maximum: 10 })), kinds: Type.Optional(Type.Array(Type.String())) },
   { additionalProperties: false },
 )
-/** Calls of which each asks for something else. */
+/** Different calls. */
 export const ROUTES = [
   sessionRoute({ tenants, version: '1.2.3', apiUrl: null }),
   route({

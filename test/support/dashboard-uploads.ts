@@ -22,17 +22,17 @@ const apple = enrichmentOf({
   companyId: 'apple.com',
 })
 const host = enrichmentOf({ noise: true, classification: 'hosting', quality: 70, data: {}, companyId: '' })
-/** 17.… is Apple, 203.… a hosting provider, of all others nothing is known. */
+/** 17.… is Apple, 203.… a hosting provider, all others are unknown. */
 const known: Enricher = {
   enrich: ({ text }) => (text.startsWith('17.') ? apple : text.startsWith('203.') ? host : NOTHING_KNOWN),
 }
-/** What a preview says of an event of Apple. */
+/** The preview of an event of Apple. */
 export const OF_APPLE = {
   ...{ status: 'ok', company: 'Apple', domain: 'apple.com', country_code: 'US', classification: 'business' },
   ...{ quality: 90, rule: null, filtered_as: null },
 }
 
-/** Uploads of the dashboard as its pages make them, on a real Redis. */
+/** Uploads of the dashboard as its pages send them, on a real Redis. */
 export async function startUploads(t: TestContext, limits?: UploadDependencies['limits']) {
   const { redis, client, jobs } = await startBatch(t)
   const tenants = new RedisTenantStore(client)
@@ -65,7 +65,7 @@ export async function startUploads(t: TestContext, limits?: UploadDependencies['
     return { status: response.status, answer: (await response.json()) as UploadAnswer & { detail: string } }
   }
   const list = async (by: DashboardClient = member) => (await by.read<UploadList>('/api/tenants/acme/uploads')).jobs
-  /** Jobs and uploads of which anything is there. */
+  /** Jobs and uploads that have any key. */
   const kept = async () => [
     await client.hlen(keys.openJobs()),
     (await list()).length,

@@ -13,7 +13,7 @@ import { testedEngine } from './engines.ts'
 import { silent } from './pipeline.ts'
 import { takePort } from './ports.ts'
 
-/** A browser without its pages: it keeps its cookie and its CSRF token. */
+/** A browser without pages: it keeps its cookie and its CSRF token. */
 export class DashboardClient {
   readonly #url: string
   readonly cookie: string
@@ -34,7 +34,7 @@ export class DashboardClient {
     return fetch(this.#url + path, { method: 'POST', headers: all, body: JSON.stringify(body) })
   }
 
-  /** The answer, which is to be 200. */
+  /** The body of the answer, whose status must be 200. */
   async read<T>(path: string): Promise<T> {
     const response = await this.get(path)
     const text = await response.text()

@@ -22,7 +22,7 @@ export const DAY_MS = 86_400_000
 /** Live events are enriched already. */
 export const NO_ENRICHER = {} as Enricher
 
-/** The default pipeline, with a stage that throws for some events as long as `fails` says so. */
+/** The default pipeline, with a stage that throws for events as long as `fails` says so. */
 export function poisonedPipeline() {
   const state = { fails: true }
   const poison: Stage = {
@@ -54,7 +54,7 @@ export async function startDeadLetters(t: TestContext, pipeline: Pipeline = inge
   return { redis, client, intake, letters, all }
 }
 
-/** Ids of the events that the steps kept, in the order in which they did. */
+/** Ids of the events that the steps kept, in order. */
 export async function keptIds(client: RedisClient): Promise<string[]> {
   const entries = (await client.callBuffer('XRANGE', keys.stream(0, 'enriched', 'live'), '-', '+')) as [
     Buffer,
@@ -63,7 +63,7 @@ export async function keptIds(client: RedisClient): Promise<string[]> {
   return entries.flatMap(([, fields]) => columnOf(decodeBlock(fields), 'event_id'))
 }
 
-/** Numbers of events that are not stored, by status, as they are on their way to `outcomes`. */
+/** Numbers of events that are not stored, by status, as sent to `outcomes`. */
 export async function outcomeSums(client: RedisClient): Promise<Record<string, number>> {
   const entries = (await client.callBuffer('XRANGE', keys.stream(0, 'outcomes', 'live'), '-', '+')) as RawEntry[]
   const sums: Record<string, number> = {}

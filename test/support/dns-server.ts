@@ -4,7 +4,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 import { type Answer, decode, encode, type Packet, TRUNCATED_RESPONSE } from 'dns-packet'
 
-/** What the server says of a name: records, or how it fails. `silent`: nothing at all. */
+/** The server's answer for a name: records, or a failure. `silent`: no answer at all. */
 export type Reply = readonly Answer[] | 'NXDOMAIN' | 'SERVFAIL' | 'REFUSED' | 'silent'
 
 const CODES = { NXDOMAIN: 3, SERVFAIL: 2, REFUSED: 5 } as const
@@ -43,7 +43,7 @@ export class DnsServer {
     return server
   }
 
-  /** Sets what is answered for names of this type; without a reply it is NXDOMAIN. */
+  /** Sets the answer for names of this type; without a reply it is NXDOMAIN. */
   reply(type: 'PTR' | 'A' | 'AAAA', name: string, reply: Reply): void {
     this.#replies.set(`${type} ${name}`, reply)
   }

@@ -1,8 +1,8 @@
 import { after } from 'node:test'
 
 /*
- * Imported before each test file. A process whose tests are over ends: an open handle of a failed assertion, or of a test that
- * passed, would hold up the whole run until its time-out.
+ * Imported before each test file. It ends the process after its tests: a handle that a test left open would delay the
+ * whole run until its time-out.
  */
 
 /** After the last test; `after` hooks stop instances meanwhile. */
@@ -12,7 +12,7 @@ const END_WITHIN_MS = Number(process.env.TEST_END_MS ?? 20_000)
 const ends = []
 
 /**
- * Registers what stops a store that several tests share.
+ * Registers the function that stops a store shared by several tests.
  * @param {() => unknown} end
  */
 export function atProcessEnd(end) {
@@ -20,7 +20,7 @@ export function atProcessEnd(end) {
 }
 
 if (/\.test\.\w+$|\.together\.mjs$/.test(process.argv[1] ?? '')) {
-  // Else a child that is forked runs the hook for TypeScript as well: 0.5 s of CPU for each part of an instance.
+  // Otherwise a forked child runs the hook for TypeScript as well: 0.5 s of CPU for each process of an instance.
   process.execArgv = []
   after(async () => {
     const end = () => {

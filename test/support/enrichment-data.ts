@@ -55,7 +55,7 @@ export async function temporaryFolder(t: TestContext): Promise<string> {
   return dir
 }
 
-/** A started engine over a folder, stopped after the test. It looks at the folder every few milliseconds. */
+/** A started engine over a folder, stopped after the test. It checks the folder every few milliseconds. */
 export async function startEngine(
   t: TestContext,
   dir: string | undefined,

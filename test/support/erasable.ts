@@ -12,7 +12,7 @@ import { bury, queryTables, untilIdle } from './running.ts'
 import { type ReadyFile, TestSite } from './site.ts'
 import { until } from './until.ts'
 
-/** A running instance, and whatever it holds in its stores and files. */
+/** A running instance, with access to everything in its stores and files. */
 export class ErasableInstance {
   readonly site: TestSite
   readonly ready: ReadyFile
@@ -83,7 +83,7 @@ export class ErasableInstance {
   filesWith(text: string): string[] {
     return filesBelow(this.site.dir).filter((name) => {
       const bytes = unlessGone(() => readFileSync(join(this.site.dir, name))) ?? Buffer.alloc(0)
-      // What is being written may end in the middle.
+      // A file may be cut while it is being written.
       const isZipped = bytes[0] === 0x1f && bytes[1] === 0x8b
       return (isZipped ? gunzipSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH }) : bytes).includes(text)
     })
@@ -118,7 +118,7 @@ function flat(value: unknown): Buffer[] {
   return Buffer.isBuffer(value) ? [value] : []
 }
 
-/** Files of a folder and those below it. Stores at work rename and remove some meanwhile. */
+/** Files of a folder and its subfolders. Running stores rename and remove some meanwhile. */
 function filesBelow(folder: string, under = ''): string[] {
   const names = unlessGone(() => readdirSync(join(folder, under))) ?? []
   return names.flatMap((name) => {

@@ -23,7 +23,7 @@ const DEFAULTS: EventRow = {
   quality: 80,
 }
 
-/** Rows as the sink sends them; times are milliseconds, and what is not given is that of one ordinary event. */
+/** Rows as the sink sends them; times are milliseconds, and missing fields are those of an ordinary event. */
 export function eventRows(rows: readonly EventRow[]): Buffer {
   const lines = rows.map((row, index) => {
     const full: EventRow = { event_id: `event-${index}`, ...DEFAULTS, ...row }
@@ -36,7 +36,7 @@ export function eventRows(rows: readonly EventRow[]): Buffer {
   return Buffer.from(`${lines.join('\n')}\n`)
 }
 
-/** Inserts events of a tenant as the sink does, each time under a token of its own. */
+/** Inserts events of a tenant as the sink does, each time under a new token. */
 export function eventInserter(clickhouse: TestClickHouse) {
   const inserter = new TableInserter(EVENTS, clickhouse.client, async () => {})
   let inserts = 0

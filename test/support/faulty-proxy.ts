@@ -2,21 +2,21 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 
-/** What becomes of a connection. */
+/** The fault of a connection. */
 export type Fault =
-  /** It is led through. */
+  /** No fault: it passes through. */
   | 'none'
-  /** It is reset when the client has sent so many bytes. */
+  /** It is reset after the client has sent this many bytes. */
   | { readonly cutAfterBytes: number }
   /** Its request is answered 503. */
   | 'busy'
-  /** It is accepted, and nothing is answered. */
+  /** It is accepted, and gets no answer. */
   | 'silent'
 
-/** Stands before a server on 127.0.0.1 and does to each connection what it is told. */
+/** A proxy for a server on 127.0.0.1 that applies a fault to each connection. */
 export interface FaultyProxy {
   readonly url: string
-  /** Faults of the next connections, one each; behind them `lasting` holds. */
+  /** Faults of the next connections, one each; after them `lasting` applies. */
   readonly faults: Fault[]
   lasting: Fault
   /** Connections so far. */

@@ -3,13 +3,13 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 
-/** How a path is answered. */
+/** The answer for a path. */
 export type FileHandler = (request: IncomingMessage, response: ServerResponse) => void
 
 /** A web server on loopback with files. */
 export class FileServer {
   url = ''
-  /** Requests as they came. */
+  /** Requests as received. */
   readonly requests: { readonly path: string; readonly headers: IncomingMessage['headers'] }[] = []
   readonly #handlers = new Map<string, FileHandler>()
 
@@ -35,7 +35,7 @@ export class FileServer {
     this.#handlers.set(path, handler)
   }
 
-  /** Serves a file with an entity tag, and 304 to who has it. */
+  /** Serves a file with an entity tag, and 304 to a client that has it. */
   serve(path: string, content: Uint8Array | string, etag = '"1"'): void {
     this.handle(path, ({ headers }, response) => {
       if (headers['if-none-match'] === etag) response.writeHead(304).end()

@@ -3,7 +3,7 @@ import { syncBuiltinESMExports } from 'node:module'
 import nodeTest, { test } from 'node:test'
 
 /**
- * Runs the tests of several files in this process, as if each file had a process of its own: a file is loaded after the last test of
+ * Runs the tests of several files in this process, as if each file had its own process: a file is loaded after the last test of
  * the file before it, and hooks that a file registers with `after` run after its own last test.
  * @param {readonly { name: string, url: string }[]} files
  */

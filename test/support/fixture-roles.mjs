@@ -2,8 +2,8 @@ import { createServer } from 'node:http'
 import { Counter } from 'prom-client'
 
 /**
- * Roles that do nothing but show what a role process was given. Ingress answers every request with it; `PUT /slow` is
- * answered when the roles are told to stop. A tenant plan named `broken` makes the start fail.
+ * Roles that only show what a role process received. Ingress answers every request with it; `PUT /slow` is
+ * answered when the roles stop. A tenant plan named `broken` makes the start fail.
  */
 export const createRoles = async (config, roles, { metrics, log }) => {
   let server

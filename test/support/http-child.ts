@@ -7,8 +7,8 @@ import { freeQuota, noBulkJobs, TestLookups } from './lookups.ts'
 import { silent } from './pipeline.ts'
 
 /*
- * A server as a process of its own, with the engine that its argument names: says its port to its parent and, whenever it is
- * asked, how much memory it has and how many requests it has answered.
+ * A server as a separate process, with the engine named by its argument. It reports its port to its parent and, on request,
+ * its memory and its number of answered requests.
  */
 
 const metrics = new Registry()

@@ -35,7 +35,7 @@ export const acme: Caller = {
 
 export const oneKey: Authenticator = { authenticate: (rawKey) => (rawKey === API_KEY ? acme : undefined) }
 
-/** Lets everything through. */
+/** Allows everything. */
 export const noLimit: RateLimiter = {
   take: async () => ({ allowed: true, limit: 20, remaining: 19, resetSeconds: 1, retryAfterSeconds: 0 }),
 }
@@ -60,7 +60,7 @@ export const noJobs: BatchJobs = {
   cancel: async () => undefined,
 }
 
-/** Keeps what it is given, for tests in which Redis is not the point. */
+/** Keeps its events in memory, for tests that do not need Redis. */
 export class MemoryIntake implements Intake {
   readonly envelopes: Envelope[] = []
   async append(envelopes: readonly Envelope[]): Promise<void> {
@@ -68,7 +68,7 @@ export class MemoryIntake implements Intake {
   }
 }
 
-/** An intake that holds what it is given until it is told. */
+/** An intake that holds its events until it is released. */
 export function heldIntake() {
   let release = () => {}
   const released = new Promise<void>((resolve) => {
@@ -88,7 +88,7 @@ export interface TestHttpOptions extends Partial<RouteParts>, Partial<KeepOption
   readonly jobs?: BatchJobs
   /** Default: those of the product. */
   readonly pipelineSources?: readonly SourceEntry[]
-  /** Of those. */
+  /** The limits of those routes. */
   readonly settings?: Readonly<Record<string, unknown>>
   readonly authenticator?: Authenticator
   readonly limiter?: RateLimiter
@@ -98,11 +98,11 @@ export interface TestHttpOptions extends Partial<RouteParts>, Partial<KeepOption
   readonly metrics?: Registry
   readonly port?: number
   readonly sharePort?: boolean
-  /** Default: what `testedEngine` says. */
+  /** Default: that of `testedEngine`. */
   readonly engine?: EngineChoice
 }
 
-/** Routes of sources whose events go into an intake of the test's. */
+/** Routes of sources whose events go to an intake of the test. */
 export function testSources(options: TestHttpOptions = {}): readonly Route[] {
   const { intake = new MemoryIntake(), enricher = noData, clock = systemClock, jobs = noJobs } = options
   const keep = keepEvents({ ...options, intake, enricher, clock })
@@ -113,7 +113,7 @@ export function testSources(options: TestHttpOptions = {}): readonly Route[] {
   }))
 }
 
-/** A server on a port of its own, stopped after the test. */
+/** A server on its own port, stopped after the test. */
 export async function startHttp(t: TestContext, options: TestHttpOptions = {}): Promise<HttpServer> {
   const parts: RouteParts = {
     sources: options.sources ?? testSources(options),
@@ -140,7 +140,7 @@ export async function startHttp(t: TestContext, options: TestHttpOptions = {}): 
   return server
 }
 
-/** A connection on which a test writes what it wants. */
+/** A connection on which a test writes raw bytes. */
 export class RawConnection {
   readonly socket: Socket
   #received = ''
@@ -176,7 +176,7 @@ export class RawConnection {
     return new Promise((resolve) => this.socket.write(bytes, () => resolve()))
   }
 
-  /** Resolves when what was received matches. Rejects when the connection closes before. */
+  /** Resolves when the received text matches. Rejects when the connection closes first. */
   async until(pattern: RegExp): Promise<string> {
     for (;;) {
       if (pattern.test(this.#received)) return this.#received
@@ -185,7 +185,7 @@ export class RawConnection {
     }
   }
 
-  /** Resolves with all that was received when the other side closes. */
+  /** Resolves with everything received when the other side closes. */
   async untilClosed(): Promise<string> {
     while (!this.#closed) await this.#change()
     return this.#received

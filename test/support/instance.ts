@@ -9,7 +9,7 @@ import { commandLine, processesNaming } from './processes.ts'
 import { copySchema } from './schema-copy.ts'
 import { until } from './until.ts'
 
-/** What the ready file says. */
+/** The content of the ready file. */
 export interface Ready {
   readonly url: string
   readonly clickhouse_url: string
@@ -19,19 +19,19 @@ export interface Ready {
   readonly api_key?: string
 }
 
-/** The processes of an instance beside the main one, by what their command lines say. */
+/** The processes of an instance beside the main one, by a part of their command lines. */
 export const VICTIMS = ['ipid process,sink', 'ipid ingress', 'redis-server', 'embedded/clickhouse'] as const
 
-/** A whole ipid, as `ipid start` runs it, in a folder of its own and on free ports that it keeps. */
+/** A whole ipid, as `ipid start` runs it, in its own folder and on free ports that it keeps. */
 export interface TestInstance {
   readonly dir: string
   readonly dataDir: string
   ready: Ready
   readonly apiKey: string
   readonly child: ChildProcess
-  /** Processes of this instance by what they are, as far as they run now. */
+  /** Running processes of this instance by kind. */
   pids(): { main: number; redis: number[]; others: number[] }
-  /** Sends a process that runs now a signal, SIGKILL unless another is named, and returns its id; fails when there is none. */
+  /** Sends a signal to a running process, SIGKILL unless another is named, and returns its id; fails when there is none. */
   kill(victim: (typeof VICTIMS)[number], signal?: NodeJS.Signals): number
   /** `kill -9` of the main process, then the same start again. */
   restart(): Promise<void>
@@ -40,11 +40,11 @@ export interface TestInstance {
   post(path: string, body: unknown, headers?: Record<string, string>): Promise<Response>
   /** Rows of a query as text, columns separated by tabs; '' when ClickHouse does not answer. */
   query(sql: string): Promise<string>
-  /** Everything that it printed to standard error so far. */
+  /** Everything printed to standard error so far. */
   stderr(): string
 }
 
-/** Organisations for tests: a business, a cloud; all else is unknown. */
+/** Organisations for tests: a business and a cloud; everything else is unknown. */
 const TABLE = `network,business_name,org_name,domain,industry,industry_category,classification,country_code
 17.0.0.0/8,Example Fruit,Example Fruit Inc.,fruit.example,Hardware,Technology,business,US
 18.0.0.0/8,Example School,Example School,school.example,Education,Education,education,US
@@ -54,7 +54,7 @@ const TABLE = `network,business_name,org_name,domain,industry,industry_category,
 /**
  * Starts one; it is stopped and its folder removed after the test.
  * @param env settings beside those that keep the instance private
- * @param under where its folder is
+ * @param under the parent of its folder
  */
 export async function startInstance(
   t: { after(hook: () => Promise<void>): void },

@@ -5,13 +5,13 @@ import type { TestContext } from 'node:test'
 import { startTestClickHouse, type TestClickHouse } from './clickhouse.ts'
 
 /*
- * The embedded engine as hosts of clusters. It has Distributed tables over itself, and the functions that ask all replicas; it
- * takes no connections of other hosts, executes nothing ON CLUSTER, and a replicated table in it never gets out of its
- * read-only state. So a proxy before it takes ON CLUSTER away, makes a plain table of a replicated one, and lets an insert go
- * to the table itself. Statements that it changed are kept as they came.
+ * The embedded engine as hosts of clusters. It has Distributed tables over itself, and the functions that ask all
+ * replicas. But it accepts no connections of other hosts, executes nothing ON CLUSTER, and keeps a replicated table
+ * read-only for ever. So a proxy removes ON CLUSTER, makes plain tables of replicated ones, and sends inserts to the
+ * table itself. The proxy records changed statements in their original form.
  */
 
-/** The engine is on all of them but this one, where nothing answers. */
+/** All hosts are the engine, except this one, where nothing answers. */
 const AWAY = '127.0.0.2'
 
 function shard(...hosts: string[]): string {
@@ -36,13 +36,13 @@ const CONFIG = `<clickhouse>
 </clickhouse>`
 
 export interface LocalCluster {
-  /** By which the product reaches it. */
+  /** The product connects here. */
   readonly url: string
   /** Without the proxy. */
   readonly clickhouse: TestClickHouse
-  /** Statements for all hosts, as they came. */
+  /** Statements for all hosts, as received. */
   readonly onCluster: string[]
-  /** Settings of inserts of data, as they came. */
+  /** Settings of inserts with data, as received. */
   readonly inserts: Record<string, string>[]
 }
 
@@ -81,7 +81,7 @@ export async function startLocalCluster(t: TestContext): Promise<LocalCluster> {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, clickhouse, onCluster, inserts }
 }
 
-/** What a statement for all hosts does on the one that is there. */
+/** Runs a statement for all hosts on the only one. */
 function onOneServer(statement: string): string {
   return statement
     .replace(/ ON CLUSTER `\w+`/, '')

@@ -4,7 +4,7 @@ import type { Address } from '../../src/pipeline/event/address.ts'
 import type { EnrichmentData } from '../../src/pipeline/event/enrichment.ts'
 import type { DailyQuota } from '../../src/tenants/quota.ts'
 
-/** A lookup with everything that an answer shows. */
+/** A lookup with every field of an answer. */
 export function lookupOf(address: string, data: EnrichmentData, quality = 60, partial: readonly string[] = []): Lookup {
   return {
     address,
@@ -33,7 +33,7 @@ export const ACME: EnrichmentData = {
   latitude: 1.5,
 }
 
-/** Knows what a test says, and keeps what it was asked. */
+/** Returns the answers of the test, and records its calls. */
 export class TestLookups implements LookupService {
   readonly asked: { address: string; options: LookupOptions }[] = []
   answer: (address: Address, options: LookupOptions) => Lookup | Promise<Lookup>

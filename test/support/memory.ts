@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
-/** Bytes that buffers of this process hold, what nobody refers to any more left out. */
+/** Bytes in live buffers of this process, after a collection. */
 export function bufferBytes(): number {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void

@@ -1,7 +1,7 @@
 import { syncBuiltinESMExports } from 'node:module'
 import type { TestContext } from 'node:test'
 
-/** Time-outs end when `t.mock.timers.tick` says so, those of modules that have them by name included. */
+/** Time-outs end at `t.mock.timers.tick`, also those of modules that imported them by name. */
 export function mockTimeouts(t: TestContext): void {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   syncBuiltinESMExports()
@@ -11,17 +11,17 @@ export function mockTimeouts(t: TestContext): void {
   })
 }
 
-/** Resolves when all has gone on that waits for nothing but so many turns of the event loop. */
+/** Resolves when all work has run that needs only this many turns of the event loop. */
 export async function settled(turns = 5): Promise<void> {
   for (let turn = 0; turn < turns; turn++) await new Promise(setImmediate)
 }
 
-/** Pauses that keep this process from ending. */
+/** Pauses that keep this process alive. */
 export function heldPauses(): number {
   return process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
 }
 
-/** A clock that is moved by hand, and no jitter: each delay is as long as it can be. */
+/** A clock that is moved by hand, and no jitter: each delay has its maximum. */
 export function mockTime(t: TestContext) {
   mockTimeouts(t)
   let nowMs = 0

@@ -5,31 +5,31 @@ import { buffer } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
 
 /**
- * How a server pages its lists:
+ * Ways in which a server pages its lists:
  * - `tokens`: as Amazon S3 does, with a NextContinuationToken;
- * - `markers`: as version 1 of the protocol, whatever was asked for: NextMarker, and no token;
+ * - `markers`: as version 1 of the protocol, whatever the request: NextMarker, and no token;
  * - `repeats`: truncated for ever, always the first page, with the same token;
  * - `new-tokens`: the same, with another token on each page;
  * - `empty`: pages without a key, each with another token;
- * - `no-way-on`: truncated, without token or marker, and whatever is asked for later, it gives the first page.
+ * - `no-way-on`: truncated, without token or marker; every later request gets the first page.
  */
 export type Paging = 'tokens' | 'markers' | 'repeats' | 'new-tokens' | 'empty' | 'no-way-on'
 
 export interface PagedS3 {
   readonly endpoint: string
-  /** What it holds, by key. */
+  /** Its objects, by key. */
   readonly objects: Map<string, Buffer>
-  /** How many lists were asked for. */
+  /** The number of list requests. */
   lists: number
-  /** Whether lists have what is under other prefixes, too. */
+  /** Whether lists include other prefixes, too. */
   ignoresPrefix: boolean
 }
 
 const PAGE_KEYS = 2
-/** A reader that does not end is refused at last, so that a test of it fails instead of hanging. */
+/** An endless reader is refused in the end, so that its test fails instead of hanging. */
 const LISTS_MAX = 500
 
-/** An S3 server in memory, without signatures, whose lists have two keys a page. It takes any bucket for the same one. */
+/** An S3 server in memory, without signatures, with two keys per page. Every bucket name reaches the same bucket. */
 export async function startPagedS3(t: TestContext, paging: Paging): Promise<PagedS3> {
   const objects = new Map<string, Buffer>()
   const server = createServer((request, response) => {

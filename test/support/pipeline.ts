@@ -20,7 +20,7 @@ import { connectRedis, type RedisClient } from '../../src/stores/redis/connect.t
 
 export const silent: Logger = pino({ level: process.env.TEST_LOG_LEVEL ?? 'silent' })
 
-/** The default pipeline cut between every two stages. */
+/** The default pipeline split between every two stages. */
 export const splitPipeline: Pipeline = {
   ...ingest,
   steps: [
@@ -49,7 +49,7 @@ export function envelope(tenantId: string, eventId: string, columns: Partial<Rec
   return { identity: identityOf(tenantId, eventId), state: EnvelopeState.Enriched, row }
 }
 
-/** A worker for one step of a pipeline, with connections of its own. */
+/** A worker for one step of a pipeline, with its own connections. */
 export async function startWorker(
   url: string,
   pipeline: Pipeline,
@@ -134,7 +134,7 @@ export async function collectingSink(url: string, group: string, partitions: num
   })
   await sink.start()
   return {
-    /** Ids of the events, in the order in which they came. */
+    /** Ids of the events, in order of arrival. */
     ids: () => rows.flatMap((text) => text.trimEnd().split('\n')).map((row) => row.split('\t')[2]!),
     async stop() {
       await sink.stop()
@@ -144,14 +144,14 @@ export async function collectingSink(url: string, group: string, partitions: num
   }
 }
 
-/** A group commit with a connection of its own. */
+/** A group commit with its own connection. */
 export function startIntake(url: string, partitions: number, deadlineMs = 1_500) {
   const client = quiet(connectRedis(url, { name: 'test-intake', kind: 'request', timeoutMs: 1_000 }))
   const intake = groupCommit(client, { partitions, deadlineMs, cluster: url.startsWith('redis-cluster://') })
   return { intake, stop: () => intake.stop().then(() => client.disconnect()) }
 }
 
-/** One of live events. @param options those of a place; default: one partition, on one server */
+/** A group commit of live events. @param options those of a place; default: one partition, on one server */
 export function groupCommit(
   client: RedisClient,
   options: { readonly partitions?: number; readonly deadlineMs: number; readonly cluster?: boolean },

@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 
 /*
- * Ports for what a test starts and kills and starts again. A port that was found by listening on port 0 is the next one's as
- * soon as it is closed, or that of a connection. So each process has a block of ports of its own, below those that the
- * system gives away, for as long as it listens on the first of them.
+ * Ports for servers that a test starts, kills and starts again. Another process or a connection can take a port found by
+ * listening on port 0 as soon as it is closed. So each process has its own block of ports, below those that the system
+ * assigns, for as long as it listens on the first of them.
  */
 
 const HOST = '127.0.0.1'
@@ -16,13 +16,13 @@ const TRIES_MAX = 1_000
 const base = await reserveBlock()
 let taken = 0
 
-/** A port that no other test has, in whatever process and run; one that nobody listens on, when the first test begins. */
+/** A port that no other test has, in any process and run; it is free when the first test begins. */
 export function takePort(): number {
-  // Behind the last one, those of earlier tests of this process are free again.
+  // After the last one, those of earlier tests of this process are free again.
   return base + 1 + (taken++ % (BLOCK - 1))
 }
 
-/** The first port that the system gives to connections, and to those who listen on port 0. */
+/** The first port that the system assigns to connections and to listeners on port 0. */
 export function systemPortsFrom(): number {
   try {
     return Number(readFileSync('/proc/sys/net/ipv4/ip_local_port_range', 'latin1').split(/\s/)[0])

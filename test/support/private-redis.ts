@@ -14,7 +14,7 @@ import { atEnd } from './at-end.ts'
 import { envelope, quiet, silent } from './pipeline.ts'
 import { until } from './until.ts'
 
-/** The private Redis, in a folder of its own; it may be killed and started again. @param root removed behind the test */
+/** The private Redis, in its own folder; it may be killed and restarted. @param root removed after the test */
 export function privateRedis(t: TestContext, root = mkdtempSync(join(tmpdir(), 'ipid-redis-'))) {
   const dir = makeDataDir(root)
   atEnd(t, () => rmSync(root, { recursive: true, force: true }))
@@ -22,7 +22,7 @@ export function privateRedis(t: TestContext, root = mkdtempSync(join(tmpdir(), '
     root,
     socket: dir.redisSocket,
     url: `unix://${dir.redisSocket}`,
-    /** A server whose file takes so many half kilobytes, as on a disk that is full then. */
+    /** A server whose file holds this many half kilobytes, as on a disk that is full then. */
     limited(halfKilobytes: number): string {
       const path = join(root, `redis-of-${halfKilobytes}`)
       writeFileSync(path, `#!/bin/sh\ntrap '' XFSZ\nulimit -f ${halfKilobytes}\nexec redis-server "$@"\n`)
@@ -48,7 +48,7 @@ export function privateRedis(t: TestContext, root = mkdtempSync(join(tmpdir(), '
       atEnd(t, kill)
       return { pid: redis.pid, kill }
     },
-    /** @param timeoutMs of a command; a read of everything takes longer on a busy machine */
+    /** @param timeoutMs of a command; a full read takes longer on a busy machine */
     async connect({ timeoutMs = 2_000 } = {}): Promise<RedisClient> {
       const client = quiet(connectRedis(`unix://${dir.redisSocket}`, { name: 'test', kind: 'request', timeoutMs }))
       atEnd(t, () => client.disconnect())
@@ -59,8 +59,8 @@ export function privateRedis(t: TestContext, root = mkdtempSync(join(tmpdir(), '
 }
 
 /**
- * Sends large commits, several at a time, also behind one that failed, which on a busy machine is one that took too long.
- * @param answered gets the identities of what was answered
+ * Sends large commits, several at a time, also after one that failed, which on a busy machine is one that took too long.
+ * @param answered gets the identities of the confirmed events
  */
 export async function sendSteadily(intake: GroupCommit, answered: string[], stop: AbortSignal): Promise<void> {
   const send = async () => {
@@ -79,7 +79,7 @@ export async function sendSteadily(intake: GroupCommit, answered: string[], stop
 
 let made = 0
 
-/** Of all events that came in, as often as they are there. */
+/** All events in the intake, with their repeats. */
 export async function identitiesIn(client: RedisClient): Promise<string[]> {
   const raw = (await client.callBuffer('XRANGE', keys.stream(0, 'intake', 'live'), '-', '+')) as RawEntry[]
   return raw.flatMap((entry) => {

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** Whether a process is there; one that has ended and was not waited for is not. */
+/** Whether a process runs; a zombie does not count. */
 export function isAlive(pid: number): boolean {
   try {
     return !/^\d+ \(.*\) Z/s.test(readFileSync(`/proc/${pid}/stat`, 'latin1'))
@@ -9,7 +9,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Processes, of those that run now, whose command line, folder or variables name `text`. Linux only. */
+/** Running processes whose command line, folder or variables contain `text`. Linux only. */
 export function processesNaming(text: string): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
@@ -17,7 +17,7 @@ export function processesNaming(text: string): number[] {
     .filter((pid) => isAlive(pid) && namesText(pid, text))
 }
 
-/** Its arguments, with a zero byte behind each, or the title that it gave itself; '' when it is gone. */
+/** Its arguments, with a zero byte after each, or its own title; '' when it is gone. */
 export function commandLine(pid: number): string {
   return readOf(pid, 'cmdline')
 }
@@ -34,7 +34,7 @@ function readOf(pid: number, file: string): string {
   }
 }
 
-/** Processor time of a process so far; a tick is 10 ms. */
+/** CPU time of a process so far; a tick is 10 ms. */
 export function cpuMs(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]!.split(' ')
   return 10 * (Number(fields[11]) + Number(fields[12]))

@@ -7,7 +7,7 @@ import { after } from 'node:test'
 import { Redis } from 'ioredis'
 import { removeHoles } from '../../src/stores/redis/durability/file-holes.ts'
 
-/** A private redis-server with an append-only file, on a unix socket in a folder of its own. */
+/** A private redis-server with an append-only file, on a unix socket in its own folder. */
 export interface TestRedis {
   /** `unix:///…/redis.sock` */
   readonly url: string
@@ -16,7 +16,7 @@ export interface TestRedis {
   kill(): Promise<void>
   /** The folder of the append-only file. */
   readonly dir: string
-  /** Stops the process where it stands, and lets it go on. */
+  /** Pauses the process, and resumes it. */
   signal(name: 'SIGSTOP' | 'SIGCONT'): void
   /** Starts it again on the same folder; resolves when it answers. */
   restart(): Promise<void>
@@ -25,7 +25,7 @@ export interface TestRedis {
 /**
  * Starts one; it is stopped and its folder removed after the test, or after the whole file when no test is given.
  * @param args further arguments of redis-server
- * @param under where its folder is
+ * @param under the parent of its folder
  */
 export async function startTestRedis(
   t?: { after(hook: () => Promise<void>): void },
@@ -57,7 +57,7 @@ export async function startTestRedis(
     signal: (name) => void child.kill(name),
     async restart() {
       await kill()
-      // As the private server is started behind a full disk.
+      // As the private server starts after a full disk.
       removeHoles(join(dir, 'appendonlydir'))
       child = await launch(dir, socket, args)
     },

@@ -23,10 +23,10 @@ const TABLE = `network,business_name,org_name,domain,classification
 3.0.0.0/8,Example Cloud,Example Cloud,cloud.example,cloud
 `
 
-/** All roles of a pipeline as processes, on stores of their own. */
+/** All roles of a pipeline as processes, on their own stores. */
 export interface TestRoles {
   readonly clickhouse: TestClickHouse
-  /** A folder of the test's, which holds DATA_DIR. */
+  /** The test's folder, which holds DATA_DIR. */
   readonly dir: string
   post(path: string, body: unknown): Promise<Response>
   /** Uploads lines; resolves with the id of the job. */
@@ -34,7 +34,7 @@ export interface TestRoles {
   job(id: string): Promise<BatchJob | undefined>
   /** Value of a counter over all processes, and all of its label sets that hold these labels. */
   counter(name: string, labels: Readonly<Record<string, string>>): Promise<number>
-  /** `kill -9` of the process that runs everything but ingress; it is started again. */
+  /** `kill -9` of the process that runs everything but ingress; it is restarted. */
   killWorker(): void
   /** The same for the process that takes requests. */
   killIngress(): void
@@ -53,7 +53,7 @@ export async function startRoles(
   const dir = await mkdtemp(join(tmpdir(), 'ipid-roles-'))
   t.after(() => rm(dir, { recursive: true, force: true }))
   writeFileSync(join(dir, 'organisations.csv'), TABLE)
-  // Handed down to the processes, so that they are found: see `processesNaming`.
+  // Passed to the processes, so that they can be found: see `processesNaming`.
   process.env.TEST_ROLES_DIR = dir
   const unlimited = { rate: 1e6, burst: 1e6, daily_lookups: 1e6, monthly_accounts: 1e6 }
   writeFileSync(join(dir, 'plans.json'), JSON.stringify({ custom: unlimited }))

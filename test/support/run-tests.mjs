@@ -18,12 +18,12 @@ const TOGETHER = new Map([
   ['example', 2],
   ['unit', Number.POSITIVE_INFINITY],
 ])
-/** Hooks around each test would run around those of other files, and one engine is chosen for a process. */
+/** Hooks around each test would also run around tests of other files, and a process has one engine. */
 const ALONE = /^(?:before|after)Each\(|againWithNodeHttp\(/m
 
 const IN_TURN = new URL('files-in-turn.mjs', import.meta.url).href
 
-/** A test that hangs fails, after longer than any test, or all those of a process, take on a busy machine. */
+/** A test that hangs fails, after longer than any test, or all tests of a process, take on a busy machine. */
 const TIMEOUT_MS = 1_800_000
 
 /**
@@ -36,7 +36,7 @@ export async function runTests(args) {
   const asked = paths.length === 0 ? [join(ROOT, 'test')] : paths.map((path) => resolve(path))
   const files = [...new Set(testFiles(asked))]
   const path = await pathWithRedis()
-  // Tests that wait for a store or for a process leave a core to others: with as many as there are cores a third of their time is idle.
+  // Tests that wait for a store or a process leave a core idle: with one file per core a third of the time is idle.
   const concurrency = Math.max(2, Math.ceil(availableParallelism() * 1.5))
   const dir = mkdtempSync(join(tmpdir(), 'ipid-tests-'))
   try {
@@ -52,7 +52,7 @@ export async function runTests(args) {
         `--test-timeout=${TIMEOUT_MS}`,
         '--test-reporter=spec',
         ...options,
-        // A pattern for titles must not leave out the tests that load the files.
+        // A pattern for titles must also match the tests that load the files.
         ...(options.some((option) => option.startsWith('--test-name-pattern'))
           ? ['--test-name-pattern=^loads test/']
           : []),
@@ -68,7 +68,7 @@ export async function runTests(args) {
 /**
  * Modules for Node's test runner, each of which runs one or several files. The runner sorts by name.
  * @param {readonly string[]} files
- * @param {string} dir where the modules are written
+ * @param {string} dir where to write the modules
  * @returns {string[]}
  */
 function together(files, dir) {
@@ -80,7 +80,7 @@ function together(files, dir) {
     const alone = those.filter((file) => ALONE.test(readFileSync(file, 'utf8')))
     const rest = those.filter((file) => !alone.includes(file))
     const count = Math.ceil(rest.length / most)
-    // Neighbours are of one kind, and some kinds take long: each part gets every n-th file.
+    // Neighbours are of one kind, and some kinds are slow: each part gets every n-th file.
     const inParts = Array.from({ length: count }, (_, part) => rest.filter((_, i) => i % count === part))
     for (const some of [...alone.map((file) => [file]), ...inParts]) {
       const path = join(dir, `${String(parts.length).padStart(2, '0')}-${room}.together.mjs`)
@@ -137,7 +137,7 @@ export async function runChecks() {
 function run(command, args, path = process.env.PATH) {
   return new Promise((done, fail) => {
     const child = spawn(command, args, { cwd: ROOT, env: { ...process.env, PATH: path }, stdio: 'inherit' })
-    // It ends its tests by itself; Ctrl-C reaches it as it reaches this process.
+    // It ends its tests by itself; Ctrl-C reaches it like this process.
     for (const signal of ['SIGINT', 'SIGTERM']) {
       process.removeAllListeners(signal)
       process.on(signal, () => child.kill(signal))

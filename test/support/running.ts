@@ -10,7 +10,7 @@ import { keys } from '../../src/stores/redis/keys.ts'
 import type { ReadyFile } from './site.ts'
 import { until } from './until.ts'
 
-/** What ClickHouse of a running instance answers, without the last line feed. */
+/** The answer of a running instance's ClickHouse, without the last line feed. */
 export async function queryTables({ clickhouse_url: url }: ReadyFile, sql: string): Promise<string> {
   const answer = await fetch(`${url}/?database=ipid`, { method: 'POST', body: sql })
   const text = await answer.text()
@@ -18,7 +18,7 @@ export async function queryTables({ clickhouse_url: url }: ReadyFile, sql: strin
   return text.trimEnd()
 }
 
-/** Until nothing waits in the pipeline of a running instance. */
+/** Waits until the pipeline of a running instance is empty. */
 export async function untilIdle(redis: RedisClient): Promise<void> {
   const waiting = async () => (await readStatus(redis, ingest)).streams
   await until(waiting, (all) => all.length > 0 && all.every(({ waiting_events }) => waiting_events === 0))

@@ -6,7 +6,7 @@ import S3rver from '@20minutes/s3rver'
 const [directory, port, bucket] = process.argv.slice(2)
 const options = { directory, silent: true, configureBuckets: [{ name: bucket }] }
 const strict = new S3rver(options)
-// For a bucket the SDK signs the path with a slash at its end, which this server leaves out.
+// For a bucket the SDK signs the path with a trailing slash, which this server drops.
 const lenient = new S3rver({ ...options, allowMismatchedSignatures: true }).callback()
 await strict.configureBuckets()
 const handle = strict.callback()

@@ -10,14 +10,14 @@ import { takePort } from './ports.ts'
 const SCRIPT = fileURLToPath(new URL('./s3-process.mjs', import.meta.url))
 const BUCKET = 'events'
 
-/** What a client finds in its environment; nothing else is asked for credentials. */
+/** The environment of a client; it has no other source of credentials. */
 export const S3_ENVIRONMENT = {
   AWS_ACCESS_KEY_ID: 'S3RVER',
   AWS_SECRET_ACCESS_KEY: 'S3RVER',
   AWS_EC2_METADATA_DISABLED: 'true',
 } as const
 
-/** An S3 server of its own, as a process, with one bucket. It checks signatures, and keeps objects in a folder. */
+/** An S3 server as a separate process, with one bucket. It checks signatures, and keeps objects in a folder. */
 export interface TestS3 {
   readonly bucket: string
   /** `http://127.0.0.1:PORT`, the same after a restart. */

@@ -9,9 +9,9 @@ import { silent } from './pipeline.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const HOME = join(ROOT, 'node_modules', '.cache', 'ipid', 'test-schema')
-/** What is in the folder of ClickHouse beside these is a server's own. */
+/** Everything else in the folder of ClickHouse belongs to one server. */
 const TABLES = ['data', 'metadata', 'store']
-/** What the tables are made by; also files. */
+/** The sources of the tables; also files. */
 const SOURCES = [
   'schemas/clickhouse',
   'src/stores/clickhouse',
@@ -20,16 +20,16 @@ const SOURCES = [
 ]
 
 /**
- * Puts the tables of ipid, empty, into a folder that ClickHouse is to be started on: to make them takes a second of CPU, to copy
- * them a tenth. They are made once, and kept. Tables of all copies have the same UUIDs.
+ * Puts the empty tables of ipid into a folder before ClickHouse starts on it: creating them takes a second of CPU, copying
+ * a tenth. They are created once, and kept. Tables of all copies have the same UUIDs.
  * @param path of the folder; made if need be
- * @returns whether they are there; not where nothing can be kept
+ * @returns false when the copy could not be kept
  */
 export async function copySchema(path: string): Promise<boolean> {
   try {
     const made = await madeTables()
     await mkdir(path, { recursive: true, mode: 0o700 })
-    // Else links become absolute, and every test writes into the original.
+    // Otherwise links become absolute, and every test writes to the original.
     const verbatim = { recursive: true, verbatimSymlinks: true }
     for (const name of TABLES) await cp(join(made, name), join(path, name), verbatim)
     return true

@@ -66,7 +66,7 @@ import { startTestRedis } from './redis.ts'
 
 const PARTITIONS = 1
 
-/** What a service asks of others. */
+/** Calls of a service to others. */
 export class Calls {
   begun = 0
   release: () => void = () => {}
@@ -74,7 +74,7 @@ export class Calls {
     this.release = resolve
   })
 
-  /** Counts a call and holds it up. */
+  /** Counts a call and holds it. */
   async hold(): Promise<void> {
     this.begun++
     await this.released
@@ -83,12 +83,12 @@ export class Calls {
 
 interface Subject {
   readonly service: Service
-  /** Closes what the service was given and does not own. */
+  /** Closes the dependencies of a service, which it does not own. */
   readonly close?: () => unknown
 }
 
 export interface ServiceCase {
-  /** Nothing happens at its start: it acts when it is asked. */
+  /** Its start does nothing: it acts on calls. */
   readonly idle?: boolean
   /** Its contract says so. */
   readonly startsAgain?: boolean
@@ -117,7 +117,7 @@ async function connect(calls: Calls): Promise<RedisClient> {
   return client
 }
 
-/** Makes a service of one connection, which it does not own. */
+/** Makes a service with one connection, which it does not own. */
 function onRedis(make: (client: RedisClient, blocking: RedisClient) => Service): ServiceCase['make'] {
   return async (calls) => {
     const [client, blocking] = await Promise.all([connect(calls), connect(calls)])
@@ -132,7 +132,7 @@ const onPipeline = { pipeline: ingest, partitions: PARTITIONS, log: silent }
 const [step] = ingest.steps as [Step]
 const [sink] = ingest.sinks as [Sink]
 
-/** Every service, and how one is made that counts. */
+/** Every service, and how to make a counting one. */
 export const SERVICES: Readonly<Record<string, ServiceCase>> = {
   Loop: {
     make: (calls) => {
@@ -253,7 +253,7 @@ export const SERVICES: Readonly<Record<string, ServiceCase>> = {
       const { group, from } = sink
       const place = { partitions: PARTITIONS, group, from, completesJobs: true, outcomesTo: 'outcomes' }
       const streams = { client, blocking, cluster: false, ...place, log: silent }
-      // Its start waits for the destination, so that is ready at once.
+      // Its start waits for the destination, so that one is ready at once.
       const inserter = new TableInserter(EVENTS, database, async () => void calls.begun++)
       const service = new SinkWorker({
         group,
@@ -395,7 +395,7 @@ export const SERVICES: Readonly<Record<string, ServiceCase>> = {
   },
 }
 
-/** A server says once that it listens. */
+/** A server reports once that it listens. */
 function countLines(calls: Calls) {
   const log = silent.child({})
   log.info = () => void calls.begun++

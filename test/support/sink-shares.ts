@@ -31,7 +31,7 @@ export async function startSharedStreams(t: TestContext) {
   }
 }
 
-/** How many shares each process has, the most first. */
+/** The number of shares of each process, in descending order. */
 export async function holdings(client: RedisClient): Promise<number[]> {
   const counts = new Map<string, number>()
   for (const holder of await client.hvals(keys.leaseShares(GROUP))) counts.set(holder, (counts.get(holder) ?? 0) + 1)

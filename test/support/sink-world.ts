@@ -7,8 +7,8 @@ import { silent } from './pipeline.ts'
 import { until } from './until.ts'
 
 /*
- * The order of what a sink does is its promise: intent, insert, acknowledge, clear. The store and the destination here
- * are models that log each action; the process can end at any of them, and the next one goes on with what was written.
+ * A sink guarantees the order of its actions: intent, insert, acknowledge, clear. The store and the destination here
+ * are models that log each action. The process can end at any of them, and the next one continues from the written state.
  */
 
 export function entryOf(id: string, ...rows: string[]): SinkEntry {
@@ -16,7 +16,7 @@ export function entryOf(id: string, ...rows: string[]): SinkEntry {
   return { partition: 0, lane: 'live', id, block: packBlock(envelopes), claimId: Buffer.alloc(8) }
 }
 
-/** What outlives a process: the streams, the intent, the destination. */
+/** The state that survives a process: the streams, the intent, the destination. */
 export class World {
   readonly log: string[] = []
   readonly undelivered: SinkRun[] = [
@@ -28,31 +28,31 @@ export class World {
   readonly stored: string[] = []
   readonly tokens = new Set<string>()
   readonly dead: string[] = []
-  /** What the destination says of an insert, before it looks at its rows. */
+  /** The destination's answer to an insert, before it checks its rows. */
   refuses: (lines: readonly string[]) => Error | undefined = () => undefined
-  /** What becomes of its answer to an insert that was stored. */
+  /** The fate of its answer to an insert that was stored. */
   loses: (lines: readonly string[]) => Error | undefined = () => undefined
-  /** Whether it says that it stores rows at the moment. */
+  /** Whether it reports that it stores rows now. */
   isOpen = true
   forgotBefore = 0
   /** The destination's own tokens. */
   newToken: (() => string) | undefined
-  /** An intent of a sink that divided the streams in another way. */
+  /** An intent of a sink with another number of shares. */
   readonly other: { intent: SinkIntent | undefined } = { intent: undefined }
-  /** Another process is to go on here. */
+  /** Another process is to take over. */
   isWanted = false
   isShared = false
   /** The destination cannot be made ready. */
   isAway = false
   readonly refusals: string[] = []
-  /** Rows of an insert; a read delivers one run then, and is logged. */
+  /** Rows of an insert; a read then delivers one run, and is logged. */
   rowsMax: number | undefined
-  /** Runs in hand, and those that waited, when it was asked what may be asked with nothing in hand only. */
+  /** Runs in hand and runs waiting, at each call that must have nothing in hand. */
   readonly asked: { readonly inHand: number; readonly waiting: number }[] = []
   /** Token of the first insert of the first process. */
   firstToken: string | undefined
 
-  /** Entries of pending runs that a check holds for. */
+  /** Entries of pending runs that a check covers. */
   take(runs: readonly SinkRun[], holds: (run: SinkRun, entry: SinkEntry) => boolean): SinkRun[] {
     return runs
       .map((run) => ({ ...run, entries: run.entries.filter((entry) => holds(run, entry)) }))
@@ -60,10 +60,10 @@ export class World {
   }
 }
 
-/** Ends the process at action number `crashAt`, before it takes effect or behind it. */
+/** Ends the process at action number `crashAt`, before or after it takes effect. */
 interface Crash {
   readonly at: number
-  readonly behind: boolean
+  readonly after: boolean
 }
 
 /** One process: a sink on the world, until it is idle or it crashed. Returns whether it crashed. */
@@ -72,10 +72,10 @@ export async function runProcess(world: World, crash?: Crash, isOver = () => fal
   let crashed = false
   let idle = false
   const act = async <T>(name: string, effect: () => T): Promise<T> => {
-    // A process that has ended does nothing any more.
+    // A process that has ended does nothing more.
     if (crashed) await new Promise(() => {})
     const isLast = crash?.at === actions++
-    if (isLast && !crash?.behind) crashed = true
+    if (isLast && !crash?.after) crashed = true
     if (crashed) return new Promise(() => {})
     world.log.push(name)
     try {
@@ -190,9 +190,9 @@ export async function runProcess(world: World, crash?: Crash, isOver = () => fal
     log: silent,
   })
   sink.start()
-  // A sink that repeats itself for ever is seen by what it leaves.
+  // A sink that repeats itself for ever shows in the state it leaves.
   await until(() => crashed || idle || isOver() || world.log.length > 500)
-  // One that crashed is left where it stands: nothing of it runs any more.
+  // A crashed one is left as it is: nothing of it runs any more.
   if (!crashed) await sink.stop()
   return crashed
 }

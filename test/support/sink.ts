@@ -19,7 +19,7 @@ import { startTestRedis, type TestRedis } from './redis.ts'
 
 export const PARTITIONS = 2
 
-/** Redis and ClickHouse, with what a sink needs in them. */
+/** Redis and ClickHouse, prepared for a sink. */
 export async function startStores(t: TestContext) {
   const [redis, clickhouse] = await Promise.all([startTestRedis(t), startTestClickHouse(t)])
   const client = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop' }))
@@ -31,7 +31,7 @@ export async function startStores(t: TestContext) {
 
 /**
  * Starts a sink, which is stopped after the test.
- * @param wrap stands between the sink and ClickHouse
+ * @param wrap wraps the inserter that the sink uses
  */
 export async function startSink(
   t: TestContext,
@@ -73,7 +73,7 @@ export async function startSink(
     await sink.stop()
     await drop()
   }
-  // Nobody waits for it: an insert that a test holds never ends.
+  // Not awaited: an insert that a test holds never ends.
   t.after(() => {
     sink.stop().catch(() => {})
     return drop()
@@ -82,7 +82,7 @@ export async function startSink(
   return { stop, drop }
 }
 
-/** An inserter of which some methods can be replaced. */
+/** An inserter whose methods can be replaced. */
 export function bound(inserter: Inserter): Inserter {
   return {
     prepare: () => inserter.prepare(),

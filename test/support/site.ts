@@ -10,7 +10,7 @@ import { until } from './until.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
-/** What `--ready-file` gets. */
+/** The content of `--ready-file`. */
 export interface ReadyFile {
   readonly url: string
   readonly clickhouse_url: string
@@ -25,13 +25,13 @@ export interface Started {
   readonly child: ChildProcess
   readonly stdout: () => string
   readonly stderr: () => string
-  /** Resolves when it is ready; rejects when it ends before. */
+  /** Resolves when it is ready; rejects when it ends first. */
   readonly ready: () => Promise<ReadyFile>
   /** Resolves when it has ended. */
   readonly ended: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>
 }
 
-/** A DATA_DIR and what runs on it. All of it is gone after the test. */
+/** A DATA_DIR and the processes on it. All of it is removed after the test. */
 export class TestSite {
   readonly dir: string
   readonly env: Record<string, string | undefined>
@@ -96,7 +96,7 @@ export class TestSite {
     return run([process.execPath, 'src/ipid.mjs', ...args], this.env)
   }
 
-  /** One command of the command line, in this process: on a busy machine one of its own takes seconds to begin. */
+  /** One command of the command line, in this process: on a busy machine a separate process takes seconds to start. */
   ipid(...args: readonly string[]): Promise<CommandResult> {
     return runCommand(args, { env: this.env as Record<string, string> })
   }
@@ -118,7 +118,7 @@ function run(command: readonly string[], env: Record<string, string | undefined>
   return { child, stdout: () => stdout, stderr: () => stderr, ended }
 }
 
-/** A test under `npm test` must not look like a script of npm to what it starts. */
+/** A test under `npm test` must not look like a script of npm to its child processes. */
 function withoutNpm(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('npm_') && name !== 'NODE_OPTIONS'))
 }

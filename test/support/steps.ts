@@ -1,8 +1,8 @@
 import type { TestContext } from 'node:test'
 
 /**
- * Subtests of which each builds on what the ones before it left. When one fails, the others are skipped: they would wait for
- * what cannot come.
+ * Subtests that each build on the ones before. When one fails, the others are skipped: they would wait for a state that
+ * cannot come.
  */
 export function stepsOf(
   t: TestContext,

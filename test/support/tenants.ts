@@ -10,7 +10,7 @@ import { RedisTenantChanges, RedisTenantStore } from '../../src/tenants/redis/te
 import { RedisTokenCounters } from '../../src/tenants/redis/token-counters.ts'
 import { quiet, silent } from './pipeline.ts'
 
-/** What one process holds of tenants, keys and limits, on connections of its own. */
+/** The tenants, keys and limits of one process, on its own connections. */
 export interface TestTenants {
   readonly client: RedisClient
   readonly changes: RedisClient
@@ -20,7 +20,7 @@ export interface TestTenants {
   readonly limiter: SharedRateLimiter
 }
 
-/** Starts one; everything is closed after the test. Resolves when it hears of changes. */
+/** Starts one; everything is closed after the test. Resolves when it is subscribed to changes. */
 export async function startTenants(
   t: TestContext,
   url: string,
@@ -41,7 +41,7 @@ export async function startTenants(
     flushEveryMs: 20,
   })
   await authenticator.start()
-  // Replies come in order, so this one means that the subscription stands.
+  // Replies come in order, so this one means that the subscription is active.
   await changes.ping()
   t.after(async () => {
     await authenticator.stop()
@@ -58,7 +58,7 @@ export async function startTenants(
   }
 }
 
-/** A clock that stands where it is put. */
+/** A clock that is set by hand. */
 export function handClock(startMs = Date.UTC(2026, 10, 21)): Clock & { nowMs: number } {
   return {
     nowMs: startMs,

@@ -3,14 +3,14 @@ import type { TodaysData } from '../../src/operations/reenrich/ports.ts'
 import type { Enrichment, EnrichmentData } from '../../src/pipeline/event/enrichment.ts'
 import { enrichmentColumns } from '../../src/pipeline/event/row.ts'
 
-/** What data say of an address. */
+/** The data about an address. */
 export interface Known extends EnrichmentData {
   readonly companyId: string
   readonly noise?: boolean
   readonly classification?: Classification
 }
 
-/** Data that say what a function says; a host name is passed on. */
+/** Data returned by a function; a host name is passed on. */
 export function todaysData(knownOf: (ip: string) => Known): TodaysData {
   return {
     enrich: ({ text }, hostname) => enrichmentOf(knownOf(text), hostname),

@@ -3,14 +3,14 @@ import { inspect } from 'node:util'
 
 /** How long a condition may take on a busy machine before it counts as never coming. */
 const WITHIN_MS = Number(process.env.TEST_WAIT_MS ?? 90_000)
-/** Looks often at first, then every tenth of the time waited: a look may cost what is waited for its processor. */
+/** Polls often at first, then every tenth of the time waited: a poll takes CPU from the code it waits for. */
 const EVERY_MS = { min: 5, max: 200, share: 0.1 }
 
-/** Waits until `read` gives something true, and returns it. A `read` that rejects ends the wait: it cannot come any more. */
+/** Waits until `read` returns something truthy, and returns it. A `read` that rejects ends the wait. */
 export async function until<T>(read: () => T | Promise<T>): Promise<NonNullable<T>>
 /**
- * Waits until what `read` gives fulfils `holds`, and returns it. A `read` or `holds` that fails counts as not yet: what is
- * read may be away.
+ * Waits until the result of `read` fulfils `holds`, and returns it. A failing `read` or `holds` counts as not yet: the store
+ * may be down.
  */
 export async function until<T>(
   read: () => T | Promise<T>,

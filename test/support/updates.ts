@@ -7,7 +7,7 @@ import { FileServer } from './file-server.ts'
 
 export const ASN = asnMmdb({ '81.2.0.0/16': [64_500, 'Example'] })
 
-/** A folder of data, a server of files, and updates of the one from the other. */
+/** A folder of data, a file server, and updates from it to the folder. */
 export async function setUp(t: TestContext) {
   const [dir, server] = [await temporaryFolder(t), await FileServer.start(t)]
   const update = async (sources: object, options: Partial<UpdateOptions> = {}) => {
@@ -19,7 +19,7 @@ export async function setUp(t: TestContext) {
     return reports
   }
   const only = async (source: object, options?: Partial<UpdateOptions>) => (await update([source], options))[0]!
-  /** Files that anybody sees. */
+  /** Files that any user can read. */
   const files = async () => (await readdir(dir)).filter((file) => !file.startsWith('.sources-state')).sort()
   return { dir, server, update, only, files }
 }

@@ -5,7 +5,7 @@ import type { BrowserContext, Page } from 'playwright-core'
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 
-/** A page of which everything is noted that it should not do. */
+/** A page that records every unwanted action. */
 export interface WatchedPage {
   readonly page: Page
   /** Fails when the page wrote errors to its console, threw, or asked another origin. @param expected statuses of calls that fail */
@@ -35,9 +35,9 @@ export async function openWatched(context: BrowserContext, origin: string): Prom
     async assertAccessible() {
       for (const colorScheme of ['light', 'dark'] as const) {
         await page.emulateMedia({ colorScheme })
-        // In the dark only the colours are others.
+        // Dark mode changes only colours.
         const rules = colorScheme === 'light' ? '' : '{ runOnly: ["color-contrast"] }'
-        // The policy of the page lets no script in but its own; that of the test runs beside it.
+        // The page's policy allows only its own scripts; that of the test runs beside it.
         const results = (await page.evaluate(
           `(() => { if (!window.axe) { ${readFileSync(AXE, 'utf8')} } return window.axe.run(${rules}) })()`,
         )) as { violations: { id: string; impact: string; nodes: { html: string; failureSummary: string }[] }[] }

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { PAGES, readDocument as read } from '../support/documents.ts'
 
-/* Holds all pages to what the repository holds. test/unit/config/readme.test.ts does it for settings. */
+/* Checks all pages against the repository. test/unit/config/readme.test.ts does it for settings. */
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -14,7 +14,7 @@ test('the first page and the page for maintainers stay under 200 lines', () => {
   for (const page of ['README.md', 'src/README.md']) assert.ok(read(page).split('\n').length <= 200, page)
 })
 
-test('the first page says what surprises: the type of session_id, the size of a request, the limits', () => {
+test('the first page says the surprises: the type of session_id, the size of a request, limits', () => {
   const page = read('README.md')
   assert.match(page, /`session_id` is an \*\*integer\*\*/)
   assert.match(page, /A request takes \*\*100 events\*\*/)
@@ -53,7 +53,7 @@ test('a link leads to a file, a folder or a heading of this repository', () => {
   assert.deepEqual(broken, [])
 })
 
-test('every page is reached from the first one', () => {
+test('every page is reachable from the first one', () => {
   const reached = new Set(['README.md'])
   for (const page of reached) {
     for (const [, path] of proseOf(page).matchAll(/\]\(([^):#]+\.md)(?:#[^)]+)?\)/g))
@@ -85,7 +85,7 @@ test('a code block that names a file is that file, or a passage of it', () => {
   const quotes = PAGES.flatMap(quotesOf)
   for (const { page, path, isPart, text } of quotes) {
     const content = read(path)
-    if (isPart) assert.ok(content.includes(text), `${page} quotes what ${path} does not say: ${text}`)
+    if (isPart) assert.ok(content.includes(text), `${page} quotes text that ${path} does not contain: ${text}`)
     else assert.equal(text, content, `${page} quotes ${path}`)
   }
   const quoted = quotes.map(({ path }) => path)
@@ -97,7 +97,7 @@ test('a code block that names a file is that file, or a passage of it', () => {
 /** Inline code that is a path, from the root or from the page's folder: a file of ours, or a folder with its slash. */
 const PATH = /`((?:[\w.-]+\/)*[\w.-]+\.(?:ts|mjs|lua|sql|md)|(?:[\w.-]+\/)+)`/g
 
-test('a file or folder that a page names is there', () => {
+test('every file or folder that a page names exists', () => {
   const missing = PAGES.flatMap((page) =>
     [...read(page).matchAll(PATH)]
       .map(([, path]) => path!)
@@ -126,7 +126,7 @@ test('no text asks a reader to fetch ipid from a registry', () => {
 const LOCAL_PATH =
   /(?<![\w/:.=~@-])(?:\.\/)?[\w-]+(?:\/[\w.-]+)+|(?<![\w/:.=@*-])[\w-]+\.(?:csv|ndjson|gz|mmdb|json)\b/g
 
-test('what the commands of the pages write into the checkout is ignored by git', () => {
+test('git ignores files that the commands of the pages write into the checkout', () => {
   const blocks = PAGES.flatMap((page) => [...read(page).matchAll(/^```sh\n(.*?)^```$/gms)].map(([, text]) => text!))
   const commands = blocks
     .flatMap((text) => text.split('\n'))

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 
 /*
- * Holds the structure of src: the rooms in their order, what may read the environment, and packages that one place encloses.
+ * Checks the structure of src: the order of the rooms, the readers of the environment, and enclosed packages.
  * A finding names file, line and rule.
  */
 
@@ -19,7 +19,7 @@ interface Import {
 }
 
 /**
- * The rooms from the ground up. A file imports from its own room and from rooms further up in this list, never from one below.
+ * The rooms from the ground up. A file imports from its own room and from rooms earlier in this list, never from later ones.
  * The longest matching path is a file's room; a `*` stands for any folder. So a subject's rules, commands and part in a process
  * (`role.ts`) lie in one folder, and still at different heights.
  */
@@ -72,16 +72,16 @@ const ROOMS = [
   'src/ipid.mjs',
 ]
 
-/** Only these see the environment. */
+/** Only these read the environment. */
 const READS_ENVIRONMENT = ['src/main.ts', 'src/config', 'src/bootstrap.mjs', 'src/bootstrap', 'src/ipid.mjs']
 
-/** Packages that a single place knows, and who may know that place. */
+/** Packages that a single place knows, and the places that may use it. */
 const ENCLOSED: readonly (readonly [name: string, place: string, chosenIn: readonly string[]])[] = [
   ['uWebSockets.js', 'src/http/engine/uws', ['src/http/engine/choose.ts']],
   ['@aws-sdk/client-s3', 'src/stores/objects/s3-store.ts', ['src/pipeline/sinks/archive/destination.ts']],
 ]
 
-/** Scripts: what a process starts with. Nobody imports them but who starts the process. */
+/** Entry points of processes. Only the code that starts the process imports them. */
 const ENTRIES = ['src/main.ts', 'src/bootstrap.mjs', 'src/ipid.mjs', 'src/embedded/clickhouse/process.ts']
 
 const FILES = ['schemas', 'pipelines', 'src'].flatMap((folder) =>
@@ -118,7 +118,7 @@ function finding({ file, line, target }: Import, rule: string): string {
   return `${file}:${line} imports ${target}: ${rule}`
 }
 
-test('finds the imports that it is to judge', () => {
+test('the imports to check are found', () => {
   const targets = importsOf('src/cli/start/run-roles.ts').map(({ target }) => target)
   assert.ok(targets.includes('src/config/config.ts') && targets.includes('pino') && targets.includes('src/app.ts'))
 })
@@ -139,7 +139,7 @@ test('imports point one way, and every file has a room', () => {
   assert.deepEqual([...homeless, ...findings], [])
 })
 
-test('what a process starts with is not imported by its parts', () => {
+test('the entry point of a process is not imported by its parts', () => {
   const mayImport = ['src/cli', ...ENTRIES]
   const findings = IMPORTS.filter(({ target }) => ENTRIES.some((place) => inside(target, place)))
     .filter(({ file }) => !mayImport.some((place) => inside(file, place)))
@@ -147,7 +147,7 @@ test('what a process starts with is not imported by its parts', () => {
   assert.deepEqual(findings, [])
 })
 
-test('what stands for a package alone is known where it is chosen', () => {
+test('the wrapper of a package is known only where it is chosen', () => {
   for (const [name, place, chosenIn] of ENCLOSED) {
     const users = IMPORTS.filter(({ target }) => target === name)
     assert.ok(users.some(({ file }) => inside(file, place)))
@@ -161,7 +161,7 @@ test('what stands for a package alone is known where it is chosen', () => {
   }
 })
 
-test('no file is imported that is not there', () => {
+test('every imported file exists', () => {
   const findings = IMPORTS.filter(({ target }) => /^(schemas|pipelines|src)\//.test(target))
     .filter(({ target }) => !existsSync(join(ROOT, target)))
     .map((found) => finding(found, 'there is no such file'))
@@ -179,7 +179,7 @@ test('the environment is read in main and config only', () => {
   assert.deepEqual(findings, [])
 })
 
-test('there are no cycles, of types neither', () => {
+test('there are no cycles, not even of types', () => {
   const edges = new Map<string, string[]>()
   for (const { file, target } of IMPORTS) edges.set(file, [...(edges.get(file) ?? []), target])
   const done = new Set<string>()

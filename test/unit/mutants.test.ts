@@ -10,7 +10,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 
-test('every mutant still applies to the sources, and names tests that exist', () => {
+test('every mutant still applies to the sources, and names existing tests', () => {
   const problems = MUTANTS.flatMap((mutant) => {
     try {
       broken(mutant, read(mutant.file))

@@ -9,7 +9,7 @@ const TAKE = `
   import { takePort } from './test/support/ports.ts'
   console.log(JSON.stringify(Array.from({ length: ${PORTS} }, takePort)))`
 
-test('no two processes take the same port, and none that the system gives away', async () => {
+test('no two processes take the same port, nor one that the system assigns', async () => {
   const run = promisify(execFile)
   const others = await Promise.all(
     [1, 2].map(() => run(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', TAKE])),

@@ -10,7 +10,7 @@ import type { CleanUp } from './clean-up.ts'
 
 const MASTERS = 3
 const SLOTS = 16_384
-/** A master that is killed and started again is back before its replica takes over: what that lacks would be lost. */
+/** A killed master is restarted before its replica takes over: the replica may lack writes, which would be lost. */
 const NODE_TIMEOUT_MS = 15_000
 
 /** One process of a Redis Cluster. */
@@ -69,8 +69,8 @@ export async function startCluster(cleanUp: CleanUp): Promise<readonly ClusterNo
   for (let i = 0; i < 2 * MASTERS; i++) nodes.push(new ClusterNode(takePort(), takePort(), nodeArgs(dir, i)))
   const masters = nodes.slice(0, MASTERS)
   for (const [i, { client }] of masters.entries()) {
-    const [from, behind] = [i, i + 1].map((n) => Math.floor((n * SLOTS) / MASTERS))
-    await client.call('CLUSTER', 'ADDSLOTSRANGE', from!, behind! - 1)
+    const [from, end] = [i, i + 1].map((n) => Math.floor((n * SLOTS) / MASTERS))
+    await client.call('CLUSTER', 'ADDSLOTSRANGE', from!, end! - 1)
   }
   for (const { port, busPort } of nodes.slice(1)) {
     await nodes[0]!.client.call('CLUSTER', 'MEET', '127.0.0.1', port, busPort)

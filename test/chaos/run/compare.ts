@@ -1,14 +1,14 @@
 import { numberOf, type StoredEvent, storedOf } from './events.ts'
 import type { Ledger } from './ledger.ts'
 
-/** What a comparison found. */
+/** The result of a comparison. */
 export interface Verdict {
-  /** Events that are there. */
+  /** Stored events. */
   readonly stored: number
   lost: number
   doubled: number
   wrong: number
-  /** The first of what is not as it has to be, in words. */
+  /** The first differences, in words. */
   readonly examples: string[]
 }
 
@@ -16,7 +16,7 @@ export type Query = (sql: string) => Promise<string>
 
 const EXAMPLES_MAX = 20
 
-/** Holds the tables against what a tenant sent. Nothing is read with FINAL. */
+/** Compares the tables with the events that a tenant sent. Nothing is read with FINAL. */
 export async function compareTables(ledger: Ledger, query: Query): Promise<Verdict> {
   const verdict: Verdict = { stored: 0, lost: 0, doubled: 0, wrong: 0, examples: [] }
   const stored = await compareEvents(ledger, query, verdict)
@@ -31,7 +31,7 @@ export function note(verdict: Verdict, kind: 'lost' | 'doubled' | 'wrong', examp
   if (verdict.examples.length < EXAMPLES_MAX) verdict.examples.push(`${kind}: ${example}`)
 }
 
-/** Returns what has to be in the views: the events that are there and may be. */
+/** Returns the expected content of the views: events that must be stored and events that may be. */
 async function compareEvents({ tenantId, sure, groups }: Ledger, query: Query, verdict: Verdict) {
   const rows = await lines(
     query,
@@ -101,7 +101,7 @@ async function compareViews({ tenantId }: Ledger, query: Query, stored: readonly
   }
 }
 
-/** What is counted of events that are not stored, and of those that are: each once for each time that they were received. */
+/** Counts of events that are stored and not stored: each once for each time that they were received. */
 async function compareOutcomes({ tenantId, received }: Ledger, query: Query, stored: number, verdict: Verdict) {
   const rows = await lines(
     query,
@@ -131,7 +131,7 @@ interface Sums {
   readonly accounts: Set<string>
 }
 
-/** A line for each group, as ClickHouse prints it. */
+/** One line per group, as ClickHouse prints it. */
 function sums(
   stored: readonly StoredEvent[],
   keyOf: (event: StoredEvent) => string,

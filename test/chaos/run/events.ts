@@ -1,4 +1,4 @@
-/** An event of the load. What becomes of it follows from its number. */
+/** An event of the load. Its number determines its outcome. */
 export interface ChaosEvent {
   readonly fate: 'stored' | 'filtered' | 'invalid_ip'
   readonly ip: string
@@ -7,7 +7,7 @@ export interface ChaosEvent {
   readonly day: string
 }
 
-/** What the tables say of a stored one. */
+/** The stored values of the event. */
 export interface StoredEvent {
   readonly account: string
   readonly company: string
@@ -15,7 +15,7 @@ export interface StoredEvent {
   readonly day: string
 }
 
-/** Of twenty, one comes from a cloud, and one has no address. A fifth carries an account of the sender's. */
+/** Of twenty, one comes from a cloud, and one has no address. A fifth has an account named by the sender. */
 export function eventOf(n: number): ChaosEvent {
   const day = `2026-11-${String(1 + (n % 9)).padStart(2, '0')}`
   const account_id = n % 5 === 0 ? `account-${n % 45}` : undefined
@@ -24,7 +24,7 @@ export function eventOf(n: number): ChaosEvent {
   return { fate: 'stored', ip: `${n % 2 === 0 ? 17 : 18}.1.${n % 30}.${n % 7}`, account_id, day }
 }
 
-/** As it is sent. @param key its event id; those that carry none have it in their properties, as `tag` */
+/** The event as sent. @param key its event id; events without one have it in their properties, as `tag` */
 export function bodyOf(key: string, withId: boolean): object {
   const { ip, account_id, day } = eventOf(numberOf(key))
   const timestamp = `${day}T12:00:00Z`
@@ -32,7 +32,7 @@ export function bodyOf(key: string, withId: boolean): object {
   return { ip, timestamp, ...(account_id === undefined ? {} : { account_id }), ...named }
 }
 
-/** What the tables have to say of it; undefined when it is not stored. */
+/** The expected row; undefined when it is not stored. */
 export function storedOf(n: number): StoredEvent | undefined {
   const { fate, ip, account_id, day } = eventOf(n)
   if (fate !== 'stored') return undefined
@@ -40,7 +40,7 @@ export function storedOf(n: number): StoredEvent | undefined {
   return { account: account_id ?? company, company, ip, day }
 }
 
-/** The number behind the last hyphen of a key. */
+/** The number after the last hyphen of a key. */
 export function numberOf(key: string): number {
   return Number(key.slice(key.lastIndexOf('-') + 1))
 }

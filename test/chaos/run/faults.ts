@@ -8,14 +8,14 @@ import type { Random } from './random.ts'
 import type { Clustered, Own, Proxied, SecondSet } from './services.ts'
 import type { SmallDisk } from './small-disk.ts'
 
-/** Something that happens to a running service. */
+/** A fault of a running service. */
 export interface Fault {
   readonly kind: string
-  /** How often, compared with the others. */
+  /** Its frequency, relative to the others. */
   readonly weight: number
   /**
-   * Resolves when it is over. Rejects when it could not be done at this moment, such as a kill of a process that does not run.
-   * @returns the moment from which on nothing but the service itself keeps it from answering (`performance.now()`); undefined:
+   * Resolves when it is over. Rejects when it is impossible now, as a kill of a process that does not run.
+   * @returns the moment from which only the service itself prevents answers (`performance.now()`); undefined:
    *   from the beginning
    */
   inflict(random: Random): Promise<number | undefined>
@@ -31,7 +31,7 @@ const TITLES: Readonly<Record<Victim, string>> = {
   'embedded/clickhouse': 'ClickHouse',
 }
 
-/** On a service that runs its own stores: every process, alone and in pairs. */
+/** For a service that runs its own stores: every process, alone and in pairs. */
 export function faultsOfOwn({ instance, disk }: Own): Fault[] {
   return [
     ...VICTIMS.flatMap((victim) => [killed(instance, victim, 3), stopped(instance, victim, 2)]),
@@ -50,7 +50,7 @@ export function faultsOfOwn({ instance, disk }: Own): Fault[] {
   ]
 }
 
-/** On a service whose stores are somebody else's: what lies between, and what the stores refuse. */
+/** For a service with external stores: the network between them, and refusals of the stores. */
 export function faultsOfProxied(service: Proxied, redis: Redis): Fault[] {
   const { instance, toRedis, toClickHouse, disk } = service
   const roles: Victim[] = ['ipid process,sink', 'ipid ingress']
@@ -109,14 +109,14 @@ export function faultsOfProxied(service: Proxied, redis: Redis): Fault[] {
     ...filled(disk, 'disk of Redis full', 2),
     { kind: 'Redis away', weight: 1, inflict: (random) => awayForAWhile(service.redis, random, 100) },
     { kind: 'ClickHouse away', weight: 1, inflict: (random) => awayForAWhile(service.clickhouse, random, 100) },
-    // Longer than what the other set waits before it takes over.
+    // Longer than the other set waits before it takes over.
     stopped(instance, 'ipid process,sink', 4),
     ...roles.map((victim) => killed(instance, victim, 1)),
     restarted(instance, 1),
   ]
 }
 
-/** On a service on a Redis Cluster. */
+/** For a service on a Redis Cluster. */
 export function faultsOfClustered({ instance, nodes }: Clustered): Fault[] {
   const master = async (random: Random) => {
     const found = []
@@ -252,7 +252,7 @@ function cut(proxy: CuttingProxy, kind: string, way: CuttingProxy['way'], weight
   }
 }
 
-/** Only those that hold nothing: Redis forgets with a consumer what was delivered to it. */
+/** Only empty ones: Redis forgets the deliveries of a consumer with it. */
 async function removeConsumers(redis: Redis, stream: string, group: string): Promise<void> {
   await redis.eval(
     `for _, info in ipairs(redis.call('XINFO', 'CONSUMERS', KEYS[1], ARGV[1])) do

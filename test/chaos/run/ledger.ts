@@ -4,7 +4,7 @@ import { eventOf, numberOf } from './events.ts'
 /** Events that were sent in one request or upload, and are not sent again. */
 export interface Group {
   readonly keys: readonly string[]
-  /** Whether it was answered with success; else nobody knows: all of it is there, or nothing. */
+  /** Whether it was answered with success; otherwise its result is unknown: all of it is stored, or nothing. */
   answered: boolean
 }
 
@@ -22,11 +22,11 @@ export interface Received {
 
 export type ReceivedKind = 'all' | 'filtered' | 'invalid_ip'
 
-/** What a tenant sent, and what was answered: the tables are compared with it. */
+/** The events that a tenant sent, and their answers: the tables are compared with it. */
 export class Ledger {
   readonly tenantId: string
   readonly apiKey: string
-  /** Keys of events that are sent until they are answered with success: each is there once. */
+  /** Keys of events that are sent until they are answered with success: each is stored once. */
   readonly sure: string[] = []
   readonly groups: Group[] = []
   readonly jobs: AnsweredJob[] = []

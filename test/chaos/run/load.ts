@@ -5,11 +5,11 @@ import type { Ledger } from './ledger.ts'
 import type { Random } from './random.ts'
 
 export interface LoadOptions {
-  /** Base URL of the API, as it is now. */
+  /** Current base URL of the API. */
   readonly url: () => string
   readonly ledger: Ledger
   readonly random: Random
-  /** Requests a second, of `PER_REQUEST` events. */
+  /** Requests per second, of `PER_REQUEST` events. */
   readonly rate: number
 }
 
@@ -19,7 +19,7 @@ const ANSWER_WITHIN_MS = 10_000
 const AGAIN_MS = 100
 const NEXT_UPLOAD_MS = 2_000
 
-/** Sends until it is stopped, and then until all is answered that has to be. */
+/** Sends until it is stopped, and then until everything that must be answered is. */
 export class Load {
   readonly #options: LoadOptions
   #stopped = false
@@ -54,7 +54,7 @@ export class Load {
     }
   }
 
-  /** Uploads, one behind the other. */
+  /** Uploads, one after the other. */
   async upload(): Promise<void> {
     const { ledger } = this.#options
     while (!this.#stopped) {
@@ -111,7 +111,7 @@ export interface Answer {
   readonly text: string
 }
 
-/** Undefined when there is no whole answer. */
+/** Undefined when there is no complete answer. */
 export async function post(url: string, apiKey: string, body: string): Promise<Answer | undefined> {
   try {
     const headers = { 'x-api-key': apiKey, 'content-type': 'application/json' }

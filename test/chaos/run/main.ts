@@ -5,7 +5,7 @@ import { printJson, printTable } from '../../../src/terminal/print.ts'
 import { type InflictedFault, PHASES, type PhaseName, type PhaseReport, runPhase } from './phase.ts'
 import { Random } from './random.ts'
 
-/** Of the time of a run. */
+/** Parts of the time of a run. */
 const SHARES: Readonly<Record<PhaseName, number>> = { own: 0.5, proxied: 0.3, cluster: 0.2 }
 const SEEDS = 2 ** 31
 const EXIT_USAGE = 2
@@ -17,7 +17,7 @@ interface Options {
   readonly json: boolean
 }
 
-/** What a run found. */
+/** The result of a run. */
 export interface ChaosReport {
   readonly seed: number
   readonly faults: readonly InflictedFault[]
@@ -42,7 +42,7 @@ export async function main(args: readonly string[]): Promise<void> {
   })
 }
 
-/** Runs all phases, one behind the other, for about so many minutes, starting and comparing not counted. */
+/** Runs all phases, one after the other, for about this many minutes, without the time for starts and comparisons. */
 export async function runChaos(
   { minutes, seed, phases }: Omit<Options, 'json'>,
   say: (text: string) => void,

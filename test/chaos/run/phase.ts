@@ -19,7 +19,7 @@ import { Probe } from './probe.ts'
 import type { Random } from './random.ts'
 import { type Surroundings, startClustered, startOwn, startProxied } from './services.ts'
 
-/** `own`: stores of its own, as `npm start` has; `proxied`: stores of others, behind proxies; `cluster`: a Redis Cluster. */
+/** `own`: its own stores, like `npm start`; `proxied`: external stores behind proxies; `cluster`: a Redis Cluster. */
 export const PHASES = ['own', 'proxied', 'cluster'] as const
 export type PhaseName = (typeof PHASES)[number]
 
@@ -27,8 +27,8 @@ export interface InflictedFault {
   readonly phase: PhaseName
   readonly kind: string
   /**
-   * Milliseconds from the moment when nothing but the service itself keeps it from answering, to the first 200 for a request
-   * that was sent behind it; undefined: none came.
+   * Milliseconds from the moment when only the service itself prevents answers, to the first 200 for a request
+   * that was sent after it; undefined: none came.
    */
   readonly goodAgainMs: number | undefined
 }
@@ -50,8 +50,8 @@ const SETTLED_WITHIN_MS = 180_000
 const FAULT_WITHIN_MS = 90_000
 
 /**
- * Starts a service, loads it, inflicts faults on it, and compares what is there with what was sent.
- * @param whole ends what this one started, when the run is interrupted
+ * Starts a service, loads it, injects faults, and compares the stored events with the sent ones.
+ * @param whole ends everything this run started, when the run is interrupted
  */
 export async function runPhase(phase: PhaseName, options: PhaseOptions, whole: Releases): Promise<PhaseReport> {
   const cleanUp = new CleanUp()
@@ -143,7 +143,7 @@ function drawn(faults: readonly Fault[], random: Random): Fault {
   return faults.at(-1)!
 }
 
-/** One with live events alone, two with uploads besides. */
+/** The first with live events only, the second and third with uploads besides. */
 async function tenants({ instance, redisUrl }: Surroundings): Promise<Ledger[]> {
   const plans = new Map(Object.entries(DEFAULT_PLANS))
   return await withRedis(redisUrl, async (client) => {
@@ -207,7 +207,7 @@ async function compareJobs({ tenantId, apiKey, jobs }: Ledger, url: string, verd
   }
 }
 
-/** Nothing waits, nothing is dead, nothing is left behind. */
+/** Queues are empty, nothing is dead, and nothing is left. */
 async function settled(redis: RedisClient, verdict: Verdict): Promise<void> {
   const state = () => readStatus(redis, ingest)
   const idle = await until(
@@ -224,7 +224,7 @@ async function settled(redis: RedisClient, verdict: Verdict): Promise<void> {
   for (const name of left) note(verdict, 'wrong', `${name} is left in Redis`)
 }
 
-/** Chunks and progress of jobs that have ended, intents of sinks, dead letters. */
+/** Chunks and progress of ended jobs, intents of sinks, dead letters. */
 async function leftKeys(redis: RedisClient): Promise<string[]> {
   const nodes = 'nodes' in redis ? redis.nodes('master') : [redis]
   const names = (await Promise.all(nodes.map((node) => node.keys('*')))).flat()

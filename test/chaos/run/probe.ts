@@ -4,10 +4,10 @@ import type { Ledger } from './ledger.ts'
 import { post } from './load.ts'
 
 const EVERY_MS = 50
-/** Requests under way at most, while nothing is answered. */
+/** Maximum of open requests while nothing is answered. */
 const OPEN_MAX = 40
 
-/** Asks again and again whether a request is answered with 200: live events of its own, one each, sent once. */
+/** Tests again and again whether a request is answered with 200: its own live events, one each, sent once. */
 export class Probe {
   readonly #url: () => string
   readonly #ledger: Ledger
@@ -34,7 +34,7 @@ export class Probe {
     this.#stopped = true
   }
 
-  /** Milliseconds from a moment to the first 200 for what was sent behind it; undefined when none came in time. */
+  /** Milliseconds from a moment to the first 200 for a request sent after it; undefined when none came in time. */
   async nextGood(fromMs: number, withinMs: number): Promise<number | undefined> {
     for (;;) {
       const found = this.#good.find(({ sentMs }) => sentMs >= fromMs)

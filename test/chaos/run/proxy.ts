@@ -2,16 +2,16 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type NetConnectOpts, type Socket } from 'node:net'
 import type { CleanUp } from './clean-up.ts'
 
-/** What happens to bytes on their way. */
+/** The fault applied to bytes in transit. */
 type Way = 'through' | 'requests are lost' | 'answers are lost' | { readonly answersLateByMs: number }
 
-/** Stands before a server, and is told what to do to all connections at once. */
+/** A proxy for a server, with one fault for all connections at once. */
 export class CuttingProxy {
   way: Way = 'through'
   readonly #open = new Set<Socket>()
   #port = 0
 
-  /** Of the proxy, on 127.0.0.1. */
+  /** The port of the proxy, on 127.0.0.1. */
   get port(): number {
     return this.#port
   }

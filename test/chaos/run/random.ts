@@ -1,4 +1,4 @@
-/** Chance that comes again: the same seed gives the same numbers (mulberry32). */
+/** Repeatable random numbers: the same seed gives the same numbers (mulberry32). */
 export class Random {
   #state: number
 
@@ -15,7 +15,7 @@ export class Random {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
   }
 
-  /** Another sequence: what it is asked for changes nothing here. */
+  /** A separate sequence: its use does not change this one. */
   fork(): Random {
     return new Random(Math.floor(this.next() * 2 ** 32))
   }

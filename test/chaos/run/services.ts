@@ -13,21 +13,21 @@ import { type ClusterNode, startCluster } from './cluster.ts'
 import { CuttingProxy } from './proxy.ts'
 import { SmallDisk } from './small-disk.ts'
 
-/** A whole ipid, and what stands around it. */
+/** A whole ipid, and its environment. */
 export interface Surroundings {
   readonly instance: TestInstance
-  /** Past all proxies. */
+  /** Without any proxy. */
   readonly redisUrl: string
   readonly clickhouseUrl: string
 }
 
-/** With stores of its own; all on a disk that can be filled, where one can be mounted. */
+/** With its own stores; all on a disk that can be filled, where one can be mounted. */
 export interface Own extends Surroundings {
   readonly disk: SmallDisk | undefined
 }
 
 /**
- * Redis and ClickHouse of somebody else's, behind proxies; Redis on a disk that can be filled, where one can be mounted.
+ * External Redis and ClickHouse, with proxies before them; Redis on a disk that can be filled, where one can be mounted.
  */
 export interface Proxied extends Surroundings {
   readonly redis: TestRedis
@@ -37,7 +37,7 @@ export interface Proxied extends Surroundings {
   readonly disk: SmallDisk | undefined
   /** A set of all roles but ingress, beside that of the instance. */
   readonly second: SecondSet
-  /** Starts another one when that has gone; resolves when it is ready. */
+  /** Starts another one when that is gone; resolves when it is ready. */
   startSecondSet(): Promise<SecondSet>
 }
 

@@ -15,7 +15,7 @@ export class SmallDisk {
     this.path = path
   }
 
-  /** Undefined where this process may mount nothing. */
+  /** Undefined when this process may not mount. */
   static async mount(
     cleanUp: { after(hook: () => Promise<void>): void },
     sizeMib = 2_048,
@@ -34,7 +34,7 @@ export class SmallDisk {
     return new SmallDisk(path)
   }
 
-  /** Until nothing fits any more, or so much is left. */
+  /** Fills the disk until nothing fits any more, or this much is left. */
   async fill(leftMib = 0): Promise<void> {
     const file = await open(this.#filler, 'a')
     try {

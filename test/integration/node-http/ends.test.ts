@@ -7,20 +7,20 @@ import type { Route } from '../../../src/http/route/route.ts'
 import { heldIntake, ingestHead, RawConnection, startHttp } from '../../support/http.ts'
 import { until } from '../../support/until.ts'
 
-/* How connections end that `node:http` answers in its own way, and what it leaves to us. */
+/* Connections that `node:http` ends in its own way, and the ends that it leaves to us. */
 
 const engine = 'node:http'
 const BODY = '{"events":[{"ip":"8.8.8.8"}]}'
 const WHOLE = `${ingestHead(`content-length: ${BODY.length}`)}${BODY}`
 
-/** A connection of a client that writes all it has before it reads. */
+/** A client connection that writes everything before it reads. */
 async function openUnread(t: TestContext, port: number): Promise<RawConnection> {
   const connection = await RawConnection.open(t, port)
   connection.socket.pause()
   return connection
 }
 
-test('a refusal is read by a client that first sends all it has', async (t) => {
+test('a client that first sends everything reads the refusal', async (t) => {
   const { port } = await startHttp(t, { engine })
   const old = await openUnread(t, port)
   await old.write('POST /v1/ingest HTTP/1.0\r\nhost: t\r\ncontent-length: 6000000\r\n\r\n')
@@ -37,7 +37,7 @@ test('a refusal is read by a client that first sends all it has', async (t) => {
   assert.match(await other.untilClosed(), /^HTTP\/1\.1 400 /)
 })
 
-test('behind a refusal a connection ends, also when something arrives all the time', async (t) => {
+test('after a refusal a connection ends, also while bytes keep arriving', async (t) => {
   const { port } = await startHttp(t, { engine })
   for (const head of ['EHLO example.com\r\n\r\n', 'POST / HTTP/1.0\r\nhost: t\r\ncontent-length: 100000\r\n\r\n']) {
     const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true }).resume()
@@ -52,7 +52,7 @@ test('behind a refusal a connection ends, also when something arrives all the ti
   }
 })
 
-test('a body that cannot be read is refused at once, also when its request waited for another', async (t) => {
+test('an unreadable body is refused at once, also when its request waited for another', async (t) => {
   const { intake, release, appended } = heldIntake()
   const { port } = await startHttp(t, { engine, intake })
   const connection = await RawConnection.open(t, port)
@@ -65,7 +65,7 @@ test('a body that cannot be read is refused at once, also when its request waite
   assert.match(await connection.untilClosed(), /^HTTP\/1\.1 200 [\s\S]*HTTP\/1\.1 400 [\s\S]*chunks/)
 })
 
-test('a request that expects what is not defined is answered like any other', async (t) => {
+test('a request with an unknown expectation is answered like any other', async (t) => {
   const { port } = await startHttp(t, { engine })
   const connection = await RawConnection.open(t, port)
   await connection.write('GET /healthz HTTP/1.1\r\nhost: t\r\nexpect: nothing\r\n\r\n')
@@ -86,7 +86,7 @@ test('every header counts, however many there are', async (t) => {
   }
 })
 
-test('a head alone, before a body that nobody wants, tells of no body', async (t) => {
+test('HEAD of an unwanted body announces no body', async (t) => {
   const { port } = await startHttp(t, { engine })
   for (const method of ['HEAD', 'OPTIONS']) {
     const connection = await RawConnection.open(t, port)
@@ -97,7 +97,7 @@ test('a head alone, before a body that nobody wants, tells of no body', async (t
   }
 })
 
-test('a stop does not cut off an answer that its client takes slowly', async (t) => {
+test('a stop does not cut off an answer that its client reads slowly', async (t) => {
   const body = 'x'.repeat(200_000)
   const route: Route = { method: 'GET', path: '/large', access: 'open', handle: () => ({ status: 200, body }) }
   const metrics = new Registry()
@@ -110,7 +110,7 @@ test('a stop does not cut off an answer that its client takes slowly', async (t)
     ([before, after]) => before !== undefined && before === after,
   )
   const count = Number(await answered())
-  assert.ok(count < 90, 'more answers than there is room for')
+  assert.ok(count < 90, 'more answers than fit')
   const stopped = server.stop()
   connection.socket.resume()
   await stopped

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { heldIntake, ingestHead, RawConnection, startHttp } from '../../support/http.ts'
 import { until } from '../../support/until.ts'
 
-/* What `node:http` answers and uWebSockets.js does not: of what it cannot read, that one tells nobody. */
+/* `node:http` answers these; uWebSockets.js does not: it reports no unreadable request. */
 
 const engine = 'node:http'
 const BODY = '{"events":[{"ip":"8.8.8.8"}]}'
@@ -22,7 +22,7 @@ const OTHERS: readonly (readonly [string, string, RegExp])[] = [
 ]
 
 for (const [what, text, answer] of OTHERS) {
-  test(`${what} is answered with what is wrong, and the connection ends`, async (t) => {
+  test(`${what} is answered with the fault, and the connection ends`, async (t) => {
     const { port } = await startHttp(t, { engine })
     const connection = await RawConnection.open(t, port)
     await connection.write(text)
@@ -36,7 +36,7 @@ for (const [what, text, answer] of OTHERS) {
   })
 }
 
-test('what cannot be read behind a request does not cost that request its answer', async (t) => {
+test('unreadable bytes after a request do not cost it its answer', async (t) => {
   const { intake, release, appended } = heldIntake()
   const { port } = await startHttp(t, { engine, intake })
   const connection = await RawConnection.open(t, port)

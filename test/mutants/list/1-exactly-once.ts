@@ -8,7 +8,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     file: 'src/pipeline/streams/append-N.lua',
     from: 'isNew[producer] = not last or tonumber(last) < seq',
     to: 'isNew[producer] = true',
-    noticedBy: [['test/integration/streams.test.ts', 'a commit that is sent again, or comes late, adds nothing']],
+    noticedBy: [['test/integration/streams.test.ts', 'a commit sent again or late adds nothing']],
   },
   {
     name: 'append-shared-fate',
@@ -16,7 +16,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     file: 'src/pipeline/streams/append-N.lua',
     from: '  if isNew[producer] then',
     to: '  if isNew[producer] and producer ~= KEYS[k - 2] then',
-    noticedBy: [['test/integration/streams.test.ts', 'a commit that is sent again, or comes late, adds nothing']],
+    noticedBy: [['test/integration/streams.test.ts', 'a commit sent again or late adds nothing']],
   },
   {
     name: 'commit-number',
@@ -32,7 +32,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     file: 'src/pipeline/streams/group-commit.ts',
     from: 'this.#running ??= this.#run()\n    return written.promise',
     to: 'this.#running ??= this.#run()\n    void written.promise.catch(() => {})\n    return Promise.resolve()',
-    noticedBy: [['test/integration/pipeline.test.ts', 'Redis away: an append is refused within its deadline']],
+    noticedBy: [['test/integration/pipeline.test.ts', 'Redis down: an append is refused within its deadline']],
   },
   {
     name: 'early-answer',
@@ -40,7 +40,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     file: 'src/pipeline/sources/live/requests.ts',
     from: 'bodyOf(response), after: kept }',
     to: 'bodyOf(response) }',
-    noticedBy: [['test/integration/http-ingest.test.ts', 'a store that is away is 500 with a time to wait']],
+    noticedBy: [['test/integration/http-ingest.test.ts', 'a store that is down is 500 with Retry-After']],
   },
   {
     name: 'refused-commit',
@@ -48,7 +48,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     file: 'src/pipeline/streams/group-commit.ts',
     from: 'settle(-1, failure)',
     to: 'settle(-1, undefined)',
-    noticedBy: [['test/integration/pipeline.test.ts', 'Redis away: an append is refused within its deadline']],
+    noticedBy: [['test/integration/pipeline.test.ts', 'Redis down: an append is refused within its deadline']],
   },
   {
     name: 'partition-of-identity',
@@ -56,7 +56,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     file: 'src/pipeline/event/envelope.ts',
     from: '((identity.charCodeAt(0) << 8) | identity.charCodeAt(1)) % partitions',
     to: 'Math.floor(Math.random() * partitions)',
-    noticedBy: [['test/integration/pipeline.test.ts', 'every event comes out once, whatever is repeated']],
+    noticedBy: [['test/integration/pipeline.test.ts', 'every event comes out once, with repeats']],
   },
   {
     name: 'restore-mark',
@@ -72,7 +72,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     file: 'src/pipeline/streams/commit-writer.ts',
     from: 'await persisted(this.#options.client, true)',
     to: 'void persisted(this.#options.client, true).catch(() => {})',
-    noticedBy: [['test/integration/persisted.test.ts', 'nothing leaves for the outside']],
+    noticedBy: [['test/integration/persisted.test.ts', 'nothing is confirmed before it is on disk']],
   },
   {
     name: 'on-disk-before-inserted',
@@ -80,7 +80,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     file: 'src/pipeline/streams/sink-streams.ts',
     from: 'would look new.\n    await persisted(this.#options.client)',
     to: 'would look new.\n    void persisted(this.#options.client).catch(() => {})',
-    noticedBy: [['test/integration/persisted.test.ts', 'nothing leaves for the outside']],
+    noticedBy: [['test/integration/persisted.test.ts', 'nothing is confirmed before it is on disk']],
   },
   {
     name: 'written-or-refused',
@@ -88,7 +88,9 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     file: 'src/stores/redis/durability/persisted.ts',
     from: 'client.ping()\n',
     to: 'Promise.resolve()\n',
-    noticedBy: [['test/integration/persisted.test.ts', 'events that Redis could not write']],
+    noticedBy: [
+      ['test/integration/persisted.test.ts', 'events that Redis could not write to its file are not confirmed'],
+    ],
   },
   {
     name: 'sync-begun-before',
@@ -96,7 +98,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     file: 'src/stores/redis/durability/append-only-file.ts',
     from: 'this.#next = this.#running.then(begin, begin)\n    return this.#next',
     to: 'void begin\n    return this.#running',
-    noticedBy: [['test/unit/redis/append-only-file.test.ts', 'what comes while the disk is busy']],
+    noticedBy: [['test/unit/redis/append-only-file.test.ts', 'writes during a busy disk are synced afterwards']],
   },
   {
     name: 'settle-acknowledged',
@@ -104,15 +106,15 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     file: 'src/pipeline/streams/settle-N.lua',
     from: 'unpack(ARGV, 3, 2 + ids)) == 0',
     to: 'unpack(ARGV, 3, 2 + ids)) == -1',
-    noticedBy: [['test/integration/sink-streams.test.ts', 'what two acknowledge counts once']],
+    noticedBy: [['test/integration/sink-streams.test.ts', 'entries acknowledged by two count once, whichever is late']],
   },
   {
     name: 'settle-not-pending',
-    promise: 'a step adds nothing for an entry that is not pending any more',
+    promise: 'a step adds nothing for an entry that is no longer pending',
     file: 'src/pipeline/streams/settle-N.lua',
     from: 'if #pending == 0 and ids == 1 then\n      return 0',
     to: 'if #pending == 0 and ids == 1 then\n      return 1',
-    noticedBy: [['test/integration/claims.test.ts', 'entries that are settled together become one']],
+    noticedBy: [['test/integration/claims.test.ts', 'entries settled together become one']],
   },
   {
     name: 'settle-failed',
@@ -128,7 +130,9 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     file: 'src/pipeline/streams/settle-N.lua',
     from: "(delivery == 'first' and pending[i][4] > 1)",
     to: '(false)',
-    noticedBy: [['test/integration/claims.test.ts', 'a first delivery that is held up does not overlook']],
+    noticedBy: [
+      ['test/integration/claims.test.ts', 'a delayed first delivery does not miss the claim of the next one'],
+    ],
   },
   {
     name: 'settle-claimed',
@@ -137,7 +141,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     from: 'ARGV[at + 1]) == ARGV[at + 2] then',
     to: "ARGV[at + 1]) == '' then",
     noticedBy: [
-      ['test/integration/seen-store.test.ts', 'a settlement that drops what another delivery of its entry claimed'],
+      ['test/integration/seen-store.test.ts', 'a settlement that drops an event claimed elsewhere is contested'],
     ],
   },
   {
@@ -146,7 +150,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     file: 'src/pipeline/runner/step-worker.ts',
     from: "result === 'contested'",
     to: "`${result}` === 'never'",
-    noticedBy: [['test/unit/runner/step-worker.test.ts', 'a contested settlement is made anew']],
+    noticedBy: [['test/unit/runner/step-worker.test.ts', 'a contested settlement is made again']],
   },
   {
     name: 'claimed-is-kept',
@@ -154,7 +158,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     file: 'src/pipeline/runner/run-stages.ts',
     from: "(outcome.kind === 'drop' && isPromised)",
     to: 'false',
-    noticedBy: [['test/unit/runner/run-stages.test.ts', 'what an earlier delivery claimed is kept']],
+    noticedBy: [['test/unit/runner/run-stages.test.ts', 'an event claimed by an earlier delivery is kept']],
   },
   {
     name: 'asks-for-its-claims',
@@ -166,11 +170,11 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
   },
   {
     name: 'isolated-twins',
-    promise: 'events of one identity stay together when their block is taken apart',
+    promise: 'events of one identity stay together when their block is split',
     file: 'src/pipeline/runner/run-stages.ts',
     from: 'if (known !== undefined) {\n      known.push(i)',
     to: 'if (known === null) {\n      known.push(i)',
-    noticedBy: [['test/unit/runner/run-stages.test.ts', 'a block that does not end is taken apart']],
+    noticedBy: [['test/unit/runner/run-stages.test.ts', 'a block that does not end is split']],
   },
   {
     name: 'isolated-claim-id',
@@ -178,7 +182,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     file: 'src/pipeline/streams/settlement.ts',
     from: '[CLAIM_ID_FIELD, entry.claimId, GROUP_FIELD, group]',
     to: '[GROUP_FIELD, group]',
-    noticedBy: [['test/integration/streams.test.ts', 'what is put back in parts is for its group alone']],
+    noticedBy: [['test/integration/streams.test.ts', 'entries put back in parts are for their group alone']],
   },
   {
     name: 'dead-consumer',
@@ -186,15 +190,15 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     file: 'src/pipeline/streams/group-reader.ts',
     from: 'if (this.#untilClaimMs() <= 0) {',
     to: 'if (Date.now() < 0) {',
-    noticedBy: [['test/integration/streams.test.ts', 'an entry that was deleted while it was pending']],
+    noticedBy: [['test/integration/streams.test.ts', 'an entry deleted while pending becomes a dead letter']],
   },
   {
     name: 'letter-once',
-    promise: 'a letter that several retry at once is put back once',
+    promise: 'a letter retried by several processes at once is put back once',
     file: 'src/operations/dead-letters/retryLetter-N.lua',
     from: 'if not letter then\n  return 0\nend',
     to: 'if not letter then\n  return 1\nend',
-    noticedBy: [['test/integration/dead-letters.test.ts', 'what is retried goes the normal way and counts once']],
+    noticedBy: [['test/integration/dead-letters.test.ts', 'a retried letter takes the normal way and counts once']],
   },
   {
     name: 'letter-lost-claim-id',
@@ -202,7 +206,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     file: 'src/operations/dead-letters/retryLetter-N.lua',
     from: "redis.call('HGET', KEYS[5], ARGV[5]) ~= value",
     to: 'false',
-    noticedBy: [['test/integration/dead-letters.test.ts', 'what was sent again meanwhile is a duplicate at its retry']],
+    noticedBy: [['test/integration/dead-letters.test.ts', 'an event sent again meanwhile is a duplicate at its retry']],
   },
   {
     name: 'order-of-stages',
@@ -210,11 +214,11 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     file: 'pipelines/ingest.ts',
     from: 'stages: [enrich, filterNoise, dedup]',
     to: 'stages: [enrich, dedup, filterNoise]',
-    noticedBy: [['test/unit/core/validate-pipeline.test.ts', 'the declared pipeline holds together']],
+    noticedBy: [['test/unit/core/validate-pipeline.test.ts', 'the declared pipeline is valid']],
   },
   {
     name: 'claim-finds-itself',
-    promise: 'a block that is delivered again finds its claims to be its own',
+    promise: 'a block that is delivered again finds its own claims',
     file: 'src/pipeline/streams/claimSeen-3.lua',
     from: 'if other ~= claimId and counts(other, earliest)',
     to: 'if counts(other, earliest)',
@@ -234,7 +238,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     file: 'src/pipeline/streams/claimSeen-3.lua',
     from: 'return ms >= earliest',
     to: 'return true',
-    noticedBy: [['test/integration/seen-store.test.ts', 'the window is seven days from the first sight']],
+    noticedBy: [['test/integration/seen-store.test.ts', 'the window is exactly seven days from the first sight']],
   },
   {
     name: 'claim-generations',
@@ -242,7 +246,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     file: 'src/pipeline/streams/claimSeen-3.lua',
     from: 'if #others > 0 and claimedBefore',
     to: 'if #others < 0 and ownedElsewhere',
-    noticedBy: [['test/integration/seen-store.test.ts', 'across the end of a generation, finds it']],
+    noticedBy: [['test/integration/seen-store.test.ts', 'a block processed after a later one finds it']],
   },
   {
     name: 'claim-pending',
@@ -251,7 +255,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     from: 'if isPending(ARGV[at]) then',
     to: 'if true then',
     noticedBy: [
-      ['test/integration/seen-store.test.ts', 'a consumer that was held up until another one settled its entry'],
+      ['test/integration/seen-store.test.ts', 'a consumer delayed until another one settled its entry claims nothing'],
     ],
   },
   {
@@ -260,17 +264,15 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     file: 'src/pipeline/streams/entries.ts',
     from: 'carried ?? claimIdOf(id, LANES.indexOf(lane))',
     to: 'carried ?? claimIdOf(`${id.split("-")[0]}-${Math.floor(Math.random() * 1000)}`, LANES.indexOf(lane))',
-    noticedBy: [['test/integration/claims.test.ts', 'a worker dies behind its claim']],
+    noticedBy: [['test/integration/claims.test.ts', 'a worker dies after its claim and its event becomes noise']],
   },
   {
     name: 'twins-in-a-block',
-    promise: 'of two events of one id in a block one is kept',
+    promise: 'one of two events with the same id in a block is kept',
     file: 'src/pipeline/stages/dedup.ts',
     from: 'if (slots[slot] === 0) {',
     to: 'if (slots[slot] === 0 || count > 0) {',
-    noticedBy: [
-      ['test/unit/runner/run-stages.test.ts', 'repeats within a block and repeats of other blocks are dropped'],
-    ],
+    noticedBy: [['test/unit/runner/run-stages.test.ts', 'repeats in a block and repeats of other blocks are dropped']],
   },
   {
     name: 'made-ids-have-no-repeats',
@@ -278,15 +280,17 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     file: 'src/pipeline/stages/dedup.ts',
     from: ') continue\n',
     to: ') {}\n',
-    noticedBy: [['test/unit/runner/run-stages.test.ts', 'events whose id we made and told nobody are no repeats']],
+    noticedBy: [
+      ['test/unit/runner/run-stages.test.ts', 'events with an unpublished made id are no repeats of each other'],
+    ],
   },
   {
-    name: 'no-drop-behind-a-claim',
+    name: 'no-drop-after-a-claim',
     promise: 'a pipeline that drops events after a claim is refused',
     file: 'src/pipeline/declaration/validate-pipeline.ts',
     from: 'else if (drops.length > 0 && (claimed.has(from) || claimed.has(to))) {',
     to: 'else if (drops.length < 0) {',
-    noticedBy: [['test/unit/core/validate-pipeline.test.ts', 'nothing is dropped behind a claim']],
+    noticedBy: [['test/unit/core/validate-pipeline.test.ts', 'nothing is dropped after a claim']],
   },
   {
     name: 'forget-only-older',
@@ -302,7 +306,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     file: 'src/pipeline/runner/sink-worker.ts',
     from: 'await this.#source.writeIntent(intent)\n',
     to: '\n',
-    noticedBy: [['test/unit/runner/sink-worker.test.ts', 'a sink writes its intent, inserts, acknowledges']],
+    noticedBy: [['test/unit/runner/sink-worker.test.ts', 'a sink writes its intent']],
   },
   {
     name: 'acknowledged-last',
@@ -310,7 +314,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     file: 'src/pipeline/runner/sink-worker.ts',
     from: 'const entries = runs.flatMap((run) => run.entries)\n',
     to: 'const entries = runs.flatMap((run) => run.entries)\n    await this.#acknowledge(runs, [])\n',
-    noticedBy: [['test/unit/runner/sink-worker.test.ts', 'a sink writes its intent, inserts, acknowledges']],
+    noticedBy: [['test/unit/runner/sink-worker.test.ts', 'a sink writes its intent']],
   },
   {
     name: 'intent-cleared',
@@ -318,7 +322,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     file: 'src/pipeline/runner/sink-worker.ts',
     from: 'await source.clearIntent()\n',
     to: '\n',
-    noticedBy: [['test/unit/runner/sink-worker.test.ts', 'a sink writes its intent, inserts, acknowledges']],
+    noticedBy: [['test/unit/runner/sink-worker.test.ts', 'a sink writes its intent']],
   },
   {
     name: 'intent-token',
@@ -327,7 +331,10 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     from: 'await this.#insert(runs, intent, repeatInsert)',
     to: 'await this.#insert(runs, { ...intent, token: randomUUID() }, repeatInsert)',
     noticedBy: [
-      ['test/unit/runner/sink-worker.test.ts', 'an insert that was cut off is repeated under the same token'],
+      [
+        'test/unit/runner/sink-worker.test.ts',
+        'an interrupted insert is repeated under the same token with the same rows',
+      ],
     ],
   },
   {
@@ -336,7 +343,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     file: 'src/pipeline/runner/sink-worker.ts',
     from: 'await this.#acknowledge(runs, refusedOf(intent, runs))',
     to: 'await this.#acknowledge(runs, [])',
-    noticedBy: [['test/unit/runner/sink-worker.test.ts', 'every action in turn: stored once, dead once']],
+    noticedBy: [['test/unit/runner/sink-worker.test.ts', 'every action: stored once, dead once']],
   },
   {
     name: 'absent-looked-for',
@@ -344,7 +351,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     file: 'src/pipeline/runner/sink-worker.ts',
     from: 'await this.#insert(runs, intent, repeatInsert)',
     to: 'await this.#insert(runs, intent)',
-    noticedBy: [['test/unit/runner/sink-worker.test.ts', 'rows that were lost although their token is known']],
+    noticedBy: [['test/unit/runner/sink-worker.test.ts', 'lost rows are stored again although their token is known']],
   },
   {
     name: 'absent-own-token',
@@ -352,7 +359,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     file: 'src/pipeline/runner/insert.ts',
     from: '`${token}${ABSENT}${round}`',
     to: 'token',
-    noticedBy: [['test/unit/runner/sink-worker.test.ts', 'rows that are absent behind a repeat']],
+    noticedBy: [['test/unit/runner/sink-worker.test.ts', 'rows absent after a repeat are inserted under a new token']],
   },
   {
     name: 'absent-rows',
@@ -371,7 +378,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     noticedBy: [
       [
         'test/integration/sink-exactly-once.test.ts',
-        'the next sink repeats exactly what the one before it was about to insert',
+        'the next sink repeats exactly the insert that the one before it had begun',
       ],
     ],
   },
@@ -381,16 +388,16 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     file: 'src/pipeline/streams/sink-streams.ts',
     from: 'if (pending.size < expected) inserted = true',
     to: '',
-    noticedBy: [['test/integration/sink-streams.test.ts', 'an intent is gone on with where it was cut off']],
+    noticedBy: [['test/integration/sink-streams.test.ts', 'an interrupted intent goes on']],
   },
   {
     name: 'ahead-dropped',
-    promise: 'a sink that begins anew forgets its read-ahead, which comes again with the pending entries',
+    promise: 'a sink that starts again drops its read-ahead, which comes again with the pending entries',
     file: 'src/pipeline/runner/sink-worker.ts',
     from: 'await this.#batcher.drop()\n    const isFinal',
     to: 'const isFinal',
     noticedBy: [
-      ['test/unit/runner/sink-worker.test.ts', 'killed at any action, or refused for a while, with rows in hand'],
+      ['test/unit/runner/sink-worker.test.ts', 'killed at any action, or refused for a while, with rows read ahead'],
     ],
   },
   {
@@ -399,23 +406,33 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     file: 'src/pipeline/runner/insert.ts',
     from: 'if (!refusals.mayBeStored) return new Set(rows)',
     to: 'if (rows.length > 0) return new Set(rows)',
-    noticedBy: [['test/unit/runner/sink-refusals.test.ts', 'what was stored as a whole, without an answer']],
+    noticedBy: [
+      [
+        'test/unit/runner/sink-refusals.test.ts',
+        'an insert stored as a whole without an answer is not stored again in parts',
+      ],
+    ],
   },
   {
     name: 'divided-noted',
-    promise: 'that rows of a divided intent may be stored is durable before a part of it is sent',
+    promise: 'the note that rows of a split intent may be stored is durable before a part is sent',
     file: 'src/pipeline/runner/unclear-refusals.ts',
     from: '...(this.#inserter.receivedAt !== undefined && { mayBeStored: true })',
     to: '',
-    noticedBy: [['test/unit/runner/sink-refusals.test.ts', 'that rows may be stored is written down']],
+    noticedBy: [
+      [
+        'test/unit/runner/sink-refusals.test.ts',
+        'the note that rows may be stored is written before the first part is sent',
+      ],
+    ],
   },
   {
     name: 'lease-of-one',
-    promise: 'a lease is one member’s at a time',
+    promise: 'a lease belongs to one member at a time',
     file: 'src/stores/redis/renewMembership-3.lua',
     from: 'elseif holder and held[holder] then',
     to: 'elseif holder == me then',
-    noticedBy: [['test/integration/membership.test.ts', 'members that join get their part']],
+    noticedBy: [['test/integration/membership.test.ts', 'new members get their part as others release it']],
   },
   {
     name: 'lease-fences-writes',
@@ -423,15 +440,19 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     file: 'src/stores/redis/writeUnderLease-4.lua',
     from: "if not isInForce or untilMs <= nowMs() or call('HGET', KEYS[3], ARGV[3]) ~= ARGV[1] then",
     to: 'if false then',
-    noticedBy: [['test/integration/membership.test.ts', 'a holder that hung past its lease is fenced']],
+    noticedBy: [
+      ['test/integration/membership.test.ts', 'a holder that hung past its lease is fenced by its own clock'],
+    ],
   },
   {
     name: 'lease-runs-out',
-    promise: 'a member that was held up knows by its own clock that its lease ran out',
+    promise: 'a delayed member knows by its own clock that its lease ran out',
     file: 'src/stores/redis/membership.ts',
     from: 'if (leftMs() <= 0) throw',
     to: 'if (share.untilMs === 0) throw',
-    noticedBy: [['test/integration/membership.test.ts', 'a holder that hung past its lease is fenced']],
+    noticedBy: [
+      ['test/integration/membership.test.ts', 'a holder that hung past its lease is fenced by its own clock'],
+    ],
   },
   {
     name: 'share-partitions',
@@ -447,7 +468,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     file: 'src/stores/redis/renewMembership-3.lua',
     from: "elseif want == 'waits' then",
     to: 'elseif want then',
-    noticedBy: [['test/integration/membership.test.ts', 'a share that was free in between is lost']],
+    noticedBy: [['test/integration/membership.test.ts', 'a share that was free meanwhile is lost, not reassigned']],
   },
   {
     name: 'shares-in-force',
@@ -455,7 +476,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     file: 'src/stores/redis/renewMembership-3.lua',
     from: "if (call('GET', KEYS[1]) or 'shares:1') ~= layout then",
     to: 'if false then',
-    noticedBy: [['test/integration/membership.test.ts', 'one number of shares is in force at a time']],
+    noticedBy: [['test/integration/membership.test.ts', 'one number of shares is in force']],
   },
   {
     name: 'wait-within-lease',
@@ -463,7 +484,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     file: 'src/pipeline/streams/sink-streams.ts',
     from: 'this.#lease.leftMs() - BEFORE_LEASE_ENDS_MS',
     to: 'this.#lease.leftMs()',
-    noticedBy: [['test/integration/sink-streams.test.ts', 'a sink that stands still is given nothing']],
+    noticedBy: [['test/integration/sink-streams.test.ts', 'a sink that hangs gets nothing once its lease may be over']],
   },
   {
     name: 'failed-write-ends',
@@ -471,7 +492,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     file: 'src/embedded/clickhouse/write-watch.ts',
     from: 'if (isNew && (!mayBeReaders || this.#wasFull)) end(failed)',
     to: 'void [isNew, end]',
-    noticedBy: [['test/unit/embedded/clickhouse-write-watch.test.ts', 'the engine is ended when a write has failed']],
+    noticedBy: [['test/unit/embedded/clickhouse-write-watch.test.ts', 'the engine is ended after a failed write']],
   },
   {
     name: 'holes-taken-out',
@@ -479,15 +500,15 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     file: 'src/embedded/redis/server.ts',
     from: 'const bytes = removeHoles(dir)',
     to: 'const bytes = 0 * removeHoles.length',
-    noticedBy: [['test/integration/redis-file-holes.test.ts', 'zeros between commands']],
+    noticedBy: [['test/integration/redis-file-holes.test.ts', 'zeros between commands are removed, and nothing else']],
   },
   {
     name: 'feed-then-advance',
-    promise: 'a chunk is fed, then the job moves on',
+    promise: 'a chunk is fed, then the job advances',
     file: 'src/pipeline/sources/batch/chunks-in-hand.ts',
     from: 'Promise.all([this.#fed, this.#advanced])',
     to: 'Promise.all([this.#advanced])',
-    noticedBy: [['test/unit/batch/feeder-again.test.ts', 'a chunk is fed, then the job moves on']],
+    noticedBy: [['test/unit/batch/feeder-again.test.ts', 'a chunk is fed, then the job advances']],
   },
   {
     name: 'chunk-number',
@@ -496,16 +517,19 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     from: 'sequence: job.next,',
     to: 'sequence: Date.now(),',
     noticedBy: [
-      ['test/integration/batch-feeder.test.ts', 'a chunk that was fed in part, and again when rules had changed'],
+      [
+        'test/integration/batch-feeder.test.ts',
+        'a chunk fed in part and again under changed rules keeps each line once',
+      ],
     ],
   },
   {
     name: 'advance-once',
-    promise: 'a job moves on once for a chunk',
+    promise: 'a job advances once for a chunk',
     file: 'src/pipeline/sources/batch/redis/advanceJob-4.lua',
     from: "if redis.call('HGET', KEYS[1], 'next') ~= ARGV[1] then\n  return 0",
     to: 'if false then\n  return 0',
-    noticedBy: [['test/integration/batch-jobs.test.ts', 'a job moves on once for a chunk']],
+    noticedBy: [['test/integration/batch-jobs.test.ts', 'a job advances once per chunk, however often asked']],
   },
   {
     name: 'job-waits-for-its-events',
@@ -513,7 +537,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     file: 'src/pipeline/sources/batch/redis/feeder-store.ts',
     from: 'if (finished < fed) return undefined',
     to: '',
-    noticedBy: [['test/integration/batch-feeder.test.ts', 'a job counts every line']],
+    noticedBy: [['test/integration/batch-feeder.test.ts', 'a job counts every line, names the bad ones']],
   },
   {
     name: 'made-id-of-line',
@@ -521,7 +545,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     file: 'src/pipeline/sources/batch/read-chunk.ts',
     from: "hash('sha256', `${jobId}:${line}`, 'hex')",
     to: "hash('sha256', `${jobId}:${line}:${Math.random()}`, 'hex')",
-    noticedBy: [['test/unit/batch/read-chunk.test.ts', 'an id that is made depends on job and line only']],
+    noticedBy: [['test/unit/batch/read-chunk.test.ts', 'a made id depends on job and line only']],
   },
   {
     name: 'lost-lines',
@@ -529,23 +553,28 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     file: 'src/pipeline/sources/batch/redis/completeUpload-3.lua',
     from: "if redis.call('EXISTS', ARGV[2] .. number) == 0 then",
     to: 'if false then',
-    noticedBy: [['test/integration/batch-jobs.test.ts', 'an upload of which Redis has lost lines is refused']],
+    noticedBy: [['test/integration/batch-jobs.test.ts', 'an upload that lost lines in Redis is refused']],
   },
   {
     name: 'shares-change-intent',
-    promise: 'an insert that was begun is finished before another number of shares is in force',
+    promise: 'an insert that has begun is finished before another number of shares takes effect',
     file: 'src/stores/redis/changeShares-N.lua',
     from: "if call('EXISTS', KEYS[i]) == 1 then",
     to: 'if false then',
-    noticedBy: [['test/integration/membership.test.ts', 'an open intent keeps its number of shares in force']],
+    noticedBy: [
+      [
+        'test/integration/membership.test.ts',
+        'an open intent keeps its number of shares until it is finished under its own lease',
+      ],
+    ],
   },
   {
     name: 'broken-upload',
-    promise: 'an upload that breaks off becomes no job',
+    promise: 'an interrupted upload becomes no job',
     file: 'src/pipeline/sources/batch/receive-upload.ts',
     from: 'await upload.abort().catch(() => {})',
     to: '',
-    noticedBy: [['test/integration/http-stream.test.ts', 'an upload that was answered 500']],
+    noticedBy: [['test/integration/http-stream.test.ts', 'an upload that was answered 500, or whose client left']],
   },
   {
     name: 'escaped-tab',
@@ -553,7 +582,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     file: 'src/pipeline/event/row.ts',
     from: "  '\\t': '\\\\t',\n",
     to: "  '\\t': '\\t',\n",
-    noticedBy: [['test/unit/ingest/accept.test.ts', 'line feeds and tabs stay inside their column']],
+    noticedBy: [['test/unit/ingest/accept.test.ts', "the row holds the caller's values"]],
   },
   {
     name: 'escaped-line-feed',
@@ -561,7 +590,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     file: 'src/pipeline/event/row.ts',
     from: "  '\\n': '\\\\n',\n",
     to: "  '\\n': '\\n',\n",
-    noticedBy: [['test/unit/ingest/accept.test.ts', 'line feeds and tabs stay inside their column']],
+    noticedBy: [['test/unit/ingest/accept.test.ts', "the row holds the caller's values"]],
   },
   {
     name: 'rows-of-a-selection',
@@ -577,7 +606,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     file: 'src/operations/replay/plan.ts',
     from: "if (event.status === 'ok' && takeRow(event, unit, facts, taken)) counts.stored++",
     to: "if (event.status === 'never' && takeRow(event, unit, facts, taken)) counts.stored++",
-    noticedBy: [['test/unit/replay/plan.test.ts', 'what is stored or counted is left alone']],
+    noticedBy: [['test/unit/replay/plan.test.ts', 'stored and counted events are left alone']],
   },
   {
     name: 'reenrich-removes-first',
@@ -585,7 +614,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     file: 'src/operations/reenrich/reenrich.ts',
     from: 'await replacement.remove(slice)\n      assertHeld()\n      await replacement.insert(slice)',
     to: 'await replacement.insert(slice)\n      assertHeld()\n      await replacement.remove(slice)',
-    noticedBy: [['test/unit/reenrich/reenrich.test.ts', 'old events are removed before new ones']],
+    noticedBy: [['test/unit/reenrich/reenrich.test.ts', 'a copy is built, completed and used']],
   },
   {
     name: 'cluster-one-shard',
@@ -593,7 +622,9 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     file: 'src/pipeline/sinks/clickhouse/inserter.ts',
     from: 'insert_shard_id: String(shard),',
     to: 'insert_shard_id: String(Math.min(shard, 1)),',
-    noticedBy: [['test/unit/clickhouse/inserter.test.ts', 'goes whole to the shard that its token names']],
+    noticedBy: [
+      ['test/unit/clickhouse/inserter.test.ts', 'an insert into a cluster goes whole to the shard of its token'],
+    ],
   },
   {
     name: 'cluster-quorum',
@@ -602,16 +633,16 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     from: '...(this.#shards.get(shard) === 1 ? {} : BY_MAJORITY),',
     to: '...(this.#shards.size > 0 ? {} : BY_MAJORITY),',
     noticedBy: [
-      ['test/unit/clickhouse/inserter.test.ts', 'an insert is answered when a majority of the replicas has it'],
+      ['test/unit/clickhouse/inserter.test.ts', 'an insert is answered once a majority of the replicas has it'],
     ],
   },
   {
     name: 'cluster-tokens-kept',
-    promise: 'tokens are not forgotten by their age',
+    promise: 'tokens do not expire by age',
     file: 'src/stores/clickhouse/cluster-form.ts',
     from: 'replicated_deduplication_window_seconds = 315360000',
     to: 'replicated_deduplication_window_seconds = 604800',
-    noticedBy: [['test/unit/clickhouse/cluster-form.test.ts', 'keeps its tokens by number alone']],
+    noticedBy: [['test/unit/clickhouse/cluster-form.test.ts', 'each table of rows is replicated']],
   },
   {
     name: 'cluster-majority-has-it',
@@ -627,14 +658,24 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     file: 'src/operations/backup/redis/record-target.ts',
     from: 'return partitionOf(identity, this.#partitions)\n    return partition % this.#partitions',
     to: 'return partition % this.#partitions\n    return partition % this.#partitions',
-    noticedBy: [['test/integration/restore-partitions.test.ts', 'a restore moves dead letters and their claims']],
+    noticedBy: [
+      [
+        'test/integration/restore-partitions.test.ts',
+        'a restore moves dead letters and their claims to the partitions of a new number',
+      ],
+    ],
   },
   {
     name: 'replay-of-a-removed-partition',
-    promise: 'a replay finds what it counted of a partition that a restore removed',
+    promise: 'a replay finds its counts of a partition that a restore removed',
     file: 'src/operations/replay/redis/lane.ts',
     from: 'const brought = carrier === partition ?',
     to: 'const brought = carrier >= 0 ?',
-    noticedBy: [['test/integration/restore-partitions.test.ts', 'a replay counts events of a partition that is gone']],
+    noticedBy: [
+      [
+        'test/integration/restore-partitions.test.ts',
+        'a replay counts events of a removed partition under that partition',
+      ],
+    ],
   },
 ]

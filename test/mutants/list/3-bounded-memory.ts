@@ -8,7 +8,7 @@ export const BOUNDED_MEMORY: readonly Mutant[] = [
     file: 'src/pipeline/streams/group-commit.ts',
     from: 'this.#waiting + count > waitingMax',
     to: 'this.#waiting < 0',
-    noticedBy: [['test/integration/streams.test.ts', 'only so many events wait for Redis']],
+    noticedBy: [['test/integration/streams.test.ts', 'events that wait for Redis are limited']],
   },
   {
     name: 'gate-high-water',
@@ -32,7 +32,7 @@ export const BOUNDED_MEMORY: readonly Mutant[] = [
     file: 'src/pipeline/streams/sweepSeen-1.lua',
     from: "redis.call('UNLINK', unpack(names))",
     to: '',
-    noticedBy: [['test/integration/seen-store.test.ts', 'every key is gone after the window']],
+    noticedBy: [['test/integration/seen-store.test.ts', 'every key expires after the window, and stays small']],
   },
   {
     name: 'insert-bytes',
@@ -44,11 +44,11 @@ export const BOUNDED_MEMORY: readonly Mutant[] = [
   },
   {
     name: 'ahead-bytes',
-    promise: 'rows that are read ahead take no more memory than they may',
+    promise: 'rows that are read ahead stay within their memory limit',
     file: 'src/pipeline/runner/insert-batcher.ts',
     from: '(aheadBytesMax * size.rows) / size.bytes',
     to: 'rows',
-    noticedBy: [['test/unit/runner/sink-gather.test.ts', 'rows that are read ahead are no more']],
+    noticedBy: [['test/unit/runner/sink-gather.test.ts', 'rows read ahead stay within the memory given for them']],
   },
   {
     name: 'lane-bound',
@@ -64,7 +64,7 @@ export const BOUNDED_MEMORY: readonly Mutant[] = [
     file: 'src/pipeline/sources/batch/redis/reserveJob-3.lua',
     from: "if redis.call('SCARD', KEYS[2]) >= tonumber(ARGV[3]) then",
     to: 'if false then',
-    noticedBy: [['test/integration/batch-jobs.test.ts', 'a tenant has only so many open jobs']],
+    noticedBy: [['test/integration/batch-jobs.test.ts', 'a tenant has a limit of open jobs, gets places back']],
   },
   {
     name: 'line-length',
@@ -72,7 +72,7 @@ export const BOUNDED_MEMORY: readonly Mutant[] = [
     file: 'src/pipeline/sources/batch/line-chunker.ts',
     from: 'if (this.#partialSize > BATCH_LIMITS.lineMaxBytes + 1) {',
     to: 'if (this.#partialSize < 0) {',
-    noticedBy: [['test/unit/batch/line-chunker.test.ts', 'a line that is too long']],
+    noticedBy: [['test/unit/batch/line-chunker.test.ts', 'a line that is too long is not buffered']],
   },
   {
     name: 'cache-bound',
@@ -84,7 +84,7 @@ export const BOUNDED_MEMORY: readonly Mutant[] = [
   },
   {
     name: 'body-received',
-    promise: 'a body in pieces is not held above its limit',
+    promise: 'a body in pieces is not buffered above its limit',
     file: 'src/http/engine/body-buffer.ts',
     from: 'if (this.#bytes + bytes > this.#maxBytes) {',
     to: 'if (this.#bytes < 0) {',
@@ -96,7 +96,7 @@ export const BOUNDED_MEMORY: readonly Mutant[] = [
     file: 'src/http/engine/decode-stream.ts',
     from: 'if (bytes > maxBytes) throw tooLarge(maxBytes)',
     to: '',
-    noticedBy: [['test/integration/http-stream.test.ts', 'over the limit is 413']],
+    noticedBy: [['test/integration/http-stream.test.ts', 'over the limit is 413 as announced']],
   },
   {
     name: 'body-backpressure',
@@ -104,7 +104,7 @@ export const BOUNDED_MEMORY: readonly Mutant[] = [
     file: 'src/http/engine/body-stream.ts',
     from: 'this.#chunks.bytes > HIGH_WATER_BYTES) {',
     to: 'this.#chunks.bytes < 0) {',
-    noticedBy: [['test/integration/http-stream.test.ts', 'a body is read no faster than it is taken']],
+    noticedBy: [['test/integration/http-stream.test.ts', 'a body is read only as fast as it is consumed']],
   },
   {
     name: 'bodies-in-memory',
@@ -112,6 +112,6 @@ export const BOUNDED_MEMORY: readonly Mutant[] = [
     file: 'src/http/engine/traffic.ts',
     from: 'if (this.#heldBytes <= this.limits.bodiesMaxBytes) return undefined',
     to: 'if (this.#heldBytes >= 0) return undefined',
-    noticedBy: [['test/integration/http-flood.test.ts', 'more requests than the limit, or more bytes of bodies']],
+    noticedBy: [['test/integration/http-flood.test.ts', 'more requests or body bytes than the limit are 429']],
   },
 ]

@@ -16,9 +16,7 @@ export const TENANTS_APART: readonly Mutant[] = [
     file: 'src/pipeline/event/envelope.ts',
     from: "hash('sha256', `${tenantId}\\0${eventId}`",
     to: "hash('sha256', `${tenantId && ''}${eventId}`",
-    noticedBy: [
-      ['test/unit/ingest/accept.test.ts', 'the same event id has the same identity for a tenant, and another'],
-    ],
+    noticedBy: [['test/unit/ingest/accept.test.ts', 'an event id has the same identity within a tenant']],
   },
   {
     name: 'cancel-own-job',
@@ -26,7 +24,7 @@ export const TENANTS_APART: readonly Mutant[] = [
     file: 'src/pipeline/sources/batch/redis/cancelJob-1.lua',
     from: 'if job[1] ~= ARGV[1] then',
     to: 'if not job[1] then',
-    noticedBy: [['test/integration/batch-jobs.test.ts', 'a tenant sees its own jobs']],
+    noticedBy: [['test/integration/batch-jobs.test.ts', 'a tenant sees its own jobs, newest first, in pages']],
   },
   {
     name: 'find-own-job',
@@ -34,7 +32,7 @@ export const TENANTS_APART: readonly Mutant[] = [
     file: 'src/pipeline/sources/batch/redis/jobs.ts',
     from: 'if (record.tenant_id !== tenantId) return undefined',
     to: 'if (record.tenant_id === undefined) return undefined',
-    noticedBy: [['test/integration/batch-jobs.test.ts', 'a tenant sees its own jobs']],
+    noticedBy: [['test/integration/batch-jobs.test.ts', 'a tenant sees its own jobs, newest first, in pages']],
   },
   {
     name: 'tenants-in-turn',
@@ -58,7 +56,9 @@ export const TENANTS_APART: readonly Mutant[] = [
     file: 'src/tenants/redis/findTenant-2.lua',
     from: 'if key.revoked_at or ',
     to: 'if ',
-    noticedBy: [['test/integration/tenants-admin.test.ts', 'neither a revoked key is found']],
+    noticedBy: [
+      ['test/integration/tenants-admin.test.ts', 'revoked keys and keys of a tenant being deleted are not found'],
+    ],
   },
   {
     name: 'bucket-of-the-tenant',
@@ -66,7 +66,9 @@ export const TENANTS_APART: readonly Mutant[] = [
     file: 'src/tenants/redis/token-counters.ts',
     from: 'keys.rateBucket(tenantId)',
     to: "keys.rateBucket(tenantId && 'all')",
-    noticedBy: [['test/integration/http-tenants.test.ts', 'the rate limit of a tenant holds over its keys']],
+    noticedBy: [
+      ['test/integration/http-tenants.test.ts', "a tenant's rate limit spans its keys and all ingress processes"],
+    ],
   },
   {
     name: 'quota-counted',
@@ -74,7 +76,7 @@ export const TENANTS_APART: readonly Mutant[] = [
     file: 'src/tenants/redis/takeTokens-N.lua',
     from: 'granted * each * unit',
     to: 'granted * unit',
-    noticedBy: [['test/integration/daily-quota.test.ts', 'the quota is counted exactly by several processes']],
+    noticedBy: [['test/integration/daily-quota.test.ts', 'processes count one quota exactly, refuse whole requests']],
   },
   {
     name: 'quota-of-the-tenant',
@@ -83,7 +85,7 @@ export const TENANTS_APART: readonly Mutant[] = [
     from: ': keys.lookups(tenantId, window),',
     to: ": keys.lookups('all', window),",
     noticedBy: [
-      ['test/integration/daily-quota.test.ts', 'requests that ask together are counted as if each had come alone'],
+      ['test/integration/daily-quota.test.ts', 'requests asked together count as if each had come alone, in few calls'],
     ],
   },
   {
@@ -92,7 +94,7 @@ export const TENANTS_APART: readonly Mutant[] = [
     file: 'src/pipeline/sources/live/tail.ts',
     from: 'const wanted = this.#wanted.get(tenant)',
     to: 'const wanted = [...this.#wanted.values()][0]',
-    noticedBy: [['test/unit/ingest/tail.test.ts', 'nothing of another tenant']],
+    noticedBy: [['test/unit/ingest/tail.test.ts', 'nothing is sent without a viewer, and nothing of another tenant']],
   },
   {
     name: 'session-sees-its-tenant',
@@ -101,8 +103,8 @@ export const TENANTS_APART: readonly Mutant[] = [
     from: 'own === undefined || own.id === id ?',
     to: 'id !== undefined ?',
     noticedBy: [
-      ['test/integration/dashboard-settings.test.ts', 'no call answers for a tenant that is not the session’s'],
-      ['test/integration/dashboard-requests.test.ts', 'a member sees one tenant'],
+      ['test/integration/dashboard-settings.test.ts', 'no call answers for another tenant, or without a session'],
+      ['test/integration/dashboard-requests.test.ts', 'a member sees one tenant, and no trace of another'],
     ],
   },
   {
@@ -119,31 +121,31 @@ export const TENANTS_APART: readonly Mutant[] = [
     file: 'src/pipeline/sources/live/keep.ts',
     from: 'const { id: tenantId, archive: archived } = tenant',
     to: "const { archive: archived } = tenant\n    const tenantId = 'other'",
-    noticedBy: [['test/integration/http-tenants.test.ts', 'every route asks for what is the caller’s']],
+    noticedBy: [['test/integration/http-tenants.test.ts', 'every route serves only data of the caller']],
   },
   {
     name: 'upload-of-the-caller',
-    promise: 'an upload is the tenant’s whose key sent it',
+    promise: 'an upload belongs to the tenant whose key sent it',
     file: 'src/pipeline/sources/batch/receive-upload.ts',
     from: 'await jobs.begin(id, archive,',
     to: 'await jobs.begin(`${id}-other`, archive,',
-    noticedBy: [['test/integration/http-tenants.test.ts', 'every route asks for what is the caller’s']],
+    noticedBy: [['test/integration/http-tenants.test.ts', 'every route serves only data of the caller']],
   },
   {
     name: 'job-of-the-caller',
-    promise: 'the route of a batch job asks for the caller’s',
+    promise: 'the route of a batch job returns only jobs of the caller',
     file: 'src/pipeline/sources/batch/job-routes.ts',
     from: 'jobs.find(caller.tenant.id,',
     to: "jobs.find((caller.tenant.id, 'demo'),",
-    noticedBy: [['test/integration/http-tenants.test.ts', 'every route asks for what is the caller’s']],
+    noticedBy: [['test/integration/http-tenants.test.ts', 'every route serves only data of the caller']],
   },
   {
     name: 'bulk-job-of-the-caller',
-    promise: 'the route of a bulk job asks for the caller’s',
+    promise: 'the route of a bulk job returns only jobs of the caller',
     file: 'src/http/api/routes/bulk-job.ts',
     from: 'bulkJobs.find(caller.tenant.id,',
     to: "bulkJobs.find((caller.tenant.id, 'demo'),",
-    noticedBy: [['test/integration/http-tenants.test.ts', 'every route asks for what is the caller’s']],
+    noticedBy: [['test/integration/http-tenants.test.ts', 'every route serves only data of the caller']],
   },
   {
     name: 'event-of-the-caller',
@@ -151,11 +153,11 @@ export const TENANTS_APART: readonly Mutant[] = [
     file: 'src/http/api/routes/event.ts',
     from: 'tenantId: tenant.id,',
     to: "tenantId: 'demo',",
-    noticedBy: [['test/integration/http-tenants.test.ts', 'every route asks for what is the caller’s']],
+    noticedBy: [['test/integration/http-tenants.test.ts', 'every route serves only data of the caller']],
   },
   {
     name: 'stored-event-of-the-tenant',
-    promise: 'the tables are asked for an event of one tenant',
+    promise: 'the query for an event names one tenant',
     file: 'src/operations/reenrich/stored-events.ts',
     from: 'WHERE tenant_id = {tenant:String} AND event_id',
     to: "WHERE tenant_id != '' AND {tenant:String} != '' AND event_id",

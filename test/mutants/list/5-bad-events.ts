@@ -16,7 +16,9 @@ export const BAD_EVENTS: readonly Mutant[] = [
     file: 'src/pipeline/runner/run-stages.ts',
     from: 'return !(error instanceof UnavailableError || ',
     to: 'return !(',
-    noticedBy: [['test/unit/runner/run-stages.test.ts', 'what may pass is not a dead letter']],
+    noticedBy: [
+      ['test/unit/runner/run-stages.test.ts', 'a temporary failure, or one of a claiming stage, makes no dead letter'],
+    ],
   },
   {
     name: 'undeclared-drop',
@@ -24,15 +26,15 @@ export const BAD_EVENTS: readonly Mutant[] = [
     file: 'src/pipeline/runner/run-stages.ts',
     from: 'stage.drops?.includes(outcome.reason)',
     to: 'outcome.reason',
-    noticedBy: [['test/unit/runner/run-stages.test.ts', 'a stage that drops for a reason that it does not declare']],
+    noticedBy: [['test/unit/runner/run-stages.test.ts', 'a stage that drops for an undeclared reason loses nothing']],
   },
   {
     name: 'isolated',
-    promise: 'a block that came back too often without an end is taken apart',
+    promise: 'a block that came back too often without an end is split',
     file: 'src/pipeline/runner/step-worker.ts',
     from: 'if (parts.length > 1) return isolate(parts)',
     to: '',
-    noticedBy: [['test/unit/runner/step-worker.test.ts', 'an entry that ended processes before is taken apart']],
+    noticedBy: [['test/unit/runner/step-worker.test.ts', 'an entry that ended processes before is split']],
   },
   {
     name: 'away-is-not-bad',
@@ -40,7 +42,7 @@ export const BAD_EVENTS: readonly Mutant[] = [
     file: 'src/pipeline/runner/step-worker.ts',
     from: 'if (hadToWait || deliveries <= deliveriesMax)',
     to: 'if (deliveries <= deliveriesMax)',
-    noticedBy: [['test/unit/runner/step-worker.test.ts', 'a store that is away for long costs no event']],
+    noticedBy: [['test/unit/runner/step-worker.test.ts', 'a long outage of a store loses no event']],
   },
   {
     name: 'deleted-while-pending',
@@ -48,7 +50,7 @@ export const BAD_EVENTS: readonly Mutant[] = [
     file: 'src/pipeline/streams/group-reader.ts',
     from: "entry.isGone ? 'gone' : ''",
     to: "''",
-    noticedBy: [['test/integration/streams.test.ts', 'an entry that was deleted while it was pending']],
+    noticedBy: [['test/integration/streams.test.ts', 'an entry deleted while pending becomes a dead letter']],
   },
   {
     name: 'bisected',
@@ -56,7 +58,7 @@ export const BAD_EVENTS: readonly Mutant[] = [
     file: 'src/pipeline/runner/insert.ts',
     from: 'return await bisect(inserter, rowsOf(), token, refusals, absent)',
     to: "throw new Error('refused')",
-    noticedBy: [['test/unit/runner/sink-worker.test.ts', 'a sink writes its intent, inserts, acknowledges']],
+    noticedBy: [['test/unit/runner/sink-worker.test.ts', 'a sink writes its intent']],
   },
   {
     name: 'refused-is-data',
@@ -68,11 +70,11 @@ export const BAD_EVENTS: readonly Mutant[] = [
   },
   {
     name: 'given-up-twice',
-    promise: 'a row is given up only when it was refused alone twice',
+    promise: 'a row is given up only after it was refused alone twice',
     file: 'src/pipeline/runner/unclear-refusals.ts',
     from: 'if (first !== known || performance.now() - first.atMs < this.#confirmAfterMs) this.#unconfirmed = refusal',
     to: '',
-    noticedBy: [['test/unit/runner/sink-refusals.test.ts', 'a row that is refused once, behind a division']],
+    noticedBy: [['test/unit/runner/sink-refusals.test.ts', 'a row refused once after a split is no dead letter']],
   },
   {
     name: 'bad-line',
@@ -80,6 +82,6 @@ export const BAD_EVENTS: readonly Mutant[] = [
     file: 'src/pipeline/sources/batch/read-chunk.ts',
     from: 'this.#rejected++\n',
     to: '\n',
-    noticedBy: [['test/integration/batch-feeder.test.ts', 'a job counts every line']],
+    noticedBy: [['test/integration/batch-feeder.test.ts', 'a job counts every line, names the bad ones']],
   },
 ]

@@ -8,7 +8,7 @@ export const BLOCKS: readonly Mutant[] = [
     file: 'src/pipeline/streams/group-commit.ts',
     from: 'requests >= TOGETHER_MIN && ',
     to: '',
-    noticedBy: [['test/unit/redis/group-commit.test.ts', 'behind a commit of few requests, or of many events']],
+    noticedBy: [['test/unit/redis/group-commit.test.ts', 'after a commit of few requests, or many events']],
   },
   {
     name: 'full-block-held-back',
@@ -16,14 +16,14 @@ export const BLOCKS: readonly Mutant[] = [
     file: 'src/pipeline/streams/group-commit.ts',
     from: 'this.#awaited?.end()\n    this.#closed.push',
     to: 'this.#closed.push',
-    noticedBy: [['test/unit/redis/group-commit.test.ts', 'a block that is full is not held back']],
+    noticedBy: [['test/unit/redis/group-commit.test.ts', 'a full block is not held back for requests that may come']],
   },
   {
     name: 'few-rows-linger',
-    promise: 'a few rows wait for company, however quiet it is',
+    promise: 'a few rows wait for more, even at low load',
     file: 'src/pipeline/runner/insert-batcher.ts',
     from: 'countRows(runs) >= QUIET_SHARE * rowsMax',
     to: 'countRows(runs) >= 0 * rowsMax',
-    noticedBy: [['test/unit/runner/sink-gather.test.ts', 'a tenth of an insert does not wait']],
+    noticedBy: [['test/unit/runner/sink-gather.test.ts', 'a tenth of an insert is sent when no more rows come']],
   },
 ]

@@ -3,7 +3,7 @@ import type { ProviderKind } from '../../../src/enrichment/providers/provider.ts
 import type { Evidence } from '../../../src/enrichment/rules/evidence.ts'
 import type { EnrichmentData } from '../../../src/pipeline/event/enrichment.ts'
 
-/** A record of a vendor's database, and what is to be read from it. */
+/** A record of a vendor's database, and the values to read from it. */
 export interface Vendor {
   readonly type: string
   readonly record: Readonly<Record<string, MmdbValue>>
@@ -13,7 +13,7 @@ export interface Vendor {
   readonly evidence?: Evidence
 }
 
-/** A place as MaxMind writes it, and those who write like it. */
+/** A place in MaxMind's form, which other vendors use too. */
 export const place = {
   continent: { code: 'EU', geoname_id: 6_255_148, names: { en: 'Europe', fr: 'Europe' } },
   country: { iso_code: 'GB', names: { en: 'United Kingdom', fr: 'Royaume-Uni' } },

@@ -12,7 +12,7 @@ const HOUR = Date.UTC(2026, 10, 22, 8)
 const MINUTE_MS = 60_000
 const KEY = { tenantId: 'acme', eventId: 'e' }
 
-/** Objects in memory, and which were read. */
+/** Objects in memory, with a note of each read. */
 class MemoryStore {
   readonly objects = new Map<string, Buffer>()
   readonly got: string[] = []
@@ -31,7 +31,7 @@ class MemoryStore {
 function setUp() {
   const store = new MemoryStore()
   const archive = new ArchiveEvents(() => store as unknown as ObjectStore)
-  /** A part that begins at a time, with the ids of its events. */
+  /** A part that begins at a given time, with the ids of its events. */
   const add = (
     beganMs: number,
     ids: readonly string[],
@@ -74,7 +74,7 @@ test('an event is found in the part of its time, with the request of its line', 
   assert.equal(store.got.length, 33)
 })
 
-test('the hour before is searched too, and what is there is all there is', async () => {
+test('the hour before is searched too, and nothing else', async () => {
   const { archive, add } = setUp()
   const before = add(HOUR - MINUTE_MS, ['e'])
   add(HOUR - 3 * 60 * MINUTE_MS, ['e'])
@@ -100,7 +100,7 @@ test('a line of a batch job is found in the parts of its job', async () => {
   )
 })
 
-test('a part that cannot be read is no event that is unknown', async () => {
+test('an unreadable part is an error, not an unknown event', async () => {
   const { archive, add, store } = setUp()
   store.objects.set(add(HOUR, ['e']), gzipSync('{"_received_at":"').subarray(0, 15))
   await assert.rejects(archive.find(KEY, [], [HOUR]), UnavailableError)

@@ -7,7 +7,7 @@ import { StoreErasableArchive } from '../../../src/operations/erasure/erasable-a
 import { selectorOf } from '../../../src/operations/erasure/selector.ts'
 import { FolderStore } from '../../../src/stores/objects/folder-store.ts'
 
-test('an erasure removes what an archiver left that was killed behind its begin', async (t) => {
+test('an erasure removes the unfinished part of an archiver killed after it began', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'ipid-leftovers-'))
   t.after(() => rmSync(folder, { recursive: true }))
   const store = new FolderStore(folder)

@@ -9,14 +9,14 @@ const TEXT = [
   line('a'),
   line('ü"\\', 'filtered'),
   line('ab'),
-  // What looks like ours is the caller's.
+  // Text that looks like ours comes from the caller.
   line('b', 'ok', `"x":${line('ü"\\').trimEnd()}`),
   line('ü"\\', 'invalid_ip'),
   line('ü"\\', 'other'),
   '{}\n',
 ].join('')
 
-test('lines of an event are found by their place, however the text comes', () => {
+test('lines of an event are found by their place, however the text is cut', () => {
   for (const size of [1, 7, 64, 10_000]) {
     const finder = new LineFinder('ü"\\')
     const bytes = Buffer.from(TEXT)

@@ -35,7 +35,7 @@ const ENTRIES = [
   ),
 ]
 
-test('events are parted by tenant, day, source and run, and the index says which entries they are of', async () => {
+test('events are split by tenant, day, source and run, and the index names their entries', async () => {
   const parts = await makeParts(ENTRIES)
   const shown = parts.map(({ location, lines, index }) => [partKey(location), Buffer.concat(lines).toString(), index])
   assert.deepEqual(shown, [
@@ -73,7 +73,7 @@ test('events are parted by tenant, day, source and run, and the index says which
   assert.deepEqual(keysOf(await makeParts(ENTRIES.toReversed())), keysOf(parts), 'a name follows from the first entry')
 })
 
-test('a part of live events tells their requests, in the order of its lines', async () => {
+test('a part of live events names their requests, in the order of its lines', async () => {
   const hour = '2026-11-21T23'
   const lineless = (id: string) => row('acme', hour, '{}', id)
   const [part, ...others] = await makeParts([
@@ -100,7 +100,7 @@ test('a part of live events tells their requests, in the order of its lines', as
   )
 })
 
-test('lines of a job that are no event are in the index only, also when there is nothing else', async () => {
+test('lines of a job that are no event are in the index only, even when there are no others', async () => {
   const rejected = rejectedRow('acme', '2026-11-21T23:30:00.000Z', 'not JSON', 3)
   const hour = '2026-11-21T23'
   const [part, only] = await makeParts([
@@ -114,7 +114,7 @@ test('lines of a job that are no event are in the index only, also when there is
   assert.deepEqual(only!.index.rejected, [[1, '3-0', 'job-2:1', 'not JSON', 3]])
 })
 
-test('a key tells its location, and can lead nowhere else', async () => {
+test('a key names its location, and cannot lead to another one', async () => {
   for (const { location } of await makeParts(ENTRIES)) {
     for (const key of [partKey(location), indexKey(location)]) {
       assertKey(key)
@@ -139,7 +139,7 @@ test('a key tells its location, and can lead nowhere else', async () => {
   }
 })
 
-test('the index of a part is written before its events, so that whoever sees them finds it', async () => {
+test('the index of a part is written before its events, so that a reader always finds it', async () => {
   const puts: string[] = []
   const store = { put: async (key: string) => void puts.push(key) } as unknown as ObjectStore
   const inserter = new ArchiveInserter(store)

@@ -15,7 +15,7 @@ const enricher: Enricher = {
 }
 const receipt = { tenantId: 'acme', receivedAtMs: RECEIVED_AT, archived: true, requestId: 'req 1' }
 
-/** The line that the archive is given of an event's text. */
+/** The line that the archive gets for an event's text. */
 function lineOf(text: string): string {
   const body = `{ "events" : [ ${text} ] }`
   const { payloads } = acceptEvents(body, readEvents(body), receipt, enricher)
@@ -29,7 +29,7 @@ function lineOf(text: string): string {
 
 const OWN = '"_received_at":"2026-11-21T23:59:59.004Z","_event_id":"a"'
 
-test('an event is archived as it came, to the letter, behind what was answered for it', () => {
+test('an event is archived exactly as it came, after the answer it got', () => {
   const members =
     '"ip" : "8.8.8.8", "event_id":"a","n":1.0,"big":12345678901234567890,"s":"\\u00e9\\t{\\"}]","x":{"a":1,"a":[ ]}'
   assert.equal(lineOf(`{${members}}`), `{${OWN},"_status":"ok",${members}}`)
@@ -45,7 +45,7 @@ test('an event over several lines becomes one line of the same value', () => {
   assert.deepEqual([_received_at, _event_id, _status], ['2026-11-21T23:59:59.004Z', 'a', 'ok'])
 })
 
-test("members that have one of our names are kept apart, so that both ours and the caller's are told", () => {
+test("members with one of our names are kept apart, so that ours and the caller's both stay", () => {
   const text =
     '{"_status":"mine","ip":"8.8.8.8","_\\u0065vent_id":7,"event_id":"a","_other":1,"nested":{"_status":1},"_sent":[2]}'
   assert.equal(
@@ -54,7 +54,7 @@ test("members that have one of our names are kept apart, so that both ours and t
   )
 })
 
-test('an id that we made is told, and is that of the answer', () => {
+test('an id that we made is recorded, and equals that of the answer', () => {
   const body = '{"events":[{"ip":"8.8.8.8"},{"ip":"nowhere"}]}'
   const { payloads, response } = acceptEvents(body, readEvents(body), receipt, enricher)
   const ids = payloads.map(({ row }) => JSON.parse(row.slice(row.indexOf('{')))._event_id)
@@ -70,7 +70,7 @@ test('a tenant without an archive has no payloads', () => {
   assert.deepEqual(payloads, [])
 })
 
-test('all events of a request without an id go into one partition, invalid ones too', () => {
+test('all events of a request without an id go to one partition, invalid ones too', () => {
   const body = '{"events":[{"ip":"nowhere"},{"ip":"8.8.8.8"},{"ip":"10.0.0.1"},{"ip":"no"}]}'
   for (let i = 0; i < 20; i++) {
     const { payloads } = acceptEvents(body, readEvents(body), { ...receipt, colocateAmong: 4 }, enricher)
@@ -79,7 +79,7 @@ test('all events of a request without an id go into one partition, invalid ones 
   }
 })
 
-test('lines of an upload are archived with the partition of their events; of bad ones, how many there are', () => {
+test('upload lines are archived with the partition of their events, bad ones as a count', () => {
   const lines = [
     '\ufeff{"ip":"8.8.8.8","event_id":"a"} \r',
     'bad',

@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib'
 import { PartReader } from '../../../src/operations/replay/archive-reader.ts'
 import type { ObjectStore } from '../../../src/stores/objects/object-store.ts'
 
-test('parts of many days are not looked for day by day', async () => {
+test('parts of many days are not listed day by day', async () => {
   const keys = ['2025-12-31', '2026-01-01', '2026-11-22', '2027-01-01'].map(
     (day, at) => `tenant=t/day=${day}/source=ingest/run=${day}T01/part-${at}-000000-p0.ndjson.gz`,
   )
@@ -24,7 +24,7 @@ test('parts of many days are not looked for day by day', async () => {
   assert.deepEqual(await find('2026-11-20', '2026-11-22'), keys.slice(2, 3))
 })
 
-test('a part that is not what its index says, or of which lines are being erased, is not read', async () => {
+test('a part that differs from its index, or whose lines are being erased, is not read', async () => {
   const key = 'tenant=t/day=2026-11-22/source=ingest/run=2026-11-22T01/part-1-000000-p0.ndjson.gz'
   let index: object = {}
   const store = {

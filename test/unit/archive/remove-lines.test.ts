@@ -14,7 +14,7 @@ const MIXED: PartLocation = { ...RUN, name: 'part-1-000000-p0' }
 const WHOLE: PartLocation = { ...RUN, name: 'part-2-000000-p0' }
 const SELECTORS = { a: selectorOf({ ip: '17.0.0.1' }), b: selectorOf({ ip: '17.0.0.2' }) }
 
-/** Objects in memory; it fails from a chosen change on, as if the process had ended there. */
+/** Objects in memory. It fails from a chosen change on, as if the process had ended there. */
 class FailingStore implements ObjectStore {
   readonly location = 'memory'
   readonly objects = new Map<string, Buffer>()
@@ -82,7 +82,7 @@ async function state(store: FailingStore) {
   return parts.map(({ events, index }) => ({ ids: events.map(({ eventId }) => eventId), index }))
 }
 
-test('a part goes without the lines, and its index counts what is left; what came later stays', async () => {
+test('a part loses the lines, its index counts the rest, and later parts stay', async () => {
   const store = filledStore()
   assert.deepEqual(await erase(store, 'a'), { lines: 3, rewritten: 1, deleted: 1 })
   const [only, ...more] = await state(store)
@@ -110,7 +110,7 @@ test('killed between any two changes, the next call makes part and index agree',
   await erase(whole, 'b')
   const expected = await state(whole)
   for (let changes = 0; changes < 6; changes++) {
-    // The next call may be for the same, or for something else first.
+    // The next call may be for the same lines, or for others first.
     for (const order of ['ab', 'ba'] as const) {
       const store = filledStore()
       store.changesLeft = changes
@@ -122,14 +122,14 @@ test('killed between any two changes, the next call makes part and index agree',
   }
 })
 
-test('the index of a part that is not there yet stays', async () => {
+test('the index of a part that is not written yet stays', async () => {
   const store = filledStore()
   store.objects.delete(partKey(WHOLE))
   await erase(store, 'a')
   assert.ok(store.objects.has(indexKey(WHOLE)))
 })
 
-test('a part of which the store gives nothing, or too little, fails the erasure', async () => {
+test('a part that the store returns empty or cut fails the erasure', async () => {
   for (const text of ['', line('1', '17.0.0.1')]) {
     const store = filledStore()
     store.objects.set(partKey(MIXED), gzipSync(text))
@@ -137,7 +137,7 @@ test('a part of which the store gives nothing, or too little, fails the erasure'
   }
 })
 
-test('a part whose index is listed and cannot be read fails the erasure', async () => {
+test('a part whose listed index is unreadable fails the erasure', async () => {
   const store = filledStore()
   const get = store.get.bind(store)
   store.get = async (key) => (key === indexKey(MIXED) ? undefined : get(key))

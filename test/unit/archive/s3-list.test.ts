@@ -21,7 +21,7 @@ test('a list of several pages is read to its end', async () => {
   assert.deepEqual(await listed({ IsTruncated: false }), [])
 })
 
-test('an answer that does not say whether more follows is no list, and never an empty one', async () => {
+test('an answer without IsTruncated is an error, never an empty list', async () => {
   // The page of a console, an empty body and another document of S3 all arrive like this.
   await assert.rejects(listed({}), (error) => error instanceof UnavailableError && /not a list/.test(error.message))
   await assert.rejects(listed({ Contents: [A] }), /not a list/)

@@ -12,7 +12,7 @@ import { Progress } from '../../../src/operations/backup/progress.ts'
 import { openBackup } from '../../../src/operations/backup/restore.ts'
 
 /*
- * A backup that somebody else wrote, or changed: all its checksums are right.
+ * A backup that another party wrote or changed: all its checksums are right.
  */
 
 const HASH = 'a'.repeat(64)
@@ -37,7 +37,7 @@ async function* ndjson(values: readonly unknown[]) {
   for (const value of values) yield Buffer.from(`${typeof value === 'string' ? value : JSON.stringify(value)}\n`)
 }
 
-/** Writes such a backup. */
+/** Writes a changed backup. */
 async function write(t: TestContext, { tenants, letters, objects, manifest }: Content): Promise<string> {
   const dir = mkdtempSync(join(tmpdir(), 'ipid-foreign-'))
   t.after(() => rmSync(dir, { recursive: true, force: true }))
@@ -56,7 +56,7 @@ async function write(t: TestContext, { tenants, letters, objects, manifest }: Co
 
 const progress = new Progress(() => {})
 
-test('a backup of ours is opened', async (t) => {
+test('our own backup is opened', async (t) => {
   const dir = await write(t, { tenants: [TENANT], letters: [LETTER, { ...LETTER, id: '5-2' }], objects: [OBJECT] })
   assert.equal((await openBackup(dir, progress)).partitions, 4)
 })
@@ -67,35 +67,35 @@ const withKey = (change: object, record: object = {}) => ({
 const withRecord = (change: object) => ({ tenants: [{ ...TENANT, record: { ...TENANT.record, ...change } }] })
 const withLetter = (change: object) => ({ letters: [LETTER, { ...LETTER, id: '5-2', ...change }] })
 const REFUSED: Readonly<Record<string, readonly [Content, RegExp]>> = {
-  'a tenant that leads out of its folder': [
+  'a tenant name that leads out of its folder': [
     { tenants: [TENANT, { ...TENANT, id: '../../etc', keys: [] }] },
     /tenants\.ndjson\.gz, line 2: id: must match pattern/,
   ],
   'a tenant twice': [{ tenants: [TENANT, { ...TENANT, keys: [] }] }, /line 2: the tenant acme occurs twice/],
   'a record without a plan': [withRecord({ plan: undefined }), /line 1: record\.plan: is required/],
-  'a rule without an end': [withRecord({ rules: ['x'.repeat(1_001)] }), /record\.rules\[0\]: must have at most 1000/],
-  'a time that is none': [withRecord({ created_at: 'yesterday' }), /record\.created_at: must be an RFC 3339/],
+  'a rule that is too long': [withRecord({ rules: ['x'.repeat(1_001)] }), /record\.rules\[0\]: must have at most 1000/],
+  'an invalid time': [withRecord({ created_at: 'yesterday' }), /record\.created_at: must be an RFC 3339/],
   'a key of another tenant': [withKey({}, { tenant_id: 'victim' }), /the key ipid_0123456 belongs to tenant victim/],
-  'a hash that is none': [withKey({ sha256: 'A'.repeat(64) }), /keys\[0\]\.sha256: must match pattern/],
-  'a prefix that is none': [withKey({}, { prefix: '\u001b[2J' }), /keys\[0\]\.record\.prefix: must match pattern/],
+  'an invalid hash': [withKey({ sha256: 'A'.repeat(64) }), /keys\[0\]\.sha256: must match pattern/],
+  'an invalid prefix': [withKey({}, { prefix: '\u001b[2J' }), /keys\[0\]\.record\.prefix: must match pattern/],
   'the hash of a key of two tenants': [
     {
       tenants: [TENANT, { ...TENANT, id: 'b', keys: [{ ...TENANT.keys[0], record: { ...KEY, tenant_id: 'b' } }] }],
     },
     /line 2: the hash of a key a+ occurs twice/,
   ],
-  'a letter of a partition that is not there': [
+  'a letter of a missing partition': [
     withLetter({ partition: 4 }),
     /line 2: partition 4 does not exist: the backup has 4/,
   ],
   'letters out of order': [withLetter({ id: '4-9' }), /line 2: its id must be greater than the one before/],
   'a letter whose field has no value': [withLetter({ fields: ['YQ==', 'YQ==', 'YQ=='] }), /a field has no value/],
   'a letter that is not base64': [withLetter({ fields: ['YQ==', '*'] }), /a field is not base64/],
-  'a claim that is no owner': [withLetter({ claim: 'YQ==' }), /line 2: claim: /],
+  'an invalid claim id': [withLetter({ claim: 'YQ==' }), /line 2: claim: /],
   'an object without a size': [{ objects: [{ key: 'a' }] }, /archive\.ndjson\.gz, line 1: bytes: is required/],
   'a line that is not JSON': [{ objects: [OBJECT, '{'] }, /archive\.ndjson\.gz, line 2: /],
   'an empty line': [{ objects: [OBJECT, ''] }, /archive\.ndjson\.gz, line 2: /],
-  'partitions without an end': [{ manifest: { partitions: 1_000_000_000 } }, /partitions: must be at most 1024/],
+  'too many partitions': [{ manifest: { partitions: 1_000_000_000 } }, /partitions: must be at most 1024/],
 }
 
 for (const [name, [content, message]] of Object.entries(REFUSED)) {
@@ -120,7 +120,7 @@ test('a manifest names each file and each table once, and no file outside of its
   await assert.rejects(openBackup(dir, progress), /manifest\.json is larger than 67108864 bytes/)
 })
 
-test('a manifest or a line that is nested too deep is refused, and says so', async (t) => {
+test('a manifest or a line nested too deep is refused with that reason', async (t) => {
   const dir = await write(t, {})
   const path = join(dir, 'manifest.json')
   const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`
@@ -133,7 +133,7 @@ test('a manifest or a line that is nested too deep is refused, and says so', asy
   await assert.rejects(openBackup(lines, progress), /tenants\.ndjson\.gz, line 1: is nested more than \d+ levels deep/)
 })
 
-test('a file has the lines that its manifest says, and none that fills the memory', async (t) => {
+test('a file has exactly the lines of its manifest, and no line that fills the memory', async (t) => {
   const dir = mkdtempSync(join(tmpdir(), 'ipid-foreign-'))
   t.after(() => rmSync(dir, { recursive: true, force: true }))
   const read = async (name: string, lines: number) => {

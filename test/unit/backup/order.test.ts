@@ -19,7 +19,7 @@ const TABLES = ['events', 'outcomes'].map((table) => ({ table, columns: ['a'], c
 const progress = new Progress(() => {})
 const clock = { now: () => 0 }
 
-test('a backup and a restore have an order in which every event is in one place', async (t) => {
+test('backup and restore work in an order that keeps every event in one place', async (t) => {
   const home = mkdtempSync(join(tmpdir(), 'ipid-backup-'))
   t.after(() => rmSync(home, { recursive: true }))
   const dir = join(home, 'missing', 'parents', 'backup')
@@ -113,7 +113,7 @@ test('a backup and a restore have an order in which every event is in one place'
     ],
   ])
 
-  // Killed on the way, it has not come to its end: no role starts.
+  // Killed halfway, it is not finished: no role starts.
   const killed = { ...records, clearLetters: () => Promise.reject(new Error('killed')) }
   const again = restoreBackup(dir, written, { tables, records: killed, archive, partitions: 3, clock, progress })
   await assert.rejects(again, /killed/)

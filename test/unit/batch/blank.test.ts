@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { LineChunker } from '../../../src/pipeline/sources/batch/line-chunker.ts'
 
-/** Lines of a text that comes in pieces of a length. */
+/** Whether the lines of a text are blank when it comes in pieces of a given length. */
 function received(text: string, pieceBytes: number): number {
   const chunker = new LineChunker(() => {})
   const bytes = Buffer.from(text)
@@ -37,7 +37,7 @@ test('white space of every kind is blank, however it is cut', () => {
   }
 })
 
-test('what only begins like white space is a line', () => {
+test('text that only begins like white space is a line', () => {
   for (const text of ['\u2020', '\u00a1', '\u200b', '\u3001', '\ufffd']) {
     for (const pieceBytes of [1, 2, 100]) assert.equal(received(`${text}\n`, pieceBytes), 1, JSON.stringify(text))
   }

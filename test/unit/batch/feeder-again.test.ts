@@ -22,7 +22,7 @@ const JOB: OpenJob = {
   ...{ received: 1, chunks: 1, next: 1 },
 }
 
-test('a chunk is fed, then the job moves on; what is not known to have moved on is fed again', async () => {
+test('a chunk is fed, then the job advances; if that is uncertain, the chunk is fed again', async () => {
   const log: string[] = []
   let next = 1
   const act = async (name: string, fails: boolean) => {

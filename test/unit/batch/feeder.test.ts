@@ -13,14 +13,14 @@ import { until } from '../../support/until.ts'
 
 const LINES = 10
 
-/** Keeps jobs in memory, tells what it is asked in `log`, and answers a feed only when it is told to. */
+/** Keeps jobs in memory, notes each call in `log`, and answers a feed only on request. */
 class Store implements FeederStore {
   readonly log: string[] = []
-  /** Those that were not answered yet. */
+  /** Feeds without an answer yet. */
   readonly feeds: { readonly chunk: string; readonly answer: (error?: Error) => void }[] = []
   readonly jobs = new Map<string, OpenJob>()
   waiting = 0
-  /** Whether what is fed waits. */
+  /** Whether feeds wait. */
   fills = false
   looks = 0
   lists = 0
@@ -38,7 +38,7 @@ class Store implements FeederStore {
   acquire = async () => true
   assertHeld(): void {}
   hasSpare = () => this.spare
-  /** All of it, here. */
+  /** All jobs belong to this feeder. */
   async giveBack(): Promise<void> {
     this.log.push('give back')
     this.spare = false
@@ -100,7 +100,7 @@ class Store implements FeederStore {
     this.jobs.delete(id)
   }
 
-  /** Answers the oldest feed, which has to be this one. */
+  /** Answers the oldest feed, which must be this one. */
   async answer(chunk: string, error?: Error): Promise<void> {
     await until(() => this.feeds.length > 0)
     const feed = this.feeds.shift()!
@@ -143,7 +143,7 @@ async function started(
 
 const count = (log: readonly string[], line: string) => log.filter((entry) => entry === line).length
 
-test('while a chunk is fed the next one is read, and fed only when that one is in the lane', async (t) => {
+test('while a chunk is fed the next one is read, and fed only after it', async (t) => {
   const store = new Store()
   store.add('a', 3)
   const listAgain = store.holdLists()
@@ -165,7 +165,7 @@ test('while a chunk is fed the next one is read, and fed only when that one is i
   assert.ok(store.log.indexOf('complete a') > store.log.indexOf('advance a3'), 'the summary counts the last chunk')
 })
 
-test('a job that is opened while there is none is begun when the feeder is told', async (t) => {
+test('an idle feeder starts a new job when it is announced', async (t) => {
   mockTimeouts(t)
   const store = new Store()
   let tell = () => {}
@@ -203,7 +203,7 @@ test('tenants take turns, chunk by chunk', async (t) => {
   await store.sees('clean a', 'clean b')
 })
 
-test('behind a feed that failed nothing is fed until that chunk is fed again', async (t) => {
+test('after a failed feed nothing is fed until that chunk is fed again', async (t) => {
   const store = new Store()
   store.add('a', 3)
   const listAgain = store.holdLists()
@@ -221,7 +221,7 @@ test('behind a feed that failed nothing is fed until that chunk is fed again', a
   assert.equal(count(store.log, 'feed a1'), 1)
 })
 
-test('of a job that has ended at most the chunk is fed that was on its way, and the cleaning comes behind it', async (t) => {
+test('after a job ended at most the chunk in flight is fed, and cleaning comes after it', async (t) => {
   const store = new Store()
   store.add('a', 5)
   const listAgain = store.holdLists()
@@ -240,7 +240,7 @@ test('of a job that has ended at most the chunk is fed that was on its way, and 
   assert.equal(store.log.at(-1), 'clean a')
 })
 
-test('jobs of tenants that another one feeds are left to it, to their end', async (t) => {
+test('jobs of tenants of another feeder are left to it, to their end', async (t) => {
   const store = new Store()
   store.add('a', 1)
   for (const id of ['theirs', 'fed', 'ended']) store.add(id, 2, id, false)
@@ -253,7 +253,7 @@ test('jobs of tenants that another one feeds are left to it, to their end', asyn
   assert.deepEqual(store.log, ['read a1', 'feed a1', 'advance a1', 'complete a', 'clean a'])
 })
 
-test('what another one is to feed is given to it when nothing is in hand, and is not fed behind that', async (t) => {
+test('tenants move to another feeder only with nothing in hand, and are not fed afterwards', async (t) => {
   const store = new Store()
   store.add('a', 1_000)
   const listAgain = store.holdLists()
@@ -272,9 +272,9 @@ test('what another one is to feed is given to it when nothing is in hand, and is
   assert.equal(store.log.at(-1), 'give back')
 })
 
-test('no more is fed than there is room for, and the chunk that goes beyond it', async (t) => {
+test('feeding stops when there is no room, after at most one chunk beyond it', async (t) => {
   const store = new Store()
-  // The lane counts each chunk as soon as it is fed: the feeder may look again at any moment.
+  // The lane counts each chunk as soon as it is fed: the feeder may check again at any moment.
   store.fills = true
   store.waiting = 75
   store.add('a', 4)
@@ -289,7 +289,7 @@ test('no more is fed than there is room for, and the chunk that goes beyond it',
   await store.sees('clean a')
 })
 
-test('a feeder has the part of the lane that its tenants are among all with something to feed', async (t) => {
+test("a feeder's part of the lane is its share of the tenants with work", async (t) => {
   const store = new Store()
   store.fills = true
   store.add('a', 20)
@@ -307,7 +307,7 @@ test('a feeder has the part of the lane that its tenants are among all with some
   assert.equal(store.feeds.length, 0)
 })
 
-/** Waits until all has been listed and looked through anew. */
+/** Waits until every job was listed and checked again. */
 async function lists(store: Store): Promise<void> {
   const { lists } = store
   await until(() => store.lists > lists + 2)

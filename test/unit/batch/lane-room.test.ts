@@ -6,7 +6,7 @@ import { LaneRoom, laneFractions } from '../../../src/pipeline/sources/batch/lan
 const MAX = 15_000
 const CHUNK = 300
 
-/** A lane that gives out what came first. */
+/** A lane that drains in order of arrival. */
 class Lane {
   readonly #entries: { by: string; events: number }[] = []
   readonly left = new Map<string, number>()
@@ -38,7 +38,7 @@ class Lane {
   }
 }
 
-/** Looks, and fills what there is room for. Returns how much that was. */
+/** Checks the room and fills it. Returns how much that was. */
 async function fill(lane: Lane, by: string, room: LaneRoom, part: number): Promise<number> {
   await room.refresh({ events: part, payloads: part }, false)
   const before = lane.added
@@ -52,18 +52,18 @@ async function fill(lane: Lane, by: string, room: LaneRoom, part: number): Promi
 const jobs = (count: number, archived = 0) =>
   Array.from({ length: count }, (_, i) => ({ archived: i < archived }) as OpenJob)
 
-test('tenants have the same part of the lane, and of the archive when they have one', () => {
+test('tenants have equal parts of the lane, and of the archive if they use one', () => {
   assert.deepEqual(laneFractions(jobs(1), jobs(9)), { events: 0.1, payloads: 1 })
   assert.deepEqual(laneFractions(jobs(9, 1), jobs(1, 1)), { events: 0.9, payloads: 0.5 })
   assert.deepEqual(laneFractions(jobs(3, 2), []), { events: 1, payloads: 1 })
 })
 
 for (const drained of [500, 9_000]) {
-  test(`one tenant alone gets no more of a full lane than each of nine, however often its feeder looks: ${drained} leave at once`, async () => {
+  test(`one tenant alone gets no more of a full lane than each of nine: ${drained} leave at once`, async () => {
     const lane = new Lane()
     const [one, nine] = [lane.room(), lane.room()]
     for (let tick = 0; tick < 400; tick++) {
-      // The one with little to do is always there first.
+      // The tenant with little work always comes first.
       for (let look = 0; look < 10; look++) await fill(lane, 'one', one, 0.1)
       while ((await fill(lane, 'nine', nine, 0.9)) > 0);
       assert.ok(lane.waiting <= MAX + 2 * CHUNK, `${lane.waiting} wait`)
@@ -71,25 +71,25 @@ for (const drained of [500, 9_000]) {
     }
     const [ofOne, ofNine] = [lane.left.get('one')!, lane.left.get('nine')!]
     const factor = ofOne / (ofNine / 9)
-    // In large pieces those leave sooner who were there first, though by no more than a piece.
+    // In large pieces the first ones leave sooner, though by no more than a piece.
     assert.ok(
       factor > 0.5 && factor < (drained === 500 ? 1.2 : 2.1),
       `${ofOne} of one tenant, ${ofNine} of nine: ${factor.toFixed(2)} times`,
     )
-    // What there is room for is used.
+    // All room is used.
     assert.ok(ofOne + ofNine > 0.8 * 400 * drained, `${ofOne + ofNine} of ${400 * drained} left`)
   })
 }
 
-test('feeders that look at once do not take the same room twice', async () => {
+test('feeders that check at once do not take the same room twice', async () => {
   const lane = new Lane()
-  // What a feeder left that is gone is nobody's.
+  // The room of a feeder that is gone is free.
   lane.add('before', 10_000)
   await Promise.all([0.2, 0.3, 0.5].map((part, i) => fill(lane, `${i}`, lane.room(), part)))
   assert.ok(lane.waiting >= MAX && lane.waiting <= MAX + 3 * CHUNK, `${lane.waiting} wait`)
 })
 
-test('a feeder that is alone has all of the lane, whatever it did before, and one whose lane is counted anew goes on', async () => {
+test('a single feeder has all of the lane, and one whose lane is recounted goes on', async () => {
   const lane = new Lane()
   const room = lane.room()
   assert.equal(await fill(lane, 'one', room, 0.1), MAX / 10)
@@ -100,7 +100,7 @@ test('a feeder that is alone has all of the lane, whatever it did before, and on
   assert.equal(await fill(lane, 'one', room, 0.1), MAX / 10)
 })
 
-test('payloads count for jobs with an archive only, and by themselves', async () => {
+test('payloads count only for jobs with an archive, and separately', async () => {
   const room = new Lane().room()
   await room.refresh({ events: 0.5, payloads: 0.2 }, true)
   assert.deepEqual([room.events, room.payloads], [MAX / 2, MAX / 5])

@@ -23,7 +23,7 @@ function numbered({ firstLine, gaps, bytes }: LineChunk): (readonly [number, str
   })
 }
 
-/** Feeds an upload in pieces of a size, and returns what came out. */
+/** Feeds an upload in pieces of a given size, and returns the result. */
 function chunk(upload: Buffer, pieceBytes: number): { chunks: LineChunk[]; received: number } {
   const chunks: LineChunk[] = []
   const chunker = new LineChunker((made) => chunks.push(made))
@@ -32,7 +32,7 @@ function chunk(upload: Buffer, pieceBytes: number): { chunks: LineChunk[]; recei
   return { chunks, received: chunker.received }
 }
 
-test('chunks are whole lines, in order, nothing added and none but blank ones lost, wherever the pieces are cut', () => {
+test('chunks are whole lines, in order, and lose only blank lines, wherever pieces are cut', () => {
   const lines = Array.from({ length: 30_000 }, (_, i) => (i % 7 < 2 ? ' \r' : `{"ip":"192.0.2.${i % 256}","n":${i}}`))
   const upload = Buffer.from(lines.join('\n'))
   for (const pieceBytes of [1, 13, 1_000, 65_536, 300_000, upload.length]) {
@@ -48,7 +48,7 @@ test('chunks are whole lines, in order, nothing added and none but blank ones lo
   }
 })
 
-test('a line that is too long becomes a mark of its own, and its neighbours stay', () => {
+test('a line that is too long becomes its own mark, and its neighbours stay', () => {
   const long = `{"ip":"${'x'.repeat(BATCH_LIMITS.lineMaxBytes)}"}`
   const upload = Buffer.from(`{"a":1}\n${long}\n{"b":2}\n${long}`)
   for (const pieceBytes of [5_000, 400_000, upload.length]) {
@@ -59,7 +59,7 @@ test('a line that is too long becomes a mark of its own, and its neighbours stay
   }
 })
 
-test('a line that is too long is not held while it comes', () => {
+test('a line that is too long is not buffered', () => {
   const chunker = new LineChunker(() => {})
   const before = bufferBytes()
   for (let i = 0; i < 60; i++) chunker.push(Buffer.alloc(1_048_576, 'x'))
@@ -74,7 +74,7 @@ test('a line of exactly the limit is kept', () => {
   }
 })
 
-test('blank lines take nothing, however many, and are counted', () => {
+test('any number of blank lines takes no space, and is counted', () => {
   const blank = Buffer.alloc(6_000_000, '\n \r\n\t\n')
   const before = blank.filter((byte) => byte === 10).length
   const upload = Buffer.concat([blank, Buffer.from('{"a":1}\n'), blank, Buffer.from(' {"b":2}\n'), blank])

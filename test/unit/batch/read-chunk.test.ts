@@ -20,7 +20,7 @@ const context: ChunkContext = {
 }
 const VARIANTS: readonly ChunkContext[] = [context, { ...context, archived: true }, { ...context, isJudged: true }]
 
-/** Of every sort that is read in its own way, and such as would mean something together with the next one. */
+/** Lines of every kind that is read in its own way, and some that would change meaning together with the next one. */
 const LINES = [
   '{"ip":"192.0.2.1"}',
   '{"ip":"192.0.2.2","event_id":"a"}\r',
@@ -70,7 +70,7 @@ function reasonsOf(readings: readonly ChunkReading[]) {
   return reasons
 }
 
-/** In an order that does not depend on what was read together. */
+/** In an order that does not depend on which lines were read together. */
 function whole(readings: readonly ChunkReading[]) {
   const sorted = (blocks: (reading: ChunkReading) => ReadonlyMap<number, Block>) => {
     const events = readings.flatMap((reading) => eventsOf(blocks(reading)))
@@ -91,7 +91,7 @@ function whole(readings: readonly ChunkReading[]) {
   }
 }
 
-test('a chunk is read as each of its lines is alone, at its place in the upload', () => {
+test('lines of a chunk are read the same as alone, at their place in the upload', () => {
   const pick = random(12)
   for (let round = 0; round < 40; round++) {
     const firstLine = 1 + pick(3) * 100
@@ -124,7 +124,7 @@ test('a chunk is read as each of its lines is alone, at its place in the upload'
   }
 })
 
-test('chunks that are read in turns are read as alone', () => {
+test('chunks that are read in turns are read the same as alone', () => {
   const chunkOf = (name: string) => {
     const lines = Array.from(
       { length: 1_000 },
@@ -177,7 +177,7 @@ function idsOf(jobId: string, firstLine = 1): string[] {
   return [0, 1].map((i) => rowAt(block, ends, i).toString().split('\t')[2]!)
 }
 
-test('an id that is made depends on job and line only, so that a line that is read again is the same event', () => {
+test('a made id depends on job and line only, so a line read again is the same event', () => {
   const ids = idsOf('job-1')
   assert.deepEqual(idsOf('job-1'), ids)
   assert.deepEqual(idsOf('job-1', 2)[0], ids[1])
@@ -185,7 +185,7 @@ test('an id that is made depends on job and line only, so that a line that is re
   for (const id of ids) assert.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
 })
 
-test('reasons of rejected lines quote none of them, and are bounded', () => {
+test('reasons of rejected lines quote no line, and are bounded', () => {
   const groups = (lines: readonly string[]) => {
     return readWhole({ firstLine: 1, gaps: [], bytes: Buffer.from(lines.join('\n')) }, context).counts.reasons
   }
@@ -197,7 +197,7 @@ test('reasons of rejected lines quote none of them, and are bounded', () => {
   assert.deepEqual(many.at(-1), { reason: '', count: 9_900, lines: [101, 102, 103, 104, 105] })
 })
 
-test('a line that is nested too deep is rejected before it is built', () => {
+test('a line nested too deep is rejected before it is parsed', () => {
   const nested = (levels: number) => `{"ip":"192.0.2.1","x":${'['.repeat(levels)}${']'.repeat(levels)}}`
   const lines = [nested(127), nested(128), nested(400_000), `{"ip":"192.0.2.1","x":${'['.repeat(400_000)}`]
   const { counts } = readWhole({ firstLine: 1, gaps: [], bytes: Buffer.from(lines.join('\n')) }, context)

@@ -5,7 +5,7 @@ import { LineChunker } from '../../../src/pipeline/sources/batch/line-chunker.ts
 import { rejectedLine } from '../../../src/pipeline/sources/batch/read-chunk.ts'
 import { readWhole } from '../../support/batch.ts'
 
-test('a row that is known to be no event is counted and named like any other bad line', () => {
+test('a row known to be no event is counted and named like any other bad line', () => {
   const lines = ['', '{"ip":"17.0.0.1"}', rejectedLine('has 5 fields,\nand the header 3'), '\0row']
   const counts: unknown[] = []
   const chunker = new LineChunker((chunk) => {

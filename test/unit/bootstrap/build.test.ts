@@ -31,7 +31,7 @@ function project(t: TestContext) {
   const write = (name: string, text: string) => {
     const path = join(root, name)
     writeFileSync(path, text)
-    // Older than the build, and each edit with a time of its own.
+    // Older than the build, and each edit has its own time.
     const time = new Date(PAST.getTime() + edits++ * 1_000)
     utimesSync(path, time, time)
   }
@@ -50,7 +50,7 @@ test('sources are built once, and again when one of them changed', async (t) => 
   const first = await build()
   assert.equal(statSync(first).mode & 0o777, 0o755, 'another user may run it')
   assert.equal(await build(), first)
-  // A copy of the folder that keeps whole seconds of times is as built.
+  // A copy of the folder with times in whole seconds counts as built.
   const source = join(root, 'src/word.ts')
   utimesSync(source, new Date(statSync(source).mtimeMs + 250), new Date(statSync(source).mtimeMs + 250))
   assert.equal(await build(), first)
@@ -70,7 +70,7 @@ test('a package that esbuild cannot compile is an error', async (t) => {
   await assert.rejects(build(), /No loader is configured for "\.node" files/)
 })
 
-test('processes that build at once each get a whole build, and old builds are removed', async (t) => {
+test('parallel builds each get a whole build, and old builds are removed', async (t) => {
   const { write, build, said } = project(t)
   const dirs = await Promise.all([build(), build(), build()])
   assert.deepEqual(await Promise.all(dirs.map(said)), ['first', 'first', 'first'])
@@ -85,7 +85,7 @@ test('processes that build at once each get a whole build, and old builds are re
 
 test('a build ends its compiler', { skip: process.platform !== 'linux' && 'looks into /proc' }, async (t) => {
   const { root } = project(t)
-  // Without the hook for TypeScript, which has a compiler of its own.
+  // Without the hook for TypeScript, which has its own compiler.
   const script = `
     import { readFileSync } from 'node:fs'
     import { setTimeout as sleep } from 'node:timers/promises'
@@ -104,7 +104,7 @@ test('a read-only installation is built in a temporary folder, with its packages
   writeFileSync(join(root, 'node_modules/words/package.json'), '{"name":"words","type":"module","main":"index.js"}')
   writeFileSync(join(root, 'node_modules/words/index.js'), "export const said = 'package'")
   write('src/word.ts', "import { said } from 'words'\nexport const word = () => said\n")
-  // A file where the folder would be stops also a user who may do everything.
+  // A file where the folder would be also stops root.
   writeFileSync(join(root, 'node_modules/.cache'), '')
   const external = { program: { ...TARGETS.program, external: ['words'] } }
   const dir = await built({ root, targets: external })

@@ -33,9 +33,9 @@ test('the launcher of a clone without packages says to run npm start once', (t) 
   assert.equal(stderr, `ipid: its packages are not installed: run "npm start" once in ${dir}/\n`)
 })
 
-test('the launcher on a machine without Node.js says what is missing', (t) => {
+test('the launcher on a machine without Node.js says that it is missing', (t) => {
   const dir = temporaryDir(t)
-  // The launcher's own tools, and nothing else, are on this PATH.
+  // This PATH has only the launcher's own tools.
   for (const tool of ['readlink', 'dirname']) symlinkSync(`/usr/bin/${tool}`, join(dir, tool))
   const { status, stderr } = spawnSync('/bin/sh', [join(ROOT, 'ipid')], { env: { PATH: dir }, encoding: 'utf8' })
   assert.equal(status, 1)

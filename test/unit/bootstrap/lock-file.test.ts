@@ -20,7 +20,7 @@ function found(from: string, name: string): Entry | undefined {
   return found(from.slice(0, Math.max(0, from.lastIndexOf('/node_modules/'))), name)
 }
 
-test('the lock file has every package that it needs, those of other platforms too: npm ci refuses it otherwise', () => {
+test('the lock file has every needed package, for all platforms, so that npm ci accepts it', () => {
   const missing = Object.entries(packages).flatMap(([path, { dependencies, optionalDependencies }]) =>
     Object.keys({ ...dependencies, ...optionalDependencies })
       .filter((name) => found(path, name)?.version === undefined)
@@ -29,7 +29,7 @@ test('the lock file has every package that it needs, those of other platforms to
   assert.deepEqual(missing, [])
 })
 
-test('the lock file names no registry: each user has one of their own', () => {
+test('the lock file names no registry: users have their own', () => {
   assert.deepEqual(
     Object.entries(packages)
       .filter(([, { resolved }]) => resolved !== undefined)

@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { changeLetters } from '../../../src/operations/dead-letters/commands/dead-letter-output.ts'
 import type { DeadLetters } from '../../../src/operations/dead-letters/dead-letters.ts'
 
-test('a letter that cannot be changed while others are read is the failure of the command, and not of its process', async () => {
+test('a letter that cannot be changed during a read fails the command, not its process', async () => {
   const letters = {
     async *letters() {
       yield { id: '0:1-0' }

@@ -18,7 +18,7 @@ const COMMANDS: readonly (readonly [what: string, ...args: string[]])[] = [
   ['a restore', 'restore', join(tmpdir(), 'ipid-no-such-backup')],
 ]
 
-test('what is not made for a cluster refuses its tables before anything is asked of a store, whatever the settings say', async (t) => {
+test('code not made for a cluster refuses its tables before it reads a store, whatever is set', async (t) => {
   const asked: string[] = []
   const clickhouse = createServer(async (request, response) => {
     asked.push(Buffer.concat(await request.toArray()).toString())
@@ -29,7 +29,7 @@ test('what is not made for a cluster refuses its tables before anything is asked
   t.after(() => clickhouse.close())
   const env = {
     CLICKHOUSE_URL: `http://127.0.0.1:${(clickhouse.address() as AddressInfo).port}`,
-    // Whoever asked it would fail otherwise.
+    // Callers would fail otherwise.
     REDIS_URL: 'redis://127.0.0.1:1',
     DATA_DIR: join(tmpdir(), 'ipid-no-such-data'),
   }

@@ -17,7 +17,7 @@ const status = (group: string, lane: Lane, waiting: number, oldest_ms: number) =
   }
 }
 
-test('the diagram shows sources, streams, and what waits for each group over all lanes', () => {
+test('the diagram shows sources, streams, and the backlog of each group over all lanes', () => {
   const waiting = waitingByGroup([status('process', 'live', 10, 1_500), status('process', 'batch', 5, 200)])
   const sinks = [...ingest.sinks, { group: 'copy', from: 'enriched', into: ingest.sinks[0]!.into }]
   assert.equal(
@@ -46,6 +46,6 @@ archive
   )
 })
 
-test('what waits is left out when no instance was asked', () => {
+test('the backlog is left out when no instance was asked', () => {
   assert.doesNotMatch(drawPipeline(ingest), /lag|events|started/)
 })

@@ -7,14 +7,14 @@ const SRC = new URL('../../../src/', import.meta.url)
 const EVIL = 'a\u001b]0;owned\u0007\r\nb\u009b31m\u202ec'
 const SHOWN = 'a\\u001b]0;owned\\u0007\\r\\nb\\u009b31m\\u202ec'
 
-/** What a stream is given. */
+/** The text that a stream receives. */
 function sink() {
   const written: string[] = []
   const write = (chunk: string | Uint8Array) => written.push(Buffer.from(chunk as string).toString()) > 0
   return { out: { write } as unknown as NodeJS.WritableStream, text: () => written.join('') }
 }
 
-test('a text from outside is on one line, and a terminal obeys nothing of it; JSON has it as it is', () => {
+test('text from outside stays on one line without control characters; JSON keeps it unchanged', () => {
   const { out, text } = sink()
   printLine(out, EVIL)
   printPairs(out, [[EVIL, EVIL]])
@@ -25,7 +25,7 @@ test('a text from outside is on one line, and a terminal obeys nothing of it; JS
   assert.deepEqual(JSON.parse(json.text()), { id: EVIL })
 })
 
-test('JSON has no characters that a terminal obeys, and is the same value', () => {
+test('JSON has no terminal control characters, and is the same value', () => {
   const { out, text } = sink()
   printJson(out, { [EVIL]: 'c1 \u009b31m, delete \u007f, turned \u202e' })
   assert.match(text(), /^[\x20-\x7e]+\n$/)
@@ -46,7 +46,7 @@ test('wide and combining characters take as many columns as on a terminal', () =
   assert.equal(text(), 'A      B\n日本   x\ne\u0301      x\nabcd   x\n')
 })
 
-test('no command writes by itself: all that is printed passes one file', () => {
+test('no command writes by itself: all output goes through one file', () => {
   const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter((name) =>
     /(?:^(?:cli|terminal)|\/commands)\/.*\.ts$/.test(name),
   )

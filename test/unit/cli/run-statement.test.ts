@@ -9,7 +9,7 @@ import { runStatement } from '../../../src/cli/run-statement.ts'
 const EVIL = 'a\u001b]0;owned\u0007\r\nb\u009b31m\u202ec'
 const SHOWN = 'a\\u001b]0;owned\\u0007\\r\\nb\\u009b31m\\u202ec'
 
-/** What `ipid sql` prints of an answer. */
+/** The output of `ipid sql` for an answer. */
 async function printed(
   t: TestContext,
   answer: string | readonly object[],
@@ -33,7 +33,7 @@ const meta = (...columns: readonly (readonly [name: string, type: string])[]) =>
   meta: columns.map(([name, type]) => ({ name, type })),
 })
 
-test('a result is a table: values on one line each, numbers to the right, and a terminal obeys nothing of it', async (t) => {
+test('a result is a table: one line per row, numbers right-aligned, no control characters', async (t) => {
   const rows = [{ row: ['1', EVIL] }, { progress: { read_rows: '2' } }, { row: ['20', '日本'] }]
   const text = await printed(t, [meta(['n', 'UInt64'], [EVIL, 'String']), ...rows, { totals: ['21', ''] }])
   assert.equal(
@@ -59,7 +59,7 @@ test('a result without rows has its headings; a statement without a result print
   assert.equal(await printed(t, '', { format: 'JSON', json: true }), '{"meta":[],"data":[],"rows":0}\n')
 })
 
-test('few wide rows are shown one column a line', async (t) => {
+test('few wide rows are shown one column per line', async (t) => {
   const columns = Array.from({ length: 5 }, (_, i) => [`c${i}`, 'String'] as const)
   const row = columns.map(([name]) => `${name}\n${'x'.repeat(60)}`)
   const lines = (await printed(t, [meta(...columns), { row }])).split('\n')
@@ -67,7 +67,7 @@ test('few wide rows are shown one column a line', async (t) => {
   assert.equal(lines.length, 8)
 })
 
-test('rows of a long result are all shown, a thousand a table, so that few are held at a time', async (t) => {
+test('all rows of a long result are shown, a thousand per table, so few are in memory', async (t) => {
   const rows = Array.from({ length: 2_500 }, (_, i) => ({ row: [String(i)] }))
   const lines = (await printed(t, [meta(['n', 'UInt64']), ...rows])).trimEnd().split('\n')
   assert.equal(lines.filter((line) => line.includes('┌')).length, 3)
@@ -77,7 +77,7 @@ test('rows of a long result are all shown, a thousand a table, so that few are h
   )
 })
 
-test('a FORMAT of the statement is passed on to a program, and cannot steer a terminal', async (t) => {
+test('a FORMAT of the statement is passed to a program, and cannot control a terminal', async (t) => {
   const shown = 'a\\u001b]0;owned\\u0007\\u000d\nb\\u009b31m\\u202ec'
   assert.equal(await printed(t, EVIL, { format: 'TabSeparated' }), EVIL)
   assert.equal(await printed(t, EVIL, { format: 'TabSeparated', isTTY: true }), shown)

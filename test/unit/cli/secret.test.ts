@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { askSecret } from '../../../src/terminal/secret.ts'
 import { PAGES, readDocument } from '../../support/documents.ts'
 
-/** A terminal that a test types into. */
+/** A terminal in which a test types. */
 function terminal() {
   let shown = ''
   const modes: boolean[] = []
@@ -26,7 +26,7 @@ test('a secret is asked for, may be corrected, and is not shown', async () => {
   assert.deepEqual(modes, [true, false])
 })
 
-test('Ctrl-C, Ctrl-D and a missing terminal give none', async () => {
+test('Ctrl-C, Ctrl-D and a missing terminal return no secret', async () => {
   for (const typed of ['abc\u0003', '\u0004']) {
     const { stdin, modes, streams } = terminal()
     const answer = askSecret('API key: ', streams)

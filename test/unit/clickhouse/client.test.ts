@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { connectClickHouse } from '../../../src/stores/clickhouse/client.ts'
 
-test('every statement says that a result which reaches a limit is an error, and not a shorter result', async (t) => {
+test('every statement makes a result that reaches a limit an error, not a shorter result', async (t) => {
   const asked: URLSearchParams[] = []
   const server = createServer((request, response) => {
     asked.push(new URL(request.url!, 'http://x').searchParams)

@@ -6,7 +6,7 @@ import { readMigrations } from '../../../src/stores/clickhouse/migrate.ts'
 const statements = (await readMigrations()).flatMap((migration) => migration.statements)
 const rendered = statements.flatMap((statement) => clusterStatements(statement, 'c1'))
 
-test('each statement of a migration is one for all hosts, of tables that are named with their database', () => {
+test('each statement of a migration runs on all hosts, with database names for all tables', () => {
   for (const statement of rendered) {
     const [, name] =
       /^(?:CREATE TABLE IF NOT EXISTS|CREATE (?:OR REPLACE )?VIEW(?: IF NOT EXISTS)?|ALTER TABLE) (\S+) ON CLUSTER `c1`\s/.exec(
@@ -17,7 +17,7 @@ test('each statement of a migration is one for all hosts, of tables that are nam
   }
 })
 
-test('each table of rows is replicated, keeps its tokens by number alone, and has a Distributed table over it', () => {
+test('each table of rows is replicated, keeps its tokens by number, and has a Distributed table', () => {
   const created = rendered.filter((statement) => statement.startsWith('CREATE TABLE'))
   assert.equal(created.length, 4)
   for (const table of ['events', 'outcomes']) {
@@ -38,7 +38,7 @@ test('each table of rows is replicated, keeps its tokens by number alone, and ha
   }
 })
 
-test('an ALTER goes to the table that has the rows; what its reader sees, to the table over it as well', () => {
+test('an ALTER goes to the table with the rows, and visible columns to the one over it too', () => {
   const altered = clusterStatements(
     `-- why
     ALTER TABLE events
@@ -71,7 +71,7 @@ test('an ALTER goes to the table that has the rows; what its reader sees, to the
   for (const statement of mutations) assert.match(statement, /^ALTER TABLE ipid\.events_local /)
 })
 
-test('a statement that has no form on a cluster is not sent there as it is', () => {
+test('a statement without a form for a cluster is not sent to one', () => {
   const odd = [
     'DROP TABLE events',
     'INSERT INTO events SELECT 1',

@@ -26,7 +26,7 @@ function clusterClient() {
 const UUID = '01234567-89ab-cdef-0123-456789abcdef'
 const ROWS = [Buffer.from('x\n')]
 
-test('an insert into a cluster goes whole to the shard that its token names, and so do its parts and repeats', async () => {
+test('an insert into a cluster goes whole to the shard of its token, with its parts and repeats', async () => {
   const { client, inserts } = clusterClient()
   const sink = new TableInserter(EVENTS, client, async () => {}, 'c1')
   await sink.prepare()
@@ -55,7 +55,7 @@ test('an insert into a cluster goes whole to the shard that its token names, and
   }
 })
 
-test('an insert is answered when a majority of the replicas has it, and where there is one, when that has it', async () => {
+test('an insert is answered once a majority of the replicas has it, or the only one', async () => {
   const { client, inserts } = clusterClient()
   const sink = new TableInserter(EVENTS, client, async () => {}, 'c1')
   await sink.prepare()
@@ -65,7 +65,7 @@ test('an insert is answered when a majority of the replicas has it, and where th
   assert.ok(Number(three!.insert_quorum_timeout) < 60_000)
 })
 
-test('an insert into one server says nothing of shards', async () => {
+test('an insert into one server names no shards', async () => {
   const { client, inserts } = clusterClient()
   const sink = new TableInserter(EVENTS, client, async () => {})
   await sink.prepare()

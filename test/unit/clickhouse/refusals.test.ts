@@ -4,7 +4,7 @@ import { ClickHouseError } from '@clickhouse/client'
 import { RefusedRowsError, UnclearRefusalError } from '../../../src/pipeline/declaration/destination.ts'
 import { refusalOf } from '../../../src/pipeline/sinks/clickhouse/refusals.ts'
 
-test('only what ClickHouse says of the data refuses rows at once; what says that it is at fault itself never does', () => {
+test('only errors about the data refuse rows at once; errors of the server never do', () => {
   const error = (code: string, type: string) => new ClickHouseError({ message: 'no', code, type })
   assert.ok(refusalOf(error('27', 'CANNOT_PARSE_INPUT_ASSERTION_FAILED')) instanceof RefusedRowsError)
   assert.ok(refusalOf(error('469', 'VIOLATED_CONSTRAINT')) instanceof UnclearRefusalError)

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { removeRows } from '../../../src/stores/clickhouse/remove-rows.ts'
 
-/** A server that removes a part in two looks. As ClickHouse does, it shows one under way only to those who name its state. */
+/** A server that removes a part within two checks. Like ClickHouse, it lists a running one only if asked by state. */
 class Server {
   readonly states = new Map([
     ['kept', 'Active'],
@@ -26,7 +26,7 @@ class Server {
   }
 }
 
-test('rows are gone when the files that held them are, whoever removes those', async () => {
+test('rows are gone once the files that held them are, whichever process removes those', async () => {
   const server = new Server()
   await removeRows(server as unknown as ClickHouseClient, 'events', 'true', performance.now() + 10_000)
   assert.deepEqual([...server.states.keys()], ['kept'])

@@ -5,7 +5,7 @@ import { createRestored } from '../../../src/operations/backup/restored-table.ts
 const COLUMNS = '(`a` String)'
 const PLAIN = `CREATE TABLE ipid.t ${COLUMNS} ENGINE = MergeTree ORDER BY a`
 
-test('the statement of a plain table is made anew, under the name of the table', () => {
+test('the statement of a plain table is rebuilt under the name of the table', () => {
   assert.equal(
     createRestored({ table: 't', create: PLAIN }),
     'CREATE TABLE `t` ( `a` String ) ENGINE = MergeTree ORDER BY a',
@@ -61,13 +61,13 @@ const REFUSED: readonly (readonly [create: string, message: RegExp])[] = [
   [`${PLAIN} SETTINGS index_granularity = 1 ENGINE = File`, /the setting ENGINE/],
 ]
 
-test('a statement that does more than make a plain table is refused', () => {
+test('a statement that does more than create a plain table is refused', () => {
   for (const [create, message] of REFUSED) {
     assert.throws(() => createRestored({ table: 't', create }), message, create)
   }
 })
 
-test('a long statement is read in time that grows with its length alone', () => {
+test('a long statement is parsed in linear time', () => {
   const long = `CREATE TABLE ipid.t (${'a'.repeat(20_000)} String, ${'('.repeat(10_000)}${' '.repeat(30_000)}`
   const startedMs = performance.now()
   assert.throws(() => createRestored({ table: 't', create: long }))

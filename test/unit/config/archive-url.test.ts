@@ -26,7 +26,7 @@ test('an archive is a bucket, of Amazon or another endpoint, or a folder', () =>
   assert.equal(read(''), undefined)
 })
 
-test('what is no archive is refused in one line that says why, and repeats no secret', () => {
+test('an invalid archive is refused in one line that says why, without secrets', () => {
   const cases: readonly (readonly [string, RegExp])[] = [
     ['minio', /^ARCHIVE_URL "minio": must be s3:\/\/bucket/],
     ['http://127.0.0.1:9000/events', /must be s3:\/\/bucket/],

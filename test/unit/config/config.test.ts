@@ -16,7 +16,7 @@ function plansFile(content: unknown): string {
   return path
 }
 
-test('the defaults are those that the README names', () => {
+test('the defaults are those in the README', () => {
   const config = readConfig({})
   assert.equal(config.port, 8080)
   assert.equal(config.host, '127.0.0.1')
@@ -32,7 +32,7 @@ test('the defaults are those that the README names', () => {
   assert.ok(Object.isFrozen(config))
 })
 
-test('a flag goes before its variable, and an empty variable counts as unset', () => {
+test('a flag wins over its variable, and an empty variable counts as unset', () => {
   assert.equal(readConfig({ PORT: '1' }).port, 1)
   assert.equal(readConfig({ PORT: '1' }, { port: '2' }).port, 2)
   assert.equal(readConfig({ PORT: '', REDIS_URL: '' }).port, 8080)
@@ -79,13 +79,13 @@ test('all wrong settings are listed at once', () => {
   })
 })
 
-test('a command that has nothing to do with shares of a sink does not demand that PARTITIONS goes with them', () => {
+test('a command unrelated to shares of a sink does not require PARTITIONS with them', () => {
   const env = { SINK_SHARES: '8' }
   assert.equal(readConfig(env, {}, ['dataDir']).sinkShares, 8)
   assert.throws(() => readConfig(env), { message: /^SINK_SHARES "8": must be at most PARTITIONS, which is 4$/ })
 })
 
-test('a command that writes to no cluster does not demand that CLICKHOUSE_URL goes with one', () => {
+test('a command that writes to no cluster does not require CLICKHOUSE_URL with one', () => {
   assert.equal(readConfig({ CLICKHOUSE_CLUSTER: 'c1' }, {}, ['enrichDir', 'dataDir']).clickhouseCluster, 'c1')
 })
 
@@ -106,7 +106,7 @@ test('understands sizes and the four forms of a Redis address', () => {
   }
 })
 
-test('PLANS_FILE adds plans, and overrides what it names of one that exists', () => {
+test('PLANS_FILE adds plans, and overrides the named values of existing ones', () => {
   const big = { rate: 1_000, burst: 2_000, daily_lookups: 5, monthly_accounts: 6 }
   const { plans } = readConfig({ PLANS_FILE: plansFile({ big, starter: { rate: 7 } }) })
   assert.deepEqual(plans.get('big'), big)
@@ -139,7 +139,7 @@ test('roles are read in a fixed order, and unknown ones refused', () => {
   }
 })
 
-test('every setting has a variable of its own', () => {
+test('every setting has its own variable', () => {
   const names = Object.values(SETTINGS).map(({ env }) => env)
   assert.equal(new Set(names).size, names.length)
 })

@@ -16,7 +16,7 @@ const own = {
 }
 const settings = Object.values(own)
 
-test('a setting of a sink or a source is read, defaulted and refused as all others are', () => {
+test('a setting of a sink or a source is read, defaulted and refused like all others', () => {
   const read = (env: Record<string, string>, flags = {}) => readConfig(env, {}, undefined, { settings, flags }).own
   assert.deepEqual(read({}), { COPY_DIR: resolve('./copy'), COPY_FILES_MAX: undefined })
   assert.deepEqual(ownValues(own, read({ COPY_DIR: '/a', COPY_FILES_MAX: '3' })), { folder: '/a', files: 3 })
@@ -27,7 +27,7 @@ test('a setting of a sink or a source is read, defaulted and refused as all othe
   assert.throws(() => read({}, { COPY_FILES_MAX: 'x' }), { message: /^--copy-files-max "x": must be a whole number/ })
 })
 
-test('a setting that ipid has already, or that was not read, is named', () => {
+test('a duplicate setting and a setting that was not read are named', () => {
   const port = setting('PORT', 'n', '1', 'port', integer(0, 1))
   assert.throws(() => readConfig({}, {}, undefined, { settings: [port] }), {
     message: 'the pipeline declares the setting PORT, which ipid has already: choose another name',

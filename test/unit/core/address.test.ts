@@ -48,10 +48,10 @@ test('addresses are read into their canonical text', () => {
   for (const [input, canonical] of accepted) assert.equal(parseAddress(input)?.text, canonical, input)
 })
 
-test('what is no address is refused', () => {
+test('text that is no address is refused', () => {
   for (const input of refused) assert.equal(parseAddress(input), undefined, input)
 })
 
-test('canonical text is read into itself', () => {
+test('canonical text stays the same when it is read', () => {
   for (const [, canonical] of accepted) assert.equal(parseAddress(canonical)?.text, canonical)
 })

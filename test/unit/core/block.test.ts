@@ -38,7 +38,7 @@ test('a block survives its way through a stream entry', () => {
   })
 })
 
-test('a block of more text than is gathered at once is what its envelopes were', () => {
+test('a block of more text than one gathering keeps all its envelopes', () => {
   const many = Array.from({ length: 1_000 }, (_, i): Envelope => {
     const row = i % 7 === 0 ? '' : `${i}\t${'ü€😀x'.repeat(i % 40)}`
     return { identity: identityOf('t', String(i)), state: i % 7 === 0 ? EnvelopeState.Noise : EnvelopeState.Raw, row }
@@ -72,7 +72,7 @@ test('a selection keeps rows, states and identities together', () => {
   assert.equal(identityAt(selected, 2), envelopes[3]!.identity)
 })
 
-test('a block that was joined of several is what they were, event by event, through a stream entry and a selection', () => {
+test('a block joined from several keeps each event, through a stream entry and a selection', () => {
   const commits = ['p:1', 'p:1', 'q:7', undefined, 'p:1']
   const blocks = commits.map((commit, i) => {
     const part = envelopes
@@ -99,7 +99,7 @@ test('a block that was joined of several is what they were, event by event, thro
   }
 })
 
-test('blocks of one commit have it when they are joined, and so has an event that is taken out', () => {
+test('blocks of one commit keep it when joined, and so does an extracted event', () => {
   const [a, b] = ['p:1', 'p:2'].map((commit) => packBlock(envelopes, undefined, commit)) as [Block, Block]
   assert.equal(joinBlocks([a, a]).commit, 'p:1')
   assert.equal(selectEvents(joinBlocks([a, b]), [6]).commit, 'p:2')

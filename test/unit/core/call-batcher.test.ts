@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CallBatcher } from '../../../src/run/call-batcher.ts'
 
-/** Calls that are answered when a test says so. */
+/** Calls that are answered by the test. */
 function heldCalls() {
   const calls: { readonly demands: readonly number[]; resolve(): void; reject(error: Error): void }[] = []
   const batcher = new CallBatcher<number>((demands) => {
@@ -17,7 +17,7 @@ function heldCalls() {
 
 const turn = () => new Promise(setImmediate)
 
-test('demands of a turn go together, and so do those that come while a call is on its way', async (t) => {
+test('demands of a turn are one call, and so are those that come during a call', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const { calls, add, sent } = heldCalls()
   add(1, 2)
@@ -42,7 +42,7 @@ test('demands of a turn go together, and so do those that come while a call is o
   assert.deepEqual(sent(), [[1, 2], [3, 4], [5]], 'a call that failed ends like any other')
 })
 
-test('a call that is not answered holds up the others for a moment only, and its late answer changes nothing', async (t) => {
+test('an unanswered call delays the others only briefly, and its late answer changes nothing', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const { calls, add, sent } = heldCalls()
   add(1)

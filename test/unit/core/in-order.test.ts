@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { inOrder } from '../../../src/run/in-order.ts'
 
-/** Gives values one by one, and notes which were asked for. */
+/** Yields values one by one, and notes each request. */
 async function* valuesOf(values: readonly number[], asked: number[] = []): AsyncGenerator<number, void> {
   for (const value of values) {
     asked.push(value)
@@ -10,7 +10,7 @@ async function* valuesOf(values: readonly number[], asked: number[] = []): Async
   }
 }
 
-test('values of several sources come in one order, whatever source has the next, and equals by their source', async () => {
+test('values of several sources come in one order, and equal ones by their source', async () => {
   const sources = [[1, 4, 4, 9], [], [2, 3, 10], [4]]
   const marked = sources.map(async function* (values, source) {
     for await (const value of valuesOf(values)) yield { value, source }
@@ -21,7 +21,7 @@ test('values of several sources come in one order, whatever source has the next,
   assert.deepEqual(found, ['1 of 0', '2 of 2', '3 of 2', '4 of 0', '4 of 0', '4 of 3', '9 of 0', '10 of 2'])
 })
 
-test('a source is asked for its next value only when the one before has been taken and done with', async () => {
+test('a source is asked for its next value only when the one before is processed', async () => {
   const asked: number[] = []
   const merged = inOrder([valuesOf([1, 5], asked), valuesOf([2, 3], asked)], (a, b) => a < b)
   assert.deepEqual(asked, [])

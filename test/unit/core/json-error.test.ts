@@ -37,17 +37,17 @@ test('the position is that of the first character that JSON does not allow', () 
   }
 })
 
-test('it is told with line and column, and nothing else of the body', () => {
+test('the error has line and column, and nothing else of the body', () => {
   assert.equal(describeJsonError('{\n  "a": secret\n}'), 'not JSON: unexpected "s" at position 9 (line 2, column 8)')
   assert.equal(describeJsonError('[1'), 'not JSON: it ends too early, at position 2')
 })
 
-test('neither depth nor length is a matter', () => {
+test('depth and length do not matter', () => {
   assert.equal(findJsonError('['.repeat(1_000_000)), 1_000_000)
   assert.equal(findJsonError(`["${'\\u0041a'.repeat(150_000)}`), 2 + 7 * 150_000)
 })
 
-test('what mutations of valid JSON break is found at or before the end, and JSON itself is left alone', () => {
+test('the fault in mutated JSON is found at or before the end, and valid JSON is accepted', () => {
   const valid = '{"events":[{"ip":"1.2.3.4","n":[1,-2.5e+3,true,false,null,{}],"s":"\\u00e9\\n"}]}'
   assert.equal(findJsonError(valid), valid.length)
   for (let at = 0; at < valid.length; at++) {

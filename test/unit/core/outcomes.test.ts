@@ -21,7 +21,7 @@ function count(envelopes: readonly Envelope[], job?: string): string[] {
   return [...outcomes.counts].map(([key, events]) => `${key}\t${events}`)
 }
 
-test('events are counted by tenant, day of receipt and classification, as their rows say', () => {
+test('events are counted by tenant, day of receipt and classification, as in their rows', () => {
   const rows = [
     noise('a'),
     noise('b', { properties: 'x'.repeat(300) }),
@@ -37,14 +37,14 @@ test('events are counted by tenant, day of receipt and classification, as their 
   ])
 })
 
-test('rows count alike whether they end with a job, with a request, or with neither, as earlier versions wrote them', () => {
+test('rows count the same with a job, a request, or neither, as earlier versions wrote them', () => {
   const { row, ...rest } = noise('a')
   const rows = [row, `${row}\tjob-1`, `${row}\t\t50`, `${row}\t\tcdn`].map((text) => ({ ...rest, row: text }))
   assert.deepEqual(count(rows, 'job-1'), ['acme\t2025-11-24\tjob-1\tfiltered\t\tcloud\t4'])
   assert.deepEqual(count(rows), ['acme\t2025-11-24\t\tfiltered\t\tcloud\t4'])
 })
 
-test('a row that is not complete has no classification, an empty one nobody to be counted for, and no row is too short', () => {
+test('an incomplete row has no classification, an empty one no tenant, and no row is too short', () => {
   const raw = { identity: NO_IDENTITY, state: EnvelopeState.Raw, row: '192.0.2.1\tacme\tid\t1763985600.000\tcloud' }
   assert.deepEqual(count([raw, { ...raw, row: '' }]), ['acme\t2025-11-24\t\tfiltered\t\t\t1'])
   for (const row of ['a', '\t', 'a\tb\tc\tnever', '\t\t\t']) {
@@ -63,7 +63,7 @@ test('counts travel as rows of the table outcomes, each with its source', () => 
   assert.deepEqual([...eventsByStatus(new Map([[key, 3]]))], [['rejected', 3]])
 })
 
-test('a block carries the commit that brought it, also in parts', () => {
+test('a block keeps its commit, also in parts', () => {
   const block = packBlock([noise('a'), noise('b')], undefined, 'producer:7')
   const decoded = decodeBlock(encodeBlock(selectEvents(block, [1])).map((field) => Buffer.from(field)))
   assert.equal(decoded.commit, 'producer:7')

@@ -15,7 +15,7 @@ test('a pseudonym is the HMAC of day and canonical address, cut to 64 bits', () 
   assert.equal(pseudonymOf(key, address('::ffff:203.0.113.7'), '2026-11-22'), expected, 'another spelling')
 })
 
-test('another address, another day and another tenant have other pseudonyms', () => {
+test('another address, day or tenant has another pseudonym', () => {
   const texts = ['203.0.113.7', '203.0.113.8', '2001:db8::1', '2001:db8::2']
   const all = texts.flatMap((text) =>
     ['2026-11-21', '2026-11-22'].flatMap((day) =>
@@ -25,7 +25,7 @@ test('another address, another day and another tenant have other pseudonyms', ()
   assert.equal(new Set(all).size, 16)
 })
 
-test('of a truncated address the network is kept, and no more of one that carries another', () => {
+test('a truncated address keeps its network, and an embedded address is cut as well', () => {
   const networks = {
     '203.0.113.7': '203.0.113.0/24',
     '255.255.255.255': '255.255.255.0/24',
@@ -40,7 +40,7 @@ test('of a truncated address the network is kept, and no more of one that carrie
   for (const [text, network] of Object.entries(networks)) assert.equal(networkOf(address(text)), network, text)
 })
 
-test('what is stored says what was kept of the address', () => {
+test('the stored value says which part of the address was kept', () => {
   const day = '2026-11-22'
   const pseudonym = pseudonymOf(key, address('203.0.113.7'), day)
   assert.match(pseudonym, /^[0-9a-f]{16}$/)
@@ -49,7 +49,7 @@ test('what is stored says what was kept of the address', () => {
   assert.equal(truncated, `203.0.113.0/24#${pseudonym}`)
 })
 
-test('a key shows itself neither as JSON nor to people', () => {
+test('neither JSON nor inspection shows a key', () => {
   const mask = { keep: 'dropped', key }
   for (const text of [JSON.stringify(mask), inspect(mask, { depth: 9, showHidden: true })]) {
     assert.ok(!text.includes('07'), text)

@@ -8,10 +8,10 @@ const LIMITS: SlotLimits = {
   ...{ refusal: 'too many', retrySeconds: 7 },
 }
 
-/** Work that ends when it is told to. */
+/** Work that ends on request. */
 class Desk {
   readonly slots: TenantSlots
-  /** In the order in which it began. */
+  /** In the order of their starts. */
   readonly begun: string[] = []
   readonly #ends = new Map<string, (error?: Error) => void>()
 
@@ -43,13 +43,13 @@ const tooMany = (error: unknown) =>
   error.retryAfterSeconds === 7 &&
   error.limit === 'questions'
 
-test('a tenant takes no more than its slots, all together no more than all, and slots go to tenants in turn', async () => {
+test('slots are limited per tenant and in total, and go to tenants in turn', async () => {
   const desk = new Desk()
   const asked = ['a1', 'a2', 'a3', 'a4', 'a5', 'b1', 'b2', 'c1'].map((name) => desk.ask(name))
   await settled()
   assert.deepEqual(desk.begun, ['a1', 'a2', 'b1'])
   await desk.end('a1')
-  assert.deepEqual(desk.begun.slice(3), ['c1'], 'who has no slot comes before who has one')
+  assert.deepEqual(desk.begun.slice(3), ['c1'], 'a tenant without a slot comes before one with a slot')
   await desk.end('c1')
   await desk.end('a2')
   await desk.end('b1')
@@ -58,7 +58,7 @@ test('a tenant takes no more than its slots, all together no more than all, and 
   assert.equal((await Promise.all(asked)).length, 8)
 })
 
-test('a line has an end, and what fails gives its slot back', async () => {
+test('a queue is limited, and failed work gives its slot back', async () => {
   const desk = new Desk()
   const asked = ['a1', 'a2', 'a3', 'a4', 'a5'].map((name) => desk.ask(name))
   await assert.rejects(desk.ask('a6'), tooMany)
@@ -71,7 +71,7 @@ test('a line has an end, and what fails gives its slot back', async () => {
   await Promise.all([...asked.slice(1), other])
 })
 
-test('who waits for too long is refused, and takes no slot later', async () => {
+test('a caller that waits too long is refused, and takes no slot later', async () => {
   const desk = new Desk({ ofTenant: 1, all: 1, waitMaxMs: 1 })
   const first = desk.ask('a1')
   await assert.rejects(desk.ask('a2'), tooMany)

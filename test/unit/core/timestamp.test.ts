@@ -52,7 +52,7 @@ test('anything else is refused', () => {
   for (const input of inputs) assert.ok(Number.isNaN(parseTimestamp(input)), input)
 })
 
-test('each moment is read as itself, whatever was read before', () => {
+test('each time is parsed independently of the one before', () => {
   let state = 7
   const random = () => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
@@ -62,7 +62,7 @@ test('each moment is read as itself, whatever was read before', () => {
   const last = Date.UTC(2299, 11, 31, 23, 59, 59, 999)
   let ms = first
   for (let i = 0; i < 5_000; i++) {
-    // Within a day, the same day of another month or year, and anywhere.
+    // Within a day, the same day of another month or year, and at random.
     const steps = [
       random() * 86_400_000,
       86_400_000 * (28 + (i % 4)),

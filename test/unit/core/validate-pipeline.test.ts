@@ -18,12 +18,12 @@ const plain: Pipeline = {
 }
 const problems = (changes: Partial<Pipeline>) => validatePipeline({ ...plain, ...changes })
 
-test('the declared pipeline holds together', () => {
+test('the declared pipeline is valid', () => {
   assert.deepEqual(validatePipeline(ingest), [])
   assert.deepEqual(reasonsOfJobs(ingest), ['filtered', 'duplicates'])
 })
 
-test('groups have names of their own, streams one writer and at least one reader', () => {
+test('groups have distinct names, streams one writer and at least one reader', () => {
   assert.deepEqual(problems({ sinks: [{ ...sink, group: 'process' }, counting] }), ['group process is declared twice'])
   assert.deepEqual(problems({ steps: [{ ...step, to: 'intake' }] }), [
     'step process writes intake, which another part writes too',
@@ -35,7 +35,7 @@ test('groups have names of their own, streams one writer and at least one reader
   ])
 })
 
-test('a stage stands once in a step, its reasons are names of their own, and one of all stages claims', () => {
+test('a stage appears once in a step, its reasons are distinct names, and one stage claims', () => {
   assert.deepEqual(problems({ steps: [{ ...step, stages: [] }] }), ['step process has no stage'])
   assert.deepEqual(problems({ steps: [{ ...step, stages: [stage('a'), stage('a')] }] }), [
     'step process has the stage a twice',
@@ -50,7 +50,7 @@ test('a stage stands once in a step, its reasons are names of their own, and one
   ])
 })
 
-test('nothing is dropped behind a claim, in the same step or in a later one', () => {
+test('nothing is dropped after a claim, in the same step or in a later one', () => {
   const late = stage('late', { drops: ['late'] })
   const problem = 'late drops events after dedup, which has promised to keep them'
   assert.deepEqual(problems({ steps: [{ ...step, stages: [...step.stages, late] }] }), [problem])
@@ -62,7 +62,7 @@ test('nothing is dropped behind a claim, in the same step or in a later one', ()
   assert.deepEqual(problems({ steps }), [problem])
 })
 
-test('outcomes have a stream of their own that a sink reads', () => {
+test('outcomes have their own stream, which a sink reads', () => {
   const counts = { group: 'outcomes', from: 'outcomes', into: sink.into }
   assert.deepEqual(problems({ sinks: [sink] }), ['nothing reads outcomes'])
   assert.deepEqual(problems({ outcomes: 'enriched', sinks: [sink] }), ['stream enriched has both outcomes and events'])
@@ -75,7 +75,7 @@ test('outcomes have a stream of their own that a sink reads', () => {
   assert.deepEqual(validatePipeline({ ...uncounted, sinks: [sink] }), [])
 })
 
-test('names of groups and streams are parts of keys, and of no other key', () => {
+test('names of groups and streams are parts of keys, and match no other key', () => {
   assert.deepEqual(problems({ sinks: [{ ...sink, group: 'feeder' }, counting] }), [
     'the name feeder is already in use: choose another',
   ])
@@ -84,7 +84,7 @@ test('names of groups and streams are parts of keys, and of no other key', () =>
   ])
 })
 
-test('one sink completes batch jobs, at the end of a way that starts where they enter', () => {
+test('one sink completes batch jobs, at the end of the path from their entry', () => {
   assert.deepEqual(problems({ sinks: [{ ...sink, completesJobs: false }, counting] }), [
     '0 sinks complete batch jobs: must be one',
   ])
@@ -101,12 +101,12 @@ test('one sink completes batch jobs, at the end of a way that starts where they 
   assert.deepEqual(
     stepsOfJobs(forked).map(({ group }) => group),
     ['process'],
-    'what leaves on a side way is not finished for its job',
+    'events that leave on a side path do not finish their job',
   )
   assert.ok(!reasonsOfJobs(forked).includes('side_drops'))
 })
 
-test('what takes payloads reads events as they came, and nothing else does', () => {
+test('only sinks of payloads read events as they came', () => {
   const archive = ingest.sinks.find(({ takes }) => takes === 'payloads')!
   const changed = (changes: Partial<Pipeline>) => validatePipeline({ ...ingest, ...changes })
   assert.deepEqual(changed({ sinks: [sink, counting] }), ['nothing reads archive'])
@@ -133,7 +133,7 @@ const source = (name: string, path: string, more: Partial<Source> = {}): SourceE
 })
 const withSources = (...more: SourceEntry[]) => problems({ sources: [...plain.sources, ...more] })
 
-test('sources have names and routes of their own', () => {
+test('sources have distinct names and routes', () => {
   assert.deepEqual(withSources(source('visitors', '/v1/visitor')), [])
   assert.deepEqual(withSources(source('uploads', '/v1/visitor')), ['source uploads is declared twice'])
   assert.deepEqual(withSources(source('Visitors', '/v1/visitor')), [
@@ -153,7 +153,7 @@ test('sources have names and routes of their own', () => {
   ])
 })
 
-test('batch jobs of all sources go one way, and what is archived can be replayed', () => {
+test('batch jobs of all sources take one path, and archived events can be replayed', () => {
   assert.deepEqual(
     problems({ sources: [live, source('visitors', '/v1/visitor')].map(({ from, to }) => ({ from, to })) }),
     ['no source makes batch jobs: at least one must have read'],
@@ -176,7 +176,7 @@ test('batch jobs of all sources go one way, and what is archived can be replayed
   ])
 })
 
-test('settings of sources and sinks have names of their own', () => {
+test('settings of sources and sinks have distinct names', () => {
   const setting = { env: 'COPY_DIR', value: 'dir', default: './copy', about: 'folder', read: (text: string) => text }
   const copy = (env: string) => ({ name: env, settings: { folder: { ...setting, env } }, open: sink.into.open })
   const sinks = (...envs: string[]) => [

@@ -12,7 +12,7 @@ const onlyError = (event: unknown) => {
   return `${errors[0]!.path} ${errors[0]!.message}`
 }
 
-test('what fits the schema passes: unknown keys, any properties, any string as address', () => {
+test('valid values pass: unknown keys, any properties, any string as address', () => {
   const ip = 'no address, but a string'
   for (const event of [
     { ip },
@@ -26,7 +26,7 @@ test('what fits the schema passes: unknown keys, any properties, any string as a
   }
 })
 
-test('errors name the place and what is wrong', () => {
+test('errors name the place and the fault', () => {
   assert.deepEqual(errorsOf({}), [{ path: 'events', message: 'is required' }])
   for (const other of [null, [], 'x', 5, true]) {
     assert.deepEqual(errorsOf(other), [{ path: '', message: 'must be an object' }], JSON.stringify(other))
@@ -41,7 +41,7 @@ test('errors name the place and what is wrong', () => {
   assert.equal(onlyError(JSON.parse('{"__proto__":{"ip":"1.1.1.1"}}')), 'events[0].ip is required')
 })
 
-test('every field is held to its type and its limits', () => {
+test('every field is checked against its type and its limits', () => {
   const ip = '1.1.1.1'
   const long = 'x'.repeat(257)
   const cases: [object, string][] = [

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { clientOf, FailedSignIns } from '../../../src/dashboard/server/attempts.ts'
 
-test('20 failures in a minute are free, for each client by itself', () => {
+test('20 failures in a minute are free, for each client separately', () => {
   let nowMs = 1_000_000
   const failed = new FailedSignIns({ now: () => nowMs })
   const add = (client: string, count: number) => Array.from({ length: count }, () => failed.add(client))
@@ -14,14 +14,14 @@ test('20 failures in a minute are free, for each client by itself', () => {
   assert.equal(failed.add('a'), 0)
 })
 
-test('the clients that are remembered are limited', () => {
+test('the number of remembered clients is limited', () => {
   const failed = new FailedSignIns({ now: () => 1_000_000 })
   for (let i = 0; i < 21; i++) failed.add('first')
   for (let i = 0; i < 10_000; i++) failed.add(`other ${i}`)
   assert.equal(failed.add('first'), 0)
 })
 
-test('a client is an address, or a /64; behind a proxy of this machine the one that it names last', () => {
+test('a client is an address or a /64; after a local proxy, the last address that it names', () => {
   assert.equal(clientOf('203.0.113.7', '198.51.100.9'), '203.0.113.7', 'from elsewhere a header says nothing')
   assert.equal(clientOf('127.0.0.1', '198.51.100.9, 203.0.113.7'), '203.0.113.7')
   assert.equal(clientOf('0000:0000:0000:0000:0000:ffff:7f00:0001', '203.0.113.7'), '203.0.113.7')

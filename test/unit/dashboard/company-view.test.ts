@@ -6,7 +6,7 @@ const view = (query: string) => viewOf(new URLSearchParams(query))
 const set = (query: string) =>
   Object.fromEntries(Object.entries(view(query)).filter(([, value]) => value !== undefined))
 
-test('a link that was cut or typed by hand shows what can be read of it', () => {
+test('a cut or hand-typed link shows its readable parts', () => {
   assert.deepEqual(set('from=2026-11-01&to=2026-11-2&new=2026-11-03T04:05:06Z'), {
     from: '2026-11-01',
     new_since: '2026-11-03T04:05:06Z',
@@ -15,7 +15,7 @@ test('a link that was cut or typed by hand shows what can be read of it', () => 
   assert.equal(view(`q=${'a'.repeat(300)}`).search?.length, 200)
 })
 
-test('a company leads back to the list as it was last looked at, of its tenant', () => {
+test('a company links back to the last view of the list, of its tenant', () => {
   rememberList('acme', 'q=univ&page=2')
   assert.equal(listPath('acme'), '/t/acme/companies?q=univ&page=2')
   assert.equal(listPath('other'), '/t/other/companies')

@@ -20,7 +20,7 @@ const report = (events: number, all = events): LiveReport => ({
   events: Array(events).fill(event),
 })
 
-/** A hub on a source of the test's. */
+/** A hub on a source of the test. */
 function startHub(t: TestContext) {
   t.mock.timers.enable({ apis: ['setInterval'] })
   const heard = new Map<string, (report: LiveReport) => void>()
@@ -40,7 +40,7 @@ function startHub(t: TestContext) {
   return { hub, heard, listener, watched: () => watched, pass: (ms: number) => t.mock.timers.tick(ms) }
 }
 
-test('fifty pages of a tenant are one reader, and none is left when they are closed', (t) => {
+test('fifty pages of a tenant share one reader, and none is left when they close', (t) => {
   const { hub, heard, listener, watched, pass } = startHub(t)
   const pages = Array.from({ length: 50 }, listener)
   const leave = pages.map(({ sender }) => hub.of(acme)(sender))
@@ -54,7 +54,7 @@ test('fifty pages of a tenant are one reader, and none is left when they are clo
   assert.equal(watched(), 2)
 })
 
-test('a page is sent frames of what several processes tell, bounded, and of its tenant only', (t) => {
+test('a page gets bounded frames from several processes, for its tenant only', (t) => {
   const { hub, heard, listener, pass } = startHub(t)
   const pages = [listener(), listener()] as const
   hub.of(acme)(pages[0].sender)
@@ -68,7 +68,7 @@ test('a page is sent frames of what several processes tell, bounded, and of its 
   assert.deepEqual([own![0]!.totals.ok, own![0]!.events.length], [4_000, 5])
 })
 
-test('a page of a deleted tenant is told nothing of one that was made anew under its name', (t) => {
+test('a page of a deleted tenant gets nothing of a new tenant with the same name', (t) => {
   const { hub, heard, listener, pass } = startHub(t)
   const anew = { ...acme, createdAt: '2026-02-02T00:00:00.000Z' }
   const [former, present] = [listener(), listener()]
@@ -92,7 +92,7 @@ const sources: StatusSources = {
   damage: async () => ({ parts: [], archived_tenants: [] }),
 }
 
-test('the system is looked at once for all who look, and not at all when nobody does', async () => {
+test('the system is read once for all readers, and not at all without any', async () => {
   let reads = 0
   const feed = systemFeed({
     read: () => {
@@ -108,7 +108,7 @@ test('the system is looked at once for all who look, and not at all when nobody 
   assert.deepEqual([reads, texts[0]], [1, texts[1]])
   const late: string[] = []
   leave.push(feed.join({ send: (text) => late.push(text) }))
-  assert.deepEqual(late, texts[0]!.slice(-1), 'who comes later does not wait')
+  assert.deepEqual(late, texts[0]!.slice(-1), 'a later page does not wait')
   const status = JSON.parse(late[0]!.split('data: ')[1]!)
   assert.deepEqual([status.dead_letters, status.redis, status.verdict.level], [3, null, 'warning'])
   for (const one of leave) one()

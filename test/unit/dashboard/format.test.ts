@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { counted, time } from '../../../src/dashboard/pages/lib/format.ts'
 
-test('one is not many', () => {
+test('one uses the singular', () => {
   assert.equal(counted(1, 'event'), '1 event')
   assert.equal(counted(0, 'event'), '0 events')
   assert.equal(counted(1234, 'company', 'companies'), '1,234 companies')

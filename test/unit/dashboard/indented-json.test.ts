@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { indentedJson } from '../../../src/dashboard/pages/lib/indented-json.ts'
 
-test('JSON is indented as JSON.stringify does it', () => {
+test('JSON is indented like JSON.stringify does it', () => {
   const values = [{}, [], { a: [1, 'x,{"\\'], b: {}, c: [[], null] }, 'a: b', 1, [{ a: true }, { b: [] }]]
   for (const value of values) {
     assert.equal(indentedJson(JSON.stringify(value)), JSON.stringify(value, undefined, 2))
@@ -10,7 +10,7 @@ test('JSON is indented as JSON.stringify does it', () => {
   }
 })
 
-test('no value of JSON changes when it is shown, and no other text', () => {
+test('display changes no value of JSON, and no other text', () => {
   const sent = '{"id":12345678901234567891,"n":1.0,"id":1e400,"\\u0041":"\\u00e9","__proto__":2}'
   const shown =
     '{\n  "id": 12345678901234567891,\n  "n": 1.0,\n  "id": 1e400,\n  "\\u0041": "\\u00e9",\n  "__proto__": 2\n}'

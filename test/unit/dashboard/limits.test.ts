@@ -12,7 +12,7 @@ import { BackpressureError } from '../../../src/run/errors.ts'
 import type { RedisClient } from '../../../src/stores/redis/connect.ts'
 import { keys } from '../../../src/stores/redis/keys.ts'
 
-test('a tenant has two exports under way, and all together four', async () => {
+test('a tenant may run two exports, and all together four', async () => {
   async function* endless() {
     for (;;) yield []
   }
@@ -33,7 +33,7 @@ test('a tenant has two exports under way, and all together four', async () => {
   await begin('acme')
 })
 
-test('an export that nobody waits for any more ends its statement, and gives back what it held', async () => {
+test('an export without a reader ends its statement, and frees its slot', async () => {
   const signals: AbortSignal[] = []
   const query = ({ abort_signal }: { abort_signal: AbortSignal }) =>
     new Promise((_, reject) => {
@@ -55,7 +55,7 @@ test('an export that nobody waits for any more ends its statement, and gives bac
   }
 })
 
-test('what is no report of live events ends nothing', () => {
+test('malformed reports of live events end nothing', () => {
   const connection = Object.assign(new EventEmitter(), { subscribe: async () => 1, unsubscribe: async () => 0 })
   const client = { publish: async () => 0 } as unknown as RedisClient
   const heard: unknown[] = []
@@ -70,13 +70,13 @@ test('what is no report of live events ends nothing', () => {
   assert.deepEqual(heard, [report])
 })
 
-test('an id that has no encoding is asked for, and not found', async () => {
+test('an id without an encoding is looked up, and not found', async () => {
   const client = { query: async () => ({ json: async () => ({ data: [] }) }) } as unknown as ClickHouseClient
   const companies = new ClickHouseCompanies(new DashboardReader(client), systemClock)
   assert.deepEqual((await companies.details('acme', { companies: ['\ud800'] })).companies, [])
 })
 
-test('a name is no formula behind a line feed', async () => {
+test('a name is no formula, even after a line feed', async () => {
   async function* rows() {
     yield [{ company_id: '\n=1+1', name: '=1+1' } as never]
   }

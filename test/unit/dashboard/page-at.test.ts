@@ -4,7 +4,7 @@ import { pageAt } from '../../../src/dashboard/pages/lib/page-at.ts'
 
 const PAGES = ['/', '/t/:tenant/companies', '/t/:tenant/companies/of', '/things/:id'].map((path) => ({ path }))
 
-test('a path leads to its page, with its parameters as they were before they were encoded', () => {
+test('a path leads to its page, with its parameters decoded', () => {
   for (const id of ['as:64500', 'a/b', '100%', '%41', '%2F', 'a b', 'ü€', 'x?y#z&+=', '.x']) {
     const found = pageAt(PAGES, `/things/${encodeURIComponent(id)}`)
     assert.deepEqual([found?.entry.path, found?.parameters.id], ['/things/:id', id])
@@ -15,7 +15,7 @@ test('a path leads to its page, with its parameters as they were before they wer
   assert.equal(pageAt(PAGES, '/t/acme/companies/of')?.entry, PAGES[2])
 })
 
-test('a path that nobody has, or that cannot be decoded, leads nowhere', () => {
+test('an unknown or undecodable path leads nowhere', () => {
   for (const path of ['/t', '/t//companies', '/t/acme/other', '/things/%', '/things/a/b', '/things/']) {
     assert.equal(pageAt(PAGES, path), undefined, path)
   }

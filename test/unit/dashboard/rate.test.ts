@@ -14,7 +14,7 @@ test('a rate is that of the last ten seconds, and unknown at first', () => {
   assert.equal(rate.perSecond, 0)
 })
 
-test('the time left is told in the unit that fits, and not when nothing moves', () => {
+test('the time left has a fitting unit, and is hidden when nothing moves', () => {
   assert.deepEqual(
     [timeLeft(10, 3), timeLeft(1_200, 10), timeLeft(100_000, 10), timeLeft(1, 0), timeLeft(1, undefined)],
     ['4 s left', '2 min left', '3 h left', undefined, undefined],

@@ -41,7 +41,7 @@ function heldTables() {
 
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve))
 
-test('a tenant that asks for list after list holds up no other, and at last is told to wait', async () => {
+test('a tenant that asks for list after list delays no other, and is refused in the end', async () => {
   const { asked, companies, overview } = heldTables()
   const { ofTenant, all, waitingOfTenant } = QUESTIONS
   const lists = Array.from({ length: ofTenant + waitingOfTenant }, (_, i) =>
@@ -68,7 +68,7 @@ test('a tenant that asks for list after list holds up no other, and at last is t
   await Promise.all([...lists, ...others])
 })
 
-test('of the same question one is under way, and one more answers all who asked meanwhile', async () => {
+test('equal questions share one query in progress, and one more for all that come meanwhile', async () => {
   const { asked, companies } = heldTables()
   const view = { search: 'acme' }
   const first = companies.page('acme', view)
@@ -92,7 +92,7 @@ test('of the same question one is under way, and one more answers all who asked 
   await Promise.all([again, other, third])
 })
 
-test('what fails says why, to all who asked the same, and is in no way of the next', async () => {
+test('a failure gives its reason to all who asked the same, and does not affect the next query', async () => {
   const { asked, companies } = heldTables()
   const ask = () => companies.page('acme', { sort: 'visits' })
   const told = (message: RegExp, seconds: number) => (error: unknown) =>

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { retryMs } from '../../../src/dashboard/pages/lib/retry.ts'
 
-test('what a server failed to answer is asked for again, and the less often the longer it took to fail', () => {
+test('a failed request is repeated, less often the longer it took to fail', () => {
   for (const status of [0, 429, 500, 503]) assert.equal(retryMs(status, 5), 10_000, `${status}`)
   for (const status of [400, 401, 403, 404]) assert.equal(retryMs(status, 5), undefined, `${status}`)
   const tooMuch = 20_000

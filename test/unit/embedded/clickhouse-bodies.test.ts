@@ -10,7 +10,7 @@ import { BodyReader } from '../../../src/embedded/clickhouse/body.ts'
 import { assertQuerySize } from '../../../src/embedded/clickhouse/engine-statement.ts'
 import { gathered } from '../../../src/embedded/clickhouse/gathered.ts'
 
-test('a body that comes byte by byte is held in few pieces', async () => {
+test('a body that arrives byte by byte is held in few pieces', async () => {
   const bytes = Buffer.from(Array.from({ length: 100_001 }, (_, i) => i % 251))
   const whole = Buffer.alloc(70_000, 1)
   async function* body() {
@@ -24,7 +24,7 @@ test('a body that comes byte by byte is held in few pieces', async () => {
   assert.equal(pieces.length, 7)
 })
 
-test('a query of a form that is too long is refused before it is looked at', () => {
+test('a too long query of a form is refused before it is parsed', () => {
   assertQuerySize({ query: 'x'.repeat(8_388_608) })
   assert.throws(() => assertQuerySize({ query: 'x'.repeat(8_388_609) }), { code: 229, message: /larger than 8388608/ })
 })
@@ -33,7 +33,7 @@ const folder = mkdtempSync(join(tmpdir(), 'ipid-bodies-'))
 after(() => rm(folder, { recursive: true, force: true }))
 const reader = new BodyReader({ bodyBytesMax: 1_000_000, memoryBytesMax: 10_000_000 }, folder)
 
-/** What becomes of a body: the statement, and its data if they are in a file. */
+/** The parts of a body: the statement, and its data if they are in a file. */
 async function read(body: Buffer, query = ''): Promise<{ query: string; data: Buffer | undefined; bytes: number }> {
   const chunks = Array.from({ length: Math.ceil(body.length / 50_000) }, (_, i) =>
     body.subarray(i * 50_000, (i + 1) * 50_000),
@@ -46,10 +46,10 @@ async function read(body: Buffer, query = ''): Promise<{ query: string; data: Bu
   return { query: read.query, data, bytes: read.bytes.length }
 }
 
-/** No UTF-8, and with blanks, quotes and comments in it. */
+/** Invalid UTF-8 with blanks, quotes and comments in it. */
 const DATA = Buffer.concat([Buffer.from([255, 0, 10]), Buffer.from(" \n-- x\n/* ' ; FORMAT CSV $a$".repeat(15_000))])
 
-/** Text of an INSERT, what is left of it as a query, and the blanks after it that are not data. */
+/** Text of an INSERT, its remaining query, and the blanks after it that are not data. */
 const SPLIT: readonly (readonly [text: string, query: string, blanks?: string])[] = [
   ['INSERT INTO t FORMAT CSV', 'INSERT INTO t FORMAT CSV', '\n'],
   ['INSERT INTO t FORMAT CSV', 'INSERT INTO t FORMAT CSV', ' \t\f\r\n'],

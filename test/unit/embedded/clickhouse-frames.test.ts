@@ -6,7 +6,7 @@ import { decodeLz4 } from '../../../src/embedded/clickhouse/compression/lz4.ts'
 import { hasZstd } from '../../../src/embedded/clickhouse/compression/zstd.ts'
 import { MemoryBudget } from '../../../src/embedded/clickhouse/memory-budget.ts'
 
-/** ClickHouse's compressed frames. What they are compared with was written by its own program, `clickhouse-compressor` 18.16. */
+/** ClickHouse's compressed frames. The samples were written by its own program, `clickhouse-compressor` 18.16. */
 
 const TEXT = Array.from({ length: 20 }, (_, i) => `${i}\tline ${i * i} of a text\n`).join('')
 const LZ4 =
@@ -16,7 +16,7 @@ const ZSTD =
 const LZ4HC =
   'xrx8jw0gVHDqif/5S10KPoK5AAAAoAEAAPIFMAlsaW5lIDAgb2YgYSB0ZXh0CjETABcxEwASMhMAFzQTABIzEwAXORMAEzQ5ABc2FAASNRQAJzI1FAASNhQAGDMoABM3YgAIUAASOBQAGDZ3ABI5FAAYOJ4AEzHFACkxMMcABMgAGTIsAAPLACgxNFYAJDEzuwAIgAAUMdEAGDmqABQx0wAJ1AAkMTbpAAksAAPXACkyOFgAA9kAKTMyhAAUORcBA7AAUHRleHQK'
 
-/** Checksums of frames without compression, by the size of their data, so that every branch of the hash is passed. */
+/** Checksums of frames without compression, by the size of their data, so that every branch of the hash runs. */
 const CHECKSUMS = [
   [1, '7074d2629a96de443b9ae47a44b9462e'],
   [3, '5a1c0d3062da861bfda6e1e55b7d7a50'],
@@ -88,13 +88,13 @@ test('frames that ClickHouse wrote are read, wherever the network cuts them', as
   assert.equal((await decoded(Buffer.alloc(0))).length, 0)
 })
 
-test('a frame of zstd is read where Node.js has zstd, and refused by name where it has none', async () => {
+test('a zstd frame is read if Node.js has zstd, and otherwise refused by name', async () => {
   const reading = decoded(bytesOf(ZSTD))
   if (hasZstd) assert.equal((await reading).toString(), TEXT)
   else await assert.rejects(reading, { code: 89, message: /zstd only on Node\.js 22\.15 or newer/ })
 })
 
-test('what is written can be read, in frames of a megabyte', async () => {
+test('written frames of a megabyte can be read', async () => {
   const random = Buffer.from(Array.from({ length: 3_000 }, (_, i) => (i * i * 31) & 255))
   for (const data of [Buffer.from('x'), random, Buffer.alloc(2_500_000, 'abcdefg')]) {
     assert.deepEqual(await decoded(await encoded([data])), data)
@@ -104,7 +104,7 @@ test('what is written can be read, in frames of a megabyte', async () => {
   assert.equal((await encoded([])).length, 0)
 })
 
-test('what is no frame, damaged, cut off or of another method is told by name', async () => {
+test('invalid, damaged, cut or unknown frames are reported by name', async () => {
   const lz4 = bytesOf(LZ4)
   const damaged = Buffer.from(lz4)
   damaged[100]! ^= 1
@@ -131,14 +131,14 @@ test('what is no frame, damaged, cut off or of another method is told by name', 
   assert.equal((await decoded(unchecked, { isVerified: false })).toString(), TEXT)
 })
 
-test('a frame is decompressed only where memory has room for it', async () => {
+test('a frame is decompressed only when memory has room for it', async () => {
   const bomb = frameOf(0x82, bytesOf(LZ4).subarray(25), 16_000_000)
   await assert.rejects(decoded(bomb, { memory: new MemoryBudget(10_000_000) }), { code: 241 })
   const memory = new MemoryBudget(2_000)
   for (let i = 0; i < 3; i++) assert.equal((await decoded(bytesOf(LZ4), { memory })).toString(), TEXT)
 })
 
-test('others have their turn while a chunk of many small frames or blocks is read', async () => {
+test('other work runs while a chunk of many small frames or blocks is read', async () => {
   const frame = Buffer.concat([
     cityHash128(Buffer.from([2, 9, 0, 0, 0, 0, 0, 0, 0])),
     Buffer.from([2, 9, 0, 0, 0, 0, 0, 0, 0]),

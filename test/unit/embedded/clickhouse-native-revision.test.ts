@@ -20,7 +20,7 @@ async function revised(bytes: Buffer, revision: number, types: string[] = [], ch
   return hex
 }
 
-test('a revision adds what ClickHouse writes for it: the info of a block, and a byte per column', async () => {
+test('a revision adds the fields of ClickHouse: the info of a block, and a byte per column', async () => {
   const one = block(1, ['check', 'UInt8', Buffer.from([1])])
   assert.equal(
     await revised(one, 54_405),
@@ -35,7 +35,7 @@ test('a revision adds what ClickHouse writes for it: the info of a block, and a 
   assert.equal(await revised(Buffer.alloc(0), 54_480), '')
 })
 
-test('wherever the result is cut into chunks, it comes to the same', async () => {
+test('the result is the same wherever it is cut into chunks', async () => {
   const strings = Buffer.concat([text('a'), text(''), Buffer.from([0xc8, 1]), Buffer.alloc(200, 'x')])
   const two = block(3, ['s', 'String', strings], ['d', 'DateTime', Buffer.alloc(12)])
   const empty = block(0, ['s', 'String', Buffer.alloc(0)], ['d', 'DateTime', Buffer.alloc(0)])
@@ -51,7 +51,7 @@ test('a result that ends within a block is an error', async () => {
   await assert.rejects(revised(one, 54_405), /ends within a block/)
 })
 
-test('types are read as the engine names them, and those without a known layout are refused by name', () => {
+test("types are read under the engine's names, and unknown layouts are refused by name", () => {
   assert.deepEqual(nativeType("Tuple(a Enum8('x, y' = 1, 'it\\'s)' = 2), `b c` Array(Decimal(20, 3)), UInt8)"), {
     kind: 'tuple',
     elements: [

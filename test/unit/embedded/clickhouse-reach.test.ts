@@ -6,7 +6,7 @@ import { SuspicionSearch } from '../../../src/embedded/clickhouse/suspicion.ts'
 
 const MIB = 2 ** 20
 
-/** Judges a request whose texts are canonical already. Counts the turns that others get meanwhile. */
+/** Checks a request whose texts are canonical already. Counts the turns that other work gets meanwhile. */
 async function judge(query: string, body: string): Promise<{ judged: string[]; turns: number }> {
   const judged: string[] = []
   let turns = 0
@@ -27,7 +27,7 @@ async function judge(query: string, body: string): Promise<{ judged: string[]; t
   return { judged, turns }
 }
 
-test('of an insert only the head is judged, however large its data are', async () => {
+test('only the head of an insert is checked, however large its data are', async () => {
   const data = `file(1) ENGINE = URL \\\n${'x,'.repeat(4 * MIB)}`
   const steps = (query: string, body: string) =>
     [...piecesToJudge(query, Buffer.from(body))].reduce((sum, piece) => sum + piece.length, 0)
@@ -46,7 +46,7 @@ test('of an insert only the head is judged, however large its data are', async (
   )
 })
 
-test('large VALUES are searched in slices, and others get a turn after each', async () => {
+test('large VALUES are searched in slices, and other work runs after each', async () => {
   const values = "('some text'),".repeat(MIB / 4)
   const text = `INSERT INTO t VALUES ${values}`
   const pieces = [...piecesToJudge('', Buffer.from(text))]
@@ -67,9 +67,9 @@ test('an expression at the end of large VALUES is refused, in both forms', async
   await assert.rejects(judge('', `INSERT INTO t SELECT 1, '${'x'.repeat(2 * MIB)}', file('/etc/passwd')`), /is refused/)
 })
 
-test('a format whose name goes on after the part at hand is not taken for another', async () => {
+test('a format name that continues in the next part is not mistaken for another', async () => {
   const head = (blanks: number, comment = '') => `INSERT INTO t ${comment}(a) ${' '.repeat(blanks)}FORMAT Val`
-  // One form is plain, the other has to be read by the engine.
+  // One form is plain, the other needs the engine to parse it.
   for (const comment of ['', '/* */ ']) {
     for (const limit of [65_536, MIB]) {
       const blanks = limit - head(0, comment).length
@@ -82,14 +82,14 @@ test('a format whose name goes on after the part at hand is not taken for anothe
   }
 })
 
-/** Finds a word in a text that is cut at a place. */
+/** Finds a word in a text that is cut at a given place. */
 function finds(text: string, at: number): boolean {
   const search = new SuspicionSearch()
   const first = search.finds(text.slice(0, at))
   return search.finds(text.slice(at)) || first
 }
 
-test('a word is found wherever its text is cut, and no cut makes one', () => {
+test('a word is found wherever its text is cut, and no cut creates one', () => {
   const blanks = ' \n'.repeat(60)
   const suspicious = [
     'x file(1)',

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { ResultPipes } from '../../../src/embedded/clickhouse/result-pipes.ts'
 
-test('who opens a pipe that was left is let in, cannot write, and the pipe is good for the next one', async (t) => {
+test('a reader may open an abandoned pipe, cannot write to it, and the pipe is reused', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'ipid-pipes-'))
   t.after(() => rm(folder, { recursive: true, force: true }))
   const pipes = ResultPipes.make(join(folder, 'results'), 1)
@@ -32,5 +32,5 @@ test('who opens a pipe that was left is let in, cannot write, and the pipe is go
   assert.equal(text, 'whole')
   next.leave()
   await next.close()
-  assert.deepEqual(pipes.departures, { open: 0, changes: 2 }, 'its statement had ended: nobody left early')
+  assert.deepEqual(pipes.departures, { open: 0, changes: 2 }, 'its statement had ended: the reader did not leave early')
 })

@@ -43,7 +43,7 @@ test('a session lasts as long as its last request said', async (t) => {
   assert.deepEqual(log, ['open 1', 'close 1', 'open 2'])
 })
 
-test('there is a largest number of sessions, each has one request, and a failure keeps neither', async () => {
+test('sessions are limited, each has one request at a time, and a failure keeps neither', async () => {
   const { sessions, request, use, log } = makeSessions(2)
   await use('a')
   await assert.rejects(

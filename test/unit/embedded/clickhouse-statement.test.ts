@@ -17,7 +17,7 @@ test('quoted text and comments do not count', () => {
   assert.equal(shapeOf('-- nothing\n ; ').isEmpty, true)
 })
 
-/** Shapes that grow: of each, a text of about n characters. */
+/** Shapes that grow: for each, a text of about n characters. */
 const GROWING: readonly ((n: number) => string)[] = [
   (n) => `INSERT INTO t${' '.repeat(n)}x`,
   (n) => `INSERT INTO t (${'a,'.repeat(n / 2)}`,
@@ -90,19 +90,19 @@ function repeated(piece: string): (n: number) => string {
   return (n) => `SELECT ${piece.repeat(Math.ceil(n / piece.length))}`
 }
 
-test('the scanner takes steps in proportion to the text, whatever is in it', () => {
+test('the scanner takes steps in proportion to the text, whatever it contains', () => {
   for (const grown of GROWING) {
     const steps = [20_000, 40_000].map((n) => {
       const scanner = new Scanner(grown(n))
       while (scanner.next());
       return scanner.steps / scanner.text.length
     })
-    // Each of the 16 openings of dollar quotes that nothing closes may look at the whole text.
+    // Each of the 16 kinds of unclosed dollar quotes may read the whole text.
     assert.ok(Math.max(...steps) < 20, `${grown(40)}: ${steps} steps a character`)
   }
 })
 
-test('long texts are looked at in time that grows with them', () => {
+test('long texts are scanned in linear time', () => {
   for (const grown of GROWING) {
     const sql = grown(300_000)
     const startedMs = performance.now()
@@ -112,7 +112,7 @@ test('long texts are looked at in time that grows with them', () => {
     insertFromFile(sql, '/1')
     valuesOf(sql)
     withClientIds(sql)
-    // 2,000 blanks took 11 s, and 40,000 dollar quotes that nothing closes 107 s, when patterns went over them again and again.
+    // 2,000 blanks took 11 s, and 40,000 unclosed dollar quotes 107 s, when patterns scanned them again and again.
     assert.ok(performance.now() - startedMs < 5_000, grown(40))
   }
   const long = 'x'.repeat(1_000_000)
@@ -137,7 +137,7 @@ test('quotes and comments end where ClickHouse ends them', () => {
   assert.deepEqual(tokens("'"), ["string '"])
 })
 
-test('what a statement is', () => {
+test('the kind of a statement is recognised', () => {
   const is = (sql: string) => {
     const { isSelect, isRead, changesSession, isTemporaryTable, isKill } = shapeOf(sql)
     return { isSelect, isRead, changesSession, isTemporaryTable, isKill }
@@ -156,7 +156,7 @@ test('what a statement is', () => {
     assert.deepEqual(is(sql), none, sql)
 })
 
-test('a result goes into a file by a clause in front of its format', () => {
+test('a clause before its format writes a result into a file', () => {
   const into = (sql: string) => selectIntoFile(sql, "/d'ir/1", true).replace(/\s+/g, ' ').trim()
   const clause = "INTO OUTFILE '/d\\'ir/1' TRUNCATE"
   assert.equal(into('SELECT 1'), `SELECT 1 ${clause}`)
@@ -170,7 +170,7 @@ test('a result goes into a file by a clause in front of its format', () => {
   assert.equal(selectIntoFile(order, '/1', false), `${order}\nINTO OUTFILE '/1' TRUNCATE\n`)
 })
 
-test('plain is only what nobody can read in two ways', () => {
+test('only unambiguous statements count as plain', () => {
   for (const sql of ["SELECT a - 1, b / 2, 'x -- ä' FROM t WHERE c != ''''", 'SELECT {n:UInt8}[1] % 2;']) {
     assert.equal(isPlain(sql), true, sql)
   }
@@ -179,7 +179,7 @@ test('plain is only what nobody can read in two ways', () => {
   }
 })
 
-test('KILL QUERY goes by the ids of clients, too', () => {
+test('KILL QUERY works by the ids of clients, too', () => {
   const either = "[query_id, Settings['chdb_client_name']]"
   const kill = (where: string) => withClientIds(`KILL QUERY WHERE ${where} SYNC`)
   assert.equal(
@@ -205,14 +205,14 @@ test('a plain insert can take its data from a file', () => {
   }
 })
 
-test('exceptions keep their code, said once', () => {
+test('exceptions keep their code, once', () => {
   const doubled = 'Query failed: Code: 27. DB::Exception: Code: 27. DB::Exception: Cannot parse. (CANNOT_PARSE)'
   assert.equal(exceptionOf(new Error(doubled)).text, 'Code: 27. DB::Exception: Cannot parse. (CANNOT_PARSE)\n')
   assert.equal(exceptionOf(new Error('boom')).code, 1002)
   assert.deepEqual([27, 60, 159, 241, 516].map(statusOf), [400, 404, 408, 500, 403])
 })
 
-test('slots are given in order, the line has an end, and who leaves it is passed over', async () => {
+test('slots are given in order, the queue is limited, and a client that leaves is skipped', async () => {
   const slots = new Slots(1, 2)
   const { signal } = new AbortController()
   const leaving = new AbortController()

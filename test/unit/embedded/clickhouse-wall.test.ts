@@ -35,7 +35,7 @@ socket.once('error', ({ code }) => console.log(JSON.stringify({ ...codes, port: 
 socket.once('connect', () => { console.log(JSON.stringify({ ...codes, port: 'done' })); socket.destroy() })
 `
 
-test('behind the wall a process opens its folder, and no other file, process or port', async (t) => {
+test('in the sandbox a process opens its folder, and no other file, process or port', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'ipid-wall-'))
   atEnd(t, async () => rmSync(folder, { recursive: true }))
   const server = createServer().listen(0, '127.0.0.1')

@@ -25,7 +25,7 @@ class World {
   })
 }
 
-test('the engine is ended when a write has failed, and only then', async () => {
+test('the engine is ended after a failed write, and only then', async () => {
   const world = new World()
   await world.watch.look()
   assert.deepEqual(world.ended, [])
@@ -34,7 +34,7 @@ test('the engine is ended when a write has failed, and only then', async () => {
   assert.deepEqual(world.ended, [2])
 })
 
-test('writes to a reader who left end nothing, unless the disk is nearly full', async () => {
+test('writes to a reader that left end nothing, unless the disk is nearly full', async () => {
   for (const departures of [
     { open: 1, changes: 1 },
     { open: 0, changes: 2 },
@@ -52,7 +52,7 @@ test('writes to a reader who left end nothing, unless the disk is nearly full', 
   }
 })
 
-test('a reader who leaves while it is asked for failed writes excuses them', async () => {
+test('a reader that leaves during a check for failed writes excuses them', async () => {
   const ended: number[] = []
   let departures = { open: 0, changes: 0 }
   const watch = new WriteWatch({
@@ -68,7 +68,7 @@ test('a reader who leaves while it is asked for failed writes excuses them', asy
   assert.deepEqual(ended, [])
 })
 
-test('a disk that was full between two looks is not a reader who left', async () => {
+test('a disk that was full between two checks does not count as a reader that left', async () => {
   const world = new World()
   world.isNearlyFull = true
   world.watch.start(1e6, 1)
@@ -84,7 +84,7 @@ test('a disk that was full between two looks is not a reader who left', async ()
   assert.deepEqual(world.ended, [1])
 })
 
-test('at rest it looks seldom, and at what happened meanwhile before a statement begins', async (t) => {
+test('when idle it checks rarely, and checks the time since before a statement begins', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] })
   let nowMs = 0
   t.mock.method(performance, 'now', () => nowMs)
@@ -105,7 +105,7 @@ test('at rest it looks seldom, and at what happened meanwhile before a statement
   await pass(10_000)
   assert.equal(world.looks, 2)
 
-  // A merge fails, and the disk has room again before somebody reads.
+  // A merge fails, and the disk has room again before the next read.
   world.failed = 1
   const over = await world.watch.begin()
   world.departures = { open: 1, changes: 1 }
@@ -116,7 +116,7 @@ test('at rest it looks seldom, and at what happened meanwhile before a statement
   assert.ok(world.samples >= 20)
   over()
 
-  // However short the rest was: nobody has looked whether the disk was full.
+  // However short the pause was: the disk was not checked in it.
   world.departures = { open: 0, changes: 1 }
   await world.watch.look()
   await world.watch.look()
@@ -128,7 +128,7 @@ test('at rest it looks seldom, and at what happened meanwhile before a statement
   await world.watch.stop()
 })
 
-test('a reader who left before the last look excuses nothing', async () => {
+test('a reader that left before the last check excuses nothing', async () => {
   const world = new World()
   world.departures = { open: 0, changes: 2 }
   await world.watch.look()

@@ -12,7 +12,7 @@ const RANGES = `192.0.2.0,192.0.2.127,64500,Example Net
 2001:db8::,2001:db8::ffff,64501,Other
 `
 
-test('ranges of autonomous systems are told with the size of each', async () => {
+test('ranges of autonomous systems are reported with the size of each', async () => {
   const bytes = await compileAsRanges([Buffer.from(RANGES)], 0, 'test')
   const provider = await loadMmdb({ name: 'as', bytes, mapping: undefined, recordsMax: 10 })
   const evidence = (ip: string) => provider.find(parseAddress(ip)!)!.evidence
@@ -29,7 +29,7 @@ async function namesIn(text: string): Promise<string[]> {
   return names
 }
 
-test('rows are read alike, whether they are plain or for the CSV parser', async () => {
+test('plain rows and rows for the CSV parser are read the same way', async () => {
   const plain = '192.0.2.0,192.0.2.1,1,A\n192.0.2.2,192.0.2.3,2,"B, ""b"" "\n192.0.2.4,192.0.2.5,0,\n'
   const last = '2001:db8::,2001:db8::1,4294967295,\n'
   const expected = ['1 A', '2 B, "b" ', '4294967295 ']
@@ -56,7 +56,7 @@ test('rows are read alike, whether they are plain or for the CSV parser', async 
   }
 })
 
-/** The rows of a text, or why it is refused. */
+/** The rows of a text, or the reason of its refusal. */
 async function readingOf(text: string): Promise<readonly string[]> {
   const rows: string[] = []
   try {
@@ -67,7 +67,7 @@ async function readingOf(text: string): Promise<readonly string[]> {
   return rows
 }
 
-/** As the parser of CSV reads it, which takes over at the first line that is not in its usual form. */
+/** As the CSV parser reads it, which takes over at the first line that is not in the usual form. */
 const parsedReadingOf = (text: string) => readingOf(`# a comment\n${text}`)
 
 const FORMS = [
@@ -106,7 +106,7 @@ const FORMS = [
   ...['1:2:3:4::5:6:7:8', '12345::', '1:g::', '1::%1', '1::/64'].map((ip) => `${ip},ffff::,1,A`),
 ]
 
-test('every form of row is read on bytes as the parser reads it', async () => {
+test('every form of row is read from bytes the same as by the parser', async () => {
   for (const row of FORMS) {
     for (const ending of ['', '\n', '\r\n', '\n9.0.0.0,9.0.0.9,7,Next\n']) {
       assert.deepEqual(await readingOf(row + ending), await parsedReadingOf(row + ending), JSON.stringify(row + ending))
@@ -126,7 +126,7 @@ test('every form of row is read on bytes as the parser reads it', async () => {
   }
 })
 
-test('names stay distinct, however many there are', async () => {
+test('any number of names stays distinct', async () => {
   const rows = Array.from({ length: 70_000 }, (_, i) => `${(i >>> 8) >>> 8}.${(i >>> 8) & 255}.${i & 255}.0`)
   const text = rows.map((ip, i) => `${ip},${ip},${i % 9 === 0 ? 1 : i},Name ${i % 40_000}\n`).join('')
   const names: string[] = []
@@ -135,7 +135,7 @@ test('names stay distinct, however many there are', async () => {
   assert.equal(names.length, rows.length)
 })
 
-test('tabs are read alike where a country or anything else is missing', async () => {
+test('tabs are read the same when a country or another field is missing', async () => {
   const row = '1.0.0.0\t1.0.0.255\t13335\tUS\tCLOUD "x", Inc'
   assert.deepEqual(
     await readingOf(`${row}\n2.0.0.0\t2.0.0.9\t0\tNone\tNot routed\n3.0.0.0\t3.0.0.9\t5\tA\n3.0.1.0\t3.0.1.9\t6`),

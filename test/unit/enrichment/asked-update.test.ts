@@ -8,7 +8,7 @@ import { temporaryFolder } from '../../support/enrichment-data.ts'
 
 const AT = '2026-11-26T11:00:00.000Z'
 
-test('whatever has the name of the request, reading it ends, and it is no request', async (t) => {
+test('a read of the request file ends whatever has its name, and only a file is a request', async (t) => {
   const dir = await temporaryFolder(t)
   const path = join(dir, '.asked-update.json')
   const make: (() => unknown)[] = [

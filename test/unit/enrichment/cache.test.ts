@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { BoundedCache } from '../../../src/enrichment/bounded-cache.ts'
 
-test('a cache never holds more than its limit, and keeps what is used', () => {
+test('a cache never exceeds its limit, and keeps used entries', () => {
   const cache = new BoundedCache<number, { n: number }>(100)
   const favourite = { n: -1 }
   cache.set(-1, favourite)

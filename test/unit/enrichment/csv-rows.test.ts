@@ -19,7 +19,7 @@ const TEXTS = {
 }
 
 for (const [name, text] of Object.entries(TEXTS)) {
-  test(`CSV is read as the parser reads it: ${name}`, async () => {
+  test(`CSV is read the same as by the parser: ${name}`, async () => {
     const expected = parse(text, { ...OPTIONS, relax_column_count: true } as object) as unknown as {
       info: { lines: number }
       record: string[]
@@ -38,7 +38,7 @@ for (const [text, reason] of [
   ['a,b\n1,2\n"x"y,2\n', /line 3/],
   ['a,b\n1,2\n"open,2\n', /[Qq]uote/],
 ] as const) {
-  test(`what is wrong is said with its line: ${JSON.stringify(text)}`, async () => {
+  test(`an error names its line: ${JSON.stringify(text)}`, async () => {
     const rows: unknown[] = []
     await assert.rejects(async () => {
       for await (const row of csvRows(Buffer.from(text), true)) rows.push(row)

@@ -11,7 +11,7 @@ interface Published {
   readonly file: string
   readonly text: string
   readonly recognisedAs: string
-  /** Class by address; undefined where the file says nothing. */
+  /** Class by address; undefined when the file says nothing. */
   readonly classes: Readonly<Record<string, string | undefined>>
   readonly builtAt?: string
 }
@@ -136,7 +136,7 @@ const FILES: readonly Published[] = [
     classes: { '81.2.69.1': 'hosting' },
   },
   {
-    // What `whois -h whois.radb.net -- '-i origin AS13335' | grep ^route` prints.
+    // Output of `whois -h whois.radb.net -- '-i origin AS13335' | grep ^route`.
     file: 'cdn-acme-routes.txt',
     text: 'route:      81.2.69.0/24\nroute6:     2001:218::/32\n',
     recognisedAs: 'route objects of cdn networks',
@@ -203,7 +203,7 @@ const load = async (dir: string, file: string, text: string) => {
 }
 
 for (const published of FILES) {
-  test(`${published.file} is understood as ${published.recognisedAs}`, async (t) => {
+  test(`${published.file} is recognised as ${published.recognisedAs}`, async (t) => {
     const list = await load(await temporaryFolder(t), published.file, published.text)
     assert.equal(list.kind, 'noise')
     assert.equal(list.recognisedAs, published.recognisedAs)
@@ -214,7 +214,7 @@ for (const published of FILES) {
   })
 }
 
-test('a file that is no list is passed over, one that lists networks of no class is refused', async (t) => {
+test('a file that is no list is skipped; one with networks of no class is refused', async (t) => {
   const dir = await temporaryFolder(t)
   await assert.rejects(load(dir, 'notes.txt', 'Dear reader'), NotDataError)
   await assert.rejects(load(dir, 'acme.txt', '81.2.69.0/24'), (error: unknown) => !(error instanceof NotDataError))

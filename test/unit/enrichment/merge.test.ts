@@ -33,7 +33,7 @@ const asn = (name: string, domain?: string) =>
   )
 const location = finding('city', 'location', makeFacts({ country: 'Germany', country_code: 'DE', city: 'Köln' }))
 
-test('the first provider that knows an attribute gives it', () => {
+test('the first provider that knows an attribute supplies it', () => {
   const merged = merge([
     table(
       { business_name: 'Example', country_code: 'FR' },
@@ -55,7 +55,7 @@ test('the first provider that knows an attribute gives it', () => {
   assert.deepEqual([business_name, org_name, country_code], ['table', 'asn', 'table'])
 })
 
-test('the place comes from one provider: of those that say the same country, from the one that tells most', () => {
+test('the place comes from one provider: of those that agree on the country, the most detailed', () => {
   const at = (name: string, data: EnrichmentData) => finding(name, 'location', makeFacts(data))
   const company = (country_code: string) => table({ business_name: 'Example', country_code })
   const boxford = at('boxford', { continent: 'Europe', country_code: 'GB', city: 'Boxford', timezone: 'Europe/London' })
@@ -71,7 +71,7 @@ test('the place comes from one provider: of those that say the same country, fro
     [[hour], 'hour'],
     [[at('fr', { country: 'France' }), boxford], 'fr'],
   ]
-  // A row about an AS says where its holder sits, and is heard when nobody knows the address.
+  // A row about an AS says where its holder is, and counts when no provider knows the address.
   const seat = finding('seat', 'table', makeFacts({ business_name: 'Example', country_code: 'US' }), 'as')
   cases.push([[seat, boxford], 'boxford'], [[seat, lite, london], 'london'], [[seat], 'seat'], [[seat, hour], 'seat'])
   for (const [findings, source] of cases) {
@@ -102,12 +102,12 @@ test('number and name of the AS come from one provider', () => {
   assert.deepEqual(
     evidenceOf([stating({ asn: 64_500 }), carrier]),
     { asn: 64_500 },
-    'what is said of another AS is left out',
+    'facts about another AS are left out',
   )
   assert.equal(evidenceOf([stating({ asn: 64_501 }), carrier]).asType, 'isp')
 })
 
-test('with nothing but an AS that is no carrier, the AS is the organisation', () => {
+test('when only an AS is known and it is no carrier, the AS is the organisation', () => {
   const merged = merge([asn('Example Software GmbH', 'example.com')])
   assert.equal(merged.noise, false)
   assert.equal(merged.data.business_name, 'Example Software GmbH')
@@ -131,7 +131,7 @@ test('a carrier is no organisation', () => {
   assert.equal(merged.companyId, '')
 })
 
-test("behind a carrier, a domain that is not the carrier's is the organisation", () => {
+test("inside a carrier's network, a domain that is not the carrier's is the organisation", () => {
   const domain = (text: string) => finding('domain', 'domain', makeFacts({ domain: text }, { domain: text }))
   const merged = merge([asn('Example Telecom Broadband', 'telecom.example'), domain('acme-anvils.com')])
   assert.equal(merged.noise, false)
@@ -151,12 +151,12 @@ test('a place alone is no organisation', () => {
   assert.equal(merged.quality, QUALITY_PARTS.country + QUALITY_PARTS.city)
 })
 
-test('nothing known is nothing', () => {
+test('without any facts the result is empty', () => {
   const merged = merge([])
   assert.deepEqual([merged.data, merged.quality, merged.companyId, merged.noise], [{}, 0, '', false])
 })
 
-test("a company's own block inside of a carrier's AS is the company", () => {
+test("a company's own block inside a carrier's AS is the company", () => {
   const carrierRow = finding(
     'table',
     'table',
@@ -183,7 +183,7 @@ test("a company's own block inside of a carrier's AS is the company", () => {
   assert.equal(evidenceOf([carrierRow]).explicit, 'isp')
 })
 
-test("an ISP's customer is named against a row that calls the AS a cloud, the ISP under another name is not", () => {
+test("an ISP's customer wins over a row that calls the AS a cloud; the ISP's alias does not", () => {
   const row = finding(
     'table',
     'table',
@@ -211,7 +211,7 @@ test("an ISP's customer is named against a row that calls the AS a cloud, the IS
   assert.equal(merge([row, isp('Elsewhere Customers', 'Elsewhere')]).decision.rule, 'table:table')
 })
 
-test('what is said of the address outranks what is said of its AS', () => {
+test('facts about the address outrank facts about its AS', () => {
   const row = finding(
     'table',
     'table',
@@ -223,7 +223,7 @@ test('what is said of the address outranks what is said of its AS', () => {
   assert.deepEqual([evidence.explicit, evidence.explicitSource], ['cloud', 'cloud-acme'])
 })
 
-test('the identity of an organisation comes from one record, whatever others add for some of its addresses', () => {
+test('the identity of an organisation comes from one record, whatever others add', () => {
   const organisation = { name: 'Example', domain: undefined }
   const row = table({ business_name: 'Example' }, { orgName: 'Example' }, organisation)
   const domain = finding('domain', 'domain', makeFacts({ domain: 'pool.example.net' }))
@@ -280,7 +280,7 @@ test('quality is the sum of its parts, and at most 100', () => {
   }
 })
 
-test('a network that nothing speaks for is an account without a class, and its quality is without that part', () => {
+test('a network without evidence is an account without a class, and scores no class points', () => {
   const unknown = merge([asn('Qorvex')])
   assert.equal(unknown.decision.classification, undefined)
   assert.match(unknown.decision.rule, /^unknown:0\.\d\d$/)

@@ -29,7 +29,7 @@ test('an empty file, one that is no MMDB and a compressed one are refused', asyn
   await assert.rejects(openMmdb(Buffer.from([0x1f, 0x8b, 8, 0])), refused(/compressed/))
 })
 
-test('a file that is cut off anywhere is refused', async () => {
+test('a file cut anywhere is refused', async () => {
   for (let length = 1; length < whole.length; length += 7) {
     await assert.rejects(openMmdb(whole.subarray(0, length)), InputError, `first ${length} bytes`)
   }
@@ -38,11 +38,11 @@ test('a file that is cut off anywhere is refused', async () => {
   }
 })
 
-test('a file with nothing in it is refused', async () => {
+test('a file without records is refused', async () => {
   await assert.rejects(openMmdb(mmdb('GeoLite2-City', {})), refused(/holds no networks/))
 })
 
-test('a tree that points behind the data is refused', async () => {
+test('a tree that points past the data is refused', async () => {
   const bytes = Buffer.from(
     mmdb('GeoLite2-City', { '81.2.69.0/24': city('London', 51.5) }, { recordSize: 32, ipVersion: 4 }),
   )
@@ -50,7 +50,7 @@ test('a tree that points behind the data is refused', async () => {
   await assert.rejects(openMmdb(bytes), refused(/points outside the data/))
 })
 
-test('a tree in which a way leads back is refused; one in which two lead to the same place is not', async () => {
+test('a tree with a cycle is refused; one whose branches meet is not', async () => {
   const records = { '81.2.69.0/24': { city: 'London' } }
   const nodes = 24
   const cycles = [
@@ -87,15 +87,15 @@ test('a double of the wrong size is refused', async () => {
   await assert.rejects(openMmdb(bytes), refused(/has type 3 and the wrong size 7/))
 })
 
-test('a pointer behind the data is refused', async () => {
+test('a pointer past the data is refused', async () => {
   const bytes = Buffer.from(mmdb('GeoLite2-City', { '81.2.69.0/24': { city: { names: { en: 'London' } } } }))
   const key = bytes.indexOf('names')
-  // Turns the text into a pointer of two bytes, which leads far behind this small section.
+  // Turns the text into a pointer of two bytes, which leads far past this small section.
   bytes[key - 1] = 0x27
   await assert.rejects(openMmdb(bytes), InputError)
 })
 
-test('a file with any byte changed is refused, or answers without an exception that ends the process', async () => {
+test('a file with any byte changed is refused, or answers without ending the process', async () => {
   const addresses = ['81.2.69.1', '2.125.160.1', '2001:218::1', '1.1.1.1'].map(address)
   let opened = 0
   for (let at = 0; at < whole.length; at++) {
@@ -112,7 +112,7 @@ test('a file with any byte changed is refused, or answers without an exception t
   assert.ok(opened > 0)
 })
 
-test('a file whose records nobody knows is reported with its type and the members of its records', async () => {
+test('a file with unknown records is reported with its type and the members of its records', async () => {
   const bytes = mmdb('Acme Intelligence', { '81.2.69.0/24': { firm: { title: 'Acme' }, sector: 'Anvils' } })
   await assert.rejects(load(bytes), (error: unknown) => {
     assert.ok(error instanceof UnknownMmdbError)
@@ -123,7 +123,7 @@ test('a file whose records nobody knows is reported with its type and the member
   })
 })
 
-test('a mapping makes an unknown file known; a mapping that is wrong says what is', async () => {
+test('a mapping makes an unknown file known; an invalid mapping says its fault', async () => {
   const bytes = mmdb('Acme Intelligence', {
     '81.2.69.0/24': { firm: { title: 'Acme' }, sector: 'Anvils', as: 'AS64500' },
   })
@@ -167,10 +167,10 @@ test('a large file is checked in slices, so that requests are answered in betwee
   assert.ok(turns >= 3, `${turns} turns in ${tookMs} ms`)
 })
 
-test('values that are cut into one another, and a record that is too large, are refused', async () => {
+test('overlapping values and a record that is too large are refused', async () => {
   const large = mmdb('Example', { '81.2.69.0/24': { list: Array.from({ length: 30_000 }, (_, i) => i) } })
   await assert.rejects(openMmdb(large), refused(/is too large for a record/))
-  // Each string holds what begins an array of all that are left: whoever starts inside of one walks through the rest.
+  // Each string contains the start of an array of all others: a reader that starts inside one walks through the rest.
   const strings = 6_000
   const text = (i: number) => {
     const rest = strings - i - 1 - 285

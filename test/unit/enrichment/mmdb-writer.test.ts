@@ -33,7 +33,7 @@ const LOOKUPS: Readonly<Record<string, keyof typeof RECORDS | undefined>> = {
 }
 
 for (const recordSize of [24, 28, 32] as const) {
-  test(`a file with records of ${recordSize} bits holds what was written, for this reader and for others`, async () => {
+  test(`a file with records of ${recordSize} bits returns the written values, in any reader`, async () => {
     const bytes = mmdb('Example', RECORDS, { recordSize, description: { en: 'An example' }, languages: ['en', 'de'] })
     const opened = await openMmdb(bytes)
     const other = new Reader<Response>(bytes)
@@ -77,7 +77,7 @@ test('numbers keep their type and their value', () => {
   })
 })
 
-test('a file for IPv4 alone has no answer for IPv6 and takes none', async () => {
+test('a file for IPv4 alone has no answer for IPv6 and accepts none', async () => {
   const bytes = mmdb('Four', { '0.0.0.0/0': { name: 'all' } }, { ipVersion: 4 })
   const opened = await openMmdb(bytes)
   assert.ok(opened.tree.find(address('192.0.2.1')) > 0)
@@ -86,7 +86,7 @@ test('a file for IPv4 alone has no answer for IPv6 and takes none', async () => 
   assert.throws(() => writer.insert(range('2001:db8::/32'), { name: 'six' }), /cannot hold an IPv6 network/)
 })
 
-test('equal records, and equal values inside of them, are written once', () => {
+test('equal records, and equal values inside them, are written once', () => {
   const record = (asn: number) => ({ asn, name: 'A name that is long enough to be worth a pointer' })
   const one = mmdb('Shared', { '1.0.0.0/24': record(1) })
   const same = mmdb('Shared', { '1.0.0.0/24': record(1), '9.0.0.0/24': record(1) })
@@ -96,7 +96,7 @@ test('equal records, and equal values inside of them, are written once', () => {
   assert.ok(other.length - treeBytes(other) < one.length - treeBytes(one) + 20)
 })
 
-test('a range that is no CIDR covers its addresses and no others', async () => {
+test('a range that is no CIDR covers exactly its addresses', async () => {
   const writer = new MmdbWriter({ databaseType: 'Range', buildEpoch: 1 })
   writer.insert({ version: 4, first: 0x0a00_0005, last: 0x0a00_0105 }, { name: 'range' })
   const { tree } = await openMmdb(writer.toBuffer())

@@ -22,7 +22,7 @@ test('features are words, parts of words, their number, the block of the AS numb
   assert.deepEqual([...featuresOf(subject('', 1, 0))], ['n:0', 'c:other', 'b:0', 's:none', 'v:no', 's:none v:no'])
 })
 
-test('examples are what the rules are sure of, without the words that they decided by', () => {
+test('the model learns from examples that the rules are sure of, without the deciding words', () => {
   assert.deepEqual(withoutDeciding(['kibo', 'superfibernet', 'cable', 'tv', 'ltda']), ['kibo', 'superfiber', 'ltda'])
   const [sized, byName] = examplesOf(subject('Kibo Telecom Ltda', 270_000, 1024))
   assert.equal(sized!.truth, 'isp')
@@ -32,7 +32,7 @@ test('examples are what the rules are sure of, without the words that they decid
   assert.deepEqual(examplesOf(subject('Qorvex', 5, 256)), [])
 })
 
-test('the same examples give the same weights, which tell them apart and pass through the file', () => {
+test('the same examples give the same weights, which separate them and survive the file', () => {
   const examples = [
     ...['Kibo Telecom Ltda', 'Alfa Telecom Ltda', 'Beta Fibra Ltda'].map((name) => subject(name, 270_000, 1024)),
     ...['Kibo Bank Inc', 'Alfa Insurance Inc', 'Beta Hospital Inc'].map((name) => subject(name, 5_000, 256)),
@@ -44,7 +44,7 @@ test('the same examples give the same weights, which tell them apart and pass th
   assert.throws(() => parseWeights('feature\tisp\thosting\nw:x\t1\n'), /model\.tsv:2: "w:x\t1" is not a weight/)
 })
 
-test('the shipped weights can be reviewed: small, sorted, and of features that several names have', () => {
+test('the shipped weights can be reviewed: small, sorted, and only features of several names', () => {
   const path = new URL('../../../src/enrichment/rules/data/model.tsv', import.meta.url)
   assert.ok(readFileSync(path).length < 300_000)
   const features = [...readWeights().keys()]

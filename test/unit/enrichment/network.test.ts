@@ -38,7 +38,7 @@ test('networks are read in every form that a table may hold', () => {
   for (const [form, expected] of Object.entries(forms)) assert.equal(text(form), expected, form)
 })
 
-test('what is no network is refused with a reason that quotes it', () => {
+test('text that is no network is refused with a reason that quotes it', () => {
   for (const form of [
     '',
     'example.com',
@@ -58,14 +58,14 @@ test('what is no network is refused with a reason that quotes it', () => {
   }
 })
 
-test('a range is cut into the fewest CIDRs', () => {
+test('a range is split into the fewest CIDRs', () => {
   const v4 = [...v4Cidrs(1, 10)].map((cidr) => `${formatV4(cidr.first)}/${cidr.length}`)
   assert.deepEqual(v4, ['0.0.0.1/32', '0.0.0.2/31', '0.0.0.4/30', '0.0.0.8/31', '0.0.0.10/32'])
   const v6 = [...v6Cidrs(1n, 4n)].map((cidr) => `${cidr.first}/${cidr.length}`)
   assert.deepEqual(v6, ['1/128', '2/127', '4/128'])
 })
 
-test('the CIDRs of a range of IPv6 are all of it, in order, and as large as they can be', () => {
+test('the CIDRs of an IPv6 range cover all of it, in order, as large as possible', () => {
   const random = randomly(7)
   for (let round = 0; round < 300; round++) {
     const shift = BigInt(random(121))
@@ -122,7 +122,7 @@ test('the most specific of overlapping ranges is found, the later of two equal o
   }
 })
 
-test('a list that is too long for one go gives the same', async () => {
+test('a list that is too long for one turn gives the same result', async () => {
   const entries = Array.from({ length: 50_000 }, (_, i) => ({
     range: { version: 4 as const, first: (i % 25_000) * 8, last: (i % 25_000) * 8 + (i < 25_000 ? 3 : 1) },
     value: i,
@@ -158,7 +158,7 @@ test('ranges that touch the ends of the address space are found', () => {
   assert.equal(RangeMap.of([]).find(address('192.0.2.1')), undefined)
 })
 
-test('the network of any length around an address is written as its range is', () => {
+test('the network of any length around an address is written like its range', () => {
   for (const ip of ['0.0.0.0', '81.2.69.142', '255.255.255.255', '::', '2001:218:a5f:1::ffff', 'ffff::1']) {
     const around = address(ip)
     for (let length = 0; length <= (around.v6 === undefined ? 32 : 128); length++) {
@@ -169,7 +169,7 @@ test('the network of any length around an address is written as its range is', (
   assert.equal(formatPrefix(address('ffff:ffff::1'), 17), 'ffff:8000::/17')
 })
 
-test('a range that starts or ends beside a CIDR is none', () => {
+test('a range that starts or ends beside a CIDR boundary is no CIDR', () => {
   assert.equal(formatRange({ version: 4, first: 1, last: 2 }), '0.0.0.1-0.0.0.2')
   assert.equal(formatRange({ version: 4, first: 0, last: 2 }), '0.0.0.0-0.0.0.2')
   assert.equal(formatRange({ version: 6, first: 1n, last: 2n }), '::1-::2')

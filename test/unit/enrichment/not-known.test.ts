@@ -42,7 +42,7 @@ async function factsOf(record: object) {
   return provider.find(address('81.2.69.1'))
 }
 
-/** Another record of the file, by which its members are recognised. */
+/** Another record of the file, which identifies its members. */
 const SEEN = {
   name: 'Seen',
   domain: 'seen.example',
@@ -54,12 +54,12 @@ const SEEN = {
   region: 'Berlin',
 }
 
-test('markers for "not known" are no names, and names that contain one are', () => {
+test('markers for "not known" are no names, but names that contain one are', () => {
   for (const marker of MARKERS) assert.equal(isNotKnownName(marker), true, marker)
   for (const name of COMPANIES) assert.equal(isNotKnownName(name), false, name)
 })
 
-test('a record of markers says nothing, whatever the vendor writes', async () => {
+test('a record of markers has no facts, whatever the vendor writes', async () => {
   for (const marker of MARKERS) {
     const facts = await factsOf({
       name: marker,
@@ -76,13 +76,13 @@ test('a record of markers says nothing, whatever the vendor writes', async () =>
   assert.deepEqual([facts.data.as_name, facts.data.country_code], [undefined, 'NA'])
 })
 
-test('a country code in lower case is one', async () => {
+test('a country code in lower case is accepted', async () => {
   const bytes = mmdb('Example', { '81.2.69.0/24': { country: 'us' } })
   const provider = await loadMmdb({ name: 'a', bytes, mapping: undefined, recordsMax: 10 })
   assert.deepEqual(provider.find(address('81.2.69.1'))?.data, { country_code: 'US' })
 })
 
-test('a place that is called like a marker is one in its country, and elsewhere a marker', async () => {
+test('a place named like a marker is a place in its country, and elsewhere a marker', async () => {
   const places = [
     ['Nan', 'Nan', 'TH', true],
     ['NAN', 'NAN', 'th', true],
@@ -110,7 +110,7 @@ test('a place that is called like a marker is one in its country, and elsewhere 
   assert.equal(named?.data.city, 'None')
 })
 
-test('a row of a table leaves markers out, and Namibia stays', () => {
+test('a row of a table leaves out markers, and Namibia stays', () => {
   const row = {
     business_name: 'N/A',
     org_name: 'Unknown',
@@ -127,7 +127,7 @@ test('a row of a table leaves markers out, and Namibia stays', () => {
   })
 })
 
-test('entries of a geofeed that are wrong are left out and reported; comments are cut off', async () => {
+test('wrong entries of a geofeed are left out and reported; comments are removed', async () => {
   const rows = [
     '81.2.69.0/24,GB,GB-ENG,London,SW1 # our "first" site',
     '81.2.70.0/24,USA,,,',

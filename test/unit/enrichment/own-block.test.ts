@@ -21,7 +21,7 @@ const table = (name: string, row: string) =>
     rowsMax: 10,
   })
 
-/** Sources that name the company whose block it is, each in its own way. */
+/** Sources that name the company that owns the block, each in its own way. */
 function companySources(name: string, type: string): Promise<Provider>[] {
   const asn = { autonomous_system_number: CLOUD.asn, autonomous_system_organization: 'AMAZON-02' }
   const company = { name, domain: '', type }
@@ -38,7 +38,7 @@ function companySources(name: string, type: string): Promise<Provider>[] {
   ]
 }
 
-/** Sources that call the AS, and what is in it, a cloud's. */
+/** Sources that call the AS and everything in it a cloud's. */
 const cloudSources = (): Promise<Provider>[] => [
   table('as-rows', `AS${CLOUD.asn},${CLOUD.name},${CLOUD.domain},cloud`),
   table('zz-as-rows', `AS${CLOUD.asn},${CLOUD.name},,cloud`),
@@ -66,7 +66,7 @@ for (const [name, classification] of [
   ['Kibo High School', 'education'],
   ['Quux Anvils GmbH', 'business'],
 ] as const) {
-  test(`a company's own block in the AS of a cloud is the company's by any sources: ${name}`, async () => {
+  test(`a company's own block in a cloud's AS is the company's by any sources: ${name}`, async () => {
     const companies = await Promise.all(companySources(name, classification))
     const clouds = await Promise.all(cloudSources())
     const wrong: string[] = []
@@ -75,7 +75,7 @@ for (const [name, classification] of [
       for (const others of subsets(clouds)) {
         const providers = [...known, ...others].sort(byTrust)
         const answer = new Snapshot(providers, LIMITS, () => {}).resolve(address('81.2.69.7'))
-        // Where nobody knows the AS, nothing speaks for the class of a name such as Quux.
+        // When no source knows the AS, a name such as Quux has no class.
         const said = [answer.noise, answer.classification ?? 'business', answer.companyId, answer.data.business_name]
         const expected = [false, classification, name.toLowerCase().replaceAll(' ', '-'), name]
         if (`${said}` !== `${expected}`) wrong.push(`${providers.map((provider) => provider.name)}: ${said}`)

@@ -12,7 +12,7 @@ import { address, mmdb } from '../../support/enrichment-data.ts'
 const mmdbOf = (bytes: Buffer) => loadMmdb({ name: 'a', bytes, mapping: undefined, recordsMax: 100 })
 const rangesOf = (bytes: Buffer) => loadRangeFile({ name: 'a', bytes, recordsMax: 100 })
 
-/** What a provider answers, without the number of the record. */
+/** The answer of a provider, without the number of the record. */
 function answerOf(provider: Provider, ip: string) {
   const facts = provider.find(address(ip))
   return { facts: facts && { ...facts, id: 0 }, network: provider.networkOf(address(ip)) }
@@ -35,7 +35,7 @@ function ipOf(v6: boolean, base: number, offset: number): string {
   return formatV6([high, rest, rest, rest, rest, rest, rest, (rest & 0xff00) + offset])
 }
 
-test('a range file answers as an MMDB of the same ranges does, also where they overlap', async () => {
+test('a range file answers like an MMDB of the same ranges, also where they overlap', async () => {
   for (let seed = 1; seed <= 40; seed++) {
     const random = randomly(seed)
     const v6 = seed % 2 === 0
@@ -67,7 +67,7 @@ const COUNTRIES = mmdb('countries', {
   'ffff::/16': { country_code: 'US' },
 })
 
-test('a range file of an MMDB answers as it does', async () => {
+test('a range file of an MMDB answers the same', async () => {
   const [old, made] = [await mmdbOf(COUNTRIES), await rangesOf(await mmdbRangeFile(COUNTRIES, 'test'))]
   const ips =
     '0.0.0.0 7.255.255.255 8.0.0.0 81.2.68.255 81.2.69.7 81.2.71.255 81.2.72.0 254.0.0.1 255.255.255.255'.split(' ')
@@ -76,7 +76,7 @@ test('a range file of an MMDB answers as it does', async () => {
   assert.equal(made.networkOf(address('81.2.70.1')), '81.2.70.0/23')
 })
 
-test('a range file that is cut off or damaged anywhere is refused', async () => {
+test('a range file cut or damaged anywhere is refused', async () => {
   const whole = await mmdbRangeFile(COUNTRIES, 'test 1')
   assert.equal(headOfRangeFile(whole, whole.length)?.source, 'test 1')
   for (let length = 0; length < whole.length; length++) {

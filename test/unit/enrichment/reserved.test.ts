@@ -5,7 +5,7 @@ import { address } from '../../support/enrichment-data.ts'
 
 const reserved = new ReservedRanges()
 
-test('private, loopback, link-local, multicast, documentation and other special-purpose addresses are reserved', () => {
+test('private, loopback, link-local, multicast and other special-purpose addresses are reserved', () => {
   for (const ip of [
     '0.0.0.0',
     '10.1.2.3',
@@ -89,13 +89,13 @@ test('the globally reachable exceptions and the neighbours of reserved blocks ar
   }
 })
 
-test('an address that carries an IPv4 address is reserved when that one is', () => {
+test('an address with an embedded IPv4 address is reserved when that one is', () => {
   for (const [ip, network] of [
     ['64:ff9b::10.1.2.3', '10.0.0.0/8'],
     ['64:ff9b::c0a8:1', '192.168.0.0/16'],
     ['2002:7f00:1::1', '127.0.0.0/8'],
     ['2002:c000:204::', '192.0.2.0/24'],
-    // Inverted: 10.0.0.1, and a server that is public says nothing about the client.
+    // Inverted: 10.0.0.1, and a public server says nothing about the client.
     ['2001:0:808:808:0:ffff:f5ff:fffe', '10.0.0.0/8'],
     ['::ffff:169.254.0.1', '169.254.0.0/16'],
   ] as const) {
@@ -108,7 +108,7 @@ test('an address that carries an IPv4 address is reserved when that one is', () 
   assert.equal(reserved.find(address('64:ff9b:0:1::8.8.8.8'))?.name, 'unallocated')
 })
 
-test('IPv6 that IANA has not allocated is reserved, inside and outside of global unicast', () => {
+test('IPv6 that IANA has not allocated is reserved, inside and outside global unicast', () => {
   for (const [ip, network] of [
     ['::1:0:0:1', '::/3'],
     ['2000::1', '2000::/16'],

@@ -3,7 +3,7 @@ import { classify } from '../../../src/enrichment/rules/classify.ts'
 import { check } from '../../support/classified.ts'
 
 describe('order of strength', () => {
-  test('no evidence, and empty strings, decide nothing', () => {
+  test('without evidence, or with empty strings, there is no class', () => {
     check([
       [{}, undefined, 'none'],
       [{ asName: '', orgName: '', domain: '', hostname: '', asDomain: '', orgType: '' }, undefined, 'none'],
@@ -11,7 +11,7 @@ describe('order of strength', () => {
     ])
   })
 
-  test('a name that nothing speaks for has no class; who is named as the user of an address is a business', () => {
+  test('a name without evidence has no class; a named user of an address is a business', () => {
     check([
       [{ asName: 'Acme Widgets GmbH' }, undefined, /^unknown:0\.\d\d$/],
       [{ asName: 'Qorvex' }, undefined, /^unknown:0\.\d\d$/],
@@ -20,7 +20,7 @@ describe('order of strength', () => {
     ])
   })
 
-  test('where the rules are silent the model votes, by the name and the size of the AS, when it is sure', () => {
+  test('when the rules are silent and the model is sure, it decides by name and size of the AS', () => {
     check([
       [{ asn: 270_100, asName: 'Kibo Fibranett Eireli', asAddresses: 1024, asHasV6: true }, 'isp'],
       [{ asn: 269_306, asName: 'J L KIBO INFORMATICA ME', asAddresses: 1024, asHasV6: true }, 'isp', /^model:isp:0\.9/],
@@ -33,18 +33,18 @@ describe('order of strength', () => {
     ])
   })
 
-  test('the domain of the AS tells what its name does not', () => {
+  test('the domain of the AS classifies when its name does not', () => {
     check([[{ asName: 'Qorvex', asDomain: 'qorvextelecom.example' }, 'isp', 'name-word:telecom']])
   })
 
-  test('a table decides over everything', () => {
+  test('a table wins over everything', () => {
     check([
       [{ explicit: 'business', asn: 16509, isTor: true, orgType: 'hosting' }, 'business', 'table'],
       [{ explicit: 'cdn', explicitSource: 'cdn-fastly', orgType: 'business' }, 'cdn', 'table:cdn-fastly'],
     ])
   })
 
-  test('anonymity decides over the organisation', () => {
+  test('anonymity wins over the organisation', () => {
     check([
       [{ isTor: true, orgName: 'Acme', orgType: 'business' }, 'hosting', 'flag:tor'],
       [{ isAnonymousVpn: true, asName: 'Acme' }, 'hosting', 'flag:vpn'],
@@ -63,7 +63,7 @@ describe('order of strength', () => {
     ])
   })
 
-  test('the holder of the AS itself is no such company', () => {
+  test('the holder of the AS itself does not count as a company in its own block', () => {
     check([
       [{ orgName: 'Comcast Business', orgType: 'business', asn: 7922, asName: 'Comcast Cable' }, 'isp'],
       [{ orgName: 'Verizon Business', orgType: 'business', asn: 64500, asName: 'Elsewhere' }, 'isp'],
@@ -74,7 +74,7 @@ describe('order of strength', () => {
     ])
   })
 
-  test("evidence of the address outranks the AS, a rented machine's names do not", () => {
+  test('evidence of the address outranks the AS, but names of rented machines do not', () => {
     check([
       [{ hostname: 'lib.smallcollege.edu', asn: 174 }, 'education', 'domain:edu'],
       [{ hostname: 'www.smallcollege.edu', asn: 16509 }, 'cloud', 'as-number:16509'],
@@ -84,7 +84,7 @@ describe('order of strength', () => {
     ])
   })
 
-  test('a vendor type of the AS outranks the words of its name, a known number outranks both', () => {
+  test('a vendor type of the AS outranks words of its name; a known number outranks both', () => {
     check([
       [{ asName: 'Acme Telecom Tools', asType: 'business' }, 'business', 'as-type:business'],
       [{ asName: 'Acme', asType: 'isp' }, 'isp', 'as-type:isp'],
@@ -106,7 +106,7 @@ describe('order of strength', () => {
 })
 
 describe('vendor types', () => {
-  test('every vendor word is understood, whatever its case', () => {
+  test('every vendor word is recognised in any case', () => {
     check([
       [{ orgType: 'residential', orgName: 'Acme' }, 'isp', 'vendor-type:isp'],
       [{ orgType: 'cellular' }, 'isp'],

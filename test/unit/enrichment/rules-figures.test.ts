@@ -10,13 +10,13 @@ import { readWords } from '../../../src/enrichment/rules/score-name.ts'
 interface Labelled {
   readonly asn: number | undefined
   readonly name: string
-  /** As another database spells it, where it does so differently. */
+  /** The spelling in another database, if it differs. */
   readonly otherName: string | undefined
-  /** Undefined where one cannot tell. */
+  /** Undefined when it is unclear. */
   readonly truth: Classification | undefined
-  /** Was not looked at while the rules were written. */
+  /** Not seen while the rules were written. */
   readonly heldOut: boolean
-  /** IPv4 addresses of the AS, to the next power of two. */
+  /** IPv4 addresses of the AS, rounded to a power of two. */
   readonly addresses: number | undefined
   readonly hasV6: boolean | undefined
 }
@@ -25,21 +25,21 @@ type Decide = (row: Labelled) => Classification | undefined
 
 interface ClassFigures {
   readonly count: number
-  /** Of those who are said to be of the class. */
+  /** Of those classified as the class. */
   readonly precision: number
   readonly recall: number
-  /** Share that is filtered as noise, of whatever class. */
+  /** Share that is filtered as noise, of any class. */
   readonly filtered: number
   readonly filteredByAddresses: number
 }
 
 const CLASSES: readonly Classification[] = ['business', 'education', 'government', 'isp', 'hosting', 'cloud', 'cdn']
 const labelled = readLabelled('labelled-organisations.csv')
-/** Drawn by chance from the names that no rule speaks about; those are labelled of which the class is certain. */
+/** A random sample of names without a rule; those with a certain class are labelled. */
 const silent = readLabelled('labelled-silent-names.csv')
 /**
- * Drawn by chance from all networks of a routing table, each as likely as any other, and labelled by name and knowledge
- * before the rules were asked. Of 13 in 100 one cannot tell who holds them; they are counted apart.
+ * A uniform random sample of all networks of a routing table, labelled by name and knowledge
+ * before the rules ran. The holder of 13 in 100 is unclear; they are counted apart.
  */
 const networks = readLabelled('labelled-networks.csv')
 
@@ -62,13 +62,13 @@ for (const heldOut of [false, true]) {
     assert.ok(share(rows, ORGANISATIONS, byAll) <= 0.025)
     for (const [name, { precision, recall, filtered }] of figures) {
       assert.ok(precision >= (heldOut ? 0.8 : 0.95), `precision of ${name}`)
-      // Where nothing speaks for it a business has no class; it is kept all the same.
+      // Without evidence a business has no class, and is kept all the same.
       const told = name === 'business' ? 1 - filtered : recall
       assert.ok(told >= (heldOut ? 0.75 : 0.95), `recall of ${name}`)
     }
   })
 
-  test(`of the ${heldOut ? 'held-out' : 'tuning'} names that the rules are silent about the model tells some, and few wrongly`, (t) => {
+  test(`the model classifies ${heldOut ? 'held-out' : 'tuning'} names without a rule, few wrongly`, (t) => {
     const rows = silent.filter((row) => row.heldOut === heldOut && !isDecided(row))
     assert.ok(rows.length >= 80)
     report(t, `silent, ${heldOut ? 'held out' : 'tuning'}`, measure(rows, byAll))
@@ -81,14 +81,14 @@ for (const heldOut of [false, true]) {
   })
 }
 
-/** What holds for the halves of the sample: a little below what was measured. */
+/** Limits for the halves of the sample: slightly below the measured values. */
 const SAMPLE_BOUNDS = [
   { part: 'tuning', heldOut: false, rows: 600, noise: 0.81, noiseByName: 0.78, noiseByAddresses: 0.945 },
   { part: 'held out', heldOut: true, rows: 300, noise: 0.76, noiseByName: 0.76, noiseByAddresses: 0.99 },
 ]
 
 for (const { part, heldOut, ...bounds } of SAMPLE_BOUNDS) {
-  test(`of a random sample of networks most noise is caught, and few organisations are lost: ${part}`, (t) => {
+  test(`most noise in a random sample is caught, and few organisations are lost: ${part}`, (t) => {
     const half = networks.filter((row) => row.heldOut === heldOut)
     const rows = half.filter(({ truth }) => truth !== undefined)
     assert.ok(rows.length >= bounds.rows && half.length - rows.length <= 0.15 * half.length)
@@ -109,7 +109,7 @@ for (const { part, heldOut, ...bounds } of SAMPLE_BOUNDS) {
   })
 }
 
-test('what becomes of names without a class costs accounts, or lets noise be accounts', (t) => {
+test('names without a class cost accounts when dropped, and add noise when kept', (t) => {
   const rows = networks.filter(({ truth }) => truth !== undefined)
   const isNoise = ({ truth }: Labelled) => truth !== undefined && NOISE.has(truth)
   const organisations = rows.filter((row) => !isNoise(row))
@@ -132,15 +132,15 @@ test('what becomes of names without a class costs accounts, or lets noise be acc
   t.diagnostic(`of ${doubtful.length} doubtful networks ${doubtful.filter(isFiltered).length} are filtered`)
 })
 
-test('words alone, without the known names, still tell most of them apart', (t) => {
+test('words alone, without the known names, still classify most of them', (t) => {
   const byWords: Decide = ({ name }) => readWords(name, 'as')?.classification ?? 'business'
   report(t, 'words alone', measure(labelled, byWords))
-  // The set has many businesses that only their names keep apart, such as the makers of network equipment.
+  // The set has many businesses that only their names identify, as makers of network equipment.
   assert.ok(share(labelled, new Set(['business']), byWords) < 0.06)
   assert.ok(share(labelled, NOISE, byWords) >= 0.7)
 })
 
-/** Whether a rule speaks about the name. */
+/** Whether a rule matches the name. */
 function isDecided({ asn, name }: Labelled): boolean {
   return /^(?:as-number|known-name|name-word):/.test(classify({ asn, asName: name }).rule)
 }
@@ -182,7 +182,7 @@ function weightOf({ addresses = 0 }: Labelled): number {
   return addresses
 }
 
-/** The share of the rows of some classes that is filtered as noise; 0 of none. */
+/** The share of the rows of some classes that is filtered as noise; 0 without rows. */
 function share(
   rows: readonly Labelled[],
   of: ReadonlySet<Classification>,

@@ -57,7 +57,7 @@ describe('names', () => {
     check(names.map((orgName): Case => [{ orgName }, 'business']))
   })
 
-  test('words that prove no organisation: trading, smart, and the place that a provider is named after', () => {
+  test("words that prove no organisation: trading, smart, and the place in a provider's name", () => {
     check([
       [{ asName: 'Kibo Trading Telecom' }, 'isp'],
       [{ asName: 'Kibo Trading Networks' }, 'isp'],
@@ -76,7 +76,7 @@ describe('names', () => {
     ])
   })
 
-  test('words of networks in names that are none, and of none in names of networks', () => {
+  test('network words in other names, and other words in names of networks', () => {
     check([
       [{ asName: 'Kibo Telecommunications LLP' }, 'isp', 'name-word:telecommunications'],
       [{ asName: 'WebSmart Internet' }, 'isp'],
@@ -123,7 +123,7 @@ describe('names', () => {
     }
   })
 
-  test('the name that someone trades as decides before the whole', () => {
+  test('a trading name wins over the whole name', () => {
     check([
       [{ asName: 'Kibo Engineering Consultants Ltd trading as Kibo Networks' }, 'isp'],
       [{ asName: 'Ivo Kibo t/a KiboNet' }, 'isp'],

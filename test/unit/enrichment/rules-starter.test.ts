@@ -7,7 +7,7 @@ import { TABLE_COLUMNS } from '../../../src/enrichment/providers/tables/organisa
 
 const CLASSES = new Set(['business', 'education', 'government', 'isp', 'hosting', 'cloud', 'cdn'])
 const COLUMNS = new Set<string>(TABLE_COLUMNS)
-/** The address in the command line that a first start prints. */
+/** The address in the command that a first start prints. */
 const EXAMPLE = '17.253.144.10'
 
 const folder = new URL('../../../src/enrichment/files/starter/', import.meta.url)
@@ -18,7 +18,7 @@ const rows = parse(readFileSync(new URL('organisations.csv', folder), 'utf8'), {
 const blocks = rows.filter(({ network }) => !network!.startsWith('AS'))
 
 describe('the starter table', () => {
-  test('has the columns of an organisation table, and every row is whole', () => {
+  test('has the columns of an organisation table, and every row is complete', () => {
     assert.ok(rows.length > 500)
     for (const column of Object.keys(rows[0]!)) assert.ok(COLUMNS.has(column), column)
     for (const row of rows) {
@@ -31,10 +31,10 @@ describe('the starter table', () => {
     }
   })
 
-  test('networks are canonical and public, and none stands twice', () => {
+  test('networks are canonical and public, and none appears twice', () => {
     const seen = new Set<string>()
     for (const { network, asn } of rows) {
-      assert.ok(!seen.has(network!), `${network} stands twice`)
+      assert.ok(!seen.has(network!), `${network} appears twice`)
       seen.add(network!)
       if (network!.startsWith('AS')) {
         assert.equal(network, `AS${asn}`)

@@ -21,7 +21,7 @@ function compile(text: string) {
   return compileWords(wordLists(parseSections(text, 'words.txt')))
 }
 
-/** Whether a longer part of a word counts for less than the shorter one inside of it. */
+/** Whether a longer part of a word counts less than the shorter one inside it. */
 function hides(longer: Hit, shorter: Hit): boolean {
   return longer.classification === shorter.classification && longer.weight < shorter.weight
 }
@@ -39,7 +39,7 @@ describe('data files of the rules', () => {
     ])
   })
 
-  test('what is wrong in one is named with its place', () => {
+  test('an error in one is reported with its place', () => {
     assert.throws(() => parseSections('# x\nword', 'f.txt'), /f\.txt:2: an entry before the first heading/)
     assert.throws(() => parseSections('[isp 4] word', 'f.txt'), /f\.txt:1: .* is not a heading/)
     assert.throws(() => readSections('absent.txt'), /absent\.txt/)
@@ -51,12 +51,12 @@ describe('data files of the rules', () => {
 })
 
 describe('word tables', () => {
-  test('the shipped tables compile: no word stands twice', () => {
+  test('the shipped tables compile: no word appears twice', () => {
     assert.ok(knownNames().exact.size > 100)
     assert.ok(nameWords().exact.size > 100)
   })
 
-  test('no beginning or ending hides a heavier one of its class', () => {
+  test('no beginning or ending hides a stronger one of its class', () => {
     const { prefixes, suffixes } = nameWords()
     const lighter = [...prefixes].flatMap(([longer, hit]) =>
       [...prefixes]
@@ -76,7 +76,7 @@ describe('word tables', () => {
     assert.throws(() => compile(`${WORDS}[business 1]\ncable`), /contain a word twice/)
   })
 
-  test('whole words, beginnings, endings, middles, phrases and unspaced scripts are found, the whole word first', () => {
+  test('whole words, beginnings, endings, middles, phrases and unspaced scripts are found', () => {
     const table = compile(WORDS)
     const found = (text: string) => findWords(table, tokens(text)).map((hit) => hit.word)
     assert.deepEqual(found('Telekomunikasi'), ['telekom'])
@@ -91,7 +91,7 @@ describe('word tables', () => {
   })
 })
 
-test('the longest part of a word decides: a middle before a shorter beginning or ending', () => {
+test('the longest part of a word wins: a middle over a shorter beginning or ending', () => {
   const table = compile('[isp 4]\n*broadband*, tele*\n[isp 2]\n*band\n[business 5]\nvolksbank*, *ban*')
   const found = (text: string) => findWords(table, tokens(text)).map((hit) => hit.word)
   assert.deepEqual(found('Superbroadband'), ['broadband'])
@@ -116,7 +116,7 @@ describe('normalisation', () => {
     assert.deepEqual(tokens('sonic.net'), ['sonic', 'net'])
   })
 
-  test('tells a handle from a description', () => {
+  test('a handle is distinguished from a description', () => {
     assert.deepEqual(readName('COMCAST-7922 - Comcast Cable, US'), {
       handle: ['comcast', '7922'],
       description: ['comcast', 'cable'],

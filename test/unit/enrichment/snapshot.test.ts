@@ -24,7 +24,7 @@ function provider(name: string, find: (address: Address) => ReturnType<Provider[
 const LIMITS = { answersMax: 100, lookupsMax: 100 }
 const facts = makeFacts({ business_name: 'Example' }, { orgName: 'Example' }, { name: 'Example', domain: undefined })
 
-test('a provider that cannot read a record is told of, and the others answer', () => {
+test('a provider that cannot read a record is reported, and the others answer', () => {
   const failed: string[] = []
   const broken = provider('broken', () => {
     throw new RangeError('offset out of range')
@@ -35,7 +35,7 @@ test('a provider that cannot read a record is told of, and the others answer', (
   assert.deepEqual(failed, ['broken'])
 })
 
-test('a carrier by its AS row stands behind a company by its address, another AS row before it', () => {
+test("a carrier's AS row ranks below a company's address row, another AS row above it", () => {
   const row = (explicit: 'isp' | 'business') =>
     makeFacts({ business_name: explicit }, { explicit }, { name: explicit, domain: undefined })
   const company = makeFacts({ business_name: 'company', asn: 64_500 }, {}, { name: 'company', domain: undefined })
@@ -58,13 +58,13 @@ test('equal findings are merged once', () => {
   assert.equal(snapshot.resolve(address('81.2.69.1')), snapshot.resolve(address('81.2.69.2')))
 })
 
-test('an answer that is remembered keeps the address, and not the request out of which it was cut', () => {
+test('a cached answer keeps the address, but not the request that contained it', () => {
   const limits = { ...LIMITS, answersMax: 10_000 }
   const snapshot = new Snapshot([provider('good', () => facts)], limits, () => {})
   const usedBefore = usedHeap()
   for (let i = 0; i < 2_000; i++) {
     const ip = i % 2 === 0 ? `192.168.1${10 + (i % 90)}.1${10 + (i >> 5)}` : `2001:db8:0000:1::${i.toString(16)}`
-    // Made as a body is: one that is repeated would be made of parts.
+    // Made like a body: a repeated string would be made of parts.
     const body = Buffer.alloc(50_000, `{"ip":"${ip}"}`).toString('latin1')
     const cut = parseAddress(body.slice(7, 7 + ip.length))!
     snapshot.remember(cut, snapshot.resolve(cut))

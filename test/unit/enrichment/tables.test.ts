@@ -11,7 +11,7 @@ const load = (text: string, format: 'csv' | 'ndjson' = 'csv', rowsMax = 100) =>
 
 const refused = (reason: RegExp) => (error: unknown) => error instanceof InputError && reason.test(error.message)
 
-test('a table says what its rows say, in the form in which it is answered', async () => {
+test('a table answers with the values of its rows', async () => {
   const table = await load(
     [
       '# who sits where',
@@ -39,7 +39,7 @@ test('a table says what its rows say, in the form in which it is answered', asyn
   assert.equal(table.records, 2)
 })
 
-test('NDJSON holds the same as CSV', async () => {
+test('NDJSON gives the same as CSV', async () => {
   const table = await load(
     '{"network":"81.2.69.0/24","business_name":"Example","asn":64500,"domain":null}\n\n{"network":"AS64501","business_name":"Other"}\n',
     'ndjson',
@@ -49,7 +49,7 @@ test('NDJSON holds the same as CSV', async () => {
   assert.equal(table.findAs?.(64_500), undefined)
 })
 
-test('inside of one table the most specific network wins', async () => {
+test('inside one table the most specific network wins', async () => {
   const table = await load(
     [
       'network,business_name',
@@ -103,7 +103,7 @@ test('a wrong row refuses the table, with its line and the reason', async () => 
   await assert.rejects(load('{"business_name":"x"}', 'ndjson'), refused(/^line 1: `network` is missing/))
 })
 
-test('a wrong header refuses the table; columns that nobody knows are reported', async () => {
+test('a wrong header refuses the table; unknown columns are reported', async () => {
   await assert.rejects(load('ip,business_name\n81.2.69.1,Example'), refused(/^line 1: .*no column "network": ip, /))
   await assert.rejects(
     load('network,org_name,org_name\n81.2.69.1,A,B'),
@@ -130,7 +130,7 @@ test('text is decompressed, bounded, and must be UTF-8', async () => {
   await assert.rejects(decodeText(Buffer.alloc(0), 1_000), refused(/empty/))
 })
 
-test('rows that name one organisation belong together, also where only one of them has the domain', async () => {
+test('rows that name one organisation belong together, even if only one of them has the domain', async () => {
   const table = await load(
     ['network,business_name,domain', '81.2.69.0/24,Example GmbH,', '81.2.70.0/24,EXAMPLE GmbH,www.example.com'].join(
       '\n',

@@ -37,7 +37,7 @@ const access = known('isp', '', { org_name: 'Zug Telecom AG', domain: 'telecom.e
 const silent = known(undefined, 'quux', { org_name: 'Quux', asn: 64502 })
 const reserved = known('reserved', '', {})
 
-/** By the first octet: 10 reserved, 20 access, 30 nothing speaks for a class, all others a company. */
+/** By the first octet: 10 reserved, 20 access, 30 without a class, all others a company. */
 const enricher: Enricher = {
   enrich({ v4 }) {
     const first = v4 >>> 24
@@ -50,7 +50,7 @@ function judgedAs(ip: string, tenant: TenantRules) {
   return [noise ? 'filtered' : 'ok', rule, filteredAs, companyId]
 }
 
-test('a rule is kept in one spelling, and what is none is told in words', () => {
+test('a rule is stored in one spelling, and an invalid rule gets a clear error', () => {
   const spelled = (kind: string, subject: string) => {
     const rule = parseRule(kind, subject)
     return typeof rule === 'string' ? rule : rule.text
@@ -90,7 +90,7 @@ test('a rule is kept in one spelling, and what is none is told in words', () => 
   assert.match(spelled('mine', '203.0.113.0/24'), /"mine" is not a kind of rule: must be own, never-noise/)
 })
 
-test('the most specific network decides, then the organisation, the AS, the class', () => {
+test('the most specific network wins, then the organisation, the AS, the class', () => {
   const rules = [
     ...[
       'keep isp',
@@ -106,7 +106,7 @@ test('the most specific network decides, then the organisation, the AS, the clas
   assert.deepEqual(judgedAs('20.1.2.3', { rules }), ['filtered', 'own 20.1.2.0/24', 'own', ''])
   assert.deepEqual(judgedAs('2001:db8::7', { rules })[1], 'own 2001:db8::/32')
   assert.deepEqual(judgedAs('64:ff9b::102:304', { rules })[1], 'always-noise 64:ff9b::/96')
-  // One that carries an IPv4 address is judged by it: Teredo and 6to4 of 20.1.2.3.
+  // An address with an embedded IPv4 address is judged by that one: Teredo and 6to4 of 20.1.2.3.
   assert.deepEqual(judgedAs('2002:1401:203::1', { rules })[1], 'own 20.1.2.0/24')
   const without = (...left: string[]) => ({ rules: rules.filter((rule) => !/\d\//.test(rule) && !left.includes(rule)) })
   assert.equal(judgedAs('20.9.9.9', without())[1], 'never-noise zug-telecom-ag')
@@ -118,7 +118,7 @@ test('the most specific network decides, then the organisation, the AS, the clas
   assert.equal(judgedAs('255.1.2.3', { rules: ['own 255.1.2.3'] })[1], 'own 255.1.2.3/32')
 })
 
-test('what nothing speaks for is an account, an event, or filtered', () => {
+test('a network without evidence becomes an account, an event, or noise', () => {
   assert.deepEqual(judgedAs('30.0.0.1', {}), ['ok', undefined, undefined, 'quux'])
   assert.deepEqual(judgedAs('30.0.0.1', { unclassified: 'event' }), ['ok', 'unclassified event', undefined, ''])
   const filtered = ['filtered', 'unclassified filtered', 'unclassified', 'quux']
@@ -127,13 +127,13 @@ test('what nothing speaks for is an account, an event, or filtered', () => {
   assert.equal(judgedAs('9.9.9.9', { unclassified: 'filtered' })[0], 'ok')
 })
 
-test('a tenant without rules pays nothing, and answers that a rule decides are shared', () => {
+test('a tenant without rules costs nothing, and answers decided by a rule are shared', () => {
   assert.equal(tenantEnricher(enricher, {}), enricher)
   assert.equal(tenantEnricher(enricher, { rules: [], unclassified: 'account' }), enricher)
   const own = tenantEnricher(enricher, { rules: ['own 9.0.0.0/8', 'from-a-later-version x'] })
   assert.equal(own.enrich(parseAddress('9.0.0.1')!), own.enrich(parseAddress('9.0.0.2')!))
   assert.equal(own.enrich(parseAddress('8.0.0.1')!), company)
-  // A record that was read again, or for another key, brings no new rules: they are read once.
+  // A record that was read again, or for another key, brings no new rules: they are parsed once.
   assert.equal(ruleSetOf({ rules: ['own 9.0.0.0/8'] }), ruleSetOf({ rules: ['own 9.0.0.0/8'] }))
   assert.notEqual(
     ruleSetOf({ rules: ['own 9.0.0.0/8'] }),
@@ -150,7 +150,7 @@ const tenant: TenantRules = {
 const LINES = ['9.9.9.9', '8.8.8.8', '10.0.0.1', '20.0.0.1', '30.0.0.1', 'nowhere'].map((ip) => `{"ip":"${ip}"}`)
 const receipt = { tenantId: 'acme', receivedAtMs: Date.UTC(2026, 10, 21, 12) }
 
-test('live events and lines of a batch job are judged alike, counted by the rule, and the answer names it', async () => {
+test('live events and lines of a job are judged the same, counted by the rule, and name it', async () => {
   const judging = tenantEnricher(enricher, tenant)
   const text = `{"events":[${LINES.join()}]}`
   const live = acceptEvents(text, readEvents(text), receipt, judging)
@@ -194,7 +194,7 @@ test('live events and lines of a batch job are judged alike, counted by the rule
   assert.deepEqual(bySumOf([...settled.outcomes, ...reading.outcomes]), expected)
 })
 
-test('a trial tells what rules would have made of what is known, and of what nobody can tell', async () => {
+test('a trial shows the effect of rules on stored events, and the unknown rest', async () => {
   async function* groups() {
     const stored = { companyId: 'example.com', classification: 'business', data: { asn: 64500 } }
     yield { ...stored, ip: '9.9.9.9', events: 5 }
@@ -212,7 +212,7 @@ test('a trial tells what rules would have made of what is known, and of what nob
     ...{ stored: 15, newly_filtered: { 'own 9.9.9.0/24': 5 } },
     ...{ filtered: 111, newly_kept: { 'keep isp': 100 }, unknown: 11, without_address: 7 },
   })
-  // What the rules of today would filter as well, and was stored before them, is not new.
+  // Events that the rules of today would filter too, and that were stored before them, are not new.
   const today = ['keep isp', 'own 9.9.9.8/31']
   const then = ['own 9.9.9.8/31', 'always-noise AS64500']
   const other = await tryRules(groups(), sums, new RuleSet({ rules: today }), new RuleSet({ rules: then }))

@@ -13,7 +13,7 @@ async function folder(t: TestContext): Promise<string> {
   return dir
 }
 
-test('the data stay those of the moment at which they were opened', async (t) => {
+test('the data stay those of the moment when they were opened', async (t) => {
   const dir = await folder(t)
   const data = await TodaysData.open({ dir })
   assert.deepEqual(data.names, ['table', 'asn'])
@@ -22,7 +22,7 @@ test('the data stay those of the moment at which they were opened', async (t) =>
   assert.equal((await TodaysData.open({ dir })).enrich(address('17.0.0.1'), '').companyId, 'other.example')
 })
 
-test('a host name that was stored counts for its address alone', async (t) => {
+test('a stored host name counts for its address alone', async (t) => {
   const data = await TodaysData.open({ dir: await folder(t) })
   const plain = data.enrich(address('18.0.0.1'), '')
   const named = data.enrich(address('18.0.0.1'), 'dsl-18-0-0-1.pool.example.net')
@@ -30,7 +30,7 @@ test('a host name that was stored counts for its address alone', async (t) => {
   assert.deepEqual(data.enrich(address('18.0.0.1'), ''), plain)
 })
 
-test('a file that cannot be read, a folder without data, and an answer that fails are no knowledge', async (t) => {
+test('an unreadable file, an empty folder, and a failed answer count as no data', async (t) => {
   const dir = await folder(t)
   const data = await TodaysData.open({ dir })
   assert.throws(() => data.enrich({ text: 'nonsense', v4: -1, v6: null as never }, ''), /nonsense cannot be judged/)

@@ -134,7 +134,7 @@ for (const { file, text, kind, recognisedAs, data, evidence } of CASES) {
   })
 }
 
-test('a table of organisations stays one, whatever columns it has besides', async (t) => {
+test('a table of organisations stays one, whatever other columns it has', async (t) => {
   const own = await load(
     t,
     'a.csv',
@@ -145,7 +145,7 @@ test('a table of organisations stays one, whatever columns it has besides', asyn
   assert.equal(plain.kind, 'table')
 })
 
-test('what is wrong in a table of a vendor is said with its line', async (t) => {
+test("an error in a vendor's table is reported with its line", async (t) => {
   const wrong: readonly (readonly [file: string, text: string, reason: RegExp])[] = [
     [
       'a.csv',
@@ -173,7 +173,7 @@ test('what is wrong in a table of a vendor is said with its line', async (t) => 
   )
 })
 
-test('a line that never ends is refused with its number, in whatever file it is', async (t) => {
+test('an endless line is refused with its number, in every kind of file', async (t) => {
   const long = 'x'.repeat(1_100_000)
   for (const [file, text] of [
     ['a.csv', `network,business_name\n81.2.69.0/24,${long}\n`],
@@ -188,7 +188,7 @@ test('a line that never ends is refused with its number, in whatever file it is'
   }
 })
 
-test('a list has a size up to which it is read where requests are answered', async (t) => {
+test('only a list below a size limit is read in the serving process', async (t) => {
   await assert.rejects(
     load(t, 'cloud-a.txt.gz', '81.2.69.0/24\n'.repeat(10), { listBytesMax: 100 }),
     /^InputError: a list of more than 100 bytes$/,

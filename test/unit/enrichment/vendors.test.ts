@@ -30,7 +30,7 @@ for (const vendor of [...MAXMIND, ...IPINFO, ...OTHERS]) {
   })
 }
 
-test('members that only some records have are found', async () => {
+test('members of only some records are found', async () => {
   const bytes = mmdb('GeoIP2-Anonymous-IP', {
     '81.2.69.0/24': { is_anonymous: true },
     '81.2.70.0/24': { is_anonymous: true, is_tor_exit_node: true },
@@ -40,7 +40,7 @@ test('members that only some records have are found', async () => {
   assert.deepEqual(provider.find(address('81.2.70.1'))?.evidence, { isTor: true })
 })
 
-test('values that say nothing are left out', async () => {
+test('empty values are left out', async () => {
   const bytes = mmdb('ipinfo standard_company.mmdb', {
     '81.2.69.0/24': {
       name: 'Example',
@@ -68,7 +68,7 @@ test('values that say nothing are left out', async () => {
   assert.deepEqual(provider.find(address('81.2.70.1'))?.data, { org_name: 'Carrier', as_name: 'Carrier' })
 })
 
-test('a text that says what a block is for is no organisation', async () => {
+test('a text about the purpose of a block is no organisation', async () => {
   const isp = { autonomous_system_number: 64500, autonomous_system_organization: 'Kibo', isp: 'Kibo' }
   const bytes = mmdb('GeoIP2-ISP', {
     '81.2.69.0/24': { ...isp, organization: 'DSLAM WAN Allocation' },

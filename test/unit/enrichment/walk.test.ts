@@ -17,7 +17,7 @@ function walk(file: OpenMmdb): string[] {
   return found
 }
 
-test('a walk finds every network once, IPv4 as such', async () => {
+test('a walk finds every network once, IPv4 as IPv4', async () => {
   for (const recordSize of [24, 28, 32] as const) {
     assert.deepEqual(walk(await openMmdb(mmdb('Example', RECORDS, { recordSize }))), [
       '81.2.69.0/24 1',
@@ -28,7 +28,7 @@ test('a walk finds every network once, IPv4 as such', async () => {
   }
 })
 
-test('a walk goes through a file for IPv4 alone, and one that is full', async () => {
+test('a walk covers a file for IPv4 alone, and a full one', async () => {
   const { '81.2.69.0/24': one, '81.2.70.1': two } = RECORDS
   const v4 = mmdb('Example', { '81.2.69.0/24': one, '81.2.70.1': two }, { ipVersion: 4 })
   assert.deepEqual(walk(await openMmdb(v4)), ['81.2.69.0/24 1', '81.2.70.1/32 2'])
@@ -36,7 +36,7 @@ test('a walk goes through a file for IPv4 alone, and one that is full', async ()
   assert.deepEqual(walk(await openMmdb(all)), ['0.0.0.0/1 1', '128.0.0.0/1 1'])
 })
 
-test('a record of a higher layer counts, however specific those below are', async () => {
+test('a record of a higher layer counts, however specific the lower ones are', async () => {
   const writer = new MmdbWriter({ databaseType: 'Example', buildEpoch: 1 })
   writer.insert(range('81.2.0.0/16'), { n: 1 })
   writer.insert(range('81.2.69.0/24'), { n: 2 }, -1)
@@ -44,7 +44,7 @@ test('a record of a higher layer counts, however specific those below are', asyn
   assert.deepEqual(walk(await openMmdb(writer.toBuffer())), ['81.2.0.0/16 1', '81.3.0.0/24 3'])
 })
 
-test('a tree whose ways meet again and again is no endless walk', async () => {
+test('a tree whose branches meet again and again is walked in finite time', async () => {
   for (const [network, ipVersion] of [
     ['8000::1', 6],
     ['129.0.0.1', 4],
@@ -61,7 +61,7 @@ test('a tree whose ways meet again and again is no endless walk', async () => {
   }
 })
 
-test('networks and nodes beyond the limits are said, before memory ends', () => {
+test('too many networks and nodes are an error, before memory runs out', () => {
   const list = new NetworkList(6, 100)
   list.add(range('81.2.69.0/24'), 1, 0)
   const many = { version: 6, first: 1n, last: (1n << 120n) - 2n } as const

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { type ErasureOptions, eraseEvents } from '../../../src/operations/erasure/erase.ts'
 import { selectorOf } from '../../../src/operations/erasure/selector.ts'
 
-/** Stores that do nothing but tell what is asked of them. */
+/** Stores that only note their calls. */
 function told(log: string[]): ErasureOptions {
   const note = <T>(name: string, value: T) => {
     return async () => {
@@ -46,7 +46,7 @@ function told(log: string[]): ErasureOptions {
   }
 }
 
-test('rows go last, since they tell what else has to go, and files of Redis behind all that changes it', async () => {
+test('rows go last, since other removals need them; files of Redis go after all its changes', async () => {
   const log: string[] = []
   await eraseEvents('acme', selectorOf({ account: 'a' }), told(log))
   assert.deepEqual(log, [
@@ -57,7 +57,7 @@ test('rows go last, since they tell what else has to go, and files of Redis behi
   ])
 })
 
-test('an erasure that fails forgets what it looked for, and lets others begin', async () => {
+test('a failed erasure drops its notes, and lets others begin', async () => {
   const log: string[] = []
   const options = told(log)
   const records = { ...options.records, removeLetters: () => Promise.reject(new Error('away')) }

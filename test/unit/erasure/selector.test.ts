@@ -17,7 +17,7 @@ test('an address is found in every spelling, and no other one is', () => {
   for (const text of ['17.0.0.11', '117.0.0.1', '17.0.0.1.5', '']) assert.ok(!namesAddress(text, v4), text)
 })
 
-test('a line of the archive matches by address, id, or the account that it says', () => {
+test('a line of the archive matches by address, id, or its own account', () => {
   const ip = selectorOf({ ip: '17.0.0.1' })
   assert.equal(matchLine(ip, { ...LINE, ip: '::ffff:17.0.0.1' }), 'yes')
   assert.equal(matchLine(ip, { ...LINE, ip: '17.0.0.2' }), 'no')

@@ -9,7 +9,7 @@ import { ERROR_MEANINGS, errorResponse } from '../../../src/http/route/errors.ts
 import { BackpressureError, UnavailableError } from '../../../src/run/errors.ts'
 import { acme } from '../../support/http.ts'
 
-test('a 429 says for metrics which limit it names, and nothing else does', async () => {
+test('a 429 names its limit for metrics, and no other status does', async () => {
   const used = { allowed: false, limit: 1, used: 1, resetAt: '', resetSeconds: 1 }
   const quota = await takeQuota({ take: async () => used }, acme, 1).catch((error: unknown) => error)
   const failures = [
@@ -25,7 +25,7 @@ test('a 429 says for metrics which limit it names, and nothing else does', async
   )
 })
 
-test('how slowly a body may arrive is told as it is held to', () => {
+test('the documented minimum speed of a body is the enforced one', () => {
   const told = tooSlow(DEFAULT_HTTP_LIMITS).message
   assert.equal(ERROR_MEANINGS[408], `The${told.slice(3)} while there was room for it`)
   const { bodyStallBytes, bodyStallMs } = DEFAULT_HTTP_LIMITS

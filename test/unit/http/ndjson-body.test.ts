@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ndjsonBody } from '../../../src/pipeline/sources/batch/ndjson-body.ts'
 
-/** What is passed on of a body that comes in pieces. */
+/** The output for a body that arrives in pieces. */
 async function passed(body: string, pieceBytes: number): Promise<string> {
   const bytes = Buffer.from(body)
   async function* pieces() {
@@ -16,7 +16,7 @@ async function passed(body: string, pieceBytes: number): Promise<string> {
 const EVENT = '{"ip":"192.0.2.1"}'
 const MANY = Array(300).fill(EVENT)
 
-test('a JSON array and a request for /v1/ingest are refused with what to do, however they come', async () => {
+test('a JSON array and a request for /v1/ingest are refused with a remedy, however cut', async () => {
   const refused: [body: string, detail: RegExp][] = [
     [`[${EVENT}]`, /one JSON array: it must have one event per line, as jq -c '\.\[\]' prints them$/],
     [`\ufeff\n [\n  ${MANY.join(',\n')}]`, /one JSON array/],
@@ -33,7 +33,7 @@ test('a JSON array and a request for /v1/ingest are refused with what to do, how
   }
 })
 
-test('every other body is passed on to the letter, bad lines too', async () => {
+test('every other body is passed on unchanged, bad lines too', async () => {
   const bodies = [
     '',
     '   \n',

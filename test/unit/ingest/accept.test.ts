@@ -26,7 +26,7 @@ function accept(text: string) {
   return { envelopes, outcomes, answer: JSON.parse(response) as IngestResponse }
 }
 
-/** Reads a row as ClickHouse would. */
+/** Reads a row like ClickHouse does. */
 function columns(row: string): Record<string, string> {
   const unescaped = row
     .split('\t')
@@ -40,7 +40,7 @@ function columns(row: string): Record<string, string> {
   return Object.fromEntries(ROW_COLUMNS.map((column, i) => [column, unescaped[i] ?? '']))
 }
 
-test('properties and unknown keys are kept to the letter', () => {
+test('properties and unknown keys are kept unchanged', () => {
   const properties =
     '{ "n": 1.0, "big": 12345678901234567890, "b":1,"10":2,"a":1,"a":2, "s":"tab\\t\\u00e9 \\\\ \\" }{"}'
   const user = '[1e400, -0, null, "\\ud800"]'
@@ -54,7 +54,7 @@ test('properties and unknown keys are kept to the letter', () => {
   assert.deepEqual([row.job_id, row.request_id], ['', 'a\\b'])
 })
 
-test('of repeated keys the last one counts, as for JSON.parse', () => {
+test('of repeated keys the last one counts, as in JSON.parse', () => {
   const { envelopes } = accept(
     '{"events":[{"ip":"1.1.1.1"}],"events":[{"ip":"8.8.8.8","properties":1,"properties":2}]}',
   )
@@ -64,14 +64,14 @@ test('of repeated keys the last one counts, as for JSON.parse', () => {
   assert.equal(row.properties, '2')
 })
 
-test('values of a repeated key that are not used are not looked into', () => {
+test('unused values of a repeated key are not checked', () => {
   for (const unused of ['["a"]', '"x"', '5', '{}', '[[]]', 'null', '[{"ip":1}]', '["\\""]']) {
     const { envelopes } = accept(`{"events":${unused},"events":[{"ip":"8.8.8.8"}]}`)
     assert.equal(envelopes.length, 1, unused)
   }
 })
 
-test('what is not stored is counted by what became of it, and is no envelope', () => {
+test('dropped events are counted by outcome, and get no envelope', () => {
   const ips = ['203.0.113.1', 'nowhere', '203.0.113.2', '8.8.8.8', '']
   const { envelopes, outcomes } = accept(JSON.stringify({ events: ips.map((ip) => ({ ip })) }))
   assert.equal(envelopes.length, 1)
@@ -81,13 +81,13 @@ test('what is not stored is counted by what became of it, and is no envelope', (
   })
 })
 
-test('slicing what is no JSON throws and ends', () => {
+test('slicing invalid JSON throws and ends', () => {
   for (const text of ['', '"a"', '{', '{"a', '{"a"', '{"a":', '{"a":[', '{"a":"', '{"a":{"b":1}', '[]', '{a:1}']) {
     assert.throws(() => sliceEvent(text, 0, { ip: '' }), text)
   }
 })
 
-test('the row holds what the caller sent, and line feeds and tabs stay inside their column', () => {
+test("the row holds the caller's values, and line feeds and tabs stay inside their column", () => {
   const event = {
     ip: '::ffff:8.8.8.8',
     event_id: 'a\tb\nc\\d\0',
@@ -114,7 +114,7 @@ test('the row holds what the caller sent, and line feeds and tabs stay inside th
   assert.equal(answer.results[0]!.event_id, event.event_id)
 })
 
-test('without an account the organisation is the account, without a timestamp the receipt is the time', () => {
+test('without an account the organisation is used, without a timestamp the receipt', () => {
   const row = columns(accept('{"events":[{"ip":"8.8.8.8"}]}').envelopes[0]!.row)
   assert.equal(row.account_id, 'example.com')
   assert.equal(row.timestamp, row.received_at)
@@ -152,7 +152,7 @@ test('the answer counts and lists every event in order', () => {
   )
 })
 
-test('the same event id has the same identity for a tenant, and another for another tenant', () => {
+test('an event id has the same identity within a tenant, and another one in another tenant', () => {
   const text = '{"events":[{"ip":"8.8.8.8","event_id":"x"}]}'
   const identity = (tenantId: string) =>
     acceptEvents(text, readEvents(text), { ...receipt, tenantId }, enricher).envelopes[0]!.identity

@@ -25,7 +25,7 @@ const MASKS: readonly AddressMask[] = [
 const receipt = { tenantId: 'acme', receivedAtMs: Date.UTC(2026, 10, 21, 23, 59, 59, 4) }
 const check = compileValidator(EventEnvelope)
 
-/** 10.… is noise, 9.… unknown, and all others an organisation whose host names spell out the address. */
+/** 10.… is noise, 9.… unknown, and all others an organisation whose host names contain the address. */
 const enricher: Enricher = {
   enrich({ text }) {
     const noise = text.startsWith('10.')
@@ -71,7 +71,7 @@ function columns(row: string): Record<string, string> {
 
 const rowsOf = ({ rows }: Block) => String(rows).trimEnd().split('\n')
 
-/** A row without what a mask changes, and without an id that is made. */
+/** A row without the fields that a mask changes, and without a made id. */
 function rest(row: string) {
   const { ip: _, hostname: __, event_id: id, ...others } = columns(row)
   return { ...others, event_id: id!.length > 1 ? 'made' : id }
@@ -84,7 +84,7 @@ function run(block: Block, stages = [enrich, filterNoise]) {
   return runStages(stages, block, delivery, tools)
 }
 
-test('the row of a tenant whose addresses are kept is what it always was, live and of a job', () => {
+test('the row of a tenant whose addresses are kept never changed, live and of a job', () => {
   const live = accept().envelopes[0]!.row
   const head = '203.0.113.7\tacme\ta\t1795305599.004\t1795221000.000\t\t\\N\t\t{"k": 1.0}\t\t\t'
   assert.equal(live, `${head}example.com\texample.com\t\tA\\tB\t203-0-113-7.dsl.example\t\t\t\tbusiness\t\t0\t\t40`)
@@ -93,7 +93,7 @@ test('the row of a tenant whose addresses are kept is what it always was, live a
   assert.ok(blocks.get(0)!.states.every((state) => state === EnvelopeState.Raw))
 })
 
-test('a live event has a pseudonym of its day in place of its address, and no host name; nothing else changes', () => {
+test('a live event has a daily pseudonym in place of its address, and no host name', () => {
   const full = accept()
   for (const mask of MASKS) {
     const masked = accept(mask)
@@ -127,7 +127,7 @@ test('a live event has a pseudonym of its day in place of its address, and no ho
   assert.equal(columns(envelopes[0]!.row).ip, `#${pseudonymOf(key, parseAddress(event.ip)!, '2026-11-20')}`)
 })
 
-test('lines of a job are complete before the stream, and count and end as if their addresses were kept', async () => {
+test('lines of a job are complete before the stream, and count as if addresses were kept', async () => {
   const full = read()
   const expected = await run(full.blocks.get(0)!)
   for (const mask of MASKS) {
@@ -163,7 +163,7 @@ test('a dead letter holds the pseudonym', async () => {
   for (const { block } of dead) assert.doesNotMatch(String(block.rows), ADDRESS)
 })
 
-test('what is wrong with a line is told without a quotation of it', () => {
+test('the fault of a line is reported without quoting it', () => {
   const lines = ['x"203.0.113.7"', '{"ip":x, "y":"203.0.113.7"}', '{"ip":"203.0.113.7"', '[203.0.113.7]']
   for (const mask of [undefined, MASKS[1]]) {
     assert.deepEqual(

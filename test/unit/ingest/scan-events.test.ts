@@ -7,7 +7,7 @@ import { sliceEvents } from '../../../src/pipeline/sources/live/slice-event.ts'
 
 const validate = compileValidator(IngestRequest)
 
-/** As a server reads what is not scanned; undefined: it refuses the request. */
+/** The result without the scanner; undefined: the request is refused. */
 function sliced(text: string) {
   let body: unknown
   try {
@@ -20,7 +20,7 @@ function sliced(text: string) {
   return events.length === 0 || events.length > 100 ? undefined : sliceEvents(text, events)
 }
 
-/** Whether a text is scanned; if it is, that must be what is read of it otherwise. */
+/** Whether a text is scanned; if it is, the result must equal the one without the scanner. */
 function isScanned(text: string): boolean {
   const scanned = scanEvents(text)
   if (scanned === undefined) return false
@@ -44,7 +44,7 @@ const EVENT =
   '"platform":"web","account_id":"a","properties":{"a":[1,-0.5e+3,true,false,null,{}],"b":"\\u00e9\\n\\"","c":[]},' +
   '"user_properties": [ {"x" : 1} ],"other":"x","more" : {"y":[[],{"z":0}]}}'
 
-test('what callers usually send is scanned', () => {
+test('the usual requests are scanned', () => {
   const bare = '{"ip":"2001:db8::1"}'
   for (const text of [
     `{"events":[${EVENT}]}`,
@@ -61,7 +61,7 @@ test('what callers usually send is scanned', () => {
   assert.ok(scanEventLine(` ${EVENT}\r`))
 })
 
-test('what is wrong, or means something else than it seems, is not scanned', () => {
+test('invalid or ambiguous text is not scanned', () => {
   const values = [
     '01',
     '1.',
@@ -116,7 +116,7 @@ test('what is wrong, or means something else than it seems, is not scanned', () 
     assert.equal(scanEvents(text), undefined, text)
     assert.equal(sliced(text), undefined, text)
   }
-  // Valid, and read another way.
+  // Valid, but parsed in another way.
   for (const text of [
     '{"events":[{"\\u0069p":"8.8.8.8"}]}',
     '{"events":[{"ip":"8.8.8.8","event_type":"\\u00e9"}]}',
@@ -132,7 +132,7 @@ test('what is wrong, or means something else than it seems, is not scanned', () 
   assert.equal(scanEventLine('\0row is broken'), undefined)
 })
 
-test('texts with any character changed, left out or added are read as they are without the scan', () => {
+test('texts with any character changed, dropped or added give the same as without the scan', () => {
   const text = `{"events":[${EVENT},{"ip":"::1" , "a":[ ]}]}`
   const characters = [
     '"',
@@ -174,14 +174,14 @@ test('a text is not continued by the one before it', () => {
     assert.equal(scanEvents(whole.slice(0, end)), undefined, whole.slice(0, end))
   }
   assert.ok(scanEvents(`${whole}  `))
-  assert.ok(scanEvents(whole), 'white space of the one before is none of it')
-  // Nor is one that there was no room for.
+  assert.ok(scanEvents(whole), 'white space of the text before is not part of it')
+  // Nor by one that did not fit.
   const large = `{"events":[{"ip":"1.1.1.1","properties":"${'x'.repeat(200_000)}"}]}`
   assert.equal(scanEvents(large)?.[0]?.properties.length, 200_002)
   assert.equal(scanEvents(large.slice(0, -1)), undefined)
 })
 
-test('keys that begin like others are keys of their own', () => {
+test('keys with a common beginning are different keys', () => {
   const known = [
     'ip',
     'event_id',

@@ -17,7 +17,7 @@ const own: Enrichment = { ...company, noise: true, filteredAs: 'own', rule: 'own
 const enricher: Enricher = { enrich: ({ text }) => (text.startsWith('203.') ? own : company) }
 const receipt: EventContext = { tenantId: 'acme', receivedAtMs: Date.UTC(2026, 10, 22), requestId: 'r' }
 
-/** A tail on a wire of the test's. */
+/** A tail on a wire of the test. */
 async function startTail(t: TestContext) {
   t.mock.timers.enable({ apis: ['setInterval', 'Date'] })
   const told: [string, LiveReport][] = []
@@ -45,7 +45,7 @@ async function startTail(t: TestContext) {
   return { told, want: (tenantId: string) => want(tenantId), request, pass: (ms: number) => t.mock.timers.tick(ms) }
 }
 
-test('nothing is told while nobody looks, and nothing of another tenant', async (t) => {
+test('nothing is sent without a viewer, and nothing of another tenant', async (t) => {
   const { told, want, request, pass } = await startTail(t)
   assert.equal(request([{ ip: '8.8.8.8' }]), false)
   want('other')
@@ -54,7 +54,7 @@ test('nothing is told while nobody looks, and nothing of another tenant', async 
   assert.deepEqual(told, [])
 })
 
-test('what somebody looks at is told with its status, its company and why', async (t) => {
+test('a watched event is sent with its status, its company and the reason', async (t) => {
   const { told, want, request, pass } = await startTail(t)
   want('acme')
   request([{ ip: '8.8.8.8', event_type: 'page_view' }, { ip: '203.0.113.7' }, { ip: 'x'.repeat(200) }])
@@ -71,7 +71,7 @@ test('what somebody looks at is told with its status, its company and why', asyn
   assert.deepEqual([events[2]!.status, events[2]!.company, events[2]!.ip!.length], ['invalid_ip', null, 120])
 })
 
-test('of many events a few are shown, all are counted, and rare ones are seen', async (t) => {
+test('of many events a few are shown, all are counted, and rare ones appear', async (t) => {
   const { told, want, request, pass } = await startTail(t)
   want('acme')
   for (let i = 0; i < 20; i++) request(Array(100).fill({ ip: '8.8.8.8' }))
@@ -97,7 +97,7 @@ test('addresses that a tenant does not keep are not shown', async (t) => {
   )
 })
 
-test('who does not say so again looks no more', async (t) => {
+test('a viewer that does not renew its request gets nothing more', async (t) => {
   const { told, want, request, pass } = await startTail(t)
   want('acme')
   pass(5_000)

@@ -23,16 +23,16 @@ function shown(findings: Partial<Findings>) {
   return fate && [fate.status, ...fate.receipts.map((one) => `${one.status} ${one.request_id} ${one.archived ?? '-'}`)]
 }
 
-test('an event that nobody knows has no fate', () => {
+test('an unknown event has no fate', () => {
   assert.equal(fateOf('e', NONE), undefined)
 })
 
-test('what is stored and still in its stream is one receipt, told as stored', () => {
+test('an event stored and still in its stream is one receipt, reported as stored', () => {
   const found = { stored: [live('stored', AT[0], 'a')], waiting: [live('in_progress', AT[0], 'a')] }
   assert.deepEqual(shown(found), ['stored', 'stored a -'])
 })
 
-test('a repeat that is judged is on its way until it is a duplicate', () => {
+test('a judged repeat is on its way until it is a duplicate', () => {
   const stored = [live('stored', AT[0], 'a')]
   assert.deepEqual(shown({ stored, waiting: [live('in_progress', AT[1], 'b')] }), [
     'stored',
@@ -43,7 +43,7 @@ test('a repeat that is judged is on its way until it is a duplicate', () => {
   assert.deepEqual(shown({ stored, archived }), ['stored', 'duplicate b p', 'stored a p'])
 })
 
-test('an event that its request holds twice is stored once, and a duplicate once', () => {
+test('an event twice in its request is stored once, and a duplicate once', () => {
   const line = live('accepted', AT[0], 'a', { archived: 'p' })
   const found = { stored: [live('stored', AT[0], 'a')], archived: [line, line] }
   assert.deepEqual(shown(found), ['stored', 'stored a p', 'duplicate a p'])
@@ -53,7 +53,7 @@ test('an event that its request holds twice is stored once, and a duplicate once
   assert.deepEqual(shown({ ...found, archived: [], unarchived }), ['stored', 'stored a -', 'duplicate a -'])
 })
 
-test('what was answered filtered or invalid is that, whatever became of others', () => {
+test('an event answered filtered or invalid stays that, whatever happened to others', () => {
   const archived = [live('filtered', AT[0], 'a'), live('invalid_ip', AT[1], 'b')]
   assert.deepEqual(shown({ archived }), ['filtered', 'invalid_ip b -', 'filtered a -'])
   assert.deepEqual(shown({ archived, stored: [live('stored', AT[2], 'c')] })?.slice(0, 2), ['stored', 'stored c -'])
@@ -61,7 +61,7 @@ test('what was answered filtered or invalid is that, whatever became of others',
   assert.deepEqual(shown({ archived: [live('filtered', AT[0], 'a')], stored: [live('stored', AT[0], 'a')] })?.length, 3)
 })
 
-test('what was answered ok and is found nowhere else was accepted, and no more is said', () => {
+test('an event answered ok and found nowhere else was accepted, and no more is claimed', () => {
   assert.deepEqual(shown({ archived: [live('accepted', AT[0], 'a')] }), ['accepted', 'accepted a -'])
   assert.deepEqual(shown({ archived: [live('accepted', AT[0], 'a')], waiting: [{ status: 'in_progress' }] }), [
     'in_progress',
@@ -70,14 +70,14 @@ test('what was answered ok and is found nowhere else was accepted, and no more i
   ])
 })
 
-test('a dead letter counts before what is unknown, and behind what is stored or on its way', () => {
+test('a dead letter ranks before unknown, and after stored or on its way', () => {
   const dead = [live('dead', AT[0], 'a', { reason: 'clickhouse' })]
   assert.deepEqual(shown({ dead }), ['dead', 'dead a -'])
   assert.deepEqual(shown({ dead, waiting: [live('in_progress', AT[1], 'b')] })?.[0], 'in_progress')
   assert.deepEqual(shown({ dead, stored: [live('stored', AT[1], 'b')] })?.[0], 'stored')
 })
 
-test('rows of earlier versions do not know their request, and are of the line of the same moment', () => {
+test('rows of earlier versions lack the request, and belong to the line of the same time', () => {
   const { request_id, ...stored } = live('stored', AT[0], 'a')
   const archived = [live('accepted', AT[0], 'a', { archived: 'p' })]
   assert.deepEqual(shown({ stored: [stored], archived }), ['stored', 'stored a p'])

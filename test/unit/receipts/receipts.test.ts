@@ -43,7 +43,7 @@ function setUp(
   return { find, asked, order }
 }
 
-test('sources are asked in the order in which an event moves, and only who may know', async () => {
+test('sources are asked in the order in which an event moves, and only those that can know', async () => {
   const { find, order } = setUp()
   await find()
   assert.deepEqual(order, ['waiting', 'stored', 'claim', 'dead'])
@@ -51,13 +51,13 @@ test('sources are asked in the order in which an event moves, and only who may k
   assert.deepEqual(order.slice(4), ['waiting', 'unarchived', 'stored', 'claim', 'dead', 'archive'])
 })
 
-test('the archive is asked around all times that are known', async () => {
+test('the archive is asked around all known times', async () => {
   const { find, asked } = setUp({ stored: async () => [RECEIPT], claimedAtMs: 5 })
   await find(true, 7)
   assert.deepEqual(asked, [{ known: [RECEIPT], aroundMs: [7, 5, NOW] }])
 })
 
-test('a claim without its event is on its way only where was not searched', async () => {
+test('a claim without its event is on its way only if some place was not searched', async () => {
   const backlog = { receipts: [], complete: false }
   assert.deepEqual(await setUp({ claimedAtMs: 5, waiting: backlog }).find(), {
     event_id: 'e',
@@ -74,7 +74,7 @@ test('a claim without its event is on its way only where was not searched', asyn
   assert.equal(status, 'stored')
 })
 
-test('what was not searched to its end is told', async () => {
+test('an incomplete search is reported', async () => {
   const part = { receipts: [], complete: false }
   const found = await setUp({ waiting: part, unarchived: part, dead: part, archived: part }).find(true)
   assert.deepEqual(found, { incomplete: ['pipeline', 'dead_letters', 'archive'] })
@@ -86,7 +86,7 @@ test('what was not searched to its end is told', async () => {
   )
 })
 
-test('few ask at once, and one that failed makes room', async () => {
+test('parallel searches are limited, and a failed one frees its slot', async () => {
   let release = (_: readonly EventReceipt[]) => {}
   const stored = new Promise<readonly EventReceipt[]>((resolve) => {
     release = resolve

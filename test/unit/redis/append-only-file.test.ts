@@ -17,11 +17,11 @@ import { AppendOnlyFile } from '../../../src/stores/redis/durability/append-only
 import { settled } from '../../support/mock-timeouts.ts'
 import { until } from '../../support/until.ts'
 
-/** A folder as Redis keeps it, and what is asked of its disk. */
+/** A folder as Redis keeps it, and the calls to its disk. */
 function folder(t: TestContext) {
   const dir = mkdtempSync(join(tmpdir(), 'ipid-aof-'))
   t.after(() => rmSync(dir, { recursive: true, force: true }))
-  /** Redis writes a new manifest and puts it in the place of the last. */
+  /** Redis writes a new manifest and replaces the last one. */
   const names = (...appended: string[]) => {
     const lines = [
       'file base.rdb seq 1 type b',
@@ -45,7 +45,7 @@ function folder(t: TestContext) {
 
 const onLinux = process.platform === 'linux' ? {} : { skip: 'looks at /proc' }
 
-test('what comes while the disk is busy is synced behind that, all of it at once', onLinux, async (t) => {
+test('writes during a busy disk are synced afterwards, all at once', onLinux, async (t) => {
   const { names, file, syncs, synced } = folder(t)
   names('1.aof')
   const done: string[] = []
@@ -54,7 +54,7 @@ test('what comes while the disk is busy is synced behind that, all of it at once
   ask('second')
   ask('third')
   await settled()
-  assert.deepEqual(synced(), ['1.aof'], 'a sync that has begun may not have what was written behind its beginning')
+  assert.deepEqual(synced(), ['1.aof'], 'a running sync may miss later writes')
   syncs[0]!.end()
   await settled()
   assert.deepEqual([done, synced()], [['first'], ['1.aof', '1.aof']])
@@ -63,7 +63,7 @@ test('what comes while the disk is busy is synced behind that, all of it at once
   assert.deepEqual(done, ['first', 'second', 'third'])
 })
 
-test('files are those of the manifest of the moment, and others are closed', onLinux, async (t) => {
+test('files are those of the current manifest, and others are closed', onLinux, async (t) => {
   const { names, file, syncs, synced } = folder(t)
   const round = async () => {
     const from = syncs.length
@@ -81,7 +81,7 @@ test('files are those of the manifest of the moment, and others are closed', onL
   assert.deepEqual(await round(), ['2.aof'])
 })
 
-test('what a rewrite removes is freed in pieces: what Redis appended to, and the base before', onLinux, async (t) => {
+test('files that a rewrite removes are freed in pieces: the appended file, and the old base', onLinux, async (t) => {
   const { dir, names, file, syncs } = folder(t)
   const sync = async () => {
     const done = file.synced()

@@ -5,14 +5,14 @@ import { test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { connectRedis } from '../../../src/stores/redis/connect.ts'
 
-test('a process that speaks to Redis looks up methods of strings as fast as any other', () => {
+test('a process that uses Redis looks up string methods as fast as any other', () => {
   setFlagsFromString('--allow-natives-syntax')
   const isFast = new Function('object', 'return %HasFastProperties(object)')
   connectRedis('redis://127.0.0.1:1', { name: 'test', kind: 'request' }).disconnect()
   assert.equal(isFast(String.prototype), true)
 })
 
-test('a URL sets no option of the client on which promises depend', () => {
+test('a URL cannot set client options that guarantees depend on', () => {
   const use = { name: 'test', kind: 'request' } as const
   for (const option of [
     'maxRetriesPerRequest=1',
@@ -28,7 +28,7 @@ test('a URL sets no option of the client on which promises depend', () => {
   connectRedis('redis://127.0.0.1:1/0?family=4', use).disconnect()
 })
 
-test('a Redis that loads its data is asked again soon, whatever it says of how long that takes', {
+test('a Redis that loads its data is asked again soon, whatever time it announces', {
   timeout: 20_000,
 }, async (t) => {
   const bulk = (text: string) => `$${text.length}\r\n${text}\r\n`

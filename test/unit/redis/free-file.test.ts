@@ -8,7 +8,7 @@ import { heldPauses, settled } from '../../support/mock-timeouts.ts'
 
 const MB = 2 ** 20
 
-/** A file of 30 MB, who looks at it as it is closed, and what keeps the process from ending meanwhile. */
+/** A file of 30 MB, an observer of its closing, and a timer that keeps the process alive meanwhile. */
 function largeFile(t: TestContext) {
   const dir = mkdtempSync(join(tmpdir(), 'ipid-free-'))
   t.after(() => rmSync(dir, { recursive: true, force: true }))
@@ -16,7 +16,7 @@ function largeFile(t: TestContext) {
   const looking = openSync(path, 'w+')
   t.after(() => closeSync(looking))
   ftruncateSync(looking, 30 * MB)
-  // The pauses between looks do not.
+  // The pauses between checks do not.
   const held = setInterval(() => {}, 60_000)
   t.after(() => clearInterval(held))
   const sizes: number[] = []
@@ -25,8 +25,8 @@ function largeFile(t: TestContext) {
 }
 
 /**
- * The clock is asked as the wait begins, and behind each look that saw a name.
- * @param nowMs given how many looks there were
+ * The clock is read when the wait begins, and after each check that saw a name.
+ * @param nowMs given the number of checks
  */
 function countLooks(t: TestContext, nowMs: (count: number) => number): () => number {
   let count = -1
@@ -36,7 +36,7 @@ function countLooks(t: TestContext, nowMs: (count: number) => number): () => num
 
 const onLinux = process.platform === 'linux' ? {} : { skip: 'no other system opens a file without a name' }
 
-test('a file that was removed is freed in pieces, and closed', onLinux, async (t) => {
+test('a removed file is freed in pieces, and closed', onLinux, async (t) => {
   const { path, file, sizes, pause } = largeFile(t)
   rmSync(path)
   await closeInPieces(file, pause)
@@ -44,7 +44,7 @@ test('a file that was removed is freed in pieces, and closed', onLinux, async (t
   assert.throws(() => fstatSync(file), { code: 'EBADF' })
 })
 
-test('one that is removed somewhat later is waited for', onLinux, async (t) => {
+test('a file that is removed a little later is waited for', onLinux, async (t) => {
   const { path, file, sizes, pause } = largeFile(t)
   const looks = countLooks(t, (count) => {
     if (count === 2) rmSync(path)
@@ -54,14 +54,14 @@ test('one that is removed somewhat later is waited for', onLinux, async (t) => {
   assert.deepEqual([looks(), sizes], [2, [22, 14, 6]])
 })
 
-test('one that keeps a name, as in a backup of links, is closed as it is', async (t) => {
+test('a file that keeps a name, as in a backup of links, is closed unchanged', async (t) => {
   const { path, file, looking, sizes, pause } = largeFile(t)
   const looks = countLooks(t, (count) => count * 400)
   const before = heldPauses()
   const closed = closeInPieces(file, pause)
   while (looks() < 1) await settled(1)
   await settled()
-  assert.equal(heldPauses(), before, 'nobody who ends waits for it')
+  assert.equal(heldPauses(), before, 'a process that ends does not wait for it')
   await closed
   assert.deepEqual([looks(), sizes], [3, []])
   assert.equal(statSync(path).size, 30 * MB)

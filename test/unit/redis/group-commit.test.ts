@@ -8,7 +8,7 @@ import { envelope, silent } from '../../support/pipeline.ts'
 const LINGER_MS = 5
 const BLOCK_EVENTS_MAX = 1_000
 
-/** A group commit whose calls of Redis are answered when a test says so. */
+/** A group commit whose calls of Redis are answered by the test. */
 function heldCommits() {
   const calls: { readonly events: number; answer(): void }[] = []
   const client = {
@@ -27,7 +27,7 @@ function heldCommits() {
       keys: number,
       ...args: (string | number | Buffer)[]
     ): Promise<number> {
-      // Of each block: stream, producer, counters; its events; the prefix of its counters; its fields with their number.
+      // For each block: stream, producer, counters; its events; the prefix of its counters; its fields with their number.
       let at = keys + 2
       let events = 0
       for (let block = 0; block < keys / 3; block++) {
@@ -64,7 +64,7 @@ function heldCommits() {
   return { calls, send, appended, sent: () => calls.map(({ events }) => events) }
 }
 
-test('an append is told of when Redis has it, and not before', async (t) => {
+test('an append resolves when Redis has it, and not before', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const { calls, send, appended } = heldCommits()
   send(1, 2)
@@ -77,7 +77,7 @@ test('an append is told of when Redis has it, and not before', async (t) => {
   assert.deepEqual(appended, [2, 3])
 })
 
-test('behind a commit of several requests the next one waits until as many have come again, and not for longer than two lingers', async (t) => {
+test('after a commit of several requests the next one waits for as many, two lingers at most', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const { calls, send, sent } = heldCommits()
   send(4)
@@ -103,7 +103,7 @@ test('behind a commit of several requests the next one waits until as many have 
   assert.deepEqual(sent(), [4, 7, 2])
 })
 
-test('behind a commit of few requests, or of many events, the next one goes out as soon as that is answered', async (t) => {
+test('after a commit of few requests, or many events, the next one is sent without a wait', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   for (const [requests, events] of [
     [1, 1],
@@ -121,7 +121,7 @@ test('behind a commit of few requests, or of many events, the next one goes out 
   }
 })
 
-test('a block that is full is not held back for those who may come again', async (t) => {
+test('a full block is not held back for requests that may come', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const { calls, send, sent } = heldCommits()
   send(4)

@@ -11,7 +11,7 @@ import { mockTimeouts, settled } from '../../support/mock-timeouts.ts'
 const BLOCK = packBlock([{ identity: NO_IDENTITY, state: EnvelopeState.Enriched, row: 'row' }])
 const FIELDS = encodeBlock(BLOCK).map((field) => Buffer.from(field))
 
-/** A reader of streams that always hold so many entries more. */
+/** A reader of streams that always hold this many more entries. */
 function readerOf(
   waiting: { live: number; batch: number },
   blocks: number[] = [],
@@ -60,11 +60,11 @@ async function lanesOf(reader: StreamGroupReader, reads: number): Promise<Set<st
   return lanes
 }
 
-test('where live entries never end but are few, batch entries have their turn while those come together', async () => {
+test('when live entries are few but endless, batch entries get their turn while those gather', async () => {
   assert.deepEqual(await lanesOf(readerOf({ live: 3, batch: 2 }), 5), new Set(['live', 'batch']))
 })
 
-test('a reader that only looks does not wait for entries, and puts live ones first', async () => {
+test('a reader that only polls does not wait for entries, and puts live ones first', async () => {
   const blocks: number[] = []
   const none = readerOf({ live: 0, batch: 0 }, blocks)
   assert.deepEqual(await none.next(false), { entries: [], broken: [] })
@@ -78,7 +78,7 @@ test('no batch entry is read while more live ones wait than one read takes', asy
   assert.deepEqual(await lanesOf(readerOf({ live: 500, batch: 2 }), 5), new Set(['live']))
 })
 
-test('at rest a wait that can be ended lasts until it is time to look what others left, and no longer', async (t) => {
+test('when idle an interruptible wait lasts until the next check for abandoned entries', async (t) => {
   let nowMs = 1_000_000
   t.mock.method(Date, 'now', () => nowMs)
   const waiting = { live: 0, batch: 0 }
@@ -107,7 +107,7 @@ test('at rest a wait that can be ended lasts until it is time to look what other
   assert.deepEqual(blocks, [BLOCK_MS_MAX])
 })
 
-test('readers of several partitions that got events at the same moment read them one behind the other', async (t) => {
+test('readers of several partitions with simultaneous events read them one after the other', async (t) => {
   mockTimeouts(t)
   let nowMs = 0
   t.mock.method(performance, 'now', () => nowMs)
@@ -131,7 +131,7 @@ test('readers of several partitions that got events at the same moment read them
   for (const at of reads) assert.ok(at.length >= 9 && at.length <= 11, `${at.length} reads in a second`)
 })
 
-test('what others left in both lanes is taken over at one look, and told lane by lane', async () => {
+test('abandoned entries of both lanes are taken over at one check, and reported by lane', async () => {
   let looks = 0
   const left = async (_: string, stream: string) => {
     looks++
@@ -150,7 +150,7 @@ test('what others left in both lanes is taken over at one look, and told lane by
   assert.equal(looks, 2)
 })
 
-test('what was taken over with others is not told when it is read again as pending', async () => {
+test('entries taken over with others are not reported when read again as pending', async () => {
   const left = async (_: string, stream: string) => [
     Buffer.from('0-0'),
     [[Buffer.from(`${stream.length}-1`), FIELDS]],
@@ -167,7 +167,7 @@ test('what was taken over with others is not told when it is read again as pendi
   )
 })
 
-test('what Redis names as deleted is told until it is buried, whatever fails meanwhile', async () => {
+test('entries that Redis reports deleted are repeated until buried, whatever fails meanwhile', async () => {
   let looks = 0
   const claims = {
     async callBuffer(_: string, stream: string) {
@@ -190,7 +190,7 @@ test('what Redis names as deleted is told until it is buried, whatever fails mea
   assert.deepEqual(await reader.next(), { entries: [], broken: [gone[1]] })
 })
 
-test('partitions that look at once what others left ask for it in one write', async () => {
+test('partitions that check at once for abandoned entries ask in one write', async () => {
   const writes: number[] = []
   const pipeline = () => {
     let commands = 0

@@ -7,7 +7,7 @@ import { counterFields } from '../../../src/stores/redis/keys.ts'
 import { mockTimeouts, settled } from '../../support/mock-timeouts.ts'
 import { silent } from '../../support/pipeline.ts'
 
-test('a gate rests while nobody asks; who asks then has it looked at once, and while it is closed it looks on', async (t) => {
+test('an unused gate rests; a request makes it check at once, and a closed gate keeps checking', async (t) => {
   mockTimeouts(t)
   t.mock.method(Date, 'now', () => 0)
   const pass = async (ms: number) => {
@@ -38,7 +38,7 @@ test('a gate rests while nobody asks; who asks then has it looked at once, and w
   await pass(500)
   assert.equal(looks, 3)
 
-  // Nobody asks, but whoever comes back is not to be refused in vain.
+  // Without requests too, so that a returning client is not refused without need.
   await pass(500)
   waiting = 0
   await pass(500)

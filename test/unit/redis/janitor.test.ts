@@ -6,7 +6,7 @@ import type { RedisClient } from '../../../src/stores/redis/connect.ts'
 import { mockTimeouts, settled } from '../../support/mock-timeouts.ts'
 import { silent } from '../../support/pipeline.ts'
 
-test('a janitor that finds nothing looks less often, and as often as ever when something was finished', async (t) => {
+test('an idle janitor checks less often, and at full rate when entries were finished', async (t) => {
   mockTimeouts(t)
   let nowMs = 0
   t.mock.method(Date, 'now', () => nowMs)
@@ -15,7 +15,7 @@ test('a janitor that finds nothing looks less often, and as often as ever when s
   const client = {
     zrangebyscore: async () => [],
     async callBuffer(_command: string, _digest: string, count: number) {
-      // Trimming is of all streams, all else of one key.
+      // Trimming covers all streams, everything else one key.
       if (count === 1) return 0
       rounds++
       return removed

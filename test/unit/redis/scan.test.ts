@@ -22,7 +22,7 @@ test('a scan reads every page until the cursor is 0', async () => {
   assert.deepEqual(await read([], '0'), ['at 0'])
 })
 
-test('a scan whose cursor comes again fails, wherever the circle begins', async () => {
+test('a scan whose cursor repeats fails, wherever the cycle begins', async () => {
   for (const cursor of CURSORS) await assert.rejects(read(CURSORS, cursor), /Redis repeats the cursor \d+ of a scan/)
   await assert.rejects(read(CURSORS, ''), /Redis repeats the cursor/)
 })

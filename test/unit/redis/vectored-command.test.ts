@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { VectoredCommand } from '../../../src/stores/redis/vectored-command.ts'
 
-/** A socket that keeps what is written to it. */
+/** A socket that keeps the bytes written to it. */
 function listening() {
   const parts: (string | Buffer)[] = []
   let corked = 0
@@ -10,7 +10,7 @@ function listening() {
     cork: () => void corked++,
     uncork: () => void corked--,
     write(part: string | Buffer) {
-      assert.ok(corked > 0, 'what is written in this turn goes out together, at its end')
+      assert.ok(corked > 0, 'writes of this turn are sent together, at its end')
       parts.push(part)
     },
   }
@@ -21,12 +21,12 @@ function text(parts: readonly (string | Buffer)[]): string {
   return parts.map((part) => part.toString('latin1')).join('')
 }
 
-test('bytes go to the socket as they are, among the rest of the command', async () => {
+test('bytes go to the socket unchanged, within the rest of the command', async () => {
   const { socket, parts, isCorked } = listening()
   const bytes = Buffer.from([0, 255, 13, 10, 36])
   const command = new VectoredCommand('XADD', ['s', '*', 'r', bytes, 'n', 12, bytes])
   const rest = command.toWritable(socket)
-  assert.equal(parts.filter((part) => part === bytes).length, 2, 'no copies of them')
+  assert.equal(parts.filter((part) => part === bytes).length, 2, 'they are not copied')
   const sent = '\0\u00ff\r\n$'
   const wanted = `*8\r\n$4\r\nXADD\r\n$1\r\ns\r\n$1\r\n*\r\n$1\r\nr\r\n$5\r\n${sent}\r\n$1\r\nn\r\n$2\r\n12\r\n$5\r\n${sent}\r\n`
   assert.equal(text([...parts, rest]), wanted)

@@ -9,7 +9,7 @@ const data = todaysData((ip) =>
 )
 const values = ['a.example', "A\t\\ '", '', '', 'a.example', '', '', '', '', '64500', '', '70']
 
-test('equal values are no change, whatever characters they have', () => {
+test('equal values are no change, whatever characters they contain', () => {
   assert.deepEqual(judge({ ip: '17.0.0.1', values }, data), {
     ...{ isNoise: false, classification: undefined, values, isChange: false },
   })
@@ -27,13 +27,13 @@ test('noise is a change even when the same was stored', () => {
   assert.deepEqual([judged?.values, judged?.isNoise, judged?.isChange], [cloud, true, true])
 })
 
-test('a stored host name counts as what reverse DNS said', () => {
+test('a stored host name counts as the answer of reverse DNS', () => {
   const named = values.with(3, 'mail.a.example')
   const judged = judge({ ip: '2620::1', values: named }, data)
   assert.deepEqual([judged?.values, judged?.isChange], [named, false])
 })
 
-test('what is stored in place of an address is not judged', () => {
+test('the text stored in place of an address is not judged', () => {
   for (const ip of ['', '#1f2e3d', '203.0.113.0/24#1f2e', '17.0.0', '17.0.0.01']) {
     assert.equal(judge({ ip, values }, data), undefined, ip)
   }

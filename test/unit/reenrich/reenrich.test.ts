@@ -42,13 +42,13 @@ function stores(answers: Partial<Record<string, unknown[]>> = {}) {
 const BUILD = ['begin', 'stage', 'stagedSoFar']
 const TAKE_OVER = ['complete', 'slices', 'remove', 'insert', 'isInserted', 'countFiltered', 'drop']
 
-test('a copy is built, completed and taken over: old events are removed before new ones are inserted', async () => {
+test('a copy is built, completed and used: old events are removed before new ones are inserted', async () => {
   const { calls, parts } = stores()
   await reenrich(SELECTION, parts)
   assert.deepEqual(calls, [...BUILD, ...TAKE_OVER])
 })
 
-test('a copy that has other events than were judged is built again, and given up in the end', async () => {
+test('a copy with other events than judged is built again, and given up in the end', async () => {
   const twice = stores({ stagedSoFar: [2] })
   await reenrich(SELECTION, twice.parts)
   assert.deepEqual(twice.calls, [...BUILD, ...BUILD, ...TAKE_OVER])
@@ -57,14 +57,14 @@ test('a copy that has other events than were judged is built again, and given up
   assert.deepEqual(never.calls.slice(-2), ['stagedSoFar', 'discard'])
 })
 
-test('events that are there twice are removed and inserted again', async () => {
+test('events stored twice are removed and inserted again', async () => {
   const { calls, parts } = stores({ isInserted: [false] })
   await reenrich(SELECTION, parts)
   const once = ['remove', 'insert', 'isInserted']
   assert.deepEqual(calls.slice(5), [...once, ...once, 'countFiltered', 'drop'])
 })
 
-test('who has lost the lease writes nothing more', async () => {
+test('a process that lost the lease writes nothing more', async () => {
   for (let held = 0; held < 8; held++) {
     const { calls, parts } = stores()
     let left = held

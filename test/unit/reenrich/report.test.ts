@@ -26,7 +26,7 @@ function add(
 const finish = (builder: ReportBuilder, existing: readonly string[] = []) =>
   builder.finish(async (ids) => new Set(ids.filter((id) => existing.includes(id))))
 
-test('what stays is judged and nothing else', async () => {
+test('unchanged events are counted as judged and nothing else', async () => {
   const builder = new ReportBuilder()
   add(builder, A, A, 5)
   builder.countAddresses(2)
@@ -36,11 +36,11 @@ test('what stays is judged and nothing else', async () => {
   assert.deepEqual([report.events, report.addresses], [{ judged: 5, changed: 0, not_judged: 0 }, 2])
 })
 
-test('an account keeps its id and gets another name: renamed, with the names of most of its events', async () => {
+test('an account with the same id and a new name is renamed, by the names of most events', async () => {
   const builder = new ReportBuilder()
   add(builder, { ...A, business_name: 'Older' }, { ...A, business_name: 'New' }, 2)
   add(builder, A, { ...A, business_name: 'New' }, 3)
-  // An account of the sender's keeps its id whatever its company becomes.
+  // An account named by the sender keeps its id whatever its company becomes.
   add(builder, A, B, 9, 'own')
   const { renamed, merged, events } = await finish(builder)
   assert.deepEqual([merged.accounts, events.changed, renamed.accounts, renamed.events], [0, 14, 2, 14])
@@ -77,7 +77,7 @@ test('an account becomes another one: merged, into one that exists or is new', a
   assert.deepEqual(found, { accounts: 1, events: 0 })
 })
 
-test('found, lost, filtered, not judged, and what no account shows', async () => {
+test('found, lost, filtered, not judged, and events without an account', async () => {
   const builder = new ReportBuilder()
   add(builder, {}, A, 1)
   add(builder, {}, B, 2, 'own')

@@ -11,7 +11,7 @@ function archived(text: string, eventId = 'e"1\\'): string {
   return row.split('\t').slice(2).join('\t')
 }
 
-test('a line gives the event back as it was sent', () => {
+test('a line returns the event as it was sent', () => {
   for (const text of [
     '{"ip":"192.0.2.1"}',
     '{"ip":"192.0.2.1","n":1.0,"big":12345678901234567890,"properties":{"a":[1,{"_status":2}]}}',
@@ -26,7 +26,7 @@ test('a line gives the event back as it was sent', () => {
   }
 })
 
-test('what is no line of the archive is counted', () => {
+test('lines that are not from the archive are counted', () => {
   let unreadable = 0
   const lines = ['', '{}', '{"ip":"192.0.2.1"}', archived('{"ip":"192.0.2.1"}').replace('T01', 'T99')]
   const unit = readUnit(

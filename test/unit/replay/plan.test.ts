@@ -61,7 +61,7 @@ function plan(units: readonly ArchivedUnit[], known: Facts, wanted: (event: Arch
 
 const IN_STEP = 'process:1:live:7-0'
 
-test('what is stored or counted is left alone', () => {
+test('stored and counted events are left alone', () => {
   const events = [event('a'), event('a'), event('n', 'filtered'), event('x', 'invalid_ip')]
   const known = facts({ a: [T] }, [outcome('filtered', 1), outcome('invalid_ip', 1), outcome('duplicates', 1, IN_STEP)])
   assert.deepEqual(plan([unit(events)], known), {
@@ -72,7 +72,7 @@ test('what is stored or counted is left alone', () => {
   })
 })
 
-test('what is neither comes back, with repeats known as such', () => {
+test('other events are restored, with repeats known as repeats', () => {
   const { ids, outcomes, counts } = plan(
     [unit([event('a'), event('b'), event('n', 'filtered')])],
     facts({ b: [T + 1] }),
@@ -82,19 +82,19 @@ test('what is neither comes back, with repeats known as such', () => {
   assert.equal(counts.replayed, 3)
 })
 
-test('an event that came again behind the window is no repeat', () => {
+test('an event that came again after the window is no repeat', () => {
   assert.deepEqual(plan([unit([event('a')])], facts({ a: [T + WINDOW_MS] })).ids, ['a'])
   assert.deepEqual(plan([unit([event('a')])], facts({ a: [T - WINDOW_MS + 1] })).ids, ['a repeat'])
 })
 
-test('counts that stand for some of the absent events are taken back, and all are judged again', () => {
+test('counts of absent events are taken back, and all of them are judged again', () => {
   const known = facts({}, [outcome('duplicates', 2, IN_STEP), outcome('duplicates', 9, 'process:2:live:7-0')])
   const { ids, outcomes } = plan([unit([event('a'), event('a'), event('b')])], known)
   assert.deepEqual(ids, ['a', 'a', 'b'])
   assert.deepEqual(outcomes, ['duplicates -2'], 'those of another partition stay')
 })
 
-test('with a condition, as much is taken back as cannot stand for the others', () => {
+test('with a condition, only counts that cannot belong to others are taken back', () => {
   const known = facts({}, [outcome('duplicates', 2, IN_STEP)])
   const wanted = ({ eventId }: ArchivedEvent) => eventId === 'b'
   const one = plan([unit([event('a'), event('c'), event('b')])], known, wanted)
@@ -105,7 +105,7 @@ test('with a condition, as much is taken back as cannot stand for the others', (
   assert.deepEqual(two.outcomes, ['duplicates -1'])
 })
 
-test('one row stands for one event, also in a later round', () => {
+test('one row matches one event, also in a later round', () => {
   const { lost, taken, counts } = planReplay([unit([event('a')]), unit([event('a')])], facts({ a: [T] }), () => true)
   assert.equal(counts.stored, 1)
   assert.equal(lost.length, 1)
@@ -113,13 +113,13 @@ test('one row stands for one event, also in a later round', () => {
   assert.equal(later.counts.stored, 0)
 })
 
-test('what was filtered is not what is stored', () => {
+test('a filtered event does not match a stored one', () => {
   const { ids, counts } = plan([unit([event('a', 'filtered'), event('a')])], facts({ a: [T] }))
   assert.deepEqual(ids, ['a repeat'])
   assert.equal(counts.stored, 1)
 })
 
-test('dead letters stay what they are, and so does their count', () => {
+test('dead letters stay dead letters, and so does their count', () => {
   const letters = new Set([eventKey('dead', T)])
   const events = [event('dead'), event('b')]
   const { ids, outcomes, counts } = plan([unit(events)], facts({}, [outcome('dead', 1, IN_STEP)], { letters }))
@@ -127,7 +127,7 @@ test('dead letters stay what they are, and so does their count', () => {
   assert.deepEqual(plan([unit(events)], facts({ b: [T] }, [outcome('dead', 1, IN_STEP)], { letters })).ids, [])
 })
 
-test('lines of a job that are no event are counted again when their count is lost', () => {
+test('job lines that are no event are counted again when their count is lost', () => {
   const job = unit([], { job: 'j', rejected: [{ reason: 'schema', lines: 3 }] })
   const counted = outcome('rejected', 3, '', { job: 'j', reason: 'schema' })
   assert.equal(plan([job], facts({}, [counted])).counts.counted, 3)
@@ -137,7 +137,7 @@ test('lines of a job that are no event are counted again when their count is los
   assert.deepEqual(plan([job], facts({}, [], { conditions: 1 })).counts.left, 3)
 })
 
-test('counts of another day or job are of other events', () => {
+test('counts of another day or job belong to other events', () => {
   const known = facts({}, [
     outcome('filtered', 1, '', { day: '2026-11-21' }),
     outcome('filtered', 1, '', { job: 'j' }),
@@ -146,7 +146,7 @@ test('counts of another day or job are of other events', () => {
   assert.deepEqual(plan([unit([event('n', 'filtered')])], known).ids, ['n'])
 })
 
-test('what was filtered when it was judged again is counted, until it is judged otherwise', () => {
+test('an event filtered again is counted, until it is judged otherwise', () => {
   const key = outcomeKey({ tenantId: 't', day: DAY, status: 'filtered', classification: 'isp' })
   const refiltered = new Map([[eventKey('a', T), key]])
   const events = [event('a'), event('b')]
@@ -162,7 +162,7 @@ test('what was filtered when it was judged again is counted, until it is judged 
   assert.deepEqual(plan([unit(events)], facts({ a: [T], b: [T] }, [back], { refiltered })).counts.stored, 2)
 })
 
-test('judged again, what was filtered and is kept today is found, and once', () => {
+test('judged again, a filtered event that is kept today is found, once', () => {
   const isKept = ({ eventId }: ArchivedEvent) => eventId === 'n'
   const live = unit([event('n', 'filtered'), event('m', 'filtered')])
   const asItCame = [outcome('filtered', 2)]
@@ -175,14 +175,14 @@ test('judged again, what was filtered and is kept today is found, and once', () 
   const inStep = [outcome('filtered', 2, IN_STEP)]
   const batch = plan([live], facts({}, inStep, { isKept }))
   assert.deepEqual([batch.ids, batch.kept, batch.outcomes, batch.counts.found], [['n'], [], ['filtered -1'], 1])
-  const behind = [...inStep, outcome('filtered', -1, 'replay:1:batch:x')]
-  for (const known of [facts({ n: [T] }, behind, { isKept }), facts({ n: [T] }, behind)]) {
+  const refiltered = [...inStep, outcome('filtered', -1, 'replay:1:batch:x')]
+  for (const known of [facts({ n: [T] }, refiltered, { isKept }), facts({ n: [T] }, refiltered)]) {
     const { ids, counts } = plan([live], known)
     assert.deepEqual([ids, counts.stored, counts.counted], [[], 1, 1])
   }
 })
 
-test('what was found once and is lost again comes back, and no count is taken twice for it', () => {
+test('an event found once and lost again is restored, and no count is taken twice for it', () => {
   const live = unit([event('n', 'filtered'), event('m', 'filtered')])
   const back = [outcome('filtered', 2), outcome('filtered', -1, 'kept:1:batch:x')]
   const isKept = ({ eventId }: ArchivedEvent) => eventId === 'n'

@@ -31,13 +31,13 @@ test('an event within the window has its own identity, freed of old claims', () 
   assert.deepEqual(claimed, [])
 })
 
-test('an older one claims nothing: sent again it is a new event', () => {
+test('an older event claims nothing: sent again it is a new event', () => {
   const { identities, released } = assign(lost('a', NOW - WINDOW_MS))
   assert.deepEqual(identities, [NO_IDENTITY])
   assert.deepEqual(released, [])
 })
 
-test('older ones of one id share an identity that no other event has, as far as they are repeats', () => {
+test('older repeats of one id share an identity that no other event has', () => {
   const { identities, released } = assign(lost('a', 10), lost('a', 1_009), lost('a', 1_010), lost('a', 2_009))
   assert.equal(identities[0], identities[1])
   assert.equal(identities[2], identities[3])
@@ -53,7 +53,7 @@ test('a repeat of a stored event meets a claim', () => {
   assert.deepEqual(released, [])
 })
 
-test('of repeats with another number of partitions between them the later meets a claim', () => {
+test('after a change of the number of partitions, the later of two repeats meets a claim', () => {
   const [first, second] = [lost('a', 10), lost('a', 20)]
   const units = [unitOf(3, [first]), unitOf(5, [second])]
   const { byEvent, claimed, released } = assignIdentities(units, { tenantId: 't', nowMs: NOW, windowMs: WINDOW_MS })
@@ -62,7 +62,7 @@ test('of repeats with another number of partitions between them the later meets 
   assert.deepEqual(released, [])
 })
 
-test('an event whose repeats meet in another partition by now is not put back while it may be sent again', () => {
+test('an event whose repeats now meet elsewhere is not put back while it may be sent again', () => {
   const home = partitionOf(identityOf('t', 'a'), 7)
   const demand =
     (partition: number, event: LostEvent, partitionsSinceMs = NOW) =>

@@ -25,7 +25,7 @@ function unit(at: number, ids: readonly string[], more = ''): ArchivedLines {
   return { partition: 0, entry: `${at}-0`, commit: `p:${at}`, day: DAY, job: undefined, lines, rejected: [] }
 }
 
-/** A pipeline that stores at once what it is asked to wait for, and not before. */
+/** A pipeline that stores events once it is asked to wait for them, and not before. */
 class Site {
   readonly #units: readonly ArchivedLines[]
   /** Calls that fail once, by their number. */
@@ -36,7 +36,7 @@ class Site {
   readonly feeds: number[] = []
   readonly positions: string[] = []
   letters: (readonly string[])[] = []
-  /** Of parts; each has its own otherwise. */
+  /** Of parts; by default each has its own. */
   runs: readonly string[] = []
 
   constructor(units: readonly ArchivedLines[], failing: readonly string[] = []) {
@@ -114,7 +114,7 @@ class Site {
   }
 }
 
-test('what was fed is not fed again when Redis is away before it is known to be stored', async () => {
+test('fed events are not fed again when Redis goes down before they are known to be stored', async () => {
   for (const failing of ['feed 1', 'untilStored 2']) {
     const site = new Site([unit(1, ['a', 'b'])], [failing])
     assert.equal((await site.run()).counts.replayed, 2)
@@ -122,7 +122,7 @@ test('what was fed is not fed again when Redis is away before it is known to be 
   }
 })
 
-test('addresses that are not kept any more do not come back from the archive', async () => {
+test('addresses that are no longer kept do not come back from the archive', async () => {
   const site = new Site([unit(1, ['a'])])
   await site.run({ mask: { keep: 'dropped', key: createSecretKey(Buffer.alloc(32)) } })
   assert.match(site.rows[0]!, /^#[0-9a-f]{16}\tt\ta\t/)
@@ -130,7 +130,7 @@ test('addresses that are not kept any more do not come back from the archive', a
   assert.equal(values.filter((value) => value === 'h').length, ENRICHMENT_COLUMNS.length - 1, 'nor does its host name')
 })
 
-test('a dead letter that is retried while the replay begins is left alone', async () => {
+test('a dead letter retried while the replay begins is left alone', async () => {
   for (const letters of [
     [['a'], []],
     [[], ['a']],
@@ -142,7 +142,7 @@ test('a dead letter that is retried while the replay begins is left alone', asyn
   }
 })
 
-test('a round is bounded by the size of its events, too', async () => {
+test('a round is limited by the size of its events, too', async () => {
   const megabyte = 'x'.repeat(1_048_576)
   const site = new Site(Array.from({ length: 60 }, (_, at) => unit(at + 1, [`e${at}`], megabyte)))
   await site.run()
@@ -155,7 +155,7 @@ test('a round does not end between two parts of one entry', async () => {
   assert.deepEqual(site.feeds, [3, 1])
 })
 
-test('an entry that lies in two parts of one run is one, and in two runs two halves', async () => {
+test('an entry in two parts of one run is one entry, in two runs it is two halves', async () => {
   const copied = new Site([unit(1, ['a', 'b']), unit(1, ['a', 'b']), unit(3, ['c'])])
   copied.runs = ['hour', 'hour', 'hour']
   const { counts } = await copied.run()
@@ -168,7 +168,7 @@ test('an entry that lies in two parts of one run is one, and in two runs two hal
   assert.deepEqual(halves.feeds, [2])
 })
 
-test('how far it came is kept without what was asked', async () => {
+test('progress is stored without the request', async () => {
   const site = new Site([unit(1, ['a'])])
   await site.run({ where: [{ path: ['ip'], value: '17.253.144.10' }] })
   assert.match(site.positions[0]!, /part-0/)

@@ -4,7 +4,7 @@ import { commonFloor, removesAnything, retentionFloor } from '../../../src/opera
 
 const NOW = Date.parse('2026-11-22T23:59:59.999Z')
 
-test("whole days are kept, by the tenant's number or else by everybody's", () => {
+test("whole days are kept, by the tenant's number or else the default", () => {
   const policy = {
     defaultDays: 30,
     ofTenants: new Map([
@@ -18,7 +18,7 @@ test("whole days are kept, by the tenant's number or else by everybody's", () =>
   assert.equal(retentionFloor({ ...policy, defaultDays: undefined }, 'other', NOW), undefined)
 })
 
-test('a month may go when nobody keeps a day of it, known or not', () => {
+test('a month may go when no tenant keeps a day of it, known or not', () => {
   const days = (...own: number[]) => new Map(own.map((n, i) => [`t${i}`, n]))
   assert.equal(commonFloor({ defaultDays: 30, ofTenants: days(1, 60) }, NOW), '2026-09-23')
   assert.equal(commonFloor({ defaultDays: 30, ofTenants: days(1) }, NOW), '2026-10-23')
@@ -26,7 +26,7 @@ test('a month may go when nobody keeps a day of it, known or not', () => {
   assert.equal(commonFloor({ defaultDays: undefined, ofTenants: days(1) }, NOW), undefined)
 })
 
-test('nothing is looked at while everything is kept', () => {
+test('nothing is read while everything is kept', () => {
   assert.equal(removesAnything({ defaultDays: undefined, ofTenants: new Map([['a', 0]]) }), false)
   assert.equal(removesAnything({ defaultDays: undefined, ofTenants: new Map([['a', 5]]) }), true)
   assert.equal(removesAnything({ defaultDays: 5, ofTenants: new Map([['a', 0]]) }), true)

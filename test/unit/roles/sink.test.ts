@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { batchingOf } from '../../../src/pipeline/sinks/role.ts'
 
-test('an insert has a limit of bytes, and shares read no more ahead than one sink', () => {
+test('an insert has a byte limit, and shares read no more ahead than one sink', () => {
   for (const sinkShares of [1, 2, 8]) {
     const { rowsMax, bytesMax, aheadBytesMax } = batchingOf({ sinkRowsMax: 1_000, sinkShares })
     assert.equal(rowsMax, 1_000)

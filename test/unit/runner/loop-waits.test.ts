@@ -5,7 +5,7 @@ import { heldPauses, mockTime, settled } from '../../support/mock-timeouts.ts'
 
 const DELAY = { minMs: 100, maxMs: 1_000 }
 
-test('a pause lasts as long as it says, or until the signal, which may have been given before', async (t) => {
+test('a pause ends after its time or at its signal, which may already be aborted', async (t) => {
   const time = mockTime(t)
   const stopping = new AbortController()
   const ended: string[] = []
@@ -28,7 +28,7 @@ test('a growing delay is bounded, and cut by up to a half', (t) => {
   assert.deepEqual(delays(), [100, 200, 400, 800, 1_000, 1_000])
 })
 
-test('retry gives what succeeds, and the last failure when its tries are at their end', async (t) => {
+test('retry returns the first success, or the last failure when its tries are used up', async (t) => {
   const time = mockTime(t)
   const tries: string[] = []
   const work = (succeedsAt: number) => async () => {
@@ -50,7 +50,7 @@ test('retry gives what succeeds, and the last failure when its tries are at thei
   assert.equal(tries.length, 2)
 })
 
-test('retry does not repeat what is final, nor anything behind its signal', async (t) => {
+test('retry repeats neither a final failure nor anything after its signal', async (t) => {
   mockTime(t)
   let tries = 0
   const work = async () => {
@@ -67,7 +67,7 @@ test('retry does not repeat what is final, nor anything behind its signal', asyn
   assert.equal(tries, 2)
 })
 
-test('retry uses its time up: the last try comes shortly before the deadline, and none behind it', async (t) => {
+test('retry uses its time: the last try comes shortly before the deadline, none after it', async (t) => {
   const time = mockTime(t)
   const triedAtMs: number[] = []
   const work = async () => {
@@ -83,7 +83,7 @@ test('retry uses its time up: the last try comes shortly before the deadline, an
   assert.equal(triedAtMs.length, 5)
 })
 
-test('poll looks until there is something to see, its time is over, the signal is given, or a look fails', async (t) => {
+test('poll checks until a result, its deadline, its signal, or a failure', async (t) => {
   const time = mockTime(t)
   let seen: string | undefined
   let looks = 0
@@ -130,21 +130,21 @@ test('a poll without ref does not keep the process from ending', async (t) => {
   assert.equal(heldPauses(), before)
 })
 
-test('pauses of loops end together, none later than it was to, and short ones as they were', () => {
+test('pauses of loops end together, none later than due, and short ones unchanged', () => {
   for (let nowMs = 1_795_305_599_000; nowMs < 1_795_305_600_000; nowMs += 7) {
     for (const pauseMs of [250, 300, 500, 1_000, 1_500, 2_000, 2_500, 3_999, 4_000, 5_000]) {
       const ms = untilTick(pauseMs, nowMs)
       const tickMs = pauseMs >= 1_000 ? 1_000 : 250
       assert.ok(ms <= pauseMs && ms > pauseMs - tickMs && ms >= 0, `${ms} of ${pauseMs}`)
       assert.equal((nowMs + ms) % tickMs, 0)
-      // Right behind the end of a pause the next one is a whole one.
+      // Right after the end of a pause the next one is a whole one.
       if (pauseMs % tickMs === 0) assert.equal(untilTick(pauseMs, nowMs + ms), pauseMs)
     }
     for (const pauseMs of [0, 10, 249]) assert.equal(untilTick(pauseMs, nowMs), pauseMs)
   }
 })
 
-test('those who began at the same moment have turns as far apart as can be, and keep them', () => {
+test('loops that began at the same moment have turns far apart, and keep them', () => {
   for (let nowMs = 0; nowMs < 300; nowMs += 7) {
     const ends = [0, 0.25, 0.5, 0.75].map((turn) => nowMs + untilTurn(100, nowMs, turn))
     for (const [i, endMs] of ends.entries()) {

@@ -5,7 +5,7 @@ import { heldPauses, mockTime, settled } from '../../support/mock-timeouts.ts'
 
 const DELAY = { minMs: 100, maxMs: 1_000 }
 
-/** Notes what is called, in order. */
+/** Records each call, in order. */
 function loopOf(work: Partial<LoopWork> = {}) {
   const log: string[] = []
   const loop = new Loop({
@@ -29,7 +29,7 @@ function failing(...messages: string[]): () => Promise<void> {
   }
 }
 
-test('started twice it runs once, a round behind each pause', async (t) => {
+test('started twice it runs once, one round after each pause', async (t) => {
   const time = mockTime(t)
   const { loop, log } = loopOf()
   await Promise.all([loop.start(), loop.start()])
@@ -43,7 +43,7 @@ test('started twice it runs once, a round behind each pause', async (t) => {
   await loop.stop()
 })
 
-test('a round that asks for no pause is followed by the next one', async (t) => {
+test('a round that asks for no pause is followed by the next one at once', async (t) => {
   mockTime(t)
   const { loop, log } = loopOf({ round: async () => new Promise((resolve) => setImmediate(resolve, undefined)) })
   await loop.start()
@@ -52,7 +52,7 @@ test('a round that asks for no pause is followed by the next one', async (t) => 
   assert.ok(log.length > 2, `${log.length} rounds`)
 })
 
-test('woken it does a round at once, in its pause and behind the round in progress, but in no delay behind a failure', async (t) => {
+test('a wake starts a round at once, in a pause or after a round, but not in a failure delay', async (t) => {
   const time = mockTime(t)
   const round = failing('away')
   let finish = () => {}
@@ -93,7 +93,7 @@ test('woken it does a round at once, in its pause and behind the round in progre
   await loop.stop()
 })
 
-test('stopped before it was started, or started again behind a stop, it does nothing', async (t) => {
+test('stopped before its start, or started after its stop, it does nothing', async (t) => {
   const time = mockTime(t)
   const left: string[] = []
   const early = loopOf({ leave: async () => void left.push('early') })
@@ -114,7 +114,7 @@ test('a stop waits for the round, ends the pause at once, and leaves once', asyn
     round: () => new Promise((resolve) => (finish = () => resolve(60_000))),
     leave: async () => {
       log.push('leave')
-      throw new Error('nobody hears of it')
+      throw new Error('it is not reported')
     },
   })
   await loop.start()
@@ -136,7 +136,7 @@ test('a stop waits for the round, ends the pause at once, and leaves once', asyn
   assert.deepEqual(pausing.log, ['round'])
 })
 
-test('a stop ends the delay behind a failure at once, and what fails behind it is told to nobody', async (t) => {
+test('a stop ends the delay after a failure at once, and a later failure is not reported', async (t) => {
   mockTime(t)
   const delayed = loopOf({ enter: failing('away', 'away') })
   await delayed.loop.start()
@@ -153,7 +153,7 @@ test('a stop ends the delay behind a failure at once, and what fails behind it i
   assert.deepEqual(log, ['round'])
 })
 
-test('the delay doubles up to its bound, and starts anew behind a round that succeeded', async (t) => {
+test('the delay doubles up to its limit, and starts again after a successful round', async (t) => {
   const time = mockTime(t)
   const round = failing('1', '2', '3', '4', '5', '6')
   let succeeds = false
@@ -175,7 +175,7 @@ test('the delay doubles up to its bound, and starts anew behind a round that suc
   await loop.stop()
 })
 
-test('it enters before the first round and again behind every failure, of enter too', async (t) => {
+test('it enters before the first round and again after every failure, also of enter', async (t) => {
   const time = mockTime(t)
   const enter = failing('locked')
   const round = failing('lost')

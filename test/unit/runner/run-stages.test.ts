@@ -32,7 +32,7 @@ function toolsOf(claim: SeenStore['claim'] = async () => [], held: readonly stri
   return { enricher, hostnames: undefined, seen }
 }
 
-/** Rows that start with `noise` are noise; what follows a colon is not part of the event's id. */
+/** Rows that start with `noise` are noise; text after a colon is not part of the event's id. */
 function blockOf(...rows: string[]) {
   return packBlock(
     rows.map((row) => ({
@@ -65,7 +65,7 @@ function dropping(word: string): Stage {
   }
 }
 
-test('repeats within a block and repeats of other blocks are dropped, the first sight is kept', async () => {
+test('repeats in a block and repeats of other blocks are dropped, the first one is kept', async () => {
   const claims: number[] = []
   const tools = toolsOf(async (identities) => {
     claims.push(identities.length / 16)
@@ -83,15 +83,15 @@ test('repeats within a block and repeats of other blocks are dropped, the first 
   assert.deepEqual(settlement.unclaimed, [])
 })
 
-test('events whose id we made and told nobody are no repeats of each other, and are not claimed', async () => {
+test('events with an unpublished made id are no repeats of each other, and are not claimed', async () => {
   const made = ['a', 'b'].map((row) => ({ identity: NO_IDENTITY, state: EnvelopeState.Enriched, row }))
   const tools = toolsOf(() => Promise.reject(new Error('nothing is claimed')))
   const settlement = await runStages([filterNoise, dedup], packBlock(made), delivery, tools)
   assert.deepEqual(rowsOf(settlement.output), ['a', 'b'])
 })
 
-test('what was enriched for an answer is not judged again', async () => {
-  // By the data of today both are noise.
+test('an event enriched for an answer is not judged again', async () => {
+  // With the data of today both are noise.
   const enricher = { enrich: () => ({ ...NOTHING_KNOWN, noise: true }) }
   const block = packBlock([
     { identity: identityOf('t', 'a'), state: EnvelopeState.Enriched, row: '192.0.2.1\ta' },
@@ -102,13 +102,13 @@ test('what was enriched for an answer is not judged again', async () => {
   assert.deepEqual(summary(settlement), { filtered: 1, kept: 1 })
 })
 
-test('a repeat of an event that was filtered is no duplicate', async () => {
+test('a repeat of a filtered event is no duplicate', async () => {
   const settlement = await runStages([filterNoise, dedup], blockOf('noise a', 'a'), delivery, toolsOf())
   assert.deepEqual(rowsOf(settlement.output), ['a'])
   assert.deepEqual(summary(settlement), { filtered: 1, kept: 1 })
 })
 
-test('a repeated delivery names what it drops, unless a twin is kept: it must not be claimed', async () => {
+test('a repeated delivery names its dropped ids, except those with a kept twin', async () => {
   const block = blockOf('noise a', 'b', 'noise b', 'noise c')
   const first = await runStages([filterNoise, dedup], block, delivery, toolsOf())
   assert.deepEqual(first.unclaimed, [], 'nothing can be claimed yet')
@@ -118,7 +118,7 @@ test('a repeated delivery names what it drops, unless a twin is kept: it must no
   assert.deepEqual([empty.output, empty.unclaimed], [undefined, idsOf('a')])
 })
 
-test('what an earlier delivery claimed is kept, whatever the stages say of it now', async () => {
+test('an event claimed by an earlier delivery is kept, whatever the stages decide now', async () => {
   const tools = toolsOf(async () => [], ['a', 'un1'])
   const stages = [filterNoise, dropping('un'), dedup]
   const settlement = await runStages(stages, blockOf('noise a', 'un1', 'un2', 'noise n'), again, tools)
@@ -127,7 +127,7 @@ test('what an earlier delivery claimed is kept, whatever the stages say of it no
   assert.deepEqual(settlement.unclaimed, idsOf('n', 'un2'))
 })
 
-test('noise from its source on has no row that could be kept: the promise is for its twin', async () => {
+test('source noise has no row to keep: the claim belongs to its twin', async () => {
   const twin = { identity: identityOf('t', 'a'), state: EnvelopeState.Enriched, row: 'a' }
   const block = packBlock([{ ...twin, state: EnvelopeState.Noise, row: '' }, twin])
   const settlement = await runStages(
@@ -140,7 +140,7 @@ test('noise from its source on has no row that could be kept: the promise is for
   assert.deepEqual(summary(settlement), { filtered: 1, kept: 1 })
 })
 
-test('a stage that drops for a reason that it does not declare loses nothing', async () => {
+test('a stage that drops for an undeclared reason loses nothing', async () => {
   const { drops: _, ...silent } = dropping('un')
   const settlement = await runStages([silent], blockOf('un1', 'good'), delivery, toolsOf())
   assert.deepEqual(rowsOf(settlement.output), ['good'])
@@ -151,7 +151,7 @@ test('a stage that drops for a reason that it does not declare loses nothing', a
   )
 })
 
-test('of dead letters of one identity one keeps the claim id, and none when an event of it is kept', async () => {
+test('of dead letters of one identity one keeps the claim id, none when an event of it is kept', async () => {
   const picky: Stage = {
     name: 'picky',
     decide(block) {
@@ -171,7 +171,7 @@ test('of dead letters of one identity one keeps the claim id, and none when an e
   )
 })
 
-test('one event that a stage cannot process becomes a dead letter and the others go on, counted once', async () => {
+test('one event that a stage cannot process becomes a dead letter, once, and others go on', async () => {
   const picky: Stage = {
     name: 'picky',
     decide(block) {
@@ -190,7 +190,7 @@ test('one event that a stage cannot process becomes a dead letter and the others
   assert.deepEqual(settlement.unclaimed, [])
 })
 
-test('what may pass is not a dead letter, and neither is what a claiming stage cannot do', async () => {
+test('a temporary failure, or one of a claiming stage, makes no dead letter', async () => {
   const failing = (error: Error, claims: boolean): Stage => ({
     name: 'failing',
     claims,
@@ -204,7 +204,7 @@ test('what may pass is not a dead letter, and neither is what a claiming stage c
   await assert.rejects(run(failing(new Error('asked one by one it would claim twice'), true)), /one by one/)
 })
 
-test('a block that does not end is taken apart, events of one identity staying together', () => {
+test('a block that does not end is split, and events of one identity stay together', () => {
   const parts = splitByIdentity(blockOf('a:1', 'b', 'a:2'))
   assert.deepEqual(parts.map(rowsOf), [['a:1', 'a:2'], ['b']])
   assert.equal(identityAt(parts[1]!, 0), identityOf('t', 'b'))
@@ -213,7 +213,7 @@ test('a block that does not end is taken apart, events of one identity staying t
   assert.deepEqual(summary(settlement), { isolated: 3 })
 })
 
-test('events that end every process are given up, a dead letter each', () => {
+test('events that end every process are given up, one dead letter each', () => {
   const settlement = giveUp(blockOf('a:1', 'a:2'), 11)
   assert.deepEqual(
     settlement.dead.map(({ block }) => rowsOf(block)),

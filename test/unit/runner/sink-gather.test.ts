@@ -19,8 +19,8 @@ function runOf(id: number): SinkRun {
 }
 
 /**
- * A sink that gives `insert` what it gathered of `waiting`, one entry a read.
- * @param asked is given how many rows each read is for
+ * A sink that passes entries from `waiting` to `insert`, one entry per read.
+ * @param asked gets the number of rows of each read
  */
 function start(
   t: TestContext,
@@ -70,7 +70,7 @@ function start(
   return sink
 }
 
-test('an insert is closed when it has enough bytes, and comes with its entries', async (t) => {
+test('an insert is closed when it has enough bytes, and has its entries', async (t) => {
   const waiting = Array.from({ length: 10 }, (_, i) => runOf(i))
   const inserts: (string[] | undefined)[] = []
   const insert: Inserter['insert'] = async (_rows, _token, entries) => {
@@ -88,12 +88,12 @@ test('an insert is closed when it has enough bytes, and comes with its entries',
     ['0 live 0-0', '0 live 1-0', '0 live 2-0', '0 live 3-0'],
     ['0 live 4-0', '0 live 5-0', '0 live 6-0', '0 live 7-0'],
   ])
-  // What is open at the end is stored.
+  // The open insert is stored at the end.
   await sink.stop()
   assert.deepEqual(inserts[2], ['0 live 8-0', '0 live 9-0'])
 })
 
-test('a read is for no more rows than there are bytes for, of the size of those before', async (t) => {
+test('a read asks for at most the rows that fit in bytes, by the size of earlier ones', async (t) => {
   const asked: number[] = []
   const inserts: number[] = []
   const waiting = Array.from({ length: 8 }, (_, i) => runOf(i))
@@ -102,7 +102,7 @@ test('a read is for no more rows than there are bytes for, of the size of those 
   const sink = start(t, waiting, { insert }, { ...limits, gatherMs: 60_000 }, asked)
   await sink.start()
   await until(() => asked.length >= 6)
-  // One, as long as rows may be of any size; then as many as fit; and ahead, since the insert is full.
+  // One, while the size of rows is unknown; then as many as fit; and ahead, since the insert is full.
   assert.deepEqual(asked.slice(0, 6), [1, 3, 2, 1, 2, 3])
   await sink.stop()
   assert.equal(inserts[0], 4)
@@ -118,7 +118,7 @@ test('an insert is closed by age, when the first row has waited long enough', as
   assert.deepEqual(inserts, [2])
 })
 
-test('an insert takes what has come by the time when it is due', async (t) => {
+test('an insert takes the rows that arrived until it is due', async (t) => {
   const waiting = [runOf(1), runOf(2)]
   const inserts: number[] = []
   const insert: Inserter['insert'] = async (rows) => void inserts.push(rows.length)
@@ -128,7 +128,7 @@ test('an insert takes what has come by the time when it is due', async (t) => {
   assert.deepEqual(inserts, [2])
 })
 
-test('a tenth of an insert does not wait for the next one when no more rows come; less does', async (t) => {
+test('a tenth of an insert is sent when no more rows come; less waits', async (t) => {
   const inserts: number[] = []
   const asked: number[] = []
   const waiting = [runOf(1)]
@@ -142,7 +142,7 @@ test('a tenth of an insert does not wait for the next one when no more rows come
   assert.deepEqual(inserts, [2])
 })
 
-test('what comes while a source gives up waiting is no end of a flow', async (t) => {
+test('rows that arrive while a source stops waiting do not end a flow', async (t) => {
   let nowMs = 0
   t.mock.method(performance, 'now', () => nowMs)
   const reads: [endsAtMs: number, runs: SinkRun[]][] = [
@@ -167,7 +167,7 @@ test('what comes while a source gives up waiting is no end of a flow', async (t)
   assert.deepEqual(reads, [])
 })
 
-test('rows that are read ahead are no more than memory is given for', async (t) => {
+test('rows read ahead stay within the memory given for them', async (t) => {
   const inserts: number[] = []
   const asked: number[] = []
   const sink = start(
@@ -180,12 +180,12 @@ test('rows that are read ahead are no more than memory is given for', async (t) 
   await sink.start()
   await until(() => asked.length >= 6)
   await sink.stop()
-  // Four one by one, then as many ahead as the memory is for: one came, and the sink went on with it.
+  // Four one by one, then as many ahead as fit in memory: one came, and the sink went on with it.
   assert.deepEqual(asked.slice(0, 6), [4, 3, 2, 1, 2, 3])
   assert.deepEqual(inserts, [4, 2])
 })
 
-test('a stop does not wait for a destination that does not answer: it is told to give up', async (t) => {
+test('a stop does not wait for a silent destination, which gets the signal to give up', async (t) => {
   let giveUp: (error: Error) => void = () => {}
   let inserting = false
   const sink = start(

@@ -6,7 +6,7 @@ import { entryOf, runProcess, World } from '../../support/sink-world.ts'
 const unclear = (lines: readonly string[]) =>
   lines.some((line) => line.startsWith('odd')) ? new UnclearRefusalError('no: odd', { kind: 'ODD (469)' }) : undefined
 
-/** 200 rows, of which some are refused for no clear reason. */
+/** 200 rows, some of which are refused for no clear reason. */
 function oddWorld(odd: readonly number[]): World {
   const world = new World()
   const rows = Array.from({ length: 200 }, (_, i) => (odd.includes(i) ? `odd${i}` : `e${i}`))
@@ -15,7 +15,7 @@ function oddWorld(odd: readonly number[]): World {
   return world
 }
 
-test("a refusal that may be the destination's is tried again, then the rows at fault are given up and others stored", async () => {
+test('an unclear refusal is retried, then the bad rows are given up and the others stored', async () => {
   const world = oddWorld([3, 150])
   await runProcess(world)
   assert.deepEqual(world.dead, ['odd3', 'odd150'])
@@ -26,7 +26,7 @@ test("a refusal that may be the destination's is tried again, then the rows at f
   assert.ok(before.length >= 6 && before.every((refusal) => refusal === '0 ODD (469)'), String(before))
 })
 
-test('a row that is refused once, behind a division, is no dead letter: it has to be refused again', async () => {
+test('a row refused once after a split is no dead letter: it must be refused again', async () => {
   for (const other of ['ODD (469)', 'ELSE (1)']) {
     const world = oddWorld([3])
     let passing = 0
@@ -43,7 +43,7 @@ test('a row that is refused once, behind a division, is no dead letter: it has t
   }
 })
 
-test('a row that is refused for another reason each time is not given up', async () => {
+test('a row refused for another reason each time is not given up', async () => {
   const world = oddWorld([3])
   let alone = 0
   world.refuses = (lines) => {
@@ -54,12 +54,12 @@ test('a row that is refused for another reason each time is not given up', async
   assert.deepEqual(world.dead, [])
 })
 
-test('what was refused as a whole is not sent as a whole again, should it be taken by then', async () => {
-  for (const behind of [false, true]) {
+test('rows refused as a whole are not sent as a whole again, even if they would be accepted', async () => {
+  for (const after of [false, true]) {
     for (let at = 0; ; at++) {
       const world = oddWorld([])
       world.refuses = (lines) => (lines.length === 200 ? new RefusedRowsError('a view fails') : undefined)
-      if (!(await runProcess(world, { at, behind }))) break
+      if (!(await runProcess(world, { at, after }))) break
       world.refuses = () => undefined
       await runProcess(world)
       assert.deepEqual([world.stored.length, new Set(world.stored).size], [200, 200], `at ${at}`)
@@ -67,7 +67,7 @@ test('what was refused as a whole is not sent as a whole again, should it be tak
   }
 })
 
-/** The whole is stored, its answer is lost, and it is refused from then on for a while. */
+/** The whole insert is stored, its answer is lost, and it is refused from then on for a while. */
 function lostWorld(refusalsMax: number): World {
   const world = oddWorld([])
   let isLost = false
@@ -84,7 +84,7 @@ function lostWorld(refusalsMax: number): World {
   return world
 }
 
-test('what was stored as a whole, without an answer, is not stored again in parts', async () => {
+test('an insert stored as a whole without an answer is not stored again in parts', async () => {
   for (const refusalsMax of [5, 6, 9]) {
     const world = lostWorld(refusalsMax)
     await runProcess(world)
@@ -93,13 +93,13 @@ test('what was stored as a whole, without an answer, is not stored again in part
   }
   for (let at = 4; ; at++) {
     const killed = lostWorld(9)
-    if (!(await runProcess(killed, { at, behind: true }))) break
+    if (!(await runProcess(killed, { at, after: true }))) break
     await runProcess(killed)
     assert.equal(killed.stored.length, 200, `killed at ${at}`)
   }
 })
 
-test('that rows may be stored is written down before the first part of them is sent', async () => {
+test('the note that rows may be stored is written before the first part is sent', async () => {
   const world = oddWorld([3])
   const { refuses } = world
   const flags: unknown[] = []
@@ -112,7 +112,7 @@ test('that rows may be stored is written down before the first part of them is s
   assert.deepEqual(new Set(flags), new Set([true]))
 })
 
-test('a destination that is closed, or away, never has rows given up', async () => {
+test('a destination that is closed or down never has rows given up', async () => {
   for (const fault of ['closed', 'away', 'closed later'] as const) {
     const world = oddWorld([3])
     let tries = 0
@@ -130,17 +130,17 @@ test('a destination that is closed, or away, never has rows given up', async () 
   }
 })
 
-test('rows are not given up soon while none of their insert is taken', async () => {
+test('rows are not given up early while none of their insert is accepted', async () => {
   const world = oddWorld(Array.from({ length: 200 }, (_, i) => i))
   await runProcess(world, undefined, () => world.refusals.length > 6)
   assert.deepEqual(world.dead, [])
 })
 
-test('killed at any action while rows are tried apart, and the destination takes them from then on: stored once', async () => {
+test('killed at any action of a split that then succeeds: every row is stored once', async () => {
   const actions = new World()
   for (let at = 8; at < 60; at += 3) {
     const world = oddWorld([3, 150])
-    if (!(await runProcess(world, { at, behind: true }))) break
+    if (!(await runProcess(world, { at, after: true }))) break
     actions.log.push('killed')
     world.refuses = () => undefined
     await runProcess(world)

@@ -12,7 +12,7 @@ test('a sink writes its intent, inserts, acknowledges, and clears the intent, in
     'prepare',
     'acquire',
     'intent',
-    // Refused as a whole, which is noted before any of its rows goes out alone.
+    // Refused as a whole, which is noted before any of its rows is sent alone.
     'insert',
     'intent',
     ...Array(5).fill('insert'),
@@ -27,11 +27,11 @@ test('a sink writes its intent, inserts, acknowledges, and clears the intent, in
 
 const ACTIONS = 14
 
-for (const behind of [false, true]) {
-  test(`killed ${behind ? 'behind' : 'before'} every action in turn: stored once, dead once, acknowledged last`, async () => {
+for (const after of [false, true]) {
+  test(`killed ${after ? 'after' : 'before'} every action: stored once, dead once, acknowledged last`, async () => {
     for (let at = 0; at < ACTIONS; at++) {
       const world = new World()
-      assert.equal(await runProcess(world, { at, behind }), true, `there is an action ${at}`)
+      assert.equal(await runProcess(world, { at, after }), true, `there is an action ${at}`)
       const before = world.log.length
       await runProcess(world)
       const log = `at ${at}: ${world.log.slice(0, before).join(', ')} | ${world.log.slice(before).join(', ')}`
@@ -45,10 +45,10 @@ for (const behind of [false, true]) {
   })
 }
 
-test('an insert that was cut off is repeated under the same token with the same rows', async () => {
+test('an interrupted insert is repeated under the same token with the same rows', async () => {
   const world = new World()
   world.undelivered[0] = { partition: 0, lane: 'live', entries: [entryOf('1-0', 'a', 'b')] }
-  await runProcess(world, { at: 3, behind: true })
+  await runProcess(world, { at: 3, after: true })
   assert.equal(world.log.at(-1), 'insert')
   world.undelivered.push({ partition: 0, lane: 'live', entries: [entryOf('9-0', 'late')] })
   await runProcess(world)
@@ -57,10 +57,10 @@ test('an insert that was cut off is repeated under the same token with the same 
   assert.ok(world.tokens.has(world.firstToken!))
 })
 
-test('deliveries that a store lost do not make an insert of them, and of others, look done', async () => {
+test('an insert with some deliveries that a store lost does not count as done', async () => {
   const world = new World()
   world.undelivered[0] = { partition: 0, lane: 'live', entries: [entryOf('1-0', 'a', 'b')] }
-  await runProcess(world, { at: 2, behind: true })
+  await runProcess(world, { at: 2, after: true })
   assert.deepEqual([world.log.at(-1), world.stored], ['intent', []])
   world.undelivered.push(...world.pending.splice(1))
   await runProcess(world)
@@ -68,11 +68,11 @@ test('deliveries that a store lost do not make an insert of them, and of others,
   assert.deepEqual([world.pending, world.intent], [[], undefined])
 })
 
-test('a destination that has tokens of its own is given them, in repeats and parts too', async () => {
+test('a destination with its own tokens gets them, in repeats and parts too', async () => {
   const world = new World()
   let made = 0
   world.newToken = () => `made${++made}`
-  await runProcess(world, { at: 4, behind: true })
+  await runProcess(world, { at: 4, after: true })
   await runProcess(world)
   assert.deepEqual(world.dead, ['bad'])
   assert.equal(made, 1)
@@ -80,13 +80,13 @@ test('a destination that has tokens of its own is given them, in repeats and par
   for (const token of world.tokens) assert.match(token, /^made1\./)
 })
 
-test('an intent of sinks that divided the streams otherwise is finished first, killed at any action: stored once', async () => {
+test('an intent of other shares is finished first, killed at any action: stored once', async () => {
   for (let at = 0; at < 10; at++) {
     const world = new World()
-    await runProcess(world, { at: 3, behind: true })
+    await runProcess(world, { at: 3, after: true })
     world.other.intent = world.intent
     world.intent = undefined
-    await runProcess(world, { at, behind: at % 2 === 0 })
+    await runProcess(world, { at, after: at % 2 === 0 })
     await runProcess(world)
     assert.deepEqual([...world.stored].sort(), ['a', 'b', 'c', 'd'], `at ${at}`)
     assert.deepEqual(world.dead, ['bad'], `at ${at}`)
@@ -98,7 +98,7 @@ test('an intent of sinks that divided the streams otherwise is finished first, k
   }
 })
 
-test('what another sink is to have is given back with nothing in hand, and waited for anew', async () => {
+test('a share for another sink is given back with nothing in hand, and waited for again', async () => {
   const world = new World()
   world.undelivered.shift()
   world.refuses = () => {
@@ -130,7 +130,7 @@ function assertStoredOnce(world: World, inserts: number, log?: string): void {
   assert.deepEqual([world.pending, world.intent], [[], undefined], log)
 }
 
-test('while a full insert is under way the next rows are read, and their intent waits until that of before is cleared', async () => {
+test('during a full insert the next rows are read, and their intent waits for the first one', async () => {
   const world = busyWorld(3)
   await runProcess(world)
   assert.deepEqual(world.log, [
@@ -141,11 +141,11 @@ test('while a full insert is under way the next rows are read, and their intent 
   assertStoredOnce(world, 3)
 })
 
-test('killed at any action, or refused for a while, with rows in hand that were read ahead: stored once', async () => {
-  for (const behind of [false, true]) {
+test('killed at any action, or refused for a while, with rows read ahead: stored once', async () => {
+  for (const after of [false, true]) {
     for (let at = 0; ; at++) {
       const world = busyWorld(3)
-      if (!(await runProcess(world, { at, behind }))) break
+      if (!(await runProcess(world, { at, after }))) break
       await runProcess(world)
       assertStoredOnce(world, 3, `at ${at}: ${world.log.join(', ')}`)
     }
@@ -159,7 +159,7 @@ test('killed at any action, or refused for a while, with rows in hand that were 
   }
 })
 
-test('however many rows wait, nothing is in hand now and then: another sink gets its share, and lost replies are found', async () => {
+test('under a backlog a sink empties its hands at times: shares move, lost replies are found', async () => {
   const world = busyWorld(20)
   await runProcess(world)
   assertStoredOnce(world, 20)
@@ -173,7 +173,7 @@ test('however many rows wait, nothing is in hand now and then: another sink gets
   )
 })
 
-test('a share whose destination is away from here is given back, and the one sink keeps its lease', async () => {
+test('a share with an unreachable destination is given back, and a lone sink keeps its lease', async () => {
   for (const isShared of [true, false]) {
     const world = new World()
     Object.assign(world, { isShared, isAway: true })
@@ -188,8 +188,8 @@ test('a share whose destination is away from here is given back, and the one sin
   }
 })
 
-test('of events from before the store forgot, rows that are stored are not stored again', async () => {
-  for (const behind of [false, true]) {
+test('of events from before a store lost data, stored rows are not stored again', async () => {
+  for (const after of [false, true]) {
     for (let at = 0; at < 9; at++) {
       const world = new World()
       world.forgotBefore = 5
@@ -200,7 +200,7 @@ test('of events from before the store forgot, rows that are stored are not store
         { partition: 0, lane: 'live', entries: [entryOf('1-0', 'a1', 'b1')] },
         { partition: 1, lane: 'live', entries: [entryOf('1-0', 'c2'), entryOf('2-0', 'd7')] },
       )
-      await runProcess(world, { at, behind })
+      await runProcess(world, { at, after })
       await runProcess(world)
       assert.deepEqual([...world.stored].sort(), ['a1', 'b1', 'c2', 'd7'], `at ${at}`)
       assert.deepEqual([world.pending, world.intent], [[], undefined], `at ${at}`)
@@ -208,17 +208,17 @@ test('of events from before the store forgot, rows that are stored are not store
   }
 })
 
-test('rows that were lost although their token is known are stored all the same', async () => {
+test('lost rows are stored again although their token is known', async () => {
   const world = new World()
   world.undelivered[0] = { partition: 0, lane: 'live', entries: [entryOf('1-0', 'a', 'b')] }
-  await runProcess(world, { at: 3, behind: true })
+  await runProcess(world, { at: 3, after: true })
   assert.equal(world.tokens.size, 1)
   world.stored.length = 0
   await runProcess(world)
   assert.deepEqual([...world.stored].sort(), ['a', 'b', 'c', 'd'])
 })
 
-test('rows that are absent behind a repeat are inserted under a token that was not used before', async () => {
+test('rows absent after a repeat are inserted under a new token', async () => {
   const tokens: string[] = []
   const inserter: Inserter = {
     prepare: async () => {},

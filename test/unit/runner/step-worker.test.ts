@@ -49,7 +49,7 @@ function workerOf(reader: GroupReader, gather: () => Promise<void>) {
   return new StepWorker({ group: 'g', stages, tools, readers: [reader], deliveriesMax: 2, log: silent })
 }
 
-test('a store that is away for long costs no event, however often the entry comes back', async () => {
+test('a long outage of a store loses no event, however often the entry comes back', async () => {
   const { reader, settlements, delivered } = readerOf(1)
   let away = true
   const worker = workerOf(reader, async () => {
@@ -64,7 +64,7 @@ test('a store that is away for long costs no event, however often the entry come
   assert.deepEqual(settlements[0]!.dead, [])
 })
 
-test('what the entries of a round came to is told once, without those that another consumer settled', async () => {
+test('outcomes of a round are reported once, without entries that another consumer settled', async () => {
   const block = packBlock(['a', 'b'].map((row) => ({ identity: identityOf('t', row), state: 1 as const, row })))
   const entries = ['1-0', '2-0', '3-0'].map((id): Entry => {
     return { id, lane: 'live', partition: 0, claimId: Buffer.alloc(8), block, deliveries: 1, repeated: false }
@@ -94,7 +94,7 @@ test('what the entries of a round came to is told once, without those that anoth
   assert.deepEqual(told, [{ outcomes: { b: 2, kept: 2 }, stages }])
 })
 
-test('an entry that ended processes before is taken apart', async () => {
+test('an entry that ended processes before is split', async () => {
   const { reader, settlements } = readerOf(3)
   const worker = workerOf(reader, async () => {})
   await worker.start()
@@ -104,7 +104,7 @@ test('an entry that ended processes before is taken apart', async () => {
   assert.equal(settlements[0]!.again.length, 2)
 })
 
-test('an entry for which a claiming stage fails is taken apart in the end, too', async () => {
+test('an entry for which a claiming stage fails is split in the end, too', async () => {
   const { reader, settlements } = readerOf(1)
   const stages = [{ name: 'stage', claims: true, gather: () => Promise.reject(new Error('odd')), decide: () => ({}) }]
   const worker = new StepWorker({ group: 'g', stages, tools, readers: [reader], deliveriesMax: 2, log: silent })
@@ -114,7 +114,7 @@ test('an entry for which a claiming stage fails is taken apart in the end, too',
   assert.equal(settlements[0]!.again.length, 2)
 })
 
-test('a contested settlement is made anew, as that of a repeated delivery', async () => {
+test('a contested settlement is made again, as for a repeated delivery', async () => {
   const { reader, settlements } = readerOf(1)
   const results = ['contested', 'contested', 'written'] as const
   const repeated: boolean[] = []
@@ -131,7 +131,7 @@ test('a contested settlement is made anew, as that of a repeated delivery', asyn
   assert.deepEqual(repeated, [false, true, true])
 })
 
-/** A reader whose reads are answered with entries of a lane, and whose settlements wait to be answered. */
+/** A reader that answers reads with entries of a lane, and holds its settlements until they are answered. */
 function heldReader(lane: 'live' | 'batch', reads: number) {
   const block = packBlock([{ identity: identityOf('t', 'a'), state: 1, row: 'a' }])
   const log: string[] = []
@@ -164,7 +164,7 @@ function heldReader(lane: 'live' | 'batch', reads: number) {
   return { held, log, settling, sees }
 }
 
-test('batch entries are finished while the next are read, those of two reads at most; live entries before the next read', async () => {
+test('batch entries finish during the next reads, two at most; live ones before the next read', async () => {
   const batch = heldReader('batch', 3)
   const worker = workerOf(batch.held, async () => {})
   await worker.start()
@@ -190,7 +190,7 @@ test('batch entries are finished while the next are read, those of two reads at 
   await second.stop()
 })
 
-test('however many batch entries wait, what others left is looked for behind every eighth read', async () => {
+test('under any batch backlog, abandoned entries are checked after every eighth read', async () => {
   const { held, log, settling, sees } = heldReader('batch', 18)
   const worker = workerOf(held, async () => {})
   await worker.start()
@@ -206,7 +206,7 @@ test('however many batch entries wait, what others left is looked for behind eve
   ])
 })
 
-test('behind a failure nothing is read before all that was in hand has come to an end', async (t) => {
+test('after a failure nothing is read before everything in hand has ended', async (t) => {
   mockTimeouts(t)
   const { held, log, settling } = heldReader('batch', 3)
   const worker = workerOf(held, async () => {})
@@ -214,7 +214,7 @@ test('behind a failure nothing is read before all that was in hand has come to a
   await settled()
   settling.get('1-0')!(new Error('away'))
   await settled()
-  // Far behind the delay after which it is tried again.
+  // Long after the delay of the next try.
   t.mock.timers.tick(60_000)
   await settled()
   assert.deepEqual(log.slice(4), ['recover'])

@@ -8,7 +8,7 @@ import { ROW_COLUMNS, ROW_IDENTITY } from '../../../schemas/row.ts'
 
 const LOCATION = 'continent country country_code region city postal_code latitude longitude timezone'
 
-test('attributes have the names and the order that answers have', () => {
+test('attributes have the names and the order of answers', () => {
   assert.equal(
     ATTRIBUTES.join(' '),
     'business_name org_name hostname etld_plus_one domain industry industry_category description classification asn ' +
@@ -46,7 +46,7 @@ test('the table of events has the columns of a row, in their order', () => {
   )
 })
 
-test('what the views sum up of an organisation are columns of a row', () => {
+test('the organisation fields that the views sum up are columns of a row', () => {
   const sql = sqlOf('0005_views')
   const summed = [...sql.matchAll(/argMaxState\(\(([^)]*)\)/g)].map(([, columns]) => columns!.split(', '))
   assert.ok(summed.length >= 2)
@@ -56,7 +56,7 @@ test('what the views sum up of an organisation are columns of a row', () => {
   }
 })
 
-test('the columns by which a row is known stand side by side', () => {
+test('the columns that identify a row are adjacent', () => {
   const at = ROW_COLUMNS.indexOf(ROW_IDENTITY[0])
   assert.deepEqual(ROW_COLUMNS.slice(at, at + ROW_IDENTITY.length), [...ROW_IDENTITY])
 })

@@ -7,7 +7,7 @@ import { dedup } from '../../../src/pipeline/stages/dedup.ts'
 
 const DELIVERY = { partition: 0, lane: 'live', id: '1-0', claimId: Buffer.alloc(8), repeated: false } as const
 
-/** @param values what the identities are made of: 0 is none */
+/** @param values the sources of the identities: 0 is none */
 function blockOf(values: readonly number[]): Block {
   const identities = Buffer.alloc(values.length * IDENTITY_BYTES)
   // Most of them differ in the last four bytes alone, or in the first.
@@ -19,7 +19,7 @@ function blockOf(values: readonly number[]): Block {
   return { count: values.length, identities, states: new Uint8Array(values.length), rows, job: undefined }
 }
 
-/** The positions that are repeats, and the identities that are claimed, one event after the other. */
+/** The positions of repeats, and the claimed identities, one event after the other. */
 function oneByOne(block: Block, isTaken: (identity: string) => boolean) {
   const seen = new Set<string>()
   const repeats: number[] = []
@@ -32,7 +32,7 @@ function oneByOne(block: Block, isTaken: (identity: string) => boolean) {
   return { repeats, claimed: [...seen] }
 }
 
-test('of each identity of a block one is claimed, the first, and all that have none are kept', async () => {
+test('each identity of a block is claimed once, by the first, and events without one are kept', async () => {
   for (let round = 0; round < 300; round++) {
     const count = 1 + Math.floor(Math.random() * (round % 2 === 0 ? 8 : 1_200))
     const different = 1 + Math.floor(Math.random() * 2 * count)

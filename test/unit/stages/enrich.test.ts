@@ -21,7 +21,7 @@ const ACCOUNTS = ['', 'account-1', 'конто', '\\t']
 
 const pick = <T>(values: readonly T[]): T => values[Math.floor(Math.random() * values.length)]!
 
-/** Envelopes of all states in any order, of which the raw ones have the row that `rawRow` makes. */
+/** Envelopes of all states in random order; raw ones have the row of `rawRow`. */
 function envelopes(count: number) {
   return Array.from({ length: count }, (_, i) => {
     const n = Math.floor(Math.random() * 200)
@@ -55,7 +55,7 @@ function eventsOf(block: Block) {
   return rows.map((row, i) => ({ state: block.states[i], row, identity: identityAt(block, i) }))
 }
 
-test('raw rows are completed as each would be alone, and all others stay as they are', () => {
+test('raw rows are completed the same as alone, and all others stay unchanged', () => {
   for (let round = 0; round < 300; round++) {
     const events = envelopes(1 + Math.floor(Math.random() * 40))
     const job = pick([undefined, 'job', 'jöb'])

@@ -33,7 +33,7 @@ function sources(over: Partial<StatusSources> = {}): StatusSources {
   }
 }
 
-test('reports of processes are put together: sums, the worst state of a data set, the newest errors first', async () => {
+test('reports of processes are merged: sums, the worst state of a data set, newest errors first', async () => {
   const set = { name: 'a', reason: null, records: 1, built_at: null, age_days: null, too_old: false }
   const insert = { group: 'clickhouse', inserts: 1, rows: 10, failures: 0, avg_ms: 100, max_ms: 100 }
   const error = { level: 'error', process: 'x', message: 'm', times: 1 } as const
@@ -65,7 +65,7 @@ test('reports of processes are put together: sums, the worst state of a data set
   assert.equal(status.verdict.text, 'warning: 2 inserts of clickhouse failed; data set a is stale')
 })
 
-test('of data sets that processes have in different states the worst is told, and one that waits is no fault', async () => {
+test('the worst state of a data set is reported, and a waiting set is no fault', async () => {
   const set = { reason: null, records: 1, built_at: null, age_days: null, too_old: false } as const
   const data = [
     [{ ...set, name: 'a', state: 'waiting', reason: 'it is being compiled' }] as const,
@@ -97,7 +97,7 @@ test('of data sets that processes have in different states the worst is told, an
   )
 })
 
-test('what cannot be read is named, and the rest is there', async () => {
+test('an unreadable part is named, and the rest is shown', async () => {
   const status = await collectStatus(
     sources({
       redis: () => Promise.reject(new Error('no answer')),
@@ -113,7 +113,7 @@ test('what cannot be read is named, and the rest is there', async () => {
   )
 })
 
-test('a verdict for each thing that somebody should see to', async () => {
+test('each problem that needs an operator has a verdict', async () => {
   const verdict = async (over: Partial<StatusSources>) => (await collectStatus(sources(over), LIMITS, NOW)).verdict
   assert.deepEqual(await verdict({}), { level: 'ok', text: 'ok: 0 events stored in the last minute; nothing waits' })
   const jobs = { ...NO_JOBS, queued: 1, lines_waiting: 600_000, oldest_ms: 60_000 }
@@ -136,7 +136,7 @@ test('a verdict for each thing that somebody should see to', async () => {
   assert.equal((await verdict({ reports: lone })).text, 'warning: no process has the role process')
 })
 
-test('rows that a destination refuses are said, with the reason, while it is so', async () => {
+test('rows that a destination refuses are reported, with the reason, as long as it lasts', async () => {
   let nowMs = NOW
   const recent = new RecentWork({ now: () => nowMs })
   const told = async () => {
@@ -156,7 +156,7 @@ test('rows that a destination refuses are said, with the reason, while it is so'
   assert.equal(await told(), 'ok: 0 events stored in the last minute; nothing waits')
 })
 
-test('rows that ClickHouse lost are said, and how to put them back', async () => {
+test('rows that ClickHouse lost are reported, with the way to restore them', async () => {
   const found = { found_at: '2026-11-22T07:00:00.000Z', missing: true }
   const parts = [
     {
@@ -195,7 +195,7 @@ test('rows that ClickHouse lost are said, and how to put them back', async () =>
   }
 })
 
-test('one of a thing is said of one', async () => {
+test('one uses the singular', async () => {
   const jobs = { ...NO_JOBS, queued: 1, lines_waiting: 1, oldest_ms: 60_000 }
   const set = {
     name: 'a',
@@ -248,7 +248,7 @@ test('sums are those of the last minute', () => {
   assert.deepEqual([sums.sum('a'), sums.max('b')], [0, 0])
 })
 
-test('a complaint that comes again and again is one, and a day later none', () => {
+test('a repeated complaint is one, and none a day later', () => {
   const problems = new RecentProblems()
   for (let i = 0; i < 20; i++) problems.note('warn', `${i}`, i)
   for (let i = 0; i < 5; i++) problems.note('error', 'again', 100 + i)

@@ -12,7 +12,7 @@ const waiting = (partition: number, oldestMs: number): GroupStatus => ({
   ...{ lag_entries: 2, pending_entries: 1, waiting_events: 30, oldest_ms: oldestMs },
 })
 
-test('what waits is summed over partitions, zero where nothing does, and of this scrape', async () => {
+test('the backlog is summed over partitions, zero when empty, and fresh at each scrape', async () => {
   const metrics = new Registry()
   let streams: GroupStatus[] = []
   let reads = 0
@@ -29,7 +29,7 @@ test('what waits is summed over partitions, zero where nothing does, and of this
   })
   streams = [waiting(0, 1_000), waiting(1, 9_000)]
   const text = await metrics.metrics()
-  assert.equal(reads, 1, 'all of a scrape ask once')
+  assert.equal(reads, 1, 'all metrics of a scrape share one read')
   const place = 'stream="intake",lane="live",group="process"'
   for (const line of [
     `ipid_stream_lag_entries{${place}} 4`,
@@ -46,10 +46,10 @@ test('what waits is summed over partitions, zero where nothing does, and of this
   ]) {
     assert.ok(text.includes(`\n${line}\n`), line)
   }
-  assert.doesNotMatch(text, /^ipid_redis_memory_bytes /m, 'what cannot be read is not shown')
+  assert.doesNotMatch(text, /^ipid_redis_memory_bytes /m, 'an unreadable value is not shown')
 })
 
-test('a store that does not answer costs a scrape nothing but its own metrics', async () => {
+test('a store that does not answer costs a scrape only its own metrics', async () => {
   const metrics = new Registry()
   const never = new Promise<never>(() => {})
   createStoreMetrics(metrics, {
@@ -68,7 +68,7 @@ test('a store that does not answer costs a scrape nothing but its own metrics', 
   assert.doesNotMatch(text, /^ipid_(?:stream_lag_entries|dead_letters|dedup_entries)\b/m)
 })
 
-test('of a stage: what came in, what went on, and why the rest did not', async () => {
+test('a stage reports its input, its output, and why the rest was dropped', async () => {
   const metrics = new Registry()
   const stage = createStageMetrics(metrics)
   for (let i = 0; i < 2; i++) stage('process', 'dedup')({ in: 10, out: 6, dropped: new Map([['duplicates', 3]]) })

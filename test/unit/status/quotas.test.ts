@@ -6,7 +6,7 @@ import { sharedRead } from '../../../src/operations/status/shared-read.ts'
 import { QuotaWatch } from '../../../src/tenants/quota-report.ts'
 import { silent } from '../../support/pipeline.ts'
 
-test('quotas are shown of those who are nearest to them, with the time of passing, which is asked once', async () => {
+test('the tenants nearest to their quota are shown, with the time of passing, read once', async () => {
   const metrics = new Registry()
   const tenants = Array.from({ length: 50 }, (_, i) => ({ id: `t${i}`, plan: i === 3 ? 'gone' : 'growth' }))
   const asked: string[] = []
@@ -41,7 +41,7 @@ test('quotas are shown of those who are nearest to them, with the time of passin
   assert.equal(text.match(/^ipid_tenant_quota_used\{/gm)!.length, 40, 'it does not grow with the tenants')
 })
 
-test('a late answer serves the next call, a fresh one is not read again, and a failure is not kept', async () => {
+test('a late answer serves the next call, a fresh one is not read again, a failure not kept', async () => {
   const answers: ((value: string) => void)[] = []
   let isDropped = false
   let reads = 0

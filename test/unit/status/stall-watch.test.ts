@@ -22,7 +22,7 @@ function waits(group: string, oldestMs: number): GroupStatus {
   return { ...place, lag_entries: 1, pending_entries: 0, waiting_events: 1, oldest_ms: oldestMs }
 }
 
-test('an event that waits too long is an alarm, once, until it gets on', async () => {
+test('an event that waits too long raises one alarm, until it moves on', async () => {
   const { state, changes, stall } = watch()
   state.streams = [waits('process', 60_000), waits('archive', 90_000)]
   await stall.look()
@@ -37,7 +37,7 @@ test('an event that waits too long is an alarm, once, until it gets on', async (
   assert.equal(changes.length, 2)
 })
 
-test('lines of which none is fed are an alarm; a long queue that moves is none', async () => {
+test('lines that are not fed raise an alarm; a long queue that moves does not', async () => {
   const { state, stall } = watch()
   state.lines = 600_000
   await stall.look()

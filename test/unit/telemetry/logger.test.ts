@@ -7,7 +7,7 @@ import { RecentProblems } from '../../../src/telemetry/problems.ts'
 
 const SRC = new URL('../../../src/', import.meta.url)
 
-test('whatever prints log lines does it by one logger, which knows whether somebody reads them on a terminal', () => {
+test('all log lines come from one logger, which knows whether a terminal shows them', () => {
   const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter((name) => /\.m?ts$/.test(name))
   const calls = files.flatMap((name) => {
     const text = readFileSync(new URL(name, SRC), 'utf8')
@@ -25,7 +25,7 @@ test('whatever prints log lines does it by one logger, which knows whether someb
   )
 })
 
-test('warnings and errors that are written are remembered, with what they are about', async () => {
+test('written warnings and errors are remembered, with their subject', async () => {
   const problems = new RecentProblems()
   const log = await createLogger({ level: 'fatal', name: 'test', pretty: false, problems })
   log.warn('below the level')
@@ -37,7 +37,7 @@ test('warnings and errors that are written are remembered, with what they are ab
   assert.deepEqual([found!.level, found!.message, found!.times], ['warn', 'sink waits: away', 1])
 })
 
-test('what a process waited for before it was ready is no problem of it, and every wait says that it is one', async () => {
+test('waits before readiness are no problems, and every wait is marked as one', async () => {
   const problems = new RecentProblems()
   const log = await createLogger({ level: 'warn', name: 'test', pretty: false, problems })
   const write = () => {
@@ -66,7 +66,7 @@ test('what a process waited for before it was ready is no problem of it, and eve
   )
 })
 
-test('a log line for people has no characters that a terminal obeys, and is one line but for a stack', () => {
+test('a log line for people has no control characters, and is one line except for a stack', () => {
   const evil = 'x\n\u001b]0;owned\u0007\u009b31m'
   const line = {
     level: 40,

@@ -7,7 +7,7 @@ import { MetricsServer } from '../../../src/telemetry/metrics-server.ts'
 
 const OPTIONS = { port: 0, mayMove: false, gather: async () => [], log: pino({ level: 'silent' }) }
 
-test('a name that leads to this machine gets no metrics', async (t) => {
+test('a foreign name that resolves to this machine gets no metrics', async (t) => {
   const server = new MetricsServer({ ...OPTIONS, host: '127.0.0.1' })
   await server.start()
   t.after(() => server.stop())
@@ -43,7 +43,7 @@ test('on an address that others reach, it answers by every name', async (t) => {
   assert.equal(status, 200)
 })
 
-test('what is at fault is named: the address, or the port', async (t) => {
+test('the error names its cause: the address, or the port', async (t) => {
   const elsewhere = new MetricsServer({ ...OPTIONS, host: '192.0.2.1', mayMove: true })
   const message = 'ADMIN_HOST "192.0.2.1": this machine does not have this address'
   await assert.rejects(elsewhere.start(), { name: 'InputError', message })

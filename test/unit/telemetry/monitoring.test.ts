@@ -11,7 +11,7 @@ import { systemClock } from '../../../src/run/clock.ts'
 import { createSupervisorMetrics } from '../../../src/telemetry/process-metrics.ts'
 import { silent } from '../../support/pipeline.ts'
 
-/* Holds the dashboard and the alert rules to the metrics that the processes have. */
+/* Checks the dashboard and the alert rules against the metrics of the processes. */
 
 const read = (name: string) =>
   readFileSync(new URL(`../../../src/telemetry/monitoring/${name}`, import.meta.url), 'utf8')
@@ -39,7 +39,7 @@ async function metricsOf(t: TestContext): Promise<Map<string, ReadonlySet<string
   t.after(() => app.stop())
   const found = new Map<string, ReadonlySet<string>>()
   for (const metric of metrics.getMetricsAsArray()) {
-    // `process` is a label of all that a process has, `instance` and `job` come from Prometheus.
+    // `process` is a label of all metrics of a process; `instance` and `job` come from Prometheus.
     const labels = [...((metric as { labelNames?: readonly string[] }).labelNames ?? []), 'process', 'instance', 'job']
     const names = metric.type.toString() === 'histogram' ? ['_bucket', '_sum', '_count'] : ['']
     for (const suffix of names) found.set(`${metric.name}${suffix}`, new Set([...labels, 'le']))
@@ -50,7 +50,7 @@ async function metricsOf(t: TestContext): Promise<Map<string, ReadonlySet<string
 
 const FUNCTIONS = new Set(['max', 'min', 'sum', 'count', 'rate', 'increase', 'time', 'histogram_quantile', 'by'])
 
-/** What an expression names: metrics, and labels with the values that are asked for. */
+/** The parts of an expression: metrics, and labels with the requested values. */
 function namesIn(expr: string) {
   const selectors = [...expr.matchAll(/\{([^}]*)\}/g)].flatMap(([, list]) => [
     ...list!.matchAll(/(\w+)\s*(?:=~|!~|!=|=)\s*"([^"]*)"/g),
@@ -91,14 +91,14 @@ test('every metric and label of the dashboard and the alert rules exists', async
         groupsOf(ingest).some((one) => one.group === group),
         `${where}: ${group}`,
       )
-    // Texts may name what the expression leaves.
+    // Texts may name labels that the expression keeps.
     const named = [...text.matchAll(/\{\{\s*(?:\$labels\.)?(\w+)\s*\}\}/g)].map(([, label]) => label!)
     const left = grouped.length > 0 || /\b(?:max|min|sum|count)\(/.test(expr) ? grouped : ['instance', 'job']
     for (const label of named) assert.ok(left.includes(label), `${where}: ${label} is not left`)
   }
 })
 
-test('panels have ids of their own, rules names of their own', () => {
+test('panels have distinct ids, rules distinct names', () => {
   const ids = dashboard.panels.map(({ id }) => id)
   assert.equal(new Set(ids).size, ids.length)
   const names = rules.map(({ alert }) => alert)

@@ -11,7 +11,7 @@ async function valuesOf(metrics: Registry): Promise<Map<string, number>> {
   return new Map(all.map(({ name, values }) => [name, Number(values[0]?.value)]))
 }
 
-test('the metrics of Node.js are those of prom-client; the event loop is looked at while somebody asks, and no longer', async (t) => {
+test('the metrics of Node.js equal those of prom-client; the event loop is sampled on demand', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   let isOn = false
   let count = 0

@@ -9,7 +9,7 @@ test('a raw key is ipid_ and 64 hexadecimal characters, and no two are alike', (
   for (const key of keys) assert.match(key, /^ipid_[0-9a-f]{64}$/)
 })
 
-test('what is stored of a key is its SHA-256', () => {
+test('a key is stored as its SHA-256', () => {
   const key = generateRawKey()
   assert.equal(hashKey(key), createHash('sha256').update(key).digest('hex'))
 })
@@ -23,7 +23,7 @@ test('only the exact shape is a raw key', () => {
   }
 })
 
-test('a display prefix is 12 characters and bullets, cannot pass as a key, and is read back with and without bullets', () => {
+test('a display prefix is 12 characters and bullets, is no key, and is read without bullets too', () => {
   const key = generateRawKey()
   const shown = displayPrefix(barePrefix(key))
   assert.match(shown, /^ipid_[0-9a-f]{7}•+$/)

@@ -30,14 +30,14 @@ function tallyOf(...counts: [origin: string, events: number][]): OriginTally {
   return tally
 }
 
-test('most events from one network that no visitor uses are told, with the likely mistake', () => {
+test('most events from one network without visitors are reported, with the likely mistake', () => {
   assert.equal(originOf(cdn), CDN)
   assert.equal(originOf(noise('reserved')), 'reserved')
   assert.equal(originOf(noise('cloud', { org_name: 'A Cloud' })), 'cloud A Cloud')
-  // Names come from data files: they begin no line of their own, turn no text around, and end in whole characters.
+  // Names come from data files: they start no line, reverse no text, and end in whole characters.
   assert.equal(originOf(noise('cloud', { asn: 1, as_name: 'A\nwarning\u202e B\u0007' })), 'cloud AS1 A warning B')
   assert.equal(originOf(noise('cloud', { as_name: '𝒜'.repeat(200) })), `cloud ${'𝒜'.repeat(114)}`)
-  // Visitors come from access providers; and what a tenant's rule says, the tenant knows.
+  // Visitors come from access providers; and the tenant knows the content of its own rules.
   assert.equal(originOf(noise('isp', { asn: 1 })), '')
   assert.equal(originOf({ ...cdn, rule: 'own 104.16.0.0/13' }), '')
 
@@ -54,13 +54,13 @@ test('most events from one network that no visitor uses are told, with the likel
   )
   assert.match(text('hosting AS1 H'), /one network, AS1 H \(hosting\): .*server or proxy of yours/)
   assert.match(text('cloud'), /a network of class cloud/)
-  // Half is not most, few events say nothing, and two networks are not one.
+  // Half is not most, few events prove nothing, and two networks are not one.
   assert.equal(originWarning(tallyOf([CDN, 50], ['', 50])), undefined)
   assert.equal(originWarning(tallyOf([CDN, 99])), undefined)
   assert.equal(originWarning(tallyOf([CDN, 50], ['reserved', 50])), undefined)
 })
 
-test('a tally is bounded, and does not lose the network that matters', () => {
+test('a tally is bounded, and keeps the network that matters', () => {
   const tally = new OriginTally()
   for (let i = 0; i < 10_000; i++) tally.add(i % 5 < 3 ? CDN : `cloud AS${i}`)
   assert.ok(tally.byOrigin.size <= 16)
@@ -69,7 +69,7 @@ test('a tally is bounded, and does not lose the network that matters', () => {
   assert.equal(originWarning(tally)?.origin, CDN)
 })
 
-test('networks of a job come through its counts', () => {
+test('networks of a job arrive through its counts', () => {
   const blocks = [tallyOf([CDN, 90], ['cloud', 5], ['', 5]), tallyOf([CDN, 20], ['', 80])]
   const sums = new Map([['identified', 7]])
   for (const [name, n] of blocks.flatMap((block) => [...countsOf(block)])) sums.set(name, (sums.get(name) ?? 0) + n)
@@ -78,7 +78,7 @@ test('networks of a job come through its counts', () => {
   assert.equal(originWarning(counts)?.share, 0.55)
 })
 
-test('what a process counts is written again and again, and shown in the metrics while it holds', async (t) => {
+test('the counts of a process are written repeatedly, and shown in the metrics while valid', async (t) => {
   const written = new Map<string, OriginTally>()
   let failures = 1
   const store = {
@@ -120,7 +120,7 @@ test('what a process counts is written again and again, and shown in the metrics
   )
   assert.equal(lines.length, 1)
 
-  // It ends with the days that it is about, too, when nothing comes of that tenant any more.
+  // It ends with the days that it is about, too, when that tenant sends nothing more.
   origins.add('acme', tallyOf([CDN, 1_000]))
   await until(
     () => metrics.getSingleMetricAsString('ipid_tenant_one_network_share'),

@@ -27,7 +27,7 @@ async function eventsOf(text: string, map = choice.map, format: 'csv' | 'ndjson'
   return Buffer.concat(pieces).toString().split('\n')
 }
 
-test('whatever a file names as its separator separates', async () => {
+test('the separator that a file names is used', async () => {
   for (const separator of ['(', ')', '[', '*', '+', '?', '\\', '^', '$', '{', '|', ' ', ';']) {
     const lines = [`sep=${separator}`, `ip${separator}event_type`, `192.0.2.1${separator}"a ""b"""`]
     const wanted = '{"ip":"192.0.2.1","event_type":"a \\"b\\""}'
@@ -41,10 +41,10 @@ test('whatever a file names as its separator separates', async () => {
   }
 })
 
-// Each of them took minutes, in which the process did nothing else.
+// Each of them took minutes and blocked the process.
 const HANG = { timeout: 30_000 }
 
-test('a header is held to its limits before a row is read, in the preview too', HANG, async () => {
+test('a header is checked against its limits before a row is read, in the preview too', HANG, async () => {
   const names = (count: number, chars = 1) => Array.from({ length: count }, (_, i) => `c${i}`.padEnd(chars, 'x'))
   const refused: [header: string, message: RegExp][] = [
     [['ip', 'a'.repeat(1_000_000)].join(), /^column 2 of the CSV header, "a{80}…", has a name of 1000000 characters/],
@@ -58,7 +58,7 @@ test('a header is held to its limits before a row is read, in the preview too', 
   for (const [header, message] of refused) {
     const file = `${header}\n${'192.0.2.1,x\n'.repeat(6_000)}`
     await assert.rejects(eventsOf(file), (error: Error) => message.test(error.message))
-    // The beginning of the header, when it is longer than what is looked at.
+    // The beginning of the header, when it is longer than the part that is read.
     const preview = await previewOf(file)
     assert.match(preview.problem!, /^(column 2 of )?the CSV header/)
     assert.ok(preview.problem!.length < 200)
@@ -81,14 +81,14 @@ test('a message shows the first names of a file, and the beginning of each', asy
   assert.ok(preview.problem!.length < 2_500)
 })
 
-test('a mapping of many columns is gone over once, and not for each of them', HANG, async () => {
+test('a mapping of many columns is checked once, and not per column', HANG, async () => {
   const columns = Array.from({ length: 2_000 }, (_, i) => `c${i}`)
   const map = new Map(columns.map((name, i) => [name, i === 0 ? 'ip' : '']))
   const events = await eventsOf(`${columns.join()}\n192.0.2.1,x\n`, map)
   assert.deepEqual(events, ['', '{"ip":"192.0.2.1"}', ''])
 })
 
-test('events are passed on in pieces, however much a few bytes become', async () => {
+test('events are passed on in pieces, however much a few bytes expand to', async () => {
   const names = Array.from({ length: 240 }, (_, i) => `c${i}`.padEnd(250, 'x'))
   const rows = `192.0.2.1${',x'.repeat(240)}\n`.repeat(400)
   const pieces: number[] = []
@@ -101,7 +101,7 @@ test('events are passed on in pieces, however much a few bytes become', async ()
   assert.ok(Math.max(...pieces) < 65_536 + row, `${Math.max(...pieces)} bytes at once`)
 })
 
-test('a row that becomes longer than a line may be is a bad one', async () => {
+test('a row that becomes longer than a line may be is rejected', async () => {
   const map = new Map(Array.from({ length: 1_000 }, (_, i) => [`c${i}`, `c${i}`.padEnd(250, 'x')]))
   const long = `"${'\u0001'.repeat(200_000)}"`
   assert.deepEqual(await eventsOf(`ip,a\n192.0.2.1,${long}\n192.0.2.2,x\n`), [
@@ -120,7 +120,7 @@ test('a row that becomes longer than a line may be is a bad one', async () => {
   ])
 })
 
-test('a preview is read in slices, stops when it has seen enough, and shows the beginning of long texts', async () => {
+test('a preview is read in slices, stops when it has enough rows, and cuts long texts', async () => {
   const names = Array.from({ length: 240 }, (_, i) => `c${i}`.padEnd(250, 'x'))
   const file = `ip,${names.join()}\n${`192.0.2.1${',x'.repeat(240)}\n`.repeat(8_000)}`
   let turns = 0
@@ -140,7 +140,7 @@ test('a preview is read in slices, stops when it has seen enough, and shows the 
   assert.ok(bad.rows.length === 2 && bad.rows.every(({ problem }) => problem!.length < 200))
 })
 
-test('quotes that are never closed cost no more than their bytes, wherever they are', HANG, async () => {
+test('quotes that are never closed cost only their bytes, wherever they are', HANG, async () => {
   const header = `ip${Array.from({ length: 900 }, (_, i) => `,c${i}`).join('')}`
   // Each line ends a field and opens the next one, so that every record seems to go on.
   const growing = eventsOf(`${header}\n"a\n${'","b\n'.repeat(300_000)}192.0.2.2\n`)
@@ -149,7 +149,7 @@ test('quotes that are never closed cost no more than their bytes, wherever they 
   assert.equal(doubled.at(-2), '{"ip":"192.0.2.2"}')
 })
 
-test('spaces that separate cost no more than their bytes', HANG, async () => {
+test('spaces as separators cost only their bytes', HANG, async () => {
   const spaces = ' '.repeat(1_000_000)
   assert.equal(
     (await eventsOf(`sep= \nip event_type\n192.0.2.1${spaces}"x"\n192.0.2.2 x\n`))[3],
@@ -157,7 +157,7 @@ test('spaces that separate cost no more than their bytes', HANG, async () => {
   )
 })
 
-test('valid JSON goes into an event as it is, and text that is none as text', async () => {
+test('valid JSON goes into an event unchanged, and other text as a string', async () => {
   const cell = (text: string) => `"${text.replaceAll('"', '""')}"`
   const rows: [properties: string, value: string][] = [
     ['{"id":12345678901234567891,"n":1.0,"b":1,"a":2}', '{"id":12345678901234567891,"n":1.0,"b":1,"a":2}'],
@@ -178,7 +178,7 @@ test('valid JSON goes into an event as it is, and text that is none as text', as
   assert.equal((await eventsOf('ip,session_id\n192.0.2.1,-007\n'))[1], '{"ip":"192.0.2.1","session_id":-7}')
 })
 
-test('a column may have any name, those of objects too', async () => {
+test('a column may have any name, also names of object members', async () => {
   const file = 'ip,__proto__,constructor,toString\n192.0.2.1,a,b,c\n'
   const event = '{"ip":"192.0.2.1","__proto__":"a","constructor":"b","toString":"c"}'
   assert.equal((await eventsOf(file))[1], event)
@@ -202,7 +202,7 @@ test('a column may have any name, those of objects too', async () => {
   assert.equal((await eventsOf(file, map))[1], '{"ip":"a","constructor":"b","toString":"c"}')
 })
 
-test('JSON of a file that is nested too deep is never built', async () => {
+test('JSON of a file that is nested too deep is never parsed', async () => {
   const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
   const csv = `ip,properties\n192.0.2.1,${nested(127)}\n192.0.2.2,${nested(128)}\n192.0.2.3,[[\n`
   assert.deepEqual(await eventsOf(csv), [
@@ -212,7 +212,7 @@ test('JSON of a file that is nested too deep is never built', async () => {
     '{"ip":"192.0.2.3","properties":"[["}',
     '',
   ])
-  // The API is to name it.
+  // The API must report it.
   const line = `{"address":"192.0.2.1","x":${nested(400_000)}}`
   const map = new Map([['address', 'ip']])
   assert.deepEqual(await eventsOf(`${line}\n{"address":"192.0.2.1"}\n`, map, 'ndjson'), [

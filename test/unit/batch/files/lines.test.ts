@@ -12,7 +12,7 @@ function linesOf(pieces: readonly Buffer[]): number[] {
   return lines.map((line) => (typeof line === 'string' ? Buffer.byteLength(line) : -1))
 }
 
-test('a line has the same limit, however its bytes come and its end is written', () => {
+test('a line has the same limit, however it is cut and ended', () => {
   for (const end of ['\n', '\r\n', '']) {
     for (const [bytes, expected] of [
       [MAX - 1, MAX - 1],

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { smallPieces } from '../../../../src/pipeline/sources/batch/files/small-pieces.ts'
 
-test('bytes that are there at once come in pieces, and others have their turn between them', async () => {
+test('bytes available at once come in pieces, and other work runs in between', async () => {
   async function* source() {
     yield Buffer.alloc(150_000, 'a')
     yield Buffer.alloc(0)

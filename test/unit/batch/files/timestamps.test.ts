@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readTime } from '../../../../src/pipeline/sources/batch/files/timestamps.ts'
 
-test('timestamps as programs write them become RFC 3339, and what is RFC 3339 stays as it is', () => {
+test('common timestamps become RFC 3339, and RFC 3339 stays unchanged', () => {
   const EIGHT = '2026-11-22T08:00:00.000Z'
   const read: [text: string, time: string][] = [
     ['2026-11-22T08:00:00+01:00', '2026-11-22T08:00:00+01:00'],
@@ -34,7 +34,7 @@ test('timestamps as programs write them become RFC 3339, and what is RFC 3339 st
   for (const [text, time] of read) assert.deepEqual(readTime(text, undefined), { time }, text)
 })
 
-test('a date that may be two is refused, unless the order is given', () => {
+test('an ambiguous date is refused, unless the order is given', () => {
   for (const text of ['01/02/2026', '1-2-2026 08:00']) {
     assert.deepEqual(readTime(text, undefined), { problem: 'ambiguous' }, text)
   }
@@ -61,7 +61,7 @@ test('epoch times are read digit by digit, in every unit', () => {
     ['1795334400e3', AT('000')],
     ['-1795334400.008', '1913-02-09T15:59:59.992Z'],
     ['-1795334400008', '1913-02-09T15:59:59.992Z'],
-    // Digits beyond milliseconds are cut off towards the past, as they are of times after 1970.
+    // Digits beyond milliseconds are rounded down, the same as for times after 1970.
     ['-1795334400008001', '1913-02-09T15:59:59.991Z'],
     ['-1795334400008000000', '1913-02-09T15:59:59.992Z'],
     ['-1.795334400008e9', '1913-02-09T15:59:59.992Z'],
@@ -76,13 +76,13 @@ test('epoch times are read digit by digit, in every unit', () => {
   }
 })
 
-test('an epoch time that a spreadsheet has rounded is refused', () => {
+test('an epoch time rounded by a spreadsheet is refused', () => {
   for (const text of ['1.79533E+12', '1.8e9', '179533e4']) {
     assert.deepEqual(readTime(text, undefined), { problem: 'rounded' }, text)
   }
 })
 
-test('what is no time is refused', () => {
+test('text that is no time is refused', () => {
   const refused = ['soon', '2026-13-01', '2026-02-30 08:00', '25:00', '12345', '20261122', '22/13/2026', '1/2/26']
   for (const text of [
     ...refused,

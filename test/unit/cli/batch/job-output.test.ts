@@ -29,7 +29,7 @@ function printed(print: (out: NodeJS.WritableStream) => void): string {
   return String(out.read())
 }
 
-test('a job is shown with its rejected lines by reason, and no error is printed over and over', () => {
+test('a job is shown with its rejected lines by reason, and no error is repeated', () => {
   const bad = new BadRows()
   for (let line = 10; line < 20; line++) bad.add(line, 'timestamp is wrong', `timestamp ${line} is wrong`)
   bad.add(30, 'has a quote that is not closed', 'has a quote that is not closed')
@@ -51,7 +51,7 @@ test('a job is shown with its rejected lines by reason, and no error is printed 
   )
 })
 
-test('a bad line shows no controls to the terminal, and one event that died is one line', () => {
+test('a bad line sends no control characters to the terminal, and a dead letter is one line', () => {
   const died = { reason: 'could not be processed: see the dead letters', count: 1, lines: [] }
   const evil: BatchJob = {
     ...job,
@@ -70,7 +70,7 @@ test('a bad line shows no controls to the terminal, and one event that died is o
   ])
 })
 
-test('the list of jobs counts rejected lines, and says why a job that is completed is a problem', () => {
+test('the list of jobs counts rejected lines, and says why a completed job is a problem', () => {
   const listed = { ...job, received_at: '2026-11-22T02:29:13.790Z' }
   const [heading, row, fine] = printed((out) => {
     printJobs(out, { jobs: [listed, { ...listed, rejected: 0, problem: null }], next: null })

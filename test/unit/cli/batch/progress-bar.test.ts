@@ -4,7 +4,7 @@ import { progressLine } from '../../../../src/pipeline/sources/batch/commands/pr
 
 const HALF = { what: 'uploading', unit: 'bytes', value: 5e6, total: 1e7, perSecond: 2e6, secondsLeft: 2.4 }
 
-test('the line of progress fits the terminal, whatever its width', () => {
+test('the line of progress fits the terminal at any width', () => {
   assert.match(
     progressLine(HALF, 120),
     /^uploading █{15}░{15} {2}50 % {2}5,000,000 of 10,000,000 bytes {2}2,000,000\/s {2}2 s left$/,
@@ -13,7 +13,7 @@ test('the line of progress fits the terminal, whatever its width', () => {
   assert.match(progressLine(HALF, 40), /^uploading █+░+ {2}50 %$/)
 })
 
-test('without a total it says how much it was', () => {
+test('without a total it shows the amount', () => {
   const line = progressLine({ ...HALF, total: 0, secondsLeft: Number.NaN }, 80)
   assert.equal(line, 'uploading 5,000,000 bytes  2,000,000/s')
 })

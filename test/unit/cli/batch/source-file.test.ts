@@ -8,7 +8,7 @@ import { NoGoodRowsError } from '../../../../src/pipeline/sources/batch/files/ev
 import { InputError } from '../../../../src/run/errors.ts'
 import type { CliContext } from '../../../../src/terminal/context.ts'
 
-/** What is sent of a file, line by line, and what is not. */
+/** The lines sent from a file, and the lines not sent. */
 async function read(content: string | Buffer, choice: Partial<SourceChoice> = {}, chunkBytes = 7) {
   const bytes = Buffer.from(content)
   const chunks = Array.from({ length: Math.ceil(bytes.length / chunkBytes) }, (_, i) =>
@@ -24,7 +24,7 @@ async function read(content: string | Buffer, choice: Partial<SourceChoice> = {}
   return { lines: sent.split('\n'), gzip, bad }
 }
 
-/** The events by their line, as an editor counts. */
+/** The events by line number, as an editor counts. */
 async function events(content: string | Buffer, choice: Partial<SourceChoice> = {}, chunkBytes?: number) {
   const { lines, bad } = await read(content, choice, chunkBytes)
   const byLine = lines.flatMap((line, i) => (line === '' ? [] : [[i + 1, JSON.parse(line)]]))
@@ -33,7 +33,7 @@ async function events(content: string | Buffer, choice: Partial<SourceChoice> = 
 
 const IP = '17.0.0.1'
 
-test('delimiter, quotes and the case of the header are found out, however the file is cut', async () => {
+test('delimiter, quotes and the case of the header are detected, however the file is cut', async () => {
   const files = [
     'IP,Event ID,TimeStamp,My Note\n17.0.0.1,e1,2026-11-22 08:00,"a, ""b"""\n',
     'sep=;\nip;event_id;timestamp;My Note\r\n17.0.0.1;e1;1795334400;"a, ""b"""\r\n',
@@ -65,7 +65,7 @@ test('lines are numbered as in an editor, header and quoted line breaks included
   })
 })
 
-test('a bad row costs no other one', async () => {
+test('a bad row does not affect other rows', async () => {
   const rows = [
     'ip,timestamp,note',
     `${IP},,"never closed`,
@@ -101,7 +101,7 @@ test('a bad row costs no other one', async () => {
   )
 })
 
-test('a quote that nobody closes costs its row, also in a large file', async () => {
+test('a quote that is never closed costs its row, also in a large file', async () => {
   const rows = Array.from({ length: 5_000 }, (_, i) => `${IP},row ${i}`)
   rows[10] = `${IP},"`
   const found = await events(`ip,note\n${rows.join('\n')}\n`, {}, 65_536)
@@ -109,7 +109,7 @@ test('a quote that nobody closes costs its row, also in a large file', async () 
   assert.equal(Object.keys(found.events).length, 4_999)
 })
 
-test('a record of many quoted lines is one, up to a thousand', async () => {
+test('a record of many quoted lines is one record, up to a thousand lines', async () => {
   const record = (lines: number) => `ip,note\n${IP},"${'""a"" and more\n'.repeat(lines - 1)}"\n${IP},b\n`
   const short = await events(record(200), {}, 65_536)
   assert.deepEqual([short.bad, Object.keys(short.events)], [[], ['2', '202']])
@@ -120,7 +120,7 @@ test('a record of many quoted lines is one, up to a thousand', async () => {
   assert.deepEqual(long.events[1_102], { ip: IP, note: 'b' })
 })
 
-test('--map gives columns and keys their names, and what is missing is listed', async () => {
+test('--map renames columns and keys, and missing ones are listed', async () => {
   const map = new Map([['visitor_ip', 'ip']])
   assert.deepEqual((await events(`Visitor IP,b\n${IP},1\n`, { map })).events, { 2: { ip: IP, b: '1' } })
   const json = `{"visitor_ip": "${IP}", "n": 1.0, "big":12345678901234567890}\n{"ip":"x","visitor_ip":"y"}\n`
@@ -145,7 +145,7 @@ test('--map gives columns and keys their names, and what is missing is listed', 
   }
 })
 
-test('NDJSON stays to the letter but for its timestamps', async () => {
+test('NDJSON is unchanged except for its timestamps', async () => {
   const fine = [
     `{"ip":"${IP}","timestamp":"2026-11-22T08:00:00Z","x": 1.0}`,
     `{ "ip":"${IP}", "properties":{"timestamp":"2026-11-22T08:00:00Z","when":"01/02/2026"} }`,
@@ -170,7 +170,7 @@ test('NDJSON stays to the letter but for its timestamps', async () => {
   )
 })
 
-test('gzip and encodings are seen in the bytes, and gzip goes on as gzip', async () => {
+test('gzip and encodings are detected by content, and gzip is sent as gzip', async () => {
   const packed = await read(gzipSync(`ip,b\n${IP},ü\n`))
   assert.deepEqual([packed.gzip, packed.lines[1]], [true, `{"ip":"${IP}","b":"ü"}`])
   const wide = Buffer.from(`\ufeffip\tb\r\n${IP}\tü\r\n`, 'utf16le')
@@ -194,7 +194,7 @@ test('gzip and encodings are seen in the bytes, and gzip goes on as gzip', async
   await assert.rejects(read(latin.subarray(0, 8 + IP.length)), NoGoodRowsError)
 })
 
-test('lines may end with carriage returns only, as those of old Macs do', async () => {
+test('lines may end with carriage returns only, as on old Macs', async () => {
   const csv = `ip,b\r${IP},1\r\r${IP},"two\rlines"\r${IP},3`
   const row = (b: string) => ({ ip: IP, b })
   for (const chunkBytes of [1, 7, 1_000]) {
@@ -205,6 +205,6 @@ test('lines may end with carriage returns only, as those of old Macs do', async 
     const wide = await events(Buffer.from(`\ufeff${csv}`, 'utf16le').swap16(), {}, chunkBytes)
     assert.deepEqual(wide.events, found.events)
   }
-  // Where there are line feeds too, a return is a part of its line.
+  // With line feeds in the file, a return is a part of its line.
   assert.deepEqual((await events(`ip,b\n${IP},"1\r2"\n`)).events, { 2: row('1\r2') })
 })

@@ -10,7 +10,7 @@ import { askForUpdate, readAskedUpdate } from '../../../../src/enrichment/files/
 import { asnMmdb, mmdb, temporaryFolder } from '../../../support/enrichment-data.ts'
 import { until } from '../../../support/until.ts'
 
-/** Stands for the command line: notes what it was asked, and dies of one table as the kernel would kill it. */
+/** A fake command line: it notes its calls, and one table kills it as the kernel would. */
 const commandThatNotes = (notesPath: string) => `
 import { appendFileSync } from 'node:fs'
 const { KEY, OTHER, REDIS_URL, HTTPS_PROXY } = process.env
@@ -20,7 +20,7 @@ if (process.argv.at(-1).endsWith('deadly.csv')) process.kill(process.pid, 'SIGKI
 `
 const DIES = "process.kill(process.pid, 'SIGKILL')"
 
-test('a table that kills who compiles it holds up neither the start, nor other tables, nor what is fetched', async (t) => {
+test('a table that kills its compiler delays no start, no other table and no fetch', async (t) => {
   const base = await temporaryFolder(t)
   const enrichDir = join(base, 'enrich')
   mkdirSync(enrichDir)
@@ -50,7 +50,7 @@ test('a table that kills who compiles it holds up neither the start, nor other t
   assert.equal(notes().split('deadly').length, 2, 'it is not tried again at once')
 })
 
-test('an update that was asked for ends with its reason when its process is killed, or the list of sources is damaged', async (t) => {
+test('a requested update ends with its reason when its process dies or sources.json is damaged', async (t) => {
   const base = await temporaryFolder(t)
   const enrichDir = join(base, 'enrich')
   mkdirSync(enrichDir)
@@ -59,7 +59,7 @@ test('an update that was asked for ends with its reason when its process is kill
   const config = readConfig({ ENRICH_DIR: enrichDir, DATA_DIR: join(base, 'data') })
   const said: string[] = []
   const log = pino({ level: 'warn' }, { write: (line) => void said.push(JSON.parse(line).msg) })
-  // Asked for before the keeper runs: another process may have ended in between.
+  // The request comes before the keeper runs: another process may have ended in between.
   await askForUpdate(enrichDir, [{ file: 'own.csv', url: 'http://127.0.0.1:1/own.csv' }], '2026-11-26T10:00:00.000Z')
   const keeper = new EnrichmentKeeper({ config, script, env: {}, log })
   t.after(() => keeper.stop())
@@ -74,7 +74,7 @@ test('an update that was asked for ends with its reason when its process is kill
   await until(async () => (await failures())?.[0]?.reason.includes('sources.json: not JSON') === true)
 })
 
-test('data count as old when a source is configured for them, and else there is advice for who asks', async (t) => {
+test('data count as old when a source is configured for them, and otherwise there is advice', async (t) => {
   const base = await temporaryFolder(t)
   const [sourcesDir, defaultsDir] = [join(base, 'enrich'), join(base, 'defaults')]
   const at = (buildEpoch: number) => mmdb('GeoLite2-ASN', { '81.2.69.0/24': { asn: 1 } }, { buildEpoch })
@@ -101,7 +101,7 @@ test('data count as old when a source is configured for them, and else there is 
   ] as const) {
     writeFileSync(join(sourcesDir, `${name}.mmdb`), bytes)
   }
-  assert.equal((await found()).warning, undefined, 'nothing is configured to renew what the user brought')
+  assert.equal((await found()).warning, undefined, "no source is configured to renew the user's own data")
 
   const sources = ['own.mmdb', 'iptoasn.mmdb'].map((file) => ({ url: `http://127.0.0.1:1/${file}` }))
   writeFileSync(join(sourcesDir, 'sources.json'), JSON.stringify(sources))

@@ -27,7 +27,7 @@ test('a start says within 5 s which store it waits for, where it is, and why', a
   ])
 })
 
-test('it says when the store answers, and nothing of one that answers at once', async () => {
+test('it says when the store answers, and skips one that answers at once', async () => {
   const { lines, log } = recorder()
   const store = { name: 'Redis', setting: 'REDIS_URL', url: 'redis://h:1' }
   const { signal } = new AbortController()

@@ -6,7 +6,7 @@ import { parseJson } from '../../../../src/http/route/parse-json.ts'
 const refused = (status: number, detail: RegExp) => (error: unknown) =>
   error instanceof HttpError && error.status === status && detail.test(error.message)
 
-test('what is not JSON is 400 and says where; hostile JSON is only data', () => {
+test('invalid JSON is 400 and says where; hostile JSON is only data', () => {
   assert.throws(() => parseJson(''), refused(400, /empty/))
   assert.throws(() => parseJson(' \n\t '), refused(400, /empty/))
   assert.throws(() => parseJson('{"a":}'), refused(400, /position 5/))
@@ -14,11 +14,11 @@ test('what is not JSON is 400 and says where; hostile JSON is only data', () => 
   assert.equal(({} as { polluted?: boolean }).polluted, undefined)
 })
 
-test('JSON that is nested too deep is refused before it is built', () => {
+test('JSON nested too deep is refused before it is parsed', () => {
   const nested = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`
   const tooDeep = refused(422, /^the body is nested more than 128 levels deep$/)
   parseJson(nested(128))
-  // Brackets in strings are no levels.
+  // Brackets in strings do not count as levels.
   parseJson(`["${'[\\"{'.repeat(1_000)}"]`)
   parseJson(`[${'[],'.repeat(1_000)}{}]`)
   for (const text of [nested(129), nested(400_000), `${'{"a":'.repeat(129)}1`, '['.repeat(1_000_000)]) {

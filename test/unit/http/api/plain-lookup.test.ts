@@ -9,7 +9,7 @@ import { parseAddress } from '../../../../src/pipeline/event/address.ts'
 import { compileValidator } from '../../../../src/pipeline/event/validator.ts'
 import { ACME, lookupOf } from '../../../support/lookups.ts'
 
-/** Random, and the same in every run. */
+/** Random, but the same in every run. */
 function randomOf(seed: number): (below: number) => number {
   let state = seed
   return (below) => {
@@ -40,7 +40,7 @@ const PIECES = [
   '"fields":[]',
 ]
 
-test('a request that is taken for a plain one is the one that all others are made of', () => {
+test('a request on the fast path equals the one from the general path', () => {
   const validate = compileValidator(LookupRequest)
   const random = randomOf(1)
   const pick = () => PIECES[random(PIECES.length)]!
@@ -66,7 +66,7 @@ test('a request that is taken for a plain one is the one that all others are mad
   assert.equal(plainRequest('{"ip":"17.0.0.1"}', 'fields=asn'), undefined, 'the query has a say')
 })
 
-test('an answer that is put together is the one that JSON.stringify would give', () => {
+test('an answer built from parts equals that of JSON.stringify', () => {
   const random = randomOf(2)
   const validate = compileValidator(LookupResult)
   for (let i = 0; i < 1_000; i++) {

@@ -4,7 +4,7 @@ import { mergeRequest } from '../../../../src/http/api/lookup-request.ts'
 import { HttpError } from '../../../../src/http/engine/http-error.ts'
 import { parseQuery } from '../../../../src/http/route/query.ts'
 
-test('a query is read as forms are encoded', () => {
+test('a query is decoded like a form', () => {
   const values = (query: string) => Object.fromEntries(parseQuery(query))
   assert.deepEqual(values(''), {})
   assert.deepEqual(values('a=1&b=2&a=3'), { a: ['1', '3'], b: ['2'] })

@@ -17,7 +17,7 @@ function refusalOf(value: unknown): HttpError | undefined {
   }
 }
 
-test('what does not fit is 422 that lists the errors; its detail names the first', () => {
+test('a schema mismatch is 422 with a list of errors; its detail names the first', () => {
   assert.equal(refusalOf({ a: '', b: 1 }), undefined)
   const refusal = refusalOf({ a: 1 })!
   assert.equal(refusal.status, 422)

@@ -5,11 +5,11 @@ import { chooseEngine, ENGINE_CHOICES } from '../../../../src/http/engine/choose
 import { canSharePorts } from '../../../../src/http/engine/node/engine.ts'
 import { StartupError } from '../../../../src/run/errors.ts'
 
-test('the setting takes what can be chosen', () => {
+test('the setting accepts the available engines', () => {
   assert.deepEqual([...HTTP_ENGINES], [...ENGINE_CHOICES])
 })
 
-test('the native engine is chosen where it loads, and else that of Node.js, with what to do', async () => {
+test('the native engine is used if it loads, else Node.js, with the remedy', async () => {
   const chosen = await chooseEngine('auto')
   const isNative = chosen.name === 'uWebSockets.js'
   assert.equal(isNative, chosen.note === undefined)
@@ -22,7 +22,7 @@ test('the native engine is chosen where it loads, and else that of Node.js, with
   assert.deepEqual(Object.keys(await chooseEngine('node:http')).sort(), ['create', 'name'])
 })
 
-test('ports are shared where the system and Node.js can', () => {
+test('ports are shared if the system and Node.js can', () => {
   const shared = ['20.19.5', '22.11.0', '22.12.0', '23.0.0', '23.1.0', '24.0.0'].map((node) =>
     canSharePorts(node, 'linux'),
   )

@@ -5,7 +5,7 @@ import { ChunkList } from '../../../../src/http/engine/chunk-list.ts'
 
 const SIZES = [1, 1, 5_000, 1, 70_000, 3, 16_384, 16_383, 60_000, 2]
 
-test('bytes come out as they went in, all at once or piece by piece while more come', () => {
+test('bytes come out unchanged, all at once or piece by piece while more arrive', () => {
   for (const takeEvery of [1, 2, 3, 100]) {
     const list = new ChunkList()
     const sent: Buffer[] = []
@@ -24,7 +24,7 @@ test('bytes come out as they went in, all at once or piece by piece while more c
   }
 })
 
-test('a body that comes byte by byte is held in few buffers', () => {
+test('a body that arrives byte by byte is held in few buffers', () => {
   const list = new ChunkList()
   for (let i = 0; i < 300_000; i++) list.push(Buffer.of(i & 255))
   let buffers = 0

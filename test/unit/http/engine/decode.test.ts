@@ -8,7 +8,7 @@ const MAX = 1_048_576
 const refused = (status: number, detail: RegExp) => (error: unknown) =>
   error instanceof HttpError && error.status === status && detail.test(error.message)
 
-test('plain UTF-8 is text, a byte order mark is left out, what is not UTF-8 is 400', () => {
+test('plain UTF-8 is text, a byte order mark is dropped, invalid UTF-8 is 400', () => {
   assert.equal(decodeText(Buffer.from('{"a":"é😀"}'), '', MAX), '{"a":"é😀"}')
   assert.equal(decodeText(Buffer.from('\ufeff{}'), 'identity', MAX), '{}')
   for (const bytes of [
@@ -23,13 +23,13 @@ test('plain UTF-8 is text, a byte order mark is left out, what is not UTF-8 is 4
   }
 })
 
-test('gzip is decoded, also of several members', () => {
+test('gzip is decoded, also with several members', () => {
   assert.equal(decodeText(gzipSync('{"a":1}'), 'gzip', MAX), '{"a":1}')
   assert.equal(decodeText(Buffer.concat([gzipSync('{"a"'), gzipSync(':1}')]), 'x-gzip', MAX), '{"a":1}')
   assert.throws(() => decodeText(gzipSync(Buffer.from([0xff])), 'gzip', MAX), refused(400, /not UTF-8/))
 })
 
-test('gzip that is cut off, damaged, followed by something else, or none is 400', () => {
+test('gzip that is cut, damaged, invalid or followed by other bytes is 400', () => {
   const whole = gzipSync(JSON.stringify({ events: Array.from({ length: 50 }, (_, i) => ({ ip: `10.0.0.${i}` })) }))
   for (let length = 1; length < whole.length; length += 7) {
     assert.throws(() => decodeText(whole.subarray(0, length), 'gzip', MAX), refused(400, /not gzip/))

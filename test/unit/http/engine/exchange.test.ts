@@ -9,7 +9,7 @@ import type { HttpResponse } from '../../../../src/http/engine/response.ts'
 import { Traffic } from '../../../../src/http/engine/traffic.ts'
 import { silent } from '../../../support/pipeline.ts'
 
-/** An engine's side of a request that writes down what it is told. */
+/** An engine's side of a request, which records each call. */
 class FakeWriter implements ResponseWriter {
   readonly calls: string[] = []
   peerAddress = () => '127.0.0.1'
@@ -74,7 +74,7 @@ function arrive(setting: Setting) {
 
 const turn = () => new Promise(setImmediate)
 
-test('a response has its headers, and those that were added for whatever response comes', async () => {
+test('a response has its headers, and those added for any response', async () => {
   const endpoint = {
     respond(exchange: Exchange) {
       exchange.addHeader('x-any', '2')
@@ -99,7 +99,7 @@ test('HEAD is the head with the length of the body, 204 a head without one', asy
   assert.deepEqual([head.writer.calls, none.writer.calls], [['bare 200 2'], ['bare 204 undefined']])
 })
 
-test('a connection lingers only when it would be closed before a body that still arrives was read', async () => {
+test('a connection lingers only when it would close before an arriving body was read', async () => {
   const known = { 'content-length': '10' }
   const chunked = { 'transfer-encoding': 'chunked' }
   const closing = { endpoint: { respond: () => ({ ...OK, close: true }) } }
@@ -128,7 +128,7 @@ test('a connection lingers only when it would be closed before a body that still
   assert.deepEqual(whole.writer.calls, ['send 200 ok'])
 })
 
-test('the last request of a connection begins in a later turn, and its connection lingers behind a text', async () => {
+test('the last request of a connection begins in a later turn, and its connection lingers', async () => {
   let begun = 0
   const last = (setting: Setting) => {
     const it = arrive({ headers: { 'transfer-encoding': 'chunked' }, isLast: true, ...setting })
@@ -140,7 +140,7 @@ test('the last request of a connection begins in a later turn, and its connectio
     return { ...OK, body }
   }
   const text = last({ endpoint: { respond: respond('ok') } })
-  assert.equal(begun, 0, 'what follows in the same packet may still end the connection')
+  assert.equal(begun, 0, 'later bytes in the same packet may still end the connection')
   const bytes = last({ endpoint: { respond: respond(Buffer.from('ok')) } })
   const head = last({ headOnly: true, endpoint: { respond: respond('ok') } })
   const gone = last({ endpoint: { respond: respond('ok') } })
@@ -154,7 +154,7 @@ test('the last request of a connection begins in a later turn, and its connectio
   assert.equal(begun, 3)
 })
 
-test('what lingers ends with the body, above a limit of bytes, and when nothing arrives between two sweeps', async () => {
+test('lingering ends with the body, above a byte limit, or after two sweeps without bytes', async () => {
   const lingering = async () => {
     const it = arrive({ headers: { 'transfer-encoding': 'chunked' }, limits: { discardMaxBytes: 100 } })
     await turn()
@@ -176,10 +176,10 @@ test('what lingers ends with the body, above a limit of bytes, and when nothing 
   const gone = await lingering()
   gone.exchange.abort()
   gone.exchange.sweep(performance.now())
-  assert.equal(gone.writer.calls.length, 1, 'nothing is touched behind an abort')
+  assert.equal(gone.writer.calls.length, 1, 'nothing is touched after an abort')
 })
 
-test('what the client has no room for keeps its request in flight, until it is taken, or too long', async () => {
+test('a response without room keeps its request in flight, until it is taken or too late', async () => {
   const sending = async () => {
     const it = arrive({ limits: { writeStallMs: 100_000 }, full: true })
     await turn()
@@ -197,14 +197,14 @@ test('what the client has no room for keeps its request in flight, until it is t
   assert.deepEqual(stalled.writer.calls, ['send 200 ok', 'cut off'])
 })
 
-test('a head that ends its connection is followed by its end, in a later turn', async () => {
+test('a head that ends its connection is followed by the end, in a later turn', async () => {
   const { writer } = arrive({ headOnly: true, endpoint: { respond: () => ({ ...OK, close: true }) } })
   await turn()
   await turn()
   assert.deepEqual(writer.calls, ['bare 200 2 close', 'cut off'])
 })
 
-test('while it drains every response ends its connection, and a drain waits for what is in flight', async () => {
+test('during a drain every response ends its connection, and the drain waits for open requests', async () => {
   let finish = (_: HttpResponse) => {}
   const slow = new Promise<HttpResponse>((resolve) => {
     finish = resolve
@@ -216,7 +216,7 @@ test('while it drains every response ends its connection, and a drain waits for 
   assert.deepEqual(writer.calls, ['send 200 ok close'])
 })
 
-test('a paused connection that goes away is not touched any more', async () => {
+test('a paused connection that closes is not touched any more', async () => {
   const endpoint: Partial<Endpoint> = {
     bodyMaxBytes: 10e6,
     streamsBody: true,
@@ -234,7 +234,7 @@ test('a paused connection that goes away is not touched any more', async () => {
   assert.deepEqual(writer.calls, ['pause'])
 })
 
-test('a body is whole whenever it is asked for, though the memory that it came in is gone by then', async () => {
+test('a body is whole whenever it is read, though its memory is gone by then', async () => {
   const read = async (length: number, pieces: readonly string[], early: boolean, late: boolean) => {
     let ask = () => {}
     const asked = new Promise<void>((resolve) => {
@@ -249,7 +249,7 @@ test('a body is whole whenever it is asked for, though the memory that it came i
       },
     }
     const it = arrive({ headers: { 'content-length': String(length) }, endpoint })
-    // The turn ends, and the response is begun, before the body comes.
+    // The turn ends, and the response begins, before the body arrives.
     if (early) await turn()
     pieces.forEach((piece, i) => {
       const memory = Buffer.from(piece)
@@ -271,7 +271,7 @@ test('a body is whole whenever it is asked for, though the memory that it came i
   }
 })
 
-test('a response that waits for nothing is sent as soon as its body is there; of those that begin together at the end of the turn', async () => {
+test("an immediate response is sent once its body has arrived, joint ones at the turn's end", async () => {
   const endpoint = { bodyMaxBytes: 10_000 }
   const whole = (bytes: number, beginsTogether: boolean) => {
     const it = arrive({ headers: { 'content-length': `${bytes}` }, endpoint: { ...endpoint, beginsTogether } })
@@ -285,10 +285,10 @@ test('a response that waits for nothing is sent as soon as its body is there; of
   const late = arrive({ headers: { 'content-length': '2' }, endpoint })
   await turn()
   assert.deepEqual(small, [['send 200 ok'], ['send 200 ok']])
-  assert.deepEqual(late.writer.calls, ['send 200 ok'], 'at the end of the turn the body is not waited for')
+  assert.deepEqual(late.writer.calls, ['send 200 ok'], 'the end of the turn does not wait for the body')
 })
 
-test('a response behind a promise is sent when that is kept, and its failure is answered', async () => {
+test('a response after a promise is sent when that resolves, and a rejection is answered', async () => {
   const held = (after: Promise<unknown>) => arrive({ endpoint: { respond: () => ({ ...OK, after }) } })
   let keep!: () => void
   const kept = held(new Promise<void>((resolve) => (keep = resolve)))
@@ -302,7 +302,7 @@ test('a response behind a promise is sent when that is kept, and its failure is 
   assert.deepEqual(kept.writer.calls, ['send 200 ok'])
 })
 
-test('a response that cannot be made when its promise is kept is a failure', async () => {
+test('a response that fails after its promise resolved is a failure', async () => {
   const broken = { get: () => assert.fail('no headers') }
   const response = Object.defineProperty({ ...OK, after: Promise.resolve() }, 'headers', broken)
   const { writer, failures } = arrive({ endpoint: { respond: () => response } })

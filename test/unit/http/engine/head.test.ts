@@ -11,7 +11,7 @@ function framingOf(...lines: (readonly [name: string, value: string])[]) {
   return badFraming ?? [contentLength, hasBody]
 }
 
-test('a body whose length could be read in two ways is refused, whatever the engine thinks of it', () => {
+test('a body with an ambiguous length is refused, whatever the engine accepts', () => {
   assert.deepEqual(framingOf(), [undefined, false])
   assert.deepEqual(framingOf(['content-length', '5']), [5, true])
   assert.deepEqual(framingOf(['transfer-encoding', 'Chunked']), [undefined, true])

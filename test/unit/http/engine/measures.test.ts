@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { Counter, Histogram, Registry } from 'prom-client'
 import { Measures } from '../../../../src/http/engine/measures.ts'
 
-test('what is told of requests is what the library would tell, as text and as JSON, at every scrape', async () => {
+test('request metrics equal those of the library, as text and as JSON, at every scrape', async () => {
   const ours = new Registry()
   const theirs = new Registry()
   const measures = new Measures(ours, () => 0)
@@ -22,7 +22,7 @@ test('what is told of requests is what the library would tell, as text and as JS
   })
   for (const registry of [ours, theirs]) registry.setDefaultLabels({ process: 'ingress' })
   const names = ['ipid_http_requests_total', 'ipid_http_request_seconds']
-  // The library names examples that it has not, and has values in an order of its own.
+  // The library adds empty exemplars, and has its own order of values.
   const jsonOf = async (registry: Registry) => {
     const metrics = (await registry.getMetricsAsJSON()).filter(({ name }) => names.includes(name))
     return metrics.map(({ values, ...rest }) => {

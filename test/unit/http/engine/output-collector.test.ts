@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { OutputCollector } from '../../../../src/http/engine/uws/output-collector.ts'
 
-/** The engine says only of writes larger than this whether the kernel took them. */
+/** Only for writes larger than this does the engine say whether the kernel took them. */
 const CORK_BYTES = 16_384
 
-/** Cuts pieces into writes; `bytes` tells for which writes a byte is taken first, as when the kernel had no room. */
+/** Cuts pieces into writes; `bytes` names the writes before which a byte is taken, as when the kernel had no room. */
 function cut(pieces: readonly string[], byteBefore: (write: number) => boolean = () => false): Buffer[] {
   const collector = new OutputCollector()
   const writes: Buffer[] = []
@@ -24,7 +24,7 @@ function cut(pieces: readonly string[], byteBefore: (write: number) => boolean =
   return writes
 }
 
-test('the beginning goes out as it comes, what follows in writes that are larger than the buffer of the engine', () => {
+test("the beginning is sent at once, the rest in writes larger than the engine's buffer", () => {
   for (const size of [1, 700, 5_000, 16_384, 20_000, 70_000]) {
     const pieces = Array.from({ length: Math.ceil(300_000 / size) }, (_, i) => 'abcdefghij'[i % 10]!.repeat(size))
     const writes = cut(pieces)
@@ -40,7 +40,7 @@ test('the beginning goes out as it comes, what follows in writes that are larger
   assert.deepEqual(cut([]), [])
 })
 
-test('a byte can be taken at any time, also behind the last write, and nothing is lost or turned around', () => {
+test('a byte can be taken at any time, also after the last write, without loss or reordering', () => {
   const text = Array.from({ length: 20_000 }, (_, i) => `${i},`).join('')
   const pieces = text.match(/[\s\S]{1,1000}/g)!
   assert.equal(Buffer.concat(cut(pieces, () => true)).toString(), text)

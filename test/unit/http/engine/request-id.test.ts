@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { makeRequestId } from '../../../../src/http/engine/request-id.ts'
 
-test('request ids are short, distinct, and in the order of time', () => {
+test('request ids are short, distinct, and sorted by time', () => {
   const now = Date.UTC(2026, 10, 22)
   const ids = [0, 1, 2, 40, 1_000_000, 1e12].flatMap((ms) => [now + ms, now + ms]).map((ms) => makeRequestId(ms))
   assert.equal(new Set(ids).size, ids.length)

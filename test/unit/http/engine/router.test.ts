@@ -23,7 +23,7 @@ function found(method: string, target: string): string {
   return `${route.method} ${route.path} ${parameters.join(' ')} ${query}`
 }
 
-test('a path wins over a pattern, a named method over any, and what nobody names is for the rest', () => {
+test('a path wins over a pattern, a named method over any, and the rest takes the others', () => {
   assert.equal(found('GET', '/v1/jobs/list'), 'GET /v1/jobs/list  ')
   assert.equal(found('GET', '/v1/jobs/17?a=1&b=%20'), 'GET /v1/jobs/:job_id 17 a=1&b=%20')
   assert.equal(found('PATCH', '/v1/jobs/17'), 'any /v1/jobs/:job_id 17 ')
@@ -32,7 +32,7 @@ test('a path wins over a pattern, a named method over any, and what nobody names
   assert.equal(found('get', '/v1/jobs/list'), 'any /v1/jobs/list  ', 'methods are case-sensitive')
 })
 
-test('a parameter is one segment that is not empty, as it was sent', () => {
+test('a parameter is one non-empty segment, as it was sent', () => {
   assert.equal(found('GET', '/v1/jobs/a%2Fb'), 'GET /v1/jobs/:job_id a%2Fb ')
   assert.equal(found('GET', '/v1/of/a/jobs/b'), 'GET /v1/of/:tenant/jobs/:job_id a b ')
   for (const path of ['/v1/jobs/', '/v1/jobs', '/v1/jobs/a/b', '/v1/jobs/a/', '/V1/jobs/a', '*', '']) {
@@ -40,7 +40,7 @@ test('a parameter is one segment that is not empty, as it was sent', () => {
   }
 })
 
-test('a target in absolute form is taken without its origin', () => {
+test('a target in absolute form is used without its origin', () => {
   assert.equal(found('GET', 'http://h:1/v1/jobs/17?x'), 'GET /v1/jobs/:job_id 17 x')
   assert.equal(found('GET', 'HTTPS://h?x'), 'any /*  x')
 })

@@ -5,7 +5,7 @@ import { StreamedResponse } from '../../../../src/http/engine/streamed-response.
 
 const turn = () => new Promise(setImmediate)
 
-/** A streamed response of single letters into a connection that has room for so many of them, and its log. */
+/** A streamed response of single letters into a connection with limited room, and its log. */
 function start(room: number, isLast = false) {
   const log: string[] = []
   const state = { room, reader: undefined as ResponseReader | undefined }
@@ -50,14 +50,14 @@ function start(room: number, isLast = false) {
   return { log, state, streamed, sent }
 }
 
-test('the source is asked for a piece when the one before is written, and the end comes last', async () => {
+test('the source is asked for a piece after the one before is written, and the end comes last', async () => {
   const { log, sent } = start(9)
   await sent
   const steps = [...'abcd'].flatMap((letter) => [`ask ${letter}`, `write ${letter}`])
   assert.deepEqual(log, [...steps, 'source ends', 'end', 'done'])
 })
 
-test('the last response of a connection leaves it open until the client had time to read, or the server stops', async () => {
+test('the last response stays open until the client had time to read, or the server stops', async () => {
   for (const stops of [false, true]) {
     const { log, streamed, sent } = start(9, true)
     await sent
@@ -68,7 +68,7 @@ test('the last response of a connection leaves it open until the client had time
   }
 })
 
-test('without room nothing is asked for; the connection is kept open until the reader took too long', async () => {
+test('without room no piece is requested; the connection stays open until the reader times out', async () => {
   const { log, state, streamed, sent } = start(1)
   while (!log.includes('write b')) await turn()
   for (let i = 0; i < 10; i++) await turn()
@@ -82,7 +82,7 @@ test('without room nothing is asked for; the connection is kept open until the r
   assert.deepEqual(log.slice(5), ['ask c', 'write c', 'broken undefined', 'source ends'])
 })
 
-test('an abort stops the source, and neither end is told', async () => {
+test('an abort stops the source, and neither end is reported', async () => {
   const { log, streamed, sent } = start(0)
   while (!log.includes('write a')) await turn()
   streamed.abort()

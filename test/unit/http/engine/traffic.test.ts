@@ -14,7 +14,7 @@ interface Fake extends InFlight {
 const TEXT_NUMBERS = 1_000
 const REQUESTS = 10_000
 const IN_FLIGHT = 64
-/** Whoever outlives two collections counts as old. */
+/** An object that survives two collections counts as old. */
 const COLLECT_EVERY = 10 * IN_FLIGHT
 
 function fakeRequest(sweep: (request: Fake) => void = () => {}): Fake {
@@ -25,7 +25,7 @@ function fakeRequest(sweep: (request: Fake) => void = () => {}): Fake {
 
 const newTraffic = () => new Traffic(DEFAULT_HTTP_LIMITS, silent, new Registry())
 
-test('a request that is answered is gone with the next minor collection, though there are always some in flight', () => {
+test('an answered request is freed by the next minor collection, even under steady load', () => {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as (options?: { type: 'minor' }) => void
   const traffic = newTraffic()
@@ -48,7 +48,7 @@ test('a request that is answered is gone with the next minor collection, though 
   assert.ok(keptBytes < (REQUESTS / 10) * 8 * TEXT_NUMBERS, `${keptBytes} bytes are kept`)
 })
 
-test('requests leave in any order, once, and those that are left are swept, once, also when one ends by that', async (t) => {
+test('requests leave in any order, once, and the rest is swept once, also during a removal', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] })
   const traffic = newTraffic()
   traffic.start()
@@ -80,7 +80,7 @@ test('requests leave in any order, once, and those that are left are swept, once
   assert.equal(await drained, 0)
 })
 
-test('requests that take too long are looked for while there are some, and by nobody else', async (t) => {
+test('the sweep for slow requests runs only while there are requests', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] })
   const traffic = new Traffic(DEFAULT_HTTP_LIMITS, silent, new Registry())
   traffic.start()
