@@ -7,7 +7,7 @@ import { lookupLines } from './lines.ts'
 import type { LookupService } from './lookup.ts'
 import { resultForm } from './result.ts'
 
-export interface BulkWorkerOptions {
+interface BulkWorkerOptions {
   readonly queue: BulkQueue
   readonly lookups: LookupService
   /** How often a worker reports that a job is alive; well below `claimIdleMs`, after which another worker takes it. */

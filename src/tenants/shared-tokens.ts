@@ -4,7 +4,7 @@ import { CallBatcher } from '../run/call-batcher.ts'
 import { Lifecycle } from '../run/service.ts'
 
 /** A counter of tokens of one tenant. A bucket fills at a rate; a window counts tokens up to its size and never fills. */
-export interface TokenCounter {
+interface TokenCounter {
   readonly tenantId: string
   /** Name of the window, such as its day; undefined: a bucket. */
   readonly window?: string

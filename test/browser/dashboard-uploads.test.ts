@@ -103,7 +103,7 @@ test('files are previewed, mapped, followed to their end and cancelled', { skip,
   await page.getByRole('button', { name: 'Dismiss' }).click()
   assert.equal(await jobs.count(), 2)
 
-  // A cancelled transfer, while another tab goes on.
+  // A cancelled transfer, while another tab continues.
   const rows = Array.from({ length: LINES }, (_, i) => `17.${i >> 16}.${(i >> 8) & 255}.${i & 255},c${i}`)
   const large = `ip,event_id\n${rows.join('\n')}\n`
   // Slow enough for every step until the cancel.

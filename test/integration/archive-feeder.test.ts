@@ -127,7 +127,7 @@ test('payloads name the commit of their events, live and of a job, and are added
   assert.deepEqual(await store.payloadsInLane(), { waiting: 20, added: 20 })
 })
 
-test('a job waits while too much of it waits for the archive; other tenants go on', async (t) => {
+test('a job waits while too much of it waits for the archive; other tenants continue', async (t) => {
   const { client, store, upload } = await start(t)
   const lines = (tenant: string) =>
     Array.from({ length: 3_000 }, (_, i) => `{"ip":"192.0.2.1","k":"${tenant}${i}${'x'.repeat(200)}"}`)

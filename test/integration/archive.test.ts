@@ -97,7 +97,7 @@ test('the archive of a tenant holds its events as sent; tenants without one stor
   }
   await until(async () => waiting(await readStatus(redis, ingest)) === 0)
 
-  // The folder is missing: intake goes on, and the backlog is reported.
+  // The folder is missing: intake continues, and the backlog is reported.
   await rename(folder, `${folder}-away`)
   await writeFile(folder, 'not a folder')
   const more: string[] = []

@@ -48,7 +48,7 @@ const env = { IPID_API_KEY: 'k' }
 const HIDE = '\x1b[?25l'
 const SHOW = '\x1b[?25h'
 
-test('Ctrl-C lets the job go on, says how to see it again, and restores the cursor', async (t) => {
+test('Ctrl-C lets the job continue, says how to see it again, and restores the cursor', async (t) => {
   const api = await startApi(t, () => running)
   const stop = new AbortController()
   let printed = ''

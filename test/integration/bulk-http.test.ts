@@ -133,7 +133,7 @@ test('lines are sent as they are ready, with only a few lookups ahead', async (t
   await reader.cancel()
 })
 
-test('a slow reader costs no memory and delays no one else; lookups stop when it leaves', async (t) => {
+test('a slow reader costs no memory and delays no other client; lookups stop when it leaves', async (t) => {
   const data = { ...ACME, description: 'x'.repeat(100_000) }
   const lookups = new TestLookups((address) => lookupOf(address.text, data))
   const { port, url } = await startBulk(t, lookups)

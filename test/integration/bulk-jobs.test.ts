@@ -166,7 +166,7 @@ test('a delayed worker keeps its jobs, without a new delivery, and takes over fr
   )
 })
 
-test('a job that kills its workers fails after some tries; others go on', async (t) => {
+test('a job that kills its workers fails after some tries; others continue', async (t) => {
   const redis = await startTestRedis(t)
   const { submit, job, completed, client } = await startIngress(t, redis)
   const lookups = new TestLookups(async (address) => {

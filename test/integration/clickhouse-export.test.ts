@@ -99,7 +99,7 @@ test('a reader that stops holds up its statement, and the result is not buffered
   await until(async () => (await running('SELECT number, toString(rand64())%')) === '0')
 })
 
-test('stalled readers cannot hold up inserts, and queue behind one another', async (t) => {
+test('stalled readers cannot hold up inserts, and wait in one queue', async (t) => {
   await table('inserted')
   const readers = Array.from({ length: 20 }, () => openReader(t, 'SELECT number, 1 FROM numbers(1000000000000)'))
   // No reader takes anything, so no statement ends; the others queue.

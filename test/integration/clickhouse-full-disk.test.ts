@@ -11,7 +11,7 @@ import { eventRows } from '../support/event-rows.ts'
 import { until } from '../support/until.ts'
 
 /*
- * When a write fails, chdb goes on as if it had succeeded. Answered rows must be whole all the same, and
+ * When a write fails, chdb continues as if it had succeeded. Answered rows must be whole all the same, and
  * older rows must stay readable.
  */
 

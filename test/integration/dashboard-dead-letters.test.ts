@@ -60,7 +60,7 @@ test('the dashboard changes all listed letters of a reason, in parts, and no oth
   )
 })
 
-test('one call of the dashboard reads a limited number of letters; the next one goes on', async (t) => {
+test('one call of the dashboard reads a limited number of letters; the next one continues', async (t) => {
   const { client, letters } = await startDeadLetters(t)
   const desk = redisLetterDesk(letters, 100)
   for (let i = 1; i <= 250; i++) {

@@ -5,7 +5,7 @@ import { startTestClickHouse } from '../support/clickhouse.ts'
 
 const AT = Date.parse('2026-11-22T00:00:00Z')
 
-test('an interrupted erasure goes on by itself, and removes nothing that the next one needs', async (t) => {
+test('an interrupted erasure continues by itself, and removes nothing that the next one needs', async (t) => {
   const { url, client, rows } = await startTestClickHouse(t, { external: true })
   const command = (query: string) => client.command({ query })
   for (const tenant of ['a', 'b']) {

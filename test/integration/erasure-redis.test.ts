@@ -55,11 +55,11 @@ test('events are removed from Redis, and nothing else', async (t) => {
     assert.deepEqual(left, [...expected, ...Array.from({ length: 60 }, (_, i) => `late-${i}`)])
   })
 
-  await t.test('a stream loses its old nodes while the pipeline goes on', async () => {
+  await t.test('a stream loses its old nodes while the pipeline runs', async () => {
     const key = keys.stream(0, 'intake', 'live')
     for (let i = 0; i < 3; i++) await add(key, `secret-${i}`)
     let rounds = 0
-    // The pipeline goes on: later entries share the node.
+    // The pipeline runs on: later entries share the node.
     const trim = async () => {
       rounds++
       for (let i = 0; i < 40; i++) await add(key, `later-${rounds}-${i}`)

@@ -10,7 +10,7 @@ import { until } from '../support/until.ts'
 
 const commandLine = (pid: number) => readFileSync(`/proc/${pid}/cmdline`, 'latin1')
 
-test('stores hang: no event is lost, and all goes on by itself', async (t) => {
+test('stores hang: no event is lost, and all continues by itself', async (t) => {
   const step = stepsOf(t)
   const instance = await startInstance(t, { SINK_LINGER_MS: '100', STALL_MS: '1000' })
 
@@ -43,7 +43,7 @@ test('stores hang: no event is lost, and all goes on by itself', async (t) => {
     assert.equal(await instance.query('SELECT count() = uniqExact(event_id) FROM events'), '1')
   })
 
-  await step('ClickHouse hangs: ingest goes on, an alarm is raised, and it catches up by itself', async () => {
+  await step('ClickHouse hangs: ingest continues, an alarm is raised, and it catches up by itself', async () => {
     const readyz = async () => {
       const answer = await fetch(`${instance.ready.url}/readyz`)
       return [answer.status, await answer.text()] as const

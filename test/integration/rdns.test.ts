@@ -251,7 +251,7 @@ test('silent name servers are skipped, longer each time, and no caller waits', a
   assert.equal(await hostname(ip(1)), 'mail.example.com')
 })
 
-test('waiting callers go on when name servers turn out to be silent', async (t) => {
+test('waiting callers continue when name servers turn out to be silent', async (t) => {
   const { server, hostname } = await setUp(t, { ...SILENT, concurrencyMax: 3 })
   const all = Array.from({ length: 9 }, (_, i) => `81.2.69.${i}`)
   for (const ip of all) server.reply('PTR', reverseName(address(ip)), 'silent')

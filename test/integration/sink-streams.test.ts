@@ -29,7 +29,7 @@ test('entries acknowledged by two count once, whichever is late', async (t) => {
   await source.release()
 })
 
-test('an interrupted intent goes on; the entries it acknowledged are done', async (t) => {
+test('an interrupted intent continues; the entries it acknowledged are done', async (t) => {
   const { client } = await startStreams(t)
   for (const id of ['a', 'b']) await client.xadd(ENRICHED, '*', ...encodeBlock(packBlock([envelope('t', id)])))
   const source = await startSource(client)

@@ -34,7 +34,7 @@ test('changes by one process apply in another at once: new key, plan, revocation
   await until(caller, (found) => found === undefined)
 })
 
-test('with Redis down known keys go on and others fail; missed changes apply afterwards', async (t) => {
+test('with Redis down known keys work and others fail; missed changes apply afterwards', async (t) => {
   const redis = await startTestRedis(t)
   const clock = handClock()
   const here = await startTenants(t, redis.url, { clock })

@@ -250,7 +250,7 @@ test('the last use is listed, soon after it', async (t) => {
     ([first]) => first?.lastUsed === later,
   )
   assert.ok(performance.now() - again < 10_000, 'it does not wait for a minute')
-  // A process whose clock is behind never moves the time back.
+  // A process whose clock is late never moves the time back.
   const client = connectRedis(redis.url, { name: 'test', kind: 'loop' })
   t.after(() => client.disconnect())
   await new RedisTenantStore(client).recordUses(new Map([[hashKey(key), clock.nowMs - 1]]))

@@ -116,7 +116,7 @@ for (const [name, kind] of Object.entries(KINDS)) {
       const asked = Math.floor(size * (random(2) === 0 ? 0.7 : 1.2))
       const answers: (Decision | Promise<Decision>)[] = []
       while (answers.length < asked) {
-        // Some ask for much, some for little, alone or together; some stop in between, and go on as others.
+        // Some ask for much, some for little, alone or together; some stop in between, and continue as others.
         const which = random(8) === 0 ? random(3) : round % 3
         const together = Math.min(1 + random(60), asked - answers.length)
         for (let i = 0; i < together; i++) answers.push(counters[which]!.take(who))

@@ -31,12 +31,12 @@ const REASON_MAX = 300
  * run on another machine.
  */
 export class FolderUpdates {
-  readonly #parts: DataUpdateOptions
+  readonly #options: DataUpdateOptions
   /** Serializes updates: two concurrent ones would both write `sources.json`. */
   #last: Promise<unknown> = Promise.resolve()
 
-  constructor(parts: DataUpdateOptions) {
-    this.#parts = parts
+  constructor(options: DataUpdateOptions) {
+    this.#options = options
   }
 
   /** State of the update; null when there is nothing to fetch. @param hosts of all processes */
@@ -47,7 +47,7 @@ export class FolderUpdates {
     if (missing.length === 0 && configured.length === 0 && !(sources instanceof InputError)) return null
     const adds = missing.filter(({ keyEnv }) => keyEnv === undefined)
     return {
-      ...this.#stateOf(await readAskedUpdate(this.#parts.dir)),
+      ...this.#stateOf(await readAskedUpdate(this.#options.dir)),
       adds: adds.map(({ name, holds, licence }) => ({ name, holds, licence })),
       keyed: missing.flatMap(({ name, holds, keyEnv }) =>
         keyEnv === undefined ? [] : [{ name, holds, key_env: keyEnv }],
@@ -68,8 +68,8 @@ export class FolderUpdates {
   }
 
   async #ask(): Promise<DataUpdate> {
-    const { dir, clock } = this.#parts
-    const hosts = await this.#parts.hosts()
+    const { dir, clock } = this.#options
+    const hosts = await this.#options.hosts()
     const before = await this.read(hosts)
     if (before === null) throw new HttpError(409, 'there is nothing to fetch: no source of data is configured')
     if (before.blocked !== null) throw new HttpError(409, before.blocked)
@@ -85,7 +85,7 @@ export class FolderUpdates {
 
   /** The sources of `sources.json`, or the error in it. */
   async #sources(): Promise<readonly Source[] | InputError> {
-    const { dir } = this.#parts
+    const { dir } = this.#options
     if ((await sourcesChangedAt(dir)) === undefined) return []
     return await readSources(dir).catch((error: unknown) => {
       if (error instanceof InputError) return error
@@ -95,7 +95,7 @@ export class FolderUpdates {
 
   /** Known sources that have newer data than those in use. */
   #newer(): readonly KnownSource[] {
-    const sets = dataSetsOf(this.#parts.engine.providers(), this.#parts.clock.now())
+    const sets = dataSetsOf(this.#options.engine.providers(), this.#options.clock.now())
     return [...new Set(sets.flatMap(({ newer }) => newer ?? []))].map(knownSource)
   }
 
@@ -104,7 +104,7 @@ export class FolderUpdates {
     if (others.length > 0) {
       return `processes run on other machines too (${listOf(others)}), which have data of their own: run this on each machine`
     }
-    const { dir } = this.#parts
+    const { dir } = this.#options
     return (await isWritable(dir)) ? null : `nothing can be written into ${dir}: make it writable, then run this`
   }
 
@@ -114,7 +114,7 @@ export class FolderUpdates {
     const { askedAt: asked_at, outcome } = asked
     if (outcome === undefined) return { state: 'fetching', asked_at, at: asked_at, ...none }
     const { endedAt: at, changed, failures } = outcome
-    if (this.#parts.clock.now() - Date.parse(at) > SHOWN_MS) return { state: 'idle', asked_at, at: null, ...none }
+    if (this.#options.clock.now() - Date.parse(at) > SHOWN_MS) return { state: 'idle', asked_at, at: null, ...none }
     return {
       ...{ state: failures.length === 0 ? 'done' : 'failed', asked_at, at, changed: [...changed] },
       failures: failures.map(({ file, reason }) => ({ file, reason: reason.slice(0, REASON_MAX) })),

@@ -117,7 +117,7 @@ export interface Span<Bound extends number | bigint> {
 }
 
 /** The start and the owner of each piece; -1 for a gap. */
-export interface Pieces<Bound> {
+interface Pieces<Bound> {
   readonly starts: Bound[]
   readonly owners: number[]
 }

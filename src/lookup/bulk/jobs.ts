@@ -10,7 +10,7 @@ import { keys } from '../../stores/redis/keys.ts'
 import { loadScript } from '../../stores/redis/scripts.ts'
 import type { BulkJobState, BulkJobs, BulkReservation, BulkWork } from '../bulk.ts'
 
-export interface RedisBulkJobsOptions {
+interface RedisBulkJobsOptions {
   /** A connection of kind `request`. */
   readonly client: RedisClient
   /** Jobs that a tenant may have queued or running. */

@@ -10,7 +10,7 @@ import { keys } from '../../stores/redis/keys.ts'
 import { loadScript } from '../../stores/redis/scripts.ts'
 import type { BulkDelivery, BulkQueue, BulkWork } from '../bulk.ts'
 
-export interface RedisBulkQueueOptions {
+interface RedisBulkQueueOptions {
   /** For blocking reads only; not shared, closed by `close`. */
   readonly blocking: RedisClient
   /** For everything else; may be shared. */

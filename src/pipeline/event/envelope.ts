@@ -48,7 +48,7 @@ export interface Envelope {
 
 export const IDENTITY_BYTES = 16
 
-/** Identity of an event whose id nobody outside knows, so that it cannot be repeated. */
+/** Identity of an event whose id no client knows: it cannot be repeated. */
 export const NO_IDENTITY = '\0'.repeat(IDENTITY_BYTES)
 
 /** SHA-256 of tenant and event id, cut to 128 bits. The NUL separates the two: a tenant id has none. */

@@ -48,7 +48,7 @@ export interface StageCount {
 
 /** The result of an entry. It is written together with the acknowledgement, or not at all. */
 export interface Settlement {
-  /** The events that go on to the step's output stream; undefined: none. */
+  /** Events for the step's output stream; undefined: none. */
   readonly output: Block | undefined
   /** Number of dropped events by reason, without dead letters. */
   readonly dropped: ReadonlyMap<string, number>

@@ -84,8 +84,8 @@ async function createMissing(
 }
 
 /**
- * Attaches those tables and views that somebody has detached. They keep their rows, and CREATE TABLE IF NOT EXISTS does
- * nothing beside them, without an error.
+ * Attaches tables and views that were detached. They keep their rows, and CREATE TABLE IF NOT EXISTS skips them without an
+ * error.
  * @returns their names
  */
 async function attachDetached(

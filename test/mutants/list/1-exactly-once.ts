@@ -388,7 +388,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     file: 'src/pipeline/streams/sink-streams.ts',
     from: 'if (pending.size < expected) inserted = true',
     to: '',
-    noticedBy: [['test/integration/sink-streams.test.ts', 'an interrupted intent goes on']],
+    noticedBy: [['test/integration/sink-streams.test.ts', 'an interrupted intent continues']],
   },
   {
     name: 'ahead-dropped',

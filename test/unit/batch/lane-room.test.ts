@@ -89,7 +89,7 @@ test('feeders that check at once do not take the same room twice', async () => {
   assert.ok(lane.waiting >= MAX && lane.waiting <= MAX + 3 * CHUNK, `${lane.waiting} wait`)
 })
 
-test('a single feeder has all of the lane, and one whose lane is recounted goes on', async () => {
+test('a single feeder has all of the lane, and one whose lane is recounted continues', async () => {
   const lane = new Lane()
   const room = lane.room()
   assert.equal(await fill(lane, 'one', room, 0.1), MAX / 10)

@@ -171,7 +171,7 @@ test('of dead letters of one identity one keeps the claim id, none when an event
   )
 })
 
-test('one event that a stage cannot process becomes a dead letter, once, and others go on', async () => {
+test('one event that a stage cannot process becomes a dead letter, once, and others continue', async () => {
   const picky: Stage = {
     name: 'picky',
     decide(block) {

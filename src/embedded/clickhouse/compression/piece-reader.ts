@@ -1,10 +1,10 @@
 import { setImmediate } from 'node:timers/promises'
 import type { MemoryShare } from '../memory-budget.ts'
 
-/** Some 5 ms of the smallest pieces. */
-const PIECES_A_TURN = 256
+/** Pieces between two pauses: about 5 ms of the smallest ones. */
+const PIECES_PER_PAUSE = 256
 
-/** Reads pieces of given sizes from chunks of any size. Other work goes on between them. */
+/** Reads pieces of given sizes from chunks of any size, and pauses now and then for other work. */
 export class PieceReader {
   readonly #chunks: AsyncIterator<Buffer>
   readonly #memory: MemoryShare
@@ -23,8 +23,8 @@ export class PieceReader {
    * @throws Exception when the memory budget is exceeded
    */
   async take(bytes: number, extraBytes = 0): Promise<Buffer | undefined> {
-    // A chunk may hold thousands of pieces, and none of them waits for the network.
-    if (++this.#pieces % PIECES_A_TURN === 0) await setImmediate()
+    // A chunk may hold thousands of pieces. Reading them would block the event loop.
+    if (++this.#pieces % PIECES_PER_PAUSE === 0) await setImmediate()
     this.#memory.set(this.#bytes + extraBytes)
     while (this.#bytes < bytes) {
       const next = await this.#chunks.next()

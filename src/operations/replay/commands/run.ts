@@ -173,13 +173,16 @@ function progressOf(context: CliContext) {
 
 /** Reenriching turns stored events into counted ones. A dry run cannot tell the two apart, so this adds them up. */
 function jsonOf(report: ReplayReport, rejudged: ReenrichResult | undefined, dryRun: boolean) {
-  const { parts, resumedAfter: behind = null, counts, unreadable, damaged } = report
+  const { parts, resumedAfter = null, counts, unreadable, damaged } = report
   if (rejudged === undefined) {
     const { found: _, ...numbers } = counts
-    return { dry_run: dryRun, parts, behind, ...numbers, unreadable, damaged }
+    return { dry_run: dryRun, parts, behind: resumedAfter, ...numbers, unreadable, damaged }
   }
   const { stored, counted, ...numbers } = counts
-  return { ...rejudged, archive: { parts, behind, there: stored + counted, ...numbers, unreadable, damaged } }
+  return {
+    ...rejudged,
+    archive: { parts, behind: resumedAfter, there: stored + counted, ...numbers, unreadable, damaged },
+  }
 }
 
 function print(
