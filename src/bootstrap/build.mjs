@@ -2,6 +2,7 @@ import fs from 'node:fs'
 import module from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -82,9 +83,14 @@ export async function built({ root = ROOT, targets = TARGETS } = {}) {
   try {
     const inputs = await buildInto(dir, root, targets)
     const newest = Math.max(...inputs.map((path) => fileOf(root, path)?.mtimeMs ?? 0))
-    // A source that changed since the build began may have been read before the change.
-    const state = seconds(newest) < seconds(startedMs) ? stateOf(root, inputs) : undefined
-    fs.writeFileSync(join(dir, 'inputs.json'), JSON.stringify({ root, inputs, state }))
+    // A source that changed since the build began may have been read before the change: build again when its second is over.
+    // Packages that were just installed count. ClickHouse's process cannot build for itself.
+    if (seconds(newest) >= seconds(startedMs) && newest <= Date.now()) {
+      fs.rmSync(dir, { recursive: true, force: true })
+      await sleep((seconds(newest) + 1) * 1_000 - Date.now())
+      return await built({ root, targets })
+    }
+    fs.writeFileSync(join(dir, 'inputs.json'), JSON.stringify({ root, inputs, state: stateOf(root, inputs) }))
     // Container images are built and run by different users.
     fs.chmodSync(dir, 0o755)
   } catch (error) {

@@ -63,6 +63,15 @@ test('sources are built once, and again when one of them changed', async (t) => 
   assert.deepEqual(readdirSync(dirname(second)).filter((name) => name.startsWith('build-')).length, 2, 'no half build')
 })
 
+test('a build in the second of its newest source is not repeated', async (t) => {
+  const { root, build, said } = project(t)
+  const source = join(root, 'src/word.ts')
+  utimesSync(source, new Date(), new Date())
+  const first = await build()
+  assert.equal(await said(first), 'first')
+  assert.equal(await build(), first)
+})
+
 test('a package that esbuild cannot compile is an error', async (t) => {
   const { root, write, build } = project(t)
   write('src/word.ts', "import native from './native.node'\nexport const word = () => String(native)\n")
