@@ -1,13 +1,27 @@
 import { type Static, Type } from 'typebox'
 
+/** Where a source takes the addresses of its events from; see `SourceFacts`. */
+export const SOURCE_ADDRESSES = ['auto', 'payload', 'connection'] as const
+
+/** What makes a key a source key: it sends events of one kind, and opens nothing else. */
+export const SourceFacts = Type.Object({
+  kind: Type.String({ pattern: '^[a-z0-9-]{1,40}$', description: 'The source of the pipeline that its events go to' }),
+  name: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'For people' })),
+  address: Type.Enum([...SOURCE_ADDRESSES], {
+    description: 'Of its events: of their payload, of the connection, or of the payload first and then of a browser',
+  }),
+})
+export type SourceFacts = Static<typeof SourceFacts>
+
 /**
  * An API key as JSON in Redis, in a hash by the SHA-256 of the key. The raw key is never stored; processes cache it in memory for a
  * minute.
  */
 export const ApiKeyRecord = Type.Object({
-  prefix: Type.String({ description: 'First 12 characters of the raw key' }),
+  prefix: Type.String({ description: 'First 12 characters of the raw key; of a source key the first 11' }),
   tenant_id: Type.String(),
   created_at: Type.String({ description: 'ISO 8601, UTC' }),
   revoked_at: Type.Optional(Type.String({ description: 'ISO 8601, UTC' })),
+  source: Type.Optional(SourceFacts),
 })
 export type ApiKeyRecord = Static<typeof ApiKeyRecord>

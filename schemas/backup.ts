@@ -86,7 +86,7 @@ export const TenantCopy = Type.Object({
       sha256: Sha256,
       record: Type.Object({
         ...ApiKeyRecord.properties,
-        prefix: Type.String({ pattern: '^ipid_[0-9a-f]{7}$' }),
+        prefix: Type.String({ pattern: '^(ipid|src)_[0-9a-f]{7}$' }),
         tenant_id: TenantId,
         created_at: time('ISO 8601, UTC'),
         revoked_at: Type.Optional(time('ISO 8601, UTC')),

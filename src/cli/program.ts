@@ -15,6 +15,7 @@ import { batchCommand } from '../pipeline/sources/batch/commands/command.ts'
 import { InputError } from '../run/errors.ts'
 import { joinedLines } from '../run/visible-text.ts'
 import { keyCommand } from '../tenants/commands/key.ts'
+import { sourceCommand } from '../tenants/commands/source.ts'
 import { tenantCommand } from '../tenants/commands/tenant.ts'
 import { usageCommand } from '../tenants/commands/usage.ts'
 import { rulesCommand } from '../tenants/rules/commands/command.ts'
@@ -29,6 +30,7 @@ const COMMANDS = [
   startCommand,
   tenantCommand,
   keyCommand,
+  sourceCommand,
   rulesCommand,
   usageCommand,
   dashboardCommand,

@@ -1,10 +1,20 @@
+import type { SourceFacts } from '../../schemas/api-key.ts'
 import type { Plans } from '../../schemas/plans.ts'
 import type { TenantChange } from '../../schemas/tenant.ts'
 import { RULES_MAX } from '../../schemas/tenant-rules.ts'
 import type { Clock } from '../run/clock.ts'
 import { InputError, UnavailableError } from '../run/errors.ts'
-import { barePrefix, displayPrefix, generateRawKey, hashKey, parsePrefix } from './key.ts'
-import type { KeyPage, StoredKey, TenantStore } from './stores.ts'
+import {
+  barePrefix,
+  displayPrefix,
+  generateRawKey,
+  generateSourceKey,
+  hashKey,
+  isSourceId,
+  parsePrefix,
+  sourceIdOf,
+} from './key.ts'
+import type { KeyPage, StoredKey, StoredSource, TenantStore } from './stores.ts'
 import type { ApiKey, Tenant } from './tenancy.ts'
 
 const SLUG = /^[a-z0-9-]{1,64}$/
@@ -19,6 +29,17 @@ interface CreatedKey {
   readonly tenant_id: string
   /** ISO 8601, UTC. */
   readonly created_at: string
+}
+
+/** A source at the only moment when its key is shown. */
+export interface CreatedSource {
+  readonly key: string
+  /** First 11 characters of the key. */
+  readonly id: string
+  readonly tenantId: string
+  /** ISO 8601, UTC. */
+  readonly createdAt: string
+  readonly source: SourceFacts
 }
 
 interface TenantAdminOptions {
@@ -101,19 +122,49 @@ export class TenantAdmin {
 
   /** Creates a key. No store has its raw form. */
   async createKey(tenantId: string): Promise<CreatedKey> {
+    const { key, prefix, createdAt } = await this.#newKey(tenantId, generateRawKey, barePrefix)
+    return { key, prefix: displayPrefix(prefix), tenant_id: tenantId, created_at: createdAt }
+  }
+
+  async #newKey(tenantId: string, generate: () => string, prefixOf: (key: string) => string, source?: SourceFacts) {
     await this.#assertNotDeleting(tenantId)
     for (let attempt = 0; attempt < PREFIX_ATTEMPTS_MAX; attempt++) {
-      const key = generateRawKey()
-      const prefix = barePrefix(key)
+      const key = generate()
+      const prefix = prefixOf(key)
       const createdAt = this.#nowIso()
-      const stored = { prefix, tenantId, createdAt, revokedAt: undefined, lastUsed: undefined }
+      const stored = { prefix, tenantId, createdAt, revokedAt: undefined, lastUsed: undefined, source }
       const result = await this.#store.createKey(hashKey(key), stored)
       if (result === 'no tenant') unknownTenant(tenantId)
-      if (result === 'created') {
-        return { key, prefix: displayPrefix(prefix), tenant_id: tenantId, created_at: createdAt }
-      }
+      if (result === 'created') return { key, prefix, createdAt }
     }
     throw new UnavailableError('found no unused key prefix: try again')
+  }
+
+  /** Makes a source and its key. The raw key is in the answer and nowhere else. */
+  async createSource(tenantId: string, source: SourceFacts): Promise<CreatedSource> {
+    const { key, prefix, createdAt } = await this.#newKey(tenantId, generateSourceKey, sourceIdOf, source)
+    return { key, id: prefix, tenantId, createdAt, source }
+  }
+
+  /** Ordered by creation, revoked ones included. */
+  async listSources(tenantId: string): Promise<StoredSource[]> {
+    await this.getTenant(tenantId)
+    return await this.#store.listSources(tenantId)
+  }
+
+  /** Changes a source. In force at once, in all processes. */
+  async setSource(id: string, change: Partial<SourceFacts>): Promise<StoredSource> {
+    assertSourceId(id)
+    return (await this.#store.changeSource(id, change)) ?? unknownSource(id)
+  }
+
+  /**
+   * Revokes the key of a source for ever.
+   * @param ofTenant whose source it must be: that of another one is unknown; undefined: anybody's
+   */
+  async revokeSource(id: string, ofTenant?: string): Promise<StoredKey> {
+    assertSourceId(id)
+    return (await this.#store.revokeKey(id, this.#nowIso(), ofTenant)) ?? unknownSource(id)
   }
 
   /** Ordered by creation, revoked keys included. */
@@ -173,6 +224,15 @@ function parseGivenPrefix(text: string): string {
     throw new InputError("a key's prefix must be ipid_ and 7 hexadecimal characters, as shown by `ipid key list`")
   }
   return bare
+}
+
+function assertSourceId(id: string): void {
+  if (isSourceId(id)) return
+  throw new InputError('the id of a source is src_ and 7 hexadecimal characters, as `source list` shows it')
+}
+
+function unknownSource(id: string): never {
+  throw new InputError(`no source has the id ${id}`)
 }
 
 function unknownPrefix(bare: string): never {

@@ -101,8 +101,8 @@ export class CachedAuthenticator implements Authenticator, Service {
     const changesSeen = this.#changesSeen
     // The age counts from the call, because the answer may be older than its arrival.
     const askedMs = this.#options.clock.now()
-    const tenant = await this.#options.store.findTenant(keyHash)
-    const caller = tenant && { tenant, plan: this.#planOf(tenant) }
+    const holder = await this.#options.store.findHolder(keyHash)
+    const caller = holder && { ...holder, plan: this.#planOf(holder.tenant) }
     if (caller) this.#uses.note(keyHash, askedMs)
     // The answer may lack a change that happened meanwhile.
     if (changesSeen === this.#changesSeen) {

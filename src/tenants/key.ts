@@ -12,8 +12,28 @@ export function generateRawKey(): string {
   return `ipid_${randomBytes(32).toString('hex')}`
 }
 
-/** Whether a text has the form of a raw key. Other texts need no call to the store. */
+const RAW_SOURCE_KEY = /^src_[0-9a-f]{40}$/
+const RAW_SOURCE_KEY_CHARS = 44
+const SOURCE_ID_CHARS = 11
+const SOURCE_ID = /^src_[0-9a-f]{7}$/
+
+/** A new source key: `src_` and 40 hexadecimal characters, of 160 random bits. */
+export function generateSourceKey(): string {
+  return `src_${randomBytes(20).toString('hex')}`
+}
+
+/** The first 11 characters of a source key. They name its source, and are no secret. */
+export function sourceIdOf(rawKey: string): string {
+  return rawKey.slice(0, SOURCE_ID_CHARS)
+}
+
+export function isSourceId(text: string): boolean {
+  return SOURCE_ID.test(text)
+}
+
+/** Whether a text has the form of an API key or of a source key. Other texts need no call to the store. */
 export function isRawKey(text: string): boolean {
+  if (text.length === RAW_SOURCE_KEY_CHARS) return RAW_SOURCE_KEY.test(text)
   return text.length === RAW_KEY_CHARS && RAW_KEY.test(text)
 }
 

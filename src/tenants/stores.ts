@@ -1,5 +1,6 @@
+import type { SourceFacts } from '../../schemas/api-key.ts'
 import type { TenantChange } from '../../schemas/tenant.ts'
-import type { Tenant } from './tenancy.ts'
+import type { CallerSource, Tenant } from './tenancy.ts'
 
 export interface StoredKey {
   /** First 12 characters of the raw key. */
@@ -10,6 +11,20 @@ export interface StoredKey {
   readonly revokedAt: string | undefined
   /** Latest use, about a second late; ISO 8601, UTC. */
   readonly lastUsed: string | undefined
+  /** Undefined: it is an API key. */
+  readonly source?: SourceFacts | undefined
+}
+
+/** Whose key it is. */
+export interface KeyHolder {
+  readonly tenant: Tenant
+  /** Undefined: it is an API key. */
+  readonly source?: CallerSource
+}
+
+/** A source and its key as they are stored. */
+export interface StoredSource extends StoredKey {
+  readonly source: SourceFacts
 }
 
 export interface KeyPage<K> {
@@ -22,8 +37,8 @@ export interface KeyPage<K> {
 
 /** Reads tenants and keys for requests. Every method rejects with `UnavailableError` when the store is down. */
 export interface CallerStore {
-  /** The tenant of an active key; undefined when the key is unknown or revoked. @param keyHash see `hashKey` */
-  findTenant(keyHash: string): Promise<Tenant | undefined>
+  /** The holder of an active key; undefined when the key is unknown or revoked. @param keyHash see `hashKey` */
+  findHolder(keyHash: string): Promise<KeyHolder | undefined>
   /** Records when keys were used, milliseconds since the epoch. The latest time wins over all processes. */
   recordUses(uses: ReadonlyMap<string, number>): Promise<void>
 }
@@ -64,6 +79,10 @@ export interface TenantStore {
    * @param ofTenant tenant that must own the key; undefined: any
    */
   revokeKey(prefix: string, revokedAt: string, ofTenant?: string): Promise<StoredKey | undefined>
+  /** The sources of a tenant in the order of their creation, revoked ones included. */
+  listSources(tenantId: string): Promise<StoredSource[]>
+  /** Changes a source. Undefined when there is none of this id. @param id see `CallerSource` */
+  changeSource(id: string, change: Partial<SourceFacts>): Promise<StoredSource | undefined>
 }
 
 /** Notifies about changes of tenants and keys in any process. */

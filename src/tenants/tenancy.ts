@@ -1,4 +1,5 @@
 import type { KeyObject } from 'node:crypto'
+import type { SourceFacts } from '../../schemas/api-key.ts'
 import type { Plan } from '../../schemas/plans.ts'
 import type { Addresses } from '../../schemas/tenant.ts'
 import type { TenantRules } from '../../schemas/tenant-rules.ts'
@@ -46,6 +47,14 @@ export type TenantEnricher = (enricher: Enricher, tenant: Tenant) => Enricher
 export interface Caller {
   readonly tenant: Tenant
   readonly plan: Plan
+  /** The source whose key the request has; undefined: it has an API key. */
+  readonly source?: CallerSource | undefined
+}
+
+/** A source, as a request sees it. */
+export interface CallerSource extends SourceFacts {
+  /** First 11 characters of its key. */
+  readonly id: string
 }
 
 /** An API key, without its raw form. */

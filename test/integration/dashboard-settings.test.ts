@@ -136,13 +136,13 @@ test("a member manages the keys of one tenant, and no prefix reaches another ten
   assert.equal(await refusal(operator, '/api/tenants/acme/keys/revoke', { prefix: foreign.prefix }), unknown)
   const seen = await client.get(`/api/tenants/acme/keys/${prefix}`)
   assert.deepEqual([seen.status, ((await seen.json()) as { detail: string }).detail], [422, unknown])
-  assert.ok(await store.findTenant(hashKey(foreign.key)), 'the key of the other tenant is in force')
+  assert.ok(await store.findHolder(hashKey(foreign.key)), 'the key of the other tenant is in force')
   assert.match(await refusal(client, '/api/tenants/acme/keys/revoke', { prefix: 'ipid_' }), /7 hexadecimal/)
 
   const revoked = await post<ListedKey>(client, '/api/tenants/acme/keys/revoke', { prefix: made.prefix })
   assert.ok(revoked.revoked_at)
   assert.deepEqual(await post(client, '/api/tenants/acme/keys/revoke', { prefix: made.prefix }), revoked)
-  assert.equal(await store.findTenant(hashKey(made.key)), undefined)
+  assert.equal(await store.findHolder(hashKey(made.key)), undefined)
 })
 
 test('a tenant may have any number of keys, listed in pages, newest first', async () => {

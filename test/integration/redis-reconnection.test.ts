@@ -29,7 +29,7 @@ async function withoutRedis(t: TestContext, waitMs: number) {
   const store = new RedisTenantStore(client, reconnection)
   await redis.kill()
   await until(() => client.status !== 'ready')
-  const ask = () => [limiter.take(CALLER), quota.take(CALLER, 1), store.findTenant('hash')] as const
+  const ask = () => [limiter.take(CALLER), quota.take(CALLER, 1), store.findHolder('hash')] as const
   return { redis, ask }
 }
 

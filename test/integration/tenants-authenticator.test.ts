@@ -33,9 +33,9 @@ function counted(t: import('node:test').TestContext, answer: () => Promise<Tenan
   const log = pino({ level: 'warn' }, { write: (line: string) => void warnings.push(line) })
   const authenticator = new CachedAuthenticator({
     store: {
-      findTenant() {
+      findHolder() {
         reads++
-        return answer()
+        return answer().then((tenant) => tenant && { tenant })
       },
       async recordUses(uses) {
         used.push(...uses.keys())

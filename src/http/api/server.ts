@@ -33,6 +33,7 @@ export function createHttpServer({ routes, authenticator, limiter, ...options }:
 }
 
 function respond(route: Route, exchange: Exchange, guards: Guards): HttpResponse | Promise<HttpResponse> {
+  if (route.cors === true) addCors(exchange)
   if (route.access === 'open') {
     exchange.assertBody()
     return route.handle(exchange)
@@ -51,13 +52,18 @@ function admit(
   caller: Caller | undefined,
   { limiter }: Guards,
 ): HttpResponse | Promise<HttpResponse> {
-  if (!caller) {
-    throw new HttpError(
-      401,
-      route.keyOf === undefined ? whyNoCaller(exchange.request) : 'the key is missing or not valid',
-    )
-  }
+  if (!caller || caller.source?.kind !== route.sourceKind) throw new HttpError(401, whyRefused(route, exchange, caller))
   return andThen(limiter.take(caller), (rate) => handle(route, exchange, caller, rate))
+}
+
+function whyRefused({ keyOf, sourceKind }: KeyedRoute, { request }: Exchange, caller: Caller | undefined): string {
+  if (caller?.source !== undefined) {
+    return sourceKind === undefined
+      ? 'a source key only sends events of its source: use an API key here'
+      : `the key is that of a source of kind ${caller.source.kind}, and this path takes ${sourceKind}`
+  }
+  if (caller !== undefined) return 'this path takes a source key: ./ipid source create makes one'
+  return keyOf === undefined ? whyNoCaller(request) : 'the key is missing or not valid'
 }
 
 function handle(
@@ -70,6 +76,15 @@ function handle(
   if (!rate.allowed) throw tooMany('rate limit exceeded', rate.retryAfterSeconds, 'rate')
   exchange.assertBody()
   return route.handle(exchange, caller)
+}
+
+/** Beacons send credentials, for which a wildcard does not do. The API reads no cookies, so nothing depends on them. */
+function addCors(exchange: Exchange): void {
+  const { origin } = exchange.request.head
+  if (origin === '') return
+  exchange.addHeader('access-control-allow-origin', origin)
+  exchange.addHeader('access-control-allow-credentials', 'true')
+  exchange.addHeader('vary', 'origin')
 }
 
 function addRate(exchange: Exchange, rate: RateDecision): void {

@@ -10,11 +10,12 @@ type Respond = (route: Route, exchange: Exchange) => HttpResponse | Promise<Http
 /** The routes, a 405 answer for other methods on their paths, and a 404 answer for all other paths. */
 export function targetsOf(routes: readonly Route[], respond: Respond): Target[] {
   const endpointOf = (route: Route) => {
-    const { path, bodyMaxBytes, streamsBody, beginsTogether, refuse } = route
+    const { path, bodyMaxBytes, streamsBody, detectsGzip, beginsTogether, refuse } = route
     return {
       path,
       bodyMaxBytes,
       streamsBody,
+      detectsGzip,
       beginsTogether,
       explain: refuse && explainAs(refuse),
       respond: (exchange: Exchange) => respond(route, exchange),
@@ -32,12 +33,14 @@ export function targetsOf(routes: readonly Route[], respond: Respond): Target[] 
     if (get) add(path, get, 'GET', 'HEAD')
     if (post) add(path, post, 'POST')
     const refuse = (post ?? get)?.refuse
-    const options = openRoute(path, () => ({ status: 204, body: '', headers: { allow } }))
-    add(path, { ...options, refuse }, 'OPTIONS')
+    const cors = (post ?? get)?.cors ?? false
+    const headers = { allow, ...(cors && preflightHeaders(allow)) }
+    const options = openRoute(path, () => ({ status: 204, body: '', headers }))
+    add(path, { ...options, refuse, cors }, 'OPTIONS')
     const refuseMethod = openRoute(path, () => {
       throw new HttpError(405, `this path takes ${allow}`, { headers: { allow } })
     })
-    const wrongMethod = { ...refuseMethod, refuse }
+    const wrongMethod = { ...refuseMethod, refuse, cors }
     add(path, wrongMethod, ...(get ? [] : ['HEAD' as const]), 'any')
   }
   const notFound = openRoute('(none)', () => {
@@ -45,6 +48,16 @@ export function targetsOf(routes: readonly Route[], respond: Respond): Target[] 
   })
   add('/*', notFound, 'HEAD', 'any')
   return targets
+}
+
+/** Answers a preflight for a day. Libraries send headers of their own, which all stand for nothing here. */
+function preflightHeaders(methods: string): Record<string, string> {
+  return {
+    'access-control-allow-methods': methods,
+    'access-control-allow-headers':
+      'authorization, content-type, content-encoding, posthog-attempt, posthog-request-id, posthog-sdk-info, sp-anonymous, x-retry-count',
+    'access-control-max-age': '86400',
+  }
 }
 
 function openRoute(path: string, handle: () => HttpResponse): OpenRoute {

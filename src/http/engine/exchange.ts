@@ -17,6 +17,8 @@ export interface Endpoint {
   readonly bodyMaxBytes?: number
   /** Whether the body is read in pieces with `Exchange.stream`, and not as a whole with `Exchange.text`. */
   readonly streamsBody?: boolean
+  /** Whether a body that begins as gzip does is decoded, although no header says that it is. Default: false. */
+  readonly detectsGzip?: boolean
   /**
    * Whether requests with small bodies are handled together at the end of the turn, while the same code is in the
    * processor's caches.
@@ -56,6 +58,7 @@ export class Exchange implements RequestReceiver, InFlight {
   #source: AsyncIterator<string> | undefined
   /** `performance.now()` when the body was complete, or earlier in that turn; undefined while it arrives. */
   #completeMs: number | undefined
+  #text: string | Promise<string> | undefined
   #begun = false
   #committed = false
   readonly #pace: BodyPace
@@ -129,7 +132,9 @@ export class Exchange implements RequestReceiver, InFlight {
    * @throws HttpError 400, 408 or 413; AbortedError
    */
   text(): string | Promise<string> {
-    return readText(this.#body, this.request.head, this.endpoint.bodyMaxBytes!)
+    const { bodyMaxBytes, detectsGzip = false } = this.endpoint
+    this.#text ??= readText(this.#body, this.request.head, bodyMaxBytes!, detectsGzip)
+    return this.#text
   }
 
   /**

@@ -23,7 +23,13 @@ export interface RequestHead {
   readonly csrfToken: string
   /** The client addresses that proxies report, the nearest proxy's last; `''` when absent. */
   readonly forwardedFor: string
+  /** `Forwarded` of RFC 7239; `''` when absent. */
+  readonly forwarded: string
+  /** The client address that Cloudflare reports; `''` when absent. */
+  readonly cfConnectingIp: string
   readonly authorization: string
+  /** `''` when absent. */
+  readonly sourceKey: string
   readonly ifNoneMatch: string
   readonly acceptEncoding: string
   /** The purpose of a browser's request (Fetch Metadata `Sec-Fetch-Dest`); `''` when absent. */
@@ -68,6 +74,9 @@ export function readHead(lines: HeaderLines): RequestHead {
     cookie: '',
     csrfToken: '',
     forwardedFor: '',
+    forwarded: '',
+    cfConnectingIp: '',
+    sourceKey: '',
     authorization: '',
     ifNoneMatch: '',
     acceptEncoding: '',
@@ -125,6 +134,15 @@ function collect(name: string, value: string): void {
       break
     case 'x-forwarded-for':
       head.forwardedFor = head.forwardedFor === '' ? value : `${head.forwardedFor}, ${value}`
+      break
+    case 'forwarded':
+      head.forwarded = head.forwarded === '' ? value : `${head.forwarded}, ${value}`
+      break
+    case 'cf-connecting-ip':
+      head.cfConnectingIp = value
+      break
+    case 'x-source-key':
+      head.sourceKey = value
       break
     case 'authorization':
       head.authorization = value

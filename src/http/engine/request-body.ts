@@ -36,14 +36,23 @@ export function readText(
   body: RequestBody | undefined,
   { contentEncoding }: RequestHead,
   maxBytes: number,
+  detectsGzip: boolean,
 ): string | Promise<string> {
   if (!(body instanceof BodyBuffer)) return ''
-  return andThen(body.complete(), (bytes) => textOf(bytes, contentEncoding, maxBytes))
+  return andThen(body.complete(), (bytes) => textOf(bytes, contentEncoding, maxBytes, detectsGzip))
 }
 
-function textOf(bytes: Buffer | undefined, contentEncoding: string, maxBytes: number): string {
+const GZIP_MAGIC = 0x1f8b
+
+function textOf(bytes: Buffer | undefined, contentEncoding: string, maxBytes: number, detectsGzip: boolean): string {
   if (bytes === undefined) throw tooLarge(maxBytes)
+  // No text begins with these bytes. Some libraries send gzip without saying so.
+  if (detectsGzip) return decodeText(bytes, isGzip(bytes) ? 'gzip' : '', maxBytes)
   return decodeText(bytes, contentEncoding, maxBytes)
+}
+
+function isGzip(bytes: Buffer): boolean {
+  return bytes.length > 2 && bytes.readUInt16BE(0) === GZIP_MAGIC
 }
 
 /** The body in pieces, decoded, with backpressure. Throws as `readText`, except for UTF-8. */

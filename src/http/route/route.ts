@@ -17,6 +17,8 @@ export interface OpenRoute extends RouteFacts {
 /** Needs an API key, and is subject to its tenant's rate limit. */
 export interface KeyedRoute extends RouteFacts {
   readonly access: 'key'
+  /** The kind of the sources whose keys open it, and no other key does. Undefined: API keys open it. */
+  readonly sourceKind?: string
   /**
    * Reads the key of a request from another part than the `x-api-key` header. Returns `''` when there is none. It may read the body for
    * it, after `assertBody`, as the key does not come first then; the route keeps the text, since a body is read once.
@@ -35,6 +37,8 @@ interface RouteFacts extends Omit<Endpoint, 'respond' | 'explain'> {
   readonly path: string
   /** Its description in the OpenAPI document. Undefined: not listed. */
   readonly operation?: Operation
+  /** Whether pages of any origin may send requests and read their answers (CORS). Default: false. */
+  readonly cors?: boolean
   /**
    * Answers the failures of its requests in a form of its own, 401, 429 and 5xx too. Default: `{"detail"}`. The headers of the
    * failure, such as `retry-after`, are added. Must not throw.

@@ -110,6 +110,8 @@ export const keys = {
   apiKeyPrefixes: () => '{tenants}:prefixes',
   /** List: the SHA-256 of a tenant's keys in the order of their creation. */
   apiKeysOf: (tenantId: string) => `{tenants}:keys-of:${tenantId}`,
+  /** List: the SHA-256 of the keys of a tenant's sources in the order of their creation. */
+  sourceKeysOf: (tenantId: string) => `{tenants}:sources-of:${tenantId}`,
   /** Hash: SHA-256 of a key → milliseconds of its last use. */
   apiKeyUses: () => '{tenants}:uses',
   /** Channel: tenants or keys changed. */

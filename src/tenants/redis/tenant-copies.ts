@@ -29,7 +29,7 @@ export class TenantCopies {
       const json = await this.#client.hget(keys.tenants(), id)
       // It may have been deleted meanwhile.
       if (json === null) continue
-      const copied = await this.#keysOf(id)
+      const copied = [...(await this.#keysIn(keys.apiKeysOf(id))), ...(await this.#keysIn(keys.sourceKeysOf(id)))]
       yield { id, record: JSON.parse(json) as TenantRecord, keys: copied, lookups: await this.#quota.today(id) }
     }
   }
@@ -38,8 +38,9 @@ export class TenantCopies {
   async add({ id, record, keys: copied, lookups }: TenantCopy): Promise<void> {
     const channel = keys.tenantChanges()
     await createTenantScript.run(this.#client, [keys.tenants()], [id, JSON.stringify(record), channel])
-    const names = [keys.tenants(), keys.apiKeys(), keys.apiKeyPrefixes(), keys.apiKeysOf(id)]
     for (const { sha256, record: key } of copied) {
+      const list = key.source === undefined ? keys.apiKeysOf(id) : keys.sourceKeysOf(id)
+      const names = [keys.tenants(), keys.apiKeys(), keys.apiKeyPrefixes(), list]
       // Write a revoked key as revoked at once, so that it never works.
       await createKeyScript.run(this.#client, names, [id, sha256, key.prefix, JSON.stringify(key), channel])
     }
@@ -48,8 +49,8 @@ export class TenantCopies {
     if (lookups.used > 0) await this.#quota.set(id, lookups)
   }
 
-  async #keysOf(tenantId: string): Promise<TenantCopy['keys']> {
-    const hashes = await this.#client.lrange(keys.apiKeysOf(tenantId), 0, -1)
+  async #keysIn(list: string): Promise<TenantCopy['keys']> {
+    const hashes = await this.#client.lrange(list, 0, -1)
     if (hashes.length === 0) return []
     const [records, uses] = await Promise.all([
       this.#client.hmget(keys.apiKeys(), ...hashes),

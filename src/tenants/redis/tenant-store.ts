@@ -1,5 +1,5 @@
 import { createSecretKey, randomBytes } from 'node:crypto'
-import type { ApiKeyRecord } from '../../../schemas/api-key.ts'
+import type { ApiKeyRecord, SourceFacts } from '../../../schemas/api-key.ts'
 import type { TenantChange, TenantRecord } from '../../../schemas/tenant.ts'
 import { RULES_MAX } from '../../../schemas/tenant-rules.ts'
 import { Announcements } from '../../stores/redis/announcements.ts'
@@ -8,16 +8,17 @@ import { orUnavailable } from '../../stores/redis/errors.ts'
 import { keys } from '../../stores/redis/keys.ts'
 import type { Reconnection } from '../../stores/redis/reconnection.ts'
 import { loadScript, type Script, type ScriptArgument } from '../../stores/redis/scripts.ts'
-import type { CallerStore, KeyPage, StoredKey, TenantChanges, TenantStore } from '../stores.ts'
+import type { CallerStore, KeyHolder, KeyPage, StoredKey, StoredSource, TenantChanges, TenantStore } from '../stores.ts'
 import type { Tenant } from '../tenancy.ts'
 
-const findTenantScript = loadScript(import.meta.url, './findTenant-2.lua')
+const findHolderScript = loadScript(import.meta.url, './findHolder-2.lua')
 const createTenantScript = loadScript(import.meta.url, './createTenant-1.lua')
 const changeTenantScript = loadScript(import.meta.url, './changeTenant-1.lua')
 const changeRulesScript = loadScript(import.meta.url, './changeRules-1.lua')
 const createKeyScript = loadScript(import.meta.url, './createKey-4.lua')
 const revokeKeyScript = loadScript(import.meta.url, './revokeKey-3.lua')
 const recordUsesScript = loadScript(import.meta.url, './recordUses-2.lua')
+const changeSourceScript = loadScript(import.meta.url, './changeSource-2.lua')
 
 /** Times of use per script call, so that a call stays short. */
 const USES_PER_CALL = 500
@@ -35,10 +36,14 @@ export class RedisTenantStore implements TenantStore, CallerStore {
     this.#reconnection = reconnection
   }
 
-  async findTenant(keyHash: string): Promise<Tenant | undefined> {
+  async findHolder(keyHash: string): Promise<KeyHolder | undefined> {
     await this.#reconnection?.wait()
-    const [id, json] = (await this.#run(findTenantScript, [keys.apiKeys(), keys.tenants()], [keyHash])) as Buffer[]
-    return id && json && tenantOf(id.toString(), json.toString())
+    const found = (await this.#run(findHolderScript, [keys.apiKeys(), keys.tenants()], [keyHash])) as Buffer[]
+    const [id, json, sourceId, source] = found.map(String)
+    if (id === undefined || json === undefined) return undefined
+    const tenant = tenantOf(id, json)
+    if (sourceId === undefined || source === undefined) return { tenant }
+    return { tenant, source: { ...(JSON.parse(source) as SourceFacts), id: sourceId } }
   }
 
   async recordUses(uses: ReadonlyMap<string, number>): Promise<void> {
@@ -89,20 +94,36 @@ export class RedisTenantStore implements TenantStore, CallerStore {
   }
 
   async createKey(keyHash: string, key: StoredKey): Promise<'created' | 'no tenant' | 'prefix taken'> {
-    const record: ApiKeyRecord = { prefix: key.prefix, tenant_id: key.tenantId, created_at: key.createdAt }
+    const { prefix, tenantId, createdAt, source } = key
+    const record: ApiKeyRecord = { prefix, tenant_id: tenantId, created_at: createdAt, ...(source && { source }) }
+    const list = source === undefined ? keys.apiKeysOf(tenantId) : keys.sourceKeysOf(tenantId)
     const result = await this.#run(
       createKeyScript,
-      [keys.tenants(), keys.apiKeys(), keys.apiKeyPrefixes(), keys.apiKeysOf(key.tenantId)],
-      [key.tenantId, keyHash, key.prefix, JSON.stringify(record), keys.tenantChanges()],
+      [keys.tenants(), keys.apiKeys(), keys.apiKeyPrefixes(), list],
+      [tenantId, keyHash, prefix, JSON.stringify(record), keys.tenantChanges()],
     )
     if (result === 1) return 'created'
     return result === 0 ? 'no tenant' : 'prefix taken'
   }
 
-  async listKeys(tenantId: string): Promise<StoredKey[]> {
+  listKeys(tenantId: string): Promise<StoredKey[]> {
+    return this.#allKeys(keys.apiKeysOf(tenantId))
+  }
+
+  async listSources(tenantId: string): Promise<StoredSource[]> {
+    return (await this.#allKeys(keys.sourceKeysOf(tenantId))) as StoredSource[]
+  }
+
+  async changeSource(id: string, change: Partial<SourceFacts>): Promise<StoredSource | undefined> {
+    const args = [id, JSON.stringify(change), keys.tenantChanges()]
+    const json = await this.#run(changeSourceScript, [keys.apiKeys(), keys.apiKeyPrefixes()], args)
+    return json === null ? undefined : ((await this.getKey(id)) as StoredSource | undefined)
+  }
+
+  async #allKeys(list: string): Promise<StoredKey[]> {
     const found: StoredKey[] = []
     for (;;) {
-      const page = await this.#keysBetween(tenantId, found.length, found.length + KEYS_PER_CALL)
+      const page = await this.#keysBetween(list, found.length, found.length + KEYS_PER_CALL)
       found.push(...page)
       if (page.length < KEYS_PER_CALL) return found
     }
@@ -112,13 +133,13 @@ export class RedisTenantStore implements TenantStore, CallerStore {
     const total = await answered(this.#client.llen(keys.apiKeysOf(tenantId)))
     const end = Math.min(before ?? total, total)
     const start = Math.max(0, end - limit)
-    const page = end === 0 ? [] : await this.#keysBetween(tenantId, start, end)
+    const page = end === 0 ? [] : await this.#keysBetween(keys.apiKeysOf(tenantId), start, end)
     return { keys: page.reverse(), total, next: start > 0 ? start : undefined }
   }
 
   /** @param end exclusive */
-  async #keysBetween(tenantId: string, start: number, end: number): Promise<StoredKey[]> {
-    const hashes = await answered(this.#client.lrange(keys.apiKeysOf(tenantId), start, end - 1))
+  async #keysBetween(list: string, start: number, end: number): Promise<StoredKey[]> {
+    const hashes = await answered(this.#client.lrange(list, start, end - 1))
     if (hashes.length === 0) return []
     const [records, uses] = await Promise.all([
       answered(this.#client.hmget(keys.apiKeys(), ...hashes)),
@@ -196,6 +217,7 @@ function keyOf(json: string, use: string): StoredKey {
     createdAt: record.created_at,
     revokedAt: record.revoked_at,
     lastUsed: use === '' ? undefined : new Date(Number(use)).toISOString(),
+    ...(record.source && { source: record.source }),
   }
 }
 

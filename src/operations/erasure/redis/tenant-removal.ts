@@ -24,11 +24,14 @@ export class RedisTenantRemoval implements TenantRemoval {
   }
 
   async removeKeys(tenantId: string): Promise<number> {
-    const names = [keys.apiKeys(), keys.apiKeyPrefixes(), keys.apiKeyUses(), keys.apiKeysOf(tenantId), keys.tenants()]
-    const removed = await removeKeysScript.run(this.#client, names, [tenantId, keys.tenantChanges()])
+    let removed = 0
+    for (const list of [keys.apiKeysOf(tenantId), keys.sourceKeysOf(tenantId)]) {
+      const names = [keys.apiKeys(), keys.apiKeyPrefixes(), keys.apiKeyUses(), list, keys.tenants()]
+      removed += Number(await removeKeysScript.run(this.#client, names, [tenantId, keys.tenantChanges()]))
+    }
     for await (const key of keysLike(this.#client, keys.countsPattern(tenantId))) await this.#client.del(key)
     await new RedisSessionStore(this.#client).removeAll(tenantId)
-    return Number(removed)
+    return removed
   }
 
   async removeRecord(tenantId: string): Promise<void> {
