@@ -8,12 +8,14 @@ export const OUTCOME_COLUMNS = [
   'reason',
   'classification',
   'events',
+  'source_id',
 ] as const
 
 /** Statuses of events that are neither stored nor dropped by a stage. A stage's drop reason is a status too (README.md, Outcomes). */
 export const OUTCOME_STATUS = {
   filtered: 'filtered',
   invalidIp: 'invalid_ip',
+  noIp: 'no_ip',
   rejected: 'rejected',
   dead: 'dead',
 } as const

@@ -30,8 +30,8 @@ export const ENRICHMENT_COLUMNS = [
   'quality',
 ] as const
 
-/** Last columns: the batch job, or the request of a live event. */
-const ORIGIN_COLUMNS = ['job_id', 'request_id'] as const
+/** Last columns: the batch job, or the request of a live event; then the source whose key the event came with. */
+export const ORIGIN_COLUMNS = ['job_id', 'request_id', 'source_id'] as const
 
 /**
  * All columns of `events`, in order. Rows of batch lines end before `request_id`. Rows of live events from earlier versions end

@@ -28,6 +28,16 @@ export interface Source<Own extends OwnSettings = OwnSettings> {
   readonly routes: readonly SourceRoute<Own>[]
   /** Reads the lines of its batch jobs. Undefined: it makes no jobs. */
   readonly read?: ReadLines
+  /** Undefined: its requests carry API keys. */
+  readonly tool?: SourceTool
+}
+
+/** What people need to send events of a source that has keys of its own; its name is the kind of those keys. */
+export interface SourceTool {
+  /** Path of the API, for `url` of a created source. */
+  path(key: string): string
+  /** The text to paste. @param base `http(s)://host:port` of the API */
+  setup(base: string, key: string): string
 }
 
 /**
@@ -99,6 +109,8 @@ export interface EventContext {
   readonly receivedAtMs: number
   /** `x-request-id` of a live request, 1 to 128 printable ASCII characters; undefined for lines of a batch job. */
   readonly requestId?: string
+  /** The source whose key the request has; undefined: it has an API key. */
+  readonly sourceId?: string | undefined
   /** Whether the tenant has an archive. Default: false. */
   readonly archived?: boolean
   /** Replaces addresses. Undefined: they are stored in full. Masked events must be enriched before the stream. */

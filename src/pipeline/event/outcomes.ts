@@ -24,11 +24,15 @@ interface OutcomeFields {
   /** A short fixed text. Default: none. */
   readonly reason?: string
   readonly classification?: string
+  /** The source whose key brought the events; `''` or undefined: an API key did. */
+  readonly sourceId?: string | undefined
 }
 
-/** The columns of a row of `outcomes` between `source` and the number of events. */
-export function outcomeKey({ tenantId, day, job, status, reason = '', classification = '' }: OutcomeFields): string {
-  return `${tenantId}\t${day}\t${tsv(job ?? '')}\t${tsv(status)}\t${tsv(reason)}\t${classification}`
+/** The columns of a row of `outcomes` between `source` and the number of events, and the source id if there is one. */
+export function outcomeKey(outcomes: OutcomeFields): string {
+  const { tenantId, day, job, status, reason = '', classification = '', sourceId = '' } = outcomes
+  const key = `${tenantId}\t${day}\t${tsv(job ?? '')}\t${tsv(status)}\t${tsv(reason)}\t${classification}`
+  return sourceId === '' ? key : `${key}\t${sourceId}`
 }
 
 export function countOutcome(counts: Map<string, number>, key: string, events = 1): void {
@@ -54,8 +58,19 @@ export function eventsByStatus(counts: OutcomeCounts): Map<string, number> {
  * @param sources counts by the value of `source`, which must be unique for all time
  */
 export function packOutcomes(sources: readonly (readonly [source: string, counts: OutcomeCounts])[]): Block {
-  const rows = sources.flatMap(([source, counts]) => [...counts].map(([key, n]) => `${tsv(source)}\t${key}\t${n}`))
+  const rows = sources.flatMap(([source, counts]) =>
+    [...counts].map(([key, n]) => `${tsv(source)}\t${withCount(key, n)}`),
+  )
   return packBlock(rows.map((row) => ({ identity: NO_IDENTITY, state: EnvelopeState.Enriched, row })))
+}
+
+const SOURCE_ID_AT = OUTCOME_COLUMNS.indexOf('source_id') - 2
+
+/** The number of events stands before the id of a source. */
+function withCount(key: string, events: number): string {
+  const columns = key.split('\t')
+  columns.splice(SOURCE_ID_AT, 0, String(events))
+  return columns.join('\t')
 }
 
 const DAY_MS = 86_400_000
@@ -70,6 +85,7 @@ export function utcDay(ms: number): string {
 
 const TAB = 9
 const CLASSIFICATION_AT = ROW_COLUMNS.indexOf('classification')
+const SOURCE_AT = ROW_COLUMNS.indexOf('source_id')
 
 /** Counts events of a block by columns of their rows. */
 export class BlockOutcomes {
@@ -91,8 +107,10 @@ export class BlockOutcomes {
     const to = ends[index]! - 1
     if (from === to) return undefined
     const receipt = receiptOf(block.rows, from, to)
-    const classification = stateAt(block, index) === EnvelopeState.Raw ? '' : classificationOf(block.rows, from, to)
-    const key = outcomeKey({ ...receipt, job: block.job, status, ...(reason && { reason }), classification })
+    const isRaw = stateAt(block, index) === EnvelopeState.Raw
+    const classification = isRaw ? '' : columnIn(block.rows, from, to, CLASSIFICATION_AT)
+    const sourceId = isRaw ? '' : columnIn(block.rows, from, to, SOURCE_AT)
+    const key = outcomeKey({ ...receipt, job: block.job, status, ...(reason && { reason }), classification, sourceId })
     countOutcome(this.counts, key)
     return key
   }
@@ -118,9 +136,9 @@ function endOfColumn(rows: Buffer, from: number, to: number): number {
   return at
 }
 
-/** Counts columns from the start, because rows of different versions end with different columns. */
-function classificationOf(rows: Buffer, from: number, to: number): string {
+/** A column of a row; `''` when the row ends before it. Counts from the start, because rows of different versions end with different columns. */
+function columnIn(rows: Buffer, from: number, to: number, index: number): string {
   let start = from
-  for (let columns = CLASSIFICATION_AT; columns > 0; columns--) start = endOfColumn(rows, start, to) + 1
+  for (let columns = index; columns > 0 && start < to; columns--) start = endOfColumn(rows, start, to) + 1
   return start >= to ? '' : rows.toString('latin1', start, endOfColumn(rows, start, to))
 }

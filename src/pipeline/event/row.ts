@@ -97,8 +97,10 @@ export function columnsWithoutHostname({ columns, data }: Enrichment): string {
  * The columns of a complete row after the enrichment columns.
  * @param job the batch job; undefined for live events
  * @param requestId of a live event
+ * @param sourceId the source whose key brought the event; undefined: an API key did
  */
-export function rowTail(job: string | undefined, requestId?: string): string {
+export function rowTail(job: string | undefined, requestId?: string, sourceId?: string): string {
+  if (sourceId !== undefined) return `\t${tsv(job ?? '')}\t${tsv(requestId ?? '')}\t${sourceId}`
   if (job !== undefined) return `\t${tsv(job)}`
   return requestId === undefined ? '' : `\t\t${tsv(requestId)}`
 }

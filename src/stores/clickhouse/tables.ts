@@ -36,6 +36,7 @@ export const OUTCOMES: TargetTable = {
     status: 'String',
     reason: 'String',
     classification: 'String',
+    source_id: 'String',
   } satisfies Record<Exclude<(typeof OUTCOME_COLUMNS)[number], 'events'>, string>,
   finder: 'source',
   time: 'day',

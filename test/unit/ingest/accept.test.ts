@@ -26,7 +26,7 @@ function accept(text: string) {
   return { envelopes, outcomes, answer: JSON.parse(response) as IngestResponse }
 }
 
-/** Reads a row like ClickHouse does. */
+/** Reads a row like ClickHouse does. It ends before the source, which requests with API keys have not. */
 function columns(row: string): Record<string, string> {
   const unescaped = row
     .split('\t')
@@ -36,7 +36,7 @@ function columns(row: string): Record<string, string> {
         (_, char: string) => ({ n: '\n', t: '\t', r: '\r', '0': '\0', b: '\b', f: '\f' })[char] ?? char,
       ),
     )
-  assert.equal(unescaped.length, ROW_COLUMNS.length)
+  assert.equal(unescaped.length, ROW_COLUMNS.indexOf('source_id'))
   return Object.fromEntries(ROW_COLUMNS.map((column, i) => [column, unescaped[i] ?? '']))
 }
 

@@ -38,8 +38,12 @@ test('the table of events has the columns of a row, in their order', () => {
   assert.deepEqual(
     [
       ...columns.split('\n').map((line) => line.trim().split(' ')[0]),
-      ...['0004_sums', '0006_receipts'].flatMap((name) =>
-        [...sqlOf(name).matchAll(/ADD COLUMN IF NOT EXISTS (\w+) (?!.* ALIAS )/g)].map(([, column]) => column),
+      ...['0004_sums', '0006_receipts', '0011_sources'].flatMap((name) =>
+        [
+          ...sqlOf(name)
+            .split('ALTER TABLE outcomes')[0]!
+            .matchAll(/ADD COLUMN IF NOT EXISTS (\w+) (?!.* ALIAS )/g),
+        ].map(([, column]) => column),
       ),
     ],
     [...ROW_COLUMNS],

@@ -130,22 +130,22 @@ function linesOf(rows: Buffer): Buffer[] {
 
 /** The columns of a row's identity, as text. */
 function keyOf(line: Buffer, { columns, identity }: TargetTable): string {
-  const names = Object.keys(identity)
-  return columnsOf(line, columns.indexOf(names[0]!), names.length)
+  const values = line.toString('utf8', 0, line.length - 1).split('\t')
+  return Object.keys(identity)
+    .map((name) => values[columns.indexOf(name)] ?? '')
+    .join('\t')
 }
 
 /** The time of the first row, Unix milliseconds; 0 if it cannot be read. */
 export function firstTimeOf(rows: Buffer, { columns, time }: TargetTable): number {
-  const text = columnsOf(rows, columns.indexOf(time), 1)
+  const text = columnOf(rows, columns.indexOf(time))
   // The column holds seconds, or a day or time as text, in UTC.
   const ms = text[4] === '-' ? Date.parse(text.length > 10 ? `${text.replace(' ', 'T')}Z` : text) : Number(text) * 1_000
   return Number.isNaN(ms) ? 0 : ms
 }
 
-function columnsOf(line: Buffer, at: number, count: number): string {
+function columnOf(line: Buffer, at: number): string {
   let from = 0
   for (let column = 0; column < at; column++) from = line.indexOf(TAB, from) + 1
-  let end = from
-  for (let column = 0; column < count; column++) end = line.indexOf(TAB, end) + 1
-  return line.toString('utf8', from, end - 1)
+  return line.toString('utf8', from, line.indexOf(TAB, from))
 }

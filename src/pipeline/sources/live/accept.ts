@@ -30,7 +30,7 @@ export function acceptEvents(
   let filtered = 0
   let invalid = 0
   let sharedPartition: number | undefined
-  const tail = rowTail(undefined, context.requestId)
+  const tail = rowTail(undefined, context.requestId, context.sourceId)
   for (let i = 0; i < events.length; i++) {
     const event = events[i]!
     const isIdGenerated = event.eventId === undefined
@@ -90,12 +90,12 @@ function inQuotes(text: string): string {
 
 /** @param noise number of filtered events by enrichment */
 function outcomesOf(
-  { tenantId, receivedAtMs }: EventContext,
+  { tenantId, receivedAtMs, sourceId }: EventContext,
   noise: ReadonlyMap<Enrichment, number>,
   invalid: number,
 ): OutcomeCounts {
   if (noise.size === 0 && invalid === 0) return NO_OUTCOMES
-  const of = { tenantId, day: utcDay(receivedAtMs) }
+  const of = { tenantId, day: utcDay(receivedAtMs), sourceId }
   const counts = new Map<string, number>()
   for (const [{ classification = '', filteredAs: reason = '' }, events] of noise) {
     countOutcome(counts, outcomeKey({ ...of, status: OUTCOME_STATUS.filtered, reason, classification }), events)

@@ -2,7 +2,7 @@ import type { Exchange } from '../../../http/engine/exchange.ts'
 import type { HttpResponse } from '../../../http/engine/response.ts'
 import type { Clock } from '../../../run/clock.ts'
 import { addressMaskOf, type Caller, type TenantEnricher, tenantKey } from '../../../tenants/tenancy.ts'
-import type { Accepted, Intake, KeepEvents, OtherEvents } from '../../declaration/source.ts'
+import type { Accepted, EventContext, Intake, KeepEvents, OtherEvents } from '../../declaration/source.ts'
 import { type Address, parseAddress } from '../../event/address.ts'
 import type { Enricher, Hostnames } from '../../event/enrichment.ts'
 import { countOutcome, type OutcomeCounts, outcomeKey, utcDay } from '../../event/outcomes.ts'
@@ -31,7 +31,7 @@ export function keepEvents(options: KeepOptions): KeepEvents {
     text: string,
     events: readonly ReadEvent[],
     { requestId }: Exchange,
-    { tenant }: Caller,
+    { tenant, source }: Caller,
     respond: (accepted: Accepted, kept: Promise<void>) => HttpResponse,
     others: readonly OtherEvents[] | undefined,
   ) => {
@@ -42,6 +42,7 @@ export function keepEvents(options: KeepOptions): KeepEvents {
       mask: addressMaskOf(tenant),
       receivedAtMs: clock.now(),
       requestId,
+      sourceId: source?.id,
       colocateAmong,
     }
     const ofTenant = tenantEnricher?.(enricher, tenant) ?? enricher
@@ -61,13 +62,13 @@ export function keepEvents(options: KeepOptions): KeepEvents {
 function withOthers(
   outcomes: OutcomeCounts,
   others: readonly OtherEvents[],
-  { tenantId, receivedAtMs }: { readonly tenantId: string; readonly receivedAtMs: number },
+  { tenantId, receivedAtMs, sourceId }: Pick<EventContext, 'tenantId' | 'receivedAtMs' | 'sourceId'>,
 ): OutcomeCounts {
   if (others.length === 0) return outcomes
   const counts = new Map(outcomes)
   const day = utcDay(receivedAtMs)
   for (const { status, reason, events } of others) {
-    countOutcome(counts, outcomeKey({ tenantId, day, status, reason }), events)
+    countOutcome(counts, outcomeKey({ tenantId, day, status, reason, sourceId }), events)
   }
   return counts
 }

@@ -23,6 +23,8 @@ export interface Tally {
   readonly filtered: number
   /** Events without a valid address: counted but not stored. */
   readonly invalidIp: number
+  /** Events without an address. They are counted and not stored. Always 0 unless the route says `countsNoIp`. */
+  readonly noIp: number
   /** Events that do not fit the schema. Each is counted by its first error, and does not affect other events. */
   readonly rejected: readonly RejectedEvent[]
 }
@@ -37,38 +39,46 @@ interface RejectedEvent {
 interface TranslatedRoute<Own extends OwnSettings> extends Omit<SourceRoute<Own>, 'open' | 'streamsBody'> {
   /** Most events of a request; more are answered 413. Default: the limit of `/v1/ingest`. */
   readonly eventsMax?: number
+  /** An event without an `ip` is counted as `no_ip` and not as `rejected`. Default: false. */
+  readonly countsNoIp?: boolean
   /**
    * Turns a request into objects in the form of `EventEnvelope`. The archive stores these objects, so a replay does not need the
    * source.
    * @param text the decoded body; `''` when the route takes none
    * @throws HttpError to refuse the whole request
    */
-  translate(text: string, exchange: Exchange, settings: OwnValues<Own>): readonly object[]
+  translate(text: string, exchange: Exchange, settings: OwnValues<Own>, caller: Caller): readonly object[]
   /** Makes the response, which is sent when the events are on disk. */
-  answer(tally: Tally): Pick<HttpResponse, 'status' | 'type' | 'headers'> & { readonly body: string }
+  answer(
+    tally: Tally,
+    exchange: Exchange,
+  ): Pick<HttpResponse, 'status' | 'type' | 'headers'> & { readonly body: string }
 }
 
 const check = compileValidator(EventEnvelope)
 
 /** Makes a source's route. Everything that `route` does not define works as for `/v1/ingest`. */
 export function translatedRoute<Own extends OwnSettings>(route: TranslatedRoute<Own>): SourceRoute<Own> {
-  const { eventsMax = EVENT_LIMITS.eventsMaxPerRequest, translate, answer, ...facts } = route
+  const { eventsMax = EVENT_LIMITS.eventsMaxPerRequest, countsNoIp = false, translate, answer, ...facts } = route
   return {
     beginsTogether: true,
     ...facts,
     open({ keep, settings }) {
       return (exchange: Exchange, caller: Caller) =>
         andThen(facts.bodyMaxBytes === undefined ? '' : exchange.text(), (body) => {
-          const events = translate(body, exchange, settings)
-          if (events.length > eventsMax) {
-            throw new HttpError(413, `the body has ${events.length} events, more than ${eventsMax}`)
+          const received = translate(body, exchange, settings, caller)
+          if (received.length > eventsMax) {
+            throw new HttpError(413, `the body has ${received.length} events, more than ${eventsMax}`)
           }
+          const events = countsNoIp ? received.filter(hasIp) : received
+          const noIp = received.length - events.length
           const { text, read, rejected } = readObjects(events)
           const respond: Parameters<typeof keep>[4] = ({ filtered, invalidIp }, kept) => {
             const ok = read.length - filtered - invalidIp
-            return { ...answer({ received: events.length, ok, filtered, invalidIp, rejected }), after: kept }
+            const tally = { received: received.length, ok, filtered, invalidIp, noIp, rejected }
+            return { ...answer(tally, exchange), after: kept }
           }
-          return keep(text, read, exchange, caller, respond, countsOf(rejected))
+          return keep(text, read, exchange, caller, respond, othersOf(rejected, noIp))
         })
     },
   }
@@ -105,11 +115,17 @@ function readObjects(events: readonly object[]): ReadObjects {
   return { text, read, rejected }
 }
 
-/** Counts each event by its first error, which quotes nothing of the event. */
-function countsOf(rejected: readonly RejectedEvent[]): readonly OtherEvents[] | undefined {
-  if (rejected.length === 0) return undefined
-  return rejected.map(({ errors: [first] }) => {
+function hasIp(event: object): boolean {
+  return 'ip' in event && event.ip !== undefined
+}
+
+/** Counts each rejected event by its first error, which quotes nothing of the event. */
+function othersOf(rejected: readonly RejectedEvent[], noIp: number): readonly OtherEvents[] | undefined {
+  if (rejected.length === 0 && noIp === 0) return undefined
+  const others = rejected.map(({ errors: [first] }) => {
     const reason = `${first!.path === '' ? 'the event' : first!.path} ${first!.message}`
-    return { status: OUTCOME_STATUS.rejected, reason, events: 1 }
+    return { status: OUTCOME_STATUS.rejected as string, reason, events: 1 }
   })
+  if (noIp > 0) others.push({ status: OUTCOME_STATUS.noIp, reason: '', events: noIp })
+  return others
 }
