@@ -1,8 +1,16 @@
 import type { Pipeline } from '../src/pipeline/declaration/pipeline.ts'
 import { archive } from '../src/pipeline/sinks/archive/destination.ts'
 import { clickhouse, clickhouseOutcomes } from '../src/pipeline/sinks/clickhouse/destination.ts'
+import { amplitude } from '../src/pipeline/sources/amplitude.ts'
 import { uploads } from '../src/pipeline/sources/batch/uploads.ts'
 import { requests } from '../src/pipeline/sources/live/requests.ts'
+import { matomo } from '../src/pipeline/sources/matomo.ts'
+import { mixpanel } from '../src/pipeline/sources/mixpanel.ts'
+import { posthog } from '../src/pipeline/sources/posthog.ts'
+import { rudderstack } from '../src/pipeline/sources/rudderstack.ts'
+import { segment } from '../src/pipeline/sources/segment.ts'
+import { snowplow } from '../src/pipeline/sources/snowplow.ts'
+import { web } from '../src/pipeline/sources/web.ts'
 import { dedup } from '../src/pipeline/stages/dedup.ts'
 import { enrich } from '../src/pipeline/stages/enrich.ts'
 import { filterNoise } from '../src/pipeline/stages/filter-noise.ts'
@@ -16,6 +24,14 @@ export const ingest: Pipeline = {
     { from: requests, to: 'intake', raw: 'archive' },
     // Batch lines are enriched by the step, which scales with its workers. A tenant has only one feeder.
     { from: uploads, to: 'intake', raw: 'archive' },
+    { from: web, to: 'intake', raw: 'archive' },
+    { from: segment, to: 'intake', raw: 'archive' },
+    { from: rudderstack, to: 'intake', raw: 'archive' },
+    { from: posthog, to: 'intake', raw: 'archive' },
+    { from: amplitude, to: 'intake', raw: 'archive' },
+    { from: mixpanel, to: 'intake', raw: 'archive' },
+    { from: snowplow, to: 'intake', raw: 'archive' },
+    { from: matomo, to: 'intake', raw: 'archive' },
   ],
 
   // Every stream has a lane for live events, which go first, and one for batches. Dedup comes last, so that noise, often most of

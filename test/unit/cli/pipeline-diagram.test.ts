@@ -24,6 +24,14 @@ test('the diagram shows sources, streams, and the backlog of each group over all
     drawPipeline({ ...ingest, sinks }, waiting),
     `POST /v1/ingest        ▶ intake (live), as it came ▶ archive
 POST /v1/ingest/batch  ▶ intake (batch), as it came ▶ archive
+/s/web/…               ▶ intake (live), as it came ▶ archive
+/s/segment/…           ▶ intake (live), as it came ▶ archive
+/s/rudderstack/…       ▶ intake (live), as it came ▶ archive
+/s/posthog/…           ▶ intake (live), as it came ▶ archive
+/s/amplitude/…         ▶ intake (live), as it came ▶ archive
+/s/mixpanel/…          ▶ intake (live), as it came ▶ archive
+/s/snowplow/…          ▶ intake (live), as it came ▶ archive
+/s/matomo/…            ▶ intake (live), as it came ▶ archive
 
 intake
 └─ process: enrich ▶ filter-noise ▶ dedup  ▶ enriched

@@ -45,5 +45,9 @@ test('the settings that a pipeline declares are flags of the command, with their
   assert.match(help, /--visitor-platform <name> platform of events of \/visitor \(VISITOR_PLATFORM, kiosk\)/)
   await command.parseAsync(['--copy-dir', '/copies'], { from: 'user' })
   const config = configOf({ env: { VISITOR_PLATFORM: 'lobby' } } as unknown as CliContext, command)
-  assert.deepEqual(config.own, { VISITOR_PLATFORM: 'lobby', COPY_DIR: '/copies' })
+  assert.deepEqual(config.own, {
+    TRUSTED_PROXIES: ['127.0.0.0/8', '::1/128'],
+    VISITOR_PLATFORM: 'lobby',
+    COPY_DIR: '/copies',
+  })
 })

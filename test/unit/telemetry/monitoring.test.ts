@@ -6,7 +6,7 @@ import { parse } from 'yaml'
 import { ingest } from '../../../pipelines/ingest.ts'
 import { createRoles } from '../../../src/app.ts'
 import { ROLES, readConfig } from '../../../src/config/config.ts'
-import { groupsOf } from '../../../src/pipeline/declaration/pipeline.ts'
+import { groupsOf, settingsOf } from '../../../src/pipeline/declaration/pipeline.ts'
 import { systemClock } from '../../../src/run/clock.ts'
 import { createSupervisorMetrics } from '../../../src/telemetry/process-metrics.ts'
 import { silent } from '../../support/pipeline.ts'
@@ -34,7 +34,11 @@ async function metricsOf(t: TestContext): Promise<Map<string, ReadonlySet<string
   const metrics = new Registry()
   collectDefaultMetrics({ register: metrics })
   createSupervisorMetrics(metrics)
-  const config = { ...readConfig({}), redisUrl: 'unix:///nowhere', clickhouseUrl: 'http://127.0.0.1:1' }
+  const config = {
+    ...readConfig({}, {}, undefined, { settings: settingsOf(ingest), flags: {} }),
+    redisUrl: 'unix:///nowhere',
+    clickhouseUrl: 'http://127.0.0.1:1',
+  }
   const app = await createRoles(config, ROLES, { log: silent, metrics, clock: systemClock })
   t.after(() => app.stop())
   const found = new Map<string, ReadonlySet<string>>()

@@ -1,0 +1,113 @@
+import {
+  correctedTime,
+  type JsonObject,
+  labelOf,
+  listOf,
+  objectOf,
+  pageOf,
+  REMOTE,
+  sessionIdOf,
+  type ToolEvent,
+  unlessEmpty,
+  without,
+  withRest,
+} from './tools/tool-event.ts'
+import { type Tool, type ToolRoute, toolSource } from './tools/tool-source.ts'
+
+const PLACED = [
+  'insert_id',
+  'time',
+  'event_type',
+  'event_properties',
+  'user_properties',
+  'groups',
+  'session_id',
+  'ip',
+  'user_id',
+  'device_id',
+]
+
+/**
+ * Reads the body of Amplitude's HTTP API version 2, and of its batch API: `{api_key, events, client_upload_time}`. `event` is an
+ * older name of `events`.
+ * @param receivedAtMs milliseconds since the epoch
+ */
+export function readAmplitudeEvents(payload: unknown, receivedAtMs: number): readonly ToolEvent[] {
+  const body = objectOf(payload)
+  return listOf(body.events ?? body.event).map((event) =>
+    readEvent(objectOf(event), body.client_upload_time, receivedAtMs),
+  )
+}
+
+function readEvent(event: JsonObject, uploadedAt: unknown, receivedAtMs: number): ToolEvent {
+  const properties = objectOf(event.event_properties)
+  const groups = objectOf(event.groups)
+  const { library, session_id: session } = event
+  return {
+    event_id: event.insert_id,
+    timestamp: correctedTime(event.time, uploadedAt, receivedAtMs),
+    event_type: event.event_type,
+    account_id: labelOf(listOf(groups.company ?? Object.values(groups)[0])[0]),
+    // An event outside of a session has -1.
+    session_id: session === -1 ? undefined : sessionIdOf(session),
+    platform: labelOf(library) ?? labelOf(event.platform),
+    properties: withRest(
+      properties,
+      'amplitude',
+      without({ ...event, groups: unlessEmpty(groups) }, ...PLACED.filter((key) => key !== 'groups')),
+    ),
+    user_properties: unlessEmpty(
+      without({
+        ...setProperties(event.user_properties),
+        user_id: event.user_id ?? undefined,
+        device_id: event.device_id ?? undefined,
+      }),
+    ),
+    page: pageOf(properties['[Amplitude] Page URL'] ?? properties.page_url, properties.referrer, properties),
+    ip: event.ip === '$remote' ? REMOTE : event.ip,
+    library,
+  }
+}
+
+/** `$set` and `$setOnce` are operations: what they set becomes a property. */
+function setProperties(value: unknown): JsonObject {
+  const { $set, $setOnce, ...others } = objectOf(value)
+  return { ...objectOf($setOnce), ...objectOf($set), ...others }
+}
+
+/**
+ * Amplitude's libraries look at `code` of the answer. They repeat 429 and 5xx, halve the batch on 413, and leave out the events that a
+ * 400 names; nothing is answered 400 for the sake of one event.
+ */
+const tool: Tool = {
+  kind: 'amplitude',
+  setup: (base, key) => `Node:
+  import { init, track } from '@amplitude/analytics-node'
+  init('${key}', { serverUrl: '${base}/s/amplitude/2/httpapi' })
+  // The address of your visitor. Without it no company can be found:
+  track('Page Viewed', properties, { user_id, ip: request.ip })
+
+Browser:
+  amplitude.init('${key}', { serverUrl: '${base}/s/amplitude/2/httpapi' })
+`,
+  routes: ['/2/httpapi', '/batch'].map(
+    (path): ToolRoute => ({
+      method: 'POST',
+      path,
+      key: (payload) => objectOf(payload).api_key,
+      read: readAmplitudeEvents,
+      answer: ({ received }, { nowMs, bytes }) => ({
+        status: 200,
+        body: JSON.stringify({
+          code: 200,
+          events_ingested: received,
+          payload_size_bytes: bytes,
+          server_upload_time: nowMs,
+        }),
+      }),
+      refuse: ({ status, message }) => ({ status, body: JSON.stringify({ code: status, error: message }) }),
+    }),
+  ),
+}
+
+export const amplitude = toolSource(tool)

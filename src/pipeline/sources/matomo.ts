@@ -1,0 +1,124 @@
+import {
+  correctedTime,
+  type JsonObject,
+  labelOf,
+  objectOf,
+  pageOf,
+  sessionIdOf,
+  type ToolEvent,
+  textOf,
+  unlessEmpty,
+  without,
+} from './tools/tool-event.ts'
+import { type Tool, type ToolRoute, toolSource } from './tools/tool-source.ts'
+
+const PLACED = [
+  'idsite',
+  'rec',
+  'url',
+  'urlref',
+  'cip',
+  'cdt',
+  'uid',
+  '_id',
+  'cid',
+  'ua',
+  'token_auth',
+  'rand',
+  'apiv',
+  'send_image',
+  'r',
+  'bots',
+]
+
+/**
+ * Reads requests of Matomo's tracking API: the parameters of one, or `{requests: ['?idsite=…', {…}], token_auth}`.
+ * @param receivedAtMs milliseconds since the epoch
+ */
+export function readMatomoRequests(payload: unknown, receivedAtMs: number): readonly ToolEvent[] {
+  const { requests } = objectOf(payload)
+  const all = Array.isArray(requests) ? requests : [payload]
+  return all.map((request) =>
+    readRequest(typeof request === 'string' ? parametersOf(request) : objectOf(request), receivedAtMs),
+  )
+}
+
+/** @param query with or without a question mark */
+export function parametersOf(query: string): JsonObject {
+  return Object.fromEntries(new URLSearchParams(query.slice(query.indexOf('?') + 1)))
+}
+
+function readRequest(request: JsonObject, receivedAtMs: number): ToolEvent {
+  const ids = without({ uid: request.uid, visitor_id: request._id ?? request.cid })
+  return {
+    timestamp: timeOf(request.cdt, receivedAtMs),
+    event_type: typeOf(request),
+    session_id: sessionIdOf(request._idn === '1' ? undefined : request.pv_session),
+    platform: 'matomo',
+    properties: unlessEmpty({
+      ...without(request, ...PLACED),
+      ...(request.ua !== undefined && { user_agent: request.ua }),
+    }),
+    user_properties: unlessEmpty(ids),
+    page: pageOf(request.url, request.urlref, {
+      campaign: request._rcn ?? request.mtm_campaign,
+      term: request._rck,
+    }),
+    ip: request.cip,
+  }
+}
+
+/** An event has an action; a search, a goal, a download and a link have a parameter of theirs. All else is a page view. */
+function typeOf(request: JsonObject): unknown {
+  if (labelOf(request.e_a) !== undefined) return request.e_a
+  if (labelOf(request.search) !== undefined) return 'search'
+  if (labelOf(request.idgoal) !== undefined) return 'goal'
+  if (labelOf(request.download) !== undefined) return 'download'
+  if (labelOf(request.link) !== undefined) return 'outlink'
+  return request.ping === '1' ? 'ping' : 'page'
+}
+
+/** `cdt`: seconds since the epoch, or `YYYY-MM-DD hh:mm:ss` of UTC. */
+function timeOf(value: unknown, receivedAtMs: number): unknown {
+  const text = labelOf(value)
+  if (text === undefined) return undefined
+  if (/^\d{1,11}$/.test(text)) return correctedTime(Number(text) * 1_000, undefined, receivedAtMs)
+  return correctedTime(
+    /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/.test(text) ? `${text.replace(' ', 'T')}Z` : textOf(value),
+    undefined,
+    receivedAtMs,
+  )
+}
+
+/** Matomo's libraries take 200 and 204 for success, and do not repeat. */
+const tool: Tool = {
+  kind: 'matomo',
+  setup: (base, key) => `Node:
+  import MatomoTracker from 'matomo-tracker'
+  const matomo = new MatomoTracker(1, '${base}/s/matomo/${key}/matomo.php')
+  // The address of your visitor. Without it no company can be found:
+  matomo.track({ url, token_auth: '${key}', cip: request.ip })
+
+Browser:
+  _paq.push(['setTrackerUrl', '${base}/s/matomo/${key}/matomo.php'])
+`,
+  routes: ['/matomo.php', '/piwik.php'].flatMap((path): ToolRoute[] => [
+    { method: 'GET', path, key: keyOf, read: readMatomoRequests, answer: () => ({ status: 204, body: '' }) },
+    {
+      method: 'POST',
+      path,
+      key: keyOf,
+      read: readMatomoRequests,
+      answer: ({ received, rejected }) => ({
+        status: 200,
+        body: JSON.stringify({ status: 'success', tracked: received - rejected.length, invalid: rejected.length }),
+      }),
+    },
+  ]),
+}
+
+export const matomo = toolSource(tool)
+
+function keyOf(payload: unknown): unknown {
+  return objectOf(payload).token_auth
+}

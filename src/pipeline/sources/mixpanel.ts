@@ -1,0 +1,141 @@
+import type { HttpError } from '../../http/engine/http-error.ts'
+import type { Tally } from './live/translated.ts'
+import {
+  correctedTime,
+  type JsonObject,
+  labelOf,
+  listOf,
+  objectOf,
+  pageOf,
+  sessionIdOf,
+  type ToolEvent,
+  unlessEmpty,
+  without,
+} from './tools/tool-event.ts'
+import { type Tool, type ToolRequest, type ToolRoute, toolSource } from './tools/tool-source.ts'
+
+const EVENT_COLUMNS = ['token', '$insert_id', 'time', 'ip', '$ip', 'distinct_id', '$user_id', '$device_id']
+/** Numbers below it are seconds: as milliseconds they would be of 1970. */
+const SECONDS_END = 100_000_000_000
+
+/**
+ * Reads the events of Mixpanel's `/track` and `/import`: `{event, properties: {token, time, $insert_id, ip, …}}`, or an array of them.
+ * @param receivedAtMs milliseconds since the epoch
+ */
+export function readMixpanelEvents(payload: unknown, receivedAtMs: number): readonly ToolEvent[] {
+  return listOf(payload).map((entry) => {
+    const event = objectOf(entry)
+    const properties = objectOf(event.properties)
+    const group = properties.company ?? properties.$group_id ?? properties.company_id
+    return {
+      event_id: properties.$insert_id,
+      timestamp: correctedTime(millisecondsOf(properties.time), undefined, receivedAtMs),
+      event_type: event.event,
+      account_id: labelOf(listOf(group)[0]),
+      session_id: sessionIdOf(properties.$session_id ?? properties.session_id),
+      platform: labelOf(properties.mp_lib),
+      properties: unlessEmpty({ ...without(event, 'event', 'properties'), ...without(properties, ...EVENT_COLUMNS) }),
+      user_properties: unlessEmpty(personOf(properties)),
+      page: pageOf(properties.$current_url ?? properties.current_url, properties.$referrer, properties),
+      ip: properties.ip ?? properties.$ip,
+      library: properties.mp_lib,
+    }
+  })
+}
+
+const UPDATES = ['$set', '$set_once', '$add', '$append', '$union', '$remove', '$unset', '$delete']
+
+/**
+ * Reads the updates of `/engage` and `/groups`: `{$token, $distinct_id, $ip, $set: {…}}`. Each is an event of type `identify`, or
+ * `group`.
+ */
+export function readMixpanelUpdates(
+  payload: unknown,
+  type: 'identify' | 'group',
+  receivedAtMs: number,
+): readonly ToolEvent[] {
+  return listOf(payload).map((entry) => {
+    const update = objectOf(entry)
+    const values = { ...objectOf(update.$set_once), ...objectOf(update.$set) }
+    const rest = without(update, '$token', '$ip', '$time', '$distinct_id', '$set', '$set_once')
+    return {
+      timestamp: correctedTime(millisecondsOf(update.$time), undefined, receivedAtMs),
+      event_type: UPDATES.some((key) => key in update) ? type : undefined,
+      account_id: labelOf(update.$group_id),
+      properties: unlessEmpty(type === 'group' ? { ...rest, ...values } : rest),
+      user_properties: unlessEmpty(
+        without({ ...(type === 'group' ? {} : values), distinct_id: update.$distinct_id ?? undefined }),
+      ),
+      ip: update.$ip === 0 || update.$ip === '0' ? undefined : update.$ip,
+    }
+  })
+}
+
+function personOf(properties: JsonObject): JsonObject {
+  const { distinct_id, $user_id, $device_id } = properties
+  return without({ distinct_id, $user_id, $device_id })
+}
+
+function millisecondsOf(value: unknown): unknown {
+  return typeof value === 'number' && Math.abs(value) < SECONDS_END ? value * 1_000 : value
+}
+
+/** Mixpanel's libraries look at the body alone: `1`, or with `verbose` `{"status":1}`. They do not repeat. */
+const tool: Tool = {
+  kind: 'mixpanel',
+  setup: (base, key) => `Node:
+  import Mixpanel from 'mixpanel'
+  const mixpanel = Mixpanel.init('${key}', { host: '${base.replace(/^https?:\/\//, '')}', protocol: '${base.startsWith('https') ? 'https' : 'http'}', path: '/s/mixpanel' })
+  // The address of your visitor. Without it no company can be found:
+  mixpanel.track('Page View', { distinct_id, ip: request.ip })
+
+Browser:
+  mixpanel.init('${key}', { api_host: '${base}/s/mixpanel' })
+`,
+  routes: [
+    ...both('/track', readMixpanelEvents),
+    ...both('/track/', readMixpanelEvents),
+    ...both('/engage', (payload, nowMs) => readMixpanelUpdates(payload, 'identify', nowMs)),
+    ...both('/engage/', (payload, nowMs) => readMixpanelUpdates(payload, 'identify', nowMs)),
+    ...both('/groups', (payload, nowMs) => readMixpanelUpdates(payload, 'group', nowMs)),
+    ...both('/groups/', (payload, nowMs) => readMixpanelUpdates(payload, 'group', nowMs)),
+    {
+      method: 'POST',
+      path: '/import',
+      key: keyOf,
+      read: readMixpanelEvents,
+      answer: ({ ok, filtered, invalidIp, noIp }) => ({
+        status: 200,
+        body: JSON.stringify({ code: 200, num_records_imported: ok + filtered + invalidIp + noIp, status: 'OK' }),
+      }),
+    },
+  ],
+}
+
+export const mixpanel = toolSource(tool)
+
+function both(path: string, read: ToolRoute['read']): ToolRoute[] {
+  const shared = { path, key: keyOf, read, answer, refuse }
+  return [
+    { method: 'GET', ...shared },
+    { method: 'POST', ...shared },
+  ]
+}
+
+function keyOf(payload: unknown): unknown {
+  const first = objectOf(listOf(payload)[0])
+  return objectOf(first.properties).token ?? first.$token ?? first.token
+}
+
+function answer(_tally: Tally, { query }: ToolRequest) {
+  const isVerbose = new URLSearchParams(query).get('verbose') === '1'
+  return { status: 200, type: isVerbose ? JSON_TYPE : TEXT_TYPE, body: isVerbose ? '{"status":1,"error":null}' : '1' }
+}
+
+/** The libraries take any body but `1` for the text of an error. */
+function refuse({ status, message }: HttpError) {
+  return { status, type: TEXT_TYPE, body: message }
+}
+
+const JSON_TYPE = 'application/json'
+const TEXT_TYPE = 'text/plain; charset=utf-8'

@@ -1,0 +1,145 @@
+import type { Tally } from './live/translated.ts'
+import {
+  correctedTime,
+  instantOf,
+  type JsonObject,
+  labelOf,
+  listOf,
+  objectOf,
+  pageOf,
+  sessionIdOf,
+  type ToolEvent,
+  unlessEmpty,
+  without,
+} from './tools/tool-event.ts'
+import { type Tool, type ToolRequest, type ToolRoute, toolSource } from './tools/tool-source.ts'
+
+const PLACED = [
+  'event',
+  'uuid',
+  'timestamp',
+  'properties',
+  'distinct_id',
+  '$set',
+  '$set_once',
+  'api_key',
+  'token',
+  'sent_at',
+  'offset',
+  'options',
+]
+/** Properties whose value is a column of the event. */
+const COLUMNS = ['$ip', 'token', '$set', '$set_once']
+
+/**
+ * Reads the events of PostHog's capture API, of which there are three forms: a batch `{api_key, batch, sent_at}`, an array of events, and
+ * one event. The form of `/i/v1/analytics/events` is a batch with `created_at` instead of `sent_at`.
+ * @param receivedAtMs milliseconds since the epoch
+ */
+export function readPosthogEvents(payload: unknown, receivedAtMs: number): readonly ToolEvent[] {
+  const body = objectOf(payload)
+  const events = Array.isArray(payload) ? payload : (body.batch ?? body.data ?? payload)
+  const sentAt = body.sent_at ?? body.created_at
+  return listOf(events).map((event) => readEvent(objectOf(event), sentAt, receivedAtMs))
+}
+
+function readEvent(event: JsonObject, sentAt: unknown, receivedAtMs: number): ToolEvent {
+  const properties = objectOf(event.properties)
+  const groups = objectOf(properties.$groups)
+  const person = {
+    ...objectOf(event.$set_once ?? properties.$set_once),
+    ...objectOf(event.$set ?? properties.$set),
+  }
+  const distinctId = event.distinct_id ?? properties.distinct_id
+  const group = event.event === '$groupidentify' ? properties.$group_key : (groups.company ?? Object.values(groups)[0])
+  return {
+    event_id: event.uuid ?? properties.$insert_id,
+    timestamp: timeOf(event, sentAt, receivedAtMs),
+    event_type: event.event,
+    account_id: labelOf(group),
+    session_id: sessionIdOf(event.session_id ?? properties.$session_id),
+    platform: labelOf(properties.$lib),
+    properties: unlessEmpty({ ...without(event, ...PLACED), ...without(properties, ...COLUMNS, 'distinct_id') }),
+    user_properties: unlessEmpty(without({ ...person, distinct_id: distinctId ?? undefined })),
+    page: pageOf(
+      properties.$current_url,
+      properties.$referrer === '$direct' ? undefined : properties.$referrer,
+      properties,
+    ),
+    ip: properties.$ip,
+    library: properties.$is_server === true ? SERVER : properties.$lib,
+  }
+}
+
+/** Stands for the libraries of servers of which the event says itself that it comes from one. */
+const SERVER = 'posthog-node'
+
+function timeOf(event: JsonObject, sentAt: unknown, receivedAtMs: number): unknown {
+  const { timestamp, offset } = event
+  // Old libraries send how many milliseconds ago the event was.
+  if (timestamp === undefined && typeof offset === 'number')
+    return correctedTime(receivedAtMs - offset, undefined, receivedAtMs)
+  if (typeof timestamp === 'string' && instantOf(timestamp) === undefined) return timestamp
+  return correctedTime(timestamp, sentAt, receivedAtMs)
+}
+
+/** Paths of its libraries, with and without the slash at the end. */
+const PATHS = ['/batch', '/capture', '/track', '/e', '/i/v0/e']
+
+/** PostHog's libraries take 2xx for success and repeat 408, 429 and 5xx; on 413 they send half of the batch. */
+const tool: Tool = {
+  kind: 'posthog',
+  setup: (base, key) => `Node:
+  import { PostHog } from 'posthog-node'
+  const posthog = new PostHog('${key}', { host: '${base}/s/posthog' })
+  // The address of your visitor. Without it no company can be found:
+  posthog.capture({ distinctId, event: '$pageview', properties: { $ip: request.ip } })
+
+Browser:
+  posthog.init('${key}', { api_host: '${base}/s/posthog' })
+`,
+  routes: [
+    ...PATHS.flatMap((path) => [path, `${path}/`]).flatMap((path): ToolRoute[] => [
+      {
+        method: 'POST',
+        path,
+        key: keyOf,
+        read: readPosthogEvents,
+        answer: () => ({ status: 200, body: '{"status":1}' }),
+      },
+      {
+        method: 'GET',
+        path,
+        key: keyOf,
+        read: readPosthogEvents,
+        answer: () => ({ status: 200, body: '{"status":1}' }),
+      },
+    ]),
+    { method: 'POST', path: '/i/v1/analytics/events', read: readPosthogEvents, answer: resultsOf },
+    ...['/flags', '/flags/', '/decide', '/decide/'].map(
+      (path): ToolRoute => ({ method: 'POST', path, key: keyOf, read: () => [], answer: noFlags }),
+    ),
+  ],
+}
+
+export const posthog = toolSource(tool)
+
+function keyOf(payload: unknown): unknown {
+  const first = objectOf(listOf(payload)[0])
+  return first.api_key ?? first.token ?? first.$token ?? objectOf(first.properties).token
+}
+
+/** Version 1 answers each event by its uuid. An event that does not fit is dropped: sending it again changes nothing. */
+function resultsOf({ rejected }: Tally, { payload }: ToolRequest) {
+  const dropped = new Set(rejected.map(({ index }) => index))
+  const results = listOf(objectOf(payload).batch).map((event, i) => [
+    String(objectOf(event).uuid),
+    { result: dropped.has(i) ? 'drop' : 'ok' },
+  ])
+  return { status: 200, body: JSON.stringify({ results: Object.fromEntries(results) }) }
+}
+
+function noFlags() {
+  const none = { featureFlags: {}, featureFlagPayloads: {}, flags: {}, errorsWhileComputingFlags: false }
+  return { status: 200, body: JSON.stringify({ ...none, config: {}, supportedCompression: ['gzip', 'gzip-js'] }) }
+}

@@ -1,0 +1,143 @@
+import {
+  correctedTime,
+  type JsonObject,
+  labelOf,
+  listOf,
+  objectOf,
+  pageOf,
+  sessionIdOf,
+  type ToolEvent,
+  textOf,
+  unlessEmpty,
+  without,
+} from './tools/tool-event.ts'
+import { type Tool, toolSource } from './tools/tool-source.ts'
+
+/** The names of events by their short forms in Snowplow's tracker protocol. `ue` and `se` have names of their own. */
+const EVENTS: Readonly<Record<string, string>> = {
+  pv: 'page',
+  pp: 'page_ping',
+  tr: 'transaction',
+  ti: 'transaction_item',
+}
+const PLACED = [
+  'e',
+  'eid',
+  'dtm',
+  'ttm',
+  'stm',
+  'p',
+  'uid',
+  'duid',
+  'nuid',
+  'tnuid',
+  'ip',
+  'ua',
+  'ue_px',
+  'ue_pr',
+  'cx',
+  'co',
+  'sid',
+]
+
+/**
+ * Reads the events of Snowplow's tracker protocol: `{schema, data: [{e, eid, dtm, stm, …}]}`, whose values are texts, or the query of
+ * a GET.
+ * @param receivedAtMs milliseconds since the epoch
+ */
+export function readSnowplowEvents(payload: unknown, receivedAtMs: number): readonly ToolEvent[] {
+  const body = objectOf(payload)
+  return listOf(body.data ?? payload).map((event) => readEvent(objectOf(event), receivedAtMs))
+}
+
+function readEvent(event: JsonObject, receivedAtMs: number): ToolEvent {
+  const named = objectOf(objectOf(jsonOf(event.ue_px, event.ue_pr)).data)
+  const contexts = listOf(objectOf(jsonOf(event.cx, event.co)).data)
+  const client = contexts.map(objectOf).find(({ schema }) => textOf(schema)?.includes('/client_session/'))
+  const ids = without({
+    uid: event.uid,
+    duid: event.duid,
+    nuid: event.nuid ?? event.tnuid,
+  })
+  return {
+    event_id: event.eid,
+    // `ttm` is when the event happened, if the caller says it; it is no time of the device's clock.
+    timestamp:
+      event.ttm === undefined
+        ? correctedTime(numberOf(event.dtm), numberOf(event.stm), receivedAtMs)
+        : correctedTime(numberOf(event.ttm), undefined, receivedAtMs),
+    event_type: typeOf(event, named),
+    session_id: sessionIdOf(event.sid ?? objectOf(client?.data).sessionId),
+    platform: labelOf(event.p),
+    properties: unlessEmpty({
+      ...objectOf(named.data),
+      ...without(event, ...PLACED),
+      ...(contexts.length > 0 && { contexts }),
+      ...(event.ua !== undefined && { user_agent: event.ua }),
+    }),
+    user_properties: unlessEmpty(ids),
+    page: pageOf(event.url, event.refr),
+    ip: event.ip,
+    library: event.tv,
+  }
+}
+
+/** A self-describing event has the name of its schema, `iglu:com.acme/NAME/jsonschema/1-0-0`; a structured one that of its action. */
+function typeOf(event: JsonObject, named: JsonObject): unknown {
+  const { e } = event
+  if (e === 'ue') return textOf(named.schema)?.split('/')[1] ?? 'unstruct'
+  if (e === 'se') return event.se_ac ?? 'struct'
+  return (typeof e === 'string' && Object.hasOwn(EVENTS, e) && EVENTS[e]) || e
+}
+
+/** JSON in base64url, or plain. Undefined when there is none, or it is none. */
+function jsonOf(encoded: unknown, plain: unknown): unknown {
+  const text = typeof encoded === 'string' ? Buffer.from(encoded, 'base64url').toString('utf8') : textOf(plain)
+  if (text === undefined) return undefined
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function numberOf(value: unknown): unknown {
+  return typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value
+}
+
+/**
+ * Snowplow's trackers take 2xx for success and repeat everything but 400, 401, 403, 410 and 422. Their protocol has no key: it is in
+ * the path.
+ */
+const tool: Tool = {
+  kind: 'snowplow',
+  setup: (base, key) => {
+    const { protocol, hostname, port } = new URL(base)
+    return `Node:
+  import { newTracker, buildPageView } from '@snowplow/node-tracker'
+  const tracker = newTracker({ namespace: 'sp', appId: 'my-app' }, { endpoint: '${hostname}', protocol: '${protocol.slice(0, -1)}', port: ${port || (protocol === 'https:' ? 443 : 80)}, postPath: '/s/snowplow/${key}/com.snowplowanalytics.snowplow/tp2' })
+  // The address of your visitor. Without it no company can be found:
+  tracker.setIpAddress(request.ip)
+  tracker.track(buildPageView({ pageUrl: request.url }))
+
+Browser:
+  snowplow('newTracker', 'sp', '${base}/s/snowplow/${key}', { appId: 'my-site' })
+`
+  },
+  routes: [
+    {
+      method: 'POST',
+      path: '/com.snowplowanalytics.snowplow/tp2',
+      read: readSnowplowEvents,
+      answer: () => ({ status: 200, type: 'text/plain; charset=utf-8', body: 'ok' }),
+    },
+    {
+      method: 'GET',
+      path: '/i',
+      read: readSnowplowEvents,
+      answer: () => ({ status: 200, type: 'text/plain; charset=utf-8', body: '' }),
+    },
+  ],
+}
+
+export const snowplow = toolSource(tool)

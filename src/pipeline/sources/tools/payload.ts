@@ -1,0 +1,75 @@
+import { randomBytes } from 'node:crypto'
+import { HttpError } from '../../../http/engine/http-error.ts'
+import { parseJson } from '../../../http/route/parse-json.ts'
+import { objectOf } from './tool-event.ts'
+
+/**
+ * Reads the body that a tool's library sent: JSON, or a form whose field `data` is JSON, or JSON in base64. Labels are not looked at:
+ * RudderStack's library calls JSON a form, and browsers send JSON as text, because that needs no preflight.
+ * @throws HttpError 400 when it is none of them
+ */
+export function readPayload(text: string): unknown {
+  const first = text.trimStart()[0]
+  if (first === '{' || first === '[' || first === undefined) return parseExactly(text)
+  const form = new URLSearchParams(text)
+  const data = form.get('data')
+  if (data !== null) return withFields(readData(data), form)
+  return readData(text.trim())
+}
+
+/**
+ * Reads the query of a request whose payload is in it: its parameter `data`, or else all of its parameters.
+ * @param query without a question mark
+ */
+export function readQuery(query: string): unknown {
+  const parameters = new URLSearchParams(query)
+  const data = parameters.get('data')
+  return data === null ? Object.fromEntries(parameters) : withFields(readData(data), parameters)
+}
+
+/** The other fields of a form may name the key. Arrays have no place for them. */
+function withFields(payload: unknown, form: URLSearchParams): unknown {
+  if (Array.isArray(payload) || typeof payload !== 'object') return payload
+  const { data: _, ...others } = Object.fromEntries(form)
+  return { ...others, ...objectOf(payload) }
+}
+
+const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/
+
+function readData(data: string): unknown {
+  const text = data.trim()
+  if (!BASE64.test(text.replaceAll(' ', '+'))) return parseExactly(text)
+  // A form turns the plus signs of base64 that was not escaped into blanks.
+  const decoded = Buffer.from(text.replaceAll(' ', '+'), 'base64')
+  if (decoded.length === 0) throw new HttpError(400, 'the body is empty')
+  return parseExactly(decoded.toString('utf8'))
+}
+
+/** Marks numbers that a double cannot hold. Not to be guessed, so that no sender can write one. */
+const MARK = `number ${randomBytes(12).toString('hex')} `
+const STRING_OR_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g
+const LONG_NUMBER = /\d[\d.]{15}|\d[eE][+-]?\d/
+
+/** Parses JSON. Numbers with more digits than a double holds become texts, which `stringifyExactly` turns back. */
+function parseExactly(text: string): unknown {
+  if (!LONG_NUMBER.test(text)) return parseJson(text)
+  parseJson(text)
+  return JSON.parse(
+    text.replace(STRING_OR_NUMBER, (found) => (found[0] === '"' || isExact(found) ? found : `"${MARK}${found}"`)),
+  )
+}
+
+function isExact(number: string): boolean {
+  return String(Number(number)) === number
+}
+
+/** Makes JSON of a value that `readPayload` read. Its numbers have all of their digits. */
+export function stringifyExactly(value: unknown): string {
+  const [first, ...others] = JSON.stringify(value).split(`"${MARK}`)
+  return first + others.map((text) => text.replace('"', '')).join('')
+}
+
+/** The text of a number that has more digits than a double holds; any other value as it is. */
+export function unmarked(value: unknown): unknown {
+  return typeof value === 'string' && value.startsWith(MARK) ? value.slice(MARK.length) : value
+}

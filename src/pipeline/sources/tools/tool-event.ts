@@ -1,0 +1,150 @@
+import { hash } from 'node:crypto'
+
+/**
+ * An event as an analytics tool's payload describes it, before it is known whose address it has. Its fields are those of
+ * `EventEnvelope`; keys that are undefined are left out.
+ */
+export interface ToolEvent {
+  /** The tool's own message id, so that a retry is a repeat. Undefined: the tool has none, and does not retry. */
+  readonly event_id?: unknown
+  /** Corrected by the sender's clock where the tool defines that. Undefined: the time of receipt. */
+  readonly timestamp?: unknown
+  readonly event_type?: unknown
+  /** A group or company of the tool; never its user id. */
+  readonly account_id?: unknown
+  readonly session_id?: number | undefined
+  /** Library or channel that sent the event. */
+  readonly platform?: unknown
+  readonly properties?: JsonObject | undefined
+  readonly user_properties?: JsonObject | undefined
+  /** The page of the event, and where the visitor came from. */
+  readonly page?: Page | undefined
+  /** The visitor's address in the payload. Undefined: it has none. `REMOTE`: the payload asks for that of the connection. */
+  readonly ip?: unknown
+  /** The library that sent the event, as the payload names it. */
+  readonly library?: unknown
+}
+
+/** In place of an address: the payload asks for the address of the connection. */
+export const REMOTE = Symbol('address of the connection')
+
+/** Columns that the dashboard groups by. */
+export interface Page {
+  /** Without its fragment. */
+  readonly url?: string | undefined
+  readonly referrer?: string | undefined
+  readonly utm_source?: string | undefined
+  readonly utm_medium?: string | undefined
+  readonly utm_campaign?: string | undefined
+  readonly utm_term?: string | undefined
+  readonly utm_content?: string | undefined
+}
+
+export type JsonObject = Readonly<Record<string, unknown>>
+
+/** The value as an object; one without keys when it is none. Arrays are none. */
+export function objectOf(value: unknown): JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {}
+}
+
+/** The value as an array: itself, or as its only entry. Undefined has none. */
+export function listOf(value: unknown): readonly unknown[] {
+  if (value === undefined) return []
+  return Array.isArray(value) ? value : [value]
+}
+
+/** The value, when it is a text that is not empty. */
+export function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined
+}
+
+/** The value as a label: a text, or a number in decimal; undefined for all else, and for empty text. */
+export function labelOf(value: unknown): string | undefined {
+  return typeof value === 'number' && Number.isFinite(value) ? String(value) : textOf(value)
+}
+
+/** An object without the given keys, and without keys whose value is undefined. */
+export function without(object: JsonObject, ...keys: readonly string[]): JsonObject {
+  return Object.fromEntries(Object.entries(object).filter(([key, value]) => value !== undefined && !keys.includes(key)))
+}
+
+/** The object, or undefined when it has no keys. */
+export function unlessEmpty<T extends JsonObject>(object: T): T | undefined {
+  return Object.keys(object).length === 0 ? undefined : object
+}
+
+/**
+ * Adds what a tool sends beside an event's own properties under one key, so that it overwrites none of them.
+ * @param name the tool's; underscores are added while a property has that name
+ */
+export function withRest(properties: JsonObject, name: string, rest: JsonObject): JsonObject | undefined {
+  if (Object.keys(rest).length === 0) return unlessEmpty(properties)
+  let key = name
+  while (Object.hasOwn(properties, key)) key += '_'
+  return { ...properties, [key]: rest }
+}
+
+/**
+ * The integer that stands for a session: integers as they are, in text too; any other text as 53 bits of its SHA-256, so that
+ * the same text is always the same session. Undefined for anything else.
+ */
+export function sessionIdOf(value: unknown): number | undefined {
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? value : hashed(String(value))
+  if (typeof value !== 'string' || value === '') return undefined
+  if (/^-?\d{1,16}$/.test(value) && Number.isSafeInteger(Number(value))) return Number(value)
+  return hashed(value)
+}
+
+function hashed(text: string): number {
+  return Number(BigInt(`0x${hash('sha256', text, 'hex').slice(0, 16)}`) >> 11n)
+}
+
+/** Years that an event's timestamp may have, as milliseconds since the epoch. */
+const [FIRST_MS, END_MS] = [Date.UTC(1900, 0), Date.UTC(2300, 0)]
+
+/** Milliseconds since the epoch of an ISO 8601 text or of a number of milliseconds; undefined when it is neither. */
+export function instantOf(value: unknown): number | undefined {
+  const ms = typeof value === 'string' ? Date.parse(value) : typeof value === 'number' ? value : Number.NaN
+  return ms >= FIRST_MS && ms < END_MS ? Math.trunc(ms) : undefined
+}
+
+/**
+ * When an event happened by the receiver's clock: its own time, moved by what the sender's clock was wrong by when it sent it. The
+ * time on the way is taken for a part of that; tools that define the correction do the same.
+ * @param value time of the event by the sender's clock
+ * @param sentAt when the request was sent, by the same clock; undefined or no time: no correction
+ * @returns RFC 3339; the value itself when it is no time, so that the schema can say so
+ */
+export function correctedTime(value: unknown, sentAt: unknown, receivedAtMs: number): unknown {
+  if (value === undefined || value === null) return undefined
+  const ms = instantOf(value)
+  if (ms === undefined) return value
+  const sentMs = instantOf(sentAt)
+  const corrected = sentMs === undefined ? ms : ms + (receivedAtMs - sentMs)
+  return new Date(corrected >= FIRST_MS && corrected < END_MS ? corrected : ms).toISOString()
+}
+
+const UTM = ['utm_source', 'utm_medium', 'utm_campaign', 'utm_term', 'utm_content'] as const
+const PAGE_TEXT_MAX_CHARS = 2_048
+
+/**
+ * The page of an event.
+ * @param url absolute or not; its query names the campaign where `campaign` does not
+ * @param campaign by UTM names, with or without `utm_`; `name` is the campaign's, as Segment has it
+ */
+export function pageOf(url: unknown, referrer: unknown, campaign: unknown = {}): Page | undefined {
+  const address = textOf(url)
+  const at = address?.indexOf('#') ?? -1
+  const page = at < 0 ? address : address!.slice(0, at)
+  const query = new URLSearchParams(page?.includes('?') ? page.slice(page.indexOf('?') + 1) : '')
+  const named = objectOf(campaign)
+  const found: Record<string, string | undefined> = { url: page, referrer: textOf(referrer) }
+  for (const key of UTM) {
+    const short = key.slice('utm_'.length)
+    const own = named[key] ?? named[short] ?? (short === 'campaign' ? named.name : undefined)
+    found[key] = textOf(own) ?? textOf(query.get(key))
+  }
+  const given = Object.entries(found).filter(([, value]) => value !== undefined)
+  if (given.length === 0) return undefined
+  return Object.fromEntries(given.map(([key, value]) => [key, value!.slice(0, PAGE_TEXT_MAX_CHARS)]))
+}

@@ -1,0 +1,181 @@
+import { setting } from '../../../config/setting.ts'
+import { clientAddress, type TrustedProxies, trustedProxies } from '../../../http/engine/client-address.ts'
+import type { ArrivedRequest } from '../../../http/engine/engine.ts'
+import type { Exchange } from '../../../http/engine/exchange.ts'
+import type { HttpError } from '../../../http/engine/http-error.ts'
+import type { HttpResponse } from '../../../http/engine/response.ts'
+import { andThen } from '../../../run/and-then.ts'
+import { InputError } from '../../../run/errors.ts'
+import type { CallerSource } from '../../../tenants/tenancy.ts'
+import type { Source, SourceRoute } from '../../declaration/source.ts'
+import { type Tally, translatedRoute } from '../live/translated.ts'
+import { readPayload, readQuery } from './payload.ts'
+import { labelOf, REMOTE, type ToolEvent, textOf } from './tool-event.ts'
+
+/** Bytes of a body, as sent and decoded; more are answered 413. The libraries of the tools send 0.5 to 4 MB. */
+const BODY_MAX_BYTES = 4_194_304
+/** Events of a request; more are answered 413. The tools take 100 to 2,500. */
+const EVENTS_MAX = 2_500
+
+/** An analytics tool whose libraries send their events here, with the host and the key changed. */
+export interface Tool {
+  /** Kind of its sources, and first part of their paths: a to z. */
+  readonly kind: string
+  /** What people paste to send events here. @param base `https://host:port` @param key the source key */
+  setup(base: string, key: string): string
+  readonly routes: readonly ToolRoute[]
+}
+
+/** An operation of a tool's own API. */
+export interface ToolRoute {
+  readonly method: 'GET' | 'POST'
+  /** Comes after `/s/KIND`, and after `/s/KIND/SOURCE_KEY`. */
+  readonly path: string
+  /** The key in the payload; undefined: the payload never has it. */
+  key?(payload: unknown): unknown
+  /** Reads the events of a payload. Pure. @throws HttpError that refuses the request as a whole */
+  read(payload: unknown, receivedAtMs: number): readonly ToolEvent[]
+  /** The answer that the tool's libraries take for success. */
+  answer(tally: Tally, request: ToolRequest): Pick<HttpResponse, 'status' | 'type'> & { readonly body: string }
+  /** The answer to a request that failed. Default: `{"detail"}`. */
+  refuse?(error: HttpError): HttpResponse
+}
+
+/** What an answer may depend on. */
+export interface ToolRequest {
+  readonly payload: unknown
+  /** Without a question mark; `''` when there is none. */
+  readonly query: string
+  /** Of the body, decoded. */
+  readonly bytes: number
+  readonly nowMs: number
+}
+
+const settings = {
+  trustedProxies: setting(
+    'TRUSTED_PROXIES',
+    'cidrs',
+    '127.0.0.0/8,::1/128',
+    'proxies that may say whose requests they pass on to /s/…, separated by commas',
+    proxies,
+  ),
+}
+
+/** Networks as text: settings go to other processes. */
+function proxies(value: string): readonly string[] {
+  const networks = value.split(',').map((network) => network.trim())
+  try {
+    trustedProxies(networks)
+    return networks
+  } catch (error) {
+    throw new InputError(`must be networks such as 10.0.0.0/8, separated by commas: ${(error as Error).message}`)
+  }
+}
+
+/** Makes the source of a tool: its routes, with the key in their path and without. */
+export function toolSource({ kind, setup, routes }: Tool): Source<typeof settings> {
+  return {
+    name: kind,
+    lane: 'live',
+    settings,
+    tool: { path: (key) => `/s/${kind}/${key}`, setup },
+    routes: routes.flatMap((route) => [
+      openRoute(kind, route, `/s/${kind}${route.path}`),
+      openRoute(kind, route, `/s/${kind}/:source_key${route.path}`),
+    ]),
+  }
+}
+
+function openRoute(kind: string, route: ToolRoute, path: string): SourceRoute<typeof settings> {
+  let trusted: TrustedProxies | undefined
+  const payloads = new WeakMap<Exchange, { readonly value: unknown; readonly bytes: number }>()
+  const hasBody = route.method === 'POST'
+  /** Read twice by routes whose key is in the payload. */
+  const payloadOf = (exchange: Exchange, text: string): unknown => {
+    let payload = payloads.get(exchange)
+    if (payload === undefined) {
+      const value = hasBody ? readPayload(text) : readQuery(exchange.request.query)
+      payload = { value, bytes: Buffer.byteLength(text) }
+      payloads.set(exchange, payload)
+    }
+    return payload.value
+  }
+  return translatedRoute<typeof settings>({
+    method: route.method,
+    path,
+    ...(hasBody && { bodyMaxBytes: BODY_MAX_BYTES, detectsGzip: true }),
+    eventsMax: EVENTS_MAX,
+    countsNoIp: true,
+    sourceKind: kind,
+    cors: true,
+    ...(route.refuse && { refuse: route.refuse }),
+    keyOf(exchange) {
+      const key = keyInHead(exchange.request)
+      if (key !== '' || route.key === undefined) return key
+      exchange.assertBody()
+      return andThen(hasBody ? exchange.text() : '', (text) => textOf(route.key!(payloadOf(exchange, text))) ?? '')
+    },
+    translate(text, exchange, { trustedProxies: networks }, caller) {
+      trusted ??= trustedProxies(networks)
+      const payload = payloadOf(exchange, text)
+      const sender = new Sender(exchange, trusted, caller.source!.address)
+      return route.read(payload, Date.now()).map((event) => eventOf(event, sender.addressOf(event)))
+    },
+    answer(tally, exchange) {
+      const { value: payload, bytes } = payloads.get(exchange)!
+      return route.answer(tally, { payload, bytes, query: exchange.request.query, nowMs: Date.now() })
+    },
+  })
+}
+
+/** The key where every tool may put it: in the path, in a header of its own, as the user of Basic, as Bearer, or in the query. */
+function keyInHead({ head, query, parameters: [inPath] }: ArrivedRequest): string {
+  if (inPath !== undefined) return inPath
+  if (head.sourceKey !== '') return head.sourceKey
+  const [, scheme = '', value = ''] = /^(Basic|Bearer) +(\S+)$/i.exec(head.authorization) ?? []
+  if (scheme.toLowerCase() === 'bearer') return value
+  if (scheme !== '') return Buffer.from(value, 'base64').toString('latin1').split(':', 1)[0]!
+  const parameters = query === '' ? undefined : new URLSearchParams(query)
+  return parameters?.get('api_key') ?? parameters?.get('token') ?? parameters?.get('writeKey') ?? ''
+}
+
+/** Libraries that run on servers, by the start of their names: their connection is never a visitor's. */
+const SERVER_LIBRARY = /node|python|ruby|php|java$|golang|-go$|^go|dotnet|\.net|csharp|elixir|rust|server/i
+
+/** Who sent a request, as far as addresses of visitors are concerned. */
+class Sender {
+  readonly #exchange: Exchange
+  readonly #trusted: TrustedProxies
+  readonly #mode: CallerSource['address']
+  #address: string | undefined
+
+  constructor(exchange: Exchange, trusted: TrustedProxies, mode: CallerSource['address']) {
+    this.#exchange = exchange
+    this.#trusted = trusted
+    this.#mode = mode
+  }
+
+  /** The visitor's address; undefined: there is none. */
+  addressOf({ ip, library }: ToolEvent): unknown {
+    if (this.#mode === 'connection') return this.#connection()
+    if (ip === REMOTE) return this.#mode === 'payload' ? undefined : this.#connection()
+    if (ip !== undefined && ip !== null && ip !== '') return ip
+    if (this.#mode === 'payload') return undefined
+    return this.#isBrowser && !SERVER_LIBRARY.test(labelOf(library) ?? '') ? this.#connection() : undefined
+  }
+
+  get #isBrowser(): boolean {
+    const { origin, fetchSite, fetchDest } = this.#exchange.request.head
+    return origin !== '' || fetchSite !== '' || fetchDest !== ''
+  }
+
+  #connection(): string {
+    this.#address ??= clientAddress(this.#exchange.peerAddress(), this.#exchange.request.head, this.#trusted)
+    return this.#address
+  }
+}
+
+/** An event of the form of `EventEnvelope`. */
+function eventOf({ page, ip: _ip, library: _library, ...event }: ToolEvent, ip: unknown): object {
+  return { ip, ...event, ...page }
+}

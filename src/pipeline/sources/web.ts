@@ -1,0 +1,77 @@
+import { readFileSync } from 'node:fs'
+import type { SourceRoute } from '../declaration/source.ts'
+import {
+  correctedTime,
+  listOf,
+  objectOf,
+  pageOf,
+  REMOTE,
+  sessionIdOf,
+  type ToolEvent,
+  textOf,
+  unlessEmpty,
+  without,
+} from './tools/tool-event.ts'
+import { type Tool, toolSource } from './tools/tool-source.ts'
+
+/** How long browsers and proxies keep the script. */
+const SCRIPT_KEPT_SECONDS = 3_600
+
+const script = readFileSync(new URL('./web-script.js', import.meta.url), 'utf8')
+
+/**
+ * Reads what our own script posts: `{events: [{id, type, at, url, referrer, title, properties, user}], session, sent_at}`, with times in
+ * milliseconds by the browser's clock.
+ * @param receivedAtMs milliseconds since the epoch
+ */
+export function readPageEvents(payload: unknown, receivedAtMs: number): readonly ToolEvent[] {
+  const { events, session, sent_at } = objectOf(payload)
+  return listOf(events).map((entry) => {
+    const event = objectOf(entry)
+    return {
+      event_id: event.id,
+      timestamp: correctedTime(event.at, sent_at, receivedAtMs),
+      event_type: event.type,
+      session_id: sessionIdOf(session),
+      platform: 'web',
+      properties: unlessEmpty(without({ ...objectOf(event.properties), title: textOf(event.title) })),
+      user_properties: unlessEmpty(objectOf(event.user)),
+      page: pageOf(event.url, event.referrer),
+      ip: REMOTE,
+    }
+  })
+}
+
+/** Our own script for websites. It repeats with the same ids after 429, 5xx and network errors. */
+const tool: Tool = {
+  kind: 'web',
+  setup: (base, key) => `<script async src="${base}/s/web/${key}.js"></script>
+
+Optional, anywhere in the page:
+  ipid('track', 'Signed up', { plan: 'pro' })
+  ipid('identify', { email: 'jane@example.com' })
+`,
+  routes: [{ method: 'POST', path: '', read: readPageEvents, answer: () => ({ status: 204, body: '' }) }],
+}
+
+const source = toolSource(tool)
+
+/** `GET /s/web/SOURCE_KEY.js`: the script, which is the same for all keys. */
+const scriptRoute: SourceRoute = {
+  method: 'GET',
+  path: '/s/web/:source_key',
+  sourceKind: 'web',
+  keyOf: ({ request }) => request.parameters[0]!.replace(/\.js$/, ''),
+  open: () => () => ({
+    status: 200,
+    type: 'text/javascript; charset=utf-8',
+    headers: {
+      'cache-control': `public, max-age=${SCRIPT_KEPT_SECONDS}`,
+      'cross-origin-resource-policy': 'cross-origin',
+      'x-content-type-options': 'nosniff',
+    },
+    body: script,
+  }),
+}
+
+export const web = { ...source, routes: [...source.routes, scriptRoute] }

@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { readAmplitudeEvents } from '../../../src/pipeline/sources/amplitude.ts'
+import { readMatomoRequests } from '../../../src/pipeline/sources/matomo.ts'
+import { readMixpanelEvents, readMixpanelUpdates } from '../../../src/pipeline/sources/mixpanel.ts'
+import { readPosthogEvents } from '../../../src/pipeline/sources/posthog.ts'
+import { readSnowplowEvents } from '../../../src/pipeline/sources/snowplow.ts'
+import { readCalls } from '../../../src/pipeline/sources/tools/calls.ts'
+import { readPayload, stringifyExactly } from '../../../src/pipeline/sources/tools/payload.ts'
+import { REMOTE, sessionIdOf } from '../../../src/pipeline/sources/tools/tool-event.ts'
+
+const NOW_MS = Date.UTC(2026, 10, 26, 12)
+/** The sender's clock is an hour slow. */
+const SENT_AT = '2026-11-26T11:00:00.000Z'
+
+test('a Segment batch: each call becomes an event, by the clock of the receiver', () => {
+  const [page, group] = readCalls(
+    {
+      sentAt: SENT_AT,
+      context: { library: { name: 'analytics.js' } },
+      batch: [
+        {
+          type: 'page',
+          messageId: 'm1',
+          timestamp: '2026-11-26T10:59:58.000Z',
+          userId: 'u1',
+          name: 'Pricing',
+          properties: { plan: 'pro' },
+          context: { ip: '203.0.113.7', page: { url: 'https://acme.com/p?utm_source=x#top' } },
+        },
+        { type: 'group', messageId: 'm2', groupId: 56, traits: { name: 'Initech' } },
+      ],
+    },
+    undefined,
+    'segment',
+    NOW_MS,
+  )
+  assert.deepEqual(page, {
+    event_id: 'm1',
+    timestamp: '2026-11-26T11:59:58.000Z',
+    event_type: 'page',
+    account_id: undefined,
+    session_id: undefined,
+    platform: 'analytics.js',
+    properties: {
+      plan: 'pro',
+      segment: {
+        name: 'Pricing',
+        context: { library: { name: 'analytics.js' }, page: { url: 'https://acme.com/p?utm_source=x#top' } },
+      },
+    },
+    user_properties: { userId: 'u1' },
+    page: { url: 'https://acme.com/p?utm_source=x', utm_source: 'x' },
+    ip: '203.0.113.7',
+    library: 'analytics.js',
+  })
+  assert.equal(group!.account_id, '56')
+  assert.equal(group!.user_properties, undefined, 'the traits of a group are not those of the user')
+  assert.deepEqual(group!.properties!.segment, {
+    groupId: 56,
+    traits: { name: 'Initech' },
+    context: { library: { name: 'analytics.js' } },
+  })
+})
+
+test('a call of a path has the type of the path, and may ask for the address of its connection', () => {
+  const [event] = readCalls(
+    { event: 'Signed up', messageId: 'm', context: { direct: true } },
+    'track',
+    'segment',
+    NOW_MS,
+  )
+  assert.deepEqual([event!.event_type, event!.ip], ['Signed up', REMOTE])
+})
+
+test('PostHog: a batch, one event, an array, and version 1 are read alike', () => {
+  const event = {
+    event: '$pageview',
+    uuid: '0190',
+    distinct_id: 'd',
+    timestamp: '2026-11-26T10:59:59.000Z',
+    properties: { $ip: '203.0.113.7', $current_url: 'https://acme.com/', $groups: { company: 'acme' }, $lib: 'web' },
+  }
+  const forms = [
+    { api_key: 'k', sent_at: SENT_AT, batch: [event] },
+    { created_at: SENT_AT, batch: [event] },
+  ]
+  for (const form of forms) {
+    const [read] = readPosthogEvents(form, NOW_MS)
+    assert.deepEqual(
+      [read!.event_id, read!.timestamp, read!.event_type, read!.account_id, read!.ip, read!.page],
+      ['0190', '2026-11-26T11:59:59.000Z', '$pageview', 'acme', '203.0.113.7', { url: 'https://acme.com/' }],
+    )
+    assert.equal(read!.properties!.$ip, undefined, 'the address has a column of its own')
+  }
+  assert.equal(readPosthogEvents(event, NOW_MS)[0]!.timestamp, event.timestamp)
+  assert.equal(readPosthogEvents([event, event], NOW_MS).length, 2)
+})
+
+test('Amplitude: its time is in milliseconds, a session of -1 is none, and $remote is the connection', () => {
+  const [event] = readAmplitudeEvents(
+    {
+      api_key: 'k',
+      events: [{ event_type: 'x', insert_id: 'i', time: NOW_MS, session_id: -1, ip: '$remote', user_id: 'u' }],
+    },
+    NOW_MS,
+  )
+  assert.deepEqual(
+    [event!.event_id, event!.timestamp, event!.session_id, event!.ip, event!.user_properties],
+    ['i', '2026-11-26T12:00:00.000Z', undefined, REMOTE, { user_id: 'u' }],
+  )
+})
+
+test('Mixpanel: its time is in seconds or milliseconds, and updates of people and groups are events', () => {
+  const times = [NOW_MS / 1_000, NOW_MS]
+  const read = readMixpanelEvents(
+    times.map((time) => ({ event: 'x', properties: { token: 't', time, ip: '1.2.3.4' } })),
+    NOW_MS,
+  )
+  assert.deepEqual(
+    read.map(({ timestamp }) => timestamp),
+    ['2026-11-26T12:00:00.000Z', '2026-11-26T12:00:00.000Z'],
+  )
+  const [update] = readMixpanelUpdates({ $token: 't', $distinct_id: 'd', $set: { plan: 'pro' } }, 'identify', NOW_MS)
+  assert.deepEqual([update!.event_type, update!.user_properties], ['identify', { plan: 'pro', distinct_id: 'd' }])
+})
+
+test('Snowplow: self-describing events have the name of their schema, and values are texts', () => {
+  const payload = { schema: 'iglu:com.acme/signed_up/jsonschema/1-0-0', data: { plan: 'pro' } }
+  const encoded = Buffer.from(JSON.stringify({ schema: 'iglu:…', data: payload })).toString('base64url')
+  const [event] = readSnowplowEvents(
+    {
+      schema: 's',
+      data: [{ e: 'ue', eid: 'x', dtm: String(NOW_MS), stm: String(NOW_MS), ip: '1.2.3.4', ue_px: encoded }],
+    },
+    NOW_MS,
+  )
+  assert.deepEqual(
+    [event!.event_id, event!.event_type, event!.timestamp, event!.properties],
+    ['x', 'signed_up', '2026-11-26T12:00:00.000Z', { plan: 'pro' }],
+  )
+})
+
+test('Matomo: requests of a bulk are queries or objects, and an action names an event', () => {
+  const [page, action] = readMatomoRequests(
+    {
+      requests: [
+        '?idsite=1&rec=1&url=https%3A%2F%2Facme.com%2F&cip=1.2.3.4&cdt=2026-11-26%2010%3A00%3A00',
+        { e_a: 'Play', cip: '1.2.3.5' },
+      ],
+    },
+    NOW_MS,
+  )
+  assert.deepEqual(
+    [page!.event_type, page!.timestamp, page!.ip, page!.page],
+    ['page', '2026-11-26T10:00:00.000Z', '1.2.3.4', { url: 'https://acme.com/' }],
+  )
+  assert.deepEqual([action!.event_type, action!.ip], ['Play', '1.2.3.5'])
+})
+
+test('a payload may be JSON, a form, or base64, whatever its labels say', () => {
+  const value = { event: 'x' }
+  const base64 = Buffer.from(JSON.stringify(value)).toString('base64')
+  for (const text of [JSON.stringify(value), `data=${encodeURIComponent(base64)}`, `data=${base64}`, base64]) {
+    assert.deepEqual(readPayload(text), value, text)
+  }
+  assert.throws(() => readPayload('{"event"'), /not JSON/)
+})
+
+test('numbers keep all of their digits', () => {
+  const text = '{"id":12345678901234567891,"small":1.5,"text":"12345678901234567891","exact":1e400}'
+  assert.equal(stringifyExactly(readPayload(text)), text)
+})
+
+test('a session that is no integer is always the same integer of 53 bits', () => {
+  assert.equal(sessionIdOf(42), 42)
+  assert.equal(sessionIdOf('42'), 42)
+  const hashed = sessionIdOf('0190f6f2-aaaa')!
+  assert.ok(Number.isSafeInteger(hashed))
+  assert.equal(sessionIdOf('0190f6f2-aaaa'), hashed)
+  assert.notEqual(sessionIdOf('0190f6f2-aaab'), hashed)
+})
