@@ -6,7 +6,8 @@ import { readMixpanelEvents, readMixpanelUpdates } from '../../../src/pipeline/s
 import { readPosthogEvents } from '../../../src/pipeline/sources/posthog.ts'
 import { readSnowplowEvents } from '../../../src/pipeline/sources/snowplow.ts'
 import { readCalls } from '../../../src/pipeline/sources/tools/calls.ts'
-import { readPayload, stringifyExactly } from '../../../src/pipeline/sources/tools/payload.ts'
+import { stringifyExactly } from '../../../src/pipeline/sources/tools/exact-json.ts'
+import { readPayload } from '../../../src/pipeline/sources/tools/payload.ts'
 import { REMOTE, sessionIdOf } from '../../../src/pipeline/sources/tools/tool-event.ts'
 
 const NOW_MS = Date.UTC(2026, 10, 26, 12)

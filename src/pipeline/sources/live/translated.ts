@@ -10,6 +10,7 @@ import type { OtherEvents, SourceRoute } from '../../declaration/source.ts'
 import { isTooDeep, TOO_DEEP } from '../../event/json-depth.ts'
 import type { ReadEvent } from '../../event/read-event.ts'
 import { compileValidator, type FieldError } from '../../event/validator.ts'
+import { stringifyExactly } from '../tools/exact-json.ts'
 import { codesOf } from './json-scan.ts'
 import { scanEventLine } from './scan-events.ts'
 import { sliceEvent } from './slice-event.ts'
@@ -93,7 +94,7 @@ interface ReadObjects {
 
 /** Checks objects against the schema of events, and reads the valid ones from their JSON, like lines of an upload. */
 function readObjects(events: readonly object[]): ReadObjects {
-  const texts = events.map((event) => JSON.stringify(event))
+  const texts = events.map((event) => stringifyExactly(event))
   const text = texts.join('\n')
   const codes = codesOf(text)
   const read: ReadEvent[] = []

@@ -1,6 +1,6 @@
-import { randomBytes } from 'node:crypto'
 import { HttpError } from '../../../http/engine/http-error.ts'
 import { parseJson } from '../../../http/route/parse-json.ts'
+import { parseExactly } from './exact-json.ts'
 import { objectOf } from './tool-event.ts'
 
 /**
@@ -10,7 +10,7 @@ import { objectOf } from './tool-event.ts'
  */
 export function readPayload(text: string): unknown {
   const first = text.trimStart()[0]
-  if (first === '{' || first === '[' || first === undefined) return parseExactly(text)
+  if (first === '{' || first === '[' || first === undefined) return parseExactly(text, parseJson)
   const form = new URLSearchParams(text)
   const data = form.get('data')
   if (data !== null) return withFields(readData(data), form)
@@ -38,38 +38,9 @@ const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/
 
 function readData(data: string): unknown {
   const text = data.trim()
-  if (!BASE64.test(text.replaceAll(' ', '+'))) return parseExactly(text)
+  if (!BASE64.test(text.replaceAll(' ', '+'))) return parseExactly(text, parseJson)
   // A form turns the plus signs of base64 that was not escaped into blanks.
   const decoded = Buffer.from(text.replaceAll(' ', '+'), 'base64')
   if (decoded.length === 0) throw new HttpError(400, 'the body is empty')
-  return parseExactly(decoded.toString('utf8'))
-}
-
-/** Marks numbers that a double cannot hold. Not to be guessed, so that no sender can write one. */
-const MARK = `number ${randomBytes(12).toString('hex')} `
-const STRING_OR_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g
-const LONG_NUMBER = /\d[\d.]{15}|\d[eE][+-]?\d/
-
-/** Parses JSON. Numbers with more digits than a double holds become texts, which `stringifyExactly` turns back. */
-function parseExactly(text: string): unknown {
-  if (!LONG_NUMBER.test(text)) return parseJson(text)
-  parseJson(text)
-  return JSON.parse(
-    text.replace(STRING_OR_NUMBER, (found) => (found[0] === '"' || isExact(found) ? found : `"${MARK}${found}"`)),
-  )
-}
-
-function isExact(number: string): boolean {
-  return String(Number(number)) === number
-}
-
-/** Makes JSON of a value that `readPayload` read. Its numbers have all of their digits. */
-export function stringifyExactly(value: unknown): string {
-  const [first, ...others] = JSON.stringify(value).split(`"${MARK}`)
-  return first + others.map((text) => text.replace('"', '')).join('')
-}
-
-/** The text of a number that has more digits than a double holds; any other value as it is. */
-export function unmarked(value: unknown): unknown {
-  return typeof value === 'string' && value.startsWith(MARK) ? value.slice(MARK.length) : value
+  return parseExactly(decoded.toString('utf8'), parseJson)
 }

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { unmarked } from './exact-json.ts'
 
 /**
  * An event as an analytics tool's payload describes it, before it is known whose address it has. Its fields are those of
@@ -40,6 +41,11 @@ export interface Page {
   readonly utm_content?: string | undefined
 }
 
+/** An event in the form of `EventEnvelope`. @param ip the visitor's address; undefined: it has none */
+export function eventOf({ page, ip: _ip, library: _library, ...event }: ToolEvent, ip: unknown): object {
+  return { ip, ...event, ...page }
+}
+
 export type JsonObject = Readonly<Record<string, unknown>>
 
 /** The value as an object; one without keys when it is none. Arrays are none. */
@@ -60,7 +66,7 @@ export function textOf(value: unknown): string | undefined {
 
 /** The value as a label: a text, or a number in decimal; undefined for all else, and for empty text. */
 export function labelOf(value: unknown): string | undefined {
-  return typeof value === 'number' && Number.isFinite(value) ? String(value) : textOf(value)
+  return typeof value === 'number' && Number.isFinite(value) ? String(value) : textOf(unmarked(value))
 }
 
 /** An object without the given keys, and without keys whose value is undefined. */
@@ -90,9 +96,9 @@ export function withRest(properties: JsonObject, name: string, rest: JsonObject)
  */
 export function sessionIdOf(value: unknown): number | undefined {
   if (typeof value === 'number') return Number.isSafeInteger(value) ? value : hashed(String(value))
-  if (typeof value !== 'string' || value === '') return undefined
-  if (/^-?\d{1,16}$/.test(value) && Number.isSafeInteger(Number(value))) return Number(value)
-  return hashed(value)
+  const text = textOf(unmarked(value))
+  if (text === undefined) return undefined
+  return /^-?\d{1,16}$/.test(text) && Number.isSafeInteger(Number(text)) ? Number(text) : hashed(text)
 }
 
 function hashed(text: string): number {

@@ -10,7 +10,7 @@ import type { CallerSource } from '../../../tenants/tenancy.ts'
 import type { Source, SourceRoute } from '../../declaration/source.ts'
 import { type Tally, translatedRoute } from '../live/translated.ts'
 import { readPayload, readQuery } from './payload.ts'
-import { labelOf, REMOTE, type ToolEvent, textOf } from './tool-event.ts'
+import { eventOf, labelOf, REMOTE, type ToolEvent, textOf } from './tool-event.ts'
 
 /** Bytes of a body, as sent and decoded; more are answered 413. The libraries of the tools send 0.5 to 4 MB. */
 const BODY_MAX_BYTES = 4_194_304
@@ -173,9 +173,4 @@ class Sender {
     this.#address ??= clientAddress(this.#exchange.peerAddress(), this.#exchange.request.head, this.#trusted)
     return this.#address
   }
-}
-
-/** An event of the form of `EventEnvelope`. */
-function eventOf({ page, ip: _ip, library: _library, ...event }: ToolEvent, ip: unknown): object {
-  return { ip, ...event, ...page }
 }

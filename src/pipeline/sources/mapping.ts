@@ -1,0 +1,257 @@
+import { InputError } from '../../run/errors.ts'
+import { parseAddress } from '../event/address.ts'
+import { readTime } from './batch/files/timestamps.ts'
+import { unmarked } from './tools/exact-json.ts'
+import {
+  type JsonObject,
+  labelOf,
+  objectOf,
+  pageOf,
+  sessionIdOf,
+  type ToolEvent,
+  unlessEmpty,
+  withRest,
+} from './tools/tool-event.ts'
+
+/**
+ * Fields of an event that a source can take from any place in its JSON. `user_agent` becomes a property of that name, `url` and the
+ * fields after it describe the page.
+ */
+export const MAPPED_FIELDS = [
+  'ip',
+  'event_id',
+  'timestamp',
+  'event_type',
+  'account_id',
+  'session_id',
+  'platform',
+  'user_agent',
+  'user_properties',
+  'url',
+  'referrer',
+  'utm_source',
+  'utm_medium',
+  'utm_campaign',
+  'utm_term',
+  'utm_content',
+] as const
+export type MappedField = (typeof MAPPED_FIELDS)[number]
+
+/**
+ * Where a source's fields are in its JSON, by field. A path is a key; dots lead into objects, and numbers into arrays:
+ * `request.headers.0.value`, or `request.headers[0].value`. A path with braces is a text made of paths: `https://{host}{uri}`.
+ */
+export type Mapping = Readonly<Partial<Record<MappedField, string>>>
+
+/** As `Mapping`; of several paths the first that leads to a value counts. */
+export type Paths = Readonly<Partial<Record<MappedField, string | readonly string[]>>>
+
+const PATH_MAX_CHARS = 500
+
+/**
+ * Reads options such as `ip=request.client_ip`.
+ * @throws InputError that says what is wrong with which of them
+ */
+export function parseMapping(options: readonly string[]): Mapping {
+  const mapping: Partial<Record<MappedField, string>> = {}
+  for (const option of options) {
+    const at = option.indexOf('=')
+    const [name, path] = at < 0 ? [option, ''] : [option.slice(0, at).trim(), option.slice(at + 1).trim()]
+    if (!isField(name)) {
+      throw new InputError(`--map: there is no field ${JSON.stringify(name)}: map one of ${MAPPED_FIELDS.join(', ')}`)
+    }
+    if (path === '') throw new InputError(`--map: give a path for ${name}, as in ${name}=request.${name}`)
+    if (path.length > PATH_MAX_CHARS) {
+      throw new InputError(`--map: the path of ${name} has more than ${PATH_MAX_CHARS} characters`)
+    }
+    if (mapping[name] !== undefined) throw new InputError(`--map: ${name} is mapped twice`)
+    assertBraces(name, path)
+    mapping[name] = path
+  }
+  return mapping
+}
+
+function isField(name: string): name is MappedField {
+  return (MAPPED_FIELDS as readonly string[]).includes(name)
+}
+
+const PAIRED_BRACES = /^[^{}]*(?:\{[^{}]+\}[^{}]*)*$/
+
+function assertBraces(name: string, path: string): void {
+  if (PAIRED_BRACES.test(path)) return
+  throw new InputError(`--map: ${name} has a brace without its other half, or with nothing between: ${path}`)
+}
+
+/** Reads objects of a source. */
+export type ReadMapped = (object: JsonObject) => ToolEvent
+
+/**
+ * Makes the reader of a source's objects. A field without a path, or whose path leads nowhere, is taken from its own name. Keys that
+ * became no field stay in `properties`, and so does a value that does not fit its field. Values of `ip`, `event_id` and
+ * `timestamp` that do not fit are kept in their field, so that the schema says what is wrong with them.
+ */
+export function mappedReader(paths: Paths): ReadMapped {
+  const places = new Map<MappedField, readonly Place[]>(
+    MAPPED_FIELDS.map((field) => [field, [...listOfPaths(paths[field]), field].map(placeOf)]),
+  )
+  return (object) => {
+    const used: Step[] = []
+    const taken = <T>(field: MappedField, read: (value: unknown) => T | undefined): T | undefined => {
+      for (const find of places.get(field)!) {
+        const found = find(object)
+        const value = found && read(found.value)
+        if (value === undefined) continue
+        used.push(...found!.steps)
+        return value
+      }
+      return undefined
+    }
+    const text = (field: MappedField) => taken(field, labelOf)
+    const [ip, event_id, timestamp] = [taken('ip', addressOf), taken('event_id', idOf), taken('timestamp', timeOf)]
+    const fields = {
+      event_type: text('event_type'),
+      account_id: text('account_id'),
+      session_id: taken('session_id', sessionIdOf),
+      platform: text('platform'),
+    }
+    const userProperties = taken('user_properties', objectOrNot)
+    const userAgent = text('user_agent')
+    const utm = Object.fromEntries(UTM.map((name) => [name, text(name)]))
+    const page = pageOf(text('url'), text('referrer'), utm)
+    return {
+      ip,
+      event_id,
+      timestamp,
+      ...fields,
+      properties: propertiesOf(without(object, used), userAgent),
+      user_properties: userProperties,
+      page,
+    }
+  }
+}
+
+const UTM = MAPPED_FIELDS.filter((field) => field.startsWith('utm_'))
+
+function listOfPaths(paths: string | readonly string[] | undefined): readonly string[] {
+  return paths === undefined ? [] : typeof paths === 'string' ? [paths] : paths
+}
+
+/** Keys that lead to a value, from the outermost. */
+type Step = readonly string[]
+
+interface Found {
+  readonly value: unknown
+  /** One for each value that is in `value`. */
+  readonly steps: readonly Step[]
+}
+
+type Place = (object: JsonObject) => Found | undefined
+
+function placeOf(text: string): Place {
+  const path = text.replace(/\[(\d+)\]/g, '.$1')
+  if (!path.includes('{')) return (object) => valueAt(object, path)
+  // Every second part was between braces.
+  const parts = path.split(/[{}]/)
+  return (object) => {
+    const steps: Step[] = []
+    let value = ''
+    for (const [i, part] of parts.entries()) {
+      const found = i % 2 === 1 ? valueAt(object, part) : undefined
+      const text = i % 2 === 1 ? labelOf(found?.value) : part
+      if (text === undefined) return undefined
+      value += text
+      if (found !== undefined) steps.push(...found.steps)
+    }
+    return { value, steps }
+  }
+}
+
+const INDEX = /^\d+$/
+
+/** The value of a path. A key may have dots itself: `{"http.host": …}` has `http.host`. */
+function valueAt(object: JsonObject, path: string): Found | undefined {
+  if (Object.hasOwn(object, path)) return { value: object[path], steps: [[path]] }
+  const step: string[] = []
+  let at: unknown = object
+  for (let rest = path; ; ) {
+    if (typeof at !== 'object' || at === null) return undefined
+    const dot = Object.hasOwn(at, rest) ? -1 : rest.indexOf('.')
+    const key = dot < 0 ? rest : rest.slice(0, dot)
+    if (!Object.hasOwn(at, key) || (Array.isArray(at) && !INDEX.test(key))) return undefined
+    step.push(key)
+    at = (at as JsonObject)[key]
+    if (dot < 0) return { value: at, steps: [step] }
+    rest = rest.slice(dot + 1)
+  }
+}
+
+/** A copy without the values at the given steps, and without objects that have nothing else. Places of arrays become null. */
+function without(object: JsonObject, steps: readonly Step[]): JsonObject {
+  const top = new Set(steps.filter(({ length }) => length === 1).map(([key]) => key!))
+  let rest: unknown = Object.fromEntries(Object.entries(object).filter(([key]) => !top.has(key)))
+  for (const step of steps) if (step.length > 1) rest = withoutStep(rest, step, 0)
+  return objectOf(rest)
+}
+
+function withoutStep(value: unknown, step: Step, depth: number): unknown {
+  // Another field had the same path.
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step[depth]!)) return value
+  const isLast = depth === step.length - 1
+  if (Array.isArray(value)) {
+    return value.map((entry, i) =>
+      String(i) !== step[depth] ? entry : isLast ? null : withoutStep(entry, step, depth + 1),
+    )
+  }
+  const entries = Object.entries(value).flatMap(([key, inner]): [string, unknown][] => {
+    if (key !== step[depth]) return [[key, inner]]
+    if (isLast) return []
+    const rest = withoutStep(inner, step, depth + 1)
+    return Object.keys(objectOf(rest)).length === 0 && !Array.isArray(rest) ? [] : [[key, rest]]
+  })
+  return Object.fromEntries(entries)
+}
+
+/** The rest of an object, and its own `properties` when they are an object, which then win. */
+function propertiesOf(rest: JsonObject, userAgent: string | undefined): JsonObject | undefined {
+  const all = userAgent === undefined ? rest : { ...rest, user_agent: userAgent }
+  const own = objectOrNot(rest.properties)
+  if (own === undefined) return unlessEmpty(all)
+  const others = Object.entries(all).filter(([key]) => key !== 'properties')
+  const replaced = others.filter(([key]) => Object.hasOwn(own, key))
+  return withRest({ ...Object.fromEntries(others), ...own }, 'http', Object.fromEntries(replaced))
+}
+
+function objectOrNot(value: unknown): JsonObject | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined
+}
+
+/** `203.0.113.7:52614`, `[2001:db8::7]:52614` and `[2001:db8::7]`, as proxies and load balancers write them. */
+const WITH_PORT = /^(?:\[([0-9a-f:.]+)\](?::\d{1,5})?|(\d[\d.]+):\d{1,5})$/i
+
+/**
+ * The address in a value: without its port, and the first one of a list as `X-Forwarded-For` has it. `-` stands for none.
+ * @returns undefined when there is none; a value that is no address as it is
+ */
+function addressOf(value: unknown): unknown {
+  const one = Array.isArray(value) ? value[0] : value
+  if (one === null || one === undefined || one === '' || one === '-') return undefined
+  if (typeof one !== 'string') return one
+  const first = one.includes(',') ? one.slice(0, one.indexOf(',')).trim() : one.trim()
+  if (parseAddress(first) !== undefined) return first
+  const [, v6, v4] = WITH_PORT.exec(first) ?? []
+  return v6 ?? v4 ?? first
+}
+
+function idOf(value: unknown): unknown {
+  if (value === null || value === '' || value === '-') return undefined
+  return labelOf(value) ?? value
+}
+
+/** RFC 3339, from any usual form of a time; what is no time as it is. */
+function timeOf(value: unknown): unknown {
+  if (value === null || value === undefined || value === '') return undefined
+  const text = typeof value === 'number' ? String(value) : unmarked(value)
+  if (typeof text !== 'string') return value
+  const time = readTime(text.trim(), undefined)
+  return 'time' in time ? time.time : value
+}
