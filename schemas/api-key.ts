@@ -10,6 +10,9 @@ export const SourceFacts = Type.Object({
   address: Type.Enum([...SOURCE_ADDRESSES], {
     description: 'Of its events: of their payload, of the connection, or of the payload first and then of a browser',
   }),
+  secret: Type.Optional(
+    Type.String({ maxLength: 16_384, description: 'Encrypted by src/secrets for the id of the source; empty: none' }),
+  ),
 })
 export type SourceFacts = Static<typeof SourceFacts>
 

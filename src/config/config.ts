@@ -150,7 +150,8 @@ function named<T>(setting: Setting<unknown>, value: string, isFlag: boolean, rea
     return read()
   } catch (error) {
     if (!(error instanceof InputError)) throw error
-    throw new InputError(`${isFlag ? flagOf(setting) : setting.env} ${shown(value)}: ${error.message}`)
+    const what = setting.isSecret ? '' : ` ${shown(value)}`
+    throw new InputError(`${isFlag ? flagOf(setting) : setting.env}${what}: ${error.message}`)
   }
 }
 

@@ -10,6 +10,8 @@ export interface Setting<T> {
   readonly about: string
   /** Throws `InputError` that says what is accepted. */
   readonly read: (text: string) => T
+  /** Errors do not show its value. Default: false. */
+  readonly isSecret?: boolean
 }
 
 /** A setting with a default. */

@@ -27,6 +27,15 @@ export const SETTINGS = {
     choice(HTTP_ENGINES),
   ),
   dataDir: setting('DATA_DIR', 'dir', './data', 'folder for everything that is kept on this machine', path()),
+  secretsKey: {
+    ...optional(
+      'SECRETS_KEY',
+      'key',
+      'key that encrypts the secrets of sources, 64 hexadecimal characters; unset: secrets.key in DATA_DIR',
+      text(/^[0-9a-f]{64}$/, '64 hexadecimal characters, as "openssl rand -hex 32" prints them'),
+    ),
+    isSecret: true,
+  },
   redisUrl: optional(
     'REDIS_URL',
     'url',

@@ -126,12 +126,18 @@ export class TenantAdmin {
     return { key, prefix: displayPrefix(prefix), tenant_id: tenantId, created_at: createdAt }
   }
 
-  async #newKey(tenantId: string, generate: () => string, prefixOf: (key: string) => string, source?: SourceFacts) {
+  async #newKey(
+    tenantId: string,
+    generate: () => string,
+    prefixOf: (key: string) => string,
+    sourceOf?: (id: string) => SourceFacts,
+  ) {
     await this.#assertNotDeleting(tenantId)
     for (let attempt = 0; attempt < PREFIX_ATTEMPTS_MAX; attempt++) {
       const key = generate()
       const prefix = prefixOf(key)
       const createdAt = this.#nowIso()
+      const source = sourceOf?.(prefix)
       const stored = { prefix, tenantId, createdAt, revokedAt: undefined, lastUsed: undefined, source }
       const result = await this.#store.createKey(hashKey(key), stored)
       if (result === 'no tenant') unknownTenant(tenantId)
@@ -140,10 +146,14 @@ export class TenantAdmin {
     throw new UnavailableError('found no unused key prefix: try again')
   }
 
-  /** Makes a source and its key. The raw key is in the answer and nowhere else. */
-  async createSource(tenantId: string, source: SourceFacts): Promise<CreatedSource> {
-    const { key, prefix, createdAt } = await this.#newKey(tenantId, generateSourceKey, sourceIdOf, source)
-    return { key, id: prefix, tenantId, createdAt, source }
+  /**
+   * Makes a source and its key. The raw key is in the answer and nowhere else.
+   * @param secret encrypts the source's secret for its id; undefined: it has none
+   */
+  async createSource(tenantId: string, facts: SourceFacts, secret?: (id: string) => string): Promise<CreatedSource> {
+    const sourceOf = (id: string) => (secret === undefined ? facts : { ...facts, secret: secret(id) })
+    const { key, prefix, createdAt } = await this.#newKey(tenantId, generateSourceKey, sourceIdOf, sourceOf)
+    return { key, id: prefix, tenantId, createdAt, source: facts }
   }
 
   /** Ordered by creation, revoked ones included. */

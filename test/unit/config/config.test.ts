@@ -39,6 +39,7 @@ test('a flag wins over its variable, and an empty variable counts as unset', () 
 })
 
 const REFUSED: [flags: Flags, message: RegExp][] = [
+  [{ secretsKey: 'hush' }, /^--secrets-key: must be 64 hexadecimal characters, as "openssl rand -hex 32" prints them$/],
   [{ port: '70000' }, /^--port "70000": must be a whole number from 0 to 65535$/],
   [{ port: '' }, /^--port "": must be/],
   [{ port: '-1' }, /^--port "-1": must be/],
