@@ -1,0 +1,111 @@
+import { trustedProxies } from '../../../http/engine/client-address.ts'
+import { parseAddress } from '../../event/address.ts'
+import { type JsonObject, pageOf, unlessEmpty } from '../tools/tool-event.ts'
+import type { LineResult } from './line-format.ts'
+
+/** A request as a web server or a proxy logs it. `-` and `''` stand for a missing text. */
+export interface AccessLine {
+  readonly ip: string | undefined
+  /** RFC 3339 */
+  readonly timestamp: string
+  readonly method: string
+  /** 0 when unknown */
+  readonly status: number
+  /** Absolute, or a path; with its query. */
+  readonly url: string | undefined
+  readonly bytes?: number | undefined
+  readonly referrer?: string | undefined
+  readonly userAgent?: string | undefined
+  readonly contentType?: string | undefined
+  /** Unique for the request. */
+  readonly requestId?: string | undefined
+  /** Further fields of the log. They become properties. */
+  readonly others?: JsonObject | undefined
+}
+
+const NO_PAGE_VIEW: LineResult = { skipped: 'no page view' }
+
+/** @param all false: only page views become events */
+export function accessEvent(line: AccessLine, all: boolean): LineResult {
+  const { method, status, bytes } = line
+  const isPage = isPageView(line)
+  if (!isPage && !all) return NO_PAGE_VIEW
+  const userAgent = given(line.userAgent)
+  return {
+    event: {
+      ...(line.requestId !== undefined && { event_id: line.requestId }),
+      timestamp: line.timestamp,
+      event_type: isPage ? 'page' : 'request',
+      platform: 'web',
+      properties: unlessEmpty({
+        ...(method !== '' && { method }),
+        ...(status !== 0 && { status }),
+        ...(bytes !== undefined && !Number.isNaN(bytes) && { bytes }),
+        ...(userAgent !== undefined && { user_agent: userAgent }),
+        ...line.others,
+      }),
+      page: pageOf(given(line.url), given(line.referrer)),
+      ip: given(line.ip),
+    },
+  }
+}
+
+/** The text, unless it stands for a missing one. */
+export function given(text: string | undefined): string | undefined {
+  return text === '-' || text === '' ? undefined : text
+}
+
+/** Endings of files that a page loads, and of files for programs. A PDF is not one: people read it. */
+const ASSETS = new Set(
+  (
+    'css js mjs cjs map json xml txt ico png jpg jpeg jpe gif svg svgz webp avif bmp tif tiff apng heic ' +
+    'woff woff2 ttf otf eot mp3 mp4 m4a m4s m4v webm ogg oga ogv wav flac mov avi mkv mpg mpeg ts m3u8 mpd vtt srt ' +
+    'zip gz tgz bz2 xz zst 7z rar tar jar iso dmg exe msi deb rpm apk wasm webmanifest rss atom swf cur lottie br'
+  ).split(' '),
+)
+const LONGEST_ASSET_CHARS = Math.max(...[...ASSETS].map(({ length }) => length))
+const PAGE_TYPE = /^(?:text\/html|application\/(?:xhtml\+xml|pdf))\b/i
+
+/** A person asked for a page and got it. HEAD requests come from monitors and link checkers. */
+function isPageView({ method, status, url, contentType }: AccessLine): boolean {
+  if (method !== 'GET' || ((status < 200 || status > 299) && status !== 304)) return false
+  const type = given(contentType)
+  return type === undefined ? !isAsset(url ?? '') : PAGE_TYPE.test(type)
+}
+
+function isAsset(url: string): boolean {
+  let end = url.length
+  for (const mark of ['?', '#']) {
+    const at = url.indexOf(mark)
+    if (at >= 0 && at < end) end = at
+  }
+  const dot = url.lastIndexOf('.', end)
+  if (dot < 0 || end - dot - 1 > LONGEST_ASSET_CHARS || url.lastIndexOf('/', end - 1) > dot) return false
+  return ASSETS.has(url.slice(dot + 1, end).toLowerCase())
+}
+
+const PRIVATE = trustedProxies([
+  ...['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16'],
+  ...['::1/128', 'fc00::/7', 'fe80::/10'],
+])
+
+/**
+ * The visitor's address. When the connection came from a private network, a proxy made it: then the last public address of
+ * `X-Forwarded-For` is the visitor's. A visitor can write the ones before it.
+ * @param peer address of the connection
+ * @param forwardedFor addresses with commas between; `-` and undefined: none
+ */
+export function visitorAddress(peer: string | undefined, forwardedFor: string | undefined): string | undefined {
+  if (given(forwardedFor) === undefined || (peer !== undefined && !PRIVATE.includes(peer))) return peer
+  const chain = forwardedFor!.split(',').map((entry) => entry.trim())
+  return chain.findLast((entry) => parseAddress(entry) !== undefined && !PRIVATE.includes(entry)) ?? peer
+}
+
+/** An absolute URL where the log names the host; otherwise the path. Default ports are left out. */
+export function urlOf(scheme: string | undefined, host: string | undefined, path: string): string {
+  const name = given(host)
+  if (name === undefined || !path.startsWith('/')) return path
+  const protocol = given(scheme) ?? (name.endsWith(':80') ? 'http' : 'https')
+  const port = protocol === 'https' ? ':443' : ':80'
+  return `${protocol}://${name.endsWith(port) ? name.slice(0, -port.length) : name}${path}`
+}

@@ -1,0 +1,20 @@
+import { combined, common } from './clf.ts'
+import { cloudflare } from './cloudflare.ts'
+import type { LineFormat } from './line-format.ts'
+
+/** All formats, in the order in which they are tried. */
+export const LINE_FORMATS: readonly LineFormat[] = [combined, common, cloudflare]
+
+/** Lines that are enough to recognise a format. */
+export const SAMPLE_LINES = 20
+
+/** The format of a file; undefined when it is none of ours. @param lines the first whole lines; blank ones do not count */
+export function formatOfLines(lines: readonly string[]): LineFormat | undefined {
+  const sample = lines.filter((line) => line.trim() !== '').slice(0, SAMPLE_LINES)
+  return LINE_FORMATS.find((format) => format.recognises(sample))
+}
+
+/** The format with this name. */
+export function formatNamed(name: string): LineFormat | undefined {
+  return LINE_FORMATS.find((format) => format.name === name)
+}

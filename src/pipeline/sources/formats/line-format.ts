@@ -1,0 +1,42 @@
+import type { ToolEvent } from '../tools/tool-event.ts'
+
+/** A format of logs or exports that has one record a line. */
+export interface LineFormat {
+  /** As in `--format`. */
+  readonly name: string
+  /** The programs that write it, for help texts. */
+  readonly about: string
+  /** Recognises a file by its first lines. @param lines whole lines without their ends, none of them blank */
+  recognises(lines: readonly string[]): boolean
+  /** Makes a reader for one file. */
+  reader(options: ReadLineOptions): LineReader
+}
+
+export interface ReadLineOptions {
+  /** Requests that are no page views become events too. Exports of analytics tools are always read whole. */
+  readonly all: boolean
+  /** Milliseconds since the epoch, for formats whose events say when they were sent. */
+  readonly nowMs: number
+}
+
+/** Reads the lines of one file in their order. */
+export interface LineReader {
+  /** Never throws. @param line without its end, not blank */
+  read(line: string): LineResult
+  /**
+   * The header line that holds for the next line, such as `#Fields: …`. Another reader that first reads it can continue in the
+   * middle of the file. Undefined: the format has none, or none has come yet.
+   */
+  readonly header: string | undefined
+}
+
+/** `skipped` and `rejected` are reasons, which quote nothing of the line. */
+export type LineResult = { readonly event: ToolEvent } | { readonly skipped: string } | { readonly rejected: string }
+
+/** For lines that carry no request, such as those that start with `#`. */
+export const COMMENT: LineResult = { skipped: 'comment' }
+
+/** Whether at least half of the lines match. There may be a line of another program among them. */
+export function most(lines: readonly string[], matches: (line: string) => boolean): boolean {
+  return lines.length > 0 && lines.filter(matches).length * 2 >= lines.length
+}
