@@ -12,9 +12,13 @@ const TRAEFIK_TAIL = new RegExp(`^ \\d+ ${QUOTED} ${QUOTED} \\d+ms$`)
 const QUOTED_TAIL = new RegExp(`^ ${QUOTED}$`)
 
 /**
- * The Common Log Format of Apache and nginx, with or without referrer and user agent. Before it, Apache's `vhost_combined` names the
- * host; after it, the default of nginx's packages names `X-Forwarded-For`.
+ * Reads the Common Log Format, with or without referrer and user agent. Before it, Apache's `vhost_combined` names the host; after it,
+ * the default of nginx's packages names `X-Forwarded-For`.
  */
+export function clfReader(all: boolean): LineReader {
+  return new ClfReader(all)
+}
+
 class ClfReader implements LineReader {
   readonly header = undefined
   readonly #all: boolean
@@ -107,27 +111,27 @@ function unescaped(text: string): string {
   return bytes.toString('utf8')
 }
 
-function tailOf(line: string): { readonly hasAgent: boolean; readonly tail: string } | undefined {
+/** What follows the user agent; undefined when the line has none, or is of another format. */
+function tailOf(line: string): string | undefined {
   const match = LINE.exec(line)
-  return match === null ? undefined : { hasAgent: match[7] !== undefined, tail: match[8] ?? '' }
+  return match?.[7] === undefined ? undefined : (match[8] ?? '')
 }
 
-const reader: LineFormat['reader'] = ({ all }) => new ClfReader(all)
+/** Traefik adds a counter, its router, the server and the duration. */
+export function isTraefikLine(line: string): boolean {
+  return TRAEFIK_TAIL.test(tailOf(line) ?? '')
+}
 
 export const combined: LineFormat = {
   name: 'combined',
   about: 'Apache and nginx, with referrer and user agent',
-  recognises: (lines) =>
-    most(lines, (line) => {
-      const found = tailOf(line)
-      return found?.hasAgent === true && !TRAEFIK_TAIL.test(found.tail)
-    }),
-  reader,
+  recognises: (lines) => most(lines, (line) => tailOf(line) !== undefined && !isTraefikLine(line)),
+  reader: ({ all }) => clfReader(all),
 }
 
 export const common: LineFormat = {
   name: 'common',
   about: 'Apache and nginx, without referrer',
-  recognises: (lines) => most(lines, (line) => tailOf(line)?.hasAgent === false),
-  reader,
+  recognises: (lines) => most(lines, (line) => LINE.test(line) && tailOf(line) === undefined),
+  reader: ({ all }) => clfReader(all),
 }

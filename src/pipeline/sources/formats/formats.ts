@@ -1,9 +1,18 @@
+import { alb } from './alb.ts'
+import { caddy } from './caddy.ts'
 import { combined, common } from './clf.ts'
 import { cloudflare } from './cloudflare.ts'
+import { amplitudeExport, posthogExport, rudderstackExport, segmentExport } from './exports.ts'
 import type { LineFormat } from './line-format.ts'
+import { snowplowEnriched } from './snowplow-enriched.ts'
+import { traefik } from './traefik.ts'
+import { cloudfront, w3c } from './w3c.ts'
 
 /** All formats, in the order in which they are tried. */
-export const LINE_FORMATS: readonly LineFormat[] = [combined, common, cloudflare]
+export const LINE_FORMATS: readonly LineFormat[] = [
+  ...[combined, common, traefik, caddy, cloudfront, alb, cloudflare, w3c],
+  ...[rudderstackExport, segmentExport, posthogExport, amplitudeExport, snowplowEnriched],
+]
 
 /** Lines that are enough to recognise a format. */
 export const SAMPLE_LINES = 20

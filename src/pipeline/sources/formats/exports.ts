@@ -1,0 +1,132 @@
+import { readAmplitudeEvents } from '../amplitude.ts'
+import { readTime } from '../batch/files/timestamps.ts'
+import { readPosthogEvents } from '../posthog.ts'
+import { readCalls } from '../tools/calls.ts'
+import { type JsonObject, objectOf, REMOTE, type ToolEvent, textOf, without } from '../tools/tool-event.ts'
+import { jsonReader, mostObjects } from './json-lines.ts'
+import type { LineFormat, ReadLineOptions } from './line-format.ts'
+
+/*
+ * Events as analytics tools export them. A tool has corrected their times already, and no connection can tell an address.
+ */
+
+interface ExportFormat {
+  readonly name: string
+  readonly about: string
+  matches(record: JsonObject): boolean
+  read(record: JsonObject, nowMs: number): ToolEvent
+}
+
+function exportFormat({ name, about, matches, read }: ExportFormat): LineFormat {
+  return {
+    name,
+    about,
+    recognises: (lines) => mostObjects(lines, matches),
+    reader: ({ nowMs }: ReadLineOptions) =>
+      jsonReader((record) => {
+        const event = read(record, nowMs)
+        return { event: event.ip === REMOTE ? { ...event, ip: undefined } : event }
+      }),
+  }
+}
+
+const CALLS = ['track', 'identify', 'page', 'screen', 'group', 'alias']
+
+function isCall(record: JsonObject): boolean {
+  return typeof record.messageId === 'string' && CALLS.includes(textOf(record.type) ?? '')
+}
+
+/** `timestamp` is the corrected time. */
+function readCall(record: JsonObject, tool: string, nowMs: number): ToolEvent {
+  const { originalTimestamp, timestamp, sentAt: _, receivedAt, ...call } = record
+  return readCalls({ ...call, timestamp: timestamp ?? receivedAt ?? originalTimestamp }, undefined, tool, nowMs)[0]!
+}
+
+export const rudderstackExport = exportFormat({
+  name: 'rudderstack',
+  about: 'RudderStack, events in object storage',
+  matches: (record) => isCall(record) && ('rudderId' in record || 'request_ip' in record),
+  read(record, nowMs) {
+    const { request_ip: requestIp, ...call } = record
+    const event = readCall(call, 'rudderstack', nowMs)
+    // The request of a server library comes from the customer's server.
+    const isServer = (record.channel ?? objectOf(record.context).channel) === 'server'
+    return event.ip !== undefined || isServer ? event : { ...event, ip: requestIp }
+  },
+})
+
+export const segmentExport = exportFormat({
+  name: 'segment',
+  about: 'Segment, raw data in object storage',
+  matches: isCall,
+  read: (record, nowMs) => readCall(record, 'segment', nowMs),
+})
+
+export const posthogExport = exportFormat({
+  name: 'posthog',
+  about: 'PostHog, batch export as JSON lines',
+  matches: (record) => 'uuid' in record && 'distinct_id' in record && 'event' in record && 'properties' in record,
+  read(record, nowMs) {
+    const { set, set_once: setOnce, person_properties: person, created_at: _created, ip, ...event } = record
+    const properties = objectOf(parsed(record.properties))
+    const [read] = readPosthogEvents(
+      [
+        {
+          ...without(event, 'team_id', 'elements_chain', 'elements', 'site_url', '_inserted_at'),
+          properties: { $ip: ip ?? undefined, ...properties },
+          timestamp: rfc3339(record.timestamp),
+          $set_once: objectOf(parsed(setOnce)),
+          $set: { ...objectOf(parsed(person)), ...objectOf(parsed(set)) },
+        },
+      ],
+      nowMs,
+    )
+    return read!
+  },
+})
+
+export const amplitudeExport = exportFormat({
+  name: 'amplitude',
+  about: "Amplitude's Export API and its export to object storage",
+  matches: (record) => 'event_time' in record && 'event_type' in record && ('uuid' in record || '$insert_id' in record),
+  read(record, nowMs) {
+    const { $insert_id: insertId, uuid, event_time: time, ip_address: ip, ...event } = record
+    const [read] = readAmplitudeEvents(
+      {
+        events: [
+          {
+            ...without(event, ...AMPLITUDE_OWN),
+            insert_id: insertId ?? uuid,
+            time: rfc3339(time),
+            ip: ip ?? undefined,
+          },
+        ],
+      },
+      nowMs,
+    )
+    return read!
+  },
+})
+
+/** Times by which Amplitude computes `event_time`, and its own bookkeeping. */
+const AMPLITUDE_OWN = [
+  ...['$schema', 'amplitude_id', 'client_event_time', 'client_upload_time', 'server_received_time', 'data'],
+  ...['server_upload_time', 'processed_time', 'sample_rate', 'partner_id', 'source_id', 'app', 'event_id'],
+]
+
+/** Exports may hold JSON in a text. */
+function parsed(value: unknown): unknown {
+  if (typeof value !== 'string') return value
+  try {
+    return JSON.parse(value)
+  } catch {
+    return undefined
+  }
+}
+
+/** `2026-11-26 12:00:00.000000`, which is UTC, as RFC 3339; any other value as it is. */
+function rfc3339(value: unknown): unknown {
+  if (typeof value !== 'string') return value
+  const read = readTime(value, undefined)
+  return 'time' in read ? read.time : value
+}
