@@ -185,11 +185,11 @@ export class ClickHouseReenrichment implements StoredEvents, EventReplacement {
 
   async countFiltered(): Promise<void> {
     await this.#untilQuiet()
-    const hasReason = await this.#rows<[number]>(
-      `SELECT count() FROM system.columns
-      WHERE database = currentDatabase() AND table = '${STAGED}' AND name = '${REASON}'`,
+    const existing = await this.#rows<[string]>(
+      `SELECT name FROM system.columns WHERE database = currentDatabase() AND table = '${STAGED}'`,
     )
-    const query = countFilteredQuery(OUTCOME_STATUS.filtered, hasReason[0]![0] === 1)
+    const names = existing.map(([name]) => name)
+    const query = countFilteredQuery(OUTCOME_STATUS.filtered, names)
     await this.#run(query, {}, { insert_deduplication_token: randomUUID() })
   }
 

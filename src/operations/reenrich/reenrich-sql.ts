@@ -107,18 +107,19 @@ export function isInsertedQuery(slice: Slice): string {
 
 /**
  * Adds a row for each event, so that a replay can identify them. Skips rows of an earlier attempt.
- * @param hasReason false for the copy of an earlier version, which lacks the column
+ * @param existing columns of the copy; that of an earlier version lacks some
  */
-export function countFilteredQuery(status: string, hasReason: boolean): string {
+export function countFilteredQuery(status: string, existing: readonly string[]): string {
+  const [reason, sourceId] = [REASON, 'source_id'].map((column) => (existing.includes(column) ? column : "''"))
   return `
-    INSERT INTO outcomes (source, tenant_id, day, job_id, status, reason, classification, events)
+    INSERT INTO outcomes (source, tenant_id, day, job_id, status, reason, classification, events, source_id)
     SELECT concat('${REENRICHED}', ${RUN}, '/', hex(${KEY})) AS source, tenant_id, toDate32(received_at) AS day, job_id,
-      '${status}' AS status, ${hasReason ? REASON : "''"} AS reason, classification, count() AS events
+      '${status}' AS status, ${reason} AS reason, classification, count() AS events, ${sourceId} AS source_id
     FROM ${STAGED}
     WHERE ${NOISE} AND source NOT IN
       (SELECT source FROM outcomes WHERE startsWith(source, '${REENRICHED}')
         AND substringIndex(source, '/', 1) IN (SELECT DISTINCT concat('${REENRICHED}', ${RUN}) FROM ${STAGED}))
-    GROUP BY source, tenant_id, day, job_id, reason, classification`
+    GROUP BY source, tenant_id, day, job_id, reason, classification, source_id`
 }
 
 function inSlice(slice: Slice): string {

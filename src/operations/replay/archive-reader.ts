@@ -69,8 +69,9 @@ export class PartReader implements ArchiveReader {
       at += count
       return { ...unitOf(location, partition, entry, commit), lines: lines.slice(from, at), rejected: [] }
     })
-    const rejected = (index.rejected ?? []).map(([partition, entry, commit, reason, count]) => {
-      return { ...unitOf(location, partition, entry, commit), lines: [], rejected: [{ reason, lines: count }] }
+    const rejected = (index.rejected ?? []).map(([partition, entry, commit, reason, count, sourceId]) => {
+      const rejected = [{ reason, lines: count, sourceId }]
+      return { ...unitOf(location, partition, entry, commit), lines: [], rejected }
     })
     return [...units, ...rejected]
   }

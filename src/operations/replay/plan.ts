@@ -213,7 +213,7 @@ function planEvents(
 }
 
 function planRejected(
-  { reason, lines }: RejectedLines,
+  { reason, lines, sourceId }: RejectedLines,
   { commit, day, job }: ArchivedUnit,
   facts: Facts,
   isAsked: boolean,
@@ -229,7 +229,7 @@ function planRejected(
   if (isAsked) counts.replayed += lost
   else counts.left += lost
   if (isAsked && lost > 0) {
-    countOutcome(outcomes, outcomeKey({ tenantId: facts.tenantId, day, job, status, reason }), lost)
+    countOutcome(outcomes, outcomeKey({ tenantId: facts.tenantId, day, job, status, reason, sourceId }), lost)
   }
 }
 

@@ -31,6 +31,8 @@ export interface ArchivedEvent {
   readonly text: string
   /** Empty when unknown. */
   readonly requestId: string
+  /** The source whose key brought the event; undefined: an API key did, or an earlier version archived it. */
+  readonly sourceId?: string | undefined
 }
 
 /** Events of one entry of the payload stream: they have one commit and one partition. */
@@ -52,6 +54,8 @@ export interface ArchivedUnit {
 export interface RejectedLines {
   readonly reason: string
   readonly lines: number
+  /** The source whose key brought them; undefined: an API key did. */
+  readonly sourceId?: string | undefined
 }
 
 /** A unit before its lines are read. */

@@ -139,14 +139,15 @@ export function unitToFeed(
     const event = JSON.parse(lost.text) as EventEnvelope
     const address = parseAddress(event.ip)
     if (address === undefined) {
-      countOutcome(outcomes, outcomeKey({ tenantId, day, job, status: OUTCOME_STATUS.invalidIp }))
+      const { sourceId } = lost
+      countOutcome(outcomes, outcomeKey({ tenantId, day, job, status: OUTCOME_STATUS.invalidIp, sourceId }))
       continue
     }
     const enrichment = enricher.enrich(address)
     const receipt = { tenantId, receivedAtMs: lost.receivedAtMs, mask }
     const read = sliceEvent(lost.text, 0, event)
     const raw = rawRow(read, lost.eventId, address, receipt)
-    const row = completeRow(raw, read, enrichment, receipt) + rowTail(job, lost.requestId)
+    const row = completeRow(raw, read, enrichment, receipt) + rowTail(job, lost.requestId, lost.sourceId)
     envelopes.push({ identity: identities.get(lost)!, state: stateOf(enrichment), row })
   }
   for (const [key, count] of outcomes) if (count === 0) outcomes.delete(key)

@@ -57,21 +57,21 @@ export class ReplayTables implements StoredEvents {
     const query = (names: string) => `
       SELECT
         substringIndex(source, '/', 1) AS brought, substring(source, length(brought) + 2) AS left_with,
-        toString(day), job_id, status, reason, classification, toInt64(sum(events))
+        toString(day), job_id, status, reason, classification, source_id, toInt64(sum(events))
       FROM ${OUTCOMES.name}
       WHERE tenant_id = {tenant:String} AND day IN (SELECT arrayJoin({days:Array(Date32)}))
         AND brought IN (SELECT name FROM ${names})
-      GROUP BY brought, left_with, day, job_id, status, reason, classification`
-    type Row = [string, string, string, string, string, string, string, number]
+      GROUP BY brought, left_with, day, job_id, status, reason, classification, source_id`
+    type Row = [string, string, string, string, string, string, string, string, number]
     await this.#forEachRow<Row>(
       commits.map(tsv),
       'name String',
       query,
       { tenant: tenantId, days: [...days] },
       (row) => {
-        const [commit, leftWith, day, jobId, status, reason, classification, events] = row
+        const [commit, leftWith, day, jobId, status, reason, classification, sourceId, events] = row
         const job = jobId === '' ? undefined : jobId
-        const key = outcomeKey({ tenantId, day, job, status, reason, classification })
+        const key = outcomeKey({ tenantId, day, job, status, reason, classification, sourceId })
         push(found, commit, { commit, leftWith, day, job, status, reason, key, events })
       },
     )
@@ -91,16 +91,17 @@ export class ReplayTables implements StoredEvents {
     const params = { tenant: tenantId, days: [...days] }
     if ((await this.#rows<[number]>(`SELECT count() ${refiltered}`, params))[0]![0] === 0) return found
     const query = (wanted: string) => `
-      SELECT event_id, toUnixTimestamp64Milli(received_at), toString(day), job_id, status, reason, classification
+      SELECT event_id, toUnixTimestamp64Milli(received_at), toString(day), job_id, status, reason, classification, source_id
       FROM ${wanted} AS wanted
-      INNER JOIN (SELECT substringIndex(source, '/', -1) AS key, day, job_id, status, reason, classification ${refiltered})
+      INNER JOIN
+        (SELECT substringIndex(source, '/', -1) AS key, day, job_id, status, reason, classification, source_id ${refiltered})
         AS counted ON hex(${KEY}) = counted.key`
-    type Row = [string, number, string, string, string, string, string]
+    type Row = [string, number, string, string, string, string, string, string]
     const names = events.map(({ eventId, receivedAtMs }) => `${tsv(eventId)}\t${tsvTime(receivedAtMs)}`)
     await this.#forEachRow<Row>(names, "event_id String, received_at DateTime64(3, ''UTC'')", query, params, (row) => {
-      const [eventId, receivedAtMs, day, jobId, status, reason, classification] = row
+      const [eventId, receivedAtMs, day, jobId, status, reason, classification, sourceId] = row
       const job = jobId === '' ? undefined : jobId
-      const key = outcomeKey({ tenantId, day, job, status, reason, classification })
+      const key = outcomeKey({ tenantId, day, job, status, reason, classification, sourceId })
       found.set(eventKey(eventId, receivedAtMs), key)
     })
     return found

@@ -24,6 +24,8 @@ export interface Upload {
 export interface FileFacts {
   /** Name of the source that reads its lines. Undefined: the first source of the pipeline that makes jobs. */
   readonly source?: string
+  /** The source whose key brought the upload. Events of it without an address count as `no_ip`. Undefined: an API key did. */
+  readonly sourceId?: string | undefined
   /** Name of the file, for people. */
   readonly name?: string
   /** Largest size as NDJSON. Default: the limit of the API. */

@@ -14,6 +14,8 @@ export interface Block {
   readonly rows: Buffer
   /** The batch job of the events; undefined for live events. */
   readonly job: string | undefined
+  /** The source of the batch job; undefined when it has none, and for live events: their rows name it. */
+  readonly sourceId?: string | undefined
   /** Whether the job has already counted the events: they are retried dead letters. */
   readonly jobCounted?: boolean | undefined
   /**
@@ -65,10 +67,11 @@ export class BlockPacker {
   }
 
   /** Call it once, after at least one `add`. */
-  pack(job?: string, commit?: string): Block {
+  pack(job?: string, commit?: string, sourceId?: string): Block {
     if (this.#lastRows !== '') this.#write()
     const states = new Uint8Array(this.#states)
-    return { count: states.length, identities: joined(this.#identities), states, rows: joined(this.#rows), job, commit }
+    const [identities, rows] = [joined(this.#identities), joined(this.#rows)]
+    return { count: states.length, identities, states, rows, job, commit, ...(sourceId !== undefined && { sourceId }) }
   }
 }
 
@@ -112,6 +115,7 @@ export function joinBlocks(blocks: readonly Block[]): Block {
     states: Buffer.concat(blocks.map(({ states }) => states)),
     rows: Buffer.concat(blocks.map(({ rows }) => rows)),
     job: first.job,
+    sourceId: first.sourceId,
     jobCounted: first.jobCounted,
     ...packRuns(runs),
   }
@@ -176,10 +180,10 @@ export function selectEvents(
     if (change === undefined) rows.push(block.rows.subarray(from === 0 ? 0 : ends[from - 1]!, ends[from]!))
     else rows.push(change.row, LINE_END)
   }
-  const { job, jobCounted, commit, commits } = block
+  const { job, sourceId, jobCounted, commit, commits } = block
   const brought =
     commits === undefined ? { commit } : packRuns(keep.map((i) => ({ commit: commitAt(block, i), count: 1 })))
-  return { count: keep.length, identities, states, rows: Buffer.concat(rows), job, jobCounted, ...brought }
+  return { count: keep.length, identities, states, rows: Buffer.concat(rows), job, sourceId, jobCounted, ...brought }
 }
 
 /** The batch job that must count the events of a block. */
@@ -205,6 +209,7 @@ export function encodeBlock(block: Block): EntryFields {
     block.rows,
   ]
   if (block.job !== undefined) fields.push('j', block.job)
+  if (block.sourceId !== undefined) fields.push('w', block.sourceId)
   if (block.jobCounted) fields.push('d', '1')
   if (block.commit !== undefined) fields.push('c', block.commit)
   if (block.commits !== undefined) fields.push('m', encodeRuns(block.commits))
@@ -241,7 +246,7 @@ export function decodeBlock(fields: readonly Buffer[]): Block {
   }
   const text = (name: string) => fieldOf(fields, name)?.toString('utf8')
   const jobCounted = fieldOf(fields, 'd') !== undefined
-  const block = { count, identities, states, rows, job: text('j'), jobCounted }
+  const block = { count, identities, states, rows, job: text('j'), sourceId: text('w'), jobCounted }
   const runs = fieldOf(fields, 'm')
   return runs === undefined ? { ...block, commit: text('c') } : withRuns(block, runs)
 }

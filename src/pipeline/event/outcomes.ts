@@ -109,7 +109,7 @@ export class BlockOutcomes {
     const receipt = receiptOf(block.rows, from, to)
     const isRaw = stateAt(block, index) === EnvelopeState.Raw
     const classification = isRaw ? '' : columnIn(block.rows, from, to, CLASSIFICATION_AT)
-    const sourceId = isRaw ? '' : columnIn(block.rows, from, to, SOURCE_AT)
+    const sourceId = block.sourceId ?? (isRaw ? '' : columnIn(block.rows, from, to, SOURCE_AT))
     const key = outcomeKey({ ...receipt, job: block.job, status, ...(reason && { reason }), classification, sourceId })
     countOutcome(this.counts, key)
     return key

@@ -8,7 +8,7 @@
 export type PayloadStatus = 'ok' | 'filtered' | 'invalid_ip'
 
 /** Our keys in a line of the archive. A caller's members with these names move into an object under the last one. */
-export const PAYLOAD_KEYS = ['_received_at', '_event_id', '_status', '_sent'] as const
+export const PAYLOAD_KEYS = ['_received_at', '_event_id', '_status', '_source_id', '_sent'] as const
 
 /** Length of `2026-11-22T01`. */
 const HOUR_CHARS = 13
@@ -26,18 +26,28 @@ export function payloadRow(tenantId: string, receivedAt: string, line: string, r
 /**
  * A row for the rejected lines of a batch chunk. The archive stores only their number, which a replay needs.
  * @param reason of `outcomes`, without a tab
+ * @param sourceId the source whose key brought the lines; undefined: an API key did
  */
-export function rejectedRow(tenantId: string, receivedAt: string, reason: string, lines: number): string {
-  return payloadRow(tenantId, receivedAt, `!${reason}\t${lines}`)
+export function rejectedRow(
+  tenantId: string,
+  receivedAt: string,
+  reason: string,
+  lines: number,
+  sourceId?: string,
+): string {
+  return payloadRow(tenantId, receivedAt, `!${reason}\t${lines}${sourceId === undefined ? '' : `\t${sourceId}`}`)
 }
 
 const REJECTED_MARK = '!'.charCodeAt(0)
 
-/** Reason and number of a row from `rejectedRow`; undefined for any other row. @param line without its line feed */
-export function readRejected(line: Buffer): readonly [reason: string, lines: number] | undefined {
+/** Lines that were rejected for the same reason, and the source that brought them, if one did. */
+export type Rejected = readonly [reason: string, lines: number, sourceId?: string]
+
+/** The content of a row from `rejectedRow`; undefined for any other row. @param line without its line feed */
+export function readRejected(line: Buffer): Rejected | undefined {
   if (line[0] !== REJECTED_MARK) return undefined
-  const [reason = '', lines = ''] = line.toString('latin1', 1).split('\t')
-  return [reason, Number(lines)]
+  const [reason = '', lines = '', sourceId] = line.toString('latin1', 1).split('\t')
+  return sourceId === undefined ? [reason, Number(lines)] : [reason, Number(lines), sourceId]
 }
 
 const TAB = 9

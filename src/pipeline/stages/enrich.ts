@@ -40,7 +40,7 @@ export const enrich: Stage<void> = {
 function completed(block: Block, judge: (address: Address) => Enrichment): Block {
   // Builds the rows as one text with a character per byte. A buffer for each piece costs several times as much.
   const text = block.rows.toString('latin1')
-  const tail = asCharacters(`${rowTail(block.job)}\n`)
+  const tail = asCharacters(`${rowTail(block.job, undefined, block.sourceId)}\n`)
   const states = Uint8Array.from(block.states)
   let rows = ''
   let copied = 0

@@ -105,13 +105,13 @@ test('lines of a job that are no event are in the index only, even when there ar
   const hour = '2026-11-21T23'
   const [part, only] = await makeParts([
     entry(0, '2-0', [row('acme', hour, '{"a":4}'), rejected], 'job-1', 'job-1:7'),
-    entry(1, '3-0', [rejected], 'job-2', 'job-2:1'),
+    entry(1, '3-0', [`${rejected}\tsrc_0123abc`], 'job-2', 'job-2:1'),
   ])
   assert.deepEqual(part!.lines.map(String), ['{"a":4}\n'])
   assert.deepEqual(part!.index.entries, [[0, '2-0', 'job-1:7', 1]])
   assert.deepEqual(part!.index.rejected, [[0, '2-0', 'job-1:7', 'not JSON', 3]])
   assert.deepEqual([only!.location.name, only!.lines.length, only!.index.entries], ['part-3-000000-p1', 0, []])
-  assert.deepEqual(only!.index.rejected, [[1, '3-0', 'job-2:1', 'not JSON', 3]])
+  assert.deepEqual(only!.index.rejected, [[1, '3-0', 'job-2:1', 'not JSON', 3, 'src_0123abc']])
 })
 
 test('a key names its location, and cannot lead to another one', async () => {

@@ -209,3 +209,34 @@ test('a line nested too deep is rejected before it is parsed', () => {
     [2, 3, 4].map((line) => ({ line, detail })),
   )
 })
+
+test('lines of a source name it in rows, blocks, counts and payloads, and may have no address', () => {
+  const ofSource = { ...context, partitions: 1, sourceId: 'src_0123abc' }
+  const text = '{"ip":"192.0.2.1","event_id":"a"}\n{"event_id":"b"}\n{"ip":"nowhere"}\n{"ip":5}\nx\n'
+  const read = (more: Partial<ChunkContext>) =>
+    readWhole({ firstLine: 1, gaps: [], bytes: Buffer.from(text) }, { ...ofSource, ...more })
+  const { blocks, outcomes, counts } = read({})
+  assert.equal(blocks.get(0)!.sourceId, 'src_0123abc')
+  const key = (status: string) => `acme\t2026-11-21\t${context.jobId}\t${status}\tsrc_0123abc`
+  assert.deepEqual(Object.fromEntries(outcomes), {
+    [key('no_ip\t\t')]: 1,
+    [key('invalid_ip\t\t')]: 1,
+    [key('rejected\tschema\t')]: 1,
+    [key('rejected\tnot JSON\t')]: 1,
+  })
+  assert.deepEqual([counts.fed, counts.rejected, counts.invalidIp], [1, 3, 1])
+  assert.deepEqual(counts.reasons[0], { reason: 'has no address', count: 1, lines: [2] })
+  const [judged] = eventsOf(read({ isJudged: true }).blocks)
+  assert.match(judged!.row, new RegExp(`\t${context.jobId}\t\tsrc_0123abc$`))
+  const [stored, , ...rejected] = eventsOf(read({ archived: true }).payloads).map(({ row }) => row)
+  assert.match(stored!, /"_status":"ok","_source_id":"src_0123abc","ip":"192.0.2.1"/)
+  assert.deepEqual(
+    rejected.map((row) => row.split('\t').slice(2)),
+    [
+      ['!schema', '1', 'src_0123abc'],
+      ['!not JSON', '1', 'src_0123abc'],
+    ],
+  )
+  const [unnamed] = readWhole({ firstLine: 1, gaps: [], bytes: Buffer.from(text) }, context).counts.reasons
+  assert.equal(unnamed!.reason, 'ip is required', 'an upload with an API key must have addresses')
+})

@@ -38,6 +38,15 @@ test('a block survives its way through a stream entry', () => {
   })
 })
 
+test('a block keeps the source of its job when it is stored, split and joined', () => {
+  const block: Block = { ...packBlock(envelopes, 'job-1'), sourceId: 'src_0123abc' }
+  const decoded = decodeBlock(encodeBlock(block).map((field) => Buffer.from(field)))
+  const [first, rest] = [selectEvents(decoded, [0]), selectEvents(decoded, [1, 2, 3])]
+  for (const one of [decoded, first, rest, joinBlocks([first, rest])]) assert.equal(one.sourceId, 'src_0123abc')
+  const older = encodeBlock(packBlock(envelopes, 'job-1')).map((field) => Buffer.from(field))
+  assert.equal(decodeBlock(older).sourceId, undefined)
+})
+
 test('a block of more text than one gathering keeps all its envelopes', () => {
   const many = Array.from({ length: 1_000 }, (_, i): Envelope => {
     const row = i % 7 === 0 ? '' : `${i}\t${'ü€😀x'.repeat(i % 40)}`

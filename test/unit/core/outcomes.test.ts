@@ -52,6 +52,14 @@ test('an incomplete row has no classification, an empty one no tenant, and no ro
   }
 })
 
+test('rows of a job of a source count for the source, complete or not', () => {
+  const raw = { identity: NO_IDENTITY, state: EnvelopeState.Raw, row: '192.0.2.1\tacme\tid\t1763985600.000\t' }
+  const block = { ...packBlock([raw, noise('a', { classification: '' })], 'job-1'), sourceId: 'src_0123abc' }
+  const outcomes = new BlockOutcomes()
+  for (const i of [0, 1]) outcomes.add(block, i, 'duplicates')
+  assert.deepEqual([...outcomes.counts], [['acme\t2025-11-24\tjob-1\tduplicates\t\t\tsrc_0123abc', 2]])
+})
+
 test('counts travel as rows of the table outcomes, each with its source', () => {
   const key = outcomeKey({ tenantId: 'acme', day: utcDay(0), status: 'rejected', reason: 'not JSON' })
   const block = packOutcomes([

@@ -26,6 +26,20 @@ test('a line returns the event as it was sent', () => {
   }
 })
 
+test('a line names the source that brought its event, and a key of the same name is not taken for it', () => {
+  const archivedFrom = (text: string, sourceId?: string) => {
+    const event = { text, eventId: 'e', identity: '', status: 'ok', isIdGenerated: false } as const
+    const { row } = payloadOf(event, { ...RECEIPT, sourceId })
+    return readLine({ text: row.split('\t').slice(2).join('\t'), requestId: '' })!
+  }
+  const text = '{"ip":"192.0.2.1","_source_id":"src_fffffff"}'
+  assert.equal(archivedFrom('{"ip":"192.0.2.1"}', 'src_0123abc').sourceId, 'src_0123abc')
+  for (const sourceId of ['src_0123abc', undefined]) {
+    const event = archivedFrom(text, sourceId)
+    assert.deepEqual([event.sourceId, JSON.parse(event.text)], [sourceId, JSON.parse(text)])
+  }
+})
+
 test('lines that are not from the archive are counted', () => {
   let unreadable = 0
   const lines = ['', '{}', '{"ip":"192.0.2.1"}', archived('{"ip":"192.0.2.1"}').replace('T01', 'T99')]

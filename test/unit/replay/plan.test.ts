@@ -134,6 +134,9 @@ test('job lines that are no event are counted again when their count is lost', (
   const { outcomes, counts } = plan([job], facts({}, []))
   assert.deepEqual(outcomes, ['rejected 3'])
   assert.equal(counts.replayed, 3)
+  const ofSource = unit([], { job: 'j', rejected: [{ reason: 'schema', lines: 3, sourceId: 'src_0123abc' }] })
+  const [again] = planReplay([ofSource], facts({}, []), () => true).lost
+  assert.deepEqual([...again!.outcomes], [[`t\t${DAY}\tj\trejected\tschema\t\tsrc_0123abc`, 3]])
   assert.deepEqual(plan([job], facts({}, [], { conditions: 1 })).counts.left, 3)
 })
 

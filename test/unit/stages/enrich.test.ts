@@ -37,13 +37,13 @@ function envelopes(count: number) {
 }
 
 /** Event by event. */
-function expected(events: ReturnType<typeof envelopes>, job: string | undefined) {
+function expected(events: ReturnType<typeof envelopes>, job: string | undefined, sourceId: string | undefined) {
   return events.map(({ state, row, identity }) => {
     if (state !== EnvelopeState.Raw) return { state, row, identity }
     const enrichment = enricher.enrich(parseAddress(row.slice(0, row.indexOf('\t')))!)
     return {
       state: stateOf(enrichment),
-      row: row + rowSuffix(enrichment, !row.endsWith('\t')) + rowTail(job),
+      row: row + rowSuffix(enrichment, !row.endsWith('\t')) + rowTail(job, undefined, sourceId),
       identity,
     }
   })
@@ -59,11 +59,12 @@ test('raw rows are completed the same as alone, and all others stay unchanged', 
   for (let round = 0; round < 300; round++) {
     const events = envelopes(1 + Math.floor(Math.random() * 40))
     const job = pick([undefined, 'job', 'jöb'])
-    const block = packBlock(events, job, 'p:1')
+    const sourceId = job && pick([undefined, 'src_0123abc'])
+    const block = { ...packBlock(events, job, 'p:1'), sourceId }
     const before = Buffer.from(block.rows)
     const changed = enrich.decide(block, undefined, TOOLS).changed ?? block
-    assert.deepEqual(eventsOf(changed), expected(events, job))
-    assert.deepEqual([changed.job, changed.commit], [job, 'p:1'])
+    assert.deepEqual(eventsOf(changed), expected(events, job, sourceId))
+    assert.deepEqual([changed.job, changed.sourceId, changed.commit], [job, sourceId, 'p:1'])
     assert.deepEqual(eventsOf(block), events)
     assert.deepEqual(block.rows, before)
   }

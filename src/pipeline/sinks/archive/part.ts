@@ -5,6 +5,7 @@ import {
   type PayloadOrigin,
   payloadLineStart,
   payloadOrigin,
+  type Rejected,
   readRejected,
 } from '../../event/payload.ts'
 import { type PartLocation, partName } from './layout.ts'
@@ -29,7 +30,7 @@ export interface PartIndex {
 }
 
 /** Lines of a commit that are not events. */
-type IndexRejected = readonly [partition: number, id: string, commit: string, reason: string, lines: number]
+type IndexRejected = readonly [partition: number, id: string, commit: string, ...Rejected]
 
 /** `x-request-id`, and number of lines. */
 type IndexRequest = readonly [id: string, lines: number]

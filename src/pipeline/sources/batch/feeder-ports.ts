@@ -26,6 +26,8 @@ export interface OpenJob {
   readonly next: number
   /** Name of its source. Undefined: the first source of the pipeline that makes jobs. */
   readonly source?: string | undefined
+  /** See `FileFacts.sourceId`. */
+  readonly sourceId?: string | undefined
 }
 
 /** How full a lane is. */

@@ -12,7 +12,7 @@ import { isTooDeep, TOO_DEEP } from '../../event/json-depth.ts'
 import { countOutcome, type OutcomeCounts, outcomeKey, utcDay } from '../../event/outcomes.ts'
 import { type PayloadStatus, rejectedRow } from '../../event/payload.ts'
 import type { ReadEvent } from '../../event/read-event.ts'
-import { tsv } from '../../event/row.ts'
+import { rowTail } from '../../event/row.ts'
 import { type CodeUnits, codesOf } from '../live/json-scan.ts'
 import { payloadOf } from '../live/payload.ts'
 import { completeRow, rawRow } from '../live/raw-row.ts'
@@ -75,6 +75,7 @@ class ChunkReader {
   #fed = 0
   #rejected = 0
   #invalidIp = 0
+  #noIp = 0
   /** Number of the next line in the upload. */
   #line: number
   #gapsPassed = 0
@@ -118,7 +119,8 @@ class ChunkReader {
       return
     }
     this.#rejected++
-    countOutcome(this.#faults, event.fault)
+    if (event.fault === 'no address') this.#noIp++
+    else countOutcome(this.#faults, event.fault)
     // The full detail quotes the line, so the reason must not include it.
     this.#reasons.add(event.fault === 'not JSON' ? NOT_JSON : event.detail, line)
     if (this.#errors.length < BATCH_LIMITS.errorsMax) this.#errors.push({ line, detail: event.detail })
@@ -163,7 +165,7 @@ class ChunkReader {
     return {
       blocks: packBlocks(this.#events, context),
       payloads: packBlocks(this.#payloads, context),
-      outcomes: outcomesOf(context, this.#faults, this.#invalidIp),
+      outcomes: outcomesOf(context, this.#faults, { noIp: this.#noIp, invalidIp: this.#invalidIp }),
       counts: this.#counts(),
     }
   }
@@ -182,8 +184,8 @@ interface RawEvent {
  */
 function addComplete(events: BlockPacker, identity: string, { row, event, address, context }: RawEvent): void {
   const enrichment = context.enricher.enrich(address)
-  const complete = `${completeRow(row, event, enrichment, context)}\t${tsv(context.jobId)}`
-  events.add(identity, stateOf(enrichment), complete)
+  const tail = rowTail(context.jobId, undefined, context.sourceId)
+  events.add(identity, stateOf(enrichment), completeRow(row, event, enrichment, context) + tail)
 }
 
 function packerOf(byPartition: Map<number, BlockPacker>, partition: number): BlockPacker {
@@ -195,9 +197,9 @@ function packerOf(byPartition: Map<number, BlockPacker>, partition: number): Blo
   return packer
 }
 
-function packBlocks(byPartition: ReadonlyMap<number, BlockPacker>, { jobId }: ChunkContext) {
+function packBlocks(byPartition: ReadonlyMap<number, BlockPacker>, { jobId, sourceId }: ChunkContext) {
   const blocks = new Map<number, Block>()
-  for (const [partition, packer] of byPartition) blocks.set(partition, packer.pack(jobId))
+  for (const [partition, packer] of byPartition) blocks.set(partition, packer.pack(jobId, undefined, sourceId))
   return blocks
 }
 
@@ -206,19 +208,27 @@ function statusOf(address: Address | undefined, { enricher }: ChunkContext): Pay
   return enricher.enrich(address).noise ? 'filtered' : 'ok'
 }
 
-function rejectedRows(faults: ReadonlyMap<string, number>, { tenantId, receivedAtMs }: ChunkContext): string[] {
+function rejectedRows(
+  faults: ReadonlyMap<string, number>,
+  { tenantId, receivedAtMs, sourceId }: ChunkContext,
+): string[] {
   const receivedAt = new Date(receivedAtMs).toISOString()
-  return [...faults].map(([reason, lines]) => rejectedRow(tenantId, receivedAt, reason, lines))
+  return [...faults].map(([reason, lines]) => rejectedRow(tenantId, receivedAt, reason, lines, sourceId))
 }
 
 /** @param faults number of rejected lines by fault */
-function outcomesOf(context: ChunkContext, faults: ReadonlyMap<string, number>, invalidIp: number): OutcomeCounts {
-  const { tenantId, receivedAtMs, jobId: job } = context
-  const of = { tenantId, day: utcDay(receivedAtMs), job }
+function outcomesOf(
+  context: ChunkContext,
+  faults: ReadonlyMap<string, number>,
+  { noIp, invalidIp }: { readonly noIp: number; readonly invalidIp: number },
+): OutcomeCounts {
+  const { tenantId, receivedAtMs, jobId: job, sourceId } = context
+  const of = { tenantId, day: utcDay(receivedAtMs), job, sourceId }
   const counts = new Map<string, number>()
   for (const [reason, lines] of faults) {
     countOutcome(counts, outcomeKey({ ...of, status: OUTCOME_STATUS.rejected, reason }), lines)
   }
+  if (noIp > 0) countOutcome(counts, outcomeKey({ ...of, status: OUTCOME_STATUS.noIp }), noIp)
   if (invalidIp > 0) countOutcome(counts, outcomeKey({ ...of, status: OUTCOME_STATUS.invalidIp }), invalidIp)
   return counts
 }
@@ -248,7 +258,7 @@ export const NOT_JSON = 'is not JSON'
 
 /** What is wrong with a line: `fault` for the tables, `detail` for people. */
 interface LineFault {
-  readonly fault: 'not UTF-8' | 'too long' | 'too deep' | 'unreadable' | 'not JSON' | 'schema'
+  readonly fault: 'not UTF-8' | 'too long' | 'too deep' | 'unreadable' | 'not JSON' | 'schema' | 'no address'
   readonly detail: string
 }
 
@@ -259,7 +269,10 @@ function readEvent(text: string | undefined, context: ChunkContext): ReadEvent |
 }
 
 /** @param text undefined: the line is not UTF-8 */
-export function readLine(text: string | undefined, { check }: Pick<ChunkContext, 'check'>): EventEnvelope | LineFault {
+export function readLine(
+  text: string | undefined,
+  { check, sourceId }: Pick<ChunkContext, 'check' | 'sourceId'>,
+): EventEnvelope | LineFault {
   if (text === undefined) return { fault: 'not UTF-8', detail: 'is not UTF-8' }
   if (text === TOO_LONG_TEXT) {
     return { fault: 'too long', detail: `is longer than ${BATCH_LIMITS.lineMaxBytes} bytes` }
@@ -274,9 +287,15 @@ export function readLine(text: string | undefined, { check }: Pick<ChunkContext,
     // The detail quotes one character at most, so it never stores an address that must be masked.
     return { fault: 'not JSON', detail: `is ${describeJsonError(text)}` }
   }
+  // Senders of a source that have no address are shown how to add one.
+  if (sourceId !== undefined && isWithoutIp(value)) return { fault: 'no address', detail: 'has no address' }
   const [error] = check(value)
   if (error === undefined) return value as EventEnvelope
   return { fault: 'schema', detail: error.path === '' ? error.message : `${error.path} ${error.message}` }
+}
+
+function isWithoutIp(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !Object.hasOwn(value, 'ip')
 }
 
 /** Prefix of a line from `rejectedLine`. No JSON starts with NUL. */

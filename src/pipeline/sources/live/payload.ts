@@ -19,7 +19,8 @@ export function payloadOf(
   context: EventContext,
 ): Envelope {
   const receivedAt = new Date(context.receivedAtMs).toISOString()
-  const own = `{"_received_at":"${receivedAt}","_event_id":${JSON.stringify(eventId)},"_status":"${status}"`
+  const source = context.sourceId === undefined ? '' : `,"_source_id":"${context.sourceId}"`
+  const own = `{"_received_at":"${receivedAt}","_event_id":${JSON.stringify(eventId)},"_status":"${status}"${source}`
   const line = `${own},${membersOf(text)}}`
   return {
     identity,

@@ -112,6 +112,7 @@ export class RedisFeederStore implements FeederStore {
       chunks: Number(record.chunks ?? 0),
       next: Number(record.next ?? 0),
       source: record.source,
+      sourceId: record.source_id,
     }
   }
 

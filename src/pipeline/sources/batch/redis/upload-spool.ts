@@ -136,6 +136,7 @@ export class UploadSpool implements Upload {
     const named = {
       ...(file.name === undefined ? {} : { file_name: file.name }),
       ...(file.source === undefined ? {} : { source: file.source }),
+      ...(file.sourceId === undefined ? {} : { source_id: file.sourceId }),
     }
     const fields = Object.entries({ ...record, next: 1, ...choices, ...named }).flat()
     const names = [keys.upload(jobId), keys.chunks(jobId), keys.job(jobId)]
