@@ -99,7 +99,7 @@ function testFiles(paths) {
     if (!statSync(path).isDirectory()) return [path]
     const names = readdirSync(path, { recursive: true })
     return names
-      .filter((name) => name.endsWith('.test.ts'))
+      .filter((name) => name.endsWith('.test.ts') && !name.split(sep).includes('node_modules'))
       .map((name) => join(path, name))
       .sort()
   })

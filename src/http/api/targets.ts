@@ -34,8 +34,10 @@ export function targetsOf(routes: readonly Route[], respond: Respond): Target[] 
     if (post) add(path, post, 'POST')
     const refuse = (post ?? get)?.refuse
     const cors = (post ?? get)?.cors ?? false
-    const headers = { allow, ...(cors && preflightHeaders(allow)) }
-    const options = openRoute(path, () => ({ status: 204, body: '', headers }))
+    const options = openRoute(path, ({ request: { head } }) => {
+      const headers = { allow, ...(cors && preflightHeaders(allow, head.corsHeaders)) }
+      return { status: 204, body: '', headers }
+    })
     add(path, { ...options, refuse, cors }, 'OPTIONS')
     const refuseMethod = openRoute(path, () => {
       throw new HttpError(405, `this path takes ${allow}`, { headers: { allow } })
@@ -50,16 +52,15 @@ export function targetsOf(routes: readonly Route[], respond: Respond): Target[] 
   return targets
 }
 
-/** Answers a preflight for a day. Libraries send headers of their own, which all stand for nothing here. */
-function preflightHeaders(methods: string): Record<string, string> {
+/** Allows any header for a day: libraries send headers of their own, and only those of a key mean anything here. */
+function preflightHeaders(methods: string, asked: string): Record<string, string> {
   return {
     'access-control-allow-methods': methods,
-    'access-control-allow-headers':
-      'authorization, content-type, content-encoding, posthog-attempt, posthog-request-id, posthog-sdk-info, sp-anonymous, x-retry-count',
+    ...(asked !== '' && { 'access-control-allow-headers': asked, vary: 'access-control-request-headers' }),
     'access-control-max-age': '86400',
   }
 }
 
-function openRoute(path: string, handle: () => HttpResponse): OpenRoute {
+function openRoute(path: string, handle: OpenRoute['handle']): OpenRoute {
   return { method: 'GET', path, access: 'open', handle }
 }

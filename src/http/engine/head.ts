@@ -19,6 +19,8 @@ export interface RequestHead {
   readonly connection: string
   readonly host: string
   readonly origin: string
+  /** The headers that a page wants to send (CORS `Access-Control-Request-Headers`); `''` when absent. */
+  readonly corsHeaders: string
   readonly cookie: string
   readonly csrfToken: string
   /** The client addresses that proxies report, the nearest proxy's last; `''` when absent. */
@@ -71,6 +73,7 @@ export function readHead(lines: HeaderLines): RequestHead {
     connection: '',
     host: '',
     origin: '',
+    corsHeaders: '',
     cookie: '',
     csrfToken: '',
     forwardedFor: '',
@@ -124,6 +127,9 @@ function collect(name: string, value: string): void {
       break
     case 'origin':
       head.origin = value
+      break
+    case 'access-control-request-headers':
+      head.corsHeaders = value
       break
     case 'cookie':
       // RFC 9113 section 8.2.3 allows several lines.

@@ -99,23 +99,14 @@ Browser:
     ...both('/engage/', (payload, nowMs) => readMixpanelUpdates(payload, 'identify', nowMs)),
     ...both('/groups', (payload, nowMs) => readMixpanelUpdates(payload, 'group', nowMs)),
     ...both('/groups/', (payload, nowMs) => readMixpanelUpdates(payload, 'group', nowMs)),
-    {
-      method: 'POST',
-      path: '/import',
-      key: keyOf,
-      read: readMixpanelEvents,
-      answer: ({ ok, filtered, invalidIp, noIp }) => ({
-        status: 200,
-        body: JSON.stringify({ code: 200, num_records_imported: ok + filtered + invalidIp + noIp, status: 'OK' }),
-      }),
-    },
+    ...both('/import', readMixpanelEvents),
   ],
 }
 
 export const mixpanel = toolSource(tool)
 
 function both(path: string, read: ToolRoute['read']): ToolRoute[] {
-  const shared = { path, key: keyOf, read, answer, refuse }
+  const shared = { path, key: keyOf, read, answer: answer.bind(undefined, path), refuse }
   return [
     { method: 'GET', ...shared },
     { method: 'POST', ...shared },
@@ -127,9 +118,13 @@ function keyOf(payload: unknown): unknown {
   return objectOf(first.properties).token ?? first.$token ?? first.token
 }
 
-function answer(_tally: Tally, { query }: ToolRequest) {
-  const isVerbose = new URLSearchParams(query).get('verbose') === '1'
-  return { status: 200, type: isVerbose ? JSON_TYPE : TEXT_TYPE, body: isVerbose ? '{"status":1,"error":null}' : '1' }
+/** Only the libraries name `verbose`. Without it, `/import` answers with counts as its documentation says. */
+function answer(path: string, { received, rejected }: Tally, { query }: ToolRequest) {
+  const verbose = new URLSearchParams(query).get('verbose')
+  if (verbose === '1') return { status: 200, type: JSON_TYPE, body: '{"status":1,"error":null}' }
+  if (verbose !== null || path !== '/import') return { status: 200, type: TEXT_TYPE, body: '1' }
+  const counts = { code: 200, num_records_imported: received - rejected.length, status: 'OK' }
+  return { status: 200, type: JSON_TYPE, body: JSON.stringify(counts) }
 }
 
 /** The libraries take any body but `1` for the text of an error. */

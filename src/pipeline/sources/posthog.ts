@@ -12,7 +12,7 @@ import {
   unlessEmpty,
   without,
 } from './tools/tool-event.ts'
-import { type Tool, type ToolRequest, type ToolRoute, toolSource } from './tools/tool-source.ts'
+import { settingsRoute, type Tool, type ToolRequest, type ToolRoute, toolSource } from './tools/tool-source.ts'
 
 const PLACED = [
   'event',
@@ -116,9 +116,9 @@ Browser:
       },
     ]),
     { method: 'POST', path: '/i/v1/analytics/events', read: readPosthogEvents, answer: resultsOf },
-    ...['/flags', '/flags/', '/decide', '/decide/'].map(
-      (path): ToolRoute => ({ method: 'POST', path, key: keyOf, read: () => [], answer: noFlags }),
-    ),
+    ...['/flags', '/flags/', '/decide', '/decide/'].map((path) => settingsRoute('POST', path, noFlags, keyOf)),
+    settingsRoute('GET', '/array/:key/config', noSettings),
+    settingsRoute('GET', '/array/:key/config.js', noScript),
   ],
 }
 
@@ -139,7 +139,32 @@ function resultsOf({ rejected }: Tally, { payload }: ToolRequest) {
   return { status: 200, body: JSON.stringify({ results: Object.fromEntries(results) }) }
 }
 
+/** Everything that PostHog's servers can switch on in the browser: nothing of it is. */
+const SETTINGS = {
+  supportedCompression: ['gzip', 'gzip-js'],
+  hasFeatureFlags: false,
+  sessionRecording: false,
+  surveys: false,
+  productTours: false,
+  heatmaps: false,
+  captureDeadClicks: false,
+  capturePerformance: false,
+  autocaptureExceptions: false,
+  errorTracking: { autocaptureExceptions: false, suppressionRules: [] },
+  toolbarParams: {},
+  siteApps: [],
+}
+
+function noSettings() {
+  return { status: 200, body: JSON.stringify(SETTINGS) }
+}
+
+/** Without settings in it, the library asks for them as JSON. */
+function noScript() {
+  return { status: 200, type: 'text/javascript; charset=utf-8', body: '' }
+}
+
 function noFlags() {
   const none = { featureFlags: {}, featureFlagPayloads: {}, flags: {}, errorsWhileComputingFlags: false }
-  return { status: 200, body: JSON.stringify({ ...none, config: {}, supportedCompression: ['gzip', 'gzip-js'] }) }
+  return { status: 200, body: JSON.stringify({ ...SETTINGS, ...none, config: {} }) }
 }

@@ -1,9 +1,11 @@
-import { callRoutes } from './segment.ts'
-import { type Tool, toolSource } from './tools/tool-source.ts'
+import type { Tally } from './live/translated.ts'
+import { callRoute, callRoutes } from './segment.ts'
+import { settingsRoute, type Tool, type ToolRequest, toolSource } from './tools/tool-source.ts'
 
 /**
  * RudderStack's HTTP API, which has Segment's form. Its libraries take 2xx for success and repeat 429 and 5xx three times. The Node
- * library sends gzip, and calls it a form.
+ * library sends gzip, and calls it a form. The browser library asks for its source's settings first: without them it sends nothing. The
+ * form of it that is bundled loads no plugins from RudderStack.
  */
 const tool: Tool = {
   kind: 'rudderstack',
@@ -14,9 +16,29 @@ const tool: Tool = {
   analytics.page({ userId, name, context: { ip: request.ip } })
 
 Browser:
-  rudderanalytics.load('${key}', '${base}/s/rudderstack')
+  import { RudderAnalytics } from '@rudderstack/analytics-js/bundled'
+  const analytics = new RudderAnalytics()
+  analytics.load('${key}', '${base}/s/rudderstack', { configUrl: '${base}/s/rudderstack' })
+  analytics.page()
 `,
-  routes: callRoutes('rudderstack', () => ({ status: 200, type: 'text/plain; charset=utf-8', body: 'OK' })),
+  routes: [
+    ...callRoutes('rudderstack', success),
+    callRoute('rudderstack', '/beacon/v1/batch', undefined, success),
+    settingsRoute('GET', '/sourceConfig', settingsOf),
+    settingsRoute('GET', '/sourceConfig/', settingsOf),
+  ],
 }
 
 export const rudderstack = toolSource(tool)
+
+function success() {
+  return { status: 200, type: 'text/plain; charset=utf-8', body: 'OK' }
+}
+
+/** A source without destinations, whose library reports no errors or metrics of its own. */
+function settingsOf(_tally: Tally, { nowMs }: ToolRequest) {
+  const updatedAt = new Date(nowMs).toISOString()
+  const config = { statsCollection: { errors: { enabled: false }, metrics: { enabled: false } } }
+  const source = { id: 'ipid', name: 'ipid', writeKey: '', enabled: true, workspaceId: 'ipid', config, updatedAt }
+  return { status: 200, body: JSON.stringify({ source: { ...source, destinations: [], dataplanes: {} }, updatedAt }) }
+}

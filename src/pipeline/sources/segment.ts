@@ -1,13 +1,22 @@
 import type { Tally } from './live/translated.ts'
 import { readCalls } from './tools/calls.ts'
 import { objectOf } from './tools/tool-event.ts'
-import { type Tool, type ToolRoute, toolSource } from './tools/tool-source.ts'
+import {
+  hostOf,
+  protocolOf,
+  settingsRoute,
+  type Tool,
+  type ToolRequest,
+  type ToolRoute,
+  toolSource,
+} from './tools/tool-source.ts'
 
 const CALLS = ['track', 'identify', 'page', 'screen', 'group', 'alias'] as const
 
 /**
- * Segment's HTTP tracking API, version 1, as the libraries `@segment/analytics-node` and `analytics.js` speak it. They take any 2xx for
- * success and repeat 429 and 5xx; what is answered 400 is lost, so nothing that a repeat would heal is.
+ * Segment's HTTP tracking API, version 1, as the libraries `@segment/analytics-node` and `@segment/analytics-next` speak it. They take
+ * any 2xx for success and repeat 429 and 5xx; what is answered 400 is lost, so nothing that a repeat would heal is. The browser
+ * library names calls by their first letter, and asks for settings first: without them it sends nothing.
  */
 const tool: Tool = {
   kind: 'segment',
@@ -18,29 +27,54 @@ const tool: Tool = {
   analytics.page({ userId, context: { ip: request.ip } })
 
 Browser:
-  analytics.load({ writeKey: '${key}' }, { integrations: { 'Segment.io': { apiHost: '${base.replace(/^https?:\/\//, '')}/s/segment/v1' } } })
+  import { AnalyticsBrowser } from '@segment/analytics-next'
+  const analytics = AnalyticsBrowser.load(
+    { writeKey: '${key}', cdnURL: '${base}/s/segment' },
+    { integrations: { 'Segment.io': { protocol: '${protocolOf(base)}', apiHost: '${hostOf(base)}/s/segment/v1' } } },
+  )
+  analytics.page()
 `,
-  routes: [...callRoutes('segment', success)],
+  routes: [
+    ...callRoutes('segment', success),
+    ...CALLS.map((type): ToolRoute => callRoute('segment', `/v1/${type[0]}`, type, success)),
+    callRoute('segment', '/v1/b', undefined, success),
+    settingsRoute('GET', '/v1/projects/:key/settings', settingsOf),
+  ],
 }
 
 export const segment = toolSource(tool)
 
 /** The routes of an API in Segment's form. */
 export function callRoutes(kind: string, answer: ToolRoute['answer']): ToolRoute[] {
-  const shared = { method: 'POST' as const, key: (payload: unknown) => objectOf(payload).writeKey, answer }
   return [
-    { ...shared, path: '/v1/batch', read: (payload, nowMs) => readCalls(payload, undefined, kind, nowMs) },
-    { ...shared, path: '/v1/import', read: (payload, nowMs) => readCalls(payload, undefined, kind, nowMs) },
-    ...CALLS.map(
-      (type): ToolRoute => ({
-        ...shared,
-        path: `/v1/${type}`,
-        read: (payload, nowMs) => readCalls(payload, type, kind, nowMs),
-      }),
-    ),
+    callRoute(kind, '/v1/batch', undefined, answer),
+    callRoute(kind, '/v1/import', undefined, answer),
+    ...CALLS.map((type) => callRoute(kind, `/v1/${type}`, type, answer)),
   ]
+}
+
+/** @param type the call of the path; undefined: each call names its own */
+export function callRoute(
+  kind: string,
+  path: string,
+  type: string | undefined,
+  answer: ToolRoute['answer'],
+): ToolRoute {
+  return {
+    method: 'POST',
+    path,
+    key: (payload) => objectOf(payload).writeKey,
+    read: (payload, nowMs) => readCalls(payload, type, kind, nowMs),
+    answer,
+  }
 }
 
 function success(_tally: Tally) {
   return { status: 200, body: '{"success":true}' }
+}
+
+/** No destination but this one. `metrics` are the library's own. */
+function settingsOf(_tally: Tally, { parameter }: ToolRequest) {
+  const integrations = { 'Segment.io': { apiKey: parameter } }
+  return { status: 200, body: JSON.stringify({ integrations, metrics: { sampleRate: 0 } }) }
 }

@@ -8,7 +8,7 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 
 const FILES = ['schemas', 'pipelines', 'src', 'test', 'bench'].flatMap((folder) =>
   readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
-    .filter((name) => /\.(?:m?ts|mjs|lua|sql)$/.test(name))
+    .filter((name) => /\.(?:m?ts|mjs|lua|sql)$/.test(name) && !name.includes('node_modules/'))
     .map((name) => `${folder}/${name}`),
 )
 

@@ -168,6 +168,14 @@ test('a payload may be JSON, a form, or base64, whatever its labels say', () => 
   assert.throws(() => readPayload('{"event"'), /not JSON/)
 })
 
+test('a form without a field data is parameters, as a beacon of Matomo sends them', () => {
+  assert.deepEqual(readPayload('idsite=1&rec=1&url=https%3A%2F%2Facme.com%2F'), {
+    idsite: '1',
+    rec: '1',
+    url: 'https://acme.com/',
+  })
+})
+
 test('numbers keep all of their digits', () => {
   const text = '{"id":12345678901234567891,"small":1.5,"text":"12345678901234567891","exact":1e400}'
   assert.equal(stringifyExactly(readPayload(text)), text)

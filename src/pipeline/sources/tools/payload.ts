@@ -4,8 +4,8 @@ import { parseExactly } from './exact-json.ts'
 import { objectOf } from './tool-event.ts'
 
 /**
- * Reads the body that a tool's library sent: JSON, or a form whose field `data` is JSON, or JSON in base64. Labels are not looked at:
- * RudderStack's library calls JSON a form, and browsers send JSON as text, because that needs no preflight.
+ * Reads the body that a tool's library sent: JSON, or a form whose field `data` is JSON, or a form of parameters, or JSON in base64.
+ * Labels are not looked at: RudderStack's library calls JSON a form, and browsers send JSON as text, because that needs no preflight.
  * @throws HttpError 400 when it is none of them
  */
 export function readPayload(text: string): unknown {
@@ -14,7 +14,7 @@ export function readPayload(text: string): unknown {
   const form = new URLSearchParams(text)
   const data = form.get('data')
   if (data !== null) return withFields(readData(data), form)
-  return readData(text.trim())
+  return text.includes('=') && !isBase64(text) ? Object.fromEntries(form) : readData(text)
 }
 
 /**
@@ -36,9 +36,13 @@ function withFields(payload: unknown, form: URLSearchParams): unknown {
 
 const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/
 
+function isBase64(text: string): boolean {
+  return BASE64.test(text.trim().replaceAll(' ', '+'))
+}
+
 function readData(data: string): unknown {
   const text = data.trim()
-  if (!BASE64.test(text.replaceAll(' ', '+'))) return parseExactly(text, parseJson)
+  if (!isBase64(text)) return parseExactly(text, parseJson)
   // A form turns the plus signs of base64 that was not escaped into blanks.
   const decoded = Buffer.from(text.replaceAll(' ', '+'), 'base64')
   if (decoded.length === 0) throw new HttpError(400, 'the body is empty')

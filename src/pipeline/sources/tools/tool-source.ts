@@ -29,7 +29,7 @@ export interface Tool {
 /** An operation of a tool's own API. */
 export interface ToolRoute {
   readonly method: 'GET' | 'POST'
-  /** Comes after `/s/KIND`, and after `/s/KIND/SOURCE_KEY`. */
+  /** Comes after `/s/KIND`, and after `/s/KIND/SOURCE_KEY`. A parameter in it is a key. */
   readonly path: string
   /** The key in the payload; undefined: the payload never has it. */
   key?(payload: unknown): unknown
@@ -41,8 +41,33 @@ export interface ToolRoute {
   refuse?(error: HttpError): HttpResponse
 }
 
+/**
+ * A request that brings no events: the libraries ask for settings before they send. The answer is that nothing is switched on, so that
+ * they load and record nothing else.
+ */
+export function settingsRoute(
+  method: ToolRoute['method'],
+  path: string,
+  answer: ToolRoute['answer'],
+  key?: ToolRoute['key'],
+): ToolRoute {
+  return { method, path, read: () => [], answer, ...(key && { key }) }
+}
+
+/** `http` or `https` of a base URL, for texts to paste. */
+export function protocolOf(base: string): string {
+  return new URL(base).protocol.slice(0, -1)
+}
+
+/** Host name and port of a base URL, for texts to paste. */
+export function hostOf(base: string): string {
+  return new URL(base).host
+}
+
 /** What an answer may depend on. */
 export interface ToolRequest {
+  /** The last parameter of the path; undefined: the path has none. */
+  readonly parameter: string | undefined
   readonly payload: unknown
   /** Without a question mark; `''` when there is none. */
   readonly query: string
@@ -94,7 +119,8 @@ function openRoute(kind: string, route: ToolRoute, path: string): SourceRoute<ty
   const payloadOf = (exchange: Exchange, text: string): unknown => {
     let payload = payloads.get(exchange)
     if (payload === undefined) {
-      const value = hasBody ? readPayload(text) : readQuery(exchange.request.query)
+      // A beacon of Matomo has its parameters in the query, and no body.
+      const value = hasBody && text !== '' ? readPayload(text) : readQuery(exchange.request.query)
       payload = { value, bytes: Buffer.byteLength(text) }
       payloads.set(exchange, payload)
     }
@@ -123,7 +149,8 @@ function openRoute(kind: string, route: ToolRoute, path: string): SourceRoute<ty
     },
     answer(tally, exchange) {
       const { value: payload, bytes } = payloads.get(exchange)!
-      return route.answer(tally, { payload, bytes, query: exchange.request.query, nowMs: Date.now() })
+      const { query, parameters } = exchange.request
+      return route.answer(tally, { payload, bytes, query, parameter: parameters.at(-1), nowMs: Date.now() })
     },
   })
 }

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { ensurePackages } from '../../src/bootstrap/packages.mjs'
+import { runCommand } from './command.ts'
+import type { TestInstance } from './instance.ts'
+
+export const SDKS = fileURLToPath(new URL('../sdks/', import.meta.url))
+
+/**
+ * Installs the libraries of `test/sdks` when they are missing. They have a folder of their own, because they take 160 MB, which
+ * `npm start` would install too. Returns the reason when they cannot be installed.
+ */
+export async function installSdks(): Promise<string | undefined> {
+  try {
+    await ensurePackages({ withDev: true, root: SDKS })
+    return undefined
+  } catch (error) {
+    return `test/sdks cannot be installed: ${(error as Error).message}`
+  }
+}
+
+/** A library of test/sdks/node.mjs, which says what its functions do. */
+export interface Library {
+  readonly kind: string
+  open(place: {
+    readonly base: string
+    readonly key: string
+    readonly ip: string
+    readonly options?: object
+  }): Promise<{ first(): Promise<unknown>; send(name: string): Promise<unknown>; close(): Promise<unknown> }>
+}
+
+export async function nodeLibraries(): Promise<Readonly<Record<string, Library>>> {
+  const { libraries } = (await import(join(SDKS, 'node.mjs'))) as { libraries: Record<string, Library> }
+  return libraries
+}
+
+export interface CreatedSource {
+  readonly source_id: string
+  readonly key: string
+  readonly url: string
+  readonly setup: string
+}
+
+/** Creates a source of the tenant `demo`, as people do. */
+export async function createSource({ dataDir }: TestInstance, kind: string, tenant = 'demo'): Promise<CreatedSource> {
+  const { code, stdout, stderr } = await runCommand(['source', 'create', tenant, kind, '--json'], {
+    env: { DATA_DIR: dataDir },
+  })
+  assert.equal(code, 0, stderr)
+  return JSON.parse(stdout) as CreatedSource
+}
+
+/** A folder with networks of companies: number `n` has 17.n.0.0/16 and the domain `cn.example`. */
+export function companiesDir(count: number): string {
+  const dir = mkdtempSync(join(tmpdir(), 'ipid-companies-'))
+  const lines = Array.from({ length: count }, (_, n) => `17.${n}.0.0/16,Company ${n},c${n}.example,business`)
+  writeFileSync(join(dir, 'organisations.csv'), `network,business_name,domain,classification\n${lines.join('\n')}\n`)
+  return dir
+}
