@@ -19,6 +19,11 @@ export function atProcessEnd(end) {
   ends.push(end)
 }
 
+/** Stops the shared stores of a program that is no test. */
+export async function stopShared() {
+  await Promise.all(ends.splice(0).map((stop) => stop()))
+}
+
 if (/\.test\.\w+$|\.together\.mjs$/.test(process.argv[1] ?? '')) {
   // Otherwise a forked child runs the hook for TypeScript as well: 0.5 s of CPU for each process of an instance.
   process.execArgv = []
@@ -28,6 +33,6 @@ if (/\.test\.\w+$|\.together\.mjs$/.test(process.argv[1] ?? '')) {
       process.exit(1)
     }
     setTimeout(end, END_WITHIN_MS).unref()
-    await Promise.all(ends.map((stop) => stop()))
+    await stopShared()
   })
 }

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
 import { ingest } from '../../../pipelines/ingest.ts'
+import type { Random } from '../../../src/run/random.ts'
 import { keys } from '../../../src/stores/redis/keys.ts'
 import { type TestInstance, VICTIMS } from '../../support/instance.ts'
 import type { CuttingProxy } from './proxy.ts'
-import type { Random } from './random.ts'
 import type { Clustered, Own, Proxied, SecondSet } from './services.ts'
 import type { SmallDisk } from './small-disk.ts'
 

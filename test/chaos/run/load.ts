@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BatchAccepted } from '../../../schemas/api/batch.ts'
+import type { Random } from '../../../src/run/random.ts'
 import { bodyOf, eventOf } from './events.ts'
 import type { Ledger } from './ledger.ts'
-import type { Random } from './random.ts'
 
 export interface LoadOptions {
   /** Current base URL of the API. */

@@ -1,9 +1,10 @@
 import { randomInt } from 'node:crypto'
 import { Command, InvalidArgumentError } from 'commander'
 import { type Releases, withReleases } from '../../../bench/run/releases.ts'
+import { Random } from '../../../src/run/random.ts'
 import { printJson, printTable } from '../../../src/terminal/print.ts'
+import { stopShared } from '../../support/end.mjs'
 import { type InflictedFault, PHASES, type PhaseName, type PhaseReport, runPhase } from './phase.ts'
-import { Random } from './random.ts'
 
 /** Parts of the time of a run. */
 const SHARES: Readonly<Record<PhaseName, number>> = { own: 0.5, proxied: 0.3, cluster: 0.2 }
@@ -34,6 +35,7 @@ export async function main(args: readonly string[]): Promise<void> {
   const say = (text: string) => void process.stderr.write(`chaos: ${text}\n`)
   say(`seed ${options.seed}`)
   await withReleases(async (releases) => {
+    releases.add(stopShared)
     const report = await runChaos(options, say, releases)
     if (options.json) printJson(process.stdout, report)
     else print(report)

@@ -6,6 +6,7 @@ import { ingest } from '../../../pipelines/ingest.ts'
 import type { BatchJob } from '../../../schemas/api/batch.ts'
 import { DEFAULT_PLANS } from '../../../schemas/plans.ts'
 import { readStatus } from '../../../src/pipeline/streams/status.ts'
+import type { Random } from '../../../src/run/random.ts'
 import { connectRedis, type RedisClient } from '../../../src/stores/redis/connect.ts'
 import { tenantAdmin, withRedis } from '../../../src/terminal/stores.ts'
 import { isAlive } from '../../support/processes.ts'
@@ -16,7 +17,6 @@ import { type Fault, faultsOfClustered, faultsOfOwn, faultsOfProxied } from './f
 import { Ledger } from './ledger.ts'
 import { Load } from './load.ts'
 import { Probe } from './probe.ts'
-import type { Random } from './random.ts'
 import { type Surroundings, startClustered, startOwn, startProxied } from './services.ts'
 
 /** `own`: its own stores, like `npm start`; `proxied`: external stores behind proxies; `cluster`: a Redis Cluster. */
