@@ -19,6 +19,8 @@ export interface EventBodies {
   readonly perRequest: number
   /** Share of the events of each request that are noise, 0 to 1. */
   readonly noise?: number
+  /** How the events are written: as `/v1/ingest` takes them (default), or as Segment's libraries send them. */
+  readonly form?: 'segment'
 }
 
 /** Number of events of a request that are kept. */
@@ -28,7 +30,7 @@ export function keptOf({ perRequest, noise = 0 }: EventBodies): number {
 
 /** Requests of several events each, as web pages send them. */
 export function eventBodies(options: EventBodies): string[] {
-  const { tag, perRequest } = options
+  const { tag, perRequest, form } = options
   const kept = keptOf(options)
   return Array.from({ length: VARIANTS }, (_, variant) => {
     const events = Array.from({ length: perRequest }, (_, i) => ({
@@ -40,8 +42,23 @@ export function eventBodies(options: EventBodies): string[] {
       platform: 'web',
       properties: { url: `https://example.com/page/${i}`, referrer: 'https://search.example/', duration: 12.5 },
     }))
-    return JSON.stringify({ events })
+    return JSON.stringify(form === 'segment' ? { batch: events.map(segmentCall) } : { events })
   })
+}
+
+interface BenchEvent {
+  readonly ip: string
+  readonly event_id: string
+  readonly timestamp: string
+  readonly event_type: string
+  readonly session_id: number
+  readonly properties: object
+}
+
+function segmentCall({ ip, event_id, timestamp, event_type, session_id, properties }: BenchEvent): object {
+  const library = { name: '@segment/analytics-node', version: '3.1.0' }
+  const context = { ip, sessionId: session_id, library }
+  return { type: 'track', messageId: event_id, timestamp, event: event_type, userId: 'user', context, properties }
 }
 
 /** @param count number of different addresses */

@@ -1,11 +1,6 @@
-import { once } from 'node:events'
-import { DEFAULT_PLANS } from '../../schemas/plans.ts'
-import { systemClock } from '../../src/run/clock.ts'
-import { connectRedis } from '../../src/stores/redis/connect.ts'
-import { TenantAdmin } from '../../src/tenants/admin.ts'
-import { RedisTenantStore } from '../../src/tenants/redis/tenant-store.ts'
 import type { Product } from '../run/product.ts'
 import type { Figures, Scenario, Stage } from '../run/scenario.ts'
+import { withTenants } from '../support/tenants.ts'
 import { sendEvents, warmUp } from './send-events.ts'
 
 const LOAD = { perRequest: 100, connections: 16 }
@@ -65,19 +60,13 @@ async function fill({ product, options, say }: Stage): Promise<void> {
   }
 }
 
-async function makeTenants(product: Product, count: number): Promise<string[]> {
-  const client = connectRedis(product.redisUrl, { name: 'bench', kind: 'loop' })
-  try {
-    if (client.status !== 'ready') await once(client, 'ready')
-    const plans = new Map(Object.entries(DEFAULT_PLANS))
-    const admin = new TenantAdmin({ store: new RedisTenantStore(client), plans, clock: systemClock })
+function makeTenants(product: Product, count: number): Promise<string[]> {
+  return withTenants(product, async (admin) => {
     const keys: string[] = []
     for (let n = 0; n < count; n++) {
       await admin.createTenant(`bench-${n}`, { plan: 'custom' })
       keys.push((await admin.createKey(`bench-${n}`)).key)
     }
     return keys
-  } finally {
-    client.disconnect()
-  }
+  })
 }

@@ -13,6 +13,8 @@ export interface EventLoad extends Omit<EventBodies, 'tag'> {
   readonly keys?: readonly string[]
   /** Prefix of the event ids. Default: the run's. */
   readonly tag?: string
+  /** Default: `/v1/ingest`. */
+  readonly path?: string
 }
 
 const SECONDS = 10
@@ -25,7 +27,7 @@ export function eventLoad(stage: Stage, load: EventLoad): LoadSpec {
   const { product, tag } = stage
   return {
     url: product.url,
-    path: '/v1/ingest',
+    path: load.path ?? '/v1/ingest',
     keys: load.keys ?? [product.apiKey],
     bodies: eventBodies({ tag, ...load }),
     connections: stage.connections(load.connections),
