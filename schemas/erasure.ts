@@ -4,7 +4,7 @@ import { type Static, Type } from 'typebox'
 export const ErasureReceipt = Type.Object({
   receipt: Type.String({ description: 'Random id' }),
   tenant_id: Type.String(),
-  selector: Type.Enum(['ip', 'account', 'event']),
+  selector: Type.Enum(['ip', 'account', 'event', 'source']),
   received_before: Type.String({ description: 'ISO 8601, UTC: events received at or after this time stay' }),
   finished_at: Type.String({ description: 'ISO 8601, UTC' }),
   clickhouse: Type.Object({
@@ -40,7 +40,7 @@ export const DeletionReceipt = Type.Object({
   }),
   archive: Type.Object({ place: Type.String(), objects: Type.Integer() }),
   redis: Type.Object({
-    keys: Type.Integer({ description: 'API keys, including revoked ones' }),
+    keys: Type.Integer({ description: 'API keys and source keys, including revoked ones' }),
     dead_letters: Type.Integer(),
     dedup: Type.Integer({ description: 'Events in the dedup window' }),
     batch_jobs: Type.Integer(),

@@ -166,6 +166,24 @@ test('erased events are in no file and no object, and all others are unchanged',
     assert.equal(await run.query(`SELECT groupArraySorted(9)(event_id) FROM events WHERE tenant_id = 'acme'`), "['a1']")
   })
 
+  await step('by source, with the counts of what it brought', async () => {
+    const { source_id, url } = JSON.parse(await run.ipid('source', 'create', 'acme', 'segment', '--json'))
+    const call = (messageId: string, ip?: string) => ({ type: 'page', messageId, context: { ip } })
+    const batch = [call('s1', OTHER), call('s2', OTHER), call('s2', OTHER), call('s3', '10.0.0.1'), call('s4')]
+    const sent = await fetch(`${url}/v1/batch`, { method: 'POST', body: JSON.stringify({ batch }) })
+    assert.equal(sent.status, 200)
+    await run.untilIdle()
+    const counted = `SELECT sum(events) FROM outcomes WHERE source_id = '${source_id}'`
+    await until(
+      () => run.query(counted),
+      (events) => events === '3',
+    )
+    const receipt = await run.erase('acme', '--source', source_id)
+    assert.deepEqual([receipt.clickhouse.rows, receipt.redis.dedup], [2, 2])
+    assert.equal(await run.query(counted), '0')
+    assert.equal(await run.query(`SELECT groupArraySorted(9)(event_id) FROM events WHERE tenant_id = 'acme'`), "['a1']")
+  })
+
   await step('a tenant is deleted with all its data; a repeated deletion has the same result', async () => {
     const others = ['events', 'accounts', 'daily_outcomes'].map(
       (name) => `SELECT * FROM ${name} WHERE tenant_id != 'acme'`,
@@ -201,7 +219,7 @@ test('erased events are in no file and no object, and all others are unchanged',
     const { clickhouse, archive, redis } = JSON.parse(done.stdout) as DeletionReceipt
     assert.deepEqual(clickhouse, { rows: 3, outcomes: 2, detached_parts: 0 })
     assert.ok(archive.objects > 0 && archive.objects % 2 === 0)
-    assert.deepEqual(redis, { keys: 1, dead_letters: 1, dedup: 3, batch_jobs: 1, bulk_jobs: 1, files: 'rewritten' })
+    assert.deepEqual(redis, { keys: 2, dead_letters: 1, dedup: 3, batch_jobs: 1, bulk_jobs: 1, files: 'rewritten' })
 
     assert.deepEqual(await answers(), before)
     for (const table of ['events', 'outcomes']) {
@@ -286,8 +304,11 @@ test('erased events are in no file and no object, and all others are unchanged',
       const { code, stderr } = await run.site.ipid('erase', ...args)
       return `${code} ${stderr.trim()}`
     }
-    assert.equal(await said('demo'), '2 ipid: give one of --ip, --account and --event')
-    assert.equal(await said('demo', '--ip', OTHER, '--event', 'x'), '2 ipid: give one of --ip, --account and --event')
+    assert.equal(await said('demo'), '2 ipid: give one of --ip, --account, --event and --source')
+    assert.equal(
+      await said('demo', '--ip', OTHER, '--event', 'x'),
+      '2 ipid: give one of --ip, --account, --event and --source',
+    )
     assert.equal(await said('demo', '--ip', 'visitor'), '2 ipid: --ip is no IP address')
     assert.match(await said('nobody', '--ip', OTHER), /^2 ipid: .*nobody/)
   })

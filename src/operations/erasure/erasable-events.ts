@@ -5,7 +5,7 @@ import { quote } from '../../stores/clickhouse/quote.ts'
 import { dropErasing, ERASING, removeRows } from '../../stores/clickhouse/remove-rows.ts'
 import type { ErasableTables, ErasureScope, RemovedRows } from './ports.ts'
 
-const COLUMNS = { ip: 'ip', account: 'account_id', event: 'event_id' } as const
+const COLUMNS = { ip: 'ip', account: 'account_id', event: 'event_id', source: 'source_id' } as const
 const PORTION_IDS = 10_000
 const QUERY_BYTES_MAX = 67_108_864
 const STATEMENT_MS = 600_000
@@ -78,9 +78,21 @@ export class ClickHouseErasableEvents implements ErasableTables {
   async remove(deadlineMs: number): Promise<RemovedRows> {
     const condition = this.#condition()
     const { rows, detachedParts } = await removeRows(this.#client, 'events', condition, deadlineMs)
-    if (this.#scope!.selector !== undefined) return { rows, outcomes: 0, detachedParts }
-    const outcomes = await removeRows(this.#client, 'outcomes', condition, deadlineMs)
+    const { selector } = this.#scope!
+    if (selector !== undefined && selector.kind !== 'source') return { rows, outcomes: 0, detachedParts }
+    const outcomes = await removeRows(this.#client, 'outcomes', this.#outcomesCondition(), deadlineMs)
     return { rows, outcomes: outcomes.rows, detachedParts: detachedParts + outcomes.detachedParts }
+  }
+
+  /** Counts have the day of their receipt, and no time. */
+  #outcomesCondition(): string {
+    const { tenantId, selector } = this.#scope!
+    const tenant = selector === undefined ? this.#wanted() : `(${quote(tenantId)})`
+    return `tenant_id IN ${tenant}${selector === undefined ? '' : ` AND source_id IN ${this.#wanted()}`}`
+  }
+
+  #wanted(): string {
+    return `(SELECT value FROM ${DATABASE}.${ERASING} WHERE erasure = '${this.#id}')`
   }
 
   async end(): Promise<void> {
@@ -93,7 +105,7 @@ export class ClickHouseErasableEvents implements ErasableTables {
 
   #condition(): string {
     const { tenantId, selector, beforeMs } = this.#scope!
-    const wanted = `(SELECT value FROM ${DATABASE}.${ERASING} WHERE erasure = '${this.#id}')`
+    const wanted = this.#wanted()
     if (selector === undefined) return `tenant_id IN ${wanted}`
     const column = COLUMNS[selector.kind]
     return `tenant_id = ${quote(tenantId)} AND received_at < ${time(beforeMs)} ` + `AND ${column} IN ${wanted}`

@@ -5,7 +5,7 @@ import { InputError } from '../../run/errors.ts'
 
 /** Selects the events of a tenant to erase. */
 export interface Selector {
-  readonly kind: 'ip' | 'account' | 'event'
+  readonly kind: 'ip' | 'account' | 'event' | 'source'
   /** The search value; an address in canonical text. */
   readonly value: string
   /** Masked forms of the address in rows of a UTC day; undefined: the tenant has always kept full addresses. */
@@ -24,17 +24,19 @@ export interface SelectorFlags {
   readonly ip?: string
   readonly account?: string
   readonly event?: string
+  readonly source?: string
 }
 
 /** @throws InputError unless exactly one is given, or when an address is invalid */
-export function selectorOf({ ip, account, event }: SelectorFlags): Selector {
+export function selectorOf({ ip, account, event, source }: SelectorFlags): Selector {
   const given = [
     { kind: 'ip', value: ip } as const,
     { kind: 'account', value: account } as const,
     { kind: 'event', value: event } as const,
+    { kind: 'source', value: source } as const,
   ].filter((selector): selector is Selector => selector.value !== undefined)
   const [only] = given
-  if (only === undefined || given.length > 1) throw new InputError('give one of --ip, --account and --event')
+  if (only === undefined || given.length > 1) throw new InputError('give one of --ip, --account, --event and --source')
   if (only.value === '') throw new InputError(`--${only.kind} is empty`)
   if (only.kind !== 'ip') return only
   const address = parseAddress(only.value)
@@ -48,15 +50,19 @@ export interface ArchivedLine {
   readonly _event_id: string
   readonly ip?: unknown
   readonly account_id?: unknown
+  readonly _source_id?: unknown
 }
 
-/** `unsaid`: the event's account was derived, and the line does not have it. */
+/** `unsaid`: only the event's row tells, because its account was derived, or the line is of a version before sources. */
 export function matchLine({ kind, value }: Selector, line: ArchivedLine): 'yes' | 'no' | 'unsaid' {
   switch (kind) {
     case 'ip':
       return typeof line.ip === 'string' && namesAddress(line.ip, value) ? 'yes' : 'no'
     case 'event':
       return line._event_id === value ? 'yes' : 'no'
+    case 'source':
+      if (line._source_id === undefined) return 'unsaid'
+      return line._source_id === value ? 'yes' : 'no'
     case 'account':
       if (typeof line.account_id !== 'string' || line.account_id === '') return 'unsaid'
       return line.account_id === value ? 'yes' : 'no'

@@ -17,7 +17,7 @@ test('an address is found in every spelling, and no other one is', () => {
   for (const text of ['17.0.0.11', '117.0.0.1', '17.0.0.1.5', '']) assert.ok(!namesAddress(text, v4), text)
 })
 
-test('a line of the archive matches by address, id, or its own account', () => {
+test('a line of the archive matches by address, id, source, or its own account', () => {
   const ip = selectorOf({ ip: '17.0.0.1' })
   assert.equal(matchLine(ip, { ...LINE, ip: '::ffff:17.0.0.1' }), 'yes')
   assert.equal(matchLine(ip, { ...LINE, ip: '17.0.0.2' }), 'no')
@@ -26,4 +26,8 @@ test('a line of the archive matches by address, id, or its own account', () => {
   assert.equal(matchLine(account, { ...LINE, account_id: 'x' }), 'yes')
   assert.equal(matchLine(account, { ...LINE, account_id: 'y' }), 'no')
   assert.equal(matchLine(account, LINE), 'unsaid')
+  const source = selectorOf({ source: 'src_1234567' })
+  assert.equal(matchLine(source, { ...LINE, _source_id: 'src_1234567' }), 'yes')
+  assert.equal(matchLine(source, { ...LINE, _source_id: '' }), 'no')
+  assert.equal(matchLine(source, LINE), 'unsaid')
 })

@@ -3,9 +3,9 @@ import { Command } from 'commander'
 import type { BackupManifest } from '../../../../schemas/backup.ts'
 import { version } from '../../../config/version.ts'
 import type { CliContext } from '../../../terminal/context.ts'
+import { waitOption } from '../../../terminal/integer-option.ts'
 import { printJson, printLine, printPairs } from '../../../terminal/print.ts'
 import { addSettings, configOf, INSTANCE_SETTINGS } from '../../../terminal/settings-options.ts'
-import { waitOption } from '../../../terminal/wait-option.ts'
 
 interface BackupFlags {
   readonly wait: number

@@ -3,9 +3,9 @@ import { Command } from 'commander'
 import type { DeletionReceipt } from '../../../../schemas/erasure.ts'
 import { InputError } from '../../../run/errors.ts'
 import type { CliContext } from '../../../terminal/context.ts'
+import { waitOption } from '../../../terminal/integer-option.ts'
 import { printJson, printLine, printPairs, printPart } from '../../../terminal/print.ts'
 import { addSettings, configOf, INSTANCE_SETTINGS } from '../../../terminal/settings-options.ts'
-import { waitOption } from '../../../terminal/wait-option.ts'
 import { filesText } from './files-text.ts'
 
 interface DeleteFlags {

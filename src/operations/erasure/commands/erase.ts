@@ -1,9 +1,9 @@
 import { Command } from 'commander'
 import type { ErasureReceipt } from '../../../../schemas/erasure.ts'
 import type { CliContext } from '../../../terminal/context.ts'
+import { waitOption } from '../../../terminal/integer-option.ts'
 import { printJson, printLine, printPairs } from '../../../terminal/print.ts'
 import { addSettings, configOf, INSTANCE_SETTINGS } from '../../../terminal/settings-options.ts'
-import { waitOption } from '../../../terminal/wait-option.ts'
 import { type SelectorFlags, selectorOf, withMasked } from '../selector.ts'
 import { filesText } from './files-text.ts'
 
@@ -12,14 +12,17 @@ interface EraseFlags extends SelectorFlags {
   readonly json?: boolean
 }
 
-/** `ipid erase TENANT --ip|--account|--event`: removes events from all stores, while everything runs. */
+/** `ipid erase TENANT --ip|--account|--event|--source`: removes events from all stores, while everything runs. */
 export function eraseCommand(context: CliContext): Command {
   const command = new Command('erase')
-    .description("remove a tenant's events of an address, an account or an id from all stores; prints a receipt")
+    .description(
+      "remove a tenant's events of an address, an account, an id or a source from all stores; prints a receipt",
+    )
     .argument('<tenant>', 'whose events')
     .option('--ip <address>', 'events of this address, in any spelling')
     .option('--account <id>', 'events of this account')
     .option('--event <id>', 'the event of this id')
+    .option('--source <id>', 'events that this source brought, and their counts')
     .addOption(waitOption('how long each wait may take: for the pipeline, for merges, for Redis'))
     .option('--json', 'print JSON')
   return addSettings(command, [...INSTANCE_SETTINGS, 'archiveUrl']).action(
@@ -48,7 +51,7 @@ function print({ stdout }: CliContext, receipt: ErasureReceipt): void {
   printPairs(stdout, [
     ['receipt', receipt.receipt],
     ['tenant', receipt.tenant_id],
-    ['events of', { ip: 'an address', account: 'an account', event: 'an id' }[receipt.selector]],
+    ['events of', { ip: 'an address', account: 'an account', event: 'an id', source: 'a source' }[receipt.selector]],
     ['received before', receipt.received_before],
     ['finished', receipt.finished_at],
     ['rows of events', clickhouse.rows],

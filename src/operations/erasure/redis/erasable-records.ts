@@ -148,7 +148,7 @@ function isOf(letter: StoredLetter, selector: Selector | undefined): boolean {
   if (selector === undefined) return true
   const { kind, value, maskedOn } = selector
   const event = eventOf(letter)
-  const found = { ip: event.ip, account: event.account_id, event: event.event_id }
+  const found = { ip: event.ip, account: event.account_id, event: event.event_id, source: event.source_id }
   if (found[kind] === value) return true
   const { ip = '', timestamp = '' } = event
   return maskedOn?.(timestamp.slice(0, 'YYYY-MM-DD'.length)).includes(ip) ?? false
