@@ -1,7 +1,8 @@
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import type { Releases } from '../../bench/run/releases.ts'
 import type { NoticingTests } from './mutant.ts'
 import type { TestReport } from './verdict.ts'
@@ -21,12 +22,13 @@ const RUN_MAX_MS = 240_000
 const WAIT_MS = 40_000
 const SAID_MAX = 20_000
 
-/** Runs tests of a checkout as `npm test` does, without compiling the program before: few tests start it. */
+/** Runs tests of a checkout as `npm test` does, with its program built: the process of ClickHouse cannot build for itself. */
 export async function runTests(root: string, tests: readonly NoticingTests[], releases: Releases): Promise<TestRun> {
   const path = join(root, 'reports.ndjson')
   await rm(path, { force: true })
   const isWhole = tests.some(([, ...titles]) => titles.length === 0)
   const titles = isWhole ? [] : tests.flatMap(([, ...names]) => names)
+  await build(root)
   const child = spawn(
     process.execPath,
     [
@@ -69,6 +71,12 @@ export async function runTests(root: string, tests: readonly NoticingTests[], re
   // A run that was cut off may have left half a line.
   const reports = lines.split('\n').slice(0, -1)
   return { reports: reports.map((line) => JSON.parse(line) as TestReport), cutOff, said }
+}
+
+const BUILD = "await (await import('./src/bootstrap/build.mjs')).built()"
+
+async function build(root: string): Promise<void> {
+  await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', BUILD], { cwd: root })
 }
 
 /** Not that of a test that runs this one. */

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Releases } from '../../bench/run/releases.ts'
 import { broken, type Mutant, type NoticingTests } from './mutant.ts'
@@ -19,15 +19,24 @@ export async function judge(dir: string, mutant: Mutant, releases: Releases): Pr
   const path = join(dir, file)
   const text = await readFile(path, 'utf8')
   const startedAtMs = performance.now()
-  await writeFile(path, broken(mutant, text))
+  await change(path, broken(mutant, text))
   try {
     const { reports, cutOff, said } = await runTests(dir, noticedBy, releases)
     if (!cutOff && !reports.some(({ skipped }) => !skipped)) throw new Error(`${name}: no test was run:\n${said}`)
     const seconds = Math.round((performance.now() - startedAtMs) / 100) / 10
     return { mutant: name, promise, file, verdict: verdictOf(reports, cutOff), seconds }
   } finally {
-    await writeFile(path, text)
+    await change(path, text)
   }
+}
+
+let changes = 0
+
+/** A file that changed within this second is built twice, so each change has a time of its own in the past. */
+async function change(path: string, text: string): Promise<void> {
+  await writeFile(path, text)
+  changes++
+  await utimes(path, changes, changes)
 }
 
 /**
