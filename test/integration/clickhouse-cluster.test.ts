@@ -100,7 +100,10 @@ test('the tables of a cluster', async (t) => {
   const tools = { clickhouseUrl: url, clickhouseCluster: 'one', settings: {}, archive: { folder: '' }, log }
   const [sink, outcomes] = [clickhouseEvents, clickhouseOutcomes].map((destination) => destination.open(tools))
   t.after(() => Promise.all([sink!.close(), outcomes!.close()]))
-  const rows = eventRows([{ event_id: 'a' }, { event_id: 'b', received_at: Date.UTC(2025, 8, 1), ip: '192.0.2.2' }])
+  const rows = eventRows([
+    { event_id: 'a', extra: '{"url":"/?utm_source=news"}' },
+    { event_id: 'b', received_at: Date.UTC(2025, 8, 1), ip: '192.0.2.2' },
+  ])
 
   await step('rows are stored once under a token, and seen in the views', async () => {
     await sink!.prepare()
@@ -113,6 +116,11 @@ test('the tables of a cluster', async (t) => {
     ])
     for (const view of ['companies', 'daily_visits', 'daily_outcomes']) assert.notEqual(await count(view), 0, view)
     await sink!.assertOpen!()
+    const pages = 'SELECT url, utm_source, count() AS events FROM ipid.events GROUP BY ALL ORDER BY ALL'
+    assert.deepEqual(await clickhouse.rows(pages), [
+      { url: '', utm_source: '', events: 1 },
+      { url: '/?utm_source=news', utm_source: 'news', events: 1 },
+    ])
   })
 
   await step('sums of outcomes are stored once, too', async () => {

@@ -106,9 +106,9 @@ async function startEarlierVersion(t: TestContext) {
   for (const sql of [MIGRATIONS_TABLE, events!.statements[0]!.replace(...key), ...views!.statements, marks]) {
     await client.command({ query: sql })
   }
-  const insert = `INSERT INTO events (ip, tenant_id, event_id, received_at, timestamp, account_id, company_id, business_name)
+  const insert = `INSERT INTO events (ip, tenant_id, event_id, received_at, timestamp, account_id, company_id, business_name, extra)
     SELECT concat('192.0.2.', toString(number % 5)), 'old', toString(number), '2025-11-20 12:00:00', '2025-11-19 12:00:00',
-      'a', 'a', 'A' FROM numbers(100)`
+      'a', 'a', 'A', '{"url":"https://a.example/?utm_source=news"}' FROM numbers(100)`
   await client.command({ query: insert })
   return { clickhouse, client }
 }
@@ -123,6 +123,8 @@ const OLD_ACCOUNT = {
 }
 const OLD_ACCOUNTS =
   "SELECT account_id, business_name, first_seen, last_seen, events, visits FROM ipid.accounts WHERE tenant_id = 'old'"
+const OLD_CAMPAIGNS =
+  "SELECT utm_source, count() AS events FROM ipid.events WHERE tenant_id = 'old' GROUP BY ALL ORDER BY ALL"
 
 test('an upgrade keeps every row, waits for no mutation, and has the sums of all rows', async (t) => {
   const { clickhouse, client } = await startEarlierVersion(t)
@@ -134,6 +136,8 @@ test('an upgrade keeps every row, waits for no mutation, and has the sums of all
   const outcomes = 'SELECT day, lane, status, events FROM ipid.daily_outcomes'
   const stored = { day: '2025-11-20', lane: 'live', status: 'stored', events: 100 }
   assert.deepEqual(await clickhouse.rows(outcomes), [stored])
+  const campaigns = [{ utm_source: 'news', events: 100 }]
+  assert.deepEqual(await clickhouse.rows(OLD_CAMPAIGNS), campaigns, 'computed from rows of earlier versions')
   const inserter = new TableInserter(EVENTS, client, async () => {})
   await inserter.insert([eventRows([{ tenant_id: 'old', account_id: 'a', job_id: 'j', received_at: 1 }])], 'new')
   const unfinished = "SELECT count() AS n FROM system.mutations WHERE table = 'events' AND NOT is_done"
@@ -145,6 +149,8 @@ test('an upgrade keeps every row, waits for no mutation, and has the sums of all
     await clickhouse.rows(`${sums} SETTINGS force_optimize_projection = 1`)
   }
   assert.deepEqual(await clickhouse.rows(OLD_ACCOUNTS), [{ ...OLD_ACCOUNT, events: 101, visits: 6 }])
+  await client.command({ query: 'OPTIMIZE TABLE events FINAL' })
+  assert.deepEqual(await clickhouse.rows(OLD_CAMPAIGNS), [{ utm_source: '', events: 1 }, ...campaigns])
 })
 
 test('the statements of schemas/README.md give an older table the key of today', async (t) => {
@@ -158,6 +164,7 @@ test('the statements of schemas/README.md give an older table the key of today',
   await migrate(clickhouse.url, log)
   assert.deepEqual(await clickhouse.rows(OLD_ACCOUNTS), [OLD_ACCOUNT])
   await clickhouse.rows(`${OLD_ACCOUNTS} SETTINGS force_optimize_projection = 1`)
+  assert.deepEqual(await clickhouse.rows(OLD_CAMPAIGNS), [{ utm_source: 'news', events: 100 }])
   const settings = "SELECT create_table_query AS q FROM system.tables WHERE database = 'ipid' AND name = 'events'"
   const [{ q }] = (await clickhouse.rows<{ q: string }>(settings)) as [{ q: string }]
   assert.match(q, /non_replicated_deduplication_window = 10000/)

@@ -69,6 +69,7 @@ function events(data: TodaysData, tenant_id = 'acme'): EventRow[] {
       timestamp: at,
       job_id,
       properties: '{"a":"\t\'"}',
+      extra: `{"url":"https://example.com/?utm_source=${i}"}`,
       ...own,
     })
   })
@@ -89,7 +90,7 @@ async function seen(tenant = 'acme'): Promise<Record<string, unknown[]>> {
   const all: Record<string, unknown[]> = {}
   for (const table of ['events', 'accounts', 'companies', 'daily_visits', 'daily_outcomes', 'sessions']) {
     all[table] = await clickhouse.rows(
-      `SELECT * EXCEPT tenant_id FROM ${table} WHERE tenant_id = '${tenant}' ORDER BY ALL`,
+      `SELECT * EXCEPT tenant_id${table === 'events' ? ', url, utm_source' : ''} FROM ${table} WHERE tenant_id = '${tenant}' ORDER BY ALL`,
     )
   }
   return all

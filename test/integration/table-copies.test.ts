@@ -34,9 +34,10 @@ const MANY_PARTS = 'CREATE TABLE ipid.parts (n UInt8) ENGINE = MergeTree PARTITI
 const MANY_ROWS = 'INSERT INTO ipid.parts SELECT number FROM numbers(101) SETTINGS max_partitions_per_insert_block = 0'
 
 const EVENTS = `
-  INSERT INTO ipid.events (ip, tenant_id, event_id, received_at, timestamp, session_id, properties)
+  INSERT INTO ipid.events (ip, tenant_id, event_id, received_at, timestamp, session_id, properties, extra)
   SELECT '17.0.0.1', 't', toString(number), toDateTime64('2015-01-01 00:00:00', 3, 'UTC') + INTERVAL number MONTH,
-    toDateTime64('1900-01-01 00:00:00.001', 3, 'UTC') + INTERVAL number * 44 YEAR, if(number % 2, NULL, -number), '\\\\N\\t'
+    toDateTime64('1900-01-01 00:00:00.001', 3, 'UTC') + INTERVAL number * 44 YEAR, if(number % 2, NULL, -number), '\\\\N\\t',
+    concat('{"url":"https://example.com/?utm_source=', toString(number), '"}')
   FROM numbers(9)`
 
 const ROWS: Readonly<Record<string, number>> = { outcomes: 0, events: 9, own: 1_000, parts: 101 }
@@ -56,7 +57,7 @@ test('tables are restored value for value, a user’s own too, however often the
     const query = `SELECT count(), sum(cityHash64(* EXCEPT state)), sum(cityHash64(*, finalizeAggregation(state))) FROM ${table}`
     const sql =
       table === 'events'
-        ? `SELECT count(), sum(cityHash64(*)) FROM events`
+        ? `SELECT count(), sum(cityHash64(*, url, utm_source)), uniqExact(utm_source) FROM events`
         : query.replace('cityHash64(*,', 'cityHash64(made, other,')
     return await (await client.query({ query: sql, format: 'JSONCompact' })).json().then(({ data }) => data)
   }
