@@ -151,6 +151,7 @@ export class TenantAdmin {
    * @param secret encrypts the source's secret for its id; undefined: it has none
    */
   async createSource(tenantId: string, facts: SourceFacts, secret?: (id: string) => string): Promise<CreatedSource> {
+    assertFacts(facts)
     const sourceOf = (id: string) => (secret === undefined ? facts : { ...facts, secret: secret(id) })
     const { key, prefix, createdAt } = await this.#newKey(tenantId, generateSourceKey, sourceIdOf, sourceOf)
     return { key, id: prefix, tenantId, createdAt, source: facts }
@@ -162,19 +163,32 @@ export class TenantAdmin {
     return await this.#store.listSources(tenantId)
   }
 
-  /** Changes a source. In force at once, in all processes. */
-  async setSource(id: string, change: Partial<SourceFacts>): Promise<StoredSource> {
+  /** A page of sources, newest first, revoked ones included; see `TenantStore.pageKeys`. */
+  async pageSources(tenantId: string, before: number | undefined, limit: number): Promise<KeyPage<StoredSource>> {
+    await this.getTenant(tenantId)
+    return await this.#store.pageSources(tenantId, before, limit)
+  }
+
+  /**
+   * Changes a source. In force at once, in all processes.
+   * @param ofTenant tenant that must own the source; undefined: any
+   */
+  async setSource(id: string, change: Partial<SourceFacts>, ofTenant?: string): Promise<StoredSource> {
     assertSourceId(id)
+    assertFacts(change)
+    // A source never moves to another tenant.
+    if (ofTenant !== undefined && (await this.#store.getKey(id))?.tenantId !== ofTenant) unknownSource(id)
     return (await this.#store.changeSource(id, change)) ?? unknownSource(id)
   }
 
   /**
    * Revokes the key of a source for ever.
-   * @param ofTenant whose source it must be: that of another one is unknown; undefined: anybody's
+   * @param ofTenant tenant that must own the source; undefined: any
    */
-  async revokeSource(id: string, ofTenant?: string): Promise<StoredKey> {
+  async revokeSource(id: string, ofTenant?: string): Promise<StoredSource> {
     assertSourceId(id)
-    return (await this.#store.revokeKey(id, this.#nowIso(), ofTenant)) ?? unknownSource(id)
+    const revoked = await this.#store.revokeKey(id, this.#nowIso(), ofTenant)
+    return (revoked as StoredSource | undefined) ?? unknownSource(id)
   }
 
   /** Ordered by creation, revoked keys included. */
@@ -239,6 +253,13 @@ function parseGivenPrefix(text: string): string {
 function assertSourceId(id: string): void {
   if (isSourceId(id)) return
   throw new InputError('the id of a source is src_ and 7 hexadecimal characters, as `source list` shows it')
+}
+
+const NAME_MAX_CHARS = 200
+
+function assertFacts({ name = '-' }: Partial<SourceFacts>): void {
+  if (name.length > 0 && name.length <= NAME_MAX_CHARS) return
+  throw new InputError(`the name of a source has 1 to ${NAME_MAX_CHARS} characters, got ${name.length}`)
 }
 
 function unknownSource(id: string): never {

@@ -81,6 +81,8 @@ export interface TenantStore {
   revokeKey(prefix: string, revokedAt: string, ofTenant?: string): Promise<StoredKey | undefined>
   /** The sources of a tenant in the order of their creation, revoked ones included. */
   listSources(tenantId: string): Promise<StoredSource[]>
+  /** A page of sources, as `pageKeys`. */
+  pageSources(tenantId: string, before: number | undefined, limit: number): Promise<KeyPage<StoredSource>>
   /** Changes a source. Undefined when there is none of this id. @param id see `CallerSource` */
   changeSource(id: string, change: Partial<SourceFacts>): Promise<StoredSource | undefined>
 }

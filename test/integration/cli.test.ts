@@ -108,6 +108,28 @@ test('commands reach the running instance', async (t) => {
   assert.equal((await json('key', 'list', 'acme'))[0].revoked_at, null)
   assert.notEqual((await json('key', 'revoke', key.prefix)).revoked_at, null)
 
+  const { source_id } = await json('source', 'create', 'acme', 'segment', '--name', 'Shop')
+  const listed = ['source_id', 'tenant_id', 'name', 'state', 'last_event']
+  assert.deepEqual(pick((await json('source', 'list', 'acme'))[0], ...listed), [
+    source_id,
+    'acme',
+    'Shop',
+    'waiting',
+    null,
+  ])
+  assert.match(
+    (await site.ipid('source', 'list', 'acme')).stdout,
+    /REJECTED +HEALTH\nsrc_\w{7} +segment +Shop .* 0 +waiting\n$/,
+  )
+  site.env.CLICKHOUSE_URL = 'http://127.0.0.1:1'
+  const blind = await site.ipid('source', 'list', 'acme', '--json')
+  assert.deepEqual(pick(JSON.parse(blind.stdout)[0], 'source_id', 'state', 'today'), [source_id, 'unknown', null])
+  assert.deepEqual(
+    [blind.code, blind.stderr],
+    [0, 'ipid: without health: ClickHouse does not answer: try again in a moment\n'],
+  )
+  delete site.env.CLICKHOUSE_URL
+
   assert.deepEqual((await json('sql', 'SELECT 1 AS one')).data, [{ one: 1 }])
   assert.deepEqual((await json('sql', 'CREATE TEMPORARY TABLE t (x Int8)')).data, [])
   assert.deepEqual(pick(await json('usage', 'acme'), 'tracked_accounts', 'limit'), [0, 2_500])

@@ -6,9 +6,10 @@ import { connectReading } from '../../src/dashboard/queries/reader.ts'
 import { ClickHouseRuleTrials } from '../../src/dashboard/queries/rule-trials.ts'
 import { systemClock } from '../../src/run/clock.ts'
 import { BackpressureError } from '../../src/run/errors.ts'
+import { readSourceCounts } from '../../src/tenants/sources/counts.ts'
 import { readUsage } from '../../src/tenants/usage.ts'
 import { startTestClickHouse } from '../support/clickhouse.ts'
-import { eventInserter } from '../support/event-rows.ts'
+import { type EventRow, eventInserter } from '../support/event-rows.ts'
 
 const DAY_MS = 86_400_000
 
@@ -19,7 +20,8 @@ const insert = eventInserter(clickhouse)
 test('rows of the pipeline match the columns of their tables, in order', async () => {
   const columnsOf = async (table: string) => {
     const columns = await clickhouse.rows<{ name: string; default_type: string }>(`DESCRIBE TABLE ${table}`)
-    return columns.filter((column) => column.default_type !== 'ALIAS').map((column) => column.name)
+    // ClickHouse computes the others.
+    return columns.filter(({ default_type: kind }) => ['', 'DEFAULT'].includes(kind)).map((column) => column.name)
   }
   assert.deepEqual(await columnsOf('events'), [...ROW_COLUMNS])
   assert.deepEqual(await columnsOf('outcomes'), [...OUTCOME_COLUMNS])
@@ -42,6 +44,67 @@ test('every value comes back as sent', async () => {
     asn: 64_500,
     quality: 80,
   })
+})
+
+const PAGE = ['url', 'referrer', 'utm_source', 'utm_medium', 'utm_campaign', 'utm_term', 'utm_content'] as const
+type Page = Partial<Record<(typeof PAGE)[number], string>>
+
+/** Events of each kind, and the page of each. */
+const PAGES: readonly (readonly [event: EventRow, page: Page])[] = [
+  [{}, {}],
+  [
+    {
+      extra: '{"curl":1,"a":"url","b":{"url":"inner","utm_source":"inner"}}',
+      properties: '{"url":{"a":1},"path":["x"],"referrer":null}',
+    },
+    {},
+  ],
+  [{ extra: 'no JSON "url" "referrer" "utm_source"', properties: '["url"]' }, {}],
+  [
+    {
+      extra:
+        '{"url": "https://example.com/a?b=1#part", "referrer":"https://x.example/", "utm_source":"news","utm_term":"t"}',
+      properties: '{"url":"https://example.com/other","referrer":"other","utm_medium":"email","utm_source":"other"}',
+    },
+    {
+      url: 'https://example.com/a?b=1',
+      referrer: 'https://x.example/',
+      ...{ utm_source: 'news', utm_medium: 'email', utm_term: 't' },
+    },
+  ],
+  [
+    { properties: '{"$current_url":"https://example.com/?utm_campaign=Black+Friday%21&utm_content=b#utm_term=no"}' },
+    {
+      url: 'https://example.com/?utm_campaign=Black+Friday%21&utm_content=b',
+      utm_campaign: 'Black Friday!',
+      utm_content: 'b',
+    },
+  ],
+  [{ properties: '{"$referrer":"$direct","path":"/pricing#top"}' }, { url: '/pricing' }],
+  [{ properties: '{"page_location":"u","page_referrer":"r"}' }, { url: 'u', referrer: 'r' }],
+  [{ extra: '{"page_url":"u","referer":"r"}' }, { url: 'u', referrer: 'r' }],
+  [{ extra: JSON.stringify({ url: 'ü'.repeat(3_000) }) }, { url: 'ü'.repeat(2_048) }],
+]
+
+/** Pages of a tenant's events as an array, in the order of the events. */
+function pagesOf(tenant: string): Promise<Page[]> {
+  return clickhouse.rows<Page>(`SELECT ${PAGE.join()} FROM events WHERE tenant_id = '${tenant}' ORDER BY event_id`)
+}
+
+const EXPECTED_PAGES = PAGES.map(([, page]) => Object.fromEntries(PAGE.map((name) => [name, page[name] ?? ''])))
+
+test('events have columns of their page and campaign, wherever their sender put them', async () => {
+  await insert(
+    'pages',
+    PAGES.map(([event]) => event),
+  )
+  assert.deepEqual(await pagesOf('pages'), EXPECTED_PAGES)
+  const all = await clickhouse.rows("SELECT * FROM events WHERE tenant_id = 'pages' LIMIT 1")
+  assert.deepEqual(
+    Object.keys(all[0]!),
+    [...ROW_COLUMNS, 'lane'].filter((name) => name in all[0]!),
+    'SELECT * is as before',
+  )
 })
 
 test('one insert of a sink becomes a part of few files', async () => {
@@ -84,6 +147,71 @@ test('times from 1900 to 2299 are stored to the millisecond and grouped by their
     rows.map((row) => row.day),
     days,
   )
+})
+
+const HOUR_MS = 3_600_000
+
+test('health of sources is counted by their hours and days, from projections', async () => {
+  const [nowMs, source_id] = [Date.UTC(2026, 2, 15, 12), 'src_1111111']
+  const at = (hoursAgo: number, row: EventRow = {}) => {
+    const received_at = nowMs - hoursAgo * HOUR_MS
+    return { source_id, received_at, timestamp: received_at - 600_000, ip: '192.0.2.7', ...row }
+  }
+  await insert('health', [at(0), at(0.2), at(13), at(40, { ip: '192.0.2.9' }), at(15 * 24), at(1, { source_id: '' })])
+  await insert('health', [
+    ...Array.from({ length: 30 }, (_, i) => at(60 + 2 * i)),
+    at(1, { source_id: 'src_2222222', ip: '::1' }),
+  ])
+  await insert('others', [at(0)])
+  const outcome = (events: number, status: string, row: object = {}) => {
+    const of = { source: `${status}${events}`, tenant_id: 'health', day: '2026-03-15', job_id: '', reason: '' }
+    return { ...of, classification: '', source_id, status, events, ...row }
+  }
+  const values = [
+    ...[
+      outcome(5, 'no_ip'),
+      outcome(4, 'duplicates', { day: '2026-03-14' }),
+      outcome(7, 'duplicates', { day: '2026-03-13' }),
+    ],
+    ...[outcome(2, 'rejected', { reason: 'a' }), outcome(3, 'rejected', { reason: 'b' }), outcome(1, 'invalid_ip')],
+    ...[
+      outcome(8, 'filtered', { classification: 'cdn' }),
+      outcome(9, 'own stage'),
+      outcome(99, 'no_ip', { source_id: '' }),
+    ],
+  ]
+  await clickhouse.client.insert({ table: 'outcomes', values, format: 'JSONEachRow' })
+  const counts = await readSourceCounts(clickhouse.client, 'health', nowMs)
+  assert.deepEqual([...counts.keys()].sort(), ['src_1111111', 'src_2222222'])
+  const { behindMs, ...found } = counts.get('src_1111111')!
+  const today = { stored: 2, filtered: 8, noIp: 5, invalidIp: 1, rejected: 5, repeats: 0, other: 9 }
+  assert.deepEqual(found, {
+    today,
+    recent: { ...today, stored: 3, repeats: 4 },
+    ...{
+      rejectedReasons: [
+        { reason: 'b', events: 3 },
+        { reason: 'a', events: 2 },
+      ],
+      filteredClasses: { cdn: 8 },
+    },
+    ...{ lastEventMs: nowMs, longestPauseMs: 27 * HOUR_MS, onlyIp: '192.0.2.7' },
+  })
+  assert.ok(Math.abs(behindMs! - 600_000) < 5_000, `${behindMs}`)
+  const second = counts.get('src_2222222')!
+  assert.deepEqual([second.longestPauseMs, second.onlyIp, second.today.stored], [undefined, '::1', 1])
+
+  const forced = { force_optimize_projection: 1 } as const
+  const reading = connectReading(clickhouse.url)
+  try {
+    const strict = {
+      query: (params: Parameters<typeof reading.query>[0]) =>
+        reading.query({ ...params, clickhouse_settings: { ...params.clickhouse_settings, ...forced } }),
+    } as typeof reading
+    assert.deepEqual((await readSourceCounts(strict, 'health', nowMs)).size, 2)
+  } finally {
+    await reading.close()
+  }
 })
 
 test('the dashboard only reads; a dry run of rules counts, one per tenant, and ends in time', async (t) => {

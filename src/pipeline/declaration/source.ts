@@ -32,8 +32,15 @@ export interface Source<Own extends OwnSettings = OwnSettings> {
   readonly tool?: SourceTool
 }
 
+/** Where the events of a source come from: our script in pages, libraries of tools, log shippers, or files and services that ipid reads. */
+export type SourceGroup = 'website' | 'libraries' | 'shippers' | 'pulls'
+
 /** What people need to send events of a source that has keys of its own; its name is the kind of those keys. */
 export interface SourceTool {
+  /** Its name for people. Default: the name of the source. */
+  readonly title?: string
+  /** Default: `libraries`. Sources of `pulls` are made by the command line, which asks for their secrets. */
+  readonly group?: SourceGroup
   /** Path of the API, for `url` of a created source. */
   path(key: string): string
   /** The text to paste. @param base `http(s)://host:port` of the API */

@@ -81,6 +81,7 @@ function setProperties(value: unknown): JsonObject {
  */
 const tool: Tool = {
   kind: 'amplitude',
+  title: 'Amplitude',
   setup: (base, key) => `Node:
   import { init, track } from '@amplitude/analytics-node'
   init('${key}', { serverUrl: '${base}/s/amplitude/2/httpapi' })

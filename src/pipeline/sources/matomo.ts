@@ -93,6 +93,7 @@ function timeOf(value: unknown, receivedAtMs: number): unknown {
 /** Matomo's libraries take 200 and 204 for success, and do not repeat. */
 const tool: Tool = {
   kind: 'matomo',
+  title: 'Matomo',
   setup: (base, key) => `Node:
   import MatomoTracker from 'matomo-tracker'
   const matomo = new MatomoTracker(1, '${base}/s/matomo/${key}/matomo.php')

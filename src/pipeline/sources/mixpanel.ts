@@ -83,6 +83,7 @@ function millisecondsOf(value: unknown): unknown {
 /** Mixpanel's libraries look at the body alone: `1`, or with `verbose` `{"status":1}`. They do not repeat. */
 const tool: Tool = {
   kind: 'mixpanel',
+  title: 'Mixpanel',
   setup: (base, key) => `Node:
   import Mixpanel from 'mixpanel'
   const mixpanel = Mixpanel.init('${key}', { host: '${base.replace(/^https?:\/\//, '')}', protocol: '${base.startsWith('https') ? 'https' : 'http'}', path: '/s/mixpanel' })

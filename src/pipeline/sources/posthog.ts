@@ -89,6 +89,7 @@ const PATHS = ['/batch', '/capture', '/track', '/e', '/i/v0/e']
 /** PostHog's libraries take 2xx for success and repeat 408, 429 and 5xx; on 413 they send half of the batch. */
 const tool: Tool = {
   kind: 'posthog',
+  title: 'PostHog',
   setup: (base, key) => `Node:
   import { PostHog } from 'posthog-node'
   const posthog = new PostHog('${key}', { host: '${base}/s/posthog' })

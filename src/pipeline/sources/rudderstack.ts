@@ -9,6 +9,7 @@ import { settingsRoute, type Tool, type ToolRequest, toolSource } from './tools/
  */
 const tool: Tool = {
   kind: 'rudderstack',
+  title: 'RudderStack',
   setup: (base, key) => `Node:
   import Analytics from '@rudderstack/rudder-sdk-node'
   const analytics = new Analytics('${key}', { dataPlaneUrl: '${base}/s/rudderstack' })

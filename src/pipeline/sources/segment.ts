@@ -20,6 +20,7 @@ const CALLS = ['track', 'identify', 'page', 'screen', 'group', 'alias'] as const
  */
 const tool: Tool = {
   kind: 'segment',
+  title: 'Segment',
   setup: (base, key) => `Node:
   import { Analytics } from '@segment/analytics-node'
   const analytics = new Analytics({ writeKey: '${key}', host: '${base}', path: '/s/segment/v1/batch' })

@@ -111,6 +111,7 @@ function numberOf(value: unknown): unknown {
  */
 const tool: Tool = {
   kind: 'snowplow',
+  title: 'Snowplow',
   setup: (base, key) => {
     const { protocol, hostname, port } = new URL(base)
     return `Node:

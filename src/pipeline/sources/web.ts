@@ -45,6 +45,8 @@ export function readPageEvents(payload: unknown, receivedAtMs: number): readonly
 /** Our own script for websites. It repeats with the same ids after 429, 5xx and network errors. */
 const tool: Tool = {
   kind: 'web',
+  title: 'Script tag',
+  group: 'website',
   setup: (base, key) => `<script async src="${base}/s/web/${key}.js"></script>
 
 Optional, anywhere in the page:

@@ -1,12 +1,18 @@
 import { Command, Option } from 'commander'
 import { SOURCE_ADDRESSES, type SourceFacts } from '../../../schemas/api-key.ts'
-import type { Source } from '../../pipeline/declaration/source.ts'
-import { InputError } from '../../run/errors.ts'
+import type { ListedSource } from '../../../schemas/dashboard/sources.ts'
+import type { Source, SourceTool } from '../../pipeline/declaration/source.ts'
+import { InputError, StartupError } from '../../run/errors.ts'
 import type { CliContext } from '../../terminal/context.ts'
-import { printJson, printLines, printPairs, printTable } from '../../terminal/print.ts'
+import { printJson, printLine, printLines, printPairs, printTable } from '../../terminal/print.ts'
 import { addSettings, configOf, INSTANCE_SETTINGS } from '../../terminal/settings-options.ts'
 import type { TenantAdmin } from '../admin.ts'
+import type { SourceCounts } from '../sources/health.ts'
+import { sourceReport } from '../sources/report.ts'
 import type { StoredKey, StoredSource } from '../stores.ts'
+
+/** The list does not wait longer for ClickHouse. */
+const COUNTS_MS = 10_000
 
 interface SourceOptions {
   readonly name?: string
@@ -47,14 +53,19 @@ export function sourceCommand(context: CliContext): Command {
       printLines(context.stdout, `\n${setup.trimEnd()}`)
     })
 
-  subcommand('list <tenant>', 'list the sources of a tenant, revoked ones too').action(
+  subcommand('list <tenant>', 'list the sources of a tenant and their health, revoked ones too').action(
     async (tenant: string, options: SourceOptions, command: Command) => {
       const found = await manage(command, (admin) => admin.listSources(tenant))
-      if (options.json) return printJson(context.stdout, found.map(sourceJson))
-      const rows = found.map(({ prefix, source: { kind, name, address }, createdAt, lastUsed, revokedAt }) => [
-        ...[prefix, kind, name, address, createdAt, lastUsed, revokedAt],
-      ])
-      printTable(context.stdout, ['SOURCE', 'KIND', 'NAME', 'ADDRESS', 'CREATED', 'LAST USED', 'REVOKED'], rows)
+      const [tools, counts] = await Promise.all([toolsByKind(), countsOf(tenant, command)])
+      const known = typeof counts === 'string' ? undefined : counts
+      const reports = found.map((source) => sourceReport(source, tools.get(source.source.kind), known, Date.now()))
+      if (typeof counts === 'string') printLine(context.stderr, `ipid: without health: ${counts}`)
+      if (options.json)
+        return printJson(
+          context.stdout,
+          reports.map((report) => ({ ...report, tenant_id: tenant })),
+        )
+      printReports(reports)
     },
   )
 
@@ -78,6 +89,60 @@ export function sourceCommand(context: CliContext): Command {
       ])
     },
   )
+
+  function printReports(reports: readonly ListedSource[]): void {
+    const rows = reports.map(({ today, findings, state, ...report }) => [
+      ...[report.source_id, report.kind, report.name, report.address, report.created_at, report.last_used],
+      ...[today?.received, today?.without_address, today?.rejected],
+      state === 'attention' ? findings.map(({ kind }) => kind).join(' ') : state,
+    ])
+    const headings = [
+      'SOURCE',
+      'KIND',
+      'NAME',
+      'ADDRESS',
+      'CREATED',
+      'LAST USED',
+      'TODAY',
+      'NO ADDRESS',
+      'REJECTED',
+      'HEALTH',
+    ]
+    printTable(context.stdout, headings, rows)
+    const lines = reports.flatMap(({ source_id, findings }) =>
+      findings.flatMap(({ text, mend, code }) => [
+        `${source_id}: ${text} ${mend}`,
+        ...(code === null ? [] : [`  ${code}`]),
+      ]),
+    )
+    if (lines.length > 0) printLine(context.stdout, '')
+    for (const line of lines) printLine(context.stdout, line)
+  }
+
+  /** Counts of the tenant's sources by id, or why there are none. */
+  async function countsOf(tenant: string, command: Command): Promise<ReadonlyMap<string, SourceCounts> | string> {
+    const [
+      { asInstance, clickhouseUrlOf },
+      { connectClickHouse, DATABASE, givenUp },
+      { readSourceCounts },
+      { unavailable },
+    ] = await Promise.all([
+      import('../../terminal/instance.ts'),
+      import('../../stores/clickhouse/client.ts'),
+      import('../sources/counts.ts'),
+      import('../../stores/clickhouse/failures.ts'),
+    ])
+    let client: ReturnType<typeof connectClickHouse> | undefined
+    try {
+      const url = await clickhouseUrlOf(await asInstance(configOf(context, command)))
+      client = connectClickHouse(url, { application: 'cli', database: DATABASE, requestTimeoutMs: COUNTS_MS })
+      return await readSourceCounts(client, tenant, Date.now(), givenUp(COUNTS_MS / 1_000))
+    } catch (error) {
+      return error instanceof StartupError ? error.message : unavailable(error).message
+    } finally {
+      await client?.close()
+    }
+  }
 
   function printSource(found: StoredSource, json = false): void {
     if (json) {
@@ -121,6 +186,11 @@ async function sourceOfKind(kind: string): Promise<Source> {
   const found = kinds.find(({ name }) => name === kind)
   if (found !== undefined) return found
   throw new InputError(`unknown kind ${JSON.stringify(kind)}: there are ${kinds.map(({ name }) => name).join(', ')}`)
+}
+
+async function toolsByKind(): Promise<ReadonlyMap<string, SourceTool>> {
+  const { ingest } = await import('../../../pipelines/ingest.ts')
+  return new Map(ingest.sources.flatMap(({ from: { name, tool } }) => (tool === undefined ? [] : [[name, tool]])))
 }
 
 function addressOption(): Option {

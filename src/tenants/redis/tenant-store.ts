@@ -129,11 +129,19 @@ export class RedisTenantStore implements TenantStore, CallerStore {
     }
   }
 
-  async pageKeys(tenantId: string, before: number | undefined, limit: number): Promise<KeyPage<StoredKey>> {
-    const total = await answered(this.#client.llen(keys.apiKeysOf(tenantId)))
+  pageKeys(tenantId: string, before: number | undefined, limit: number): Promise<KeyPage<StoredKey>> {
+    return this.#page(keys.apiKeysOf(tenantId), before, limit)
+  }
+
+  async pageSources(tenantId: string, before: number | undefined, limit: number): Promise<KeyPage<StoredSource>> {
+    return (await this.#page(keys.sourceKeysOf(tenantId), before, limit)) as KeyPage<StoredSource>
+  }
+
+  async #page(list: string, before: number | undefined, limit: number): Promise<KeyPage<StoredKey>> {
+    const total = await answered(this.#client.llen(list))
     const end = Math.min(before ?? total, total)
     const start = Math.max(0, end - limit)
-    const page = end === 0 ? [] : await this.#keysBetween(keys.apiKeysOf(tenantId), start, end)
+    const page = end === 0 ? [] : await this.#keysBetween(list, start, end)
     return { keys: page.reverse(), total, next: start > 0 ? start : undefined }
   }
 

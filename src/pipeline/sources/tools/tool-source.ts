@@ -7,7 +7,7 @@ import type { HttpResponse } from '../../../http/engine/response.ts'
 import { andThen } from '../../../run/and-then.ts'
 import { InputError } from '../../../run/errors.ts'
 import type { CallerSource } from '../../../tenants/tenancy.ts'
-import type { Source, SourceRoute } from '../../declaration/source.ts'
+import type { Source, SourceRoute, SourceTool } from '../../declaration/source.ts'
 import { type Tally, translatedRoute } from '../live/translated.ts'
 import { readPayload, readQuery } from './payload.ts'
 import { eventOf, labelOf, REMOTE, type ToolEvent, textOf } from './tool-event.ts'
@@ -18,7 +18,7 @@ const BODY_MAX_BYTES = 4_194_304
 const EVENTS_MAX = 2_500
 
 /** An analytics tool whose libraries send their events here, with the host and the key changed. */
-export interface Tool {
+export interface Tool extends Pick<SourceTool, 'title' | 'group'> {
   /** Kind of its sources, and first part of their paths: a to z. */
   readonly kind: string
   /** What people paste to send events here. @param base `https://host:port` @param key the source key */
@@ -98,12 +98,12 @@ function proxies(value: string): readonly string[] {
 }
 
 /** Makes the source of a tool: its routes, with the key in their path and without. */
-export function toolSource({ kind, setup, routes }: Tool): Source<typeof settings> {
+export function toolSource({ kind, setup, routes, title, group }: Tool): Source<typeof settings> {
   return {
     name: kind,
     lane: 'live',
     settings,
-    tool: { path: (key) => `/s/${kind}/${key}`, setup },
+    tool: { path: (key) => `/s/${kind}/${key}`, setup, ...(title && { title }), ...(group && { group }) },
     routes: routes.flatMap((route) => [
       openRoute(kind, route, `/s/${kind}${route.path}`),
       openRoute(kind, route, `/s/${kind}/:source_key${route.path}`),

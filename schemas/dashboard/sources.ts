@@ -1,0 +1,109 @@
+import { type Static, Type } from 'typebox'
+import { SOURCE_ADDRESSES, SourceFacts } from '../api-key.ts'
+
+const nullable = <T extends Parameters<typeof Type.Union>[0][number]>(type: T) => Type.Union([type, Type.Null()])
+
+/** Something that is wrong with a source, and what mends it. */
+export const SourceFinding = Type.Object({
+  kind: Type.String({
+    description: 'silent, no_address, invalid_address, proxy, one_address, clock, rejected, retries',
+  }),
+  text: Type.String({ description: 'What was seen, a sentence' }),
+  mend: Type.String({ description: 'What mends it, a sentence' }),
+  code: nullable(Type.String({ description: 'A line of code that belongs to mend' })),
+})
+export type SourceFinding = Static<typeof SourceFinding>
+
+/** Events of a source that were received on a UTC day. */
+export const SourceDay = Type.Object({
+  received: Type.Integer({ description: 'All of them' }),
+  stored: Type.Integer(),
+  filtered: Type.Integer(),
+  without_address: Type.Integer(),
+  invalid_address: Type.Integer(),
+  rejected: Type.Integer(),
+  repeats: Type.Integer(),
+})
+export type SourceDay = Static<typeof SourceDay>
+
+/** A source and its health, as the page and `ipid source list --json` show it. */
+export const ListedSource = Type.Object({
+  source_id: Type.String(),
+  kind: Type.String(),
+  title: Type.String({ description: 'Name of the kind' }),
+  name: nullable(Type.String()),
+  address: Type.Enum([...SOURCE_ADDRESSES]),
+  created_at: Type.String({ description: 'ISO 8601, UTC' }),
+  last_used: nullable(Type.String({ description: 'Last request with its key' })),
+  revoked_at: nullable(Type.String()),
+  /** `unknown`: ClickHouse cannot be asked. */
+  state: Type.Enum(['waiting', 'good', 'attention', 'revoked', 'unknown']),
+  findings: Type.Array(SourceFinding),
+  today: nullable(SourceDay),
+  last_event: nullable(Type.String({ description: 'Receipt of the last stored event of the last 14 days' })),
+  rejected_reasons: Type.Array(Type.Object({ reason: Type.String(), events: Type.Integer() }), {
+    description: 'Since yesterday',
+  }),
+})
+export type ListedSource = Static<typeof ListedSource>
+
+/** A kind of source that a person can make. */
+export const SourceKind = Type.Object({
+  kind: Type.String(),
+  title: Type.String(),
+  group: Type.Enum(['website', 'libraries', 'shippers', 'pulls']),
+})
+export type SourceKind = Static<typeof SourceKind>
+
+/** Sources of the answer; older ones are left out. */
+export const SOURCES_MAX = 500
+
+/** `GET /api/tenants/:tenant/sources`: newest first, revoked ones too. */
+export const SourcesAnswer = Type.Object({
+  sources: Type.Array(ListedSource),
+  total: Type.Integer({ description: 'Number of sources of the tenant' }),
+  kinds: Type.Array(SourceKind),
+  /** Why there is no health. */
+  problem: nullable(Type.String()),
+})
+export type SourcesAnswer = Static<typeof SourcesAnswer>
+
+/** `POST /api/tenants/:tenant/sources` */
+export const CreateSourceBody = Type.Object(
+  {
+    kind: Type.String({ maxLength: 40 }),
+    name: Type.Optional(SourceFacts.properties.name),
+    base: Type.String({ maxLength: 300, description: 'URL of the API as senders reach it: https://host:port' }),
+  },
+  { additionalProperties: false },
+)
+export type CreateSourceBody = Static<typeof CreateSourceBody>
+
+/** The key and the text to paste are shown only here. */
+export const CreatedSourceAnswer = Type.Object({
+  source_id: Type.String(),
+  kind: Type.String(),
+  key: Type.String(),
+  url: Type.String(),
+  setup: Type.String(),
+  created_at: Type.String(),
+})
+export type CreatedSourceAnswer = Static<typeof CreatedSourceAnswer>
+
+/** `POST /api/tenants/:tenant/sources/set` */
+export const SetSourceBody = Type.Object(
+  {
+    source_id: Type.String({ maxLength: 40 }),
+    name: Type.Optional(SourceFacts.properties.name),
+    address: Type.Optional(Type.Enum([...SOURCE_ADDRESSES])),
+  },
+  { additionalProperties: false },
+)
+export type SetSourceBody = Static<typeof SetSourceBody>
+
+/** `POST /api/tenants/:tenant/sources/revoke` */
+export const RevokeSourceBody = Type.Object(
+  { source_id: Type.String({ maxLength: 40 }) },
+  { additionalProperties: false },
+)
+export type RevokeSourceBody = Static<typeof RevokeSourceBody>

@@ -1,0 +1,57 @@
+import type { ListedSource, SourceDay } from '../../../schemas/dashboard/sources.ts'
+import type { SourceTool } from '../../pipeline/declaration/source.ts'
+import type { StoredSource } from '../stores.ts'
+import { addressLineIn, healthOf, NO_COUNTS, type SourceCounts, type SourceEvents, sumOf } from './health.ts'
+
+/**
+ * A source and its health, for people.
+ * @param tool of its kind; undefined: this version does not know the kind
+ * @param counts of all sources of the tenant; undefined: ClickHouse cannot be asked
+ * @param nowMs milliseconds since the epoch
+ */
+export function sourceReport(
+  { prefix, source, createdAt, lastUsed, revokedAt }: StoredSource,
+  tool: SourceTool | undefined,
+  counts: ReadonlyMap<string, SourceCounts> | undefined,
+  nowMs: number,
+): ListedSource {
+  const own = counts && (counts.get(prefix) ?? NO_COUNTS)
+  const facts = {
+    source_id: prefix,
+    kind: source.kind,
+    title: tool?.title ?? source.kind,
+    name: source.name ?? null,
+    address: source.address,
+    created_at: createdAt,
+    last_used: lastUsed ?? null,
+    revoked_at: revokedAt ?? null,
+  }
+  if (own === undefined) {
+    const state = revokedAt === undefined ? 'unknown' : 'revoked'
+    return { ...facts, state, findings: [], today: null, last_event: null, rejected_reasons: [] }
+  }
+  const judged = {
+    group: tool?.group ?? ('libraries' as const),
+    address: source.address,
+    lastUsedMs: lastUsed === undefined ? undefined : Date.parse(lastUsed),
+    isRevoked: revokedAt !== undefined,
+    addressLine: tool && addressLineIn(tool.setup('https://HOST', 'SOURCE_KEY')),
+  }
+  const { state, findings } = healthOf(judged, own, nowMs)
+  return {
+    ...facts,
+    state,
+    findings: findings.map(({ code = null, ...finding }) => ({ ...finding, code })),
+    today: dayOf(own.today),
+    last_event: own.lastEventMs === undefined ? null : new Date(own.lastEventMs).toISOString(),
+    rejected_reasons: own.rejectedReasons.map(({ reason, events }) => ({ reason, events })),
+  }
+}
+
+function dayOf(events: SourceEvents): SourceDay {
+  const { stored, filtered, noIp, invalidIp, rejected, repeats } = events
+  return {
+    ...{ received: sumOf(events), stored, filtered, rejected, repeats },
+    ...{ without_address: noIp, invalid_address: invalidIp },
+  }
+}
