@@ -169,6 +169,53 @@ test('keys, rules, tenants and lookups, without a shell', { skip }, async (t) =>
     assert.equal((await send(ready.api_key)).status, 200)
   })
 
+  await t.test(
+    'a source is made, shows its first event by itself and what is wrong with it, and is revoked',
+    async () => {
+      const { page, assertAccessible } = member
+      await page.getByRole('link', { name: 'Sources' }).click()
+      await page.getByText('There is no source yet').waitFor()
+      await assertAccessible()
+      await page.getByRole('button', { name: 'Add a source' }).click()
+      await page.locator('select:focus').selectOption('segment')
+      await page.getByLabel('Name, for people').fill('Shop')
+      await page.getByLabel('Address of the API').fill('https://x.example/path')
+      await page.getByRole('button', { name: 'Create source' }).click()
+      await page.getByText('must be https://host').waitFor()
+      await page.getByLabel('Address of the API').fill(ready.url)
+      await assertAccessible()
+      await page.getByRole('button', { name: 'Create source' }).click()
+      const sourceKey = await page.getByLabel('New key').inputValue()
+      assert.match(sourceKey, /^src_[0-9a-f]{40}$/)
+      const setup = page.getByRole('region', { name: 'Text to paste' })
+      assert.ok((await setup.textContent())!.includes(`writeKey: '${sourceKey}', host: '${ready.url}'`))
+      await page.getByText('Waiting for the first event…').waitFor()
+      await assertAccessible()
+      const path = `/s/segment/${sourceKey}/v1/track`
+      const track = { type: 'track', event: 'Signed up', userId: 'u', messageId: 'm1' }
+      const answer = await fetch(ready.url + path, { method: 'POST', body: JSON.stringify(track) })
+      assert.equal(answer.status, 200, await answer.text())
+      await page.getByText('First event received').waitFor()
+      await page.locator('.new-key').getByText('context: { ip: request.ip }').last().waitFor()
+      await page.getByRole('button', { name: 'I have copied it' }).click()
+      await page.getByText('needs attention').waitFor()
+      await assertAccessible()
+
+      await page.getByRole('button', { name: 'Change Shop' }).click()
+      await page.getByLabel('Name, for people').fill('Web shop')
+      await page.getByLabel('Addresses of visitors').selectOption('payload')
+      await assertAccessible()
+      await page.getByRole('button', { name: 'Save' }).click()
+      await page.getByText('addresses of the payload').waitFor()
+      await page.getByRole('button', { name: 'Revoke Web shop' }).click()
+      await page.getByText('Its key was last used').waitFor()
+      await page.getByRole('button', { name: 'Revoke source' }).click()
+      await page.getByText('1 revoked source').waitFor()
+      assert.ok(!(await page.content()).includes(sourceKey.slice(11)), 'the key is shown once')
+      await page.getByRole('link', { name: 'Settings' }).click()
+    },
+  )
+
   await t.test('of many keys a few are shown, and each can be found', async () => {
     const { page, assertAccessible } = member
     const { csrf_token: token } = await call<{ csrf_token: string }>(page, '/api/session')
@@ -196,7 +243,7 @@ test('keys, rules, tenants and lookups, without a shell', { skip }, async (t) =>
   operator.assertClean([422])
   member.assertClean([404, 422])
   // The narrowest page scrolls in one direction only.
-  for (const path of ['/t/acme/settings', '/t/acme/lookup', '/tenants']) {
+  for (const path of ['/t/acme/settings', '/t/acme/sources', '/t/acme/lookup', '/tenants']) {
     await operator.page.setViewportSize({ width: 360, height: 800 })
     await operator.page.goto(origin + path)
     await operator.page.getByRole('heading', { level: 1 }).waitFor()

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, type TestContext, test } from 'node:test'
+import { ingest } from '../../pipelines/ingest.ts'
 import type { CreatedKeyAnswer, KeysAnswer, ListedKey } from '../../schemas/dashboard/keys.ts'
 import type { PageLookupAnswer } from '../../schemas/dashboard/lookup.ts'
 import type { AccountsOfMonthAnswer, PlanAnswer } from '../../schemas/dashboard/plan.ts'
 import type { RulesAnswer, RulesTrialAnswer } from '../../schemas/dashboard/rules.ts'
+import type { CreatedSourceAnswer, ListedSource, SourcesAnswer } from '../../schemas/dashboard/sources.ts'
 import type { ListedTenant, MemberLinkAnswer, SignedOutAnswer, TenantsAnswer } from '../../schemas/dashboard/tenants.ts'
 import { DEFAULT_PLANS } from '../../schemas/plans.ts'
 import type { TenantRules } from '../../schemas/tenant-rules.ts'
@@ -15,12 +17,14 @@ import { Sessions } from '../../src/dashboard/server/sessions.ts'
 import { judgedLookup, ruleSetOf } from '../../src/enrichment/tenant-rules/judge.ts'
 import { parseRule } from '../../src/enrichment/tenant-rules/rule.ts'
 import { systemClock } from '../../src/run/clock.ts'
+import { UnavailableError } from '../../src/run/errors.ts'
 import { connectRedis } from '../../src/stores/redis/connect.ts'
 import { TenantAdmin } from '../../src/tenants/admin.ts'
 import { hashKey } from '../../src/tenants/key.ts'
 import { SharedDailyQuota } from '../../src/tenants/quota.ts'
 import { RedisTenantStore } from '../../src/tenants/redis/tenant-store.ts'
 import { RedisTokenCounters } from '../../src/tenants/redis/token-counters.ts'
+import { NO_COUNTS, NO_EVENTS, type SourceCounts } from '../../src/tenants/sources/health.ts'
 import { type DashboardClient, followLink, startDashboard } from '../support/dashboard.ts'
 import { ACME, lookupOf, TestLookups } from '../support/lookups.ts'
 import { startTestRedis } from '../support/redis.ts'
@@ -41,6 +45,8 @@ const lookups = new TestLookups(({ text }) => ({
 }))
 const tried: TenantRules[] = []
 const TRIAL = { since: '2026-11-20', stored: 5, newly_filtered: {}, filtered: 0, newly_kept: {}, unknown: 0 }
+/** What ClickHouse answers about sources: counts by id, or nothing while it is down. */
+let sourceCounts: ReadonlyMap<string, SourceCounts> | undefined = new Map()
 const SETTINGS = settingsRoutes({
   admin,
   plans,
@@ -50,6 +56,13 @@ const SETTINGS = settingsRoutes({
   quota,
   lookupCounts: quota,
   overview: { tracked: async (_id, month, limit) => ({ tracked_accounts: limit + month.length, passed_at: null }) },
+  sources: ingest.sources.map(({ from }) => from),
+  counts: {
+    async counts() {
+      if (sourceCounts === undefined) throw new UnavailableError('ClickHouse does not answer')
+      return sourceCounts
+    },
+  },
   readRule: parseRule,
   trials: {
     async run(_tenant, then) {
@@ -90,16 +103,22 @@ async function refusal(client: DashboardClient, path: string, body: unknown, sta
 test('no call answers for another tenant, or without a session', async () => {
   const member = await dashboard.signIn(await memberOf('acme'))
   const { key } = await admin.createKey('other')
+  const { id: source_id } = await admin.createSource('other', { kind: 'segment', address: 'auto' })
   const bodies: Record<string, unknown> = {
     '/api/tenants': { name: 'stolen', plan: 'custom' },
     '/api/tenants/:tenant/plan': { plan: 'custom' },
     '/api/tenants/:tenant/link': { days: 1 },
     '/api/tenants/:tenant/keys/revoke': { prefix: key.slice(0, 12) },
+    '/api/tenants/:tenant/sources': { kind: 'web', base: 'https://ipid.example' },
+    '/api/tenants/:tenant/sources/set': { source_id, name: 'stolen' },
+    '/api/tenants/:tenant/sources/revoke': { source_id },
     '/api/tenants/:tenant/rules': { unclassified: 'filtered' },
     '/api/tenants/:tenant/rules/try': { unclassified: 'filtered' },
     '/api/tenants/:tenant/lookup': { text: '203.0.113.7' },
   }
-  const before = JSON.stringify([await admin.listTenants(), await admin.listKeys('other')])
+  const all = async () =>
+    JSON.stringify([await admin.listTenants(), await admin.listKeys('other'), await admin.listSources('other')])
+  const before = await all()
   for (const { method, path, access } of SETTINGS) {
     const at = path.replace(':tenant', 'other').replace(':prefix', key.slice(0, 12))
     const call = (client: DashboardClient) => (method === 'GET' ? client.get(at) : client.post(at, bodies[path]))
@@ -110,7 +129,7 @@ test('no call answers for another tenant, or without a session', async () => {
     const own = path.replace(':tenant', 'acme')
     assert.equal((method === 'GET' ? await member.get(own) : await member.post(own, bodies[path])).status, 403)
   }
-  assert.equal(JSON.stringify([await admin.listTenants(), await admin.listKeys('other')]), before)
+  assert.equal(await all(), before)
   assert.equal(await quota.used('other'), 0)
 })
 
@@ -142,6 +161,57 @@ test("a member manages the keys of one tenant, and no prefix reaches another ten
   const revoked = await post<ListedKey>(client, '/api/tenants/acme/keys/revoke', { prefix: made.prefix })
   assert.ok(revoked.revoked_at)
   assert.deepEqual(await post(client, '/api/tenants/acme/keys/revoke', { prefix: made.prefix }), revoked)
+  assert.equal(await store.findHolder(hashKey(made.key)), undefined)
+})
+
+test('a member makes, changes and revokes sources of one tenant, and sees their health', async () => {
+  const client = await dashboard.signIn(await memberOf('acme'))
+  const path = '/api/tenants/acme/sources'
+  const list = () => client.read<SourcesAnswer>(path)
+  const { sources, kinds } = await list()
+  assert.deepEqual([sources, kinds[0]], [[], { kind: 'web', title: 'Script tag', group: 'website' }])
+
+  const made = await post<CreatedSourceAnswer>(client, path, {
+    kind: 'segment',
+    name: 'Shop',
+    base: 'https://t.example/',
+  })
+  assert.match(made.key, /^src_[0-9a-f]{40}$/)
+  assert.ok(made.setup.includes(`writeKey: '${made.key}', host: 'https://t.example'`), made.setup)
+  assert.equal(made.url, `https://t.example/s/segment/${made.key}`)
+  for (const base of ['', 'ipid.example', 'ftp://x', 'https://x.example/path', 'https://u:p@x.example'])
+    assert.match(await refusal(client, path, { kind: 'segment', base }), /^base: must be https:\/\/host/)
+  assert.match(await refusal(client, path, { kind: 'telnet', base: 'http://x' }), /^kind: "telnet" is unknown/)
+
+  const [waiting] = (await list()).sources
+  assert.deepEqual([waiting!.state, waiting!.name, waiting!.today!.received], ['waiting', 'Shop', 0])
+  const recent = { ...NO_EVENTS, stored: 1, noIp: 9 }
+  sourceCounts = new Map([[made.source_id, { ...NO_COUNTS, today: recent, recent, lastEventMs: 0 }]])
+  const [found] = (await list()).sources
+  assert.deepEqual([found!.state, found!.today!.received, found!.today!.without_address], ['attention', 10, 9])
+  assert.deepEqual(
+    found!.findings.map(({ kind, code }) => [kind, code]),
+    [['no_address', 'analytics.page({ userId, context: { ip: request.ip } })']],
+  )
+  assert.equal(found!.last_event, '1970-01-01T00:00:00.000Z')
+  sourceCounts = undefined
+  const blind = await list()
+  assert.deepEqual([blind.problem, blind.sources[0]!.state], ['ClickHouse does not answer', 'unknown'])
+  assert.equal((await (await client.get(path)).text()).includes(made.key.slice(11)), false, 'the key is shown once')
+  sourceCounts = new Map()
+
+  const changed = await post<ListedSource>(client, `${path}/set`, { source_id: made.source_id, address: 'payload' })
+  assert.deepEqual([changed.address, changed.name], ['payload', 'Shop'])
+  const { id: foreign } = await admin.createSource('other', { kind: 'segment', address: 'auto' })
+  for (const [call, body] of [
+    ['set', { source_id: foreign, name: 'stolen' }],
+    ['revoke', { source_id: foreign }],
+  ] as const)
+    assert.equal(await refusal(client, `${path}/${call}`, body), `no source has the id ${foreign}`)
+  assert.match(await refusal(client, `${path}/revoke`, { source_id: 'ipid_1234567' }), /src_ and 7 hexadecimal/)
+  assert.equal((await admin.listSources('other')).at(-1)!.revokedAt, undefined)
+
+  assert.equal((await post<ListedSource>(client, `${path}/revoke`, { source_id: made.source_id })).state, 'revoked')
   assert.equal(await store.findHolder(hashKey(made.key)), undefined)
 })
 

@@ -8,6 +8,7 @@ import { Live } from './pages/live.tsx'
 import { Lookup } from './pages/lookup.tsx'
 import { Overview } from './pages/overview.tsx'
 import { Settings } from './pages/settings.tsx'
+import { Sources } from './pages/sources.tsx'
 import { Start, TenantStart } from './pages/start.tsx'
 import { System } from './pages/system.tsx'
 import { Tenants } from './pages/tenants.tsx'
@@ -33,6 +34,7 @@ export const PAGES: readonly PageEntry[] = [
   { path: '/t/:tenant/companies/of', page: Company, title: 'Company' },
   { path: '/t/:tenant/live', page: Live, label: 'Live' },
   { path: '/t/:tenant/lookup', page: Lookup, label: 'Lookup' },
+  { path: '/t/:tenant/sources', page: Sources, label: 'Sources' },
   { path: '/t/:tenant/uploads', page: Uploads, label: 'Uploads' },
   { path: '/t/:tenant/settings', page: Settings, label: 'Settings' },
   { path: '/system', page: System, label: 'System', operator: true },

@@ -15,9 +15,9 @@ export function settingsOf(
   context: ProcessContext,
   redis: RedisClient,
   sessions: Sessions,
-  { overview, trials }: Pick<DashboardTables, 'overview' | 'trials'>,
+  { overview, trials, sources: counts }: Pick<DashboardTables, 'overview' | 'trials' | 'sources'>,
 ): SettingsDependencies {
-  const { config, telemetry, enrichment } = context
+  const { config, telemetry, enrichment, pipeline } = context
   const { clock } = telemetry
   const { plans, dashboardUrl: publicUrl } = config
   const quota = new SharedDailyQuota(new RedisTokenCounters(redis), clock)
@@ -30,6 +30,8 @@ export function settingsOf(
     quota,
     lookupCounts: quota,
     overview,
+    sources: pipeline.sources.map(({ from }) => from),
+    counts,
     readRule: parseRule,
     trials,
     lookups: enrichment.lookups,

@@ -8,12 +8,14 @@ import { type OverviewDependencies, overviewRoute } from './routes/overview.ts'
 import { type PlanDependencies, planRoutes } from './routes/plan.ts'
 import { type RuleDependencies, ruleRoutes } from './routes/rules.ts'
 import { type SessionDependencies, sessionRoute } from './routes/session.ts'
+import { type SourceDependencies, sourceRoutes } from './routes/sources.ts'
 import { type SystemDependencies, systemRoutes } from './routes/system.ts'
 import { type TenantDependencies, tenantRoutes } from './routes/tenants.ts'
 import { type UploadDependencies, uploadRoutes } from './routes/uploads.ts'
 
-/** Dependencies of the calls of Settings, Tenants and Lookup. */
+/** Dependencies of the calls of Sources, Settings, Tenants and Lookup. */
 export type SettingsDependencies = KeyDependencies &
+  SourceDependencies &
   PlanDependencies &
   RuleDependencies &
   TenantDependencies &
@@ -45,5 +47,12 @@ export function dashboardRoutes(parts: DashboardDependencies): DashboardRoute[] 
 }
 
 export function settingsRoutes(parts: SettingsDependencies): DashboardRoute[] {
-  return [...keyRoutes(parts), ...planRoutes(parts), ...ruleRoutes(parts), ...tenantRoutes(parts), lookupRoute(parts)]
+  return [
+    ...sourceRoutes(parts),
+    ...keyRoutes(parts),
+    ...planRoutes(parts),
+    ...ruleRoutes(parts),
+    ...tenantRoutes(parts),
+    lookupRoute(parts),
+  ]
 }

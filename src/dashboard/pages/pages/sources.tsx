@@ -1,0 +1,109 @@
+import { useState } from 'preact/hooks'
+import type { CreatedSourceAnswer, ListedSource, SourcesAnswer } from '../../../../schemas/dashboard/sources.ts'
+import { Empty, Loading, Problem, sentence } from '../components/notes.tsx'
+import { number } from '../lib/format.ts'
+import type { PageProps } from '../lib/page-props.ts'
+import { useData } from '../lib/use-data.ts'
+import { ChangeSource } from './sources/change-source.tsx'
+import { CreateSource } from './sources/create-source.tsx'
+import { NewSource } from './sources/new-source.tsx'
+import { RevokeSource } from './sources/revoke-source.tsx'
+import { SourceList } from './sources/source-list.tsx'
+
+const EVERY_MS = 10_000
+/** While a new source waits for its first event. */
+const SOON_MS = 1_500
+
+/** Sources of a tenant and their health. */
+export function Sources({ parameters }: PageProps) {
+  const tenant = parameters.tenant!
+  // The key makes sure that state of one tenant is never shown for another.
+  return <OfTenant key={tenant} tenant={tenant} />
+}
+
+type Shown = { readonly action: 'change' | 'revoke'; readonly source: ListedSource }
+
+function OfTenant({ tenant }: { readonly tenant: string }) {
+  const [created, setCreated] = useState<CreatedSourceAnswer>()
+  const [isAdding, setAdding] = useState(false)
+  const [dialog, setDialog] = useState<Shown>()
+  const list = useData<SourcesAnswer>(`/api/tenants/${tenant}/sources`, {}, created === undefined ? EVERY_MS : SOON_MS)
+  const close = () => setDialog(undefined)
+  const changed = () => {
+    close()
+    list.reload()
+  }
+  if (list.value === undefined) {
+    return list.error === undefined ? <Loading /> : <Problem error={list.error} onRetry={list.reload} />
+  }
+  const { sources, kinds, total, problem } = list.value
+  const isEmpty = sources.length === 0
+  return (
+    <div class="settings sources">
+      <div class="section-head">
+        <h1>Sources</h1>
+        {!isAdding && (
+          <button type="button" class="primary" onClick={() => setAdding(true)}>
+            Add a source
+          </button>
+        )}
+      </div>
+      {isAdding && (
+        <CreateSource
+          tenant={tenant}
+          kinds={kinds}
+          onCancel={() => setAdding(false)}
+          onCreated={(answer) => {
+            setAdding(false)
+            setCreated(answer)
+            list.reload()
+          }}
+        />
+      )}
+      {created !== undefined && (
+        <NewSource
+          key={created.source_id}
+          tenant={tenant}
+          created={created}
+          source={sources.find(({ source_id }) => source_id === created.source_id)}
+          onDone={() => setCreated(undefined)}
+        />
+      )}
+      {list.error !== undefined && <Problem error={list.error} onRetry={list.reload} />}
+      {problem !== null && (
+        <div class="note warning" role="status">
+          <p>There is no health now: {sentence(problem)} Events are accepted all the same.</p>
+        </div>
+      )}
+      {isEmpty && created === undefined && !isAdding && (
+        <Empty title="There is no source yet">
+          <p>
+            A source is a key for one website, tool or log that already sees your visitors. Paste its text there, and
+            its events arrive here, each stored exactly once.
+          </p>
+        </Empty>
+      )}
+      {!isEmpty && <SourceList sources={sources} onAct={(action, source) => setDialog({ action, source })} />}
+      {total > sources.length && (
+        <p class="soft">
+          The newest {number(sources.length)} of {number(total)} sources. <code>./ipid source list {tenant}</code> shows
+          all.
+        </p>
+      )}
+      {dialog?.action === 'change' && (
+        <ChangeSource tenant={tenant} source={dialog.source} onClose={close} onChanged={changed} />
+      )}
+      {dialog?.action === 'revoke' && (
+        <RevokeSource
+          tenant={tenant}
+          source={dialog.source}
+          onClose={close}
+          onRevoked={() => {
+            if (created?.source_id === dialog.source.source_id) setCreated(undefined)
+            changed()
+          }}
+        />
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,149 @@
+import { Fragment } from 'preact'
+import type { ListedSource } from '../../../../../schemas/dashboard/sources.ts'
+import { Time } from '../../components/time.tsx'
+import { number } from '../../lib/format.ts'
+import { Findings } from './findings.tsx'
+
+type Act = (action: 'change' | 'revoke', source: ListedSource) => void
+
+/** Active sources, newest first, and revoked ones below. */
+export function SourceList({ sources, onAct }: { readonly sources: readonly ListedSource[]; readonly onAct: Act }) {
+  const active = sources.filter(({ revoked_at: at }) => at === null)
+  const revoked = sources.filter(({ revoked_at: at }) => at !== null)
+  return (
+    <>
+      {active.length > 0 && <SourceTable label="Sources" sources={active} onAct={onAct} />}
+      {revoked.length > 0 && (
+        <details class="revoked-keys">
+          <summary>{revoked.length === 1 ? '1 revoked source' : `${number(revoked.length)} revoked sources`}</summary>
+          <SourceTable label="Revoked sources" sources={revoked} onAct={onAct} />
+        </details>
+      )}
+    </>
+  )
+}
+
+function SourceTable({
+  label,
+  sources,
+  onAct,
+}: {
+  readonly label: string
+  readonly sources: readonly ListedSource[]
+  readonly onAct: Act
+}) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: scrolling needs the keyboard
+    <div class="table stacked" tabIndex={0}>
+      <table aria-label={label}>
+        <thead>
+          <tr>
+            <th>Source</th>
+            <th>State</th>
+            <th class="number">Today</th>
+            <th class="number">No address</th>
+            <th class="number">Rejected</th>
+            <th class="number">Repeats</th>
+            <th>Last event</th>
+            <th>
+              <span class="hidden-label">Actions</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {sources.map((source) => (
+            <Fragment key={source.source_id}>
+              <Row source={source} onAct={onAct} />
+              {source.findings.length > 0 && (
+                <tr class="of-source">
+                  <td class="whole" colSpan={8}>
+                    <Findings findings={source.findings} />
+                    <Reasons source={source} />
+                  </td>
+                </tr>
+              )}
+            </Fragment>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+function Row({ source, onAct }: { readonly source: ListedSource; readonly onAct: Act }) {
+  const { source_id: id, name, title, today, last_event: last, last_used: used, revoked_at, findings } = source
+  const shown = name ?? title
+  const count = (value: number | undefined) => (value === undefined ? <span class="soft">–</span> : number(value))
+  return (
+    <tr class={`${revoked_at === null ? '' : 'revoked'} ${findings.length > 0 ? 'has-findings' : ''}`}>
+      <td class="whole source-name">
+        <strong>{shown}</strong>
+        <span class="soft">
+          {name === null ? '' : `${title} · `}
+          <code>{id}</code>
+          {source.address === 'auto' ? '' : ` · addresses of the ${source.address}`}
+        </span>
+      </td>
+      <td>
+        <State source={source} />
+      </td>
+      <td class="number" data-label="Today">
+        {count(today?.received)}
+      </td>
+      <td class="number" data-label="No address">
+        {count(today?.without_address)}
+      </td>
+      <td class="number" data-label="Rejected">
+        {count(today?.rejected)}
+      </td>
+      <td class="number" data-label="Repeats">
+        {count(today?.repeats)}
+      </td>
+      <td data-label="Last event">
+        {(last ?? used) === null ? <span class="soft">never</span> : <Time at={(last ?? used)!} isAgo />}
+      </td>
+      <td class="actions">
+        {revoked_at === null && (
+          <>
+            <button type="button" aria-label={`Change ${shown} ${id}`} onClick={() => onAct('change', source)}>
+              Change
+            </button>{' '}
+            <button type="button" aria-label={`Revoke ${shown} ${id}`} onClick={() => onAct('revoke', source)}>
+              Revoke
+            </button>
+          </>
+        )}
+      </td>
+    </tr>
+  )
+}
+
+const TAGS = {
+  good: ['good', 'receiving'],
+  attention: ['warn', 'needs attention'],
+  waiting: ['', 'waiting'],
+  unknown: ['', 'unknown'],
+} as const
+
+function State({ source: { state, revoked_at } }: { readonly source: ListedSource }) {
+  if (state === 'revoked') return <>revoked {revoked_at !== null && <Time at={revoked_at} />}</>
+  const [colour, word] = TAGS[state]
+  return <span class={`tag ${colour}`}>{word}</span>
+}
+
+/** All reasons for rejected events, when there are several. */
+function Reasons({ source: { rejected_reasons: reasons } }: { readonly source: ListedSource }) {
+  if (reasons.length < 2) return null
+  return (
+    <details>
+      <summary>Why events were rejected since yesterday</summary>
+      <ul>
+        {reasons.map(({ reason, events }) => (
+          <li key={reason}>
+            {number(events)}: {reason}
+          </li>
+        ))}
+      </ul>
+    </details>
+  )
+}

@@ -1,0 +1,111 @@
+import {
+  type CreatedSourceAnswer,
+  CreateSourceBody,
+  RevokeSourceBody,
+  SetSourceBody,
+  SOURCES_MAX,
+  type SourcesAnswer,
+} from '../../../../schemas/dashboard/sources.ts'
+import type { Source, SourceTool } from '../../../pipeline/declaration/source.ts'
+import type { Clock } from '../../../run/clock.ts'
+import { BackpressureError, InputError, UnavailableError } from '../../../run/errors.ts'
+import type { TenantAdmin } from '../../../tenants/admin.ts'
+import { sourceReport } from '../../../tenants/sources/report.ts'
+import type { StoredSource } from '../../../tenants/stores.ts'
+import type { ClickHouseSources } from '../../queries/sources.ts'
+import { type DashboardRoute, json, route } from '../route.ts'
+
+export interface SourceDependencies {
+  readonly admin: Pick<TenantAdmin, 'pageSources' | 'createSource' | 'setSource' | 'revokeSource'>
+  /** All sources of the pipeline. */
+  readonly sources: readonly Pick<Source, 'name' | 'tool'>[]
+  readonly counts: Pick<ClickHouseSources, 'counts'>
+  readonly clock: Clock
+}
+
+/** `/api/tenants/:tenant/sources`: manages the sources of a tenant. Sources of other tenants are unknown. */
+export function sourceRoutes({ admin, sources, counts, clock }: SourceDependencies): DashboardRoute[] {
+  const tools = new Map(sources.flatMap(({ name, tool }) => (tool === undefined ? [] : [[name, tool] as const])))
+  const kinds = [...tools].map(([kind, { title = kind, group = 'libraries' }]) => ({ kind, title, group }))
+  const changed = (found: StoredSource) =>
+    json(sourceReport(found, tools.get(found.source.kind), undefined, clock.now()))
+  return [
+    route({
+      method: 'GET',
+      path: '/api/tenants/:tenant/sources',
+      async handle({ tenant }) {
+        const [page, health] = await Promise.all([
+          admin.pageSources(tenant.id, undefined, SOURCES_MAX),
+          counts.counts(tenant.id).catch(reasonOf),
+        ])
+        const known = typeof health === 'string' ? undefined : health
+        const answer: SourcesAnswer = {
+          sources: page.keys.map((found) => sourceReport(found, tools.get(found.source.kind), known, clock.now())),
+          total: page.total,
+          kinds,
+          problem: typeof health === 'string' ? health : null,
+        }
+        return json(answer)
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/api/tenants/:tenant/sources',
+      body: CreateSourceBody,
+      async handle({ tenant, body: { kind, name, base } }) {
+        const [tool, origin] = [toolOf(tools, kind), originOf(base)]
+        const facts = { kind, address: 'auto', ...(name && { name }) } as const
+        const { id, key, createdAt } = await admin.createSource(tenant.id, facts)
+        const answer: CreatedSourceAnswer = {
+          source_id: id,
+          kind,
+          key,
+          url: origin + tool.path(key),
+          setup: tool.setup(origin, key),
+          created_at: createdAt,
+        }
+        return json(answer)
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/api/tenants/:tenant/sources/set',
+      body: SetSourceBody,
+      async handle({ tenant, body: { source_id: id, name, address } }) {
+        return changed(await admin.setSource(id, { ...(name && { name }), ...(address && { address }) }, tenant.id))
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/api/tenants/:tenant/sources/revoke',
+      body: RevokeSourceBody,
+      handle: async ({ tenant, body }) => changed(await admin.revokeSource(body.source_id, tenant.id)),
+    }),
+  ]
+}
+
+/** The list is shown without health then. */
+function reasonOf(error: unknown): string {
+  if (error instanceof UnavailableError || error instanceof BackpressureError) return error.message
+  throw error
+}
+
+function toolOf(tools: ReadonlyMap<string, SourceTool>, kind: string): SourceTool {
+  const tool = tools.get(kind)
+  if (tool?.group === 'pulls') {
+    throw new InputError(
+      `kind: ./ipid source create makes sources of the kind ${kind}, because it asks for their secrets`,
+    )
+  }
+  if (tool === undefined) {
+    throw new InputError(`kind: ${JSON.stringify(kind)} is unknown: there are ${[...tools.keys()].join(', ')}`)
+  }
+  return tool
+}
+
+function originOf(base: string): string {
+  const url = URL.canParse(base) ? new URL(base) : undefined
+  const isOrigin = url !== undefined && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`
+  if (isOrigin) return url.origin
+  throw new InputError(`base: must be https://host or http://host:port, got ${JSON.stringify(base)}`)
+}
