@@ -1,15 +1,21 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { until } from './until.ts'
 
 /** What becomes of a request. */
 export type Passage =
   /** It is passed on, and so is its answer. */
   | 'open'
-  /** It is answered 500 and not passed on. */
-  | 'failing'
+  /** It is answered with this status and not passed on. */
+  | 500
+  | 429
+  /** Its connection is cut off. */
+  | 'cut'
   /** It is passed on, and answered 500 after it has been answered: its sender has to repeat what is stored. */
-  | 'answers lost'
+  | 'answer lost'
+  /** It is passed on once `lasting` is something else. */
+  | 'held'
 
 export interface PassedRequest {
   readonly method: string
@@ -18,7 +24,7 @@ export interface PassedRequest {
   readonly origin: string | undefined
   readonly headers: IncomingMessage['headers']
   readonly body: Buffer
-  /** As the sender saw it. */
+  /** As the sender saw it; 0: it got no answer. */
   readonly status: number
 }
 
@@ -28,7 +34,9 @@ export interface ReverseProxy {
   readonly requests: PassedRequest[]
   /** The address of all visitors, for `X-Forwarded-For`. */
   visitor: string
-  passage: Passage
+  /** What becomes of the next requests, one each; after them `lasting` applies. Preflights always pass. */
+  readonly next: Passage[]
+  lasting: Passage
 }
 
 /** @param target URL of the server; called for each request, since a server may come back elsewhere */
@@ -38,15 +46,27 @@ export async function startReverseProxy(
 ): Promise<ReverseProxy> {
   const requests: PassedRequest[] = []
   const server = createServer(async (incoming, outgoing) => {
+    const { method = '', url = '', headers } = incoming
+    const passage = method === 'OPTIONS' ? 'open' : (proxy.next.shift() ?? proxy.lasting)
     try {
       const body = await bodyOf(incoming)
-      const passage = proxy.passage
-      const answer = passage === 'failing' ? undefined : await pass(incoming, body)
-      const status = passage === 'open' ? answer!.status : 500
-      const { method = '', url = '', headers } = incoming
-      requests.push({ method, path: url, origin: headers.origin, headers, body, status })
-      if (passage === 'open') outgoing.writeHead(status, answer!.headers).end(answer!.body)
-      else refuse(incoming, outgoing)
+      const record = (status: number) =>
+        requests.push({ method, path: url, origin: headers.origin, headers, body, status })
+      if (passage === 'held') {
+        record(0)
+        await until(() => proxy.lasting !== 'held')
+        await pass(incoming, body)
+        outgoing.destroy()
+      } else if (passage === 'open') {
+        const answer = await pass(incoming, body)
+        record(answer.status)
+        outgoing.writeHead(answer.status, answer.headers).end(answer.body)
+      } else {
+        if (passage === 'answer lost') await pass(incoming, body)
+        record(passage === 429 ? 429 : passage === 'cut' ? 0 : 500)
+        if (passage === 'cut') outgoing.destroy()
+        else refuse(incoming, outgoing, passage === 429 ? 429 : 500)
+      }
     } catch {
       outgoing.destroy()
     }
@@ -73,16 +93,17 @@ export async function startReverseProxy(
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,
     visitor: '127.0.0.1',
-    passage: 'open',
+    next: [],
+    lasting: 'open',
   }
   return proxy
 }
 
 /** With CORS, so that a browser shows the status to its page. */
-function refuse({ headers: { origin } }: IncomingMessage, outgoing: ServerResponse): void {
+function refuse({ headers: { origin } }: IncomingMessage, outgoing: ServerResponse, status: number): void {
   const cors =
     origin === undefined ? {} : { 'access-control-allow-origin': origin, 'access-control-allow-credentials': 'true' }
-  outgoing.writeHead(500, cors).end('{"detail":"the proxy fails"}')
+  outgoing.writeHead(status, cors).end('{"detail":"the proxy fails"}')
 }
 
 async function bodyOf(message: IncomingMessage): Promise<Buffer> {

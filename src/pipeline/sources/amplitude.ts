@@ -89,7 +89,8 @@ const tool: Tool = {
   track('Page Viewed', properties, { user_id, ip: request.ip })
 
 Browser:
-  amplitude.init('${key}', { serverUrl: '${base}/s/amplitude/2/httpapi' })
+  import * as amplitude from '@amplitude/analytics-browser'
+  amplitude.init('${key}', { serverUrl: '${base}/s/amplitude/2/httpapi', fetchRemoteConfig: false })
 `,
   routes: ['/2/httpapi', '/batch'].map(
     (path): ToolRoute => ({

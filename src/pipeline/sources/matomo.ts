@@ -1,3 +1,4 @@
+import type { Tally } from './live/translated.ts'
 import {
   correctedTime,
   type JsonObject,
@@ -10,7 +11,7 @@ import {
   unlessEmpty,
   without,
 } from './tools/tool-event.ts'
-import { type Tool, type ToolRoute, toolSource } from './tools/tool-source.ts'
+import { PIXEL, type Tool, type ToolRequest, type ToolRoute, toolSource } from './tools/tool-source.ts'
 
 const PLACED = [
   'idsite',
@@ -104,7 +105,7 @@ Browser:
   _paq.push(['setTrackerUrl', '${base}/s/matomo/${key}/matomo.php'])
 `,
   routes: ['/matomo.php', '/piwik.php'].flatMap((path): ToolRoute[] => [
-    { method: 'GET', path, key: keyOf, read: readMatomoRequests, answer: () => ({ status: 204, body: '' }) },
+    { method: 'GET', path, key: keyOf, read: readMatomoRequests, answer: imageOf },
     {
       method: 'POST',
       path,
@@ -119,6 +120,11 @@ Browser:
 }
 
 export const matomo = toolSource(tool)
+
+/** An image, unless the request asks for none. */
+function imageOf(_tally: Tally, { payload }: ToolRequest) {
+  return objectOf(payload).send_image === '0' ? { status: 204, body: '' } : PIXEL
+}
 
 function keyOf(payload: unknown): unknown {
   return objectOf(payload).token_auth

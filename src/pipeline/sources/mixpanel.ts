@@ -91,7 +91,8 @@ const tool: Tool = {
   mixpanel.track('Page View', { distinct_id, ip: request.ip })
 
 Browser:
-  mixpanel.init('${key}', { api_host: '${base}/s/mixpanel' })
+  import mixpanel from 'mixpanel-browser'
+  mixpanel.init('${key}', { api_host: '${base}/s/mixpanel', track_pageview: true })
 `,
   routes: [
     ...both('/track', readMixpanelEvents),

@@ -140,13 +140,14 @@ function resultsOf({ rejected }: Tally, { payload }: ToolRequest) {
   return { status: 200, body: JSON.stringify({ results: Object.fromEntries(results) }) }
 }
 
-/** Everything that PostHog's servers can switch on in the browser: nothing of it is. */
+/**
+ * What PostHog's servers can switch on in the browser: nothing of it is. Surveys and tours have to be left out: with `false` the library
+ * loads their scripts.
+ */
 const SETTINGS = {
   supportedCompression: ['gzip', 'gzip-js'],
   hasFeatureFlags: false,
   sessionRecording: false,
-  surveys: false,
-  productTours: false,
   heatmaps: false,
   captureDeadClicks: false,
   capturePerformance: false,

@@ -11,7 +11,7 @@ import {
   unlessEmpty,
   without,
 } from './tools/tool-event.ts'
-import { type Tool, toolSource } from './tools/tool-source.ts'
+import { PIXEL, type Tool, toolSource } from './tools/tool-source.ts'
 
 /** The names of events by their short forms in Snowplow's tracker protocol. `ue` and `se` have names of their own. */
 const EVENTS: Readonly<Record<string, string>> = {
@@ -122,7 +122,9 @@ const tool: Tool = {
   tracker.track(buildPageView({ pageUrl: request.url }))
 
 Browser:
-  snowplow('newTracker', 'sp', '${base}/s/snowplow/${key}', { appId: 'my-site' })
+  import { newTracker, trackPageView } from '@snowplow/browser-tracker'
+  newTracker('sp', '${base}/s/snowplow/${key}', { appId: 'my-site' })
+  trackPageView()
 `
   },
   routes: [
@@ -136,7 +138,7 @@ Browser:
       method: 'GET',
       path: '/i',
       read: readSnowplowEvents,
-      answer: () => ({ status: 200, type: 'text/plain; charset=utf-8', body: '' }),
+      answer: () => PIXEL,
     },
   ],
 }

@@ -1,96 +1,82 @@
 /* ipid: page views without cookies. ipid('track', name, properties), ipid('identify', {email: …}) */
-;((window, document) => {
-  var navigator = window.navigator
-  var script = document.currentScript
-  var early = (window.ipid && window.ipid.q) || []
-  if (!script || navigator.doNotTrack === '1' || navigator.globalPrivacyControl) {
-    window.ipid = () => {}
-    return
-  }
-  var target = script.src.replace(/\.js([?#].*)?$/, '')
-  var storage = open()
-  var queue = read('ipid.queue', [])
-  var session = read('ipid.session') || make()
-  var person = read('ipid.person')
-  var referrer = document.referrer
-  var page
-  var sending = 0
-  var failures = 0
-  var timer
+;((window, document, navigator) => {
+  const early = window.ipid || {}
+  const script = document.currentScript
+  if (early.on || !script) return
+  const refuses = navigator.globalPrivacyControl || /^(1|yes)$/.test(navigator.doNotTrack || window.doNotTrack)
+  window.ipid = refuses ? () => {} : call
+  window.ipid.on = 1
+  if (refuses) return
 
-  function open() {
+  const target = script.src.replace(/\.js([?#].*)?$/, '')
+  const { history, location } = window
+  let queue = read('queue') || []
+  let person = read('person')
+  let referrer = document.referrer
+  let failures = 0
+  let beaconed = []
+  let page
+  let sending
+  let timer
+
+  const session = read('session') || makeId()
+  write('session', session)
+
+  // A browser may refuse storage, with an error.
+  function read(name) {
     try {
-      return window.sessionStorage
-    } catch (_) {}
+      return JSON.parse(window.sessionStorage.getItem(`ipid.${name}`))
+    } catch {}
   }
-  function read(key, none) {
+  function write(name, value) {
     try {
-      return JSON.parse(storage.getItem(key)) || none
-    } catch (_) {
-      return none
-    }
+      window.sessionStorage.setItem(`ipid.${name}`, JSON.stringify(value))
+    } catch {}
   }
-  function write(key, value) {
-    try {
-      storage.setItem(key, JSON.stringify(value))
-    } catch (_) {}
-  }
-  function make() {
-    var crypto = window.crypto
-    if (crypto.randomUUID) return crypto.randomUUID()
+  function makeId() {
     return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => (byte + 256).toString(16).slice(1)).join('')
   }
-  function here() {
-    return window.location.href.split('#')[0]
+  function keep(events) {
+    queue = events.slice(-100)
+    write('queue', queue)
   }
   function add(type, properties) {
-    queue.push({
-      id: make(),
-      type: type,
-      at: Date.now(),
-      url: here(),
-      referrer: referrer,
-      title: document.title,
-      properties: properties,
-      user: person,
-    })
-    if (queue.length > 100) queue.shift()
-    write('ipid.queue', queue)
-    wait(10)
+    const { title } = document
+    keep([...queue, { id: makeId(), type, at: Date.now(), url: here(), referrer, title, properties, user: person }])
+    sendIn(10)
   }
-  function wait(ms) {
+  function here() {
+    return location.href.split('#')[0]
+  }
+  function bodyOf(events) {
+    return JSON.stringify({ events, session, sent_at: Date.now() })
+  }
+  function sendIn(ms) {
     clearTimeout(timer)
     timer = setTimeout(send, ms)
   }
-  function body() {
-    return JSON.stringify({ events: queue.slice(0, 20), session: session, sent_at: Date.now() })
-  }
-  function sent(count) {
-    queue.splice(0, count)
-    write('ipid.queue', queue)
-  }
   function send() {
-    var count = Math.min(queue.length, 20)
-    if (sending || !count) return
+    const batch = queue.slice(0, 20)
+    if (sending || !batch.length) return
     sending = 1
-    window
-      .fetch(target, { method: 'POST', body: body(), keepalive: true, credentials: 'omit' })
+    const body = bodyOf(batch)
+    // Browsers refuse more than 64 KB with keepalive.
+    fetch(target, { method: 'POST', body, keepalive: body.length < 2e4, credentials: 'omit' })
       .then(
-        (response) => {
-          var again = response.status === 429 || response.status > 499
-          if (!again) sent(count)
-          return again
-        },
-        () => true,
+        ({ status }) => status === 408 || status === 429 || status > 499,
+        () => 1,
       )
       .then((again) => {
         sending = 0
         failures = again ? failures + 1 : 0
-        wait(again ? Math.min(30000, 500 * 2 ** failures) : 0)
+        if (!again) keep(queue.filter((event) => !batch.includes(event)))
+        sendIn(again ? Math.min(3e4, 500 * 2 ** failures) : 0)
       })
   }
+  // Events in a beacon stay in the queue, because it may be lost. Repeats have the same ids.
   function leave() {
-    while (!sending && queue.length && navigator.sendBeacon && navigator.sendBeacon(target, body())) sent(20)
+    const left = queue.filter((event) => !beaconed.includes(event))
+    while (left.length && navigator.sendBeacon(target, bodyOf(left.slice(0, 20)))) beaconed.push(...left.splice(0, 20))
   }
   function view() {
     if (page === here()) return
@@ -99,31 +85,36 @@
     add('page')
   }
   function call(name, first, second) {
-    if (name === 'track') add(String(first), second)
+    if (name === 'track') add(`${first}`, second)
+    if (name === 'page') add(name, first)
     if (name === 'identify') {
       person = first
-      write('ipid.person', person)
-      add('identify')
+      write('person', person)
+      add(name)
     }
-    if (name === 'page') add('page', first)
   }
-  ;['pushState', 'replaceState'].forEach((name) => {
-    var original = window.history[name]
-    window.history[name] = function () {
-      var result = original.apply(this, arguments)
-      setTimeout(view, 0)
-      return result
+
+  for (const name of ['pushState', 'replaceState']) {
+    const original = history[name]
+    history[name] = function (...state) {
+      original.apply(this, state)
+      // Pages set their title afterwards.
+      setTimeout(view)
     }
-  })
-  window.addEventListener('popstate', view)
+  }
+  window.addEventListener('popstate', () => setTimeout(view))
   window.addEventListener('pagehide', leave)
+  window.addEventListener('pageshow', ({ persisted }) => {
+    if (!persisted) return
+    page = 0
+    view()
+  })
   document.addEventListener('visibilitychange', () => {
-    if (document.visibilityState === 'hidden') leave()
+    if (document.visibilityState === 'hidden') return leave()
+    beaconed = []
+    sendIn(0)
   })
-  write('ipid.session', session)
-  window.ipid = call
-  view()
-  early.forEach((call) => {
-    window.ipid.apply(null, call)
-  })
-})(window, document)
+  if (document.prerendering) document.addEventListener('prerenderingchange', view)
+  else view()
+  for (const waiting of early.q || []) call(...waiting)
+})(window, document, navigator)

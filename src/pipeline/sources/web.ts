@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { gzipSync } from 'node:zlib'
 import type { SourceRoute } from '../declaration/source.ts'
 import {
   correctedTime,
@@ -17,7 +18,9 @@ import { type Tool, toolSource } from './tools/tool-source.ts'
 /** How long browsers and proxies keep the script. */
 const SCRIPT_KEPT_SECONDS = 3_600
 
-const script = readFileSync(new URL('./web-script.js', import.meta.url), 'utf8')
+/** The same text for every key. */
+const script = readFileSync(new URL('./web-script.js', import.meta.url))
+const compressed = gzipSync(script, { level: 9 })
 
 /**
  * Reads what our own script posts: `{events: [{id, type, at, url, referrer, title, properties, user}], session, sent_at}`, with times in
@@ -42,16 +45,22 @@ export function readPageEvents(payload: unknown, receivedAtMs: number): readonly
   })
 }
 
-/** Our own script for websites. It repeats with the same ids after 429, 5xx and network errors. */
+/** Our own script for websites. It repeats with the same ids after 408, 429, 5xx and network errors. */
 const tool: Tool = {
   kind: 'web',
   title: 'Script tag',
   group: 'website',
   setup: (base, key) => `<script async src="${base}/s/web/${key}.js"></script>
 
-Optional, anywhere in the page:
+Optional, in the page:
+<script>
+  window.ipid ||= (...call) => (ipid.q ||= []).push(call)
   ipid('track', 'Signed up', { plan: 'pro' })
   ipid('identify', { email: 'jane@example.com' })
+</script>
+
+A page with a Content-Security-Policy has to allow:
+  script-src ${base}; connect-src ${base}
 `,
   routes: [{ method: 'POST', path: '', read: readPageEvents, answer: () => ({ status: 204, body: '' }) }],
 }
@@ -64,16 +73,21 @@ const scriptRoute: SourceRoute = {
   path: '/s/web/:source_key',
   sourceKind: 'web',
   keyOf: ({ request }) => request.parameters[0]!.replace(/\.js$/, ''),
-  open: () => () => ({
-    status: 200,
-    type: 'text/javascript; charset=utf-8',
-    headers: {
-      'cache-control': `public, max-age=${SCRIPT_KEPT_SECONDS}`,
-      'cross-origin-resource-policy': 'cross-origin',
-      'x-content-type-options': 'nosniff',
-    },
-    body: script,
-  }),
+  open: () => (exchange) => {
+    const isCompressed = /\bgzip\b/.test(exchange.request.head.acceptEncoding)
+    return {
+      status: 200,
+      type: 'text/javascript; charset=utf-8',
+      headers: {
+        'cache-control': `public, max-age=${SCRIPT_KEPT_SECONDS}`,
+        'cross-origin-resource-policy': 'cross-origin',
+        'x-content-type-options': 'nosniff',
+        vary: 'accept-encoding',
+        ...(isCompressed && { 'content-encoding': 'gzip' }),
+      },
+      body: isCompressed ? compressed : script,
+    }
+  },
 }
 
 export const web = { ...source, routes: [...source.routes, scriptRoute] }

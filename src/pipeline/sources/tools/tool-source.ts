@@ -54,6 +54,13 @@ export function settingsRoute(
   return { method, path, read: () => [], answer, ...(key && { key }) }
 }
 
+/** An image of one pixel, for libraries that send by loading an image: an answer that is none counts as a failure. */
+export const PIXEL = {
+  status: 200,
+  type: 'image/gif',
+  body: 'GIF89a\x01\0\x01\0\0\0\0,\0\0\0\0\x01\0\x01\0\0\x02\x01L\0;',
+}
+
 /** `http` or `https` of a base URL, for texts to paste. */
 export function protocolOf(base: string): string {
   return new URL(base).protocol.slice(0, -1)
