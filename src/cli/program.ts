@@ -12,6 +12,7 @@ import { replayCommand } from '../operations/replay/commands/command.ts'
 import { statusCommand } from '../operations/status/commands/status.ts'
 import { pipelineCommand } from '../pipeline/commands/pipeline.ts'
 import { batchCommand } from '../pipeline/sources/batch/commands/command.ts'
+import { syncCommand } from '../pipeline/sources/sync/commands/command.ts'
 import { InputError } from '../run/errors.ts'
 import { joinedLines } from '../run/visible-text.ts'
 import { keyCommand } from '../tenants/commands/key.ts'
@@ -35,6 +36,7 @@ const COMMANDS = [
   usageCommand,
   dashboardCommand,
   batchCommand,
+  syncCommand,
   sqlCommand,
   statusCommand,
   pipelineCommand,

@@ -2,6 +2,7 @@ import { readAmplitudeEvents } from '../amplitude.ts'
 import { readTime } from '../batch/files/timestamps.ts'
 import { readPosthogEvents } from '../posthog.ts'
 import { readCalls } from '../tools/calls.ts'
+import { parseExactly } from '../tools/exact-json.ts'
 import { type JsonObject, objectOf, REMOTE, type ToolEvent, textOf, without } from '../tools/tool-event.ts'
 import { jsonReader, mostObjects } from './json-lines.ts'
 import type { LineFormat, ReadLineOptions } from './line-format.ts'
@@ -118,7 +119,7 @@ const AMPLITUDE_OWN = [
 function parsed(value: unknown): unknown {
   if (typeof value !== 'string') return value
   try {
-    return JSON.parse(value)
+    return parseExactly(value)
   } catch {
     return undefined
   }

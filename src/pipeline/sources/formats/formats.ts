@@ -3,6 +3,7 @@ import { caddy } from './caddy.ts'
 import { combined, common } from './clf.ts'
 import { cloudflare } from './cloudflare.ts'
 import { amplitudeExport, posthogExport, rudderstackExport, segmentExport } from './exports.ts'
+import { json } from './json.ts'
 import type { LineFormat } from './line-format.ts'
 import { snowplowEnriched } from './snowplow-enriched.ts'
 import { traefik } from './traefik.ts'
@@ -12,6 +13,7 @@ import { cloudfront, w3c } from './w3c.ts'
 export const LINE_FORMATS: readonly LineFormat[] = [
   ...[combined, common, traefik, caddy, cloudfront, alb, cloudflare, w3c],
   ...[rudderstackExport, segmentExport, posthogExport, amplitudeExport, snowplowEnriched],
+  json,
 ]
 
 /** Lines that are enough to recognise a format. */

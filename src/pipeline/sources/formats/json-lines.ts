@@ -1,4 +1,5 @@
 import { isTooDeep, TOO_DEEP } from '../../event/json-depth.ts'
+import { parseExactly } from '../tools/exact-json.ts'
 import { type JsonObject, objectOf } from '../tools/tool-event.ts'
 import type { LineReader, LineResult } from './line-format.ts'
 
@@ -18,7 +19,7 @@ export function jsonReader(read: (record: JsonObject) => LineResult): LineReader
 export function jsonObject(line: string): JsonObject | undefined {
   if (!line.trimStart().startsWith('{')) return undefined
   try {
-    return objectOf(JSON.parse(line))
+    return objectOf(parseExactly(line))
   } catch {
     return undefined
   }

@@ -1,4 +1,6 @@
-import type { ToolEvent } from '../tools/tool-event.ts'
+import type { Mapping } from '../mapping.ts'
+import { stringifyExactly } from '../tools/exact-json.ts'
+import { eventOf, type ToolEvent } from '../tools/tool-event.ts'
 
 /** A format of logs or exports that has one record a line. */
 export interface LineFormat {
@@ -17,6 +19,8 @@ export interface ReadLineOptions {
   readonly all: boolean
   /** Milliseconds since the epoch, for formats whose events say when they were sent. */
   readonly nowMs: number
+  /** Where the fields of JSON are. Only the format `json` uses it. */
+  readonly mapping?: Mapping | undefined
 }
 
 /** Reads the lines of one file in their order. */
@@ -32,6 +36,11 @@ export interface LineReader {
 
 /** `skipped` and `rejected` are reasons, which quote nothing of the line. */
 export type LineResult = { readonly event: ToolEvent } | { readonly skipped: string } | { readonly rejected: string }
+
+/** The event as a line of NDJSON with ipid's own names. Numbers have all of their digits. @param ownId unless the event has an id */
+export function eventLine(event: ToolEvent, ownId: string): string {
+  return stringifyExactly(eventOf({ ...event, event_id: event.event_id || ownId }, event.ip))
+}
 
 /** For lines that carry no request, such as those that start with `#`. */
 export const COMMENT: LineResult = { skipped: 'comment' }

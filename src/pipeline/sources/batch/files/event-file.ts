@@ -58,7 +58,7 @@ export async function openEventFile(
   const [head, all] = await peek(source, 4)
   const gzip = isGzip(head)
   if (!gzip) refuseOtherFiles(name, head)
-  const plain = decoded(gzip ? gunzipped(name, all) : all)
+  const plain = decoded(gzip ? unzipped(name, all) : all)
   const [start, text] = await peek(inUtf8(plain, choice.encoding), SAMPLE_BYTES)
   const hasReturns = endsLinesWithReturns(start)
   const converter = converterFor(name, hasReturns ? withLineFeeds(start) : start, choice)
@@ -90,7 +90,7 @@ export function refuseOtherFiles(file: string, head: Buffer): void {
   if (what !== undefined) throw new InputError(`${file} is ${what}`)
 }
 
-async function* gunzipped(file: string, source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+export async function* unzipped(file: string, source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   const gunzip = createGunzip({ chunkSize: READ_BYTES })
   pipeline(source, gunzip).catch((error: Error) => gunzip.destroy(error))
   try {

@@ -1,0 +1,276 @@
+import { hash } from 'node:crypto'
+import { BATCH_LIMITS } from '../../../../schemas/api/batch.ts'
+import { InputError } from '../../../run/errors.ts'
+import { peek } from '../batch/files/encoding.ts'
+import { isGzip, unzipped } from '../batch/files/event-file.ts'
+import { formatNamed, formatOfLines } from '../formats/formats.ts'
+import { eventLine, type LineFormat, type LineReader, type LineResult } from '../formats/line-format.ts'
+import type { Mapping } from '../mapping.ts'
+import { type Checkpoint, type Head, type LogRecord, tailOf } from './checkpoint.ts'
+import { LineCutter } from './line-cutter.ts'
+import type { LogFile } from './log-file.ts'
+import type { SentAnswer } from './sender.ts'
+
+/** A request is sent when its events have this size. */
+const BATCH_CHARS = 4_194_304
+/** Lines without an event move the checkpoint when there are this many. */
+const BATCH_LINES = 200_000
+const ERRORS_MAX = 20
+const REASONS_MAX = 50
+
+/** What was done with the lines. Lines count when the checkpoint has passed them. */
+export class SyncTally {
+  lines = 0
+  /** Events that the API has accepted. */
+  sent = 0
+  /** Lines by the reason why they are no event. */
+  readonly skipped = new Map<string, number>()
+  rejected = 0
+  /** Rejected lines by reason. */
+  readonly reasons = new Map<string, number>()
+  /** The first rejected lines. */
+  readonly errors: { readonly file: string; readonly line: number; readonly reason: string }[] = []
+}
+
+export interface LogSyncOptions {
+  /** Undefined: recognised for each log. */
+  readonly format: LineFormat | undefined
+  readonly mapping: Mapping | undefined
+  /** Requests that are no page views too. */
+  readonly all: boolean
+  /** Resolves when the events are durable. @param lines NDJSON */
+  send(lines: readonly string[]): Promise<SentAnswer>
+  readonly checkpoint: Checkpoint
+  /** Ends the reading after the current piece. */
+  readonly stop: AbortSignal
+}
+
+/** Events on their way, and where the checkpoint may go when they have arrived. */
+class Batch {
+  readonly lines: string[] = []
+  readonly places: { readonly file: string; readonly line: number }[] = []
+  chars = 0
+  readonly progress = new Map<LogRecord, Progress>()
+  readonly tally = new SyncTally()
+}
+
+interface Progress {
+  offset: number
+  lines: number
+  header: string | undefined
+  gzipSize: number | undefined
+  last: { readonly raw: Buffer; readonly start: number } | undefined
+}
+
+/** Reads logs, and sends their events. The checkpoint of a log advances when the events before it have arrived. */
+export class LogSync {
+  readonly tally = new SyncTally()
+  readonly #options: LogSyncOptions
+  #batch = new Batch()
+  #sending: Promise<void> = Promise.resolve()
+  #isSending = false
+
+  constructor(options: LogSyncOptions) {
+    this.#options = options
+  }
+
+  /** @throws InputError when no format recognises the lines @param before format of the log that was at this place before */
+  formatFor(path: string, head: Pick<Head, 'lines'>, before?: string): LineFormat {
+    const format = this.#options.format ?? formatOfLines(head.lines) ?? (before && formatNamed(before))
+    if (format) return format
+    throw new InputError(
+      `the format of ${path} is not known: name it with --format, or say where the fields of JSON are with --map`,
+    )
+  }
+
+  /**
+   * Reads a log from its checkpoint to its present end. Resolves when its lines are read, perhaps before they are sent.
+   * @param takesRest a last line without a line feed is whole
+   */
+  async read(log: LogFile, record: LogRecord, takesRest: boolean, onRead?: (bytes: number) => void): Promise<void> {
+    const format = this.#options.format ?? formatNamed(record.format)!
+    const reader = this.#readerOf(format)
+    if (record.header !== undefined) reader.read(record.header)
+    const { offset, lines, header } = record
+    const at: Progress = { offset, lines, header, gzipSize: undefined, last: undefined }
+    const take = (raw: Buffer | undefined, start: number, next: number) => {
+      at.offset = next
+      at.lines++
+      if (raw !== undefined && raw.length > 0) at.last = { raw, start }
+      this.#take(reader, raw, log.path, at.lines, () => `log-${record.id}-${start}`)
+      at.header = reader.header
+    }
+    const cutter = new LineCutter(record.offset)
+    const { stop } = this.#options
+    for await (const bytes of log.read(record.offset, onRead)) {
+      cutter.push(bytes, take)
+      await this.#advance(record, at)
+      if (stop.aborted) return
+    }
+    if (takesRest) cutter.end(take)
+    if (log.gzip) at.gzipSize = (await log.stat()).size
+    await this.#advance(record, at)
+  }
+
+  /** Reads a stream to its end. It has no checkpoint: an id is made of the first line, the offset and the line itself. */
+  async readStream(name: string, source: AsyncIterable<Buffer>): Promise<void> {
+    const [magic, whole] = await peek(source, 2)
+    const { head, all } = await firstLines(isGzip(magic) ? unzipped(name, whole) : whole)
+    const reader = this.#readerOf(this.formatFor(name, { lines: head }))
+    const base = head.find((line) => line !== '' && !line.startsWith('#')) ?? ''
+    let lines = 0
+    const take = (raw: Buffer | undefined, start: number) =>
+      this.#take(reader, raw, name, ++lines, () => {
+        const digest = hash(
+          'sha256',
+          Buffer.concat([Buffer.from(`${base}\n${start}\n`), raw ?? Buffer.alloc(0)]),
+          'hex',
+        )
+        return `log-${digest.slice(0, 32)}`
+      })
+    const cutter = new LineCutter(0)
+    // A program may write a line now and then.
+    const timer = setInterval(() => {
+      if (!this.#isSending) this.#flush().catch(() => {})
+    }, STREAM_FLUSH_MS)
+    try {
+      for await (const bytes of all) {
+        cutter.push(bytes, take)
+        if (this.#batch.chars >= BATCH_CHARS) await this.#flush()
+        await this.#sendingFailure()
+        if (this.#options.stop.aborted) return
+      }
+      cutter.end(take)
+    } finally {
+      clearInterval(timer)
+    }
+  }
+
+  /** Resolves when everything that was read is sent, and the checkpoint has it. */
+  async settle(): Promise<void> {
+    await this.#flush()
+    await this.#sending
+  }
+
+  #readerOf(format: LineFormat): LineReader {
+    const { all, mapping } = this.#options
+    return format.reader({ all, mapping, nowMs: Date.now() })
+  }
+
+  #take(reader: LineReader, raw: Buffer | undefined, file: string, line: number, id: () => string): void {
+    const { tally, lines, places } = this.#batch
+    tally.lines++
+    const result = raw === undefined ? TOO_LONG : readRaw(reader, raw)
+    if ('skipped' in result) {
+      count(tally.skipped, result.skipped)
+    } else if ('rejected' in result) {
+      reject(tally, file, line, result.rejected)
+    } else {
+      const json = eventLine(result.event, id())
+      lines.push(json)
+      places.push({ file, line })
+      this.#batch.chars += json.length + 1
+    }
+  }
+
+  async #advance(record: LogRecord, at: Progress): Promise<void> {
+    this.#batch.progress.set(record, { ...at })
+    if (this.#batch.chars >= BATCH_CHARS || this.#batch.tally.lines >= BATCH_LINES) await this.#flush()
+  }
+
+  /** Sends the batch while the next one is read. One request is under way at a time. */
+  async #flush(): Promise<void> {
+    if (this.#batch.tally.lines === 0) return this.#sendingFailure()
+    const batch = this.#batch
+    this.#batch = new Batch()
+    const before = this.#sending
+    const sending = before.then(async () => {
+      this.#isSending = true
+      await this.#deliver(batch).finally(() => {
+        this.#isSending = false
+      })
+    })
+    sending.catch(() => {})
+    this.#sending = sending
+    await before
+  }
+
+  /** Rejects when a request has failed. */
+  #sendingFailure(): Promise<void> {
+    return Promise.race([this.#sending, Promise.resolve()])
+  }
+
+  async #deliver({ lines, places, progress, tally }: Batch): Promise<void> {
+    if (lines.length > 0) {
+      const { rejected, rejectedCount } = await this.#options.send(lines)
+      for (const { index, reason } of rejected) {
+        const place = places[index]
+        if (place !== undefined) reject(tally, place.file, place.line, reason)
+      }
+      tally.rejected += Math.max(0, rejectedCount - rejected.length)
+      tally.sent = lines.length - rejectedCount
+    }
+    for (const [record, { last, gzipSize, ...reached }] of progress) {
+      Object.assign(record, reached, last && tailOf(last.raw, last.start), gzipSize !== undefined && { gzipSize })
+    }
+    if (progress.size > 0) this.#options.checkpoint.save()
+    merge(this.tally, tally)
+  }
+}
+
+const TOO_LONG: LineResult = { rejected: `is longer than ${BATCH_LIMITS.lineMaxBytes} bytes` }
+const BLANK: LineResult = { skipped: 'blank line' }
+
+function readRaw(reader: LineReader, raw: Buffer): LineResult {
+  const text = raw.toString('utf8')
+  const line = text.endsWith('\r') ? text.slice(0, -1) : text
+  return line.trim() === '' ? BLANK : reader.read(line)
+}
+
+const STREAM_FLUSH_MS = 1_000
+
+function count(counts: Map<string, number>, reason: string, by = 1): void {
+  if (counts.has(reason) || counts.size < REASONS_MAX) counts.set(reason, (counts.get(reason) ?? 0) + by)
+  else counts.set('other reasons', (counts.get('other reasons') ?? 0) + by)
+}
+
+function reject(tally: SyncTally, file: string, line: number, reason: string): void {
+  tally.rejected++
+  count(tally.reasons, reason)
+  if (tally.errors.length < ERRORS_MAX) tally.errors.push({ file, line, reason })
+}
+
+function merge(into: SyncTally, from: SyncTally): void {
+  into.lines += from.lines
+  into.sent += from.sent
+  into.rejected += from.rejected
+  for (const [reason, by] of from.skipped) count(into.skipped, reason, by)
+  for (const [reason, by] of from.reasons) count(into.reasons, reason, by)
+  into.errors.push(...from.errors.slice(0, ERRORS_MAX - into.errors.length))
+}
+
+const HEAD_MAX_BYTES = 65_536
+
+/** Reads until the first line that is no header. Returns the whole lines so far, and the whole stream. */
+async function firstLines(
+  source: AsyncIterable<Buffer>,
+): Promise<{ readonly head: readonly string[]; readonly all: AsyncIterable<Buffer> }> {
+  const iterator = source[Symbol.asyncIterator]()
+  const chunks: Buffer[] = []
+  let text = ''
+  let isEnd = false
+  const lines = () => text.split(/\r?\n/).slice(0, isEnd ? undefined : -1)
+  while (!isEnd && text.length < HEAD_MAX_BYTES && !lines().some((line) => line !== '' && !line.startsWith('#'))) {
+    const next = await iterator.next()
+    if (next.done) isEnd = true
+    else {
+      chunks.push(next.value)
+      text = Buffer.concat(chunks).toString('utf8')
+    }
+  }
+  async function* all(): AsyncGenerator<Buffer> {
+    yield Buffer.concat(chunks)
+    if (!isEnd) yield* { [Symbol.asyncIterator]: () => iterator }
+  }
+  return { head: lines(), all: all() }
+}

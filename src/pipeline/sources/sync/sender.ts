@@ -1,0 +1,135 @@
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+import { InputError, StartupError } from '../../../run/errors.ts'
+import { type DelayBounds, growingDelay, pause } from '../../../run/loop.ts'
+
+const compress = promisify(gzip)
+
+/** The end of a wait that the user asked for. */
+export class StoppedError extends Error {
+  override name = 'StoppedError'
+}
+
+export interface SenderOptions {
+  /** `http://host:port` */
+  readonly base: string
+  readonly key: string
+  /** How long to repeat a request that fails, milliseconds. */
+  readonly patienceMs: number
+  /** Ends the waits between repeats. A request under way is finished. */
+  readonly stop: AbortSignal
+  /** Called once for each series of failures. */
+  readonly onTrouble: (problem: string) => void
+  readonly delay?: DelayBounds
+}
+
+const DELAY: DelayBounds = { minMs: 500, maxMs: 30_000 }
+/** A request that takes longer is repeated. Its events have the same ids. */
+const TIMEOUT_MS = 60_000
+const REPEATED = new Set([408, 425, 429])
+
+/** What became of an accepted request, as far as the API says it at once. */
+export interface SentAnswer {
+  /** Events that do not fit. `index` counts from 0. */
+  readonly rejected: readonly { readonly index: number; readonly reason: string }[]
+  readonly rejectedCount: number
+}
+
+/** Sends events to a source of kind `http`. */
+export class SourceSender {
+  readonly #options: SenderOptions
+  readonly #url: URL
+
+  constructor(options: SenderOptions) {
+    this.#options = options
+    this.#url = new URL(`/s/http/${encodeURIComponent(options.key)}`, options.base)
+  }
+
+  /**
+   * Resolves when the events are durable. Repeats the request on 429, 5xx and broken connections.
+   * @param lines NDJSON
+   * @throws StoppedError after `stop`; InputError when the key is refused; StartupError when the API refuses, or does not answer in time
+   */
+  async send(lines: readonly string[]): Promise<SentAnswer> {
+    const body = await compress(lines.join('\n'), { level: 1 })
+    const deadlineMs = performance.now() + this.#options.patienceMs
+    for (let failures = 0; ; failures++) {
+      const tried = await this.#try(body)
+      if ('answer' in tried) return tried.answer
+      if (failures === 0) this.#options.onTrouble(tried.problem)
+      const delayMs = Math.max(growingDelay(failures, this.#options.delay ?? DELAY), tried.afterMs)
+      if (performance.now() + delayMs > deadlineMs) {
+        throw new StartupError(`${tried.problem}; the checkpoint has all that was sent: run the command again`)
+      }
+      await pause(delayMs, this.#options.stop)
+      if (this.#options.stop.aborted) throw new StoppedError('stopped')
+    }
+  }
+
+  async #try(body: Buffer): Promise<{ answer: SentAnswer } | { problem: string; afterMs: number }> {
+    let response: Response
+    let text: string
+    try {
+      response = await fetch(this.#url, {
+        method: 'POST',
+        body,
+        headers: { 'content-type': 'application/x-ndjson', 'content-encoding': 'gzip' },
+        redirect: 'manual',
+        signal: AbortSignal.timeout(TIMEOUT_MS),
+      })
+      text = await response.text()
+    } catch (error) {
+      return { problem: `cannot reach ${this.#options.base}: ${problemOf(error)}`, afterMs: 0 }
+    }
+    const { status } = response
+    if (status >= 200 && status < 300) return { answer: answerOf(text) }
+    const problem = `${this.#options.base} answered ${status}: ${detailOf(text)}`
+    if (status >= 500 || REPEATED.has(status)) return { problem, afterMs: retryAfterMs(response.headers) }
+    if (status === 401 || status === 403) {
+      throw new InputError(
+        `${problem}. The source key is wrong, revoked, or of another kind: "./ipid source create TENANT http" makes one`,
+      )
+    }
+    if (status === 404) throw new InputError(`${problem}. Is this the address of ipid's API? Name it with --url`)
+    throw new StartupError(problem)
+  }
+}
+
+/** Seconds, or a date. */
+function retryAfterMs(headers: Headers): number {
+  const value = headers.get('retry-after') ?? ''
+  const ms = /^\d{1,6}$/.test(value) ? Number(value) * 1_000 : Date.parse(value) - Date.now()
+  return Number.isNaN(ms) ? 0 : Math.max(0, ms)
+}
+
+/** `fetch` puts the reason into the cause. */
+function problemOf(error: unknown): string {
+  const { message, cause } = error as Error & { cause?: NodeJS.ErrnoException }
+  return cause?.message || cause?.code || message
+}
+
+function detailOf(text: string): string {
+  const { detail } = objectOf(text)
+  return typeof detail === 'string' ? detail : text.slice(0, 200)
+}
+
+function answerOf(text: string): SentAnswer {
+  const { rejected, errors } = objectOf(text)
+  const list = Array.isArray(errors)
+    ? (errors as readonly { readonly index?: unknown; readonly message?: unknown }[])
+    : []
+  return {
+    rejected: list.flatMap(({ index, message }) =>
+      typeof index === 'number' ? [{ index, reason: String(message) }] : [],
+    ),
+    rejectedCount: typeof rejected === 'number' ? rejected : list.length,
+  }
+}
+
+function objectOf(text: string): Readonly<Record<string, unknown>> {
+  try {
+    return Object(JSON.parse(text)) as Readonly<Record<string, unknown>>
+  } catch {
+    return {}
+  }
+}
