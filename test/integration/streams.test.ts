@@ -95,6 +95,12 @@ test('a block is closed when it is full, and later events go to the next one', a
   assert.equal(await client.xlen(stream), 2)
 })
 
+test('each of two commits adds its block', async (t) => {
+  const { client, intake, stream } = await startStreams(t)
+  for (const id of ['a', 'b']) await intake.append([envelope('t', id)])
+  assert.equal(await client.xlen(stream), 2)
+})
+
 function readerOf(client: RedisClient, claimIdleMs = 60_000, group = 'process'): StreamGroupReader {
   return new StreamGroupReader({
     ...{ client, blocking: client, partition: 0, group, consumer: 'next', from: 'intake', to: 'enriched' },

@@ -24,7 +24,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     file: 'src/pipeline/streams/commit-writer.ts',
     from: 'this.#sequence = sequence\n',
     to: '\n',
-    noticedBy: [['test/integration/streams.test.ts', 'a block is closed when it is full']],
+    noticedBy: [['test/integration/streams.test.ts', 'each of two commits adds its block']],
   },
   {
     name: 'early-commit',
