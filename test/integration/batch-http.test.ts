@@ -26,8 +26,8 @@ describe('batch uploads over HTTP', () => {
   })
   after(() => cleanUp())
 
-  const upload = (body: string | Buffer, headers: Record<string, string> = {}) =>
-    fetch(`${instance.ready.url}/v1/ingest/batch`, {
+  const upload = (body: string | Buffer, headers: Record<string, string> = {}, query = '') =>
+    fetch(`${instance.ready.url}/v1/ingest/batch${query}`, {
       method: 'POST',
       headers: { 'x-api-key': instance.apiKey, 'content-type': 'application/x-ndjson', ...headers },
       body: new Uint8Array(Buffer.from(body)),
@@ -72,6 +72,49 @@ describe('batch uploads over HTTP', () => {
     assert.match(job.result_summary!.errors[0]!.detail, /^ip must be a string/)
     assert.match(job.result_summary!.errors[1]!.detail, /^timestamp must be an RFC 3339/)
     assert.equal(await instance.query("SELECT count() FROM events WHERE event_id = 'g1'"), '1')
+  })
+
+  test('CSV is converted as the command and the dashboard do it, and errors name its lines', async () => {
+    const csv =
+      'Visitor IP;Time;event_id;Note\r\n17.0.0.1;01/02/2026;csv-1;"a note\nof two lines"\r\n;;csv-2;\r\n17.0.0.3;soon;csv-3;\r\n'
+    const send = (query: string, body: string | Buffer, headers: Record<string, string> = {}) =>
+      upload(body, { 'content-type': 'text/csv', ...headers }, query)
+    const mapped = '?map=Visitor%20IP=ip&map=Time=timestamp'
+    const answer = await send(`${mapped}&date-order=dmy`, gzipSync(csv), { 'content-encoding': 'gzip' })
+    assert.equal(answer.status, 202)
+    const { job_id, received } = (await answer.json()) as BatchAccepted
+    assert.equal(received, 3)
+    const { result_summary: summary } = await completed(job_id)
+    assert.deepEqual(
+      summary!.errors.map(({ line, detail }) => [line, detail.split(' ')[0]]),
+      [
+        [4, 'ip'],
+        [5, 'timestamp'],
+      ],
+    )
+    const stored = await instance.query("SELECT timestamp, extra FROM events WHERE event_id = 'csv-1'")
+    assert.match(stored, /^2026-02-01 00:00:00\.000\t.*"Note":"a note/)
+
+    // gzip that no header names, and an encoding in the content type
+    const latin = Buffer.from('ip,event_id,Ort\n17.0.0.1,csv-4,K\u00f6ln\n', 'latin1')
+    const encoded = await send('', gzipSync(latin), { 'content-type': 'text/csv; charset=iso-8859-1' })
+    await completed(((await encoded.json()) as BatchAccepted).job_id)
+    assert.match(await instance.query("SELECT extra FROM events WHERE event_id = 'csv-4'"), /K\u00f6ln/)
+
+    const refused = async (status: number, detail: RegExp, query: string, body: string, headers = {}) => {
+      const response = await send(query, body, headers)
+      assert.equal(response.status, status)
+      assert.match(((await response.json()) as ErrorBody).detail, detail)
+    }
+    await refused(422, /no column "ip"; it has Visitor IP, .*as in \?map=Visitor%20IP=ip$/, '', csv)
+    await refused(422, /names a column "None"; the CSV header has/, '?map=None=ip', csv)
+    await refused(422, /names "ip" twice/, '', 'ip,IP\n17.0.0.1,17.0.0.2\n')
+    await refused(422, /^date-order must be dmy or mdy/, '?date-order=ymd', csv)
+    await refused(422, /^map is for a body with content-type: text\/csv/, mapped, '{}', {
+      'content-type': 'application/x-ndjson',
+    })
+    await refused(400, /no events/, '', 'ip\n\n')
+    await refused(400, /is empty/, '', '')
   })
 
   test('a bomb of blank lines is cheap, and the lines after it keep their numbers', async () => {

@@ -76,7 +76,7 @@ function operationObject(route: Route, operation: Operation): Record<string, unk
     description: operation.description,
     security: keyed && route.keyOf === undefined ? [{ apiKey: [] }] : [],
     parameters: operation.parameters?.map((parameter) => ({ ...parameter, schema: publicSchema(parameter.schema) })),
-    requestBody: operation.body && { required: !operation.body.optional, content: contentObject(operation.body) },
+    requestBody: operation.body && { required: !operation.body.optional, content: bodyContent(operation.body) },
     responses: Object.fromEntries([...responses, ...errors]),
   }
 }
@@ -97,6 +97,10 @@ function responseObject(response: OperationResponse, keyed: boolean): Record<str
     headers: { ...headerRefs(['X-Request-Id', ...(keyed ? RATE_HEADERS : [])]), ...Object.fromEntries(own) },
     content: contentObject(response),
   }
+}
+
+function bodyContent(body: NonNullable<Operation['body']>): Record<string, unknown> {
+  return { ...contentObject(body), ...(body.also && contentObject(body.also)) }
 }
 
 function contentObject({ type, schema, example }: Content): Record<string, unknown> {

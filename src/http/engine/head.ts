@@ -8,6 +8,8 @@ export interface RequestHead {
   readonly requestId: string
   /** Lower case; `''` when absent. */
   readonly contentEncoding: string
+  /** As sent; `''` when absent. */
+  readonly contentType: string
   readonly accept: string
   /** Bytes; undefined when not announced. */
   readonly contentLength: number | undefined
@@ -66,6 +68,7 @@ export function readHead(lines: HeaderLines): RequestHead {
     apiKey: '',
     requestId: '',
     contentEncoding: '',
+    contentType: '',
     accept: '',
     contentLength: undefined,
     hasBody: false,
@@ -112,6 +115,9 @@ function collect(name: string, value: string): void {
       break
     case 'content-encoding':
       head.contentEncoding = head.contentEncoding === '' ? value : `${head.contentEncoding}, ${value}`
+      break
+    case 'content-type':
+      head.contentType = value
       break
     case 'transfer-encoding':
       transferEncoding = transferEncoding === undefined ? value : `${transferEncoding}, ${value}`

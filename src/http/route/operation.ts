@@ -7,7 +7,8 @@ export interface Operation {
   readonly summary: string
   readonly description?: string
   readonly parameters?: readonly Parameter[]
-  readonly body?: Content & { readonly optional?: boolean }
+  /** `also`: another content type that it takes. */
+  readonly body?: Content & { readonly optional?: boolean; readonly also?: Content }
   /** By status. */
   readonly responses: Readonly<Record<number, OperationResponse>>
   /** Its own errors; those of every route of its kind are added. */

@@ -4,7 +4,6 @@ import { EventEnvelope } from '../../../../schemas/api/event.ts'
 import {
   PREVIEW_BYTES,
   type UploadAnswer,
-  type UploadChoice,
   type UploadLimits,
   type UploadList,
   UploadListQuery,
@@ -14,11 +13,9 @@ import { HttpError } from '../../../http/engine/http-error.ts'
 import { foundJob, foundPage } from '../../../http/route/job.ts'
 import type { BatchJobs, JobFiles } from '../../../pipeline/declaration/batch-jobs.ts'
 import { compileValidator } from '../../../pipeline/event/validator.ts'
-import { openEventFile } from '../../../pipeline/sources/batch/files/event-file.ts'
+import { convertedFile, FILE_LIMITS, type FileLimits } from '../../../pipeline/sources/batch/files/converted-file.ts'
 import { shownFileName } from '../../../pipeline/sources/batch/files/file-name.ts'
 import { previewFile } from '../../../pipeline/sources/batch/files/preview.ts'
-import { smallPieces } from '../../../pipeline/sources/batch/files/small-pieces.ts'
-import { rejectedLine } from '../../../pipeline/sources/batch/read-chunk.ts'
 import { receiveUpload } from '../../../pipeline/sources/batch/receive-upload.ts'
 import type { UploadedFiles } from '../../../pipeline/sources/batch/redis/uploaded-files.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
@@ -34,16 +31,6 @@ export interface UploadDependencies {
   /** Default: `FILE_LIMITS`. */
   readonly limits?: FileLimits | undefined
 }
-
-interface FileLimits {
-  /** Size of a file, decompressed. */
-  readonly bytesMax: number
-  /** Size of its events as NDJSON. */
-  readonly eventBytesMax: number
-}
-
-/** A file may be as large as a body of the API. As NDJSON it may be twice as large, because each row repeats the names of columns. */
-const FILE_LIMITS: FileLimits = { bytesMax: BATCH_LIMITS.bodyMaxBytes, eventBytesMax: 2 * BATCH_LIMITS.bodyMaxBytes }
 
 export function uploadRoutes(parts: UploadDependencies): DashboardRoute[] {
   return [listRoute(parts), jobRoute(parts), cancelRoute(parts), previewRoute(parts), uploadRoute(parts)]
@@ -135,7 +122,7 @@ function uploadRoute({ jobs, uploadedFiles, limits = FILE_LIMITS }: UploadDepend
     async handle({ exchange, tenant }) {
       const { choice, file } = await readChoice(exchange.stream())
       const content = createHash('sha256')
-      const events = eventsOf(file, choice, limits, (part) => content.update(part))
+      const events = convertedFile(choice.name, file, fileChoice(choice), limits, (part) => content.update(part))
       // The last byte tells whether the file is a repeat. Decide that before the job exists.
       const whole = async (jobId: string) => {
         const holder = await uploadedFiles.claim(tenant.id, content.digest('hex'), jobId, choice.again)
@@ -154,33 +141,4 @@ function uploadRoute({ jobs, uploadedFiles, limits = FILE_LIMITS }: UploadDepend
       }
     },
   })
-}
-
-/** @param onBytes gets the bytes of the file, decompressed */
-async function* eventsOf(
-  file: AsyncIterable<Buffer>,
-  choice: UploadChoice,
-  { bytesMax, eventBytesMax }: FileLimits,
-  onBytes: (part: Buffer) => void,
-): AsyncGenerator<Buffer> {
-  let bytes = 0
-  async function* noted(source: AsyncIterable<Buffer>) {
-    for await (const part of smallPieces(source)) {
-      bytes += part.length
-      if (bytes > bytesMax) throw new HttpError(413, `the file must have at most ${bytesMax} bytes, decompressed`)
-      onBytes(part)
-      yield part
-    }
-  }
-  const opened = await openEventFile(choice.name, file, fileChoice(choice), noted)
-  let eventBytes = 0
-  // A small file may become large.
-  for await (const events of smallPieces(opened.events(({ reason }) => rejectedLine(reason)))) {
-    eventBytes += events.length
-    if (eventBytes > eventBytesMax) {
-      const far = `the first ${bytes} bytes of the file (without gzip) take more than ${eventBytesMax} bytes as NDJSON`
-      throw new HttpError(413, `${far}, where each row has the names of its columns`)
-    }
-    yield events
-  }
 }

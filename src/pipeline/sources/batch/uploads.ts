@@ -1,7 +1,11 @@
+import { Type } from 'typebox'
 import { BATCH_LIMITS, BatchAccepted } from '../../../../schemas/api/batch.ts'
 import { EventEnvelope } from '../../../../schemas/api/event.ts'
 import type { Operation } from '../../../http/route/operation.ts'
 import type { Source, SourceRoute } from '../../declaration/source.ts'
+import { csvBody, csvChoice } from './csv-body.ts'
+import { FILE_LIMITS } from './files/converted-file.ts'
+import { DATE_ORDERS } from './files/timestamps.ts'
 import { batchJobRoute, batchJobsRoute, cancelBatchJobRoute } from './job-routes.ts'
 import { ndjsonBody } from './ndjson-body.ts'
 import { readChunk } from './read-chunk.ts'
@@ -9,14 +13,37 @@ import { receiveUpload } from './receive-upload.ts'
 
 const uploadOperation: Operation = {
   id: 'uploadBatch',
-  summary: 'Uploads events, one a line, to be processed in the background',
+  summary: 'Uploads events, one a line or as CSV, to be processed in the background',
   description:
     'Takes up to 1,000,000 lines, 100 MiB decoded, and 1 MiB per line. Blank lines do not count; a body of only blank ' +
     'lines is answered 400. Answers when the whole upload is stored; an upload that breaks off leaves nothing. A bad ' +
     'line stops no other line: it is counted by its reason, and the completed job names the first 100. A JSON array, ' +
     'or a body of /v1/ingest, is answered 400. A tenant may have 10 jobs queued or running, unless the operator set ' +
-    'another limit; one more is answered 429.',
-  body: { type: 'application/x-ndjson', schema: EventEnvelope, example: { ip: '203.0.113.7', event_id: '5d0a7c1e' } },
+    'another limit; one more is answered 429. CSV has a header; delimiter, quotes and encoding are detected. Its errors ' +
+    'name lines of the CSV. Without a column that is the address, it is answered 422.',
+  parameters: [
+    {
+      name: 'map',
+      in: 'query',
+      required: false,
+      description:
+        'For text/csv: COLUMN=KEY renames a column to a key of an event, as in ?map=Visitor%20IP=ip. May be repeated. Other columns keep their names',
+      schema: Type.Array(Type.String()),
+    },
+    {
+      name: 'date-order',
+      in: 'query',
+      required: false,
+      description: 'For text/csv: how to read a date such as 01/02/2026. Without it, such a row is rejected',
+      schema: Type.Union(DATE_ORDERS.map((order) => Type.Literal(order))),
+    },
+  ],
+  body: {
+    type: 'application/x-ndjson',
+    schema: EventEnvelope,
+    example: { ip: '203.0.113.7', event_id: '5d0a7c1e' },
+    also: { type: 'text/csv', schema: Type.String(), example: 'Visitor IP;Time\n203.0.113.7;2026-11-01 08:00\n' },
+  },
   responses: {
     202: {
       description: 'The job is queued',
@@ -24,7 +51,7 @@ const uploadOperation: Operation = {
       example: { job_id: '0d9f5a52-6e0b-4d07-9a3e-1b1f4f6f9c11', status: 'queued', received: 1_000 },
     },
   },
-  errors: [],
+  errors: [422],
 }
 
 /** `POST /v1/ingest/batch` */
@@ -36,14 +63,19 @@ const uploadRoute: SourceRoute = {
   operation: uploadOperation,
   open({ jobs }) {
     return async (exchange, caller) => {
-      const commit = () => exchange.commit()
-      const { jobId, received } = await receiveUpload(jobs, caller.tenant, ndjsonBody(exchange.stream()), { commit })
+      const { head, query } = exchange.request
+      const choice = csvChoice(head.contentType, query)
+      const events = choice === undefined ? ndjsonBody(exchange.stream()) : csvBody(exchange.stream(), choice)
+      const { jobId, received } = await receiveUpload(jobs, caller.tenant, events, {
+        commit: () => exchange.commit(),
+        ...(choice !== undefined && { file: { bytesMax: FILE_LIMITS.eventBytesMax } }),
+      })
       return { status: 202, body: JSON.stringify({ job_id: jobId, status: 'queued', received }) }
     }
   },
 }
 
-/** Uploads of NDJSON, and the batch jobs that they become. The dashboard's uploads use it too. */
+/** Uploads of NDJSON and CSV, and the batch jobs that they become. The dashboard's uploads use it too. */
 export const uploads: Source = {
   name: 'uploads',
   lane: 'batch',

@@ -26,6 +26,11 @@ export class NoGoodRowsError extends InputError {
   override name = 'NoGoodRowsError'
 }
 
+/** The file has no row at all. */
+export class NoEventsError extends InputError {
+  override name = 'NoEventsError'
+}
+
 /** An opened file of events. */
 interface EventFile {
   readonly gzip: boolean
@@ -85,7 +90,7 @@ const OTHER_FILES: readonly (readonly [start: string, what: string])[] = [
 
 /** @throws InputError when the file is empty, or its first bytes are those of a known binary format */
 export function refuseOtherFiles(file: string, head: Buffer): void {
-  if (head.length === 0) throw new InputError(`${file} is empty`)
+  if (head.length === 0) throw new NoEventsError(`${file} is empty`)
   const what = OTHER_FILES.find(([start]) => head.toString('latin1').startsWith(start))?.[1]
   if (what !== undefined) throw new InputError(`${file} is ${what}`)
 }
@@ -126,7 +131,7 @@ export function wholeLines(text: string, isCut: boolean): string[] {
 /** @throws InputError when the text is neither NDJSON nor CSV */
 export function formatOf(file: string, text: string): Format {
   const start = text.trimStart()
-  if (start === '') throw new InputError(`${file} is empty`)
+  if (start === '') throw new NoEventsError(`${file} is empty`)
   const shape = otherShapeOf(start, true)
   if (shape !== undefined) throw new InputError(`${file} is ${shape}`)
   if (start.startsWith('{')) return 'ndjson'
@@ -176,6 +181,6 @@ async function* converted(
   if (!hasEvents && firstBad !== undefined) {
     throw new NoGoodRowsError(`no row is readable (${badRows} bad); line ${firstBad.line} ${firstBad.detail}`)
   }
-  if (!hasEvents) throw new InputError('the file has no events')
+  if (!hasEvents) throw new NoEventsError('the file has no events')
   if (lines.length > 0) yield take()
 }
