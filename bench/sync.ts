@@ -37,7 +37,7 @@ try {
     for (let round = 0; round < ROUNDS; round++) {
       const checkpoint = new Checkpoint([], () => {})
       const options = { format: formatNamed(name), mapping: undefined, all: false, checkpoint }
-      const send = async () => ({ rejected: [], rejectedCount: 0 })
+      const send = async () => ({ rejected: 0, filtered: 0, invalidIp: 0, noIp: 0 })
       const sync = new LogSync({ ...options, send, stop: new AbortController().signal })
       const log = await LogFile.open(path)
       const head = await headOf(log, true)

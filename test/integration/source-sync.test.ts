@@ -232,10 +232,10 @@ test('standard input, a mapping, and lines that the API rejects', async (t) => {
   const json = ['{"c":{"addr":"203.0.113.7"},"u":"/a"}', '{"c":{"addr":"203.0.113.8"},"u":"/b"}']
   const text = gzipSync(`${json.join('\n')}\n`)
   const args = ['-', '--map', 'ip=c.addr', '--map', 'url=u']
-  api.answers.push({ status: 200, keeps: true, body: { rejected: 1, errors: [{ index: 1, message: 'ip is bad' }] } })
+  api.answers.push({ status: 200, keeps: true, body: { received: 2, accepted: 1, rejected: 1 } })
   const { tally } = await sync(dir, api.url, args, { stdin: [text.subarray(0, 20), text.subarray(20)] })
   assert.deepEqual([tally.lines, tally.sent, tally.rejected], [2, 1, 1])
-  assert.deepEqual(tally.errors, [{ file: '-', line: 2, reason: 'ip is bad' }])
+  assert.deepEqual(tally.rejected_reasons, { 'refused by the API': 1 })
   await sync(dir, api.url, args, { stdin: [text] })
   assert.deepEqual(api.pages(), ['/a', '/b'], 'the same input has the same ids')
 })

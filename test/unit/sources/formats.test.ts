@@ -21,6 +21,7 @@ test('combined: address, time with its zone, page, referrer, user agent and camp
   ])
   assert.deepEqual(page, {
     event: {
+      event_id: undefined,
       timestamp: '2026-11-26T12:00:00+01:00',
       event_type: 'page',
       platform: 'web',

@@ -1,6 +1,6 @@
 import { trustedProxies } from '../../../http/engine/client-address.ts'
 import { parseAddress } from '../../event/address.ts'
-import { type JsonObject, pageOf, unlessEmpty } from '../tools/tool-event.ts'
+import { type JsonObject, pageOf, type ToolEvent, unlessEmpty } from '../tools/tool-event.ts'
 import type { LineResult } from './line-format.ts'
 
 /** A request as a web server or a proxy logs it. `-` and `''` stand for a missing text. */
@@ -27,27 +27,25 @@ const NO_PAGE_VIEW: LineResult = { skipped: 'no page view' }
 
 /** @param all false: only page views become events */
 export function accessEvent(line: AccessLine, all: boolean): LineResult {
-  const { method, status, bytes } = line
   const isPage = isPageView(line)
   if (!isPage && !all) return NO_PAGE_VIEW
+  const { method, status, bytes, others } = line
   const userAgent = given(line.userAgent)
-  return {
-    event: {
-      ...(line.requestId !== undefined && { event_id: line.requestId }),
-      timestamp: line.timestamp,
-      event_type: isPage ? 'page' : 'request',
-      platform: 'web',
-      properties: unlessEmpty({
-        ...(method !== '' && { method }),
-        ...(status !== 0 && { status }),
-        ...(bytes !== undefined && !Number.isNaN(bytes) && { bytes }),
-        ...(userAgent !== undefined && { user_agent: userAgent }),
-        ...line.others,
-      }),
-      page: pageOf(given(line.url), given(line.referrer)),
-      ip: given(line.ip),
-    },
+  const properties: Record<string, unknown> = {}
+  if (method !== '') properties.method = method
+  if (status !== 0) properties.status = status
+  if (bytes !== undefined && !Number.isNaN(bytes)) properties.bytes = bytes
+  if (userAgent !== undefined) properties.user_agent = userAgent
+  const event: ToolEvent = {
+    event_id: line.requestId,
+    timestamp: line.timestamp,
+    event_type: isPage ? 'page' : 'request',
+    platform: 'web',
+    properties: unlessEmpty(others === undefined ? properties : { ...properties, ...others }),
+    page: pageOf(given(line.url), given(line.referrer)),
+    ip: given(line.ip),
   }
+  return { event }
 }
 
 /** The text, unless it stands for a missing one. */

@@ -1,6 +1,6 @@
 import type { Mapping } from '../mapping.ts'
 import { stringifyExactly } from '../tools/exact-json.ts'
-import { eventOf, type ToolEvent } from '../tools/tool-event.ts'
+import type { ToolEvent } from '../tools/tool-event.ts'
 
 /** A format of logs or exports that has one record a line. */
 export interface LineFormat {
@@ -39,7 +39,20 @@ export type LineResult = { readonly event: ToolEvent } | { readonly skipped: str
 
 /** The event as a line of NDJSON with ipid's own names. Numbers have all of their digits. @param ownId unless the event has an id */
 export function eventLine(event: ToolEvent, ownId: string): string {
-  return stringifyExactly(eventOf({ ...event, event_id: event.event_id || ownId }, event.ip))
+  const { event_id, timestamp, event_type, account_id, session_id, platform, properties, user_properties } = event
+  // Named one by one: copies of all keys took a third of the time of a log's line.
+  return stringifyExactly({
+    ip: event.ip,
+    event_id: event_id || ownId,
+    timestamp,
+    event_type,
+    account_id,
+    session_id,
+    platform,
+    properties,
+    user_properties,
+    ...event.page,
+  })
 }
 
 /** For lines that carry no request, such as those that start with `#`. */

@@ -23,6 +23,10 @@ export class SyncTally {
   lines = 0
   /** Events that the API has accepted. */
   sent = 0
+  /** Of these, what the API did not store, as far as it said so at once. */
+  filtered = 0
+  invalidIp = 0
+  noIp = 0
   /** Lines by the reason why they are no event. */
   readonly skipped = new Map<string, number>()
   rejected = 0
@@ -48,7 +52,6 @@ export interface LogSyncOptions {
 /** Events on their way, and where the checkpoint may go when they have arrived. */
 class Batch {
   readonly lines: string[] = []
-  readonly places: { readonly file: string; readonly line: number }[] = []
   chars = 0
   readonly progress = new Map<LogRecord, Progress>()
   readonly tally = new SyncTally()
@@ -158,7 +161,7 @@ export class LogSync {
   }
 
   #take(reader: LineReader, raw: Buffer | undefined, file: string, line: number, id: () => string): void {
-    const { tally, lines, places } = this.#batch
+    const { tally, lines } = this.#batch
     tally.lines++
     const result = raw === undefined ? TOO_LONG : readRaw(reader, raw)
     if ('skipped' in result) {
@@ -168,7 +171,6 @@ export class LogSync {
     } else {
       const json = eventLine(result.event, id())
       lines.push(json)
-      places.push({ file, line })
       this.#batch.chars += json.length + 1
     }
   }
@@ -200,15 +202,15 @@ export class LogSync {
     return Promise.race([this.#sending, Promise.resolve()])
   }
 
-  async #deliver({ lines, places, progress, tally }: Batch): Promise<void> {
+  async #deliver({ lines, progress, tally }: Batch): Promise<void> {
     if (lines.length > 0) {
-      const { rejected, rejectedCount } = await this.#options.send(lines)
-      for (const { index, reason } of rejected) {
-        const place = places[index]
-        if (place !== undefined) reject(tally, place.file, place.line, reason)
-      }
-      tally.rejected += Math.max(0, rejectedCount - rejected.length)
-      tally.sent = lines.length - rejectedCount
+      const { rejected, filtered, invalidIp, noIp } = await this.#options.send(lines)
+      tally.sent = lines.length - rejected
+      tally.filtered = filtered
+      tally.invalidIp = invalidIp
+      tally.noIp = noIp
+      tally.rejected += rejected
+      if (rejected > 0) count(tally.reasons, 'refused by the API', rejected)
     }
     for (const [record, { last, gzipSize, ...reached }] of progress) {
       Object.assign(record, reached, last && tailOf(last.raw, last.start), gzipSize !== undefined && { gzipSize })
@@ -243,6 +245,9 @@ function reject(tally: SyncTally, file: string, line: number, reason: string): v
 function merge(into: SyncTally, from: SyncTally): void {
   into.lines += from.lines
   into.sent += from.sent
+  into.filtered += from.filtered
+  into.invalidIp += from.invalidIp
+  into.noIp += from.noIp
   into.rejected += from.rejected
   for (const [reason, by] of from.skipped) count(into.skipped, reason, by)
   for (const [reason, by] of from.reasons) count(into.reasons, reason, by)

@@ -28,11 +28,15 @@ const DELAY: DelayBounds = { minMs: 500, maxMs: 30_000 }
 const TIMEOUT_MS = 60_000
 const REPEATED = new Set([408, 425, 429])
 
-/** What became of an accepted request, as far as the API says it at once. */
+/** What became of an accepted request, as far as the API says it at once: a large one is judged later, as a batch job. */
 export interface SentAnswer {
-  /** Events that do not fit. `index` counts from 0. */
-  readonly rejected: readonly { readonly index: number; readonly reason: string }[]
-  readonly rejectedCount: number
+  /** Events that do not fit the schema. */
+  readonly rejected: number
+  /** Noise: counted but not stored. */
+  readonly filtered: number
+  /** Events whose address is none, and events without one. */
+  readonly invalidIp: number
+  readonly noIp: number
 }
 
 /** Sends events to a source of kind `http`. */
@@ -114,16 +118,9 @@ function detailOf(text: string): string {
 }
 
 function answerOf(text: string): SentAnswer {
-  const { rejected, errors } = objectOf(text)
-  const list = Array.isArray(errors)
-    ? (errors as readonly { readonly index?: unknown; readonly message?: unknown }[])
-    : []
-  return {
-    rejected: list.flatMap(({ index, message }) =>
-      typeof index === 'number' ? [{ index, reason: String(message) }] : [],
-    ),
-    rejectedCount: typeof rejected === 'number' ? rejected : list.length,
-  }
+  const { rejected, filtered, invalid_ip: invalidIp, no_ip: noIp } = objectOf(text)
+  const count = (value: unknown) => (typeof value === 'number' ? value : 0)
+  return { rejected: count(rejected), filtered: count(filtered), invalidIp: count(invalidIp), noIp: count(noIp) }
 }
 
 function objectOf(text: string): Readonly<Record<string, unknown>> {

@@ -132,16 +132,27 @@ export function correctedTime(value: unknown, sentAt: unknown, receivedAtMs: num
 
 const UTM = ['utm_source', 'utm_medium', 'utm_campaign', 'utm_term', 'utm_content'] as const
 const PAGE_TEXT_MAX_CHARS = 2_048
+const NO_CAMPAIGN = {}
+
+function plainPage(url: string | undefined, referrer: string | undefined): Page | undefined {
+  if (url === undefined && referrer === undefined) return undefined
+  return {
+    ...(url !== undefined && { url: url.slice(0, PAGE_TEXT_MAX_CHARS) }),
+    ...(referrer !== undefined && { referrer: referrer.slice(0, PAGE_TEXT_MAX_CHARS) }),
+  }
+}
 
 /**
  * The page of an event.
  * @param url absolute or not; its query names the campaign where `campaign` does not
  * @param campaign by UTM names, with or without `utm_`; `name` is the campaign's, as Segment has it
  */
-export function pageOf(url: unknown, referrer: unknown, campaign: unknown = {}): Page | undefined {
+export function pageOf(url: unknown, referrer: unknown, campaign: unknown = NO_CAMPAIGN): Page | undefined {
   const address = textOf(url)
   const at = address?.indexOf('#') ?? -1
   const page = at < 0 ? address : address!.slice(0, at)
+  // Most pages have no campaign, and logs have many pages.
+  if (campaign === NO_CAMPAIGN && !page?.includes('utm_')) return plainPage(page, textOf(referrer))
   const query = new URLSearchParams(page?.includes('?') ? page.slice(page.indexOf('?') + 1) : '')
   const named = objectOf(campaign)
   const found: Record<string, string | undefined> = { url: page, referrer: textOf(referrer) }

@@ -196,11 +196,19 @@ async function openCheckpoint(
 }
 
 function printTally({ stdout, stderr }: CliContext, tally: SyncTally, { json }: SyncChoice): void {
-  const { lines, sent, skipped, rejected, reasons, errors } = tally
+  const { lines, sent, filtered, invalidIp, noIp, skipped, rejected, reasons, errors } = tally
   const skippedLines = [...skipped.values()].reduce((sum, by) => sum + by, 0)
   if (json) {
     printJson(stdout, {
-      ...{ lines, sent, skipped: skippedLines, skipped_reasons: Object.fromEntries(skipped) },
+      ...{
+        lines,
+        sent,
+        filtered,
+        invalid_ip: invalidIp,
+        no_ip: noIp,
+        skipped: skippedLines,
+        skipped_reasons: Object.fromEntries(skipped),
+      },
       ...{ rejected, rejected_reasons: Object.fromEntries(reasons), errors },
     })
     return
@@ -208,11 +216,18 @@ function printTally({ stdout, stderr }: CliContext, tally: SyncTally, { json }: 
   printPairs(stdout, [
     ['lines', lines],
     ['sent', sent],
+    ...OUTCOMES.flatMap(([name, countOf]) => (countOf(tally) === 0 ? [] : [[`  ${name}`, countOf(tally)] as const])),
     ['skipped', withReasons(skippedLines, skipped)],
     ['rejected', withReasons(rejected, reasons)],
   ])
   for (const { file, line, reason } of errors) printLine(stderr, `${basename(file)}, line ${line} ${reason}`)
 }
+
+const OUTCOMES: readonly (readonly [name: string, countOf: (tally: SyncTally) => number])[] = [
+  ['filtered', ({ filtered }) => filtered],
+  ['invalid_ip', ({ invalidIp }) => invalidIp],
+  ['no_ip', ({ noIp }) => noIp],
+]
 
 function withReasons(total: number, reasons: ReadonlyMap<string, number>): string | number {
   if (total === 0) return total
