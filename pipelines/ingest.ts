@@ -2,12 +2,14 @@ import type { Pipeline } from '../src/pipeline/declaration/pipeline.ts'
 import { archive } from '../src/pipeline/sinks/archive/destination.ts'
 import { clickhouse, clickhouseOutcomes } from '../src/pipeline/sinks/clickhouse/destination.ts'
 import { amplitude } from '../src/pipeline/sources/amplitude.ts'
+import { amplitudeExport } from '../src/pipeline/sources/amplitude-export.ts'
 import { uploads } from '../src/pipeline/sources/batch/uploads.ts'
 import { requests } from '../src/pipeline/sources/live/requests.ts'
 import { matomo } from '../src/pipeline/sources/matomo.ts'
 import { mixpanel } from '../src/pipeline/sources/mixpanel.ts'
 import { posthog } from '../src/pipeline/sources/posthog.ts'
 import { rudderstack } from '../src/pipeline/sources/rudderstack.ts'
+import { s3 } from '../src/pipeline/sources/s3.ts'
 import { segment } from '../src/pipeline/sources/segment.ts'
 import { snowplow } from '../src/pipeline/sources/snowplow.ts'
 import { web } from '../src/pipeline/sources/web.ts'
@@ -32,6 +34,8 @@ export const ingest: Pipeline = {
     { from: mixpanel, to: 'intake', raw: 'archive' },
     { from: snowplow, to: 'intake', raw: 'archive' },
     { from: matomo, to: 'intake', raw: 'archive' },
+    { from: s3, to: 'intake', raw: 'archive' },
+    { from: amplitudeExport, to: 'intake', raw: 'archive' },
   ],
 
   // Every stream has a lane for live events, which go first, and one for batches. Dedup comes last, so that noise, often most of

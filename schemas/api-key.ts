@@ -3,6 +3,19 @@ import { type Static, Type } from 'typebox'
 /** Where a source takes the addresses of its events from; see `SourceFacts`. */
 export const SOURCE_ADDRESSES = ['auto', 'payload', 'connection'] as const
 
+/** How ipid fetches a source. */
+const PullFacts = Type.Object({
+  every_ms: Type.Integer({
+    minimum: 1_000,
+    maximum: 31 * 86_400_000,
+    description: 'Pause between two runs, milliseconds',
+  }),
+  settings: Type.Record(Type.String({ maxLength: 40 }), Type.String({ maxLength: 4_096 }), {
+    description: 'Options of its kind',
+  }),
+  paused: Type.Optional(Type.Boolean()),
+})
+
 /** What makes a key a source key: it sends events of one kind, and opens nothing else. */
 export const SourceFacts = Type.Object({
   kind: Type.String({ pattern: '^[a-z0-9-]{1,40}$', description: 'The source of the pipeline that its events go to' }),
@@ -10,6 +23,7 @@ export const SourceFacts = Type.Object({
   address: Type.Enum([...SOURCE_ADDRESSES], {
     description: 'Of its events: of their payload, of the connection, or of the payload first and then of a browser',
   }),
+  pull: Type.Optional(PullFacts),
   secret: Type.Optional(
     Type.String({ maxLength: 16_384, description: 'Encrypted by src/secrets for the id of the source; empty: none' }),
   ),

@@ -64,6 +64,7 @@ export const BackupManifest = Type.Object({
   }),
   tables: Type.Array(BackupTable, { maxItems: 10_000 }),
   tenants: BackupFile,
+  pulls: Type.Optional(BackupFile),
   dead_letters: BackupFile,
   archive: Type.Object(
     { place: Type.String({ maxLength: 4_096, description: 'Where the objects were' }), file: BackupFile },
@@ -103,6 +104,31 @@ export const TenantCopy = Type.Object({
   }),
 })
 export type TenantCopy = Static<typeof TenantCopy>
+
+const Problem = Type.Object({ message: Type.String({ maxLength: 10_000 }), atMs: Type.Number() })
+
+/** How far a source is that ipid pulls: a line of the file `pulls`. It has no secrets. */
+export const PullCopy = Type.Object({
+  id: Type.String({ pattern: '^src_[0-9a-f]{7}$' }),
+  state: Type.Object(
+    {
+      cursor: Type.Object({}),
+      counts: Type.Object({ objects: Count, refused: Count, lines: Count, rejected: Count }),
+      partials: Type.Array(Type.Object({ id: Type.String({ maxLength: 10_000 }), lines: Count }), { maxItems: 100 }),
+      jobs: Type.Array(Type.String({ pattern: '^[0-9a-f-]{36}$' }), { maxItems: 10 }),
+      nextRunAtMs: Type.Number(),
+      failures: Count,
+      error: Type.Optional(Problem),
+      refusal: Type.Optional(Problem),
+    },
+    { description: '`PullState`' },
+  ),
+  marks: Type.Array(Type.Tuple([Type.String({ maxLength: 24 }), Type.Number()]), {
+    maxItems: 1_000_000,
+    description: 'What it has fetched lately, and when that was written, milliseconds',
+  }),
+})
+export type PullCopy = Static<typeof PullCopy>
 
 /** An object of the raw archive: a line of the archive's file, which is sorted by key. */
 export const ArchivedObject = Type.Object({ key: Type.String({ minLength: 1, maxLength: 1_024 }), bytes: Count })

@@ -9,6 +9,7 @@ import { processRole } from './pipeline/runner/role.ts'
 import { archiveRole } from './pipeline/sinks/archive/role.ts'
 import { sinkRole } from './pipeline/sinks/role.ts'
 import { batchRole } from './pipeline/sources/batch/role.ts'
+import { pullRole } from './pipeline/sources/pulls/role.ts'
 import { type AppConfig, ProcessContext, type Telemetry } from './process/context.ts'
 import { topology } from './process/topology.ts'
 import { StartupError } from './run/errors.ts'
@@ -45,7 +46,7 @@ export async function createRoles(
   const sinks = new ServiceGroup('sinks', has('sink') ? sinkRole(context) : [])
   if (has('archive')) work.push(...archiveRole(context))
   if (has('process')) work.push(...processRole(context))
-  if (has('batch')) work.push(...batchRole(context))
+  if (has('batch')) work.push(...batchRole(context), ...pullRole(context))
   const ingress = has('ingress') ? ingressRole(context) : undefined
   const dashboard = has('dashboard') ? dashboardRole(context) : undefined
   const listeners = [...(ingress?.services ?? []), ...(dashboard?.services ?? [])]

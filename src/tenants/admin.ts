@@ -163,6 +163,13 @@ export class TenantAdmin {
     return await this.#store.listSources(tenantId)
   }
 
+  /** A source, revoked or not. */
+  async getSource(id: string): Promise<StoredSource> {
+    assertSourceId(id)
+    const found = await this.#store.getKey(id)
+    return found?.source === undefined ? unknownSource(id) : { ...found, source: found.source }
+  }
+
   /** A page of sources, newest first, revoked ones included; see `TenantStore.pageKeys`. */
   async pageSources(tenantId: string, before: number | undefined, limit: number): Promise<KeyPage<StoredSource>> {
     await this.getTenant(tenantId)
@@ -182,13 +189,14 @@ export class TenantAdmin {
   }
 
   /**
-   * Revokes the key of a source for ever.
+   * Revokes the key of a source for ever, and forgets its secret.
    * @param ofTenant tenant that must own the source; undefined: any
    */
   async revokeSource(id: string, ofTenant?: string): Promise<StoredSource> {
     assertSourceId(id)
-    const revoked = await this.#store.revokeKey(id, this.#nowIso(), ofTenant)
-    return (revoked as StoredSource | undefined) ?? unknownSource(id)
+    const revoked = (await this.#store.revokeKey(id, this.#nowIso(), ofTenant)) ?? unknownSource(id)
+    if (revoked.source?.secret) await this.#store.changeSource(id, { secret: '' })
+    return revoked as StoredSource
   }
 
   /** Ordered by creation, revoked keys included. */

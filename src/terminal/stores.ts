@@ -53,9 +53,12 @@ async function refusesWrites(client: RedisClient): Promise<boolean> {
 }
 
 /** Runs `use` with the tenants of the running instance. */
-export async function withTenants<T>(config: Config, use: (admin: TenantAdmin) => Promise<T>): Promise<T> {
+export async function withTenants<T>(
+  config: Config,
+  use: (admin: TenantAdmin, client: RedisClient) => Promise<T>,
+): Promise<T> {
   const { plans } = await asInstance(config)
-  return await withRedis(await redisUrlOf(config), (client) => use(tenantAdmin(client, { plans })))
+  return await withRedis(await redisUrlOf(config), (client) => use(tenantAdmin(client, { plans }), client))
 }
 
 export function tenantAdmin(client: RedisClient, { plans }: Pick<Config, 'plans'>): TenantAdmin {

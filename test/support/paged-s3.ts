@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -23,14 +24,20 @@ export interface PagedS3 {
   lists: number
   /** Whether lists include other prefixes, too. */
   ignoresPrefix: boolean
+  /** When objects were written, milliseconds, by key. Default: 0. */
+  readonly modified: Map<string, number>
+  /** Answers a request in another way, if it returns true. */
+  intercept: (request: IncomingMessage, response: ServerResponse) => boolean
 }
 
-const PAGE_KEYS = 2
 /** An endless reader is refused in the end, so that its test fails instead of hanging. */
 const LISTS_MAX = 500
 
-/** An S3 server in memory, without signatures, with two keys per page. Every bucket name reaches the same bucket. */
-export async function startPagedS3(t: TestContext, paging: Paging): Promise<PagedS3> {
+/**
+ * An S3 server in memory, without signatures. Every bucket name reaches the same bucket.
+ * @param pageKeys keys per page
+ */
+export async function startPagedS3(t: TestContext, paging: Paging, pageKeys = 2): Promise<PagedS3> {
   const objects = new Map<string, Buffer>()
   const server = createServer((request, response) => {
     void answer(request, response).catch((error) => response.destroy(error))
@@ -42,10 +49,12 @@ export async function startPagedS3(t: TestContext, paging: Paging): Promise<Page
     server.close()
   })
   const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const s3: PagedS3 = { endpoint, objects, lists: 0, ignoresPrefix: false }
+  const modified = new Map<string, number>()
+  const s3: PagedS3 = { endpoint, objects, lists: 0, ignoresPrefix: false, modified, intercept: () => false }
   return s3
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (s3.intercept(request, response)) return
     const url = new URL(request.url!, 'http://x')
     const [, , ...rest] = decodeURIComponent(url.pathname).split('/')
     const key = rest.join('/')
@@ -57,17 +66,25 @@ export async function startPagedS3(t: TestContext, paging: Paging): Promise<Page
     if (request.method === 'PUT') objects.set(key, await buffer(request))
     if (request.method === 'DELETE') objects.delete(key)
     if (request.method === 'DELETE') response.writeHead(204).end()
-    else if (objects.has(key)) response.writeHead(200).end(request.method === 'GET' ? objects.get(key) : undefined)
-    else response.writeHead(404).end('<Error><Code>NoSuchKey</Code></Error>')
+    else if (objects.has(key)) {
+      const body = objects.get(key)!
+      response.writeHead(200, { etag: etagOf(body), 'content-length': body.length })
+      response.end(request.method === 'GET' ? body : undefined)
+    } else response.writeHead(404).end('<Error><Code>NoSuchKey</Code></Error>')
   }
 
   function list(query: URLSearchParams): string {
     const isStuck = paging !== 'tokens' && paging !== 'markers'
-    const after = isStuck ? '' : (query.get(paging === 'tokens' ? 'continuation-token' : 'marker') ?? '')
+    const start = query.get('start-after') ?? ''
+    const after = isStuck ? '' : (query.get(paging === 'tokens' ? 'continuation-token' : 'marker') ?? start)
     const prefix = s3.ignoresPrefix ? '' : (query.get('prefix') ?? '')
     const left = [...objects.keys()].sort().filter((key) => key.startsWith(prefix) && key > after)
-    const page = paging === 'empty' ? [] : left.slice(0, PAGE_KEYS)
-    const contents = page.map((key) => `<Contents><Key>${key}</Key><Size>${objects.get(key)!.length}</Size></Contents>`)
+    const page = paging === 'empty' ? [] : left.slice(0, pageKeys)
+    const contents = page.map((key) => {
+      const body = objects.get(key)!
+      const time = new Date(modified.get(key) ?? 0).toISOString()
+      return `<Contents><Key>${key}</Key><Size>${body.length}</Size><LastModified>${time}</LastModified><ETag>${etagOf(body)}</ETag></Contents>`
+    })
     const isTruncated = isStuck || left.length > page.length
     const last = page.at(-1) ?? ''
     const token = (name: string) => `<NextContinuationToken>${name}</NextContinuationToken>`
@@ -81,4 +98,8 @@ export async function startPagedS3(t: TestContext, paging: Paging): Promise<Page
     }
     return `<ListBucketResult>${contents.join('')}<IsTruncated>${isTruncated}</IsTruncated>${isTruncated ? next[paging] : ''}</ListBucketResult>`
   }
+}
+
+function etagOf(body: Buffer): string {
+  return `"${createHash('md5').update(body).digest('hex')}"`
 }

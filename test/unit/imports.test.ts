@@ -79,7 +79,11 @@ const READS_ENVIRONMENT = ['src/main.ts', 'src/config', 'src/bootstrap.mjs', 'sr
 /** Packages that a single place knows, and the places that may use it. */
 const ENCLOSED: readonly (readonly [name: string, place: string, chosenIn: readonly string[]])[] = [
   ['uWebSockets.js', 'src/http/engine/uws', ['src/http/engine/choose.ts']],
-  ['@aws-sdk/client-s3', 'src/stores/objects/s3-store.ts', ['src/pipeline/sinks/archive/destination.ts']],
+  [
+    '@aws-sdk/client-s3',
+    'src/stores/objects/s3-store.ts',
+    ['src/pipeline/sinks/archive/destination.ts', 'src/pipeline/sources/s3.ts'],
+  ],
 ]
 
 /** Entry points of processes. Only the code that starts the process imports them. */

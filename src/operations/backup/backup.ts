@@ -26,7 +26,7 @@ export interface BackupOptions {
  *
  * The order makes it consistent. Dead letters come before the tables, because a retry moves an event from letters to tables.
  * New letters come again after the tables; a restore skips a letter whose event is stored. Tenants come last, so that every
- * event has its tenant.
+ * event has its tenant. How far pulls are comes first: what they fetch meanwhile is fetched again after a restore, as repeats.
  * @param dir absolute path of the folder to create
  * @throws InputError when the folder is not empty or cannot be created
  */
@@ -75,6 +75,7 @@ async function writeFiles(folder: string, options: BackupOptions): Promise<Backu
   const receivedBefore = isoTime(clock.now())
   const partitions = await records.partitions()
   const sinceMs = await records.partitionsSinceMs()
+  const pulls = await writeLines(folder, 'pulls.ndjson.gz', jsonLines(records.pulls()))
   progress.step('waiting until all received events are stored')
   await records.untilStored(options.waitMs)
 
@@ -103,6 +104,7 @@ async function writeFiles(folder: string, options: BackupOptions): Promise<Backu
     migrations,
     tables: written,
     tenants,
+    pulls,
     dead_letters: deadLetters,
     archive: { place: archive.place, file: objects },
   }

@@ -72,8 +72,8 @@ async function readJson(folder: string): Promise<object> {
 }
 
 /** All files of the backup, except the manifest. */
-export function filesOf({ tables, tenants, dead_letters, archive }: BackupManifest): BackupFile[] {
-  return [...tables.map(({ file }) => file), tenants, dead_letters, archive.file]
+export function filesOf({ tables, tenants, pulls, dead_letters, archive }: BackupManifest): BackupFile[] {
+  return [...tables.map(({ file }) => file), tenants, ...(pulls ? [pulls] : []), dead_letters, archive.file]
 }
 
 function checksumOf(manifest: object): string {

@@ -1,4 +1,4 @@
-import type { ArchivedObject, BackupTable, LetterCopy, TenantCopy } from '../../../schemas/backup.ts'
+import type { ArchivedObject, BackupTable, LetterCopy, PullCopy, TenantCopy } from '../../../schemas/backup.ts'
 
 /** A table of the backup, without its file. */
 export type TableShape = Omit<BackupTable, 'file'>
@@ -57,6 +57,8 @@ export interface RecordSource {
    */
   untilStored(waitMs: number): Promise<void>
   tenants(): AsyncIterable<TenantCopy>
+  /** How far pulled sources are. */
+  pulls(): AsyncIterable<PullCopy>
   /** The first call gives all letters, each later call gives the new ones. */
   letters(): AsyncIterable<LetterCopy>
 }
@@ -76,6 +78,7 @@ export interface RecordTarget {
    */
   fixPartitions(partitions: number, backup: { readonly partitions: number; readonly sinceMs: number }): Promise<void>
   addTenants(tenants: readonly TenantCopy[]): Promise<void>
+  addPulls(pulls: readonly PullCopy[]): Promise<void>
   /** Removes the letters of an earlier attempt. */
   clearLetters(): Promise<void>
   /** Must be called in the order of the backup: within a partition, the oldest letters first. */

@@ -1,4 +1,4 @@
-import { ArchivedObject, type BackupManifest, LetterCopy, TenantCopy } from '../../../schemas/backup.ts'
+import { ArchivedObject, type BackupManifest, LetterCopy, PullCopy, TenantCopy } from '../../../schemas/backup.ts'
 import { compileValidator, type Validator } from '../../pipeline/event/validator.ts'
 import { readRecords } from './files.ts'
 
@@ -8,6 +8,7 @@ import { readRecords } from './files.ts'
  */
 
 const validTenant = compileValidator(TenantCopy)
+const validPull = compileValidator(PullCopy)
 const validLetter = compileValidator(LetterCopy)
 const validObject = compileValidator(ArchivedObject)
 
@@ -25,6 +26,19 @@ export function readTenants(dir: string, { tenants }: BackupManifest): AsyncGene
       assertFirst(hashes, sha256, 'the hash of a key')
     }
     return tenant
+  })
+}
+
+/** @throws BackupRefusedError that names file and line */
+export async function* readPulls(dir: string, { pulls }: BackupManifest): AsyncGenerator<PullCopy[]> {
+  // Older versions have no pulls.
+  if (pulls === undefined) return
+  const ids = new Set<string>()
+  yield* readRecords(dir, pulls, (value) => {
+    assertValid(validPull, value)
+    const pull = value as PullCopy
+    assertFirst(ids, pull.id, 'the source')
+    return pull
   })
 }
 

@@ -5,7 +5,7 @@ import { countLines, readPortions, verifyFile } from './files.ts'
 import { filesOf, readManifest } from './manifest.ts'
 import type { ArchiveList, RecordTarget, TableTarget } from './ports.ts'
 import type { Progress } from './progress.ts'
-import { readLetters, readObjects, readTenants } from './records.ts'
+import { readLetters, readObjects, readPulls, readTenants } from './records.ts'
 
 interface RestoreOptions {
   readonly tables: TableTarget
@@ -39,7 +39,7 @@ export async function openBackup(dir: string, progress: Progress): Promise<Backu
   const manifest = await readManifest(dir)
   progress.step('checking the files')
   for (const file of filesOf(manifest)) await verifyFile(dir, file)
-  for (const read of [readTenants, readLetters, readObjects]) await readToEnd(read(dir, manifest))
+  for (const read of [readTenants, readPulls, readLetters, readObjects]) await readToEnd(read(dir, manifest))
   return manifest
 }
 
@@ -78,6 +78,7 @@ async function fill(dir: string, manifest: BackupManifest, options: RestoreOptio
   await tables.migrate()
   progress.step('tenants')
   for await (const tenants of readTenants(dir, manifest)) await records.addTenants(tenants)
+  for await (const pulls of readPulls(dir, manifest)) await records.addPulls(pulls)
   const lettersStored = await addLetters(dir, manifest, options)
   const remembered = await fillWindow(options)
   const objectsMissing = await missingObjects(dir, manifest, options)

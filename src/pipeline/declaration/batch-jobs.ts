@@ -28,6 +28,8 @@ export interface FileFacts {
   readonly sourceId?: string | undefined
   /** Name of the file, for people. */
   readonly name?: string
+  /** Leaves the key `jobReceipt` with the job, which its maker deletes. It tells for ever that the job was created. Default: false. */
+  readonly leavesReceipt?: boolean
   /** Largest size as NDJSON. Default: the limit of the API. */
   readonly bytesMax?: number
 }

@@ -99,8 +99,8 @@ export function rawStreamsOf(sources: readonly SourceEntry[]): string[] {
 }
 
 /** The title of a source: its first operation, like `POST /v1/ingest`. */
-export function titleOf({ from: { name, routes, tool } }: SourceEntry): string {
-  if (tool !== undefined) return `/s/${name}/…`
+export function titleOf({ from: { name, routes, tool, pull } }: SourceEntry): string {
+  if (tool !== undefined && pull === undefined) return `/s/${name}/…`
   const [first] = routes
   return first === undefined ? name : `${first.method} ${first.path}`
 }

@@ -12,6 +12,7 @@ import type { ReadEvent } from '../event/read-event.ts'
 import type { FieldError } from '../event/validator.ts'
 import type { BatchJobs } from './batch-jobs.ts'
 import type { Lane } from './lane.ts'
+import type { Pull } from './pull.ts'
 
 /** A way for events to come in: the routes of the API that take them, and how their payloads become events. */
 export interface Source<Own extends OwnSettings = OwnSettings> {
@@ -30,6 +31,8 @@ export interface Source<Own extends OwnSettings = OwnSettings> {
   readonly read?: ReadLines
   /** Undefined: its requests carry API keys. */
   readonly tool?: SourceTool
+  /** Undefined: its events are sent to routes. */
+  readonly pull?: Pull
 }
 
 /** Where the events of a source come from: our script in pages, libraries of tools, log shippers, or files and services that ipid reads. */
@@ -43,7 +46,7 @@ export interface SourceTool {
   readonly group?: SourceGroup
   /** Path of the API, for `url` of a created source. */
   path(key: string): string
-  /** The text to paste. @param base `http(s)://host:port` of the API */
+  /** The text to paste. @param base `http(s)://host:port` of the API @param key of a pull, which has none: the id of the source */
   setup(base: string, key: string): string
 }
 

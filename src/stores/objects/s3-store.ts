@@ -16,10 +16,23 @@ export interface S3StoreOptions {
   readonly endpoint: string | undefined
   /** Undefined: from the environment. */
   readonly region: string | undefined
+  /** Undefined: from the environment, a profile or the machine. */
+  readonly credentials?:
+    | { readonly accessKeyId: string; readonly secretAccessKey: string; readonly sessionToken?: string }
+    | undefined
   /** Time limit for one object, including retries, milliseconds. */
   readonly deadlineMs?: number
   /** Time limit for connecting, and for silence on a connection, milliseconds. */
   readonly idleMs?: number
+}
+
+/** An object as a list names it. */
+export interface S3Object {
+  /** Its whole name. */
+  readonly name: string
+  readonly bytes: number
+  readonly modifiedMs: number
+  readonly etag: string
 }
 
 const DEADLINE_MS = 60_000
@@ -91,15 +104,33 @@ export class S3Store implements ObjectStore {
 
   async *list(prefix: string): AsyncGenerator<ObjectEntry> {
     const start = this.#start()
-    const Prefix = start + prefix
-    const pages = listAll(this.location, Prefix, ({ ContinuationToken, Marker }) =>
-      this.#ask(({ sdk, client }, Bucket, abortSignal) =>
-        Marker === undefined
-          ? client.send(new sdk.ListObjectsV2Command({ Bucket, Prefix, ContinuationToken }), { abortSignal })
-          : client.send(new sdk.ListObjectsCommand({ Bucket, Prefix, Marker }), { abortSignal }),
-      ),
+    for await (const { name, bytes } of this.#names(start + prefix, '')) yield { key: name.slice(start.length), bytes }
+  }
+
+  /**
+   * Objects of any names, written by others, in the order of their names.
+   * @param prefix of whole names
+   * @param after lists only names after this one
+   */
+  async *objects(prefix: string, after: string): AsyncGenerator<S3Object> {
+    for await (const { modifiedMs, etag, ...entry } of this.#names(prefix, after)) {
+      if (modifiedMs === undefined || Number.isNaN(modifiedMs) || etag === undefined) {
+        throw new UnavailableError(`${this.location}: it lists ${entry.name} without a time or an ETag`)
+      }
+      yield { ...entry, modifiedMs, etag }
+    }
+  }
+
+  /** Reads an object of any name. Undefined when it no longer exists, or another one has replaced it. */
+  async read({ name, etag }: S3Object): Promise<Readable | undefined> {
+    const found = await this.#find(({ sdk, client }, Bucket) =>
+      client.send(new sdk.GetObjectCommand({ Bucket, Key: name, IfMatch: etag })),
     )
-    for await (const { name, bytes } of pages) yield { key: name.slice(start.length), bytes }
+    const body = found?.Body as Readable | undefined
+    if (found?.ETag === undefined || found.ETag === etag) return body
+    // Some stores do not check IfMatch.
+    body?.destroy()
+    return undefined
   }
 
   async delete(key: string): Promise<void> {
@@ -119,6 +150,18 @@ export class S3Store implements ObjectStore {
     loaded?.client.destroy()
   }
 
+  #names(Prefix: string, after: string) {
+    const page = ({ ContinuationToken, Marker, StartAfter }: Parameters<Parameters<typeof listAll>[2]>[0]) =>
+      this.#ask(({ sdk, client }, Bucket, abortSignal) =>
+        Marker === undefined
+          ? client.send(new sdk.ListObjectsV2Command({ Bucket, Prefix, ContinuationToken, StartAfter }), {
+              abortSignal,
+            })
+          : client.send(new sdk.ListObjectsCommand({ Bucket, Prefix, Marker }), { abortSignal }),
+      )
+    return listAll(this.location, Prefix, page, after)
+  }
+
   #start(): string {
     const { prefix } = this.#options
     return prefix === '' ? '' : `${prefix}/`
@@ -134,7 +177,7 @@ export class S3Store implements ObjectStore {
       return await this.#ask(work)
     } catch (error) {
       const cause = (error as Error).cause as { name?: string } | undefined
-      if (cause?.name === 'NoSuchKey' || cause?.name === 'NotFound') return undefined
+      if (ABSENT.includes(cause?.name ?? '')) return undefined
       throw error
     }
   }
@@ -164,6 +207,7 @@ export class S3Store implements ObjectStore {
     const { endpoint, region = endpoint === undefined ? undefined : OWN_REGION, idleMs = IDLE_MS } = this.#options
     const client = new sdk.S3Client({
       ...(region === undefined ? {} : { region }),
+      ...(this.#options.credentials && { credentials: this.#options.credentials }),
       ...(endpoint === undefined ? {} : { endpoint, forcePathStyle: true }),
       maxAttempts: TRIES_MAX,
       // Other stores than Amazon's do not support its newer checksums.
@@ -174,6 +218,9 @@ export class S3Store implements ObjectStore {
     return { sdk, client }
   }
 }
+
+/** Errors of a store that has no such object, or another one of that name. */
+const ABSENT = ['NoSuchKey', 'NotFound', 'PreconditionFailed']
 
 type Work<T> = (
   loaded: { readonly sdk: Sdk; readonly client: S3Client },

@@ -88,6 +88,8 @@ export const keys = {
   chunk: (jobId: string, number: number | '') => `{job:${jobId}}:chunk:${number}`,
   /** Hash: a job's record and the progress of its feeder. */
   job: (jobId: string) => `{job:${jobId}}`,
+  /** String: exists from the creation of a pull's job until the pull has noted it. */
+  jobReceipt: (jobId: string) => `{job:${jobId}}:receipt`,
   /** List: the first bad lines of a job, as JSON. */
   jobErrors: (jobId: string) => `{job:${jobId}}:errors`,
   /** Hash: the progress of a job in a partition, see `progressFields`. */
@@ -95,6 +97,15 @@ export const keys = {
 
   /** String: JSON of the intent of a sink. @param share undefined: the sink has one share */
   sinkIntent: (name: string, share?: number) => `${leased(name, share)}:intent`,
+
+  /** String: JSON of a pull's state, see `PullState`. */
+  pullState: (sourceId: string) => `${leased('pulls')}:state:${sourceId}`,
+  /** String: JSON of the job that a pull is about to create, and of its state after that. */
+  pullIntent: (sourceId: string) => `${leased('pulls')}:intent:${sourceId}`,
+  /** Sorted set: marks of what a pull has fetched lately, by the time when that was written, milliseconds. */
+  pullMarks: (sourceId: string) => `${leased('pulls')}:marks:${sourceId}`,
+  /** String: JSON of a person's request to a pull, see `PullAsk`. */
+  pullAsk: (sourceId: string) => `${leased('pulls')}:ask:${sourceId}`,
 
   /** Hash: damaged parts of tables, `table/part` → JSON. */
   damagedParts: () => 'ipid:damaged-parts',
@@ -112,6 +123,8 @@ export const keys = {
   apiKeysOf: (tenantId: string) => `{tenants}:keys-of:${tenantId}`,
   /** List: the SHA-256 of the keys of a tenant's sources in the order of their creation. */
   sourceKeysOf: (tenantId: string) => `{tenants}:sources-of:${tenantId}`,
+  /** Set: the ids of the sources of all tenants that ipid pulls, revoked ones too. */
+  pulledSources: () => '{tenants}:pulled',
   /** Hash: SHA-256 of a key → milliseconds of its last use. */
   apiKeyUses: () => '{tenants}:uses',
   /** Channel: tenants or keys changed. */

@@ -1,8 +1,13 @@
 import { Command, Option } from 'commander'
 import { SOURCE_ADDRESSES, type SourceFacts } from '../../../schemas/api-key.ts'
 import type { ListedSource } from '../../../schemas/dashboard/sources.ts'
+import type { Pull } from '../../pipeline/declaration/pull.ts'
 import type { Source, SourceTool } from '../../pipeline/declaration/source.ts'
+import type { PullOptions } from '../../pipeline/sources/pulls/commands/create.ts'
+import type { PullStatus } from '../../pipeline/sources/pulls/state.ts'
+import { numbered } from '../../run/counted.ts'
 import { InputError, StartupError } from '../../run/errors.ts'
+import type { RedisClient } from '../../stores/redis/connect.ts'
 import type { CliContext } from '../../terminal/context.ts'
 import { printJson, printLine, printLines, printPairs, printTable } from '../../terminal/print.ts'
 import { addSettings, configOf, INSTANCE_SETTINGS } from '../../terminal/settings-options.ts'
@@ -14,23 +19,43 @@ import type { StoredKey, StoredSource } from '../stores.ts'
 /** The list does not wait longer for ClickHouse. */
 const COUNTS_MS = 10_000
 
-interface SourceOptions {
+interface SourceOptions extends PullOptions {
   readonly name?: string
   readonly address?: SourceFacts['address']
-  readonly url?: string
   readonly json?: boolean
+  readonly from?: string
 }
 
-/** `ipid source create|list|set|revoke` */
+/** `ipid source create|list|set|run|pause|resume|revoke` */
 export function sourceCommand(context: CliContext): Command {
   const source = new Command('source').description('manage sources: keys that only send events of one tool')
 
   subcommand('create <tenant> <kind>', 'create a source; its key is shown this once, with the text to paste')
     .option('--name <text>', 'name for people')
-    .option('--url <url>', 'address of the API as the sender sees it (default: that of the running instance)')
+    .option(
+      '--url <url>',
+      'address of the API as the sender sees it (default: that of the running instance); s3: s3://bucket/prefix?endpoint=…&region=…',
+    )
     .addOption(addressOption())
+    .option('--every <time>', 's3, amplitude-export: pause between two runs, like 5m or 1h')
+    .option(
+      '--format <name>',
+      's3: format of the objects, as "ipid sync" has it (default: auto, recognised by content)',
+    )
+    .option(
+      '--credentials <instance>',
+      "s3: reads with the instance's AWS credentials (default: those of this command)",
+    )
+    .option('--region <us|eu>', 'amplitude-export: where the project is')
+    .option('--endpoint <url>', 'amplitude-export: base URL of the API (default: that of the region)')
     .action(async (tenant: string, kind: string, options: SourceOptions, command: Command) => {
-      const { tool } = await sourceOfKind(kind)
+      const { tool, pull } = await sourceOfKind(kind)
+      if (pull !== undefined) {
+        await createPull(tenant, kind, pull, options, command)
+        return
+      }
+      const { assertNoPullOptions } = await import('../../pipeline/sources/pulls/commands/create.ts')
+      assertNoPullOptions(options)
       const base = options.url ?? (await instanceUrl(command))
       const { name, address = 'auto' } = options
       const created = await manage(command, (admin) =>
@@ -53,9 +78,39 @@ export function sourceCommand(context: CliContext): Command {
       printLines(context.stdout, `\n${setup.trimEnd()}`)
     })
 
+  async function createPull(tenant: string, kind: string, pull: Pull, options: SourceOptions, command: Command) {
+    const { newPull } = await import('../../pipeline/sources/pulls/commands/create.ts')
+    const { facts, secret } = await newPull(pull, options, configOf(context, command), context)
+    const { name } = options
+    const { id, createdAt } = await manage(command, (admin) =>
+      admin.createSource(tenant, { kind, address: 'payload', ...(name && { name }), pull: facts }, secret),
+    )
+    const [url, setup] = [pull.placeOf(facts.settings), (await sourceOfKind(kind)).tool!.setup('', id)]
+    if (options.json) {
+      const made = { source_id: id, kind, tenant_id: tenant, key: null, url, setup, created_at: createdAt }
+      printJson(context.stdout, made)
+      return
+    }
+    printPairs(context.stdout, [
+      ['source', id],
+      ['kind', kind],
+      ['tenant', tenant],
+      ['url', url],
+      ['created', createdAt],
+    ])
+    printLines(context.stdout, `\n${setup.trimEnd()}`)
+  }
+
   subcommand('list <tenant>', 'list the sources of a tenant and their health, revoked ones too').action(
     async (tenant: string, options: SourceOptions, command: Command) => {
-      const found = await manage(command, (admin) => admin.listSources(tenant))
+      const [found, pulls] = await manage(command, async (admin, client) => {
+        const sources = await admin.listSources(tenant)
+        const [{ pullStatuses }, { ingest }] = await Promise.all([
+          import('../../pipeline/sources/pulls/statuses.ts'),
+          import('../../../pipelines/ingest.ts'),
+        ])
+        return [sources, await pullStatuses(client, ingest, sources)] as const
+      })
       const [tools, counts] = await Promise.all([toolsByKind(), countsOf(tenant, command)])
       const known = typeof counts === 'string' ? undefined : counts
       const reports = found.map((source) => sourceReport(source, tools.get(source.source.kind), known, Date.now()))
@@ -63,9 +118,12 @@ export function sourceCommand(context: CliContext): Command {
       if (options.json)
         return printJson(
           context.stdout,
-          reports.map((report) => ({ ...report, tenant_id: tenant })),
+          reports.map((report) => ({ ...report, tenant_id: tenant, pull: pulls.get(report.source_id) ?? null })),
         )
-      printReports(reports)
+      printReports(
+        reports.map((report) => ({ ...report, last_used: pulls.get(report.source_id)?.last_run ?? report.last_used })),
+      )
+      for (const [id, pull] of pulls) for (const line of pullText(id, pull)) printLine(context.stdout, line)
     },
   )
 
@@ -77,6 +135,24 @@ export function sourceCommand(context: CliContext): Command {
       if (Object.keys(change).length === 0) command.error('nothing to set: give --address or --name')
       printSource(await manage(command, (admin) => admin.setSource(id, change)), json)
     })
+
+  subcommand('run <source>', 'fetch a source now, where the role batch runs; its schedule stays')
+    .option('--from <day>', 'also fetch the past since this UTC day, YYYY-MM-DD; what is fetched already is left out')
+    .action(async (id: string, { from, json }: SourceOptions, command: Command) => {
+      const { askRun, readPastDay } = await import('../../pipeline/sources/pulls/commands/ask.ts')
+      const day = from === undefined ? undefined : readPastDay(from)
+      printSource(await manage(command, (admin, client) => askRun(client, admin, id, day)), json)
+    })
+
+  for (const [verb, about] of [
+    ['pause', 'stop fetching a source, after what is in progress'],
+    ['resume', 'fetch a paused source again'],
+  ] as const) {
+    subcommand(`${verb} <source>`, about).action(async (id: string, { json }: SourceOptions, command: Command) => {
+      const { setPaused } = await import('../../pipeline/sources/pulls/commands/ask.ts')
+      printSource(await manage(command, (admin) => setPaused(admin, id, verb === 'pause')), json)
+    })
+  }
 
   subcommand('revoke <source>', 'revoke the key of a source for ever').action(
     async (id: string, { json }: SourceOptions, command: Command) => {
@@ -171,13 +247,30 @@ export function sourceCommand(context: CliContext): Command {
     return url
   }
 
-  async function manage<T>(command: Command, use: (admin: TenantAdmin) => Promise<T>): Promise<T> {
+  async function manage<T>(command: Command, use: (admin: TenantAdmin, client: RedisClient) => Promise<T>): Promise<T> {
     const config = configOf(context, command)
     const { withTenants } = await import('../../terminal/stores.ts')
     return await withTenants(config, use)
   }
 
   return source
+}
+
+/** How a pull fares, in a few lines. */
+function pullText(id: string, pull: PullStatus): string[] {
+  const { objects, refused, lines, rejected, next_run: next, last_error: error, past } = pull
+  const also = [
+    ...(refused > 0 ? [`${refused} refused`] : []),
+    ...(rejected > 0 ? [`${rejected} lines rejected`] : []),
+    ...(next === null ? [] : [`next run ${next}`]),
+  ]
+  return [
+    '',
+    `${id} ${pull.text}`,
+    `  ${pull.place}: ${[`${numbered(objects, 'object')}, ${numbered(lines, 'line')}`, ...also].join(', ')}`,
+    ...(past === null ? [] : [`  still to fetch: ${past}`]),
+    ...(error === null ? [] : [`  last error, ${error.at}: ${error.message}`]),
+  ]
 }
 
 async function sourceOfKind(kind: string): Promise<Source> {

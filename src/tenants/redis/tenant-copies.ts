@@ -9,7 +9,7 @@ import { SharedDailyQuota } from '../quota.ts'
 import { RedisTokenCounters } from './token-counters.ts'
 
 const createTenantScript = loadScript(import.meta.url, './createTenant-1.lua')
-const createKeyScript = loadScript(import.meta.url, './createKey-4.lua')
+const createKeyScript = loadScript(import.meta.url, './createKey-5.lua')
 const recordUsesScript = loadScript(import.meta.url, './recordUses-2.lua')
 
 /** Copies tenants for backup and restore: records with all fields, and hashes of keys. */
@@ -40,9 +40,10 @@ export class TenantCopies {
     await createTenantScript.run(this.#client, [keys.tenants()], [id, JSON.stringify(record), channel])
     for (const { sha256, record: key } of copied) {
       const list = key.source === undefined ? keys.apiKeysOf(id) : keys.sourceKeysOf(id)
-      const names = [keys.tenants(), keys.apiKeys(), keys.apiKeyPrefixes(), list]
+      const names = [keys.tenants(), keys.apiKeys(), keys.apiKeyPrefixes(), list, keys.pulledSources()]
+      const isPulled = key.source?.pull !== undefined && key.revoked_at === undefined ? 1 : 0
       // Write a revoked key as revoked at once, so that it never works.
-      await createKeyScript.run(this.#client, names, [id, sha256, key.prefix, JSON.stringify(key), channel])
+      await createKeyScript.run(this.#client, names, [id, sha256, key.prefix, JSON.stringify(key), channel, isPulled])
     }
     const uses = copied.flatMap(({ sha256, used_ms }) => (used_ms === null ? [] : [sha256, used_ms]))
     if (uses.length > 0) await recordUsesScript.run(this.#client, [keys.apiKeyUses(), keys.apiKeys()], uses)

@@ -15,7 +15,7 @@ const findHolderScript = loadScript(import.meta.url, './findHolder-2.lua')
 const createTenantScript = loadScript(import.meta.url, './createTenant-1.lua')
 const changeTenantScript = loadScript(import.meta.url, './changeTenant-1.lua')
 const changeRulesScript = loadScript(import.meta.url, './changeRules-1.lua')
-const createKeyScript = loadScript(import.meta.url, './createKey-4.lua')
+const createKeyScript = loadScript(import.meta.url, './createKey-5.lua')
 const revokeKeyScript = loadScript(import.meta.url, './revokeKey-3.lua')
 const recordUsesScript = loadScript(import.meta.url, './recordUses-2.lua')
 const changeSourceScript = loadScript(import.meta.url, './changeSource-2.lua')
@@ -99,8 +99,8 @@ export class RedisTenantStore implements TenantStore, CallerStore {
     const list = source === undefined ? keys.apiKeysOf(tenantId) : keys.sourceKeysOf(tenantId)
     const result = await this.#run(
       createKeyScript,
-      [keys.tenants(), keys.apiKeys(), keys.apiKeyPrefixes(), list],
-      [tenantId, keyHash, prefix, JSON.stringify(record), keys.tenantChanges()],
+      [keys.tenants(), keys.apiKeys(), keys.apiKeyPrefixes(), list, keys.pulledSources()],
+      [tenantId, keyHash, prefix, JSON.stringify(record), keys.tenantChanges(), source?.pull === undefined ? 0 : 1],
     )
     if (result === 1) return 'created'
     return result === 0 ? 'no tenant' : 'prefix taken'

@@ -550,10 +550,26 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
   {
     name: 'lost-lines',
     promise: 'an upload whose lines Redis has lost becomes no job',
-    file: 'src/pipeline/sources/batch/redis/completeUpload-3.lua',
+    file: 'src/pipeline/sources/batch/redis/completeUpload-4.lua',
     from: "if redis.call('EXISTS', ARGV[2] .. number) == 0 then",
     to: 'if false then',
     noticedBy: [['test/integration/batch-jobs.test.ts', 'an upload that lost lines in Redis is refused']],
+  },
+  {
+    name: 'pull-receipt',
+    promise: 'a pull that was killed finds out whether its last job was created',
+    file: 'src/pipeline/sources/pulls/redis/pull-store.ts',
+    from: "return isUploading === 1 ? 'unknown' : 'never created'",
+    to: "return isUploading === 1 ? 'unknown' : 'created'",
+    noticedBy: [['test/integration/source-pulls.test.ts', 'a process that is killed after any command loses no line']],
+  },
+  {
+    name: 'pull-partial',
+    promise: 'a large object that a pull has begun goes on after the lines that are in jobs',
+    file: 'src/pipeline/sources/pulls/turn.ts',
+    from: 'const skip = this.#state.partials.find(({ id }) => id === item.id)?.lines ?? 0',
+    to: 'const skip = 0',
+    noticedBy: [['test/integration/source-pulls.test.ts', 'an item that fails stops no other that can go ahead']],
   },
   {
     name: 'shares-change-intent',

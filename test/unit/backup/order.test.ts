@@ -45,12 +45,14 @@ test('backup and restore work in an order that keeps every event in one place', 
       untilStored: () => note('until stored'),
       letters: () => noted('letters'),
       tenants: () => noted('tenants'),
+      pulls: () => noted('pulls'),
     } as RecordSource,
     archive,
     ...{ version: '1', clock, progress, waitMs: 1 },
   })
   assert.deepEqual(log.splice(0), [
-    ...['until stored', 'migrations', 'letters', 'tables', 'rows of events', 'rows of outcomes', 'letters'],
+    // A pull that goes on meanwhile must not be further than the tables.
+    ...['pulls', 'until stored', 'migrations', 'letters', 'tables', 'rows of events', 'rows of outcomes', 'letters'],
     ...['tenants', 'objects'],
   ])
   const behindFile = join(dir, 'manifest.json', 'backup')
@@ -73,6 +75,7 @@ test('backup and restore work in an order that keeps every event in one place', 
     begin: () => note('begin', false),
     fixPartitions: (count, { partitions, sinceMs }) => note(`${count} partitions, not ${partitions} since ${sinceMs}`),
     addTenants: () => note('add tenants'),
+    addPulls: () => note('add pulls'),
     clearLetters: () => note('clear letters'),
     addLetters: () => note('add letters'),
     placeLetters: () => note('place letters'),

@@ -1,7 +1,8 @@
-import type { LetterCopy, TenantCopy } from '../../../../schemas/backup.ts'
+import type { LetterCopy, PullCopy, TenantCopy } from '../../../../schemas/backup.ts'
 import type { Pipeline } from '../../../pipeline/declaration/pipeline.ts'
 import { NO_IDENTITY } from '../../../pipeline/event/envelope.ts'
 import { RedisFeederStore } from '../../../pipeline/sources/batch/redis/feeder-store.ts'
+import { copyPulls } from '../../../pipeline/sources/pulls/redis/pull-copies.ts'
 import { untilPassed } from '../../../pipeline/streams/barrier.ts'
 import { claimIdMs } from '../../../pipeline/streams/claim-id.ts'
 import type { RawEntry } from '../../../pipeline/streams/entries.ts'
@@ -66,6 +67,10 @@ export class RedisRecordSource implements RecordSource {
 
   tenants(): AsyncIterable<TenantCopy> {
     return this.#tenants.all()
+  }
+
+  pulls(): AsyncIterable<PullCopy> {
+    return copyPulls(this.#client)
   }
 
   async *letters(): AsyncGenerator<LetterCopy> {

@@ -1,8 +1,9 @@
-import type { LetterCopy, TenantCopy } from '../../../../schemas/backup.ts'
+import type { LetterCopy, PullCopy, TenantCopy } from '../../../../schemas/backup.ts'
 import { LANES } from '../../../pipeline/declaration/lane.ts'
 import { type Pipeline, streamsOf } from '../../../pipeline/declaration/pipeline.ts'
 import { identityOf, NO_IDENTITY, partitionOf } from '../../../pipeline/event/envelope.ts'
 import { columnOf } from '../../../pipeline/event/row.ts'
+import { addPullCopy } from '../../../pipeline/sources/pulls/redis/pull-copies.ts'
 import { claimIdOfNoEntry } from '../../../pipeline/streams/claim-id.ts'
 import { FIRST_ID_FIELD } from '../../../pipeline/streams/dead-letter.ts'
 import type { RawEntry } from '../../../pipeline/streams/entries.ts'
@@ -103,6 +104,11 @@ export class RedisRecordTarget implements RecordTarget {
   async addTenants(tenants: readonly TenantCopy[]): Promise<void> {
     this.#lease.assertHeld()
     for (const tenant of tenants) await this.#tenants.add(tenant)
+  }
+
+  async addPulls(pulls: readonly PullCopy[]): Promise<void> {
+    this.#lease.assertHeld()
+    for (const pull of pulls) await addPullCopy(this.#client, pull)
   }
 
   async clearLetters(): Promise<void> {

@@ -1,13 +1,15 @@
 import { RedisSessionStore } from '../../../dashboard/redis/sessions.ts'
+import { removePull } from '../../../pipeline/sources/pulls/redis/pull-store.ts'
 import { InputError } from '../../../run/errors.ts'
 import type { RedisClient } from '../../../stores/redis/connect.ts'
 import { keys } from '../../../stores/redis/keys.ts'
 import { keysLike } from '../../../stores/redis/nodes.ts'
 import { loadScript } from '../../../stores/redis/scripts.ts'
+import { RedisTenantStore } from '../../../tenants/redis/tenant-store.ts'
 import type { TenantRemoval } from '../ports.ts'
 
 const changeTenantScript = loadScript(import.meta.url, '../../../tenants/redis/changeTenant-1.lua')
-const removeKeysScript = loadScript(import.meta.url, './removeKeys-5.lua')
+const removeKeysScript = loadScript(import.meta.url, './removeKeys-6.lua')
 
 /** A tenant's own records in Redis. Its main record goes last, because it says that the rest must go. */
 export class RedisTenantRemoval implements TenantRemoval {
@@ -25,10 +27,19 @@ export class RedisTenantRemoval implements TenantRemoval {
 
   async removeKeys(tenantId: string): Promise<number> {
     let removed = 0
+    const pulled = (await new RedisTenantStore(this.#client).listSources(tenantId)).filter(({ source }) => source.pull)
     for (const list of [keys.apiKeysOf(tenantId), keys.sourceKeysOf(tenantId)]) {
-      const names = [keys.apiKeys(), keys.apiKeyPrefixes(), keys.apiKeyUses(), list, keys.tenants()]
+      const names = [
+        keys.apiKeys(),
+        keys.apiKeyPrefixes(),
+        keys.apiKeyUses(),
+        list,
+        keys.tenants(),
+        keys.pulledSources(),
+      ]
       removed += Number(await removeKeysScript.run(this.#client, names, [tenantId, keys.tenantChanges()]))
     }
+    for (const { prefix } of pulled) await removePull(this.#client, prefix)
     for await (const key of keysLike(this.#client, keys.countsPattern(tenantId))) await this.#client.del(key)
     await new RedisSessionStore(this.#client).removeAll(tenantId)
     return removed

@@ -39,7 +39,7 @@ const EARLY_SYNC_BYTES = 16_777_216
 const TOO_EARLY = 2
 
 const spoolChunkScript = loadScript(import.meta.url, './spoolChunk-3.lua')
-const completeUploadScript = loadScript(import.meta.url, './completeUpload-3.lua')
+const completeUploadScript = loadScript(import.meta.url, './completeUpload-4.lua')
 
 /** Position of a chunk's lines in their upload. */
 type LineNumbers = Pick<LineChunk, 'firstLine' | 'gaps'>
@@ -139,13 +139,14 @@ export class UploadSpool implements Upload {
       ...(file.sourceId === undefined ? {} : { source_id: file.sourceId }),
     }
     const fields = Object.entries({ ...record, next: 1, ...choices, ...named }).flat()
-    const names = [keys.upload(jobId), keys.chunks(jobId), keys.job(jobId)]
+    const names = [keys.upload(jobId), keys.chunks(jobId), keys.job(jobId), keys.jobReceipt(jobId)]
+    const args = [this.#chunks, keys.chunk(jobId, ''), file.leavesReceipt ? 1 : 0, ...fields]
     // A heartbeat after the script would set an expiry on the chunks of the job.
     await this.#heartbeat.stop()
     commit()
     this.#completing = true
     await this.#persist(async () => {
-      const result = await completeUploadScript.run(client, names, [this.#chunks, keys.chunk(jobId, ''), ...fields])
+      const result = await completeUploadScript.run(client, names, args)
       await persisted(client)
       return result
     })

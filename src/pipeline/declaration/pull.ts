@@ -1,0 +1,105 @@
+/** What a source of a pull has fetched so far, as JSON of its kind. Its size is bounded. */
+export type Cursor = object
+
+/** A secret that a pull needs. Commands read it from the environment, or ask for it. */
+export interface PullSecret {
+  readonly name: string
+  /** Environment variable of `source create`. */
+  readonly env: string
+  /** For the question, such as `API key`. Undefined: it is optional and not asked for. */
+  readonly title?: string
+}
+
+/** Values by name, as `source create` was given them. */
+export type PullSettings = Readonly<Record<string, string>>
+
+/** A kind of source that ipid fetches by itself, on a schedule. */
+export interface Pull {
+  /** Pause between two runs by default. */
+  readonly everyMs: number
+  /** Names of the options of `source create` that are its settings. */
+  readonly options: readonly string[]
+  secretsOf(settings: PullSettings): readonly PullSecret[]
+  /** Checks options. @throws InputError */
+  assertSettings(settings: PullSettings): void
+  /** The place, for people; without secrets. */
+  placeOf(settings: PullSettings): string
+  /** The cursor of a new source. It fetches what is there since the start of the UTC day of `createdAtMs`. */
+  begin(createdAtMs: number): Cursor
+  /** The cursor that also fetches the past since a time. Undefined: that is fetched already, or will be. */
+  withPast(cursor: Cursor, fromMs: number): Cursor | undefined
+  /** What is left of the past, for people. Undefined: nothing. */
+  pastOf(cursor: Cursor): string | undefined
+  open(access: PullAccess): PullPlace
+}
+
+export interface PullAccess {
+  readonly settings: PullSettings
+  readonly secrets: Readonly<Record<string, string>>
+  /** A folder for files of this process, which exists and is emptied when the process starts. */
+  readonly tempDir: string
+  readonly nowMs: () => number
+}
+
+/** An open place of one source. */
+export interface PullPlace {
+  /**
+   * Everything that is not fetched yet, in the order of the cursor. The caller takes an item whole before it asks for the next.
+   * @returns the cursor after all of it
+   * @throws PullDeniedError, or any error that a later run may not meet
+   */
+  items(run: PullRun): AsyncGenerator<PullItem, Cursor>
+  close(): Promise<void>
+}
+
+/** What a place needs to know about the run. */
+export interface PullRun {
+  readonly cursor: Cursor
+  readonly signal: AbortSignal
+  /** Whether somebody asked for this run: it looks everywhere. */
+  readonly isAsked: boolean
+  /** Whether the run before failed. */
+  readonly isRetry: boolean
+  /** When the oldest item that failed in this run was written, milliseconds; infinite: none failed. */
+  oldestFailureMs(): number
+  /** Which marks are kept, see `PullItem.mark`. */
+  haveMarks(names: readonly string[]): Promise<readonly boolean[]>
+  countMarks(): Promise<number>
+  /** Forgets marks up to a time. */
+  dropMarks(untilMs: number): Promise<void>
+}
+
+/** A part of a source that is fetched exactly once, such as an object of a bucket. */
+export interface PullItem {
+  /** Names this content for ever: lines without ids of their own get ids made of it. */
+  readonly id: string
+  /** For people. */
+  readonly name: string
+  /** When it was written, milliseconds. */
+  readonly atMs: number
+  /** The cursor once it is done. */
+  readonly cursor: Cursor
+  /** Kept once it is done, for cursors that cannot tell. At most 24 characters. */
+  readonly mark?: string
+  /** Whether later items may be taken when this one fails. A later run finds it again. */
+  readonly canWait: boolean
+  /** Whether content that cannot be read is fetched again some times before it is refused: it was made for this run. */
+  readonly isMadeAnew?: boolean
+  /** Undefined: it no longer exists. @throws PullRefusedError, PullDeniedError, or an error that may pass */
+  open(signal: AbortSignal): Promise<AsyncIterable<PullFile> | undefined>
+}
+
+/** A file of an item, read to its end before the next one. */
+export interface PullFile {
+  readonly bytes: AsyncIterable<Buffer>
+}
+
+/** An item that no later run can read. The message says why, and what to do about it. */
+export class PullRefusedError extends Error {
+  override name = 'PullRefusedError'
+}
+
+/** The place refuses the credentials. */
+export class PullDeniedError extends Error {
+  override name = 'PullDeniedError'
+}

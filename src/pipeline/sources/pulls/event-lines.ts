@@ -1,0 +1,197 @@
+import { hash } from 'node:crypto'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { createGunzip } from 'node:zlib'
+import { type PullFile, PullRefusedError } from '../../declaration/pull.ts'
+import { peek } from '../batch/files/encoding.ts'
+import { isGzip, isZlibError } from '../batch/files/event-file.ts'
+import { type BadLine, LineSplitter } from '../batch/files/lines.ts'
+import { rejectedLine } from '../batch/read-chunk.ts'
+import { formatNamed, formatOfLines, LINE_FORMATS, SAMPLE_LINES } from '../formats/formats.ts'
+import type { LineFormat, LineReader } from '../formats/line-format.ts'
+import type { ToolEvent } from '../tools/tool-event.ts'
+
+/** In place of a format's name: recognise it by the content. */
+export const AUTO = 'auto'
+/** What `--format` takes. */
+export const PULL_FORMATS: readonly string[] = [AUTO, ...LINE_FORMATS.map(({ name }) => name)]
+
+interface LineOptions {
+  /** See `PullItem.id`. */
+  readonly id: string
+  /** One of `PULL_FORMATS`. */
+  readonly format: string
+  /** When the item was written, milliseconds. */
+  readonly atMs: number
+  /** Lines at the start that become no events, because they did so earlier. */
+  readonly skip: number
+}
+
+/** Lines of an upload, made of some lines of an item. */
+export interface EventLines {
+  /** Each ends with a line feed. */
+  readonly bytes: Buffer
+  /** How many. */
+  readonly lines: number
+  /** How many of these are lines that cannot be events. */
+  readonly rejected: number
+  /** Lines of the item so far, those of no event included. */
+  readonly read: number
+}
+
+/** Most bytes of an item, unpacked. A tiny file can be packed so that it never ends. */
+const UNPACKED_BYTES_MAX = 64 * 2 ** 30
+const READ_BYTES = 262_144
+const MAGIC_BYTES = 4
+/** With blank ones. */
+const SAMPLE_LINES_MAX = 10_000
+
+const OTHER_FILES: readonly (readonly [start: string, what: string])[] = [
+  ['PAR1', 'Parquet: let the export write JSON lines (JSONLines, NDJSON) instead'],
+  ['Obj\x01', 'Avro: let the export write JSON lines instead'],
+  ['ORC', 'ORC: let the export write JSON lines instead'],
+  ['PK\x03\x04', 'a ZIP archive: let the export write gzip instead'],
+  ['BZh', 'compressed with bzip2: let the export use gzip instead'],
+  ['\x28\xb5\x2f\xfd', 'compressed with zstd: let the export use gzip instead'],
+  ['\xfd7zX', 'compressed with xz: let the export use gzip instead'],
+]
+
+/**
+ * Reads an item's files, plain or gzip, and makes the lines of an upload of their events. Which lines it makes depends on the item
+ * alone. Holds a few lines.
+ * @throws PullRefusedError when the content is of no known format, or damaged
+ */
+export async function* eventLines(files: AsyncIterable<PullFile>, options: LineOptions): AsyncGenerator<EventLines> {
+  let read = 0
+  for await (const { bytes } of files) {
+    const reader = new ItemReader(options, read)
+    try {
+      for await (const lines of linesOf(bytes)) {
+        const piece = reader.read(lines)
+        if (piece !== undefined) yield piece
+      }
+      const rest = reader.end()
+      if (rest !== undefined) yield rest
+    } finally {
+      // Nothing else ends a source whose first bytes were enough.
+      if (bytes instanceof Readable) bytes.destroy()
+      else await bytes[Symbol.asyncIterator]().return?.(undefined)
+    }
+    read = reader.linesRead
+  }
+}
+
+async function* linesOf(source: AsyncIterable<Buffer>): AsyncGenerator<(string | BadLine)[]> {
+  const [head, all] = await peek(source, MAGIC_BYTES)
+  const start = head.toString('latin1')
+  const other = OTHER_FILES.find(([magic]) => start.startsWith(magic))?.[1]
+  if (other !== undefined) throw new PullRefusedError(`it is ${other}`)
+  const splitter = new LineSplitter('let the export write UTF-8')
+  let unpacked = 0
+  for await (const bytes of isGzip(head) ? gunzipped(all) : all) {
+    unpacked += bytes.length
+    if (unpacked > UNPACKED_BYTES_MAX)
+      throw new PullRefusedError(`it is larger than ${UNPACKED_BYTES_MAX} bytes unpacked`)
+    const lines = splitter.push(bytes)
+    if (lines.length > 0) yield lines
+  }
+  const last = splitter.end()
+  if (last.length > 1 || last[0] !== '') yield last
+}
+
+async function* gunzipped(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  const gunzip = createGunzip({ chunkSize: READ_BYTES })
+  const packed = pipeline(source, gunzip)
+  packed.catch((error: Error) => gunzip.destroy(error))
+  try {
+    yield* gunzip
+    await packed
+  } catch (error) {
+    throw isZlibError(error) ? new PullRefusedError(`its gzip data is damaged: ${error.message}`) : error
+  } finally {
+    gunzip.destroy()
+  }
+}
+
+/** Reads the lines of one file of an item. */
+class ItemReader {
+  readonly #options: LineOptions
+  /** The first lines, until the format is known. */
+  #sample: (string | BadLine)[] = []
+  /** How many of them are not blank. */
+  #samples = 0
+  #reader: LineReader | undefined
+  #read: number
+
+  constructor(options: LineOptions, linesBefore: number) {
+    this.#options = options
+    this.#read = linesBefore
+  }
+
+  /** Of this file and those before it. */
+  get linesRead(): number {
+    return this.#read
+  }
+
+  read(lines: readonly (string | BadLine)[]): EventLines | undefined {
+    if (this.#reader !== undefined) return this.#translate(lines, this.#reader)
+    this.#sample.push(...lines)
+    this.#samples += lines.filter((line) => !isBlank(line)).length
+    const isEnough = this.#samples >= SAMPLE_LINES || this.#sample.length >= SAMPLE_LINES_MAX
+    return isEnough ? this.#begin() : undefined
+  }
+
+  /** The file has no more lines. */
+  end(): EventLines | undefined {
+    return this.#reader === undefined && this.#samples > 0 ? this.#begin() : undefined
+  }
+
+  #begin(): EventLines | undefined {
+    const texts = this.#sample.filter((line) => typeof line === 'string')
+    const { format: name, atMs: nowMs } = this.#options
+    this.#reader = formatOf(name, texts).reader({ all: false, nowMs })
+    const lines = this.#sample
+    this.#sample = []
+    return this.#translate(lines, this.#reader)
+  }
+
+  #translate(lines: readonly (string | BadLine)[], reader: LineReader): EventLines | undefined {
+    const { skip, id } = this.#options
+    const made: string[] = []
+    let rejected = 0
+    for (const line of lines) {
+      const number = ++this.#read
+      if (isBlank(line)) continue
+      const result = typeof line === 'string' ? reader.read(line) : { rejected: line.problem }
+      if (number <= skip || 'skipped' in result) continue
+      if ('rejected' in result) rejected++
+      made.push('rejected' in result ? rejectedLine(result.rejected) : lineOf(result.event, id, number))
+    }
+    if (made.length === 0) return undefined
+    return { bytes: Buffer.from(`${made.join('\n')}\n`), lines: made.length, rejected, read: this.#read }
+  }
+}
+
+function isBlank(line: string | BadLine): boolean {
+  return typeof line === 'string' && line.trim() === ''
+}
+
+function formatOf(name: string, lines: readonly string[]): LineFormat {
+  const format = name === AUTO ? formatOfLines(lines) : formatNamed(name)
+  if (format !== undefined) return format
+  throw new PullRefusedError('no format of exports or logs is recognised in its first lines: name one with --format')
+}
+
+/** JSON of the form of `EventEnvelope`. @param number of the line in its item */
+function lineOf({ page, library: _, ...event }: ToolEvent, id: string, number: number): string {
+  const eventId = event.event_id ?? idOf(id, number)
+  // A symbol stands for an address that the payload does not have; JSON leaves it out.
+  return JSON.stringify({ ...event, event_id: eventId, ...page })
+}
+
+/** A UUID (RFC 9562, version 8) that depends only on the item and the line. */
+function idOf(id: string, number: number): string {
+  const hex = hash('sha256', `${id}\n${number}`, 'hex')
+  const variant = ((Number.parseInt(hex[16]!, 16) & 3) | 8).toString(16)
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`
+}

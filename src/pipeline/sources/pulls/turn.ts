@@ -1,0 +1,372 @@
+import type { SourceFacts } from '../../../../schemas/api-key.ts'
+import type { Clock } from '../../../run/clock.ts'
+import { BackpressureError } from '../../../run/errors.ts'
+import type { Tenant } from '../../../tenants/tenancy.ts'
+import type { BatchJobs, Upload } from '../../declaration/batch-jobs.ts'
+import {
+  type Cursor,
+  PullDeniedError,
+  type PullItem,
+  type PullPlace,
+  PullRefusedError,
+} from '../../declaration/pull.ts'
+import { AUTO, type EventLines, eventLines } from './event-lines.ts'
+import type { PullIntent, RedisPullStore } from './redis/pull-store.ts'
+import { PARTIALS_MAX, type PullState } from './state.ts'
+
+/** A source whose turn it is. */
+export interface PulledSource {
+  readonly id: string
+  readonly tenantId: string
+  readonly pull: NonNullable<SourceFacts['pull']>
+}
+
+interface TurnOptions {
+  readonly source: PulledSource
+  readonly state: PullState
+  readonly place: PullPlace
+  /** The tenant, read again before each job. Undefined: the source must not be pulled now. */
+  readonly tenant: () => Promise<Tenant | undefined>
+  readonly store: RedisPullStore
+  readonly jobs: BatchJobs
+  readonly clock: Clock
+  readonly signal: AbortSignal
+  readonly isAsked: boolean
+  /** `performance.now()` at which other sources have their turn. */
+  readonly untilMs: number
+  readonly limits?: TurnLimits
+}
+
+/**
+ * How a turn ended. `done`: everything is fetched. `more`: its time is over. `waits`: for the reason. `ended`: the source must not be
+ * pulled now. `failed`: items could not be read, or the source not be listed.
+ */
+export type TurnEnd =
+  | { readonly end: 'done' | 'more' | 'ended' }
+  | { readonly end: 'waits'; readonly reason: string }
+  | { readonly end: 'failed'; readonly error: Error; readonly isDenied: boolean }
+
+export interface TurnLimits {
+  /** An item of at most this many bytes of lines shares a job with others. Held in memory, so that an item that fails leaves nothing. */
+  readonly heldBytesMax: number
+  /** Of a job; the last piece may pass it. */
+  readonly jobBytesMax: number
+  readonly jobLinesMax: number
+  readonly jobItemsMax: number
+}
+
+/** A job has at most 1,000,000 lines and 100 MiB. */
+const LIMITS: TurnLimits = {
+  heldBytesMax: 4 * 2 ** 20,
+  jobBytesMax: 64 * 2 ** 20,
+  jobLinesMax: 500_000,
+  jobItemsMax: 500,
+}
+/** Jobs of a source that are not finished. The tenant's own uploads need room too. */
+const OPEN_JOBS_MAX = 2
+/** Of the name of a job's file. */
+const NAME_CHARS_MAX = 200
+/** Items that may fail in one run before it ends. */
+const FAILURES_MAX = 10
+/** An item at which so many runs in a row failed is refused, so that it does not stop the others for ever. */
+const STUCK_MAX = 8
+
+/** Lines that go into one job, and what is done once the job exists. */
+interface JobInProgress {
+  readonly upload: Upload
+  bytes: number
+  lines: number
+}
+
+/**
+ * Fetches what a source has, item by item, into batch jobs: exactly once, whatever is killed.
+ *
+ * The lines of a job are spooled first. Then the intent is written: the id of the job, and the state after it. Then the job is created,
+ * with a receipt that does not expire. Then the state is written, and intent and receipt are removed. After a crash the receipt says
+ * whether the job of an intent exists: then the state is written; otherwise, once the upload is dead, its items are fetched again.
+ */
+export class PullTurn {
+  readonly #options: TurnOptions
+  readonly #limits: TurnLimits
+  #state: PullState
+  /** The state after the job in progress. */
+  #next: PullState
+  #marks: (readonly [string, number])[] = []
+  #items = 0
+  #job: JobInProgress | undefined
+  /** Whether the job in progress has lines of one large item only, so that they can be undone alone. */
+  #isOwnJob = false
+  #failure: Error | undefined
+  #failures = 0
+  #oldestFailureMs = Number.POSITIVE_INFINITY
+
+  constructor(options: TurnOptions) {
+    this.#options = options
+    this.#limits = options.limits ?? LIMITS
+    this.#state = options.state
+    this.#next = options.state
+  }
+
+  /** What is stored now. */
+  get state(): PullState {
+    return this.#state
+  }
+
+  async run(): Promise<TurnEnd> {
+    try {
+      return await this.#run()
+    } catch (error) {
+      await this.#abort()
+      if (error instanceof TurnOverError) return error.end
+      if (error instanceof BackpressureError) return { end: 'waits', reason: error.message }
+      return { end: 'failed', error: error as Error, isDenied: error instanceof PullDeniedError }
+    }
+  }
+
+  async #run(): Promise<TurnEnd> {
+    const { source, place, store, signal, untilMs, isAsked } = this.#options
+    await this.#resolveIntent()
+    await this.#assertRoom()
+    const items = place.items({
+      cursor: this.#state.cursor,
+      signal,
+      isAsked,
+      isRetry: this.#state.failures > 0,
+      oldestFailureMs: () => this.#oldestFailureMs,
+      haveMarks: (names) => store.haveMarks(source.id, names),
+      countMarks: () => store.countMarks(source.id),
+      dropMarks: (ms) => store.dropMarks(source.id, ms),
+    })
+    try {
+      for (;;) {
+        const { done, value } = await items.next()
+        signal.throwIfAborted()
+        if (done) {
+          await this.#commit(value)
+          break
+        }
+        await this.#take(value)
+        if (performance.now() < untilMs) continue
+        await this.#commit()
+        return { end: 'more' }
+      }
+    } finally {
+      await items.return(this.#state.cursor)
+    }
+    return this.#failure === undefined ? { end: 'done' } : { end: 'failed', error: this.#failure, isDenied: false }
+  }
+
+  /** Finds out what became of the job of an earlier turn. */
+  async #resolveIntent(): Promise<void> {
+    const { source, store } = this.#options
+    const intent = await store.intent(source.id)
+    if (intent === undefined) {
+      // A crash may have left the receipts of jobs that are noted.
+      await store.removeReceipts(this.#state.jobs)
+      return
+    }
+    const fate = await store.fateOf(intent.job)
+    if (fate === 'unknown')
+      throw new TurnOverError({ end: 'waits', reason: 'an interrupted upload ends within seconds' })
+    if (fate === 'created') {
+      await store.conclude(source.id, intent)
+      this.#state = intent.state
+      this.#next = intent.state
+    } else {
+      await store.dropIntent(source.id)
+    }
+  }
+
+  async #assertRoom(): Promise<void> {
+    if ((await this.#options.store.countOpen(this.#state.jobs)) < OPEN_JOBS_MAX) return
+    throw new TurnOverError({ end: 'waits', reason: 'its last jobs are not finished yet' })
+  }
+
+  async #take(item: PullItem): Promise<void> {
+    try {
+      await this.#read(item)
+    } catch (error) {
+      if (this.#isOwnJob) await this.#abort()
+      const reason = this.#refusalOf(item, error as Error)
+      if (reason !== undefined) {
+        await this.#refuse(item, reason)
+        return
+      }
+      const isFinal = error instanceof PullDeniedError || error instanceof BackpressureError || isOver(error)
+      if (!item.canWait || isFinal || this.#options.signal.aborted) throw error
+      this.#failure ??= named(item, error as Error)
+      this.#oldestFailureMs = Math.min(this.#oldestFailureMs, item.atMs)
+      if (++this.#failures >= FAILURES_MAX) throw this.#failure
+    }
+  }
+
+  /** Undefined: the item may be readable later. */
+  #refusalOf(item: PullItem, error: Error): string | undefined {
+    if (error instanceof PullRefusedError && item.isMadeAnew !== true) return error.message
+    if (error instanceof PullDeniedError || error instanceof BackpressureError || isOver(error)) return undefined
+    if (this.#options.signal.aborted || item.canWait) return undefined
+    const { stuck } = this.#state
+    const failures = stuck?.name === item.name ? stuck.failures + 1 : 1
+    if (failures >= STUCK_MAX) return `${failures} runs failed at it: ${error.message}`
+    this.#state = { ...this.#state, stuck: { name: item.name, failures } }
+    return undefined
+  }
+
+  /** Reads an item into the job in progress, or a large one into jobs of its own. */
+  async #read(item: PullItem): Promise<void> {
+    const { source, signal } = this.#options
+    const files = await item.open(signal)
+    if (files === undefined) {
+      this.#pass(item)
+      return
+    }
+    const skip = this.#state.partials.find(({ id }) => id === item.id)?.lines ?? 0
+    const format = source.pull.settings.format ?? AUTO
+    let held: EventLines[] = []
+    let heldBytes = 0
+    for await (const lines of eventLines(files, { id: item.id, format, atMs: item.atMs, skip })) {
+      signal.throwIfAborted()
+      held.push(lines)
+      heldBytes += lines.bytes.length
+      if (!this.#isOwnJob) {
+        if (heldBytes <= this.#limits.heldBytesMax && skip === 0) continue
+        await this.#commit()
+        this.#isOwnJob = true
+      }
+      for (const piece of held) await this.#writePart(item, piece)
+      held = []
+    }
+    for (const lines of held) await this.#write(item, lines)
+    this.#pass(item, { objects: 1 })
+    const { bytes = 0, lines = 0 } = this.#job ?? {}
+    const isFull =
+      bytes >= this.#limits.jobBytesMax / 2 ||
+      lines >= this.#limits.jobLinesMax ||
+      this.#items >= this.#limits.jobItemsMax
+    if (isFull || this.#isOwnJob) await this.#commit()
+    this.#isOwnJob = false
+  }
+
+  async #writePart(item: PullItem, piece: EventLines): Promise<void> {
+    await this.#write(item, piece)
+    const { bytes, lines } = this.#job!
+    if (bytes < this.#limits.jobBytesMax && lines < this.#limits.jobLinesMax) return
+    const partials = [...othersOf(this.#next, item), { id: item.id, lines: piece.read }].slice(-PARTIALS_MAX)
+    this.#next = { ...this.#next, partials }
+    await this.#commit()
+  }
+
+  async #write(item: PullItem, { bytes, lines, rejected }: EventLines): Promise<void> {
+    this.#job ??= await this.#begin(item)
+    this.#job.bytes += bytes.length
+    this.#job.lines += lines
+    const { counts } = this.#next
+    this.#next = {
+      ...this.#next,
+      counts: { ...counts, lines: counts.lines + lines, rejected: counts.rejected + rejected },
+    }
+    await this.#job.upload.write(bytes)
+  }
+
+  async #begin(item: PullItem): Promise<JobInProgress> {
+    const { source, jobs } = this.#options
+    const { id, archive, addresses } = await this.#tenant()
+    const facts = {
+      sourceId: source.id,
+      name: `${source.id}: ${item.name}`.slice(0, NAME_CHARS_MAX),
+      leavesReceipt: true,
+    }
+    return { upload: await jobs.begin(id, archive, addresses, facts), bytes: 0, lines: 0 }
+  }
+
+  async #tenant(): Promise<Tenant> {
+    const tenant = await this.#options.tenant()
+    if (tenant === undefined) throw new TurnOverError({ end: 'ended' })
+    return tenant
+  }
+
+  /** The item is done once the job in progress exists. */
+  #pass(item: PullItem, { objects = 0, refused = 0 } = {}): void {
+    const { counts } = this.#next
+    this.#items++
+    this.#next = {
+      ...this.#next,
+      cursor: item.cursor,
+      counts: { ...counts, objects: counts.objects + objects, refused: counts.refused + refused },
+      partials: othersOf(this.#next, item),
+      stuck: undefined,
+    }
+    if (item.mark !== undefined) this.#marks.push([item.mark, item.atMs])
+  }
+
+  /** Lines of a large item that are in earlier jobs stay. */
+  async #refuse(item: PullItem, reason: string): Promise<void> {
+    this.#pass(item, { refused: 1 })
+    const message = `${item.name}: ${reason}`
+    this.#next = { ...this.#next, refusal: { message, atMs: this.#options.clock.now() } }
+    if (this.#job === undefined) await this.#commit()
+  }
+
+  /**
+   * Creates the job in progress, if there is one, and stores the state after it.
+   * @param cursor in place of that of the last item
+   */
+  async #commit(cursor: Cursor = this.#next.cursor): Promise<void> {
+    const { source, store } = this.#options
+    const marks = this.#marks
+    const job = this.#job
+    let next: PullState = { ...this.#next, cursor }
+    if (job === undefined) {
+      await store.addMarks(source.id, marks)
+      await store.writeState(source.id, next)
+    } else {
+      const { jobId } = job.upload
+      next = { ...next, jobs: [...next.jobs, jobId].slice(-OPEN_JOBS_MAX) }
+      const intent: PullIntent = { job: jobId, state: next, marks }
+      await this.#tenant()
+      await store.writeIntent(source.id, intent)
+      await job.upload.complete()
+      await store.conclude(source.id, intent)
+    }
+    this.#job = undefined
+    this.#marks = []
+    this.#items = 0
+    this.#state = next
+    this.#next = next
+  }
+
+  /** Drops the job in progress and its items. */
+  async #abort(): Promise<void> {
+    const job = this.#job
+    this.#job = undefined
+    this.#isOwnJob = false
+    this.#marks = []
+    this.#items = 0
+    this.#next = this.#state
+    await job?.upload.abort().catch(() => {})
+  }
+}
+
+/** Ends a turn early. */
+class TurnOverError extends Error {
+  override name = 'TurnOverError'
+  readonly end: TurnEnd
+
+  constructor(end: TurnEnd) {
+    super('the turn is over')
+    this.end = end
+  }
+}
+
+/** Large items in progress other than this one. */
+function othersOf({ partials }: PullState, { id }: PullItem): PullState['partials'] {
+  return partials.filter((partial) => partial.id !== id)
+}
+
+function isOver(error: unknown): boolean {
+  return error instanceof TurnOverError
+}
+
+function named({ name }: PullItem, { message }: Error): Error {
+  return new Error(`${name}: ${message}`)
+}

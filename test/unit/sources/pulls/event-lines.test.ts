@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { PullRefusedError } from '../../../../src/pipeline/declaration/pull.ts'
+import { type EventLines, eventLines } from '../../../../src/pipeline/sources/pulls/event-lines.ts'
+
+const AT_MS = Date.UTC(2026, 10, 20)
+const LINE = '17.1.2.3 - - [20/Nov/2026:10:00:00 +0000] "GET /pricing HTTP/1.1" 200 512 "-" "Mozilla/5.0"'
+
+async function* piecesOf(bytes: Buffer, size = bytes.length): AsyncGenerator<Buffer> {
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
+}
+
+async function read(files: readonly Buffer[], { skip = 0, id = 'object', size = 1_000, format = 'auto' } = {}) {
+  async function* all() {
+    for (const bytes of files) yield { bytes: piecesOf(bytes, size) }
+  }
+  const found: EventLines[] = []
+  for await (const lines of eventLines(all(), { id, format, atMs: AT_MS, skip })) found.push(lines)
+  const text = Buffer.concat(found.map(({ bytes }) => bytes)).toString()
+  return {
+    events: text === '' ? [] : text.trimEnd().split('\n'),
+    lines: found.reduce((sum, { lines }) => sum + lines, 0),
+    rejected: found.reduce((sum, { rejected }) => sum + rejected, 0),
+    read: found.at(-1)?.read,
+    pieces: found,
+  }
+}
+
+const log = (lines: number) => Buffer.from(Array.from({ length: lines }, () => `${LINE}\n`).join(''))
+
+test('a log and its gzip become the same events, with ids of item and line', async () => {
+  const plain = await read([log(30)])
+  assert.equal(plain.lines, 30)
+  assert.deepEqual(await read([gzipSync(log(30))], { size: 7 }).then(({ events }) => events), plain.events)
+  const events = plain.events.map((line) => JSON.parse(line) as { ip: string; event_id: string; url: string })
+  assert.equal(new Set(events.map(({ event_id }) => event_id)).size, 30)
+  assert.equal(events[0]!.ip, '17.1.2.3')
+  assert.match(events[0]!.event_id, /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+  const other = await read([log(30)], { id: 'another object' })
+  assert.notEqual((JSON.parse(other.events[0]!) as { event_id: string }).event_id, events[0]!.event_id)
+})
+
+test('members of a gzip file are read to the last one', async () => {
+  const { lines } = await read([Buffer.concat([gzipSync(log(25)), gzipSync(log(5))])])
+  assert.equal(lines, 30)
+})
+
+test('lines that were taken before are left out, and the others keep their ids', async () => {
+  const all = await read([log(40), log(10)])
+  assert.equal(all.read, 50)
+  for (const piece of all.pieces.slice(0, -1)) {
+    const rest = await read([log(40), log(10)], { skip: piece.read })
+    assert.deepEqual(rest.events, all.events.slice(piece.read))
+  }
+})
+
+test('a bad line is a rejected line, and stops no other', async () => {
+  const text = Buffer.concat([log(20), Buffer.from('nonsense\n\n  \n'), Buffer.from([0xff, 10]), log(1)])
+  const { events, lines, rejected } = await read([text])
+  assert.deepEqual([lines, rejected], [23, 2])
+  assert.match(events[20]!, /^\0row is not a line of the Common Log Format$/)
+  assert.match(events[21]!, /^\0row is not UTF-8/)
+})
+
+test('a file without lines is done, and one line without an end counts', async () => {
+  assert.equal((await read([Buffer.alloc(0)])).lines, 0)
+  assert.equal((await read([Buffer.from('\n\n')])).lines, 0)
+  assert.equal((await read([gzipSync(Buffer.alloc(0))])).lines, 0)
+  assert.equal((await read([Buffer.from(LINE)])).lines, 1)
+})
+
+test('content that cannot be read is refused in words', async () => {
+  const cases: readonly (readonly [Buffer, RegExp])[] = [
+    [Buffer.from('PAR1\x15\x04'), /^it is Parquet: let the export write JSON lines/],
+    [Buffer.from('PK\x03\x04...'), /^it is a ZIP archive/],
+    [Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0]), /^it is compressed with zstd/],
+    [Buffer.from('Enable AccessLog for ELB\n'), /^no format of exports or logs is recognised in its first lines/],
+    [Buffer.from([0xff, 10]), /^no format/],
+    [Buffer.from('\n'.repeat(20_000)), /^no format/],
+    [gzipSync(log(1_000)).subarray(0, 200), /^its gzip data is damaged: unexpected end of file/],
+  ]
+  for (const [bytes, message] of cases) {
+    await assert.rejects(read([bytes]), (error: Error) => {
+      assert.ok(error instanceof PullRefusedError, String(error))
+      assert.match(error.message, message)
+      return true
+    })
+  }
+})
+
+test('a source whose first bytes are refused is ended', async () => {
+  let isEnded = false
+  async function* endless(): AsyncGenerator<Buffer> {
+    try {
+      for (;;) yield Buffer.from('PAR1')
+    } finally {
+      isEnded = true
+    }
+  }
+  async function* files() {
+    yield { bytes: endless() }
+  }
+  await assert.rejects(eventLines(files(), { id: 'x', format: 'auto', atMs: AT_MS, skip: 0 }).next())
+  assert.ok(isEnded)
+})
