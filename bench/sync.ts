@@ -7,8 +7,8 @@ import { LogFile } from '../src/pipeline/sources/sync/log-file.ts'
 import { LogSync } from '../src/pipeline/sources/sync/log-sync.ts'
 
 /** How many lines of a log `ipid sync` reads and maps in a second of CPU, without a network. */
-const LINES = 300_000
-const ROUNDS = 5
+const LINES = 100_000
+const ROUNDS = 3
 const AGENT =
   'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36'
 

@@ -87,3 +87,241 @@ test('cloudflare: time in nanoseconds or RFC 3339, the Ray ID as id, the content
   assert.deepEqual(page.event.properties, { method: 'GET', status: 200, bytes: 7, cloudflare: { ClientASN: 64500 } })
   assert.deepEqual(image, { skipped: 'no page view' })
 })
+
+/** The same numbers for the same seed (mulberry32). */
+function randomOf(seed: number): (below: number) => number {
+  let state = seed
+  return (below) => {
+    state = (state + 0x6d2b79f5) | 0
+    let t = Math.imul(state ^ (state >>> 15), 1 | state)
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
+    return ((t ^ (t >>> 14)) >>> 0) % below
+  }
+}
+
+interface Request {
+  readonly ip: string
+  /** Seconds since the epoch. */
+  readonly time: number
+  readonly method: string
+  readonly path: string
+  readonly query: string
+  readonly status: number
+  readonly bytes: number
+  readonly referrer: string
+  readonly agent: string
+  readonly isPage: boolean
+}
+
+/** A hundred requests: pages, assets, forms and errors, of visitors with IPv4 and IPv6. */
+function requests(): Request[] {
+  const random = randomOf(39)
+  const pick = <T>(...list: readonly T[]): T => list[random(list.length)]!
+  return Array.from({ length: 100 }, (_, i) => {
+    const method = pick('GET', 'GET', 'GET', 'GET', 'HEAD', 'POST')
+    const status = pick(200, 200, 200, 304, 301, 404, 500)
+    const path = pick('/', '/pricing', '/docs/start.html', '/whitepaper.pdf', '/app.css', '/logo.png', '/robots.txt')
+    return {
+      ip: pick(`203.0.113.${random(256)}`, `2001:db8::${random(9_999)}`),
+      time: 1_795_694_400 + i,
+      method,
+      path,
+      query: pick('', '', 'q=a%20b', 'utm_source=news&utm_campaign=may'),
+      status,
+      bytes: random(90_000),
+      referrer: pick('-', 'https://www.example.org/search?q=x'),
+      agent: pick('curl/8.5.0', 'Mozilla/5.0 (X11; Linux x86_64; rv:133.0) Gecko/20100101 Firefox/133.0'),
+      isPage: method === 'GET' && [200, 304].includes(status) && !/\.(css|png|txt)$/.test(path),
+    }
+  })
+}
+
+const MONTH = new Intl.DateTimeFormat('en-US', { month: 'short', timeZone: 'UTC' })
+
+function clfTime(seconds: number): string {
+  const [date, time] = iso(seconds).slice(0, 19).split('T') as [string, string]
+  const [year, , day] = date.split('-')
+  return `${day}/${MONTH.format(seconds * 1_000)}/${year}:${time} +0000`
+}
+
+function iso(seconds: number): string {
+  return new Date(seconds * 1_000).toISOString()
+}
+
+function target({ path, query }: Request): string {
+  return query === '' ? path : `${path}?${query}`
+}
+
+/** How each server writes requests, by its documentation. `origin`: the part of the URL before the path that the log has. */
+const SERVERS: Readonly<Record<string, { origin: string; header: readonly string[]; line(request: Request): string }>> =
+  {
+    combined: {
+      origin: '',
+      header: [],
+      line: (r) =>
+        `${r.ip} - - [${clfTime(r.time)}] "${r.method} ${target(r)} HTTP/1.1" ${r.status} ${r.bytes} "${r.referrer}" "${r.agent}"`,
+    },
+    traefik: {
+      origin: '',
+      header: [],
+      line: (r) =>
+        `${r.ip} - - [${clfTime(r.time)}] "${r.method} ${target(r)} HTTP/2.0" ${r.status} ${r.bytes} "${r.referrer}" "${r.agent}" ${r.time % 1_000} "web@docker" "http://172.18.0.3:80" 12ms`,
+    },
+    caddy: {
+      origin: 'https://example.com',
+      header: [],
+      line: (r) =>
+        JSON.stringify({
+          ...{ level: 'info', ts: r.time + 0.5, logger: 'http.log.access.log0', msg: 'handled request' },
+          request: {
+            ...{ remote_ip: r.ip, remote_port: '51544', client_ip: r.ip, proto: 'HTTP/2.0', method: r.method },
+            ...{ host: 'example.com', uri: target(r), tls: { resumed: false, version: 772 } },
+            headers: { 'User-Agent': [r.agent], ...(r.referrer !== '-' && { Referer: [r.referrer] }) },
+          },
+          ...{ bytes_read: 0, user_id: '', duration: 0.0009, size: r.bytes, status: r.status, resp_headers: {} },
+        }),
+    },
+    cloudfront: {
+      origin: 'https://example.com',
+      header: [
+        '#Version: 1.0',
+        '#Fields: date time x-edge-location sc-bytes c-ip cs-method cs(Host) cs-uri-stem sc-status cs(Referer) cs(User-Agent) cs-uri-query cs(Cookie) x-edge-result-type x-edge-request-id x-host-header cs-protocol cs-bytes time-taken',
+      ],
+      line: (r) =>
+        [
+          ...[iso(r.time).slice(0, 10), iso(r.time).slice(11, 19), 'FRA56-P4', r.bytes, r.ip, r.method],
+          ...['d111111abcdef8.cloudfront.net', r.path, r.status, r.referrer, encodeURI(r.agent)],
+          ...[r.query.replaceAll('%', '%25') || '-', '-', 'Hit', `id-${r.time}==`, 'example.com', 'https', 23, 0.001],
+        ].join('\t'),
+    },
+    alb: {
+      origin: 'https://example.com',
+      header: [],
+      line: (r) =>
+        `h2 ${iso(r.time).replace('000Z', '186641Z')} app/my-loadbalancer/50dc6c495c0c9188 ${r.ip.includes(':') ? `[${r.ip}]` : r.ip}:2817 10.0.0.1:80 0.000 0.001 0.000 ${r.status} ${r.status} 34 ${r.bytes} "${r.method} https://example.com:443${target(r)} HTTP/2.0" "${r.agent}" ECDHE-RSA-AES128-GCM-SHA256 TLSv1.2 arn:aws:elasticloadbalancing:us-east-2:123456789012:targetgroup/my-targets/73e2d6bc24d8a067 "Root=1-58337281-1d84f3d73c47ec4e58577259" "example.com" "arn:aws:acm:us-east-2:123456789012:certificate/1" 1 ${iso(r.time)} "forward" "-" "-" "10.0.0.1:80" "${r.status}" "-" "-"`,
+    },
+    w3c: {
+      origin: 'http://example.com',
+      header: [
+        '#Software: Microsoft Internet Information Services 10.0',
+        '#Version: 1.0',
+        '#Date: 2026-11-26 12:00:00',
+        '#Fields: date time s-ip cs-method cs-uri-stem cs-uri-query s-port cs-username c-ip cs(User-Agent) cs(Referer) cs-host sc-status sc-substatus sc-win32-status sc-bytes time-taken',
+      ],
+      line: (r) =>
+        `${iso(r.time).slice(0, 10)} ${iso(r.time).slice(11, 19)} 10.0.0.5 ${r.method} ${r.path} ${r.query || '-'} 80 - ${r.ip} ${r.agent.replaceAll(' ', '+')} ${r.referrer} example.com ${r.status} 0 0 ${r.bytes} 15`,
+    },
+  }
+
+for (const [name, { origin, header, line }] of Object.entries(SERVERS)) {
+  test(`${name}: of a hundred requests, the page views become events with all of their fields`, () => {
+    const all = requests()
+    const results = readAs(name, [...header, ...all.map(line)]).slice(header.length)
+    const seconds = (timestamp: unknown) => Math.floor(Date.parse(String(timestamp)) / 1_000)
+    const events = results.flatMap((result) => ('event' in result ? [result.event] : []))
+    const found = events.map(({ ip, timestamp, page, properties }) => ({
+      ...{ ip, time: seconds(timestamp), page },
+      ...{ method: properties!.method, status: properties!.status, bytes: properties!.bytes },
+      agent: properties!.user_agent,
+    }))
+    const expected = all
+      .filter(({ isPage }) => isPage)
+      .map((r) => {
+        const hasReferrer = r.referrer !== '-' && name !== 'alb'
+        const campaign = r.query.startsWith('utm') ? { utm_source: 'news', utm_campaign: 'may' } : {}
+        const page = { url: origin + target(r), ...(hasReferrer && { referrer: r.referrer }), ...campaign }
+        return {
+          ...{ ip: r.ip, time: r.time, page, method: r.method, status: r.status, bytes: r.bytes },
+          agent: r.agent,
+        }
+      })
+    assert.ok(expected.length > 20)
+    assert.deepEqual(found, expected)
+    assert.ok(results.every((result) => !('rejected' in result)))
+  })
+}
+
+test('w3c: another header in the middle of a file changes the columns, and a reader continues with it', () => {
+  const format = formatNamed('w3c')!
+  const first = format.reader({ all: false, nowMs: NOW_MS })
+  assert.deepEqual(first.read('2026-11-26 12:00:00 GET / 203.0.113.7 200'), {
+    rejected: 'comes before a line that starts with "#Fields:"',
+  })
+  first.read('#Fields: date time c-ip cs-method cs-uri-stem sc-status')
+  first.read('#Fields: date time cs-method cs-uri-stem c-ip sc-status')
+  const second = format.reader({ all: false, nowMs: NOW_MS })
+  second.read(first.header!)
+  for (const reader of [first, second]) {
+    const result = reader.read('2026-11-26 12:00:00 GET /a 203.0.113.7 200')
+    assert.equal('event' in result && result.event.ip, '203.0.113.7')
+  }
+})
+
+test('exports of tools: address, id and the time that the tool has corrected', () => {
+  const call = {
+    ...{ type: 'page', messageId: 'm1', channel: 'web', originalTimestamp: '2026-11-26T09:00:00.000Z' },
+    ...{
+      sentAt: '2026-11-26T09:00:01.000Z',
+      timestamp: '2026-11-26T11:59:59.000Z',
+      properties: { url: 'https://a.b/' },
+    },
+  }
+  const lines = {
+    segment: { ...call, context: { ip: '203.0.113.7' } },
+    rudderstack: { ...call, rudderId: 'r', request_ip: '203.0.113.7', context: {} },
+    posthog: {
+      ...{ uuid: 'm1', event: '$pageview', distinct_id: 'd', timestamp: '2026-11-26 11:59:59.000000+00:00' },
+      ...{
+        properties: JSON.stringify({ $ip: '203.0.113.7', $current_url: 'https://a.b/' }),
+        created_at: 'x',
+        team_id: 1,
+      },
+    },
+    amplitude: {
+      ...{ event_type: 'page', event_time: '2026-11-26 11:59:59.000000', uuid: 'u', $insert_id: 'm1', session_id: -1 },
+      ...{ ip_address: '203.0.113.7', event_properties: { '[Amplitude] Page URL': 'https://a.b/' }, amplitude_id: 7 },
+    },
+  }
+  for (const [name, line] of Object.entries(lines)) {
+    const [result] = readAs(name, [JSON.stringify(line)])
+    assert.ok('event' in result!, name)
+    const { event_id: id, timestamp, ip, page } = result.event
+    assert.deepEqual(
+      [id, timestamp, ip, page?.url],
+      ['m1', '2026-11-26T11:59:59.000Z', '203.0.113.7', 'https://a.b/'],
+      name,
+    )
+  }
+  const server = { ...lines.rudderstack, channel: 'server' }
+  const [fromServer] = readAs('rudderstack', [JSON.stringify(server)])
+  assert.equal('event' in fromServer! && fromServer.event.ip, undefined, 'the address of a server is none')
+})
+
+test('Snowplow: an enriched event has its derived time, page, campaign and contexts', () => {
+  const columns = Array.from({ length: 131 }, () => '')
+  const set = (values: Readonly<Record<number, string>>) => {
+    for (const [at, value] of Object.entries(values)) columns[Number(at)] = value
+  }
+  set({ 1: 'web', 3: '2026-11-26 12:00:01.000', 5: 'page_view', 6: 'c6ef3124', 13: '203.0.113.7', 29: 'https://a.b/' })
+  set({
+    30: 'Title',
+    31: 'https://example.org/',
+    48: 'news',
+    77: 'agent',
+    124: '2026-11-26 12:00:00.000',
+    126: 'page_view',
+  })
+  set({ 52: '{"schema":"iglu:x","data":[{"schema":"iglu:y","data":{"a":1}}]}' })
+  const [result] = readAs('snowplow', [columns.join('\t')])
+  assert.ok('event' in result!)
+  const { event } = result
+  assert.deepEqual(
+    [event.event_id, event.timestamp, event.event_type],
+    ['c6ef3124', '2026-11-26T12:00:00.000Z', 'page'],
+  )
+  assert.deepEqual(event.page, { url: 'https://a.b/', referrer: 'https://example.org/', utm_source: 'news' })
+  assert.deepEqual(event.properties, {
+    ...{ page_title: 'Title', mkt_source: 'news', user_agent: 'agent' },
+    contexts: [{ schema: 'iglu:y', data: { a: 1 } }],
+  })
+})

@@ -97,7 +97,7 @@ export const cloudfront: LineFormat = {
           bytes: numberOf(field('sc-bytes')),
           url: urlOf(field('cs-protocol'), field('x-host-header') ?? field('cs(host)'), onceEncoded(pathOf(field))),
           referrer: referrer && onceEncoded(referrer),
-          userAgent: agent && onceEncoded(agent).replaceAll('%20', ' '),
+          userAgent: agent && decoded(onceEncoded(agent)),
           contentType: field('sc-content-type'),
           requestId: field('x-edge-request-id'),
           others: othersOf(field, ['x-edge-location', 'x-edge-result-type', 'time-taken']),
@@ -114,6 +114,14 @@ function isCloudfront(record: JsonObject): boolean {
 /** CloudFront encodes the `%` of what is encoded already. */
 function onceEncoded(text: string): string {
   return text.includes('%25') ? text.replaceAll('%25', '%') : text
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text.replaceAll('%20', ' ')
+  }
 }
 
 /** The W3C format of IIS, which writes `+` for a blank. */
