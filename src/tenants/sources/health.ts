@@ -205,7 +205,7 @@ function ofProxy({ group, address, addressLine }: JudgedSource): Pick<Finding, '
   }
   if (group === 'libraries') {
     return {
-      mend: 'That is most likely your own server: give each event the address of its visitor. Of a proxy, name the network in TRUSTED_PROXIES.',
+      mend: 'That is most likely your own server: give each event the address of its visitor, or name a proxy in TRUSTED_PROXIES.',
       ...(addressLine && { code: addressLine }),
     }
   }

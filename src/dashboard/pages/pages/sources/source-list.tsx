@@ -40,7 +40,7 @@ function SourceTable({
           <tr>
             <th>Source</th>
             <th>State</th>
-            <th class="number">Today</th>
+            <th class="number">Today (UTC)</th>
             <th class="number">No address</th>
             <th class="number">Rejected</th>
             <th class="number">Repeats</th>
