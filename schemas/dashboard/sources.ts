@@ -63,6 +63,15 @@ export const SourcesAnswer = Type.Object({
   sources: Type.Array(ListedSource),
   total: Type.Integer({ description: 'Number of sources of the tenant' }),
   kinds: Type.Array(SourceKind),
+  /** How those fare that ipid fetches by itself. */
+  fetches: Type.Array(
+    Type.Object({
+      source_id: Type.String(),
+      status: Type.String({ description: 'new, running, waiting, failing, paused' }),
+      text: Type.String(),
+      place: Type.String(),
+    }),
+  ),
   /** Why there is no health. */
   problem: nullable(Type.String()),
 })

@@ -16,6 +16,7 @@ import { settingsRoutes } from '../../src/dashboard/server/routes.ts'
 import { Sessions } from '../../src/dashboard/server/sessions.ts'
 import { judgedLookup, ruleSetOf } from '../../src/enrichment/tenant-rules/judge.ts'
 import { parseRule } from '../../src/enrichment/tenant-rules/rule.ts'
+import { pullStatuses } from '../../src/pipeline/sources/pulls/statuses.ts'
 import { systemClock } from '../../src/run/clock.ts'
 import { UnavailableError } from '../../src/run/errors.ts'
 import { connectRedis } from '../../src/stores/redis/connect.ts'
@@ -63,6 +64,7 @@ const SETTINGS = settingsRoutes({
       return sourceCounts
     },
   },
+  fetches: (found) => pullStatuses(redis, ingest, found),
   readRule: parseRule,
   trials: {
     async run(_tenant, then) {
@@ -199,6 +201,15 @@ test('a member makes, changes and revokes sources of one tenant, and sees their 
   assert.deepEqual([blind.problem, blind.sources[0]!.state], ['ClickHouse does not answer', 'unknown'])
   assert.equal((await (await client.get(path)).text()).includes(made.key.slice(11)), false, 'the key is shown once')
   sourceCounts = new Map()
+
+  const pull = { every_ms: 300_000, settings: { url: 's3://bucket/prefix' } }
+  const pulled = await admin.createSource('acme', { kind: 's3', address: 'payload', pull })
+  const { fetches } = await list()
+  assert.deepEqual(
+    fetches.map(({ source_id, status, place }) => [source_id, status, place.includes('s3://bucket')]),
+    [[pulled.id, 'new', true]],
+  )
+  assert.match(await refusal(client, path, { kind: 's3', base: 'http://x' }), /^kind: \.\/ipid source create makes/)
 
   const changed = await post<ListedSource>(client, `${path}/set`, { source_id: made.source_id, address: 'payload' })
   assert.deepEqual([changed.address, changed.name], ['payload', 'Shop'])

@@ -1,6 +1,7 @@
 import { attributionOf } from '../../enrichment/files/attribution.ts'
 import { judgedLookup, ruleSetOf } from '../../enrichment/tenant-rules/judge.ts'
 import { parseRule } from '../../enrichment/tenant-rules/rule.ts'
+import { pullStatuses } from '../../pipeline/sources/pulls/statuses.ts'
 import type { ProcessContext } from '../../process/context.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
 import { TenantAdmin } from '../../tenants/admin.ts'
@@ -32,6 +33,7 @@ export function settingsOf(
     overview,
     sources: pipeline.sources.map(({ from }) => from),
     counts,
+    fetches: (found) => pullStatuses(redis, pipeline, found),
     readRule: parseRule,
     trials,
     lookups: enrichment.lookups,

@@ -36,7 +36,7 @@ function OfTenant({ tenant }: { readonly tenant: string }) {
   if (list.value === undefined) {
     return list.error === undefined ? <Loading /> : <Problem error={list.error} onRetry={list.reload} />
   }
-  const { sources, kinds, total, problem } = list.value
+  const { sources, kinds, fetches, total, problem } = list.value
   const isEmpty = sources.length === 0
   return (
     <div class="settings sources">
@@ -83,7 +83,9 @@ function OfTenant({ tenant }: { readonly tenant: string }) {
           </p>
         </Empty>
       )}
-      {!isEmpty && <SourceList sources={sources} onAct={(action, source) => setDialog({ action, source })} />}
+      {!isEmpty && (
+        <SourceList sources={sources} fetches={fetches} onAct={(action, source) => setDialog({ action, source })} />
+      )}
       {total > sources.length && (
         <p class="soft">
           The newest {number(sources.length)} of {number(total)} sources. <code>./ipid source list {tenant}</code> shows

@@ -7,6 +7,7 @@ import {
   type SourcesAnswer,
 } from '../../../../schemas/dashboard/sources.ts'
 import type { Source, SourceTool } from '../../../pipeline/declaration/source.ts'
+import type { PullStatus } from '../../../pipeline/sources/pulls/state.ts'
 import type { Clock } from '../../../run/clock.ts'
 import { BackpressureError, InputError, UnavailableError } from '../../../run/errors.ts'
 import type { TenantAdmin } from '../../../tenants/admin.ts'
@@ -20,11 +21,13 @@ export interface SourceDependencies {
   /** All sources of the pipeline. */
   readonly sources: readonly Pick<Source, 'name' | 'tool'>[]
   readonly counts: Pick<ClickHouseSources, 'counts'>
+  /** How those fare that ipid fetches by itself, by id. */
+  readonly fetches: (sources: readonly StoredSource[]) => Promise<ReadonlyMap<string, PullStatus>>
   readonly clock: Clock
 }
 
 /** `/api/tenants/:tenant/sources`: manages the sources of a tenant. Sources of other tenants are unknown. */
-export function sourceRoutes({ admin, sources, counts, clock }: SourceDependencies): DashboardRoute[] {
+export function sourceRoutes({ admin, sources, counts, fetches, clock }: SourceDependencies): DashboardRoute[] {
   const tools = new Map(sources.flatMap(({ name, tool }) => (tool === undefined ? [] : [[name, tool] as const])))
   const kinds = [...tools].map(([kind, { title = kind, group = 'libraries' }]) => ({ kind, title, group }))
   const changed = (found: StoredSource) =>
@@ -38,11 +41,13 @@ export function sourceRoutes({ admin, sources, counts, clock }: SourceDependenci
           admin.pageSources(tenant.id, undefined, SOURCES_MAX),
           counts.counts(tenant.id).catch(reasonOf),
         ])
+        const fetched = await fetches(page.keys)
         const known = typeof health === 'string' ? undefined : health
         const answer: SourcesAnswer = {
           sources: page.keys.map((found) => sourceReport(found, tools.get(found.source.kind), known, clock.now())),
           total: page.total,
           kinds,
+          fetches: [...fetched].map(([source_id, { status, text, place }]) => ({ source_id, status, text, place })),
           problem: typeof health === 'string' ? health : null,
         }
         return json(answer)

@@ -12,7 +12,11 @@ type Group = SourceKind['group']
 const GROUPS: readonly (readonly [group: Group, label: string, about: string])[] = [
   ['website', 'Website', 'One line of HTML. It sets no cookies, and counts page views by itself.'],
   ['libraries', 'Libraries of tools', 'Your code stays as it is: only the host and the key change.'],
-  ['shippers', 'Log shippers', 'Vector, Fluent Bit, a CDN or your own program posts JSON to an address; ./ipid sync sends log files.'],
+  [
+    'shippers',
+    'Log shippers',
+    'Vector, Fluent Bit, a CDN or your own program posts JSON to an address; ./ipid sync sends log files.',
+  ],
   [
     'pulls',
     'Files and exports',

@@ -1,37 +1,36 @@
 import { Fragment } from 'preact'
-import type { ListedSource } from '../../../../../schemas/dashboard/sources.ts'
+import type { ListedSource, SourcesAnswer } from '../../../../../schemas/dashboard/sources.ts'
 import { Time } from '../../components/time.tsx'
 import { number } from '../../lib/format.ts'
 import { Findings } from './findings.tsx'
 
+type Fetches = SourcesAnswer['fetches']
 type Act = (action: 'change' | 'revoke', source: ListedSource) => void
 
 /** Active sources, newest first, and revoked ones below. */
-export function SourceList({ sources, onAct }: { readonly sources: readonly ListedSource[]; readonly onAct: Act }) {
+export function SourceList({ sources, fetches, onAct }: SourceListProps) {
   const active = sources.filter(({ revoked_at: at }) => at === null)
   const revoked = sources.filter(({ revoked_at: at }) => at !== null)
   return (
     <>
-      {active.length > 0 && <SourceTable label="Sources" sources={active} onAct={onAct} />}
+      {active.length > 0 && <SourceTable label="Sources" sources={active} fetches={fetches} onAct={onAct} />}
       {revoked.length > 0 && (
         <details class="revoked-keys">
           <summary>{revoked.length === 1 ? '1 revoked source' : `${number(revoked.length)} revoked sources`}</summary>
-          <SourceTable label="Revoked sources" sources={revoked} onAct={onAct} />
+          <SourceTable label="Revoked sources" sources={revoked} fetches={fetches} onAct={onAct} />
         </details>
       )}
     </>
   )
 }
 
-function SourceTable({
-  label,
-  sources,
-  onAct,
-}: {
-  readonly label: string
+interface SourceListProps {
   readonly sources: readonly ListedSource[]
+  readonly fetches: Fetches
   readonly onAct: Act
-}) {
+}
+
+function SourceTable({ label, sources, fetches, onAct }: SourceListProps & { readonly label: string }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: scrolling needs the keyboard
     <div class="table stacked" tabIndex={0}>
@@ -53,7 +52,7 @@ function SourceTable({
         <tbody>
           {sources.map((source) => (
             <Fragment key={source.source_id}>
-              <Row source={source} onAct={onAct} />
+              <Row source={source} fetched={fetches.find((one) => one.source_id === source.source_id)} onAct={onAct} />
               {source.findings.length > 0 && (
                 <tr class="of-source">
                   <td class="whole" colSpan={8}>
@@ -70,7 +69,14 @@ function SourceTable({
   )
 }
 
-function Row({ source, onAct }: { readonly source: ListedSource; readonly onAct: Act }) {
+interface RowProps {
+  readonly source: ListedSource
+  /** Undefined: senders send it. */
+  readonly fetched: Fetches[number] | undefined
+  readonly onAct: Act
+}
+
+function Row({ source, fetched, onAct }: RowProps) {
   const { source_id: id, name, title, today, last_event: last, last_used: used, revoked_at, findings } = source
   const shown = name ?? title
   const count = (value: number | undefined) => (value === undefined ? <span class="soft">–</span> : number(value))
@@ -81,8 +87,13 @@ function Row({ source, onAct }: { readonly source: ListedSource; readonly onAct:
         <span class="soft">
           {name === null ? '' : `${title} · `}
           <code>{id}</code>
-          {source.address === 'auto' ? '' : ` · addresses of the ${source.address}`}
+          {source.address === 'auto' || fetched ? '' : ` · addresses of the ${source.address}`}
         </span>
+        {fetched && (
+          <span class={fetched.status === 'failing' ? 'bad' : 'soft'}>
+            {fetched.place}: {fetched.text}
+          </span>
+        )}
       </td>
       <td>
         <State source={source} />
