@@ -35,7 +35,10 @@ import { TableInserter } from '../../src/pipeline/sinks/clickhouse/inserter.ts'
 import { Feeder } from '../../src/pipeline/sources/batch/feeder.ts'
 import { readChunk } from '../../src/pipeline/sources/batch/read-chunk.ts'
 import { RedisFeederStore } from '../../src/pipeline/sources/batch/redis/feeder-store.ts'
+import { RedisBatchJobs } from '../../src/pipeline/sources/batch/redis/jobs.ts'
 import { EventTail } from '../../src/pipeline/sources/live/tail.ts'
+import { Puller } from '../../src/pipeline/sources/pulls/puller.ts'
+import { RedisPullStore } from '../../src/pipeline/sources/pulls/redis/pull-store.ts'
 import { GroupCommit } from '../../src/pipeline/streams/group-commit.ts'
 import { StreamGroupReader } from '../../src/pipeline/streams/group-reader.ts'
 import { IntakeGate } from '../../src/pipeline/streams/intake-gate.ts'
@@ -46,9 +49,11 @@ import { agreeOnPartitions, createGroups } from '../../src/pipeline/streams/topo
 import { systemClock } from '../../src/run/clock.ts'
 import { Loop } from '../../src/run/loop.ts'
 import { type Service, ServiceGroup } from '../../src/run/service.ts'
+import { SecretBox } from '../../src/secrets/secret-box.ts'
 import { connectClickHouse, DATABASE } from '../../src/stores/clickhouse/client.ts'
 import { EVENTS } from '../../src/stores/clickhouse/tables.ts'
 import { connectRedis, type RedisClient } from '../../src/stores/redis/connect.ts'
+import { Membership } from '../../src/stores/redis/membership.ts'
 import { MetricsServer } from '../../src/telemetry/metrics-server.ts'
 import { CachedAuthenticator } from '../../src/tenants/authenticator.ts'
 import { KeyUses } from '../../src/tenants/key-uses.ts'
@@ -278,6 +283,19 @@ export const SERVICES: Readonly<Record<string, ServiceCase>> = {
       const work = { readerOf: () => readChunk, check: () => [], enricher: noData, hostnames: undefined, ...limits }
       const clock = systemClock
       return new Feeder({ store, ...work, clock, log: silent })
+    }),
+  },
+  Puller: {
+    make: onRedis((client) => {
+      const lease = new Membership({ client, name: 'pulls' }).share(0)
+      const store = new RedisPullStore(client, lease)
+      const parts = { lease, store, tenants: new RedisTenantStore(client), pullOf: () => undefined }
+      const place = { secrets: new SecretBox({ dataDir }), tempDir: join(dataDir, 'pulls') }
+      const jobs = new RedisBatchJobs({
+        ...{ client, partitions: PARTITIONS, openMax: 1, deadlineMs: 100, clock: systemClock },
+        closedBecause: () => undefined,
+      })
+      return new Puller({ ...parts, ...place, jobs, clock: systemClock, log: silent })
     }),
   },
   BulkWorker: {

@@ -11,7 +11,7 @@ import type { Tenant } from '../../../tenants/tenancy.ts'
 import type { BatchJobs } from '../../declaration/batch-jobs.ts'
 import { type Pull, PullDeniedError, type PullPlace } from '../../declaration/pull.ts'
 import type { RedisPullStore } from './redis/pull-store.ts'
-import { firstState, type PullAsk, type PullState } from './state.ts'
+import { firstState, type PullAsk, type PullState, problemAt } from './state.ts'
 import { type PulledSource, PullTurn, type TurnEnd } from './turn.ts'
 
 interface PullerOptions {
@@ -166,15 +166,17 @@ export class Puller implements Service {
       await this.#end(source, state, { end: 'failed', error: place, isDenied: true }, signal)
       return
     }
+    // Ends what waits for an answer.
+    const close = () => void place.close()
+    signal.addEventListener('abort', close)
     try {
       const untilMs = performance.now() + TURN_MS
       const isAsked = ask !== undefined
-      // Ends what waits for an answer.
-      signal.addEventListener('abort', () => void place.close(), { once: true })
       const turn = new PullTurn({ source, state, place, tenant, store, jobs, clock, signal, isAsked, untilMs })
       const end = await turn.run()
       await this.#end(source, turn.state, end, signal)
     } finally {
+      signal.removeEventListener('abort', close)
       await place.close()
     }
   }
@@ -205,7 +207,7 @@ export class Puller implements Service {
     } else if (end.end === 'failed') {
       const failures = state.failures + 1
       const nextRunAtMs = Math.round(nowMs + growingDelay(failures - 1, FAILURE_DELAY))
-      const error = { message: end.error.message, atMs: nowMs }
+      const error = problemAt(end.error.message, nowMs)
       await this.#write(id, { ...state, ...over, failures, error, nextRunAtMs })
       const facts = { source: id, reason: end.error.message, failures, ...(!end.isDenied && PASSING) }
       this.#options.log.warn(facts, 'a source cannot be pulled, and is tried again')

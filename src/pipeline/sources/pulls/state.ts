@@ -40,6 +40,13 @@ export interface PullProblem {
   readonly atMs: number
 }
 
+const MESSAGE_CHARS_MAX = 2_000
+
+/** @param message may quote what a server answered, of any length */
+export function problemAt(message: string, atMs: number): PullProblem {
+  return { message: message.slice(0, MESSAGE_CHARS_MAX), atMs }
+}
+
 /** A request of a person. */
 export interface PullAsk {
   readonly id: string

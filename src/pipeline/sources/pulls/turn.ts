@@ -12,7 +12,7 @@ import {
 } from '../../declaration/pull.ts'
 import { AUTO, type EventLines, eventLines } from './event-lines.ts'
 import type { PullIntent, RedisPullStore } from './redis/pull-store.ts'
-import { PARTIALS_MAX, type PullState } from './state.ts'
+import { PARTIALS_MAX, type PullState, problemAt } from './state.ts'
 
 /** A source whose turn it is. */
 export interface PulledSource {
@@ -302,8 +302,8 @@ export class PullTurn {
   /** Lines of a large item that are in earlier jobs stay. */
   async #refuse(item: PullItem, reason: string): Promise<void> {
     this.#pass(item, { refused: 1 })
-    const message = `${item.name}: ${reason}`
-    this.#next = { ...this.#next, refusal: { message, atMs: this.#options.clock.now() } }
+    const refusal = problemAt(`${item.name}: ${reason}`, this.#options.clock.now())
+    this.#next = { ...this.#next, refusal }
     if (this.#job === undefined) await this.#commit()
   }
 
