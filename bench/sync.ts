@@ -12,16 +12,24 @@ const ROUNDS = 3
 const AGENT =
   'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36'
 
-/** A fifth of the lines are no page views. */
+/** A fifth of the lines are no page views, a tenth have a campaign. */
+function pathOf(n: number): string {
+  return `/products/${n}${n % 5 === 0 ? '.css' : ''}${n % 10 === 1 ? '?utm_source=news&utm_medium=mail' : ''}`
+}
+
+function two(n: number): string {
+  return String(Math.floor(n) % 60).padStart(2, '0')
+}
+
 const FORMATS = {
   combined: (n: number) =>
-    `203.0.${n % 200}.${n % 250} - - [26/Nov/2026:12:${String(n % 60).padStart(2, '0')}:07 +0100] "GET /products/${n}${n % 5 === 0 ? '.css' : ''}?utm_source=news HTTP/1.1" 200 ${n} "https://www.example.org/search" "${AGENT}"`,
+    `203.0.${n % 200}.${n % 250} - - [26/Nov/2026:12:${two(n / 600)}:${two(n / 10)} +0100] "GET ${pathOf(n)} HTTP/1.1" 200 ${n} "https://www.example.org/search" "${AGENT}"`,
   caddy: (n: number) =>
     JSON.stringify({
       ...{ level: 'info', ts: 1_795_694_400 + n / 10, logger: 'http.log.access', msg: 'handled request' },
       request: {
         ...{ remote_ip: `203.0.${n % 200}.${n % 250}`, client_ip: `203.0.${n % 200}.${n % 250}`, proto: 'HTTP/2.0' },
-        ...{ method: 'GET', host: 'example.com', uri: `/products/${n}${n % 5 === 0 ? '.css' : ''}`, tls: {} },
+        ...{ method: 'GET', host: 'example.com', uri: pathOf(n), tls: {} },
         headers: { 'User-Agent': [AGENT], Referer: ['https://www.example.org/search'] },
       },
       ...{ status: 200, size: n, duration: 0.001, resp_headers: {} },
