@@ -11,15 +11,18 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const KEPT = 8
 const ALWAYS = ['package.json', 'tsconfig.json', 'node_modules/.package-lock.json', 'src/bootstrap/build.mjs']
 
+/** In parts: the program contains this module too, and its own build would replace the text here. */
+const OWN_URL = ['import', 'meta', 'url'].join('.')
+
 /** Makes `import.meta.url` the URL of the source, so that a module in the build finds the files next to its source. */
 const sourceUrls = {
   name: 'source-urls',
   setup(build) {
     build.onLoad({ filter: /\/src\/.*\.(?:ts|mjs)$/ }, ({ path }) => {
       const text = fs.readFileSync(path, 'utf8')
-      if (!text.includes('import.meta.url') || path.includes('/node_modules/')) return undefined
+      if (!text.includes(OWN_URL) || path.includes('/node_modules/')) return undefined
       const url = JSON.stringify(String(pathToFileURL(path)))
-      return { contents: text.replaceAll('import.meta.url', url), loader: path.endsWith('.ts') ? 'ts' : 'js' }
+      return { contents: text.replaceAll(OWN_URL, url), loader: path.endsWith('.ts') ? 'ts' : 'js' }
     })
   },
 }
@@ -38,7 +41,7 @@ const TARGETS = {
     // Native packages, rarely loaded ones, and packages with data files next to their modules.
     external: ['uWebSockets.js', 'chdb', 'lz4-napi', '@aws-sdk/*', 'esbuild', 'tsx', 'pino*', 'typescript'],
     // CommonJS packages need `require` for modules of Node.js.
-    banner: { js: `import{createRequire as ipidRequire}from'node:module';const require=ipidRequire(import.meta.url);` },
+    banner: { js: `import{createRequire as ipidRequire}from'node:module';const require=ipidRequire(${OWN_URL});` },
     plugins: [sourceUrls],
   },
   pages: {

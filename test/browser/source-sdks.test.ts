@@ -142,7 +142,7 @@ test('browser libraries and the script tag send their events, and the company is
 })
 
 async function tryExample(t: TestContext, { instance, site, proxy, hosts }: World, name: string, domain: string) {
-  const { source_id: id, key } = await createSource(instance, name, proxy.url)
+  const { source_id: id, key } = await createSource(instance, name, 'demo', proxy.url)
   const { page, wrong } = await openVisitor(t, hosts)
   const first = proxy.requests.length
   await page.goto(`${site.origin}/${name}?utm_source=news#top`)
@@ -202,7 +202,7 @@ async function storedOf(instance: TestInstance, { source_id: id }: CreatedSource
 }
 
 async function webSource({ instance, site, proxy }: World): Promise<CreatedSource> {
-  const source = await createSource(instance, 'web', proxy.url)
+  const source = await createSource(instance, 'web', 'demo', proxy.url)
   site.head = source.setup.split('\n', 1)[0]!
   assert.equal(site.head, `<script async src="${proxy.url}/s/web/${source.key}.js"></script>`)
   proxy.requests.length = 0

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import dns from 'node:dns'
 import { rmSync } from 'node:fs'
 import { test } from 'node:test'
-import { startInstance } from '../support/instance.ts'
+import { gzipSync } from 'node:zlib'
+import { runCommand } from '../support/command.ts'
+import { startInstance, type TestInstance } from '../support/instance.ts'
 import { companiesDir, createSource, installSdks, nodeLibraries } from '../support/source-sdks.ts'
 import { until } from '../support/until.ts'
 
@@ -25,7 +27,7 @@ const EVENTS: Readonly<Record<string, readonly string[]>> = {
 /** Libraries with groups: a group is an account. */
 const GROUPS = ['segment', 'rudderstack', 'posthog', 'posthog, version 1', 'amplitude', 'mixpanel']
 
-test('Node libraries send their first example, and its company is found', { skip }, async (t) => {
+test('Node libraries send their first example, and source keys open nothing else', { skip }, async (t) => {
   const libraries = await nodeLibraries()
   const dir = companiesDir(Object.keys(libraries).length)
   t.after(() => rmSync(dir, { recursive: true, force: true }))
@@ -60,4 +62,176 @@ test('Node libraries send their first example, and its company is found', { skip
     })
   }
   assert.deepEqual(asked, [])
+  await t.test('a source key opens its own source and nothing else, wherever it stands', () => opensOnly(instance))
+  await t.test('pages of other origins may use /s/… and nothing else', () => sharesOnly(instance))
+  await t.test('a stranger with a public key stores no more than requests of the rate, with bounded events', () =>
+    isBounded(instance),
+  )
 })
+
+const call = (instance: TestInstance, path: string, init: RequestInit = {}) => fetch(instance.ready.url + path, init)
+const post = (body: unknown, headers: Record<string, string> = {}): RequestInit => ({
+  method: 'POST',
+  headers,
+  body: typeof body === 'string' ? body : JSON.stringify(body),
+})
+const basic = (key: string) => ({ authorization: `Basic ${btoa(`${key}:`)}` })
+const bearer = (key: string) => ({ authorization: `Bearer ${key}` })
+
+async function opensOnly(instance: TestInstance): Promise<void> {
+  const [segment, posthog, web] = [
+    await createSource(instance, 'segment'),
+    await createSource(instance, 'posthog'),
+    await createSource(instance, 'web'),
+  ]
+  const event = { type: 'track', event: 'x', messageId: 'm1', context: { ip: '17.0.0.1' } }
+  const sent = (key: string, headers = {}, query = '', path = '') =>
+    call(instance, `/s/segment${path}/v1/track${query}`, post({ ...event, ...(key && { writeKey: key }) }, headers))
+  const { key } = segment
+  const opened = [
+    await sent(key),
+    await sent('', basic(key)),
+    await sent('', bearer(key)),
+    await sent('', { 'x-source-key': key }),
+    await sent('', {}, `?writeKey=${key}`),
+    await sent('', {}, '', `/${key}`),
+  ]
+  assert.deepEqual(new Set(opened.map(({ status }) => status)), new Set([200]))
+
+  const wrong = [posthog.key, instance.apiKey, key.toUpperCase(), `${key} `, `${key}0`, 'x'.repeat(10_000), '../x', '']
+  for (const other of wrong) {
+    const path = encodeURIComponent(other).slice(0, 1_000)
+    const refused = [
+      await sent(other),
+      await sent('', basic(other)),
+      await sent('', { 'x-source-key': other.trim() === key ? 'x' : other }),
+      await sent('', {}, `?writeKey=${path}`),
+      ...(other === '' ? [] : [await sent('', {}, '', `/${path}`)]),
+    ]
+    for (const { status } of refused) assert.equal(status, 401, other)
+  }
+  // Of two keys, the path counts, then the headers: a key cannot lend its rights to another.
+  assert.equal((await sent(key, basic(posthog.key))).status, 401)
+  assert.equal((await sent('', basic(key), '', `/${posthog.key}`)).status, 401)
+  // Written in another way, a key is another key.
+  const escaped = `%73${key.slice(1)}`
+  assert.equal((await sent('', {}, '', `/${escaped}`)).status, 401)
+
+  const reasonOf = async (answer: Response) => ((await answer.json()) as { detail: string }).detail
+  const ofOther = await sent('', basic(posthog.key))
+  assert.equal(await reasonOf(ofOther), 'the key is that of a source of kind posthog, and this path takes segment')
+  const apiKey = await sent('', basic(instance.apiKey))
+  assert.equal(await reasonOf(apiKey), 'this path takes a source key: ./ipid source create makes one')
+  const closed: (readonly [string, RequestInit])[] = [
+    ['/v1/ingest', post({ events: [{ ip: '17.0.0.1' }] })],
+    ['/v1/ingest/batch', post('{"ip":"17.0.0.1"}')],
+    ['/v1/lookup', post({ ip: '17.0.0.1' })],
+    ['/v1/bulk', post({ ips: ['17.0.0.1'] })],
+    ['/v1/bulk/job', {}],
+    ['/v1/events/m1', {}],
+  ]
+  for (const [path, init] of closed) {
+    for (const source of [segment, posthog, web]) {
+      const answer = await call(instance, path, { ...init, headers: { ...init.headers, 'x-api-key': source.key } })
+      const reason = await reasonOf(answer)
+      if (answer.status === 404 || answer.status === 405) assert.fail(`${path} is no path of the API: ${reason}`)
+      assert.equal(answer.status, 401, path)
+      assert.equal(reason, 'a source key only sends events of its source: use an API key here')
+    }
+  }
+
+  // The script is the same for every key, and a path is not part of it.
+  const script = await call(instance, `/s/web/${web.key}.js`)
+  const [text, other] = [
+    await script.text(),
+    await call(instance, `/s/web/${(await createSource(instance, 'web')).key}.js`),
+  ]
+  assert.equal(await other.text(), text)
+  assert.equal(script.headers.get('content-type'), 'text/javascript; charset=utf-8')
+  assert.equal(script.headers.get('x-content-type-options'), 'nosniff')
+  assert.ok(gzipSync(text).length <= 2_048)
+  for (const path of ['<script>alert(1)</script>', '%0d%0aset-cookie:%20a=b', '..%2f..%2fv1', `${segment.key}.js`]) {
+    const answer = await call(instance, `/s/web/${path}`)
+    assert.ok([401, 404].includes(answer.status), path)
+    assert.match(answer.headers.get('content-type')!, /^application\/json/)
+    assert.equal(answer.headers.get('set-cookie'), null)
+    assert.ok(!(await answer.text()).includes('alert'))
+  }
+}
+
+async function sharesOnly(instance: TestInstance): Promise<void> {
+  const { key } = await createSource(instance, 'web')
+  const origin = 'https://site.example'
+  const asked = {
+    origin,
+    'access-control-request-method': 'POST',
+    'access-control-request-headers': 'x-any,authorization',
+  }
+  const preflight = (path: string) => call(instance, path, { method: 'OPTIONS', headers: asked })
+  const allowed = await preflight(`/s/web/${key}`)
+  assert.equal(allowed.headers.get('access-control-allow-origin'), origin)
+  assert.equal(allowed.headers.get('access-control-allow-headers'), 'x-any,authorization')
+  const others = [
+    '/v1/ingest',
+    '/v1/lookup',
+    '/v1/bulk',
+    '/v1/ingest/batch',
+    '/healthz',
+    '/openapi.json',
+    '/docs',
+    '/',
+    '/s',
+    '/s/none',
+  ]
+  for (const path of others) {
+    const answers = [
+      await preflight(path),
+      await call(instance, path, { headers: { origin, 'x-api-key': instance.apiKey } }),
+    ]
+    for (const { headers } of answers) {
+      for (const [name] of headers) assert.ok(!name.startsWith('access-control-'), `${path} ${name}`)
+    }
+  }
+}
+
+async function isBounded(instance: TestInstance): Promise<void> {
+  const created = await runCommand(['tenant', 'create', 'small', '--plan', 'starter'], {
+    env: { DATA_DIR: instance.dataDir },
+  })
+  assert.equal(created.code, 0, created.stderr)
+  const [one, two] = [
+    await createSource(instance, 'segment', 'small'),
+    await createSource(instance, 'segment', 'small'),
+  ]
+  const batch = (count: number, call: object) =>
+    post({ batch: Array.from({ length: count }, (_, n) => ({ ...call, messageId: `b${n}` })) })
+  const send = (key: string, init: RequestInit) => call(instance, `/s/segment/${key}/v1/batch`, init)
+  const track = { type: 'track', event: 'x', context: { ip: '17.0.0.1' } }
+  assert.equal((await send(one.key, batch(2_501, track))).status, 413)
+  const bomb = gzipSync(JSON.stringify({ batch: [], x: ' '.repeat(20_000_000) }))
+  assert.equal((await send(one.key, { method: 'POST', body: bomb })).status, 413)
+
+  // What a sender writes does not become a reason: their number stays small.
+  const odd = Array.from({ length: 100 }, (_, n) => ({
+    ...{ type: 'track', event: `${n}`.padEnd(300, 'x'), messageId: { [`key${n}`]: n }, timestamp: `t${n}` },
+    ...{ context: { ip: `nowhere${n}`, [`k${n}`]: n }, [`top${n}`]: n },
+  }))
+  assert.equal((await send(one.key, post({ batch: odd }))).status, 200)
+  const reasons = await until(
+    () =>
+      instance.query(
+        `SELECT DISTINCT reason FROM outcomes WHERE source_id = '${one.source_id}' AND status = 'rejected'`,
+      ),
+    (text) => text !== '',
+  )
+  assert.equal(reasons.split('\n').length, 1, reasons)
+  assert.ok(!/\d/.test(reasons.replace(/256/g, '')), reasons)
+
+  // All keys of a tenant share its rate: 20 at once, 5 a second.
+  const answers = await Promise.all(
+    Array.from({ length: 60 }, (_, n) => send(n % 2 ? one.key : two.key, batch(1, track))),
+  )
+  const refused = answers.filter(({ status }) => status === 429)
+  assert.ok(refused.length > 0)
+  assert.ok(refused.every(({ headers }) => Number(headers.get('retry-after')) >= 1))
+}

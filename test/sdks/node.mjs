@@ -100,7 +100,12 @@ async function posthog({ base, key, ip, options, mode = 'v0' }) {
     for (const { uuid } of messages) waiting.get(uuid)?.resolve()
   })
   const failures = []
-  client.on('error', (error) => failures.push(error))
+  client.on('error', (error) => {
+    failures.push(error)
+    // Version 1 names the events that it gave up, and emits `flush` with them all the same.
+    const { drops = [], retryExhausted = [] } = error
+    for (const uuid of [...drops.map((drop) => drop.uuid), ...retryExhausted]) waiting.get(uuid)?.reject(error)
+  })
   const sent = (uuid) => new Promise((resolve, reject) => waiting.set(uuid, { resolve, reject }))
   return {
     async first() {
@@ -260,8 +265,7 @@ async function matomo({ base, key, ip }) {
   const bulk = (events) =>
     new Promise((resolve, reject) => {
       tracker.trackBulk(events, (text) => {
-        const { status, tracked, invalid } = JSON.parse(text)
-        if (status === 'success' && tracked === events.length && invalid === 0) resolve()
+        if (text === `{"status":"success","tracked":${events.length},"invalid":0}`) resolve()
         else reject(new Error(text))
       })
     })

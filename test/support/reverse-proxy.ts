@@ -48,6 +48,8 @@ export async function startReverseProxy(
   const server = createServer(async (incoming, outgoing) => {
     const { method = '', url = '', headers } = incoming
     const passage = method === 'OPTIONS' ? 'open' : (proxy.next.shift() ?? proxy.lasting)
+    incoming.on('error', () => {})
+    outgoing.on('error', () => {})
     try {
       const body = await bodyOf(incoming)
       const record = (status: number) =>
@@ -78,9 +80,12 @@ export async function startReverseProxy(
       ...{ hostname, port, method: incoming.method, path: incoming.url, agent: false },
       headers: { ...headers, host: incoming.headers.host, 'x-forwarded-for': proxy.visitor, connection: 'close' },
     })
+    // A connection may also break after the first error.
+    outgoing.on('error', () => {})
     if (body.length > 0) outgoing.setHeader('content-length', body.length)
     const answered = once(outgoing.end(body), 'response') as Promise<[IncomingMessage]>
     const [answer] = await answered
+    answer.on('error', () => {})
     return { status: answer.statusCode!, headers: answer.headers, body: await bodyOf(answer) }
   }
   server.listen(0, '127.0.0.1')

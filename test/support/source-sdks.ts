@@ -45,13 +45,14 @@ export interface CreatedSource {
   readonly setup: string
 }
 
-/** Creates a source of the tenant `demo`, as people do. @param url of the API, as senders see it */
+/** Creates a source, as people do. @param url of the API, as senders see it */
 export async function createSource(
   { dataDir, ready }: TestInstance,
   kind: string,
+  tenant = 'demo',
   url = ready.url,
 ): Promise<CreatedSource> {
-  const { code, stdout, stderr } = await runCommand(['source', 'create', 'demo', kind, '--url', url, '--json'], {
+  const { code, stdout, stderr } = await runCommand(['source', 'create', tenant, kind, '--url', url, '--json'], {
     env: { DATA_DIR: dataDir },
   })
   assert.equal(code, 0, stderr)

@@ -31,17 +31,16 @@ export function trustedProxies(networks: readonly string[]): TrustedProxies {
 }
 
 /**
- * The address of the client that sent a request. A trusted proxy says whose request it passes on: `CF-Connecting-IP`, `Forwarded` (RFC
- * 7239) or `X-Forwarded-For`, in this order. In a list of addresses, the last one that is no trusted proxy is the client: a client
- * can write the ones before it.
+ * The address of the client that sent a request. A trusted proxy says whose request it passes on: `X-Forwarded-For`, `Forwarded` (RFC
+ * 7239) or `CF-Connecting-IP`. The first one present counts: proxies pass the other headers on as the client wrote them. In a list of
+ * addresses, the last one that is no trusted proxy is the client, because the client can write the ones before it.
  * @param peer the other end of the connection
  */
 export function clientAddress(peer: string, head: RequestHead, trusted: TrustedProxies): string {
   if (!trusted.includes(peer)) return peer
   const { cfConnectingIp, forwarded, forwardedFor } = head
-  const named = parseAddress(cfConnectingIp.trim())
-  if (named !== undefined) return named.text
-  const chain = forwarded === '' ? forwardedFor.split(',') : forwarded.split(',').map(forOf)
+  const chain = forwardedFor === '' ? forwarded.split(',').map(forOf) : forwardedFor.split(',')
+  if (forwardedFor === '' && forwarded === '') return parseAddress(cfConnectingIp.trim())?.text ?? peer
   for (const entry of chain.reverse()) {
     const address = parseAddress(withoutPort(entry.trim()))
     // Nothing before an entry that is no address can be trusted.

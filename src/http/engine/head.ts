@@ -31,6 +31,8 @@ export interface RequestHead {
   readonly forwarded: string
   /** The client address that Cloudflare reports; `''` when absent. */
   readonly cfConnectingIp: string
+  /** Whether the visitor's address must not be stored (`SP-Anonymous` of Snowplow's libraries). */
+  readonly isAnonymous: boolean
   readonly authorization: string
   /** `''` when absent. */
   readonly sourceKey: string
@@ -83,6 +85,7 @@ export function readHead(lines: HeaderLines): RequestHead {
     forwarded: '',
     cfConnectingIp: '',
     sourceKey: '',
+    isAnonymous: false,
     authorization: '',
     ifNoneMatch: '',
     acceptEncoding: '',
@@ -155,6 +158,9 @@ function collect(name: string, value: string): void {
       break
     case 'x-source-key':
       head.sourceKey = value
+      break
+    case 'sp-anonymous':
+      head.isAnonymous = true
       break
     case 'authorization':
       head.authorization = value

@@ -4,6 +4,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   readlinkSync,
   realpathSync,
   rmSync,
@@ -44,6 +45,12 @@ function project(t: TestContext) {
   }
   return { root, write, build, said }
 }
+
+test('the program can build itself: its build replaces the URL of build.mjs in one place only', () => {
+  const text = readFileSync(new URL('../../../src/bootstrap/build.mjs', import.meta.url), 'utf8')
+  const code = text.split('\n').filter((line) => line.includes('import.meta.url') && !line.startsWith('/**'))
+  assert.deepEqual(code, ["const ROOT = fileURLToPath(new URL('../..', import.meta.url))"])
+})
 
 test('sources are built once, and again when one of them changed', async (t) => {
   const { root, write, build, said } = project(t)

@@ -203,7 +203,9 @@ class Sender {
     return origin !== '' || fetchSite !== '' || fetchDest !== ''
   }
 
-  #connection(): string {
+  /** Undefined when the visitor's address must not be stored. */
+  #connection(): string | undefined {
+    if (this.#exchange.request.head.isAnonymous) return undefined
     this.#address ??= clientAddress(this.#exchange.peerAddress(), this.#exchange.request.head, this.#trusted)
     return this.#address
   }
