@@ -4,6 +4,7 @@ import { clickhouse, clickhouseOutcomes } from '../src/pipeline/sinks/clickhouse
 import { amplitude } from '../src/pipeline/sources/amplitude.ts'
 import { amplitudeExport } from '../src/pipeline/sources/amplitude-export.ts'
 import { uploads } from '../src/pipeline/sources/batch/uploads.ts'
+import { http } from '../src/pipeline/sources/http.ts'
 import { requests } from '../src/pipeline/sources/live/requests.ts'
 import { matomo } from '../src/pipeline/sources/matomo.ts'
 import { mixpanel } from '../src/pipeline/sources/mixpanel.ts'
@@ -34,6 +35,7 @@ export const ingest: Pipeline = {
     { from: mixpanel, to: 'intake', raw: 'archive' },
     { from: snowplow, to: 'intake', raw: 'archive' },
     { from: matomo, to: 'intake', raw: 'archive' },
+    { from: http, to: 'intake', raw: 'archive' },
     { from: s3, to: 'intake', raw: 'archive' },
     { from: amplitudeExport, to: 'intake', raw: 'archive' },
   ],

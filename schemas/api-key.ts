@@ -24,6 +24,17 @@ export const SourceFacts = Type.Object({
     description: 'Of its events: of their payload, of the connection, or of the payload first and then of a browser',
   }),
   pull: Type.Optional(PullFacts),
+  preset: Type.Optional(
+    Type.String({ maxLength: 40, description: 'Whose logs they are: `src/pipeline/sources/http/presets.ts`' }),
+  ),
+  map: Type.Optional(
+    Type.Record(Type.String(), Type.String(), {
+      description: 'Where fields of events are in its JSON: `src/pipeline/sources/mapping.ts`',
+    }),
+  ),
+  verify: Type.Optional(
+    Type.String({ maxLength: 200, description: "Code by which Vercel recognises that an endpoint is its customer's" }),
+  ),
   secret: Type.Optional(
     Type.String({ maxLength: 16_384, description: 'Encrypted by src/secrets for the id of the source; empty: none' }),
   ),

@@ -163,17 +163,17 @@ export class TenantAdmin {
     return await this.#store.listSources(tenantId)
   }
 
+  /** A page of sources, newest first, revoked ones included; see `TenantStore.pageKeys`. */
+  async pageSources(tenantId: string, before: number | undefined, limit: number): Promise<KeyPage<StoredSource>> {
+    await this.getTenant(tenantId)
+    return await this.#store.pageSources(tenantId, before, limit)
+  }
+
   /** A source, revoked or not. */
   async getSource(id: string): Promise<StoredSource> {
     assertSourceId(id)
     const found = await this.#store.getKey(id)
     return found?.source === undefined ? unknownSource(id) : { ...found, source: found.source }
-  }
-
-  /** A page of sources, newest first, revoked ones included; see `TenantStore.pageKeys`. */
-  async pageSources(tenantId: string, before: number | undefined, limit: number): Promise<KeyPage<StoredSource>> {
-    await this.getTenant(tenantId)
-    return await this.#store.pageSources(tenantId, before, limit)
   }
 
   /**

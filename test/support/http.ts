@@ -110,6 +110,7 @@ export function testSources(options: TestHttpOptions = {}): readonly Route[] {
     keep,
     jobs,
     settings: options.settings ?? {},
+    secrets: { open: () => '' },
   }))
 }
 

@@ -19,6 +19,7 @@ import { readStatus } from '../../pipeline/streams/status.ts'
 import { batchJobs, intakeGate, uploadConnection } from '../../process/batch-jobs.ts'
 import type { ProcessContext } from '../../process/context.ts'
 import type { Service } from '../../run/service.ts'
+import { SecretBox } from '../../secrets/secret-box.ts'
 import { connectClickHouse, DATABASE } from '../../stores/clickhouse/client.ts'
 import { Reconnection } from '../../stores/redis/reconnection.ts'
 import { CachedAuthenticator } from '../../tenants/authenticator.ts'
@@ -71,6 +72,7 @@ export function ingressRole(context: ProcessContext): IngressRole {
     colocateAmong: context.isCluster ? config.partitions : undefined,
   }
   const jobs = batchJobs(context, uploadConnection(context), gate)
+  const secrets = new SecretBox(config)
   const sources = openSources(context.pipeline.sources, (source) => ({
     // Asked for by the sources that keep events themselves: the others need no connection for it.
     get keep() {
@@ -78,6 +80,7 @@ export function ingressRole(context: ProcessContext): IngressRole {
     },
     jobs,
     settings: ownValues(source.from.settings, config.own),
+    secrets,
   }))
   const routes = createRoutes({
     sources,

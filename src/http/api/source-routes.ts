@@ -8,9 +8,13 @@ export function openSources(
   toolsFor: (source: SourceEntry) => SourceTools,
 ): readonly Route[] {
   return sources.flatMap((source) => {
-    if (source.from.routes.length === 0) return []
+    const { routes, openRoutes = [] } = source.from
+    if (routes.length + openRoutes.length === 0) return []
     const tools = toolsFor(source)
-    return source.from.routes.map(({ open, ...facts }) => ({ ...facts, access: 'key' as const, handle: open(tools) }))
+    return [
+      ...routes.map(({ open, ...facts }) => ({ ...facts, access: 'key' as const, handle: open(tools) })),
+      ...openRoutes.map(({ open, ...facts }) => ({ ...facts, access: 'open' as const, handle: open(tools.settings) })),
+    ]
   })
 }
 

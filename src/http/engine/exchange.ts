@@ -45,6 +45,8 @@ export class Exchange implements RequestReceiver, InFlight {
   readonly startedMs: number
   heldBytes = 0
   position = -1
+  /** See `hold`. */
+  #handlerBytes = 0
   #state: 'open' | 'responding' | 'done' = 'open'
   readonly #writer: ResponseWriter
   readonly #headOnly: boolean
@@ -140,9 +142,24 @@ export class Exchange implements RequestReceiver, InFlight {
   /**
    * The body in pieces, decoded, with backpressure. Iterate it once, on endpoints with `streamsBody`. Throws as `text`, but
    * the bytes need not be text.
+   * @param onSent called with the pieces as they were sent
    */
-  stream(): AsyncGenerator<Buffer, void, void> {
-    return readPieces(this.#body, this.request.head, this.endpoint.bodyMaxBytes!)
+  stream(onSent?: (bytes: Buffer) => void): AsyncGenerator<Buffer, void, void> {
+    const { bodyMaxBytes, detectsGzip = false } = this.endpoint
+    return readPieces(this.#body, this.request.head, bodyMaxBytes!, { detectsGzip, onSent })
+  }
+
+  /**
+   * Counts memory that the handler keeps of a body that it streams, until the response. Bodies in memory have one limit together.
+   * @param bytes negative when it needs less again
+   * @throws HttpError 429
+   */
+  hold(bytes: number): void {
+    if (this.#state !== 'open') throw new AbortedError()
+    this.#handlerBytes += bytes
+    this.heldBytes += bytes
+    const refusal = this.#traffic.hold(bytes)
+    if (refusal !== undefined) throw refusal
   }
 
   /**
@@ -162,7 +179,7 @@ export class Exchange implements RequestReceiver, InFlight {
     if (this.#state !== 'open') return
     if (this.#body !== undefined) {
       this.#body.push(chunk, last)
-      const grownBytes = this.#body.heldBytes - this.heldBytes
+      const grownBytes = this.#body.heldBytes + this.#handlerBytes - this.heldBytes
       this.heldBytes += grownBytes
       const refusal = this.#traffic.hold(grownBytes)
       if (refusal) this.fail(refusal)
@@ -175,7 +192,12 @@ export class Exchange implements RequestReceiver, InFlight {
   /** Answers with an error. Does nothing when the request has a response already, or its connection is gone. */
   fail(error: unknown): void {
     if (this.#state !== 'open' || error instanceof AbortedError) return
-    const { response, unexpected, limit, status = response.status } = (this.endpoint.explain ?? this.#explain)(error)
+    const {
+      response,
+      unexpected,
+      limit,
+      status = response.status,
+    } = (this.endpoint.explain ?? this.#explain)(error, this.request)
     if (limit !== undefined) this.#traffic.refused(limit)
     if (status === 500) this.#traffic.logFailure(this, error, unexpected)
     this.#body?.fail(error)

@@ -34,8 +34,12 @@ export interface RequestHead {
   /** Whether the visitor's address must not be stored (`SP-Anonymous` of Snowplow's libraries). */
   readonly isAnonymous: boolean
   readonly authorization: string
-  /** `''` when absent. */
+  /** `''` when absent. Amazon Data Firehose has a name of its own for it. */
   readonly sourceKey: string
+  /** What Amazon Data Firehose calls a delivery, the same in every attempt; `''` when absent. */
+  readonly firehoseRequestId: string
+  /** Vercel's signature of the body; `''` when absent. */
+  readonly vercelSignature: string
   readonly ifNoneMatch: string
   readonly acceptEncoding: string
   /** The purpose of a browser's request (Fetch Metadata `Sec-Fetch-Dest`); `''` when absent. */
@@ -86,6 +90,8 @@ export function readHead(lines: HeaderLines): RequestHead {
     cfConnectingIp: '',
     sourceKey: '',
     isAnonymous: false,
+    firehoseRequestId: '',
+    vercelSignature: '',
     authorization: '',
     ifNoneMatch: '',
     acceptEncoding: '',
@@ -157,10 +163,17 @@ function collect(name: string, value: string): void {
       head.cfConnectingIp = value
       break
     case 'x-source-key':
+    case 'x-amz-firehose-access-key':
       head.sourceKey = value
       break
     case 'sp-anonymous':
       head.isAnonymous = true
+      break
+    case 'x-amz-firehose-request-id':
+      head.firehoseRequestId = value
+      break
+    case 'x-vercel-signature':
+      head.vercelSignature = value
       break
     case 'authorization':
       head.authorization = value

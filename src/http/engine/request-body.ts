@@ -55,12 +55,51 @@ function isGzip(bytes: Buffer): boolean {
   return bytes.length > 2 && bytes.readUInt16BE(0) === GZIP_MAGIC
 }
 
+interface PieceOptions {
+  /** See `Endpoint.detectsGzip`. */
+  readonly detectsGzip: boolean
+  readonly onSent: ((bytes: Buffer) => void) | undefined
+}
+
 /** The body in pieces, decoded, with backpressure. Throws as `readText`, except for UTF-8. */
 export async function* readPieces(
   body: RequestBody | undefined,
   { contentEncoding }: RequestHead,
   maxBytes: number,
+  { detectsGzip, onSent }: PieceOptions,
 ): AsyncGenerator<Buffer, void, void> {
   if (!(body instanceof BodyStream)) return
-  yield* decodeStream(limitBytes(body, maxBytes), contentEncoding, maxBytes)
+  const limited = limitBytes(body, maxBytes)
+  const sent = onSent === undefined ? limited : tapped(limited, onSent)
+  if (!detectsGzip) {
+    yield* decodeStream(sent, contentEncoding, maxBytes)
+    return
+  }
+  const start = await startOf(sent, GZIP_HEAD_BYTES)
+  yield* decodeStream(startingWith(start, sent), isGzip(start) ? 'gzip' : '', maxBytes)
+}
+
+const GZIP_HEAD_BYTES = 3
+
+async function* tapped(pieces: AsyncIterable<Buffer>, onSent: (bytes: Buffer) => void): AsyncGenerator<Buffer> {
+  for await (const bytes of pieces) {
+    onSent(bytes)
+    yield bytes
+  }
+}
+
+/** The first bytes of a stream, in whole pieces; fewer than `minBytes` only when it ends. */
+async function startOf(pieces: AsyncGenerator<Buffer>, minBytes: number): Promise<Buffer> {
+  let start = Buffer.alloc(0)
+  while (start.length < minBytes) {
+    const { done, value } = await pieces.next()
+    if (done === true) break
+    start = Buffer.concat([start, value])
+  }
+  return start
+}
+
+async function* startingWith(start: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  if (start.length > 0) yield start
+  yield* rest
 }

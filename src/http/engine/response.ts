@@ -1,3 +1,4 @@
+import type { ArrivedRequest } from './engine.ts'
 import type { Limit } from './http-error.ts'
 
 /** A response before any of it is sent. */
@@ -26,7 +27,10 @@ export interface HttpResponse {
  * Maps any failure to a response; an `HttpError` keeps its status. `unexpected`: a fault of the program, of which the
  * client gets only the request id.
  */
-export type ExplainFailure = (error: unknown) => {
+export type ExplainFailure = (
+  error: unknown,
+  request?: ArrivedRequest,
+) => {
   readonly response: HttpResponse
   readonly unexpected: boolean
   /** Of a 429: the reached limit. */

@@ -1,6 +1,7 @@
 import type { ErrorBody } from '../../../schemas/api/error.ts'
 import { BackpressureError, InputError, UnavailableError } from '../../run/errors.ts'
 import { tooLittle } from '../engine/body-pace.ts'
+import type { ArrivedRequest } from '../engine/engine.ts'
 import { type ErrorStatus, HttpError, retryAfter, tooMany } from '../engine/http-error.ts'
 import { DEFAULT_HTTP_LIMITS } from '../engine/limits.ts'
 import type { ExplainFailure, HttpResponse } from '../engine/response.ts'
@@ -32,11 +33,11 @@ export const errorResponse: ExplainFailure = explainAs(({ status, message: detai
  * Answers failures in a form of its own.
  * @param form makes the response; headers of the failure, such as `retry-after`, are added to it
  */
-export function explainAs(form: (error: HttpError) => HttpResponse): ExplainFailure {
-  return (error) => {
+export function explainAs(form: (error: HttpError, request?: ArrivedRequest) => HttpResponse): ExplainFailure {
+  return (error, request) => {
     const expected = asHttpError(error)
     const known = expected ?? new HttpError(500, 'unexpected failure', { headers: retryAfter(1) })
-    const response = form(known)
+    const response = form(known, request)
     const { status, limit, close } = known
     const headers = response.headers === undefined ? known.headers : { ...known.headers, ...response.headers }
     return { response: { ...response, headers, close }, unexpected: expected === undefined, limit, status }

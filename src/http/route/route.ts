@@ -1,4 +1,5 @@
 import type { Caller } from '../../tenants/tenancy.ts'
+import type { ArrivedRequest } from '../engine/engine.ts'
 import type { Endpoint, Exchange } from '../engine/exchange.ts'
 import type { HttpError } from '../engine/http-error.ts'
 import type { HttpResponse } from '../engine/response.ts'
@@ -43,5 +44,5 @@ interface RouteFacts extends Omit<Endpoint, 'respond' | 'explain'> {
    * Answers the failures of its requests in a form of its own, 401, 429 and 5xx too. Default: `{"detail"}`. The headers of the
    * failure, such as `retry-after`, are added. Must not throw.
    */
-  refuse?(error: HttpError): HttpResponse
+  refuse?(error: HttpError, request?: ArrivedRequest): HttpResponse
 }

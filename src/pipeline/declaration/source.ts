@@ -1,7 +1,8 @@
+import type { SourceFacts } from '../../../schemas/api-key.ts'
 import type { OwnSettings, OwnValues } from '../../config/setting.ts'
 import type { Exchange } from '../../http/engine/exchange.ts'
 import type { HttpResponse } from '../../http/engine/response.ts'
-import type { KeyedRoute } from '../../http/route/route.ts'
+import type { KeyedRoute, OpenRoute } from '../../http/route/route.ts'
 import type { Caller } from '../../tenants/tenancy.ts'
 import type { Block } from '../event/block.ts'
 import type { Enricher } from '../event/enrichment.ts'
@@ -27,6 +28,8 @@ export interface Source<Own extends OwnSettings = OwnSettings> {
   readonly settings?: Own
   /** Operations of the API. The first one is the title of the source. */
   readonly routes: readonly SourceRoute<Own>[]
+  /** Operations that need no key, such as the proof that a domain is ours. */
+  readonly openRoutes?: readonly OpenSourceRoute<Own>[]
   /** Reads the lines of its batch jobs. Undefined: it makes no jobs. */
   readonly read?: ReadLines
   /** Undefined: its requests carry API keys. */
@@ -46,8 +49,15 @@ export interface SourceTool {
   readonly group?: SourceGroup
   /** Path of the API, for `url` of a created source. */
   path(key: string): string
-  /** The text to paste. @param base `http(s)://host:port` of the API @param key of a pull, which has none: the id of the source */
-  setup(base: string, key: string): string
+  /**
+   * The text to paste.
+   * @param base `http(s)://host:port` of the API
+   * @param key of a pull, which has none: the id of the source
+   * @param facts of the source, for kinds whose sources differ
+   */
+  setup(base: string, key: string, facts?: SourceFacts): string
+  /** Names of the presets of its sources, which may map fields of their own then. Undefined: the kind knows where its fields are. */
+  readonly presets?: readonly { readonly name: string; readonly about: string }[]
 }
 
 /**
@@ -59,12 +69,22 @@ export interface SourceRoute<Own extends OwnSettings = OwnSettings> extends Omit
   open(tools: SourceTools<Own>): KeyedRoute['handle']
 }
 
+/** An operation of the API that belongs to a source and needs no key. */
+export interface OpenSourceRoute<Own extends OwnSettings = OwnSettings> extends Omit<OpenRoute, 'access' | 'handle'> {
+  /** As `SourceRoute.open`. */
+  open(settings: OwnValues<Own>): OpenRoute['handle']
+}
+
 /** Arguments of `SourceRoute.open`. */
 export interface SourceTools<Own extends OwnSettings = OwnSettings> {
   /** Stores the events of a request. */
   readonly keep: KeepEvents
   readonly jobs: BatchJobs
   readonly settings: OwnValues<Own>
+  readonly secrets: {
+    /** Decrypts `SourceFacts.secret`. @param owner id of the source @throws Error that says why it cannot, and what to do */
+    open(sealed: string, owner: string): string
+  }
 }
 
 /**

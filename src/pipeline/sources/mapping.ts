@@ -47,6 +47,8 @@ export type Mapping = Readonly<Partial<Record<MappedField, string>>>
 export type Paths = Readonly<Partial<Record<MappedField, string | readonly string[]>>>
 
 const PATH_MAX_CHARS = 500
+/** Text that is made of several paths is no longer than this: a path may be named many times. */
+const TEXT_MAX_CHARS = 8_192
 
 /**
  * Reads options such as `ip=request.client_ip`.
@@ -158,7 +160,7 @@ function placeOf(text: string): Place {
     for (const [i, part] of parts.entries()) {
       const found = i % 2 === 1 ? valueAt(object, part) : undefined
       const text = i % 2 === 1 ? labelOf(found?.value) : part
-      if (text === undefined) return undefined
+      if (text === undefined || value.length + text.length > TEXT_MAX_CHARS) return undefined
       value += text
       if (found !== undefined) steps.push(...found.steps)
     }

@@ -3,6 +3,12 @@ import { SOURCE_ADDRESSES, type SourceFacts } from '../../../schemas/api-key.ts'
 import type { ListedSource } from '../../../schemas/dashboard/sources.ts'
 import type { Pull } from '../../pipeline/declaration/pull.ts'
 import type { Source, SourceTool } from '../../pipeline/declaration/source.ts'
+import {
+  addJsonOptions,
+  type JsonOptions,
+  jsonFacts,
+  sealedSecret,
+} from '../../pipeline/sources/http/commands/options.ts'
 import type { PullOptions } from '../../pipeline/sources/pulls/commands/create.ts'
 import type { PullStatus } from '../../pipeline/sources/pulls/state.ts'
 import { numbered } from '../../run/counted.ts'
@@ -19,18 +25,21 @@ import type { StoredKey, StoredSource } from '../stores.ts'
 /** The list does not wait longer for ClickHouse. */
 const COUNTS_MS = 10_000
 
-interface SourceOptions extends PullOptions {
+interface SourceOptions extends PullOptions, JsonOptions {
   readonly name?: string
   readonly address?: SourceFacts['address']
   readonly json?: boolean
   readonly from?: string
+  readonly secret?: boolean
 }
 
 /** `ipid source create|list|set|run|pause|resume|revoke` */
 export function sourceCommand(context: CliContext): Command {
   const source = new Command('source').description('manage sources: keys that only send events of one tool')
 
-  subcommand('create <tenant> <kind>', 'create a source; its key is shown this once, with the text to paste')
+  addJsonOptions(
+    subcommand('create <tenant> <kind>', 'create a source; its key is shown this once, with the text to paste'),
+  )
     .option('--name <text>', 'name for people')
     .option(
       '--url <url>',
@@ -50,6 +59,7 @@ export function sourceCommand(context: CliContext): Command {
     .option('--endpoint <url>', 'amplitude-export: base URL of the API (default: that of the region)')
     .action(async (tenant: string, kind: string, options: SourceOptions, command: Command) => {
       const { tool, pull } = await sourceOfKind(kind)
+      const json = jsonFacts(tool!, options)
       if (pull !== undefined) {
         await createPull(tenant, kind, pull, options, command)
         return
@@ -58,11 +68,10 @@ export function sourceCommand(context: CliContext): Command {
       assertNoPullOptions(options)
       const base = options.url ?? (await instanceUrl(command))
       const { name, address = 'auto' } = options
-      const created = await manage(command, (admin) =>
-        admin.createSource(tenant, { kind, address, ...(name && { name }) }),
-      )
+      const facts = { kind, address, ...(name && { name }), ...json }
+      const created = await manage(command, (admin) => admin.createSource(tenant, facts))
       const { id, key, createdAt } = created
-      const [url, setup] = [base + tool!.path(key), tool!.setup(base, key)]
+      const [url, setup] = [base + tool!.path(key), tool!.setup(base, key, facts)]
       if (options.json) {
         printJson(context.stdout, { source_id: id, kind, tenant_id: tenant, key, url, setup, created_at: createdAt })
         return
@@ -127,13 +136,23 @@ export function sourceCommand(context: CliContext): Command {
     },
   )
 
-  subcommand('set <source>', 'change a source; in force at once')
+  addJsonOptions(subcommand('set <source>', 'change a source; in force at once'))
     .addOption(addressOption())
     .option('--name <text>', 'name for people')
-    .action(async (id: string, { address, name, json }: SourceOptions, command: Command) => {
+    .option('--secret', 'http: the signature secret of a Vercel drain, from VERCEL_DRAIN_SECRET or the terminal')
+    .action(async (id: string, { address, name, secret, json, ...others }: SourceOptions, command: Command) => {
+      if (!(address || name || secret || others.map || others.preset || others.verify)) {
+        command.error('nothing to set: give --address, --name, --map, --preset, --verify or --secret')
+      }
       const change = { ...(address && { address }), ...(name && { name }) }
-      if (Object.keys(change).length === 0) command.error('nothing to set: give --address or --name')
-      printSource(await manage(command, (admin) => admin.setSource(id, change)), json)
+      const changed = await manage(command, async (admin) => {
+        const { source: known } = await admin.getSource(id)
+        const { tool } = await sourceOfKind(known.kind)
+        if (secret && tool!.presets === undefined) throw new InputError('--secret is not an option of this kind')
+        const sealed = secret && { secret: await sealedSecret(id, configOf(context, command), context) }
+        return await admin.setSource(id, { ...change, ...jsonFacts(tool!, others), ...sealed })
+      })
+      printSource(changed, json)
     })
 
   subcommand('run <source>', 'fetch a source now, where the role batch runs; its schedule stays')
@@ -230,6 +249,8 @@ export function sourceCommand(context: CliContext): Command {
       ['kind', found.source.kind],
       ['tenant', found.tenantId],
       ['address', found.source.address],
+      ...(found.source.preset ? [['preset', found.source.preset] as const] : []),
+      ...Object.entries(found.source.map ?? {}).map(([field, path]) => ['map', `${field}=${path}`] as const),
     ])
   }
 
@@ -298,6 +319,8 @@ function sourceJson({ prefix, tenantId, source, createdAt, lastUsed, revokedAt }
     tenant_id: tenantId,
     name: source?.name ?? null,
     address: source?.address,
+    ...(source?.preset && { preset: source.preset }),
+    ...(source?.map && { map: source.map }),
     created_at: createdAt,
     last_used: lastUsed ?? null,
     revoked_at: revokedAt ?? null,

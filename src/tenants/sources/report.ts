@@ -35,7 +35,7 @@ export function sourceReport(
     address: source.address,
     lastUsedMs: lastUsed === undefined ? undefined : Date.parse(lastUsed),
     isRevoked: revokedAt !== undefined,
-    addressLine: tool && addressLineIn(tool.setup('https://HOST', 'SOURCE_KEY')),
+    addressLine: tool && addressLineIn(tool.setup('https://HOST', 'SOURCE_KEY', source)),
   }
   const { state, findings } = healthOf(judged, own, nowMs)
   return {

@@ -32,6 +32,7 @@ POST /v1/ingest/batch  ▶ intake (batch), as it came ▶ archive
 /s/mixpanel/…          ▶ intake (live), as it came ▶ archive
 /s/snowplow/…          ▶ intake (live), as it came ▶ archive
 /s/matomo/…            ▶ intake (live), as it came ▶ archive
+/s/http/…              ▶ intake (live), as it came ▶ archive
 s3                     ▶ intake (batch), as it came ▶ archive
 amplitude-export       ▶ intake (batch), as it came ▶ archive
 

@@ -6,6 +6,7 @@ import type { HttpError } from '../../../http/engine/http-error.ts'
 import type { HttpResponse } from '../../../http/engine/response.ts'
 import { andThen } from '../../../run/and-then.ts'
 import { InputError } from '../../../run/errors.ts'
+import { isRawKey } from '../../../tenants/key.ts'
 import type { CallerSource } from '../../../tenants/tenancy.ts'
 import type { Source, SourceRoute, SourceTool } from '../../declaration/source.ts'
 import { type Tally, translatedRoute } from '../live/translated.ts'
@@ -83,7 +84,8 @@ export interface ToolRequest {
   readonly nowMs: number
 }
 
-const settings = {
+/** Settings of every source that has keys of its own. */
+export const sourceSettings = {
   trustedProxies: setting(
     'TRUSTED_PROXIES',
     'cidrs',
@@ -105,11 +107,11 @@ function proxies(value: string): readonly string[] {
 }
 
 /** Makes the source of a tool: its routes, with the key in their path and without. */
-export function toolSource({ kind, setup, routes, title, group }: Tool): Source<typeof settings> {
+export function toolSource({ kind, setup, routes, title, group }: Tool): Source<typeof sourceSettings> {
   return {
     name: kind,
     lane: 'live',
-    settings,
+    settings: sourceSettings,
     tool: { path: (key) => `/s/${kind}/${key}`, setup, ...(title && { title }), ...(group && { group }) },
     routes: routes.flatMap((route) => [
       openRoute(kind, route, `/s/${kind}${route.path}`),
@@ -118,7 +120,7 @@ export function toolSource({ kind, setup, routes, title, group }: Tool): Source<
   }
 }
 
-function openRoute(kind: string, route: ToolRoute, path: string): SourceRoute<typeof settings> {
+function openRoute(kind: string, route: ToolRoute, path: string): SourceRoute<typeof sourceSettings> {
   let trusted: TrustedProxies | undefined
   const payloads = new WeakMap<Exchange, { readonly value: unknown; readonly bytes: number }>()
   const hasBody = route.method === 'POST'
@@ -133,7 +135,7 @@ function openRoute(kind: string, route: ToolRoute, path: string): SourceRoute<ty
     }
     return payload.value
   }
-  return translatedRoute<typeof settings>({
+  return translatedRoute<typeof sourceSettings>({
     method: route.method,
     path,
     ...(hasBody && { bodyMaxBytes: BODY_MAX_BYTES, detectsGzip: true }),
@@ -163,21 +165,29 @@ function openRoute(kind: string, route: ToolRoute, path: string): SourceRoute<ty
 }
 
 /** The key where every tool may put it: in the path, in a header of its own, as the user of Basic, as Bearer, or in the query. */
-function keyInHead({ head, query, parameters: [inPath] }: ArrivedRequest): string {
+export function keyInHead({ head, query, parameters: [inPath] }: ArrivedRequest): string {
   if (inPath !== undefined) return inPath
   if (head.sourceKey !== '') return head.sourceKey
   const [, scheme = '', value = ''] = /^(Basic|Bearer) +(\S+)$/i.exec(head.authorization) ?? []
   if (scheme.toLowerCase() === 'bearer') return value
-  if (scheme !== '') return Buffer.from(value, 'base64').toString('latin1').split(':', 1)[0]!
+  if (scheme !== '') return keyOfBasic(Buffer.from(value, 'base64').toString('latin1'))
   const parameters = query === '' ? undefined : new URLSearchParams(query)
   return parameters?.get('api_key') ?? parameters?.get('token') ?? parameters?.get('writeKey') ?? ''
+}
+
+/** @param credentials `user:password`. The key is the user; shippers that ask for a user name have it as password. */
+function keyOfBasic(credentials: string): string {
+  const colon = credentials.indexOf(':')
+  if (colon < 0) return credentials
+  const [user, password] = [credentials.slice(0, colon), credentials.slice(colon + 1)]
+  return !isRawKey(user) && isRawKey(password) ? password : user
 }
 
 /** Libraries that run on servers, by the start of their names: their connection is never a visitor's. */
 const SERVER_LIBRARY = /node|python|ruby|php|java$|golang|-go$|^go|dotnet|\.net|csharp|elixir|rust|server/i
 
 /** Who sent a request, as far as addresses of visitors are concerned. */
-class Sender {
+export class Sender {
   readonly #exchange: Exchange
   readonly #trusted: TrustedProxies
   readonly #mode: CallerSource['address']

@@ -1,0 +1,329 @@
+import { createHmac, hash, timingSafeEqual } from 'node:crypto'
+import { BATCH_LIMITS } from '../../../schemas/api/batch.ts'
+import { EventEnvelope } from '../../../schemas/api/event.ts'
+import type { SourceFacts } from '../../../schemas/api-key.ts'
+import { OUTCOME_STATUS } from '../../../schemas/outcome.ts'
+import { optional } from '../../config/setting.ts'
+import { type TrustedProxies, trustedProxies } from '../../http/engine/client-address.ts'
+import type { Exchange } from '../../http/engine/exchange.ts'
+import { HttpError } from '../../http/engine/http-error.ts'
+import type { HttpResponse } from '../../http/engine/response.ts'
+import type { KeyedRoute } from '../../http/route/route.ts'
+import { InputError } from '../../run/errors.ts'
+import { sourceIdOf } from '../../tenants/key.ts'
+import type { Caller, CallerSource } from '../../tenants/tenancy.ts'
+import type { BatchJobs } from '../declaration/batch-jobs.ts'
+import type { OtherEvents, Source, SourceTools } from '../declaration/source.ts'
+import type { ReadEvent } from '../event/read-event.ts'
+import { compileValidator } from '../event/validator.ts'
+import { NOT_JSON, readChunk, readLine } from './batch/read-chunk.ts'
+import { receiveUpload } from './batch/receive-upload.ts'
+import { type EntryFormat, EntryReader, entryFormat } from './http/entries.ts'
+import { PRESETS, presetNamed } from './http/presets.ts'
+import { codesOf } from './live/json-scan.ts'
+import { scanEventLine } from './live/scan-events.ts'
+import { sliceEvent } from './live/slice-event.ts'
+import { keyInHead, Sender, sourceSettings } from './tools/tool-source.ts'
+
+const KIND = 'http'
+/** Events and characters of a body that goes through the live lane. A larger one becomes a batch job. */
+const LIVE_EVENTS_MAX = 2_500
+const LIVE_CHARS_MAX = 1_048_576
+/** An event may be larger than the entry that it comes from. */
+const JOB_MAX_BYTES = 2 * BATCH_LIMITS.bodyMaxBytes
+
+const SERVICE = /^(?:\*|[A-Za-z0-9]{1,64})$/
+
+const settings = {
+  ...sourceSettings,
+  fastlyServices: optional(
+    'FASTLY_SERVICES',
+    'ids',
+    'Fastly services that may send logs to this host, separated by commas, or * for any; unset: none',
+    (value) => {
+      const services = value.split(',').map((service) => service.trim())
+      if (services.every((service) => SERVICE.test(service))) return services
+      throw new InputError('must be ids of Fastly services, separated by commas, or *')
+    },
+  ),
+}
+
+type Tools = SourceTools<typeof settings>
+
+const check = compileValidator(EventEnvelope)
+
+/**
+ * Any JSON: NDJSON, an array, or one object, from log shippers, edge logs and programs. The source's mapping, and its preset, say where
+ * the fields are. A body is read as it arrives, so its size costs no memory. A small one takes the live lane; a large one is spooled
+ * and becomes a batch job, whole or not at all. Either way the answer comes when everything is on disk.
+ */
+export const http: Source<typeof settings> = {
+  name: KIND,
+  lane: 'live',
+  settings,
+  tool: {
+    title: 'Logs and any JSON',
+    group: 'shippers',
+    path: (key) => `/s/${KIND}/${key}`,
+    setup: (base, key, facts) => setupText(`${base}/s/${KIND}/${key}`, facts).replaceAll('SOURCE_ID', sourceIdOf(key)),
+    presets: PRESETS,
+  },
+  routes: [`/s/${KIND}`, `/s/${KIND}/:source_key`].flatMap((path) => {
+    const shared = { path, sourceKind: KIND, cors: true, refuse, keyOf: keyOfRequest }
+    return [
+      {
+        ...shared,
+        method: 'POST' as const,
+        bodyMaxBytes: BATCH_LIMITS.bodyMaxBytes,
+        streamsBody: true,
+        detectsGzip: true,
+        open: openPost,
+      },
+      { ...shared, method: 'GET' as const, open: () => verify },
+    ]
+  }),
+  openRoutes: [
+    {
+      method: 'GET',
+      path: '/.well-known/fastly/logging/challenge',
+      open:
+        ({ fastlyServices }) =>
+        () =>
+          challengeAnswer(fastlyServices),
+    },
+  ],
+  read: readChunk,
+}
+
+function setupText(url: string, facts: SourceFacts | undefined): string {
+  const preset = presetNamed(facts?.preset)
+  if (preset !== undefined) return preset.setup(url)
+  return `Send NDJSON, a JSON array or one object, plain or gzip, up to 100 MB:
+  curl --data-binary @events.ndjson ${url}
+
+Fields with other names than ip, event_id and timestamp need a mapping:
+  ./ipid source set SOURCE_ID --map ip=client.address --map event_id=request_id --map timestamp=time
+`
+}
+
+function keyOfRequest({ request }: Exchange): string {
+  return keyInHead(request)
+}
+
+function openPost({ keep, jobs, settings: { trustedProxies: networks }, secrets }: Tools): KeyedRoute['handle'] {
+  let trusted: TrustedProxies | undefined
+  const formats = new WeakMap<CallerSource, EntryFormat>()
+  return async (exchange, caller) => {
+    const source = caller.source!
+    trusted ??= trustedProxies(networks)
+    const format = formats.get(source) ?? entryFormat(source)
+    formats.set(source, format)
+    if (source.verify) exchange.addHeader(VERIFY_HEADER, source.verify)
+    const signature = signatureOf(exchange, source, secrets)
+    const sender = new Sender(exchange, trusted, source.address)
+    const { firehoseRequestId } = exchange.request.head
+    const reader = new EntryReader(format, { addressOf: (event) => sender.addressOf(event), firehoseRequestId })
+    const body = new LinesOfBody(exchange, reader, signature)
+    try {
+      const lines = await body.first()
+      if (lines === undefined) return await spool(body, exchange, caller, jobs, signature)
+      signature?.assertRight()
+      return lines.length === 0 ? answer(exchange, { received: 0 }) : keepLines(lines, exchange, caller, keep)
+    } finally {
+      await body.close()
+    }
+  }
+}
+
+/** Stores a large body as one upload. */
+async function spool(
+  body: LinesOfBody,
+  exchange: Exchange,
+  { tenant, source }: Caller,
+  jobs: BatchJobs,
+  signature: Signature | undefined,
+): Promise<HttpResponse> {
+  const { jobId, received } = await receiveUpload(jobs, tenant, body.all(), {
+    whole: async () => signature?.assertRight(),
+    commit: () => exchange.commit(),
+    file: { source: KIND, sourceId: source!.id, bytesMax: JOB_MAX_BYTES },
+  })
+  return answer(exchange, { received, job_id: jobId })
+}
+
+/** The lines of a request's body. */
+class LinesOfBody {
+  readonly #exchange: Exchange
+  readonly #reader: EntryReader
+  readonly #pieces: AsyncGenerator<Buffer, void, void>
+  readonly #signature: Signature | undefined
+  #lines: string[] = []
+  #chars = 0
+  #isOver = false
+
+  constructor(exchange: Exchange, reader: EntryReader, signature: Signature | undefined) {
+    this.#exchange = exchange
+    this.#reader = reader
+    this.#signature = signature
+    this.#pieces = exchange.stream(signature && ((bytes) => signature.addSent(bytes)))
+  }
+
+  /** The lines of a body that the live lane takes; undefined for a larger one, see `all`. */
+  async first(): Promise<readonly string[] | undefined> {
+    while (this.#lines.length <= LIVE_EVENTS_MAX && this.#chars <= LIVE_CHARS_MAX) {
+      const lines = await this.#next()
+      if (lines === undefined) return this.#lines
+      for (const line of lines) {
+        this.#lines.push(line)
+        this.#chars += line.length
+      }
+      this.#exchange.hold(lines.reduce((sum, line) => sum + line.length, 0))
+    }
+    return undefined
+  }
+
+  /** All lines as NDJSON, those of `first` too. */
+  async *all(): AsyncGenerator<Buffer, void, void> {
+    const [held, chars] = [ndjson(this.#lines), this.#chars]
+    this.#lines = []
+    yield held
+    this.#exchange.hold(-chars)
+    for (let lines = await this.#next(); lines !== undefined; lines = await this.#next()) {
+      if (lines.length > 0) yield ndjson(lines)
+    }
+  }
+
+  /** Ends the decoder of a body that is not read to its end. */
+  async close(): Promise<void> {
+    await this.#pieces.return()
+  }
+
+  async #next(): Promise<readonly string[] | undefined> {
+    if (this.#isOver) return undefined
+    const { done, value } = await this.#pieces.next()
+    if (done === true) {
+      this.#isOver = true
+      return this.#reader.end()
+    }
+    this.#signature?.addDecoded(value)
+    return this.#reader.push(value)
+  }
+}
+
+function ndjson(lines: readonly string[]): Buffer {
+  return Buffer.from(`${lines.join('\n')}\n`, 'utf8')
+}
+
+/** Reads the lines as those of a batch job are read, and stores their events through the live lane. */
+function keepLines(
+  lines: readonly string[],
+  exchange: Exchange,
+  caller: Caller,
+  keep: Tools['keep'],
+): HttpResponse | Promise<HttpResponse> {
+  const text = lines.join('\n')
+  const codes = codesOf(text)
+  const context = { check, sourceId: caller.source!.id }
+  const events: ReadEvent[] = []
+  const others: OtherEvents[] = []
+  let noIp = 0
+  let start = 0
+  for (const line of lines) {
+    const found = scanEventLine(text, codes, start, start + line.length)
+    const read = found === undefined ? readLine(line, context) : undefined
+    if (found !== undefined) events.push(found)
+    else if (!('fault' in read!)) events.push(sliceEvent(text, start, read!))
+    else if (read.fault === 'no address') noIp++
+    else {
+      const reason = read.fault === 'not JSON' ? NOT_JSON : read.detail
+      others.push({ status: OUTCOME_STATUS.rejected, reason, events: 1 })
+    }
+    start += line.length + 1
+  }
+  const rejected = others.length
+  if (noIp > 0) others.push({ status: OUTCOME_STATUS.noIp, reason: '', events: noIp })
+  return keep(
+    text,
+    events,
+    exchange,
+    caller,
+    ({ filtered, invalidIp }, kept) => {
+      const accepted = events.length - filtered - invalidIp
+      const counts = { received: lines.length, accepted, filtered, invalid_ip: invalidIp, no_ip: noIp, rejected }
+      return { ...answer(exchange, counts), after: kept }
+    },
+    others,
+  )
+}
+
+/** Amazon Data Firehose takes only an answer in its own form for a success. */
+function answer({ request: { head } }: Exchange, counts: object): HttpResponse {
+  const own = head.firehoseRequestId === '' ? counts : firehoseAnswer(head.firehoseRequestId)
+  return { status: 200, body: JSON.stringify(own) }
+}
+
+function refuse({ status, message }: HttpError, request?: Exchange['request']): HttpResponse {
+  const requestId = request?.head.firehoseRequestId ?? ''
+  const own = requestId === '' ? { detail: message } : { ...firehoseAnswer(requestId), errorMessage: message }
+  return { status, body: JSON.stringify(own) }
+}
+
+function firehoseAnswer(requestId: string): object {
+  return { requestId, timestamp: Date.now() }
+}
+
+const VERIFY_HEADER = 'x-vercel-verify'
+
+/** Vercel asks with GET whether an endpoint is its customer's. For others, the answer says that the key is right. */
+function verify(exchange: Exchange, { source }: Caller): HttpResponse {
+  const { id, kind, verify: code } = source!
+  if (code) exchange.addHeader(VERIFY_HEADER, code)
+  return { status: 200, body: JSON.stringify({ source_id: id, kind }) }
+}
+
+/** Vercel signs bodies with a secret of the drain. Undefined: the source has no secret. */
+function signatureOf(exchange: Exchange, source: CallerSource, secrets: Tools['secrets']): Signature | undefined {
+  if (source.preset !== 'vercel' || source.secret === undefined || source.secret === '') return undefined
+  return new Signature(exchange.request.head.vercelSignature, secrets.open(source.secret, source.id))
+}
+
+/** HMAC-SHA1 of a body, over the bytes as they were sent or over the decoded ones: Vercel does not say which when it compresses. */
+class Signature {
+  readonly #given: string
+  readonly #sent: ReturnType<typeof createHmac>
+  readonly #decoded: ReturnType<typeof createHmac>
+
+  constructor(given: string, secret: string) {
+    this.#given = given.toLowerCase()
+    this.#sent = createHmac('sha1', secret)
+    this.#decoded = createHmac('sha1', secret)
+  }
+
+  addSent(bytes: Buffer): void {
+    this.#sent.update(bytes)
+  }
+
+  addDecoded(bytes: Buffer): void {
+    this.#decoded.update(bytes)
+  }
+
+  /** Call it once. @throws HttpError 403 */
+  assertRight(): void {
+    const given = Buffer.from(this.#given, 'latin1')
+    const isRight = [this.#sent, this.#decoded].some((hmac) => {
+      const right = Buffer.from(hmac.digest('hex'), 'latin1')
+      return given.length === right.length && timingSafeEqual(given, right)
+    })
+    if (!isRight) throw new HttpError(403, "x-vercel-signature is missing, or not made with the source's secret")
+  }
+}
+
+/**
+ * Fastly sends logs only to a host that names the service: a line with the SHA-256 of its id, or `*` for all services. An
+ * installation that names none answers as for any other path.
+ */
+function challengeAnswer(services: readonly string[] | undefined): HttpResponse {
+  if (services === undefined) throw new HttpError(404, 'this path does not exist')
+  const lines = services.map((service) => (service === '*' ? '*' : hash('sha256', service, 'hex')))
+  return { status: 200, type: 'text/plain; charset=utf-8', body: `${lines.join('\n')}\n` }
+}

@@ -1,0 +1,71 @@
+import type { Command } from 'commander'
+import type { SourceFacts } from '../../../../../schemas/api-key.ts'
+import type { Config } from '../../../../config/config.ts'
+import { InputError } from '../../../../run/errors.ts'
+import { SecretBox } from '../../../../secrets/secret-box.ts'
+import type { CliContext } from '../../../../terminal/context.ts'
+import { askSecret } from '../../../../terminal/secret.ts'
+import type { SourceTool } from '../../../declaration/source.ts'
+import { MAPPED_FIELDS, parseMapping } from '../../mapping.ts'
+
+/** Options of `source create` and `source set` for sources that take any JSON. */
+export interface JsonOptions {
+  readonly map?: readonly string[]
+  readonly preset?: string
+  readonly verify?: string
+}
+
+const NONE = 'none'
+/** A code becomes the value of a header. */
+const CODE = /^[\x21-\x7e]{1,200}$/
+
+export function addJsonOptions(command: Command): Command {
+  return command
+    .option(
+      '--map <name=path>',
+      `http: take a field of events from a place in the JSON, like ip=client.address or url=https://{host}{path}; may be repeated; fields: ${MAPPED_FIELDS.join(', ')}`,
+      (value: string, before: readonly string[] = []) => [...before, value],
+    )
+    .option('--preset <name>', 'http: whose logs they are: cloudflare, fastly, vercel, firehose, vector or fluent-bit')
+    .option('--verify <code>', 'http: code by which Vercel recognises the endpoint as yours')
+}
+
+/**
+ * The facts that the options set. `none` takes a mapping, preset or code away.
+ * @throws InputError
+ */
+export function jsonFacts(
+  tool: SourceTool,
+  { map, preset, verify }: JsonOptions,
+): Pick<SourceFacts, 'map' | 'preset' | 'verify'> {
+  const { presets } = tool
+  const given = Object.entries({ map, preset, verify }).find(([, value]) => value !== undefined)
+  if (presets === undefined) {
+    if (given !== undefined) throw new InputError(`--${given[0]} is not an option of this kind`)
+    return {}
+  }
+  const names = [...presets.map(({ name }) => name), NONE]
+  if (preset !== undefined && !names.includes(preset)) {
+    throw new InputError(`there is no preset ${JSON.stringify(preset)}: give one of ${names.join(', ')}`)
+  }
+  if (verify !== undefined && !CODE.test(verify)) {
+    throw new InputError('--verify: a code has 1 to 200 printable characters and no blanks')
+  }
+  return {
+    ...(map !== undefined && { map: { ...(map.length === 1 && map[0] === NONE ? {} : parseMapping(map)) } }),
+    ...(preset !== undefined && { preset: preset === NONE ? '' : preset }),
+    ...(verify !== undefined && { verify: verify === NONE ? '' : verify }),
+  }
+}
+
+const SECRET_VARIABLE = 'VERCEL_DRAIN_SECRET'
+
+/**
+ * The signature secret of a Vercel drain, encrypted for the source. Reads it from the environment, or asks for it.
+ * @throws InputError
+ */
+export async function sealedSecret(sourceId: string, config: Config, context: CliContext): Promise<string> {
+  const secret = context.env[SECRET_VARIABLE] || (await askSecret('Signature secret of the drain: ', context)) || ''
+  if (secret === '') throw new InputError(`the secret is needed: set ${SECRET_VARIABLE}, or answer in a terminal`)
+  return new SecretBox(config).seal(secret, sourceId)
+}

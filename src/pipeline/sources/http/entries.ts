@@ -1,0 +1,157 @@
+import { isUtf8 } from 'node:buffer'
+import { gunzipSync } from 'node:zlib'
+import { BATCH_LIMITS } from '../../../../schemas/api/batch.ts'
+import { JSON_DEPTH_MAX } from '../../../../schemas/api/event.ts'
+import type { SourceFacts } from '../../../../schemas/api-key.ts'
+import { HttpError } from '../../../http/engine/http-error.ts'
+import { isTooDeep, TOO_DEEP } from '../../event/json-depth.ts'
+import { rejectedLine } from '../batch/read-chunk.ts'
+import { MAPPED_FIELDS, mappedReader, type Paths, type ReadMapped } from '../mapping.ts'
+import { parseExactly, stringifyExactly } from '../tools/exact-json.ts'
+import { eventOf, type JsonObject, type ToolEvent, textOf, without } from '../tools/tool-event.ts'
+import { type BodyValue, JsonValues, TOO_LONG_VALUE } from './json-values.ts'
+import { type Preset, presetNamed } from './presets.ts'
+
+/** Levels that an entry of a log may gain when it becomes an event: `properties`, and `http` in it. */
+const LEVELS_ADDED = 2
+/** Longest record of Amazon Data Firehose, 1,000 KiB, in base64 and with the JSON around it. */
+const RECORD_MAX_BYTES = 1_500_000
+const RECORD_MAX_DECODED_BYTES = 8_388_608
+const GZIP_MAGIC = 0x1f8b
+const TEST_UPLOAD = '{"content":"tests"}'
+
+/** How the entries of a source become events. Shared by its requests. */
+export interface EntryFormat {
+  readonly preset: Preset | undefined
+  readonly read: ReadMapped
+}
+
+/** @param facts of the source */
+export function entryFormat({ preset: name, map = {} }: Pick<SourceFacts, 'preset' | 'map'>): EntryFormat {
+  const preset = presetNamed(name)
+  const paths = MAPPED_FIELDS.map((field) => {
+    const own = Object.hasOwn(map, field) ? [map[field]!] : []
+    return [field, [...own, ...[preset?.paths[field] ?? []].flat()]]
+  })
+  return { preset, read: mappedReader(Object.fromEntries(paths) as Paths) }
+}
+
+interface RequestFacts {
+  /** The address of an event's visitor; undefined: there is none. */
+  readonly addressOf: (event: ToolEvent) => unknown
+  /** `''`, or what Amazon Data Firehose calls the request in each of its attempts. */
+  readonly firehoseRequestId: string
+}
+
+/**
+ * Reads the body of one request into lines, each of them an event in the form of the API. Broken entries become lines that are
+ * rejected with their reason.
+ */
+export class EntryReader {
+  readonly #format: EntryFormat
+  readonly #facts: RequestFacts
+  readonly #isFirehose: boolean
+  readonly #values: JsonValues
+  /** Entries so far. */
+  #entries = 0
+  #notJson = 0
+  #decodedBytes = 0
+
+  constructor(format: EntryFormat, facts: RequestFacts) {
+    this.#format = format
+    this.#facts = facts
+    this.#isFirehose = facts.firehoseRequestId !== ''
+    this.#values = this.#isFirehose ? new JsonValues('records', RECORD_MAX_BYTES) : new JsonValues()
+  }
+
+  /** The lines of the entries that end in these bytes. @throws HttpError 400 or 413 */
+  push(bytes: Buffer): string[] {
+    return this.#linesOf(this.#values.push(bytes))
+  }
+
+  /** The last lines. @throws HttpError 400 when the body is cut off, or nothing of it is JSON */
+  end(): string[] {
+    const lines = this.#linesOf(this.#values.end())
+    if (this.#entries > 0 && this.#notJson === this.#entries) {
+      throw new HttpError(
+        400,
+        'nothing in the body is JSON: it must be one event per line, a JSON array, or one object',
+      )
+    }
+    return lines
+  }
+
+  #linesOf(values: readonly BodyValue[]): string[] {
+    if (!this.#isFirehose) return values.flatMap((value) => this.#lineOf(value) ?? [])
+    return values.flatMap((value) => this.#record(value)).flatMap((value) => this.#lineOf(value) ?? [])
+  }
+
+  /** The entries in a record of Amazon Data Firehose: `{"data": BASE64}`, which may be gzip. */
+  #record(value: BodyValue): BodyValue[] {
+    const record = value === TOO_LONG_VALUE ? undefined : objectIn(value.toString('utf8'))
+    const data = textOf(record?.data)
+    if (data === undefined) return [value]
+    const decoded = gunzipped(Buffer.from(data, 'base64'))
+    this.#decodedBytes += decoded.length
+    if (this.#decodedBytes > BATCH_LIMITS.bodyMaxBytes) {
+      throw new HttpError(413, `the records have more than ${BATCH_LIMITS.bodyMaxBytes} bytes`)
+    }
+    const values = new JsonValues()
+    try {
+      return [...values.push(decoded), ...values.end()]
+    } catch {
+      // One broken record must not refuse the others.
+      return [Buffer.from('[')]
+    }
+  }
+
+  /** Undefined when the value is no event, and is not counted. */
+  #lineOf(value: BodyValue): string | undefined {
+    this.#entries++
+    if (value === TOO_LONG_VALUE) return rejectedLine(`is longer than ${BATCH_LIMITS.lineMaxBytes} bytes`)
+    if (!isUtf8(value)) return rejectedLine('is not UTF-8')
+    const text = value.toString('utf8')
+    if (isTooDeep(text, JSON_DEPTH_MAX - LEVELS_ADDED)) return rejectedLine(TOO_DEEP)
+    const entry = objectIn(text)
+    if (entry === undefined) {
+      this.#notJson++
+      // It is rejected by the reader of lines, which says where it is broken.
+      return text.replace(/[\r\n]+/g, ' ')
+    }
+    // Cloudflare sends this to see whether the address takes uploads.
+    if (text.length < 2 * TEST_UPLOAD.length && JSON.stringify(entry) === TEST_UPLOAD) return undefined
+    return this.#eventLine(entry)
+  }
+
+  #eventLine(entry: JsonObject): string | undefined {
+    const { preset, read } = this.#format
+    if (preset?.isEvent?.(entry) === false) return undefined
+    const event = read(preset?.dropped === undefined ? entry : without(entry, ...preset.dropped))
+    const { firehoseRequestId } = this.#facts
+    const id = firehoseRequestId === '' ? undefined : `${firehoseRequestId}:${this.#entries}`
+    const completed: ToolEvent = {
+      ...event,
+      event_id: event.event_id ?? id,
+      event_type: event.event_type ?? preset?.eventType,
+    }
+    return stringifyExactly(eventOf(completed, this.#facts.addressOf(event)))
+  }
+}
+
+function objectIn(text: string): JsonObject | undefined {
+  try {
+    const value = parseExactly(text)
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function gunzipped(data: Buffer): Buffer {
+  if (data.length < 3 || data.readUInt16BE(0) !== GZIP_MAGIC) return data
+  try {
+    return gunzipSync(data, { maxOutputLength: RECORD_MAX_DECODED_BYTES })
+  } catch {
+    return data
+  }
+}

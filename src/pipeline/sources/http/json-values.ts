@@ -1,0 +1,318 @@
+import { BATCH_LIMITS } from '../../../../schemas/api/batch.ts'
+import { HttpError } from '../../../http/engine/http-error.ts'
+import {
+  BACKSLASH,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COLON,
+  COMMA,
+  LINE_FEED,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+  RETURN,
+  SPACE,
+  TAB,
+} from '../../event/json-codes.ts'
+
+/** Stands for a value that is longer than a line of an upload may be. */
+export const TOO_LONG_VALUE = Symbol('too long')
+/** Bytes of a value, which need not be JSON: a line, or an element of an array. */
+export type BodyValue = Buffer | typeof TOO_LONG_VALUE
+
+/** A value that arrives byte by byte must not take many times its size. */
+const PARTS_MAX = 4_096
+const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf])
+
+/**
+ * Cuts a body into the values that are its events: the lines of NDJSON, the elements of a JSON array, or one object, which may have
+ * line breaks. Holds one value, so a body of any size needs little memory. A broken line or element is passed on like any other; only
+ * what separates elements must be right.
+ */
+export class JsonValues {
+  readonly #wrappedIn: string | undefined
+  #mode: 'start' | 'lines' | 'object' | 'array' | 'wrapper' = 'start'
+  readonly #held: HeldBytes
+  readonly #scan = new Nesting()
+  #isBodyStart = true
+  #isAfterArray = false
+  /** Whether an element of the array has begun. */
+  #inElement = false
+  /** Whether a comma must come before the next element. */
+  #needsComma = false
+  #isWrapped = false
+  readonly #wrapper = new WrapperScan()
+
+  /**
+   * @param wrappedIn the body is one object, and its values are the array of this key
+   * @param valueMaxBytes longer values are passed on as `TOO_LONG_VALUE`
+   */
+  constructor(wrappedIn?: string, valueMaxBytes: number = BATCH_LIMITS.lineMaxBytes) {
+    this.#wrappedIn = wrappedIn
+    this.#held = new HeldBytes(valueMaxBytes)
+  }
+
+  /**
+   * The values that end in these bytes. The bytes must not change while they are used.
+   * @throws HttpError 400 when the array is broken
+   */
+  push(bytes: Buffer): BodyValue[] {
+    const values: BodyValue[] = []
+    for (let at = 0; at < bytes.length; ) at = this.#read(bytes, at, values)
+    return values
+  }
+
+  /** The last value, if the body ends with one. @throws HttpError 400 when an array has no end */
+  end(): BodyValue[] {
+    if (this.#mode === 'array' || this.#mode === 'wrapper') {
+      throw new HttpError(400, 'the JSON of the body has no end: it was cut off')
+    }
+    const values = this.#mode === 'object' ? this.#heldAsLines() : []
+    const last = this.#held.take()
+    if (last !== undefined && !isBlank(last)) values.push(last)
+    return values
+  }
+
+  #read(bytes: Buffer, at: number, values: BodyValue[]): number {
+    switch (this.#mode) {
+      case 'start':
+        return this.#start(bytes, at)
+      case 'lines':
+        return this.#line(bytes, at, values)
+      case 'object':
+        return this.#object(bytes, at, values)
+      case 'array':
+        return this.#array(bytes, at, values)
+      case 'wrapper':
+        return this.#wrapping(bytes, at)
+    }
+  }
+
+  #start(bytes: Buffer, from: number): number {
+    let at = from
+    while (at < bytes.length && (isSpace(bytes[at]!) || (this.#isBodyStart && BYTE_ORDER_MARK.includes(bytes[at]!))))
+      at++
+    if (at === bytes.length) return at
+    this.#mode = this.#modeOf(bytes[at]!)
+    this.#isBodyStart = false
+    this.#isAfterArray = false
+    this.#needsComma = false
+    return this.#mode === 'array' ? at + 1 : at
+  }
+
+  /** Later lines that begin as an array does are broken lines: an array among them could take in all that follow. */
+  #modeOf(first: number): 'wrapper' | 'object' | 'array' | 'lines' {
+    if (this.#isBodyStart && first === OPEN_BRACE) return this.#wrappedIn === undefined ? 'object' : 'wrapper'
+    return (this.#isBodyStart || this.#isAfterArray) && first === OPEN_BRACKET ? 'array' : 'lines'
+  }
+
+  #line(bytes: Buffer, from: number, values: BodyValue[]): number {
+    const feed = bytes.indexOf(LINE_FEED, from)
+    this.#held.add(bytes.subarray(from, feed < 0 ? bytes.length : feed))
+    if (feed < 0) return bytes.length
+    const line = this.#held.take()
+    if (line !== undefined && !isBlank(line)) values.push(line)
+    this.#mode = 'start'
+    return feed + 1
+  }
+
+  /** The first object of a body may have line breaks. One that does not end is a broken line, and other lines follow it. */
+  #object(bytes: Buffer, from: number, values: BodyValue[]): number {
+    const end = this.#scan.endOfValue(bytes, from)
+    const until = end < 0 ? bytes.length : end
+    if (!this.#held.hasRoom(until - from)) {
+      values.push(...this.#heldAsLines())
+      return from
+    }
+    this.#held.add(bytes.subarray(from, until))
+    if (end >= 0) this.#mode = 'lines'
+    return until
+  }
+
+  /** Reads what is held as lines. The last one is not complete, and stays held. */
+  #heldAsLines(): BodyValue[] {
+    const held = this.#held.take()
+    this.#mode = 'lines'
+    if (!(held instanceof Buffer)) return []
+    const values: BodyValue[] = []
+    for (let at = 0; at < held.length; ) {
+      this.#mode = 'lines'
+      at = this.#line(held, at, values)
+    }
+    return values
+  }
+
+  #array(bytes: Buffer, from: number, values: BodyValue[]): number {
+    if (this.#inElement) return this.#element(bytes, from, values)
+    let at = from
+    while (at < bytes.length && isSpace(bytes[at]!)) at++
+    if (at === bytes.length) return at
+    const code = bytes[at]!
+    if (code === CLOSE_BRACKET) {
+      this.#mode = this.#isWrapped ? 'wrapper' : 'start'
+      this.#isAfterArray = true
+      return at + 1
+    }
+    if (code === COMMA && !this.#needsComma) {
+      throw new HttpError(400, 'the body is a broken JSON array: it has a comma without an element')
+    }
+    if (code === COMMA) {
+      this.#needsComma = false
+      return at + 1
+    }
+    this.#inElement = true
+    return at
+  }
+
+  #element(bytes: Buffer, from: number, values: BodyValue[]): number {
+    const end = this.#scan.endOfElement(bytes, from)
+    this.#held.add(bytes.subarray(from, end < 0 ? bytes.length : end))
+    if (end < 0) return bytes.length
+    values.push(this.#held.take()!)
+    this.#inElement = false
+    this.#needsComma = true
+    return end
+  }
+
+  /** Skips the wrapping object, except for the array of its key. */
+  #wrapping(bytes: Buffer, from: number): number {
+    const { at, found } = this.#wrapper.read(bytes, from, this.#wrappedIn!)
+    if (found === 'array') {
+      this.#mode = 'array'
+      this.#isWrapped = true
+      this.#needsComma = false
+    } else if (found === 'end') {
+      if (!this.#isWrapped) throw new HttpError(400, `the body has no array "${this.#wrappedIn}"`)
+      this.#mode = 'start'
+    }
+    return at
+  }
+}
+
+/** Bytes of a value that is not complete. */
+class HeldBytes {
+  readonly #maxBytes: number
+  #parts: Buffer[] = []
+  #bytes = 0
+  #isTooLong = false
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes
+  }
+
+  hasRoom(bytes: number): boolean {
+    return this.#bytes + bytes <= this.#maxBytes
+  }
+
+  add(bytes: Buffer): void {
+    this.#bytes += bytes.length
+    if (this.#bytes > this.#maxBytes) {
+      this.#isTooLong = true
+      this.#parts = []
+    }
+    if (this.#isTooLong) return
+    this.#parts.push(bytes)
+    if (this.#parts.length > PARTS_MAX) this.#parts = [Buffer.concat(this.#parts)]
+  }
+
+  take(): BodyValue | undefined {
+    const value = this.#isTooLong ? TOO_LONG_VALUE : this.#bytes === 0 ? undefined : Buffer.concat(this.#parts)
+    this.#parts = []
+    this.#bytes = 0
+    this.#isTooLong = false
+    return value
+  }
+}
+
+/** Follows the braces, brackets and strings of JSON over pieces of bytes. */
+class Nesting {
+  #depth = 0
+  #isInString = false
+  #isEscaped = false
+
+  /** The position after the object or array that `from` is in; -1 when it does not end here. */
+  endOfValue(bytes: Buffer, from: number): number {
+    for (let at = from; at < bytes.length; at++) {
+      if (this.#passString(bytes[at]!)) continue
+      this.#step(bytes[at]!)
+      if (this.#depth === 0) return at + 1
+    }
+    return -1
+  }
+
+  /** The position of the comma or bracket after the element that `from` is in; -1 when it does not end here. */
+  endOfElement(bytes: Buffer, from: number): number {
+    for (let at = from; at < bytes.length; at++) {
+      const code = bytes[at]!
+      if (this.#passString(code)) continue
+      if (this.#depth === 0 && (code === COMMA || code === CLOSE_BRACKET)) return at
+      this.#step(code)
+    }
+    return -1
+  }
+
+  /** Whether the byte belongs to a string. */
+  #passString(code: number): boolean {
+    if (!this.#isInString) {
+      this.#isInString = code === QUOTE
+      return this.#isInString
+    }
+    if (this.#isEscaped) this.#isEscaped = false
+    else if (code === BACKSLASH) this.#isEscaped = true
+    else if (code === QUOTE) this.#isInString = false
+    return true
+  }
+
+  #step(code: number): void {
+    if (code === OPEN_BRACE || code === OPEN_BRACKET) this.#depth++
+    else if ((code === CLOSE_BRACE || code === CLOSE_BRACKET) && this.#depth > 0) this.#depth--
+  }
+}
+
+/** Longest key of the wrapping object that is looked at. */
+const KEY_BYTES_MAX = 64
+
+/** Finds the array of a key in an object, and the end of the object. */
+class WrapperScan {
+  #depth = 0
+  #isInString = false
+  #isEscaped = false
+  /** The last string of the object's own level, without escapes. */
+  #string = ''
+  /** The key before the current value. */
+  #key: string | undefined
+
+  read(bytes: Buffer, from: number, key: string): { readonly at: number; readonly found?: 'array' | 'end' } {
+    for (let at = from; at < bytes.length; at++) {
+      const code = bytes[at]!
+      if (this.#isInString) this.#inString(code)
+      else if (code === QUOTE) {
+        this.#isInString = true
+        this.#string = ''
+      } else if (code === COLON && this.#depth === 1) this.#key = this.#string
+      else if (code === COMMA && this.#depth === 1) this.#key = undefined
+      else if (code === OPEN_BRACKET && this.#depth === 1 && this.#key === key) {
+        this.#key = undefined
+        return { at: at + 1, found: 'array' }
+      } else if (code === OPEN_BRACE || code === OPEN_BRACKET) this.#depth++
+      else if ((code === CLOSE_BRACE || code === CLOSE_BRACKET) && --this.#depth === 0)
+        return { at: at + 1, found: 'end' }
+    }
+    return { at: bytes.length }
+  }
+
+  #inString(code: number): void {
+    if (this.#isEscaped) this.#isEscaped = false
+    else if (code === BACKSLASH) this.#isEscaped = true
+    else if (code === QUOTE) this.#isInString = false
+    else if (this.#string.length < KEY_BYTES_MAX) this.#string += String.fromCharCode(code)
+  }
+}
+
+function isSpace(code: number): boolean {
+  return code === SPACE || code === LINE_FEED || code === RETURN || code === TAB
+}
+
+function isBlank(value: BodyValue): boolean {
+  return value instanceof Buffer && value.every(isSpace)
+}

@@ -1,0 +1,176 @@
+import type { Paths } from '../mapping.ts'
+import { type JsonObject, labelOf, objectOf, textOf } from '../tools/tool-event.ts'
+
+/** What is known of a sender of logs: where its fields are, and what to paste to point it here. */
+export interface Preset {
+  readonly name: string
+  /** The sender, for help texts. */
+  readonly about: string
+  /** A source's own mapping goes before them. */
+  readonly paths: Paths
+  readonly eventType?: string
+  /** Keys that are not stored: credentials, and text that says nothing of a visit. */
+  readonly dropped?: readonly string[]
+  /** Whether a log entry is an event. Other entries are left out and not counted. Default: all are. */
+  isEvent?(entry: JsonObject): boolean
+  setup(url: string): string
+}
+
+const cloudflare: Preset = {
+  name: 'cloudflare',
+  about: 'Cloudflare Logpush, data set HTTP requests',
+  paths: {
+    ip: 'ClientIP',
+    event_id: 'RayID',
+    timestamp: 'EdgeStartTimestamp',
+    url: [
+      '{ClientRequestScheme}://{ClientRequestHost}{ClientRequestURI}',
+      'https://{ClientRequestHost}{ClientRequestURI}',
+      'https://{ClientRequestHost}{ClientRequestPath}',
+      'ClientRequestURI',
+    ],
+    referrer: 'ClientRequestReferer',
+    user_agent: 'ClientRequestUserAgent',
+  },
+  eventType: 'request',
+  dropped: ['Cookies', 'RequestHeaders', 'ResponseHeaders'],
+  setup: (url) => `Logpush > Create a job > HTTP destination:
+  ${url}
+
+Data set HTTP requests, with at least these fields:
+  ClientIP RayID EdgeStartTimestamp ClientRequestScheme ClientRequestHost ClientRequestURI ClientRequestReferer ClientRequestUserAgent
+
+To send pages only, filter: EdgeResponseContentType starts with text/html
+`,
+}
+
+const FASTLY_FORMAT = String.raw`{"timestamp":"%{strftime(\{"%Y-%m-%dT%H:%M:%S%z"\}, time.start)}V",
+ "ip":"%{req.http.Fastly-Client-IP}V","event_id":"%{req.xid}V",
+ "url":"https://%{json.escape(req.http.host)}V%{json.escape(req.url)}V",
+ "referrer":"%{json.escape(req.http.referer)}V","user_agent":"%{json.escape(req.http.User-Agent)}V"}`.replaceAll(
+  '\n',
+  '',
+)
+
+const fastly: Preset = {
+  name: 'fastly',
+  about: 'Fastly HTTPS log streaming',
+  // Fields of the log format that Fastly's documentation proposes; the one below has our own names.
+  paths: {
+    ip: 'client_ip',
+    url: 'https://{host}{url}',
+    user_agent: 'request_user_agent',
+    referrer: 'request_referer',
+  },
+  eventType: 'request',
+  setup: (url) => `1. Start ipid with FASTLY_SERVICES=YOUR_SERVICE_ID, which answers Fastly's challenge for the domain.
+2. Logging > HTTPS > Create endpoint:
+   URL: ${url}
+   JSON log entry format: Newline delimited
+   Log format:
+${FASTLY_FORMAT}
+`,
+}
+
+/** Builds and firewalls have no visitor, and a redirect is followed by the request that counts. */
+const VERCEL_REQUESTS = new Set(['static', 'lambda', 'edge', 'external'])
+
+const vercel: Preset = {
+  name: 'vercel',
+  about: 'Vercel Drains, data type logs',
+  paths: {
+    ip: 'proxy.clientIp',
+    // A request has a log entry for each line that its function prints.
+    event_id: ['requestId', 'id'],
+    timestamp: ['proxy.timestamp', 'timestamp'],
+    url: ['{proxy.scheme}://{proxy.host}{proxy.path}', 'https://{proxy.host}{proxy.path}'],
+    referrer: 'proxy.referer',
+    user_agent: ['proxy.userAgent.0', 'proxy.userAgent'],
+  },
+  eventType: 'request',
+  dropped: ['message'],
+  isEvent: ({ source, proxy }) =>
+    (source === undefined || VERCEL_REQUESTS.has(labelOf(source) ?? '')) &&
+    textOf(objectOf(proxy).clientIp) !== undefined,
+  setup: (url) => `Team settings > Drains > Add drain > Logs > Custom endpoint:
+  URL: ${url}
+  Encoding: NDJSON or JSON
+  Sources: static, functions, edge, external
+
+Vercel verifies that the endpoint is yours. Give it its code, and the drain's signature secret:
+  ./ipid source set SOURCE_ID --verify CODE
+  VERCEL_DRAIN_SECRET=SECRET ./ipid source set SOURCE_ID --secret
+`,
+}
+
+const firehose: Preset = {
+  name: 'firehose',
+  about: 'Amazon Data Firehose, such as CloudFront and WAF logs',
+  paths: {
+    ip: ['c-ip', 'httpRequest.clientIp'],
+    event_id: ['x-edge-request-id', 'httpRequest.requestId'],
+    timestamp: ['{date}T{time}Z', 'timestamp'],
+    url: [
+      '{cs-protocol}://{x-host-header}{cs-uri-stem}',
+      'https://{httpRequest.host}{httpRequest.uri}',
+      'cs-uri-stem',
+      'httpRequest.uri',
+    ],
+    referrer: 'cs(Referer)',
+    user_agent: 'cs(User-Agent)',
+  },
+  eventType: 'request',
+  dropped: ['cs(Cookie)'],
+  setup: (url) => `Amazon Data Firehose > Create Firehose stream > Destination HTTP endpoint:
+  HTTP endpoint URL: ${url}
+  Content encoding: GZIP
+The key is in the URL. It may be the access key instead: then the URL ends before it.
+`,
+}
+
+const vector: Preset = {
+  name: 'vector',
+  about: 'Vector, sink http',
+  // As parse_nginx_log and parse_apache_log name them.
+  paths: { ip: 'client', url: 'path', referrer: ['referrer', 'referer'], user_agent: 'agent' },
+  setup: (url) => `[sinks.ipid]
+type = "http"
+inputs = ["YOUR_SOURCE"]
+uri = "${url}"
+encoding.codec = "json"
+framing.method = "newline_delimited"
+compression = "gzip"
+acknowledgements.enabled = true
+batch.max_bytes = 1000000
+`,
+}
+
+const fluentBit: Preset = {
+  name: 'fluent-bit',
+  about: 'Fluent Bit, output http',
+  // As its parser nginx names them.
+  paths: { ip: 'remote', timestamp: 'date', url: 'path', referrer: 'referer', user_agent: 'agent' },
+  setup(url) {
+    const { protocol, hostname, port, pathname } = new URL(url)
+    const isTls = protocol === 'https:'
+    return `[OUTPUT]
+    Name             http
+    Match            *
+    Host             ${hostname}
+    Port             ${port === '' ? (isTls ? 443 : 80) : port}
+    URI              ${pathname}
+    Format           json_lines
+    Json_date_key    date
+    Json_date_format double
+    Compress         gzip
+    Tls              ${isTls ? 'On' : 'Off'}
+`
+  },
+}
+
+export const PRESETS: readonly Preset[] = [cloudflare, fastly, vercel, firehose, vector, fluentBit]
+
+/** The preset of a source; undefined: it has none, or one of another version. */
+export function presetNamed(name: string | undefined): Preset | undefined {
+  return PRESETS.find((preset) => preset.name === name)
+}

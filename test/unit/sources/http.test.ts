@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import type { SourceFacts } from '../../../schemas/api-key.ts'
+import { jsonFacts } from '../../../src/pipeline/sources/http/commands/options.ts'
+import { EntryReader, entryFormat } from '../../../src/pipeline/sources/http/entries.ts'
+import { PRESETS } from '../../../src/pipeline/sources/http/presets.ts'
+import { http } from '../../../src/pipeline/sources/http.ts'
+
+function linesOf(body: string, facts: Pick<SourceFacts, 'preset' | 'map'> = {}, firehoseRequestId = ''): string[] {
+  const reader = new EntryReader(entryFormat(facts), { addressOf: ({ ip }) => ip, firehoseRequestId })
+  return [...reader.push(Buffer.from(body)), ...reader.end()]
+}
+
+function eventsOf(...args: Parameters<typeof linesOf>) {
+  return linesOf(...args).map((line) => JSON.parse(line))
+}
+
+test('Cloudflare: its fields become an event, credentials are dropped, and its test upload is none', () => {
+  const entry = {
+    ClientIP: '203.0.113.7',
+    RayID: '8c1',
+    EdgeStartTimestamp: 1_795_680_000_123_456_789n,
+    ClientRequestScheme: 'https',
+    ClientRequestHost: 'acme.com',
+    ClientRequestURI: '/pricing?utm_source=x',
+    ClientRequestReferer: 'https://example.org/',
+    ClientRequestUserAgent: 'Mozilla/5.0',
+    Cookies: { session: 'secret' },
+    ClientASN: 64_500,
+  }
+  const json = JSON.stringify(entry, (_, value) => (typeof value === 'bigint' ? `#${value}` : value))
+  const facts = { preset: 'cloudflare' }
+  const body = `{"content":"tests"}\n${json.replace(/"#(\d+)"/, '$1')}\n`
+  assert.deepEqual(
+    eventsOf(body, facts),
+    [
+      {
+        ip: '203.0.113.7',
+        event_id: '8c1',
+        timestamp: '2026-11-26T08:00:00.123Z',
+        event_type: 'request',
+        properties: { ClientRequestScheme: 'https', ClientASN: 64_500, user_agent: 'Mozilla/5.0' },
+        url: 'https://acme.com/pricing?utm_source=x',
+        referrer: 'https://example.org/',
+        utm_source: 'x',
+      },
+    ].map(({ properties: { ClientRequestScheme: _, ...properties }, ...event }) => ({ ...event, properties })),
+  )
+  for (const time of ['"2026-11-26T08:00:00Z"', '1795680000']) {
+    const [event] = eventsOf(`{"ClientIP":"::1","EdgeStartTimestamp":${time}}`, facts)
+    assert.equal(Date.parse(event.timestamp), Date.UTC(2026, 10, 26, 8))
+  }
+})
+
+test('Vercel: log entries of a request have one id, and only requests are events', () => {
+  const proxy = { clientIp: '203.0.113.7', timestamp: 1_795_680_000_000, host: 'acme.com', path: '/a', scheme: 'https' }
+  const entry = { id: '1', requestId: 'r1', source: 'lambda', message: 'secret', proxy, host: 'x.vercel.app' }
+  const events = eventsOf(
+    JSON.stringify([
+      { ...entry, proxy: { ...proxy, userAgent: ['Mozilla/5.0'] } },
+      { ...entry, id: '2', requestId: undefined, source: 'static' },
+      { ...entry, source: 'build' },
+      { ...entry, source: 'firewall' },
+      { ...entry, proxy: undefined },
+    ]),
+    { preset: 'vercel' },
+  )
+  assert.deepEqual(
+    events.map(({ event_id, ip, url }) => [event_id, ip, url]),
+    [
+      ['r1', '203.0.113.7', 'https://acme.com/a'],
+      ['2', '203.0.113.7', 'https://acme.com/a'],
+    ],
+  )
+  assert.equal(events[0].properties.user_agent, 'Mozilla/5.0')
+  assert.equal(events[0].properties.message, undefined)
+})
+
+test('Firehose: records are base64, perhaps gzip, and an attempt again has the same ids', () => {
+  const record = (data: string | Buffer) => ({ data: Buffer.from(data).toString('base64') })
+  const body = JSON.stringify({
+    requestId: 'req-1',
+    timestamp: 1,
+    records: [
+      record('{"ip":"203.0.113.7"}\n{"ip":"203.0.113.8","event_id":"own"}'),
+      record(gzipSync('{"ip":"203.0.113.9"}')),
+      record('nope'),
+    ],
+  })
+  const lines = linesOf(body, {}, 'req-1')
+  assert.deepEqual(lines, linesOf(body, {}, 'req-1'))
+  assert.deepEqual(lines, [
+    '{"ip":"203.0.113.7","event_id":"req-1:1"}',
+    '{"ip":"203.0.113.8","event_id":"own"}',
+    '{"ip":"203.0.113.9","event_id":"req-1:3"}',
+    'nope',
+  ])
+})
+
+test("a source's own mapping goes before its preset's, and fields have their own names at last", () => {
+  const facts = { preset: 'vector', map: { ip: 'peer' } }
+  const read = (entry: object) => eventsOf(JSON.stringify(entry), facts)[0].ip
+  assert.equal(read({ peer: '203.0.113.7:80', client: '203.0.113.8', ip: '203.0.113.9' }), '203.0.113.7')
+  assert.equal(read({ client: '203.0.113.8', ip: '203.0.113.9' }), '203.0.113.8')
+  assert.equal(read({ ip: '203.0.113.9' }), '203.0.113.9')
+})
+
+test('entries that are no events stay lines that are rejected, on one line each', () => {
+  const deep = `{"a":${'['.repeat(127)}${']'.repeat(127)}}`
+  const lines = linesOf(`[{"a"\n:},5,${deep},{"ip":"203.0.113.7"}]`)
+  assert.equal(lines.length, 4)
+  assert.deepEqual([lines[0], lines[1]], ['{"a" :}', '5'])
+  assert.match(lines[2]!, /^\0row is nested more than 128 levels deep$/)
+  assert.throws(() => linesOf('<xml>\n</xml>'), /nothing in the body is JSON/)
+  assert.deepEqual(linesOf('oops\n{"ip":"::1"}'), ['oops', '{"ip":"::1"}'])
+})
+
+test('options that do not fit the kind are refused, and none takes them away', () => {
+  const tool = http.tool!
+  assert.deepEqual(jsonFacts(tool, { map: ['ip=a.b'], preset: 'vercel', verify: 'abc' }), {
+    map: { ip: 'a.b' },
+    preset: 'vercel',
+    verify: 'abc',
+  })
+  assert.deepEqual(jsonFacts(tool, { map: ['none'], preset: 'none', verify: 'none' }), {
+    map: {},
+    preset: '',
+    verify: '',
+  })
+  assert.throws(() => jsonFacts(tool, { preset: 'logpush' }), /give one of cloudflare, fastly/)
+  assert.throws(() => jsonFacts(tool, { verify: 'a b' }), /no blanks/)
+  assert.throws(
+    () => jsonFacts({ path: () => '', setup: () => '' }, { map: [] }),
+    /--map is not an option of this kind/,
+  )
+})
+
+test('every preset says what to paste, with the address in it', () => {
+  for (const { name } of PRESETS) {
+    const text = http.tool!.setup('https://ipid.example:8443', 'src_key', {
+      kind: 'http',
+      address: 'auto',
+      preset: name,
+    })
+    assert.match(
+      text,
+      name === 'fluent-bit' ? /Port {13}8443\n +URI {14}\/s\/http\/src_key/ : /ipid\.example:8443\/s\/http\/src_key/,
+    )
+  }
+  assert.match(
+    http.tool!.setup('http://h', 'src_key'),
+    /curl --data-binary @events.ndjson http:\/\/h\/s\/http\/src_key/,
+  )
+})

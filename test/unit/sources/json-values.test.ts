@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { JsonValues, TOO_LONG_VALUE } from '../../../src/pipeline/sources/http/json-values.ts'
+
+/** The values of a body that arrives in pieces of the given size. */
+function valuesOf(body: string | Buffer, pieceBytes = Number.POSITIVE_INFINITY, wrappedIn?: string, maxBytes?: number) {
+  const values = new JsonValues(wrappedIn, maxBytes)
+  const bytes = Buffer.from(body)
+  const found = []
+  for (let at = 0; at < bytes.length; at += pieceBytes) {
+    found.push(...values.push(bytes.subarray(at, Math.min(bytes.length, at + pieceBytes))))
+  }
+  return [...found, ...values.end()].map((value) => (value === TOO_LONG_VALUE ? 'too long' : value.toString()))
+}
+
+/** The same in pieces of every size. */
+function assertValues(body: string, expected: readonly string[], wrappedIn?: string): void {
+  for (const pieceBytes of [1, 2, 3, 7, 64, Number.POSITIVE_INFINITY]) {
+    assert.deepEqual(valuesOf(body, pieceBytes, wrappedIn), expected, `${JSON.stringify(body)} by ${pieceBytes}`)
+  }
+}
+
+test('a body is lines, an array, or one object, however it is cut into pieces', () => {
+  assertValues('{"a":1}\n{"b":"x\\"]}"}\r\n\n \n{"c":3}', ['{"a":1}', '{"b":"x\\"]}"}\r', '{"c":3}'])
+  assertValues('[{"a":[1,"]"]} , {"b":{"c":"\\\\"}},5,"x,y"]', ['{"a":[1,"]"]} ', '{"b":{"c":"\\\\"}}', '5', '"x,y"'])
+  assertValues('\ufeff {\n  "a": {\n    "b": 1\n  }\n}\n', ['{\n  "a": {\n    "b": 1\n  }\n}'])
+  assertValues('[]', [])
+  assertValues(' \n[ ] \n', [])
+  assertValues('', [])
+  assertValues('[{"a":1}]\n[{"b":2}]', ['{"a":1}', '{"b":2}'])
+})
+
+test('broken lines and elements are passed on, and take nothing else with them', () => {
+  assertValues('{"a":\n{"b":2}\n[oops\n"\n{"c":3}\n', ['{"a":', '{"b":2}', '[oops', '"', '{"c":3}'])
+  assertValues('nonsense\n{"b":2}\n', ['nonsense', '{"b":2}'])
+  assertValues('[{"a":1]},{"b":2},}, {"c" 3} {},nope]', ['{"a":1]}', '{"b":2}', '}', '{"c" 3} {}', 'nope'])
+})
+
+test('a first line that opens an object and never closes it is a line, also in a large body', () => {
+  const lines = Array.from({ length: 60_000 }, (_, i) => `{"id":${i},"text":"more than a megabyte of lines"}`)
+  for (const pieceBytes of [1_000, 65_536, Number.POSITIVE_INFINITY]) {
+    const found = valuesOf(`{"a":{\n${lines.join('\n')}`, pieceBytes)
+    assert.deepEqual([found.length, found[0], found.at(-1)], [60_001, '{"a":{', lines.at(-1)])
+  }
+})
+
+test('an array that is broken between its elements, or cut off, is refused', () => {
+  for (const body of ['[,1]', '[1,,2]']) {
+    assert.throws(() => valuesOf(body), /broken JSON array/, body)
+  }
+  for (const body of ['[', '[{"a":1},', '[{"a":1}', '["x']) assert.throws(() => valuesOf(body), /cut off/, body)
+})
+
+test('a value that is too long is named, and the next ones are read', () => {
+  const long = `"${'x'.repeat(100)}"`
+  assert.deepEqual(valuesOf(`[${long},1]`, 16, undefined, 64), ['too long', '1'])
+  assert.deepEqual(valuesOf(`1\n${long}\n2`, 16, undefined, 64), ['1', 'too long', '2'])
+})
+
+test('the values of a wrapping object are those of its array, wherever it is', () => {
+  const body = '{"requestId":"a","x":{"records":[9]},"records":[{"data":"QQ=="},{"data":"]"}],"timestamp":1}'
+  assertValues(body, ['{"data":"QQ=="}', '{"data":"]"}'], 'records')
+  assertValues('{ "records" : [ ] }', [], 'records')
+  assert.throws(() => valuesOf('{"Records":[1]}', 3, 'records'), /no array "records"/)
+  assert.throws(() => valuesOf('{"records":[1]', 3, 'records'), /cut off/)
+})
