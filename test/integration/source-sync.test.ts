@@ -20,6 +20,7 @@ import { fileURLToPath } from 'node:url'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { atEnd } from '../support/at-end.ts'
 import { type CommandOptions, runCommand } from '../support/command.ts'
+import { startInstance } from '../support/instance.ts'
 import { until } from '../support/until.ts'
 
 const MAIN = fileURLToPath(new URL('../../src/ipid.mjs', import.meta.url))
@@ -254,4 +255,28 @@ test('bad usage is answered with what to do', async (t) => {
   assert.match(await refusal(join(dir, 'none')), /none is not a readable file/)
   assert.match(await refusal(log, '--map', 'ip=a', '--format', 'combined'), /--map is for --format json/)
   assert.equal(api.requests.length, 0)
+})
+
+test('a running instance stores each line once: a large file as a job, a further line at once', async (t) => {
+  const instance = await startInstance(t)
+  const env = { DATA_DIR: instance.dataDir }
+  const created = await runCommand(['source', 'create', 'demo', 'http', '--json'], { env })
+  const { key } = JSON.parse(created.stdout) as { readonly key: string }
+  const log = join(folder(t), 'access.log')
+  const made = lines(6_000)
+  const sent = async () => {
+    const { stdout } = await runCommand(['sync', log, '--source', key, '--json'], { env })
+    return (JSON.parse(stdout) as { readonly sent: number }).sent
+  }
+  const text = made.text.replaceAll('203.0.113.7', '17.0.0.1')
+  writeFileSync(log, text)
+  assert.equal(await sent(), 6_000)
+  const another = text.slice(0, text.indexOf('\n') + 1)
+  appendFileSync(log, another)
+  assert.deepEqual([await sent(), await sent()], [1, 0])
+  const counts = `SELECT count(), uniqExact(event_id), countIf(source_id = '${key.slice(0, 11)}') FROM events`
+  await until(
+    () => instance.query(counts),
+    (row) => row === '6001\t6001\t6001',
+  )
 })
