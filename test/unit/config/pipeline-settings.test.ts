@@ -47,6 +47,7 @@ test('the settings that a pipeline declares are flags of the command, with their
   const config = configOf({ env: { VISITOR_PLATFORM: 'lobby' } } as unknown as CliContext, command)
   assert.deepEqual(config.own, {
     TRUSTED_PROXIES: ['127.0.0.0/8', '::1/128'],
+    FASTLY_SERVICES: undefined,
     VISITOR_PLATFORM: 'lobby',
     COPY_DIR: '/copies',
   })
