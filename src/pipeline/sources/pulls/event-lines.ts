@@ -9,6 +9,7 @@ import { type BadLine, LineSplitter } from '../batch/files/lines.ts'
 import { rejectedLine } from '../batch/read-chunk.ts'
 import { formatNamed, formatOfLines, LINE_FORMATS, SAMPLE_LINES } from '../formats/formats.ts'
 import type { LineFormat, LineReader } from '../formats/line-format.ts'
+import { stringifyExactly } from '../tools/exact-json.ts'
 import type { ToolEvent } from '../tools/tool-event.ts'
 
 /** In place of a format's name: recognise it by the content. */
@@ -186,7 +187,7 @@ function formatOf(name: string, lines: readonly string[]): LineFormat {
 function lineOf({ page, library: _, ...event }: ToolEvent, id: string, number: number): string {
   const eventId = event.event_id ?? idOf(id, number)
   // A symbol stands for an address that the payload does not have; JSON leaves it out.
-  return JSON.stringify({ ...event, event_id: eventId, ...page })
+  return stringifyExactly({ ...event, event_id: eventId, ...page })
 }
 
 /** A UUID (RFC 9562, version 8) that depends only on the item and the line. */
