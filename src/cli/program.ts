@@ -6,6 +6,7 @@ import { enrichCommand } from '../enrichment/commands/enrich-command.ts'
 import { backupCommand } from '../operations/backup/commands/backup.ts'
 import { restoreCommand } from '../operations/backup/commands/restore.ts'
 import { deadLetterCommand } from '../operations/dead-letters/commands/dead-letter.ts'
+import { demoCommand } from '../operations/demo/commands/demo.ts'
 import { eraseCommand } from '../operations/erasure/commands/erase.ts'
 import { eventCommand } from '../operations/receipts/commands/event.ts'
 import { replayCommand } from '../operations/replay/commands/command.ts'
@@ -44,6 +45,7 @@ const COMMANDS = [
   eventCommand,
   enrichCommand,
   dbCommand,
+  demoCommand,
   backupCommand,
   restoreCommand,
   replayCommand,

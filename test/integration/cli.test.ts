@@ -180,6 +180,19 @@ test('commands reach the running instance', async (t) => {
   assert.equal((await site.ipid('sql', 'SELECT 1 AS one WHERE 0')).stdout, '   ┌─one─┐\n   └─────┘\n0 rows\n')
   assert.equal((await site.ipid('sql', 'SELECT 1 AS one WHERE 0 FORMAT CSV')).stdout, '')
   assert.equal((await site.ipid('sql', 'CREATE TEMPORARY TABLE t (x Int8)')).stdout, '')
+
+  const demo = await json('demo', '--days', '3')
+  assert.deepEqual(pick(demo, 'tenant_id', 'organisations', 'noise_networks'), ['demo', 1, 0])
+  const rows = async () => {
+    const found = await json('sql', 'SELECT toUInt32(count()) AS n FROM events WHERE properties LIKE \'%"demo":true%\'')
+    return Number(found.data[0].n)
+  }
+  await until(rows, (n) => n === demo.events)
+  const again = await site.ipid('demo')
+  assert.match(again.stderr, /^ipid: tenant demo has made-up visits: ipid demo --remove removes them$/m)
+  const removed = await site.ipid('demo', '--remove', '--json')
+  assert.deepEqual(JSON.parse(removed.stdout), { tenant_id: 'demo', removed: demo.events })
+  assert.equal(await rows(), 0)
 })
 
 test('wrong usage is exit code 2, a failure is 1, each in one line', async (t) => {

@@ -59,6 +59,7 @@ const ROOMS = [
   'src/dashboard/pages',
   'src/dashboard',
   'src/operations/erasure',
+  'src/operations/demo',
   'src/operations/replay',
   'src/operations/backup',
   'src/process',

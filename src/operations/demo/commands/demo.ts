@@ -1,0 +1,125 @@
+import { Command } from 'commander'
+import type { Config } from '../../../config/config.ts'
+import { InputError, StartupError } from '../../../run/errors.ts'
+import type { TenantAdmin } from '../../../tenants/admin.ts'
+import type { StoredSource } from '../../../tenants/stores.ts'
+import type { CliContext } from '../../../terminal/context.ts'
+import { apiUrlOf, asInstance } from '../../../terminal/instance.ts'
+import { integerOption, waitOption } from '../../../terminal/integer-option.ts'
+import { printJson, printLine, printLines } from '../../../terminal/print.ts'
+import { addSettings, configOf, INSTANCE_SETTINGS } from '../../../terminal/settings-options.ts'
+
+/** Marks the sources of made-up visits, so that one command finds and removes what they brought. */
+const NAME = 'Demo visits (made up)'
+const KIND = 'http'
+const ORGANISATIONS = 160
+const NOISE_NETWORKS = 60
+
+interface DemoFlags {
+  readonly tenant: string
+  readonly seed: number
+  readonly days: number
+  readonly remove?: boolean
+  readonly wait: number
+  readonly json?: boolean
+}
+
+/** `ipid demo`: fills a tenant with made-up visits, or removes them. */
+export function demoCommand(context: CliContext): Command {
+  const command = new Command('demo')
+    .description('fill a tenant with a month of made-up visits, or remove them again')
+    .option('--tenant <name>', 'whose accounts they fill', 'demo')
+    .addOption(integerOption('days', 'n', 'days up to now', { least: 1, most: 365, otherwise: 30 }))
+    .addOption(
+      integerOption('seed', 'n', 'the same seed draws the same visits', { least: 0, most: 9_999, otherwise: 1 }),
+    )
+    .option('--remove', 'remove all made-up visits')
+    .addOption(waitOption('how long each wait of --remove may take'))
+    .option('--json', 'print JSON')
+  return addSettings(command, [...INSTANCE_SETTINGS, 'enrichDir', 'defaultData', 'archiveUrl']).action(
+    async (flags: DemoFlags) => {
+      const config = configOf(context, command)
+      await (flags.remove ? removeVisits(flags, config, context) : addVisits(flags, config, context))
+    },
+  )
+}
+
+async function addVisits({ tenant, seed, days, json }: DemoFlags, given: Config, context: CliContext): Promise<void> {
+  const [{ withTenants }, { madeData }, { TodaysData }, { findVisitors }, { demoVisits }, { Random }] =
+    await Promise.all([
+      import('../../../terminal/stores.ts'),
+      import('../../../enrichment/commands/default-data.ts'),
+      import('../../../enrichment/todays-data.ts'),
+      import('../organisations.ts'),
+      import('../visits.ts'),
+      import('../../../run/random.ts'),
+    ])
+  const config = await asInstance(given)
+  const base = await apiUrlOf(config)
+  const data = await TodaysData.open(await madeData(config))
+  const wanted = { organisations: ORGANISATIONS, noise: NOISE_NETWORKS }
+  const visitors = findVisitors(new Random(seed), (address) => data.enrich(address, ''), wanted)
+  const { id, key } = await withTenants(config, async (admin) => {
+    const [existing] = await demoSources(admin, tenant)
+    if (existing !== undefined) {
+      throw new InputError(`tenant ${tenant} has made-up visits: ipid demo --remove removes them`)
+    }
+    return await admin.createSource(tenant, { kind: KIND, name: NAME, address: 'payload' })
+  })
+  const lines: string[] = []
+  for (const event of demoVisits({ ...visitors, seed, days, nowMs: Date.now() })) lines.push(JSON.stringify(event))
+  await send(`${base}/s/${KIND}/${key}`, lines.join('\n'))
+  const events = lines.length
+  if (json) return printJson(context.stdout, { tenant_id: tenant, source_id: id, events, ...counts(visitors) })
+  printLines(
+    context.stdout,
+    `${events} made-up visits of ${visitors.organisations.length} organisations and ${visitors.noise.length} noise networks are on their way.
+They are visible in some seconds; ./ipid demo --remove removes them.
+`,
+  )
+}
+
+function counts(visitors: { readonly organisations: readonly unknown[]; readonly noise: readonly unknown[] }): object {
+  return { organisations: visitors.organisations.length, noise_networks: visitors.noise.length }
+}
+
+async function send(url: string, body: string): Promise<void> {
+  const headers = { 'content-type': 'application/x-ndjson' }
+  const response = await fetch(url, { method: 'POST', headers, body }).catch((error: Error) => {
+    throw new StartupError(`cannot reach ${new URL(url).origin}: ${String(error.cause ?? error.message)}`)
+  })
+  if (!response.ok) {
+    const { detail } = (await response.json().catch(() => ({}))) as { detail?: unknown }
+    throw new StartupError(
+      `the visits were answered ${response.status}: ${String(detail)}; run ipid demo --remove, then try again`,
+    )
+  }
+}
+
+async function removeVisits({ tenant, wait, json }: DemoFlags, config: Config, context: CliContext): Promise<void> {
+  const [{ withErasable }, { eraseEvents }, { systemClock }] = await Promise.all([
+    import('../../erasure/commands/erasable.ts'),
+    import('../../erasure/erase.ts'),
+    import('../../../run/clock.ts'),
+  ])
+  const rows = await withErasable(config, context, async ({ admin, alone, ...stores }) => {
+    const sources = await demoSources(admin, tenant)
+    let removed = 0
+    for (const { prefix } of sources) {
+      const onStep = (what: string) => printLine(context.stderr, what)
+      const options = { ...stores, clock: systemClock, onStep, waitMs: wait * 1_000 }
+      const receipt = await alone(() => eraseEvents(tenant, { kind: 'source', value: prefix }, options))
+      removed += receipt.clickhouse.rows
+      // Last, so that a killed removal finds the source again.
+      await admin.revokeSource(prefix)
+    }
+    return removed
+  })
+  if (json) return printJson(context.stdout, { tenant_id: tenant, removed: rows })
+  printLine(context.stdout, `${rows} made-up visits were removed`)
+}
+
+async function demoSources(admin: TenantAdmin, tenant: string): Promise<readonly StoredSource[]> {
+  const sources = await admin.listSources(tenant)
+  return sources.filter(({ source, revokedAt }) => source.name === NAME && revokedAt === undefined)
+}
