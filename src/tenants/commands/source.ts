@@ -84,7 +84,7 @@ export function sourceCommand(context: CliContext): Command {
         ['url', url],
         ['created', createdAt],
       ])
-      printLines(context.stdout, `\n${setup.trimEnd()}`)
+      printLines(context.stdout, `\n${setup.trimEnd()}\n`)
     })
 
   async function createPull(tenant: string, kind: string, pull: Pull, options: SourceOptions, command: Command) {
@@ -107,7 +107,7 @@ export function sourceCommand(context: CliContext): Command {
       ['url', url],
       ['created', createdAt],
     ])
-    printLines(context.stdout, `\n${setup.trimEnd()}`)
+    printLines(context.stdout, `\n${setup.trimEnd()}\n`)
   }
 
   subcommand('list <tenant>', 'list the sources of a tenant and their health, revoked ones too').action(
