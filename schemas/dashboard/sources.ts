@@ -52,6 +52,7 @@ export const SourceKind = Type.Object({
   kind: Type.String(),
   title: Type.String(),
   group: Type.Enum(['website', 'libraries', 'shippers', 'pulls']),
+  options: Type.String({ description: 'Options that the command needs to make one' }),
 })
 export type SourceKind = Static<typeof SourceKind>
 

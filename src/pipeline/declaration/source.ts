@@ -47,6 +47,8 @@ export interface SourceTool {
   readonly title?: string
   /** Default: `libraries`. Sources of `pulls` are made by the command line, which asks for their secrets. */
   readonly group?: SourceGroup
+  /** Options that `ipid source create` needs, for people. Default: none. */
+  readonly options?: string
   /** Path of the API, for `url` of a created source. */
   path(key: string): string
   /**

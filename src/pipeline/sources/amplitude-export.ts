@@ -282,6 +282,7 @@ export const amplitudeExport: Source = {
   tool: {
     title: 'Amplitude export',
     group: 'pulls',
+    options: '--region us',
     path: () => '',
     setup: (
       _base,

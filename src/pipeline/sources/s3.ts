@@ -327,6 +327,7 @@ export const s3: Source = {
   tool: {
     title: 'S3 bucket',
     group: 'pulls',
+    options: '--url "s3://BUCKET/PREFIX?region=REGION"',
     path: () => '',
     setup: (
       _base,

@@ -68,7 +68,7 @@ test('an ALTER goes to the table with the rows, and visible columns to the one o
     /^ALTER[\s\S]*\b(?:MATERIALIZE|PROJECTION|INDEX|SETTING) /.test(statement),
   )
   assert.equal(mutations.length > 5, true)
-  for (const statement of mutations) assert.match(statement, /^ALTER TABLE ipid\.events_local /)
+  for (const statement of mutations) assert.match(statement, /^ALTER TABLE ipid\.(?:events|outcomes)_local /)
 })
 
 test('a statement without a form for a cluster is not sent to one', () => {

@@ -168,7 +168,7 @@ test('batch jobs of all sources take one path, and archived events can be replay
   }
   assert.deepEqual(validatePipeline({ ...ingest, ...both, sources: [...ingest.sources, { ...logs, to: 'aside' }] }), [
     'sink clickhouse completes batch jobs, but events of aside do not reach it',
-    'uploads and logs make batch jobs, and name different raw streams',
+    'uploads and http and logs make batch jobs, and name different raw streams',
   ])
   const archived = { ...source('visitors', '/v1/visitor'), to: 'aside', raw: 'archive' }
   assert.deepEqual(validatePipeline({ ...ingest, ...both, sources: [...ingest.sources, archived] }), [

@@ -29,7 +29,12 @@ export interface SourceDependencies {
 /** `/api/tenants/:tenant/sources`: manages the sources of a tenant. Sources of other tenants are unknown. */
 export function sourceRoutes({ admin, sources, counts, fetches, clock }: SourceDependencies): DashboardRoute[] {
   const tools = new Map(sources.flatMap(({ name, tool }) => (tool === undefined ? [] : [[name, tool] as const])))
-  const kinds = [...tools].map(([kind, { title = kind, group = 'libraries' }]) => ({ kind, title, group }))
+  const kinds = [...tools].map(([kind, { title = kind, group = 'libraries', options = '' }]) => ({
+    kind,
+    title,
+    group,
+    options,
+  }))
   const changed = (found: StoredSource) =>
     json(sourceReport(found, tools.get(found.source.kind), undefined, clock.now()))
   return [

@@ -55,7 +55,8 @@ export function CreateSource({
       else localStorage.setItem(BASE_KEY, base)
       onCreated(created)
     })
-  const group = kinds.find((one) => one.kind === kind)?.group
+  const chosen = kinds.find((one) => one.kind === kind)
+  const group = chosen?.group
   const isPulled = group === 'pulls'
   return (
     <form
@@ -118,7 +119,12 @@ export function CreateSource({
       <p id="kind-about" class="soft">
         {GROUPS.find(([of]) => of === group)?.[2]}
       </p>
-      {isPulled && <CodeLine text={`./ipid source create ${tenant} ${kind}`} label="Command that makes the source" />}
+      {isPulled && (
+        <CodeLine
+          text={`./ipid source create ${tenant} ${kind} ${chosen?.options ?? ''}`}
+          label="Command that makes the source"
+        />
+      )}
       <FieldError id="source-error" error={error} />
       <div class="dialog-actions">
         <button type="button" onClick={onCancel}>
