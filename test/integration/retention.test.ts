@@ -72,7 +72,7 @@ test('tables and archive drop events by age, and the views are right for the res
         FROM numbers(6)`,
     })
     await clickhouse.client.command({
-      query: `INSERT INTO outcomes VALUES ('${tenant}${day}', '${tenant}', '${day}', '', 'filtered', '', 'isp', 3)`,
+      query: `INSERT INTO outcomes VALUES ('${tenant}${day}', '${tenant}', '${day}', '', 'filtered', '', 'isp', 3, '')`,
     })
   }
   for (const [id, days] of Object.entries(TENANTS)) {

@@ -63,6 +63,7 @@ test('Node libraries send their first example, and source keys open nothing else
   }
   assert.deepEqual(asked, [])
   await t.test('a source key opens its own source and nothing else, wherever it stands', () => opensOnly(instance))
+  await t.test('an answer names each event at its place in the request', () => answersByPlace(instance))
   await t.test('pages of other origins may use /s/… and nothing else', () => sharesOnly(instance))
   await t.test('a stranger with a public key stores no more than requests of the rate, with bounded events', () =>
     isBounded(instance),
@@ -149,14 +150,38 @@ async function opensOnly(instance: TestInstance): Promise<void> {
   assert.equal(await other.text(), text)
   assert.equal(script.headers.get('content-type'), 'text/javascript; charset=utf-8')
   assert.equal(script.headers.get('x-content-type-options'), 'nosniff')
+  // It takes nothing of the rate: a browser does not ask again.
+  assert.equal(script.headers.get('ratelimit-limit'), null)
   assert.ok(gzipSync(text).length <= 2_048)
-  for (const path of ['<script>alert(1)</script>', '%0d%0aset-cookie:%20a=b', '..%2f..%2fv1', `${segment.key}.js`]) {
+  for (const path of [
+    '<script>alert(1)</script>',
+    '%0d%0aset-cookie:%20a=b',
+    '..%2f..%2fv1',
+    `${segment.key.slice(1)}.js`,
+  ]) {
     const answer = await call(instance, `/s/web/${path}`)
     assert.ok([401, 404].includes(answer.status), path)
     assert.match(answer.headers.get('content-type')!, /^application\/json/)
     assert.equal(answer.headers.get('set-cookie'), null)
     assert.ok(!(await answer.text()).includes('alert'))
   }
+}
+
+async function answersByPlace(instance: TestInstance): Promise<void> {
+  const { key } = await createSource(instance, 'posthog')
+  const event = (uuid: string, of: object) => ({ event: 'x', uuid, distinct_id: 'u', ...of })
+  const valid = { properties: { $ip: '17.0.0.1' } }
+  const batch = [event('without', {}), event('valid', valid), event('bad', { ...valid, timestamp: 'never' })]
+  const answer = await call(instance, '/s/posthog/i/v1/analytics/events', post({ batch }, bearer(key)))
+  const { results } = (await answer.json()) as { results: Record<string, { result: string }> }
+  assert.deepEqual(
+    Object.entries(results).map(([uuid, { result }]) => [uuid, result]),
+    [
+      ['without', 'ok'],
+      ['valid', 'ok'],
+      ['bad', 'drop'],
+    ],
+  )
 }
 
 async function sharesOnly(instance: TestInstance): Promise<void> {

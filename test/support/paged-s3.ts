@@ -68,7 +68,8 @@ export async function startPagedS3(t: TestContext, paging: Paging, pageKeys = 2)
     if (request.method === 'DELETE') response.writeHead(204).end()
     else if (objects.has(key)) {
       const body = objects.get(key)!
-      response.writeHead(200, { etag: etagOf(body), 'content-length': body.length })
+      const isRead = request.method !== 'PUT'
+      response.writeHead(200, { etag: etagOf(body), 'content-length': isRead ? body.length : 0 })
       response.end(request.method === 'GET' ? body : undefined)
     } else response.writeHead(404).end('<Error><Code>NoSuchKey</Code></Error>')
   }

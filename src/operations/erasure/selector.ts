@@ -2,6 +2,7 @@ import type { KeyObject } from 'node:crypto'
 import { parseAddress } from '../../pipeline/event/address.ts'
 import { maskedAddress } from '../../pipeline/event/pseudonym.ts'
 import { InputError } from '../../run/errors.ts'
+import { isSourceId } from '../../tenants/key.ts'
 
 /** Selects the events of a tenant to erase. */
 export interface Selector {
@@ -38,6 +39,9 @@ export function selectorOf({ ip, account, event, source }: SelectorFlags): Selec
   const [only] = given
   if (only === undefined || given.length > 1) throw new InputError('give one of --ip, --account, --event and --source')
   if (only.value === '') throw new InputError(`--${only.kind} is empty`)
+  if (only.kind === 'source' && !isSourceId(only.value)) {
+    throw new InputError('--source: a source id is src_ and 7 digits: see ipid source list')
+  }
   if (only.kind !== 'ip') return only
   const address = parseAddress(only.value)
   if (address === undefined) throw new InputError('--ip is no IP address')

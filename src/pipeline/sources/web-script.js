@@ -40,7 +40,14 @@
     queue = events.slice(-100)
     write('queue', queue)
   }
-  function add(type, properties) {
+  // A copy as JSON, now: a page may change an object later, and one that is no JSON must hold up no other event.
+  function copy(value) {
+    try {
+      return JSON.parse(JSON.stringify(value))
+    } catch {}
+  }
+  function add(type, given) {
+    const properties = copy(given)
     const { title } = document
     keep([...queue, { id: makeId(), type, at: Date.now(), url: here(), referrer, title, properties, user: person }])
     sendIn(10)
@@ -88,7 +95,7 @@
     if (name === 'track') add(`${first}`, second)
     if (name === 'page') add(name, first)
     if (name === 'identify') {
-      person = first
+      person = copy(first)
       write('person', person)
       add(name)
     }

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
-import type { SourceRoute } from '../declaration/source.ts'
+import { HttpError } from '../../http/engine/http-error.ts'
+import type { OpenSourceRoute } from '../declaration/source.ts'
 import {
   correctedTime,
   listOf,
@@ -37,7 +38,7 @@ export function readPageEvents(payload: unknown, receivedAtMs: number): readonly
       event_type: event.type,
       session_id: sessionIdOf(session),
       platform: 'web',
-      properties: unlessEmpty(without({ ...objectOf(event.properties), title: textOf(event.title) })),
+      properties: unlessEmpty({ ...without({ title: textOf(event.title) }), ...objectOf(event.properties) }),
       user_properties: unlessEmpty(objectOf(event.user)),
       page: pageOf(event.url, event.referrer),
       ip: REMOTE,
@@ -67,13 +68,17 @@ A page with a Content-Security-Policy has to allow:
 
 const source = toolSource(tool)
 
-/** `GET /s/web/SOURCE_KEY.js`: the script, which is the same for all keys. */
-const scriptRoute: SourceRoute = {
+const SCRIPT_NAME = /^src_[0-9a-f]{40}\.js$/
+
+/**
+ * `GET /s/web/SOURCE_KEY.js`: the script, which is the same for all keys. It takes nothing of the tenant's rate: a browser does not
+ * ask again for a script that was refused, and would send nothing from its page.
+ */
+const scriptRoute: OpenSourceRoute = {
   method: 'GET',
   path: '/s/web/:source_key',
-  sourceKind: 'web',
-  keyOf: ({ request }) => request.parameters[0]!.replace(/\.js$/, ''),
   open: () => (exchange) => {
+    if (!SCRIPT_NAME.test(exchange.request.parameters[0]!)) throw new HttpError(404, 'the script is at SOURCE_KEY.js')
     const isCompressed = /\bgzip\b/.test(exchange.request.head.acceptEncoding)
     return {
       status: 200,
@@ -90,4 +95,4 @@ const scriptRoute: SourceRoute = {
   },
 }
 
-export const web = { ...source, routes: [...source.routes, scriptRoute] }
+export const web = { ...source, openRoutes: [scriptRoute] }

@@ -66,7 +66,7 @@ export function sourceCommand(context: CliContext): Command {
       }
       const { assertNoPullOptions } = await import('../../pipeline/sources/pulls/commands/create.ts')
       assertNoPullOptions(options)
-      const base = options.url ?? (await instanceUrl(command))
+      const base = options.url === undefined ? await instanceUrl(command) : originOf(options.url)
       const { name, address = 'auto' } = options
       const facts = { kind, address, ...(name && { name }), ...json }
       const created = await manage(command, (admin) => admin.createSource(tenant, facts))
@@ -292,6 +292,13 @@ function pullText(id: string, pull: PullStatus): string[] {
     ...(past === null ? [] : [`  still to fetch: ${past}`]),
     ...(error === null ? [] : [`  last error, ${error.at}: ${error.message}`]),
   ]
+}
+
+/** Checked before the source is made: its key is shown only once. */
+function originOf(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url !== undefined && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`) return url.origin
+  throw new InputError(`--url ${JSON.stringify(text)}: must be https://host or http://host:port`)
 }
 
 async function sourceOfKind(kind: string): Promise<Source> {

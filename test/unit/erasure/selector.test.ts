@@ -17,6 +17,12 @@ test('an address is found in every spelling, and no other one is', () => {
   for (const text of ['17.0.0.11', '117.0.0.1', '17.0.0.1.5', '']) assert.ok(!namesAddress(text, v4), text)
 })
 
+test('a source is named by its id', () => {
+  for (const source of ['src_0404ea9575a7daae26c9d6865f2a30a52ad05b46', 'shop', '']) {
+    assert.throws(() => selectorOf({ source }), /--source/)
+  }
+})
+
 test('a line of the archive matches by address, id, source, or its own account', () => {
   const ip = selectorOf({ ip: '17.0.0.1' })
   assert.equal(matchLine(ip, { ...LINE, ip: '::ffff:17.0.0.1' }), 'yes')

@@ -9,6 +9,7 @@ import { readCalls } from '../../../src/pipeline/sources/tools/calls.ts'
 import { stringifyExactly } from '../../../src/pipeline/sources/tools/exact-json.ts'
 import { readPayload } from '../../../src/pipeline/sources/tools/payload.ts'
 import { REMOTE, sessionIdOf } from '../../../src/pipeline/sources/tools/tool-event.ts'
+import { readPageEvents } from '../../../src/pipeline/sources/web.ts'
 
 const NOW_MS = Date.UTC(2026, 10, 26, 12)
 /** The sender's clock is an hour slow. */
@@ -188,4 +189,11 @@ test('a session that is no integer is always the same integer of 53 bits', () =>
   assert.ok(Number.isSafeInteger(hashed))
   assert.equal(sessionIdOf('0190f6f2-aaaa'), hashed)
   assert.notEqual(sessionIdOf('0190f6f2-aaab'), hashed)
+})
+
+test('the script tag: the title of the page does not replace a property of that name', () => {
+  const read = (properties: object, title: string) =>
+    readPageEvents({ events: [{ id: 'a', type: 'View', title, properties }] }, NOW_MS)[0]!.properties
+  assert.deepEqual(read({}, 'Home'), { title: 'Home' })
+  assert.deepEqual(read({ title: 'Shoe' }, 'Home'), { title: 'Shoe' })
 })

@@ -11,6 +11,7 @@ import { addSettings, configOf, INSTANCE_SETTINGS } from '../../../terminal/sett
 
 /** Marks the sources of made-up visits, so that one command finds and removes what they brought. */
 const NAME = 'Demo visits (made up)'
+const REMOVED_NAME = 'Demo visits (removed)'
 const KIND = 'http'
 const ORGANISATIONS = 160
 const NOISE_NETWORKS = 60
@@ -110,8 +111,9 @@ async function removeVisits({ tenant, wait, json }: DemoFlags, config: Config, c
       const options = { ...stores, clock: systemClock, onStep, waitMs: wait * 1_000 }
       const receipt = await alone(() => eraseEvents(tenant, { kind: 'source', value: prefix }, options))
       removed += receipt.clickhouse.rows
-      // Last, so that a killed removal finds the source again.
       await admin.revokeSource(prefix)
+      // Last, so that a killed removal finds the source again.
+      await admin.setSource(prefix, { name: REMOVED_NAME })
     }
     return removed
   })
@@ -119,7 +121,8 @@ async function removeVisits({ tenant, wait, json }: DemoFlags, config: Config, c
   printLine(context.stdout, `${rows} made-up visits were removed`)
 }
 
+/** Revoked ones too: their visits are still there. */
 async function demoSources(admin: TenantAdmin, tenant: string): Promise<readonly StoredSource[]> {
   const sources = await admin.listSources(tenant)
-  return sources.filter(({ source, revokedAt }) => source.name === NAME && revokedAt === undefined)
+  return sources.filter(({ source }) => source.name === NAME)
 }

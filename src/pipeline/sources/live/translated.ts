@@ -71,9 +71,11 @@ export function translatedRoute<Own extends OwnSettings>(route: TranslatedRoute<
           if (received.length > eventsMax) {
             throw new HttpError(413, `the body has ${received.length} events, more than ${eventsMax}`)
           }
-          const events = countsNoIp ? received.filter(hasIp) : received
+          const positions = countsNoIp ? positionsOf(received, hasIp) : undefined
+          const events = positions === undefined ? received : positions.map((at) => received[at]!)
           const noIp = received.length - events.length
-          const { text, read, rejected } = readObjects(events)
+          const { text, read, ...found } = readObjects(events)
+          const rejected = found.rejected.map(({ index, errors }) => ({ index: positions?.[index] ?? index, errors }))
           const respond: Parameters<typeof keep>[4] = ({ filtered, invalidIp }, kept) => {
             const ok = read.length - filtered - invalidIp
             const tally = { received: received.length, ok, filtered, invalidIp, noIp, rejected }
@@ -114,6 +116,10 @@ function readObjects(events: readonly object[]): ReadObjects {
     start = end + 1
   }
   return { text, read, rejected }
+}
+
+function positionsOf<T>(values: readonly T[], is: (value: T) => boolean): number[] {
+  return values.flatMap((value, at) => (is(value) ? [at] : []))
 }
 
 function hasIp(event: object): boolean {
