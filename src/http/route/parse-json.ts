@@ -1,14 +1,20 @@
-import { isTooDeep, TOO_DEEP } from '../../pipeline/event/json-depth.ts'
+import { JSON_DEPTH_MAX } from '../../../schemas/api/event.ts'
+import { isTooDeep, tooDeep } from '../../pipeline/event/json-depth.ts'
 import { describeJsonError } from '../../run/json-error.ts'
 import { HttpError } from '../engine/http-error.ts'
 import { schemaError } from './schema.ts'
 
 /**
  * @param explain says more about a text that is not JSON; undefined: nothing
+ * @param levelsMax of objects and arrays
  * @throws HttpError 400 with the position when the text is not JSON, 422 when it is nested too deep
  */
-export function parseJson(text: string, explain?: (text: string) => string | undefined): unknown {
-  if (isTooDeep(text)) throw schemaError([{ path: '', message: TOO_DEEP }])
+export function parseJson(
+  text: string,
+  explain?: (text: string) => string | undefined,
+  levelsMax: number = JSON_DEPTH_MAX,
+): unknown {
+  if (isTooDeep(text, levelsMax)) throw schemaError([{ path: '', message: tooDeep(levelsMax) }])
   try {
     return JSON.parse(text)
   } catch {

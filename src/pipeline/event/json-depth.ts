@@ -2,7 +2,12 @@ import { JSON_DEPTH_MAX } from '../../../schemas/api/event.ts'
 import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, OPEN_BRACE, OPEN_BRACKET, QUOTE } from './json-codes.ts'
 
 /** Error for a text or line that is too deep. */
-export const TOO_DEEP = `is nested more than ${JSON_DEPTH_MAX} levels deep`
+export const TOO_DEEP = tooDeep(JSON_DEPTH_MAX)
+
+/** The same for another limit. */
+export function tooDeep(levelsMax: number): string {
+  return `is nested more than ${levelsMax} levels deep`
+}
 
 /**
  * Whether a text has too many levels of objects and arrays. Call it before JSON.parse, which takes up to a second for a megabyte of

@@ -1,5 +1,6 @@
 import {
   correctedTime,
+  idOf,
   type JsonObject,
   labelOf,
   listOf,
@@ -44,9 +45,9 @@ function readEvent(event: JsonObject, uploadedAt: unknown, receivedAtMs: number)
   const groups = objectOf(event.groups)
   const { library, session_id: session } = event
   return {
-    event_id: event.insert_id,
+    event_id: idOf(event.insert_id),
     timestamp: correctedTime(event.time, uploadedAt, receivedAtMs),
-    event_type: event.event_type,
+    event_type: idOf(event.event_type),
     account_id: labelOf(listOf(groups.company ?? Object.values(groups)[0])[0]),
     // An event outside of a session has -1.
     session_id: session === -1 ? undefined : sessionIdOf(session),

@@ -1,6 +1,7 @@
 import type { Tally } from './live/translated.ts'
 import {
   correctedTime,
+  idOf,
   type JsonObject,
   labelOf,
   objectOf,
@@ -53,7 +54,7 @@ function readRequest(request: JsonObject, receivedAtMs: number): ToolEvent {
   const ids = without({ uid: request.uid, visitor_id: request._id ?? request.cid })
   return {
     timestamp: timeOf(request.cdt, receivedAtMs),
-    event_type: typeOf(request),
+    event_type: idOf(typeOf(request)),
     session_id: sessionIdOf(request._idn === '1' ? undefined : request.pv_session),
     platform: 'matomo',
     properties: unlessEmpty({

@@ -1,7 +1,9 @@
 import type { HttpError } from '../../http/engine/http-error.ts'
 import type { Tally } from './live/translated.ts'
+import { unmarked } from './tools/exact-json.ts'
 import {
   correctedTime,
+  idOf,
   type JsonObject,
   labelOf,
   listOf,
@@ -28,9 +30,9 @@ export function readMixpanelEvents(payload: unknown, receivedAtMs: number): read
     const properties = objectOf(event.properties)
     const group = properties.company ?? properties.$group_id ?? properties.company_id
     return {
-      event_id: properties.$insert_id,
+      event_id: idOf(properties.$insert_id),
       timestamp: correctedTime(millisecondsOf(properties.time), undefined, receivedAtMs),
-      event_type: event.event,
+      event_type: idOf(event.event),
       account_id: labelOf(listOf(group)[0]),
       session_id: sessionIdOf(properties.$session_id ?? properties.session_id),
       platform: labelOf(properties.mp_lib),
@@ -77,7 +79,9 @@ function personOf(properties: JsonObject): JsonObject {
 }
 
 function millisecondsOf(value: unknown): unknown {
-  return typeof value === 'number' && Math.abs(value) < SECONDS_END ? value * 1_000 : value
+  const digits = unmarked(value)
+  const number = digits === value ? value : Number(digits)
+  return typeof number === 'number' && Math.abs(number) < SECONDS_END ? number * 1_000 : number
 }
 
 /** Mixpanel's libraries look at the body alone: `1`, or with `verbose` `{"status":1}`. They do not repeat. */

@@ -1,6 +1,7 @@
 import type { Tally } from './live/translated.ts'
 import {
   correctedTime,
+  idOf,
   instantOf,
   type JsonObject,
   labelOf,
@@ -53,9 +54,9 @@ function readEvent(event: JsonObject, sentAt: unknown, receivedAtMs: number): To
   const distinctId = event.distinct_id ?? properties.distinct_id
   const group = event.event === '$groupidentify' ? properties.$group_key : (groups.company ?? Object.values(groups)[0])
   return {
-    event_id: event.uuid ?? properties.$insert_id,
+    event_id: idOf(event.uuid ?? properties.$insert_id),
     timestamp: timeOf(event, sentAt, receivedAtMs),
-    event_type: event.event,
+    event_type: idOf(event.event),
     account_id: labelOf(group),
     session_id: sessionIdOf(event.session_id ?? properties.$session_id),
     platform: labelOf(properties.$lib),
@@ -134,7 +135,7 @@ function keyOf(payload: unknown): unknown {
 function resultsOf({ rejected }: Tally, { payload }: ToolRequest) {
   const dropped = new Set(rejected.map(({ index }) => index))
   const results = listOf(objectOf(payload).batch).map((event, i) => [
-    String(objectOf(event).uuid),
+    String(idOf(objectOf(event).uuid)),
     { result: dropped.has(i) ? 'drop' : 'ok' },
   ])
   return { status: 200, body: JSON.stringify({ results: Object.fromEntries(results) }) }

@@ -1,5 +1,9 @@
+import { isTooDeep } from '../event/json-depth.ts'
+import { parseExactly } from './tools/exact-json.ts'
+import { PAYLOAD_LEVELS_MAX } from './tools/payload.ts'
 import {
   correctedTime,
+  idOf,
   type JsonObject,
   labelOf,
   listOf,
@@ -60,13 +64,13 @@ function readEvent(event: JsonObject, receivedAtMs: number): ToolEvent {
     nuid: event.nuid ?? event.tnuid,
   })
   return {
-    event_id: event.eid,
+    event_id: idOf(event.eid),
     // `ttm` is when the event happened, if the caller says it; it is no time of the device's clock.
     timestamp:
       event.ttm === undefined
         ? correctedTime(numberOf(event.dtm), numberOf(event.stm), receivedAtMs)
         : correctedTime(numberOf(event.ttm), undefined, receivedAtMs),
-    event_type: typeOf(event, named),
+    event_type: idOf(typeOf(event, named)),
     session_id: sessionIdOf(event.sid ?? objectOf(client?.data).sessionId),
     platform: labelOf(event.p),
     properties: unlessEmpty({
@@ -90,12 +94,12 @@ function typeOf(event: JsonObject, named: JsonObject): unknown {
   return (typeof e === 'string' && Object.hasOwn(EVENTS, e) && EVENTS[e]) || e
 }
 
-/** JSON in base64url, or plain. Undefined when there is none, or it is none. */
+/** JSON in base64url, or plain. Undefined when there is none, or it is none, or it has too many levels to parse. */
 function jsonOf(encoded: unknown, plain: unknown): unknown {
   const text = typeof encoded === 'string' ? Buffer.from(encoded, 'base64url').toString('utf8') : textOf(plain)
   if (text === undefined) return undefined
   try {
-    return JSON.parse(text)
+    return isTooDeep(text, PAYLOAD_LEVELS_MAX) ? undefined : parseExactly(text)
   } catch {
     return undefined
   }

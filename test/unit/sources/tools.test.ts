@@ -1,14 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { trustedProxies } from '../../../src/http/engine/client-address.ts'
+import type { Exchange } from '../../../src/http/engine/exchange.ts'
 import { readAmplitudeEvents } from '../../../src/pipeline/sources/amplitude.ts'
-import { readMatomoRequests } from '../../../src/pipeline/sources/matomo.ts'
-import { readMixpanelEvents, readMixpanelUpdates } from '../../../src/pipeline/sources/mixpanel.ts'
+import { matomo, readMatomoRequests } from '../../../src/pipeline/sources/matomo.ts'
+import { mixpanel, readMixpanelEvents, readMixpanelUpdates } from '../../../src/pipeline/sources/mixpanel.ts'
 import { readPosthogEvents } from '../../../src/pipeline/sources/posthog.ts'
+import { segment } from '../../../src/pipeline/sources/segment.ts'
 import { readSnowplowEvents } from '../../../src/pipeline/sources/snowplow.ts'
 import { readCalls } from '../../../src/pipeline/sources/tools/calls.ts'
-import { stringifyExactly } from '../../../src/pipeline/sources/tools/exact-json.ts'
+import { parseExactly, stringifyExactly } from '../../../src/pipeline/sources/tools/exact-json.ts'
 import { readPayload } from '../../../src/pipeline/sources/tools/payload.ts'
-import { REMOTE, sessionIdOf } from '../../../src/pipeline/sources/tools/tool-event.ts'
+import { instantOf, REMOTE, sessionIdOf, type ToolEvent } from '../../../src/pipeline/sources/tools/tool-event.ts'
+import { Sender } from '../../../src/pipeline/sources/tools/tool-source.ts'
 import { readPageEvents } from '../../../src/pipeline/sources/web.ts'
 
 const NOW_MS = Date.UTC(2026, 10, 26, 12)
@@ -196,4 +200,131 @@ test('the script tag: the title of the page does not replace a property of that 
     readPageEvents({ events: [{ id: 'a', type: 'View', title, properties }] }, NOW_MS)[0]!.properties
   assert.deepEqual(read({}, 'Home'), { title: 'Home' })
   assert.deepEqual(read({ title: 'Shoe' }, 'Home'), { title: 'Shoe' })
+})
+
+test('ids and names that are numbers are their digits, so that an attempt again is the same event', () => {
+  const long = '12345678901234567890'
+  const read = (body: string, events: (payload: unknown) => readonly ToolEvent[]) =>
+    events(readPayload(body)).map(({ event_id, event_type }) => [event_id, event_type])
+  for (const id of [long, '123']) {
+    const calls = read(`{"type":"track","messageId":${id},"event":${id}}`, (body) =>
+      readCalls(body, undefined, 'segment', NOW_MS),
+    )
+    const mixpanelEvents = read(`{"event":${id},"properties":{"$insert_id":${id}}}`, (body) =>
+      readMixpanelEvents(body, NOW_MS),
+    )
+    const amplitude = read(`{"events":[{"event_type":${id},"insert_id":${id}}]}`, (body) =>
+      readAmplitudeEvents(body, NOW_MS),
+    )
+    const posthog = read(`{"event":${id},"uuid":${id}}`, (body) => readPosthogEvents(body, NOW_MS))
+    const snowplow = read(`{"data":[{"e":"se","eid":${id},"se_ac":${id}}]}`, (body) => readSnowplowEvents(body, NOW_MS))
+    assert.deepEqual([calls, mixpanelEvents, amplitude, posthog, snowplow], Array(5).fill([[id, id]]))
+    const [[, action]] = read(`{"requests":[{"e_a":${id}}]}`, (body) => readMatomoRequests(body, NOW_MS)) as [[0, 0]]
+    assert.equal(action, id)
+  }
+  assert.deepEqual(
+    read('{"messageId":{}}', (body) => readCalls(body, 'page', 'segment', NOW_MS)),
+    [[{}, 'page']],
+  )
+})
+
+test('an event with too many levels is read with the others of its batch', () => {
+  const deep = `${'['.repeat(500)}${']'.repeat(500)}`
+  const body = `{"batch":[{"type":"page","messageId":"a","properties":{"x":${deep}}},{"type":"page","messageId":"b"}]}`
+  const read = readCalls(readPayload(body), undefined, 'segment', NOW_MS)
+  assert.deepEqual(
+    read.map(({ event_id }) => event_id),
+    ['a', 'b'],
+  )
+  assert.ok(stringifyExactly(read[0]).includes(deep))
+  assert.throws(() => readPayload(`${'['.repeat(1_001)}${']'.repeat(1_001)}`), /more than 1000 levels/)
+})
+
+test('Snowplow: numbers in its texts keep their digits, and texts with too many levels are left out', () => {
+  const read = (data: string) => {
+    const text = `{"schema":"iglu:…","data":{"schema":"iglu:com.acme/x/jsonschema/1-0-0","data":${data}}}`
+    const event = { e: 'ue', eid: 'x', ue_px: Buffer.from(text).toString('base64url'), co: `{"data":[${data}]}` }
+    return stringifyExactly(readSnowplowEvents({ data: [event] }, NOW_MS)[0]!.properties ?? {})
+  }
+  assert.equal(read('{"n":12345678901234567890}'), '{"n":12345678901234567890,"contexts":[{"n":12345678901234567890}]}')
+  assert.equal(read(`${'['.repeat(1_001)}${']'.repeat(1_001)}`), '{}')
+})
+
+test('strings of any length keep their text beside numbers with many digits', () => {
+  const texts = [`{"n":12345678901234567890,"a":"${'x'.repeat(40_000_000)}"}`]
+  texts.push(`{"a":"${String.raw`\"\\`.repeat(500_000)}","n":12345678901234567890,"b":"\\\\","c":[1.50,-2]}`)
+  for (const text of texts) assert.ok(stringifyExactly(parseExactly(text)) === text)
+})
+
+test('a time has a usual form, and without a zone it is UTC', () => {
+  const zone = process.env.TZ
+  process.env.TZ = 'America/New_York'
+  try {
+    const times = [
+      '2026-11-26T10:00:00',
+      '2026-11-26 10:00:00.000',
+      '2026-11-26T12:00:00+02:00',
+      'Thu, 26 Nov 2026 10:00:00 GMT',
+    ]
+    for (const time of times) assert.equal(instantOf(time), Date.UTC(2026, 10, 26, 10), time)
+    for (const text of ['foo 3', '2026-02-30T10:00:00Z', '01/02/2026', ''])
+      assert.equal(instantOf(text), undefined, text)
+  } finally {
+    if (zone === undefined) delete process.env.TZ
+    else process.env.TZ = zone
+  }
+  const [seconds] = readMixpanelEvents(readPayload('{"properties":{"time":1795680000.1230000001}}'), NOW_MS)
+  assert.equal(seconds!.timestamp, '2026-11-26T08:00:00.123Z')
+})
+
+test("a server's address is never a visitor's, also when its library asks for that of the connection", () => {
+  const exchange = { request: { head: { origin: '', fetchSite: '', fetchDest: '' } }, peerAddress: () => '203.0.113.7' }
+  const sender = (mode: 'auto' | 'connection') => new Sender(exchange as unknown as Exchange, trustedProxies([]), mode)
+  for (const library of ['amplitude-node-ts/1.5', 'analytics-python']) {
+    assert.equal(sender('auto').addressOf({ ip: REMOTE, library }), undefined)
+    assert.equal(sender('connection').addressOf({ ip: REMOTE, library }), '203.0.113.7')
+  }
+  assert.equal(sender('auto').addressOf({ ip: REMOTE, library: 'amplitude-ts/2.0' }), '203.0.113.7')
+  assert.equal(sender('auto').addressOf({ ip: REMOTE }), '203.0.113.7')
+})
+
+/** The key that a route of a tool finds in a request. */
+function keyFound(
+  tool: typeof segment,
+  path: string,
+  request: { authorization?: string; text: string; query?: string },
+) {
+  const head = { sourceKey: '', authorization: request.authorization ?? '' }
+  const exchange = {
+    request: { head, query: request.query ?? '', parameters: [] },
+    assertBody() {},
+    text: () => request.text,
+  }
+  return tool.routes!.find((route) => route.path === path && route.method === 'POST')!.keyOf!(
+    exchange as unknown as Exchange,
+  )
+}
+
+const KEY = `src_${'0123456789'.repeat(4)}`
+
+test('a secret of the tool in the header does not hide the key in the body', () => {
+  const basic = `Basic ${Buffer.from('mixpanel-secret:').toString('base64')}`
+  const text = JSON.stringify([{ event: 'x', properties: { token: KEY } }])
+  assert.equal(keyFound(mixpanel, '/s/mixpanel/import', { authorization: basic, text }), KEY)
+  const oauth = { authorization: 'Bearer eyJhbGciOi', text: JSON.stringify({ writeKey: KEY }) }
+  assert.equal(keyFound(segment, '/s/segment/v1/batch', oauth), KEY)
+  assert.equal(keyFound(segment, '/s/segment/v1/batch', { ...oauth, text: '{}' }), 'eyJhbGciOi')
+  const own = { authorization: `Bearer ${KEY}`, text: JSON.stringify({ writeKey: 'src_other' }) }
+  assert.equal(keyFound(segment, '/s/segment/v1/batch', own), KEY)
+})
+
+test('a body without a key is not parsed, and one with a key in base64 or a form is', () => {
+  assert.equal(keyFound(segment, '/s/segment/v1/batch', { text: '{"not JSON' }), '')
+  assert.equal(keyFound(matomo, '/s/matomo/matomo.php', { text: '', query: `idsite=1&token_auth=${KEY}` }), KEY)
+  for (const blanks of ['', ' ', '  ']) {
+    const base64 = Buffer.from(`${blanks}{"event":"x","properties":{"token":"${KEY}"}}`).toString('base64')
+    for (const text of [base64, `data=${base64}`, `data=${encodeURIComponent(base64)}`]) {
+      assert.equal(keyFound(mixpanel, '/s/mixpanel/track', { text }), KEY)
+    }
+  }
 })

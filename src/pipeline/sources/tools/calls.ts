@@ -1,5 +1,6 @@
 import {
   correctedTime,
+  idOf,
   type JsonObject,
   labelOf,
   objectOf,
@@ -69,9 +70,9 @@ function readCall(
   const rest = without(call, ...PLACED, ...(type === 'group' ? [] : ['traits']))
   const ids = without({ userId: call.userId ?? undefined, anonymousId: call.anonymousId ?? undefined })
   return {
-    event_id: call.messageId,
+    event_id: idOf(call.messageId),
     timestamp: correctedTime(call.originalTimestamp ?? call.timestamp, sentAt, receivedAtMs),
-    event_type: type === 'track' ? call.event : type,
+    event_type: type === 'track' ? idOf(call.event) : type,
     account_id: accountOf(call, context, traits, type),
     session_id: sessionIdOf(context.sessionId),
     platform: labelOf(library) ?? labelOf(call.channel ?? context.channel),

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto'
 
 /** Marks numbers that a double cannot hold. Not to be guessed, so that no sender can write one. */
 const MARK = `number ${randomBytes(12).toString('hex')} `
-const STRING_OR_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g
 const LONG_NUMBER = /\d[\d.]{15}|\d[eE][+-]?\d/
 
 /**
@@ -12,9 +11,34 @@ const LONG_NUMBER = /\d[\d.]{15}|\d[eE][+-]?\d/
 export function parseExactly(text: string, parse: (text: string) => unknown = JSON.parse): unknown {
   const value = parse(text)
   if (!LONG_NUMBER.test(text)) return value
-  return JSON.parse(
-    text.replace(STRING_OR_NUMBER, (found) => (found[0] === '"' || isExact(found) ? found : `"${MARK}${found}"`)),
-  )
+  return JSON.parse(withMarks(text))
+}
+
+/** An expression for whole strings would overflow the stack at some megabytes. @param text valid JSON */
+function withMarks(text: string): string {
+  const quoteOrNumber = /"|-?\d[\d.eE+-]*/g
+  const parts: string[] = []
+  let copied = 0
+  for (let match = quoteOrNumber.exec(text); match !== null; match = quoteOrNumber.exec(text)) {
+    const { 0: found, index } = match
+    if (found === '"') {
+      quoteOrNumber.lastIndex = endOfString(text, index + 1)
+    } else if (!isExact(found)) {
+      parts.push(text.slice(copied, index), `"${MARK}${found}"`)
+      copied = quoteOrNumber.lastIndex
+    }
+  }
+  return parts.join('') + text.slice(copied)
+}
+
+/** The position after the quote that ends a string. @param from the first character of the string */
+function endOfString(text: string, from: number): number {
+  for (let quote = text.indexOf('"', from); quote >= 0; quote = text.indexOf('"', quote + 1)) {
+    let backslash = quote
+    while (backslash > from && text[backslash - 1] === '\\') backslash--
+    if ((quote - backslash) % 2 === 0) return quote + 1
+  }
+  return text.length
 }
 
 function isExact(number: string): boolean {

@@ -3,14 +3,17 @@ import { parseJson } from '../../../http/route/parse-json.ts'
 import { parseExactly } from './exact-json.ts'
 import { objectOf } from './tool-event.ts'
 
+/** Levels of a payload. An event may have fewer, and is rejected by itself then, so that the others are stored. */
+export const PAYLOAD_LEVELS_MAX = 1_000
+
 /**
  * Reads the body that a tool's library sent: JSON, or a form whose field `data` is JSON, or a form of parameters, or JSON in base64.
  * Labels are not looked at: RudderStack's library calls JSON a form, and browsers send JSON as text, because that needs no preflight.
- * @throws HttpError 400 when it is none of them
+ * @throws HttpError 400 when it is none of them, 422 when it has more than `PAYLOAD_LEVELS_MAX` levels
  */
 export function readPayload(text: string): unknown {
   const first = text.trimStart()[0]
-  if (first === '{' || first === '[' || first === undefined) return parseExactly(text, parseJson)
+  if (first === '{' || first === '[' || first === undefined) return parseDeep(text)
   const form = new URLSearchParams(text)
   const data = form.get('data')
   if (data !== null) return withFields(readData(data), form)
@@ -42,9 +45,13 @@ function isBase64(text: string): boolean {
 
 function readData(data: string): unknown {
   const text = data.trim()
-  if (!isBase64(text)) return parseExactly(text, parseJson)
+  if (!isBase64(text)) return parseDeep(text)
   // A form turns the plus signs of base64 that was not escaped into blanks.
   const decoded = Buffer.from(text.replaceAll(' ', '+'), 'base64')
   if (decoded.length === 0) throw new HttpError(400, 'the body is empty')
-  return parseExactly(decoded.toString('utf8'), parseJson)
+  return parseDeep(decoded.toString('utf8'))
+}
+
+function parseDeep(text: string): unknown {
+  return parseExactly(text, (json) => parseJson(json, undefined, PAYLOAD_LEVELS_MAX))
 }

@@ -1,4 +1,6 @@
 import { hash } from 'node:crypto'
+import { parseTimestamp } from '../../event/timestamp.ts'
+import { readTime } from '../batch/files/timestamps.ts'
 import { unmarked } from './exact-json.ts'
 
 /**
@@ -69,6 +71,11 @@ export function labelOf(value: unknown): string | undefined {
   return typeof value === 'number' && Number.isFinite(value) ? String(value) : textOf(unmarked(value))
 }
 
+/** An id or a name of an event: a number as its digits, so that it is the same in each attempt; no text or number as it is. */
+export function idOf(value: unknown): unknown {
+  return labelOf(value) ?? value
+}
+
 /** An object without the given keys, and without keys whose value is undefined. */
 export function without(object: JsonObject, ...keys: readonly string[]): JsonObject {
   return Object.fromEntries(Object.entries(object).filter(([key, value]) => value !== undefined && !keys.includes(key)))
@@ -108,10 +115,20 @@ function hashed(text: string): number {
 /** Years that an event's timestamp may have, as milliseconds since the epoch. */
 const [FIRST_MS, END_MS] = [Date.UTC(1900, 0), Date.UTC(2300, 0)]
 
-/** Milliseconds since the epoch of an ISO 8601 text or of a number of milliseconds; undefined when it is neither. */
+/**
+ * Milliseconds since the epoch of a text in a usual form of times, or of a number of milliseconds; undefined when it is neither. A time
+ * without a zone is UTC.
+ */
 export function instantOf(value: unknown): number | undefined {
-  const ms = typeof value === 'string' ? Date.parse(value) : typeof value === 'number' ? value : Number.NaN
+  const ms = typeof value === 'string' ? textMs(value) : typeof value === 'number' ? value : Number.NaN
   return ms >= FIRST_MS && ms < END_MS ? Math.trunc(ms) : undefined
+}
+
+function textMs(value: string): number {
+  const number = unmarked(value)
+  if (number !== value) return Number(number)
+  const read = readTime(value, undefined)
+  return 'time' in read ? parseTimestamp(read.time) : Number.NaN
 }
 
 /**

@@ -146,9 +146,12 @@ function openRoute(kind: string, route: ToolRoute, path: string): SourceRoute<ty
     ...(route.refuse && { refuse: route.refuse }),
     keyOf(exchange) {
       const key = keyInHead(exchange.request)
-      if (key !== '' || route.key === undefined) return key
+      if (isRawKey(key) || route.key === undefined) return key
       exchange.assertBody()
-      return andThen(hasBody ? exchange.text() : '', (text) => textOf(route.key!(payloadOf(exchange, text))) ?? '')
+      return andThen(hasBody ? exchange.text() : '', (text) => {
+        if (!mayHaveKey(text === '' ? exchange.request.query : text)) return key
+        return textOf(route.key!(payloadOf(exchange, text))) ?? key
+      })
     },
     translate(text, exchange, { trustedProxies: networks }, caller) {
       trusted ??= trustedProxies(networks)
@@ -164,15 +167,31 @@ function openRoute(kind: string, route: ToolRoute, path: string): SourceRoute<ty
   })
 }
 
-/** The key where every tool may put it: in the path, in a header of its own, as the user of Basic, as Bearer, or in the query. */
+/**
+ * The key where every tool may put it: in the path, in a header of its own, as the user of Basic, as Bearer, or in the query. The value
+ * need not have the form of a key.
+ */
 export function keyInHead({ head, query, parameters: [inPath] }: ArrivedRequest): string {
   if (inPath !== undefined) return inPath
   if (head.sourceKey !== '') return head.sourceKey
-  const [, scheme = '', value = ''] = /^(Basic|Bearer) +(\S+)$/i.exec(head.authorization) ?? []
-  if (scheme.toLowerCase() === 'bearer') return value
-  if (scheme !== '') return keyOfBasic(Buffer.from(value, 'base64').toString('latin1'))
+  const credentials = keyOfAuthorization(head.authorization)
+  if (isRawKey(credentials)) return credentials
   const parameters = query === '' ? undefined : new URLSearchParams(query)
-  return parameters?.get('api_key') ?? parameters?.get('token') ?? parameters?.get('writeKey') ?? ''
+  return parameters?.get('api_key') ?? parameters?.get('token') ?? parameters?.get('writeKey') ?? credentials
+}
+
+/** What is no key here may be a secret of the tool, such as Mixpanel's or a token of Segment's OAuth. */
+function keyOfAuthorization(authorization: string): string {
+  const [, scheme = '', value = ''] = /^(Basic|Bearer) +(\S+)$/i.exec(authorization) ?? []
+  return scheme.toLowerCase() === 'basic' ? keyOfBasic(Buffer.from(value, 'base64').toString('latin1')) : value
+}
+
+/** The first characters of a source key, as they are and in base64, where they depend on the position modulo 3. */
+const KEY_START = /src_|c3JjX|NyY1|zcmNf/
+
+/** Whether a source key may be in a text, which may be JSON, a form, or base64. Without one it need not be parsed. */
+export function mayHaveKey(text: string): boolean {
+  return KEY_START.test(text)
 }
 
 /** @param credentials `user:password`. The key is the user; shippers that ask for a user name have it as password. */
@@ -202,10 +221,11 @@ export class Sender {
   /** The visitor's address; undefined: there is none. */
   addressOf({ ip, library }: ToolEvent): unknown {
     if (this.#mode === 'connection') return this.#connection()
-    if (ip === REMOTE) return this.#mode === 'payload' ? undefined : this.#connection()
+    const isServer = SERVER_LIBRARY.test(labelOf(library) ?? '')
+    if (ip === REMOTE) return this.#mode === 'payload' || isServer ? undefined : this.#connection()
     if (ip !== undefined && ip !== null && ip !== '') return ip
     if (this.#mode === 'payload') return undefined
-    return this.#isBrowser && !SERVER_LIBRARY.test(labelOf(library) ?? '') ? this.#connection() : undefined
+    return this.#isBrowser && !isServer ? this.#connection() : undefined
   }
 
   get #isBrowser(): boolean {
