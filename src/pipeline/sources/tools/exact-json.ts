@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto'
 
 /** Marks numbers that a double cannot hold. Not to be guessed, so that no sender can write one. */
 const MARK = `number ${randomBytes(12).toString('hex')} `
-const LONG_NUMBER = /\d[\d.]{15}|\d[eE][+-]?\d/
+/** Only after punctuation: ids in strings often have as many digits, or an e between two. */
+const LONG_NUMBER = /[[:,\s]-?\d(?:[\d.]{15}|[\d.]{0,15}[eE])/
 
 /**
  * Parses JSON. Numbers with more digits than a double holds become texts, which `stringifyExactly` turns back.

@@ -78,7 +78,14 @@ export function idOf(value: unknown): unknown {
 
 /** An object without the given keys, and without keys whose value is undefined. */
 export function without(object: JsonObject, ...keys: readonly string[]): JsonObject {
-  return Object.fromEntries(Object.entries(object).filter(([key, value]) => value !== undefined && !keys.includes(key)))
+  const left: Record<string, unknown> = {}
+  for (const key of Object.keys(object)) {
+    const value = object[key]
+    if (value === undefined || keys.includes(key)) continue
+    if (key === '__proto__') Object.defineProperty(left, key, { value, enumerable: true })
+    else left[key] = value
+  }
+  return left
 }
 
 /** The object, or undefined when it has no keys. */
