@@ -122,7 +122,11 @@ function openPost({ keep, jobs, settings: { trustedProxies: networks }, secrets 
     const signature = signatureOf(exchange, source, secrets)
     const sender = new Sender(exchange, trusted, source.address)
     const { firehoseRequestId } = exchange.request.head
-    const reader = new EntryReader(format, { addressOf: (event) => sender.addressOf(event), firehoseRequestId })
+    const reader = new EntryReader(format, {
+      addressOf: (event) => sender.addressOf(event),
+      firehoseRequestId,
+      hold: (bytes) => exchange.hold(bytes),
+    })
     const body = new LinesOfBody(exchange, reader, signature)
     try {
       const lines = await body.first()
@@ -159,6 +163,8 @@ class LinesOfBody {
   readonly #signature: Signature | undefined
   #lines: string[] = []
   #chars = 0
+  /** Lines of the last piece that was read; undefined before the first one. */
+  #parts: Generator<string[]> | undefined
   #isOver = false
 
   constructor(exchange: Exchange, reader: EntryReader, signature: Signature | undefined) {
@@ -199,14 +205,15 @@ class LinesOfBody {
   }
 
   async #next(): Promise<readonly string[] | undefined> {
-    if (this.#isOver) return undefined
-    const { done, value } = await this.#pieces.next()
-    if (done === true) {
-      this.#isOver = true
-      return this.#reader.end()
+    for (;;) {
+      const part = this.#parts?.next()
+      if (part?.done === false) return part.value
+      if (this.#isOver) return undefined
+      const { done, value } = await this.#pieces.next()
+      this.#isOver = done === true
+      if (done !== true) this.#signature?.addDecoded(value)
+      this.#parts = done === true ? this.#reader.end() : this.#reader.push(value)
     }
-    this.#signature?.addDecoded(value)
-    return this.#reader.push(value)
   }
 }
 

@@ -8,8 +8,12 @@ import { PRESETS } from '../../../src/pipeline/sources/http/presets.ts'
 import { http } from '../../../src/pipeline/sources/http.ts'
 
 function linesOf(body: string, facts: Pick<SourceFacts, 'preset' | 'map'> = {}, firehoseRequestId = ''): string[] {
-  const reader = new EntryReader(entryFormat(facts), { addressOf: ({ ip }) => ip, firehoseRequestId })
-  return [...reader.push(Buffer.from(body)), ...reader.end()]
+  const reader = new EntryReader(entryFormat(facts), {
+    addressOf: ({ ip }) => ip,
+    firehoseRequestId,
+    hold() {},
+  })
+  return [...reader.push(Buffer.from(body)), ...reader.end()].flat()
 }
 
 function eventsOf(...args: Parameters<typeof linesOf>) {
@@ -96,6 +100,30 @@ test('Firehose: records are base64, perhaps gzip, and an attempt again has the s
     '{"ip":"203.0.113.9","event_id":"req-1:3"}',
     'nope',
   ])
+})
+
+test('Firehose: one record at a time is decoded, and its bytes are counted while its lines are used', () => {
+  const data = gzipSync(`{"ip":"203.0.113.7","x":"${' '.repeat(1_000_000)}"}`)
+  const records = Array(5).fill({ data: data.toString('base64') })
+  let held = 0
+  const hold = (bytes: number) => {
+    held += bytes
+  }
+  const reader = new EntryReader(entryFormat({}), { addressOf: ({ ip }) => ip, firehoseRequestId: 'r', hold })
+  const counted: number[] = []
+  for (const [line] of reader.push(Buffer.from(JSON.stringify({ records })))) {
+    counted.push(held)
+    assert.ok(line!.length > 1_000_000 && held > 1_000_000 && held < 2_000_000)
+  }
+  assert.deepEqual([counted.length, held], [5, 0])
+  const full = new EntryReader(entryFormat({}), {
+    addressOf: ({ ip }) => ip,
+    firehoseRequestId: 'r',
+    hold() {
+      throw new Error('full')
+    },
+  })
+  assert.throws(() => [...full.push(Buffer.from(JSON.stringify({ records })))], /full/)
 })
 
 test("a source's own mapping goes before its preset's, and fields have their own names at last", () => {

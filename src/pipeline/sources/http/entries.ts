@@ -17,6 +17,8 @@ const LEVELS_ADDED = 2
 /** Longest record of Amazon Data Firehose, 1,000 KiB, in base64 and with the JSON around it. */
 const RECORD_MAX_BYTES = 1_500_000
 const RECORD_MAX_DECODED_BYTES = 8_388_608
+/** Small records are passed on together until they have this many bytes, decoded. */
+const PART_BYTES = 65_536
 const GZIP_MAGIC = 0x1f8b
 const TEST_UPLOAD = '{"content":"tests"}'
 
@@ -41,6 +43,8 @@ interface RequestFacts {
   readonly addressOf: (event: ToolEvent) => unknown
   /** `''`, or what Amazon Data Firehose calls the request in each of its attempts. */
   readonly firehoseRequestId: string
+  /** Counts memory that the reader keeps. @param bytes negative when it needs less again @throws HttpError 429 */
+  hold(bytes: number): void
 }
 
 /**
@@ -64,45 +68,64 @@ export class EntryReader {
     this.#values = this.#isFirehose ? new JsonValues('records', RECORD_MAX_BYTES) : new JsonValues()
   }
 
-  /** The lines of the entries that end in these bytes. @throws HttpError 400 or 413 */
-  push(bytes: Buffer): string[] {
-    return this.#linesOf(this.#values.push(bytes))
+  /**
+   * The lines of the entries that end in these bytes, in parts: a record may decode to 1,000 times its size, so the next ones are
+   * decoded when the part before them is used.
+   * @throws HttpError 400, 413 or 429
+   */
+  *push(bytes: Buffer): Generator<string[]> {
+    yield* this.#partsOf(this.#values.push(bytes))
   }
 
   /** The last lines. @throws HttpError 400 when the body is cut off, or nothing of it is JSON */
-  end(): string[] {
-    const lines = this.#linesOf(this.#values.end())
+  *end(): Generator<string[]> {
+    yield* this.#partsOf(this.#values.end())
     if (this.#entries > 0 && this.#notJson === this.#entries) {
       throw new HttpError(
         400,
         'nothing in the body is JSON: it must be one event per line, a JSON array, or one object',
       )
     }
-    return lines
+  }
+
+  *#partsOf(values: readonly BodyValue[]): Generator<string[]> {
+    if (!this.#isFirehose) {
+      yield this.#linesOf(values)
+      return
+    }
+    let lines: string[] = []
+    let heldBytes = 0
+    for (const value of values) {
+      const decoded = this.#decoded(value)
+      const bytes = decoded?.length ?? 0
+      this.#facts.hold(bytes)
+      heldBytes += bytes
+      for (const line of this.#linesOf(decoded === undefined ? [value] : valuesOf(decoded))) lines.push(line)
+      if (heldBytes < PART_BYTES) continue
+      yield lines
+      this.#facts.hold(-heldBytes)
+      lines = []
+      heldBytes = 0
+    }
+    if (lines.length > 0) yield lines
+    this.#facts.hold(-heldBytes)
   }
 
   #linesOf(values: readonly BodyValue[]): string[] {
-    if (!this.#isFirehose) return values.flatMap((value) => this.#lineOf(value) ?? [])
-    return values.flatMap((value) => this.#record(value)).flatMap((value) => this.#lineOf(value) ?? [])
+    return values.flatMap((value) => this.#lineOf(value) ?? [])
   }
 
-  /** The entries in a record of Amazon Data Firehose: `{"data": BASE64}`, which may be gzip. */
-  #record(value: BodyValue): BodyValue[] {
+  /** A record of Amazon Data Firehose, `{"data": BASE64}`, which may be gzip. Undefined when it is none. */
+  #decoded(value: BodyValue): Buffer | undefined {
     const record = value === TOO_LONG_VALUE ? undefined : objectIn(value.toString('utf8'))
     const data = textOf(record?.data)
-    if (data === undefined) return [value]
+    if (data === undefined) return undefined
     const decoded = gunzipped(Buffer.from(data, 'base64'))
     this.#decodedBytes += decoded.length
     if (this.#decodedBytes > BATCH_LIMITS.bodyMaxBytes) {
       throw new HttpError(413, `the records have more than ${BATCH_LIMITS.bodyMaxBytes} bytes`)
     }
-    const values = new JsonValues()
-    try {
-      return [...values.push(decoded), ...values.end()]
-    } catch {
-      // One broken record must not refuse the others.
-      return [Buffer.from('[')]
-    }
+    return decoded
   }
 
   /** Undefined when the value is no event, and is not counted. */
@@ -144,6 +167,17 @@ function objectIn(text: string): JsonObject | undefined {
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined
   } catch {
     return undefined
+  }
+}
+
+/** The entries in a record. */
+function valuesOf(decoded: Buffer): BodyValue[] {
+  const values = new JsonValues()
+  try {
+    return [...values.push(decoded), ...values.end()]
+  } catch {
+    // One broken record must not refuse the others.
+    return [Buffer.from('[')]
   }
 }
 
