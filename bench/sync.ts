@@ -43,7 +43,7 @@ try {
     writeFileSync(path, `${Array.from({ length: LINES }, (_, n) => lineOf(n)).join('\n')}\n`)
     const perSecond: number[] = []
     for (let round = 0; round < ROUNDS; round++) {
-      const checkpoint = new Checkpoint([], () => {})
+      const checkpoint = new Checkpoint([], { replace() {}, append() {} })
       const options = { format: formatNamed(name), mapping: undefined, all: false, checkpoint }
       const send = async () => ({ rejected: 0, filtered: 0, invalidIp: 0, noIp: 0 })
       const sync = new LogSync({ ...options, send, stop: new AbortController().signal })

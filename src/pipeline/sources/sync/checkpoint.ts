@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { StartupError } from '../../../run/errors.ts'
 import type { LogFile } from './log-file.ts'
 
@@ -40,43 +40,77 @@ export interface Head {
   readonly lines: readonly string[]
 }
 
-/** Records beyond this number are dropped, the oldest first. */
+/** Where the records are kept. */
+export interface CheckpointFile {
+  /** Replaces the content as a whole, or not at all. */
+  replace(content: string): void
+  append(content: string): void
+}
+
+/** Beyond this number, records of logs that are gone are dropped when the file is loaded. */
 const RECORDS_MAX = 2_000
+/** The file is written anew when more than this was appended, and more than it had. */
+const APPENDED_MAX_CHARS = 1_048_576
+/** A record that only was looked at is not saved again within this time. */
+const SEEN_MS = 86_400_000
+/** What rotation adds to a name: `.1`, `.2.gz`, `-20261126`, `-2026-11-26.gz`, `.gz` */
+const ROTATED = /(?:[.-]\d[\d._-]*(?:\.?gz)?|\.gz)$/
 const HEAD_MAX_BYTES = 65_536
 const TAIL_MAX_BYTES = 1_024
 const LINE_FEED = 10
 const HASH_SIGN = 35
 
-/** The records of all logs of a source. */
+/**
+ * The records of all logs of a source. The file has lines of JSON: the first has all records, and each further one a record that has
+ * changed since. A change so costs one line, however many logs there are.
+ */
 export class Checkpoint {
   readonly records: LogRecord[]
-  readonly #write: (content: string) => void
+  readonly #file: CheckpointFile
+  /** Size of the first line, and of what was appended. */
+  #wholeChars = 0
+  #appendedChars = 0
+  /** There is no file yet, or it may end with a part of a line. */
+  #mustReplace = true
 
-  /** @param write replaces the file as a whole */
-  constructor(records: LogRecord[], write: (content: string) => void) {
+  /** @param file is empty, or does not exist */
+  constructor(records: LogRecord[], file: CheckpointFile) {
     this.records = records
-    this.#write = write
+    this.#file = file
   }
 
-  /** @param path of the file, which need not exist @throws StartupError when it cannot be read */
-  static load(path: string, write: (content: string) => void): Checkpoint {
+  /**
+   * @param path of the file, which need not exist
+   * @param recordsMax records of logs that are gone are dropped beyond this number
+   * @throws StartupError when it cannot be read
+   */
+  static load(path: string, file: CheckpointFile, recordsMax = RECORDS_MAX): Checkpoint {
     try {
-      const { logs } = JSON.parse(readFileSync(path, 'utf8')) as { readonly logs: LogRecord[] }
-      return new Checkpoint(logs, write)
+      return new Checkpoint(withoutGone(recordsIn(readFileSync(path, 'utf8')), recordsMax), file)
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return new Checkpoint([], write)
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return new Checkpoint([], file)
       throw new StartupError(
         `cannot read the checkpoint ${path}: ${(error as Error).message}: remove it to read all files from their start`,
       )
     }
   }
 
-  save(): void {
-    if (this.records.length > RECORDS_MAX) {
-      this.records.sort((a, b) => b.seenAtMs - a.seenAtMs)
-      this.records.length = RECORDS_MAX
+  /** @param changed records of this checkpoint */
+  save(...changed: readonly LogRecord[]): void {
+    const isFull = this.#appendedChars > Math.max(APPENDED_MAX_CHARS, this.#wholeChars)
+    if (this.#mustReplace || isFull) {
+      const whole = `${JSON.stringify({ logs: this.records })}\n`
+      this.#file.replace(whole)
+      this.#wholeChars = whole.length
+      this.#appendedChars = 0
+    } else {
+      const lines = changed.map((record) => `${JSON.stringify(record)}\n`).join('')
+      // A full disk may leave a part of a line.
+      this.#mustReplace = true
+      this.#file.append(lines)
+      this.#appendedChars += lines.length
     }
-    this.#write(`${JSON.stringify({ logs: this.records })}\n`)
+    this.#mustReplace = false
   }
 
   /**
@@ -85,17 +119,21 @@ export class Checkpoint {
    */
   async recordOf(log: LogFile, head: Head, format: () => string, nowMs: number): Promise<LogRecord> {
     const { dev, ino } = await log.stat()
-    const record =
-      (await this.#knownRecord(log, { dev, ino }, head)) ?? this.#newRecord(log, { dev, ino }, head, format())
+    const known = await this.#knownRecord(log, { dev, ino }, head)
+    const isSaved =
+      known?.path === log.path && known.dev === dev && known.ino === ino && nowMs - known.seenAtMs < SEEN_MS
+    if (known !== undefined && isSaved) return known
+    const record = known ?? this.#newRecord(log, { dev, ino }, head, format())
     Object.assign(record, { path: log.path, dev, ino, seenAtMs: nowMs })
-    this.save()
+    this.save(record)
     return record
   }
 
   /** The same file, perhaps under another name, or a copy of it, perhaps as gzip. */
   async #knownRecord(log: LogFile, { dev, ino }: Inode, head: Head): Promise<LogRecord | undefined> {
     const isOwn = (record: LogRecord) => record.dev === dev && record.ino === ino
-    const mayBeCopy = (record: LogRecord) => !isOwn(record) && record.headHash === head.hash
+    const mayBeCopy = (record: LogRecord) =>
+      !isOwn(record) && record.headHash === head.hash && isNamedAsCopy(log, record)
     for (const record of [...this.records.filter(isOwn), ...this.records.filter(mayBeCopy)]) {
       if (await isSameLog(log, record)) return record
     }
@@ -114,6 +152,60 @@ export class Checkpoint {
     this.records.push(record)
     return record
   }
+}
+
+/**
+ * Whether the log's name says that it may be a copy of another. Logs of two servers may begin with the same lines, so that their
+ * content alone does not tell.
+ */
+export function isNamedAsCopy({ path, gzip }: Pick<LogFile, 'path' | 'gzip'>, record: LogRecord): boolean {
+  if (isRotationOf(path, record.path)) return true
+  // Other names need more than the first line.
+  if (record.offset <= record.headBytes) return false
+  if (hasSuffix(path, record.path) || hasSuffix(record.path, path)) return true
+  if (path.replace(ROTATED, '') !== record.path.replace(ROTATED, '')) return false
+  // Rotation moves a log on to the next number, or compresses it.
+  const found = statSync(record.path, { throwIfNoEntry: false })
+  const isMoved = found?.dev !== record.dev || found.ino !== record.ino
+  return isMoved || gzip !== record.path.endsWith('.gz')
+}
+
+/** Whether rotation may have made the name of the base. */
+export function isRotationOf(path: string, base: string): boolean {
+  return path.startsWith(base) && ROTATED.exec(path.slice(base.length))?.index === 0
+}
+
+function hasSuffix(path: string, base: string): boolean {
+  return path.startsWith(base) && /^(?:$|[._-])/.test(path.slice(base.length))
+}
+
+/** @param content whole lines, and perhaps a part of one that a crash left, which nothing was sent for */
+function recordsIn(content: string): LogRecord[] {
+  const byId = new Map<string, LogRecord>()
+  const end = content.lastIndexOf('\n')
+  const whole = end < 0 ? content : content.slice(0, end)
+  for (const line of whole.split('\n')) {
+    const value = JSON.parse(line) as LogRecord | { readonly logs: readonly LogRecord[] }
+    for (const record of 'logs' in value ? value.logs : [value]) byId.set(record.id, record)
+  }
+  return [...byId.values()]
+}
+
+/**
+ * Drops the oldest records whose logs are gone, while there are too many. A log that still exists would be sent again as a new one.
+ * A path with several records is that of a rotated log: its newest record is kept.
+ */
+function withoutGone(records: LogRecord[], max: number): LogRecord[] {
+  if (records.length <= max) return records
+  const newest = new Map<string, LogRecord>()
+  for (const record of records) {
+    const other = newest.get(record.path)
+    if (other === undefined || record.seenAtMs >= other.seenAtMs) newest.set(record.path, record)
+  }
+  const gone = records.filter((record) => newest.get(record.path) !== record || !existsSync(record.path))
+  gone.sort((a, b) => a.seenAtMs - b.seenAtMs)
+  const dropped = new Set(gone.slice(0, records.length - max))
+  return records.filter((record) => !dropped.has(record))
 }
 
 interface Inode {

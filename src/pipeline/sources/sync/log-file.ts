@@ -1,5 +1,6 @@
 import type { Stats } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
+import { Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { InputError } from '../../../run/errors.ts'
 import { brokenGzip, isGzip, isZlibError, refuseOtherFiles } from '../batch/files/event-file.ts'
@@ -82,9 +83,9 @@ export class LogFile {
   }
 
   async *#readGzip(from: number, onRead: (bytes: number) => void): AsyncGenerator<Buffer> {
-    const raw = this.#handle.createReadStream({ start: 0, autoClose: false, highWaterMark: READ_BYTES })
+    // A stream of the handle itself would close it when it is destroyed.
+    const raw = Readable.from(this.#readPlain(0, onRead))
     const gunzip = createGunzip({ chunkSize: READ_BYTES })
-    raw.on('data', (bytes) => onRead(bytes.length))
     raw.on('error', (error) => gunzip.destroy(error))
     raw.pipe(gunzip)
     let skip = from

@@ -215,7 +215,7 @@ export class LogSync {
     for (const [record, { last, gzipSize, ...reached }] of progress) {
       Object.assign(record, reached, last && tailOf(last.raw, last.start), gzipSize !== undefined && { gzipSize })
     }
-    if (progress.size > 0) this.#options.checkpoint.save()
+    if (progress.size > 0) this.#options.checkpoint.save(...progress.keys())
     merge(this.tally, tally)
   }
 }

@@ -1,7 +1,7 @@
 import type { Stats } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { type Checkpoint, headOf, isSameLog, type LogRecord } from './checkpoint.ts'
+import { type Checkpoint, headOf, isNamedAsCopy, isRotationOf, isSameLog, type LogRecord } from './checkpoint.ts'
 import { LogFile } from './log-file.ts'
 import type { LogSync } from './log-sync.ts'
 
@@ -170,7 +170,7 @@ export class WatchedPath {
       await this.#closeLog(copy)
     }
     record.ended = true
-    this.#checkpoint.save()
+    this.#checkpoint.save(record)
     return mtimeMs
   }
 
@@ -211,7 +211,7 @@ export class WatchedPath {
   async #readBetween(siblings: readonly Sibling[], afterMs: number, current: Stats): Promise<void> {
     const between = siblings.filter(
       ({ path, stats }) =>
-        ROTATED.test(path.slice(this.#path.length)) &&
+        isRotationOf(path, this.#path) &&
         stats.mtimeMs > afterMs &&
         !isSameInode(stats, current) &&
         !this.#checkpoint.records.some((record) => isSameInode(stats, record)),
@@ -229,7 +229,7 @@ export class WatchedPath {
       // A file beside the log may be anything.
       const log = path === this.#path ? undefined : await this.#openPath(path).catch(() => undefined)
       if (log === undefined) continue
-      if (await isSameLog(log, record).catch(() => false)) return log
+      if (isNamedAsCopy(log, record) && (await isSameLog(log, record).catch(() => false))) return log
       await this.#closeLog(log)
     }
     return undefined
@@ -253,9 +253,6 @@ interface Sibling {
   readonly path: string
   readonly stats: Stats
 }
-
-/** `.1`, `.2.gz`, `-20261126`, `-2026-11-26.gz` */
-const ROTATED = /^[.-]\d[\d._-]*(?:\.?gz)?$/
 
 function isSameInode(stats: Stats | undefined, { dev, ino }: { readonly dev: number; readonly ino: number }): boolean {
   return stats !== undefined && stats.dev === dev && stats.ino === ino

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
-import { mkdirSync, type Stats, statSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { appendFileSync, mkdirSync, type Stats, statSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
 import type { SingleBar } from 'cli-progress'
 import type { Config } from '../../../../config/config.ts'
 import { trustedDataDir } from '../../../../embedded/processes/data-dir.ts'
@@ -144,7 +144,8 @@ function inputsOf(files: readonly string[], { follow }: SyncChoice): Inputs {
   const paths: string[] = []
   const streams: string[] = []
   let bytes = 0
-  for (const file of new Set(files)) {
+  // The checkpoint holds paths, which must mean the same in every folder.
+  for (const file of new Set(files.map((name) => (name === '-' ? name : resolve(name))))) {
     const stats: Stats | undefined = file === '-' ? undefined : statSync(file, { throwIfNoEntry: false })
     if (file === '-' || stats?.isFIFO() || stats?.isCharacterDevice()) streams.push(file)
     else if (stats?.isFile() || (stats === undefined && follow)) paths.push(file)
@@ -188,7 +189,11 @@ async function openCheckpoint(
     )
   }
   try {
-    return { checkpoint: Checkpoint.load(file, (content) => writePrivateFile(file, content)), lock }
+    const checkpoint = Checkpoint.load(file, {
+      replace: (content) => writePrivateFile(file, content),
+      append: (content) => appendFileSync(file, content),
+    })
+    return { checkpoint, lock }
   } catch (error) {
     await lock.release()
     throw error
