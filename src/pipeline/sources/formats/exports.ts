@@ -2,7 +2,7 @@ import { readAmplitudeEvents } from '../amplitude.ts'
 import { readTime } from '../batch/files/timestamps.ts'
 import { readPosthogEvents } from '../posthog.ts'
 import { readCalls } from '../tools/calls.ts'
-import { parseExactly } from '../tools/exact-json.ts'
+import { parseNested } from '../tools/nested-json.ts'
 import { type JsonObject, objectOf, REMOTE, type ToolEvent, textOf, without } from '../tools/tool-event.ts'
 import { jsonReader, mostObjects } from './json-lines.ts'
 import type { LineFormat, ReadLineOptions } from './line-format.ts'
@@ -117,12 +117,7 @@ const AMPLITUDE_OWN = [
 
 /** Exports may hold JSON in a text. */
 function parsed(value: unknown): unknown {
-  if (typeof value !== 'string') return value
-  try {
-    return parseExactly(value)
-  } catch {
-    return undefined
-  }
+  return typeof value === 'string' ? parseNested(value) : value
 }
 
 /** `2026-11-26 12:00:00.000000`, which is UTC, as RFC 3339; any other value as it is. */

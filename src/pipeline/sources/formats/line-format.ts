@@ -1,5 +1,6 @@
 import type { Mapping } from '../mapping.ts'
 import { stringifyExactly } from '../tools/exact-json.ts'
+import { TooDeepError } from '../tools/nested-json.ts'
 import type { ToolEvent } from '../tools/tool-event.ts'
 
 /** A format of logs or exports that has one record a line. */
@@ -25,7 +26,7 @@ export interface ReadLineOptions {
 
 /** Reads the lines of one file in their order. */
 export interface LineReader {
-  /** Never throws. @param line without its end, not blank */
+  /** Use `readLine`, which never throws. @param line without its end, not blank */
   read(line: string): LineResult
   /**
    * The header line that holds for the next line, such as `#Fields: …`. Another reader that first reads it can continue in the
@@ -36,6 +37,22 @@ export interface LineReader {
 
 /** `skipped` and `rejected` are reasons, which quote nothing of the line. */
 export type LineResult = { readonly event: ToolEvent } | { readonly skipped: string } | { readonly rejected: string }
+
+/** What a line becomes. Like `LineResult`, with the event as JSON. */
+export type LineJson = { readonly json: string } | Exclude<LineResult, { readonly event: ToolEvent }>
+
+/**
+ * Reads a line. One that fails is rejected: thrown, its error would stop the file at this line for ever.
+ * @param jsonOf makes the line of NDJSON
+ */
+export function readLine(reader: LineReader, line: string, jsonOf: (event: ToolEvent) => string): LineJson {
+  try {
+    const result = reader.read(line)
+    return 'event' in result ? { json: jsonOf(result.event) } : result
+  } catch (error) {
+    return { rejected: error instanceof TooDeepError ? error.message : `cannot be read: ${(error as Error).name}` }
+  }
+}
 
 /** The event as a line of NDJSON with ipid's own names. Numbers have all of their digits. @param ownId unless the event has an id */
 export function eventLine(event: ToolEvent, ownId: string): string {

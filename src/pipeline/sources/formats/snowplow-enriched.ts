@@ -1,4 +1,5 @@
 import { readTime } from '../batch/files/timestamps.ts'
+import { parseNested } from '../tools/nested-json.ts'
 import { listOf, objectOf, pageOf, sessionIdOf, type ToolEvent, unlessEmpty, without } from '../tools/tool-event.ts'
 import { type LineFormat, most } from './line-format.ts'
 
@@ -76,10 +77,5 @@ function eventOf(fields: Readonly<Record<string, string | undefined>>, timestamp
 
 /** The data of self-describing JSON: a list for contexts, one object for an event. */
 function dataOf(json: string | undefined): readonly unknown[] {
-  if (json === undefined) return []
-  try {
-    return listOf(objectOf(JSON.parse(json)).data)
-  } catch {
-    return []
-  }
+  return json === undefined ? [] : listOf(objectOf(parseNested(json)).data)
 }

@@ -8,7 +8,7 @@ import { isGzip, isZlibError } from '../batch/files/event-file.ts'
 import { type BadLine, LineSplitter } from '../batch/files/lines.ts'
 import { rejectedLine } from '../batch/read-chunk.ts'
 import { formatNamed, formatOfLines, LINE_FORMATS, SAMPLE_LINES } from '../formats/formats.ts'
-import type { LineFormat, LineReader } from '../formats/line-format.ts'
+import { type LineFormat, type LineReader, readLine } from '../formats/line-format.ts'
 import { stringifyExactly } from '../tools/exact-json.ts'
 import type { ToolEvent } from '../tools/tool-event.ts'
 
@@ -163,10 +163,13 @@ class ItemReader {
     for (const line of lines) {
       const number = ++this.#read
       if (isBlank(line)) continue
-      const result = typeof line === 'string' ? reader.read(line) : { rejected: line.problem }
+      const result =
+        typeof line === 'string'
+          ? readLine(reader, line, (event) => lineOf(event, id, number))
+          : { rejected: line.problem }
       if (number <= skip || 'skipped' in result) continue
       if ('rejected' in result) rejected++
-      made.push('rejected' in result ? rejectedLine(result.rejected) : lineOf(result.event, id, number))
+      made.push('rejected' in result ? rejectedLine(result.rejected) : result.json)
     }
     if (made.length === 0) return undefined
     return { bytes: Buffer.from(`${made.join('\n')}\n`), lines: made.length, rejected, read: this.#read }

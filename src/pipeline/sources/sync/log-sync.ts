@@ -4,7 +4,7 @@ import { InputError } from '../../../run/errors.ts'
 import { peek } from '../batch/files/encoding.ts'
 import { isGzip, unzipped } from '../batch/files/event-file.ts'
 import { formatNamed, formatOfLines } from '../formats/formats.ts'
-import { eventLine, type LineFormat, type LineReader, type LineResult } from '../formats/line-format.ts'
+import { eventLine, type LineFormat, type LineJson, type LineReader, readLine } from '../formats/line-format.ts'
 import type { Mapping } from '../mapping.ts'
 import { type Checkpoint, type Head, type LogRecord, tailOf } from './checkpoint.ts'
 import { LineCutter } from './line-cutter.ts'
@@ -163,15 +163,14 @@ export class LogSync {
   #take(reader: LineReader, raw: Buffer | undefined, file: string, line: number, id: () => string): void {
     const { tally, lines } = this.#batch
     tally.lines++
-    const result = raw === undefined ? TOO_LONG : readRaw(reader, raw)
+    const result = raw === undefined ? TOO_LONG : readRaw(reader, raw, id)
     if ('skipped' in result) {
       count(tally.skipped, result.skipped)
     } else if ('rejected' in result) {
       reject(tally, file, line, result.rejected)
     } else {
-      const json = eventLine(result.event, id())
-      lines.push(json)
-      this.#batch.chars += json.length + 1
+      lines.push(result.json)
+      this.#batch.chars += result.json.length + 1
     }
   }
 
@@ -220,13 +219,13 @@ export class LogSync {
   }
 }
 
-const TOO_LONG: LineResult = { rejected: `is longer than ${BATCH_LIMITS.lineMaxBytes} bytes` }
-const BLANK: LineResult = { skipped: 'blank line' }
+const TOO_LONG: LineJson = { rejected: `is longer than ${BATCH_LIMITS.lineMaxBytes} bytes` }
+const BLANK: LineJson = { skipped: 'blank line' }
 
-function readRaw(reader: LineReader, raw: Buffer): LineResult {
+function readRaw(reader: LineReader, raw: Buffer, id: () => string): LineJson {
   const text = raw.toString('utf8')
   const line = text.endsWith('\r') ? text.slice(0, -1) : text
-  return line.trim() === '' ? BLANK : reader.read(line)
+  return line.trim() === '' ? BLANK : readLine(reader, line, (event) => eventLine(event, id()))
 }
 
 const STREAM_FLUSH_MS = 1_000

@@ -55,6 +55,26 @@ test('lines that were taken before are left out, and the others keep their ids',
   }
 })
 
+test('a text with JSON that is too deep rejects its line, and stops no other', async () => {
+  const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`
+  const event = (properties: string) =>
+    JSON.stringify({ uuid: 'u', distinct_id: 'd', event: 'e', timestamp: '2026-11-20T10:00:00Z', properties })
+  const posthog = [event(`{"x":${deep}}`), event('{"n":12345678901234567890}')]
+  const enriched = ['{"data":[1]}', `{"data":${deep}}`, '{"data":[12345678901234567890]}'].map((contexts) => {
+    const columns = Array.from({ length: 131 }, () => '')
+    Object.assign(columns, { 3: '2026-11-20 10:00:00.000', 5: 'page_view', 13: '17.1.2.3', 52: contexts })
+    return columns.join('\t')
+  })
+  for (const [lines, format] of [
+    [posthog, 'posthog'],
+    [enriched, 'snowplow'],
+  ] as const) {
+    const found = await read([Buffer.from(`${lines.join('\n')}\n`)], { format })
+    assert.deepEqual([found.lines, found.rejected], [lines.length, 1], format)
+    assert.match(found.events.at(-1)!, /12345678901234567890[^"]/, format)
+  }
+})
+
 test('a bad line is a rejected line, and stops no other', async () => {
   const text = Buffer.concat([log(20), Buffer.from('nonsense\n\n  \n'), Buffer.from([0xff, 10]), log(1)])
   const { events, lines, rejected } = await read([text])
