@@ -69,7 +69,8 @@ export class SecretBox {
    */
   open(sealed: string, owner: string): string {
     const [, keyId, data] = SEALED.exec(sealed) ?? []
-    if (keyId === undefined || data === undefined) throw new SecretError('is stored in an unknown form: set it again')
+    if (keyId === undefined || data === undefined)
+      throw new SecretError('is stored in an unknown form: set it again with "source set ID --secret"')
     const bytes = Buffer.from(data, 'base64url')
     const key = this.#keyOf(keyId)
     const decipher = createDecipheriv(ALGORITHM, key, bytes.subarray(0, IV_BYTES), { authTagLength: TAG_BYTES })
@@ -78,7 +79,7 @@ export class SecretBox {
       const text = Buffer.concat([decipher.update(bytes.subarray(IV_BYTES + TAG_BYTES)), decipher.final()])
       return text.toString('utf8')
     } catch {
-      throw new SecretError('is damaged: set it again')
+      throw new SecretError('is damaged: set it again with "source set ID --secret"')
     }
   }
 
@@ -86,7 +87,7 @@ export class SecretBox {
     if (this.#cached !== undefined && keyIdOf(this.#cached) !== keyId) this.#cached = undefined
     const key = this.#key()
     const place = this.#given === undefined ? this.#file : 'SECRETS_KEY'
-    const remedy = `set SECRETS_KEY to key ${keyId}, put its file back at ${this.#file}, or set the secret again`
+    const remedy = `set SECRETS_KEY to key ${keyId}, put its file back at ${this.#file}, or set the secret again with "source set ID --secret"`
     if (key === undefined) throw new SecretError(`is encrypted under key ${keyId}, and ${place} is missing: ${remedy}`)
     if (keyIdOf(key) === keyId) return key
     throw new SecretError(`is encrypted under key ${keyId}, but ${place} is key ${keyIdOf(key)}: ${remedy}`)

@@ -3,11 +3,12 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { gunzipSync, gzipSync } from 'node:zlib'
-import type { Redis } from 'ioredis'
+import { Command, type Redis } from 'ioredis'
 import { PullCopy } from '../../schemas/backup.ts'
 import type { Cursor, PullItem, PullPlace, PullRun } from '../../src/pipeline/declaration/pull.ts'
 import { compileValidator } from '../../src/pipeline/event/validator.ts'
 import { RedisBatchJobs } from '../../src/pipeline/sources/batch/redis/jobs.ts'
+import { Puller } from '../../src/pipeline/sources/pulls/puller.ts'
 import { addPullCopy, copyPulls } from '../../src/pipeline/sources/pulls/redis/pull-copies.ts'
 import { RedisPullStore } from '../../src/pipeline/sources/pulls/redis/pull-store.ts'
 import { firstState, type PullStatus } from '../../src/pipeline/sources/pulls/state.ts'
@@ -23,7 +24,7 @@ import { PARTITIONS, startBatch } from '../support/batch.ts'
 import { runCommand } from '../support/command.ts'
 import { startInstance } from '../support/instance.ts'
 import { type PagedS3, startPagedS3 } from '../support/paged-s3.ts'
-import { quiet } from '../support/pipeline.ts'
+import { quiet, silent } from '../support/pipeline.ts'
 import { stepsOf } from '../support/steps.ts'
 import { until } from '../support/until.ts'
 
@@ -40,10 +41,16 @@ interface ListedCursor {
 /** A place with those items. Its cursor names what is done. */
 class ListedPlace implements PullPlace {
   readonly failing = new Set<string>()
+  readonly opened: string[] = []
+  readonly #items: typeof ITEMS
+
+  constructor(items = ITEMS) {
+    this.#items = items
+  }
 
   async *items({ cursor, haveMarks }: PullRun): AsyncGenerator<PullItem, Cursor> {
     let { done } = cursor as ListedCursor
-    for (const [name, content] of Object.entries(ITEMS)) {
+    for (const [name, content] of Object.entries(this.#items)) {
       const isMarked = name > 'd'
       if (done.includes(name) || (isMarked && (await haveMarks([name]))[0] === true)) continue
       if (!isMarked) done = [...done, name]
@@ -55,7 +62,10 @@ class ListedPlace implements PullPlace {
         cursor: cursorAfter,
         ...(isMarked && { mark: name }),
         canWait: isMarked,
-        open: async () => this.#files(name, content),
+        open: async () => {
+          this.opened.push(name)
+          return this.#files(name, content)
+        },
       }
     }
     return { done }
@@ -81,15 +91,25 @@ class ListedPlace implements PullPlace {
   async close(): Promise<void> {}
 }
 
-/** A process that pulls, and can be killed after any of its commands. */
-async function startProcess(t: TestContext, url: string, commandsMax = Number.POSITIVE_INFINITY) {
+/** A process that pulls. It can be killed after any of its commands, or lose the reply of one. */
+async function startProcess(
+  t: TestContext,
+  url: string,
+  { commandsMax = Number.POSITIVE_INFINITY, lostReply = 0 } = {},
+) {
   const client = quiet(connectRedis(url, { name: 'test-puller', kind: 'loop' })) as Redis
   t.after(() => client.disconnect())
   await client.ping()
   let commands = 0
   const send = client.sendCommand.bind(client)
   client.sendCommand = (command, stream) => {
-    if (++commands <= commandsMax) return send(command, stream)
+    if (++commands === lostReply) {
+      // Redis runs it, as this copy.
+      send(new Command(command.name, command.args, { replyEncoding: 'utf8' }), stream)
+      command.reject(new Error('the reply was lost'))
+      return command.promise
+    }
+    if (commands <= commandsMax) return send(command, stream)
     command.reject(new Error('this process was killed'))
     return command.promise
   }
@@ -114,7 +134,7 @@ async function startProcess(t: TestContext, url: string, commandsMax = Number.PO
           untilMs: Number.POSITIVE_INFINITY,
         })
         const end = await turn.run()
-        if (end.end === 'done') await store.writeState(sourceId, turn.state)
+        await store.writeState(sourceId, turn.state)
         return end
       } catch (error) {
         return { end: 'failed', error: error as Error, isDenied: false }
@@ -162,7 +182,7 @@ test('a process that is killed after any command loses no line, and doubles none
   for (let commands = 1; commands <= last; commands++) {
     const id = `src_${commands}`
     await pass(client)
-    await (await startProcess(t, redis.url, commands)).turn(id, place)
+    await (await startProcess(t, redis.url, { commandsMax: commands })).turn(id, place)
     const next = await startProcess(t, redis.url)
     const ends: string[] = []
     while (ends.at(-1) !== 'done') {
@@ -178,6 +198,76 @@ test('a process that is killed after any command loses no line, and doubles none
     next.client.disconnect()
   }
   assert.deepEqual(await client.keys('*:receipt'), [])
+})
+
+test('a reply of Redis that is lost loses no line, and doubles none', async (t) => {
+  const { redis, client } = await startBatch(t)
+  const place = new ListedPlace()
+  const whole = await startProcess(t, redis.url)
+  assert.deepEqual(await whole.turn('src_whole', place), { end: 'done' })
+  for (let lostReply = 1; lostReply <= whole.commands(); lostReply++) {
+    const id = `src_${lostReply}`
+    const process = await startProcess(t, redis.url, { lostReply })
+    const ends: string[] = []
+    while (ends.at(-1) !== 'done' || process.commands() < lostReply) {
+      await pass(client)
+      ends.push((await process.turn(id, place)).end)
+      assert.ok(ends.length < 9, `after the lost reply ${lostReply}: ${ends}`)
+    }
+    assert.deepEqual(await pathsInJobs(client, id), EXPECTED, `after the lost reply ${lostReply}`)
+    process.client.disconnect()
+  }
+})
+
+test('a source that is paused in its turn goes on where it was', async (t) => {
+  const { redis, client } = await startBatch(t)
+  const own = quiet(connectRedis(redis.url, { name: 'test-puller', kind: 'loop' }))
+  t.after(() => own.disconnect())
+  // The state is stored after the first item, since it is refused.
+  const place = new ListedPlace({ a: 'parquet', b: 3 })
+  let isResumed = false
+  let pauses = 0
+  const isPaused = () => {
+    const paused = place.opened.includes('b') && !isResumed
+    if (paused) pauses++
+    return paused
+  }
+  const id = 'src_paused'
+  await client.sadd(keys.pulledSources(), id)
+  const lease = new Membership({ client: own, name: 'pulls', processName: 'test' }).share(0)
+  const puller = new Puller({
+    ...{ lease, store: new RedisPullStore(own, lease), clock: systemClock, log: silent },
+    pullOf: () => ({ ...s3Source.pull!, begin: () => ({ done: [] }), open: () => place }),
+    tenants: {
+      getTenant: async () => tenant,
+      getKey: async () => ({
+        ...{ prefix: id, tenantId: tenant.id, createdAt: tenant.createdAt },
+        ...{ revokedAt: undefined, lastUsed: undefined },
+        source: { kind: 's3', address: 'payload', pull: { every_ms: 60_000, settings: {}, paused: isPaused() } },
+      }),
+    },
+    jobs: new RedisBatchJobs({
+      ...{ client: own, partitions: PARTITIONS, openMax: 100, deadlineMs: 1_000, clock: systemClock },
+      closedBecause: () => undefined,
+    }),
+    secrets: { open: () => '' },
+    tempDir: join(redis.dir, 'pulls'),
+  })
+  await puller.start()
+  // The turn sees the first pause and ends. The others are seen when a turn would begin.
+  await until(
+    () => pauses,
+    (seen) => seen >= 2,
+  )
+  await pass(client)
+  isResumed = true
+  const state = await until(
+    () => new RedisPullStore(client, lease).state(id),
+    (found) => found?.lastRunAtMs !== undefined,
+  )
+  await puller.stop()
+  assert.deepEqual(place.opened, ['a', 'b', 'b'])
+  assert.deepEqual(state!.counts, { objects: 1, refused: 1, lines: 3, rejected: 0 })
 })
 
 test('an item that fails stops no other that can go ahead, and a large one goes on in its middle', async (t) => {
@@ -355,6 +445,14 @@ test('an instance pulls a bucket and Amplitude, through faults and kills, each e
       ({ status }) => status === 'failing',
     )
     assert.match(status.text, /^failed .*, and tries again: Amplitude refuses the API key or the secret key \(401\)/)
+    await ipid(['source', 'set', wrong, '--secret'], {
+      AMPLITUDE_API_KEY: amplitude.apiKey,
+      AMPLITUDE_SECRET_KEY: amplitude.secretKey,
+    })
+    await until(
+      () => statusOf(wrong),
+      ({ status }) => status === 'waiting',
+    )
     await ipid(['source', 'pause', wrong])
     assert.equal((await statusOf(wrong)).status, 'paused')
     const { code, stderr } = await runCommand(['source', 'run', wrong], { env })

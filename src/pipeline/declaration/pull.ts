@@ -20,8 +20,8 @@ export interface Pull {
   /** Names of the options of `source create` that are its settings. */
   readonly options: readonly string[]
   secretsOf(settings: PullSettings): readonly PullSecret[]
-  /** Checks options. @throws InputError */
-  assertSettings(settings: PullSettings): void
+  /** Checks options. @param env environment of the command @throws InputError */
+  assertSettings(settings: PullSettings, env: Readonly<Record<string, string | undefined>>): void
   /** The place, for people; without secrets. */
   placeOf(settings: PullSettings): string
   /** The cursor of a new source. It fetches what is there since the start of the UTC day of `createdAtMs`. */

@@ -155,7 +155,7 @@ class AmplitudePlace implements PullPlace {
       if (TOO_LARGE.includes(status)) return 'too large'
       if (status === 401 || status === 403) {
         throw new PullDeniedError(
-          `Amplitude refuses the API key or the secret key (${status}): create the source again`,
+          `Amplitude refuses the API key or the secret key (${status}): "source set ID --secret" replaces them`,
         )
       }
       if (status === 429) throw new UnavailableError('Amplitude takes no more requests for now (429)')

@@ -91,9 +91,14 @@ const pull: Pull = {
           { name: 'sessionToken', env: 'AWS_SESSION_TOKEN' },
         ]
       : [],
-  assertSettings(settings) {
-    const { format = 'auto', credentials } = settings
-    placeOf(settings)
+  assertSettings(settings, env) {
+    const { url, format = 'auto', credentials } = settings
+    const { region = env.AWS_REGION, endpoint } = placeOf(settings)
+    if (!region && endpoint === undefined) {
+      throw new InputError(
+        `--url ${JSON.stringify(url)}: add ?region=…, where the bucket is, such as ?region=us-east-1`,
+      )
+    }
     if (!PULL_FORMATS.includes(format)) {
       throw new InputError(`--format ${JSON.stringify(format)}: must be one of ${PULL_FORMATS.join(', ')}`)
     }
@@ -306,14 +311,23 @@ async function* once<T>(value: T): AsyncGenerator<T> {
 
 /** The storage classes of these objects have to be restored first. */
 const FROZEN = 'InvalidObjectState'
+/** The bucket is in another region. */
+const MOVED = ['PermanentRedirect', 'AuthorizationHeaderMalformed']
 const DENIED = [401, 403]
 
 function explained(error: unknown): unknown {
   const cause = (error as Error).cause as { name?: string; $metadata?: { httpStatusCode?: number } } | undefined
   if (cause?.name === FROZEN) return new PullRefusedError('its storage class is an archive: restore it, then copy it')
   if (cause?.name === 'CredentialsProviderError') return new PullDeniedError('the instance has no AWS credentials')
+  if (MOVED.includes(cause?.name ?? '')) {
+    return new PullDeniedError(
+      `the bucket is in another region: create the source again with its region in --url (${(error as Error).message})`,
+    )
+  }
   if (!DENIED.includes(cause?.$metadata?.httpStatusCode ?? 0)) return error
-  return new PullDeniedError(`the bucket refuses these credentials: ${(error as Error).message}`)
+  return new PullDeniedError(
+    `the bucket refuses these credentials: ${(error as Error).message}: "source set ID --secret" replaces those of a source`,
+  )
 }
 
 /**

@@ -139,18 +139,32 @@ export function sourceCommand(context: CliContext): Command {
   addJsonOptions(subcommand('set <source>', 'change a source; in force at once'))
     .addOption(addressOption())
     .option('--name <text>', 'name for people')
-    .option('--secret', 'http: the signature secret of a Vercel drain, from VERCEL_DRAIN_SECRET or the terminal')
+    .option(
+      '--secret',
+      'new secrets, from the environment or the terminal. http: VERCEL_DRAIN_SECRET; s3: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; amplitude-export: AMPLITUDE_API_KEY and AMPLITUDE_SECRET_KEY',
+    )
     .action(async (id: string, { address, name, secret, json, ...others }: SourceOptions, command: Command) => {
       if (!(address || name || secret || others.map || others.preset || others.verify)) {
         command.error('nothing to set: give --address, --name, --map, --preset, --verify or --secret')
       }
       const change = { ...(address && { address }), ...(name && { name }) }
-      const changed = await manage(command, async (admin) => {
-        const { source: known } = await admin.getSource(id)
-        const { tool } = await sourceOfKind(known.kind)
-        if (secret && tool!.presets === undefined) throw new InputError('--secret is not an option of this kind')
-        const sealed = secret && { secret: await sealedSecret(id, configOf(context, command), context) }
-        return await admin.setSource(id, { ...change, ...jsonFacts(tool!, others), ...sealed })
+      const changed = await manage(command, async (admin, client) => {
+        const known = await admin.getSource(id)
+        const { tool, pull } = await sourceOfKind(known.source.kind)
+        const facts = { ...change, ...jsonFacts(tool!, others) }
+        if (!secret) return await admin.setSource(id, facts)
+        if (pull !== undefined) {
+          const { newSecrets } = await import('../../pipeline/sources/pulls/commands/create.ts')
+          const sealed = await newSecrets(pull, known, configOf(context, command), context)
+          const set = await admin.setSource(id, { ...facts, secret: sealed })
+          // The next run after failures may be an hour away.
+          const { askRun } = await import('../../pipeline/sources/pulls/commands/ask.ts')
+          if (known.source.pull?.paused !== true) await askRun(client, admin, id, undefined)
+          return set
+        }
+        if (tool!.presets === undefined) throw new InputError('--secret is not an option of this kind')
+        const sealed = await sealedSecret(id, configOf(context, command), context)
+        return await admin.setSource(id, { ...facts, secret: sealed })
       })
       printSource(changed, json)
     })

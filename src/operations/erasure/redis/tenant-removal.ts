@@ -28,6 +28,8 @@ export class RedisTenantRemoval implements TenantRemoval {
   async removeKeys(tenantId: string): Promise<number> {
     let removed = 0
     const pulled = (await new RedisTenantStore(this.#client).listSources(tenantId)).filter(({ source }) => source.pull)
+    // Before the list of sources is lost, and again after it: a turn that ends meanwhile writes its state.
+    for (const { prefix } of pulled) await removePull(this.#client, prefix)
     for (const list of [keys.apiKeysOf(tenantId), keys.sourceKeysOf(tenantId)]) {
       const names = [
         keys.apiKeys(),

@@ -45,8 +45,8 @@ export class Puller implements Service {
   readonly name = 'puller'
   readonly #options: PullerOptions
   readonly #loop: Loop
-  /** By source id. The lease makes this process their only writer. */
-  readonly #states = new Map<string, PullState>()
+  /** By source id, for the schedule. Undefined: it must be read from Redis again. A turn reads its state from Redis itself. */
+  readonly #states = new Map<string, PullState | undefined>()
   readonly #turns = new Map<string, { readonly tenantId: string; readonly ended: Promise<void> }>()
   #halt = new AbortController()
 
@@ -99,18 +99,20 @@ export class Puller implements Service {
     const { lease, store, clock } = this.#options
     lease.assertHeld()
     const ids = await store.sources()
-    if (ids.length === 0) return NONE_EVERY_MS
-    await this.#load(ids)
     for (const id of this.#states.keys()) if (!ids.includes(id) && !this.#turns.has(id)) await this.#forget(id)
-    const asks = await store.asks(ids)
+    if (ids.length === 0) return NONE_EVERY_MS
+    // A turn that ends in this round counts in the next one, once its state is loaded.
+    const idle = ids.filter((id) => !this.#turns.has(id))
+    await this.#load(idle)
+    const asks = await store.asks(idle)
     const nowMs = clock.now()
-    const due = ids
+    const due = idle
       .map((id) => ({
         id,
         ask: openAsk(asks.get(id), this.#states.get(id)),
         atMs: this.#states.get(id)?.nextRunAtMs ?? 0,
       }))
-      .filter(({ id, ask, atMs }) => !this.#turns.has(id) && (ask !== undefined || atMs <= nowMs))
+      .filter(({ ask, atMs }) => ask !== undefined || atMs <= nowMs)
       .sort((a, b) => a.atMs - b.atMs)
     for (const { id, ask } of due) {
       if (this.#turns.size >= TURNS_MAX) break
@@ -121,7 +123,7 @@ export class Puller implements Service {
 
   async #load(ids: readonly string[]): Promise<void> {
     for (const id of ids) {
-      if (this.#states.has(id) || this.#turns.has(id)) continue
+      if (this.#states.get(id) !== undefined) continue
       const state = await this.#options.store.state(id)
       if (state !== undefined) this.#states.set(id, state)
     }
@@ -141,7 +143,11 @@ export class Puller implements Service {
       .catch((err) => {
         if (!signal.aborted) this.#options.log.warn({ err, source: id, ...PASSING }, 'a pull failed and will go on')
       })
-      .finally(() => this.#turns.delete(id))
+      .finally(() => {
+        // The turn has stored later states.
+        this.#states.set(id, undefined)
+        this.#turns.delete(id)
+      })
     this.#turns.set(id, { tenantId: source.tenantId, ended })
   }
 
@@ -154,13 +160,13 @@ export class Puller implements Service {
       return isOn && found !== undefined && found.deleting !== true ? (found as Tenant) : undefined
     }
     if (pull === undefined || (await tenant()) === undefined) return
-    const begun = this.#states.get(source.id) ?? firstState(pull, Date.parse(key.createdAt))
+    const begun = (await store.state(source.id)) ?? firstState(pull, Date.parse(key.createdAt))
     const state: PullState = {
       ...withAsk(begun, pull, ask),
       runningSinceMs: begun.runningSinceMs ?? clock.now(),
       waitsFor: undefined,
     }
-    await this.#write(source.id, state)
+    await store.writeState(source.id, state)
     const place = this.#open(key, source, pull)
     if (place instanceof Error) {
       await this.#end(source, state, { end: 'failed', error: place, isDenied: true }, signal)
@@ -196,21 +202,28 @@ export class Puller implements Service {
   async #end({ id, pull }: PulledSource, state: PullState, end: TurnEnd, signal: AbortSignal): Promise<void> {
     // The next process finds the source in its run, and goes on at once.
     if (signal.aborted) return
-    const nowMs = this.#options.clock.now()
+    const { store, clock, log } = this.#options
+    const nowMs = clock.now()
     const over = { runningSinceMs: undefined, waitsFor: undefined, lastRunAtMs: nowMs }
     if (end.end === 'done') {
-      await this.#write(id, { ...state, ...over, nextRunAtMs: nowMs + pull.every_ms, failures: 0, stuck: undefined })
+      await store.writeState(id, {
+        ...state,
+        ...over,
+        nextRunAtMs: nowMs + pull.every_ms,
+        failures: 0,
+        stuck: undefined,
+      })
     } else if (end.end === 'more') {
-      await this.#write(id, { ...state, nextRunAtMs: nowMs })
+      await store.writeState(id, { ...state, nextRunAtMs: nowMs })
     } else if (end.end === 'waits') {
-      await this.#write(id, { ...state, waitsFor: end.reason, nextRunAtMs: nowMs + WAIT_MS })
+      await store.writeState(id, { ...state, waitsFor: end.reason, nextRunAtMs: nowMs + WAIT_MS })
     } else if (end.end === 'failed') {
       const failures = state.failures + 1
       const nextRunAtMs = Math.round(nowMs + growingDelay(failures - 1, FAILURE_DELAY))
       const error = problemAt(end.error.message, nowMs)
-      await this.#write(id, { ...state, ...over, failures, error, nextRunAtMs })
+      await store.writeState(id, { ...state, ...over, failures, error, nextRunAtMs })
       const facts = { source: id, reason: end.error.message, failures, ...(!end.isDenied && PASSING) }
-      this.#options.log.warn(facts, 'a source cannot be pulled, and is tried again')
+      log.warn(facts, 'a source cannot be pulled, and is tried again')
     }
   }
 
@@ -218,11 +231,6 @@ export class Puller implements Service {
   async #forget(id: string): Promise<void> {
     this.#states.delete(id)
     await this.#options.store.forget(id)
-  }
-
-  async #write(id: string, state: PullState): Promise<void> {
-    await this.#options.store.writeState(id, state)
-    this.#states.set(id, state)
   }
 }
 

@@ -96,6 +96,8 @@ export class PullTurn {
   #job: JobInProgress | undefined
   /** Whether the job in progress has lines of one large item only, so that they can be undone alone. */
   #isOwnJob = false
+  /** Stays true when a commit fails. Its job may exist then, so the turn must end. */
+  #isCommitting = false
   #failure: Error | undefined
   #failures = 0
   #oldestFailureMs = Number.POSITIVE_INFINITY
@@ -169,12 +171,19 @@ export class PullTurn {
     if (fate === 'unknown')
       throw new TurnOverError({ end: 'waits', reason: 'an interrupted upload ends within seconds' })
     if (fate === 'created') {
-      await store.conclude(source.id, intent)
-      this.#state = intent.state
-      this.#next = intent.state
+      await this.#conclude(intent)
     } else {
       await store.dropIntent(source.id)
     }
+  }
+
+  async #conclude(intent: PullIntent): Promise<void> {
+    const { source, store } = this.#options
+    await store.noteJob(source.id, intent)
+    // Before the intent is deleted: without it, an earlier state would be stored in place of this one.
+    this.#state = intent.state
+    this.#next = intent.state
+    await store.endIntent(source.id, intent)
   }
 
   async #assertRoom(): Promise<void> {
@@ -186,6 +195,7 @@ export class PullTurn {
     try {
       await this.#read(item)
     } catch (error) {
+      if (this.#isCommitting) throw error
       if (this.#isOwnJob) await this.#abort()
       const reason = this.#refusalOf(item, error as Error)
       if (reason !== undefined) {
@@ -315,6 +325,7 @@ export class PullTurn {
     const { source, store } = this.#options
     const marks = this.#marks
     const job = this.#job
+    this.#isCommitting = true
     let next: PullState = { ...this.#next, cursor }
     if (job === undefined) {
       await store.addMarks(source.id, marks)
@@ -326,8 +337,9 @@ export class PullTurn {
       await this.#tenant()
       await store.writeIntent(source.id, intent)
       await job.upload.complete()
-      await store.conclude(source.id, intent)
+      await this.#conclude(intent)
     }
+    this.#isCommitting = false
     this.#job = undefined
     this.#marks = []
     this.#items = 0

@@ -170,7 +170,7 @@ test('settings that are wrong are named', () => {
   ]
   for (const [settings, message] of cases) {
     assert.throws(
-      () => pull.assertSettings(settings),
+      () => pull.assertSettings(settings, {}),
       (error: Error) => error instanceof InputError && message.test(error.message),
     )
   }

@@ -250,18 +250,33 @@ test('refused credentials are said to be refused', async (t) => {
   })
 })
 
+test('a bucket of another region is said to be there', async (t) => {
+  const source = await startSource(t)
+  source.s3.intercept = (_, response) => {
+    response.writeHead(301, { 'content-type': 'application/xml' })
+    response.end('<Error><Code>PermanentRedirect</Code><Message>use another endpoint</Message></Error>')
+    return true
+  }
+  await assert.rejects(source.run(), /^PullDeniedError: the bucket is in another region: create the source again/)
+})
+
 test('settings that are wrong are named', () => {
   const cases: readonly (readonly [Record<string, string>, RegExp])[] = [
     [{}, /^--url is needed/],
     [{ url: 'http://bucket' }, /^--url "http:\/\/bucket": must be s3:\/\/bucket/],
-    [{ url: 's3://bucket', format: 'xml' }, /^--format "xml": must be one of auto, combined/],
-    [{ url: 's3://bucket', credentials: 'mine' }, /^--credentials "mine": must be instance/],
+    [{ url: 's3://bucket' }, /^--url "s3:\/\/bucket": add \?region=…, where the bucket is/],
+    [{ url: 's3://bucket?region=eu-central-1', format: 'xml' }, /^--format "xml": must be one of auto, combined/],
+    [
+      { url: 's3://bucket?endpoint=http://127.0.0.1:9', credentials: 'mine' },
+      /^--credentials "mine": must be instance/,
+    ],
   ]
   for (const [settings, message] of cases) {
     assert.throws(
-      () => pull.assertSettings(settings),
+      () => pull.assertSettings(settings, {}),
       (error: Error) => error instanceof InputError && message.test(error.message),
     )
   }
-  pull.assertSettings({ url: 's3://bucket/a%20b/?region=eu-central-1', format: 'segment', credentials: 'instance' })
+  pull.assertSettings({ url: 's3://bucket/a%20b/?region=eu-central-1', format: 'segment', credentials: 'instance' }, {})
+  pull.assertSettings({ url: 's3://bucket' }, { AWS_REGION: 'eu-central-1' })
 })

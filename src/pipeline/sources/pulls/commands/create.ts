@@ -2,6 +2,7 @@ import type { SourceFacts } from '../../../../../schemas/api-key.ts'
 import type { Config } from '../../../../config/config.ts'
 import { InputError } from '../../../../run/errors.ts'
 import { SecretBox } from '../../../../secrets/secret-box.ts'
+import type { StoredSource } from '../../../../tenants/stores.ts'
 import type { CliContext } from '../../../../terminal/context.ts'
 import { askSecret } from '../../../../terminal/secret.ts'
 import type { Pull } from '../../../declaration/pull.ts'
@@ -34,7 +35,7 @@ export async function newPull(pull: Pull, options: PullOptions, config: Config, 
   const foreign = given.find(([name]) => !pull.options.includes(name))
   if (foreign !== undefined) throw new InputError(`--${foreign[0]} is not an option of this kind`)
   const settings = Object.fromEntries(given)
-  pull.assertSettings(settings)
+  pull.assertSettings(settings, context.env)
   const everyMs = options.every === undefined ? pull.everyMs : readDuration(options.every)
   const secrets = await readSecrets(pull, settings, context)
   const box = new SecretBox(config)
@@ -50,6 +51,17 @@ export function assertNoPullOptions(options: PullOptions): void {
     (name) => options[name] !== undefined,
   )
   if (given !== undefined) throw new InputError(`--${given} is not an option of this kind`)
+}
+
+/**
+ * New secrets of a source, encrypted for it. Reads them from the environment or the terminal.
+ * @throws InputError
+ */
+export async function newSecrets(pull: Pull, source: StoredSource, config: Config, context: CliContext) {
+  if (source.revokedAt !== undefined) throw new InputError(`source ${source.prefix} is revoked`)
+  const secrets = await readSecrets(pull, source.source.pull?.settings ?? {}, context)
+  if (secrets === undefined) throw new InputError(`source ${source.prefix} uses the credentials of the instance`)
+  return new SecretBox(config).seal(JSON.stringify(secrets), source.prefix)
 }
 
 async function readSecrets(

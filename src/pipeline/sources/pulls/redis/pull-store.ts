@@ -76,11 +76,15 @@ export class RedisPullStore {
     return isUploading === 1 ? 'unknown' : 'never created'
   }
 
-  /** Notes that the job of an intent exists. May be repeated after a crash at any point. */
-  async conclude(sourceId: string, { job, state, marks }: PullIntent): Promise<void> {
+  /** Notes that the job of an intent exists. `endIntent` comes next. Both may be repeated after a crash at any point. */
+  async noteJob(sourceId: string, { state, marks }: PullIntent): Promise<void> {
     await this.addMarks(sourceId, marks)
     await this.writeState(sourceId, state)
-    await this.#lease.write(keys.pullIntent(sourceId), '')
+  }
+
+  /** Removes an intent whose job is noted. */
+  async endIntent(sourceId: string, { job }: PullIntent): Promise<void> {
+    await this.dropIntent(sourceId)
     // Last: without the receipt, an intent means that its job was never created.
     await this.removeReceipts([job])
   }
