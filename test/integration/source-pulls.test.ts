@@ -276,7 +276,7 @@ test('an item that fails stops no other that can go ahead, and a large one goes 
   const process = await startProcess(t, redis.url)
   for (const name of ['d', 'e']) place.failing.add(name)
   const first = await process.turn('src_fails', place)
-  assert.equal(first.end === 'failed' && first.error.message, 'the connection broke')
+  assert.equal(first.end === 'failed' && first.error.message, 'd: the connection broke')
   // The first jobs of the large item stay.
   const begun = await pathsInJobs(client, 'src_fails')
   assert.ok(begun.includes('/d/0') && !begun.includes('/d/59') && !begun.includes('/e/0'))

@@ -270,7 +270,9 @@ class S3Place implements PullPlace {
       canWait: isMarked,
       open: async (signal) => {
         const body = await this.#store.read(object).catch((error) => {
-          throw explained(error)
+          const name = ((error as Error).cause as Error | undefined)?.name
+          // Other objects may be readable: a bucket's policy or a key of its encryption may forbid this one.
+          throw name === ACCESS_DENIED ? error : explained(error)
         })
         return body && once({ bytes: whole(body, bytes, signal) })
       },
@@ -314,6 +316,7 @@ const FROZEN = 'InvalidObjectState'
 /** The bucket is in another region. */
 const MOVED = ['PermanentRedirect', 'AuthorizationHeaderMalformed']
 const DENIED = [401, 403]
+const ACCESS_DENIED = 'AccessDenied'
 
 function explained(error: unknown): unknown {
   const cause = (error as Error).cause as { name?: string; $metadata?: { httpStatusCode?: number } } | undefined

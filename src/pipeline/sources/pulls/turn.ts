@@ -203,8 +203,10 @@ export class PullTurn {
         return
       }
       const isFinal = error instanceof PullDeniedError || error instanceof BackpressureError || isOver(error)
-      if (!item.canWait || isFinal || this.#options.signal.aborted) throw error
-      this.#failure ??= named(item, error as Error)
+      if (isFinal || this.#options.signal.aborted) throw error
+      const failure = named(item, error as Error)
+      if (!item.canWait) throw failure
+      this.#failure ??= failure
       this.#oldestFailureMs = Math.min(this.#oldestFailureMs, item.atMs)
       if (++this.#failures >= FAILURES_MAX) throw this.#failure
     }

@@ -250,6 +250,22 @@ test('refused credentials are said to be refused', async (t) => {
   })
 })
 
+test('an object that the credentials may not read does not stop the source', async (t) => {
+  const source = await startSource(t)
+  source.put('a', START_MS)
+  source.s3.intercept = (request, response) => {
+    if (!request.url!.startsWith('/bucket/logs/a')) return false
+    response.writeHead(403, { 'content-type': 'application/xml' })
+    response.end('<Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>')
+    return true
+  }
+  await assert.rejects(source.run(), (error: Error) => {
+    assert.ok(!(error instanceof PullDeniedError))
+    assert.match(error.message, /AccessDenied: Access Denied/)
+    return true
+  })
+})
+
 test('a bucket of another region is said to be there', async (t) => {
   const source = await startSource(t)
   source.s3.intercept = (_, response) => {
