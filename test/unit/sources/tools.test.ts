@@ -229,7 +229,7 @@ test('ids and names that are numbers are their digits, so that an attempt again 
 })
 
 test('an event with too many levels is read with the others of its batch', () => {
-  const deep = `${'['.repeat(500)}${']'.repeat(500)}`
+  const deep = `${'['.repeat(200)}${']'.repeat(200)}`
   const body = `{"batch":[{"type":"page","messageId":"a","properties":{"x":${deep}}},{"type":"page","messageId":"b"}]}`
   const read = readCalls(readPayload(body), undefined, 'segment', NOW_MS)
   assert.deepEqual(
@@ -237,7 +237,7 @@ test('an event with too many levels is read with the others of its batch', () =>
     ['a', 'b'],
   )
   assert.ok(stringifyExactly(read[0]).includes(deep))
-  assert.throws(() => readPayload(`${'['.repeat(1_001)}${']'.repeat(1_001)}`), /more than 1000 levels/)
+  assert.throws(() => readPayload(`${'['.repeat(257)}${']'.repeat(257)}`), /more than 256 levels/)
 })
 
 test('Snowplow: numbers in its texts keep their digits, and texts with too many levels are left out', () => {
@@ -247,7 +247,7 @@ test('Snowplow: numbers in its texts keep their digits, and texts with too many 
     return stringifyExactly(readSnowplowEvents({ data: [event] }, NOW_MS)[0]!.properties ?? {})
   }
   assert.equal(read('{"n":12345678901234567890}'), '{"n":12345678901234567890,"contexts":[{"n":12345678901234567890}]}')
-  assert.equal(read(`${'['.repeat(1_001)}${']'.repeat(1_001)}`), '{}')
+  assert.equal(read(`${'['.repeat(257)}${']'.repeat(257)}`), '{}')
 })
 
 test('strings of any length keep their text beside numbers with many digits', () => {

@@ -4,7 +4,7 @@ import { parseExactly } from './exact-json.ts'
 import { objectOf } from './tool-event.ts'
 
 /** Levels of a payload. An event may have fewer, and is rejected by itself then, so that the others are stored. */
-export const PAYLOAD_LEVELS_MAX = 1_000
+export const PAYLOAD_LEVELS_MAX = 256
 
 /**
  * Reads the body that a tool's library sent: JSON, or a form whose field `data` is JSON, or a form of parameters, or JSON in base64.
