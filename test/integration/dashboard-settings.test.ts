@@ -171,7 +171,7 @@ test('a member makes, changes and revokes sources of one tenant, and sees their 
   const path = '/api/tenants/acme/sources'
   const list = () => client.read<SourcesAnswer>(path)
   const { sources, kinds } = await list()
-  assert.deepEqual([sources, kinds[0]], [[], { kind: 'web', title: 'Script tag', group: 'website' }])
+  assert.deepEqual([sources, kinds[0]], [[], { kind: 'web', title: 'Script tag', group: 'website', options: '' }])
 
   const made = await post<CreatedSourceAnswer>(client, path, {
     kind: 'segment',
