@@ -61,6 +61,14 @@ export function url(protocols: readonly string[]) {
   }
 }
 
+/** The address of a server, `https://host` or `http://host:port`: without a path, a query or credentials, and without the last slash. */
+export function httpOrigin(value: string): string {
+  const parsed = URL.canParse(value) ? new URL(value) : undefined
+  if (parsed !== undefined && /^https?:$/.test(parsed.protocol) && parsed.href === `${parsed.origin}/`)
+    return parsed.origin
+  throw new InputError('must be https://host or http://host:port')
+}
+
 const CLUSTER = /^redis-cluster:\/\/[^,/@\s]+:\d{1,5}(,[^,/@\s]+:\d{1,5})*\/?$/
 
 /** The four forms of a Redis address. */

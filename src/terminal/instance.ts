@@ -4,7 +4,7 @@ import type { Plan } from '../../schemas/plans.ts'
 import type { Config } from '../config/config.ts'
 import type { SettingName } from '../config/settings.ts'
 import { type DataDir, trustedDataDir } from '../embedded/processes/data-dir.ts'
-import { StartupError } from '../run/errors.ts'
+import { InputError, StartupError } from '../run/errors.ts'
 import { isHeld } from '../run/socket-lock.mjs'
 import { writePrivateFile } from './atomic-file.ts'
 
@@ -89,9 +89,20 @@ export async function clickhouseUrlOf(config: Config): Promise<string> {
 
 /** The API of the running instance. @throws StartupError when there is none */
 export async function apiUrlOf(config: Config): Promise<string> {
-  const { url } = await runningInstance(config)
+  const { url } = await runningInstance(config, 'name its API with --url')
   if (url === undefined) throw new StartupError('the running instance has no ingress: name one with --url')
   return url
+}
+
+/**
+ * The base URL of the API that a command sends to.
+ * @param given as `--url` names it; undefined: that of the running instance
+ * @throws InputError when it is no URL; StartupError when no instance is running
+ */
+export async function apiBaseOf(given: string | undefined, config: Config): Promise<string> {
+  if (given === undefined) return await apiUrlOf(config)
+  if (/^https?:\/\//.test(given) && URL.canParse(given)) return given
+  throw new InputError(`--url "${given}": must start with http:// or https://`)
 }
 
 /** The address of the dashboard of the running instance, or DASHBOARD_URL. @throws StartupError when there is none */
@@ -102,11 +113,12 @@ export async function dashboardUrlOf(config: Config): Promise<string> {
   return dashboard
 }
 
-async function runningInstance(config: Config): Promise<Instance> {
+/** @param otherwise what mends it when the instance runs elsewhere */
+async function runningInstance(config: Config, otherwise = 'REDIS_URL and CLICKHOUSE_URL'): Promise<Instance> {
   const dir = trustedDataDir(config.dataDir)
   const instance = (await isHeld(dir.lock)) ? readInstance(dir) : undefined
   if (instance !== undefined) return instance
   throw new StartupError(
-    `no ipid is running on ${dir.path}: start one with "npm start", or set DATA_DIR, or REDIS_URL and CLICKHOUSE_URL`,
+    `no ipid is running on ${dir.path}: start one with "npm start", or set DATA_DIR, or ${otherwise}`,
   )
 }

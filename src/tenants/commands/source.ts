@@ -1,6 +1,7 @@
 import { Command, Option } from 'commander'
 import { SOURCE_ADDRESSES, type SourceFacts } from '../../../schemas/api-key.ts'
 import type { ListedSource } from '../../../schemas/dashboard/sources.ts'
+import { httpOrigin } from '../../config/values.ts'
 import type { Pull } from '../../pipeline/declaration/pull.ts'
 import type { Source, SourceTool } from '../../pipeline/declaration/source.ts'
 import {
@@ -66,7 +67,7 @@ export function sourceCommand(context: CliContext): Command {
       }
       const { assertNoPullOptions } = await import('../../pipeline/sources/pulls/commands/create.ts')
       assertNoPullOptions(options)
-      const base = options.url === undefined ? await instanceUrl(command) : originOf(options.url)
+      const base = await senderUrl(options.url, command)
       const { name, address = 'auto' } = options
       const facts = { kind, address, ...(name && { name }), ...json }
       const created = await manage(command, (admin) => admin.createSource(tenant, facts))
@@ -272,14 +273,15 @@ export function sourceCommand(context: CliContext): Command {
     return addSettings(source.command(usage).description(about).option('--json', 'print JSON'), INSTANCE_SETTINGS)
   }
 
-  async function instanceUrl(command: Command): Promise<string> {
-    const [{ readInstance }, { trustedDataDir }] = await Promise.all([
-      import('../../terminal/instance.ts'),
-      import('../../embedded/processes/data-dir.ts'),
-    ])
-    const url = readInstance(trustedDataDir(configOf(context, command).dataDir))?.url
-    if (url === undefined) throw new InputError('no instance runs here: give the address of the API with --url')
-    return url
+  /** Checked before a source is made: its key is shown only once. */
+  async function senderUrl(given: string | undefined, command: Command): Promise<string> {
+    if (given === undefined)
+      return await (await import('../../terminal/instance.ts')).apiUrlOf(configOf(context, command))
+    try {
+      return httpOrigin(given)
+    } catch (error) {
+      throw new InputError(`--url ${JSON.stringify(given)}: ${(error as Error).message}`)
+    }
   }
 
   async function manage<T>(command: Command, use: (admin: TenantAdmin, client: RedisClient) => Promise<T>): Promise<T> {
@@ -306,13 +308,6 @@ function pullText(id: string, pull: PullStatus): string[] {
     ...(past === null ? [] : [`  still to fetch: ${past}`]),
     ...(error === null ? [] : [`  last error, ${error.at}: ${error.message}`]),
   ]
-}
-
-/** Checked before the source is made: its key is shown only once. */
-function originOf(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url !== undefined && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`) return url.origin
-  throw new InputError(`--url ${JSON.stringify(text)}: must be https://host or http://host:port`)
 }
 
 async function sourceOfKind(kind: string): Promise<Source> {

@@ -6,6 +6,7 @@ import {
   SOURCES_MAX,
   type SourcesAnswer,
 } from '../../../../schemas/dashboard/sources.ts'
+import { httpOrigin } from '../../../config/values.ts'
 import type { Source, SourceTool } from '../../../pipeline/declaration/source.ts'
 import type { PullStatus } from '../../../pipeline/sources/pulls/state.ts'
 import type { Clock } from '../../../run/clock.ts'
@@ -63,7 +64,7 @@ export function sourceRoutes({ admin, sources, counts, fetches, clock }: SourceD
       path: '/api/tenants/:tenant/sources',
       body: CreateSourceBody,
       async handle({ tenant, body: { kind, name, base } }) {
-        const [tool, origin] = [toolOf(tools, kind), originOf(base)]
+        const [tool, origin] = [toolOf(tools, kind), baseOf(base)]
         const facts = { kind, address: 'auto', ...(name && { name }) } as const
         const { id, key, createdAt } = await admin.createSource(tenant.id, facts)
         const answer: CreatedSourceAnswer = {
@@ -113,9 +114,10 @@ function toolOf(tools: ReadonlyMap<string, SourceTool>, kind: string): SourceToo
   return tool
 }
 
-function originOf(base: string): string {
-  const url = URL.canParse(base) ? new URL(base) : undefined
-  const isOrigin = url !== undefined && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`
-  if (isOrigin) return url.origin
-  throw new InputError(`base: must be https://host or http://host:port, got ${JSON.stringify(base)}`)
+function baseOf(base: string): string {
+  try {
+    return httpOrigin(base)
+  } catch (error) {
+    throw new InputError(`base: ${(error as Error).message}, got ${JSON.stringify(base)}`)
+  }
 }

@@ -6,7 +6,7 @@ import type { BatchAccepted, BatchJob, BatchJobList } from '../../../../../schem
 import type { Config } from '../../../../config/config.ts'
 import { InputError, StartupError } from '../../../../run/errors.ts'
 import type { CliContext } from '../../../../terminal/context.ts'
-import { apiUrlOf } from '../../../../terminal/instance.ts'
+import { apiBaseOf } from '../../../../terminal/instance.ts'
 import { askSecret } from '../../../../terminal/secret.ts'
 
 /** A client of the API's batch operations. */
@@ -27,9 +27,7 @@ export async function apiAccess(
 ): Promise<BatchApi> {
   const key = options.apiKey || context.env.IPID_API_KEY || (await askSecret('API key: ', context))
   if (key === undefined || key === '') throw new InputError('an API key is needed: set IPID_API_KEY')
-  const base = options.url ?? (await apiUrlOf(config))
-  if (!/^https?:\/\//.test(base) || !URL.canParse(base))
-    throw new InputError(`--url "${base}": must start with http:// or https://`)
+  const base = await apiBaseOf(options.url, config)
   const send = (method: string, path: string, body?: Readable, gzip = false) =>
     call(base, key, method, path, body, gzip)
   return {
