@@ -543,8 +543,8 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     name: 'made-id-of-line',
     promise: 'an id that we make depends on job and line only, so that a line that is fed again is the same event',
     file: 'src/pipeline/sources/batch/read-chunk.ts',
-    from: "hash('sha256', `${jobId}:${line}`, 'hex')",
-    to: "hash('sha256', `${jobId}:${line}:${Math.random()}`, 'hex')",
+    from: 'derivedUuid(`${context.jobId}:${line}`)',
+    to: 'derivedUuid(`${context.jobId}:${line}:${Math.random()}`)',
     noticedBy: [['test/unit/batch/read-chunk.test.ts', 'a made id depends on job and line only']],
   },
   {
@@ -565,11 +565,11 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
   },
   {
     name: 'pull-partial',
-    promise: 'a large object that a pull has begun goes on after the lines that are in jobs',
+    promise: 'a large object that a pull has begun continues after the lines that are in jobs',
     file: 'src/pipeline/sources/pulls/turn.ts',
     from: 'const skip = this.#state.partials.find(({ id }) => id === item.id)?.lines ?? 0',
     to: 'const skip = 0',
-    noticedBy: [['test/integration/source-pulls.test.ts', 'an item that fails stops no other that can go ahead']],
+    noticedBy: [['test/integration/source-pulls.test.ts', 'an item that fails stops no other that can be read']],
   },
   {
     name: 'shares-change-intent',

@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer'
-import { hash } from 'node:crypto'
 import { BATCH_LIMITS } from '../../../../schemas/api/batch.ts'
 import type { EventEnvelope } from '../../../../schemas/api/event.ts'
 import { OUTCOME_STATUS } from '../../../../schemas/outcome.ts'
+import { derivedUuid } from '../../../run/derived-uuid.ts'
 import { describeJsonError } from '../../../run/json-error.ts'
 import type { ChunkContext, ChunkCounts, ChunkReading, LineChunk, SlicedReading } from '../../declaration/source.ts'
 import { type Address, parseAddress } from '../../event/address.ts'
@@ -131,7 +131,7 @@ class ChunkReader {
     const context = this.#context
     const { tenantId, partitions } = context
     const address = parseAddress(event.ip)
-    const eventId = event.eventId ?? generatedId(context.jobId, line)
+    const eventId = event.eventId ?? derivedUuid(`${context.jobId}:${line}`)
     const identity = event.eventId === undefined ? NO_IDENTITY : identityOf(tenantId, eventId)
     const partition = identity === NO_IDENTITY ? line % partitions : partitionOf(identity, partitions)
     if (context.archived) {
@@ -314,11 +314,4 @@ export function rejectedLine(reason: string): string {
 function reasonOfRejected(line: string): string | undefined {
   if (!line.startsWith(ROW_MARK)) return undefined
   return line.slice(ROW_MARK.length, ROW_MARK.length + ROW_REASON_MAX_CHARS)
-}
-
-/** A UUID (RFC 9562, version 8) that depends only on job and line, so that a repeated chunk gets the same ids. */
-function generatedId(jobId: string, line: number): string {
-  const hex = hash('sha256', `${jobId}:${line}`, 'hex')
-  const variant = ((Number.parseInt(hex[16]!, 16) & 3) | 8).toString(16)
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`
 }

@@ -1,16 +1,14 @@
-import { hash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
+import { derivedUuid } from '../../../run/derived-uuid.ts'
 import { type PullFile, PullRefusedError } from '../../declaration/pull.ts'
 import { peek } from '../batch/files/encoding.ts'
 import { isGzip, isZlibError } from '../batch/files/event-file.ts'
 import { type BadLine, LineSplitter } from '../batch/files/lines.ts'
 import { rejectedLine } from '../batch/read-chunk.ts'
 import { formatNamed, formatOfLines, LINE_FORMATS, SAMPLE_LINES } from '../formats/formats.ts'
-import { type LineFormat, type LineReader, readLine } from '../formats/line-format.ts'
-import { stringifyExactly } from '../tools/exact-json.ts'
-import type { ToolEvent } from '../tools/tool-event.ts'
+import { eventLine, type LineFormat, type LineReader, readLine } from '../formats/line-format.ts'
 
 /** In place of a format's name: recognise it by the content. */
 export const AUTO = 'auto'
@@ -165,7 +163,7 @@ class ItemReader {
       if (isBlank(line)) continue
       const result =
         typeof line === 'string'
-          ? readLine(reader, line, (event) => lineOf(event, id, number))
+          ? readLine(reader, line, (event) => eventLine(event, () => derivedUuid(`${id}\n${number}`)))
           : { rejected: line.problem }
       if (number <= skip || 'skipped' in result) continue
       if ('rejected' in result) rejected++
@@ -184,18 +182,4 @@ function formatOf(name: string, lines: readonly string[]): LineFormat {
   const format = name === AUTO ? formatOfLines(lines) : formatNamed(name)
   if (format !== undefined) return format
   throw new PullRefusedError('no format of exports or logs is recognised in its first lines: name one with --format')
-}
-
-/** JSON of the form of `EventEnvelope`. @param number of the line in its item */
-function lineOf({ page, library: _, ...event }: ToolEvent, id: string, number: number): string {
-  const eventId = event.event_id ?? idOf(id, number)
-  // A symbol stands for an address that the payload does not have; JSON leaves it out.
-  return stringifyExactly({ ...event, event_id: eventId, ...page })
-}
-
-/** A UUID (RFC 9562, version 8) that depends only on the item and the line. */
-function idOf(id: string, number: number): string {
-  const hex = hash('sha256', `${id}\n${number}`, 'hex')
-  const variant = ((Number.parseInt(hex[16]!, 16) & 3) | 8).toString(16)
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`
 }

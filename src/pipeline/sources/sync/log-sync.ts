@@ -225,7 +225,7 @@ const BLANK: LineJson = { skipped: 'blank line' }
 function readRaw(reader: LineReader, raw: Buffer, id: () => string): LineJson {
   const text = raw.toString('utf8')
   const line = text.endsWith('\r') ? text.slice(0, -1) : text
-  return line.trim() === '' ? BLANK : readLine(reader, line, (event) => eventLine(event, id()))
+  return line.trim() === '' ? BLANK : readLine(reader, line, (event) => eventLine(event, id))
 }
 
 const STREAM_FLUSH_MS = 1_000
