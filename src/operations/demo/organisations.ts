@@ -25,8 +25,8 @@ const ADDRESSES_MAX = 5
 const [FIRST_BYTE, END_BYTE] = [1, 224]
 
 /**
- * Draws addresses at random until enough organisations and noise networks are among them. With less data there are fewer: at the end
- * of the tries whatever was found is returned.
+ * Draws addresses at random until enough organisations and noise networks are among them. After the last
+ * try it returns those that it has found, which with less data are fewer.
  * @param enrich as the service would
  */
 export function findVisitors(

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import type { Config } from '../../../config/config.ts'
-import { InputError, StartupError } from '../../../run/errors.ts'
+import { InputError } from '../../../run/errors.ts'
 import type { TenantAdmin } from '../../../tenants/admin.ts'
 import type { StoredSource } from '../../../tenants/stores.ts'
 import type { CliContext } from '../../../terminal/context.ts'
@@ -13,6 +13,8 @@ import { addSettings, configOf, INSTANCE_SETTINGS } from '../../../terminal/sett
 const NAME = 'Demo visits (made up)'
 const REMOVED_NAME = 'Demo visits (removed)'
 const KIND = 'http'
+/** How long to repeat a request that fails. */
+const PATIENCE_MS = 60_000
 const ORGANISATIONS = 160
 const NOISE_NETWORKS = 60
 
@@ -46,15 +48,23 @@ export function demoCommand(context: CliContext): Command {
 }
 
 async function addVisits({ tenant, seed, days, json }: DemoFlags, given: Config, context: CliContext): Promise<void> {
-  const [{ withTenants }, { madeData }, { TodaysData }, { findVisitors }, { demoVisits }, { Random }] =
-    await Promise.all([
-      import('../../../terminal/stores.ts'),
-      import('../../../enrichment/commands/default-data.ts'),
-      import('../../../enrichment/todays-data.ts'),
-      import('../organisations.ts'),
-      import('../visits.ts'),
-      import('../../../run/random.ts'),
-    ])
+  const [
+    { withTenants },
+    { madeData },
+    { TodaysData },
+    { findVisitors },
+    { demoVisits },
+    { Random },
+    { SourceSender },
+  ] = await Promise.all([
+    import('../../../terminal/stores.ts'),
+    import('../../../enrichment/commands/default-data.ts'),
+    import('../../../enrichment/todays-data.ts'),
+    import('../organisations.ts'),
+    import('../visits.ts'),
+    import('../../../run/random.ts'),
+    import('../../../pipeline/sources/sync/sender.ts'),
+  ])
   const config = await asInstance(given)
   const base = await apiUrlOf(config)
   const data = await TodaysData.open(await madeData(config))
@@ -69,32 +79,24 @@ async function addVisits({ tenant, seed, days, json }: DemoFlags, given: Config,
   })
   const lines: string[] = []
   for (const event of demoVisits({ ...visitors, seed, days, nowMs: Date.now() })) lines.push(JSON.stringify(event))
-  await send(`${base}/s/${KIND}/${key}`, lines.join('\n'))
-  const events = lines.length
-  if (json) return printJson(context.stdout, { tenant_id: tenant, source_id: id, events, ...counts(visitors) })
+  const sender = new SourceSender({
+    ...{ base, key, patienceMs: PATIENCE_MS, remedy: 'run ipid demo --remove, then try again' },
+    // Ctrl-C ends the command at once.
+    stop: new AbortController().signal,
+    onTrouble: (problem) => printLine(context.stderr, `${problem}: trying again`),
+  })
+  await sender.send(lines)
+  const [events, organisations, noise_networks] = [lines, visitors.organisations, visitors.noise].map(
+    ({ length }) => length,
+  )
+  if (json)
+    return printJson(context.stdout, { tenant_id: tenant, source_id: id, events, organisations, noise_networks })
   printLines(
     context.stdout,
-    `${events} made-up visits of ${visitors.organisations.length} organisations and ${visitors.noise.length} noise networks are on their way.
+    `${events} made-up visits of ${organisations} organisations and ${noise_networks} noise networks are on their way.
 They are visible in some seconds; ./ipid demo --remove removes them.
 `,
   )
-}
-
-function counts(visitors: { readonly organisations: readonly unknown[]; readonly noise: readonly unknown[] }): object {
-  return { organisations: visitors.organisations.length, noise_networks: visitors.noise.length }
-}
-
-async function send(url: string, body: string): Promise<void> {
-  const headers = { 'content-type': 'application/x-ndjson' }
-  const response = await fetch(url, { method: 'POST', headers, body }).catch((error: Error) => {
-    throw new StartupError(`cannot reach ${new URL(url).origin}: ${String(error.cause ?? error.message)}`)
-  })
-  if (!response.ok) {
-    const { detail } = (await response.json().catch(() => ({}))) as { detail?: unknown }
-    throw new StartupError(
-      `the visits were answered ${response.status}: ${String(detail)}; run ipid demo --remove, then try again`,
-    )
-  }
 }
 
 async function removeVisits({ tenant, wait, json }: DemoFlags, config: Config, context: CliContext): Promise<void> {

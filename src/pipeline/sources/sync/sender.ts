@@ -16,6 +16,8 @@ export interface SenderOptions {
   readonly key: string
   /** How long to repeat a request that fails, milliseconds. */
   readonly patienceMs: number
+  /** What the user may do after that, for the error. */
+  readonly remedy: string
   /** Ends the waits between repeats. A request under way is finished. */
   readonly stop: AbortSignal
   /** Called once for each series of failures. */
@@ -63,7 +65,7 @@ export class SourceSender {
       if (failures === 0) this.#options.onTrouble(tried.problem)
       const delayMs = Math.max(growingDelay(failures, this.#options.delay ?? DELAY), tried.afterMs)
       if (performance.now() + delayMs > deadlineMs) {
-        throw new StartupError(`${tried.problem}; the checkpoint has all that was sent: run the command again`)
+        throw new StartupError(`${tried.problem}; ${this.#options.remedy}`)
       }
       await pause(delayMs, this.#options.stop)
       if (this.#options.stop.aborted) throw new StoppedError('stopped')

@@ -9,7 +9,7 @@ import { pause } from '../../../../run/loop.ts'
 import { type SocketLock, takeLock } from '../../../../run/socket-lock.mjs'
 import { writePrivateFile } from '../../../../terminal/atomic-file.ts'
 import type { CliContext } from '../../../../terminal/context.ts'
-import { apiUrlOf } from '../../../../terminal/instance.ts'
+import { apiBaseOf } from '../../../../terminal/instance.ts'
 import { printJson, printLine, printPairs } from '../../../../terminal/print.ts'
 import { progressBar } from '../../batch/commands/progress-bar.ts'
 import { formatNamed, LINE_FORMATS } from '../../formats/formats.ts'
@@ -51,10 +51,7 @@ export async function syncFiles(
   if (!SOURCE_KEY.test(choice.source)) throw new InputError('--source: a source key is src_ and 40 hexadecimal digits')
   const { format, mapping } = formatOf(choice)
   const inputs = inputsOf(files, choice)
-  const base = choice.url ?? (await apiUrlOf(config))
-  if (!/^https?:\/\//.test(base) || !URL.canParse(base)) {
-    throw new InputError(`--url "${base}": must start with http:// or https://`)
-  }
+  const base = await apiBaseOf(choice.url, config)
   const { checkpoint, lock } = await openCheckpoint(config, choice.source)
   const { stop } = context.stopSignals()
   const bar = choice.json || choice.follow ? undefined : progressBar(context, 'reading', 'bytes')
@@ -63,6 +60,7 @@ export async function syncFiles(
     base,
     key: choice.source,
     patienceMs: choice.follow ? Number.POSITIVE_INFINITY : PATIENCE_MS,
+    remedy: 'the checkpoint has all that was sent: run the command again',
     stop,
     onTrouble: (problem) => warn(`${problem}: trying again`),
   })
