@@ -19,9 +19,13 @@ import { type Tool, toolSource } from './tools/tool-source.ts'
 /** How long browsers and proxies keep the script. */
 const SCRIPT_KEPT_SECONDS = 3_600
 
-/** The same text for every key. */
-const script = readFileSync(new URL('./web-script.js', import.meta.url))
-const compressed = gzipSync(script, { level: 9 })
+/** The same text for every key. Read for the first page, as most processes serve none. */
+let script: { readonly plain: Buffer; readonly compressed: Buffer } | undefined
+
+function readScript(): NonNullable<typeof script> {
+  const plain = readFileSync(new URL('./web-script.js', import.meta.url))
+  return { plain, compressed: gzipSync(plain, { level: 9 }) }
+}
 
 /**
  * Reads what our own script posts: `{events: [{id, type, at, url, referrer, title, properties, user}], session, sent_at}`, with times in
@@ -79,6 +83,7 @@ const scriptRoute: OpenSourceRoute = {
   path: '/s/web/:source_key',
   open: () => (exchange) => {
     if (!SCRIPT_NAME.test(exchange.request.parameters[0]!)) throw new HttpError(404, 'the script is at SOURCE_KEY.js')
+    script ??= readScript()
     const isCompressed = /\bgzip\b/.test(exchange.request.head.acceptEncoding)
     return {
       status: 200,
@@ -90,7 +95,7 @@ const scriptRoute: OpenSourceRoute = {
         vary: 'accept-encoding',
         ...(isCompressed && { 'content-encoding': 'gzip' }),
       },
-      body: isCompressed ? compressed : script,
+      body: isCompressed ? script.compressed : script.plain,
     }
   },
 }
