@@ -180,7 +180,7 @@ interface Stored {
   readonly page: { readonly url?: string; readonly referrer?: string; readonly utm_source?: string }
 }
 
-/** The events of a source, as they happened, once there are so many. */
+/** The events of a source, as they happened. Waits until there are this many. */
 async function storedOf(instance: TestInstance, { source_id: id }: CreatedSource, count: number): Promise<Stored[]> {
   const found = await until(
     () =>

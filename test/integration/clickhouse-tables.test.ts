@@ -183,7 +183,7 @@ test('health of sources is counted by their hours and days, from projections', a
   await clickhouse.client.insert({ table: 'outcomes', values, format: 'JSONEachRow' })
   const counts = await readSourceCounts(clickhouse.client, 'health', nowMs)
   assert.deepEqual([...counts.keys()].sort(), ['src_1111111', 'src_2222222'])
-  const { behindMs, ...found } = counts.get('src_1111111')!
+  const { delayMs, ...found } = counts.get('src_1111111')!
   const today = { stored: 2, filtered: 8, noIp: 5, invalidIp: 1, rejected: 5, repeats: 0, other: 9 }
   assert.deepEqual(found, {
     today,
@@ -197,7 +197,7 @@ test('health of sources is counted by their hours and days, from projections', a
     },
     ...{ lastEventMs: nowMs, longestPauseMs: 27 * HOUR_MS, onlyIp: '192.0.2.7' },
   })
-  assert.ok(Math.abs(behindMs! - 600_000) < 5_000, `${behindMs}`)
+  assert.ok(Math.abs(delayMs! - 600_000) < 5_000, `${delayMs}`)
   const second = counts.get('src_2222222')!
   assert.deepEqual([second.longestPauseMs, second.onlyIp, second.today.stored], [undefined, '::1', 1])
 

@@ -219,7 +219,7 @@ test('a reply of Redis that is lost loses no line, and doubles none', async (t) 
   }
 })
 
-test('a source that is paused in its turn goes on where it was', async (t) => {
+test('a source that is paused in its turn continues where it was', async (t) => {
   const { redis, client } = await startBatch(t)
   const own = quiet(connectRedis(redis.url, { name: 'test-puller', kind: 'loop' }))
   t.after(() => own.disconnect())
@@ -270,7 +270,7 @@ test('a source that is paused in its turn goes on where it was', async (t) => {
   assert.deepEqual(state!.counts, { objects: 1, refused: 1, lines: 3, rejected: 0 })
 })
 
-test('an item that fails stops no other that can go ahead, and a large one goes on in its middle', async (t) => {
+test('an item that fails stops no other that can be read, and a large one continues in its middle', async (t) => {
   const { redis, client } = await startBatch(t)
   const place = new ListedPlace()
   const process = await startProcess(t, redis.url)
@@ -293,7 +293,7 @@ test('an item that fails stops no other that can go ahead, and a large one goes 
   assert.match(state!.refusal!.message, /^c: it is Parquet: let the export write JSON lines/)
 })
 
-test('what a backup copies of a pull is enough to go on with it elsewhere', async (t) => {
+test('what a backup copies of a pull is enough to continue it elsewhere', async (t) => {
   const { redis, client } = await startBatch(t)
   const other = await startBatch(t)
   const place = new ListedPlace()

@@ -56,7 +56,7 @@ export interface PullPlace {
 export interface PullRun {
   readonly cursor: Cursor
   readonly signal: AbortSignal
-  /** Whether somebody asked for this run: it looks everywhere. */
+  /** Whether a person asked for this run: it looks everywhere. */
   readonly isAsked: boolean
   /** Whether the run before failed. */
   readonly isRetry: boolean

@@ -25,7 +25,7 @@ const STORED = `
     toUnixTimestamp64Milli(max(last)) AS last_ms,
     minIf(least_ip, hour >= {yesterday:UInt32}) AS first_ip,
     maxIf(greatest_ip, hour >= {yesterday:UInt32}) AS last_ip,
-    quantileBFloat16MergeIf(behind, hour >= {yesterday:UInt32}) AS behind_seconds,
+    quantileBFloat16MergeIf(delay, hour >= {yesterday:UInt32}) AS delay_seconds,
     count() AS hours,
     arrayMax(arrayDifference(arraySort(groupArray(hour)))) AS pause_seconds
   FROM
@@ -37,7 +37,7 @@ const STORED = `
       max(received_at) AS last,
       min(ip) AS least_ip,
       max(ip) AS greatest_ip,
-      quantileBFloat16State(dateDiff('second', timestamp, received_at)) AS behind
+      quantileBFloat16State(dateDiff('second', timestamp, received_at)) AS delay
     FROM events
     WHERE tenant_id = {tenant:String} AND source_id > '' AND toStartOfHour(received_at) >= toDateTime({from:UInt32}, 'UTC')
     GROUP BY source_id, toStartOfHour(received_at)
@@ -71,7 +71,7 @@ interface StoredRow {
   readonly last_ms: number
   readonly first_ip: string
   readonly last_ip: string
-  readonly behind_seconds: number | null
+  readonly delay_seconds: number | null
   readonly hours: number
   readonly pause_seconds: number
 }
@@ -142,7 +142,7 @@ function countsOf(stored: readonly StoredRow[], others: readonly OutcomeRow[]): 
       lastEventMs: row.last_ms,
       longestPauseMs: row.hours < HOURS_MIN ? undefined : Math.max(HOUR_MS, row.pause_seconds * 1_000),
       onlyIp: row.recent > 0 && row.first_ip === row.last_ip ? row.first_ip : undefined,
-      behindMs: row.recent > 0 ? (row.behind_seconds ?? 0) * 1_000 : undefined,
+      delayMs: row.recent > 0 ? (row.delay_seconds ?? 0) * 1_000 : undefined,
     })
   }
   // Those with most events come first.

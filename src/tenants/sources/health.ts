@@ -38,7 +38,7 @@ export interface SourceCounts {
   /** The address of all stored events of `recent`; undefined when there are several, or none. */
   readonly onlyIp?: string | undefined
   /** Median of receipt minus timestamp of stored events of `recent`, milliseconds. */
-  readonly behindMs?: number | undefined
+  readonly delayMs?: number | undefined
 }
 
 export const NO_EVENTS: SourceEvents = {
@@ -212,14 +212,14 @@ function ofProxy({ group, address, addressLine }: JudgedSource): Pick<Finding, '
   return { mend: 'That is most likely a proxy: let the server log the address that X-Forwarded-For names.' }
 }
 
-function clock({ group }: JudgedSource, { recent, behindMs = 0 }: SourceCounts): Finding | undefined {
+function clock({ group }: JudgedSource, { recent, delayMs = 0 }: SourceCounts): Finding | undefined {
   // Logs and files arrive whenever they are sent.
   const sendsAtOnce = group === 'website' || group === 'libraries'
-  if (!sendsAtOnce || recent.stored < EVENTS_MIN || Math.abs(behindMs) < CLOCK_MAX_MS) return undefined
-  const way = behindMs > 0 ? 'before' : 'after'
+  if (!sendsAtOnce || recent.stored < EVENTS_MIN || Math.abs(delayMs) < CLOCK_MAX_MS) return undefined
+  const way = delayMs > 0 ? 'before' : 'after'
   return {
     kind: 'clock',
-    text: `Half of its events or more have a time that is ${span(Math.abs(behindMs))} ${way} their arrival.`,
+    text: `Half of its events or more have a time that is ${span(Math.abs(delayMs))} ${way} their arrival.`,
     mend: 'Set the clock and the time zone of the sender, or let it send events at once.',
   }
 }

@@ -51,7 +51,7 @@ test('backup and restore work in an order that keeps every event in one place', 
     ...{ version: '1', clock, progress, waitMs: 1 },
   })
   assert.deepEqual(log.splice(0), [
-    // A pull that goes on meanwhile must not be further than the tables.
+    // A pull that runs meanwhile must not be further than the tables.
     ...['pulls', 'until stored', 'migrations', 'letters', 'tables', 'rows of events', 'rows of outcomes', 'letters'],
     ...['tenants', 'objects'],
   ])

@@ -32,7 +32,7 @@ const finding = (counts: Partial<SourceCounts>, source?: Partial<JudgedSource>) 
 test('a source waits for its first event, is good, or is revoked', () => {
   assert.deepEqual(judge({}, { lastUsedMs: undefined }), { state: 'waiting', findings: [] })
   assert.deepEqual(judge({}), { state: 'good', findings: [] })
-  assert.equal(judge({ recent: recent({ stored: 1_000, repeats: 100 }), behindMs: 60_000 }).state, 'good')
+  assert.equal(judge({ recent: recent({ stored: 1_000, repeats: 100 }), delayMs: 60_000 }).state, 'good')
   assert.equal(judge({ recent: recent({ stored: 5 }) }, { lastUsedMs: undefined }).state, 'good')
   assert.deepEqual(judge({ recent: recent({ noIp: 9 }) }, { isRevoked: true }), { state: 'revoked', findings: [] })
 })
@@ -78,19 +78,19 @@ test('one address only, or only one kind of infrastructure, is a proxy or a serv
   assert.equal(judge({ ...one, recent: recent({ stored: 19 }) }).state, 'good', 'too few to say')
 
   const filteredClasses = { reserved: 90, isp: 5 }
-  const behind = finding({ recent: recent({ filtered: 95, stored: 5 }), filteredClasses }, { group: 'website' })
-  assert.equal(behind.kind, 'proxy')
+  const proxied = finding({ recent: recent({ filtered: 95, stored: 5 }), filteredClasses }, { group: 'website' })
+  assert.equal(proxied.kind, 'proxy')
   assert.equal(
-    behind.text,
+    proxied.text,
     '90 of 100 events since yesterday came from addresses of a private network, and were filtered as noise.',
   )
   assert.equal(judge({ recent: recent({ filtered: 95, stored: 5 }), filteredClasses: { isp: 95 } }).state, 'good')
 })
 
 test('a wrong clock is found for kinds that send at once, in both directions', () => {
-  const slow = { recent: recent({ stored: 50 }), behindMs: 2.2 * HOUR_MS }
+  const slow = { recent: recent({ stored: 50 }), delayMs: 2.2 * HOUR_MS }
   assert.equal(finding(slow).text, 'Half of its events or more have a time that is 2 hours before their arrival.')
-  assert.match(finding({ ...slow, behindMs: -6 * 60_000 }).text, /6 minutes after their arrival/)
+  assert.match(finding({ ...slow, delayMs: -6 * 60_000 }).text, /6 minutes after their arrival/)
   assert.equal(judge(slow, { group: 'shippers' }).state, 'good')
 })
 

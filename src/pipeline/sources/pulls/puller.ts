@@ -63,7 +63,7 @@ export class Puller implements Service {
       failed: (err, delayMs) =>
         options.log.warn(
           { err, delay_ms: Math.round(delayMs), ...PASSING },
-          'pulls failed and will go on; nothing is lost',
+          'pulls failed and will be tried again; nothing is lost',
         ),
       delay: LOOP_DELAY,
     })
@@ -141,7 +141,8 @@ export class Puller implements Service {
     const { signal } = this.#halt
     const ended = this.#turn(key!, source, ask, signal)
       .catch((err) => {
-        if (!signal.aborted) this.#options.log.warn({ err, source: id, ...PASSING }, 'a pull failed and will go on')
+        if (!signal.aborted)
+          this.#options.log.warn({ err, source: id, ...PASSING }, 'a pull failed and will be tried again')
       })
       .finally(() => {
         // The turn has stored later states.
@@ -172,7 +173,7 @@ export class Puller implements Service {
       await this.#end(source, state, { end: 'failed', error: place, isDenied: true }, signal)
       return
     }
-    // Ends what waits for an answer.
+    // Ends requests that wait for an answer.
     const close = () => void place.close()
     signal.addEventListener('abort', close)
     try {
@@ -200,7 +201,7 @@ export class Puller implements Service {
   }
 
   async #end({ id, pull }: PulledSource, state: PullState, end: TurnEnd, signal: AbortSignal): Promise<void> {
-    // The next process finds the source in its run, and goes on at once.
+    // The next process finds that the source is in its run, and continues it at once.
     if (signal.aborted) return
     const { store, clock, log } = this.#options
     const nowMs = clock.now()

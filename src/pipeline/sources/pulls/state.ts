@@ -19,7 +19,7 @@ export interface PullState {
   /** End of the last run. */
   readonly lastRunAtMs?: number | undefined
   readonly nextRunAtMs: number
-  /** Why the source waits to go on with a run. */
+  /** Why the run in progress waits. */
   readonly waitsFor?: string | undefined
   /** Runs that failed since the last one that did not. */
   readonly failures: number

@@ -68,7 +68,7 @@ const OPEN_JOBS_MAX = 2
 const NAME_CHARS_MAX = 200
 /** Items that may fail in one run before it ends. */
 const FAILURES_MAX = 10
-/** An item at which so many runs in a row failed is refused, so that it does not stop the others for ever. */
+/** Runs in a row that may fail at an item. Then it is refused, so that it does not stop the others for ever. */
 const STUCK_MAX = 8
 
 /** Lines that go into one job, and what is done once the job exists. */
@@ -79,7 +79,7 @@ interface JobInProgress {
 }
 
 /**
- * Fetches what a source has, item by item, into batch jobs: exactly once, whatever is killed.
+ * Fetches what a source has, item by item, into batch jobs: exactly once, also when a process is killed at any point.
  *
  * The lines of a job are spooled first. Then the intent is written: the id of the job, and the state after it. Then the job is created,
  * with a receipt that does not expire. Then the state is written, and intent and receipt are removed. After a crash the receipt says
@@ -328,14 +328,16 @@ export class PullTurn {
     const marks = this.#marks
     const job = this.#job
     this.#isCommitting = true
-    let next: PullState = { ...this.#next, cursor }
+    const next: PullState = { ...this.#next, cursor }
     if (job === undefined) {
       await store.addMarks(source.id, marks)
       await store.writeState(source.id, next)
+      this.#state = next
+      this.#next = next
     } else {
       const { jobId } = job.upload
-      next = { ...next, jobs: [...next.jobs, jobId].slice(-OPEN_JOBS_MAX) }
-      const intent: PullIntent = { job: jobId, state: next, marks }
+      const state = { ...next, jobs: [...next.jobs, jobId].slice(-OPEN_JOBS_MAX) }
+      const intent: PullIntent = { job: jobId, state, marks }
       await this.#tenant()
       await store.writeIntent(source.id, intent)
       await job.upload.complete()
@@ -345,8 +347,6 @@ export class PullTurn {
     this.#job = undefined
     this.#marks = []
     this.#items = 0
-    this.#state = next
-    this.#next = next
   }
 
   /** Drops the job in progress and its items. */

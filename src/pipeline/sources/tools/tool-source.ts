@@ -114,13 +114,13 @@ export function toolSource({ kind, setup, routes, title, group }: Tool): Source<
     settings: sourceSettings,
     tool: { path: (key) => `/s/${kind}/${key}`, setup, ...(title && { title }), ...(group && { group }) },
     routes: routes.flatMap((route) => [
-      openRoute(kind, route, `/s/${kind}${route.path}`),
-      openRoute(kind, route, `/s/${kind}/:source_key${route.path}`),
+      keyedRoute(kind, route, `/s/${kind}${route.path}`),
+      keyedRoute(kind, route, `/s/${kind}/:source_key${route.path}`),
     ]),
   }
 }
 
-function openRoute(kind: string, route: ToolRoute, path: string): SourceRoute<typeof sourceSettings> {
+function keyedRoute(kind: string, route: ToolRoute, path: string): SourceRoute<typeof sourceSettings> {
   let trusted: TrustedProxies | undefined
   const payloads = new WeakMap<Exchange, { readonly value: unknown; readonly bytes: number }>()
   const hasBody = route.method === 'POST'

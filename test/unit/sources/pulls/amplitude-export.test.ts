@@ -42,7 +42,7 @@ class Source {
     this.amplitude.hours.set(hourOf(hourMs), events)
   }
 
-  /** @param crashAfter ends the run after so many items, as a kill does */
+  /** @param crashAfter number of items after which the run ends, as after a kill */
   async run({ crashAfter = Number.POSITIVE_INFINITY, isRetry = false } = {}): Promise<void> {
     const { endpoint, apiKey } = this.amplitude
     const secrets = { apiKey, secretKey: this.secretKey }
@@ -113,7 +113,7 @@ test('an hour that is too large by itself is refused in words, and the next ones
   await assert.rejects(source.run({ isRetry: true }), /^PullRefusedError: the hour is larger than Amplitude exports/)
 })
 
-test('faults of an answer fail the run, and the next one goes on where it was', async (t) => {
+test('faults of an answer fail the run, and the next one continues where it was', async (t) => {
   const source = await startSource(t)
   for (let hour = 0; hour < 8; hour++) source.put(DAY_START_MS + hour * HOUR_MS, `u${hour}`)
   source.amplitude.hoursMax = 4

@@ -30,7 +30,7 @@ class Source {
   }
 
   /**
-   * @param crashAfter ends the run after so many items, as a kill does
+   * @param crashAfter number of items after which the run ends, as after a kill
    * @param failing names of objects that cannot be read
    */
   async run({ crashAfter = Number.POSITIVE_INFINITY, failing = [] as string[], isAsked = false } = {}): Promise<void> {
@@ -144,7 +144,7 @@ test('an object that appears up to two days late is done', async (t) => {
   assert.equal(new Set(source.done).size, source.done.length)
 })
 
-test('a sweep that is cut off anywhere goes on, and does each object once', async (t) => {
+test('a sweep that is cut off anywhere continues, and fetches each object once', async (t) => {
   for (let crashAfter = 0; crashAfter < 12; crashAfter++) {
     const source = await startSource(t)
     source.put('a0', START_MS)

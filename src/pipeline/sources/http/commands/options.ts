@@ -7,6 +7,7 @@ import type { CliContext } from '../../../../terminal/context.ts'
 import { askSecret } from '../../../../terminal/secret.ts'
 import type { SourceTool } from '../../../declaration/source.ts'
 import { MAPPED_FIELDS, parseMapping } from '../../mapping.ts'
+import { PRESETS } from '../presets.ts'
 
 /** Options of `source create` and `source set` for sources that take any JSON. */
 export interface JsonOptions {
@@ -26,7 +27,7 @@ export function addJsonOptions(command: Command): Command {
       `http: take a field of events from a place in the JSON, like ip=client.address or url=https://{host}{path}; may be repeated; fields: ${MAPPED_FIELDS.join(', ')}`,
       (value: string, before: readonly string[] = []) => [...before, value],
     )
-    .option('--preset <name>', 'http: whose logs they are: cloudflare, fastly, vercel, firehose, vector or fluent-bit')
+    .option('--preset <name>', `http: whose logs they are: ${PRESETS.map(({ name }) => name).join(', ')}`)
     .option('--verify <code>', 'http: code by which Vercel recognises the endpoint as yours')
 }
 

@@ -33,7 +33,7 @@ export async function askRun(
   return found
 }
 
-/** Stops a source after the job in progress, or lets it go on. */
+/** Stops a source after the job in progress, or continues it. */
 export async function setPaused(admin: TenantAdmin, id: string, paused: boolean): Promise<StoredSource> {
   const { pull } = (await pulledSource(admin, id)).source
   return await admin.setSource(id, { pull: { ...pull!, paused } })
