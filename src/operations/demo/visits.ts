@@ -4,7 +4,7 @@ import type { DemoOrganisation, DemoVisitors } from './organisations.ts'
 /** An event of the demo, in the form of `EventEnvelope`. */
 export interface DemoEvent {
   readonly ip: string
-  /** `demo-SEED-NUMBER`: the same for the same seed. */
+  /** `demo-SEED-NUMBER`: the same for the same seed, days and UTC day. */
   readonly event_id: string
   /** RFC 3339, UTC. */
   readonly timestamp: string
@@ -128,7 +128,8 @@ const OFFSETS: Readonly<Record<string, number>> = {
 
 /**
  * Makes plausible visits of a website: some organisations often, most of them seldom, in their business hours, with pages, campaigns,
- * sign-ups, and access providers between them. The same options make the same events.
+ * sign-ups, and access providers between them. The same options make the same events,
+ * and a later time of the same day the same ones and more.
  * @returns ordered by time within a day of a visitor, not over all
  */
 export function* demoVisits({ organisations, noise, seed, days, nowMs }: DemoOptions): Generator<DemoEvent> {
@@ -144,8 +145,12 @@ export function* demoVisits({ organisations, noise, seed, days, nowMs }: DemoOpt
         const isWeekend = [0, 6].includes(new Date(startMs).getUTCDay())
         const count = poisson(random, perDay * (isWeekend ? WEEKEND : 1))
         for (let i = 0; i < count; i++) {
-          const session = { seed, id: ++sessions, startMs, nowMs, visitor }
-          for (const event of sessionEvents(random, session)) yield { ...event, event_id: `demo-${seed}-${++events}` }
+          const session = { seed, id: ++sessions, startMs, visitor }
+          for (const event of sessionEvents(random, session)) {
+            events++
+            // Visits after now are made too, so that a run later the same day makes the same ones.
+            if (Date.parse(event.timestamp) <= nowMs) yield { ...event, event_id: `demo-${seed}-${events}` }
+          }
         }
       }
     }
@@ -157,13 +162,12 @@ interface Session {
   readonly id: number
   /** Start of its UTC day. */
   readonly startMs: number
-  readonly nowMs: number
   readonly visitor: DemoOrganisation
 }
 
 function* sessionEvents(
   random: Random,
-  { seed, id, startMs, nowMs, visitor }: Session,
+  { seed, id, startMs, visitor }: Session,
 ): Generator<Omit<DemoEvent, 'event_id'>> {
   const entry = weighted(random, ENTRIES, ({ weight }) => weight)
   const ip = random.pick(visitor.addresses)
@@ -175,7 +179,6 @@ function* sessionEvents(
   for (let page = 0; page < pages; page++) {
     const [path, title] =
       page === 0 && entry.path ? [entry.path, titleOf(entry.path)] : weighted(random, PAGES, (each) => each[2])
-    if (atMs > nowMs) return
     const timestamp = new Date(atMs).toISOString()
     const url = SITE + path
     const common = { ...shared, timestamp, url, ...(referrer && { referrer }), ...(page === 0 && entry.utm) }

@@ -25,7 +25,7 @@ function enrich({ text }: Address): Enrichment {
 }
 
 const visitorsOf = (seed: number) => findVisitors(new Random(seed), enrich, { organisations: 20, noise: 5 })
-const visitsOf = (seed: number) => [...demoVisits({ ...visitorsOf(seed), seed, days: 30, nowMs: NOW_MS })]
+const visitsOf = (seed: number, nowMs = NOW_MS) => [...demoVisits({ ...visitorsOf(seed), seed, days: 30, nowMs })]
 
 test('visitors are found by what the data say, and each address belongs to its organisation', () => {
   const { organisations, noise } = visitorsOf(1)
@@ -60,4 +60,13 @@ test('made-up visits are events that say so, within the days before now', () => 
 test('the same seed makes the same visits, and another one others', () => {
   assert.deepEqual(visitsOf(7), visitsOf(7))
   assert.notDeepEqual(visitsOf(7), visitsOf(8))
+})
+
+test('a second run later the same day makes the same visits, and only newer ones besides', () => {
+  const [first, second] = [visitsOf(7), visitsOf(7, NOW_MS + 8 * 3_600_000)]
+  assert.deepEqual(
+    second.filter(({ timestamp }) => Date.parse(timestamp) <= NOW_MS),
+    first,
+  )
+  assert.ok(second.length > first.length)
 })
