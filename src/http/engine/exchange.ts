@@ -24,6 +24,11 @@ export interface Endpoint {
    * processor's caches.
    */
   readonly beginsTogether?: boolean
+  /**
+   * Whether `Exchange.peerAddress` also answers once the connection is gone: a browser closes that of a beacon at once. Default: false,
+   * because it costs some time of each request.
+   */
+  readonly keepsPeer?: boolean
   /** What failures of its requests are answered with. Default: as the server's other endpoints. */
   readonly explain?: ExplainFailure
   /** Makes the response. The body may still be arriving. May throw anything: see `ExplainFailure`. */
@@ -49,6 +54,8 @@ export class Exchange implements RequestReceiver, InFlight {
   #handlerBytes = 0
   #state: 'open' | 'responding' | 'done' = 'open'
   readonly #writer: ResponseWriter
+  /** See `Endpoint.keepsPeer`. */
+  readonly #peer: string | undefined
   readonly #headOnly: boolean
   readonly #traffic: Traffic
   readonly #explain: ExplainFailure
@@ -78,6 +85,7 @@ export class Exchange implements RequestReceiver, InFlight {
     this.endpoint = endpoint
     this.startedMs = performance.now()
     this.#writer = writer
+    this.#peer = endpoint.keepsPeer === true ? writer.peerAddress() : undefined
     this.#headOnly = headOnly
     this.#traffic = traffic
     this.#explain = explain
@@ -93,8 +101,12 @@ export class Exchange implements RequestReceiver, InFlight {
     return this.request.head.requestId
   }
 
-  /** Address of the other end of the connection; `''` once there is a response, or the connection is gone. */
+  /**
+   * Address of the other end of the connection. `''` once there is a response, or the connection is gone; not so with
+   * `Endpoint.keepsPeer`.
+   */
   peerAddress(): string {
+    if (this.#peer !== undefined) return this.#peer
     return this.#state === 'open' ? this.#writer.peerAddress() : ''
   }
 

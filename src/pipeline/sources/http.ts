@@ -69,7 +69,7 @@ export const http: Source<typeof settings> = {
     presets: PRESETS,
   },
   routes: [`/s/${KIND}`, `/s/${KIND}/:source_key`].flatMap((path) => {
-    const shared = { path, sourceKind: KIND, cors: true, refuse, keyOf: keyOfRequest }
+    const shared = { path, sourceKind: KIND, cors: true, keepsPeer: true, refuse, keyOf: keyOfRequest }
     return [
       {
         ...shared,

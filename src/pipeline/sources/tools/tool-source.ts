@@ -141,6 +141,7 @@ function keyedRoute(kind: string, route: ToolRoute, path: string): SourceRoute<t
     ...(hasBody && { bodyMaxBytes: BODY_MAX_BYTES, detectsGzip: true }),
     eventsMax: EVENTS_MAX,
     countsNoIp: true,
+    keepsPeer: true,
     sourceKind: kind,
     cors: true,
     ...(route.refuse && { refuse: route.refuse }),

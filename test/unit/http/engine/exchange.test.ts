@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Registry } from 'prom-client'
+import { targetsOf } from '../../../../src/http/api/targets.ts'
 import type { ArrivedRequest, ResponseReader, ResponseWriter } from '../../../../src/http/engine/engine.ts'
 import { type Endpoint, Exchange } from '../../../../src/http/engine/exchange.ts'
 import { readHead } from '../../../../src/http/engine/head.ts'
 import { DEFAULT_HTTP_LIMITS, type HttpLimits } from '../../../../src/http/engine/limits.ts'
 import type { HttpResponse } from '../../../../src/http/engine/response.ts'
 import { Traffic } from '../../../../src/http/engine/traffic.ts'
+import { testSources } from '../../../support/http.ts'
 import { silent } from '../../../support/pipeline.ts'
 
 /** An engine's side of a request, which records each call. */
@@ -312,4 +314,22 @@ test('a response that fails after its promise resolved is a failure', async () =
     ['no headers'],
   )
   assert.deepEqual(writer.calls, ['send 500 failed'])
+})
+
+test('a source knows the address of a visitor who is gone before the key is checked, as after a beacon', async () => {
+  const routes = testSources().filter((route) => route.access === 'key' && route.sourceKind !== undefined)
+  assert.ok(routes.length > 50)
+  for (const route of routes) {
+    let seen: string | undefined
+    const targets = targetsOf([route], async (_, exchange) => {
+      await turn()
+      seen = exchange.peerAddress()
+      return OK
+    })
+    const { exchange } = arrive({ endpoint: targets.find(({ method }) => method === route.method)!.endpoint })
+    exchange.abort()
+    await turn()
+    await turn()
+    assert.equal(seen, '127.0.0.1', `${route.method} ${route.path}`)
+  }
 })
