@@ -58,8 +58,17 @@ export interface SourceTool {
    * @param facts of the source, for kinds whose sources differ
    */
   setup(base: string, key: string, facts?: SourceFacts): string
-  /** Names of the presets of its sources, which may map fields of their own then. Undefined: the kind knows where its fields are. */
-  readonly presets?: readonly { readonly name: string; readonly about: string }[]
+  /** The presets of its sources, which may map fields of their own then. Undefined: the kind knows where its fields are. */
+  readonly presets?: readonly SourcePreset[]
+}
+
+/** A sender whose fields a kind of source knows. */
+export interface SourcePreset {
+  readonly name: string
+  /** The sender, for people. */
+  readonly about: string
+  /** Whether several of its log entries are one event, so that most repeats are no retries. Default: false. */
+  readonly sharesIds?: boolean
 }
 
 /**

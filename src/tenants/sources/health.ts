@@ -56,6 +56,8 @@ export interface JudgedSource {
   /** Last request with its key, milliseconds since the epoch; undefined: never. */
   readonly lastUsedMs?: number | undefined
   readonly isRevoked: boolean
+  /** Whether its sender repeats events by design. Default: false. */
+  readonly repeatsByDesign?: boolean
   /** The line of code that gives an event the address of its visitor. */
   readonly addressLine?: string | undefined
 }
@@ -234,9 +236,9 @@ function rejected(_source: JudgedSource, { recent, rejectedReasons: [first] }: S
   }
 }
 
-function retries(_source: JudgedSource, { recent }: SourceCounts): Finding | undefined {
+function retries({ repeatsByDesign }: JudgedSource, { recent }: SourceCounts): Finding | undefined {
   const kept = recent.stored + recent.repeats
-  if (kept < EVENTS_MIN || recent.repeats < REPEATS_MAX_SHARE * kept) return undefined
+  if (repeatsByDesign || kept < EVENTS_MIN || recent.repeats < REPEATS_MAX_SHARE * kept) return undefined
   return {
     kind: 'retries',
     text: `${share(recent.repeats, kept)} since yesterday were repeats; each event is counted once.`,

@@ -1,3 +1,4 @@
+import type { SourceFacts } from '../../../schemas/api-key.ts'
 import type { ListedSource, SourceDay } from '../../../schemas/dashboard/sources.ts'
 import type { SourceTool } from '../../pipeline/declaration/source.ts'
 import type { StoredSource } from '../stores.ts'
@@ -35,6 +36,7 @@ export function sourceReport(
     address: source.address,
     lastUsedMs: lastUsed === undefined ? undefined : Date.parse(lastUsed),
     isRevoked: revokedAt !== undefined,
+    repeatsByDesign: tool !== undefined && sharesIds(source, tool),
     addressLine: tool && addressLineIn(tool.setup('https://HOST', 'SOURCE_KEY', source)),
   }
   const { state, findings } = healthOf(judged, own, nowMs)
@@ -46,6 +48,11 @@ export function sourceReport(
     last_event: own.lastEventMs === undefined ? null : new Date(own.lastEventMs).toISOString(),
     rejected_reasons: own.rejectedReasons.map(({ reason, events }) => ({ reason, events })),
   }
+}
+
+/** A source may map another id, which each log entry has alone. */
+function sharesIds({ preset, map }: SourceFacts, { presets = [] }: SourceTool): boolean {
+  return map?.event_id === undefined && presets.find(({ name }) => name === preset)?.sharesIds === true
 }
 
 function dayOf(events: SourceEvents): SourceDay {

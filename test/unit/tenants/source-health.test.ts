@@ -10,6 +10,7 @@ import {
   type SourceCounts,
   type SourceEvents,
 } from '../../../src/tenants/sources/health.ts'
+import { sourceReport } from '../../../src/tenants/sources/report.ts'
 
 const HOUR_MS = 3_600_000
 const NOW_MS = Date.UTC(2026, 10, 26, 12)
@@ -110,6 +111,24 @@ test('many repeats are retries, and several findings come in a fixed order', () 
     findings.map(({ kind }) => kind),
     ['no_address', 'rejected', 'retries'],
   )
+})
+
+test('log entries of one request are no retries, unless each is mapped to an event of its own', () => {
+  const { tool } = ingest.sources.find(({ from }) => from.name === 'http')!.from
+  const counts = new Map([
+    ['src_1', { ...NO_COUNTS, recent: recent({ stored: 70, repeats: 300 }), lastEventMs: NOW_MS }],
+  ])
+  const findingsOf = (facts: { readonly preset?: string; readonly map?: Record<string, string> }) => {
+    const source = { kind: 'http', address: 'payload', ...facts } as const
+    const createdAt = new Date(NOW_MS).toISOString()
+    const stored = { prefix: 'src_1', tenantId: 'acme', createdAt, lastUsed: createdAt, revokedAt: undefined, source }
+    return sourceReport(stored, tool, counts, NOW_MS).findings.map(({ kind }) => kind)
+  }
+  assert.deepEqual(findingsOf({ preset: 'vercel' }), [])
+  assert.deepEqual(findingsOf({ preset: 'vercel', map: { ip: 'proxy.ip' } }), [])
+  assert.deepEqual(findingsOf({ preset: 'vercel', map: { event_id: 'id' } }), ['retries'])
+  assert.deepEqual(findingsOf({ preset: 'cloudflare' }), ['retries'])
+  assert.deepEqual(findingsOf({}), ['retries'])
 })
 
 test('the setup text of each library has the line that sets the address', () => {

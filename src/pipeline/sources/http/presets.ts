@@ -1,11 +1,9 @@
+import type { SourcePreset } from '../../declaration/source.ts'
 import type { Paths } from '../mapping.ts'
 import { type JsonObject, labelOf, objectOf, textOf } from '../tools/tool-event.ts'
 
 /** What is known of a sender of logs: where its fields are, and what to paste to point it here. */
-export interface Preset {
-  readonly name: string
-  /** The sender, for help texts. */
-  readonly about: string
+export interface Preset extends SourcePreset {
   /** A source's own mapping goes before them. */
   readonly paths: Paths
   readonly eventType?: string
@@ -80,7 +78,6 @@ const vercel: Preset = {
   about: 'Vercel Drains, data type logs',
   paths: {
     ip: 'proxy.clientIp',
-    // A request has a log entry for each line that its function prints.
     event_id: ['requestId', 'id'],
     timestamp: ['proxy.timestamp', 'timestamp'],
     url: ['{proxy.scheme}://{proxy.host}{proxy.path}', 'https://{proxy.host}{proxy.path}'],
@@ -89,6 +86,8 @@ const vercel: Preset = {
   },
   eventType: 'request',
   dropped: ['message'],
+  // A request has a log entry for each line that its function or middleware prints.
+  sharesIds: true,
   isEvent: ({ source, proxy }) =>
     (source === undefined || VERCEL_REQUESTS.has(labelOf(source) ?? '')) &&
     textOf(objectOf(proxy).clientIp) !== undefined,
