@@ -192,6 +192,33 @@ test('log shippers, edge logs and large bodies become events of their source, ea
     )
     assert.equal((await post(url, large, { 'x-vercel-signature': sign('other') })).status, 403)
     assert.equal(await stored(instance, id), 'q1')
+
+    const { stderr } = await runCommand(['source', 'set', id, '--preset', 'none'], {
+      env: { DATA_DIR: instance.dataDir },
+    })
+    assert.match(stderr, /its signature secret is forgotten/)
+    await command(instance, ['source', 'set', id, '--preset', 'vercel'])
+    const unsigned = await post(url, body.replace('q1', 'q2'))
+    assert.equal(unsigned.status, 200, 'a secret that nothing checks is not kept')
+    const { source_id: plain } = await create(instance)
+    const refused = async (...args: readonly string[]) => {
+      const { code, stderr } = await runCommand(['source', ...args, '--secret'], {
+        env: { DATA_DIR: instance.dataDir, ...env },
+      })
+      return { code, stderr }
+    }
+    const why = /^ipid: --secret: only sources with --preset vercel have signed bodies, and this one has /
+    for (const args of [[plain], [plain, '--preset', 'fastly'], [id, '--preset', 'none']]) {
+      const { code, stderr } = await refused('set', ...args)
+      assert.equal(code, 2, args.join(' '))
+      assert.match(stderr, why)
+    }
+    assert.equal((await refused('set', plain, '--preset', 'vercel')).code, 0)
+    const created = await refused('create', 'demo', 'http', '--url', base)
+    assert.equal(created.code, 2)
+    assert.match(created.stderr, why)
+    const whole = await create(instance, '--preset', 'vercel', '--secret').catch(String)
+    assert.match(String(whole), /set VERCEL_DRAIN_SECRET/)
   })
 
   await t.test(

@@ -19,7 +19,7 @@ import { compileValidator } from '../event/validator.ts'
 import { NOT_JSON, readChunk, readLine } from './batch/read-chunk.ts'
 import { receiveUpload } from './batch/receive-upload.ts'
 import { type EntryFormat, EntryReader, entryFormat } from './http/entries.ts'
-import { PRESETS, presetNamed } from './http/presets.ts'
+import { PRESETS, presetNamed, SIGNING_PRESET } from './http/presets.ts'
 import { codesOf } from './live/json-scan.ts'
 import { scanEventLine } from './live/scan-events.ts'
 import { sliceEvent } from './live/slice-event.ts'
@@ -290,7 +290,7 @@ function verify(exchange: Exchange, { source }: Caller): HttpResponse {
 
 /** Vercel signs bodies with a secret of the drain. Undefined: the source has no secret. */
 function signatureOf(exchange: Exchange, source: CallerSource, secrets: Tools['secrets']): Signature | undefined {
-  if (source.preset !== 'vercel' || source.secret === undefined || source.secret === '') return undefined
+  if (source.preset !== SIGNING_PRESET || source.secret === undefined || source.secret === '') return undefined
   return new Signature(exchange.request.head.vercelSignature, secrets.open(source.secret, source.id))
 }
 

@@ -6,9 +6,10 @@ import type { Pull } from '../../pipeline/declaration/pull.ts'
 import type { Source, SourceTool } from '../../pipeline/declaration/source.ts'
 import {
   addJsonOptions,
+  drainSecret,
   type JsonOptions,
   jsonFacts,
-  sealedSecret,
+  losesSecret,
 } from '../../pipeline/sources/http/commands/options.ts'
 import type { PullOptions } from '../../pipeline/sources/pulls/commands/create.ts'
 import type { PullStatus } from '../../pipeline/sources/pulls/state.ts'
@@ -58,10 +59,12 @@ export function sourceCommand(context: CliContext): Command {
     )
     .option('--region <us|eu>', 'amplitude-export: where the project is')
     .option('--endpoint <url>', 'amplitude-export: base URL of the API (default: that of the region)')
+    .option('--secret', 'http: the signature secret of a Vercel drain, from VERCEL_DRAIN_SECRET or the terminal')
     .action(async (tenant: string, kind: string, options: SourceOptions, command: Command) => {
       const { tool, pull } = await sourceOfKind(kind)
       const json = jsonFacts(tool!, options)
       if (pull !== undefined) {
+        if (options.secret) throw new InputError('--secret: this kind always asks for its secrets')
         await createPull(tenant, kind, pull, options, command)
         return
       }
@@ -70,7 +73,8 @@ export function sourceCommand(context: CliContext): Command {
       const base = await senderUrl(options.url, command)
       const { name, address = 'auto' } = options
       const facts = { kind, address, ...(name && { name }), ...json }
-      const created = await manage(command, (admin) => admin.createSource(tenant, facts))
+      const secret = options.secret ? await drainSecret(tool!, facts, configOf(context, command), context) : undefined
+      const created = await manage(command, (admin) => admin.createSource(tenant, facts, secret))
       const { id, key, createdAt } = created
       const [url, setup] = [base + tool!.path(key), tool!.setup(base, key, facts)]
       if (options.json) {
@@ -153,7 +157,11 @@ export function sourceCommand(context: CliContext): Command {
         const known = await admin.getSource(id)
         const { tool, pull } = await sourceOfKind(known.source.kind)
         const facts = { ...change, ...jsonFacts(tool!, others) }
-        if (!secret) return await admin.setSource(id, facts)
+        if (!secret) {
+          const forgets = losesSecret(known.source, facts)
+          if (forgets) printLine(context.stderr, 'ipid: its signature secret is forgotten, as nothing checks it now')
+          return await admin.setSource(id, { ...facts, ...(forgets && { secret: '' }) })
+        }
         if (pull !== undefined) {
           const { newSecrets } = await import('../../pipeline/sources/pulls/commands/create.ts')
           const sealed = await newSecrets(pull, known, configOf(context, command), context)
@@ -163,9 +171,8 @@ export function sourceCommand(context: CliContext): Command {
           if (known.source.pull?.paused !== true) await askRun(client, admin, id, undefined)
           return set
         }
-        if (tool!.presets === undefined) throw new InputError('--secret is not an option of this kind')
-        const sealed = await sealedSecret(id, configOf(context, command), context)
-        return await admin.setSource(id, { ...facts, secret: sealed })
+        const sealed = await drainSecret(tool!, { ...known.source, ...facts }, configOf(context, command), context)
+        return await admin.setSource(id, { ...facts, secret: sealed(id) })
       })
       printSource(changed, json)
     })

@@ -167,6 +167,9 @@ const fluentBit: Preset = {
   },
 }
 
+/** The only preset whose sender signs bodies with a secret of the source. */
+export const SIGNING_PRESET = vercel.name
+
 export const PRESETS: readonly Preset[] = [cloudflare, fastly, vercel, firehose, vector, fluentBit]
 
 /** The preset of a source; undefined: it has none, or one of another version. */

@@ -7,7 +7,7 @@ import type { CliContext } from '../../../../terminal/context.ts'
 import { askSecret } from '../../../../terminal/secret.ts'
 import type { SourceTool } from '../../../declaration/source.ts'
 import { MAPPED_FIELDS, parseMapping } from '../../mapping.ts'
-import { PRESETS } from '../presets.ts'
+import { PRESETS, SIGNING_PRESET } from '../presets.ts'
 
 /** Options of `source create` and `source set` for sources that take any JSON. */
 export interface JsonOptions {
@@ -62,11 +62,30 @@ export function jsonFacts(
 const SECRET_VARIABLE = 'VERCEL_DRAIN_SECRET'
 
 /**
- * The signature secret of a Vercel drain, encrypted for the source. Reads it from the environment, or asks for it.
- * @throws InputError
+ * The signature secret of a Vercel drain: a function that encrypts it for a source. Reads it from the environment, or asks for it.
+ * @param facts of the source, with the options of this command
+ * @throws InputError also when nothing would check the secret
  */
-export async function sealedSecret(sourceId: string, config: Config, context: CliContext): Promise<string> {
+export async function drainSecret(
+  tool: SourceTool,
+  { preset }: Pick<SourceFacts, 'preset'>,
+  config: Config,
+  context: CliContext,
+): Promise<(sourceId: string) => string> {
+  if (tool.presets === undefined) throw new InputError('--secret is not an option of this kind')
+  if (preset !== SIGNING_PRESET) {
+    const has = preset ? `--preset ${preset}` : 'no preset'
+    throw new InputError(
+      `--secret: only sources with --preset ${SIGNING_PRESET} have signed bodies, and this one has ${has}`,
+    )
+  }
   const secret = context.env[SECRET_VARIABLE] || (await askSecret('Signature secret of the drain: ', context)) || ''
   if (secret === '') throw new InputError(`the secret is needed: set ${SECRET_VARIABLE}, or answer in a terminal`)
-  return new SecretBox(config).seal(secret, sourceId)
+  const box = new SecretBox(config)
+  return (sourceId) => box.seal(secret, sourceId)
+}
+
+/** Whether a change leaves a source a secret that nothing checks any more. */
+export function losesSecret({ secret }: SourceFacts, { preset }: Pick<SourceFacts, 'preset'>): boolean {
+  return Boolean(secret) && preset !== undefined && preset !== SIGNING_PRESET
 }
