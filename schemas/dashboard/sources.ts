@@ -53,6 +53,10 @@ export const SourceKind = Type.Object({
   title: Type.String(),
   group: Type.Enum(['website', 'libraries', 'shippers', 'pulls']),
   options: Type.String({ description: 'Options that the command needs to make one' }),
+  presets: Type.Array(Type.Object({ name: Type.String(), about: Type.String() }), {
+    description: 'Senders whose fields it knows',
+  }),
+  fields: Type.Array(Type.String(), { description: 'Fields of events that a source may map' }),
 })
 export type SourceKind = Static<typeof SourceKind>
 
@@ -84,6 +88,13 @@ export const CreateSourceBody = Type.Object(
     kind: Type.String({ maxLength: 40 }),
     name: Type.Optional(SourceFacts.properties.name),
     base: Type.String({ maxLength: 300, description: 'URL of the API as senders reach it: https://host:port' }),
+    preset: Type.Optional(SourceFacts.properties.preset),
+    map: Type.Optional(
+      Type.Array(Type.String({ maxLength: 600 }), {
+        maxItems: 30,
+        description: 'Where its fields are: ip=client.address',
+      }),
+    ),
   },
   { additionalProperties: false },
 )

@@ -171,7 +171,10 @@ test('a member makes, changes and revokes sources of one tenant, and sees their 
   const path = '/api/tenants/acme/sources'
   const list = () => client.read<SourcesAnswer>(path)
   const { sources, kinds } = await list()
-  assert.deepEqual([sources, kinds[0]], [[], { kind: 'web', title: 'Script tag', group: 'website', options: '' }])
+  assert.deepEqual(
+    [sources, kinds[0]],
+    [[], { kind: 'web', title: 'Script tag', group: 'website', options: '', presets: [], fields: [] }],
+  )
 
   const made = await post<CreatedSourceAnswer>(client, path, {
     kind: 'segment',
@@ -224,6 +227,35 @@ test('a member makes, changes and revokes sources of one tenant, and sees their 
 
   assert.equal((await post<ListedSource>(client, `${path}/revoke`, { source_id: made.source_id })).state, 'revoked')
   assert.equal(await store.findHolder(hashKey(made.key)), undefined)
+})
+
+test('a source of any JSON has a preset, a mapping, or events with the field names of ipid', async () => {
+  const client = await dashboard.signIn(await memberOf('acme'))
+  const path = '/api/tenants/acme/sources'
+  const { kinds } = await client.read<SourcesAnswer>(path)
+  const { presets, fields } = kinds.find(({ kind }) => kind === 'http')!
+  assert.deepEqual(presets[0], { name: 'cloudflare', about: 'Cloudflare Logpush, data set HTTP requests' })
+  assert.deepEqual(fields.slice(0, 3), ['ip', 'event_id', 'timestamp'])
+  const of = { kind: 'http', base: 'https://t.example' }
+  const factsOf = async ({ source_id: id }: CreatedSourceAnswer) => {
+    const { preset, map } = (await admin.getSource(id)).source
+    return { preset, map }
+  }
+  const logs = await post<CreatedSourceAnswer>(client, path, { ...of, preset: 'cloudflare', map: ['ip=Client'] })
+  assert.match(logs.setup, /^Logpush > Create a job/)
+  assert.deepEqual(await factsOf(logs), { preset: 'cloudflare', map: { ip: 'Client' } })
+  const mapped = await post<CreatedSourceAnswer>(client, path, { ...of, map: ['ip=client.ip', 'event_id=rid'] })
+  assert.deepEqual(await factsOf(mapped), { preset: undefined, map: { ip: 'client.ip', event_id: 'rid' } })
+  const plain = await post<CreatedSourceAnswer>(client, path, of)
+  assert.match(plain.setup, /other names than ip, event_id and timestamp need a mapping/)
+  const refused: readonly (readonly [body: object, reason: RegExp])[] = [
+    [{ preset: 'nginx' }, /^preset: there is no "nginx": give one of cloudflare, /],
+    [{ map: ['address=ip'] }, /^map: there is no field "address"/],
+    [{ map: ['ip'] }, /^map: give a path for ip/],
+    [{ kind: 'segment', preset: 'cloudflare' }, /^preset: sources of this kind have none/],
+    [{ kind: 'segment', map: ['ip=x'] }, /^map: sources of this kind have none/],
+  ]
+  for (const [body, reason] of refused) assert.match(await refusal(client, path, { ...of, ...body }), reason)
 })
 
 test('a tenant may have any number of keys, listed in pages, newest first', async () => {

@@ -52,22 +52,25 @@ const TEXT_MAX_CHARS = 8_192
 
 /**
  * Reads options such as `ip=request.client_ip`.
+ * @param origin begins the messages of errors
  * @throws InputError that says what is wrong with which of them
  */
-export function parseMapping(options: readonly string[]): Mapping {
+export function parseMapping(options: readonly string[], origin = '--map'): Mapping {
   const mapping: Partial<Record<MappedField, string>> = {}
   for (const option of options) {
     const at = option.indexOf('=')
     const [name, path] = at < 0 ? [option, ''] : [option.slice(0, at).trim(), option.slice(at + 1).trim()]
     if (!isField(name)) {
-      throw new InputError(`--map: there is no field ${JSON.stringify(name)}: map one of ${MAPPED_FIELDS.join(', ')}`)
+      throw new InputError(
+        `${origin}: there is no field ${JSON.stringify(name)}: map one of ${MAPPED_FIELDS.join(', ')}`,
+      )
     }
-    if (path === '') throw new InputError(`--map: give a path for ${name}, as in ${name}=request.${name}`)
+    if (path === '') throw new InputError(`${origin}: give a path for ${name}, as in ${name}=request.${name}`)
     if (path.length > PATH_MAX_CHARS) {
-      throw new InputError(`--map: the path of ${name} has more than ${PATH_MAX_CHARS} characters`)
+      throw new InputError(`${origin}: the path of ${name} has more than ${PATH_MAX_CHARS} characters`)
     }
-    if (mapping[name] !== undefined) throw new InputError(`--map: ${name} is mapped twice`)
-    assertBraces(name, path)
+    if (mapping[name] !== undefined) throw new InputError(`${origin}: ${name} is mapped twice`)
+    assertBraces(name, path, origin)
     mapping[name] = path
   }
   return mapping
@@ -79,9 +82,9 @@ function isField(name: string): name is MappedField {
 
 const PAIRED_BRACES = /^[^{}]*(?:\{[^{}]+\}[^{}]*)*$/
 
-function assertBraces(name: string, path: string): void {
+function assertBraces(name: string, path: string, origin: string): void {
   if (PAIRED_BRACES.test(path)) return
-  throw new InputError(`--map: ${name} has a brace without its other half, or with nothing between: ${path}`)
+  throw new InputError(`${origin}: ${name} has a brace without its other half, or with nothing between: ${path}`)
 }
 
 /** Reads objects of a source. */

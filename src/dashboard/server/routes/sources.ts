@@ -1,3 +1,4 @@
+import type { SourceFacts } from '../../../../schemas/api-key.ts'
 import {
   type CreatedSourceAnswer,
   CreateSourceBody,
@@ -8,6 +9,7 @@ import {
 } from '../../../../schemas/dashboard/sources.ts'
 import { httpOrigin } from '../../../config/values.ts'
 import type { Source, SourceTool } from '../../../pipeline/declaration/source.ts'
+import { MAPPED_FIELDS, parseMapping } from '../../../pipeline/sources/mapping.ts'
 import type { PullStatus } from '../../../pipeline/sources/pulls/state.ts'
 import type { Clock } from '../../../run/clock.ts'
 import { BackpressureError, InputError, UnavailableError } from '../../../run/errors.ts'
@@ -30,11 +32,10 @@ export interface SourceDependencies {
 /** `/api/tenants/:tenant/sources`: manages the sources of a tenant. Sources of other tenants are unknown. */
 export function sourceRoutes({ admin, sources, counts, fetches, clock }: SourceDependencies): DashboardRoute[] {
   const tools = new Map(sources.flatMap(({ name, tool }) => (tool === undefined ? [] : [[name, tool] as const])))
-  const kinds = [...tools].map(([kind, { title = kind, group = 'libraries', options = '' }]) => ({
-    kind,
-    title,
-    group,
-    options,
+  const kinds = [...tools].map(([kind, { title = kind, group = 'libraries', options = '', presets }]) => ({
+    ...{ kind, title, group, options },
+    presets: (presets ?? []).map(({ name, about }) => ({ name, about })),
+    fields: presets === undefined ? [] : [...MAPPED_FIELDS],
   }))
   const changed = (found: StoredSource) =>
     json(sourceReport(found, tools.get(found.source.kind), undefined, clock.now()))
@@ -63,16 +64,16 @@ export function sourceRoutes({ admin, sources, counts, fetches, clock }: SourceD
       method: 'POST',
       path: '/api/tenants/:tenant/sources',
       body: CreateSourceBody,
-      async handle({ tenant, body: { kind, name, base } }) {
+      async handle({ tenant, body: { kind, name, base, preset, map } }) {
         const [tool, origin] = [toolOf(tools, kind), baseOf(base)]
-        const facts = { kind, address: 'auto', ...(name && { name }) } as const
+        const facts = { kind, address: 'auto', ...(name && { name }), ...fieldFacts(tool, preset, map) } as const
         const { id, key, createdAt } = await admin.createSource(tenant.id, facts)
         const answer: CreatedSourceAnswer = {
           source_id: id,
           kind,
           key,
           url: origin + tool.path(key),
-          setup: tool.setup(origin, key),
+          setup: tool.setup(origin, key, facts),
           created_at: createdAt,
         }
         return json(answer)
@@ -112,6 +113,24 @@ function toolOf(tools: ReadonlyMap<string, SourceTool>, kind: string): SourceToo
     throw new InputError(`kind: ${JSON.stringify(kind)} is unknown: there are ${[...tools.keys()].join(', ')}`)
   }
   return tool
+}
+
+/** Where the fields of its events are. */
+function fieldFacts(
+  { presets }: SourceTool,
+  preset: string | undefined,
+  map: readonly string[] | undefined,
+): Pick<SourceFacts, 'preset' | 'map'> {
+  if (presets === undefined) {
+    const given = preset === undefined ? (map === undefined ? undefined : 'map') : 'preset'
+    if (given !== undefined) throw new InputError(`${given}: sources of this kind have none`)
+    return {}
+  }
+  const names = presets.map(({ name }) => name)
+  if (preset !== undefined && !names.includes(preset)) {
+    throw new InputError(`preset: there is no ${JSON.stringify(preset)}: give one of ${names.join(', ')}`)
+  }
+  return { ...(preset !== undefined && { preset }), ...(map !== undefined && { map: { ...parseMapping(map, 'map') } }) }
 }
 
 function baseOf(base: string): string {

@@ -43,20 +43,26 @@ export function CreateSource({
   const [kind, setKind] = useState(kinds[0]?.kind ?? '')
   const [name, setName] = useState('')
   const [base, setBase] = useState(() => localStorage.getItem(BASE_KEY) ?? api_url ?? '')
+  const [preset, setPreset] = useState('')
+  const [mapping, setMapping] = useState('')
   const first = useRef<HTMLSelectElement>(null)
   // The button that opened the form has disappeared.
   useEffect(() => first.current?.focus(), [])
   const { isBusy, error, run } = useAction()
+  const chosen = kinds.find((one) => one.kind === kind)
+  const { group, presets = [], fields = [] } = chosen ?? {}
   const create = () =>
     run(async () => {
-      const body = { kind, base: base.trim(), ...(name.trim() !== '' && { name: name.trim() }) }
+      const map = mapping.split('\n').filter((line) => line.trim() !== '')
+      const body = {
+        ...{ kind, base: base.trim(), ...(name.trim() !== '' && { name: name.trim() }) },
+        ...(presets.length > 0 && { ...(preset !== '' && { preset }), ...(map.length > 0 && { map }) }),
+      }
       const created = await post<CreatedSourceAnswer>(`/api/tenants/${tenant}/sources`, body)
       if (base === api_url) localStorage.removeItem(BASE_KEY)
       else localStorage.setItem(BASE_KEY, base)
       onCreated(created)
     })
-  const chosen = kinds.find((one) => one.kind === kind)
-  const group = chosen?.group
   const isPulled = group === 'pulls'
   return (
     <form
@@ -119,6 +125,40 @@ export function CreateSource({
       <p id="kind-about" class="soft">
         {GROUPS.find(([of]) => of === group)?.[2]}
       </p>
+      {presets.length > 0 && (
+        <div class="row">
+          <label class="field">
+            <span>Whose fields they have</span>
+            <select value={preset} onChange={(event) => setPreset(event.currentTarget.value)}>
+              <option value="">My own JSON</option>
+              {presets.map(({ name, about }) => (
+                <option key={name} value={name}>
+                  {about}
+                </option>
+              ))}
+            </select>
+          </label>
+          <label class="field grow">
+            <span>Where fields are that have other names (optional)</span>
+            <textarea
+              rows={3}
+              spellcheck={false}
+              placeholder={'ip=client.address\nevent_id=request_id'}
+              aria-describedby="mapping-about"
+              value={mapping}
+              onInput={(event) => setMapping(event.currentTarget.value)}
+            />
+          </label>
+        </div>
+      )}
+      {presets.length > 0 && (
+        <p id="mapping-about" class="soft">
+          {preset === ''
+            ? 'An event without the field ip has no visitor, and is not stored. Unless you map them, fields have the names '
+            : 'The fields of this sender are known. You can map others: '}
+          <code>{fields.join(' ')}</code>. All other keys are kept as properties.
+        </p>
+      )}
       {isPulled && (
         <CodeLine
           text={`./ipid source create ${tenant} ${kind} ${chosen?.options ?? ''}`}
