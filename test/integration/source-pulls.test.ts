@@ -5,6 +5,7 @@ import { type TestContext, test } from 'node:test'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { Command, type Redis } from 'ioredis'
 import { PullCopy } from '../../schemas/backup.ts'
+import type { Upload } from '../../src/pipeline/declaration/batch-jobs.ts'
 import type { Cursor, PullItem, PullPlace, PullRun } from '../../src/pipeline/declaration/pull.ts'
 import { compileValidator } from '../../src/pipeline/event/validator.ts'
 import { RedisBatchJobs } from '../../src/pipeline/sources/batch/redis/jobs.ts'
@@ -15,6 +16,7 @@ import { firstState, type PullStatus } from '../../src/pipeline/sources/pulls/st
 import { PullTurn, type TurnEnd } from '../../src/pipeline/sources/pulls/turn.ts'
 import { s3 as s3Source } from '../../src/pipeline/sources/s3.ts'
 import { systemClock } from '../../src/run/clock.ts'
+import { UnavailableError } from '../../src/run/errors.ts'
 import { connectRedis, type RedisClient } from '../../src/stores/redis/connect.ts'
 import { keys } from '../../src/stores/redis/keys.ts'
 import { Membership } from '../../src/stores/redis/membership.ts'
@@ -29,7 +31,10 @@ import { stepsOf } from '../support/steps.ts'
 import { until } from '../support/until.ts'
 
 const tenant: Tenant = { id: 'acme', plan: 'starter', archive: false, addresses: 'full', createdAt: '2026-11-20' }
-const LIMITS = { heldBytesMax: 2_000, jobBytesMax: 4_000, jobLinesMax: 1_000, jobItemsMax: 3 }
+const LIMITS = {
+  ...{ heldBytesMax: 2_000, jobBytesMax: 4_000, jobLinesMax: 1_000, jobItemsMax: 3 },
+  ...{ roomWaitMs: 20, partRoomWaitMs: 20 },
+}
 
 /** Items by name: their lines, or why they are refused. */
 const ITEMS: Readonly<Record<string, number | 'parquet'>> = { a: 3, b: 5, c: 'parquet', d: 60, e: 2, f: 0, g: 4 }
@@ -42,6 +47,9 @@ interface ListedCursor {
 class ListedPlace implements PullPlace {
   readonly failing = new Set<string>()
   readonly opened: string[] = []
+  /** The list ends with an error before this item. */
+  brokenBefore = ''
+  failure: Error = new Error('the connection broke')
   readonly #items: typeof ITEMS
 
   constructor(items = ITEMS) {
@@ -53,6 +61,7 @@ class ListedPlace implements PullPlace {
     for (const [name, content] of Object.entries(this.#items)) {
       const isMarked = name > 'd'
       if (done.includes(name) || (isMarked && (await haveMarks([name]))[0] === true)) continue
+      if (name === this.brokenBefore) throw this.failure
       if (!isMarked) done = [...done, name]
       const cursorAfter: ListedCursor = { done }
       yield {
@@ -81,7 +90,7 @@ class ListedPlace implements PullPlace {
       return
     }
     for (let line = 0; line < content; line++) {
-      if (this.failing.has(name) && line === content - 1) throw new Error('the connection broke')
+      if (this.failing.has(name) && line === content - 1) throw this.failure
       yield Buffer.from(
         `17.1.2.3 - - [20/Nov/2026:10:00:00 +0000] "GET /${name}/${line} HTTP/1.1" 200 5 "-" "Mozilla"\n`,
       )
@@ -95,7 +104,7 @@ class ListedPlace implements PullPlace {
 async function startProcess(
   t: TestContext,
   url: string,
-  { commandsMax = Number.POSITIVE_INFINITY, lostReply = 0 } = {},
+  { commandsMax = Number.POSITIVE_INFINITY, lostReply = 0, openMax = 100, clock = systemClock } = {},
 ) {
   const client = quiet(connectRedis(url, { name: 'test-puller', kind: 'loop' })) as Redis
   t.after(() => client.disconnect())
@@ -123,12 +132,12 @@ async function startProcess(
         const store = new RedisPullStore(client, lease)
         const state = (await store.state(sourceId)) ?? { ...firstState(s3Source.pull!, 0), cursor: { done: [] } }
         const jobs = new RedisBatchJobs({
-          ...{ client, partitions: PARTITIONS, openMax: 100, deadlineMs: 50, clock: systemClock },
+          ...{ client, partitions: PARTITIONS, openMax, deadlineMs: 50, clock },
           closedBecause: () => undefined,
         })
         const source = { id: sourceId, tenantId: tenant.id, pull: { every_ms: 1_000, settings: {} } }
         const turn = new PullTurn({
-          ...{ source, state, place, store, jobs, clock: systemClock, isAsked: false, limits: LIMITS },
+          ...{ source, state, place, store, jobs, clock, isAsked: false, limits: LIMITS },
           tenant: async () => tenant,
           signal: new AbortController().signal,
           untilMs: Number.POSITIVE_INFINITY,
@@ -291,6 +300,75 @@ test('an item that fails stops no other that can be read, and a large one contin
   const state = await new RedisPullStore(client, { write: async () => {} }).state('src_fails')
   assert.deepEqual(state!.counts, { objects: 6, refused: 1, lines: EXPECTED.length, rejected: 0 })
   assert.match(state!.refusal!.message, /^c: it is Parquet: let the export write JSON lines/)
+})
+
+test('a backfill leaves half of the jobs to the own uploads of its tenant, and goes on when jobs end', async (t) => {
+  const { redis, client } = await startBatch(t)
+  const place = new ListedPlace()
+  const openMax = 4
+  const process = await startProcess(t, redis.url, { openMax })
+  const uploads = new RedisBatchJobs({
+    ...{ client, partitions: PARTITIONS, openMax, deadlineMs: 1_000, clock: systemClock },
+    closedBecause: () => undefined,
+  })
+  const own: Upload[] = []
+  const ends: string[] = []
+  for (;;) {
+    const { end } = await process.turn('src_fills', place)
+    ends.push(end)
+    assert.ok(ends.length < 20, `${ends}`)
+    if (end === 'done') break
+    assert.equal(end, 'waits')
+    if (own.length === 0) {
+      assert.equal(await client.scard(keys.openJobsOf(tenant.id)), 2)
+      for (let n = 0; n < 2; n++) own.push(await uploads.begin(tenant.id))
+      await assert.rejects(uploads.begin(tenant.id), /4 batch jobs are queued or running/)
+      for (const upload of own) await upload.abort()
+    }
+    await pass(client)
+  }
+  assert.equal(own.length, 2)
+  assert.deepEqual(await pathsInJobs(client, 'src_fills'), EXPECTED)
+  // No item is fetched while no job may begin.
+  assert.equal(place.opened.filter((name) => name === 'a').length, 1)
+})
+
+test('a list that breaks keeps the items before it, so a source that often fails makes progress', async (t) => {
+  const { redis, client } = await startBatch(t)
+  const place = new ListedPlace()
+  const process = await startProcess(t, redis.url)
+  for (const name of ['b', 'd', 'f']) {
+    place.brokenBefore = name
+    const { end } = await process.turn('src_breaks', place)
+    assert.equal(end, 'failed')
+    await pass(client)
+  }
+  place.brokenBefore = ''
+  assert.deepEqual(await process.turn('src_breaks', place), { end: 'done' })
+  assert.deepEqual(place.opened, ['a', 'b', 'c', 'd', 'e', 'f', 'g'])
+  assert.deepEqual(await pathsInJobs(client, 'src_breaks'), EXPECTED)
+})
+
+test('an outage loses no item, and an item that stays unreadable is refused', async (t) => {
+  const { redis } = await startBatch(t)
+  const failures = async (failure: Error, { hours = 0 } = {}) => {
+    let nowMs = Date.now()
+    const process = await startProcess(t, redis.url, { clock: { now: () => nowMs } })
+    const place = new ListedPlace({ a: 2, b: 3 })
+    place.failing.add('b')
+    place.failure = failure
+    const id = `src_${failure.name}${hours}`
+    let runs = 0
+    while ((await process.turn(id, place)).end === 'failed' && runs < 30) {
+      runs++
+      nowMs += hours * HOUR_MS
+    }
+    process.client.disconnect()
+    return runs
+  }
+  assert.equal(await failures(new Error('its policy forbids it')), 7)
+  assert.equal(await failures(new UnavailableError('503')), 30)
+  assert.equal(await failures(new UnavailableError('503'), { hours: 1 }), 24)
 })
 
 test('what a backup copies of a pull is enough to continue it elsewhere', async (t) => {

@@ -30,6 +30,8 @@ export interface FileFacts {
   readonly name?: string
   /** Leaves the key `jobReceipt` with the job, which its maker deletes. It tells for ever that the job was created. Default: false. */
   readonly leavesReceipt?: boolean
+  /** Begins only while fewer than half of the jobs of its tenant are open, so that its own uploads find room. One may always be. */
+  readonly leavesRoom?: boolean
   /** Largest size as NDJSON. Default: the limit of the API. */
   readonly bytesMax?: number
 }
@@ -56,6 +58,12 @@ export interface JobPage {
 export interface JobFiles {
   /** File names by job id, for jobs of the tenant that have one. Rejects with `UnavailableError`. */
   fileNames(tenantId: string, jobIds: readonly string[]): Promise<ReadonlyMap<string, string>>
+}
+
+/** Jobs that ipid makes by itself for a tenant. */
+export interface BackgroundJobs extends Pick<BatchJobs, 'begin'> {
+  /** Why no upload with `leavesRoom` can begin now. Undefined: one can. */
+  fullBecause(tenantId: string, archived?: boolean): Promise<string | undefined>
 }
 
 export interface BatchJobs {

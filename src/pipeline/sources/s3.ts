@@ -271,8 +271,8 @@ class S3Place implements PullPlace {
       open: async (signal) => {
         const body = await this.#store.read(object).catch((error) => {
           const name = ((error as Error).cause as Error | undefined)?.name
-          // Other objects may be readable: a bucket's policy or a key of its encryption may forbid this one.
-          throw name === ACCESS_DENIED ? error : explained(error)
+          // Other objects may be readable: a bucket's policy or a key of its encryption may forbid this one. It is no outage.
+          throw name === ACCESS_DENIED ? new Error((error as Error).message, { cause: error }) : explained(error)
         })
         return body && once({ bytes: whole(body, bytes, signal) })
       },

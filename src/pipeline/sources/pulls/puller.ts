@@ -8,7 +8,7 @@ import { type SecretBox, SecretError } from '../../../secrets/secret-box.ts'
 import type { ShareLease } from '../../../stores/redis/membership.ts'
 import type { StoredKey, TenantStore } from '../../../tenants/stores.ts'
 import type { Tenant } from '../../../tenants/tenancy.ts'
-import type { BatchJobs } from '../../declaration/batch-jobs.ts'
+import type { BackgroundJobs } from '../../declaration/batch-jobs.ts'
 import { type Pull, PullDeniedError, type PullPlace } from '../../declaration/pull.ts'
 import type { RedisPullStore } from './redis/pull-store.ts'
 import { firstState, type PullAsk, type PullState, problemAt } from './state.ts'
@@ -18,7 +18,7 @@ interface PullerOptions {
   readonly lease: ShareLease
   readonly store: RedisPullStore
   readonly tenants: Pick<TenantStore, 'getKey' | 'getTenant'>
-  readonly jobs: BatchJobs
+  readonly jobs: BackgroundJobs
   /** Undefined: the pipeline has no such kind. */
   readonly pullOf: (kind: string) => Pull | undefined
   readonly secrets: Pick<SecretBox, 'open'>

@@ -12,7 +12,7 @@ export interface PullState {
   }
   /** Large items of which the first lines are in jobs already. At most `PARTIALS_MAX`, the newest last. */
   readonly partials: readonly { readonly id: string; readonly lines: number }[]
-  /** The newest jobs. */
+  /** The newest jobs. A crash may have left their receipts. */
   readonly jobs: readonly string[]
   /** Of the run that is in progress. */
   readonly runningSinceMs?: number | undefined
@@ -26,8 +26,8 @@ export interface PullState {
   readonly error?: PullProblem | undefined
   /** The last item that cannot be read at all. */
   readonly refusal?: PullProblem | undefined
-  /** The item at which the last runs failed. */
-  readonly stuck?: { readonly name: string; readonly failures: number } | undefined
+  /** The item at which the last runs failed, and when the first of them did. */
+  readonly stuck?: { readonly name: string; readonly failures: number; readonly sinceMs: number } | undefined
   /** The last request of `PullAsk` that was taken up. */
   readonly asked?: string | undefined
 }

@@ -1,8 +1,9 @@
 import type { SourceFacts } from '../../../../schemas/api-key.ts'
 import type { Clock } from '../../../run/clock.ts'
-import { BackpressureError } from '../../../run/errors.ts'
+import { BackpressureError, UnavailableError } from '../../../run/errors.ts'
+import { poll } from '../../../run/loop.ts'
 import type { Tenant } from '../../../tenants/tenancy.ts'
-import type { BatchJobs, Upload } from '../../declaration/batch-jobs.ts'
+import type { BackgroundJobs, Upload } from '../../declaration/batch-jobs.ts'
 import {
   type Cursor,
   PullDeniedError,
@@ -28,7 +29,7 @@ interface TurnOptions {
   /** The tenant, read again before each job. Undefined: the source must not be pulled now. */
   readonly tenant: () => Promise<Tenant | undefined>
   readonly store: RedisPullStore
-  readonly jobs: BatchJobs
+  readonly jobs: BackgroundJobs
   readonly clock: Clock
   readonly signal: AbortSignal
   readonly isAsked: boolean
@@ -53,6 +54,10 @@ export interface TurnLimits {
   readonly jobBytesMax: number
   readonly jobLinesMax: number
   readonly jobItemsMax: number
+  /** How long to wait until a job may begin, milliseconds. Then the turn ends, so that other sources have theirs. */
+  readonly roomWaitMs: number
+  /** The same in the middle of a large item, which has to be fetched again if the turn ends. */
+  readonly partRoomWaitMs: number
 }
 
 /** A job has at most 1,000,000 lines and 100 MiB. */
@@ -61,15 +66,20 @@ const LIMITS: TurnLimits = {
   jobBytesMax: 64 * 2 ** 20,
   jobLinesMax: 500_000,
   jobItemsMax: 500,
+  roomWaitMs: 10_000,
+  partRoomWaitMs: 60_000,
 }
-/** Jobs of a source that are not finished. The tenant's own uploads need room too. */
-const OPEN_JOBS_MAX = 2
+const ROOM_EVERY_MS = 250
+/** Of `PullState.jobs`. */
+const JOBS_MAX = 2
 /** Of the name of a job's file. */
 const NAME_CHARS_MAX = 200
 /** Items that may fail in one run before it ends. */
 const FAILURES_MAX = 10
 /** Runs in a row that may fail at an item. Then it is refused, so that it does not stop the others for ever. */
 const STUCK_MAX = 8
+/** With errors of a network or a server, they must also have failed for this long, so that an outage loses no item. */
+const OUTAGE_MS = 24 * 3_600_000
 
 /** Lines that go into one job, and what is done once the job exists. */
 interface JobInProgress {
@@ -120,7 +130,6 @@ export class PullTurn {
     } catch (error) {
       await this.#abort()
       if (error instanceof TurnOverError) return error.end
-      if (error instanceof BackpressureError) return { end: 'waits', reason: error.message }
       return { end: 'failed', error: error as Error, isDenied: error instanceof PullDeniedError }
     }
   }
@@ -128,7 +137,7 @@ export class PullTurn {
   async #run(): Promise<TurnEnd> {
     const { source, place, store, signal, untilMs, isAsked } = this.#options
     await this.#resolveIntent()
-    await this.#assertRoom()
+    let roomWaitMs = 0
     const items = place.items({
       cursor: this.#state.cursor,
       signal,
@@ -141,6 +150,9 @@ export class PullTurn {
     })
     try {
       for (;;) {
+        // An item that is fetched while no job may begin would have to be fetched again.
+        if (this.#job === undefined) await this.#awaitRoom(roomWaitMs)
+        roomWaitMs = this.#limits.roomWaitMs
         const { done, value } = await items.next()
         signal.throwIfAborted()
         if (done) {
@@ -152,6 +164,10 @@ export class PullTurn {
         await this.#commit()
         return { end: 'more' }
       }
+    } catch (error) {
+      // Keeps the items that were read whole. Otherwise a source that often fails would make no progress.
+      if (!isOver(error) && !this.#isCommitting && !signal.aborted) await this.#commit()
+      throw error
     } finally {
       await items.return(this.#state.cursor)
     }
@@ -186,9 +202,21 @@ export class PullTurn {
     await store.endIntent(source.id, intent)
   }
 
-  async #assertRoom(): Promise<void> {
-    if ((await this.#options.store.countOpen(this.#state.jobs)) < OPEN_JOBS_MAX) return
-    throw new TurnOverError({ end: 'waits', reason: 'its last jobs are not finished yet' })
+  /** Waits until a job may begin; called while none is in progress. */
+  async #awaitRoom(waitMs: number): Promise<void> {
+    const { jobs, signal } = this.#options
+    const { id, archive } = await this.#tenant()
+    let reason: string | undefined
+    const look = async () => {
+      reason = await jobs.fullBecause(id, archive)
+      return reason === undefined ? true : undefined
+    }
+    const hasRoom = await poll(look, { everyMs: ROOM_EVERY_MS, deadlineMs: performance.now() + waitMs, signal })
+    signal.throwIfAborted()
+    if (hasRoom) return
+    // The items so far have no lines, so they need no job.
+    if (this.#items > 0) await this.#commit()
+    throw new TurnOverError({ end: 'waits', reason: reason! })
   }
 
   async #take(item: PullItem): Promise<void> {
@@ -202,8 +230,7 @@ export class PullTurn {
         await this.#refuse(item, reason)
         return
       }
-      const isFinal = error instanceof PullDeniedError || error instanceof BackpressureError || isOver(error)
-      if (isFinal || this.#options.signal.aborted) throw error
+      if (this.#isFinal(error)) throw error
       const failure = named(item, error as Error)
       if (!item.canWait) throw failure
       this.#failure ??= failure
@@ -215,13 +242,21 @@ export class PullTurn {
   /** Undefined: the item may be readable later. */
   #refusalOf(item: PullItem, error: Error): string | undefined {
     if (error instanceof PullRefusedError && item.isMadeAnew !== true) return error.message
-    if (error instanceof PullDeniedError || error instanceof BackpressureError || isOver(error)) return undefined
-    if (this.#options.signal.aborted || item.canWait) return undefined
-    const { stuck } = this.#state
-    const failures = stuck?.name === item.name ? stuck.failures + 1 : 1
-    if (failures >= STUCK_MAX) return `${failures} runs failed at it: ${error.message}`
-    this.#state = { ...this.#state, stuck: { name: item.name, failures } }
+    if (this.#isFinal(error) || item.canWait) return undefined
+    const nowMs = this.#options.clock.now()
+    const { stuck: before } = this.#state
+    const { failures, sinceMs } = before?.name === item.name ? before : { failures: 0, sinceMs: nowMs }
+    const stuck = { name: item.name, failures: failures + 1, sinceMs }
+    const isLasting = !(error instanceof UnavailableError) || nowMs - sinceMs >= OUTAGE_MS
+    if (isLasting && stuck.failures >= STUCK_MAX) return `${stuck.failures} runs failed at it: ${error.message}`
+    this.#state = { ...this.#state, stuck }
+    this.#next = { ...this.#next, stuck }
     return undefined
+  }
+
+  /** Whether an error ends the turn, whatever the item. */
+  #isFinal(error: unknown): boolean {
+    return error instanceof PullDeniedError || isOver(error) || this.#options.signal.aborted
   }
 
   /** Reads an item into the job in progress, or a large one into jobs of its own. */
@@ -268,7 +303,20 @@ export class PullTurn {
     await this.#commit()
   }
 
-  async #write(item: PullItem, { bytes, lines, rejected }: EventLines): Promise<void> {
+  /** @throws TurnOverError, so that a failure of our own store does not count against the item */
+  async #write(item: PullItem, lines: EventLines): Promise<void> {
+    try {
+      await this.#writeLines(item, lines)
+    } catch (error) {
+      if (isOver(error)) throw error
+      const isFull = error instanceof BackpressureError
+      throw new TurnOverError(
+        isFull ? { end: 'waits', reason: error.message } : { end: 'failed', error: error as Error, isDenied: false },
+      )
+    }
+  }
+
+  async #writeLines(item: PullItem, { bytes, lines, rejected }: EventLines): Promise<void> {
     this.#job ??= await this.#begin(item)
     this.#job.bytes += bytes.length
     this.#job.lines += lines
@@ -282,11 +330,14 @@ export class PullTurn {
 
   async #begin(item: PullItem): Promise<JobInProgress> {
     const { source, jobs } = this.#options
+    const { roomWaitMs, partRoomWaitMs } = this.#limits
+    await this.#awaitRoom(this.#isOwnJob ? partRoomWaitMs : roomWaitMs)
     const { id, archive, addresses } = await this.#tenant()
     const facts = {
       sourceId: source.id,
       name: `${source.id}: ${item.name}`.slice(0, NAME_CHARS_MAX),
       leavesReceipt: true,
+      leavesRoom: true,
     }
     return { upload: await jobs.begin(id, archive, addresses, facts), bytes: 0, lines: 0 }
   }
@@ -306,7 +357,7 @@ export class PullTurn {
       cursor: item.cursor,
       counts: { ...counts, objects: counts.objects + objects, refused: counts.refused + refused },
       partials: othersOf(this.#next, item),
-      stuck: undefined,
+      stuck: this.#next.stuck?.name === item.name ? undefined : this.#next.stuck,
     }
     if (item.mark !== undefined) this.#marks.push([item.mark, item.atMs])
   }
@@ -336,7 +387,7 @@ export class PullTurn {
       this.#next = next
     } else {
       const { jobId } = job.upload
-      const state = { ...next, jobs: [...next.jobs, jobId].slice(-OPEN_JOBS_MAX) }
+      const state = { ...next, jobs: [...next.jobs, jobId].slice(-JOBS_MAX) }
       const intent: PullIntent = { job: jobId, state, marks }
       await this.#tenant()
       await store.writeIntent(source.id, intent)

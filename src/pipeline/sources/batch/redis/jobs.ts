@@ -7,7 +7,14 @@ import type { RedisClient } from '../../../../stores/redis/connect.ts'
 import { persisted } from '../../../../stores/redis/durability/persisted.ts'
 import { keys } from '../../../../stores/redis/keys.ts'
 import { loadScript } from '../../../../stores/redis/scripts.ts'
-import type { BatchJobs, FileFacts, JobFiles, JobPage, Upload } from '../../../declaration/batch-jobs.ts'
+import type {
+  BackgroundJobs,
+  BatchJobs,
+  FileFacts,
+  JobFiles,
+  JobPage,
+  Upload,
+} from '../../../declaration/batch-jobs.ts'
 import { CANCELLED, describeJob, freeJob, RECORD_TTL_MS, readProgress, releaseJob } from './job-record.ts'
 import { UPLOAD_TTL_MS, UploadSpool } from './upload-spool.ts'
 
@@ -27,7 +34,7 @@ const RETRY_AFTER_SECONDS = 10
 const reserveJobScript = loadScript(import.meta.url, './reserveJob-3.lua')
 const cancelJobScript = loadScript(import.meta.url, './cancelJob-1.lua')
 
-export class RedisBatchJobs implements BatchJobs, JobFiles {
+export class RedisBatchJobs implements BatchJobs, BackgroundJobs, JobFiles {
   readonly #options: RedisBatchJobsOptions
 
   constructor(options: RedisBatchJobsOptions) {
@@ -40,7 +47,8 @@ export class RedisBatchJobs implements BatchJobs, JobFiles {
     addresses: Addresses = 'full',
     file: FileFacts = {},
   ): Promise<Upload> {
-    const { client, openMax, deadlineMs, clock, closedBecause } = this.#options
+    const { client, deadlineMs, clock, closedBecause } = this.#options
+    const openMax = this.#openMax(file)
     const reason = closedBecause(archived)
     if (reason !== undefined) throw new BackpressureError(reason)
     const jobId = randomUUID()
@@ -54,9 +62,7 @@ export class RedisBatchJobs implements BatchJobs, JobFiles {
         [jobId, tenantId, openMax, receivedAtMs, keys.jobsOpened()],
       )
       if (reserved === 0) await client.del(keys.upload(jobId))
-      if (reserved === 0) {
-        throw new BackpressureError(`${openMax} batch jobs are queued or running already`, RETRY_AFTER_SECONDS, 'jobs')
-      }
+      if (reserved === 0) throw new BackpressureError(fullText(openMax), RETRY_AFTER_SECONDS, 'jobs')
     } catch (error) {
       if (error instanceof BackpressureError) throw error
       throw new UnavailableError('the event store did not answer', { cause: error })
@@ -64,6 +70,19 @@ export class RedisBatchJobs implements BatchJobs, JobFiles {
     const release = () => releaseJob(client, tenantId, jobId, 'no job')
     const context = { tenantId, archived, receivedAtMs }
     return new UploadSpool({ client, jobId, context, addresses, file, deadlineMs, release, closedBecause })
+  }
+
+  async fullBecause(tenantId: string, archived = false): Promise<string | undefined> {
+    const reason = this.#options.closedBecause(archived)
+    if (reason !== undefined) return reason
+    const openMax = this.#openMax({ leavesRoom: true })
+    const open = await answered(() => this.#options.client.scard(keys.openJobsOf(tenantId)))
+    return open < openMax ? undefined : fullText(openMax)
+  }
+
+  #openMax({ leavesRoom }: FileFacts): number {
+    const { openMax } = this.#options
+    return leavesRoom === true ? Math.max(1, Math.floor(openMax / 2)) : openMax
   }
 
   async find(tenantId: string, jobId: string): Promise<BatchJob | undefined> {
@@ -131,6 +150,10 @@ export class RedisBatchJobs implements BatchJobs, JobFiles {
     if (record.tenant_id !== tenantId) return undefined
     return { job: describeJob(jobId, record, progress), receivedAtMs: Number(record.received_at) }
   }
+}
+
+function fullText(openMax: number): string {
+  return `${openMax} batch jobs are queued or running already`
 }
 
 async function answered<T>(ask: () => Promise<T>): Promise<T> {

@@ -121,13 +121,6 @@ export class RedisPullStore {
     await this.#client.zremrangebyscore(keys.pullMarks(sourceId), '-inf', untilMs)
   }
 
-  /** How many of these jobs have not ended. */
-  async countOpen(jobs: readonly string[]): Promise<number> {
-    if (jobs.length === 0) return 0
-    const open = await this.#client.hmget(keys.openJobs(), ...jobs)
-    return open.filter((tenant) => tenant !== null).length
-  }
-
   /** Removes everything about a source that no longer exists or was revoked. */
   async forget(sourceId: string): Promise<void> {
     await removePull(this.#client, sourceId)
