@@ -7,7 +7,7 @@ import { zipOf } from './zip.ts'
 const HOUR_MS = 3_600_000
 
 /** A fault of one answer. */
-type Fault = 429 | 500 | 504 | 'ends early' | 'damaged'
+type Fault = 400 | 429 | 500 | 504 | 'ends early' | 'damaged' | 'late'
 
 /** A server that behaves as the documentation of Amplitude's Export API says. */
 export interface TestAmplitude {
@@ -53,6 +53,7 @@ export async function startAmplitude(t: { after(hook: () => Promise<void>): void
   function answer(start: string, end: string, response: ServerResponse): void {
     amplitude.asked.push(`${start} ${end}`)
     const fault = amplitude.faults.shift()
+    if (fault === 'late') return
     if (typeof fault === 'number') return void response.writeHead(fault).end()
     if ((timeOf(end) - timeOf(start)) / HOUR_MS + 1 > amplitude.hoursMax) return void response.writeHead(400).end()
     const found = [...amplitude.hours].filter(([hour]) => hour >= start && hour <= end)

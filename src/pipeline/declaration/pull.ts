@@ -58,8 +58,8 @@ export interface PullRun {
   readonly signal: AbortSignal
   /** Whether a person asked for this run: it looks everywhere. */
   readonly isAsked: boolean
-  /** Whether the run before failed. */
-  readonly isRetry: boolean
+  /** Name of the item that the last runs could not read. Undefined: none, or it could wait. */
+  readonly stuckAt: string | undefined
   /** When the oldest item that failed in this run was written, milliseconds; infinite: none failed. */
   oldestFailureMs(): number
   /** Which marks are kept, see `PullItem.mark`. */
@@ -85,7 +85,7 @@ export interface PullItem {
   readonly canWait: boolean
   /** Whether content that cannot be read is fetched again some times before it is refused: it was made for this run. */
   readonly isMadeAnew?: boolean
-  /** Undefined: it no longer exists. @throws PullRefusedError, PullDeniedError, or an error that may pass */
+  /** Undefined: there is nothing in it, or no longer. @throws PullRefusedError, PullDeniedError, or an error that may pass */
   open(signal: AbortSignal): Promise<AsyncIterable<PullFile> | undefined>
 }
 

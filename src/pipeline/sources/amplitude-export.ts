@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { open, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openPromise } from 'yauzl'
 import { InputError, UnavailableError } from '../../run/errors.ts'
@@ -14,34 +14,40 @@ import {
   type PullRun,
 } from '../declaration/pull.ts'
 import type { Source } from '../declaration/source.ts'
+import { type DownloadLimits, download, LateAnswerError } from './pulls/download.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
-const MINUTE_MS = 60_000
 /** An hour is complete this long after its end. */
 const COMPLETE_AFTER_MS = 2 * HOUR_MS
 /** Hours of one request. */
 const HOURS_MAX = 24
-/** Bytes of an answer for more than one hour; of more, fewer hours are asked for. */
+/** Bytes of an answer for more than one hour. If there are more, fewer hours are asked for. */
 const BYTES_MAX = 2 ** 30
 /** The largest answer that Amplitude makes. */
 const HOUR_BYTES_MAX = 2 ** 32
-/** Amplitude packs the answer before it sends the first byte. */
-const FIRST_BYTE_MS = 10 * MINUTE_MS
-const SILENCE_MS = MINUTE_MS
+/** Amplitude packs the whole answer before it sends the head. */
+const LIMITS: DownloadLimits = { connectMs: 30_000, answerMs: 600_000, silenceMs: 60_000 }
 const HOSTS: Readonly<Record<string, string>> = {
   us: 'https://amplitude.com',
   eu: 'https://analytics.eu.amplitude.com',
 }
-/** Answers to a range that is too large: 400 says so, 504 means it. */
-const TOO_LARGE = [400, 413, 504]
+/** Amplitude documents 400 for an answer of more than 4 GB. */
+const TOO_LARGE = [400, 413]
+/** Amplitude documents this for an answer that it could not pack in time. */
+const TOO_SLOW = 504
+
+interface Progress {
+  readonly nextMs: number
+  /** Limits a request to `hours` until this time, because Amplitude could not pack more. */
+  readonly short?: { readonly hours: number; readonly untilMs: number } | undefined
+}
 
 /** Which hours are done: from `fromMs` until `nextMs`, which is not. Amplitude assigns an event to the hour when it got it. */
-interface HoursCursor {
+interface HoursCursor extends Progress {
   readonly fromMs: number
-  readonly nextMs: number
   /** The past that was asked for: `nextMs` to `fromMs` is left of it. */
-  readonly past?: { readonly fromMs: number; readonly nextMs: number } | undefined
+  readonly past?: (Progress & { readonly fromMs: number }) | undefined
   /** Earlier than the past in progress. */
   readonly earlierMs?: number | undefined
 }
@@ -84,25 +90,27 @@ const pull: Pull = {
   open: (access) => new AmplitudePlace(access),
 }
 
-class AmplitudePlace implements PullPlace {
+export class AmplitudePlace implements PullPlace {
   readonly #access: PullAccess
+  readonly #limits: DownloadLimits
 
-  constructor(access: PullAccess) {
+  constructor(access: PullAccess, limits: DownloadLimits = LIMITS) {
     this.#access = access
+    this.#limits = limits
   }
 
   async *items(run: PullRun): AsyncGenerator<PullItem, HoursCursor> {
     let cursor = run.cursor as HoursCursor
     const complete = Math.floor((this.#access.nowMs() - COMPLETE_AFTER_MS) / HOUR_MS) * HOUR_MS
-    for await (const step of this.#hours(cursor.nextMs, complete, run)) {
-      cursor = { ...cursor, nextMs: step.toMs }
-      yield* itemsOf(step, cursor)
+    for await (const [progress, answer] of this.#answers(cursor, complete, run)) {
+      cursor = { ...cursor, ...progress }
+      yield await itemOf(answer, cursor)
     }
     while (cursor.past !== undefined) {
       const { past, earlierMs } = cursor
-      for await (const step of this.#hours(past.nextMs, cursor.fromMs, run)) {
-        cursor = { ...cursor, past: { ...past, nextMs: step.toMs } }
-        yield* itemsOf(step, cursor)
+      for await (const [progress, answer] of this.#answers(past, cursor.fromMs, run)) {
+        cursor = { ...cursor, past: { ...past, ...progress } }
+        yield await itemOf(answer, cursor)
       }
       const next = earlierMs === undefined ? undefined : { fromMs: earlierMs, nextMs: earlierMs }
       cursor = { ...cursor, fromMs: past.fromMs, past: next, earlierMs: undefined }
@@ -110,138 +118,105 @@ class AmplitudePlace implements PullPlace {
     return cursor
   }
 
-  /** Fetches one answer after another, each for as many hours as Amplitude can give. */
-  async *#hours(fromMs: number, endMs: number, { signal, isRetry }: PullRun): AsyncGenerator<Fetched> {
-    let hours = isRetry ? 1 : HOURS_MAX
-    for (let at = fromMs; at < endMs; ) {
-      const toMs = Math.min(endMs, at + hours * HOUR_MS)
-      const file = join(this.#access.tempDir, `${randomUUID()}.zip`)
+  /** Fetches one answer after another, and says how far it is after each. */
+  async *#answers(begun: Progress, endMs: number, run: PullRun): AsyncGenerator<readonly [Progress, Answer]> {
+    for (let progress = begun; progress.nextMs < endMs; ) {
+      const { nextMs: fromMs, short } = progress
+      const toMs = Math.min(endMs, fromMs + (short?.hours ?? HOURS_MAX) * HOUR_MS)
+      const hours = (toMs - fromMs) / HOUR_MS
+      // The last run could not read this range. Asked for hour by hour, only the bad hour is refused in the end.
+      const isStuck = hours > 1 && run.stuckAt?.startsWith(hourOf(fromMs)) === true
+      const range = { fromMs, toMs, file: join(this.#access.tempDir, `${randomUUID()}.zip`) }
       try {
-        const isOne = toMs - at === HOUR_MS
-        const answer = await this.#download(file, at, toMs - HOUR_MS, isOne ? HOUR_BYTES_MAX : BYTES_MAX, signal)
-        if (answer === 'too large' && !isOne) {
-          hours = Math.max(1, Math.floor((toMs - at) / HOUR_MS / 2))
-          continue
+        const result = isStuck ? 'too large' : await this.#download(range, run.signal)
+        if (hours > 1 && (result === 'too large' || result === 'too slow')) {
+          const short = { hours: isStuck ? 1 : Math.floor(hours / 2), untilMs: fromMs + DAY_MS }
+          progress = { nextMs: fromMs, short }
+          yield [progress, { ...range, result: 'no data' }]
+        } else {
+          progress = { nextMs: toMs, short: shortAt(toMs, short) }
+          yield [progress, { ...range, result }]
         }
-        yield { fromMs: at, toMs, file, answer }
-        at = toMs
       } finally {
-        await rm(file, { force: true })
+        await rm(range.file, { force: true })
       }
     }
   }
 
-  /** @param lastMs the last hour of the range */
-  async #download(
-    file: string,
-    firstMs: number,
-    lastMs: number,
-    bytesMax: number,
-    signal: AbortSignal,
-  ): Promise<Fetched['answer']> {
+  /** @throws for network errors and other statuses, which do not shrink the range: they say nothing about its size */
+  async #download({ fromMs, toMs, file }: Range, signal: AbortSignal): Promise<Result> {
     const { settings, secrets } = this.#access
-    const query = new URLSearchParams({ start: hourOf(firstMs), end: hourOf(lastMs) })
+    const lastMs = toMs - HOUR_MS
+    const bytesMax = fromMs === lastMs ? HOUR_BYTES_MAX : BYTES_MAX
+    const query = new URLSearchParams({ start: hourOf(fromMs), end: hourOf(lastMs) })
+    const url = new URL(`/api/2/export?${query}`, pull.placeOf(settings))
     const basic = Buffer.from(`${secrets.apiKey}:${secrets.secretKey}`).toString('base64')
-    const silence = new Silence(signal)
-    try {
-      silence.allow(FIRST_BYTE_MS)
-      const response = await fetch(new URL(`/api/2/export?${query}`, pull.placeOf(settings)), {
-        headers: { authorization: `Basic ${basic}` },
-        signal: silence.signal,
-      })
-      const { status, body } = response
-      if (status !== 200) await body?.cancel()
-      if (status === 404) return 'no data'
-      if (TOO_LARGE.includes(status)) return 'too large'
-      if (status === 401 || status === 403) {
-        throw new PullDeniedError(
-          `Amplitude refuses the API key or the secret key (${status}): "source set ID --secret" replaces them`,
-        )
-      }
-      if (status === 429) throw new UnavailableError('Amplitude takes no more requests for now (429)')
-      if (status !== 200 || body === null) throw new UnavailableError(`Amplitude answered ${status}`)
-      const length = Number(response.headers.get('content-length') ?? Number.NaN)
-      const bytes = await this.#save(file, body, bytesMax, silence)
-      if (bytes > bytesMax) return 'too large'
-      if (bytes !== length && !Number.isNaN(length) && !response.headers.has('content-encoding')) {
-        throw new UnavailableError(`Amplitude's answer ended after ${bytes} of ${length} bytes`)
-      }
-      return 'data'
-    } catch (error) {
-      if (error instanceof UnavailableError || error instanceof PullDeniedError) throw error
-      const { message, cause } = error as Error
-      const reason = cause instanceof Error ? cause.message : message
-      throw new UnavailableError(`Amplitude's answer failed: ${reason}`, { cause: error })
-    } finally {
-      silence.end()
+    const headers = { authorization: `Basic ${basic}` }
+    const answer = await download(url, { headers, file, bytesMax, limits: this.#limits, signal }).catch((error) => {
+      if (error instanceof LateAnswerError) return undefined
+      throw new UnavailableError(`Amplitude's answer failed: ${(error as Error).message}`, { cause: error })
+    })
+    if (answer === undefined || answer.status === TOO_SLOW) return 'too slow'
+    const { status, bytes } = answer
+    if (TOO_LARGE.includes(status) || bytes > bytesMax) return 'too large'
+    if (status === 200) return 'data'
+    if (status === 404) return 'no data'
+    if (status === 401 || status === 403) {
+      throw new PullDeniedError(
+        `Amplitude refuses the API key or the secret key (${status}): "source set ID --secret" replaces them`,
+      )
     }
-  }
-
-  /** @returns the number of bytes; above `bytesMax` it stops */
-  async #save(file: string, body: AsyncIterable<Uint8Array>, bytesMax: number, silence: Silence): Promise<number> {
-    const handle = await open(file, 'wx', 0o600)
-    let bytes = 0
-    try {
-      for await (const piece of body) {
-        silence.allow(SILENCE_MS)
-        bytes += piece.length
-        if (bytes > bytesMax) break
-        await handle.writeFile(piece)
-      }
-    } finally {
-      await handle.close()
-    }
-    return bytes
+    if (status === 429) throw new UnavailableError('Amplitude takes no more requests for now (429)')
+    throw new UnavailableError(`Amplitude answered ${status}`)
   }
 
   async close(): Promise<void> {}
 }
 
-/** The answer to a request for some hours. @see AmplitudePlace */
-interface Fetched {
+/** After a day of short ranges, longer ones are tried again. */
+function shortAt(atMs: number, short: Progress['short']): Progress['short'] {
+  if (short === undefined || atMs < short.untilMs) return short
+  const hours = 2 * short.hours
+  return hours < HOURS_MAX ? { hours, untilMs: atMs + DAY_MS } : undefined
+}
+
+interface Range {
   readonly fromMs: number
   /** Exclusive. */
   readonly toMs: number
   readonly file: string
-  readonly answer: 'data' | 'no data' | 'too large'
 }
 
-/** Aborts after some time without a sign of life, and with another signal. */
-class Silence {
-  readonly #controller = new AbortController()
-  readonly signal: AbortSignal
-  #timer: NodeJS.Timeout | undefined
+type Result = 'data' | 'no data' | 'too large' | 'too slow'
 
-  constructor(outer: AbortSignal) {
-    this.signal = AbortSignal.any([outer, this.#controller.signal])
-  }
-
-  allow(ms: number): void {
-    clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => this.#controller.abort(new Error(`nothing came for ${ms / 1_000} s`)), ms)
-  }
-
-  end(): void {
-    clearTimeout(this.#timer)
-  }
+interface Answer extends Range {
+  readonly result: Result
 }
 
-async function* itemsOf({ fromMs, toMs, file, answer }: Fetched, cursor: HoursCursor): AsyncGenerator<PullItem> {
-  if (answer === 'no data') return
+async function itemOf({ fromMs, toMs, file, result }: Answer, cursor: HoursCursor): Promise<PullItem> {
   const name = `${hourOf(fromMs)} to ${hourOf(toMs - HOUR_MS)}`
-  const shared = { name, atMs: toMs, cursor, canWait: false, isMadeAnew: true }
-  if (answer === 'too large') {
-    const refuse = async () => {
-      throw new PullRefusedError('the hour is larger than Amplitude exports: use its export to S3')
-    }
-    yield { ...shared, isMadeAnew: false, id: name, open: refuse }
-    return
-  }
-  // The same names, sizes and checksums are the same content in the same order, so a large answer can be continued in its middle.
-  const digest = await digestOf(file).catch((error: Error) => {
-    throw new UnavailableError(`Amplitude's ZIP file is damaged: ${error.message}`)
+  const shared = { id: name, name, atMs: toMs, cursor, canWait: false, isMadeAnew: true }
+  const failing = (error: Error): PullItem => ({
+    ...shared,
+    open: async () => {
+      throw error
+    },
   })
-  yield { ...shared, id: `amplitude ${name}\n${digest}`, open: async () => filesOf(file) }
+  if (result === 'no data') return { ...shared, open: async () => undefined }
+  if (result === 'too large')
+    return failing(new PullRefusedError('the hour is larger than Amplitude exports: use its export to S3'))
+  if (result === 'too slow') {
+    return failing(
+      new UnavailableError('Amplitude did not pack the hour in time: use its export to S3 if this stays so'),
+    )
+  }
+  try {
+    // The same names, sizes and checksums are the same content in the same order, so a large answer can be continued in its middle.
+    const id = `amplitude ${name}\n${await digestOf(file)}`
+    return { ...shared, id, open: async () => filesOf(file) }
+  } catch (error) {
+    return failing(new PullRefusedError(`Amplitude's ZIP file is damaged: ${(error as Error).message}`))
+  }
 }
 
 async function digestOf(file: string): Promise<string> {

@@ -142,7 +142,7 @@ export class PullTurn {
       cursor: this.#state.cursor,
       signal,
       isAsked,
-      isRetry: this.#state.failures > 0,
+      stuckAt: this.#state.stuck?.name,
       oldestFailureMs: () => this.#oldestFailureMs,
       haveMarks: (names) => store.haveMarks(source.id, names),
       countMarks: () => store.countMarks(source.id),

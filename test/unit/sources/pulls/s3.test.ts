@@ -41,7 +41,7 @@ class Source {
       cursor: structuredClone(this.cursor),
       signal: new AbortController().signal,
       isAsked,
-      isRetry: false,
+      stuckAt: undefined,
       oldestFailureMs: () => oldestMs,
       haveMarks: async (names) => names.map((name) => this.marks.has(name)),
       countMarks: async () => this.marks.size,
