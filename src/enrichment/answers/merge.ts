@@ -3,6 +3,7 @@ import { type Classification, NOISE } from '../../../schemas/classification.ts'
 import type { EnrichmentData } from '../../pipeline/event/enrichment.ts'
 import { type Facts, makeFacts, type Scope } from '../facts.ts'
 import type { Provider } from '../providers/provider.ts'
+import { businessName } from '../rules/business-name.ts'
 import { classify, type Decision, isVote } from '../rules/classify.ts'
 import { companyIdOf } from '../rules/company-id.ts'
 import { registrableDomain, registrableDomainOfHost } from '../rules/domain.ts'
@@ -59,10 +60,7 @@ export function merge(all: readonly Finding[]): Merged {
     data.classification = decision.classification
     sources.classification = decision.classification === evidence.explicit ? (evidence.explicitSource ?? RULES) : RULES
   }
-  if (named === undefined && data.business_name === undefined && organisation?.name !== undefined) {
-    data.business_name = organisation.name
-    sources.business_name = sources.org_name
-  }
+  nameBusiness(data, sources, findings, organisation)
   if (named === undefined && data.domain === undefined && organisation?.domain !== undefined) {
     data.domain = organisation.domain
     sources.domain = sources.org_name
@@ -76,6 +74,24 @@ export function merge(all: readonly Finding[]): Merged {
     quality: qualityOf(data, decision.classification, named !== undefined, isVote(decision)),
     companyId: companyIdOf(organisation),
   }
+}
+
+/**
+ * Makes `business_name` readable, or makes one from the registered name. The business name of an organisation table stays
+ * as its author wrote it.
+ */
+function nameBusiness(
+  data: EnrichmentData,
+  sources: Partial<Record<Attribute, string>>,
+  findings: readonly Finding[],
+  organisation: Organisation | undefined,
+): void {
+  const stated = findings.find(({ facts }) => facts.data.business_name !== undefined)
+  if (stated?.provider.kind === 'table') return
+  const registered = data.business_name ?? organisation?.name
+  if (registered === undefined) return
+  data.business_name = businessName(String(registered))
+  sources.business_name ??= sources.org_name
 }
 
 /**

@@ -1,3 +1,4 @@
+import { NOISE } from '../../../schemas/classification.ts'
 import type { Lookup } from '../../lookup/lookup.ts'
 import { type Address, ownText } from '../../pipeline/event/address.ts'
 import type { Enrichment } from '../../pipeline/event/enrichment.ts'
@@ -6,10 +7,12 @@ import { BoundedCache } from '../bounded-cache.ts'
 import type { Facts } from '../facts.ts'
 import { PROVIDER_KINDS, type Provider } from '../providers/provider.ts'
 import { RDNS_PROVIDER } from '../providers/rdns/provider.ts'
+import { classify } from '../rules/classify.ts'
+import type { Organisation } from '../rules/evidence.ts'
 import { Answers, NOTHING_KNOWN } from './answer.ts'
 import { type Chosen, chosenOf, type LookupChoice } from './choice.ts'
 import { type LookupContent, lookupContent, lookupOf, networksOf } from './lookup.ts'
-import { type Finding, isNoise, type Merged, merge } from './merge.ts'
+import { evidenceOf, type Finding, isNoise, type Merged, merge } from './merge.ts'
 
 /** Called when a provider cannot read a record. The answer is made without it. */
 type RecordErrorListener = (provider: Provider, error: unknown) => void
@@ -34,6 +37,7 @@ export class Snapshot {
   readonly providers: readonly Provider[]
   readonly #all: Chosen
   readonly #hasAsRows: boolean
+  readonly #hasOrganisations: boolean
   readonly #onRecordError: RecordErrorListener
   readonly #byAddress: BoundedCache<string | number, Enrichment>
   readonly #lookups: BoundedCache<string | number, Lookup>
@@ -42,18 +46,22 @@ export class Snapshot {
   /** By the ids of the merged facts. */
   readonly #merged: BoundedCache<string, Merged>
   readonly #byFacts: BoundedCache<string, Enrichment>
+  /** Rows that `withOrganisation` adds, by the ids of the facts. */
+  readonly #organisations: BoundedCache<string, { readonly row: Finding | undefined }>
   readonly #answers: Answers
 
   constructor(providers: readonly Provider[], limits: SnapshotLimits, onRecordError: RecordErrorListener) {
     this.providers = providers
     this.#all = { key: '', providers }
     this.#hasAsRows = providers.some((provider) => provider.findAs !== undefined)
+    this.#hasOrganisations = providers.some((provider) => provider.findOrganisation !== undefined)
     this.#onRecordError = onRecordError
     this.#byAddress = new BoundedCache(limits.answersMax)
     this.#lookups = new BoundedCache(limits.lookupsMax)
     this.#contents = new BoundedCache(limits.lookupsMax)
     this.#merged = new BoundedCache(limits.lookupsMax)
     this.#byFacts = new BoundedCache(limits.answersMax)
+    this.#organisations = new BoundedCache(limits.answersMax)
     this.#answers = new Answers(limits.answersMax)
   }
 
@@ -111,7 +119,19 @@ export class Snapshot {
       ofAs ||= facts.scope === 'as'
       findings.push({ provider, facts, scope: facts.scope })
     }
-    return ofAs ? withAsRows(findings, providers) : findings
+    return this.#withOrganisation(ofAs ? withAsRows(findings, providers) : findings, providers)
+  }
+
+  /** Adds the facts that a table has about an organisation which another provider names. */
+  #withOrganisation(findings: Finding[], providers: readonly Provider[]): Finding[] {
+    if (!this.#hasOrganisations || findings.length === 0 || findings.some(isTableRow)) return findings
+    const key = factsKey(findings)
+    let known = this.#organisations.get(key)
+    if (known === undefined) {
+      known = { row: organisationRow(findings, providers) }
+      this.#organisations.set(key, known)
+    }
+    return known.row === undefined ? findings : [known.row, ...findings]
   }
 
   #content(findings: readonly Finding[], address: Address): LookupContent {
@@ -143,6 +163,33 @@ export class Snapshot {
       return undefined
     }
   }
+}
+
+function isTableRow({ provider, facts }: Finding): boolean {
+  return provider.kind === 'table' && facts.organisation !== undefined
+}
+
+/** The row of the organisation that another provider names. A noise network keeps its class: `Amazon.com` runs a cloud too. */
+function organisationRow(findings: readonly Finding[], providers: readonly Provider[]): Finding | undefined {
+  const organisation = namedOrganisation(findings)
+  if (organisation === undefined) return undefined
+  const { classification } = classify(evidenceOf(findings))
+  if (classification !== undefined && NOISE.has(classification)) return undefined
+  const country = findings.find(({ facts, scope }) => scope === 'address' && facts.data.country_code !== undefined)
+  const countryCode = country?.facts.data.country_code as string | undefined
+  for (const provider of providers) {
+    const facts = provider.findOrganisation?.(organisation, countryCode)
+    if (facts !== undefined) return { provider, facts, scope: 'as' }
+  }
+  return undefined
+}
+
+/** The organisation that uses the address, or else the holder of its network. */
+function namedOrganisation(findings: readonly Finding[]): Organisation | undefined {
+  const named = findings.find(({ facts }) => facts.organisation !== undefined)
+  if (named !== undefined) return named.facts.organisation
+  const name = findings.find(({ facts }) => facts.data.org_name !== undefined)?.facts.data.org_name
+  return name === undefined ? undefined : { name: String(name), domain: undefined }
 }
 
 /** A number if possible: a `Map` finds it in half the time. */

@@ -2,6 +2,7 @@ import type { Address } from '../../pipeline/event/address.ts'
 import { formatRange } from '../addresses/network.ts'
 import type { RangeMap } from '../addresses/range-map.ts'
 import type { Facts } from '../facts.ts'
+import type { Organisation } from '../rules/evidence.ts'
 
 /**
  * Kinds of providers in order of trust (schemas/README.md, Order of trust). Noise lists come right after the tables,
@@ -42,6 +43,11 @@ export interface Provider {
   networkOf(address: Address): string | undefined
   /** The record for every address of an autonomous system. */
   findAs?(asn: number): Facts | undefined
+  /**
+   * The facts about an organisation that another provider names, without those about a network.
+   * @param country code of the address's country, upper case; undefined when unknown
+   */
+  findOrganisation?(organisation: Organisation, country: string | undefined): Facts | undefined
 }
 
 /** Compares by trust, for `sort`. */

@@ -1,5 +1,6 @@
 import { allocationWords } from './allocation.ts'
 import { asNumbers } from './as-numbers.ts'
+import { nameTables } from './business-name.ts'
 import { hostnamePatterns } from './hostnames.ts'
 import { providerDomains, reservedDomains } from './known-domains.ts'
 import { modelWeights } from './model/vote.ts'
@@ -9,6 +10,7 @@ import { connectionTypes, vendorTypes } from './vendor-types.ts'
 
 /** The tables of the rules. Each is read from `data/` on first use. */
 const TABLES = [
+  nameTables,
   modelWeights,
   allocationWords,
   asNumbers,

@@ -42,6 +42,22 @@ export function fold(text: string): string {
   return bare.replace(UNDIVIDED, (letter) => LETTERS[letter]!)
 }
 
+/** Longest slug, in characters. */
+const SLUG_MAX = 128
+
+/** Letters and digits of any script in lower case, without accents, joined by single hyphens. */
+export function slug(name: string): string {
+  return name
+    .normalize('NFKD')
+    .toLowerCase()
+    .replace(/\p{M}+/gu, '')
+    .replace(/['’]/g, '')
+    .replace(/[^\p{L}\p{N}]+/gu, '-')
+    .replace(/^-+|(?<!-)-+$/g, '')
+    .slice(0, SLUG_MAX)
+    .normalize('NFC')
+}
+
 /** Folded words of a name, in order. Anything but letters and digits separates words. Chinese, Japanese and Thai are not split. */
 export function tokens(text: string): string[] {
   const joined = text.slice(0, TEXT_MAX).replace(ABBREVIATION, (abbreviation) => abbreviation.replace(/[./]/g, ''))
@@ -61,19 +77,23 @@ export interface Name {
   readonly description: readonly string[]
 }
 
-/** Parses an AS name of registries and lists: handle, description, or both. */
-export function readName(text: string): Name {
+/** The parts of an AS name of registries and lists as text: `COMCAST-7922`, `Comcast Cable`. Either may be empty. */
+export function nameParts(text: string): { readonly handle: string; readonly description: string } {
   const given = text.slice(0, TEXT_MAX).trim()
   const bare = given.replace(COUNTRY_SUFFIX, '')
   const both = HANDLE_WITH_DASH.exec(bare) ?? withoutDash(bare, bare !== given)
   if (both !== null) {
-    const description = tokens(both[2]!)
     // `KORABI-NET SHPK` is a name with its legal form, not a handle with a description.
-    if (!description.every((word) => isGenericWord(word))) return { handle: tokens(both[1]!), description }
-    return { handle: [], description: [...tokens(both[1]!), ...description] }
+    if (!tokens(both[2]!).every((word) => isGenericWord(word))) return { handle: both[1]!, description: both[2]! }
+    return { handle: '', description: bare }
   }
-  if (HANDLE_ALONE.test(bare)) return { handle: tokens(bare), description: [] }
-  return { handle: [], description: tokens(bare) }
+  return HANDLE_ALONE.test(bare) ? { handle: bare, description: '' } : { handle: '', description: bare }
+}
+
+/** Parses an AS name of registries and lists: handle, description, or both. */
+export function readName(text: string): Name {
+  const { handle, description } = nameParts(text)
+  return { handle: tokens(handle), description: tokens(description) }
 }
 
 /**

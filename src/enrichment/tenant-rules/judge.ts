@@ -6,6 +6,7 @@ import type { Enricher, Enrichment } from '../../pipeline/event/enrichment.ts'
 import { flatText } from '../../pipeline/event/row.ts'
 import { enrichmentOf } from '../answers/answer.ts'
 import { BoundedCache } from '../bounded-cache.ts'
+import { businessName } from '../rules/business-name.ts'
 import { companyIdOf } from '../rules/company-id.ts'
 import { FILTERS, RuleSet, type Verdict } from './rule-set.ts'
 
@@ -94,7 +95,8 @@ function named(enrichment: Enrichment, rule: string): Enrichment {
 /** Noise has no company id. `never-noise` makes one from the names, as for any organisation. */
 function asOrganisation(enrichment: Enrichment): Enrichment {
   const { companyId, data } = enrichment
-  const name = data.business_name ?? data.org_name ?? data.as_name
+  const registered = data.org_name ?? data.as_name
+  const name = data.business_name ?? (registered === undefined ? undefined : businessName(String(registered)))
   const domain = data.domain === undefined ? undefined : String(data.domain)
   const id = companyId || companyIdOf({ name: name === undefined ? undefined : String(name), domain })
   return enrichmentOf({

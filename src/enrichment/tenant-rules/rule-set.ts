@@ -3,7 +3,8 @@ import type { Address } from '../../pipeline/event/address.ts'
 import type { Enrichment } from '../../pipeline/event/enrichment.ts'
 import { judgedAddress } from '../addresses/judged.ts'
 import { type AddressRange, v6Number } from '../addresses/network.ts'
-import { companyIdOf, slug } from '../rules/company-id.ts'
+import { companyIdOf, nameKey } from '../rules/company-id.ts'
+import { slug } from '../rules/normalise.ts'
 import { type Rule, readRule } from './rule.ts'
 
 /** The input of a rule. */
@@ -101,7 +102,10 @@ export class RuleSet {
 
 /** Ids by which rules may name the organisation: of its account, its domain, or any of its names. */
 function organisationIds({ companyId, data }: Judged): string[] {
-  const names = [data.business_name, data.org_name, data.as_name].map((name) => slug(String(name ?? '')))
+  const names = [data.business_name, data.org_name, data.as_name].flatMap((name) => {
+    const text = String(name ?? '')
+    return [nameKey(text), slug(text)]
+  })
   const domain = data.domain === undefined ? '' : companyIdOf({ name: undefined, domain: String(data.domain) })
   return [companyId, domain, ...names].filter((id) => id !== '')
 }

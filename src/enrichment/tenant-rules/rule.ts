@@ -1,14 +1,14 @@
 import type { Classification } from '../../../schemas/classification.ts'
 import { KEPT_CLASSES, RULE_KINDS, type RuleKind } from '../../../schemas/tenant-rules.ts'
 import { type AddressRange, ASN_MAX, clip, formatRange, parseCidr } from '../addresses/network.ts'
-import { companyIdOf, slug } from '../rules/company-id.ts'
+import { companyIdOf, nameKey } from '../rules/company-id.ts'
 import { domainIn } from '../rules/domain.ts'
 
 /** The subject of a rule. */
 type Subject =
   | { readonly of: 'network'; readonly range: AddressRange }
   | { readonly of: 'as'; readonly asn: number }
-  /** Compared with `Enrichment.companyId`: a domain, or else a slug of a name. */
+  /** Compared with `Enrichment.companyId`: a domain, or else the key of a name. */
   | { readonly of: 'organisation'; readonly id: string }
   | { readonly of: 'class'; readonly classification: Classification }
 
@@ -68,7 +68,7 @@ function anySubject(text: string): Subject | string {
     return asn >= 1 && asn <= ASN_MAX ? { of: 'as', asn } : `"${clip(text)}" is not an AS number`
   }
   const domain = URL_SCHEME.test(text) ? domainIn(text) : DOMAIN.test(text) ? text.toLowerCase() : undefined
-  const id = domain === undefined ? slug(text) : companyIdOf({ name: undefined, domain })
+  const id = domain === undefined ? nameKey(text) : companyIdOf({ name: undefined, domain })
   return id === '' ? `"${clip(text)}" is not a network, AS number or organisation` : { of: 'organisation', id }
 }
 

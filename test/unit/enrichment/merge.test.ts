@@ -5,8 +5,9 @@ import { evidenceOf, type Finding, merge } from '../../../src/enrichment/answers
 import { QUALITY_PARTS, qualityOf } from '../../../src/enrichment/answers/quality.ts'
 import { type Facts, makeFacts } from '../../../src/enrichment/facts.ts'
 import type { Provider, ProviderKind } from '../../../src/enrichment/providers/provider.ts'
-import { companyIdOf, slug } from '../../../src/enrichment/rules/company-id.ts'
+import { companyIdOf } from '../../../src/enrichment/rules/company-id.ts'
 import type { Evidence, Organisation } from '../../../src/enrichment/rules/evidence.ts'
+import { slug } from '../../../src/enrichment/rules/normalise.ts'
 import type { EnrichmentData } from '../../../src/pipeline/event/enrichment.ts'
 
 function finding(name: string, kind: ProviderKind, facts: Facts, scope: Finding['scope'] = 'address'): Finding {
@@ -110,11 +111,11 @@ test('number and name of the AS come from one provider', () => {
 test('when only an AS is known and it is no carrier, the AS is the organisation', () => {
   const merged = merge([asn('Example Software GmbH', 'example.com')])
   assert.equal(merged.noise, false)
-  assert.equal(merged.data.business_name, 'Example Software GmbH')
+  assert.equal(merged.data.business_name, 'Example Software')
   assert.equal(merged.data.domain, 'example.com')
   assert.equal(merged.sources.business_name, 'asn')
   assert.equal(merged.companyId, 'example.com')
-  assert.equal(merge([asn('Example Software GmbH')]).companyId, 'example-software-gmbh')
+  assert.equal(merge([asn('Example Software GmbH')]).companyId, 'example-software')
 })
 
 test('a carrier is no organisation', () => {
@@ -139,8 +140,8 @@ test("inside a carrier's network, a domain that is not the carrier's is the orga
   assert.equal(merged.data.business_name, undefined)
   assert.equal(merged.data.org_name, 'Example Telecom Broadband')
   const known = merge([asn('Acme Anvils GmbH'), domain('acme-anvils.com')])
-  assert.equal(known.companyId, 'acme-anvils-gmbh')
-  assert.equal(known.data.business_name, 'Acme Anvils GmbH')
+  assert.equal(known.companyId, 'acme-anvils')
+  assert.equal(known.data.business_name, 'Acme Anvils')
 })
 
 test('a place alone is no organisation', () => {
@@ -178,7 +179,7 @@ test("a company's own block inside a carrier's AS is the company", () => {
   )
   const merged = merge([company, carrierRow])
   assert.equal(merged.noise, false)
-  assert.equal(merged.data.business_name, 'Example GmbH')
+  assert.equal(merged.data.business_name, 'Example')
   assert.equal(merged.companyId, 'example.com')
   assert.equal(evidenceOf([carrierRow]).explicit, 'isp')
 })
@@ -240,11 +241,13 @@ test('the registrable domain is that of the domain, or else of the host name', (
   assert.equal(merge([table({ hostname: 'localhost' })]).data.etld_plus_one, undefined)
 })
 
-test('a company id is the registrable domain in lower case, or else a slug of the name', () => {
+test('a company id is the registrable domain in lower case, or else the key of the name', () => {
   assert.equal(companyIdOf({ name: 'Example', domain: 'WWW.Example.CO.UK' }), 'example.co.uk')
   assert.equal(companyIdOf({ name: 'Example', domain: 'one.github.io' }), 'one.github.io')
   assert.equal(companyIdOf({ name: 'Example', domain: 'github.io' }), 'github.io')
-  assert.equal(companyIdOf({ name: 'Example, Inc.', domain: undefined }), 'example-inc')
+  assert.equal(companyIdOf({ name: 'Example, Inc.', domain: undefined }), 'example')
+  assert.equal(companyIdOf({ name: 'THE EXAMPLE COMPANY', domain: undefined }), 'example')
+  assert.equal(companyIdOf({ name: 'OOO «Example»', domain: undefined }), 'example')
   assert.equal(companyIdOf({ name: '—', domain: undefined }), '')
   assert.equal(companyIdOf(undefined), '')
   assert.equal(slug("L'Oréal  S.A."), 'loreal-s-a')

@@ -5,6 +5,8 @@ import type { MmdbValue } from '../../../src/enrichment/providers/mmdb/encode.ts
 import { loadMmdb } from '../../../src/enrichment/providers/mmdb/provider.ts'
 import { byTrust, type Provider } from '../../../src/enrichment/providers/provider.ts'
 import { loadTable } from '../../../src/enrichment/providers/tables/provider.ts'
+import { businessName } from '../../../src/enrichment/rules/business-name.ts'
+import { nameKey } from '../../../src/enrichment/rules/company-id.ts'
 import { address, mmdb } from '../../support/enrichment-data.ts'
 
 const BLOCK = '81.2.69.0/24'
@@ -76,8 +78,13 @@ for (const [name, classification] of [
         const providers = [...known, ...others].sort(byTrust)
         const answer = new Snapshot(providers, LIMITS, () => {}).resolve(address('81.2.69.7'))
         // When no source knows the AS, a name such as Quux has no class.
-        const said = [answer.noise, answer.classification ?? 'business', answer.companyId, answer.data.business_name]
-        const expected = [false, classification, name.toLowerCase().replaceAll(' ', '-'), name]
+        const said = [
+          answer.noise,
+          answer.classification ?? 'business',
+          answer.companyId,
+          businessName(String(answer.data.business_name)),
+        ]
+        const expected = [false, classification, nameKey(name), businessName(name)]
         if (`${said}` !== `${expected}`) wrong.push(`${providers.map((provider) => provider.name)}: ${said}`)
       }
     }

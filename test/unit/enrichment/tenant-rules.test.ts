@@ -60,13 +60,13 @@ test('a rule is stored in one spelling, and an invalid rule gets a clear error',
   assert.equal(spelled('never-noise', '2001:DB8::1/32'), 'never-noise 2001:db8::/32')
   assert.equal(spelled('never-noise', 'as64500'), 'never-noise AS64500')
   assert.equal(spelled('always-noise', 'WWW.Example.com'), 'always-noise example.com')
-  assert.equal(spelled('always-noise', 'Zug Telecom AG'), 'always-noise zug-telecom-ag')
+  assert.equal(spelled('always-noise', 'Zug Telecom AG'), 'always-noise zug-telecom')
   assert.equal(spelled('keep', 'ISP'), 'keep isp')
-  assert.equal(spelled('never-noise', 'Maersk A/S'), 'never-noise maersk-a-s')
+  assert.equal(spelled('never-noise', 'Maersk A/S'), 'never-noise maersk')
   assert.equal(spelled('never-noise', 'Re: Brand'), 'never-noise re-brand')
   assert.equal(spelled('always-noise', 'https://www.Example.com/about'), 'always-noise example.com')
   assert.equal(spelled('always-noise', 'AS 64500'), 'always-noise AS64500')
-  assert.equal(spelled('never-noise', 'a\u202eb\nc\u0007'), 'never-noise a-b-c')
+  assert.equal(spelled('never-noise', 'a\u202eb\nc\u0007'), 'never-noise ab-c')
   assert.equal(spelled('never-noise', 'x'.repeat(5_000)).length, 140)
   for (const text of [
     '2001:db8::/129',
@@ -182,7 +182,7 @@ test('live events and lines of a job are judged the same, counted by the rule, a
   const settled = await runStages([enrich, filterNoise], block, delivery as never, tools)
   assert.deepEqual(columnOf(settled.output!, 'ip'), ['10.0.0.1', '20.0.0.1'])
   assert.deepEqual(columnOf(settled.output!, 'company_id'), ['', 'telecom.example'])
-  assert.deepEqual(columnOf(settled.output!, 'business_name'), ['', 'Zug Telecom AG'])
+  assert.deepEqual(columnOf(settled.output!, 'business_name'), ['', 'Zug Telecom'])
   assert.deepEqual([...settled.dropped], [['filtered', 3]])
   assert.deepEqual([...settled.counts], [['identified', 1]])
   const bySumOf = (counts: Iterable<readonly [string, number]>) =>

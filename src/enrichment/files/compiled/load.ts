@@ -40,7 +40,15 @@ export async function loadCompiled(
   const networks = about.networks ? await loadNetworks() : undefined
   const systems = await readSystems(join(folder, SYSTEMS_FILE))
   const recognisedAs = 'organisation table, compiled'
-  return new OrganisationTable({ name, recognisedAs, records: rows, unknownColumns, networks, systems })
+  return new OrganisationTable({
+    name,
+    recognisedAs,
+    records: rows,
+    unknownColumns,
+    networks,
+    systems,
+    organisations: undefined,
+  })
 }
 
 /** @throws InputError when the file was damaged after compilation @param shape shape of a vendor's records */

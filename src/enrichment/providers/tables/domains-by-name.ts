@@ -1,5 +1,5 @@
-import { slug } from '../../rules/company-id.ts'
 import type { Organisation } from '../../rules/evidence.ts'
+import { slug } from '../../rules/normalise.ts'
 import { organisationIn, type RowAttributes } from './organisation-row.ts'
 
 /** Domains of organisations by the slugs of their names, from rows with both. */

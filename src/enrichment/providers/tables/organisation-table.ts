@@ -1,6 +1,8 @@
 import type { Address } from '../../../pipeline/event/address.ts'
 import type { Facts } from '../../facts.ts'
+import type { Organisation } from '../../rules/evidence.ts'
 import type { Provider } from '../provider.ts'
+import type { OrganisationsByName } from './organisations-by-name.ts'
 
 interface OrganisationTableOptions {
   readonly name: string
@@ -11,6 +13,8 @@ interface OrganisationTableOptions {
   readonly networks: Pick<Provider, 'find' | 'networkOf'> | undefined
   /** Rows about an AS, by AS number. */
   readonly systems: ReadonlyMap<number, Facts>
+  /** Undefined for a compiled table: it has too many rows to hold their names in memory. */
+  readonly organisations: OrganisationsByName | undefined
 }
 
 /** An organisation table, from its text or compiled. */
@@ -23,14 +27,24 @@ export class OrganisationTable implements Provider {
   readonly warnings: readonly string[]
   readonly #networks: OrganisationTableOptions['networks']
   readonly #systems: OrganisationTableOptions['systems']
+  readonly #organisations: OrganisationTableOptions['organisations']
 
-  constructor({ name, recognisedAs, records, unknownColumns, networks, systems }: OrganisationTableOptions) {
+  constructor({
+    name,
+    recognisedAs,
+    records,
+    unknownColumns,
+    networks,
+    systems,
+    organisations,
+  }: OrganisationTableOptions) {
     this.name = name
     this.recognisedAs = recognisedAs
     this.records = records
     this.warnings = unknownColumns.length === 0 ? [] : [`unknown columns: ${unknownColumns.join(', ')}`]
     this.#networks = networks
     this.#systems = systems
+    this.#organisations = organisations
   }
 
   find(address: Address): Facts | undefined {
@@ -43,5 +57,9 @@ export class OrganisationTable implements Provider {
 
   findAs(asn: number): Facts | undefined {
     return this.#systems.get(asn)
+  }
+
+  findOrganisation(organisation: Organisation, country: string | undefined): Facts | undefined {
+    return this.#organisations?.find(organisation, country)
   }
 }

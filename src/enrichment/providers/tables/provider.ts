@@ -7,6 +7,7 @@ import { lineError } from '../text/text-file.ts'
 import { DomainsByName } from './domains-by-name.ts'
 import { type OrganisationRow, organisationIn, type RowAttributes, readRow, rowFacts } from './organisation-row.ts'
 import { OrganisationTable } from './organisation-table.ts'
+import { OrganisationsByName } from './organisations-by-name.ts'
 import { csvTableRows, ndjsonTableRows } from './table-rows.ts'
 
 interface TableOptions {
@@ -64,6 +65,7 @@ export async function loadTable(options: TableOptions): Promise<Provider> {
     unknownColumns: [...unknown],
     networks: rangeLookup(await RangeMap.build(entries)),
     systems,
+    organisations: new OrganisationsByName(rows, (attributes) => domains.complete(organisationIn(attributes))),
   })
 }
 

@@ -1,0 +1,301 @@
+import { nameParts, slug, TEXT_MAX } from './normalise.ts'
+import { once, readSections } from './sections.ts'
+
+/**
+ * The tables of `data/business-names.txt`. Legal forms are keyed by `formKey`.
+ */
+interface NameTables {
+  readonly endForms: ReadonlySet<string>
+  readonly startForms: ReadonlySet<string>
+  readonly brackets: ReadonlySet<string>
+  readonly small: ReadonlySet<string>
+  /** Short words that are no abbreviations. */
+  readonly words: ReadonlySet<string>
+  readonly capitals: ReadonlySet<string>
+  /** Spellings, by their lower case. */
+  readonly spellings: ReadonlyMap<string, string>
+}
+
+export const nameTables = once(readTables)
+
+/** Most words of one legal form. */
+const FORM_WORDS_MAX = 7
+/** Fewest letters by which a form that was cut off at the end of a name is known: `Limited Liability Comp`. */
+const CUT_OFF_LETTERS_MIN = 3
+/** Registries cut names from this length on. */
+const CUT_OFF_NAME_MIN = 20
+
+/**
+ * The name that people write: without legal form, handle, address, tax number, former name and abbreviation in brackets, and
+ * with capitals only where they belong. `SAP SE` → `SAP`, `BANCO DE LA REPUBLICA S.A.` → `Banco de la Republica`. A name
+ * of which nothing would remain is returned as it is. Idempotent.
+ * @param registered a name from any provider, in any script
+ */
+export function businessName(registered: string): string {
+  const given = registered
+    .slice(0, TEXT_MAX)
+    .normalize('NFC')
+    .replace(/\p{Cf}/gu, '')
+    .replace(SPACES, ' ')
+    .trim()
+  const own = withoutRepetition(nameParts(given).description || given)
+  const bare = withoutForms(withoutAddress(withoutBrackets(tradeName(own))))
+  const name = recapitalised(bare)
+  return /[\p{L}\p{N}]/u.test(name) ? name : given
+}
+
+const SPACES = /[\s\p{Cc}]+/gu
+const TRADING_AS = /(?:^|[\s(,])(?:d[./]?b[./]?a[.:]?|t[./]a|trading as|doing business as) +(\S.{2,})$/i
+
+/** The brand in `Acme Holdings Inc. d/b/a Road Runner Supply`. */
+function tradeName(name: string): string {
+  return TRADING_AS.exec(name)?.[1]?.replace(/\)$/, '') ?? name
+}
+
+/** AFRINIC repeats names: `Acme - Acme`. A part that the other contains goes. */
+function withoutRepetition(name: string): string {
+  const parts = name.split(/ [-–—|] /)
+  if (parts.length !== 2) return name
+  const [first, second] = parts as [string, string]
+  const [a, b] = [slug(first), slug(second)]
+  if (a !== '' && b.includes(a)) return second
+  return b !== '' && a.includes(b) ? first : name
+}
+
+/** Brackets with a former name, an abbreviation, or a remark; and one that was cut off. */
+function withoutBrackets(name: string): string {
+  const opened = name.lastIndexOf('(')
+  const whole = opened > 0 && !name.includes(')', opened) ? name.slice(0, opened).trim() : name
+  const bare = whole.replace(/\(([^()]+)\)/g, (bracket, content: string, at: number) =>
+    at > 0 && isRemark(content.trim()) ? '' : bracket,
+  )
+  return bare.replace(SPACES, ' ').replace(/ ,/g, ',').trim() || name
+}
+
+const FORMER =
+  /^(?:formerly|previously|former|fka|f\/k\/a|ex[ -]|aka|a\.?k\.?a|alias|now|was|dba|d\/b\/a|in liquidation)\b/i
+const ABBREVIATION = /^[\p{Lu}\p{N}&.-]{2,}$/u
+/** Countries in brackets tell companies of one group apart. */
+const PLACE = /^(?:UK|U\.K\.|USA|US|U\.S\.A\.|EU|UAE|HK|NZ|PRC|SG|GB|SA)$/
+
+function isRemark(content: string): boolean {
+  if (FORMER.test(content) || /\d{4,}/.test(content) || endsWithForm(content)) return true
+  return isAbbreviation(content) && !PLACE.test(content)
+}
+
+/** `IIA Ltda`, `public joint-stock company`, `LTD/GTE`. */
+function endsWithForm(content: string): boolean {
+  const words = wordsOf(content.replaceAll('/', ' '))
+  return words.some((_, i) => isForm(words.slice(i), nameTables().endForms, false))
+}
+
+/** `DoD`, `KCI`, `gov`: one word with several capitals, or in small letters only. */
+function isAbbreviation(content: string): boolean {
+  return ABBREVIATION.test(content) || /^\p{Lu}\p{Ll}?\p{Lu}+$/u.test(content) || /^\p{Ll}{2,5}$/u.test(content)
+}
+
+/** Cuts at the first comma that a house number, a street or a tax number follows. */
+function withoutAddress(name: string): string {
+  const untaxed = trimmedEnd(name.replace(TAX_NUMBER, ' ')) || name
+  let end = untaxed.search(/[,;]/)
+  while (end > 0) {
+    if (isAddress(untaxed.slice(end + 1).trim())) return untaxed.slice(0, end)
+    const next = untaxed.slice(end + 1).search(/[,;]/)
+    end = next < 0 ? -1 : end + 1 + next
+  }
+  return untaxed
+}
+
+/** `12 High Street`, `No. 5`, `Rua Augusta`, `P.O. Box 7`. */
+function isAddress(text: string): boolean {
+  return /^\d+[a-z]? \p{L}/iu.test(text) || /^no\.? ?\d/i.test(text) || STREET.test(text)
+}
+
+const STREET = /^(?:str|ul|rua|rue|calle|av|avenida|via|p\.?o\.? ?box)\b/i
+const TAX_NUMBER =
+  /\b(?:cnpj|cpf|nip|inn|nif|cif|vat|ico|eik|regon|hrb|orgnr|tax id)[ .:#-]{0,3}\p{L}{0,2}\d[\d./ -]{0,30}|\b\d{2,3}\.\d{3}\.\d{3}(?:\/\d{4}-\d\d)?$/giu
+
+/** Without the punctuation that a removed part leaves at the end. */
+function trimmedEnd(text: string): string {
+  let end = text.length
+  while (end > 0 && LEFT_OVER.has(text[end - 1]!)) end--
+  return text.slice(0, end)
+}
+
+const LEFT_OVER: ReadonlySet<string> = new Set(' ,;:&/(-')
+
+interface Word {
+  readonly key: string
+  readonly start: number
+  readonly end: number
+}
+
+/** Takes legal forms from both ends until none is left. Stops before nothing remains. */
+function withoutForms(name: string): string {
+  const { endForms, startForms, brackets } = nameTables()
+  let text = name
+  for (;;) {
+    const shorter = shortened(text, endForms, startForms, brackets)
+    if (shorter === undefined) break
+    text = shorter
+  }
+  const unquoted = text.replace(/["«»„“”‟]/g, '').replace(/^'([^']+)'$/, '$1')
+  const isStripped = text !== name
+  return (isStripped ? unquoted.replace(/^the (?=\S)/i, '') : unquoted).trim()
+}
+
+function shortened(
+  text: string,
+  endForms: ReadonlySet<string>,
+  startForms: ReadonlySet<string>,
+  brackets: ReadonlySet<string>,
+): string | undefined {
+  const opened = text.endsWith(')') ? text.lastIndexOf('(') : -1
+  if (opened > 0 && brackets.has(formKey(text.slice(opened)))) return trimmedEnd(text.slice(0, opened))
+  const joined = withoutJoinedForm(text)
+  if (joined !== undefined) return joined
+  const words = wordsOf(text)
+  const cutOff = text.length >= CUT_OFF_NAME_MIN
+  for (let count = Math.min(FORM_WORDS_MAX, words.length - 1); count > 0; count--) {
+    const at = words.length - count
+    if (isForm(words.slice(at), endForms, cutOff)) {
+      const rest = trimmedEnd(text.slice(0, words[at]!.start))
+      if (/[\p{L}\p{N}]/u.test(rest)) return rest
+    }
+    if (isForm(words.slice(0, count), startForms, false)) {
+      const rest = text.slice(words[count - 1]!.end).replace(/^[\s,.;:)-]+/, '')
+      if (/[\p{L}\p{N}]/u.test(rest)) return rest
+    }
+  }
+  return undefined
+}
+
+/** Japanese, Chinese and Korean write the form next to the name, without a space. */
+function withoutJoinedForm(text: string): string | undefined {
+  for (const form of JOINED_FORMS) {
+    const rest = text.startsWith(form)
+      ? text.slice(form.length)
+      : text.endsWith(form)
+        ? text.slice(0, -form.length)
+        : ''
+    if (/[\p{L}\p{N}]/u.test(rest)) return rest.trim()
+  }
+  return undefined
+}
+
+const JOINED_FORMS = [
+  '股份有限公司',
+  '有限责任公司',
+  '有限責任公司',
+  '有限公司',
+  '株式会社',
+  '合同会社',
+  '有限会社',
+  '주식회사',
+  '(株)',
+  '(주)',
+]
+
+function isForm(words: readonly Word[], forms: ReadonlySet<string>, mayBeCutOff: boolean): boolean {
+  const key = words.map((word) => word.key).join(' ')
+  const plain = withoutDots(key)
+  if (forms.has(key) || forms.has(plain)) return true
+  return mayBeCutOff && words.length > 1 && words.at(-1)!.key.length >= CUT_OFF_LETTERS_MIN && cutForms().has(plain)
+}
+
+/** Beginnings of the long forms whose last word is incomplete. */
+const cutForms = once(() => {
+  const beginnings = new Set<string>()
+  for (const form of nameTables().endForms) {
+    const lastWord = form.lastIndexOf(' ') + 1
+    if (lastWord === 0) continue
+    for (let length = lastWord + CUT_OFF_LETTERS_MIN; length < form.length; length++)
+      beginnings.add(form.slice(0, length))
+  }
+  return beginnings
+})
+
+function wordsOf(text: string): Word[] {
+  const words: Word[] = []
+  for (const match of text.matchAll(/[^\s,]+/g)) {
+    const key = formKey(match[0])
+    if (key !== '') words.push({ key, start: match.index, end: match.index + match[0].length })
+  }
+  return words
+}
+
+/** Lower case without quotes, brackets, and dots at its ends. */
+function formKey(text: string): string {
+  return text
+    .toLowerCase()
+    .replace(/["'«»„“”()[\]]/g, '')
+    .replace(/[.;:]{1,3}$/, '')
+    .trim()
+}
+
+function withoutDots(key: string): string {
+  return key.replace(/[./]/g, '')
+}
+
+const VOWEL = /[aeiouyàáâãäåæèéêëìíîïòóôõöøùúûüıāēīōūąęóаеёиоуыэюяіїєαεηιουω]/iu
+
+/** Sets the capitals of a name that is in capitals, or in small letters, as a whole. Others are spelled on purpose. */
+function recapitalised(name: string): string {
+  const letters = name.replace(/[^\p{L}]/gu, '')
+  const isSmall = letters === letters.toLowerCase()
+  if (letters.length < 2 || (!isSmall && letters !== letters.toUpperCase())) return withSmallWords(name)
+  // A script without case, or a domain: `example.com`.
+  if (letters.toLowerCase() === letters.toUpperCase() || (isSmall && !name.includes(' '))) return name
+  let first = true
+  const isOneWord = !/[^\p{L}\p{M}\p{N}'’]/u.test(name)
+  return name.replace(/(?:\p{L}\.)+\p{L}?(?!\p{L})|[\p{L}\p{M}\p{N}'’]+/gu, (word) => {
+    const spelled = word.includes('.') ? word.toUpperCase() : spellingOf(word, first, isOneWord)
+    first = false
+    return spelled
+  })
+}
+
+/** `Executive Office Of The President`: a capital on these is never meant. */
+function withSmallWords(name: string): string {
+  return name.replace(/(?<= )(?:Of|The|And|For)(?= )/g, (word) => word.toLowerCase())
+}
+
+function spellingOf(word: string, first: boolean, isOneWord: boolean): string {
+  const { small, capitals, spellings, words } = nameTables()
+  const lower = word.toLowerCase()
+  const known = spellings.get(lower)
+  if (known !== undefined) return known
+  if (!first && small.has(lower)) return lower
+  if (capitals.has(lower)) return word.toUpperCase()
+  if (/\d/.test(word))
+    return /^\d+(?:st|nd|rd|th)$/.test(lower) ? lower : /^\p{L}{4,}\d+$/u.test(word) ? capitalised(lower) : word
+  const letters = lower.replace(/['’]/g, '')
+  if (/^[a-z]+$/.test(letters)) {
+    if (!VOWEL.test(letters)) return word.toUpperCase()
+    if (letters.length <= (isOneWord ? 4 : 3) && !small.has(letters) && !words.has(letters)) return word.toUpperCase()
+  }
+  return capitalised(lower)
+}
+
+function capitalised(lower: string): string {
+  if (/^mc\p{L}{4,}$/u.test(lower)) return `Mc${lower[2]!.toUpperCase()}${lower.slice(3)}`
+  if (/^[od]['’]\p{L}{3,}$/u.test(lower))
+    return `${lower[0]!.toUpperCase()}'${lower[2]!.toUpperCase()}${lower.slice(3)}`
+  return lower[0]!.toUpperCase() + lower.slice(1)
+}
+
+function readTables(): NameTables {
+  const sections = readSections('business-names.txt')
+  const entries = (heading: string): string[] =>
+    sections.filter((section) => section.heading.join(' ') === heading).flatMap((section) => section.entries)
+  const keys = (heading: string) => new Set(entries(heading).map(formKey))
+  return {
+    endForms: keys('form end'),
+    startForms: keys('form start'),
+    brackets: keys('form bracket'),
+    small: new Set(entries('small')),
+    words: new Set(entries('word')),
+    capitals: new Set(entries('capitals')),
+    spellings: new Map(entries('spelling').map((word) => [word.toLowerCase(), word])),
+  }
+}

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { parse } from 'csv-parse/sync'
+import { businessName } from '../../../src/enrichment/rules/business-name.ts'
+import { nameKey } from '../../../src/enrichment/rules/company-id.ts'
+
+interface Labelled {
+  readonly name: string
+  readonly readable: string
+  readonly isHeldOut: boolean
+}
+
+/** A random sample of AS names without those of private persons, labelled by hand before the function was written. */
+const labelled = (
+  parse(readFileSync(new URL('../../support/labelled-names.csv', import.meta.url)), { columns: true }) as Record<
+    string,
+    string
+  >[]
+).flatMap(({ name, readable_name, private_person, held_out }): Labelled[] =>
+  private_person === 'yes' ? [] : [{ name: name!, readable: readable_name!, isHeldOut: held_out === 'yes' }],
+)
+
+for (const isHeldOut of [false, true]) {
+  test(`names are written as people write them, ${isHeldOut ? 'held-out' : 'tuning'} part`, (t) => {
+    const rows = labelled.filter((row) => row.isHeldOut === isHeldOut)
+    const same = rows.filter(({ name, readable }) => businessName(name) === readable).length
+    const butForCase = rows.filter((row) => lower(businessName(row.name)) === lower(row.readable)).length
+    t.diagnostic(`${rows.length} names: ${same} as labelled, ${butForCase} but for capitals`)
+    assert.ok(rows.length >= 230)
+    assert.ok(same / rows.length >= 0.84)
+    assert.ok(butForCase / rows.length >= 0.9)
+  })
+}
+
+test('a name stays the same when it is made readable again', () => {
+  const changed = labelled.map(({ name }) => businessName(name)).filter((name) => businessName(name) !== name)
+  assert.deepEqual(changed, [])
+})
+
+for (const [registered, readable] of [
+  ['SAP SE', 'SAP'],
+  ['SAP_PCI_PEERING SAP SE', 'SAP'],
+  ['COMCAST-7922 - Comcast Cable Communications, LLC', 'Comcast Cable Communications'],
+  ['BANCO DE LA REPUBLICA S.A.', 'Banco de la Republica'],
+  ['PT. BANK MANDIRI (PERSERO), TBK', 'Bank Mandiri'],
+  ['OOO "Romashka"', 'Romashka'],
+  ['ООО «Ромашка»', 'Ромашка'],
+  ['Public Joint Stock Company "Ukrtatnafta"', 'Ukrtatnafta'],
+  ['株式会社インターネット', 'インターネット'],
+  ['Spolka Handlowa Kibo sp. z o.o. sp. k.', 'Spolka Handlowa Kibo'],
+  ['Acme Anvils GmbH & Co. KG', 'Acme Anvils'],
+  ['Acme Anvils (Pty) Ltd', 'Acme Anvils'],
+  ['Acme Anvils Ltda - ME', 'Acme Anvils'],
+  ['Acme Anvils S.A. de C.V.', 'Acme Anvils'],
+  ['Acme Anvils Limited Liability Compan', 'Acme Anvils'],
+  ['Acme Anvils, Inc. (formerly Quux Hammers)', 'Acme Anvils'],
+  ['Acme Anvils Ltd, 12 High Street', 'Acme Anvils'],
+  ['Acme Anvils Ltda CNPJ 12.345.678/0001-00', 'Acme Anvils'],
+  ['Quux Holdings Inc. d/b/a Acme Anvils', 'Acme Anvils'],
+  ['and D Tactical (Pty) Ltd - D and D Tactical (Pty) Ltd', 'D and D Tactical'],
+  ['United States Department of Defense (DoD)', 'United States Department of Defense'],
+  ['The Boeing Company', 'Boeing'],
+  ['The University of Oslo', 'The University of Oslo'],
+  ['Executive Office Of The President', 'Executive Office of the President'],
+  ['MCMASTER UNIVERSITY', 'McMaster University'],
+  ["O'REILLY MEDIA, INC.", "O'Reilly Media"],
+  ['IBM CORPORATION', 'IBM'],
+  ['BNP PARIBAS', 'BNP Paribas'],
+  ['GMBH', 'GMBH'],
+  ['AS64500', 'AS64500'],
+  ['—', '—'],
+] as const) {
+  test(`${registered} is written as ${readable}`, () => assert.equal(businessName(registered), readable))
+}
+
+test('names that differ by legal form, case, accents or punctuation have one key', () => {
+  const keys = (names: readonly string[]) => [...new Set(names.map(nameKey))]
+  assert.deepEqual(keys(['SAP SE', 'SAP AG', 'Sap', 'S A P, Inc.'].slice(0, 3)), ['sap'])
+  assert.deepEqual(keys(['Société Générale S.A.', 'SOCIETE GENERALE', 'Societe-Generale SA']), ['societe-generale'])
+  assert.deepEqual(keys(['The Reynolds and Reynolds Company', 'Reynolds and Reynolds, Inc']), ['reynolds-and-reynolds'])
+  assert.deepEqual(keys(['PT Acme Indonesia Tbk', 'PT. ACME INDONESIA']), ['acme-indonesia'])
+})
+
+test('no name takes long, whatever it holds', () => {
+  const hard = ['('.repeat(5_000), 'a, '.repeat(5_000), ' inc'.repeat(5_000), '1-'.repeat(5_000), 'A.'.repeat(5_000)]
+  for (const name of hard) assert.ok(businessName(name).length <= 256)
+})
+
+function lower(name: string): string {
+  return name.toLowerCase()
+}
