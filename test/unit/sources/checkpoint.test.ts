@@ -1,11 +1,23 @@
 import assert from 'node:assert/strict'
-import { appendFileSync, copyFileSync, mkdtempSync, readFileSync, rmSync, unlinkSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  copyFileSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  unlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { Checkpoint, headOf, type LogRecord, tailOf } from '../../../src/pipeline/sources/sync/checkpoint.ts'
 import { LogFile } from '../../../src/pipeline/sources/sync/log-file.ts'
+import { LogSync } from '../../../src/pipeline/sources/sync/log-sync.ts'
+import { WatchedPath } from '../../../src/pipeline/sources/sync/watched-path.ts'
 import { atEnd } from '../../support/at-end.ts'
 
 const LINE = '203.0.113.7 - - [26/Nov/2026:12:00:00 +0000] "GET /health HTTP/1.1" 200 5 "-" "agent"\n'
@@ -141,4 +153,54 @@ test('a rotated log that was compressed under the next number keeps its record',
   writeFileSync(packed, gzipSync(LINE + LINE))
   unlinkSync(log)
   assert.equal((await recordOf(checkpoint, packed, 0)).id, record.id)
+})
+
+const PAGE = LINE.replace('/health', '/')
+
+/** Runs `ipid sync` on files. Returns how many events were sent, and how many gzip files were unpacked beyond their first line. */
+async function runSync(t: TestContext, checkpoint: Checkpoint, ...paths: readonly string[]) {
+  const { read } = LogFile.prototype
+  let unpacked = 0
+  let events = 0
+  const reading = t.mock.method(LogFile.prototype, 'read', function (this: LogFile, ...args: Parameters<typeof read>) {
+    if (this.gzip && args[0] > 0) unpacked++
+    return read.apply(this, args)
+  })
+  const send = async (lines: readonly string[]) => {
+    events += lines.length
+    return { rejected: 0, filtered: 0, invalidIp: 0, noIp: 0 }
+  }
+  const stop = new AbortController().signal
+  const sync = new LogSync({ ...{ format: undefined, mapping: undefined, all: true, send, checkpoint, stop } })
+  for (const path of paths) {
+    const warn = (text: string) => assert.fail(text)
+    const watched = new WatchedPath(path, sync, checkpoint, { follow: false, onRead() {}, warn, quietMs: 0 })
+    await watched.round()
+    await watched.close()
+  }
+  await sync.settle()
+  reading.mock.restore()
+  return { events, unpacked }
+}
+
+test('a gzip copy of a log that was read is unpacked once, also beside the log, until it changes', async (t) => {
+  const dir = folder(t)
+  const { load } = checkpointIn(dir)
+  const [log, packed] = [join(dir, 'access.log.1'), join(dir, 'access.log.1.gz')]
+  writeFileSync(log, PAGE + PAGE)
+  assert.deepEqual(await runSync(t, load(), log), { events: 2, unpacked: 0 })
+  writeFileSync(packed, gzipSync(PAGE + PAGE))
+  assert.equal((await runSync(t, load(), log, packed)).events, 0)
+  assert.deepEqual(await runSync(t, load(), log, packed), { events: 0, unpacked: 0 }, 'both files')
+  unlinkSync(log)
+  assert.deepEqual(await runSync(t, load(), packed), { events: 0, unpacked: 0 }, 'the log is gone')
+  renameSync(packed, join(dir, 'access.log.2.gz'))
+  const moved = join(dir, 'access.log.2.gz')
+  assert.deepEqual(await runSync(t, load(), moved), { events: 0, unpacked: 0 }, 'another name')
+  utimesSync(moved, new Date(), new Date(Date.now() - 60_000))
+  const touched = await runSync(t, load(), moved)
+  assert.deepEqual([touched.events, touched.unpacked > 0], [0, true], 'another time')
+  assert.deepEqual(await runSync(t, load(), moved), { events: 0, unpacked: 0 })
+  writeFileSync(moved, gzipSync(PAGE + PAGE + PAGE))
+  assert.equal((await runSync(t, load(), moved)).events, 1, 'a further line')
 })

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, type Stats, statSync } from 'node:fs'
 import { StartupError } from '../../../run/errors.ts'
 import type { LogFile } from './log-file.ts'
 
@@ -24,12 +24,20 @@ export interface LogRecord {
   format: string
   /** The header line that holds at `offset`. */
   header?: string | undefined
-  /** Of a gzip file that was read to its end. */
-  gzipSize?: number
+  /** The gzip file that was read to its end: the log itself, or a copy of it. */
+  packed?: PackedFile | undefined
   /** Nothing more can be added to it: it was truncated, and its copy was read. */
   ended?: boolean
   /** Milliseconds since the epoch. */
   seenAtMs: number
+}
+
+/** A gzip file as it was when it was read. While all of this is the same, it need not be unpacked again. */
+export interface PackedFile {
+  readonly dev: number
+  readonly ino: number
+  readonly size: number
+  readonly mtimeMs: number
 }
 
 /** The beginning of a log. */
@@ -118,20 +126,21 @@ export class Checkpoint {
    * @param format for a new record
    */
   async recordOf(log: LogFile, head: Head, format: () => string, nowMs: number): Promise<LogRecord> {
-    const { dev, ino } = await log.stat()
-    const known = await this.#knownRecord(log, { dev, ino }, head)
-    const isSaved =
-      known?.path === log.path && known.dev === dev && known.ino === ino && nowMs - known.seenAtMs < SEEN_MS
-    if (known !== undefined && isSaved) return known
-    const record = known ?? this.#newRecord(log, { dev, ino }, head, format())
-    Object.assign(record, { path: log.path, dev, ino, seenAtMs: nowMs })
+    const stats = await log.stat()
+    const { dev, ino } = stats
+    const known = await this.#knownRecord(log, stats, head)
+    // A copy that was read does not take the place of its log, which may be read in the same run.
+    const isPlaced = known !== undefined && (isAt(known, log.path, stats) || isReadCopy(log, known, stats))
+    if (isPlaced && nowMs - known.seenAtMs < SEEN_MS) return known
+    const record = known ?? this.#newRecord(log, stats, head, format())
+    Object.assign(record, { seenAtMs: nowMs, ...(!isPlaced && { path: log.path, dev, ino }) })
     this.save(record)
     return record
   }
 
   /** The same file, perhaps under another name, or a copy of it, perhaps as gzip. */
-  async #knownRecord(log: LogFile, { dev, ino }: Inode, head: Head): Promise<LogRecord | undefined> {
-    const isOwn = (record: LogRecord) => record.dev === dev && record.ino === ino
+  async #knownRecord(log: LogFile, stats: Stats, head: Head): Promise<LogRecord | undefined> {
+    const isOwn = (record: LogRecord) => isSameInode(stats, record) || isRead(log, record, stats)
     const mayBeCopy = (record: LogRecord) =>
       !isOwn(record) && record.headHash === head.hash && isNamedAsCopy(log, record)
     for (const record of [...this.records.filter(isOwn), ...this.records.filter(mayBeCopy)]) {
@@ -165,8 +174,7 @@ export function isNamedAsCopy({ path, gzip }: Pick<LogFile, 'path' | 'gzip'>, re
   if (hasSuffix(path, record.path) || hasSuffix(record.path, path)) return true
   if (path.replace(ROTATED, '') !== record.path.replace(ROTATED, '')) return false
   // Rotation moves a log on to the next number, or compresses it.
-  const found = statSync(record.path, { throwIfNoEntry: false })
-  const isMoved = found?.dev !== record.dev || found.ino !== record.ino
+  const isMoved = !isSameInode(statSync(record.path, { throwIfNoEntry: false }), record)
   return isMoved || gzip !== record.path.endsWith('.gz')
 }
 
@@ -213,6 +221,30 @@ interface Inode {
   readonly ino: number
 }
 
+export function isSameInode(stats: Inode | undefined, { dev, ino }: Inode): boolean {
+  return stats !== undefined && stats.dev === dev && stats.ino === ino
+}
+
+/** Whether the log is a gzip file that was read to its end, and has not changed since. */
+export function isRead(log: Pick<LogFile, 'gzip'>, { packed }: LogRecord, stats: PackedFile): boolean {
+  return (
+    log.gzip &&
+    packed !== undefined &&
+    isSameInode(stats, packed) &&
+    stats.size === packed.size &&
+    stats.mtimeMs === packed.mtimeMs
+  )
+}
+
+function isAt(record: LogRecord, path: string, stats: Inode): boolean {
+  return record.path === path && isSameInode(stats, record)
+}
+
+/** Whether the log is a gzip file that was read, and the log that it is a copy of is still in its place. */
+function isReadCopy(log: LogFile, record: LogRecord, stats: Stats): boolean {
+  return isRead(log, record, stats) && isSameInode(statSync(record.path, { throwIfNoEntry: false }), record)
+}
+
 /** The end of a line, by which a log is recognised. @param raw the line @param start its offset */
 export function tailOf(raw: Buffer, start: number): Pick<LogRecord, 'tailAt' | 'tailBytes' | 'tailHash'> {
   const tail = raw.subarray(Math.max(0, raw.length - TAIL_MAX_BYTES))
@@ -224,9 +256,9 @@ export function tailOf(raw: Buffer, start: number): Pick<LogRecord, 'tailAt' | '
  * file has grown past the offset again.
  */
 export async function isSameLog(log: LogFile, record: LogRecord): Promise<boolean> {
-  const { size, dev, ino } = await log.stat()
-  if (log.gzip && record.gzipSize === size && record.dev === dev && record.ino === ino) return true
-  if (!log.gzip && size < record.offset) return false
+  const stats = await log.stat()
+  if (isRead(log, record, stats)) return true
+  if (!log.gzip && stats.size < record.offset) return false
   const head = await log.bytesAt(0, record.headBytes)
   if (head.length < record.headBytes || hashOf(head) !== record.headHash) return false
   const tail = await log.bytesAt(record.tailAt, record.tailBytes)

@@ -6,7 +6,7 @@ import { isGzip, unzipped } from '../batch/files/event-file.ts'
 import { formatNamed, formatOfLines } from '../formats/formats.ts'
 import { eventLine, type LineFormat, type LineJson, type LineReader, readLine } from '../formats/line-format.ts'
 import type { Mapping } from '../mapping.ts'
-import { type Checkpoint, type Head, type LogRecord, tailOf } from './checkpoint.ts'
+import { type Checkpoint, type Head, type LogRecord, type PackedFile, tailOf } from './checkpoint.ts'
 import { LineCutter } from './line-cutter.ts'
 import type { LogFile } from './log-file.ts'
 import type { SentAnswer } from './sender.ts'
@@ -61,7 +61,7 @@ interface Progress {
   offset: number
   lines: number
   header: string | undefined
-  gzipSize: number | undefined
+  packed: PackedFile | undefined
   last: { readonly raw: Buffer; readonly start: number } | undefined
 }
 
@@ -95,7 +95,7 @@ export class LogSync {
     const reader = this.#readerOf(format)
     if (record.header !== undefined) reader.read(record.header)
     const { offset, lines, header } = record
-    const at: Progress = { offset, lines, header, gzipSize: undefined, last: undefined }
+    const at: Progress = { offset, lines, header, packed: undefined, last: undefined }
     const take = (raw: Buffer | undefined, start: number, next: number) => {
       at.offset = next
       at.lines++
@@ -104,6 +104,8 @@ export class LogSync {
       at.header = reader.header
     }
     const cutter = new LineCutter(record.offset)
+    // Before it is read, so that what is added meanwhile is not taken for read.
+    const { dev, ino, size, mtimeMs } = await log.stat()
     const { stop } = this.#options
     for await (const bytes of log.read(record.offset, onRead)) {
       cutter.push(bytes, take)
@@ -111,7 +113,7 @@ export class LogSync {
       if (stop.aborted) return
     }
     if (takesRest) cutter.end(take)
-    if (log.gzip) at.gzipSize = (await log.stat()).size
+    if (log.gzip) at.packed = { dev, ino, size, mtimeMs }
     await this.#advance(record, at)
   }
 
@@ -181,7 +183,8 @@ export class LogSync {
 
   /** Sends the batch while the next one is read. One request is under way at a time. */
   async #flush(): Promise<void> {
-    if (this.#batch.tally.lines === 0) return this.#sendingFailure()
+    const { tally, progress } = this.#batch
+    if (tally.lines === 0 && ![...progress.values()].some(({ packed }) => packed)) return this.#sendingFailure()
     const batch = this.#batch
     this.#batch = new Batch()
     const before = this.#sending
@@ -211,8 +214,8 @@ export class LogSync {
       tally.rejected += rejected
       if (rejected > 0) count(tally.reasons, 'refused by the API', rejected)
     }
-    for (const [record, { last, gzipSize, ...reached }] of progress) {
-      Object.assign(record, reached, last && tailOf(last.raw, last.start), gzipSize !== undefined && { gzipSize })
+    for (const [record, { last, packed, ...reached }] of progress) {
+      Object.assign(record, reached, last && tailOf(last.raw, last.start), packed && { packed })
     }
     if (progress.size > 0) this.#options.checkpoint.save(...progress.keys())
     merge(this.tally, tally)

@@ -1,7 +1,16 @@
 import type { Stats } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { type Checkpoint, headOf, isNamedAsCopy, isRotationOf, isSameLog, type LogRecord } from './checkpoint.ts'
+import {
+  type Checkpoint,
+  headOf,
+  isNamedAsCopy,
+  isRead,
+  isRotationOf,
+  isSameInode,
+  isSameLog,
+  type LogRecord,
+} from './checkpoint.ts'
 import { LogFile } from './log-file.ts'
 import type { LogSync } from './log-sync.ts'
 
@@ -19,6 +28,9 @@ export interface WatchOptions {
 interface OpenLog {
   readonly log: LogFile
   readonly record: LogRecord
+  /** Of the file. The record may be that of the log that it is a copy of. */
+  readonly dev: number
+  readonly ino: number
   size: number
   mtimeMs: number
   /** When it changed last. */
@@ -54,7 +66,7 @@ export class WatchedPath {
   /** Reads everything that is new. The last line of a log that is still written stays for the next round. */
   async round(): Promise<void> {
     const found = await statOf(this.#path)
-    if (this.#open !== undefined && !isSameInode(found, this.#open.record)) {
+    if (this.#open !== undefined && !isSameInode(found, this.#open)) {
       this.#renamed.push(this.#open)
       this.#open = undefined
     }
@@ -118,22 +130,23 @@ export class WatchedPath {
 
   /** Undefined while the log has no line. */
   async #openLog(log: LogFile, formatBefore?: string): Promise<OpenLog | undefined> {
-    const { mtimeMs } = await log.stat()
+    const { mtimeMs, dev, ino } = await log.stat()
     const head = await headOf(log, log.gzip || this.#nowMs() - mtimeMs >= this.#quietMs)
     if (head === undefined) return undefined
     const format = () => this.#sync.formatFor(log.path, head, formatBefore).name
     const record = await this.#checkpoint.recordOf(log, head, format, this.#nowMs())
-    return { log, record, size: -1, mtimeMs: 0, changedAtMs: this.#nowMs() }
+    return { log, record, dev, ino, size: -1, mtimeMs: 0, changedAtMs: this.#nowMs() }
   }
 
   async #readOpen(open: OpenLog, isWhole = false): Promise<void> {
     const { log, record } = open
-    const { size, mtimeMs } = await log.stat()
+    const stats = await log.stat()
+    const { size, mtimeMs } = stats
     const isQuiet = this.#nowMs() - mtimeMs >= this.#quietMs
     if (size !== open.size || mtimeMs !== open.mtimeMs) open.changedAtMs = this.#nowMs()
     else if (!isWhole) return
     Object.assign(open, { size, mtimeMs })
-    if (log.gzip ? record.gzipSize === size : record.offset >= size) return
+    if (log.gzip ? isRead(log, record, stats) : record.offset >= size) return
     await this.#sync.read(log, record, isWhole || log.gzip || (isQuiet && !this.#options.follow), this.#options.onRead)
     await this.#sync.settle()
   }
@@ -193,7 +206,8 @@ export class WatchedPath {
       const moved = isCurrent ? undefined : siblings.find(({ stats }) => isSameInode(stats, record))
       const log = moved && (await this.#openPath(moved.path))
       if (log !== undefined && (await isSameLog(log, record))) {
-        const open = { log, record, size: -1, mtimeMs: 0, changedAtMs: this.#nowMs() }
+        const { dev, ino } = moved!.stats
+        const open = { log, record, dev, ino, size: -1, mtimeMs: 0, changedAtMs: this.#nowMs() }
         await this.#readOpen(open)
         readToMs = Math.max(readToMs, moved!.stats.mtimeMs)
         if (this.#options.follow) this.#renamed.push(open)
@@ -252,10 +266,6 @@ export class WatchedPath {
 interface Sibling {
   readonly path: string
   readonly stats: Stats
-}
-
-function isSameInode(stats: Stats | undefined, { dev, ino }: { readonly dev: number; readonly ino: number }): boolean {
-  return stats !== undefined && stats.dev === dev && stats.ino === ino
 }
 
 async function statOf(path: string): Promise<Stats | undefined> {
