@@ -60,6 +60,8 @@ export interface SourceTool {
   setup(base: string, key: string, facts?: SourceFacts): string
   /** The presets of its sources, which may map fields of their own then. Undefined: the kind knows where its fields are. */
   readonly presets?: readonly SourcePreset[]
+  /** Whether its libraries repeat events by design, and not only after failures. Default: false. */
+  readonly repeats?: boolean
 }
 
 /** A sender whose fields a kind of source knows. */

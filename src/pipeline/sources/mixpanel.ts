@@ -1,6 +1,7 @@
 import type { HttpError } from '../../http/engine/http-error.ts'
+import { derivedUuid } from '../../run/derived-uuid.ts'
 import type { Tally } from './live/translated.ts'
-import { unmarked } from './tools/exact-json.ts'
+import { stringifyExactly, unmarked } from './tools/exact-json.ts'
 import {
   correctedTime,
   idOf,
@@ -45,11 +46,15 @@ export function readMixpanelEvents(payload: unknown, receivedAtMs: number): read
   })
 }
 
-const UPDATES = ['$set', '$set_once', '$add', '$append', '$union', '$remove', '$unset', '$delete']
+/** Updates that change nothing when they come again, and those that do. */
+const IDEMPOTENT = ['$set', '$set_once', '$union', '$remove', '$unset', '$delete']
+const ADDING = ['$add', '$append']
 
 /**
  * Reads the updates of `/engage` and `/groups`: `{$token, $distinct_id, $ip, $set: {…}}`. Each is an event of type `identify`, or
- * `group`.
+ * `group`. Mixpanel gives them no id, although its browser library repeats them after failures, and after it sent them while the page
+ * was left. So the id is made of the update, which Mixpanel applies any number of times alike. One that adds something has none: it
+ * counts each time, as at Mixpanel.
  */
 export function readMixpanelUpdates(
   payload: unknown,
@@ -60,9 +65,11 @@ export function readMixpanelUpdates(
     const update = objectOf(entry)
     const values = { ...objectOf(update.$set_once), ...objectOf(update.$set) }
     const rest = without(update, '$token', '$ip', '$time', '$distinct_id', '$set', '$set_once')
+    const adds = ADDING.some((key) => key in update)
     return {
+      event_id: adds ? undefined : derivedUuid(stringifyExactly(update)),
       timestamp: correctedTime(millisecondsOf(update.$time), undefined, receivedAtMs),
-      event_type: UPDATES.some((key) => key in update) ? type : undefined,
+      event_type: adds || IDEMPOTENT.some((key) => key in update) ? type : undefined,
       account_id: labelOf(update.$group_id),
       properties: unlessEmpty(type === 'group' ? { ...rest, ...values } : rest),
       user_properties: unlessEmpty(
@@ -84,10 +91,14 @@ function millisecondsOf(value: unknown): unknown {
   return typeof number === 'number' && Math.abs(number) < SECONDS_END ? number * 1_000 : number
 }
 
-/** Mixpanel's libraries look at the body alone: `1`, or with `verbose` `{"status":1}`. They do not repeat. */
+/**
+ * Mixpanel's libraries look at the body alone: `1`, or with `verbose` `{"status":1}`. The browser library repeats after 429, 5xx and
+ * time-outs, and sends what it sent while the page was left again on the next page; the others do not repeat.
+ */
 const tool: Tool = {
   kind: 'mixpanel',
   title: 'Mixpanel',
+  repeats: true,
   setup: (base, key) => `Node:
   import Mixpanel from 'mixpanel'
   const mixpanel = Mixpanel.init('${key}', { host: '${base.replace(/^https?:\/\//, '')}', protocol: '${base.startsWith('https') ? 'https' : 'http'}', path: '/s/mixpanel' })

@@ -36,7 +36,7 @@ export function sourceReport(
     address: source.address,
     lastUsedMs: lastUsed === undefined ? undefined : Date.parse(lastUsed),
     isRevoked: revokedAt !== undefined,
-    repeatsByDesign: tool !== undefined && sharesIds(source, tool),
+    repeatsByDesign: tool !== undefined && repeatsByDesign(source, tool),
     addressLine: tool && addressLineIn(tool.setup('https://HOST', 'SOURCE_KEY', source)),
   }
   const { state, findings } = healthOf(judged, own, nowMs)
@@ -50,9 +50,10 @@ export function sourceReport(
   }
 }
 
-/** A source may map another id, which each log entry has alone. */
-function sharesIds({ preset, map }: SourceFacts, { presets = [] }: SourceTool): boolean {
-  return map?.event_id === undefined && presets.find(({ name }) => name === preset)?.sharesIds === true
+function repeatsByDesign({ preset, map }: SourceFacts, { repeats = false, presets = [] }: SourceTool): boolean {
+  // A source may map another id, which each log entry has alone.
+  const shares = map?.event_id === undefined && presets.find(({ name }) => name === preset)?.sharesIds === true
+  return repeats || shares
 }
 
 function dayOf(events: SourceEvents): SourceDay {

@@ -131,6 +131,26 @@ test('Mixpanel: its time is in seconds or milliseconds, and updates of people an
   assert.deepEqual([update!.event_type, update!.user_properties], ['identify', { plan: 'pro', distinct_id: 'd' }])
 })
 
+test('Mixpanel: an update without an id is itself again when it is repeated, unless it adds something each time', () => {
+  const idOf = (update: object, type: 'identify' | 'group' = 'identify') =>
+    readMixpanelUpdates({ $token: 't', $distinct_id: 'd', ...update }, type, NOW_MS)[0]!.event_id
+  const long = parseExactly('{"$set":{"n":12345678901234567890}}') as object
+  for (const update of [{ $set: { plan: 'pro' } }, { $unset: ['plan'] }, { $union: { tags: ['a'] } }, long]) {
+    const id = idOf(update)
+    assert.match(String(id), /^[0-9a-f-]{36}$/)
+    assert.equal(idOf(update), id)
+    assert.notEqual(idOf({ ...update, $distinct_id: 'other' }), id)
+    assert.notEqual(idOf({ ...update, $time: 1 }), id)
+  }
+  assert.equal(idOf(long), '42ebfce5-f20d-820a-a023-55fef719151b', 'the same in each process')
+  const group = { $group_key: 'company', $group_id: 'g', $set: { name: 'Initech' } }
+  assert.equal(idOf(group, 'group'), idOf(group, 'group'))
+  assert.deepEqual(
+    [{ $add: { n: 1 } }, { $append: { list: 1 } }, { $set: { a: 1 }, $add: { n: 1 } }].map((update) => idOf(update)),
+    [undefined, undefined, undefined],
+  )
+})
+
 test('Snowplow: self-describing events have the name of their schema, and values are texts', () => {
   const payload = { schema: 'iglu:com.acme/signed_up/jsonschema/1-0-0', data: { plan: 'pro' } }
   const encoded = Buffer.from(JSON.stringify({ schema: 'iglu:…', data: payload })).toString('base64url')

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ingest } from '../../../pipelines/ingest.ts'
+import type { SourceFacts } from '../../../schemas/api-key.ts'
 import {
   addressLineIn,
   healthOf,
@@ -113,13 +114,13 @@ test('many repeats are retries, and several findings come in a fixed order', () 
   )
 })
 
-test('log entries of one request are no retries, unless each is mapped to an event of its own', () => {
-  const { tool } = ingest.sources.find(({ from }) => from.name === 'http')!.from
+test('repeats by design are no retries: log entries of one request, and updates that a page sends again', () => {
   const counts = new Map([
     ['src_1', { ...NO_COUNTS, recent: recent({ stored: 70, repeats: 300 }), lastEventMs: NOW_MS }],
   ])
-  const findingsOf = (facts: { readonly preset?: string; readonly map?: Record<string, string> }) => {
-    const source = { kind: 'http', address: 'payload', ...facts } as const
+  const findingsOf = (facts: Partial<SourceFacts>) => {
+    const source = { kind: 'http', address: 'payload' as const, ...facts }
+    const { tool } = ingest.sources.find(({ from }) => from.name === source.kind)!.from
     const createdAt = new Date(NOW_MS).toISOString()
     const stored = { prefix: 'src_1', tenantId: 'acme', createdAt, lastUsed: createdAt, revokedAt: undefined, source }
     return sourceReport(stored, tool, counts, NOW_MS).findings.map(({ kind }) => kind)
@@ -129,6 +130,8 @@ test('log entries of one request are no retries, unless each is mapped to an eve
   assert.deepEqual(findingsOf({ preset: 'vercel', map: { event_id: 'id' } }), ['retries'])
   assert.deepEqual(findingsOf({ preset: 'cloudflare' }), ['retries'])
   assert.deepEqual(findingsOf({}), ['retries'])
+  assert.deepEqual(findingsOf({ kind: 'mixpanel' }), [])
+  assert.deepEqual(findingsOf({ kind: 'segment' }), ['retries'])
 })
 
 test('the setup text of each library has the line that sets the address', () => {

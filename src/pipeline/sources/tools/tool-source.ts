@@ -19,7 +19,7 @@ const BODY_MAX_BYTES = 4_194_304
 const EVENTS_MAX = 2_500
 
 /** An analytics tool whose libraries send their events here, with the host and the key changed. */
-export interface Tool extends Pick<SourceTool, 'title' | 'group'> {
+export interface Tool extends Pick<SourceTool, 'title' | 'group' | 'repeats'> {
   /** Kind of its sources, and first part of their paths: a to z. */
   readonly kind: string
   /** What people paste to send events here. @param base `https://host:port` @param key the source key */
@@ -107,12 +107,18 @@ function proxies(value: string): readonly string[] {
 }
 
 /** Makes the source of a tool: its routes, with the key in their path and without. */
-export function toolSource({ kind, setup, routes, title, group }: Tool): Source<typeof sourceSettings> {
+export function toolSource({ kind, setup, routes, title, group, repeats }: Tool): Source<typeof sourceSettings> {
   return {
     name: kind,
     lane: 'live',
     settings: sourceSettings,
-    tool: { path: (key) => `/s/${kind}/${key}`, setup, ...(title && { title }), ...(group && { group }) },
+    tool: {
+      path: (key) => `/s/${kind}/${key}`,
+      setup,
+      ...(title && { title }),
+      ...(group && { group }),
+      ...(repeats && { repeats }),
+    },
     routes: routes.flatMap((route) => [
       keyedRoute(kind, route, `/s/${kind}${route.path}`),
       keyedRoute(kind, route, `/s/${kind}/:source_key${route.path}`),
