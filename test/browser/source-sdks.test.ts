@@ -36,13 +36,17 @@ const RESULTS: Readonly<Record<string, unknown>> = {
   mixpanel: [1, 1, 1],
   matomo: { image: 'load', bulk: { status: 'success', tracked: 1, invalid: 0 } },
 }
+/** The event of a page that is left, of libraries that have one. */
+const LEAVING: Readonly<Record<string, string>> = { posthog: '$pageleave' }
 /** Libraries with groups: a group is an account. */
 const GROUPS = ['segment', 'rudderstack', 'posthog', 'amplitude', 'mixpanel']
 
 /** A browser of visitors: libraries send nothing from one that tests drive. */
 const USER_AGENT =
   'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36'
+/** While a page is left, Chromium shows the user agent of the headless browser again. */
 const DRIVEN_BY_PEOPLE = `
+  Object.defineProperty(Navigator.prototype, 'userAgent', { get: () => '${USER_AGENT}' })
   Object.defineProperty(Navigator.prototype, 'webdriver', { get: () => false })
   Object.defineProperty(Navigator.prototype, 'userAgentData', { get: () => undefined })`
 
@@ -162,6 +166,15 @@ async function tryExample(t: TestContext, { instance, site, proxy, hosts }: Worl
   if (GROUPS.includes(name)) {
     const group = `SELECT account_id FROM accounts WHERE domain = '${domain}' AND account_id = '${name}-group'`
     assert.equal(await instance.query(group), `${name}-group`)
+  }
+  const left = LEAVING[name]
+  if (left !== undefined) {
+    await page.goto('about:blank')
+    const stored = `SELECT count() FROM events WHERE source_id = '${id}' AND event_type = '${left}' AND ip = '${proxy.visitor}'`
+    await until(
+      () => instance.query(stored),
+      (count) => count === '1',
+    )
   }
   const refused = proxy.requests.slice(first).filter(({ status }) => status >= 400)
   assert.deepEqual(
