@@ -11,7 +11,7 @@ import { compileValidator } from '../../src/pipeline/event/validator.ts'
 import { RedisBatchJobs } from '../../src/pipeline/sources/batch/redis/jobs.ts'
 import { Puller } from '../../src/pipeline/sources/pulls/puller.ts'
 import { addPullCopy, copyPulls } from '../../src/pipeline/sources/pulls/redis/pull-copies.ts'
-import { RedisPullStore } from '../../src/pipeline/sources/pulls/redis/pull-store.ts'
+import { RedisPullStore, readPullState } from '../../src/pipeline/sources/pulls/redis/pull-store.ts'
 import { firstState, type PullStatus } from '../../src/pipeline/sources/pulls/state.ts'
 import { PullTurn, type TurnEnd } from '../../src/pipeline/sources/pulls/turn.ts'
 import { s3 as s3Source } from '../../src/pipeline/sources/s3.ts'
@@ -168,11 +168,14 @@ async function pathsInJobs(client: RedisClient, sourceId: string): Promise<strin
   return paths.sort()
 }
 
-const EXPECTED = Object.entries(ITEMS)
-  .flatMap(([name, content]) =>
+function pathsOf(items: typeof ITEMS): string[] {
+  const paths = Object.entries(items).flatMap(([name, content]) =>
     content === 'parquet' ? [] : Array.from({ length: content }, (_, i) => `/${name}/${i}`),
   )
-  .sort()
+  return paths.sort()
+}
+
+const EXPECTED = pathsOf(ITEMS)
 
 /** As time does: dead uploads expire, and jobs end. */
 async function pass(client: RedisClient): Promise<void> {
@@ -228,6 +231,33 @@ test('a reply of Redis that is lost loses no line, and doubles none', async (t) 
   }
 })
 
+/** The part of a process that pulls one source, at a place. */
+function newPuller(
+  client: RedisClient,
+  id: string,
+  place: PullPlace,
+  { tempDir, isPaused = () => false }: { readonly tempDir: string; readonly isPaused?: () => boolean },
+): Puller {
+  const lease = new Membership({ client, name: 'pulls', processName: tempDir }).share(0)
+  return new Puller({
+    ...{ lease, store: new RedisPullStore(client, lease), clock: systemClock, log: silent, tempDir },
+    pullOf: () => ({ ...s3Source.pull!, begin: () => ({ done: [] }), open: () => place }),
+    tenants: {
+      getTenant: async () => tenant,
+      getKey: async () => ({
+        ...{ prefix: id, tenantId: tenant.id, createdAt: tenant.createdAt },
+        ...{ revokedAt: undefined, lastUsed: undefined },
+        source: { kind: 's3', address: 'payload', pull: { every_ms: 60_000, settings: {}, paused: isPaused() } },
+      }),
+    },
+    jobs: new RedisBatchJobs({
+      ...{ client, partitions: PARTITIONS, openMax: 100, deadlineMs: 1_000, clock: systemClock },
+      closedBecause: () => undefined,
+    }),
+    secrets: { open: () => '' },
+  })
+}
+
 test('a source that is paused in its turn continues where it was', async (t) => {
   const { redis, client } = await startBatch(t)
   const own = quiet(connectRedis(redis.url, { name: 'test-puller', kind: 'loop' }))
@@ -243,25 +273,7 @@ test('a source that is paused in its turn continues where it was', async (t) => 
   }
   const id = 'src_paused'
   await client.sadd(keys.pulledSources(), id)
-  const lease = new Membership({ client: own, name: 'pulls', processName: 'test' }).share(0)
-  const puller = new Puller({
-    ...{ lease, store: new RedisPullStore(own, lease), clock: systemClock, log: silent },
-    pullOf: () => ({ ...s3Source.pull!, begin: () => ({ done: [] }), open: () => place }),
-    tenants: {
-      getTenant: async () => tenant,
-      getKey: async () => ({
-        ...{ prefix: id, tenantId: tenant.id, createdAt: tenant.createdAt },
-        ...{ revokedAt: undefined, lastUsed: undefined },
-        source: { kind: 's3', address: 'payload', pull: { every_ms: 60_000, settings: {}, paused: isPaused() } },
-      }),
-    },
-    jobs: new RedisBatchJobs({
-      ...{ client: own, partitions: PARTITIONS, openMax: 100, deadlineMs: 1_000, clock: systemClock },
-      closedBecause: () => undefined,
-    }),
-    secrets: { open: () => '' },
-    tempDir: join(redis.dir, 'pulls'),
-  })
+  const puller = newPuller(own, id, place, { tempDir: join(redis.dir, 'pulls'), isPaused })
   await puller.start()
   // The turn sees the first pause and ends. The others are seen when a turn would begin.
   await until(
@@ -271,12 +283,63 @@ test('a source that is paused in its turn continues where it was', async (t) => 
   await pass(client)
   isResumed = true
   const state = await until(
-    () => new RedisPullStore(client, lease).state(id),
+    () => readPullState(client, id),
     (found) => found?.lastRunAtMs !== undefined,
   )
   await puller.stop()
   assert.deepEqual(place.opened, ['a', 'b', 'b'])
   assert.deepEqual(state!.counts, { objects: 1, refused: 1, lines: 3, rejected: 0 })
+})
+
+test('of two processes one pulls a source, and the other one goes on when that is killed', async (t) => {
+  const { redis, client } = await startBatch(t)
+  // The second one is larger than what shares a job with others, so there are three jobs.
+  const items = { a: 3, b: 50_000, e: 2, g: 4 }
+  const places = [new ListedPlace(items), new ListedPlace(items)] as const
+  const id = 'src_two'
+  await client.sadd(keys.pulledSources(), id)
+  const clients = places.map(() => quiet(connectRedis(redis.url, { name: 'test-puller', kind: 'loop' })) as Redis)
+  let killed = false
+  const receipts = new Set<string>()
+  const send = clients[0]!.sendCommand.bind(clients[0]!)
+  clients[0]!.sendCommand = (command, stream) => {
+    for (const arg of command.args.map(String)) if (arg.endsWith(':receipt')) receipts.add(arg)
+    // About to create its second job: the intent is written, and the lines are in Redis.
+    if (receipts.size === 2) killed = true
+    if (!killed) return send(command, stream)
+    command.reject(new Error('this process was killed'))
+    return command.promise
+  }
+  const pullers = places.map((place, n) =>
+    newPuller(clients[n]!, id, place, { tempDir: join(redis.dir, `pulls-${n}`) }),
+  )
+  t.after(async () => {
+    await Promise.all(pullers.map((puller) => puller.stop()))
+    for (const one of clients) one.disconnect()
+  })
+  await pullers[0]!.start()
+  await until(() => places[0].opened.length > 0)
+  await pullers[1]!.start()
+  await until(() => killed)
+  assert.deepEqual([places[0].opened, places[1].opened], [['a', 'b'], []])
+  // The next process cannot know yet whether the job will be created. The upload of a dead process ends by itself.
+  await until(
+    () => readPullState(client, id),
+    (state) => state?.waitsFor !== undefined,
+  )
+  await pass(client)
+  await until(
+    () => readPullState(client, id),
+    (state) => state?.lastRunAtMs !== undefined,
+  )
+  assert.deepEqual(
+    [places[0].opened, places[1].opened],
+    [
+      ['a', 'b'],
+      ['b', 'e', 'g'],
+    ],
+  )
+  assert.deepEqual(await pathsInJobs(client, id), pathsOf(items))
 })
 
 test('an item that fails stops no other that can be read, and a large one continues in its middle', async (t) => {
