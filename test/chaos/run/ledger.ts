@@ -26,6 +26,8 @@ export type ReceivedKind = 'all' | 'filtered' | 'invalid_ip'
 export class Ledger {
   readonly tenantId: string
   readonly apiKey: string
+  /** Of a source of kind `http`. */
+  readonly sourceKey: string
   /** Keys of events that are sent until they are answered with success: each is stored once. */
   readonly sure: string[] = []
   readonly groups: Group[] = []
@@ -36,9 +38,10 @@ export class Ledger {
     invalid_ip: { answered: 0, attempted: 0 },
   }
 
-  constructor(tenantId: string, apiKey: string) {
+  constructor(tenantId: string, apiKey: string, sourceKey: string) {
     this.tenantId = tenantId
     this.apiKey = apiKey
+    this.sourceKey = sourceKey
   }
 
   attempt(keys: readonly string[]): void {

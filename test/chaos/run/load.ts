@@ -14,6 +14,8 @@ export interface LoadOptions {
 }
 
 const PER_REQUEST = 20
+/** Part of the requests that a source sends. */
+const SOURCE_SHARE = 0.3
 const UPLOAD_LINES = 2_000
 const ANSWER_WITHIN_MS = 10_000
 const AGAIN_MS = 100
@@ -34,7 +36,10 @@ export class Load {
     this.#stopped = true
   }
 
-  /** Live events: most with ids, sent until they are answered; some again later; some without ids, sent once. */
+  /**
+   * Live events: most with ids, sent until they are answered; some again later; some without ids, sent once. Some of those with ids
+   * come from a source, so a repeat may take another way than the first try.
+   */
   async sendLive(): Promise<void> {
     const { ledger, random, rate } = this.#options
     const answered: string[][] = []
@@ -92,17 +97,21 @@ export class Load {
   }
 
   async #send(keys: readonly string[], withIds: boolean): Promise<boolean> {
-    const { ledger } = this.#options
+    const { ledger, random, url } = this.#options
     ledger.attempt(keys)
     const events = keys.map((key) => bodyOf(key, withIds))
-    const answer = await this.#post('/v1/ingest', JSON.stringify({ events }))
+    const isOfSource = withIds && random.next() < SOURCE_SHARE
+    const answer = isOfSource
+      ? await post(`${url()}/s/http/${ledger.sourceKey}`, {}, JSON.stringify(events))
+      : await this.#post('/v1/ingest', JSON.stringify({ events }))
     if (answer?.status !== 200) return false
     ledger.answered(keys)
     return true
   }
 
   #post(path: string, body: string): Promise<Answer | undefined> {
-    return post(this.#options.url() + path, this.#options.ledger.apiKey, body)
+    const { url, ledger } = this.#options
+    return post(url() + path, { 'x-api-key': ledger.apiKey }, body)
   }
 }
 
@@ -112,9 +121,13 @@ export interface Answer {
 }
 
 /** Undefined when there is no complete answer. */
-export async function post(url: string, apiKey: string, body: string): Promise<Answer | undefined> {
+export async function post(
+  url: string,
+  key: Readonly<Record<string, string>>,
+  body: string,
+): Promise<Answer | undefined> {
   try {
-    const headers = { 'x-api-key': apiKey, 'content-type': 'application/json' }
+    const headers = { ...key, 'content-type': 'application/json' }
     const signal = AbortSignal.timeout(ANSWER_WITHIN_MS)
     const answer = await fetch(url, { method: 'POST', headers, body, signal })
     return { status: answer.status, text: await answer.text() }

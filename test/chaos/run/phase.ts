@@ -148,10 +148,12 @@ async function tenants({ instance, redisUrl }: Surroundings): Promise<Ledger[]> 
   const plans = new Map(Object.entries(DEFAULT_PLANS))
   return await withRedis(redisUrl, async (client) => {
     const admin = tenantAdmin(client, { plans })
-    const ledgers = [new Ledger('demo', instance.apiKey)]
+    const ledgerOf = async (id: string, apiKey: string) =>
+      new Ledger(id, apiKey, (await admin.createSource(id, { kind: 'http', address: 'payload' })).key)
+    const ledgers = [await ledgerOf('demo', instance.apiKey)]
     for (const name of ['acme', 'umbrella']) {
       const { id } = await admin.createTenant(name, { plan: 'custom' })
-      ledgers.push(new Ledger(id, (await admin.createKey(id)).key))
+      ledgers.push(await ledgerOf(id, (await admin.createKey(id)).key))
     }
     return ledgers
   })

@@ -53,7 +53,7 @@ export class Probe {
     const sentMs = performance.now()
     const answer = await post(
       `${this.#url()}/v1/ingest`,
-      this.#ledger.apiKey,
+      { 'x-api-key': this.#ledger.apiKey },
       JSON.stringify({ events: [bodyOf(key, true)] }),
     )
     this.#open--
