@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { STATUS_LINES } from '../../src/http/engine/response.ts'
 import { ERROR_MEANINGS } from '../../src/http/route/errors.ts'
-import { API_KEY, RawConnection, startHttp } from '../support/http.ts'
+import { API_KEY, RawConnection, startHttp, testSources } from '../support/http.ts'
 
 const REFUSED = { allowed: false, limit: 20, remaining: 0, resetSeconds: 1, retryAfterSeconds: 1 }
 
@@ -134,6 +134,35 @@ test('the OpenAPI document describes every route, from the schemas that requests
     body: JSON.stringify(example),
   })
   assert.equal(served.status, 200, 'the example works')
+})
+
+test('the OpenAPI document describes each path of each kind of source, with its key', async (t) => {
+  const { url } = await startHttp(t)
+  // biome-ignore lint/suspicious/noExplicitAny: a document of unknown shape
+  const document = (await (await fetch(`${url}/openapi.json`)).json()) as any
+  const ids: string[] = []
+  for (const { path, method, access } of testSources()) {
+    const operation = document.paths[path.replace(/:(\w+)/g, '{$1}')]?.[method.toLowerCase()]
+    assert.ok(operation, `${method} ${path}`)
+    ids.push(operation.operationId)
+    if (!path.startsWith('/s/')) continue
+    assert.match(operation.summary, /^\S.{10,90}$/, path)
+    const inPath = [...path.matchAll(/:(\w+)/g)].map(([, name]) => name)
+    assert.deepEqual(
+      operation.parameters?.map(({ name, in: place }: { name: string; in: string }) => [name, place]) ?? [],
+      inPath.map((name) => [name, 'path']),
+      path,
+    )
+    const isKeyed = access === 'key' && inPath.length === 0
+    const schemes = isKeyed ? ['sourceKey', 'sourceKeyAsUser', 'sourceKeyAsToken'] : []
+    assert.deepEqual(operation.security.flatMap(Object.keys), schemes, path)
+    for (const scheme of schemes) assert.ok(document.components.securitySchemes[scheme], scheme)
+    assert.equal(operation.requestBody !== undefined, method === 'POST', path)
+    assert.ok('200' in operation.responses || '204' in operation.responses, path)
+  }
+  assert.equal(new Set(ids).size, ids.length)
+  assert.match(document.paths['/s/segment/v1/batch'].post.summary, /^Segment: /)
+  assert.ok('204' in document.paths['/s/web/{source_key}'].post.responses)
 })
 
 test('every limit and every possible status is in the document', async (t) => {

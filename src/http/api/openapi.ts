@@ -31,6 +31,14 @@ export function buildOpenApi(routes: readonly Route[]): Record<string, unknown> 
     components: {
       securitySchemes: {
         apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key', description: 'ipid_ and 64 hexadecimal characters' },
+        sourceKey: {
+          type: 'apiKey',
+          in: 'header',
+          name: 'X-Source-Key',
+          description: 'src_ and 40 hexadecimal characters',
+        },
+        sourceKeyAsUser: { type: 'http', scheme: 'basic', description: 'A source key as user' },
+        sourceKeyAsToken: { type: 'http', scheme: 'bearer', description: 'A source key' },
       },
       schemas: { Error: publicSchema(ErrorBody) },
       headers: HEADERS,
@@ -65,7 +73,7 @@ function operationObject(route: Route, operation: Operation): Record<string, unk
   const keyed = route.access === 'key'
   const responses = Object.entries(operation.responses).map(([status, response]) => [
     status,
-    responseObject(response, keyed),
+    responseObject(response, keyed, status === '204'),
   ])
   const errors = [...new Set([...commonErrors(route), ...operation.errors])]
     .sort()
@@ -74,11 +82,18 @@ function operationObject(route: Route, operation: Operation): Record<string, unk
     operationId: operation.id,
     summary: operation.summary,
     description: operation.description,
-    security: keyed && route.keyOf === undefined ? [{ apiKey: [] }] : [],
+    security: securityOf(route),
     parameters: operation.parameters?.map((parameter) => ({ ...parameter, schema: publicSchema(parameter.schema) })),
     requestBody: operation.body && { required: !operation.body.optional, content: bodyContent(operation.body) },
     responses: Object.fromEntries([...responses, ...errors]),
   }
+}
+
+/** Any one of the schemes. A source key in the path is a parameter; the tools' own places in bodies and queries are not listed. */
+function securityOf(route: Route): Record<string, []>[] {
+  if (route.access === 'open') return []
+  if (route.sourceKind === undefined) return route.keyOf === undefined ? [{ apiKey: [] }] : []
+  return route.path.includes(':') ? [] : [{ sourceKey: [] }, { sourceKeyAsUser: [] }, { sourceKeyAsToken: [] }]
 }
 
 /** Errors that any route of a kind may answer: see the order of checks in schemas/README.md. */
@@ -90,12 +105,12 @@ function commonErrors({ access, bodyMaxBytes }: Route): ErrorStatus[] {
   ]
 }
 
-function responseObject(response: OperationResponse, keyed: boolean): Record<string, unknown> {
+function responseObject(response: OperationResponse, keyed: boolean, isBare: boolean): Record<string, unknown> {
   const own = Object.entries(response.headers ?? {}).map(([name, about]) => [name, header(about, 'string')])
   return {
     description: response.description,
     headers: { ...headerRefs(['X-Request-Id', ...(keyed ? RATE_HEADERS : [])]), ...Object.fromEntries(own) },
-    content: contentObject(response),
+    ...(!isBare && { content: contentObject(response) }),
   }
 }
 

@@ -23,9 +23,12 @@ import { PRESETS, presetNamed, SIGNING_PRESET } from './http/presets.ts'
 import { codesOf } from './live/json-scan.ts'
 import { scanEventLine } from './live/scan-events.ts'
 import { sliceEvent } from './live/slice-event.ts'
+import { sourceOperation } from './tools/operation.ts'
 import { keyInHead, Sender, sourceSettings } from './tools/tool-source.ts'
 
 const KIND = 'http'
+const TITLE = 'Logs and any JSON'
+const CHALLENGE_PATH = '/.well-known/fastly/logging/challenge'
 /** Events and characters of a body that goes through the live lane. A larger one becomes a batch job. */
 const LIVE_EVENTS_MAX = 2_500
 const LIVE_CHARS_MAX = 1_048_576
@@ -62,7 +65,7 @@ export const http: Source<typeof settings> = {
   lane: 'live',
   settings,
   tool: {
-    title: 'Logs and any JSON',
+    title: TITLE,
     group: 'shippers',
     path: (key) => `/s/${KIND}/${key}`,
     setup: (base, key, facts) => setupText(`${base}/s/${KIND}/${key}`, facts).replaceAll('SOURCE_ID', sourceIdOf(key)),
@@ -74,18 +77,46 @@ export const http: Source<typeof settings> = {
       {
         ...shared,
         method: 'POST' as const,
+        operation: sourceOperation({
+          ...{ method: 'POST', path, title: TITLE },
+          request:
+            'NDJSON, a JSON array or one object, plain or gzip, up to 100 MB; the source says where the fields are',
+          answer:
+            'The events are on disk: {"received","accepted","filtered","invalid_ip","no_ip","rejected"}, or {"received","job_id"} for a large body',
+        }),
         bodyMaxBytes: BATCH_LIMITS.bodyMaxBytes,
         streamsBody: true,
         detectsGzip: true,
         open: openPost,
       },
-      { ...shared, method: 'GET' as const, open: () => verify },
+      {
+        ...shared,
+        method: 'GET' as const,
+        operation: sourceOperation({
+          ...{ method: 'GET', path, title: TITLE, about: 'checks the key' },
+          request: 'none',
+          answer: '{"source_id","kind"}, and the code that Vercel asks for in x-vercel-verify',
+          errors: [503],
+        }),
+        open: () => verify,
+      },
     ]
   }),
   openRoutes: [
     {
       method: 'GET',
-      path: '/.well-known/fastly/logging/challenge',
+      path: CHALLENGE_PATH,
+      operation: sourceOperation({
+        ...{
+          method: 'GET',
+          path: CHALLENGE_PATH,
+          title: 'Fastly',
+          about: 'asks which services may send logs to this host',
+        },
+        request: 'none',
+        answer: 'Lines of text: the SHA-256 of the id of each service, or *',
+        errors: [404],
+      }),
       open:
         ({ fastlyServices }) =>
         () =>

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import { HttpError } from '../../http/engine/http-error.ts'
 import type { OpenSourceRoute } from '../declaration/source.ts'
+import { sourceOperation } from './tools/operation.ts'
 import {
   correctedTime,
   listOf,
@@ -67,7 +68,7 @@ Optional, in the page:
 A page with a Content-Security-Policy has to allow:
   script-src ${base}; connect-src ${base}
 `,
-  routes: [{ method: 'POST', path: '', read: readPageEvents, answer: () => ({ status: 204, body: '' }) }],
+  routes: [{ method: 'POST', path: '', status: 204, read: readPageEvents, answer: () => ({ status: 204, body: '' }) }],
 }
 
 const source = toolSource(tool)
@@ -81,6 +82,12 @@ const SCRIPT_NAME = /^src_[0-9a-f]{40}\.js$/
 const scriptRoute: OpenSourceRoute = {
   method: 'GET',
   path: '/s/web/:source_key',
+  operation: sourceOperation({
+    ...{ method: 'GET', path: '/s/web/:source_key', title: 'Script tag', about: 'gets the script' },
+    request: 'none; the path ends with .js',
+    answer: 'JavaScript',
+    errors: [404],
+  }),
   open: () => (exchange) => {
     if (!SCRIPT_NAME.test(exchange.request.parameters[0]!)) throw new HttpError(404, 'the script is at SOURCE_KEY.js')
     script ??= readScript()

@@ -10,6 +10,7 @@ import { isRawKey } from '../../../tenants/key.ts'
 import type { CallerSource } from '../../../tenants/tenancy.ts'
 import type { Source, SourceRoute, SourceTool } from '../../declaration/source.ts'
 import { type Tally, translatedRoute } from '../live/translated.ts'
+import { sourceOperation } from './operation.ts'
 import { readPayload, readQuery } from './payload.ts'
 import { eventOf, labelOf, REMOTE, type ToolEvent, textOf } from './tool-event.ts'
 
@@ -32,6 +33,10 @@ export interface ToolRoute {
   readonly method: 'GET' | 'POST'
   /** Comes after `/s/KIND`, and after `/s/KIND/SOURCE_KEY`. A parameter in it is a key. */
   readonly path: string
+  /** What it does, for the document of the API. Default: it takes events. */
+  readonly about?: string
+  /** Status of `answer`, for the document of the API. Default: 200. */
+  readonly status?: number
   /** The key in the payload; undefined: the payload never has it. */
   key?(payload: unknown): unknown
   /** Reads the events of a payload. Pure. @throws HttpError that refuses the request as a whole */
@@ -52,7 +57,14 @@ export function settingsRoute(
   answer: ToolRoute['answer'],
   key?: ToolRoute['key'],
 ): ToolRoute {
-  return { method, path, read: () => [], answer, ...(key && { key }) }
+  return {
+    method,
+    path,
+    about: 'asks for settings, of which nothing is switched on',
+    read: () => [],
+    answer,
+    ...(key && { key }),
+  }
 }
 
 /** An image of one pixel, for libraries that send by loading an image: an answer that is none counts as a failure. */
@@ -107,7 +119,7 @@ function proxies(value: string): readonly string[] {
 }
 
 /** Makes the source of a tool: its routes, with the key in their path and without. */
-export function toolSource({ kind, setup, routes, title, group, repeats }: Tool): Source<typeof sourceSettings> {
+export function toolSource({ kind, setup, routes, title = kind, group, repeats }: Tool): Source<typeof sourceSettings> {
   return {
     name: kind,
     lane: 'live',
@@ -120,13 +132,13 @@ export function toolSource({ kind, setup, routes, title, group, repeats }: Tool)
       ...(repeats && { repeats }),
     },
     routes: routes.flatMap((route) => [
-      keyedRoute(kind, route, `/s/${kind}${route.path}`),
-      keyedRoute(kind, route, `/s/${kind}/:source_key${route.path}`),
+      keyedRoute(kind, title, route, `/s/${kind}${route.path}`),
+      keyedRoute(kind, title, route, `/s/${kind}/:source_key${route.path}`),
     ]),
   }
 }
 
-function keyedRoute(kind: string, route: ToolRoute, path: string): SourceRoute<typeof sourceSettings> {
+function keyedRoute(kind: string, title: string, route: ToolRoute, path: string): SourceRoute<typeof sourceSettings> {
   let trusted: TrustedProxies | undefined
   const payloads = new WeakMap<Exchange, { readonly value: unknown; readonly bytes: number }>()
   const hasBody = route.method === 'POST'
@@ -144,6 +156,12 @@ function keyedRoute(kind: string, route: ToolRoute, path: string): SourceRoute<t
   return translatedRoute<typeof sourceSettings>({
     method: route.method,
     path,
+    operation: sourceOperation({
+      ...{ method: route.method, path, title, about: route.about, status: route.status },
+      request: 'what the libraries of the tool send, plain or gzip: JSON, a form or base64',
+      answer:
+        'What the libraries take for success. Events are on disk by then; those without an address are only counted',
+    }),
     ...(hasBody && { bodyMaxBytes: BODY_MAX_BYTES, detectsGzip: true }),
     eventsMax: EVENTS_MAX,
     countsNoIp: true,
