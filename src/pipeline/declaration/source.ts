@@ -104,7 +104,7 @@ export interface SourceTools<Own extends OwnSettings = OwnSettings> {
  * Enriches the events of a request and writes them to the source's stream, in one step with their payloads for the archive and the
  * counts of other events. Applies tenants' rules, archive, address masks, live view and limits. The response is sent when everything
  * is on disk.
- * @param text contains the events, see `ReadEvent.start`; the archive stores each event's part of it
+ * @param text contains the events, see `ReadEvent.start`; the archive stores each event's part of it. Not read when the tenant has none
  * @param respond makes the response; its `after` must be `kept`. A failure to store the events is answered like any other failure
  * @param others further events of the request, which are only counted
  */

@@ -1,5 +1,4 @@
 import {
-  BACKSLASH,
   CLOSE_BRACE,
   CLOSE_BRACKET,
   COLON,
@@ -12,6 +11,7 @@ import {
   SPACE,
   TAB,
 } from '../../event/json-codes.ts'
+import { endOfString } from '../../event/json-depth.ts'
 
 /*
  * Finds values in JSON text without building them, so that they can be stored exactly as sent: numbers beyond double precision,
@@ -65,14 +65,9 @@ function assertInText(text: string, at: number): void {
 
 /** @param at of the opening quote @returns the position after the closing quote */
 function skipString(text: string, at: number): number {
-  let i = at
-  for (;;) {
-    i = text.indexOf('"', i + 1)
-    if (i < 0) throw new Error('a string has no end')
-    let backslashes = 0
-    while (text.charCodeAt(i - 1 - backslashes) === BACKSLASH) backslashes++
-    if (backslashes % 2 === 0) return i + 1
-  }
+  const end = endOfString(text, at)
+  if (end < 0) throw new Error('a string has no end')
+  return end
 }
 
 function skipSpace(text: string, at: number): number {

@@ -7,13 +7,11 @@ import type { HttpResponse } from '../../../http/engine/response.ts'
 import { andThen } from '../../../run/and-then.ts'
 import type { Caller } from '../../../tenants/tenancy.ts'
 import type { OtherEvents, SourceRoute } from '../../declaration/source.ts'
-import { isTooDeep, TOO_DEEP } from '../../event/json-depth.ts'
+import { isValueTooDeep, TOO_DEEP } from '../../event/json-depth.ts'
 import type { ReadEvent } from '../../event/read-event.ts'
 import { compileValidator, type FieldError } from '../../event/validator.ts'
 import { stringifyExactly } from '../tools/exact-json.ts'
-import { codesOf } from './json-scan.ts'
-import { scanEventLine } from './scan-events.ts'
-import { sliceEvent } from './slice-event.ts'
+import { readObject } from './read-object.ts'
 
 /** Counts of the events of a request. */
 export interface Tally {
@@ -57,6 +55,7 @@ interface TranslatedRoute<Own extends OwnSettings> extends Omit<SourceRoute<Own>
 }
 
 const check = compileValidator(EventEnvelope)
+const TOO_DEEP_ERRORS: readonly FieldError[] = [{ path: '', message: TOO_DEEP }]
 
 /** Makes a source's route. Everything that `route` does not define works as for `/v1/ingest`. */
 export function translatedRoute<Own extends OwnSettings>(route: TranslatedRoute<Own>): SourceRoute<Own> {
@@ -74,7 +73,7 @@ export function translatedRoute<Own extends OwnSettings>(route: TranslatedRoute<
           const positions = countsNoIp ? positionsOf(received, hasIp) : undefined
           const events = positions === undefined ? received : positions.map((at) => received[at]!)
           const noIp = received.length - events.length
-          const { text, read, ...found } = readObjects(events)
+          const { text, read, ...found } = readObjects(events, caller.tenant.archive)
           const rejected = found.rejected.map(({ index, errors }) => ({ index: positions?.[index] ?? index, errors }))
           const respond: Parameters<typeof keep>[4] = ({ filtered, invalidIp }, kept) => {
             const ok = read.length - filtered - invalidIp
@@ -88,32 +87,26 @@ export function translatedRoute<Own extends OwnSettings>(route: TranslatedRoute<
 }
 
 interface ReadObjects {
-  /** The JSON of all events, one per line. */
+  /** The JSON of the valid events if it is archived, else `''`. */
   readonly text: string
   readonly read: readonly ReadEvent[]
   readonly rejected: readonly RejectedEvent[]
 }
 
-/** Checks objects against the schema of events, and reads the valid ones from their JSON, like lines of an upload. */
-function readObjects(events: readonly object[]): ReadObjects {
-  const texts = events.map((event) => stringifyExactly(event))
-  const text = texts.join('\n')
-  const codes = codesOf(text)
+/** Checks objects against the schema of events, and reads the valid ones. */
+function readObjects(events: readonly object[], archived: boolean): ReadObjects {
+  let text = ''
   const read: ReadEvent[] = []
   const rejected: RejectedEvent[] = []
-  let start = 0
   for (const [index, event] of events.entries()) {
-    const json = texts[index]!
-    const end = start + json.length
-    const found = isTooDeep(json) ? undefined : scanEventLine(text, codes, start, end)
-    if (found !== undefined) {
-      read.push(found)
-    } else {
-      const errors = isTooDeep(json) ? [{ path: '', message: TOO_DEEP }] : check(event)
-      if (errors.length > 0) rejected.push({ index, errors })
-      else read.push(sliceEvent(text, start, event as EventEnvelope))
+    const errors = isValueTooDeep(event) ? TOO_DEEP_ERRORS : check(event)
+    if (errors.length > 0) {
+      rejected.push({ index, errors })
+      continue
     }
-    start = end + 1
+    const start = text.length
+    if (archived) text += stringifyExactly(event)
+    read.push(readObject(event as EventEnvelope, start, text.length))
   }
   return { text, read, rejected }
 }

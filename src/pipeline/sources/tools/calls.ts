@@ -1,4 +1,5 @@
 import {
+  copyWithout,
   correctedTime,
   idOf,
   type JsonObject,
@@ -24,10 +25,13 @@ const PLACED = [
   'event',
   'properties',
   'context',
+  'traits',
   'userId',
   'anonymousId',
   'writeKey',
 ]
+/** The traits of a group are those of the company, not of the user. */
+const PLACED_OF_GROUP = PLACED.filter((field) => field !== 'traits')
 
 /**
  * Reads a call of Segment's tracking API, or a batch of them. RudderStack's API has the same form.
@@ -44,31 +48,29 @@ export function readCalls(
 ): readonly ToolEvent[] {
   const body = objectOf(payload)
   const { batch, sentAt } = body
-  if (!Array.isArray(batch)) return [readCall(body, type, tool, sentAt, receivedAtMs)]
+  if (!Array.isArray(batch)) return [readCall(body, objectOf(body.context), type, tool, sentAt, receivedAtMs)]
   return batch.map((entry) => {
     const call = objectOf(entry)
+    const own = objectOf(call.context)
     // The context of a batch holds for all of its calls.
-    const context = { ...objectOf(body.context), ...objectOf(call.context) }
-    return readCall({ ...call, context }, type, tool, call.sentAt ?? sentAt, receivedAtMs)
+    const context = body.context === undefined ? own : { ...objectOf(body.context), ...own }
+    return readCall(call, context, type, tool, call.sentAt ?? sentAt, receivedAtMs)
   })
 }
 
 function readCall(
   call: JsonObject,
+  context: JsonObject,
   pathType: string | undefined,
   tool: string,
   sentAt: unknown,
   receivedAtMs: number,
 ): ToolEvent {
-  const context = objectOf(call.context)
   const library = objectOf(context.library).name
   const properties = objectOf(call.properties)
   const page = objectOf(context.page)
   const type = textOf(call.type) ?? pathType
-  // The traits of a group are those of the company, not of the user.
   const traits = { ...objectOf(context.traits), ...(type === 'group' ? {} : objectOf(call.traits)) }
-  const rest = without(call, ...PLACED, ...(type === 'group' ? [] : ['traits']))
-  const ids = without({ userId: call.userId ?? undefined, anonymousId: call.anonymousId ?? undefined })
   return {
     event_id: idOf(call.messageId),
     timestamp: correctedTime(call.originalTimestamp ?? call.timestamp, sentAt, receivedAtMs),
@@ -76,13 +78,28 @@ function readCall(
     account_id: accountOf(call, context, traits, type),
     session_id: sessionIdOf(context.sessionId),
     platform: labelOf(library) ?? labelOf(call.channel ?? context.channel),
-    // The address has a column of its own, which tenants may have masked.
-    properties: withRest(properties, tool, without({ ...rest, context: unlessEmpty(without(context, 'ip')) })),
-    user_properties: unlessEmpty({ ...traits, ...ids }),
+    properties: withRest(properties, tool, restOf(call, context, type)),
+    user_properties: userOf(call, traits),
     page: pageOf(properties.url ?? page.url, properties.referrer ?? page.referrer, context.campaign),
     ip: textOf(context.ip) ?? (context.direct === true ? REMOTE : undefined),
     library,
   }
+}
+
+/** Everything of a call that has no place of its own. */
+function restOf(call: JsonObject, context: JsonObject, type: string | undefined): JsonObject {
+  const rest = copyWithout(call, type === 'group' ? PLACED_OF_GROUP : PLACED)
+  // The address has a column of its own, which tenants may have masked.
+  const left = unlessEmpty(without(context, 'ip'))
+  if (left !== undefined) rest.context = left
+  return rest
+}
+
+function userOf({ userId, anonymousId }: JsonObject, traits: JsonObject): JsonObject | undefined {
+  const user = copyWithout(traits)
+  if (userId !== undefined && userId !== null) user.userId = userId
+  if (anonymousId !== undefined && anonymousId !== null) user.anonymousId = anonymousId
+  return unlessEmpty(user)
 }
 
 function accountOf(

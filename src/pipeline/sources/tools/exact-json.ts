@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { endOfString } from '../../event/json-depth.ts'
 
 /** Marks numbers that a double cannot hold. Not to be guessed, so that no sender can write one. */
 const MARK = `number ${randomBytes(12).toString('hex')} `
@@ -23,23 +24,13 @@ function withMarks(text: string): string {
   for (let match = quoteOrNumber.exec(text); match !== null; match = quoteOrNumber.exec(text)) {
     const { 0: found, index } = match
     if (found === '"') {
-      quoteOrNumber.lastIndex = endOfString(text, index + 1)
+      quoteOrNumber.lastIndex = endOfString(text, index)
     } else if (!isExact(found)) {
       parts.push(text.slice(copied, index), `"${MARK}${found}"`)
       copied = quoteOrNumber.lastIndex
     }
   }
   return parts.join('') + text.slice(copied)
-}
-
-/** The position after the quote that ends a string. @param from the first character of the string */
-function endOfString(text: string, from: number): number {
-  for (let quote = text.indexOf('"', from); quote >= 0; quote = text.indexOf('"', quote + 1)) {
-    let backslash = quote
-    while (backslash > from && text[backslash - 1] === '\\') backslash--
-    if ((quote - backslash) % 2 === 0) return quote + 1
-  }
-  return text.length
 }
 
 function isExact(number: string): boolean {

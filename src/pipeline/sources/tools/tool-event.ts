@@ -78,6 +78,11 @@ export function idOf(value: unknown): unknown {
 
 /** An object without the given keys, and without keys whose value is undefined. */
 export function without(object: JsonObject, ...keys: readonly string[]): JsonObject {
+  return copyWithout(object, keys)
+}
+
+/** The same as an object to which keys are added. V8 takes several times as long to add one to `{...object}`. */
+export function copyWithout(object: JsonObject, keys: readonly string[] = []): Record<string, unknown> {
   const left: Record<string, unknown> = {}
   for (const key of Object.keys(object)) {
     const value = object[key]
@@ -101,7 +106,9 @@ export function withRest(properties: JsonObject, name: string, rest: JsonObject)
   if (Object.keys(rest).length === 0) return unlessEmpty(properties)
   let key = name
   while (Object.hasOwn(properties, key)) key += '_'
-  return { ...properties, [key]: rest }
+  const all = copyWithout(properties)
+  all[key] = rest
+  return all
 }
 
 /**
@@ -132,6 +139,8 @@ export function instantOf(value: unknown): number | undefined {
 }
 
 function textMs(value: string): number {
+  const ms = parseTimestamp(value)
+  if (!Number.isNaN(ms)) return ms
   const number = unmarked(value)
   if (number !== value) return Number(number)
   const read = readTime(value, undefined)
@@ -159,11 +168,12 @@ const PAGE_TEXT_MAX_CHARS = 2_048
 const NO_CAMPAIGN = {}
 
 function plainPage(url: string | undefined, referrer: string | undefined): Page | undefined {
-  if (url === undefined && referrer === undefined) return undefined
-  return {
-    ...(url !== undefined && { url: url.slice(0, PAGE_TEXT_MAX_CHARS) }),
-    ...(referrer !== undefined && { referrer: referrer.slice(0, PAGE_TEXT_MAX_CHARS) }),
-  }
+  if (url === undefined) return referrer === undefined ? undefined : { referrer: pageText(referrer) }
+  return referrer === undefined ? { url: pageText(url) } : { url: pageText(url), referrer: pageText(referrer) }
+}
+
+function pageText(text: string): string {
+  return text.slice(0, PAGE_TEXT_MAX_CHARS)
 }
 
 /**
@@ -187,5 +197,5 @@ export function pageOf(url: unknown, referrer: unknown, campaign: unknown = NO_C
   }
   const given = Object.entries(found).filter(([, value]) => value !== undefined)
   if (given.length === 0) return undefined
-  return Object.fromEntries(given.map(([key, value]) => [key, value!.slice(0, PAGE_TEXT_MAX_CHARS)]))
+  return Object.fromEntries(given.map(([key, value]) => [key, pageText(value!)]))
 }

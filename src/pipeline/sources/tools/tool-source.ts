@@ -246,11 +246,9 @@ export class Sender {
   /** The visitor's address; undefined: there is none. */
   addressOf({ ip, library }: ToolEvent): unknown {
     if (this.#mode === 'connection') return this.#connection()
-    const isServer = SERVER_LIBRARY.test(labelOf(library) ?? '')
-    if (ip === REMOTE) return this.#mode === 'payload' || isServer ? undefined : this.#connection()
-    if (ip !== undefined && ip !== null && ip !== '') return ip
-    if (this.#mode === 'payload') return undefined
-    return this.#isBrowser && !isServer ? this.#connection() : undefined
+    if (ip !== REMOTE && ip !== undefined && ip !== null && ip !== '') return ip
+    if (this.#mode === 'payload' || SERVER_LIBRARY.test(labelOf(library) ?? '')) return undefined
+    return ip === REMOTE || this.#isBrowser ? this.#connection() : undefined
   }
 
   get #isBrowser(): boolean {
