@@ -5,6 +5,7 @@ import type { OpenSourceRoute } from '../declaration/source.ts'
 import { sourceOperation } from './tools/operation.ts'
 import {
   correctedTime,
+  idOf,
   listOf,
   objectOf,
   pageOf,
@@ -38,9 +39,9 @@ export function readPageEvents(payload: unknown, receivedAtMs: number): readonly
   return listOf(events).map((entry) => {
     const event = objectOf(entry)
     return {
-      event_id: event.id,
+      event_id: idOf(event.id),
       timestamp: correctedTime(event.at, sent_at, receivedAtMs),
-      event_type: event.type,
+      event_type: idOf(event.type),
       session_id: sessionIdOf(session),
       platform: 'web',
       properties: unlessEmpty({ ...without({ title: textOf(event.title) }), ...objectOf(event.properties) }),

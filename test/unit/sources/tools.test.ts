@@ -238,7 +238,8 @@ test('ids and names that are numbers are their digits, so that an attempt again 
     )
     const posthog = read(`{"event":${id},"uuid":${id}}`, (body) => readPosthogEvents(body, NOW_MS))
     const snowplow = read(`{"data":[{"e":"se","eid":${id},"se_ac":${id}}]}`, (body) => readSnowplowEvents(body, NOW_MS))
-    assert.deepEqual([calls, mixpanelEvents, amplitude, posthog, snowplow], Array(5).fill([[id, id]]))
+    const web = read(`{"events":[{"id":${id},"type":${id}}]}`, (body) => readPageEvents(body, NOW_MS))
+    assert.deepEqual([calls, mixpanelEvents, amplitude, posthog, snowplow, web], Array(6).fill([[id, id]]))
     const [[, action]] = read(`{"requests":[{"e_a":${id}}]}`, (body) => readMatomoRequests(body, NOW_MS)) as [[0, 0]]
     assert.equal(action, id)
   }
@@ -246,6 +247,18 @@ test('ids and names that are numbers are their digits, so that an attempt again 
     read('{"messageId":{}}', (body) => readCalls(body, 'page', 'segment', NOW_MS)),
     [[{}, 'page']],
   )
+})
+
+test('a number with many digits is no text, as any other number', () => {
+  const read = (number: string) => {
+    const call = `{"type":${number},"properties":{"url":${number}},"context":{"ip":${number},"page":{"referrer":${number}}}}`
+    const [{ event_type, page, ip }] = readCalls(readPayload(call), 'track', 'segment', NOW_MS) as [ToolEvent]
+    return { event_type, page, ip }
+  }
+  assert.deepEqual(read('12345678901234567890'), read('5'))
+  const exchange = { request: { head: {} } } as unknown as Exchange
+  const { ip } = readPayload('{"ip":12345678901234567890}') as { ip: unknown }
+  assert.equal(new Sender(exchange, trustedProxies([]), 'auto').addressOf({ ip }), '12345678901234567890')
 })
 
 test('an event with too many levels is read with the others of its batch', () => {

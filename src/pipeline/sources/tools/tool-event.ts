@@ -61,9 +61,9 @@ export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [value]
 }
 
-/** The value, when it is a text that is not empty. */
+/** The value, when it is a text that is not empty. A number with many digits is none. */
 export function textOf(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined
+  return typeof value === 'string' && value !== '' && unmarked(value) === value ? value : undefined
 }
 
 /** The value as a label: a text, or a number in decimal; undefined for all else, and for empty text. */

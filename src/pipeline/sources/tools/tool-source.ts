@@ -10,6 +10,7 @@ import { isRawKey } from '../../../tenants/key.ts'
 import type { CallerSource } from '../../../tenants/tenancy.ts'
 import type { Source, SourceRoute, SourceTool } from '../../declaration/source.ts'
 import { type Tally, translatedRoute } from '../live/translated.ts'
+import { unmarked } from './exact-json.ts'
 import { sourceOperation } from './operation.ts'
 import { readPayload, readQuery } from './payload.ts'
 import { eventOf, labelOf, REMOTE, type ToolEvent, textOf } from './tool-event.ts'
@@ -246,7 +247,7 @@ export class Sender {
   /** The visitor's address; undefined: there is none. */
   addressOf({ ip, library }: ToolEvent): unknown {
     if (this.#mode === 'connection') return this.#connection()
-    if (ip !== REMOTE && ip !== undefined && ip !== null && ip !== '') return ip
+    if (ip !== REMOTE && ip !== undefined && ip !== null && ip !== '') return unmarked(ip)
     if (this.#mode === 'payload' || SERVER_LIBRARY.test(labelOf(library) ?? '')) return undefined
     return ip === REMOTE || this.#isBrowser ? this.#connection() : undefined
   }
