@@ -118,11 +118,21 @@ test('a replay restores the rows that the tables lost, and adds nothing twice', 
   lines[3] = 'no JSON'
   lines[BATCH_LINES - 2] = '{"event_id":"no ip"}'
   const { job_id } = await post('/v1/ingest/batch', lines.join('\n'))
-  const sent = live.length + 2 + BATCH_LINES
+  const created = await site.ipid('source', 'create', 'demo', 'segment', '--json')
+  const { key } = JSON.parse(created.stdout) as { key: string }
+  const call = { type: 'track', event: 'Opened', context: { ip: APPLE } }
+  const calls = [
+    { ...call, messageId: 'of source' },
+    { ...call, messageId: 'no address 1', context: {} },
+    { ...call, messageId: 'no address 2', context: {} },
+    { ...call, messageId: 'refused', event: 'x'.repeat(300) },
+  ]
+  await post(`/s/segment/${key}/v1/batch`, JSON.stringify({ batch: calls }))
+  const sent = live.length + 2 + BATCH_LINES + calls.length
   const store = new FolderStore(join(site.dir, 'archive'))
   const counted = async () => Number((await run.sql('SELECT sum(events) FROM daily_outcomes'))[0]?.toString())
   await until(async () => (await counted()) === sent)
-  await until(async () => (await readArchive(store)).reduce((sum, { events }) => sum + events.length, 2) === sent)
+  await until(async () => (await readArchive(store)).reduce((sum, { events }) => sum + events.length, 5) === sent)
   const before = await run.tables()
   const rows = before[0]!.length
   assert.ok(rows > 2_000)

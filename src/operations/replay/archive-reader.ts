@@ -69,8 +69,8 @@ export class PartReader implements ArchiveReader {
       at += count
       return { ...unitOf(location, partition, entry, commit), lines: lines.slice(from, at), rejected: [] }
     })
-    const rejected = (index.rejected ?? []).map(([partition, entry, commit, reason, count, sourceId]) => {
-      const rejected = [{ reason, lines: count, sourceId }]
+    const rejected = (index.rejected ?? []).map(([partition, entry, commit, reason, count, sourceId, status]) => {
+      const rejected = [{ reason, lines: count, ...(sourceId && { sourceId }), ...(status && { status }) }]
       return { ...unitOf(location, partition, entry, commit), lines: [], rejected }
     })
     return [...units, ...rejected]

@@ -26,6 +26,8 @@ export interface Facts {
   readonly refiltered: ReadonlyMap<string, string>
   /** Names of rows that earlier rounds matched with an event. `Plan.taken` has those of this plan. */
   readonly taken: Pick<ReadonlySet<string>, 'has'>
+  /** How many events that are only counted the round before found, by commit and key. `Plan.matched` has those of this plan. */
+  readonly matched?: ReadonlyMap<string, number>
   readonly windowMs: number
   /** Whether today's data keep an event; undefined: filtered events stay filtered. */
   readonly isKept?: ((event: ArchivedEvent) => boolean) | undefined
@@ -82,6 +84,8 @@ export interface Plan {
   readonly counts: ReplayCounts
   /** Names of rows that were matched with an event, `job milliseconds id`. */
   readonly taken: readonly string[]
+  /** See `Facts.matched`. */
+  readonly matched: ReadonlyMap<string, number>
 }
 
 /**
@@ -98,18 +102,19 @@ export function planReplay(
 ): Plan {
   const counts = noCounts()
   const taken = new Set<string>()
+  const matched = new Map<string, number>()
   const lost: LostUnit[] = []
   for (const unit of units) {
-    const planned = planUnit(unit, facts, taken, counts, wanted)
+    const planned = planUnit(unit, facts, { taken, matched }, counts, wanted)
     if (planned !== undefined) lost.push(planned)
   }
-  return { lost, counts, taken: [...taken] }
+  return { lost, counts, taken: [...taken], matched }
 }
 
 function planUnit(
   unit: ArchivedUnit,
   facts: Facts,
-  taken: Set<string>,
+  { taken, matched }: { readonly taken: Set<string>; readonly matched: Map<string, number> },
   counts: ReplayCounts,
   wanted: (event: ArchivedEvent) => boolean,
 ): LostUnit | undefined {
@@ -157,7 +162,7 @@ function planUnit(
   asked.push(...planEvents(absent, { later, counted }, wanted, isFound, counts, outcomes))
   // An invalid line meets no condition.
   const isAsked = facts.conditions === 0
-  for (const rejected of unit.rejected) planRejected(rejected, unit, facts, isAsked, counts, outcomes)
+  for (const rejected of unit.rejected) planRejected(rejected, unit, facts, matched, isAsked, counts, outcomes)
   if (asked.length === 0 && outcomes.size === 0) return undefined
   // Each will get a row.
   for (const event of asked) if (event.status === 'ok') taken.add(rowName(event, unit))
@@ -212,25 +217,33 @@ function planEvents(
   return asked
 }
 
+/** Several requests of a commit share one sum, so what earlier ones of them matched is not there for this one. */
 function planRejected(
-  { reason, lines, sourceId }: RejectedLines,
+  { status = OUTCOME_STATUS.rejected, reason, lines, sourceId = '' }: RejectedLines,
   { commit, day, job }: ArchivedUnit,
   facts: Facts,
+  matched: Map<string, number>,
   isAsked: boolean,
   counts: ReplayCounts,
   outcomes: Map<string, number>,
 ): void {
-  const status = OUTCOME_STATUS.rejected
+  const key = outcomeKey({ tenantId: facts.tenantId, day, job, status, reason, sourceId })
+  const name = `${commit} ${key}`
+  const before = matched.get(name) ?? facts.matched?.get(name) ?? 0
+  matched.set(name, before + lines)
   const counted = (facts.outcomes.get(commit) ?? [])
     .filter((one) => one.status === status && one.reason === reason && one.day === day && one.job === job)
+    .filter((one) => (one.sourceId ?? '') === sourceId)
     .reduce((total, { events }) => total + events, 0)
-  const lost = Math.max(0, lines - counted)
+  const lost = lines - Math.min(lines, Math.max(0, counted - before))
   counts.counted += lines - lost
   if (isAsked) counts.replayed += lost
   else counts.left += lost
-  if (isAsked && lost > 0) {
-    countOutcome(outcomes, outcomeKey({ tenantId: facts.tenantId, day, job, status, reason, sourceId }), lost)
-  }
+  if (isAsked && lost > 0) countOutcome(outcomes, key, lost)
+}
+
+function isOnlyCounted(status: string): boolean {
+  return status === OUTCOME_STATUS.rejected || status === OUTCOME_STATUS.noIp
 }
 
 function isFilteredKey(key: string): boolean {
@@ -294,7 +307,7 @@ export function outcomesOf(unit: ArchivedUnit, outcomes: readonly CountedOutcome
   const later = new Map<string, number>()
   let keptBack = 0
   for (const { leftWith, day, job, status, key, events } of outcomes) {
-    if (day !== unit.day || job !== unit.job || status === OUTCOME_STATUS.rejected) continue
+    if (day !== unit.day || job !== unit.job || isOnlyCounted(status)) continue
     if (leftWith === '' || leftWith.startsWith(`${KEPT}:`)) {
       const sums = asTheyCame.get(status)
       if (sums === undefined) asTheyCame.set(status, new Map([[key, events]]))

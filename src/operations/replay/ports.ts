@@ -47,11 +47,13 @@ export interface ArchivedUnit {
   /** The batch job; undefined for live events. */
   readonly job: string | undefined
   readonly events: readonly ArchivedEvent[]
-  /** Invalid lines of the job, by reason. */
+  /** Events that were only counted, by reason. */
   readonly rejected: readonly RejectedLines[]
 }
 
 export interface RejectedLines {
+  /** Default: `rejected`. */
+  readonly status?: string | undefined
   readonly reason: string
   readonly lines: number
   /** The source whose key brought them; undefined: an API key did. */
@@ -93,6 +95,8 @@ export interface CountedOutcome {
   readonly job: string | undefined
   readonly status: string
   readonly reason: string
+  /** Empty or undefined: an API key brought them. */
+  readonly sourceId?: string
   /** See `outcomeKey`. */
   readonly key: string
   readonly events: number

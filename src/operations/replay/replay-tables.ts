@@ -72,7 +72,7 @@ export class ReplayTables implements StoredEvents {
         const [commit, leftWith, day, jobId, status, reason, classification, sourceId, events] = row
         const job = jobId === '' ? undefined : jobId
         const key = outcomeKey({ tenantId, day, job, status, reason, classification, sourceId })
-        push(found, commit, { commit, leftWith, day, job, status, reason, key, events })
+        push(found, commit, { commit, leftWith, day, job, status, reason, sourceId, key, events })
       },
     )
     return found

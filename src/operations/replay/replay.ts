@@ -121,6 +121,7 @@ class Replay {
   #done = -1
   #kept = -1
   readonly #taken = new TakenRows()
+  #matched: Plan['matched'] = new Map()
 
   constructor(options: ReplayOptions, parts: readonly ArchivedPart[], start: Start) {
     this.#options = options
@@ -189,6 +190,7 @@ class Replay {
       return found
     })
     this.#taken.add(plan.taken)
+    this.#matched = plan.matched
     for (const name of REPLAY_COUNTS) this.#counts[name] += counts![name]
   }
 
@@ -251,6 +253,7 @@ class Replay {
       refiltered,
       letters: this.#start.letters,
       taken: this.#taken,
+      matched: this.#matched,
       windowMs,
       isKept,
     }

@@ -1,3 +1,5 @@
+import { OUTCOME_STATUS } from '../../../schemas/outcome.ts'
+
 /*
  * A payload is an event for the archive: a row of tenant, UTC hour of receipt, for a live event `=` and its request id, and the
  * event's line, separated by tabs. The line is one JSON object without a line feed (schemas/README.md, Archive). The columns before
@@ -23,31 +25,35 @@ export function payloadRow(tenantId: string, receivedAt: string, line: string, r
   return `${tenantId}\t${receivedAt.slice(0, HOUR_CHARS)}\t${request}${line}`
 }
 
-/**
- * A row for the rejected lines of a batch chunk. The archive stores only their number, which a replay needs.
- * @param reason of `outcomes`, without a tab
- * @param sourceId the source whose key brought the lines; undefined: an API key did
- */
-export function rejectedRow(
-  tenantId: string,
-  receivedAt: string,
-  reason: string,
-  lines: number,
-  sourceId?: string,
-): string {
-  return payloadRow(tenantId, receivedAt, `!${reason}\t${lines}${sourceId === undefined ? '' : `\t${sourceId}`}`)
+/** Events of a commit that are only counted, because they are rejected or have no address. */
+export interface CountedEvents {
+  /** One of `OUTCOME_STATUS`. */
+  readonly status: string
+  /** Of `outcomes`, printable ASCII. */
+  readonly reason: string
+  readonly events: number
+  /** The source whose key brought them; undefined: an API key did. */
+  readonly sourceId?: string | undefined
 }
 
-const REJECTED_MARK = '!'.charCodeAt(0)
+/** A row for events that are only counted. The archive stores only their number, which a replay needs. */
+export function countedRow(tenantId: string, receivedAt: string, counted: CountedEvents): string {
+  const { status, reason, events, sourceId = '' } = counted
+  const fields = [`!${reason}`, events, sourceId, status === OUTCOME_STATUS.rejected ? '' : status]
+  while (fields.at(-1) === '') fields.pop()
+  return payloadRow(tenantId, receivedAt, fields.join('\t'))
+}
 
-/** Lines that were rejected for the same reason, and the source that brought them, if one did. */
-export type Rejected = readonly [reason: string, lines: number, sourceId?: string]
+const COUNTED_MARK = '!'.charCodeAt(0)
 
-/** The content of a row from `rejectedRow`; undefined for any other row. @param line without its line feed */
-export function readRejected(line: Buffer): Rejected | undefined {
-  if (line[0] !== REJECTED_MARK) return undefined
-  const [reason = '', lines = '', sourceId] = line.toString('latin1', 1).split('\t')
-  return sourceId === undefined ? [reason, Number(lines)] : [reason, Number(lines), sourceId]
+/** As an index has them: the reason, the number of events, the source that brought them if one did, and a status other than `rejected`. */
+export type Counted = readonly [reason: string, events: number, sourceId?: string, status?: string]
+
+/** The content of a row from `countedRow`; undefined for any other row. @param line without its line feed */
+export function readCounted(line: Buffer): Counted | undefined {
+  if (line[0] !== COUNTED_MARK) return undefined
+  const [reason = '', events = '', ...rest] = line.toString('latin1', 1).split('\t')
+  return [reason, Number(events), ...rest] as unknown as Counted
 }
 
 const TAB = 9

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { EntryOfRows } from '../../../src/pipeline/declaration/destination.ts'
 import { packBlock } from '../../../src/pipeline/event/block.ts'
 import { EnvelopeState, NO_IDENTITY } from '../../../src/pipeline/event/envelope.ts'
-import { payloadRow, rejectedRow } from '../../../src/pipeline/event/payload.ts'
+import { countedRow, payloadRow } from '../../../src/pipeline/event/payload.ts'
 import { ArchiveInserter } from '../../../src/pipeline/sinks/archive/destination.ts'
 import { indexKey, parsePartKey, partKey } from '../../../src/pipeline/sinks/archive/layout.ts'
 import { makeParts } from '../../../src/pipeline/sinks/archive/part.ts'
@@ -101,7 +101,7 @@ test('a part of live events names their requests, in the order of its lines', as
 })
 
 test('lines of a job that are no event are in the index only, even when there are no others', async () => {
-  const rejected = rejectedRow('acme', '2026-11-21T23:30:00.000Z', 'not JSON', 3)
+  const rejected = countedRow('acme', '2026-11-21T23:30:00.000Z', { status: 'rejected', reason: 'not JSON', events: 3 })
   const hour = '2026-11-21T23'
   const [part, only] = await makeParts([
     entry(0, '2-0', [row('acme', hour, '{"a":4}'), rejected], 'job-1', 'job-1:7'),

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { EventEnvelope } from '../../../schemas/api/event.ts'
 import { NOTHING_KNOWN } from '../../../src/enrichment/answers/answer.ts'
 import type { Enricher } from '../../../src/pipeline/event/enrichment.ts'
-import { payloadLineStart, readRejected } from '../../../src/pipeline/event/payload.ts'
+import { payloadLineStart, readCounted } from '../../../src/pipeline/event/payload.ts'
 import { compileValidator } from '../../../src/pipeline/event/validator.ts'
 import { acceptEvents } from '../../../src/pipeline/sources/live/accept.ts'
 import { readWhole } from '../../support/batch.ts'
@@ -105,7 +105,7 @@ test('upload lines are archived with the partition of their events, bad ones as 
     '8.8.8.8 ok',
     'nowhere invalid_ip',
   ])
-  const rejected = rows.map((row) => readRejected(Buffer.from(row.split('\t').slice(2).join('\t')))).filter(Boolean)
+  const rejected = rows.map((row) => readCounted(Buffer.from(row.split('\t').slice(2).join('\t')))).filter(Boolean)
   assert.deepEqual(rejected, [
     ['not JSON', 1],
     ['schema', 1],

@@ -235,6 +235,7 @@ test('lines of a source name it in rows, blocks, counts and payloads, and may ha
     [
       ['!schema', '1', 'src_0123abc'],
       ['!not JSON', '1', 'src_0123abc'],
+      ['!', '1', 'src_0123abc', 'no_ip'],
     ],
   )
   const [unnamed] = readWhole({ firstLine: 1, gaps: [], bytes: Buffer.from(text) }, context).counts.reasons

@@ -1,12 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { EntryOfRows } from '../../declaration/destination.ts'
 import {
+  type Counted,
   hasPayloadHead,
   type PayloadOrigin,
   payloadLineStart,
   payloadOrigin,
-  type Rejected,
-  readRejected,
+  readCounted,
 } from '../../event/payload.ts'
 import { type PartLocation, partName } from './layout.ts'
 
@@ -25,12 +25,12 @@ export interface PartIndex {
    * version received the events; undefined if all are.
    */
   readonly requests?: readonly IndexRequest[]
-  /** Lines of a batch job that are not events, and not in the part. Undefined if there are none. */
+  /** Events that are only counted, and not in the part: rejected, or without an address. Undefined if there are none. */
   readonly rejected?: readonly IndexRejected[]
 }
 
-/** Lines of a commit that are not events. */
-type IndexRejected = readonly [partition: number, id: string, commit: string, ...Rejected]
+/** Events of a commit that are only counted. */
+type IndexRejected = readonly [partition: number, id: string, commit: string, ...Counted]
 
 /** `x-request-id`, and number of lines. */
 type IndexRequest = readonly [id: string, lines: number]
@@ -90,7 +90,7 @@ function addEntry(drafts: Map<string, Draft>, entry: EntryOfRows): void {
     const lineStart = start + head.length
     const end = rows.indexOf(LINE_FEED, lineStart) + 1
     if (head.length === 0 || end === 0) throw new Error(`entry ${entry.id} of payloads has a broken row`)
-    const rejected = readRejected(rows.subarray(lineStart, end - 1))
+    const rejected = readCounted(rows.subarray(lineStart, end - 1))
     if (rejected === undefined) {
       draft.lines.push(rows.subarray(lineStart, end))
       countLine(draft, entry)

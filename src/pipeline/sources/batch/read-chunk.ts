@@ -10,7 +10,7 @@ import { type Block, BlockPacker } from '../../event/block.ts'
 import { EnvelopeState, identityOf, NO_IDENTITY, partitionOf, stateOf } from '../../event/envelope.ts'
 import { isTooDeep, TOO_DEEP } from '../../event/json-depth.ts'
 import { countOutcome, type OutcomeCounts, outcomeKey, utcDay } from '../../event/outcomes.ts'
-import { type PayloadStatus, rejectedRow } from '../../event/payload.ts'
+import { countedRow, type PayloadStatus } from '../../event/payload.ts'
 import type { ReadEvent } from '../../event/read-event.ts'
 import { rowTail } from '../../event/row.ts'
 import { type CodeUnits, codesOf } from '../live/json-scan.ts'
@@ -158,7 +158,7 @@ class ChunkReader {
     const context = this.#context
     if (context.archived) {
       const partition = this.#chunk.firstLine % context.partitions
-      for (const row of rejectedRows(this.#faults, context)) {
+      for (const row of countedRows(this.#faults, this.#noIp, context)) {
         packerOf(this.#payloads, partition).add(NO_IDENTITY, EnvelopeState.Raw, row)
       }
     }
@@ -208,12 +208,15 @@ function statusOf(address: Address | undefined, { enricher }: ChunkContext): Pay
   return enricher.enrich(address).noise ? 'filtered' : 'ok'
 }
 
-function rejectedRows(
+function countedRows(
   faults: ReadonlyMap<string, number>,
+  noIp: number,
   { tenantId, receivedAtMs, sourceId }: ChunkContext,
 ): string[] {
   const receivedAt = new Date(receivedAtMs).toISOString()
-  return [...faults].map(([reason, lines]) => rejectedRow(tenantId, receivedAt, reason, lines, sourceId))
+  const counted = [...faults].map(([reason, events]) => ({ status: OUTCOME_STATUS.rejected as string, reason, events }))
+  if (noIp > 0) counted.push({ status: OUTCOME_STATUS.noIp, reason: '', events: noIp })
+  return counted.map((each) => countedRow(tenantId, receivedAt, { ...each, sourceId }))
 }
 
 /** @param faults number of rejected lines by fault */

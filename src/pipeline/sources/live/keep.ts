@@ -5,7 +5,9 @@ import { addressMaskOf, type Caller, type TenantEnricher, tenantKey } from '../.
 import type { Accepted, EventContext, Intake, KeepEvents, OtherEvents } from '../../declaration/source.ts'
 import { type Address, parseAddress } from '../../event/address.ts'
 import type { Enricher, Hostnames } from '../../event/enrichment.ts'
+import { type Envelope, EnvelopeState, NO_IDENTITY } from '../../event/envelope.ts'
 import { countOutcome, type OutcomeCounts, outcomeKey, utcDay } from '../../event/outcomes.ts'
+import { countedRow } from '../../event/payload.ts'
 import type { ReadEvent } from '../../event/read-event.ts'
 import { acceptEvents } from './accept.ts'
 import type { EventTail } from './tail.ts'
@@ -50,13 +52,42 @@ export function keepEvents(options: KeepOptions): KeepEvents {
     const accepted = acceptEvents(text, events, context, watched?.enricher ?? ofTenant)
     const { envelopes, payloads } = accepted
     const outcomes = others === undefined ? accepted.outcomes : withOthers(accepted.outcomes, others, context)
-    const written = intake.append(envelopes, payloads, outcomes)
+    const counted = archived && others !== undefined ? countedPayloads(others, payloads, context) : []
+    const written = intake.append(envelopes, counted.length === 0 ? payloads : [...payloads, ...counted], outcomes)
     return respond(accepted, watched === undefined ? written : written.then(() => watched.accepted(events, context)))
   }
   // `keep` is not async: a promise or an await per request would cost as much as reading an event.
   if (hostnames === undefined) return keep
   return (text, events, exchange, caller, respond, others) =>
     hostnames.prefetch(addressesOf(events)).then(() => keep(text, events, exchange, caller, respond, others))
+}
+
+const PRINTABLE = /^[\x20-\x7e]*$/
+
+/**
+ * For the archive, so that a replay can count them again. A commit that fails on a cluster writes generated ids last, and counts with
+ * them, so these are written there too.
+ */
+function countedPayloads(
+  others: readonly OtherEvents[],
+  payloads: readonly Envelope[],
+  { tenantId, receivedAtMs, sourceId }: Pick<EventContext, 'tenantId' | 'receivedAtMs' | 'sourceId'>,
+): Envelope[] {
+  const receivedAt = new Date(receivedAtMs).toISOString()
+  const identity = payloads.findLast(({ isIdGenerated }) => isIdGenerated)?.identity ?? NO_IDENTITY
+  const byReason = new Map<string, OtherEvents>()
+  for (const other of others) {
+    const key = `${other.status} ${other.reason}`
+    byReason.set(key, { ...other, events: other.events + (byReason.get(key)?.events ?? 0) })
+  }
+  return [...byReason.values()]
+    .filter(({ reason }) => PRINTABLE.test(reason))
+    .map((counted) => ({
+      identity,
+      state: EnvelopeState.Raw,
+      row: countedRow(tenantId, receivedAt, { ...counted, sourceId }),
+      isIdGenerated: true,
+    }))
 }
 
 function withOthers(
