@@ -140,7 +140,7 @@ test('tenant rules apply at once, in both lanes, in replays and in re-enrichment
     )
     assert.equal(found[3].data.business_name, 'Google')
     const explained = (await runCommand(['enrich', '--tenant', 'acme', '--explain', ADDRESSES.google], { env })).stdout
-    assert.match(explained, /^status +ok\ntenant rule +never-noise google-llc\naccount_id +google\.com\n/m)
+    assert.match(explained, /^status +ok\ntenant rule +never-noise google\naccount_id +google\.com\n/m)
     assert.match(explained, /^business_name +Google +organisations/m)
     const none = await runCommand(['enrich', '--tenant', 'nobody', '8.8.8.8'], { env })
     assert.deepEqual([none.code, none.stderr], [2, 'ipid: unknown tenant "nobody"\n'])
