@@ -62,9 +62,12 @@ export function byTrust(a: Provider, b: Provider): number {
 export function rangeLookup(networks: RangeMap<Facts>): Pick<Provider, 'find' | 'networkOf'> {
   return {
     find: (address) => networks.find(address)?.value,
-    networkOf(address) {
-      const entry = networks.find(address)
-      return entry === undefined ? undefined : formatRange(entry.range)
-    },
+    networkOf: (address) => rangeOf(networks, address),
   }
+}
+
+/** The most specific range around an address, as CIDR or `a-b`. */
+export function rangeOf(networks: RangeMap<unknown>, address: Address): string | undefined {
+  const entry = networks.find(address)
+  return entry === undefined ? undefined : formatRange(entry.range)
 }

@@ -32,16 +32,24 @@ const CUT_OFF_NAME_MIN = 20
  * @param registered a name from any provider, in any script
  */
 export function businessName(registered: string): string {
-  const given = registered
-    .slice(0, TEXT_MAX)
-    .normalize('NFC')
+  const given = givenName(registered)
+  const name = recapitalised(bareName(given))
+  return /[\p{L}\p{N}]/u.test(name) ? name : given
+}
+
+/** The business name as to its words only: with the capitals of the registered name. */
+export function bareName(registered: string): string {
+  const given = givenName(registered)
+  const own = withoutRepetition(nameParts(given).description || given)
+  return withoutForms(withoutAddress(withoutBrackets(tradeName(own))))
+}
+
+function givenName(registered: string): string {
+  const text = registered.slice(0, TEXT_MAX).normalize('NFC')
+  return text
     .replace(/\p{Cf}/gu, '')
     .replace(SPACES, ' ')
     .trim()
-  const own = withoutRepetition(nameParts(given).description || given)
-  const bare = withoutForms(withoutAddress(withoutBrackets(tradeName(own))))
-  const name = recapitalised(bare)
-  return /[\p{L}\p{N}]/u.test(name) ? name : given
 }
 
 const SPACES = /[\s\p{Cc}]+/gu
@@ -152,10 +160,11 @@ function shortened(
 ): string | undefined {
   const opened = text.endsWith(')') ? text.lastIndexOf('(') : -1
   if (opened > 0 && brackets.has(formKey(text.slice(opened)))) return trimmedEnd(text.slice(0, opened))
-  const joined = withoutJoinedForm(text)
+  const joined = ASCII.test(text) ? undefined : withoutJoinedForm(text)
   if (joined !== undefined) return joined
   const words = wordsOf(text)
   const cutOff = text.length >= CUT_OFF_NAME_MIN
+  if (!mayHaveForm(words, cutOff)) return undefined
   for (let count = Math.min(FORM_WORDS_MAX, words.length - 1); count > 0; count--) {
     const at = words.length - count
     if (isForm(words.slice(at), endForms, cutOff)) {
@@ -169,6 +178,9 @@ function shortened(
   }
   return undefined
 }
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the range of ASCII
+const ASCII = /^[\x00-\x7f]*$/
 
 /** Japanese, Chinese and Korean write the form next to the name, without a space. */
 function withoutJoinedForm(text: string): string | undefined {
@@ -195,6 +207,31 @@ const JOINED_FORMS = [
   '(株)',
   '(주)',
 ]
+
+/** Whether the first or last word is one of a form: most names end here. */
+function mayHaveForm(words: readonly Word[], mayBeCutOff: boolean): boolean {
+  const { first, last } = formEdges()
+  const end = words.at(-1)?.key ?? ''
+  const start = words[0]?.key ?? ''
+  const isCutOff = mayBeCutOff && end.length >= CUT_OFF_LETTERS_MIN && last.has(end.slice(0, CUT_OFF_LETTERS_MIN))
+  return last.has(end) || last.has(withoutDots(end)) || first.has(start) || first.has(withoutDots(start)) || isCutOff
+}
+
+/** First words of the forms at the start; last words of those at the end, with their first letters. */
+const formEdges = once(() => {
+  const { startForms, endForms } = nameTables()
+  const last = new Set<string>()
+  for (const form of endForms) {
+    const word = form.slice(form.lastIndexOf(' ') + 1)
+    last.add(word)
+    last.add(withoutDots(word))
+    if (form.includes(' ')) last.add(withoutDots(word).slice(0, CUT_OFF_LETTERS_MIN))
+  }
+  return {
+    first: new Set([...startForms].flatMap((form) => [form.split(' ')[0]!, withoutDots(form.split(' ')[0]!)])),
+    last,
+  }
+})
 
 function isForm(words: readonly Word[], forms: ReadonlySet<string>, mayBeCutOff: boolean): boolean {
   const key = words.map((word) => word.key).join(' ')

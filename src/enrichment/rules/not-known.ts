@@ -71,7 +71,11 @@ export function knownCountryCode(letters: string): string | undefined {
 /** At least the length of the longest marker. */
 const LENGTH_MAX = 40
 
+/** Most values of a table: letters, digits and single blanks, dots, commas or hyphens. */
+const SIMPLE = /^[A-Za-z0-9](?:[A-Za-z0-9]|[ .,-](?=[A-Za-z0-9]))*$/
+
 function plain(text: string): string {
+  if (SIMPLE.test(text)) return text.toLowerCase().replaceAll('-', ' ')
   return (
     text
       .normalize('NFKC')

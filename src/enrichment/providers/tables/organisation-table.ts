@@ -12,7 +12,7 @@ interface OrganisationTableOptions {
   /** Undefined when no row is about a network. */
   readonly networks: Pick<Provider, 'find' | 'networkOf'> | undefined
   /** Rows about an AS, by AS number. */
-  readonly systems: ReadonlyMap<number, Facts>
+  readonly systems: { get(asn: number): Facts | undefined }
   /** Undefined for a compiled table: it has too many rows to hold their names in memory. */
   readonly organisations: OrganisationsByName | undefined
 }

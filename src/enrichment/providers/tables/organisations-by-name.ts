@@ -1,16 +1,20 @@
 import { NOISE } from '../../../../schemas/classification.ts'
+import { BoundedCache } from '../../bounded-cache.ts'
 import { type Facts, makeFacts } from '../../facts.ts'
 import { nameKey } from '../../rules/company-id.ts'
 import type { Organisation } from '../../rules/evidence.ts'
 import { fold } from '../../rules/normalise.ts'
-import type { OrganisationRow, RowAttributes } from './organisation-row.ts'
+import { organisationIn } from './organisation-row.ts'
+import type { PackedRow, PackedRows } from './packed-rows.ts'
+import { TextIndex } from './text-index.ts'
 
 /** Longer names are unlikely to be of another company, so they match in any country. */
 const ANY_COUNTRY_LENGTH_MIN = 12
+const FACTS_MAX = 2_000
 
-interface Known {
-  readonly facts: Facts
-  readonly country: string | undefined
+interface Candidate {
+  readonly domain: string
+  readonly row: PackedRow
 }
 
 /**
@@ -23,78 +27,109 @@ interface Known {
  * in one country match neither.
  */
 export class OrganisationsByName {
-  readonly #byDomain = new Map<string, Facts>()
-  readonly #byText = new Map<string, Facts>()
-  readonly #byKey = new Map<string, Known[]>()
+  readonly #rows: PackedRows
+  readonly #domains: TextIndex
+  readonly #texts: TextIndex
+  readonly #keys: TextIndex
+  /** By domain. */
+  readonly #facts: BoundedCache<string, Facts>
 
-  constructor(
-    rows: Iterable<OrganisationRow>,
-    organisationOf: (attributes: RowAttributes) => Organisation | undefined,
-  ) {
-    const seen = new Map<string, Facts>()
-    for (const { attributes } of rows) {
-      const organisation = organisationOf(attributes)
-      const { domain } = organisation ?? {}
-      if (organisation === undefined || domain === undefined || !isOrganisation(attributes)) continue
-      let facts = seen.get(domain)
-      if (facts === undefined) {
-        facts = factsOf(attributes, organisation)
-        seen.set(domain, facts)
-      }
-      this.#byDomain.set(domain, facts)
-      this.#learn(attributes, facts)
+  /** @param unpacked the same rows */
+  constructor(rows: PackedRows, unpacked: readonly PackedRow[]) {
+    const domains: [string, number][] = []
+    const texts: [string, number][] = []
+    const keys: [string, number][] = []
+    const seen = new Set<string>()
+    const add = (entries: [string, number][], kind: string, text: string, number: number) => {
+      if (text === '' || seen.has(kind + text)) return
+      seen.add(kind + text)
+      entries.push([text, number])
     }
+    for (const [number, row] of unpacked.entries()) {
+      const domain = domainOf(row)
+      if (domain === undefined) continue
+      const { business_name: business, org_name: org, country_code: country } = row.attributes
+      add(domains, '', domain, number)
+      if (org !== undefined) add(texts, `${domain} `, fold(String(org)), number)
+      // Two names of one organisation often have one key.
+      const names = new Set([business, org].map((name) => (name === undefined ? '' : nameKey(String(name)))))
+      for (const key of names) add(keys, `${domain} ${country} `, key, number)
+    }
+    this.#rows = rows
+    this.#domains = new TextIndex(domains)
+    this.#texts = new TextIndex(texts)
+    this.#keys = new TextIndex(keys)
+    this.#facts = new BoundedCache(FACTS_MAX)
   }
 
-  /**
-   * @param country code of the address's country, upper case
-   */
+  /** @param country code of the address's country, upper case; undefined when unknown */
   find({ name, domain }: Organisation, country: string | undefined): Facts | undefined {
-    if (domain !== undefined) return this.#byDomain.get(domain)
-    if (name === undefined || this.#byKey.size === 0) return undefined
-    return this.#byText.get(fold(name)) ?? this.#ofKey(nameKey(name), country)
-  }
-
-  #ofKey(key: string, country: string | undefined): Facts | undefined {
-    const known = this.#byKey.get(key)
-    if (known === undefined) return undefined
-    const local = distinct(known.filter((row) => row.country === undefined || row.country === country))
-    if (local.length > 0) return local.length === 1 ? local[0] : undefined
-    const all = distinct(known)
-    const isUnmistakable = key.includes('-') && key.length >= ANY_COUNTRY_LENGTH_MIN && !isPublic(all[0]!)
-    return all.length === 1 && isUnmistakable ? all[0] : undefined
-  }
-
-  #learn({ business_name, org_name, country_code }: RowAttributes, facts: Facts): void {
-    if (org_name !== undefined) this.#byText.set(fold(String(org_name)), facts)
-    for (const name of [business_name, org_name]) {
-      const key = name === undefined ? '' : nameKey(String(name))
-      if (key === '') continue
-      const known = this.#byKey.get(key) ?? []
-      const country = country_code as string | undefined
-      if (known.some((row) => row.facts === facts && row.country === country)) continue
-      this.#byKey.set(key, [...known, { facts, country }])
+    if (domain !== undefined) {
+      return this.#factsOf(this.#candidates(this.#domains, domain).find((candidate) => candidate.domain === domain))
     }
+    if (name === undefined) return undefined
+    const text = fold(name)
+    const same = this.#candidates(this.#texts, text).filter(({ row }) => fold(String(row.attributes.org_name)) === text)
+    if (same.length > 0) return this.#factsOf(only(same))
+    const key = nameKey(name)
+    return key === '' ? undefined : this.#factsOf(this.#ofKey(key, country))
+  }
+
+  #ofKey(key: string, country: string | undefined): Candidate | undefined {
+    const known = this.#candidates(this.#keys, key).filter(({ row }) =>
+      namesOf(row).some((name) => nameKey(name) === key),
+    )
+    const isLocal = ({ row: { attributes } }: Candidate) =>
+      attributes.country_code === undefined || attributes.country_code === country
+    const local = known.filter(isLocal)
+    if (local.length > 0) return only(local)
+    const isUnmistakable = key.includes('-') && key.length >= ANY_COUNTRY_LENGTH_MIN
+    // Every country has a "Ministry of Finance".
+    return isUnmistakable && known[0]?.row.attributes.classification !== 'government' ? only(known) : undefined
+  }
+
+  #candidates(index: TextIndex, text: string): Candidate[] {
+    return index.find(text).flatMap((number) => {
+      const row = this.#rows.get(number)
+      const domain = domainOf(row)
+      return domain === undefined ? [] : [{ domain, row }]
+    })
+  }
+
+  #factsOf(candidate: Candidate | undefined): Facts | undefined {
+    if (candidate === undefined) return undefined
+    let facts = this.#facts.get(candidate.domain)
+    if (facts === undefined) {
+      facts = factsOf(candidate)
+      this.#facts.set(candidate.domain, facts)
+    }
+    return facts
   }
 }
 
-function isOrganisation({ classification }: RowAttributes): boolean {
-  return classification !== undefined && !NOISE.has(classification)
+/** The domain of a row's organisation; undefined for access providers and hosters, and without one. */
+function domainOf({ attributes, domain }: PackedRow): string | undefined {
+  const { classification } = attributes
+  if (classification === undefined || NOISE.has(classification)) return undefined
+  return organisationIn(attributes)?.domain ?? domain
 }
 
-/** Every country has a "Ministry of Finance". */
-function isPublic({ evidence }: Facts): boolean {
-  return evidence.explicit === 'government'
+function namesOf({ attributes: { business_name, org_name } }: PackedRow): string[] {
+  return [business_name, org_name].filter((name) => name !== undefined).map(String)
 }
 
-function distinct(known: readonly Known[]): Facts[] {
-  return [...new Set(known.map(({ facts }) => facts))]
+/** The candidate if all are of one organisation. */
+function only(candidates: readonly Candidate[]): Candidate | undefined {
+  const [first] = candidates
+  return candidates.every(({ domain }) => domain === first?.domain) ? first : undefined
 }
 
 /** The facts about the organisation, without those about one of its networks. */
-function factsOf(attributes: RowAttributes, organisation: Organisation): Facts {
-  const { business_name, domain, industry, industry_category, description, classification } = attributes
-  const data = { business_name, domain: domain ?? organisation.domain, industry, industry_category, description }
+function factsOf({ domain, row: { attributes } }: Candidate): Facts {
+  const { business_name, industry, industry_category, description, classification } = attributes
+  const data = { business_name, domain: attributes.domain ?? domain, industry, industry_category, description }
   const known = Object.fromEntries(Object.entries(data).filter(([, value]) => value !== undefined))
+  const name = business_name ?? attributes.org_name
+  const organisation = { name: name === undefined ? undefined : String(name), domain }
   return makeFacts(known, { explicit: classification! }, organisation, 'as')
 }

@@ -2,12 +2,13 @@ import { setImmediate } from 'node:timers/promises'
 import { InputError } from '../../../run/errors.ts'
 import { type RangeEntry, RangeMap } from '../../addresses/range-map.ts'
 import type { Facts } from '../../facts.ts'
-import { type Provider, rangeLookup } from '../provider.ts'
+import { type Provider, rangeOf } from '../provider.ts'
 import { lineError } from '../text/text-file.ts'
 import { DomainsByName } from './domains-by-name.ts'
-import { type OrganisationRow, organisationIn, type RowAttributes, readRow, rowFacts } from './organisation-row.ts'
+import { type OrganisationRow, organisationIn, readRow } from './organisation-row.ts'
 import { OrganisationTable } from './organisation-table.ts'
 import { OrganisationsByName } from './organisations-by-name.ts'
+import { type PackedRow, PackedRows } from './packed-rows.ts'
 import { csvTableRows, ndjsonTableRows } from './table-rows.ts'
 
 interface TableOptions {
@@ -39,6 +40,8 @@ export async function* tableRows(
 }
 
 const ROWS_AT_A_TIME = 5_000
+/** Larger tables do not match by name: the index of their names would take too long and too much memory. */
+const NAMED_ROWS_MAX = 100_000
 
 /** Yields to other work. @throws InputError as `tableRows` */
 export async function loadTable(options: TableOptions): Promise<Provider> {
@@ -49,33 +52,40 @@ export async function loadTable(options: TableOptions): Promise<Provider> {
     rows.push(row)
     domains.learn(row.attributes)
   }
-  const known = new Map<string, Facts>()
-  const entries: RangeEntry<Facts>[] = []
-  const systems = new Map<number, Facts>()
+  const numbers = new Map<string, number>()
+  const distinct: PackedRow[] = []
+  const entries: RangeEntry<number>[] = []
+  const systems = new Map<number, number>()
   for (const [i, { network, attributes }] of rows.entries()) {
     if (i % ROWS_AT_A_TIME === 0) await setImmediate()
-    const facts = sharedFacts(attributes, domains, known)
-    if (network.version === 'as') systems.set(network.asn, facts)
-    else entries.push({ range: network, value: facts })
+    const content = JSON.stringify(attributes)
+    let number = numbers.get(content)
+    if (number === undefined) {
+      number = distinct.push({ attributes, domain: domains.complete(organisationIn(attributes))?.domain }) - 1
+      numbers.set(content, number)
+    }
+    if (network.version === 'as') systems.set(network.asn, number)
+    else entries.push({ range: network, value: number })
   }
+  const packed = PackedRows.of(distinct)
+  const ranges = await RangeMap.build(entries)
   return new OrganisationTable({
     name: options.name,
     recognisedAs: 'organisation table',
     records: rows.length,
     unknownColumns: [...unknown],
-    networks: rangeLookup(await RangeMap.build(entries)),
-    systems,
-    organisations: new OrganisationsByName(rows, (attributes) => domains.complete(organisationIn(attributes))),
+    networks: {
+      find(address) {
+        const entry = ranges.find(address)
+        return entry === undefined ? undefined : packed.facts(entry.value)
+      },
+      networkOf: (address) => rangeOf(ranges, address),
+    },
+    systems: { get: (asn) => factsOf(packed, systems.get(asn)) },
+    organisations: rows.length > NAMED_ROWS_MAX ? undefined : new OrganisationsByName(packed, distinct),
   })
 }
 
-/** Rows with the same content share one `Facts`. Rows about the same organisation share its domain. */
-function sharedFacts(attributes: RowAttributes, domains: DomainsByName, known: Map<string, Facts>): Facts {
-  const content = JSON.stringify(attributes)
-  let facts = known.get(content)
-  if (facts === undefined) {
-    facts = rowFacts(attributes, domains.complete(organisationIn(attributes)))
-    known.set(content, facts)
-  }
-  return facts
+function factsOf(packed: PackedRows, number: number | undefined): Facts | undefined {
+  return number === undefined ? undefined : packed.facts(number)
 }
