@@ -30,12 +30,15 @@ export const ENRICHMENT_COLUMNS = [
   'quality',
 ] as const
 
-/** Last columns: the batch job, or the request of a live event; then the source whose key the event came with. */
-export const ORIGIN_COLUMNS = ['job_id', 'request_id', 'source_id'] as const
+/**
+ * Last columns: the batch job, or the request of a live event; the source whose key the event came with; the domain of the work
+ * e-mail address that came with it.
+ */
+export const ORIGIN_COLUMNS = ['job_id', 'request_id', 'source_id', 'known_domain'] as const
 
 /**
- * All columns of `events`, in order. Rows of batch lines end before `request_id`. Rows of live events from earlier versions end
- * before `job_id`.
+ * All columns of `events`, in order. Rows end before the first of their last columns that are all empty: those of batch lines
+ * before `request_id`, those of live events from earlier versions before `job_id`.
  */
 export const ROW_COLUMNS = [...EVENT_COLUMNS, ...ENRICHMENT_COLUMNS, ...ORIGIN_COLUMNS] as const
 export type RowColumn = (typeof ROW_COLUMNS)[number]

@@ -25,6 +25,8 @@ const ERASED = '17.123.45.67'
 /** A text in an event of that address, found as bytes in files: LZ4, unlike other codecs, keeps new text as it is. */
 const MARK = 'Zq8-mark-of-one-visitor-7Xw'
 const OTHER = '17.200.1.2'
+/** The known domain of one of its events. */
+const EMPLOYER = 'zq8-employer.example'
 
 const REST = [
   `SELECT * EXCEPT (received_at) FROM events WHERE event_id NOT IN ('a1', 'a2', 'a3', 'b1') ORDER BY tenant_id, event_id`,
@@ -43,7 +45,11 @@ test('erased events are in no file and no object, and all others are unchanged',
   // Searched as bytes, whatever surrounds it.
   await run.query('ALTER TABLE events MODIFY COLUMN ip String CODEC(NONE)')
 
-  const mine = { account_id: 'of-the-visitor', properties: { mark: MARK } }
+  const mine = {
+    account_id: 'of-the-visitor',
+    properties: { mark: MARK },
+    user_properties: { email: `jane@mail.${EMPLOYER}` },
+  }
   await run.send(demo, { ip: ERASED, event_id: 'a1', ...mine }, { ip: OTHER, event_id: 'o1' }, { ip: OTHER })
   await run.send(
     demo,
@@ -73,6 +79,7 @@ test('erased events are in no file and no object, and all others are unchanged',
   const rest = await Promise.all(REST.map((sql) => run.query(sql)))
 
   await step('before it, they are found everywhere', async () => {
+    assert.equal(await run.query(`SELECT event_id FROM events WHERE known_domain = '${EMPLOYER}'`), 'a1')
     for (const text of [ERASED, MARK]) {
       const files = run.filesWith(text)
       for (const folder of ['archive/tenant=', 'clickhouse/store', 'redis/appendonlydir']) {
@@ -94,7 +101,7 @@ test('erased events are in no file and no object, and all others are unchanged',
     assert.deepEqual(redis, { dead_letters: 1, dedup: 4, batch_jobs: 1, bulk_jobs: 1, files: 'rewritten' })
     assert.deepEqual([said.tenant_id, said.selector], ['demo', 'ip'])
     assert.doesNotMatch(JSON.stringify(receipt), /123\.45|of-the-visitor|"a1"/)
-    for (const text of [ERASED, MARK, 'of-the-visitor']) {
+    for (const text of [ERASED, MARK, EMPLOYER, 'of-the-visitor']) {
       assert.deepEqual(run.filesWith(text), [], text)
       assert.deepEqual(await run.keysWith(text), [], text)
     }

@@ -97,7 +97,7 @@ test('a replay restores the rows that the tables lost, and adds nothing twice', 
   assert.equal((await site.ipid('tenant', 'set', 'demo', '--archive', 'on')).code, 0)
 
   const live = [
-    { ip: APPLE, event_id: 'a', properties: { plan: 'pro', n: 1 }, _status: 'mine', extra: [1] },
+    { ip: APPLE, event_id: 'a', properties: { plan: 'pro', Email: 'a@live.example' }, _status: 'mine', extra: [1] },
     { ip: APPLE, event_id: 'a', account_id: 'other' },
     { ip: APPLE, event_id: 'b', event_type: 'signup', session_id: 7, timestamp: '2026-11-01T10:00:00.123Z' },
     { ip: APPLE, account_id: 'mine\ttab' },
@@ -113,7 +113,8 @@ test('a replay restores the rows that the tables lost, and adds nothing twice', 
       i % 20 === 0 ? '10.0.0.1' : i % 20 === 10 ? '17.9.0.1' : i % 10 === 1 ? 'none' : `17.253.${i % 7}.${i % 200}`
     // Some ids come twice, in the same chunk and far apart, and one is a live event's.
     const id = i % 100 === 5 ? 'a' : i % 100 === 7 ? `twice-${i % 1_000}` : undefined
-    return JSON.stringify({ ip, ...(id && { event_id: id }), event_type: i % 2 ? 'view' : 'signup', n: i })
+    const user = i % 5 === 2 && { user_properties: { email: `a@mail.n${i % 3}.example` } }
+    return JSON.stringify({ ip, ...(id && { event_id: id }), event_type: i % 2 ? 'view' : 'signup', n: i, ...user })
   })
   lines[3] = 'no JSON'
   lines[BATCH_LINES - 2] = '{"event_id":"no ip"}'
@@ -136,6 +137,13 @@ test('a replay restores the rows that the tables lost, and adds nothing twice', 
   const before = await run.tables()
   const rows = before[0]!.length
   assert.ok(rows > 2_000)
+  const ofJob = "SELECT DISTINCT job_id != '', known_domain FROM events WHERE known_domain != '' ORDER BY ALL"
+  assert.deepEqual(await run.sql(ofJob), [
+    [0, 'live.example'],
+    [1, 'n0.example'],
+    [1, 'n1.example'],
+    [1, 'n2.example'],
+  ])
 
   await step('when nothing is lost', async () => {
     const report = await run.replay()

@@ -1,5 +1,8 @@
 import { parse } from 'tldts'
 import type { Classification } from '../../../schemas/classification.ts'
+import { registrableDomain } from '../../pipeline/event/registrable-domain.ts'
+
+export { registrableDomain }
 
 /** Longest domain name, in characters (RFC 1035 section 2.3.4). */
 export const NAME_MAX = 253
@@ -9,15 +12,6 @@ export interface DomainFinding {
   readonly classification: Classification
   /** The part of the name that decided. */
   readonly part: string
-}
-
-/**
- * The registrable part of a domain by the Public Suffix List, lower case. Private suffixes (`github.io`) count, so that
- * the organisations below them stay separate. A private suffix alone is the domain of its company. Undefined for
- * addresses, single labels and the suffixes of registries.
- */
-export function registrableDomain(domain: string): string | undefined {
-  return parse(domain, { allowPrivateDomains: true }).domain ?? parse(domain).domain ?? undefined
 }
 
 /**

@@ -3,6 +3,7 @@ import { OUTCOME_STATUS } from '../../../schemas/outcome.ts'
 import { type Address, parseAddress } from '../../pipeline/event/address.ts'
 import type { Enricher } from '../../pipeline/event/enrichment.ts'
 import { type Envelope, identityOf, NO_IDENTITY, partitionOf, stateOf } from '../../pipeline/event/envelope.ts'
+import { knownDomainOf } from '../../pipeline/event/known-domain.ts'
 import { countOutcome, outcomeKey } from '../../pipeline/event/outcomes.ts'
 import type { AddressMask } from '../../pipeline/event/pseudonym.ts'
 import { rowTail } from '../../pipeline/event/row.ts'
@@ -147,7 +148,8 @@ export function unitToFeed(
     const receipt = { tenantId, receivedAtMs: lost.receivedAtMs, mask }
     const read = sliceEvent(lost.text, 0, event)
     const raw = rawRow(read, lost.eventId, address, receipt)
-    const row = completeRow(raw, read, enrichment, receipt) + rowTail(job, lost.requestId, lost.sourceId)
+    const tail = rowTail(job, lost.requestId, lost.sourceId, knownDomainOf(read))
+    const row = completeRow(raw, read, enrichment, receipt) + tail
     envelopes.push({ identity: identities.get(lost)!, state: stateOf(enrichment), row })
   }
   for (const [key, count] of outcomes) if (count === 0) outcomes.delete(key)

@@ -98,8 +98,12 @@ export function columnsWithoutHostname({ columns, data }: Enrichment): string {
  * @param job the batch job; undefined for live events
  * @param requestId of a live event
  * @param sourceId the source whose key brought the event; undefined: an API key did
+ * @param knownDomain of `knownDomainOf`
  */
-export function rowTail(job: string | undefined, requestId?: string, sourceId?: string): string {
+export function rowTail(job: string | undefined, requestId?: string, sourceId?: string, knownDomain = ''): string {
+  if (knownDomain !== '') {
+    return `\t${tsv(job ?? '')}\t${tsv(requestId ?? '')}\t${sourceId ?? ''}\t${tsv(knownDomain)}`
+  }
   if (sourceId !== undefined) return `\t${tsv(job ?? '')}\t${tsv(requestId ?? '')}\t${sourceId}`
   if (job !== undefined) return `\t${tsv(job)}`
   return requestId === undefined ? '' : `\t\t${tsv(requestId)}`

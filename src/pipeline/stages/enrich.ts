@@ -3,6 +3,7 @@ import { type Address, parseAddress } from '../event/address.ts'
 import type { Block } from '../event/block.ts'
 import type { Enrichment } from '../event/enrichment.ts'
 import { EnvelopeState, stateOf } from '../event/envelope.ts'
+import { knownDomainOfRow } from '../event/known-domain.ts'
 import { countsOf, OriginTally, originOf, originText } from '../event/origins.ts'
 import { columnOf, rowSuffix, rowTail } from '../event/row.ts'
 
@@ -40,16 +41,22 @@ export const enrich: Stage<void> = {
 function completed(block: Block, judge: (address: Address) => Enrichment): Block {
   // Builds the rows as one text with a character per byte. A buffer for each piece costs several times as much.
   const text = block.rows.toString('latin1')
-  const tail = asCharacters(`${rowTail(block.job, undefined, block.sourceId)}\n`)
+  const tailOf = (knownDomain: string) =>
+    asCharacters(`${rowTail(block.job, undefined, block.sourceId, knownDomain)}\n`)
+  const tail = tailOf('')
   const states = Uint8Array.from(block.states)
   let rows = ''
   let copied = 0
-  for (const { position, address, end } of rawEvents(block, text)) {
+  let at = text.indexOf('@')
+  for (const { position, address, start, end } of rawEvents(block, text)) {
     const enrichment = judge(address)
     // The account is the last column of a raw row.
     const hasAccount = text.charCodeAt(end - 1) !== TAB
     states[position] = stateOf(enrichment)
-    rows += text.slice(copied, end) + suffixOf(enrichment, hasAccount) + tail
+    if (at >= 0 && at < start) at = text.indexOf('@', start)
+    const knownDomain = at >= 0 && at < end ? knownDomainOfRow(Buffer.from(text.slice(start, end), 'latin1')) : ''
+    const rowEnd = knownDomain === '' ? tail : tailOf(knownDomain)
+    rows += text.slice(copied, end) + suffixOf(enrichment, hasAccount) + rowEnd
     copied = end + 1
   }
   return { ...block, states, rows: Buffer.from(rows + text.slice(copied), 'latin1') }
@@ -81,7 +88,9 @@ const TAB = 9
 interface RawEvent {
   readonly position: number
   readonly address: Address
-  /** Offset of the row's line feed in the text. */
+  /** Offset of the row in the text. */
+  readonly start: number
+  /** Offset of its line feed. */
   readonly end: number
 }
 
@@ -95,7 +104,7 @@ function* rawEvents({ count, states }: Block, text: string): Generator<RawEvent,
       // The address is the first column, and is never escaped.
       const address = parseAddress(text.slice(start, text.indexOf('\t', start)))
       if (address === undefined) throw new Error('a row without an address')
-      yield { position, address, end }
+      yield { position, address, start, end }
     }
     start = end + 1
   }

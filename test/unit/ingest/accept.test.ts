@@ -114,6 +114,14 @@ test("the row holds the caller's values, and line feeds and tabs stay inside the
   assert.equal(answer.results[0]!.event_id, event.event_id)
 })
 
+test('a row ends with the domain of a work address, and only such a row has one', () => {
+  const user_properties = { email: 'jane@Mail.Example.com' }
+  const events = [{ ip: '8.8.8.8', user_properties }, { ip: '8.8.8.8' }]
+  const [known, other] = accept(JSON.stringify({ events })).envelopes.map(({ row }) => row.split('\t'))
+  assert.deepEqual(known!.slice(ROW_COLUMNS.indexOf('job_id')), ['', 'a\\\\b', '', 'example.com'])
+  assert.deepEqual(other!.slice(ROW_COLUMNS.indexOf('job_id')), ['', 'a\\\\b'])
+})
+
 test('without an account the organisation is used, without a timestamp the receipt', () => {
   const row = columns(accept('{"events":[{"ip":"8.8.8.8"}]}').envelopes[0]!.row)
   assert.equal(row.account_id, 'example.com')

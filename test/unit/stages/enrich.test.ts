@@ -21,13 +21,16 @@ const ACCOUNTS = ['', 'account-1', 'конто', '\\t']
 
 const pick = <T>(values: readonly T[]): T => values[Math.floor(Math.random() * values.length)]!
 
+const EMAIL = '{"email":"é@Zürich.example","plan":"\\\\\\\\"}'
+
 /** Envelopes of all states in random order; raw ones have the row of `rawRow`. */
 function envelopes(count: number) {
   return Array.from({ length: count }, (_, i) => {
     const n = Math.floor(Math.random() * 200)
+    const user = pick(['', '', '{"name":"a@b"}', EMAIL])
     const ip = pick([`17.0.0.${n}`, `2001:db8::${(n + 1).toString(16)}`])
     const state = pick([EnvelopeState.Raw, EnvelopeState.Raw, EnvelopeState.Enriched, EnvelopeState.Noise])
-    const row = `${ip}\tacme\tévénement ${i}\t\\N\t${pick(ACCOUNTS)}`
+    const row = `${ip}\tacme\tévénement ${i}\t0\t0\tpage\t\\N\tweb\t{}\t${user}\t\t${pick(ACCOUNTS)}`
     return {
       state,
       row: state === EnvelopeState.Raw ? row : pick([`${row}\tdone`, '']),
@@ -41,9 +44,10 @@ function expected(events: ReturnType<typeof envelopes>, job: string | undefined,
   return events.map(({ state, row, identity }) => {
     if (state !== EnvelopeState.Raw) return { state, row, identity }
     const enrichment = enricher.enrich(parseAddress(row.slice(0, row.indexOf('\t')))!)
+    const knownDomain = row.includes(EMAIL) ? 'zürich.example' : ''
     return {
       state: stateOf(enrichment),
-      row: row + rowSuffix(enrichment, !row.endsWith('\t')) + rowTail(job, undefined, sourceId),
+      row: row + rowSuffix(enrichment, !row.endsWith('\t')) + rowTail(job, undefined, sourceId, knownDomain),
       identity,
     }
   })

@@ -4,6 +4,7 @@ import type { Accepted, EventContext } from '../../declaration/source.ts'
 import { parseAddress } from '../../event/address.ts'
 import type { Enricher, Enrichment } from '../../event/enrichment.ts'
 import { type Envelope, identityOf, NO_IDENTITY, partitionOf, stateOf } from '../../event/envelope.ts'
+import { knownDomainOf } from '../../event/known-domain.ts'
 import { countOutcome, NO_OUTCOMES, type OutcomeCounts, outcomeKey, utcDay } from '../../event/outcomes.ts'
 import type { PayloadStatus } from '../../event/payload.ts'
 import type { ReadEvent } from '../../event/read-event.ts'
@@ -59,7 +60,9 @@ export function acceptEvents(
       continue
     }
     const raw = rawRow(event, eventId, address, context)
-    const row = completeRow(raw, event, enrichment, context) + tail
+    const knownDomain = knownDomainOf(event)
+    const end = knownDomain === '' ? tail : rowTail(undefined, context.requestId, context.sourceId, knownDomain)
+    const row = completeRow(raw, event, enrichment, context) + end
     envelopes.push({ identity, state: stateOf(enrichment), row, isIdGenerated })
   }
   const rejected = filtered + invalid
