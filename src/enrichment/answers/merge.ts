@@ -4,10 +4,11 @@ import type { EnrichmentData } from '../../pipeline/event/enrichment.ts'
 import { type Facts, makeFacts, type Scope } from '../facts.ts'
 import type { Provider } from '../providers/provider.ts'
 import { businessName } from '../rules/business-name.ts'
-import { classify, type Decision, isVote } from '../rules/classify.ts'
+import { classify, type Decision, isPerson, isVote } from '../rules/classify.ts'
 import { companyIdOf } from '../rules/company-id.ts'
 import { registrableDomain, registrableDomainOfHost } from '../rules/domain.ts'
 import type { Evidence, Organisation } from '../rules/evidence.ts'
+import { isBareHandle } from '../rules/handle.ts'
 import { isSameHolder } from '../rules/same-holder.ts'
 import { speakersOf } from './groups.ts'
 import { ownIspWithin, withOwnIsp } from './own-isp.ts'
@@ -54,7 +55,13 @@ export function merge(all: readonly Finding[]): Merged {
   const decision = classify(evidence)
   const noise = decision.classification !== undefined && NOISE.has(decision.classification)
   const named = findings.find(({ facts }) => facts.organisation !== undefined)
-  const organisation = named?.facts.organisation ?? (noise ? undefined : inferredOrganisation(findings, evidence))
+  const stated = named?.facts.organisation ?? (noise ? undefined : inferredOrganisation(findings, evidence))
+  const organisation = isNameless(stated, evidence) ? undefined : stated
+  if (organisation === undefined && stated?.domain !== undefined && data.domain === stated.domain) {
+    delete data.domain
+    delete sources.domain
+  }
+  withoutPersons(data, sources, findings, evidence)
 
   if (decision.classification !== undefined) {
     data.classification = decision.classification
@@ -73,6 +80,31 @@ export function merge(all: readonly Finding[]): Merged {
     noise,
     quality: qualityOf(data, decision.classification, named !== undefined, isVote(decision)),
     companyId: companyIdOf(organisation),
+  }
+}
+
+/** Whether no company can be made of it: it is a private person, or only has a registry's handle. */
+function isNameless(organisation: Organisation | undefined, evidence: Evidence): boolean {
+  if (organisation === undefined) return false
+  const { name, domain } = organisation
+  return isPerson(name, evidence) || (domain === undefined && name !== undefined && isBareHandle(name))
+}
+
+const NAMES = ['business_name', 'org_name', 'as_name'] as const satisfies readonly Attribute[]
+
+/** Removes the names of private persons, except those from a table of organisations. */
+function withoutPersons(
+  data: EnrichmentData,
+  sources: Partial<Record<Attribute, string>>,
+  findings: readonly Finding[],
+  evidence: Evidence,
+): void {
+  for (const attribute of NAMES) {
+    const name = data[attribute]
+    if (name === undefined || !isPerson(String(name), evidence)) continue
+    if (findings.some(({ provider }) => provider.name === sources[attribute] && provider.kind === 'table')) continue
+    delete data[attribute]
+    delete sources[attribute]
   }
 }
 
@@ -160,6 +192,8 @@ export function evidenceOf(findings: readonly Finding[]): Evidence {
       if (AS_EVIDENCE.has(field) && isOfAnotherAs(stated, evidence)) continue
       Object.assign(evidence, { [field]: stated[field] })
     }
+    if (finding.provider.kind === 'table' && finding.facts.organisation !== undefined)
+      evidence.isKnownOrganisation = true
     if (stated.explicit === undefined) continue
     if (finding.scope === 'as') explicitAs ??= finding
     else if (evidence.explicit === undefined) state(evidence, finding)

@@ -6,6 +6,7 @@ import { readHostname } from './hostnames.ts'
 import { findProviderDomain, findReservedDomain } from './known-domains.ts'
 import { voteOn } from './model/vote.ts'
 import { tokens } from './normalise.ts'
+import { isPersonName, PERSON_ADDRESSES_MAX } from './person.ts'
 import { isSameHolder } from './same-holder.ts'
 import { type NameOf, readNameWords } from './score-name.ts'
 import { classifyVendorType, readConnection } from './vendor-types.ts'
@@ -15,7 +16,7 @@ import { classifyVendorType, readConnection } from './vendor-types.ts'
  * `model:isp:0.96`. The number is the probability that the holder of the AS is noise, by the model.
  */
 export interface Decision {
-  /** Undefined without evidence for a class. The rule is then `unknown`, or `none` without a name. */
+  /** Undefined without evidence for a class. The rule is then `unknown`, `person`, or `none` without a name. */
   classification: Classification | undefined
   rule: string
 }
@@ -31,6 +32,8 @@ export interface Decision {
  * 6. the AS: its number, its reserved domain, its vendor's type, its name and domain; a fixed line
  * 7. the purpose of the block, given in place of a customer's name; a corporate line
  * 8. a model, when the name and size of the AS make it sure
+ *
+ * The name of a private person ends the search in steps 4 and 6: the rule is `person`, without a class.
  *
  * So a company's block inside an access provider's AS is the company. Without a result there is no class. Pure; takes a
  * few microseconds, or some dozens with the model; never throws.
@@ -107,6 +110,7 @@ function byOrganisation(evidence: Evidence): Decision | undefined {
   const reserved = domain ? findReservedDomain(domain) : undefined
   if (reserved !== undefined) return byDomain(reserved)
   if (!orgName) return undefined
+  if (isPerson(orgName, evidence)) return PERSON
   const finding = readNameWords(orgName, 'organisation')
   if (finding !== undefined) return nameDecision(finding)
   const provider = domain ? findProviderDomain(domain) : undefined
@@ -170,7 +174,22 @@ function byAs(evidence: Evidence): Decision | undefined {
   if (reserved !== undefined) return byDomain(reserved)
   const type = classifyVendorType(asType ?? '')
   if (type !== undefined) return { classification: finerAs(type, asName), rule: `as-type:${type}` }
+  if (isPerson(asName, evidence)) return PERSON
   return byAsName(evidence)
+}
+
+const PERSON: Decision = { classification: undefined, rule: 'person' }
+
+/**
+ * Whether a name in the evidence is a private person's. No private person is known to an organisation table, or has a large
+ * AS.
+ */
+export function isPerson(
+  name: string | undefined,
+  { asName, asAddresses = 0, isKnownOrganisation }: Evidence,
+): boolean {
+  if (!name || isKnownOrganisation || (name === asName && asAddresses >= PERSON_ADDRESSES_MAX)) return false
+  return isPersonName(name)
 }
 
 function finerAs(type: Classification, asName: string | undefined): Classification {

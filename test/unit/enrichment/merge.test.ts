@@ -299,3 +299,45 @@ test('a vote of the model counts half in the quality', () => {
   assert.equal(voted.noise, true)
   assert.equal(voted.quality, QUALITY_PARTS.networkName + QUALITY_PARTS.asn + QUALITY_PARTS.vote)
 })
+
+test('a private person makes no account, and no answer holds the name', () => {
+  const person = merge([asn('Jan Kowalski'), location])
+  assert.equal(person.companyId, '')
+  assert.equal(person.decision.rule, 'person')
+  assert.equal(person.noise, false)
+  assert.deepEqual(Object.keys(person.data), ['asn', 'country', 'country_code', 'city'])
+  assert.deepEqual(Object.keys(person.sources), ['asn', 'country', 'country_code', 'city'])
+
+  const customer = merge([
+    finding(
+      'isp',
+      'isp',
+      makeFacts(
+        { org_name: 'Jan Kowalski', domain: 'jankowalski.example' },
+        { orgName: 'Jan Kowalski', asn: 64_500, asName: 'Example Telecom' },
+        { name: 'Jan Kowalski', domain: 'jankowalski.example' },
+      ),
+    ),
+    asn('Example Telecom'),
+  ])
+  assert.equal(customer.companyId, '')
+  assert.ok(!JSON.stringify(customer).toLowerCase().includes('kowalski'))
+  assert.equal(customer.data.as_name, 'Example Telecom')
+})
+
+test('a company that a table names is no private person, and keeps its account in a person’s network', () => {
+  const acme = { name: 'Frank Kowalski', domain: undefined }
+  const known = merge([
+    table({ business_name: 'Frank Kowalski' }, { orgName: 'Frank Kowalski' }, acme),
+    asn('Frank Kowalski'),
+  ])
+  assert.equal(known.companyId, 'frank-kowalski')
+  assert.equal(known.data.as_name, 'Frank Kowalski')
+})
+
+test('a bare handle makes no account', () => {
+  const merged = merge([asn('AS64500')])
+  assert.equal(merged.companyId, '')
+  assert.equal(merged.data.business_name, undefined)
+  assert.equal(merged.data.as_name, 'AS64500')
+})

@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { parse } from 'csv-parse/sync'
+import { isBareHandle } from '../../../src/enrichment/rules/handle.ts'
+import { isPersonName, personNames } from '../../../src/enrichment/rules/person.ts'
+import { check } from '../../support/classified.ts'
+
+test('names of people are found in the order, case and alphabet that registries write', () => {
+  for (const name of [
+    'Jan Kowalski',
+    'KOWALSKI JAN',
+    'Tanaka Hiroshi',
+    'Fernanda Cristina Ruiz Matiazzo',
+    'Betania da Silva',
+    'Petrov Ivan Sergeevich',
+    'Иван Петров',
+    'Jingqiu Xu',
+    'Wei Zhang',
+    'Dr. Josef Koehr',
+    'Leo Georges Nonnenmacher',
+    'Antonios A. Chariton',
+    'YIKAI-ZHAO',
+    'NetRealm-AS Ehsan Imani Kalkhoran',
+    'Ivo-Novak Ivo Novak',
+    'novak Ivo Novak',
+    'AS64500 - PEREZ JUAN JOSE',
+  ])
+    assert.ok(isPersonName(name), name)
+})
+
+test('the marks of sole traders are no part of their names', () => {
+  for (const name of [
+    'FOP Petrenko Pavlo Mykolayovych',
+    'PE Lysenko Maxim',
+    'Filonenko Andrey PE',
+    'Individual Entrepreneur Tetiana Markova',
+    'CLAUDIO ALMEIDA - ME',
+    'Antonio Marcos dos Santos-ME',
+    'ALEKSEI FEDOROV PR KRUSEVAC',
+    'Ionescu Mihai I.I.',
+    'ФОП Петренко Павло',
+  ])
+    assert.ok(isPersonName(name), name)
+})
+
+test('companies, places and institutions that are named like people are none', () => {
+  for (const name of [
+    'Frank Russell',
+    'Morgan Stanley',
+    'Ernst & Young',
+    'Kirkland Ellis',
+    'Louis Vuitton',
+    'Edward Jones',
+    'Raymond James Financial',
+    'Max Planck Institute',
+    'Ruhr Universitaet',
+    'San Diego',
+    'Santa Clara',
+    'Los Angeles',
+    'Ping An',
+    'Ville de Gatineau',
+    'Sharon AI',
+    'Jan Kowalski Sp. z o.o.',
+    'Marco Bungalski GmbH',
+    'MATHEUS GUIMARAES DE JESUS EIRELI',
+    'Jan Kowalski trading as KowalNet',
+    'KowalNet Jan Kowalski',
+    'Rahul Enterprise',
+    'Suraj Network',
+    'Magen David Adom',
+    'Casey Family Programs',
+    'Jan',
+    'Tri-CoGo',
+    'Level 3 Parent',
+  ])
+    assert.equal(isPersonName(name), false, name)
+})
+
+test('the labelled names of private persons are found, and no other', () => {
+  const text = readFileSync(new URL('../../support/labelled-names.csv', import.meta.url), 'utf8')
+  const rows = parse(text, { columns: true }) as { name: string; private_person: string }[]
+  const wrong = rows.filter(({ name, private_person }) => isPersonName(name) !== (private_person === 'yes'))
+  assert.deepEqual(wrong, [])
+})
+
+test('the table holds names of many languages, each once', () => {
+  const { given, ambiguous } = personNames()
+  assert.ok(given.size >= 2500)
+  for (const name of ambiguous) assert.ok(!given.has(name), name)
+})
+
+test('a private person has no class, unless stronger evidence tells what the network is for', () => {
+  const asName = 'Jan Kowalski'
+  check([
+    [{ asn: 64_500, asName, asAddresses: 256 }, undefined, 'person'],
+    [{ asn: 64_500, asName: 'FOP Petrenko Pavlo Mykolayovych' }, undefined, 'person'],
+    [{ asn: 64_500, asName: 'Example Telecom', orgName: asName }, undefined, 'person'],
+    [{ asn: 64_500, asName, asType: 'hosting' }, 'hosting'],
+    [{ asn: 64_500, asName, isKnownOrganisation: true }, undefined, /^unknown/],
+    [{ asn: 64_500, asName, asAddresses: 2 ** 14, asHasV6: false }, undefined, /^unknown/],
+  ])
+})
+
+test('a handle that names no one is bare', () => {
+  for (const name of ['AS64500', 'AS-64500', 'IP4-NETWORKS', '47-2339071']) assert.ok(isBareHandle(name), name)
+  for (const name of ['sap-se', 'ACME-AS', '1&1', 'Block', '3M', 'AS64500 - Acme']) assert.ok(!isBareHandle(name), name)
+})
