@@ -247,7 +247,7 @@ test('stored events are judged again by today’s data', async (t) => {
 
   await step('of two runs at once, one waits or is refused, and the result is the same', async () => {
     const both = await Promise.all([running.replay('other'), running.replay('other')])
-    for (const { code, stderr } of both) assert.ok(code === 0 || /re-enrichment has to wait/.test(stderr), stderr)
+    for (const { code, stderr } of both) assert.ok(code === 0 || /re-enrichment must wait/.test(stderr), stderr)
     assert.ok(both.some(({ code }) => code === 0))
     assert.deepEqual(await running.views('other'), twin)
   })

@@ -1,6 +1,7 @@
 import { allocationWords } from './allocation.ts'
 import { asNumbers } from './as-numbers.ts'
 import { nameTables } from './business-name.ts'
+import { worldBrands } from './company-id.ts'
 import { hostnamePatterns } from './hostnames.ts'
 import { providerDomains, reservedDomains } from './known-domains.ts'
 import { modelWeights } from './model/vote.ts'
@@ -21,6 +22,7 @@ const TABLES = [
   connectionTypes,
   genericWords,
   knownNames,
+  worldBrands,
   nameWords,
 ]
 

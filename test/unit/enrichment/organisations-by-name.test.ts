@@ -15,6 +15,7 @@ AS64503,Ministry of Anvils,Ministry of Anvils,anvils.example.org,,government,KE
 AS64504,Apex,Apex Ltd,apex.example.com,,business,GB
 AS64505,Apex,Apex PLC,apex.example.net,,business,GB
 AS64506,Zug Telecom,Zug Telecom AG,zug.example.com,,isp,CH
+AS64508,NVIDIA,NVIDIA Corporation,nvidia.com,Semiconductors,business,US
 AS64507,Amazon,"Amazon.com, Inc.",amazon.com,,business,US
 `
 
@@ -56,6 +57,10 @@ test('a name of several words matches in any country, a public body does not', a
   assert.equal((await answerFor('Kibo Anvil Works GmbH', 'DE')).companyId, 'example.net')
   assert.equal((await answerFor('Ministry Of Anvils', 'KE')).domain, 'anvils.example.org')
   assert.equal((await answerFor('The Ministry of Anvils', 'TZ')).domain, undefined)
+})
+
+test('a brand that one company has in the whole world matches in any country', async () => {
+  assert.equal((await answerFor('NVIDIA Ltd', 'IN')).companyId, 'nvidia.com')
 })
 
 test('two organisations with one name match neither', async () => {

@@ -1,7 +1,7 @@
 import { NOISE } from '../../../../schemas/classification.ts'
 import { BoundedCache } from '../../bounded-cache.ts'
 import { type Facts, makeFacts } from '../../facts.ts'
-import { nameKey } from '../../rules/company-id.ts'
+import { nameKey, worldBrands } from '../../rules/company-id.ts'
 import type { Organisation } from '../../rules/evidence.ts'
 import { fold } from '../../rules/normalise.ts'
 import { organisationIn } from './organisation-row.ts'
@@ -22,7 +22,8 @@ interface Candidate {
  * organisation, so another network of the same organisation has them too.
  *
  * A name matches when it is written like the table's registered name, or when it has the same key (`nameKey`) and the row is of
- * the address's country. A key of several words matches in any country: `deutsche-boerse` is one company, `delta` are many.
+ * the address's country. A key of several words, and a brand known worldwide, matches in any country: `deutsche-boerse` is one
+ * company, `delta` are many.
  * Rows of access providers and hosters are left out: their customers carry their names. Two organisations with one key
  * in one country match neither.
  */
@@ -83,7 +84,7 @@ export class OrganisationsByName {
       attributes.country_code === undefined || attributes.country_code === country
     const local = known.filter(isLocal)
     if (local.length > 0) return only(local)
-    const isUnmistakable = key.includes('-') && key.length >= ANY_COUNTRY_LENGTH_MIN
+    const isUnmistakable = worldBrands().has(key) || (key.includes('-') && key.length >= ANY_COUNTRY_LENGTH_MIN)
     // Every country has a "Ministry of Finance".
     return isUnmistakable && known[0]?.row.attributes.classification !== 'government' ? only(known) : undefined
   }
