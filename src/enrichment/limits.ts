@@ -14,6 +14,10 @@ export interface EnrichmentLimits {
   readonly listBytesMax: number
   /** Size of one MMDB. `readFile` takes no more. */
   readonly mmdbBytesMax: number
+  /** Blocks of one registry file. The largest registry has 5 million. */
+  readonly registryBlocksMax: number
+  /** Organisations of one registry file. The largest registry has a quarter of a million. */
+  readonly registryOrganisationsMax: number
 }
 
 export const DEFAULT_ENRICHMENT_LIMITS: EnrichmentLimits = {
@@ -24,4 +28,6 @@ export const DEFAULT_ENRICHMENT_LIMITS: EnrichmentLimits = {
   textBytesMax: 512 * 1024 * 1024,
   listBytesMax: 128 * 1024 * 1024,
   mmdbBytesMax: 2_147_483_647,
+  registryBlocksMax: 20_000_000,
+  registryOrganisationsMax: 1_000_000,
 }

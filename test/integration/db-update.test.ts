@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -309,6 +309,34 @@ test('db add knows good sources by name, keeps sources.json, and states the term
   await writeFile(join(dir, 'sources.json'), '[{"url"')
   assert.match((await run('iptoasn')).stderr, /sources\.json: not JSON/)
   assert.equal(await readFile(join(dir, 'sources.json'), 'utf8'), '[{"url"', 'an existing file is not overwritten')
+})
+
+test('db add adds the files of a registry that belong together, and db update reads them without compiling', async (t) => {
+  const { dir, server } = await setUp(t)
+  await writeFile(join(dir, 'sources.json'), '[]')
+  const { stdout } = await runCommand(['db', 'add', 'ripe-inetnum', 'ripe-inet6num'], { env: { ENRICH_DIR: dir } })
+  assert.match(stdout, /RIPE Database Terms and Conditions, article 4\.4: no use for advertising, direct marketing/)
+  const sources = parseSources(await readFile(join(dir, 'sources.json'), 'utf8'))
+  assert.deepEqual(
+    sources.map(({ file }) => file),
+    ['ripe.db.inetnum.gz', 'ripe.db.organisation.gz', 'ripe.db.inet6num.gz'],
+  )
+
+  const entries = sources.map(({ file }) => ({ file, url: `${server.url}/${file}` }))
+  await writeFile(join(dir, 'sources.json'), JSON.stringify(entries))
+  const blocks = (key: string) =>
+    gzipSync(`${key}\nnetname: A\norg: ORG-A1-RIPE\nlast-modified: 2026-03-06T19:09:12Z\n`)
+  server.serve('/ripe.db.inetnum.gz', blocks('inetnum: 81.2.69.0 - 81.2.69.7'))
+  server.serve('/ripe.db.inet6num.gz', blocks('inet6num: 2001:db8::/48').subarray(0, -9))
+  server.serve('/ripe.db.organisation.gz', gzipSync('organisation: ORG-A1-RIPE\norg-name: Anvil Works Ltd\n'))
+  const updated = await runCommand(['db', 'update', '--json'], { env: { ENRICH_DIR: dir } })
+  assert.match(updated.stdout, /RPSL blocks[\s\S]*RPSL organisations/)
+  assert.match(updated.stdout, /unexpected end of file/)
+  assert.ok(!(await readdir(dir)).includes('ripe.db.inet6num.gz'))
+  const list = await runCommand(['db', 'list', '--json'], { env: { ENRICH_DIR: dir } })
+  assert.match(list.stdout, /"ripe\.db\.inetnum"[\s\S]*"registry"/)
+  const { stdout: answer } = await runCommand(['enrich', '81.2.69.5'], { env: { ENRICH_DIR: dir } })
+  assert.match(answer, /Anvil Works/)
 })
 
 test('a requested update fetches every source, and its end lists each failure with its reason', async (t) => {

@@ -19,7 +19,8 @@ export async function addSources({ names, dir, json }: AddRequest, { stdout, env
   }
   await mkdir(dir, { recursive: true, mode: 0o700 })
   const added = []
-  for (const source of names.map(knownSource)) {
+  const needed = names.flatMap((name) => [name, ...(knownSource(name).needs ?? [])])
+  for (const source of [...new Set(needed)].map(knownSource)) {
     const entry = entryOf(source, source.account && env[source.account.env])
     added.push({ source, isNew: await addSource(dir, entry) })
   }

@@ -9,10 +9,13 @@ import { CLOUDFLARE_NAME, NotDataError, readList } from '../providers/lists/read
 import { loadMmdb } from '../providers/mmdb/provider.ts'
 import type { Provider } from '../providers/provider.ts'
 import { loadRangeFile } from '../providers/ranges/provider.ts'
+import { isRegistryFile, organisationPathsOf, registryNameOf } from '../providers/registry/files.ts'
+import { organisationsProvider, registryProvider } from '../providers/registry/provider.ts'
 import { loadTable } from '../providers/tables/provider.ts'
 import { decodeText } from '../providers/text/text-file.ts'
 import { loadVendorTable } from '../providers/vendor-tables/provider.ts'
 import { vendorTableIn } from '../providers/vendor-tables/rows.ts'
+import { writeRegistry } from './build/registry-writer.ts'
 
 const ENDINGS = /\.(?:mmdb|ranges|(?:csv|ndjson|tsv|txt|json)(?:\.gz)?)$/i
 /** Files of the folder that hold no data. */
@@ -25,9 +28,15 @@ export function mappingPathOf(path: string): string | undefined {
   return /\.mmdb$/i.test(path) ? `${path}.json` : undefined
 }
 
+/** Files that change the meaning of a file: the mapping of an MMDB, the organisations of a registry's blocks. */
+function companionPathsOf(path: string): readonly string[] {
+  return [mappingPathOf(path) ?? [], organisationPathsOf(path)].flat()
+}
+
 /** The provider's name for a file: lower case, without the extension. Undefined when the file holds no data. */
 export function providerNameOf(file: string): string | undefined {
   if (NOT_DATA.test(file)) return undefined
+  if (isRegistryFile(file)) return registryNameOf(file)
   if (!ENDINGS.test(file) && !CLOUDFLARE_NAME.test(file)) return undefined
   return file.replace(ENDINGS, '').toLowerCase()
 }
@@ -43,6 +52,7 @@ export async function loadDataFile(
   limits: EnrichmentLimits,
   isDefault = false,
 ): Promise<Provider> {
+  if (isRegistryFile(path)) return loadRegistry(path, name, limits)
   const { size } = await stat(path)
   const isMmdb = mappingPathOf(path) !== undefined
   const isRanges = /\.ranges$/i.test(path)
@@ -53,6 +63,13 @@ export async function loadDataFile(
   if (isRanges) return loadRangeFile({ name, bytes, recordsMax, isDefault })
   if (isMmdb) return loadMmdb({ name, bytes, mapping: await readMapping(path), recordsMax, isDefault })
   return loadText(basename(path), name, await decodeText(bytes, limits.textBytesMax), limits)
+}
+
+/** Compiles it in this process. */
+async function loadRegistry(path: string, name: string, limits: EnrichmentLimits): Promise<Provider> {
+  const { bytes, objects, builtAt, warnings } = await writeRegistry(path, limits)
+  if (bytes === undefined) return organisationsProvider(name, objects, builtAt)
+  return registryProvider({ name, bytes, recordsMax: limits.recordsMax, warnings })
 }
 
 async function loadText(file: string, name: string, text: Buffer, limits: EnrichmentLimits): Promise<Provider> {
@@ -81,16 +98,12 @@ export interface Version {
   readonly sizeBytes: number
 }
 
-/** The version of a file and its mapping, by their metadata. Undefined when the file is missing or not a regular file. */
+/** The version of a file and its companions, by their metadata. Undefined when the file is missing or not a regular file. */
 export async function versionOf(path: string): Promise<Version | undefined> {
-  const mappingPath = mappingPathOf(path)
-  const [stats, mapping] = await Promise.all([
-    statFile(path),
-    mappingPath === undefined ? undefined : statFile(mappingPath),
-  ])
+  const [stats, ...companions] = await Promise.all([path, ...companionPathsOf(path)].map(statFile))
   if (stats === undefined) return undefined
-  const signature = mapping === undefined ? signatureOf(stats) : `${signatureOf(stats)} ${signatureOf(mapping)}`
-  return { signature, sizeBytes: Number(stats.size) }
+  const present = [stats, ...companions.filter((companion) => companion !== undefined)]
+  return { signature: present.map(signatureOf).join(' '), sizeBytes: Number(stats.size) }
 }
 
 async function statFile(path: string): Promise<BigIntStats | undefined> {

@@ -12,6 +12,7 @@ export const PROVIDER_KINDS = [
   'table',
   'noise',
   'company',
+  'registry',
   'isp',
   'asn',
   'domain',

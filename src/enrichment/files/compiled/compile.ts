@@ -5,14 +5,24 @@ import { DEFAULT_ENRICHMENT_LIMITS, type EnrichmentLimits } from '../../limits.t
 import { isGeofeed } from '../../providers/lists/geofeed.ts'
 import { openMmdb } from '../../providers/mmdb/open.ts'
 import type { MmdbWriter } from '../../providers/mmdb/writer.ts'
+import { isRegistryFile } from '../../providers/registry/files.ts'
 import { decodeText } from '../../providers/text/text-file.ts'
 import { type VendorTable, vendorTableIn } from '../../providers/vendor-tables/rows.ts'
 import { writeTables } from '../build/organisations-writer.ts'
+import { writeRegistry } from '../build/registry-writer.ts'
 import { openTableFile } from '../build/table-file.ts'
 import { writeVendorTable } from '../build/vendor-writer.ts'
-import { providerNameOf } from '../data-file.ts'
+import { NotDataError, providerNameOf } from '../data-file.ts'
 import { isPart, partName, removeLeftovers } from '../replace-file.ts'
-import { ABOUT_FILE, type About, compiledFolder, isBigTable, NETWORKS_FILE, SYSTEMS_FILE } from './layout.ts'
+import {
+  ABOUT_FILE,
+  type About,
+  BLOCKS_FILE,
+  compiledFolder,
+  isBigTable,
+  NETWORKS_FILE,
+  SYSTEMS_FILE,
+} from './layout.ts'
 import { readAbout } from './load.ts'
 
 interface CompiledFile {
@@ -116,11 +126,14 @@ async function publish(part: string, folder: string): Promise<void> {
 async function compileInto(folder: string, path: string): Promise<About> {
   const limits = DEFAULT_ENRICHMENT_LIMITS
   try {
+    if (isRegistryFile(path)) return await compileRegistry(folder, path, limits)
     const vendors = /\.ndjson/i.test(path) ? undefined : await vendorTableOf(path, limits)
     if (vendors === 'geofeed') return { direct: true }
     if (vendors !== undefined) return await compileVendors(folder, vendors, limits)
     return await compileOrganisations(folder, path, limits)
   } catch (error) {
+    // It is loaded directly then, which says so again.
+    if (error instanceof NotDataError) return { direct: true }
     if (!(error instanceof InputError)) throw error
     return { reason: error.message.replace(`${path}: `, '') }
   }
@@ -135,6 +148,12 @@ async function vendorTableOf(
   const [ending] = /\.(?:csv|tsv)(?:\.gz)?$/i.exec(path) ?? ['']
   if (vendorTableIn(ending, text) !== undefined) return () => vendorTableIn(ending, text)!
   return isGeofeed(text) ? 'geofeed' : undefined
+}
+
+async function compileRegistry(folder: string, path: string, limits: EnrichmentLimits): Promise<About> {
+  const { bytes, objects, builtAt, warnings } = await writeRegistry(path, limits)
+  if (bytes !== undefined) await write(join(folder, BLOCKS_FILE), bytes)
+  return { objects, blocks: bytes !== undefined, builtAtMs: builtAt?.getTime() ?? null, warnings }
 }
 
 async function compileVendors(folder: string, table: () => VendorTable, limits: EnrichmentLimits): Promise<About> {

@@ -3,6 +3,7 @@ import type { BigIntStats } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Shape } from '../../providers/mmdb/recognise.ts'
+import { isRegistryFile, organisationPathsOf } from '../../providers/registry/files.ts'
 
 /** Increase it when the compiled form of a table changes. */
 const COMPILER_VERSION = 3
@@ -16,6 +17,7 @@ const BIG_GZIP_BYTES = BIG_BYTES / 1024
 export const ABOUT_FILE = 'about.json'
 export const NETWORKS_FILE = 'networks.mmdb'
 export const SYSTEMS_FILE = 'systems.ndjson'
+export const BLOCKS_FILE = 'blocks.ranges'
 
 /** The result of a compilation. */
 export type About =
@@ -31,19 +33,34 @@ export type About =
     }
   /** A vendor's table. */
   | { readonly rows: number; readonly shape: Shape }
+  /** A registry's file. */
+  | {
+      readonly objects: number
+      /** Whether there are blocks of addresses. */
+      readonly blocks: boolean
+      /** Milliseconds since the Unix epoch; null when unknown. */
+      readonly builtAtMs: number | null
+      readonly warnings: readonly string[]
+    }
 
 export function isBigTable(path: string, sizeBytes: number): boolean {
-  const match = /\.(?:csv|ndjson|tsv)(\.gz)?$/i.exec(path)
-  return match !== null && sizeBytes >= (match[1] === undefined ? BIG_BYTES : BIG_GZIP_BYTES)
+  if (!/\.(?:csv|ndjson|tsv)(?:\.gz)?$/i.test(path) && !isRegistryFile(path)) return false
+  return sizeBytes >= (/\.gz$/i.test(path) ? BIG_GZIP_BYTES : BIG_BYTES)
 }
 
 /** The folder of this version of a table; undefined when the table is gone. */
 export async function compiledFolder(dir: string, path: string): Promise<string | undefined> {
-  const stats = await stat(path, { bigint: true }).catch(() => undefined)
-  return stats?.isFile() === true ? join(dir, nameOf(path, stats)) : undefined
+  const [stats, ...companions] = await Promise.all([path, ...organisationPathsOf(path)].map(statFile))
+  return stats === undefined ? undefined : join(dir, nameOf(path, [stats, ...companions]))
 }
 
-function nameOf(path: string, { ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
-  const version = [COMPILER_VERSION, path, ino, size, mtimeNs, ctimeNs].join('\n')
+async function statFile(path: string): Promise<BigIntStats | undefined> {
+  const stats = await stat(path, { bigint: true }).catch(() => undefined)
+  return stats?.isFile() === true ? stats : undefined
+}
+
+function nameOf(path: string, files: readonly (BigIntStats | undefined)[]): string {
+  const stats = files.flatMap((file) => (file === undefined ? [] : [file.ino, file.size, file.mtimeNs, file.ctimeNs]))
+  const version = [COMPILER_VERSION, path, ...stats].join('\n')
   return createHash('sha256').update(version).digest('hex').slice(0, 32)
 }

@@ -6,11 +6,12 @@ import type { EnrichmentLimits } from '../../limits.ts'
 import { loadMmdb } from '../../providers/mmdb/provider.ts'
 import type { Shape } from '../../providers/mmdb/recognise.ts'
 import type { Provider } from '../../providers/provider.ts'
+import { organisationsProvider, registryProvider } from '../../providers/registry/provider.ts'
 import { readCompiled } from '../../providers/tables/compiled.ts'
 import { OrganisationTable } from '../../providers/tables/organisation-table.ts'
 import { linesOf } from '../../providers/text/text-file.ts'
 import { TimeSlice } from '../../time-slice.ts'
-import { ABOUT_FILE, type About, compiledFolder, NETWORKS_FILE, SYSTEMS_FILE } from './layout.ts'
+import { ABOUT_FILE, type About, BLOCKS_FILE, compiledFolder, NETWORKS_FILE, SYSTEMS_FILE } from './layout.ts'
 
 /** The table is not compiled yet. Its previous data stay in use. */
 export class NotCompiledError extends InputError {
@@ -34,6 +35,7 @@ export async function loadCompiled(
   if (folder === undefined || about === undefined) throw new NotCompiledError('it is being compiled')
   if ('direct' in about) return undefined
   if ('reason' in about) throw new InputError(about.reason)
+  if ('blocks' in about) return await loadBlocks(join(folder, BLOCKS_FILE), name, limits, about)
   const loadNetworks = (shape?: Shape) => loadWhole(join(folder, NETWORKS_FILE), name, limits, shape)
   if ('shape' in about) return await loadNetworks(about.shape)
   const { rows, unknownColumns } = about
@@ -51,13 +53,31 @@ export async function loadCompiled(
   })
 }
 
+async function loadBlocks(
+  path: string,
+  name: string,
+  { recordsMax }: EnrichmentLimits,
+  { blocks, objects, builtAtMs, warnings }: Extract<About, { blocks: boolean }>,
+): Promise<Provider> {
+  if (!blocks) return organisationsProvider(name, objects, builtAtMs === null ? undefined : new Date(builtAtMs))
+  try {
+    return registryProvider({ name, bytes: await readFile(path), recordsMax, warnings })
+  } catch (error) {
+    throw damaged(path, error)
+  }
+}
+
+function damaged(path: string, error: unknown): unknown {
+  if (!(error instanceof InputError)) return error
+  return new InputError(`${path} is damaged (${error.message}): delete its folder to compile it again`)
+}
+
 /** @throws InputError when the file was damaged after compilation @param shape shape of a vendor's records */
 async function loadWhole(path: string, name: string, { recordsMax }: EnrichmentLimits, shape?: Shape) {
   try {
     return await loadMmdb({ name, bytes: await readFile(path), mapping: undefined, recordsMax, shape })
   } catch (error) {
-    if (!(error instanceof InputError)) throw error
-    throw new InputError(`${path} is damaged (${error.message}): delete its folder to compile it again`)
+    throw damaged(path, error)
   }
 }
 

@@ -7,7 +7,7 @@ export interface KnownSource {
   /** Description of the data. */
   readonly holds: string
   /** Data sets of one kind replace each other. */
-  readonly kind: 'asn' | 'location'
+  readonly kind: 'asn' | 'location' | 'registry'
   /** `{key}` stands for the key, `{month}` for the month. */
   readonly url: string
   /** Name of the file in the folder. */
@@ -22,6 +22,8 @@ export interface KnownSource {
   readonly licence: string
   /** The text that the licence requires wherever results are shown, if any. */
   readonly attribution: string | undefined
+  /** Names of sources that it needs. */
+  readonly needs?: readonly string[]
 }
 
 const MAXMIND = {
@@ -44,6 +46,44 @@ const DB_IP = {
   licence: 'CC BY 4.0',
   attribution: 'IP Geolocation by DB-IP (https://db-ip.com)',
 } as const
+
+/** Names of customers below the AS. The terms of all registries forbid marketing. */
+const REGISTRY = {
+  kind: 'registry',
+  schedule: 'weekly',
+  keyEnv: undefined,
+  keyFrom: undefined,
+  attribution: undefined,
+} as const
+
+/** The files that a registry publishes, one for each type of object. */
+function splitFiles(registry: string, folder: string, licence: string): readonly KnownSource[] {
+  const entry = (type: string, holds: string, needs?: readonly string[]) => {
+    const file = `${registry}.db.${type}.gz`
+    return {
+      ...REGISTRY,
+      name: `${registry}-${type}`,
+      holds,
+      url: `${folder}${file}`,
+      file,
+      licence,
+      ...(needs && { needs }),
+    }
+  }
+  const needs = [`${registry}-organisation`]
+  return [
+    entry('inetnum', 'holders of IPv4 blocks', needs),
+    entry('inet6num', 'holders of IPv6 blocks', needs),
+    entry('organisation', 'names of holders'),
+  ]
+}
+
+const RIPE_TERMS =
+  'RIPE Database Terms and Conditions, article 4.4: no use for advertising, direct marketing, marketing research or similar purposes (https://docs.db.ripe.net/terms-conditions.html)'
+const APNIC_TERMS =
+  'APNIC whois data copyright: only for Internet operational purposes that APNIC approves, no use to target advertising (https://www.apnic.net/db/dbcopyright.html)'
+const AFRINIC_TERMS =
+  'AFRINIC whois terms: only for Internet operations and technical research, no advertising, marketing or redistribution (https://afrinic.net/terms-2)'
 
 export const KNOWN_SOURCES: readonly KnownSource[] = [
   {
@@ -113,6 +153,16 @@ export const KNOWN_SOURCES: readonly KnownSource[] = [
     file: 'geolite2-city.mmdb',
     schedule: 'weekly',
     ...MAXMIND,
+  },
+  ...splitFiles('ripe', 'https://ftp.ripe.net/ripe/dbase/split/', RIPE_TERMS),
+  ...splitFiles('apnic', 'https://ftp.apnic.net/apnic/whois/', APNIC_TERMS),
+  {
+    ...REGISTRY,
+    name: 'afrinic',
+    holds: 'holders of IPv4 and IPv6 blocks',
+    url: 'https://ftp.afrinic.net/dbase/afrinic.db.gz',
+    file: 'afrinic.db.gz',
+    licence: AFRINIC_TERMS,
   },
 ]
 

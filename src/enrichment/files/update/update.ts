@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { InputError } from '../../../run/errors.ts'
 import { DEFAULT_ENRICHMENT_LIMITS } from '../../limits.ts'
-import type { Provider } from '../../providers/provider.ts'
+import { dateOf, isRegistryFile, readRegistryFile } from '../../providers/registry/files.ts'
 import { loadDataFile, mappingPathOf } from '../data-file.ts'
 import { DEFAULT_UPDATE_LIMITS, download, type UpdateLimits } from './download.ts'
 import { type Source, shownUrl } from './sources.ts'
@@ -131,7 +131,7 @@ async function replace(
   if (isThere && (await digest(from)) === (await digest(to))) return undefined
   const mapping = mappingPathOf(to)
   if (mapping !== undefined) await copyFile(mapping, mappingPathOf(from)!).catch(ignoreMissing)
-  const now = summary(await loadDataFile(from, name, DEFAULT_ENRICHMENT_LIMITS))
+  const now = await summaryOf(from, name)
   const before = isThere ? await readBefore(to, name) : undefined
   await flush(from)
   await rename(from, to)
@@ -141,14 +141,28 @@ async function replace(
 /** Undefined when the old file cannot be read, which is no reason to keep it. */
 async function readBefore(path: string, name: string): Promise<FileSummary | undefined> {
   try {
-    return summary(await loadDataFile(path, name, DEFAULT_ENRICHMENT_LIMITS))
+    return await summaryOf(path, name)
   } catch {
     return undefined
   }
 }
 
-function summary({ recognisedAs, records, builtAt }: Provider): FileSummary {
+/** Loads the file. Registries are only read: another process compiles them, for minutes. */
+async function summaryOf(path: string, name: string): Promise<FileSummary> {
+  if (isRegistryFile(path)) return await registrySummary(path)
+  const { recognisedAs, records, builtAt } = await loadDataFile(path, name, DEFAULT_ENRICHMENT_LIMITS)
   return { recognisedAs, records, builtAt }
+}
+
+async function registrySummary(path: string): Promise<FileSummary> {
+  let [blocks, organisations, newest] = [0, 0, '']
+  await readRegistryFile(path, ({ type, lastModified }) => {
+    if (type === 'organisation') organisations++
+    else blocks++
+    if (lastModified > newest) newest = lastModified
+  })
+  const recognisedAs = blocks > 0 ? 'RPSL blocks' : 'RPSL organisations'
+  return { recognisedAs, records: blocks || organisations, builtAt: dateOf(newest) }
 }
 
 async function remember(dir: string, states: FetchStates, file: string, state: FetchState): Promise<void> {

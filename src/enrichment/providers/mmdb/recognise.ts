@@ -139,6 +139,7 @@ const PRODUCTS: Readonly<Record<ProviderKind, string>> = {
   table: 'organisations',
   noise: 'noise',
   company: 'company',
+  registry: 'registry',
   isp: 'ISP',
   asn: 'ASN',
   domain: 'domain',

@@ -5,8 +5,8 @@ import { BoundedCache } from '../../bounded-cache.ts'
 import type { Facts } from '../../facts.ts'
 import { sizedReader } from '../mmdb/as-sizes.ts'
 import { type RecordReader, recordReader } from '../mmdb/read-record.ts'
-import { isUnknown, recognise, type Shape } from '../mmdb/recognise.ts'
-import type { Provider } from '../provider.ts'
+import { isUnknown, recognise } from '../mmdb/recognise.ts'
+import type { Provider, ProviderKind } from '../provider.ts'
 import { type OpenRangeFile, openRangeFile } from './range-file.ts'
 
 interface RangeFileOptions {
@@ -31,31 +31,38 @@ export async function loadRangeFile(options: RangeFileOptions): Promise<Provider
   const samples = Array.from({ length: Math.ceil(file.records / step) }, (_, i) => file.decode(i * step))
   const shape = await recognise(file.head.databaseType, samples)
   if (isUnknown(shape)) throw new InputError(`not recognised: records with ${shape.keys.join(', ')}`)
-  return new RangeFileProvider(options, file, shape)
+  return new RangeFileProvider(options, file, { ...shape, warnings: [] }, sizedReader(recordReader(shape)))
 }
 
-class RangeFileProvider implements Provider {
+/** The ranges of a file, and a reader for its records. */
+export class RangeFileProvider implements Provider {
   readonly name: string
-  readonly kind: Shape['kind']
+  readonly kind: ProviderKind
   readonly isDefault: boolean
   readonly recognisedAs: string
   readonly builtAt: Date | undefined
   readonly records: number
-  readonly warnings: readonly string[] = []
+  readonly warnings: readonly string[]
   readonly #file: OpenRangeFile
   readonly #read: RecordReader
   readonly #decoded: BoundedCache<number, { readonly facts: Facts | undefined }>
 
-  constructor({ name, isDefault, recordsMax }: RangeFileOptions, file: OpenRangeFile, shape: Shape) {
+  constructor(
+    { name, isDefault, recordsMax }: RangeFileOptions,
+    file: OpenRangeFile,
+    { kind, recognisedAs, warnings }: Pick<Provider, 'kind' | 'recognisedAs' | 'warnings'>,
+    read: RecordReader,
+  ) {
     const { builtAtMs, ranges } = file.head
     this.name = name
-    this.kind = shape.kind
+    this.kind = kind
     this.isDefault = isDefault === true
-    this.recognisedAs = shape.recognisedAs
+    this.recognisedAs = recognisedAs
+    this.warnings = warnings
     this.builtAt = builtAtMs === 0 ? undefined : new Date(builtAtMs)
     this.records = ranges
     this.#file = file
-    this.#read = sizedReader(recordReader(shape))
+    this.#read = read
     this.#decoded = new BoundedCache(recordsMax)
   }
 

@@ -1,0 +1,266 @@
+import { NOISE } from '../../../schemas/classification.ts'
+import { fold, tokens } from './normalise.ts'
+import { isPersonName } from './person.ts'
+import { isSameHolder } from './same-holder.ts'
+import { readNameWords } from './score-name.ts'
+import { once, readSections } from './sections.ts'
+import { compileWords, findWords, type Hit, wordLists } from './word-table.ts'
+
+export const blockWords = once(() => compileWords(wordLists(readSections('blocks.txt'))))
+
+/** A block of addresses in a registry, before its meaning is known. */
+export interface Block {
+  readonly netname: string
+  /** Lines of its description. The first one is a customer's name, a purpose, or the provider's own name. */
+  readonly descr: readonly string[]
+  /** Upper case: `ASSIGNED PA`. */
+  readonly status: string
+  /** Number of IPv4 addresses, or of /60 networks: a site gets up to 4,096 of both. */
+  readonly size: number
+  /** The organisation that the block refers to. */
+  readonly organisation: { readonly name: string; readonly isLir: boolean } | undefined
+  /** Who may change the block: `ACME-MNT`. */
+  readonly maintainers: readonly string[]
+}
+
+/**
+ * - `holder`: the organisation that uses the addresses
+ * - `purpose`: addresses for any of a provider's customers, and the word that says so
+ * - `network`: a provider's own block, or one that names no user, with the provider's name if given
+ */
+export type BlockUse =
+  | { readonly kind: 'holder'; readonly name: string }
+  | { readonly kind: 'purpose'; readonly word: string }
+  | { readonly kind: 'network'; readonly name: string | undefined }
+
+/** Space for the customers of its holder. */
+const ALLOCATED = /^(?:SUB-)?ALLOCATED(?!-ASSIGNED)|^LIR-PARTITIONED|^AGGREGATED|^EARLY|^NOT-SET|^OTHER/
+/** Given to its holder by the registry itself, not by a provider. */
+const INDEPENDENT = /^ASSIGNED (?:PI|ANYCAST|PORTABLE)|^LEGACY|^ALLOCATED-ASSIGNED/
+/** Entries of the registries about space that is not theirs. */
+const PLACEHOLDER = /^(?:STUB-|IANA-|NON-RIPE-NCC-|EU-ZZ-|AFRINIC-CIDR|ERX-|APNIC-ERX)/i
+/** A provider gives one customer rarely more. Such a block needs a name that is surely an organisation's. */
+const CUSTOMER_SIZE_MAX = 4_096
+/** In smaller blocks, `ADSL` in the netname is the line of one customer. */
+const POOL_SIZE_MIN = 128
+/** A word of `blocks.txt` with this weight decides in any text. */
+const SURE = 9
+
+/** Decides who uses a block. Pure; takes some microseconds. */
+export function useOfBlock(block: Block): BlockUse {
+  const { netname, descr, status, size, organisation, maintainers } = block
+  if (PLACEHOLDER.test(netname)) return NOTHING
+  const purpose = purposeIn(block)
+  if (purpose !== undefined) return purpose
+  const isAllocated = ALLOCATED.test(status)
+  const isIndependent = !isAllocated && INDEPENDENT.test(status)
+  const isOfProvider = organisation?.isLir === true && !isIndependent
+  const name = (isOfProvider && !isAllocated) || organisation === undefined ? nameIn(descr, netname) : organisation.name
+  if (name === undefined || isNoName(name)) return { kind: 'network', name: organisation?.name }
+  if (isPerson(name)) return NOTHING
+  const finding = readNameWords(name, 'organisation')
+  const isProven = finding !== undefined && !NOISE.has(finding.classification)
+  if (finding === undefined && isCarrierName(name)) return { kind: 'network', name }
+  if (isAllocated) return isProven ? { kind: 'holder', name } : { kind: 'network', name }
+  if (isIndependent) return { kind: 'holder', name }
+  if (size > CUSTOMER_SIZE_MAX && !isProven) return { kind: 'network', name }
+  if (isOwn(name, maintainers)) return { kind: 'network', name }
+  if (isOfProvider && isSameHolder({ orgName: name, asName: organisation!.name })) return { kind: 'network', name }
+  return { kind: 'holder', name }
+}
+
+const NOTHING: BlockUse = { kind: 'network', name: undefined }
+
+function purposeIn({ netname, descr, size, status }: Block): BlockUse | undefined {
+  // A small block of an organisation may name its line below: `ADSL`.
+  const lines = size < POOL_SIZE_MIN && isCompany(descr[0] ?? '') ? descr.slice(0, 1) : descr
+  for (const line of lines) {
+    const word = purposeOf(tokens(line))?.word
+    if (word !== undefined) return { kind: 'purpose', word }
+  }
+  if (size < POOL_SIZE_MIN || INDEPENDENT.test(status)) return undefined
+  // `DIAL25`, `NET18`
+  const words = tokens(netname).map((word) => word.replace(/(?<=\D)\d+$/, ''))
+  if (words.some((word) => CUSTOMER_MARK.has(word))) return undefined
+  const hit = findWords(blockWords(), words).find(isCounted)
+  return hit && { kind: 'purpose', word: hit.word }
+}
+
+const CUSTOMER_MARK: ReadonlySet<string> = new Set(['cust', 'clnt', 'customer', 'client'])
+
+function purposeOf(words: readonly string[]): Hit | undefined {
+  const hits = findWords(blockWords(), words).filter(isCounted)
+  const sure = hits.find(({ weight }) => weight === SURE)
+  if (sure !== undefined || hits.length === 0) return sure
+  return isCompany(words.join(' ')) ? undefined : hits[0]
+}
+
+/** Whether a text has a legal form, or words that prove an organisation. */
+function isCompany(text: string): boolean {
+  return tokens(text).some((word) => FORMS.has(word)) || isOrganisation(text)
+}
+
+function isCounted({ classification }: Hit): boolean {
+  return classification !== 'neutral'
+}
+
+/** Legal forms that people write into descriptions. */
+const FORMS: ReadonlySet<string> = new Set([
+  ...[
+    'gmbh',
+    'mbh',
+    'ag',
+    'kg',
+    'ug',
+    'ev',
+    'ltd',
+    'limited',
+    'plc',
+    'llp',
+    'inc',
+    'incorporated',
+    'corp',
+    'corporation',
+    'llc',
+  ],
+  ...[
+    'co',
+    'company',
+    'bv',
+    'nv',
+    'vof',
+    'sa',
+    'sas',
+    'sarl',
+    'sl',
+    'slu',
+    'spa',
+    'srl',
+    'ab',
+    'asa',
+    'oy',
+    'oyj',
+    'aps',
+    'sro',
+  ],
+  ...[
+    'doo',
+    'kft',
+    'zrt',
+    'bt',
+    'zoo',
+    'ooo',
+    'oao',
+    'zao',
+    'pao',
+    'jsc',
+    'ojsc',
+    'cjsc',
+    'pjsc',
+    'llp',
+    'tov',
+    'ood',
+    'eood',
+    'ead',
+  ],
+  ...['uab', 'sia', 'shpk', 'lda', 'ltda', 'pt', 'tbk', 'pte', 'pty', 'pvt', 'bhd', 'sti', 'fgup', 'fsue', 'mup', 'kk'],
+])
+
+/** Whether words in the name prove an organisation: "University", "Ministry", "Bank". */
+function isOrganisation(name: string): boolean {
+  const finding = readNameWords(name, 'organisation')
+  return finding !== undefined && !NOISE.has(finding.classification)
+}
+
+/**
+ * Whether a name without a word of weight could be a smaller provider's: "Lovitel", "Example Communication Ltd". A name with
+ * such a word stays, because the classifier then says that it is a provider.
+ */
+function isCarrierName(name: string): boolean {
+  const finding = readNameWords(name, 'as')
+  return finding !== undefined && NOISE.has(finding.classification)
+}
+
+/** Whether the maintainer is named like the organisation: then it is the provider, and describes itself. */
+function isOwn(name: string, maintainers: readonly string[]): boolean {
+  const word = tokens(name).find((token) => token.length >= OWN_LETTERS_MIN && !FORMS.has(token))
+  return word !== undefined && maintainers.some((maintainer) => fold(maintainer).includes(word))
+}
+
+const OWN_LETTERS_MIN = 4
+
+/** The name of a user in the lines of a description, if any. */
+function nameIn(descr: readonly string[], netname: string): string | undefined {
+  for (let i = 0; i < descr.length; i++) {
+    const line = descr[i]!.trim()
+    if (isSkipped(line)) continue
+    // "Department of Federal Treasury of" goes on in the next line.
+    const whole = CONTINUES.test(line) && descr[i + 1] !== undefined ? `${line} ${descr[i + 1]!.trim()}` : line
+    const name = cleaned(whole)
+    return name === undefined || (isHandle(name, netname) && name === line) ? undefined : name
+  }
+  return undefined
+}
+
+const CONTINUES = /(?:\b(?:of|for|the|and|und|de|du|di|des|von|at)|&)$|^[^"]*"[^"]*$/i
+const SKIPPED =
+  /^(?:[^\p{L}\p{N}]*|ex-netname\b.*|descr:.*|(?:ip )?(?:network|net|lan|subnet|block|range|addresses)s?)$/iu
+
+function isSkipped(line: string): boolean {
+  return SKIPPED.test(line)
+}
+
+/** `Network for Acme`, `Customer: Acme`, `Assigned to Acme`. */
+const LEAD =
+  /^(?:(?:ip|internal|personal|corporate|static)\s+)?(?:networks?|net|lan|route|subnet|block|range|addresses|assignment|allocation|assigned|allocated|delegated|reassigned|customer|client|cust|kunde|klient|connection)\s*(?:\b(?:for|of|to)\b\s*:?|:|\s-)\s*(?=\S)/i
+/** `Smoltelecom customer: Acme`. */
+const CUSTOMER = /\b(?:customer|client|cust|kunde)\s*:\s*(?=\S)/i
+/** `(MS002204) Acme`, `[123] Acme`. */
+const NUMBER = /^[([{][\w /.-]{1,20}[)\]}]\s*/
+/** `Acme's internal network`, `Acme LAN`. */
+const TAIL =
+  /(?:'s)?\s+(?:(?:corporate|internal|enterprise|office|local|public|private|lan)\s+(?:network|net|lan|subnet|ips?)|lan|subnet|ip range)\s*(?:#.*)?$/i
+
+function cleaned(line: string): string | undefined {
+  const bare = line
+    .replace(NUMBER, '')
+    .replace(/\s*#.*$/, '')
+    .replace(/\s+/g, ' ')
+  const marked = CUSTOMER.exec(bare)
+  const led = marked === null ? bare.replace(LEAD, '') : bare.slice(marked.index + marked[0].length)
+  const name = led
+    .replace(TAIL, '')
+    .replace(/^["'«„]+(?=[^"'»“]*$)|[\s,;:*-]+$/g, '')
+    .trim()
+  return name === '' ? undefined : name
+}
+
+/** A registry's handle instead of a name: `ACME-NET-1`, `PoloNetwork-IPv6`. */
+function isHandle(name: string, netname: string): boolean {
+  return fold(name) === fold(netname) || (/^[\w-]+$/.test(name) && /[-_]/.test(name)) || /^[A-Z]{1,4}\d*$/.test(name)
+}
+
+/** Sentences, contract numbers, addresses, dates, and text that lost its letters. */
+const NO_NAMES: readonly RegExp[] = [
+  /\b(?:is|are|was|please|contact|abuse|report|transferred|see|https?|www|ticket|contract|dogovor|order|vlan|dumy|dummy|test|ipv6|launch)\b|\bproject\W?\d/i,
+  /\d{1,3}\.\d{1,3}\.\d{1,3}\.|\d{4}-\d\d-\d\d|[0-9a-f]+::/i,
+  /\w\?\w|\?\?/,
+  /^(?:cust|id|no|nr|ref|acc|account)\b[\s.:#-]*[\w-]*\d|^(?:customer|client) of\b/i,
+  /\b(?:str|ul|st|ave|av|rd|road|street|strasse|straße|rue|via|calle|prosp|pr|box|floor|d)\.?[,\s]*\d|^\d+[\w/-]*,?\s|,\s*\d+\w?$/i,
+  /^[\w.-]+\.[a-z]{2,}$|@/i,
+  /^(?:penal system|internet|office|test|none|unknown|n\/a|company|customer|client|private|global|lan|server|project|temporary)$/i,
+  /\d{5,}/,
+]
+
+function isNoName(name: string): boolean {
+  if (!/\p{L}{2}/u.test(name)) return true
+  return NO_NAMES.some((pattern) => pattern.test(name))
+}
+
+/** What registries write for a natural person, besides or in place of the name. */
+const PERSON =
+  /\b(?:private (?:person|individual|entrepreneur|customer|enterprise)|individual (?:entrepreneur|person)|individual|natural person|privatperson|privatkunde|particulier|persona fisica|pessoa fisica|fizich\w* lico|fiz\.? ?lico|individualn\w+ predprinimatel\w*|sole proprietor\w*|einzelunternehmer|einzelunternehmen|eenmanszaak)\b|^(?:mr|mrs|ms|herr|frau)\b\.? \p{Lu}/iu
+
+function isPerson(name: string): boolean {
+  return PERSON.test(name) || isPersonName(name)
+}
