@@ -3,10 +3,21 @@ import { fold, tokens } from './normalise.ts'
 import { isPersonName } from './person.ts'
 import { isSameHolder } from './same-holder.ts'
 import { readNameWords } from './score-name.ts'
-import { once, readSections } from './sections.ts'
+import { once, readSections, type Section } from './sections.ts'
 import { compileWords, findWords, type Hit, wordLists } from './word-table.ts'
 
-export const blockWords = once(() => compileWords(wordLists(readSections('blocks.txt'))))
+const sections = once(() => readSections('blocks.txt'))
+const isForm = ({ heading }: Section) => heading[0] === 'form'
+const blockWords = once(() => compileWords(wordLists(sections().filter((section) => !isForm(section)))))
+/** Legal forms that people write into descriptions. */
+const legalForms = once(
+  () =>
+    new Set(
+      sections()
+        .filter(isForm)
+        .flatMap(({ entries }) => entries),
+    ),
+)
 
 /** A block of addresses in a registry, before its meaning is known. */
 export interface Block {
@@ -57,11 +68,11 @@ export function useOfBlock(block: Block): BlockUse {
   const isOfProvider = organisation?.isLir === true && !isIndependent
   const name = (isOfProvider && !isAllocated) || organisation === undefined ? nameIn(descr, netname) : organisation.name
   if (name === undefined || isNoName(name)) return { kind: 'network', name: organisation?.name }
-  if (isPerson(name)) return NOTHING
   const finding = readNameWords(name, 'organisation')
   const isProven = finding !== undefined && !NOISE.has(finding.classification)
   if (finding === undefined && isCarrierName(name)) return { kind: 'network', name }
   if (isAllocated) return isProven ? { kind: 'holder', name } : { kind: 'network', name }
+  if (!isProven && isPerson(name)) return NOTHING
   if (isIndependent) return { kind: 'holder', name }
   if (size > CUSTOMER_SIZE_MAX && !isProven) return { kind: 'network', name }
   if (isOwn(name, maintainers)) return { kind: 'network', name }
@@ -97,74 +108,12 @@ function purposeOf(words: readonly string[]): Hit | undefined {
 
 /** Whether a text has a legal form, or words that prove an organisation. */
 function isCompany(text: string): boolean {
-  return tokens(text).some((word) => FORMS.has(word)) || isOrganisation(text)
+  return tokens(text).some((word) => legalForms().has(word)) || isOrganisation(text)
 }
 
 function isCounted({ classification }: Hit): boolean {
   return classification !== 'neutral'
 }
-
-/** Legal forms that people write into descriptions. */
-const FORMS: ReadonlySet<string> = new Set([
-  ...[
-    'gmbh',
-    'mbh',
-    'ag',
-    'kg',
-    'ug',
-    'ev',
-    'ltd',
-    'limited',
-    'plc',
-    'llp',
-    'inc',
-    'incorporated',
-    'corp',
-    'corporation',
-    'llc',
-  ],
-  ...[
-    'co',
-    'company',
-    'bv',
-    'nv',
-    'vof',
-    'sa',
-    'sas',
-    'sarl',
-    'sl',
-    'slu',
-    'spa',
-    'srl',
-    'ab',
-    'asa',
-    'oy',
-    'oyj',
-    'aps',
-    'sro',
-  ],
-  ...[
-    'doo',
-    'kft',
-    'zrt',
-    'bt',
-    'zoo',
-    'ooo',
-    'oao',
-    'zao',
-    'pao',
-    'jsc',
-    'ojsc',
-    'cjsc',
-    'pjsc',
-    'llp',
-    'tov',
-    'ood',
-    'eood',
-    'ead',
-  ],
-  ...['uab', 'sia', 'shpk', 'lda', 'ltda', 'pt', 'tbk', 'pte', 'pty', 'pvt', 'bhd', 'sti', 'fgup', 'fsue', 'mup', 'kk'],
-])
 
 /** Whether words in the name prove an organisation: "University", "Ministry", "Bank". */
 function isOrganisation(name: string): boolean {
@@ -183,7 +132,7 @@ function isCarrierName(name: string): boolean {
 
 /** Whether the maintainer is named like the organisation: then it is the provider, and describes itself. */
 function isOwn(name: string, maintainers: readonly string[]): boolean {
-  const word = tokens(name).find((token) => token.length >= OWN_LETTERS_MIN && !FORMS.has(token))
+  const word = tokens(name).find((token) => token.length >= OWN_LETTERS_MIN && !legalForms().has(token))
   return word !== undefined && maintainers.some((maintainer) => fold(maintainer).includes(word))
 }
 

@@ -128,7 +128,7 @@ test('a block that cannot be read is skipped and reported with its line', async 
   ])
 })
 
-test('the most specific customer wins; a pool inside its block is the customer, a pool of a provider names nobody', async () => {
+test('the most specific customer wins; a pool inside its block is the customer, a pool of a provider has no name', async () => {
   const provider = await load(
     `${block('192.0.0.0 - 192.0.255.255', 'descr: Example Carrier AG', 'ALLOCATED PA')}${[
       block('192.0.2.0 - 192.0.2.255', 'descr: dynamic IP pool'),
@@ -252,7 +252,8 @@ test('a truncated file is refused, another kind of file ignored', async () => {
     load(whole.subarray(0, whole.length - 20), 'ripe.db.inetnum.gz'),
     /cannot be decompressed: unexpected end of file/,
   )
-  await assert.rejects(load('SQLite format 3\0', 'thumbs.db'), NotDataError)
+  await assert.rejects(load('no registry', 'thumbs.db'), NotDataError)
+  await assert.rejects(load(Buffer.alloc(2_000_000, 'SQLite format 3\0'), 'thumbs.db'), NotDataError)
 })
 
 test('a split file is compiled apart, and again when its organisations change', async () => {

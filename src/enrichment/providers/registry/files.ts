@@ -62,7 +62,11 @@ export async function readRegistryFile(path: string, onObject: (object: RpslObje
       skipped.add(`line ${line}`, `"${clip(text)}" is not an attribute`)
     },
   })
-  for await (const chunk of await streamOf(path)) reader.push(chunk as Buffer)
+  for await (const chunk of await streamOf(path)) {
+    // Other programs call their databases `.db` too.
+    if (objects === 0 && (chunk as Buffer).includes(0)) throw notObjects(path)
+    reader.push(chunk as Buffer)
+  }
   reader.end()
   if (objects === 0 || malformed > objects * MALFORMED_MAX + 10) throw notObjects(path)
   return skipped
