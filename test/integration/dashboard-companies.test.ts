@@ -190,7 +190,7 @@ test('an export is the view as CSV, and no cell of it is a formula', async () =>
   const [head, row, end] = (await response.text()).split('\r\n')
   assert.equal(
     head,
-    'Company,Events,Visits,Last seen,Domain,Industry,Country,Class,Unique IPs,First seen,Category,Quality,Id',
+    'Company,Events,Visits,Last seen,Domain,Industry,Visits from,Class,Unique IPs,First seen,Category,Quality,Id',
   )
   const noon = `${TODAY}T12:00:00.000Z`
   assert.equal(

@@ -8,7 +8,7 @@ const TITLES: Readonly<Record<keyof CountedCompany, string>> = {
   last_seen: 'Last seen',
   domain: 'Domain',
   industry: 'Industry',
-  country_code: 'Country',
+  country_code: 'Visits from',
   classification: 'Class',
   unique_ips: 'Unique IPs',
   first_seen: 'First seen',

@@ -25,7 +25,7 @@ export function Filters({ state, choices, set }: FiltersProps) {
       <Choice name="category" label="Category" value={of('category')} of={choices?.category} onChange={change} />
       <Choice
         name="country"
-        label="Country"
+        label="Visits from"
         value={of('country')}
         of={choices?.country}
         onChange={change}

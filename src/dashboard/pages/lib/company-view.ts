@@ -23,7 +23,7 @@ export const COLUMNS: readonly Column[] = [
   { ...text('last_seen', 'Last seen'), first: 'desc' },
   text('domain', 'Domain'),
   text('industry', 'Industry'),
-  text('country_code', 'Country'),
+  text('country_code', 'Visits from'),
   text('classification', 'Class'),
   figure('unique_ips', 'Unique IPs'),
   { ...text('first_seen', 'First seen'), first: 'desc' },

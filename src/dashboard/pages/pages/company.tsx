@@ -102,7 +102,7 @@ function Facts({ company, accounts }: CompanyAnswer) {
   const facts: readonly (readonly [string, preact.ComponentChildren])[] = [
     ['Domain', company.domain],
     ['Industry', [company.industry, company.industry_category].filter((text) => text !== '').join(' · ')],
-    ['Country', country(company.country_code)],
+    ['Visits from', country(company.country_code)],
     ['Class', company.classification],
     ['Events', number(company.events)],
     ['Visits', number(company.visits)],
