@@ -1,5 +1,8 @@
-/** Classes of infrastructure that a data file may state. */
-export const NOISE_CLASSES = ['isp', 'hosting', 'cloud', 'cdn'] as const
+/**
+ * Classes of infrastructure that a data file may state. `bot` is a crawler, a link preview or a monitor. `vpn` hides the network
+ * of its users: VPNs, Tor exits, private relays, and security gateways of companies.
+ */
+export const NOISE_CLASSES = ['isp', 'hosting', 'cloud', 'cdn', 'vpn', 'bot'] as const
 export type NoiseClass = (typeof NOISE_CLASSES)[number]
 
 /** Classifications that a data file may state. */

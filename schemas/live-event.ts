@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
+import { BOT_REASONS } from './bots.ts'
 import { CLASSIFICATIONS } from './classification.ts'
-import { FILTER_REASONS } from './tenant-rules.ts'
+import { RULE_REASONS } from './tenant-rules.ts'
 
 const nullable = <T extends Parameters<typeof Type.Union>[0][number]>(type: T) => Type.Union([type, Type.Null()])
 
@@ -18,8 +19,8 @@ export const Judgement = Type.Object({
   quality: Type.Number(),
   /** The tenant's rule that decided, if any. */
   rule: nullable(Type.String()),
-  /** Why a rule filters the event. Null: the class decides. */
-  filtered_as: nullable(Type.Enum([...FILTER_REASONS])),
+  /** Why a rule filters the event, or which bot sent it. Null: the class decides. */
+  filtered_as: nullable(Type.Enum([...RULE_REASONS, ...BOT_REASONS])),
 })
 export type Judgement = Static<typeof Judgement>
 

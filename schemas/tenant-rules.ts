@@ -1,3 +1,4 @@
+import type { BotReason } from './bots.ts'
 import { CLASSIFICATIONS, type Classification, NOISE } from './classification.ts'
 
 /** Kinds of rules (schemas/README.md, Rules of a tenant). */
@@ -22,5 +23,8 @@ export interface TenantRules {
 }
 
 /** Values of `reason` in `outcomes` for events that a tenant's rules filter. */
-export const FILTER_REASONS = ['own', 'always_noise', 'unclassified'] as const
-export type FilterReason = (typeof FILTER_REASONS)[number]
+export const RULE_REASONS = ['own', 'always_noise', 'unclassified'] as const
+export type RuleReason = (typeof RULE_REASONS)[number]
+
+/** Values of `reason` in `outcomes` for filtered events; other events are filtered by their class alone. */
+export type FilterReason = RuleReason | BotReason

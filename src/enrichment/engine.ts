@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
+import type { Bot } from '../../schemas/bots.ts'
 import type { Lookup } from '../lookup/lookup.ts'
 import type { Address } from '../pipeline/event/address.ts'
 import type { Enricher, Enrichment } from '../pipeline/event/enrichment.ts'
@@ -13,6 +14,7 @@ import { NOTHING_KNOWN, RESERVED } from './answers/answer.ts'
 import type { LookupChoice } from './answers/choice.ts'
 import { lookupReserved, lookupUnknown } from './answers/lookup.ts'
 import { Snapshot } from './answers/snapshot.ts'
+import { withClaim } from './bots/proof.ts'
 import type { Facts } from './facts.ts'
 import { type DataFile, DataFolder, filesOf, providersOf, STARTER_DIR } from './files/folder.ts'
 import { type ProviderReport, reportOf } from './files/report.ts'
@@ -116,10 +118,11 @@ export class EnrichmentEngine implements Enricher, Service {
   }
 
   /** The attributes of an address that answers and rows hold. Only `lookup` adds `network`, region, city and coordinates. */
-  enrich(address: Address): Enrichment {
+  enrich(address: Address, claimed?: Bot): Enrichment {
     const snapshot = this.#snapshot
     const hostname = this.#hostnames?.known(address)?.facts
-    return snapshot.cached(address, hostname) ?? this.#resolve(snapshot, address, hostname)
+    const enrichment = snapshot.cached(address, hostname) ?? this.#resolve(snapshot, address, hostname)
+    return claimed === undefined ? enrichment : withClaim(enrichment, claimed)
   }
 
   #resolve(snapshot: Snapshot, address: Address, hostname: Facts | undefined): Enrichment {

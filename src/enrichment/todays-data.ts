@@ -1,5 +1,6 @@
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
+import type { Bot } from '../../schemas/bots.ts'
 import type { Address } from '../pipeline/event/address.ts'
 import type { Enrichment } from '../pipeline/event/enrichment.ts'
 import { StartupError } from '../run/errors.ts'
@@ -61,11 +62,12 @@ export class TodaysData {
 
   /**
    * @param hostname the host name that was known when the event arrived; `''` for none
+   * @param claimed see `Enricher`
    * @throws Error when enrichment fails
    */
-  enrich(address: Address, hostname: string): Enrichment {
+  enrich(address: Address, hostname: string, claimed?: Bot): Enrichment {
     this.#hostname = hostname === '' ? undefined : makeFacts({ hostname }, { hostname })
-    const enrichment = this.#engine.enrich(address)
+    const enrichment = this.#engine.enrich(address, claimed)
     if (this.#problem !== undefined) throw new Error(`${address.text} cannot be judged: ${this.#problem}`)
     return enrichment
   }

@@ -88,8 +88,8 @@ export class TenantOrigins implements Service {
   counting(enricher: Enricher, tenantId: string): Enricher {
     const tally = this.#tallyOf(tenantId)
     return {
-      enrich(address) {
-        const enrichment = enricher.enrich(address)
+      enrich(address, claimed) {
+        const enrichment = enricher.enrich(address, claimed)
         tally.add(originOf(enrichment))
         return enrichment
       },

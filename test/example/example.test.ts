@@ -9,21 +9,21 @@ import { until } from '../support/until.ts'
  * The worked examples of pipelines/README.md: a source, a stage and a sink are each one file and one changed line.
  */
 
-const agent = (name: string) => ({ properties: { user_agent: name } })
+const onHost = (host: string) => ({ properties: { host } })
 
 test('a new stage works for live events and batch jobs, with its own drop reason', async (t) => {
-  const roles = await startRoles(t, new URL('./bots-pipeline.ts', import.meta.url).href)
+  const roles = await startRoles(t, new URL('./staging-pipeline.ts', import.meta.url).href)
   const live = await roles.post('/v1/ingest', {
     events: [
-      { ip: '17.0.0.1', event_id: 'live human', ...agent('Firefox') },
-      { ip: '17.0.0.1', event_id: 'live bot', ...agent('Googlebot') },
-      { ip: '3.0.0.1', event_id: 'live cloud', ...agent('Googlebot') },
+      { ip: '17.0.0.1', event_id: 'live visitor', ...onHost('www.example.com') },
+      { ip: '17.0.0.1', event_id: 'live staging', ...onHost('staging.example.com') },
+      { ip: '3.0.0.1', event_id: 'live cloud', ...onHost('staging.example.com') },
     ],
   })
   assert.equal(live.status, 200)
   const lines = Array.from({ length: 1_000 }, (_, i) => {
-    const name = i % 4 === 0 ? 'crawler' : 'Firefox'
-    return JSON.stringify({ ip: `17.0.${i % 9}.1`, event_id: `e${i % 900}`, ...agent(name) })
+    const host = i % 4 === 0 ? 'preview.example.com' : 'www.example.com'
+    return JSON.stringify({ ip: `17.0.${i % 9}.1`, event_id: `e${i % 900}`, ...onHost(host) })
   })
   const id = await roles.upload(lines)
   const job = await until(async () => {
@@ -37,7 +37,7 @@ test('a new stage works for live events and batch jobs, with its own drop reason
     rejected: 0,
     invalid_ip: 0,
     filtered: 0,
-    bots: 250,
+    staging: 250,
     duplicates: 75,
     errors: [],
     rejected_reasons: [],
@@ -47,9 +47,9 @@ test('a new stage works for live events and batch jobs, with its own drop reason
     return rows.length >= 676 ? rows : undefined
   })
   assert.equal(stored.length, 676)
-  assert.ok(stored.some(({ event_id }) => event_id === 'live human'))
+  assert.ok(stored.some(({ event_id }) => event_id === 'live visitor'))
   const dropped = (outcome: string) => roles.counter('ipid_pipeline_events_total', { outcome })
-  assert.deepEqual([await dropped('bots'), await dropped('filtered'), await dropped('duplicates')], [251, 1, 75])
+  assert.deepEqual([await dropped('staging'), await dropped('filtered'), await dropped('duplicates')], [251, 1, 75])
 })
 
 test('a new source and a new sink keep every event once after kill -9, and delay no job', async (t) => {

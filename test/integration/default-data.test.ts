@@ -161,7 +161,7 @@ test('newer data of the same kind replace a default set, and no other one', asyn
   const [defaultsDir, fetchedDir] = [join(base, 'defaults'), join(base, 'fetched')]
   await makeDefaults(defaultsDir, packages(join(base, 'packages')))
   const engine = await startEngine(t, undefined, { defaultsDir, fetchedDir })
-  const before = ['organisations', 'ip-location-db-asn', 'ip-location-db-country']
+  const before = ['organisations', 'bot-published', 'ip-location-db-asn', 'ip-location-db-country']
   assert.deepEqual(engine.providerNames(), before, 'the folder need not exist')
   const sure = { account: 'apple.com', quality: 90 }
   const apple = () => {
@@ -179,7 +179,7 @@ test('newer data of the same kind replace a default set, and no other one', asyn
   const networks = { '17.0.0.0/8': system(714, 'Apple'), '81.2.69.0/24': system(64_500, 'Renamed') }
   writeFileSync(join(fetchedDir, 'iptoasn.mmdb'), mmdb('GeoLite2-ASN', networks, { buildEpoch: epoch }))
   await until(() => engine.providerNames().includes('iptoasn'))
-  assert.deepEqual(engine.providerNames(), ['organisations', 'iptoasn', 'ip-location-db-country'])
+  assert.deepEqual(engine.providerNames(), ['organisations', 'bot-published', 'iptoasn', 'ip-location-db-country'])
   assert.deepEqual(apple(), sure)
   const { data } = engine.enrich(address('81.2.69.1'))
   assert.deepEqual([data.as_name, data.country_code], ['Renamed', 'GB'])
@@ -189,6 +189,7 @@ test('newer data of the same kind replace a default set, and no other one', asyn
     dataSetsOf(engine.providers(), Date.UTC(2026, 10, 26)).map(({ name, too_old, newer }) => [name, too_old, newer]),
     [
       ['iptoasn', false, null],
+      ['bot-published', false, null],
       ['organisations', false, null],
       ['ip-location-db-asn', false, null],
       ['ip-location-db-country', false, 'dbip-lite-country'],

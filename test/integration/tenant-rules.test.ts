@@ -224,6 +224,51 @@ test('tenant rules apply at once, in both lanes, in replays and in re-enrichment
     }
   })
 
+  await step('bots are counted by operator and proof in both lanes, and a rule keeps them after a replay', async () => {
+    await ipid('tenant', 'create', 'gamma', '--archive', 'on')
+    const { key } = await ipid('key', 'create', 'gamma')
+    const events = (lane: string) => [
+      { ip: ADDRESSES.apple, event_id: `${lane}-claimed`, properties: { user_agent: 'AhrefsBot/7.0' } },
+      { ip: ADDRESSES.apple, event_id: `${lane}-office`, properties: { user_agent: 'Mozilla/5.0 Firefox/133.0' } },
+      { ip: '66.249.66.1', event_id: `${lane}-verified` },
+    ]
+    const { results } = await call('/v1/ingest', JSON.stringify({ events: events('live') }), key)
+    assert.deepEqual(
+      results.map(({ status }: { status: string }) => status),
+      ['filtered', 'ok', 'filtered'],
+    )
+    const lines = events('batch').map((event) => JSON.stringify(event))
+    const { job_id } = await call('/v1/ingest/batch', lines.join('\n'), key)
+    await until(
+      () => call(`/v1/ingest/batch/${job_id}`, undefined, key),
+      ({ status }) => status === 'completed',
+    )
+    const counted = (where: string) =>
+      query(`SELECT lane, reason, classification, sum(events) AS n FROM daily_outcomes
+        WHERE tenant_id = 'gamma' AND ${where} GROUP BY ALL HAVING n != 0 ORDER BY ALL FORMAT TSV`)
+    const reasons = ['bot:ahrefsbot:claimed\tbot\t1', 'bot:googlebot:verified\tbot\t1']
+    const both = ['batch', 'live'].flatMap((lane) => reasons.map((reason) => `${lane}\t${reason}`)).join('\n')
+    await until(
+      () => counted("status = 'filtered'"),
+      (text) => text === both,
+    )
+    const kept = () =>
+      query(`SELECT event_id, classification, account_id FROM events WHERE tenant_id = 'gamma' ORDER BY ALL FORMAT TSV`)
+    const office = ['batch', 'live'].map((lane) => `${lane}-office\tbusiness\tapple.com`)
+    await until(kept, (text) => text === office.join('\n'))
+    const bots = ['batch', 'live'].flatMap((lane) => [`${lane}-claimed\tbot\t`, `${lane}-verified\tbot\t`])
+    const replay = () => ipid('replay', '--tenant', 'gamma', ...receivedDays(), '--reenrich')
+    await ipid('rules', 'add', 'gamma', 'keep', 'bot')
+    assert.equal((await replay()).archive.found, 4)
+    await until(kept, (text) => text === [...office, ...bots].sort().join('\n'))
+    // A stored bot stays one, although its user agent is not looked at again.
+    assert.equal((await replay()).events.changed, 0)
+    await ipid('rules', 'remove', 'gamma', 'keep', 'bot')
+    const { filtered } = await replay()
+    assert.deepEqual(filtered, { events: 4, classifications: { 'bot:googlebot:verified': 2, 'bot:other:claimed': 2 } })
+    await until(kept, (text) => text === office.join('\n'))
+  })
+
   for (const rule of rules) {
     const [kind, subject] = rule.split(' ')
     await ipid('rules', 'remove', 'acme', kind!, subject!)

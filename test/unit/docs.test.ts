@@ -89,7 +89,7 @@ test('a code block that names a file is that file, or a passage of it', () => {
     else assert.equal(text, content, `${page} quotes ${path}`)
   }
   const quoted = quotes.map(({ path }) => path)
-  for (const name of ['filter-bots.ts', 'filter-bots.test.ts', 'ndjson-destination.ts', 'visitor-source.ts']) {
+  for (const name of ['filter-staging.ts', 'filter-staging.test.ts', 'ndjson-destination.ts', 'visitor-source.ts']) {
     assert.ok(quoted.includes(`test/example/${name}`), `the worked example shows ${name}`)
   }
 })

@@ -1,4 +1,5 @@
 import { ATTRIBUTES, type Attribute, INGEST_ATTRIBUTES, LOCATION_ATTRIBUTES } from '../../../schemas/attributes.ts'
+import { botReason } from '../../../schemas/bots.ts'
 import type { Enrichment, EnrichmentData } from '../../pipeline/event/enrichment.ts'
 import { enrichmentColumns, flatText } from '../../pipeline/event/row.ts'
 import { BoundedCache } from '../bounded-cache.ts'
@@ -38,16 +39,17 @@ export class Answers {
   }
 
   of(merged: Merged): Enrichment {
-    const { noise, quality, companyId, decision } = merged
+    const { noise, quality, companyId, decision, bot } = merged
     const data: EnrichmentData = {}
     for (const attribute of KEPT_ATTRIBUTES) {
       const value = merged.data[attribute]
       if (value !== undefined) data[attribute] = value
     }
-    const content = JSON.stringify([noise, quality, companyId, data])
+    const content = JSON.stringify([noise, quality, companyId, data, bot])
     let answer = this.#known.get(content)
     if (answer === undefined) {
-      answer = enrichmentOf({ noise, classification: decision.classification, quality, data, companyId })
+      const named = bot === undefined ? {} : { bot, filteredAs: botReason(bot, 'verified') }
+      answer = enrichmentOf({ noise, classification: decision.classification, quality, data, companyId, ...named })
       this.#known.set(content, answer)
     }
     return answer

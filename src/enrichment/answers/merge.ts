@@ -1,6 +1,8 @@
 import { ATTRIBUTES, type Attribute } from '../../../schemas/attributes.ts'
+import type { Bot } from '../../../schemas/bots.ts'
 import { type Classification, NOISE } from '../../../schemas/classification.ts'
 import type { EnrichmentData } from '../../pipeline/event/enrichment.ts'
+import { botOfSystem } from '../bots/systems.ts'
 import { type Facts, makeFacts, type Scope } from '../facts.ts'
 import type { Provider } from '../providers/provider.ts'
 import { businessName } from '../rules/business-name.ts'
@@ -29,6 +31,8 @@ export interface Merged {
   readonly sources: Partial<Record<Attribute, string>>
   readonly decision: Decision
   readonly noise: boolean
+  /** The bot of the address; undefined when its class is another. */
+  readonly bot: Bot | undefined
   readonly quality: number
   readonly companyId: string
 }
@@ -78,6 +82,7 @@ export function merge(all: readonly Finding[]): Merged {
     sources,
     decision,
     noise,
+    bot: decision.classification === 'bot' ? (evidence.bot ?? botOfSystem(evidence.asn) ?? 'other') : undefined,
     quality: qualityOf(data, decision.classification, named !== undefined, isVote(decision)),
     companyId: companyIdOf(organisation),
   }
@@ -188,7 +193,7 @@ export function evidenceOf(findings: readonly Finding[]): Evidence {
     const stated = finding.facts.evidence
     for (const key in stated) {
       const field = key as keyof Evidence
-      if (field === 'explicit' || field === 'explicitSource' || evidence[field] !== undefined) continue
+      if (OF_CLASS.has(field) || evidence[field] !== undefined) continue
       if (AS_EVIDENCE.has(field) && isOfAnotherAs(stated, evidence)) continue
       Object.assign(evidence, { [field]: stated[field] })
     }
@@ -196,7 +201,7 @@ export function evidenceOf(findings: readonly Finding[]): Evidence {
       evidence.isKnownOrganisation = true
     if (stated.explicit === undefined) continue
     if (finding.scope === 'as') explicitAs ??= finding
-    else if (evidence.explicit === undefined) state(evidence, finding)
+    else if (evidence.explicit === undefined || isPublished(finding, evidence)) state(evidence, finding)
   }
   if (evidence.explicit === undefined && explicitAs !== undefined) state(evidence, explicitAs)
   return evidence.ispName === undefined
@@ -205,6 +210,20 @@ export function evidenceOf(findings: readonly Finding[]): Evidence {
         evidence,
         findings.map(({ facts }) => facts.evidence),
       )
+}
+
+/** Evidence that `state` sets. */
+const OF_CLASS: ReadonlySet<keyof Evidence> = new Set(['explicit', 'explicitSource', 'bot'])
+
+/**
+ * Whether a list publishes the address as a bot's or as a VPN's. Such a list outranks tables, which describe whole networks: Apple's
+ * crawler is inside of Apple's network.
+ */
+function isPublished({ provider, facts }: Finding, { explicit }: Evidence): boolean {
+  const stated = facts.evidence.explicit
+  return (
+    provider.kind === 'noise' && (stated === 'bot' || (stated === 'vpn' && explicit !== 'bot')) && stated !== explicit
+  )
 }
 
 /** Evidence that belongs to an AS number. */
@@ -223,6 +242,8 @@ export function isNoise(facts: Facts): boolean {
 function state(evidence: Evidence, finding: Finding): void {
   evidence.explicit = finding.facts.evidence.explicit
   evidence.explicitSource = finding.provider.name
+  if (finding.facts.evidence.bot === undefined) delete evidence.bot
+  else evidence.bot = finding.facts.evidence.bot
 }
 
 function addRegistrableDomain(data: EnrichmentData, sources: Partial<Record<Attribute, string>>): void {

@@ -59,10 +59,10 @@ function byTable({ explicit, explicitSource }: Evidence): Decision | undefined {
 }
 
 function byAnonymity({ isTor, isAnonymousVpn, isProxy, isAnonymous }: Evidence): Decision | undefined {
-  if (isTor) return { classification: 'hosting', rule: 'flag:tor' }
-  if (isAnonymousVpn) return { classification: 'hosting', rule: 'flag:vpn' }
-  if (isProxy) return { classification: 'hosting', rule: 'flag:proxy' }
-  if (isAnonymous) return { classification: 'hosting', rule: 'flag:anonymous' }
+  if (isTor) return { classification: 'vpn', rule: 'flag:tor' }
+  if (isAnonymousVpn) return { classification: 'vpn', rule: 'flag:vpn' }
+  if (isProxy) return { classification: 'vpn', rule: 'flag:proxy' }
+  if (isAnonymous) return { classification: 'vpn', rule: 'flag:anonymous' }
   return undefined
 }
 
@@ -84,11 +84,13 @@ function isProvenOrganisation(decision: Decision | undefined): boolean {
   return decision?.classification !== undefined && !NOISE.has(decision.classification) && decision.rule !== 'name'
 }
 
-/** Vendors know only "hosting". AS numbers and names distinguish clouds and CDNs. */
+const FINER: ReadonlySet<Classification> = new Set(['cloud', 'cdn', 'vpn', 'bot'] as const)
+
+/** Vendors know only "hosting". AS numbers and names distinguish clouds, CDNs, VPNs and bots. */
 function refine(classification: Classification, evidence: Evidence): Classification {
   if (classification !== 'hosting') return classification
   const finer = byOrganisation(evidence)?.classification ?? byAs(evidence)?.classification
-  return finer === 'cloud' || finer === 'cdn' ? finer : classification
+  return finer !== undefined && FINER.has(finer) ? finer : classification
 }
 
 /** Words such as "networks" are too weak here, because the vendor has examined the company. */
@@ -156,7 +158,7 @@ function byBareDomain(domain: string, evidence: Evidence): Decision | undefined 
 
 function isRented(evidence: Evidence): boolean {
   const as = byAs(evidence)?.classification
-  return as === 'hosting' || as === 'cloud' || as === 'cdn'
+  return as === 'hosting' || as === 'cloud' || as === 'cdn' || as === 'vpn'
 }
 
 function isOwnName(host: string, { asName, orgName }: Evidence): boolean {
@@ -195,7 +197,7 @@ export function isPerson(
 function finerAs(type: Classification, asName: string | undefined): Classification {
   if (type !== 'hosting' || !asName) return type
   const finer = readNameWords(asName, 'as')?.classification
-  return finer === 'cloud' || finer === 'cdn' ? finer : type
+  return finer !== undefined && FINER.has(finer) ? finer : type
 }
 
 function byAsName(evidence: Evidence): Decision | undefined {

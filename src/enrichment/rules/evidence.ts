@@ -1,3 +1,4 @@
+import type { Bot } from '../../../schemas/bots.ts'
 import type { Classification } from '../../../schemas/classification.ts'
 
 /** The classifier's input for one address. Empty strings count as absent. */
@@ -37,6 +38,8 @@ export interface Evidence {
   explicit?: Classification
   /** Name of that table or list. */
   explicitSource?: string
+  /** The bot that a list publishes the address for. */
+  bot?: Bot
 }
 
 /** The organisation that uses an address, according to one record. At least one member is known. */

@@ -57,7 +57,7 @@ const known = new BoundedCache<string, RuleSet>(64)
 export function tenantEnricher(enricher: Enricher, tenant: TenantRules): Enricher {
   const rules = ruleSetOf(tenant)
   if (rules === undefined) return enricher
-  return { enrich: (address) => judged(enricher.enrich(address), address, rules) }
+  return { enrich: (address, claimed) => judged(enricher.enrich(address, claimed), address, rules) }
 }
 
 /** The result of each rule for each answer, so that equal results are one object. */

@@ -1,4 +1,4 @@
-import type { FilterReason, RuleKind, TenantRules, Unclassified } from '../../../schemas/tenant-rules.ts'
+import type { RuleKind, RuleReason, TenantRules, Unclassified } from '../../../schemas/tenant-rules.ts'
 import type { Address } from '../../pipeline/event/address.ts'
 import type { Enrichment } from '../../pipeline/event/enrichment.ts'
 import { judgedAddress } from '../addresses/judged.ts'
@@ -17,7 +17,7 @@ export interface Verdict {
 }
 
 /** The reason under which a verdict filters events; undefined when it keeps them. */
-export const FILTERS: Readonly<Partial<Record<Verdict['kind'], FilterReason>>> = {
+export const FILTERS: Readonly<Partial<Record<Verdict['kind'], RuleReason>>> = {
   own: 'own',
   'always-noise': 'always_noise',
   'unclassified-filtered': 'unclassified',

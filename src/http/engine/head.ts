@@ -41,6 +41,7 @@ export interface RequestHead {
   /** Vercel's signature of the body; `''` when absent. */
   readonly vercelSignature: string
   readonly ifNoneMatch: string
+  readonly userAgent: string
   readonly acceptEncoding: string
   /** The purpose of a browser's request (Fetch Metadata `Sec-Fetch-Dest`); `''` when absent. */
   readonly fetchDest: string
@@ -94,6 +95,7 @@ export function readHead(lines: HeaderLines): RequestHead {
     vercelSignature: '',
     authorization: '',
     ifNoneMatch: '',
+    userAgent: '',
     acceptEncoding: '',
     fetchDest: '',
     fetchSite: '',
@@ -180,6 +182,9 @@ function collect(name: string, value: string): void {
       break
     case 'if-none-match':
       head.ifNoneMatch = value
+      break
+    case 'user-agent':
+      head.userAgent = value
       break
     case 'accept-encoding':
       head.acceptEncoding = value

@@ -28,7 +28,7 @@ export function columnValue(values: Values, column: EnrichmentColumn): string {
 export function judge({ ip, values }: Pick<Group, 'ip' | 'values'>, data: TodaysData): Judgement | undefined {
   const address = parseAddress(ip)
   if (address === undefined) return undefined
-  const enrichment = data.enrich(address, values[HOSTNAME_AT]!)
+  const enrichment = data.enrich(address, values[HOSTNAME_AT]!, isStoredBot(values) ? 'other' : undefined)
   const today = valuesOf(enrichment)
   return {
     isNoise: enrichment.noise,
@@ -37,6 +37,14 @@ export function judge({ ip, values }: Pick<Group, 'ip' | 'values'>, data: Todays
     values: today,
     isChange: enrichment.noise || today.some((value, i) => value !== values[i]),
   }
+}
+
+/**
+ * A rule kept the event of a bot. It stays one, because its user agent may be the only sign: the groups do not have it.
+ * So an event that was stored as a person's is not judged by its user agent again.
+ */
+function isStoredBot(values: Values): boolean {
+  return columnValue(values, 'classification') === 'bot'
 }
 
 /** The engine's cache returns the same object for equal enrichments. */

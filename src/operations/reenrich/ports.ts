@@ -1,3 +1,4 @@
+import type { Bot } from '../../../schemas/bots.ts'
 import type { ENRICHMENT_COLUMNS } from '../../../schemas/row.ts'
 import type { FilterReason } from '../../../schemas/tenant-rules.ts'
 import type { Address } from '../../pipeline/event/address.ts'
@@ -43,8 +44,11 @@ export interface Change {
 
 /** Today's data. They do not change during a run. */
 export interface TodaysData {
-  /** @param hostname stored host name, which replaces reverse DNS; `''`: none */
-  enrich(address: Address, hostname: string): Enrichment
+  /**
+   * @param hostname stored host name, which replaces reverse DNS; `''`: none
+   * @param claimed see `Enricher`
+   */
+  enrich(address: Address, hostname: string, claimed?: Bot): Enrichment
 }
 
 /** Part of a selection: the addresses with this hash. */

@@ -1,5 +1,6 @@
 import type { EventEnvelope } from '../../../schemas/api/event.ts'
 import { OUTCOME_STATUS } from '../../../schemas/outcome.ts'
+import { claimOf } from '../../enrichment/bots/claim.ts'
 import { type Address, parseAddress } from '../../pipeline/event/address.ts'
 import type { Enricher } from '../../pipeline/event/enrichment.ts'
 import { type Envelope, identityOf, NO_IDENTITY, partitionOf, stateOf } from '../../pipeline/event/envelope.ts'
@@ -144,9 +145,9 @@ export function unitToFeed(
       countOutcome(outcomes, outcomeKey({ tenantId, day, job, status: OUTCOME_STATUS.invalidIp, sourceId }))
       continue
     }
-    const enrichment = enricher.enrich(address)
-    const receipt = { tenantId, receivedAtMs: lost.receivedAtMs, mask }
     const read = sliceEvent(lost.text, 0, event)
+    const enrichment = enricher.enrich(address, claimOf(read))
+    const receipt = { tenantId, receivedAtMs: lost.receivedAtMs, mask }
     const raw = rawRow(read, lost.eventId, address, receipt)
     const tail = rowTail(job, lost.requestId, lost.sourceId, knownDomainOf(read))
     const row = completeRow(raw, read, enrichment, receipt) + tail

@@ -1,7 +1,9 @@
 import type { EventEnvelope } from '../../../schemas/api/event.ts'
+import { claimOf } from '../../enrichment/bots/claim.ts'
 import { parseAddress } from '../../pipeline/event/address.ts'
 import type { Enricher, Hostnames } from '../../pipeline/event/enrichment.ts'
 import type { AddressMask } from '../../pipeline/event/pseudonym.ts'
+import { sliceEvent } from '../../pipeline/sources/live/slice-event.ts'
 import { InputError, UnavailableError } from '../../run/errors.ts'
 import { retry } from '../../run/loop.ts'
 import { readUnit } from './lines.ts'
@@ -260,8 +262,10 @@ class Replay {
   }
 
   #isKept({ text }: ArchivedEvent): boolean {
-    const address = parseAddress((JSON.parse(text) as EventEnvelope).ip)
-    return address !== undefined && !this.#options.enricher.enrich(address).noise
+    const event = JSON.parse(text) as EventEnvelope
+    const address = parseAddress(event.ip)
+    if (address === undefined) return false
+    return !this.#options.enricher.enrich(address, claimOf(sliceEvent(text, 0, event))).noise
   }
 
   /** Keeps the last position where no batch job has parts on both sides: a job's rows must be matched within one run. */

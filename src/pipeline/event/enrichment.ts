@@ -1,4 +1,5 @@
 import type { Attribute } from '../../../schemas/attributes.ts'
+import type { Bot } from '../../../schemas/bots.ts'
 import type { Classification } from '../../../schemas/classification.ts'
 import type { FilterReason } from '../../../schemas/tenant-rules.ts'
 import type { Address } from './address.ts'
@@ -25,13 +26,16 @@ export interface Enrichment {
   readonly accountColumns: string
   /** The tenant's rule that decided, if any. */
   readonly rule?: string
-  /** Why a tenant's rule makes it noise. Undefined: its class decides. */
+  /** Why a tenant's rule makes it noise, or which bot it is. Undefined: its class decides. */
   readonly filteredAs?: FilterReason
+  /** The bot that the address is published for. */
+  readonly bot?: Bot | undefined
 }
 
 /** Finds the facts about an address in memory. Never waits and never throws. */
 export interface Enricher {
-  enrich(address: Address): Enrichment
+  /** @param claimed the bot that the visitor's user agent names; undefined: none */
+  enrich(address: Address, claimed?: Bot): Enrichment
 }
 
 /** Fills the cache of host names for `Enricher.enrich`. */

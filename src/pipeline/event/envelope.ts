@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto'
-import type { FilterReason } from '../../../schemas/tenant-rules.ts'
+import { BOT_REASONS } from '../../../schemas/bots.ts'
+import type { FilterReason, RuleReason } from '../../../schemas/tenant-rules.ts'
 import type { Enrichment } from './enrichment.ts'
 
-/** Processing state of an envelope. One byte in a block. */
+/** Processing state of an envelope. One byte in a block. Bots have a state for each reason, from `FIRST_BOT_STATE`. */
 export const EnvelopeState = {
   /** The row ends with the caller's account; the enrich stage completes it. */
   Raw: 0,
@@ -10,29 +11,34 @@ export const EnvelopeState = {
   Enriched: 1,
   /** The address is noise. The row is complete, or empty in blocks of earlier versions. */
   Noise: 2,
-  /** A tenant's rule makes the event noise; the row is complete. One state for each of `FILTER_REASONS`. */
+  /** A tenant's rule makes the event noise; the row is complete. One state for each of `RULE_REASONS`. */
   Own: 3,
   AlwaysNoise: 4,
   Unclassified: 5,
 } as const
-export type EnvelopeState = (typeof EnvelopeState)[keyof typeof EnvelopeState]
+export type EnvelopeState = number
 
-const STATES: Readonly<Record<FilterReason, EnvelopeState>> = {
+const FIRST_BOT_STATE = 16
+
+const RULE_STATES: Readonly<Record<RuleReason, EnvelopeState>> = {
   own: EnvelopeState.Own,
   always_noise: EnvelopeState.AlwaysNoise,
   unclassified: EnvelopeState.Unclassified,
 }
+const STATES = new Map<FilterReason, EnvelopeState>([
+  ...(Object.entries(RULE_STATES) as [RuleReason, EnvelopeState][]),
+  ...BOT_REASONS.map((reason, i) => [reason, FIRST_BOT_STATE + i] as const),
+])
 
 /** The states of filtered events, with their text for `outcomes.reason`. */
-export const FILTERED_STATES: ReadonlyMap<EnvelopeState, FilterReason | ''> = new Map([
-  [EnvelopeState.Noise, ''],
-  ...Object.entries(STATES).map(([reason, state]) => [state, reason as FilterReason] as const),
-])
+export const FILTERED_STATES: ReadonlyMap<EnvelopeState, FilterReason | ''> = new Map<EnvelopeState, FilterReason | ''>(
+  [[EnvelopeState.Noise, ''], ...[...STATES].map(([reason, state]) => [state, reason] as const)],
+)
 
 /** The state of an event with a complete row. */
 export function stateOf({ noise, filteredAs }: Enrichment): EnvelopeState {
   if (!noise) return EnvelopeState.Enriched
-  return filteredAs === undefined ? EnvelopeState.Noise : STATES[filteredAs]
+  return filteredAs === undefined ? EnvelopeState.Noise : STATES.get(filteredAs)!
 }
 
 /** An event on its way through the pipeline. */

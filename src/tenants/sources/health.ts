@@ -177,6 +177,7 @@ const INFRASTRUCTURE: Readonly<Partial<Record<Classification, string>>> = {
   hosting: 'a hosting provider',
   cloud: 'a cloud',
   cdn: 'a content delivery network',
+  vpn: 'a VPN or security gateway',
 }
 
 /** Addresses of infrastructure are filtered, so nearly all events of one class mean a machine in between. */

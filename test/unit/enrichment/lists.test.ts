@@ -13,6 +13,8 @@ interface Published {
   readonly recognisedAs: string
   /** Class by address; undefined when the file says nothing. */
   readonly classes: Readonly<Record<string, string | undefined>>
+  /** Bot by address. */
+  readonly bots?: Readonly<Record<string, string | undefined>>
   readonly builtAt?: string
 }
 
@@ -46,6 +48,58 @@ const FILES: readonly Published[] = [
     recognisedAs: 'AWS ip-ranges',
     classes: { '81.2.69.1': 'cloud', '81.2.70.1': 'cdn', '2001:218::1': 'cloud', '81.2.71.1': undefined },
     builtAt: '2025-08-22T10:03:04.000Z',
+  },
+  {
+    file: 'bot-googlebot.json',
+    text: JSON.stringify({
+      creationTime: '2026-08-14T05:00:00Z',
+      prefixes: [{ ipv4Prefix: '81.2.69.0/24' }, { ipv6Prefix: '2001:218::/32' }],
+    }),
+    recognisedAs: 'Google IP ranges',
+    classes: { '81.2.69.1': 'bot', '2001:218::1': 'bot' },
+    bots: { '81.2.69.1': 'googlebot', '2001:218::1': 'googlebot' },
+    builtAt: '2026-08-14T05:00:00.000Z',
+  },
+  {
+    // As its operator names it.
+    file: 'user-triggered-agents.json',
+    text: JSON.stringify({ prefixes: [{ ipv4Prefix: '81.2.69.0/24' }] }),
+    recognisedAs: 'Google IP ranges',
+    classes: { '81.2.69.1': 'bot' },
+    bots: { '81.2.69.1': 'google-agent' },
+  },
+  {
+    file: 'chatgpt-user.json',
+    text: JSON.stringify({ prefixes: [{ ipv4Prefix: '81.2.69.0/28' }] }),
+    recognisedAs: 'Google IP ranges',
+    classes: { '81.2.69.1': 'bot' },
+    bots: { '81.2.69.1': 'chatgpt-user' },
+  },
+  {
+    file: 'bot-ahrefsbot.json',
+    text: JSON.stringify({ ips: [{ ip_address: '81.2.69.1' }, { ip_address: '2001:218::1' }] }),
+    recognisedAs: 'list of addresses',
+    classes: { '81.2.69.1': 'bot', '81.2.69.2': undefined, '2001:218::1': 'bot' },
+    bots: { '81.2.69.1': 'ahrefsbot' },
+  },
+  {
+    file: 'bot-several.txt',
+    text: '81.2.68.0/24\n# bot: pingdom\n# https://example.org\n81.2.69.1\n\n# bot: uptimerobot\n81.2.70.1\n2001:218::/32\n',
+    recognisedAs: 'list of bot networks',
+    classes: { '81.2.68.1': 'bot', '81.2.69.1': 'bot', '81.2.70.1': 'bot', '2001:218::1': 'bot' },
+    bots: { '81.2.68.1': undefined, '81.2.69.1': 'pingdom', '81.2.70.1': 'uptimerobot', '2001:218::1': 'uptimerobot' },
+  },
+  {
+    file: 'torbulkexitlist.txt',
+    text: '81.2.69.1\n81.2.70.1\n',
+    recognisedAs: 'list of vpn networks, as its name suggests',
+    classes: { '81.2.69.1': 'vpn', '81.2.69.2': undefined },
+  },
+  {
+    file: 'egress-ip-ranges.csv',
+    text: '81.2.69.0/31,GB,GB-EN,London,\n2001:218::/64,DE,DE-BE,Berlin,\n',
+    recognisedAs: 'geofeed of vpn networks, as its name suggests',
+    classes: { '81.2.69.1': 'vpn', '2001:218::1': 'vpn' },
   },
   {
     file: 'goog.json',
@@ -162,11 +216,11 @@ origin:     AS64500 # of the same holder
   ...(
     [
       ['aws.txt', 'cloud'],
-      ['googlebot-ips.txt', 'cloud'],
+      ['googlebot-ips.txt', 'bot'],
       ['Amazon_CloudFront.txt', 'cdn'],
       ['cloudflare-v4.txt', 'cdn'],
       ['ovh.txt', 'hosting'],
-      ['tor-exit-nodes.txt', 'hosting'],
+      ['tor-exit-nodes.txt', 'vpn'],
       ['my-isp-list.txt', 'isp'],
     ] as const
   ).map(([file, noiseClass]) => ({
@@ -211,6 +265,9 @@ for (const published of FILES) {
     for (const [ip, expected] of Object.entries(published.classes)) {
       assert.equal(list.find(address(ip))?.evidence.explicit, expected, ip)
     }
+    for (const [ip, expected] of Object.entries(published.bots ?? {})) {
+      assert.equal(list.find(address(ip))?.evidence.bot, expected, ip)
+    }
   })
 }
 
@@ -235,6 +292,11 @@ test('a wrong network refuses the list, with its place and the reason', async (t
   const wrong: readonly (readonly [file: string, text: string, reason: RegExp])[] = [
     ['cloud-a.txt', '81.2.69.0/24\n\n81.2.69.0/99\n', /^line 3: "81\.2\.69\.0\/99"/],
     ['cloud-a.txt', '# nothing\n', /no networks/],
+    [
+      'bot-a.txt',
+      '# bot: nobody\n81.2.69.0/24\n',
+      /^line 1: "nobody" is not a bot that is known: must be other, googlebot, /,
+    ],
     ['cloud-a.txt', '', /empty/],
     ['ips-v4', '<html>', /^line 1: "<html>" is not a network/],
     ['goog.json', '{"prefixes":[{"ipv4Prefix":"81.2.69.0/24"},{"ipv4Prefix":"x"}]}', /^network 2: "x"/],
@@ -249,7 +311,7 @@ test('a wrong network refuses the list, with its place and the reason', async (t
     [
       'acme.txt',
       '81.2.69.0/24\n',
-      /^acme\.txt lists networks, but its name states no class: start it with isp-, hosting-, cloud- or cdn-$/,
+      /^acme\.txt lists networks, but its name states no class: start it with isp-, hosting-, cloud-, cdn-, vpn- or bot-$/,
     ],
     ['aws-notes.txt', 'Dear reader', /states no class of networks/],
     [
@@ -264,7 +326,7 @@ test('a wrong network refuses the list, with its place and the reason', async (t
       '{"subnets":[{"ip_prefix":"81.2.69.0/24","alpha2code":"Britain"}]}',
       /^the file holds no networks: .*network 1: "Britain" is not a country/,
     ],
-    ['notes.txt', 'Dear reader', /states no class of networks: start it with isp-, hosting-, cloud-, cdn-/],
+    ['notes.txt', 'Dear reader', /states no class of networks: start it with isp-, hosting-, cloud-, cdn-, vpn-, bot-/],
   ]
   for (const [file, text, reason] of wrong) {
     await assert.rejects(load(dir, file, text), (error: unknown) => {

@@ -46,10 +46,10 @@ describe('order of strength', () => {
 
   test('anonymity wins over the organisation', () => {
     check([
-      [{ isTor: true, orgName: 'Acme', orgType: 'business' }, 'hosting', 'flag:tor'],
-      [{ isAnonymousVpn: true, asName: 'Acme' }, 'hosting', 'flag:vpn'],
-      [{ isProxy: true }, 'hosting', 'flag:proxy'],
-      [{ isAnonymous: true }, 'hosting', 'flag:anonymous'],
+      [{ isTor: true, orgName: 'Acme', orgType: 'business' }, 'vpn', 'flag:tor'],
+      [{ isAnonymousVpn: true, asName: 'Acme' }, 'vpn', 'flag:vpn'],
+      [{ isProxy: true }, 'vpn', 'flag:proxy'],
+      [{ isAnonymous: true }, 'vpn', 'flag:anonymous'],
     ])
   })
 

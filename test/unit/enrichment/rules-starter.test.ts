@@ -7,7 +7,7 @@ import { type Classification, NOISE } from '../../../schemas/classification.ts'
 import { TABLE_COLUMNS } from '../../../src/enrichment/providers/tables/organisation-row.ts'
 import { domainIn } from '../../../src/enrichment/rules/domain.ts'
 
-const CLASSES = new Set(['business', 'education', 'government', 'isp', 'hosting', 'cloud', 'cdn'])
+const CLASSES = new Set(['business', 'education', 'government', 'isp', 'hosting', 'cloud', 'cdn', 'vpn', 'bot'])
 const COLUMNS = new Set<string>(TABLE_COLUMNS)
 /** The address in the command that a first start prints. */
 const EXAMPLE = '17.253.144.10'

@@ -143,6 +143,6 @@ test('AS numbers are numbers, and each is infrastructure', () => {
   assert.ok(numbers.length > 1000)
   for (const [asn, classification] of numbers) {
     assert.ok(Number.isInteger(asn) && asn > 0 && asn < 2 ** 32, String(asn))
-    assert.ok(['isp', 'hosting', 'cloud', 'cdn'].includes(classification), `${asn} ${classification}`)
+    assert.ok(['isp', 'hosting', 'cloud', 'cdn', 'vpn', 'bot'].includes(classification), `${asn} ${classification}`)
   }
 })

@@ -85,7 +85,7 @@ test('a rule is stored in one spelling, and an invalid rule gets a clear error',
   assert.match(spelled('never-noise', '!!'), /is not a network, AS number or organisation/)
   assert.match(
     spelled('keep', 'business'),
-    /must be a class that is filtered by default: isp, hosting, cloud, cdn, reserved/,
+    /must be a class that is filtered by default: isp, hosting, cloud, cdn, vpn, bot, reserved/,
   )
   assert.match(spelled('mine', '203.0.113.0/24'), /"mine" is not a kind of rule: must be own, never-noise/)
 })

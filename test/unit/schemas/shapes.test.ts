@@ -22,7 +22,7 @@ test('attributes have the names and the order of answers', () => {
 })
 
 test('five classifications are noise, three are organisations', () => {
-  assert.deepEqual([...NOISE].sort(), ['cdn', 'cloud', 'hosting', 'isp', 'reserved'])
+  assert.deepEqual([...NOISE].sort(), ['bot', 'cdn', 'cloud', 'hosting', 'isp', 'reserved', 'vpn'])
   assert.deepEqual(
     CLASSIFICATIONS.filter((classification) => !NOISE.has(classification)),
     ['business', 'education', 'government'],

@@ -46,6 +46,8 @@ const CLASS_WORDS: Readonly<Record<string, string>> = {
   hosting: 'a hosting provider',
   cloud: 'a cloud',
   cdn: 'a content delivery network',
+  vpn: 'a VPN, Tor exit, private relay or security gateway',
+  bot: 'a bot',
   reserved: 'a reserved network',
 }
 
@@ -53,7 +55,15 @@ const CLASS_WORDS: Readonly<Record<string, string>> = {
 export function whyOf({ status, classification, rule, filtered_as, company }: Judgement): string {
   if (status === 'invalid_ip') return 'no IP address that can be read'
   if (rule !== null) return `your rule: ${rule}`
+  if (filtered_as?.startsWith('bot:')) return botWhy(filtered_as)
   if (filtered_as === 'unclassified') return 'no class is known, and those are filtered'
   if (status === 'filtered') return `its network is of ${CLASS_WORDS[classification ?? ''] ?? 'infrastructure'}`
   return company === null ? 'nothing is known of its network' : 'its network is of the company'
+}
+
+/** @param reason `bot:googlebot:verified` */
+function botWhy(reason: string): string {
+  const [, name, ...marks] = reason.split(':')
+  const who = name === 'other' ? 'a bot' : marks.includes('assistant') ? `the assistant ${name}` : `the bot ${name}`
+  return marks.at(-1) === 'verified' ? `its address is published for ${who}` : `its user agent names ${who}`
 }

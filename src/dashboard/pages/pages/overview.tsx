@@ -81,14 +81,18 @@ interface Kind {
 
 const isFiltered = ({ status }: OutcomeCount) => status === 'filtered'
 /** Rules of the tenant filter events of any class. */
-const filterOf = ({ reason, classification }: OutcomeCount) => (reason === '' ? classification : 'by your rules')
-const FILTERS = ['isp', 'hosting', 'cloud', 'cdn', 'reserved', 'by your rules']
+const filterOf = ({ reason, classification }: OutcomeCount) =>
+  reason === '' || reason.startsWith(BOT) ? classification : 'by your rules'
+const BOT = 'bot:'
+const FILTERS = ['isp', 'hosting', 'cloud', 'cdn', 'reserved', 'by your rules', 'vpn', 'bot']
+/** N of `--series-N` in the styles. */
+const FILTER_COLOURS = [4, 5, 6, 7, 8, 9, 12, 13]
 
 /** Labels of statuses. Some are always shown, others only when they occur. */
 function kindsOf(outcomes: readonly OutcomeCount[]): Kind[] {
   const filters = FILTERS.map((filter, i) => ({
     name: filter === 'by your rules' ? `filtered ${filter}` : `filtered: ${filter}`,
-    colour: 4 + i,
+    colour: FILTER_COLOURS[i]!,
     of: (row: OutcomeCount) => isFiltered(row) && filterOf(row) === filter,
   }))
   const others = [
@@ -234,6 +238,8 @@ const WHY: Readonly<Record<string, string>> = {
   'filtered hosting': 'Filtered: servers of a hosting company',
   'filtered cloud': 'Filtered: servers of a cloud',
   'filtered cdn': 'Filtered: a content delivery network',
+  'filtered vpn': 'Filtered: VPNs, Tor, private relays and security gateways',
+  'filtered bot': 'Filtered: bots',
   'filtered reserved': 'Filtered: private or reserved addresses',
   duplicates: 'Repeats of an event_id within 7 days',
   invalid_ip: 'Invalid: no IP address',
@@ -246,11 +252,23 @@ const RULES: Readonly<Record<string, string>> = {
   unclassified: 'Filtered by your rule: unknown class',
 }
 
+/** @param reason `bot:chatgpt-user:assistant:verified` */
+function botText(reason: string): string {
+  const [, name, ...marks] = reason.split(':')
+  const kind = marks.includes('assistant') ? 'an AI assistant for a person' : 'a bot'
+  const proof = marks.at(-1) === 'verified' ? 'by its address' : 'by its user agent alone'
+  return `Filtered: ${name === 'other' ? kind : `${name}, ${kind}`}, ${proof}`
+}
+
 function Reasons({ rows, received }: { readonly rows: readonly OutcomeCount[]; readonly received: number }) {
   const sums = new Map<string, number>()
   for (const { status, reason, classification, events } of rows) {
     const why =
-      (status === 'filtered' && reason !== '' ? (RULES[reason] ?? `Filtered: ${reason}`) : undefined) ??
+      (status === 'filtered' && reason !== ''
+        ? reason.startsWith(BOT)
+          ? botText(reason)
+          : (RULES[reason] ?? `Filtered: ${reason}`)
+        : undefined) ??
       WHY[status === 'filtered' ? `filtered ${classification}` : status] ??
       `Dropped: ${status}`
     sums.set(why, (sums.get(why) ?? 0) + events)

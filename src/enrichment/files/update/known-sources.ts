@@ -1,3 +1,4 @@
+import type { Bot } from '../../../../schemas/bots.ts'
 import { InputError } from '../../../run/errors.ts'
 import type { SourceEntry } from './sources.ts'
 
@@ -6,8 +7,8 @@ export interface KnownSource {
   readonly name: string
   /** Description of the data. */
   readonly holds: string
-  /** Data sets of one kind replace each other. */
-  readonly kind: 'asn' | 'location' | 'registry'
+  /** Data sets of one kind replace each other, except lists of networks. */
+  readonly kind: 'asn' | 'location' | 'registry' | 'list'
   /** `{key}` stands for the key, `{month}` for the month. */
   readonly url: string
   /** Name of the file in the folder. */
@@ -84,6 +85,37 @@ const APNIC_TERMS =
   'APNIC whois data copyright: only for Internet operational purposes that APNIC approves, no use to target advertising (https://www.apnic.net/db/dbcopyright.html)'
 const AFRINIC_TERMS =
   'AFRINIC whois terms: only for Internet operations and technical research, no advertising, marketing or redistribution (https://afrinic.net/terms-2)'
+
+const PUBLISHED = {
+  kind: 'list',
+  schedule: 'daily',
+  keyEnv: undefined,
+  keyFrom: undefined,
+  licence: 'none stated; published for everyone, so that sites can recognise these addresses',
+  attribution: undefined,
+} as const
+
+const GOOGLE_RANGES = 'https://developers.google.com/static/crawling/ipranges'
+
+/** Name, address, and description of the bots. The file is `bot-NAME.json`, which states the bot. */
+const BOT_LISTS: readonly (readonly [bot: Bot, url: string, of: string])[] = [
+  ['googlebot', `${GOOGLE_RANGES}/common-crawlers.json`, 'Googlebot and other crawlers of Google'],
+  ['google-special', `${GOOGLE_RANGES}/special-crawlers.json`, 'AdsBot and other crawlers of Google’s products'],
+  ['google-fetcher', `${GOOGLE_RANGES}/user-triggered-fetchers-google.json`, 'fetchers of Google, for a person'],
+  ['google-agent', `${GOOGLE_RANGES}/user-triggered-agents.json`, 'agents of Google, for a person'],
+  ['bingbot', 'https://www.bing.com/toolbox/bingbot.json', 'Bingbot'],
+  ['applebot', 'https://search.developer.apple.com/applebot.json', 'Applebot'],
+  ['gptbot', 'https://openai.com/gptbot.json', 'GPTBot'],
+  ['oai-searchbot', 'https://openai.com/searchbot.json', 'OAI-SearchBot'],
+  ['chatgpt-user', 'https://openai.com/chatgpt-user.json', 'ChatGPT, for a person'],
+  ['claudebot', 'https://claude.com/crawling/bots.json', 'ClaudeBot, Claude-SearchBot and Claude-User'],
+  ['perplexitybot', 'https://www.perplexity.com/perplexitybot.json', 'PerplexityBot'],
+  ['perplexity-user', 'https://www.perplexity.com/perplexity-user.json', 'Perplexity, for a person'],
+  ['duckduckbot', 'https://duckduckgo.com/duckduckbot.json', 'DuckDuckBot'],
+  ['duckassistbot', 'https://duckduckgo.com/duckassistbot.json', 'DuckAssistBot, for a person'],
+  ['ccbot', 'https://index.commoncrawl.org/ccbot.json', 'CCBot of Common Crawl'],
+  ['ahrefsbot', 'https://api.ahrefs.com/v3/public/crawler-ip-ranges', 'AhrefsBot and AhrefsSiteAudit'],
+]
 
 export const KNOWN_SOURCES: readonly KnownSource[] = [
   {
@@ -163,6 +195,27 @@ export const KNOWN_SOURCES: readonly KnownSource[] = [
     url: 'https://ftp.afrinic.net/dbase/afrinic.db.gz',
     file: 'afrinic.db.gz',
     licence: AFRINIC_TERMS,
+  },
+  ...BOT_LISTS.map(([bot, url, of]) => ({
+    name: bot,
+    holds: `networks of ${of}`,
+    url,
+    file: `bot-${bot}.json`,
+    ...PUBLISHED,
+  })),
+  {
+    name: 'tor-exits',
+    holds: 'addresses of Tor exits',
+    url: 'https://check.torproject.org/torbulkexitlist',
+    file: 'vpn-tor-exits.txt',
+    ...PUBLISHED,
+  },
+  {
+    name: 'private-relay',
+    holds: 'networks of Apple’s iCloud Private Relay, and the places of its users',
+    url: 'https://mask-api.icloud.com/egress-ip-ranges.csv',
+    file: 'vpn-private-relay.csv',
+    ...PUBLISHED,
   },
 ]
 

@@ -1,3 +1,4 @@
+import type { Bot } from '../../../../schemas/bots.ts'
 import type { NoiseClass } from '../../../../schemas/classification.ts'
 import type { EnrichmentData } from '../../../pipeline/event/enrichment.ts'
 import type { AddressRange } from '../../addresses/network.ts'
@@ -6,6 +7,8 @@ import type { AddressRange } from '../../addresses/network.ts'
 export interface ListEntry {
   readonly range: AddressRange
   readonly noiseClass: NoiseClass
+  /** The bot that the network is published for. Only with the class `bot`; undefined there: an unknown one. */
+  readonly bot?: Bot | undefined
   /** Location of the network, if the list has it. */
   readonly location?: EnrichmentData
 }

@@ -26,11 +26,11 @@ export async function noiseListProvider(name: string, list: NoiseList): Promise<
 /** Entries with the same content share one `Facts`. */
 function sharedFacts(): (entry: ListEntry) => Facts {
   const known = new Map<string, Facts>()
-  return ({ noiseClass, location = {} }) => {
-    const content = JSON.stringify([noiseClass, location])
+  return ({ noiseClass, bot, location = {} }) => {
+    const content = JSON.stringify([noiseClass, location, bot])
     let facts = known.get(content)
     if (facts === undefined) {
-      facts = makeFacts(location, { explicit: noiseClass })
+      facts = makeFacts(location, { explicit: noiseClass, ...(bot !== undefined && { bot }) })
       known.set(content, facts)
     }
     return facts

@@ -1,3 +1,4 @@
+import type { Bot } from '../../../../schemas/bots.ts'
 import type { NoiseClass } from '../../../../schemas/classification.ts'
 import type { EnrichmentData } from '../../../pipeline/event/enrichment.ts'
 import { InputError } from '../../../run/errors.ts'
@@ -36,10 +37,16 @@ const FORMATS: readonly Format[] = [
     builtAt: (json) => String(json.createDate).replace(/^(\d+-\d+-\d+)-(\d+)-(\d+)-(\d+)$/, '$1T$2:$3:$4Z'),
   },
   {
+    // Google, Microsoft, Apple, OpenAI, Anthropic, Perplexity, DuckDuckGo, Common Crawl and Ahrefs publish their bots in it too.
     name: 'Google IP ranges',
     matches: (json) => hasMember(json.prefixes, 'ipv4Prefix') || hasMember(json.prefixes, 'ipv6Prefix'),
     networks: (json) => cloud(list(json.prefixes).map((prefix) => prefix.ipv4Prefix ?? prefix.ipv6Prefix)),
-    builtAt: (json) => `${json.creationTime}Z`,
+    builtAt: (json) => `${String(json.creationTime).replace(/Z$/, '')}Z`,
+  },
+  {
+    name: 'list of addresses',
+    matches: (json) => hasMember(json.ips, 'ip_address'),
+    networks: (json) => list(json.ips).map(({ ip_address: network }) => ({ network, noiseClass: 'bot' })),
   },
   {
     name: 'Azure service tags',
@@ -88,9 +95,10 @@ const FORMATS: readonly Format[] = [
 /**
  * Reads a file of ranges in the format of a cloud or CDN provider, which it recognises by members.
  * @param noiseClass overrides the class that the format implies
+ * @param bot that the file is published for
  * @throws InputError with the reason
  */
-export function readPublished(text: Buffer, noiseClass: NoiseClass | undefined, rowsMax: number): NoiseList {
+export function readPublished(text: Buffer, noiseClass: NoiseClass | undefined, rowsMax: number, bot?: Bot): NoiseList {
   const json = parseJson(text)
   const format = FORMATS.find((candidate) => candidate.matches(json))
   if (format === undefined) {
@@ -102,7 +110,10 @@ export function readPublished(text: Buffer, noiseClass: NoiseClass | undefined, 
   if (published.length > rowsMax) throw new InputError(`the file holds more than ${rowsMax} networks`)
   const skipped = new SkippedEntries()
   const builtAt = new Date(String(format.builtAt?.(json)))
-  const entries = published.flatMap((entry, i) => checked(entry, i, noiseClass, skipped))
+  const named = noiseClass === 'bot' ? bot : undefined
+  const entries = published.flatMap((entry, i) =>
+    checked(entry, i, noiseClass, skipped).map((found) => withBot(found, named)),
+  )
   if (entries.length === 0) throw new InputError(`the file holds no networks: ${skipped.warnings.join('')}`)
   return {
     recognisedAs: format.name,
@@ -110,6 +121,10 @@ export function readPublished(text: Buffer, noiseClass: NoiseClass | undefined, 
     warnings: skipped.warnings,
     ...(Number.isNaN(builtAt.getTime()) ? {} : { builtAt }),
   }
+}
+
+function withBot(entry: ListEntry, bot: Bot | undefined): ListEntry {
+  return bot === undefined ? entry : { ...entry, bot }
 }
 
 /** Skips a network with a malformed location. */

@@ -7,7 +7,7 @@ import type { NoiseList } from './entry.ts'
 import { isGeofeedText, readGeofeed } from './geofeed.ts'
 import { readPublished } from './published.ts'
 import { areRouteObjects, originsOf, readRouteObjects } from './route-objects.ts'
-import { classOfOrigins, statedClass, suggestedClass } from './well-known.ts'
+import { botOfFile, classOfOrigins, statedClass, suggestedClass } from './well-known.ts'
 
 /** Cloudflare publishes its lists under these names. */
 export const CLOUDFLARE_NAME = /^ips-v[46](?:\.txt)?$/i
@@ -32,7 +32,10 @@ interface Found {
  * @throws NotDataError when it does not look like a list, InputError with the reason when it cannot be used
  */
 export async function readList(file: string, text: Buffer, rowsMax: number): Promise<NoiseList> {
-  if (/\.json(?:\.gz)?$/i.test(file)) return readPublished(text, statedClass(file), rowsMax)
+  const bot = botOfFile(file)
+  if (/\.json(?:\.gz)?$/i.test(file)) {
+    return readPublished(text, statedClass(file) ?? (bot === undefined ? undefined : 'bot'), rowsMax, bot)
+  }
   if (CLOUDFLARE_NAME.test(file)) return readCidrList(text, 'cdn', 'Cloudflare IPs', rowsMax)
   const found = classIn(file, text)
   if (isGeofeedText(text) || /\.csv(?:\.gz)?$/i.test(file)) {
@@ -51,7 +54,7 @@ export async function readList(file: string, text: Buffer, rowsMax: number): Pro
   }
   if (found === undefined) throw withoutClass(`${file} lists networks`)
   const { noiseClass, because } = found
-  return readCidrList(text, noiseClass, `list of ${noiseClass} networks${because}`, rowsMax)
+  return readCidrList(text, noiseClass, `list of ${noiseClass} networks${because}`, rowsMax, bot)
 }
 
 function classIn(file: string, text: Buffer): Found | undefined {

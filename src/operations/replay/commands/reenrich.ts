@@ -72,7 +72,7 @@ export async function runReenrich(
 function judgedBy(data: TodaysData, tenant: TenantRules): Judge {
   const rules = ruleSetOf(tenant)
   if (rules === undefined) return data
-  return { enrich: (address, hostname) => judged(data.enrich(address, hostname), address, rules) }
+  return { enrich: (address, hostname, claimed) => judged(data.enrich(address, hostname, claimed), address, rules) }
 }
 
 /**

@@ -286,15 +286,17 @@ export class Feeder implements Service {
     if ((archived || isJudged || mask !== undefined) && hostnames !== undefined) {
       // A host name can turn an address into noise. The first pass collects the addresses to look up.
       const asked = new Map<string, Address>()
-      const enrich = (address: Address) => {
+      const enrich: Enricher['enrich'] = (address, claimed) => {
         asked.set(address.text, address)
-        return enricher.enrich(address)
+        return enricher.enrich(address, claimed)
       }
       await readWithPauses(read(chunk, { ...context, enricher: { enrich } }))
       await hostnames.prefetch([...asked.values()])
       // The answers are kept here, because cached names may expire during the second pass.
       const answers = new Map([...asked].map(([text, address]) => [text, enricher.enrich(address)]))
-      finalEnricher = { enrich: (address) => answers.get(address.text) ?? enricher.enrich(address) }
+      const answered: Enricher['enrich'] = (address, claimed) =>
+        (claimed === undefined ? answers.get(address.text) : undefined) ?? enricher.enrich(address, claimed)
+      finalEnricher = { enrich: answered }
     }
     return await readWithPauses(read(chunk, { ...context, enricher: finalEnricher }))
   }

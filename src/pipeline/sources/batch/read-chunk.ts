@@ -1,7 +1,9 @@
 import { isUtf8 } from 'node:buffer'
 import { BATCH_LIMITS } from '../../../../schemas/api/batch.ts'
 import type { EventEnvelope } from '../../../../schemas/api/event.ts'
+import type { Bot } from '../../../../schemas/bots.ts'
 import { OUTCOME_STATUS } from '../../../../schemas/outcome.ts'
+import { claimOf } from '../../../enrichment/bots/claim.ts'
 import { derivedUuid } from '../../../run/derived-uuid.ts'
 import { describeJsonError } from '../../../run/json-error.ts'
 import type { ChunkContext, ChunkCounts, ChunkReading, LineChunk, SlicedReading } from '../../declaration/source.ts'
@@ -134,9 +136,10 @@ class ChunkReader {
     const address = parseAddress(event.ip)
     const eventId = event.eventId ?? derivedUuid(`${context.jobId}:${line}`)
     const identity = event.eventId === undefined ? NO_IDENTITY : identityOf(tenantId, eventId)
+    const claimed = claimOf(event)
     const partition = identity === NO_IDENTITY ? line % partitions : partitionOf(identity, partitions)
     if (context.archived) {
-      const received = { text, identity, eventId, status: statusOf(address, context), isIdGenerated: false }
+      const received = { text, identity, eventId, status: statusOf(address, claimed, context), isIdGenerated: false }
       packerOf(this.#payloads, partition).add(identity, EnvelopeState.Raw, payloadOf(received, context).row)
     }
     if (address === undefined) {
@@ -146,8 +149,8 @@ class ChunkReader {
     this.#fed++
     const row = rawRow(event, eventId, address, context)
     const events = packerOf(this.#events, partition)
-    if (this.#isRaw) events.add(identity, EnvelopeState.Raw, row)
-    else addComplete(events, identity, { row, event, address, context })
+    if (this.#isRaw && claimed === undefined) events.add(identity, EnvelopeState.Raw, row)
+    else addComplete(events, identity, { row, event, address, claimed, context })
   }
 
   #counts(): ChunkCounts {
@@ -176,15 +179,16 @@ interface RawEvent {
   readonly row: string
   readonly event: ReadEvent
   readonly address: Address
+  readonly claimed: Bot | undefined
   readonly context: ChunkContext
 }
 
 /**
- * Enriches a row here, because the enrich stage cannot: the row's address is masked, or its tenant has rules. Noise is completed
- * too; its stage drops and counts it.
+ * Enriches a row here, because the enrich stage cannot: the row's address is masked, its tenant has rules, or its user agent names a
+ * bot. Noise is completed too; its stage drops and counts it.
  */
-function addComplete(events: BlockPacker, identity: string, { row, event, address, context }: RawEvent): void {
-  const enrichment = context.enricher.enrich(address)
+function addComplete(events: BlockPacker, identity: string, { row, event, address, claimed, context }: RawEvent): void {
+  const enrichment = context.enricher.enrich(address, claimed)
   const tail = rowTail(context.jobId, undefined, context.sourceId, knownDomainOf(event))
   events.add(identity, stateOf(enrichment), completeRow(row, event, enrichment, context) + tail)
 }
@@ -204,9 +208,9 @@ function packBlocks(byPartition: ReadonlyMap<number, BlockPacker>, { jobId, sour
   return blocks
 }
 
-function statusOf(address: Address | undefined, { enricher }: ChunkContext): PayloadStatus {
+function statusOf(address: Address | undefined, claimed: Bot | undefined, { enricher }: ChunkContext): PayloadStatus {
   if (address === undefined) return 'invalid_ip'
-  return enricher.enrich(address).noise ? 'filtered' : 'ok'
+  return enricher.enrich(address, claimed).noise ? 'filtered' : 'ok'
 }
 
 function countedRows(

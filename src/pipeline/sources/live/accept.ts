@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { OUTCOME_STATUS } from '../../../../schemas/outcome.ts'
+import { claimOf } from '../../../enrichment/bots/claim.ts'
 import type { Accepted, EventContext } from '../../declaration/source.ts'
 import { parseAddress } from '../../event/address.ts'
 import type { Enricher, Enrichment } from '../../event/enrichment.ts'
@@ -37,7 +38,7 @@ export function acceptEvents(
     const isIdGenerated = event.eventId === undefined
     const eventId = event.eventId ?? generateId(context, sharedPartition)
     const address = parseAddress(event.ip)
-    const enrichment = address && enricher.enrich(address)
+    const enrichment = address && enricher.enrich(address, claimOf(event))
     const status = enrichment === undefined ? 'invalid_ip' : enrichment.noise ? 'filtered' : 'ok'
     results += resultOf(event, eventId, status, enrichment?.answerJson ?? NOTHING_KNOWN, i === 0)
     // An event that is neither stored nor archived needs no identity.

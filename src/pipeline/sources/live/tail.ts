@@ -1,4 +1,6 @@
+import type { Bot } from '../../../../schemas/bots.ts'
 import type { LiveEvent, LiveReport } from '../../../../schemas/live-event.ts'
+import { claimOf } from '../../../enrichment/bots/claim.ts'
 import type { Clock } from '../../../run/clock.ts'
 import type { Service } from '../../../run/service.ts'
 import { Lifecycle } from '../../../run/service.ts'
@@ -71,9 +73,9 @@ export class EventTail implements Service {
     const known = new Map<string, Enrichment>()
     return {
       enricher: {
-        enrich(address) {
-          const enrichment = enricher.enrich(address)
-          known.set(address.text, enrichment)
+        enrich(address, claimed) {
+          const enrichment = enricher.enrich(address, claimed)
+          known.set(keyOf(address, claimed), enrichment)
           return enrichment
         },
       },
@@ -106,9 +108,13 @@ export class EventTail implements Service {
   }
 }
 
+function keyOf({ text }: Address, claimed: Bot | undefined): string {
+  return claimed === undefined ? text : `${text} ${claimed}`
+}
+
 function note(sample: LiveSample, event: ReadEvent, known: ReadonlyMap<string, Enrichment>, context: EventContext) {
   const address = parseAddress(event.ip)
-  const enrichment = address && known.get(address.text)
+  const enrichment = address && known.get(keyOf(address, claimOf(event)))
   sample.add(statusOf(enrichment), () => liveEvent(event, address, enrichment, context))
 }
 

@@ -1,4 +1,6 @@
+import type { Bot } from '../../../../schemas/bots.ts'
 import { setting } from '../../../config/setting.ts'
+import { botOf } from '../../../enrichment/bots/user-agent.ts'
 import { clientAddress, type TrustedProxies, trustedProxies } from '../../../http/engine/client-address.ts'
 import type { ArrivedRequest } from '../../../http/engine/engine.ts'
 import type { Exchange } from '../../../http/engine/exchange.ts'
@@ -183,7 +185,10 @@ function keyedRoute(kind: string, title: string, route: ToolRoute, path: string)
       trusted ??= trustedProxies(networks)
       const payload = payloadOf(exchange, text)
       const sender = new Sender(exchange, trusted, caller.source!.address)
-      return route.read(payload, Date.now()).map((event) => eventOf(event, sender.addressOf(event)))
+      return route.read(payload, Date.now()).map((event) => {
+        const ip = sender.addressOf(event)
+        return eventOf(sender.withBot(event, ip), ip)
+      })
     },
     answer(tally, exchange) {
       const { value: payload, bytes } = payloads.get(exchange)!
@@ -237,6 +242,8 @@ export class Sender {
   readonly #trusted: TrustedProxies
   readonly #mode: CallerSource['address']
   #address: string | undefined
+  /** The bot that the connection's user agent names. Undefined: not judged yet. */
+  #bot: { readonly name: Bot | undefined } | undefined
 
   constructor(exchange: Exchange, trusted: TrustedProxies, mode: CallerSource['address']) {
     this.#exchange = exchange
@@ -250,6 +257,20 @@ export class Sender {
     if (ip !== REMOTE && ip !== undefined && ip !== null && ip !== '') return unmarked(ip)
     if (this.#mode === 'payload' || SERVER_LIBRARY.test(labelOf(library) ?? '')) return undefined
     return ip === REMOTE || this.#isBrowser ? this.#connection() : undefined
+  }
+
+  /**
+   * The event with the user agent of the connection, when it names a bot and the address is the connection's. The user agents of people
+   * are not stored. A program that sends for a visitor is no bot, so names of HTTP libraries do not count.
+   * @param ip from `addressOf`
+   */
+  withBot(event: ToolEvent, ip: unknown): ToolEvent {
+    if (this.#address === undefined || ip !== this.#address || event.ip === ip) return event
+    this.#bot ??= { name: botOf(this.#exchange.request.head.userAgent) }
+    const { name } = this.#bot
+    if (name === undefined || name === 'http-library') return event
+    const user_agent = this.#exchange.request.head.userAgent
+    return { ...event, properties: { user_agent, ...event.properties } }
   }
 
   get #isBrowser(): boolean {

@@ -4,12 +4,12 @@ import type { Pipeline } from '../../src/pipeline/declaration/pipeline.ts'
 import { dedup } from '../../src/pipeline/stages/dedup.ts'
 import { enrich } from '../../src/pipeline/stages/enrich.ts'
 import { filterNoise } from '../../src/pipeline/stages/filter-noise.ts'
-import { filterBots } from './filter-bots.ts'
+import { filterStaging } from './filter-staging.ts'
 
 /** `pipelines/ingest.ts` with only the line of the step changed. */
 export const pipeline: Pipeline = {
   ...ingest,
-  steps: [{ group: 'process', from: 'intake', stages: [enrich, filterNoise, filterBots, dedup], to: 'enriched' }],
+  steps: [{ group: 'process', from: 'intake', stages: [enrich, filterNoise, filterStaging, dedup], to: 'enriched' }],
 }
 
 export const createRoles: RoleModule['createRoles'] = (config, roles, telemetry) =>
