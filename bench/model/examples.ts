@@ -1,16 +1,12 @@
 import { NOISE } from '../../schemas/classification.ts'
 import { classify, type Decision } from '../../src/enrichment/rules/classify.ts'
+import { withoutDeciding } from '../../src/enrichment/rules/model/deciding.ts'
 import { featuresOf, type Subject } from '../../src/enrichment/rules/model/features.ts'
 import { tokens } from '../../src/enrichment/rules/normalise.ts'
-import { knownNames, nameWords } from '../../src/enrichment/rules/score-name.ts'
-import { type CompiledWords, findSpans, type Hit } from '../../src/enrichment/rules/word-table.ts'
 import type { Example, ModelClass } from './train.ts'
 
 /** The model learns only from decisions of these rules. */
 const SURE = /^(?:as-number|known-name|name-word):/
-/** Minimum weight of a word that decides alone. */
-const NOISE_DECIDES = 2
-const ORGANISATION_DECIDES = 3
 /**
  * The rules recognise nearly all schools and authorities. Few of the names that are left are theirs, and the model should
  * learn to recognise businesses.
@@ -37,24 +33,4 @@ function modelClass({ classification }: Decision): ModelClass | undefined {
   if (classification === undefined) return undefined
   if (!NOISE.has(classification)) return 'organisation'
   return classification === 'isp' ? 'isp' : 'hosting'
-}
-
-/** The words of a name without the words and parts of words that decide. */
-export function withoutDeciding(words: readonly string[]): string[] {
-  return without(knownNames(), without(nameWords(), words))
-}
-
-function without(table: CompiledWords, words: readonly string[]): string[] {
-  const left: string[] = [...words]
-  for (const { hit, at, count } of findSpans(table, words)) {
-    if (!decides(hit)) continue
-    if (count > 1) left.fill('', at, at + count)
-    else left[at] = left[at]!.replace(hit.word, '')
-  }
-  return left.filter((word) => word.length > 1)
-}
-
-function decides({ classification, weight }: Hit): boolean {
-  if (classification === 'neutral') return false
-  return weight >= (NOISE.has(classification) ? NOISE_DECIDES : ORGANISATION_DECIDES)
 }

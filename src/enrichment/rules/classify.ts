@@ -4,11 +4,11 @@ import { type DomainFinding, ownLabel } from './domain.ts'
 import type { Evidence } from './evidence.ts'
 import { readHostname } from './hostnames.ts'
 import { findProviderDomain, findReservedDomain } from './known-domains.ts'
-import { voteOn } from './model/vote.ts'
+import { overrule, type Vote, voteOn } from './model/vote.ts'
 import { tokens } from './normalise.ts'
 import { isPersonName, PERSON_ADDRESSES_MAX } from './person.ts'
 import { isSameHolder } from './same-holder.ts'
-import { type NameOf, readNameWords } from './score-name.ts'
+import { type NameFinding, type NameOf, readNameWords } from './score-name.ts'
 import { classifyVendorType, readConnection } from './vendor-types.ts'
 
 /**
@@ -31,7 +31,7 @@ export interface Decision {
  * 5. signs of a consumer: a cellular, satellite or dial-up connection; a domain or a generated reverse name
  * 6. the AS: its number, its reserved domain, its vendor's type, its name and domain; a fixed line
  * 7. the purpose of the block, given in place of a customer's name; a corporate line
- * 8. a model, when the name and size of the AS make it sure
+ * 8. a model, when the name and size of the AS make it sure; it also overrules a single weak word of step 6
  *
  * The name of a private person ends the search in steps 4 and 6: the rule is `person`, without a class.
  *
@@ -204,7 +204,7 @@ function byAsName(evidence: Evidence): Decision | undefined {
   const { asName, asDomain, orgName } = evidence
   const finding =
     (asName ? readNameWords(asName, 'as') : undefined) ?? (orgName ? readNameWords(orgName, 'as') : undefined)
-  if (finding !== undefined) return nameDecision(finding)
+  if (finding !== undefined) return byOverruling(finding, evidence) ?? nameDecision(finding)
   const provider = asDomain ? findProviderDomain(asDomain) : undefined
   if (provider !== undefined) return byDomain(provider)
   const label = asDomain ? ownLabel(asDomain) : undefined
@@ -215,6 +215,15 @@ function byAsName(evidence: Evidence): Decision | undefined {
     return { classification: 'isp', rule: `connection-type:${connection.toLowerCase()}` }
   }
   return undefined
+}
+
+function byOverruling(
+  finding: NameFinding,
+  { asName, orgName, asn, asAddresses, asHasV6 }: Evidence,
+): Decision | undefined {
+  if (finding.known) return undefined
+  const vote = overrule({ name: (asName || orgName)!, asn, asAddresses, asHasV6 }, finding)
+  return vote === undefined ? undefined : voteDecision(vote)
 }
 
 function byConnection({ connectionType, asName, orgName }: Evidence): Decision | undefined {
@@ -231,7 +240,10 @@ function byModel(evidence: Evidence): Decision {
   const { asName, orgName, domain, asDomain, asn, asAddresses, asHasV6 } = evidence
   const name = asName || orgName
   if (!name) return { classification: undefined, rule: domain || asDomain ? 'unknown' : 'none' }
-  const { classification, noise } = voteOn({ name, asn, asAddresses, asHasV6 })
+  return voteDecision(voteOn({ name, asn, asAddresses, asHasV6 }))
+}
+
+function voteDecision({ classification, noise }: Vote): Decision {
   const share = noise.toFixed(2)
   if (classification === undefined) return { classification, rule: `unknown:${share}` }
   return { classification, rule: `${MODEL}${classification}:${share}` }

@@ -4,7 +4,7 @@ import { once, readSections } from './sections.ts'
 import { compileWords, findWords, type Hit, longest, wordLists } from './word-table.ts'
 
 /** The class that the words of a name imply. */
-interface NameFinding {
+export interface NameFinding {
   readonly classification: Classification
   /** The heaviest word for it. */
   readonly word: string

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { examplesOf, withoutDeciding } from '../../../bench/model/examples.ts'
+import { examplesOf } from '../../../bench/model/examples.ts'
 import { formatWeights, train } from '../../../bench/model/train.ts'
+import { withoutDeciding } from '../../../src/enrichment/rules/model/deciding.ts'
 import { featuresOf } from '../../../src/enrichment/rules/model/features.ts'
-import { parseWeights, readWeights, sharesOf } from '../../../src/enrichment/rules/model/vote.ts'
+import { overrule, parseWeights, readWeights, sharesOf } from '../../../src/enrichment/rules/model/vote.ts'
 
 const OPTIONS = { featureMin: 2, rounds: 5, rate: 0.1, decay: 0.001 }
 const subject = (name: string, asn: number, asAddresses: number, asHasV6 = false) => ({
@@ -52,4 +53,17 @@ test('the shipped weights can be reviewed: small, sorted, and only features of s
   assert.deepEqual(features, features.toSorted())
   const { isp, hosting } = sharesOf(subject('Kibo Hosted Nodes', 210_000, 256))
   assert.ok(isp > 0 && hosting > 0 && isp + hosting < 1)
+})
+
+test('the model overrules a single weak word when it is sure, and the AS is known', () => {
+  const video = { classification: 'business', weight: 4 } as const
+  const provider = { name: 'CABLE VIDEO PERU SAC', asn: 266_716, asAddresses: 1024, asHasV6: true }
+  assert.equal(overrule(provider, video)?.classification, 'isp')
+  assert.equal(overrule({ ...provider, asAddresses: undefined }, video), undefined)
+  assert.equal(overrule(provider, { ...video, weight: 5 }), undefined)
+  assert.equal(overrule(provider, { ...video, classification: 'government' }), undefined)
+  const network = { classification: 'isp', weight: 2 } as const
+  const district = { name: 'Lubbock Emergency Communication District', asn: 394_029, asAddresses: 256, asHasV6: false }
+  assert.deepEqual(overrule(district, network)?.classification, undefined)
+  assert.ok(overrule(district, network)!.noise < 0.12)
 })

@@ -1,5 +1,8 @@
 import { readFileSync } from 'node:fs'
+import { type Classification, NOISE } from '../../../../schemas/classification.ts'
+import { tokens } from '../normalise.ts'
 import { once } from '../sections.ts'
+import { withoutDeciding } from './deciding.ts'
 import { featuresOf, type Subject } from './features.ts'
 
 export const modelWeights = once(readWeights)
@@ -10,12 +13,15 @@ interface Shares {
   readonly hosting: number
 }
 
-/** Applies the model to a name that the rules do not know. Deterministic. */
-export function sharesOf(subject: Subject): Shares {
+/**
+ * Applies the model to a name that the rules do not know. Deterministic.
+ * @param words the words of the name that count; all of them by default
+ */
+export function sharesOf(subject: Subject, words?: readonly string[]): Shares {
   const weights = modelWeights()
   let isp = 0
   let hosting = 0
-  for (const feature of featuresOf(subject)) {
+  for (const feature of featuresOf(subject, words)) {
     const weight = weights.get(feature)
     if (weight === undefined) continue
     isp += weight.isp
@@ -28,7 +34,7 @@ export function sharesOf(subject: Subject): Shares {
 }
 
 /** A vote, and the probability of noise. */
-interface Vote {
+export interface Vote {
   readonly classification: 'isp' | 'hosting' | 'business' | undefined
   readonly noise: number
 }
@@ -49,6 +55,34 @@ export function voteOn(subject: Subject): Vote {
     return { classification: hosting > isp ? 'hosting' : 'isp', noise }
   }
   return { classification: noise <= BUSINESS_SURE ? 'business' : undefined, noise }
+}
+
+/**
+ * Probability of noise from which the model overrules a single trade word, and below which it overrules a weak word for
+ * noise. In labelled samples it was never wrong; of 30 networks of the default data read by hand, once.
+ */
+const NOISE_OVERRULES = 0.98
+const ORGANISATION_OVERRULES = 0.12
+/** Heaviest word that the model overrules. */
+const TRADE_WEIGHT_MAX = 4
+const NOISE_WEIGHT_MAX = 2
+
+/**
+ * The vote of the model against the words that decided, when it is sure without them: `Cable Video Peru` sells cable television.
+ * Undefined when the words stand, or nothing is known of the AS.
+ */
+export function overrule(
+  subject: Subject,
+  decided: { classification: Classification; weight: number },
+): Vote | undefined {
+  if (subject.asAddresses === undefined) return undefined
+  const isNoise = NOISE.has(decided.classification)
+  if (!isNoise && decided.classification !== 'business') return undefined
+  if (decided.weight > (isNoise ? NOISE_WEIGHT_MAX : TRADE_WEIGHT_MAX)) return undefined
+  const { isp, hosting } = sharesOf(subject, withoutDeciding(tokens(subject.name)))
+  const noise = isp + hosting
+  if (isNoise) return noise < ORGANISATION_OVERRULES ? { classification: undefined, noise } : undefined
+  return noise >= NOISE_OVERRULES ? { classification: hosting > isp ? 'hosting' : 'isp', noise } : undefined
 }
 
 /** The weights of a feature for an access provider and for a hoster, relative to an organisation. */
