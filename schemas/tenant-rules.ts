@@ -2,7 +2,7 @@ import type { BotReason } from './bots.ts'
 import { CLASSIFICATIONS, type Classification, NOISE } from './classification.ts'
 
 /** Kinds of rules (schemas/README.md, Rules of a tenant). */
-export const RULE_KINDS = ['own', 'never-noise', 'always-noise', 'keep'] as const
+export const RULE_KINDS = ['own', 'is', 'never-noise', 'always-noise', 'keep'] as const
 export type RuleKind = (typeof RULE_KINDS)[number]
 
 /** Classes for `keep`: those that are filtered by default. */

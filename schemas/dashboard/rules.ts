@@ -37,6 +37,8 @@ export const RulesTrialAnswer = Type.Object({
   stored: Type.Integer(),
   /** Stored events that would have been filtered, by rule. */
   newly_filtered: Counts,
+  /** Stored events that would have belonged to another organisation, by the rule `is`. */
+  newly_held: Counts,
   filtered: Type.Integer(),
   /** Filtered events that would have been kept, by rule. */
   newly_kept: Counts,

@@ -4,7 +4,7 @@ import type { Registry } from 'prom-client'
 import type { Bot } from '../../schemas/bots.ts'
 import type { Lookup } from '../lookup/lookup.ts'
 import type { Address } from '../pipeline/event/address.ts'
-import type { Enricher, Enrichment } from '../pipeline/event/enrichment.ts'
+import type { Enricher, Enrichment, EnrichmentData } from '../pipeline/event/enrichment.ts'
 import { StartupError } from '../run/errors.ts'
 import { Loop } from '../run/loop.ts'
 import type { Service } from '../run/service.ts'
@@ -123,6 +123,10 @@ export class EnrichmentEngine implements Enricher, Service {
     const hostname = this.#hostnames?.known(address)?.facts
     const enrichment = snapshot.cached(address, hostname) ?? this.#resolve(snapshot, address, hostname)
     return claimed === undefined ? enrichment : withClaim(enrichment, claimed)
+  }
+
+  organisationOf(domain: string): Readonly<EnrichmentData> | undefined {
+    return this.#snapshot.organisationOf(domain)
   }
 
   #resolve(snapshot: Snapshot, address: Address, hostname: Facts | undefined): Enrichment {

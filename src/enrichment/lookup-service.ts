@@ -1,5 +1,6 @@
 import type { Lookup, LookupOptions, LookupService } from '../lookup/lookup.ts'
 import type { Address } from '../pipeline/event/address.ts'
+import type { EnrichmentData } from '../pipeline/event/enrichment.ts'
 import { isChosen } from './answers/choice.ts'
 import { lookupOf } from './answers/lookup.ts'
 import type { EnrichmentEngine } from './engine.ts'
@@ -41,6 +42,10 @@ export class DataLookups implements LookupService {
     const known = reverseDns.known(address)
     if (known !== undefined) return this.#engine.lookup(address, options, known.facts)
     return this.#ask(reverseDns, address, options)
+  }
+
+  organisationOf(domain: string): Readonly<EnrichmentData> | undefined {
+    return this.#engine.organisationOf(domain)
   }
 
   #isWanted(options: LookupOptions): boolean {

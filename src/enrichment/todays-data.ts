@@ -1,8 +1,9 @@
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import type { Bot } from '../../schemas/bots.ts'
+import type { Lookup } from '../lookup/lookup.ts'
 import type { Address } from '../pipeline/event/address.ts'
-import type { Enrichment } from '../pipeline/event/enrichment.ts'
+import type { Enrichment, EnrichmentData } from '../pipeline/event/enrichment.ts'
 import { StartupError } from '../run/errors.ts'
 import { EnrichmentEngine, type EnrichmentOptions } from './engine.ts'
 import { type Facts, makeFacts } from './facts.ts'
@@ -58,6 +59,17 @@ export class TodaysData {
   /** Names of the data sets, in order of trust. */
   get names(): readonly string[] {
     return this.#engine.providerNames()
+  }
+
+  organisationOf(domain: string): Readonly<EnrichmentData> | undefined {
+    return this.#engine.organisationOf(domain)
+  }
+
+  /** All that the data say about an address, with the data set of each attribute. @throws Error when the lookup fails */
+  lookup(address: Address): Lookup {
+    const lookup = this.#engine.lookup(address)
+    if (this.#problem !== undefined) throw new Error(`${address.text} cannot be looked up: ${this.#problem}`)
+    return lookup
   }
 
   /**

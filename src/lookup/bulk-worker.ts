@@ -9,7 +9,8 @@ import { resultForm } from './result.ts'
 
 interface BulkWorkerOptions {
   readonly queue: BulkQueue
-  readonly lookups: LookupService
+  /** Lookups for a tenant, by its rules. Rejects when Redis does not answer. */
+  readonly lookupsOf: (tenantId: string) => Promise<LookupService>
   /** How often a worker reports that a job is alive; well below `claimIdleMs`, after which another worker takes it. */
   readonly aliveEveryMs: number
   /** A job with more deliveries than this is marked as failed, because it ends its workers. */
@@ -106,7 +107,7 @@ export class BulkWorker implements Service {
 
   /** The lines of a job; undefined when another worker has taken it, or no time is left. */
   async #look(job: BulkDelivery, end: AbortController): Promise<string | undefined> {
-    const { queue, lookups, aliveEveryMs } = this.#options
+    const { queue, lookupsOf, aliveEveryMs } = this.#options
     const { tenantId, ips, choices } = job.work
     let current = 0
     // A failed report is repeated. Without any report for long, another worker takes the job, as intended.
@@ -116,6 +117,7 @@ export class BulkWorker implements Service {
         () => {},
       )
     if ((await queue.advance(job, 0)) === false) return undefined
+    const lookups = await lookupsOf(tenantId)
     const alive = setInterval(report, aliveEveryMs)
     const ended = aborted(end.signal)
     const groups = lookupLines(ips, resultForm(tenantId, choices), lookups)

@@ -17,7 +17,8 @@ export interface LookupOptions {
 
 /** The source of a value. */
 export interface Provenance {
-  /** A provider's name; `rules` for a decision of the classifier, `iana` for reserved addresses. */
+  /** A provider's name; `rules` for a decision of the classifier, `rule` for a tenant's rule `is`, `iana` for
+   * reserved addresses. */
   readonly provider: string
   /** The network whose value the provider knows; undefined for rows about an AS and for rules. */
   readonly network: string | undefined
@@ -50,4 +51,6 @@ export interface LookupService {
   providerNames(): readonly string[]
   /** Returns no promise when no slow provider has to be awaited. Never throws or rejects. */
   lookup(address: Address, options: LookupOptions): Lookup | Promise<Lookup>
+  /** As `Enricher.organisationOf`. */
+  organisationOf?(domain: string): Readonly<EnrichmentData> | undefined
 }

@@ -45,7 +45,15 @@ const lookups = new TestLookups(({ text }) => ({
   provenance: { business_name: { provider: 'companies', network: '198.51.100.0/24' } },
 }))
 const tried: TenantRules[] = []
-const TRIAL = { since: '2026-11-20', stored: 5, newly_filtered: {}, filtered: 0, newly_kept: {}, unknown: 0 }
+const TRIAL = {
+  since: '2026-11-20',
+  stored: 5,
+  newly_filtered: {},
+  newly_held: {},
+  filtered: 0,
+  newly_kept: {},
+  unknown: 0,
+}
 /** What ClickHouse answers about sources: counts by id, or nothing while it is down. */
 let sourceCounts: ReadonlyMap<string, SourceCounts> | undefined = new Map()
 const SETTINGS = settingsRoutes({

@@ -269,6 +269,78 @@ test('tenant rules apply at once, in both lanes, in replays and in re-enrichment
     await until(kept, (text) => text === office.join('\n'))
   })
 
+  await step('a rule `is` holds alike for live events, batch, lookups, bulk and re-enrichment', async () => {
+    await ipid('tenant', 'create', 'held')
+    const { key } = await ipid('key', 'create', 'held')
+    const { apple, sunrise } = ADDRESSES
+    const live = (event_id: string) => call('/v1/ingest', JSON.stringify({ events: [{ ip: apple, event_id }] }), key)
+    const batch = async (event_id: string) => {
+      const { job_id } = await call('/v1/ingest/batch', JSON.stringify({ ip: apple, event_id }), key)
+      await until(
+        () => call(`/v1/ingest/batch/${job_id}`, undefined, key),
+        ({ status }) => status === 'completed',
+      )
+    }
+    const companies = () =>
+      query(`
+        SELECT company_id, account_id, business_name, domain, industry, classification, quality, count()
+        FROM events WHERE tenant_id = 'held' GROUP BY ALL ORDER BY ALL FORMAT TSV`)
+    await live('live-before')
+    await batch('batch-before')
+    const before = await until(companies, (text) => text.endsWith('\t2'))
+    assert.match(before, /^apple\.com\tapple\.com\tApple\t/)
+
+    const is = `is 17.253.144.0/24 ethz.ch`
+    const { newly_held } = await ipid('rules', 'add', 'held', ...is.split(' '), '--dry-run')
+    assert.deepEqual(newly_held, { [is]: 2 })
+    await ipid('rules', 'add', 'held', ...is.split(' '))
+    await ipid('rules', 'add', 'held', 'is', '80.218.1.0/24', 'quux.example', 'Quux', 'Works')
+    const { results } = await live('live-after')
+    assert.deepEqual([results[0].rule, results[0].enrichment.classification], [is, 'education'])
+    await batch('batch-after')
+    const again = () => ipid('replay', '--tenant', 'held', ...receivedDays(), '--reenrich')
+    await until(companies, (text) => text.split('\n').length === 2)
+    assert.equal((await again()).events.changed, 2)
+    const [stored, ...more] = (await until(companies, (text) => text.endsWith('\t4'))).split('\n')
+    assert.deepEqual(more, [])
+    const [id, account, name, domain, industry, classification, quality] = stored!.split('\t')
+    assert.deepEqual([id, account, domain, classification], ['ethz.ch', 'ethz.ch', 'ethz.ch', 'education'])
+
+    const facts = { business_name: name, domain, industry: industry || undefined, classification }
+    const shown = ({ quality: found, data }: { quality: number; data: Record<string, unknown> }) => [
+      String(found),
+      Object.fromEntries(Object.keys(facts).map((key) => [key, data[key]])),
+    ]
+    assert.deepEqual(shown(await call('/v1/lookup', JSON.stringify({ ip: apple }), key)), [quality, facts])
+    const ask = (mode: string) =>
+      fetch(`${ready.url}/v1/bulk?mode=${mode}`, {
+        ...{ method: 'POST', headers: { 'x-api-key': key } },
+        body: JSON.stringify({ ips: [apple, sunrise] }),
+      }).then((answer) => answer.text())
+    const bulk = (await ask('sync'))
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    const { job_id } = JSON.parse(await ask('async'))
+    const job = await until(
+      () => call(`/v1/bulk/${job_id}`, undefined, key),
+      (found) => found.status === 'completed',
+    )
+    for (const [ofApple, ofSunrise] of [bulk, job.results]) {
+      assert.deepEqual(shown(ofApple), [quality, facts])
+      assert.deepEqual([ofSunrise.data.business_name, ofSunrise.data.classification], ['Quux Works', 'business'])
+    }
+    const env = { ...site.env, ENRICH_DIR: '' } as Record<string, string>
+    const enriched = await runCommand(['enrich', '--tenant', 'held', '--json', apple], { env })
+    assert.deepEqual(shown(JSON.parse(enriched.stdout)), [quality, facts])
+    // Another tenant's lookups stay as they are.
+    assert.equal((await call('/v1/lookup', JSON.stringify({ ip: apple }))).data.domain, 'apple.com')
+
+    await ipid('rules', 'remove', 'held', ...is.split(' '))
+    assert.equal((await again()).events.changed, 4)
+    assert.equal(await until(companies, (text) => text.endsWith('\t4')), before.replace(/2$/, '4'))
+  })
+
   for (const rule of rules) {
     const [kind, subject] = rule.split(' ')
     await ipid('rules', 'remove', 'acme', kind!, subject!)

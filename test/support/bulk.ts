@@ -73,7 +73,14 @@ export function bulkQueue(t: TestContext, redis: TestRedis, claimIdleMs = CLAIM_
 
 export async function startWorker(t: TestContext, redis: TestRedis, lookups: LookupService = new TestLookups()) {
   const { queue, drop } = bulkQueue(t, redis)
-  const worker = new BulkWorker({ queue, lookups, aliveEveryMs: 50, deliveriesMax: 3, stopMs: 50, log: silent })
+  const worker = new BulkWorker({
+    queue,
+    lookupsOf: async () => lookups,
+    aliveEveryMs: 50,
+    deliveriesMax: 3,
+    stopMs: 50,
+    log: silent,
+  })
   await worker.start()
   t.after(() => worker.stop())
   return { worker, drop }

@@ -302,7 +302,8 @@ export const SERVICES: Readonly<Record<string, ServiceCase>> = {
     make: async (calls) => {
       const [client, blocking] = await Promise.all([connect(calls), connect(calls)])
       const queue = new RedisBulkQueue({ client, blocking, claimIdleMs: 1_000 })
-      const work = { queue, lookups: new TestLookups(), aliveEveryMs: 100, deliveriesMax: 1 }
+      const lookups = new TestLookups()
+      const work = { queue, lookupsOf: async () => lookups, aliveEveryMs: 100, deliveriesMax: 1 }
       return { service: new BulkWorker({ ...work, log: silent }), close: () => client.disconnect() }
     },
   },

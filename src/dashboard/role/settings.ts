@@ -38,7 +38,8 @@ export function settingsOf(
     trials,
     lookups: enrichment.lookups,
     asked: () => (config.rdns === 'on' ? enrichment.lookups : enrichment.engine).providerNames(),
-    judge: (lookup, address, tenant) => judgedLookup(lookup, address, ruleSetOf(tenant)),
+    judge: (lookup, address, tenant) =>
+      judgedLookup(lookup, address, ruleSetOf(tenant), (domain) => enrichment.engine.organisationOf(domain)),
     attributionOf,
   }
 }

@@ -1,7 +1,7 @@
 import { NOISE } from '../../../schemas/classification.ts'
 import type { Lookup } from '../../lookup/lookup.ts'
 import { type Address, ownText } from '../../pipeline/event/address.ts'
-import type { Enrichment } from '../../pipeline/event/enrichment.ts'
+import type { Enrichment, EnrichmentData } from '../../pipeline/event/enrichment.ts'
 import { judgedAddress } from '../addresses/judged.ts'
 import { BoundedCache } from '../bounded-cache.ts'
 import type { Facts } from '../facts.ts'
@@ -24,6 +24,9 @@ interface SnapshotLimits {
   /** Lookups with provenance. */
   readonly lookupsMax: number
 }
+
+/** Organisations of rules `is` that are remembered: as many as a tenant may have. */
+const DOMAINS_MAX = 1_000
 
 /** Rows that call a whole AS infrastructure rank right before ISP data, after all providers that know companies inside it. */
 const CARRIER_RANK = PROVIDER_KINDS.indexOf('isp')
@@ -49,6 +52,7 @@ export class Snapshot {
   /** Rows that `withOrganisation` adds, by the ids of the facts. */
   readonly #organisations: BoundedCache<string, { readonly row: Finding | undefined }>
   readonly #answers: Answers
+  readonly #byDomain = new BoundedCache<string, { readonly data: Readonly<EnrichmentData> | undefined }>(DOMAINS_MAX)
 
   constructor(providers: readonly Provider[], limits: SnapshotLimits, onRecordError: RecordErrorListener) {
     this.providers = providers
@@ -68,6 +72,18 @@ export class Snapshot {
   /** Number of addresses with a cached answer. */
   get cachedAnswers(): number {
     return this.#byAddress.size
+  }
+
+  /** The facts about an organisation, from the most trusted table that knows its domain. */
+  organisationOf(domain: string): Readonly<EnrichmentData> | undefined {
+    let known = this.#byDomain.get(domain)
+    if (known === undefined) {
+      const facts = firstOf(this.providers, { name: undefined, domain }, undefined)?.facts
+      const classification = facts?.evidence.explicit
+      known = { data: facts && { ...facts.data, ...(classification && { classification }) } }
+      this.#byDomain.set(domain, known)
+    }
+    return known.data
   }
 
   /** The cached answer for an address. */
@@ -177,6 +193,15 @@ function organisationRow(findings: readonly Finding[], providers: readonly Provi
   if (classification !== undefined && NOISE.has(classification)) return undefined
   const country = findings.find(({ facts, scope }) => scope === 'address' && facts.data.country_code !== undefined)
   const countryCode = country?.facts.data.country_code as string | undefined
+  return firstOf(providers, organisation, countryCode)
+}
+
+/** @param providers in order of trust */
+function firstOf(
+  providers: readonly Provider[],
+  organisation: Organisation,
+  countryCode: string | undefined,
+): Finding | undefined {
   for (const provider of providers) {
     const facts = provider.findOrganisation?.(organisation, countryCode)
     if (facts !== undefined) return { provider, facts, scope: 'as' }

@@ -81,18 +81,23 @@ async function printAll(
     const lookups = await Promise.all(part.map((ip) => lookUp(ip, service)))
     for (const lookup of lookups) for (const name of lookup?.answered ?? []) answered.add(name)
     const explained = request.explain === true ? service.providerNames() : undefined
-    const text = part.map((ip, i) => print(foundOf(ip, lookups[i], request.tenant), explained)).join('')
+    const text = part.map((ip, i) => print(foundOf(ip, lookups[i], request.tenant, service), explained)).join('')
     // A reader such as `head` closes the pipe early.
     if (stdout.destroyed) return
     await printMore(stdout, text).catch(() => {})
   }
 }
 
-function foundOf(ip: string, lookup: Lookup | undefined, tenant: TenantRules | undefined): Found {
+function foundOf(
+  ip: string,
+  lookup: Lookup | undefined,
+  tenant: TenantRules | undefined,
+  service: LookupService,
+): Found {
   if (tenant === undefined) return { ip, lookup }
   const address = parseAddress(ip)
   if (lookup === undefined || address === undefined) return { ip, lookup, rule: null }
-  const found = judgedLookup(lookup, address, ruleSetOf(tenant))
+  const found = judgedLookup(lookup, address, ruleSetOf(tenant), (domain) => service.organisationOf?.(domain))
   return { ip, lookup: found.lookup, rule: found.rule ?? null }
 }
 

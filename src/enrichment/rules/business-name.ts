@@ -1,4 +1,4 @@
-import { nameParts, slug, TEXT_MAX, trimmedEnd } from './normalise.ts'
+import { nameParts, slug, TEXT_MAX } from './normalise.ts'
 import { once, readSections } from './sections.ts'
 
 /**
@@ -104,7 +104,7 @@ function isAbbreviation(content: string): boolean {
 
 /** Cuts at the first comma that a house number, a street or a tax number follows. */
 function withoutAddress(name: string): string {
-  const untaxed = trimmedEnd(name.replace(TAX_NUMBER, ' '), LEFT_OVER) || name
+  const untaxed = trimmedEnd(name.replace(TAX_NUMBER, ' ')) || name
   let end = untaxed.search(/[,;]/)
   while (end > 0) {
     if (isAddress(untaxed.slice(end + 1).trim())) return untaxed.slice(0, end)
@@ -123,7 +123,13 @@ const STREET = /^(?:str|ul|rua|rue|calle|av|avenida|via|p\.?o\.? ?box)\b/i
 const TAX_NUMBER =
   /\b(?:cnpj|cpf|nip|inn|nif|cif|vat|ico|eik|regon|hrb|orgnr|tax id)[ .:#-]{0,3}\p{L}{0,2}\d[\d./ -]{0,30}|\b\d{2,3}\.\d{3}\.\d{3}(?:\/\d{4}-\d\d)?$/giu
 
-/** Punctuation that a removed part leaves at the end. */
+/** Without the punctuation that a removed part leaves at the end. */
+function trimmedEnd(text: string): string {
+  let end = text.length
+  while (end > 0 && LEFT_OVER.has(text[end - 1]!)) end--
+  return text.slice(0, end)
+}
+
 const LEFT_OVER: ReadonlySet<string> = new Set(' ,;:&/(-')
 
 interface Word {
@@ -153,7 +159,7 @@ function shortened(
   brackets: ReadonlySet<string>,
 ): string | undefined {
   const opened = text.endsWith(')') ? text.lastIndexOf('(') : -1
-  if (opened > 0 && brackets.has(formKey(text.slice(opened)))) return trimmedEnd(text.slice(0, opened), LEFT_OVER)
+  if (opened > 0 && brackets.has(formKey(text.slice(opened)))) return trimmedEnd(text.slice(0, opened))
   const joined = ASCII.test(text) ? undefined : withoutJoinedForm(text)
   if (joined !== undefined) return joined
   const words = wordsOf(text)
@@ -162,7 +168,7 @@ function shortened(
   for (let count = Math.min(FORM_WORDS_MAX, words.length - 1); count > 0; count--) {
     const at = words.length - count
     if (isForm(words.slice(at), endForms, cutOff)) {
-      const rest = trimmedEnd(text.slice(0, words[at]!.start), LEFT_OVER)
+      const rest = trimmedEnd(text.slice(0, words[at]!.start))
       if (/[\p{L}\p{N}]/u.test(rest)) return rest
     }
     if (isForm(words.slice(0, count), startForms, false)) {

@@ -1,19 +1,35 @@
-import { ATTRIBUTES } from '../../../schemas/attributes.ts'
 import type { TenantRules } from '../../../schemas/tenant-rules.ts'
-import type { Lookup } from '../../lookup/lookup.ts'
+import type { Lookup, LookupService } from '../../lookup/lookup.ts'
 import type { Address } from '../../pipeline/event/address.ts'
 import type { Enricher, Enrichment } from '../../pipeline/event/enrichment.ts'
 import { flatText } from '../../pipeline/event/row.ts'
+import { andThen } from '../../run/and-then.ts'
 import { enrichmentOf } from '../answers/answer.ts'
 import { BoundedCache } from '../bounded-cache.ts'
 import { businessName } from '../rules/business-name.ts'
 import { companyIdOf } from '../rules/company-id.ts'
+import { heldBy, inOrder, lookupHeldBy } from './holder.ts'
 import { FILTERS, RuleSet, type Verdict } from './rule-set.ts'
 
+/** Finds the facts that the data have about an organisation, by its registrable domain. */
+type OrganisationOf = Enricher['organisationOf']
+
 /** Applies a tenant's rules to an answer. Returns the answer unchanged when no rule matches. */
-export function judged(enrichment: Enrichment, address: Address, rules: RuleSet): Enrichment {
-  const verdict = rules.find(address, enrichment)
-  return verdict === undefined ? enrichment : variantOf(enrichment, verdict)
+export function judged(
+  enrichment: Enrichment,
+  address: Address,
+  rules: RuleSet,
+  organisationOf?: OrganisationOf,
+): Enrichment {
+  const holder = holderOf(rules, address, enrichment)
+  const known = holder === undefined ? enrichment : heldBy(enrichment, holder, organisationOf)
+  const verdict = rules.find(address, known) ?? (holder && { kind: holder.kind, rule: holder.text })
+  return verdict === undefined ? known : variantOf(known, verdict)
+}
+
+/** The rule `is` of an address. A bot belongs to its operator, whatever network it comes from. */
+function holderOf(rules: RuleSet, address: Address, { classification }: Pick<Enrichment, 'classification'>) {
+  return classification === 'bot' ? undefined : rules.holderOf(address)
 }
 
 /** A lookup after the rules of a tenant. */
@@ -24,15 +40,45 @@ interface JudgedLookup {
 }
 
 /** As `judged`, for a lookup. */
-export function judgedLookup(lookup: Lookup, address: Address, rules: RuleSet | undefined): JudgedLookup {
-  if (rules === undefined) return { lookup, rule: undefined }
-  const { noise, rule, companyId, data } = judged(enrichmentOf(plain(lookup)), address, rules)
+export function judgedLookup(
+  found: Lookup,
+  address: Address,
+  rules: RuleSet | undefined,
+  organisationOf?: OrganisationOf,
+): JudgedLookup {
+  if (rules === undefined) return { lookup: found, rule: undefined }
+  const holder = holderOf(rules, address, found)
+  const lookup = holder === undefined ? found : lookupHeldBy(found, holder, organisationOf)
+  const {
+    noise,
+    rule = holder?.text,
+    companyId,
+    data,
+  } = judged(enrichmentOf(plain(found)), address, rules, organisationOf)
   if (rule === undefined) return { lookup, rule }
   const { business_name, org_name, as_name } = lookup.provenance
   const name = business_name ?? org_name ?? as_name
   const provenance = { ...lookup.provenance, ...(name && data.business_name && { business_name: name }) }
-  const ordered = Object.fromEntries(ATTRIBUTES.flatMap((key) => (data[key] === undefined ? [] : [[key, data[key]]])))
-  return { lookup: { ...lookup, noise, companyId, data: ordered, provenance }, rule }
+  return { lookup: { ...lookup, noise, companyId, data: inOrder(data), provenance }, rule }
+}
+
+/**
+ * Lookups for a tenant: its rules `is` name the organisations of its networks. Other rules are about events.
+ * @returns the given service when the tenant has no such rule
+ */
+export function tenantLookups(lookups: LookupService, tenant: TenantRules): LookupService {
+  const rules = ruleSetOf(tenant)
+  if (rules === undefined || !rules.hasHolders) return lookups
+  return {
+    providerNames: () => lookups.providerNames(),
+    lookup(address, options) {
+      return andThen(lookups.lookup(address, options), (lookup) => {
+        const holder = holderOf(rules, address, lookup)
+        if (holder === undefined) return lookup
+        return lookupHeldBy(lookup, holder, (domain) => lookups.organisationOf?.(domain))
+      })
+    },
+  }
 }
 
 /** The parsed rules of a tenant; undefined when it has none. */
@@ -57,7 +103,11 @@ const known = new BoundedCache<string, RuleSet>(64)
 export function tenantEnricher(enricher: Enricher, tenant: TenantRules): Enricher {
   const rules = ruleSetOf(tenant)
   if (rules === undefined) return enricher
-  return { enrich: (address, claimed) => judged(enricher.enrich(address, claimed), address, rules) }
+  const organisationOf = (domain: string) => enricher.organisationOf?.(domain)
+  return {
+    enrich: (address, claimed) => judged(enricher.enrich(address, claimed), address, rules, organisationOf),
+    organisationOf,
+  }
 }
 
 /** The result of each rule for each answer, so that equal results are one object. */
@@ -83,6 +133,7 @@ function variantOf(enrichment: Enrichment, verdict: Verdict): Enrichment {
 function decided(enrichment: Enrichment, { kind, rule }: Verdict): Enrichment {
   const filteredAs = FILTERS[kind]
   if (filteredAs !== undefined) return named({ ...enrichment, noise: true, filteredAs }, rule)
+  if (kind === 'is') return named(enrichment, rule)
   if (kind === 'never-noise') return named(enrichment.noise ? asOrganisation(enrichment) : enrichment, rule)
   return named(enrichmentOf({ ...plain(enrichment), noise: false, companyId: '' }), rule)
 }

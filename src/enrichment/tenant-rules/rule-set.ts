@@ -5,7 +5,7 @@ import { judgedAddress } from '../addresses/judged.ts'
 import { type AddressRange, v6Number } from '../addresses/network.ts'
 import { companyIdOf, nameKey } from '../rules/company-id.ts'
 import { slug } from '../rules/normalise.ts'
-import { type Rule, readRule } from './rule.ts'
+import { type NetworkHolder, type Rule, readRule } from './rule.ts'
 
 /** The input of a rule. */
 export type Judged = Pick<Enrichment, 'noise' | 'classification' | 'companyId' | 'data'>
@@ -24,16 +24,20 @@ export const FILTERS: Readonly<Partial<Record<Verdict['kind'], RuleReason>>> = {
 }
 
 /** Of rules with the same subject, the first kind wins. */
-const ORDER: readonly RuleKind[] = ['own', 'never-noise', 'always-noise', 'keep']
+const ORDER: readonly RuleKind[] = ['own', 'is', 'never-noise', 'always-noise', 'keep']
+
+/** A rule `is`: the organisation of an address. */
+export type HolderRule = Rule & { readonly subject: NetworkHolder }
 
 /**
- * The rules of a tenant, indexed. The rule with the most specific network wins, then rules about the organisation, the AS
- * and the class. `ORDER` breaks ties.
+ * The rules of a tenant, indexed. A rule `is` names the organisation, and the others decide about it. Of these, the rule with the most
+ * specific network wins, then rules about the organisation, the AS and the class. `ORDER` breaks ties. A network's rule decides
+ * nothing inside of a smaller network that has a rule `is`.
  */
 export class RuleSet {
   /** Per family, longest prefix first. */
-  readonly #v4: PrefixTable[]
-  readonly #v6: PrefixTable[]
+  readonly #networks: NetworkRules
+  readonly #holders: NetworkRules
   readonly #organisations = new Map<string, Rule>()
   readonly #systems = new Map<number, Rule>()
   readonly #classes = new Map<string, Rule>()
@@ -44,27 +48,41 @@ export class RuleSet {
   /** Skips text that is not a rule: a later version may have written it. */
   constructor({ rules = [], unclassified = 'account' }: TenantRules) {
     this.#unclassified = unclassified
-    const prefixes = { 4: new Map<number, PrefixTable>(), 6: new Map<number, PrefixTable>() }
+    const networks = new NetworkRules()
+    const holders = new NetworkRules()
     const read = rules.map(readRule).filter((rule) => typeof rule !== 'string')
     for (const rule of read.sort((a, b) => ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind))) {
       const { subject } = rule
-      if (subject.of === 'network') addPrefix(prefixes[subject.range.version], subject.range, rule)
+      if (subject.of === 'network') networks.add(subject.range, rule)
+      else if (subject.of === 'holder') holders.add(subject.range, rule)
       else if (subject.of === 'organisation') addFirst(this.#organisations, subject.id, rule)
       else if (subject.of === 'as') addFirst(this.#systems, subject.asn, rule)
       else addFirst(this.#classes, subject.classification, rule)
     }
-    const sorted = (tables: Iterable<PrefixTable>) => [...tables].sort((a, b) => b.length - a.length)
-    this.#v4 = sorted(prefixes[4].values())
-    this.#v6 = sorted(prefixes[6].values())
+    this.#networks = networks
+    this.#holders = holders
+  }
+
+  /** Whether a rule `is` may match. */
+  get hasHolders(): boolean {
+    return !this.#holders.isEmpty
+  }
+
+  /** The rule `is` with the most specific network around an address. */
+  holderOf(address: Address): HolderRule | undefined {
+    return this.#holders.find(address)?.rule as HolderRule | undefined
   }
 
   /**
    * The verdict of the rules; undefined when none matches.
    * @param address undefined when it is no longer stored; then no rule about a network matches
+   * @param enrichment after the rule `is` of the address
    */
   find(address: Address | undefined, enrichment: Judged): Verdict | undefined {
-    const network = address && this.#network(address)
-    if (network !== undefined) return { kind: network.kind, rule: network.text }
+    const network = address && this.#networks.find(address)
+    if (network !== undefined && !isWithin(this.#holders.find(address!), network)) {
+      return { kind: network.rule.kind, rule: network.rule.text }
+    }
     let known = this.#known.get(enrichment)
     if (known === undefined) {
       known = { verdict: this.#byEnrichment(enrichment) }
@@ -76,13 +94,6 @@ export class RuleSet {
   /** Text of the rule that keeps a class. */
   ofClass(classification: string): string | undefined {
     return this.#classes.get(classification)?.text
-  }
-
-  #network(address: Address): Rule | undefined {
-    const found = prefixOf(address.v6 === undefined ? this.#v4 : this.#v6, address)
-    if (found !== undefined || address.v6 === undefined) return found
-    const embedded = judgedAddress(address)
-    return embedded === address ? undefined : prefixOf(this.#v4, embedded)
   }
 
   #byEnrichment(enrichment: Judged): Verdict | undefined {
@@ -116,27 +127,64 @@ interface PrefixTable {
   readonly rules: Map<number | bigint, Rule>
 }
 
-function addPrefix(tables: Map<number, PrefixTable>, range: AddressRange, rule: Rule): void {
-  const length =
-    range.version === 4
-      ? 32 - Math.log2(range.last - range.first + 1)
-      : 129 - (range.last - range.first + 1n).toString(2).length
-  let table = tables.get(length)
-  if (table === undefined) {
-    table = { length, rules: new Map() }
-    tables.set(length, table)
-  }
-  addFirst(table.rules, range.first, rule)
+interface NetworkRule {
+  readonly rule: Rule
+  readonly version: 4 | 6
+  /** Of the prefix. */
+  readonly length: number
 }
 
-function prefixOf(tables: readonly PrefixTable[], { v4, v6 }: Address): Rule | undefined {
+/** Rules about networks. */
+class NetworkRules {
+  /** Per family, longest prefix first. */
+  readonly #tables: { readonly 4: PrefixTable[]; readonly 6: PrefixTable[] } = { 4: [], 6: [] }
+
+  get isEmpty(): boolean {
+    return this.#tables[4].length + this.#tables[6].length === 0
+  }
+
+  /** Of rules with the same network, the first one stays. */
+  add(range: AddressRange, rule: Rule): void {
+    const tables = this.#tables[range.version]
+    const length = prefixLength(range)
+    let table = tables.find((each) => each.length === length)
+    if (table === undefined) {
+      table = { length, rules: new Map() }
+      tables.push(table)
+      tables.sort((a, b) => b.length - a.length)
+    }
+    addFirst(table.rules, range.first, rule)
+  }
+
+  /** The rule with the most specific network. IPv6 that contains IPv4 also has the rules of that. */
+  find(address: Address): NetworkRule | undefined {
+    const { 4: v4, 6: v6 } = this.#tables
+    const found = address.v6 === undefined ? prefixOf(v4, address, 4) : prefixOf(v6, address, 6)
+    if (found !== undefined || address.v6 === undefined || v4.length === 0) return found
+    const embedded = judgedAddress(address)
+    return embedded === address ? undefined : prefixOf(v4, embedded, 4)
+  }
+}
+
+function prefixLength(range: AddressRange): number {
+  return range.version === 4
+    ? 32 - Math.log2(range.last - range.first + 1)
+    : 129 - (range.last - range.first + 1n).toString(2).length
+}
+
+/** Whether a network is smaller than another one around the same address. */
+function isWithin(inner: NetworkRule | undefined, outer: NetworkRule): boolean {
+  return inner !== undefined && inner.version === outer.version && inner.length > outer.length
+}
+
+function prefixOf(tables: readonly PrefixTable[], { v4, v6 }: Address, version: 4 | 6): NetworkRule | undefined {
   if (tables.length === 0) return undefined
   const whole = v6 === undefined ? 0n : v6Number(v6)
   for (const { length, rules } of tables) {
     const first =
       v6 === undefined ? v4 - (v4 % 2 ** (32 - length)) : (whole >> BigInt(128 - length)) << BigInt(128 - length)
     const rule = rules.get(first)
-    if (rule !== undefined) return rule
+    if (rule !== undefined) return { rule, version, length }
   }
   return undefined
 }

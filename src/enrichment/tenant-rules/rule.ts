@@ -2,7 +2,7 @@ import type { Classification } from '../../../schemas/classification.ts'
 import { KEPT_CLASSES, RULE_KINDS, type RuleKind } from '../../../schemas/tenant-rules.ts'
 import { type AddressRange, ASN_MAX, clip, formatRange, parseCidr } from '../addresses/network.ts'
 import { companyIdOf, nameKey } from '../rules/company-id.ts'
-import { domainIn } from '../rules/domain.ts'
+import { domainIn, registrableDomain } from '../rules/domain.ts'
 
 /** The subject of a rule. */
 type Subject =
@@ -11,6 +11,17 @@ type Subject =
   /** Compared with `Enrichment.companyId`: a domain, or else the key of a name. */
   | { readonly of: 'organisation'; readonly id: string }
   | { readonly of: 'class'; readonly classification: Classification }
+  | NetworkHolder
+
+/** Says whose network it is. */
+export interface NetworkHolder {
+  readonly of: 'holder'
+  readonly range: AddressRange
+  /** Registrable, lower case. */
+  readonly domain: string
+  /** Undefined: the name in the tables, or else the domain. */
+  readonly name: string | undefined
+}
 
 /** One rule of a tenant. */
 export interface Rule {
@@ -24,11 +35,13 @@ export interface Rule {
 const NETWORK = /^[\d.\s/-]+$|^[\da-f.]*:[\da-f:.]*$|\/\d+$/i
 const AS = /^as\s*(\d+)$/i
 const URL_SCHEME = /^https?:\/\//i
+const NAME_MAX_CHARS = 200
 const DOMAIN = /^(?=.{1,253}$)[\p{L}\p{N}_-]{1,63}(\.[\p{L}\p{N}_-]{1,63})+$/u
 
 /**
  * Parses a rule. Returns the problem as text when it is not valid.
- * @param subject a network, `AS64500`, an organisation's domain or name; for `keep`, a class
+ * @param subject a network, `AS64500`, an organisation's domain or name; for `keep`, a class; for `is`, a network, a domain and perhaps a
+ * name, separated by spaces
  */
 export function parseRule(kind: string, subject: string): Rule | string {
   const known = RULE_KINDS.find((name) => name === kind)
@@ -50,10 +63,24 @@ function subjectOf(kind: RuleKind, text: string): Subject | string {
     if (classification !== undefined) return { of: 'class', classification }
     return `keep "${clip(text)}": must be a class that is filtered by default: ${KEPT_CLASSES.join(', ')}`
   }
+  if (kind === 'is') return holderOf(text)
   const subject = anySubject(text)
   if (typeof subject === 'string') return `${kind} ${subject}`
   if (kind !== 'own' || subject.of === 'network') return subject
   return `own "${clip(text)}": must be a network like 203.0.113.0/24`
+}
+
+function holderOf(text: string): NetworkHolder | string {
+  const [network = '', host = '', ...words] = text.split(/\s+/).map((word) => word.replace(/\p{C}/gu, ''))
+  const range = parseCidr(network)
+  if (typeof range === 'string') return `is ${range}: must be one like 203.0.113.0/24 or 2001:db8::/32`
+  const domain = registrableDomain(domainIn(host) ?? '')
+  if (domain === undefined) {
+    return `is ${clip(network)} "${clip(host)}": must be a network and the domain of its organisation, like 203.0.113.0/24 example.com`
+  }
+  const name = words.join(' ')
+  if (name.length > NAME_MAX_CHARS) return `is: a name has at most ${NAME_MAX_CHARS} characters`
+  return { of: 'holder', range, domain, name: name === '' ? undefined : name }
 }
 
 function anySubject(text: string): Subject | string {
@@ -82,5 +109,9 @@ function textOf(subject: Subject): string {
       return subject.id
     case 'class':
       return subject.classification
+    case 'holder':
+      return [formatRange(subject.range), subject.domain, ...(subject.name === undefined ? [] : [subject.name])].join(
+        ' ',
+      )
   }
 }

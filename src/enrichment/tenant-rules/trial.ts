@@ -1,5 +1,5 @@
 import { type Classification, NOISE } from '../../../schemas/classification.ts'
-import { parseAddress } from '../../pipeline/event/address.ts'
+import { type Address, parseAddress } from '../../pipeline/event/address.ts'
 import type { EnrichmentData } from '../../pipeline/event/enrichment.ts'
 import { BoundedCache } from '../bounded-cache.ts'
 import { FILTERS, type Judged, type RuleSet, type Verdict } from './rule-set.ts'
@@ -27,6 +27,8 @@ interface Trial {
   readonly stored: number
   /** Stored events that would have been filtered, by rule; by class if a rule that kept them is gone. */
   readonly newly_filtered: Readonly<Record<string, number>>
+  /** Stored events that would have belonged to another organisation, by the rule `is`. */
+  readonly newly_held: Readonly<Record<string, number>>
   readonly filtered: number
   /** Filtered events that would have been kept, by the rule. */
   readonly newly_kept: Readonly<Record<string, number>>
@@ -44,6 +46,7 @@ export async function tryRules(
   after: RuleSet,
 ): Promise<Trial> {
   const newlyFiltered = new Map<string, number>()
+  const newlyHeld = new Map<string, number>()
   // Verdicts are cached per answer object, and a company has many addresses.
   const answers = new BoundedCache<string, Judged>(ANSWERS_MAX)
   let stored = 0
@@ -55,10 +58,12 @@ export async function tryRules(
     const key = JSON.stringify([companyId, classification, data])
     const answer = answers.get(key) ?? answerOf(companyId, classification, data)
     answers.set(key, answer)
-    const { noise } = answer
-    const verdict = after.find(address, answer)
-    const isNew = isFiltered(verdict, noise) && !isFiltered(before.find(address, answer), noise)
-    if (isNew) add(newlyFiltered, verdict?.rule ?? classification, events)
+    const [then, now] = [after, before].map((rules) => judgedBy(rules, address, answer)) as [Outcome, Outcome]
+    if (then.isFiltered) {
+      if (!now.isFiltered) add(newlyFiltered, then.rule ?? classification, events)
+    } else if (then.holder !== undefined && then.companyId !== now.companyId) {
+      add(newlyHeld, then.holder, events)
+    }
   }
   const newlyKept = new Map<string, number>()
   let filtered = 0
@@ -70,7 +75,7 @@ export async function tryRules(
     else unknown += events
   }
   return {
-    ...{ stored, newly_filtered: Object.fromEntries(newlyFiltered) },
+    ...{ stored, newly_filtered: Object.fromEntries(newlyFiltered), newly_held: Object.fromEntries(newlyHeld) },
     ...{ filtered, newly_kept: Object.fromEntries(newlyKept), unknown, without_address: withoutAddress },
   }
 }
@@ -78,6 +83,26 @@ export async function tryRules(
 function answerOf(companyId: string, stored: string, data: EnrichmentData): Judged {
   const classification = (stored || undefined) as Classification | undefined
   return { noise: classification !== undefined && NOISE.has(classification), classification, companyId, data }
+}
+
+interface Outcome {
+  readonly isFiltered: boolean
+  readonly rule: string | undefined
+  readonly companyId: string
+  /** Text of the rule `is`. */
+  readonly holder: string | undefined
+}
+
+function judgedBy(rules: RuleSet, address: Address | undefined, answer: Judged): Outcome {
+  const holder = address && rules.holderOf(address)
+  const { domain } = holder?.subject ?? {}
+  const held =
+    domain === undefined
+      ? answer
+      : { noise: false, classification: 'business' as const, companyId: domain, data: { domain } }
+  const verdict = rules.find(address, held)
+  const { companyId } = held
+  return { isFiltered: isFiltered(verdict, held.noise), rule: verdict?.rule, companyId, holder: holder?.text }
 }
 
 function isFiltered(verdict: Verdict | undefined, noise: boolean): boolean {

@@ -36,6 +36,8 @@ export interface Enrichment {
 export interface Enricher {
   /** @param claimed the bot that the visitor's user agent names; undefined: none */
   enrich(address: Address, claimed?: Bot): Enrichment
+  /** The facts about an organisation that data sets have; undefined when none knows its registrable domain. */
+  organisationOf?(domain: string): Readonly<EnrichmentData> | undefined
 }
 
 /** Fills the cache of host names for `Enricher.enrich`. */

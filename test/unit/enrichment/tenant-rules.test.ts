@@ -5,11 +5,12 @@ import type { Classification } from '../../../schemas/classification.ts'
 import { NOISE } from '../../../schemas/classification.ts'
 import { RULES_MAX, type TenantRules } from '../../../schemas/tenant-rules.ts'
 import { enrichmentOf } from '../../../src/enrichment/answers/answer.ts'
-import { ruleSetOf, tenantEnricher } from '../../../src/enrichment/tenant-rules/judge.ts'
+import { ruleSetOf, tenantEnricher, tenantLookups } from '../../../src/enrichment/tenant-rules/judge.ts'
 import { parseRule } from '../../../src/enrichment/tenant-rules/rule.ts'
 import { RuleSet } from '../../../src/enrichment/tenant-rules/rule-set.ts'
 import { tryRules } from '../../../src/enrichment/tenant-rules/trial.ts'
-import { parseAddress } from '../../../src/pipeline/event/address.ts'
+import type { Lookup } from '../../../src/lookup/lookup.ts'
+import { type Address, parseAddress } from '../../../src/pipeline/event/address.ts'
 import type { Enricher, EnrichmentData } from '../../../src/pipeline/event/enrichment.ts'
 import { EnvelopeState } from '../../../src/pipeline/event/envelope.ts'
 import { columnOf } from '../../../src/pipeline/event/row.ts'
@@ -66,6 +67,15 @@ test('a rule is stored in one spelling, and an invalid rule gets a clear error',
   assert.equal(spelled('never-noise', 'Re: Brand'), 'never-noise re-brand')
   assert.equal(spelled('always-noise', 'https://www.Example.com/about'), 'always-noise example.com')
   assert.equal(spelled('always-noise', 'AS 64500'), 'always-noise AS64500')
+  assert.equal(
+    spelled('is', ' 203.0.113.77/24  WWW.Acme.com  Acme\u202e  Inc. '),
+    'is 203.0.113.0/24 acme.com Acme Inc.',
+  )
+  assert.equal(spelled('is', '2001:DB8::1/48 acme.co.uk'), 'is 2001:db8::/48 acme.co.uk')
+  for (const text of ['203.0.113.0/24', '203.0.113.0/24 acme', '203.0.113.0/24 co.uk', '203.0.113.0/24 1.2.3.4']) {
+    assert.match(spelled('is', text), /^is 203\.0\.113\.0\/24 ".*": must be a network and the domain of its org/, text)
+  }
+  assert.match(spelled('is', 'acme.com'), /^is "acme\.com" is not a network: must be one like 203/)
   assert.equal(spelled('never-noise', 'a\u202eb\nc\u0007'), 'never-noise ab-c')
   assert.equal(spelled('never-noise', 'x'.repeat(5_000)).length, 140)
   for (const text of [
@@ -87,7 +97,7 @@ test('a rule is stored in one spelling, and an invalid rule gets a clear error',
     spelled('keep', 'business'),
     /must be a class that is filtered by default: isp, hosting, cloud, cdn, vpn, bot, reserved/,
   )
-  assert.match(spelled('mine', '203.0.113.0/24'), /"mine" is not a kind of rule: must be own, never-noise/)
+  assert.match(spelled('mine', '203.0.113.0/24'), /"mine" is not a kind of rule: must be own, is, never-noise/)
 })
 
 test('the most specific network wins, then the organisation, the AS, the class', () => {
@@ -194,6 +204,86 @@ test('live events and lines of a job are judged the same, counted by the rule, a
   assert.deepEqual(bySumOf([...settled.outcomes, ...reading.outcomes]), expected)
 })
 
+/** Everything that an event and an answer get, with a table that knows a domain. */
+function heldAs(ip: string, ...rules: string[]) {
+  const organisation = {
+    business_name: 'Acme Corp',
+    industry: 'Software',
+    domain: 'acme.com',
+    classification: 'business',
+  }
+  const organisationOf = (domain: string) => (domain === 'acme.com' ? organisation : undefined)
+  const { data, answerJson, ...rest } = tenantEnricher({ ...enricher, organisationOf }, { rules }).enrich(
+    parseAddress(ip)!,
+  )
+  const { noise, companyId, quality, rule, classification } = rest
+  return { data, answer: JSON.parse(`{${answerJson}}`), noise, companyId, quality, rule, classification }
+}
+
+test('a rule `is` names the organisation of a network, with the facts of tables', () => {
+  const rule = 'is 20.1.2.0/24 acme.com'
+  const { data, answer, quality, ...rest } = heldAs('20.1.2.3', rule)
+  assert.deepEqual(rest, { noise: false, companyId: 'acme.com', rule, classification: 'business' })
+  const facts = { business_name: 'Acme Corp', domain: 'acme.com', industry: 'Software', classification: 'business' }
+  assert.deepEqual(data, { ...facts, etld_plus_one: 'acme.com', asn: 64501 })
+  assert.deepEqual([answer.rule, answer.quality, answer.enrichment.business_name], [rule, quality, 'Acme Corp'])
+  assert.equal(quality, 40 + 15 + 15 + 10 + 5)
+  assert.equal(heldAs('20.1.3.3', rule).noise, true)
+
+  const names = (ip: string, text: string) => {
+    const { data: found, companyId, classification } = heldAs(ip, text)
+    return [companyId, found.business_name, classification]
+  }
+  assert.deepEqual(names('9.1.2.3', 'is 9.1.2.0/24 acme.com Acme Labs'), ['acme.com', 'Acme Labs', 'business'])
+  assert.deepEqual(names('10.0.0.1', 'is 10.0.0.0/8 mail.other.co.uk'), ['other.co.uk', 'Other', 'business'])
+  assert.deepEqual(names('9.9.9.9', 'is 9.0.0.0/8 example.edu'), ['example.edu', 'Example', 'education'])
+  assert.deepEqual(names('::ffff:9.9.9.9', 'is 9.0.0.0/8 example.org'), ['example.org', 'Example', 'business'])
+})
+
+test('other rules decide about the organisation that a rule `is` names', () => {
+  const is = 'is 20.1.2.0/24 acme.com'
+  const decided = (...rules: string[]) => {
+    const { noise, rule, companyId, answer } = heldAs('20.1.2.3', ...rules)
+    assert.equal(answer.rule, rule)
+    return [noise, rule, companyId]
+  }
+  assert.deepEqual(decided(is, 'always-noise acme.com'), [true, 'always-noise acme.com', 'acme.com'])
+  assert.deepEqual(decided(is, 'own 20.1.2.0/24'), [true, 'own 20.1.2.0/24', 'acme.com'])
+  assert.deepEqual(decided(is, 'own 20.1.2.0/25'), [true, 'own 20.1.2.0/25', 'acme.com'])
+  assert.deepEqual(decided(is, 'always-noise 20.1.0.0/16', 'keep isp'), [false, is, 'acme.com'])
+  assert.deepEqual(decided(is, 'is 20.1.2.0/28 other.com'), [false, 'is 20.1.2.0/28 other.com', 'other.com'])
+  assert.deepEqual(decided(is, 'is 20.1.2.0/24 other.com'), [false, is, 'acme.com'])
+})
+
+test('new facts of the tables take effect for a rule `is`', () => {
+  let industry = 'Software'
+  const organisationOf = () => ({ industry })
+  const judging = tenantEnricher({ ...enricher, organisationOf }, { rules: ['is 9.9.9.0/24 acme.com'] })
+  const found = () => judging.enrich(parseAddress('9.9.9.9')!).data.industry
+  assert.equal(found(), 'Software')
+  industry = 'Retail'
+  assert.equal(found(), 'Retail')
+})
+
+test('lookups get the organisation of a rule `is`, with the rule as its source', () => {
+  const service = {
+    providerNames: () => ['a'],
+    lookup: (address: Address) => ({
+      ...({ address: address.text, classification: 'isp', noise: true, rule: 'x', quality: 5, companyId: '' } as const),
+      ...{ answered: ['a'], partial: [] },
+      data: { org_name: 'Zug Telecom AG', network: '20.0.0.0/8', asn: 64501, city: 'Zug' },
+      provenance: { asn: { provider: 'a', network: undefined }, org_name: { provider: 'a', network: undefined } },
+    }),
+  }
+  assert.equal(tenantLookups(service, { rules: ['own 20.1.2.0/24'] }), service)
+  const found = tenantLookups(service, { rules: ['is 20.1.2.0/24 acme.com'] })
+  const { data, provenance, noise, companyId } = found.lookup(parseAddress('20.1.2.3')!, {}) as Lookup
+  assert.deepEqual([noise, companyId, data.city, data.org_name], [false, 'acme.com', 'Zug', undefined])
+  assert.deepEqual(provenance.domain, { provider: 'rule', network: '20.1.2.0/24' })
+  assert.deepEqual(provenance.asn, { provider: 'a', network: undefined })
+  assert.equal((found.lookup(parseAddress('20.1.3.3')!, {}) as Lookup).noise, true)
+})
+
 test('a trial shows the effect of rules on stored events, and the unknown rest', async () => {
   async function* groups() {
     const stored = { companyId: 'example.com', classification: 'business', data: { asn: 64500 } }
@@ -209,7 +299,7 @@ test('a trial shows the effect of rules on stored events, and the unknown rest',
   const noRules = new RuleSet({})
   const report = await tryRules(groups(), sums, noRules, new RuleSet({ rules: ['own 9.9.9.0/24', 'keep isp'] }))
   assert.deepEqual(report, {
-    ...{ stored: 15, newly_filtered: { 'own 9.9.9.0/24': 5 } },
+    ...{ stored: 15, newly_filtered: { 'own 9.9.9.0/24': 5 }, newly_held: {} },
     ...{ filtered: 111, newly_kept: { 'keep isp': 100 }, unknown: 11, without_address: 7 },
   })
   // Events that the rules of today would filter too, and that were stored before them, are not new.
@@ -217,4 +307,6 @@ test('a trial shows the effect of rules on stored events, and the unknown rest',
   const then = ['own 9.9.9.8/31', 'always-noise AS64500']
   const other = await tryRules(groups(), sums, new RuleSet({ rules: today }), new RuleSet({ rules: then }))
   assert.deepEqual(other.newly_filtered, { 'always-noise AS64500': 7, isp: 3 })
+  const holders = new RuleSet({ rules: ['is 9.9.9.0/24 acme.com'] })
+  assert.deepEqual((await tryRules(groups(), sums, noRules, holders)).newly_held, { 'is 9.9.9.0/24 acme.com': 5 })
 })

@@ -1,5 +1,6 @@
 import { BULK_LIMITS, BulkAccepted, BulkMode, BulkRequest, BulkResult } from '../../../../schemas/api/bulk.ts'
 import type { LookupChoices } from '../../../../schemas/api/lookup.ts'
+import { tenantLookups } from '../../../enrichment/tenant-rules/judge.ts'
 import type { BulkJobs } from '../../../lookup/bulk.ts'
 import { countAddresses, lookupLines } from '../../../lookup/lines.ts'
 import { resultForm } from '../../../lookup/result.ts'
@@ -52,7 +53,7 @@ async function respondNow(
   { lookups, quota }: BulkParts,
 ): Promise<HttpResponse> {
   const decision = await takeQuota(quota, caller, countAddresses(ips))
-  const lines = lookupLines(ips, resultForm(caller.tenant.id, choices), lookups)
+  const lines = lookupLines(ips, resultForm(caller.tenant.id, choices), tenantLookups(lookups, caller.tenant))
   return { status: 200, type: NDJSON_TYPE, headers: quotaHeaders(decision), body: joined(lines) }
 }
 

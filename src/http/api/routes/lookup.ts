@@ -1,5 +1,6 @@
 import type { TProperties } from 'typebox'
 import { LOOKUP_LIMITS, LookupChoices, LookupRequest, LookupResponse } from '../../../../schemas/api/lookup.ts'
+import { tenantLookups } from '../../../enrichment/tenant-rules/judge.ts'
 import type { LookupService } from '../../../lookup/lookup.ts'
 import { resultForm, resultJson } from '../../../lookup/result.ts'
 import { type Address, parseAddress } from '../../../pipeline/event/address.ts'
@@ -42,7 +43,7 @@ export function lookupRoute({ lookups, quota }: LookupParts): Route {
   const lookUp = (request: LookupRequest, address: Address, { tenant }: Caller, decision: QuotaDecision) => {
     assertAllowed(decision)
     const form = resultForm(tenant.id, request)
-    return andThen(lookups.lookup(address, form.options), (lookup): HttpResponse => {
+    return andThen(tenantLookups(lookups, tenant).lookup(address, form.options), (lookup): HttpResponse => {
       return { status: 200, body: resultJson(request.ip, lookup, form, `,"quota":${quotaJson(decision)}`) }
     })
   }

@@ -72,7 +72,11 @@ export async function runReenrich(
 function judgedBy(data: TodaysData, tenant: TenantRules): Judge {
   const rules = ruleSetOf(tenant)
   if (rules === undefined) return data
-  return { enrich: (address, hostname, claimed) => judged(data.enrich(address, hostname, claimed), address, rules) }
+  const organisationOf = (domain: string) => data.organisationOf(domain)
+  return {
+    enrich: (address, hostname, claimed) =>
+      judged(data.enrich(address, hostname, claimed), address, rules, organisationOf),
+  }
 }
 
 /**

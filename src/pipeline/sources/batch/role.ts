@@ -1,11 +1,12 @@
 import { EventEnvelope } from '../../../../schemas/api/event.ts'
-import { tenantEnricher } from '../../../enrichment/tenant-rules/judge.ts'
+import { tenantEnricher, tenantLookups } from '../../../enrichment/tenant-rules/judge.ts'
 import { RedisBulkQueue } from '../../../lookup/bulk/queue.ts'
 import { BulkWorker } from '../../../lookup/bulk-worker.ts'
 import type { ProcessContext } from '../../../process/context.ts'
 import type { Service } from '../../../run/service.ts'
 import { Announcements } from '../../../stores/redis/announcements.ts'
 import { keys } from '../../../stores/redis/keys.ts'
+import { RedisTenantStore } from '../../../tenants/redis/tenant-store.ts'
 import { readerOfJobs } from '../../declaration/pipeline.ts'
 import { compileValidator } from '../../event/validator.ts'
 import { Feeder } from './feeder.ts'
@@ -55,9 +56,14 @@ function bulkWorker(context: ProcessContext): BulkWorker {
   const { claimIdleMs } = context.config
   const { deliveriesMax } = context.limits
   const blocking = context.connectBlocking('bulk')
+  const tenants = new RedisTenantStore(context.shared)
+  const { lookups } = context.enrichment
   return new BulkWorker({
     queue: new RedisBulkQueue({ blocking, client: context.shared, claimIdleMs }),
-    lookups: context.enrichment.lookups,
+    async lookupsOf(tenantId) {
+      const tenant = await tenants.getTenant(tenantId)
+      return tenant === undefined ? lookups : tenantLookups(lookups, tenant)
+    },
     aliveEveryMs: claimIdleMs / 5,
     deliveriesMax,
     log: context.telemetry.log,

@@ -21,7 +21,8 @@ export async function checkAddresses(
   addresses: readonly Address[],
 ): Promise<Checked[]> {
   const data = await TodaysData.open(await madeData(config))
-  const enricher = tenantEnricher({ enrich: (address) => data.enrich(address, '') }, tenant)
+  const organisationOf = (domain: string) => data.organisationOf(domain)
+  const enricher = tenantEnricher({ enrich: (address) => data.enrich(address, ''), organisationOf }, tenant)
   return addresses.map((address) => {
     const { noise, classification = null, rule = null } = enricher.enrich(address)
     return { ip: address.text, status: noise ? 'filtered' : 'ok', classification, rule }

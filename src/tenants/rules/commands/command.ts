@@ -20,9 +20,10 @@ const DATA = ['enrichDir', 'defaultData'] as const
 /** `ipid rules list|add|remove|check` */
 export function rulesCommand(context: CliContext): Command {
   const rules = new Command('rules').description(
-    'manage rules of a tenant: what is noise, and which networks are its own',
+    'manage rules of a tenant: what is noise, which networks are its own, and whose network one is',
   )
-  const ABOUT = 'own NETWORK; never-noise or always-noise with a network, an AS or an organisation; keep CLASS'
+  const ABOUT =
+    'own NETWORK; is NETWORK DOMAIN [NAME]; never-noise or always-noise with a network, an AS or an organisation; keep CLASS'
 
   subcommand('list <tenant>', 'list the rules of a tenant').action(
     async (name: string, options: RulesOptions, command: Command) => {

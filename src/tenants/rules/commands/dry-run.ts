@@ -42,6 +42,7 @@ export async function dryRun(
     printPairs(stdout, [
       [`events since ${since}, stored`, trial.stored],
       ...Object.entries(trial.newly_filtered).map(([rule, n]) => [`  would be filtered: ${rule}`, n] as const),
+      ...Object.entries(trial.newly_held).map(([rule, n]) => [`  would belong to: ${rule}`, n] as const),
       ['events filtered', trial.filtered],
       ...Object.entries(trial.newly_kept).map(([rule, n]) => [`  would be kept: ${rule}`, n] as const),
       ['  unknown, because their addresses are not stored', trial.unknown],

@@ -8,9 +8,18 @@ import { RULE_KIND_NAMES } from './rule-names.ts'
 
 const EXAMPLES: Readonly<Record<RuleKind, string>> = {
   own: '203.0.113.0/24',
+  is: '203.0.113.0/24 example.com',
   'never-noise': 'example.com, AS64500 or 203.0.113.0/24',
   'always-noise': 'example.com, AS64500 or 203.0.113.0/24',
   keep: '',
+}
+
+const SUBJECT_NAMES: Readonly<Record<RuleKind, string>> = {
+  own: 'Network',
+  is: 'Network, domain and perhaps a name',
+  'never-noise': 'Network, AS or organisation',
+  'always-noise': 'Network, AS or organisation',
+  keep: 'Class',
 }
 
 /** Adds a rule, with an optional dry run. */
@@ -57,9 +66,7 @@ export function AddRule({
           </select>
         </label>
         <div class="field grow">
-          <label for="rule-subject">
-            {kind === 'own' ? 'Network' : kind === 'keep' ? 'Class' : 'Network, AS or organisation'}
-          </label>
+          <label for="rule-subject">{SUBJECT_NAMES[kind]}</label>
           {kind === 'keep' ? (
             <select {...described} value={subject} onChange={(event) => setSubject(event.currentTarget.value)}>
               {KEPT_CLASSES.map((name) => (

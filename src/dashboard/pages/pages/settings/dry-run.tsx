@@ -34,8 +34,9 @@ export function DryRun({
 }
 
 function Outcome({ trial, body }: { readonly trial: RulesTrialAnswer; readonly body: RulesBody }) {
-  const { since, stored, newly_filtered, filtered, newly_kept, unknown, without_address } = trial
+  const { since, stored, newly_filtered, newly_held, filtered, newly_kept, unknown, without_address } = trial
   const left = Object.entries(newly_filtered)
+  const held = Object.entries(newly_held)
   const kept = Object.entries(newly_kept)
   return (
     <>
@@ -49,12 +50,18 @@ function Outcome({ trial, body }: { readonly trial: RulesTrialAnswer; readonly b
             <strong>{number(events)}</strong> of the stored events would have been filtered: <code>{rule}</code>
           </li>
         ))}
+        {held.map(([rule, events]) => (
+          <li key={rule}>
+            <strong>{number(events)}</strong> of the stored events would have belonged to another organisation:{' '}
+            <code>{rule}</code>
+          </li>
+        ))}
         {kept.map(([rule, events]) => (
           <li key={rule}>
             <strong>{number(events)}</strong> of the filtered events would have been kept: <code>{rule}</code>
           </li>
         ))}
-        {left.length + kept.length === 0 && <li>No known event would have changed.</li>}
+        {left.length + held.length + kept.length === 0 && <li>No known event would have changed.</li>}
         {body.unclassified === 'event' && (
           <li class="soft">Events that would only have lost their account are not counted.</li>
         )}

@@ -3,6 +3,7 @@ import type { RuleKind, Unclassified } from '../../../../../schemas/tenant-rules
 /** Labels of rule kinds. */
 export const RULE_KIND_NAMES: Readonly<Record<RuleKind, string>> = {
   own: 'Our own network: never counted',
+  is: 'Network of an organisation',
   'never-noise': 'Never noise',
   'always-noise': 'Always noise',
   keep: 'Keep a class',

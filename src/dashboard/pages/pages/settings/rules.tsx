@@ -18,10 +18,10 @@ export function Rules({ tenant }: { readonly tenant: string }) {
   const list = useData<RulesAnswer>(path)
   return (
     <section aria-labelledby="rules-heading">
-      <h2 id="rules-heading">Rules for noise</h2>
+      <h2 id="rules-heading">Rules</h2>
       <p class="soft">
-        Define which traffic is yours and which is noise. A change takes effect within seconds, for events received from
-        then on; what is stored stays.
+        Define which traffic is yours, which is noise, and whose network it is. A change takes effect within seconds,
+        for events received from then on; what is stored stays.
       </p>
       {list.value === undefined ? (
         list.error === undefined ? (

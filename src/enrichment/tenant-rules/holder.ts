@@ -1,0 +1,118 @@
+import { ATTRIBUTES, type Attribute } from '../../../schemas/attributes.ts'
+import { type Classification, NOISE } from '../../../schemas/classification.ts'
+import type { Lookup, Provenance } from '../../lookup/lookup.ts'
+import type { Enricher, Enrichment, EnrichmentData } from '../../pipeline/event/enrichment.ts'
+import { formatRange } from '../addresses/network.ts'
+import { enrichmentOf } from '../answers/answer.ts'
+import { qualityOf } from '../answers/quality.ts'
+import { classify } from '../rules/classify.ts'
+import { companyIdOf } from '../rules/company-id.ts'
+import { ownLabel } from '../rules/domain.ts'
+import type { NetworkHolder } from './rule.ts'
+import type { HolderRule } from './rule-set.ts'
+
+/** Facts about an organisation; all others are about the address or its AS. */
+const OF_ORGANISATION = [
+  ...(['business_name', 'org_name', 'domain', 'etld_plus_one', 'industry', 'industry_category'] as const),
+  ...(['classification', 'description'] as const),
+] satisfies readonly Attribute[]
+
+/** In lookups, the provider of facts that a rule `is` gives. */
+const RULE_PROVIDER = 'rule'
+
+/** A variant, and the facts that it was made with: new data have other ones. */
+interface Variant {
+  readonly organisation: Readonly<EnrichmentData> | undefined
+  readonly enrichment: Enrichment
+}
+
+/** The result of each rule for each answer, so that equal results are one object. */
+const variants = new WeakMap<Enrichment, Map<string, Variant>>()
+/** Variants of an answer: one network may have rules of many tenants. */
+const VARIANTS_MAX = 64
+
+/** The answer for an address of the organisation that a rule `is` names. It is no noise, and belongs to an account. */
+export function heldBy(
+  enrichment: Enrichment,
+  { subject, text }: HolderRule,
+  organisationOf: Enricher['organisationOf'],
+): Enrichment {
+  const organisation = organisationOf?.(subject.domain)
+  let known = variants.get(enrichment)
+  if (known === undefined) {
+    known = new Map()
+    variants.set(enrichment, known)
+  }
+  const variant = known.get(text)
+  if (variant !== undefined && variant.organisation === organisation) return variant.enrichment
+  const data = dataOf(enrichment.data, subject, organisation)
+  const classification = data.classification as Classification
+  const quality = qualityOf(data, classification, true)
+  const made = enrichmentOf({ noise: false, classification, quality, data, companyId: idOf(subject) })
+  if (known.size >= VARIANTS_MAX) known.clear()
+  known.set(text, { organisation, enrichment: made })
+  return made
+}
+
+/** As `heldBy`, for a lookup. */
+export function lookupHeldBy(
+  lookup: Lookup,
+  { subject }: HolderRule,
+  organisationOf: Enricher['organisationOf'],
+): Lookup {
+  const data = dataOf(lookup.data, subject, organisationOf?.(subject.domain))
+  const classification = data.classification as Classification
+  const source: Provenance = { provider: RULE_PROVIDER, network: formatRange(subject.range) }
+  const provenance: Partial<Record<Attribute, Provenance>> = {}
+  for (const attribute of ATTRIBUTES) {
+    if (data[attribute] === undefined) continue
+    const isOfRule = OF_ORGANISATION.some((name) => name === attribute)
+    provenance[attribute] = isOfRule ? source : lookup.provenance[attribute]!
+  }
+  return {
+    ...lookup,
+    ...{ data, provenance, classification, noise: false, companyId: idOf(subject) },
+    rule: 'tenant-rule:is',
+    quality: qualityOf(data, classification, true),
+  }
+}
+
+/** @param organisation the facts that data sets have */
+function dataOf(
+  found: Readonly<EnrichmentData>,
+  { domain, name }: NetworkHolder,
+  organisation: Readonly<EnrichmentData> = {},
+): EnrichmentData {
+  const data: EnrichmentData = { ...found }
+  for (const attribute of OF_ORGANISATION) {
+    if (organisation[attribute] === undefined) delete data[attribute]
+    else data[attribute] = organisation[attribute]
+  }
+  data.business_name = name ?? organisation.business_name ?? nameOf(domain)
+  data.domain = domain
+  data.etld_plus_one = domain
+  data.classification = classOf(domain, String(data.business_name), organisation.classification)
+  return inOrder(data)
+}
+
+/** A person says that it is an organisation. So it is a business, unless data or words say what else. */
+function classOf(domain: string, orgName: string, known: unknown): Classification {
+  const { classification } = known === undefined ? classify({ domain, orgName }) : { classification: known }
+  const found = classification as Classification | undefined
+  return found === undefined || NOISE.has(found) ? 'business' : found
+}
+
+/** `Acme` of `acme.co.uk`. */
+function nameOf(domain: string): string {
+  const label = ownLabel(domain) ?? domain
+  return label.charAt(0).toUpperCase() + label.slice(1)
+}
+
+function idOf({ domain }: NetworkHolder): string {
+  return companyIdOf({ name: undefined, domain })
+}
+
+/** Sorts data like `ATTRIBUTES`. */
+export function inOrder(data: Readonly<EnrichmentData>): EnrichmentData {
+  return Object.fromEntries(ATTRIBUTES.flatMap((key) => (data[key] === undefined ? [] : [[key, data[key]]])))
+}
