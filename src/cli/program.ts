@@ -3,6 +3,9 @@ import { version } from '../config/version.ts'
 import { dashboardCommand } from '../dashboard/commands/command.ts'
 import { dbCommand } from '../enrichment/commands/command.ts'
 import { enrichCommand } from '../enrichment/commands/enrich-command.ts'
+import { compareCommand } from '../operations/accuracy/commands/compare.ts'
+import { learnCommand } from '../operations/accuracy/commands/learn.ts'
+import { qualityCommand } from '../operations/accuracy/commands/quality.ts'
 import { backupCommand } from '../operations/backup/commands/backup.ts'
 import { restoreCommand } from '../operations/backup/commands/restore.ts'
 import { deadLetterCommand } from '../operations/dead-letters/commands/dead-letter.ts'
@@ -44,6 +47,9 @@ const COMMANDS = [
   deadLetterCommand,
   eventCommand,
   enrichCommand,
+  qualityCommand,
+  compareCommand,
+  learnCommand,
   dbCommand,
   demoCommand,
   backupCommand,

@@ -4,6 +4,7 @@ import { OUTCOME_COLUMNS } from '../../schemas/outcome.ts'
 import { ROW_COLUMNS } from '../../schemas/row.ts'
 import { connectReading } from '../../src/dashboard/queries/reader.ts'
 import { ClickHouseRuleTrials } from '../../src/dashboard/queries/rule-trials.ts'
+import { ClickHouseTruth } from '../../src/operations/accuracy/truth.ts'
 import { systemClock } from '../../src/run/clock.ts'
 import { BackpressureError } from '../../src/run/errors.ts'
 import { readSourceCounts } from '../../src/tenants/sources/counts.ts'
@@ -231,7 +232,14 @@ test('the dashboard only reads; a dry run of rules counts, one per tenant, and e
     status: 'fulfilled',
     value: {
       since: new Date(Date.now() - DAY_MS).toISOString().slice(0, 10),
-      ...{ stored: 2, newly_filtered: { 'own 203.0.113.7/32': 1 }, filtered: 0, newly_kept: {}, unknown: 0 },
+      ...{
+        stored: 2,
+        newly_filtered: { 'own 203.0.113.7/32': 1 },
+        newly_held: {},
+        filtered: 0,
+        newly_kept: {},
+        unknown: 0,
+      },
       without_address: 0,
     },
   })
@@ -243,4 +251,86 @@ test('the dashboard only reads; a dry run of rules counts, one per tenant, and e
   const brief = new ClickHouseRuleTrials(() => client, systemClock, 0.001)
   await assert.rejects(brief.run(tenant, {}), { status: 503, message: /ipid rules add tried KIND SUBJECT --dry-run/ })
   assert.equal((await trials.run(tenant, {})).stored, 30_002, 'the next call is not refused')
+})
+
+async function listOf<T>(from: AsyncIterable<T>): Promise<T[]> {
+  const list: T[] = []
+  for await (const one of from) list.push(one)
+  return list
+}
+
+test('the truth of sign-ups is read by address and session, and the networks where people are met', async () => {
+  const timestamp = Date.UTC(2026, 2, 15, 12)
+  const email = (name: string) => ({ user_properties: `{"email":"${name}"}` })
+  const at = (ip: string, row: EventRow = {}): EventRow => ({ ip, timestamp, received_at: timestamp, ...row })
+  await insert('truth', [
+    at('203.0.113.7', { session_id: 1, known_domain: 'acme.com', ...email('Jane@acme.com') }),
+    at('203.0.113.7', { session_id: 1, hostname: 'a.acme.com', quality: 15 }),
+    // In its session two domains were named, so it says nothing about a third event.
+    at('203.0.113.8', {
+      session_id: 2,
+      known_domain: 'acme.com',
+      ...email('jane@acme.com'),
+      timestamp: timestamp + DAY_MS,
+    }),
+    at('203.0.113.8', { session_id: 2, known_domain: 'b.com', ...email('x@b.com') }),
+    at('203.0.113.8', { session_id: 2 }),
+    at('203.0.113.9', { session_id: 3, company_id: '', domain: '', ...email('x@gmail.com') }),
+    at('203.0.113.9', { known_domain: 'b.com', company_id: 'b', domain: '', properties: '{"email":"Y@b.com"}' }),
+    at('2001:db8:1:2::3', { known_domain: 'b.com', ...email('y@b.com') }),
+    at('#0123456789abcdef', { known_domain: 'b.com', ...email('z@b.com') }),
+    at('203.0.113.7', { session_id: 1, timestamp: timestamp - 9 * DAY_MS, known_domain: 'old.com' }),
+  ])
+  await insert('others', [at('203.0.113.7', { session_id: 1, known_domain: 'others.com' })])
+  const truth = new ClickHouseTruth(clickhouse.client)
+  const selection = { tenantId: 'truth', since: '2026-03-15' }
+  assert.equal(await truth.events(selection), 9)
+
+  const groups = await listOf(truth.groups(selection))
+  assert.deepEqual(
+    groups
+      .map(({ ip, knownDomain, companyId, quality, events }) => [ip, knownDomain, companyId, quality, events])
+      .sort(),
+    [
+      ['#0123456789abcdef', 'b.com', 'example.com', 80, 1],
+      ['2001:db8:1:2::3', 'b.com', 'example.com', 80, 1],
+      ['203.0.113.7', 'acme.com', 'example.com', 15, 1],
+      ['203.0.113.7', 'acme.com', 'example.com', 80, 1],
+      ['203.0.113.8', 'acme.com', 'example.com', 80, 1],
+      ['203.0.113.8', 'b.com', 'example.com', 80, 1],
+      ['203.0.113.9', 'b.com', 'b', 80, 1],
+    ],
+  )
+  const pairs = groups.map(({ ip, knownDomain }) => `${ip} ${knownDomain}`)
+  assert.deepEqual([...pairs].sort(), pairs)
+
+  const addresses = await listOf(truth.addresses(selection))
+  assert.deepEqual(
+    addresses.map(({ ip, hostname, events, knownDomain }) => [ip, hostname, events, knownDomain]).sort(),
+    [
+      ['#0123456789abcdef', '', 1, 'b.com'],
+      ['2001:db8:1:2::3', '', 1, 'b.com'],
+      ['203.0.113.7', 'a.acme.com', 2, 'acme.com'],
+      ['203.0.113.8', '', 3, ''],
+      ['203.0.113.9', '', 2, 'b.com'],
+    ],
+  )
+
+  const meetings = await listOf(truth.meetings(selection))
+  assert.deepEqual(
+    meetings
+      .map(({ network, ip, knownDomain, days, events }) => [network, ip, knownDomain, days.length, events])
+      .sort(),
+    [
+      ['2001:db8:1::', '2001:db8:1:2::3', 'b.com', 1, 1],
+      ['203.0.113.0', '203.0.113.7', 'acme.com', 1, 1],
+      ['203.0.113.0', '203.0.113.8', 'acme.com', 1, 1],
+      ['203.0.113.0', '203.0.113.8', 'b.com', 1, 1],
+      ['203.0.113.0', '203.0.113.9', '', 1, 1],
+      ['203.0.113.0', '203.0.113.9', 'b.com', 1, 1],
+    ],
+  )
+  const peopleOf = (domain: string) =>
+    new Set(meetings.filter(({ knownDomain }) => knownDomain === domain).flatMap(({ people }) => people)).size
+  assert.deepEqual([peopleOf('acme.com'), peopleOf('b.com'), peopleOf('')], [1, 2, 1])
 })

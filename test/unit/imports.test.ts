@@ -55,6 +55,7 @@ const ROOMS = [
   'src/operations/reenrich',
   'src/operations/retention',
   'src/operations/status',
+  'src/operations/accuracy',
   'src/http/api',
   'src/dashboard/pages',
   'src/dashboard',

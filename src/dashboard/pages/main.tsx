@@ -8,6 +8,7 @@ import './styles/lookup.css'
 import './styles/live.css'
 import './styles/system.css'
 import './styles/uploads.css'
+import './styles/accuracy.css'
 import { render } from 'preact'
 import { App } from './app.tsx'
 

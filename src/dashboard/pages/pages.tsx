@@ -1,5 +1,6 @@
 import type { ComponentType } from 'preact'
 import type { PageProps } from './lib/page-props.ts'
+import { Accuracy } from './pages/accuracy.tsx'
 import { Companies } from './pages/companies.tsx'
 import { Company } from './pages/company.tsx'
 import { DeadLetter } from './pages/dead-letter.tsx'
@@ -32,6 +33,7 @@ export const PAGES: readonly PageEntry[] = [
   { path: '/t/:tenant/overview', page: Overview, label: 'Overview' },
   { path: '/t/:tenant/companies', page: Companies, label: 'Companies' },
   { path: '/t/:tenant/companies/of', page: Company, title: 'Company' },
+  { path: '/t/:tenant/accuracy', page: Accuracy, label: 'Accuracy' },
   { path: '/t/:tenant/live', page: Live, label: 'Live' },
   { path: '/t/:tenant/lookup', page: Lookup, label: 'Lookup' },
   { path: '/t/:tenant/sources', page: Sources, label: 'Sources' },

@@ -38,11 +38,12 @@ export function dashboardRole(context: ProcessContext): DashboardRole {
   const streams = new EventStreams({}, (session, tenant) => access.goesOn(session, tenant))
   const live = liveDependencies(context, streams)
   const tables = dashboardTables(context)
-  const { companies, overview } = tables
+  const { accuracy, companies, overview } = tables
   const settings = settingsOf(context, redis, sessions, tables)
   const routes = dashboardRoutes({
     ...{ tenants, version: version(), apiUrl: apiUrlOf(config), plans: config.plans, clock },
     lookups: context.enrichment.lookups,
+    accuracy,
     companies,
     overview,
     usage: new RedisUsage(redis, clock),

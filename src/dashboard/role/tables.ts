@@ -1,4 +1,6 @@
+import { judgedLookup, ruleSetOf } from '../../enrichment/tenant-rules/judge.ts'
 import type { ProcessContext } from '../../process/context.ts'
+import { ClickHouseAccuracy } from '../queries/accuracy.ts'
 import { ClickHouseCompanies } from '../queries/companies.ts'
 import { ClickHouseOverview } from '../queries/overview.ts'
 import { connectReading, DashboardReader } from '../queries/reader.ts'
@@ -7,6 +9,7 @@ import { ClickHouseSources } from '../queries/sources.ts'
 
 /** Reads ClickHouse with one client. */
 export interface DashboardTables {
+  readonly accuracy: ClickHouseAccuracy
   readonly companies: ClickHouseCompanies
   readonly overview: ClickHouseOverview
   readonly trials: ClickHouseRuleTrials
@@ -14,10 +17,18 @@ export interface DashboardTables {
   close(): Promise<void>
 }
 
-export function dashboardTables({ config: { clickhouseUrl }, telemetry: { clock } }: ProcessContext): DashboardTables {
+export function dashboardTables({ config: { clickhouseUrl }, telemetry, enrichment }: ProcessContext): DashboardTables {
+  const { clock } = telemetry
+  const { engine } = enrichment
   const client = clickhouseUrl === '' ? undefined : connectReading(clickhouseUrl)
   const reader = new DashboardReader(client)
+  const organisationOf = (domain: string) => engine.organisationOf(domain)
   return {
+    accuracy: new ClickHouseAccuracy(
+      reader,
+      clock,
+      (address, tenant) => judgedLookup(engine.lookup(address), address, ruleSetOf(tenant), organisationOf).lookup,
+    ),
     companies: new ClickHouseCompanies(reader, clock),
     overview: new ClickHouseOverview(reader),
     trials: new ClickHouseRuleTrials(() => reader.client, clock),

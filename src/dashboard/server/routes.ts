@@ -1,4 +1,5 @@
 import type { DashboardRoute } from './route.ts'
+import { type AccuracyDependencies, accuracyRoutes } from './routes/accuracy.ts'
 import { type CompanyDependencies, companyRoutes } from './routes/companies.ts'
 import { type DeadLetterDependencies, deadLetterRoutes } from './routes/dead-letters.ts'
 import { type KeyDependencies, keyRoutes } from './routes/keys.ts'
@@ -24,6 +25,7 @@ export type SettingsDependencies = KeyDependencies &
 interface DashboardDependencies
   extends SessionDependencies,
     CompanyDependencies,
+    AccuracyDependencies,
     OverviewDependencies,
     LiveDependencies,
     SystemDependencies,
@@ -38,6 +40,7 @@ export function dashboardRoutes(parts: DashboardDependencies): DashboardRoute[] 
     sessionRoute(parts),
     overviewRoute(parts),
     ...companyRoutes(parts),
+    ...accuracyRoutes(parts),
     liveRoute(parts),
     ...uploadRoutes(parts.uploads),
     ...settingsRoutes(parts.settings),

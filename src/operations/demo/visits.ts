@@ -1,4 +1,5 @@
 import { Random } from '../../run/random.ts'
+import { type DemoPeople, demoPeople } from './emails.ts'
 import type { DemoOrganisation, DemoVisitors } from './organisations.ts'
 
 /** An event of the demo, in the form of `EventEnvelope`. */
@@ -134,6 +135,7 @@ const OFFSETS: Readonly<Record<string, number>> = {
  */
 export function* demoVisits({ organisations, noise, seed, days, nowMs }: DemoOptions): Generator<DemoEvent> {
   const random = new Random(seed)
+  const people = demoPeople(organisations, seed)
   let events = 0
   let sessions = 0
   for (const [visitors, factor] of [[organisations, 1] as const, [noise, NOISE_SHARE] as const]) {
@@ -145,7 +147,7 @@ export function* demoVisits({ organisations, noise, seed, days, nowMs }: DemoOpt
         const isWeekend = [0, 6].includes(new Date(startMs).getUTCDay())
         const count = poisson(random, perDay * (isWeekend ? WEEKEND : 1))
         for (let i = 0; i < count; i++) {
-          const session = { seed, id: ++sessions, startMs, visitor }
+          const session = { people, seed, id: ++sessions, startMs, visitor }
           for (const event of sessionEvents(random, session)) {
             events++
             // Visits after now are made too, so that a run later the same day makes the same ones.
@@ -158,6 +160,7 @@ export function* demoVisits({ organisations, noise, seed, days, nowMs }: DemoOpt
 }
 
 interface Session {
+  readonly people: DemoPeople
   readonly seed: number
   readonly id: number
   /** Start of its UTC day. */
@@ -167,12 +170,13 @@ interface Session {
 
 function* sessionEvents(
   random: Random,
-  { seed, id, startMs, visitor }: Session,
+  { people, seed, id, startMs, visitor }: Session,
 ): Generator<Omit<DemoEvent, 'event_id'>> {
   const entry = weighted(random, ENTRIES, ({ weight }) => weight)
   const ip = random.pick(visitor.addresses)
   const hour = (random.next() + random.next()) * 5 + 8
   let atMs = startMs + (hour - (OFFSETS[visitor.country ?? ''] ?? 1)) * HOUR_MS
+  const email = people.emailOf(id, visitor)
   let referrer = entry.referrer
   const pages = 1 + Math.floor(random.next() ** 3 * 9)
   const shared = { ip, session_id: seed * 10_000_000 + id, platform: 'web' as const }
@@ -182,14 +186,14 @@ function* sessionEvents(
     const timestamp = new Date(atMs).toISOString()
     const url = SITE + path
     const common = { ...shared, timestamp, url, ...(referrer && { referrer }), ...(page === 0 && entry.utm) }
-    yield { ...common, event_type: 'page', properties: { title, demo: true } }
+    const known = page === 0 && email !== undefined && { user_properties: { email } }
+    yield { ...common, event_type: 'page', properties: { title, demo: true }, ...known }
     if (path === '/pricing' && visitor.domain !== undefined && random.next() < 0.04) {
-      const email = `visitor${id}@${visitor.domain}`
       yield {
         ...common,
         event_type: 'Signed up',
         properties: { plan: 'trial', demo: true },
-        user_properties: { email },
+        user_properties: { email: email ?? `visitor${id}@${people.domainOf(id, visitor) ?? visitor.domain}` },
       }
     }
     referrer = url

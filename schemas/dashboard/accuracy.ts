@@ -1,0 +1,59 @@
+import { type Static, Type } from 'typebox'
+
+const Share = {
+  /** Events with a known domain. */
+  events: Type.Integer(),
+  /** Attributed to the known domain. */
+  right: Type.Integer(),
+  /** Attributed to another company. */
+  other: Type.Integer(),
+  /** Attributed to no company. */
+  none: Type.Integer(),
+  /** Independent cases: addresses with a domain. */
+  cases: Type.Integer(),
+  /** The share of attributed events that is right, 0 to 1, with its 95 % interval; null when none is attributed. */
+  precision: Type.Union([Type.Number(), Type.Null()]),
+  low: Type.Union([Type.Number(), Type.Null()]),
+  high: Type.Union([Type.Number(), Type.Null()]),
+}
+
+const NamedShare = Type.Object({ name: Type.String(), ...Share })
+
+export const AccuracyQuery = Type.Object(
+  { days: Type.Optional(Type.Integer({ minimum: 1, maximum: 365, default: 30 })) },
+  { additionalProperties: false },
+)
+
+/** `GET /api/tenants/:tenant/accuracy`: how many events with a known domain were attributed to it. */
+export const AccuracyAnswer = Type.Object({
+  /** First UTC day of the events, `YYYY-MM-DD`. */
+  since: Type.String(),
+  all: Type.Object(Share),
+  data_sets: Type.Array(NamedShare),
+  classifications: Type.Array(NamedShare),
+  qualities: Type.Array(Type.Object({ from: Type.Integer(), to: Type.Integer(), ...Share })),
+})
+export type AccuracyAnswer = Static<typeof AccuracyAnswer>
+
+/** `GET /api/tenants/:tenant/accuracy/proposals`: networks that keep meeting one domain. */
+export const ProposalsAnswer = Type.Object({
+  since: Type.String(),
+  proposals: Type.Array(
+    Type.Object({
+      id: Type.String(),
+      /** The rule, without its kind `is`. */
+      subject: Type.String(),
+      network: Type.String(),
+      domain: Type.String(),
+      people: Type.Integer(),
+      share: Type.Number(),
+      days: Type.Integer(),
+      events: Type.Integer(),
+      /** The company of most of its events today. */
+      now: Type.Union([Type.String(), Type.Null()]),
+    }),
+  ),
+  /** Rules `is` of the tenant. */
+  rules: Type.Array(Type.String()),
+})
+export type ProposalsAnswer = Static<typeof ProposalsAnswer>

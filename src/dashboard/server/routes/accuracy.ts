@@ -1,0 +1,28 @@
+import { AccuracyQuery } from '../../../../schemas/dashboard/accuracy.ts'
+import type { ClickHouseAccuracy } from '../../queries/accuracy.ts'
+import { type DashboardRoute, json, route } from '../route.ts'
+
+export interface AccuracyDependencies {
+  readonly accuracy: Pick<ClickHouseAccuracy, 'quality' | 'proposals'>
+}
+
+const DAYS = 30
+const PROPOSAL_DAYS = 90
+
+/** `/api/tenants/:tenant/accuracy` (src/operations/accuracy/README.md). A proposal is accepted as a rule. */
+export function accuracyRoutes({ accuracy }: AccuracyDependencies): DashboardRoute[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/api/tenants/:tenant/accuracy',
+      query: AccuracyQuery,
+      handle: async ({ tenant, query }) => json(await accuracy.quality(tenant, query.days ?? DAYS)),
+    }),
+    route({
+      method: 'GET',
+      path: '/api/tenants/:tenant/accuracy/proposals',
+      query: AccuracyQuery,
+      handle: async ({ tenant, query }) => json(await accuracy.proposals(tenant, query.days ?? PROPOSAL_DAYS)),
+    }),
+  ]
+}

@@ -1,0 +1,62 @@
+import type { Command } from 'commander'
+import type { CliContext } from '../../../terminal/context.ts'
+import { printJson, printLine, printTable } from '../../../terminal/print.ts'
+import { configOf } from '../../../terminal/settings-options.ts'
+import type { Accuracy } from '../quality.ts'
+import { NO_TRUTH, percent, truthCommand, withTruth } from './shared.ts'
+
+interface QualityFlags {
+  readonly days: number
+  readonly json?: boolean
+}
+
+/** `ipid quality`: how many events with a known domain were attributed to it. */
+export function qualityCommand(context: CliContext): Command {
+  const about = 'show how many visits of people with a known work e-mail address were attributed to their company'
+  return truthCommand('quality', about, 30).action(async (name: string, flags: QualityFlags, command: Command) => {
+    const { stdout } = context
+    const report = await withTruth(configOf(context, command), name, flags.days, async (opened) => {
+      const [{ qualityOf }, { dataSetBy }, { madeData }, { TodaysData }, rules] = await Promise.all([
+        import('../quality.ts'),
+        import('../data-set.ts'),
+        import('../../../enrichment/commands/default-data.ts'),
+        import('../../../enrichment/todays-data.ts'),
+        import('../../../enrichment/tenant-rules/judge.ts'),
+      ])
+      const { truth, tenant, selection, config } = opened
+      const data = await TodaysData.open(await madeData(config))
+      const set = rules.ruleSetOf(tenant)
+      const dataSetOf = dataSetBy(
+        (address) =>
+          rules.judgedLookup(data.lookup(address), address, set, (domain) => data.organisationOf(domain)).lookup,
+      )
+      const stored = await truth.events(selection)
+      return {
+        tenant_id: tenant.id,
+        since: selection.since,
+        stored,
+        ...(await qualityOf(truth.groups(selection), dataSetOf)),
+      }
+    })
+    if (flags.json) return printJson(stdout, report)
+    const { all, data_sets, classifications, qualities, since, stored } = report
+    if (all.events === 0) return printLine(stdout, NO_TRUTH(name))
+    const rows = [
+      ['all', all] as const,
+      ...data_sets.map((each) => [`data set  ${each.name}`, each] as const),
+      ...classifications.map((each) => [`class  ${each.name}`, each] as const),
+      ...qualities.map((each) => [`quality  ${each.from} to ${each.to}`, each] as const),
+    ]
+    printTable(stdout, ['EVENTS', 'KNOWN', 'RIGHT', 'OTHER', 'NONE', 'CASES', 'RIGHT IF ATTRIBUTED'], rows.map(rowOf))
+    printLine(
+      stdout,
+      `
+${stored} events since ${since} are stored, ${all.events} of them with a known domain. Noise is not stored, so it is not counted.
+A case is an address with a domain. In brackets: 95 % interval of the cases.`,
+    )
+  })
+}
+
+function rowOf([name, { events, right, other, none, cases, precision, low, high }]: readonly [string, Accuracy]) {
+  return [name, events, right, other, none, cases, percent(precision, low, high)]
+}

@@ -1,0 +1,70 @@
+import { Command } from 'commander'
+import type { Config } from '../../../config/config.ts'
+import { utcDay } from '../../../pipeline/event/outcomes.ts'
+import { systemClock } from '../../../run/clock.ts'
+import { connectClickHouse, DATABASE } from '../../../stores/clickhouse/client.ts'
+import type { Tenant } from '../../../tenants/tenancy.ts'
+import { asInstance, clickhouseUrlOf } from '../../../terminal/instance.ts'
+import { integerOption } from '../../../terminal/integer-option.ts'
+import type { Cell } from '../../../terminal/print.ts'
+import { addSettings, INSTANCE_SETTINGS } from '../../../terminal/settings-options.ts'
+import { tenantOf } from '../../../terminal/tenant-of.ts'
+import { ClickHouseTruth, type TruthSelection } from '../truth.ts'
+
+const DAY_MS = 86_400_000
+/** One statement may read all events of the selected days. */
+const STATEMENT_MS = 3_600_000
+
+export const NO_TRUTH = (tenant: string) =>
+  `no event of tenant ${tenant} has a known domain: send the e-mail address of people who sign up, as "email" in "user_properties"`
+
+/** A command about the truth of a tenant's sign-ups. */
+export function truthCommand(name: string, about: string, days: number): Command {
+  const command = new Command(name)
+    .description(about)
+    .argument('<tenant>')
+    .addOption(
+      integerOption('days', 'n', 'visits of the last days, today included', { least: 1, most: 3_650, otherwise: days }),
+    )
+    .option('--json', 'print JSON')
+  return addSettings(command, [...INSTANCE_SETTINGS, 'enrichDir', 'defaultData'])
+}
+
+/** The tables of a running instance, opened for one command. */
+interface Opened {
+  readonly truth: ClickHouseTruth
+  readonly tenant: Tenant
+  readonly selection: TruthSelection
+  readonly config: Config
+}
+
+/** Opens the truth of a tenant for the time of `use`. @throws InputError for an unknown tenant */
+export async function withTruth<T>(
+  given: Config,
+  name: string,
+  days: number,
+  use: (opened: Opened) => Promise<T>,
+): Promise<T> {
+  const config = await asInstance(given)
+  const tenant = await tenantOf(config, name)
+  const url = await clickhouseUrlOf(config)
+  const client = connectClickHouse(url, { application: 'cli', database: DATABASE, requestTimeoutMs: STATEMENT_MS })
+  try {
+    const selection = { tenantId: tenant.id, since: sinceOf(days) }
+    return await use({ truth: new ClickHouseTruth(client), tenant, selection, config })
+  } finally {
+    await client.close()
+  }
+}
+
+/** The first UTC day of the last days, today included. */
+export function sinceOf(days: number, nowMs = systemClock.now()): string {
+  return utcDay(nowMs - (days - 1) * DAY_MS)
+}
+
+/** `87 %  (81 to 92)`; `-` without a case. */
+export function percent(share: number | null, low: number | null, high: number | null): Cell {
+  if (share === null || low === null || high === null) return '-'
+  const [of, from, to] = [share, low, high].map((value) => Math.round(value * 100))
+  return `${of} %  (${from} to ${to})`
+}

@@ -1,0 +1,157 @@
+import type { ClickHouseClient } from '@clickhouse/client'
+import type { Attributed } from './attribution.ts'
+
+/** Events of a tenant with a timestamp on or after a UTC day. */
+export interface TruthSelection {
+  readonly tenantId: string
+  /** `YYYY-MM-DD` */
+  readonly since: string
+}
+
+/** Events with equal values. Groups of one address and known domain follow one another. */
+export interface TruthGroup extends Attributed {
+  /** As stored; may be masked. */
+  readonly ip: string
+  readonly knownDomain: string
+  readonly classification: string
+  readonly quality: number
+  readonly events: number
+}
+
+/** A stored address. */
+export interface TruthAddress {
+  readonly ip: string
+  /** `''` for none. */
+  readonly hostname: string
+  readonly events: number
+  /** The known domain of its events; `''` when they have none, or several. */
+  readonly knownDomain: string
+}
+
+/** People with mail of one domain at one address. */
+export interface Meeting {
+  /** The /24 of an IPv4 address, or the /48 of an IPv6 address: its first address. Meetings of one network follow one another. */
+  readonly network: string
+  readonly ip: string
+  /** `''`: mail that says nothing about an employer. */
+  readonly knownDomain: string
+  /** Hashes of their addresses, at most `PEOPLE_MAX`. */
+  readonly people: readonly string[]
+  /** UTC days, at most `DAYS_MAX`. */
+  readonly days: readonly string[]
+  readonly events: number
+  /** The company of the latest event. */
+  readonly company: Attributed
+}
+
+const PEOPLE_MAX = 1_000
+const DAYS_MAX = 100
+
+const WHERE = 'tenant_id = {tenant:String} AND toDate32(timestamp) >= {since:Date32}'
+
+/** A session that two domains share says nothing about its other events. */
+const SESSIONS = `
+  SELECT assumeNotNull(session_id) AS id, any(toString(known_domain)) AS of_session
+  FROM events
+  WHERE ${WHERE} AND known_domain != '' AND session_id IS NOT NULL
+  GROUP BY id HAVING uniqExact(known_domain) = 1`
+
+/** The event's own domain, or else that of its session. */
+const KNOWN = "if(known_domain != '', toString(known_domain), of_session)"
+const JOINED = `events GLOBAL ANY LEFT JOIN (${SESSIONS}) AS sessions ON assumeNotNull(events.session_id) = sessions.id`
+
+/** An address in the texts of an event; `known_domain` keeps its domain only. */
+const PERSON =
+  "cityHash64(lower(extract(concat(user_properties, ' ', properties, ' ', extra), '[^\\\\s\"<>@]{1,200}@[^\\\\s\"<>@]+')))"
+const NETWORK = `multiIf(
+  isIPv4String(ip), toString(tupleElement(IPv4CIDRToRange(toIPv4OrDefault(ip), 24), 1)),
+  isIPv6String(ip), toString(tupleElement(IPv6CIDRToRange(toIPv6OrDefault(ip), 48), 1)),
+  '')`
+
+/** Bounds the memory of ClickHouse: large groups and joins go to its disk. */
+const GENTLE = {
+  max_threads: 2,
+  max_bytes_before_external_group_by: '134217728',
+  max_bytes_before_external_sort: '134217728',
+  join_algorithm: 'grace_hash',
+  max_bytes_in_join: '134217728',
+  output_format_json_quote_64bit_integers: 0,
+} as const
+
+/** Reads what is known of the visitors of a tenant from its own sign-ups. Results stream. */
+export class ClickHouseTruth {
+  readonly #client: ClickHouseClient
+  readonly #secondsMax: number
+
+  /**
+   * @param client of the database `ipid`
+   * @param secondsMax time limit of a statement; 0: none
+   */
+  constructor(client: ClickHouseClient, secondsMax = 0) {
+    this.#client = client
+    this.#secondsMax = secondsMax
+  }
+
+  /** Stored events of the selection, with and without a known domain. */
+  async events({ tenantId, since }: TruthSelection): Promise<number> {
+    for await (const [events] of this.#rows<[number]>(`SELECT count() FROM events WHERE ${WHERE}`, tenantId, since)) {
+      return events
+    }
+    return 0
+  }
+
+  /** The events with a known domain. */
+  async *groups({ tenantId, since }: TruthSelection): AsyncGenerator<TruthGroup> {
+    const query = `
+      SELECT ip, ${KNOWN} AS known, company_id, domain, classification, quality, count()
+      FROM ${JOINED}
+      WHERE ${WHERE} AND known != ''
+      GROUP BY ALL ORDER BY ip, known`
+    type Row = [string, string, string, string, string, number, number]
+    for await (const row of this.#rows<Row>(query, tenantId, since)) {
+      const [ip, knownDomain, companyId, domain, classification, quality, events] = row
+      yield { ip, knownDomain, companyId, domain, classification, quality, events }
+    }
+  }
+
+  /** The distinct stored addresses. */
+  async *addresses({ tenantId, since }: TruthSelection): AsyncGenerator<TruthAddress> {
+    const query = `
+      SELECT ip, max(hostname), count(), groupUniqArrayIf(2)(${KNOWN} AS known, known != '')
+      FROM ${JOINED}
+      WHERE ${WHERE}
+      GROUP BY ip`
+    type Row = [string, string, number, string[]]
+    for await (const [ip, hostname, events, known] of this.#rows<Row>(query, tenantId, since)) {
+      yield { ip, hostname, events, knownDomain: known.length === 1 ? known[0]! : '' }
+    }
+  }
+
+  /** Who was met at which address, by networks. */
+  async *meetings({ tenantId, since }: TruthSelection): AsyncGenerator<Meeting> {
+    const query = `
+      SELECT
+        ${NETWORK} AS network, ip, toString(known_domain) AS known,
+        groupUniqArray(${PEOPLE_MAX})(toString(${PERSON})), groupUniqArray(${DAYS_MAX})(toString(toDate32(timestamp))),
+        count(), argMax((company_id, domain), timestamp)
+      FROM events
+      WHERE ${WHERE} AND (known_domain != '' OR position(user_properties, '@') > 0) AND network != ''
+      GROUP BY network, ip, known
+      ORDER BY network`
+    type Row = [string, string, string, string[], string[], number, [string, string]]
+    for await (const row of this.#rows<Row>(query, tenantId, since)) {
+      const [network, ip, knownDomain, people, days, events, [companyId, domain]] = row
+      yield { network, ip, knownDomain, people, days, events, company: { companyId, domain } }
+    }
+  }
+
+  async *#rows<Row>(query: string, tenant: string, since: string): AsyncGenerator<Row> {
+    const result = await this.#client.query({
+      query,
+      query_params: { tenant, since },
+      format: 'JSONCompactEachRow',
+      clickhouse_settings: { ...GENTLE, ...(this.#secondsMax > 0 && { max_execution_time: this.#secondsMax }) },
+    })
+    for await (const rows of result.stream<Row>()) for (const row of rows) yield row.json<Row>()
+  }
+}
