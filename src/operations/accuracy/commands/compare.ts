@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { type Command, Option } from 'commander'
 import { InputError } from '../../../run/errors.ts'
 import type { CliContext } from '../../../terminal/context.ts'
-import { printJson, printLine, printPairs, printTable } from '../../../terminal/print.ts'
+import { printJson, printLine, printLines, printPairs, printTable } from '../../../terminal/print.ts'
 import { configOf } from '../../../terminal/settings-options.ts'
 import type { Comparison, Part } from '../compare.ts'
 import { percent, truthCommand, withTruth } from './shared.ts'
@@ -76,10 +76,11 @@ function printComparison(
     ['better', report.better === null ? 'neither: a difference may be chance' : better[report.better]],
     ['events without an address', report.without_address],
   ])
-  printLine(
+  printLines(
     out,
     `
 Distinct addresses of the events stored since ${report.since}. Noise is not stored, so what other data would keep of it is not seen.
-Rules of the tenant are not applied. Shares are of attributed addresses with one known domain, with 95 % intervals.`,
+Rules of the tenant are not applied. Shares are of attributed addresses with one known domain, with 95 % intervals.
+`,
   )
 }

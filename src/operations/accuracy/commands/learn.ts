@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { InputError } from '../../../run/errors.ts'
 import type { CliContext } from '../../../terminal/context.ts'
-import { printJson, printLine, printTable } from '../../../terminal/print.ts'
+import { printJson, printLines, printTable } from '../../../terminal/print.ts'
 import { configOf } from '../../../terminal/settings-options.ts'
 import { truthCommand, withTruth } from './shared.ts'
 
@@ -36,11 +36,12 @@ export function learnCommand(context: CliContext): Command {
       const { withTenants } = await import('../../../terminal/stores.ts')
       await withTenants(config, (admin) => admin.changeRules(name, { add: [chosen.rule] }))
       if (flags.json) return printJson(stdout, { tenant_id: name, applied: chosen })
-      return printLine(
+      return printLines(
         stdout,
         `${chosen.rule}: applies to events from now on
 ./ipid replay --tenant ${name} --from DAY --to DAY --reenrich judges stored events again
-./ipid rules remove ${name} ${chosen.rule} takes it back`,
+./ipid rules remove ${name} ${chosen.rule} takes it back
+`,
       )
     }
     if (flags.json) return printJson(stdout, { tenant_id: name, proposals: found })
@@ -48,12 +49,14 @@ export function learnCommand(context: CliContext): Command {
       ...[id, network, domain, people, `${Math.round(share * 100)} %`, days, events, now],
     ])
     printTable(stdout, ['ID', 'NETWORK', 'DOMAIN', 'PEOPLE', 'SHARE', 'DAYS', 'EVENTS', 'COMPANY NOW'], rows)
-    printLine(
+    printLines(
       stdout,
       found.length === 0
         ? `no network keeps meeting one domain that it is not attributed to
-Noise is not stored: ./ipid rules add ${name} keep isp stores visits from access providers, so that offices behind them are found`
-        : `\n./ipid learn ${name} --apply ID makes the rule`,
+Noise is not stored: ./ipid rules add ${name} keep isp stores visits from access providers, so that their business customers are found
+`
+        : `\n./ipid learn ${name} --apply ID makes the rule
+`,
     )
   })
 }

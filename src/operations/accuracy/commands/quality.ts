@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { CliContext } from '../../../terminal/context.ts'
-import { printJson, printLine, printTable } from '../../../terminal/print.ts'
+import { printJson, printLine, printLines, printTable } from '../../../terminal/print.ts'
 import { configOf } from '../../../terminal/settings-options.ts'
 import type { Accuracy } from '../quality.ts'
 import { NO_TRUTH, percent, truthCommand, withTruth } from './shared.ts'
@@ -48,11 +48,12 @@ export function qualityCommand(context: CliContext): Command {
       ...qualities.map((each) => [`quality  ${each.from} to ${each.to}`, each] as const),
     ]
     printTable(stdout, ['EVENTS', 'KNOWN', 'RIGHT', 'OTHER', 'NONE', 'CASES', 'RIGHT IF ATTRIBUTED'], rows.map(rowOf))
-    printLine(
+    printLines(
       stdout,
       `
 ${stored} events since ${since} are stored, ${all.events} of them with a known domain. Noise is not stored, so it is not counted.
-A case is an address with a domain. In brackets: 95 % interval of the cases.`,
+A case is an address with a domain. In brackets: 95 % interval of the cases.
+`,
     )
   })
 }

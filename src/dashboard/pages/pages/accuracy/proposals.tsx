@@ -43,7 +43,7 @@ export function Proposals({ tenant }: { readonly tenant: string }) {
           {value.proposals.length === 0 ? (
             <p class="note soft">
               No proposal now. Visits from access providers are not stored; the rule <code>keep isp</code> stores them,
-              so that offices behind them are found.
+              so that their business customers are found.
             </p>
           ) : (
             <ProposalTable
@@ -94,7 +94,7 @@ function ProposalTable({
                 <code>{network}</code>
               </td>
               <td>{domain}</td>
-              <td class="soft">{now ?? 'no company'}</td>
+              <td class="soft">now {now ?? 'no company'}</td>
               <td class="number">
                 {counted(people, 'person', 'people')} ({percent(share)})
               </td>
