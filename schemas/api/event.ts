@@ -3,7 +3,7 @@ import { IngestEnrichment } from './attributes.ts'
 
 /** The parts of the quality score; `src/enrichment/answers/quality.ts` adds them. */
 export const QUALITY =
-  'A sum of parts: organisation named by a source about the address 40, or only by its network or AS 20; domain 15; industry 15; classification 10, or 5 when only the model votes for it; country, city, AS and host name 5 each'
+  'A sum of parts: organisation named by a source about the address 40, or only by its network or AS 20; domain 15; industry 15, or 5 when only a word of the name states it; classification 10, or 5 when only the model votes for it; country, city, AS and host name 5 each'
 
 /** Limits of events. Characters are Unicode code points. */
 export const EVENT_LIMITS = {

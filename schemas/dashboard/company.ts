@@ -41,6 +41,9 @@ const ExplainedValue = Type.Object({
   value: Type.String(),
   provider: Type.String(),
   network: Nullable(Type.String()),
+  /** The word of the organisation's name that states the value, with its measured precision. Null for all others. */
+  word: Nullable(Type.String()),
+  precision: Nullable(Type.Number()),
 })
 
 /** Why an address belongs to this company, as `ipid enrich --explain` says today. */

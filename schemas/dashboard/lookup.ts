@@ -28,6 +28,9 @@ export const ExplainedAddress = Type.Object({
       provider: Type.String(),
       /** The network that has the value. Null for facts about an AS, and for rules. */
       network: Type.Union([Type.String(), Type.Null()]),
+      /** The word of the organisation's name that states the value, with its measured precision. Null for all others. */
+      word: Type.Union([Type.String(), Type.Null()]),
+      precision: Type.Union([Type.Number(), Type.Null()]),
     }),
   ),
   /** Providers with facts about the address, in order of trust. */

@@ -1,11 +1,17 @@
 import type { Attribute } from '../../schemas/attributes.ts'
 import type { Lookup } from './lookup.ts'
 
+interface ExplainedValue {
+  readonly provider: string
+  readonly network: string | null
+  /** Only of a value that a word of the organisation's name states. */
+  readonly word?: string
+  readonly precision?: number
+}
+
 /** The source of each value, the rule of the classification, and the queried providers. */
 export interface Explanation {
-  readonly attributes: Readonly<
-    Partial<Record<Attribute, { readonly provider: string; readonly network: string | null }>>
-  >
+  readonly attributes: Readonly<Partial<Record<Attribute, ExplainedValue>>>
   readonly rule: string
   readonly asked: readonly string[]
   readonly answered: readonly string[]
@@ -15,9 +21,9 @@ export interface Explanation {
 /** @param asked names of all providers */
 export function explain(lookup: Lookup, asked: readonly string[]): Explanation {
   const attributes = Object.fromEntries(
-    Object.entries(lookup.provenance).map(([attribute, { provider, network }]) => [
+    Object.entries(lookup.provenance).map(([attribute, { provider, network, ...derived }]) => [
       attribute,
-      { provider, network: network ?? null },
+      { provider, network: network ?? null, ...derived },
     ]),
   )
   const { rule, answered, partial } = lookup

@@ -56,6 +56,8 @@ test('a company shows where its visits come from, and why it was identified', as
     value: 'Anvil',
     provider: 'organisations',
     network: '192.0.2.0/24',
+    word: null,
+    precision: null,
   })
   assert.ok(
     lookups.asked.every(({ options }) => options.deny?.includes('rdns')),

@@ -381,6 +381,7 @@ test("a lookup explains each address once, by the tenant's rules, and counts on 
   const [first] = found.results
   assert.deepEqual(first!.attributes[0], {
     ...{ name: 'business_name', value: 'Acme', provider: 'companies', network: '198.51.100.0/24' },
+    ...{ word: null, precision: null },
   })
   assert.deepEqual([first!.rule, found.asked], ['words:inc', ['companies']])
   assert.deepEqual([found.skipped, found.skipped_count], [['x'], 1])

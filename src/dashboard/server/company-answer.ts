@@ -45,8 +45,9 @@ function reasonOf({ lookup, events }: Looked, companyId: string, providers: read
     events,
     is_same: lookup.companyId === companyId,
     values: Object.entries(lookup.data).map(([attribute, value]) => {
-      const { provider = '', network = null } = attributes[attribute as keyof typeof attributes] ?? {}
-      return { attribute, value: String(value), provider, network }
+      const source = attributes[attribute as keyof typeof attributes]
+      const { provider = '', network = null, word = null, precision = null } = source ?? {}
+      return { attribute, value: String(value), provider, network, word, precision }
     }),
     rule,
     asked: asked.filter((name) => name !== FROM_DATA.deny[0]),

@@ -90,6 +90,11 @@ function provenanceOf(
   for (const attribute of ATTRIBUTES) {
     const provider = attribute === 'network' ? first : merged.sources[attribute]
     if (provider === undefined) continue
+    const derived = merged.derived[attribute]
+    if (derived !== undefined) {
+      provenance[attribute] = { provider, network: undefined, ...derived }
+      continue
+    }
     let source = sources.get(provider)
     if (source === undefined) {
       source = { provider, network: provider === RULES ? undefined : networkOf(provider, findings, networks) }

@@ -6,6 +6,7 @@ import { botOfSystem } from '../bots/systems.ts'
 import { type Facts, makeFacts, type Scope } from '../facts.ts'
 import type { Provider } from '../providers/provider.ts'
 import { businessName } from '../rules/business-name.ts'
+import { categoryOfName, type Stated } from '../rules/category.ts'
 import { classify, type Decision, isPerson, isVote } from '../rules/classify.ts'
 import { companyIdOf } from '../rules/company-id.ts'
 import { registrableDomain, registrableDomainOfHost } from '../rules/domain.ts'
@@ -29,6 +30,8 @@ export interface Merged {
   readonly data: EnrichmentData
   /** The provider of each attribute; `rules` for the classifier. */
   readonly sources: Partial<Record<Attribute, string>>
+  /** The attributes that a word of the organisation's name states. Their source is `rules`. */
+  readonly derived: DerivedAttributes
   readonly decision: Decision
   readonly noise: boolean
   /** The bot of the address; undefined when its class is another. */
@@ -37,7 +40,10 @@ export interface Merged {
   readonly companyId: string
 }
 
-/** The source of a classification that no provider states. */
+/** The word that states an attribute, with its measured precision. */
+export type DerivedAttributes = Readonly<Partial<Record<Attribute, Omit<Stated, 'value'>>>>
+
+/** The source of what no provider states: a classification, a category or an industry. */
 export const RULES = 'rules'
 
 /** @param all in order of trust: the first finding with an attribute, or with its group (`groups.ts`), provides it */
@@ -77,13 +83,19 @@ export function merge(all: readonly Finding[]): Merged {
     sources.domain = sources.org_name
   }
   addRegistrableDomain(data, sources)
+  const derived = noise ? {} : deriveCategory(data, sources, organisation)
   return {
     data: inOrder(data),
     sources,
+    derived,
     decision,
     noise,
     bot: decision.classification === 'bot' ? (evidence.bot ?? botOfSystem(evidence.asn) ?? 'other') : undefined,
-    quality: qualityOf(data, decision.classification, named !== undefined, isVote(decision)),
+    quality: qualityOf(data, decision.classification, {
+      named: named !== undefined,
+      voted: isVote(decision),
+      derived: derived.industry_category !== undefined,
+    }),
     companyId: companyIdOf(organisation),
   }
 }
@@ -244,6 +256,30 @@ function state(evidence: Evidence, finding: Finding): void {
   evidence.explicitSource = finding.provider.name
   if (finding.facts.evidence.bot === undefined) delete evidence.bot
   else evidence.bot = finding.facts.evidence.bot
+}
+
+/** Adds the category that the organisation's own name states, if no provider gives a category or an industry. */
+function deriveCategory(
+  data: EnrichmentData,
+  sources: Partial<Record<Attribute, string>>,
+  organisation: Organisation | undefined,
+): DerivedAttributes {
+  if (data.industry !== undefined || data.industry_category !== undefined) return {}
+  const found = organisation?.name === undefined ? undefined : categoryOfName(organisation.name)
+  if (found === undefined) return {}
+  const derived: Partial<Record<Attribute, Omit<Stated, 'value'>>> = {}
+  const stated: [Attribute, Stated | undefined][] = [
+    ['industry', found.industry],
+    ['industry_category', found.category],
+  ]
+  for (const [attribute, statement] of stated) {
+    if (statement === undefined) continue
+    const { value, word, precision } = statement
+    data[attribute] = value
+    sources[attribute] = RULES
+    derived[attribute] = { word, precision }
+  }
+  return derived
 }
 
 function addRegistrableDomain(data: EnrichmentData, sources: Partial<Record<Attribute, string>>): void {

@@ -1,6 +1,6 @@
 import type { Attribute } from '../../../schemas/attributes.ts'
 import { askedOf, type Explanation, explain } from '../../lookup/explain.ts'
-import type { Lookup } from '../../lookup/lookup.ts'
+import type { Lookup, Provenance } from '../../lookup/lookup.ts'
 
 /** One address and its lookup. */
 export interface Found {
@@ -70,7 +70,12 @@ function sourceOf({ provenance, rule }: Lookup, attribute: Attribute): string {
   const source = provenance[attribute]
   if (source === undefined) return ''
   if (attribute === 'classification') return `${source.provider} (${rule})`
+  if (source.word !== undefined) return `${source.provider} (word "${source.word}", right in ${percent(source)})`
   return source.network === undefined ? source.provider : `${source.provider} ${source.network}`
+}
+
+function percent({ precision }: Provenance): string {
+  return `${Math.round((precision ?? 0) * 100)} %`
 }
 
 /** Pads all columns but the last one, whose values may be long. */

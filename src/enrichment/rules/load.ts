@@ -1,6 +1,7 @@
 import { allocationWords } from './allocation.ts'
 import { asNumbers } from './as-numbers.ts'
 import { nameTables } from './business-name.ts'
+import { categoryWords } from './category.ts'
 import { worldBrands } from './company-id.ts'
 import { hostnamePatterns } from './hostnames.ts'
 import { providerDomains, reservedDomains } from './known-domains.ts'
@@ -12,6 +13,7 @@ import { connectionTypes, vendorTypes } from './vendor-types.ts'
 /** The tables of the rules. Each is read from `data/` on first use. */
 const TABLES = [
   nameTables,
+  categoryWords,
   modelWeights,
   allocationWords,
   asNumbers,

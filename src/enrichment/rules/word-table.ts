@@ -14,30 +14,36 @@ interface WordList {
   readonly words: readonly string[]
 }
 
-/** A word of a table that matches a name. */
-export interface Hit {
+/** A word of any table that matches a name. */
+export interface Match {
+  /** Without `*`. */
   readonly word: string
-  readonly classification: Classification | 'neutral'
   readonly weight: number
+}
+
+/** A word of a table of classes that matches a name. */
+export interface Hit extends Match {
+  readonly classification: Classification | 'neutral'
   readonly yields: boolean
 }
 
-interface Phrase extends Hit {
+interface Phrase<M extends Match> {
+  readonly match: M
   readonly tokens: readonly string[]
 }
 
 /** Word tables, indexed for search. */
-export interface CompiledWords {
-  readonly exact: ReadonlyMap<string, Hit>
-  readonly prefixes: ReadonlyMap<string, Hit>
-  readonly suffixes: ReadonlyMap<string, Hit>
-  readonly infixes: readonly Hit[]
+export interface CompiledWords<M extends Match = Hit> {
+  readonly exact: ReadonlyMap<string, M>
+  readonly prefixes: ReadonlyMap<string, M>
+  readonly suffixes: ReadonlyMap<string, M>
+  readonly infixes: readonly M[]
   /** Infixes in scripts without spaces. */
-  readonly unspaced: readonly Hit[]
+  readonly unspaced: readonly M[]
   /** Length of the longest prefix or suffix. */
   readonly affixMax: number
   /** By first word, longest first. */
-  readonly phrases: ReadonlyMap<string, readonly Phrase[]>
+  readonly phrases: ReadonlyMap<string, readonly Phrase<M>[]>
 }
 
 /** Thai, Chinese and Japanese have no spaces; Korean attaches endings to words. */
@@ -46,27 +52,40 @@ const MIN_AFFIX = 2
 
 /** Compiles word lists. @throws Error when a word is in two lists, because the result would depend on their order */
 export function compileWords(lists: readonly WordList[]): CompiledWords {
-  const exact = new Map<string, Hit>()
-  const prefixes = new Map<string, Hit>()
-  const suffixes = new Map<string, Hit>()
-  const infixes: Hit[] = []
-  const unspaced: Hit[] = []
-  const phrases = new Map<string, Phrase[]>()
+  const entries = lists.flatMap(({ classification, weight, yields = false, words }) =>
+    words.map((entry) => ({ entry, classification, weight, yields })),
+  )
+  return indexWords(entries, ({ classification, weight, yields }, word) => ({ word, classification, weight, yields }))
+}
+
+/**
+ * Indexes the entries of data files: `word`, `word*`, `*word`, `*word*` or a phrase.
+ * @throws Error when an entry is given twice, because the result would depend on their order
+ */
+export function indexWords<E extends { readonly entry: string }, M extends Match>(
+  entries: readonly E[],
+  matchOf: (entry: E, word: string) => M,
+): CompiledWords<M> {
+  const exact = new Map<string, M>()
+  const prefixes = new Map<string, M>()
+  const suffixes = new Map<string, M>()
+  const infixes: M[] = []
+  const unspaced: M[] = []
+  const phrases = new Map<string, Phrase<M>[]>()
   const seen = new Set<string>()
-  for (const { classification, weight, yields = false, words } of lists) {
-    for (const entry of words.map(fold)) {
-      const word = entry.replaceAll('*', '')
-      const hit: Hit = { word, classification, weight, yields }
-      if (seen.has(entry)) throw new Error(`the tables contain a word twice: ${entry}`)
-      seen.add(entry)
-      const parts = tokens(word)
-      if (parts.length > 1) addPhrase(phrases, { ...hit, tokens: parts })
-      else if (UNSPACED.test(word)) unspaced.push(hit)
-      else if (entry.startsWith('*') && entry.endsWith('*')) infixes.push(hit)
-      else if (entry.startsWith('*')) suffixes.set(word, hit)
-      else if (entry.endsWith('*')) prefixes.set(word, hit)
-      else exact.set(word, hit)
-    }
+  for (const given of entries) {
+    const entry = fold(given.entry)
+    const word = entry.replaceAll('*', '')
+    const match = matchOf(given, word)
+    if (seen.has(entry)) throw new Error(`the tables contain a word twice: ${entry}`)
+    seen.add(entry)
+    const parts = tokens(word)
+    if (parts.length > 1) addPhrase(phrases, { match, tokens: parts })
+    else if (UNSPACED.test(word)) unspaced.push(match)
+    else if (entry.startsWith('*') && entry.endsWith('*')) infixes.push(match)
+    else if (entry.startsWith('*')) suffixes.set(word, match)
+    else if (entry.endsWith('*')) prefixes.set(word, match)
+    else exact.set(word, match)
   }
   for (const list of phrases.values()) list.sort((a, b) => b.tokens.length - a.tokens.length)
   const affixMax = Math.max(0, ...[...prefixes.keys(), ...suffixes.keys()].map((affix) => affix.length))
@@ -91,31 +110,31 @@ export function wordLists(sections: readonly Section[]): WordList[] {
   })
 }
 
-function addPhrase(phrases: Map<string, Phrase[]>, phrase: Phrase): void {
+function addPhrase<M extends Match>(phrases: Map<string, Phrase<M>[]>, phrase: Phrase<M>): void {
   const first = phrase.tokens[0]!
   const list = phrases.get(first)
   if (list === undefined) phrases.set(first, [phrase])
   else list.push(phrase)
 }
 
-/** A hit, and the `count` words of the name from `at` that it covers. */
-interface Span {
-  readonly hit: Hit
+/** A match, and the `count` words of the name from `at` that it covers. */
+interface Span<M extends Match> {
+  readonly hit: M
   readonly at: number
   readonly count: number
 }
 
 /** Matches the words of a name: phrases before single words, then the whole word before its longest part. */
-export function findWords(table: CompiledWords, words: readonly string[]): Hit[] {
+export function findWords<M extends Match>(table: CompiledWords<M>, words: readonly string[]): M[] {
   return findSpans(table, words).map(({ hit }) => hit)
 }
 
 /** As `findWords`, with positions. */
-export function findSpans(table: CompiledWords, words: readonly string[]): Span[] {
-  const spans: Span[] = []
+export function findSpans<M extends Match>(table: CompiledWords<M>, words: readonly string[]): Span<M>[] {
+  const spans: Span<M>[] = []
   for (let at = 0; at < words.length; ) {
     const phrase = findPhrase(table, words, at)
-    const hit = phrase ?? findWord(table, words[at]!)
+    const hit = phrase?.match ?? findWord(table, words[at]!)
     const count = phrase?.tokens.length ?? 1
     if (hit !== undefined) spans.push({ hit, at, count })
     at += count
@@ -123,35 +142,41 @@ export function findSpans(table: CompiledWords, words: readonly string[]): Span[
   return spans
 }
 
-function findPhrase(table: CompiledWords, words: readonly string[], at: number): Phrase | undefined {
+function findPhrase<M extends Match>(
+  table: CompiledWords<M>,
+  words: readonly string[],
+  at: number,
+): Phrase<M> | undefined {
   return table.phrases.get(words[at]!)?.find(({ tokens }) => tokens.every((token, i) => words[at + i] === token))
 }
 
-function findWord(table: CompiledWords, word: string): Hit | undefined {
+function findWord<M extends Match>(table: CompiledWords<M>, word: string): M | undefined {
   const whole = table.exact.get(word)
   if (whole !== undefined) return whole
-  if (UNSPACED.test(word)) return heaviest(table.unspaced.filter((hit) => word.includes(hit.word)))
-  const infix = longest(table.infixes.filter((hit) => word.includes(hit.word)))
+  if (UNSPACED.test(word)) return heaviest(table.unspaced.filter((match) => word.includes(match.word)))
+  const infix = longest(table.infixes.filter((match) => word.includes(match.word)))
   const least = Math.max(MIN_AFFIX, infix?.word.length ?? 0)
   for (let length = Math.min(word.length, table.affixMax); length >= least; length--) {
-    const hit = table.prefixes.get(word.slice(0, length)) ?? table.suffixes.get(word.slice(word.length - length))
-    if (hit !== undefined) return hit
+    const match = table.prefixes.get(word.slice(0, length)) ?? table.suffixes.get(word.slice(word.length - length))
+    if (match !== undefined) return match
   }
   return infix
 }
 
-/** The first of the longest hits. */
-export function longest(hits: readonly Hit[]): Hit | undefined {
-  return hits.reduce<Hit | undefined>(
-    (best, hit) => (best === undefined || hit.word.length > best.word.length ? hit : best),
+/** The first of the longest matches. */
+export function longest<M extends Match>(matches: readonly M[]): M | undefined {
+  return matches.reduce<M | undefined>(
+    (best, match) => (best === undefined || match.word.length > best.word.length ? match : best),
     undefined,
   )
 }
 
-/** The heaviest hit; of equal ones, the longest. */
-function heaviest(hits: readonly Hit[]): Hit | undefined {
-  return hits.reduce<Hit | undefined>((best, hit) => {
-    if (best === undefined) return hit
-    return hit.weight > best.weight || (hit.weight === best.weight && hit.word.length > best.word.length) ? hit : best
+/** The heaviest match; of equal ones, the longest. */
+function heaviest<M extends Match>(matches: readonly M[]): M | undefined {
+  return matches.reduce<M | undefined>((best, match) => {
+    if (best === undefined) return match
+    return match.weight > best.weight || (match.weight === best.weight && match.word.length > best.word.length)
+      ? match
+      : best
   }, undefined)
 }

@@ -47,7 +47,7 @@ export function heldBy(
   if (variant !== undefined && variant.organisation === organisation) return variant.enrichment
   const data = dataOf(enrichment.data, subject, organisation)
   const classification = data.classification as Classification
-  const quality = qualityOf(data, classification, true)
+  const quality = qualityOf(data, classification, { named: true })
   const made = enrichmentOf({ noise: false, classification, quality, data, companyId: idOf(subject) })
   if (known.size >= VARIANTS_MAX) known.clear()
   known.set(text, { organisation, enrichment: made })
@@ -73,7 +73,7 @@ export function lookupHeldBy(
     ...lookup,
     ...{ data, provenance, classification, noise: false, companyId: idOf(subject) },
     rule: 'tenant-rule:is',
-    quality: qualityOf(data, classification, true),
+    quality: qualityOf(data, classification, { named: true }),
   }
 }
 

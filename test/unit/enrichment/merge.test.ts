@@ -206,7 +206,7 @@ test("an ISP's customer wins over a row that calls the AS a cloud; the ISP's ali
     const school = merge(findings)
     assert.equal(school.decision.classification, 'education')
     assert.equal(school.companyId, 'kibo-high-school')
-    assert.deepEqual([school.data.business_name, school.data.industry], ['Kibo High School', undefined])
+    assert.deepEqual([school.data.business_name, school.data.industry], ['Kibo High School', 'Schools'])
   }
   assert.equal(merge([row, isp('Cloud Inc')]).decision.rule, 'table:table')
   assert.equal(merge([row, isp('Elsewhere Customers', 'Elsewhere')]).decision.rule, 'table:table')
@@ -267,9 +267,10 @@ test('quality is the sum of its parts, and at most 100', () => {
     country_code: 'DE',
     city: 'x',
   }
-  assert.equal(qualityOf(everything, 'business', true), 100)
-  assert.equal(qualityOf(everything, 'business', false), 80)
-  assert.equal(qualityOf({}, undefined, false), 0)
+  assert.equal(qualityOf(everything, 'business', { named: true }), 100)
+  assert.equal(qualityOf(everything, 'business', { named: true, derived: true }), 90)
+  assert.equal(qualityOf(everything, 'business', { named: false }), 80)
+  assert.equal(qualityOf({}, undefined, { named: false }), 0)
   for (const [part, data] of [
     ['domain', { domain: 'x' }],
     ['industry', { industry_category: 'x' }],
@@ -279,7 +280,7 @@ test('quality is the sum of its parts, and at most 100', () => {
     ['hostname', { hostname: 'x' }],
     ['networkName', { as_name: 'x' }],
   ] as const) {
-    assert.equal(qualityOf(data, undefined, false), QUALITY_PARTS[part], part)
+    assert.equal(qualityOf(data, undefined, { named: false }), QUALITY_PARTS[part], part)
   }
 })
 
@@ -289,7 +290,8 @@ test('a network without evidence is an account without a class, and scores no cl
   assert.match(unknown.decision.rule, /^unknown:0\.\d\d$/)
   assert.deepEqual([unknown.noise, unknown.companyId, unknown.data.classification], [false, 'qorvex', undefined])
   assert.equal(unknown.quality, QUALITY_PARTS.networkName + QUALITY_PARTS.asn)
-  assert.equal(merge([asn('Kibo Bank')]).quality, unknown.quality + QUALITY_PARTS.classification)
+  const bank = unknown.quality + QUALITY_PARTS.classification + QUALITY_PARTS.derivedCategory
+  assert.equal(merge([asn('Kibo Bank')]).quality, bank)
 })
 
 test('a vote of the model counts half in the quality', () => {
@@ -340,4 +342,28 @@ test('a bare handle makes no account', () => {
   assert.equal(merged.companyId, '')
   assert.equal(merged.data.business_name, undefined)
   assert.equal(merged.data.as_name, 'AS64500')
+})
+
+test('a word of the name states category and industry only if no provider does, and never of noise', () => {
+  const derived = merge([asn('Northfield University')])
+  assert.equal(derived.data.industry_category, 'Education')
+  assert.equal(derived.data.industry, 'Higher Education')
+  assert.equal(derived.sources.industry_category, 'rules')
+  const { word, precision } = derived.derived.industry_category!
+  assert.equal(word, 'university')
+  assert.ok(precision >= 0.93 && precision <= 1)
+  const without = merge([asn('Northfield')])
+  assert.deepEqual(without.derived, {})
+
+  const stated = merge([
+    table({ org_name: 'Northfield University', industry: 'Banking' }),
+    asn('Northfield University'),
+  ])
+  assert.deepEqual([stated.data.industry, stated.data.industry_category], ['Banking', undefined])
+  assert.deepEqual(stated.derived, {})
+  assert.equal(stated.quality - derived.quality, QUALITY_PARTS.industry - QUALITY_PARTS.derivedCategory)
+
+  const noise = merge([asn('Bank Street Telecom Broadband')])
+  assert.equal(noise.noise, true)
+  assert.deepEqual([noise.data.industry_category, noise.derived], [undefined, {}])
 })

@@ -19,6 +19,7 @@ import type { PageProps } from '../lib/page-props.ts'
 import { useTitle } from '../lib/title.ts'
 import { useUrlState } from '../lib/url-state.ts'
 import { useData } from '../lib/use-data.ts'
+import { wordNote } from '../lib/word-note.ts'
 
 const SPANS = ['30', '90', '365']
 const REFRESH_MS = 30_000
@@ -200,12 +201,12 @@ function Reason({ ip, events, is_same, values, rule, answered, asked }: CompanyR
             </tr>
           </thead>
           <tbody>
-            {values.map(({ attribute, value, provider, network }) => (
+            {values.map(({ attribute, value, provider, network, word, precision }) => (
               <tr key={attribute}>
                 <th scope="row">{attribute}</th>
                 <td>{value}</td>
                 <td>{provider}</td>
-                <td>{network ?? ''}</td>
+                <td>{word === null ? (network ?? '') : wordNote(word, precision)}</td>
               </tr>
             ))}
           </tbody>

@@ -101,7 +101,8 @@ function explained({ lookup, rule }: ReturnType<LookupDependencies['judge']>): E
     rule: lookup.rule,
     attributes: Object.entries(data).map(([name, value]) => {
       const source = provenance[name as keyof typeof provenance]
-      return { name, value, provider: source?.provider ?? '', network: source?.network ?? null }
+      const { provider = '', network = null, word = null, precision = null } = source ?? {}
+      return { name, value, provider, network, word, precision }
     }),
     answered: [...lookup.answered],
     partial: [...lookup.partial],

@@ -1,4 +1,5 @@
 import type { ExplainedAddress } from '../../../../../schemas/dashboard/lookup.ts'
+import { wordNote } from '../../lib/word-note.ts'
 
 /** Sources of an address's values and the deciding rule, as in `ipid enrich --explain`. */
 export function Explanation({
@@ -22,13 +23,17 @@ export function Explanation({
             </tr>
           </thead>
           <tbody>
-            {attributes.map(({ name, value, provider, network }) => (
+            {attributes.map(({ name, value, provider, network, word, precision }) => (
               <tr key={name}>
                 <td>{name}</td>
                 <td>{String(value)}</td>
                 <td>{provider || '–'}</td>
                 <td>
-                  <code>{name === 'classification' ? rule : network}</code>
+                  {word === null ? (
+                    <code>{name === 'classification' ? rule : network}</code>
+                  ) : (
+                    wordNote(word, precision)
+                  )}
                 </td>
               </tr>
             ))}
