@@ -413,16 +413,18 @@ test('a list that breaks keeps the items before it, so a source that often fails
 })
 
 test('an outage loses no item, and an item that stays unreadable is refused', async (t) => {
-  const { redis } = await startBatch(t)
-  const failures = async (failure: Error, { hours = 0 } = {}) => {
+  const { redis, client } = await startBatch(t)
+  /** @param isOldState the first run left the state of an earlier version, which has no `stuck.sinceMs` */
+  const failures = async (failure: Error, { hours = 0, isOldState = false } = {}) => {
     let nowMs = Date.now()
     const process = await startProcess(t, redis.url, { clock: { now: () => nowMs } })
     const place = new ListedPlace({ a: 2, b: 3 })
     place.failing.add('b')
     place.failure = failure
-    const id = `src_${failure.name}${hours}`
+    const id = `src_${failure.name}${hours}${isOldState}`
     let runs = 0
     while ((await process.turn(id, place)).end === 'failed' && runs < 30) {
+      if (isOldState && runs === 0) await forgetStuckSince(client, id)
       runs++
       nowMs += hours * HOUR_MS
     }
@@ -432,7 +434,16 @@ test('an outage loses no item, and an item that stays unreadable is refused', as
   assert.equal(await failures(new Error('its policy forbids it')), 7)
   assert.equal(await failures(new UnavailableError('503')), 30)
   assert.equal(await failures(new UnavailableError('503'), { hours: 1 }), 24)
+  assert.equal(await failures(new UnavailableError('503'), { hours: 1, isOldState: true }), 25)
 })
+
+async function forgetStuckSince(client: RedisClient, sourceId: string): Promise<void> {
+  const key = keys.pullState(sourceId)
+  const state = JSON.parse((await client.get(key))!) as { stuck: { sinceMs?: number } }
+  assert.ok(state.stuck.sinceMs! > 0)
+  delete state.stuck.sinceMs
+  await client.set(key, JSON.stringify(state))
+}
 
 test('what a backup copies of a pull is enough to continue it elsewhere', async (t) => {
   const { redis, client } = await startBatch(t)

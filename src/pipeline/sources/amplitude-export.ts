@@ -46,7 +46,7 @@ interface Progress {
 /** Which hours are done: from `fromMs` until `nextMs`, which is not. Amplitude assigns an event to the hour when it got it. */
 interface HoursCursor extends Progress {
   readonly fromMs: number
-  /** The past that was asked for: `nextMs` to `fromMs` is left of it. */
+  /** A requested backfill. Its hours from `nextMs` until `fromMs` are not fetched yet. */
   readonly past?: (Progress & { readonly fromMs: number }) | undefined
   /** Earlier than the past in progress. */
   readonly earlierMs?: number | undefined

@@ -47,12 +47,12 @@ const REDIRECTS_MAX = 5
 export async function download(url: URL, options: DownloadOptions): Promise<Downloaded> {
   let [at, headers] = [url, options.headers]
   for (let redirects = 0; ; redirects++) {
-    const found = await ask(at, { ...options, headers })
-    if (!(found instanceof URL)) return found
+    const answerOrRedirect = await ask(at, { ...options, headers })
+    if (!(answerOrRedirect instanceof URL)) return answerOrRedirect
     if (redirects === REDIRECTS_MAX) throw new UnavailableError(`${url.host} redirects in a circle`)
     const { authorization: _, ...others } = headers
-    if (found.origin !== at.origin) headers = others
-    at = found
+    if (answerOrRedirect.origin !== at.origin) headers = others
+    at = answerOrRedirect
   }
 }
 
@@ -60,7 +60,7 @@ export async function download(url: URL, options: DownloadOptions): Promise<Down
 async function ask(url: URL, { headers, file, bytesMax, limits, signal }: DownloadOptions): Promise<Downloaded | URL> {
   signal.throwIfAborted()
   const isEncrypted = url.protocol === 'https:'
-  // A connection of its own: in a used one, nothing tells when it is open.
+  // A connection of its own: a reused connection emits no `connect` event.
   const request = (isEncrypted ? requestHttps : requestHttp)(url, { headers, agent: false })
   let response: IncomingMessage | undefined
   let failure: unknown
@@ -70,7 +70,7 @@ async function ask(url: URL, { headers, file, bytesMax, limits, signal }: Downlo
     request.destroy(error as Error)
   }
   let timer: NodeJS.Timeout | undefined
-  const allow = (ms: number, error: (text: string) => Error) => {
+  const setDeadline = (ms: number, error: (text: string) => Error) => {
     clearTimeout(timer)
     timer = setTimeout(() => fail(error(`within ${ms / 1_000} s`)), ms)
   }
@@ -81,18 +81,19 @@ async function ask(url: URL, { headers, file, bytesMax, limits, signal }: Downlo
   request.once('socket', (socket) => {
     socket.setKeepAlive(true, KEEP_ALIVE_MS)
     socket.once(isEncrypted ? 'secureConnect' : 'connect', () => {
-      allow(limits.answerMs, (within) => new LateAnswerError(`no answer began ${within}`))
+      setDeadline(limits.answerMs, (within) => new LateAnswerError(`no answer began ${within}`))
     })
   })
   try {
-    allow(limits.connectMs, (within) => new UnavailableError(`no connection ${within}`))
+    setDeadline(limits.connectMs, (within) => new UnavailableError(`no connection ${within}`))
     request.end()
     response = ((await once(request, 'response')) as [IncomingMessage])[0]
     const { statusCode: status = 0, headers: answered } = response
     if (status >= 300 && status < 400 && answered.location !== undefined) return new URL(answered.location, url)
     if (status !== 200) return { status, bytes: 0 }
-    const heard = () => allow(limits.silenceMs, (within) => new UnavailableError(`nothing more came ${within}`))
-    return { status, bytes: await save(response, file, bytesMax, heard) }
+    const restartSilenceTimer = () =>
+      setDeadline(limits.silenceMs, (within) => new UnavailableError(`nothing more came ${within}`))
+    return { status, bytes: await save(response, file, bytesMax, restartSilenceTimer) }
   } catch (error) {
     if (failure !== undefined) throw failure
     throw new UnavailableError((error as Error).message || (error as NodeJS.ErrnoException).code!, { cause: error })
@@ -104,13 +105,18 @@ async function ask(url: URL, { headers, file, bytesMax, limits, signal }: Downlo
   }
 }
 
-async function save(body: IncomingMessage, file: string, bytesMax: number, heard: () => void): Promise<number> {
+async function save(
+  body: IncomingMessage,
+  file: string,
+  bytesMax: number,
+  restartSilenceTimer: () => void,
+): Promise<number> {
   const handle = await open(file, 'wx', 0o600)
   let bytes = 0
   try {
-    heard()
+    restartSilenceTimer()
     for await (const piece of body as AsyncIterable<Buffer>) {
-      heard()
+      restartSilenceTimer()
       bytes += piece.length
       if (bytes > bytesMax) break
       await handle.writeFile(piece)

@@ -26,8 +26,8 @@ export interface PullState {
   readonly error?: PullProblem | undefined
   /** The last item that cannot be read at all. */
   readonly refusal?: PullProblem | undefined
-  /** The item at which the last runs failed, and when the first of them did. */
-  readonly stuck?: { readonly name: string; readonly failures: number; readonly sinceMs: number } | undefined
+  /** The item at which the last runs failed, and when the first of them did, which a state of an earlier version lacks. */
+  readonly stuck?: { readonly name: string; readonly failures: number; readonly sinceMs?: number } | undefined
   /** The last request of `PullAsk` that was taken up. */
   readonly asked?: string | undefined
 }
@@ -69,7 +69,7 @@ export interface PullStatus {
   readonly rejected: number
   readonly last_error: { readonly message: string; readonly at: string } | null
   readonly last_refused: { readonly message: string; readonly at: string } | null
-  /** What is left of a past that was asked for. */
+  /** Hours of a requested backfill that are not fetched yet. */
   readonly past: string | null
 }
 

@@ -245,7 +245,7 @@ export class PullTurn {
     if (this.#isFinal(error) || item.canWait) return undefined
     const nowMs = this.#options.clock.now()
     const { stuck: before } = this.#state
-    const { failures, sinceMs } = before?.name === item.name ? before : { failures: 0, sinceMs: nowMs }
+    const { failures, sinceMs = nowMs } = before?.name === item.name ? before : { failures: 0 }
     const stuck = { name: item.name, failures: failures + 1, sinceMs }
     const isLasting = !(error instanceof UnavailableError) || nowMs - sinceMs >= OUTAGE_MS
     if (isLasting && stuck.failures >= STUCK_MAX) return `${stuck.failures} runs failed at it: ${error.message}`
