@@ -20,6 +20,7 @@ import { type Tool, type ToolRequest, type ToolRoute, toolSource } from './tools
 const EVENT_COLUMNS = ['token', '$insert_id', 'time', 'ip', '$ip', 'distinct_id', '$user_id', '$device_id']
 /** Numbers below it are seconds: as milliseconds they would be of 1970. */
 const SECONDS_END = 100_000_000_000
+const HOUR_MS = 3_600_000
 
 /**
  * Reads the events of Mixpanel's `/track` and `/import`: `{event, properties: {token, time, $insert_id, ip, …}}`, or an array of them.
@@ -53,8 +54,9 @@ const ADDING = ['$add', '$append']
 /**
  * Reads the updates of `/engage` and `/groups`: `{$token, $distinct_id, $ip, $set: {…}}`. Each is an event of type `identify`, or
  * `group`. Mixpanel gives them no id, although its browser library repeats them after failures, and after it sent them while the page
- * was left. So the id is made of the update, which Mixpanel applies any number of times alike. One that adds something has none: it
- * counts each time, as at Mixpanel.
+ * was left. So the id is made of the update. Without `$time` it is also made of the visitor's address and the UTC hour of receipt: an
+ * update that is set again later is another visit. The library waits up to 10 minutes until it repeats, and a repeat in another hour
+ * counts twice: a lost visit costs more. An update that adds something has no id: it counts each time, as at Mixpanel.
  */
 export function readMixpanelUpdates(
   payload: unknown,
@@ -67,7 +69,7 @@ export function readMixpanelUpdates(
     const rest = without(update, '$token', '$ip', '$time', '$distinct_id', '$set', '$set_once')
     const adds = ADDING.some((key) => key in update)
     return {
-      event_id: adds ? undefined : derivedUuid(stringifyExactly(update)),
+      ...(!adds && identityOf(update, receivedAtMs)),
       timestamp: correctedTime(millisecondsOf(update.$time), undefined, receivedAtMs),
       event_type: adds || IDEMPOTENT.some((key) => key in update) ? type : undefined,
       account_id: labelOf(update.$group_id),
@@ -78,6 +80,12 @@ export function readMixpanelUpdates(
       ip: update.$ip === 0 || update.$ip === '0' ? undefined : update.$ip,
     }
   })
+}
+
+function identityOf(update: JsonObject, receivedAtMs: number): Pick<ToolEvent, 'event_id' | 'attemptKey'> {
+  const text = stringifyExactly(update)
+  if (labelOf(update.$time) !== undefined) return { event_id: derivedUuid(text) }
+  return { attemptKey: `${Math.floor(receivedAtMs / HOUR_MS)} ${text}` }
 }
 
 function personOf(properties: JsonObject): JsonObject {

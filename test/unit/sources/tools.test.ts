@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { claimOf } from '../../../src/enrichment/bots/claim.ts'
 import { trustedProxies } from '../../../src/http/engine/client-address.ts'
 import type { Exchange } from '../../../src/http/engine/exchange.ts'
 import { readAmplitudeEvents } from '../../../src/pipeline/sources/amplitude.ts'
@@ -11,7 +12,13 @@ import { readSnowplowEvents } from '../../../src/pipeline/sources/snowplow.ts'
 import { readCalls } from '../../../src/pipeline/sources/tools/calls.ts'
 import { parseExactly, stringifyExactly } from '../../../src/pipeline/sources/tools/exact-json.ts'
 import { readPayload } from '../../../src/pipeline/sources/tools/payload.ts'
-import { instantOf, REMOTE, sessionIdOf, type ToolEvent } from '../../../src/pipeline/sources/tools/tool-event.ts'
+import {
+  eventOf,
+  instantOf,
+  REMOTE,
+  sessionIdOf,
+  type ToolEvent,
+} from '../../../src/pipeline/sources/tools/tool-event.ts'
 import { Sender } from '../../../src/pipeline/sources/tools/tool-source.ts'
 import { readPageEvents } from '../../../src/pipeline/sources/web.ts'
 
@@ -132,19 +139,27 @@ test('Mixpanel: its time is in seconds or milliseconds, and updates of people an
 })
 
 test('Mixpanel: an update without an id is itself again when it is repeated, unless it adds something each time', () => {
-  const idOf = (update: object, type: 'identify' | 'group' = 'identify') =>
-    readMixpanelUpdates({ $token: 't', $distinct_id: 'd', ...update }, type, NOW_MS)[0]!.event_id
+  const idOf = (update: object, { type = 'identify' as 'identify' | 'group', ip = '1.2.3.4', nowMs = NOW_MS } = {}) => {
+    const [read] = readMixpanelUpdates({ $token: 't', $distinct_id: 'd', ...update }, type, nowMs)
+    return (eventOf(read!, ip) as { event_id: unknown }).event_id
+  }
   const long = parseExactly('{"$set":{"n":12345678901234567890}}') as object
   for (const update of [{ $set: { plan: 'pro' } }, { $unset: ['plan'] }, { $union: { tags: ['a'] } }, long]) {
     const id = idOf(update)
     assert.match(String(id), /^[0-9a-f-]{36}$/)
     assert.equal(idOf(update), id)
+    assert.equal(idOf(update, { nowMs: NOW_MS + 59 * 60_000 }), id, 'the library waits up to 10 minutes')
     assert.notEqual(idOf({ ...update, $distinct_id: 'other' }), id)
     assert.notEqual(idOf({ ...update, $time: 1 }), id)
+    assert.notEqual(idOf(update, { nowMs: NOW_MS + 3_600_000 }), id, 'the same again hours later is another visit')
+    assert.notEqual(idOf(update, { ip: '1.2.3.5' }), id, 'from another office')
+    assert.notEqual(idOf({ ...update, $time: null }), idOf({ ...update, $time: null }, { ip: '1.2.3.5' }))
+    const timed = { ...update, $time: NOW_MS / 1_000 }
+    assert.equal(idOf(timed, { nowMs: NOW_MS + 3_600_000, ip: '1.2.3.5' }), idOf(timed), 'its time makes it unique')
   }
-  assert.equal(idOf(long), '42ebfce5-f20d-820a-a023-55fef719151b', 'the same in each process')
+  assert.equal(idOf(long), '8143347e-779d-826c-81e9-de2698f4b996', 'the same in each process')
   const group = { $group_key: 'company', $group_id: 'g', $set: { name: 'Initech' } }
-  assert.equal(idOf(group, 'group'), idOf(group, 'group'))
+  assert.equal(idOf(group, { type: 'group' }), idOf(group, { type: 'group' }))
   assert.deepEqual(
     [{ $add: { n: 1 } }, { $append: { list: 1 } }, { $set: { a: 1 }, $add: { n: 1 } }].map((update) => idOf(update)),
     [undefined, undefined, undefined],
@@ -319,6 +334,29 @@ test("a server's address is never a visitor's, also when its library asks for th
   }
   assert.equal(sender('auto').addressOf({ ip: REMOTE, library: 'amplitude-ts/2.0' }), '203.0.113.7')
   assert.equal(sender('auto').addressOf({ ip: REMOTE }), '203.0.113.7')
+})
+
+test("the connection's user agent makes an event a bot's when the address is the connection's", () => {
+  const GPTBOT =
+    'Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; GPTBot/1.3; +https://openai.com/gptbot)'
+  const PERSON = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36'
+  const botOf = (userAgent: string, event: ToolEvent, mode: 'auto' | 'connection' = 'auto') => {
+    const head = { origin: 'https://acme.com', fetchSite: '', fetchDest: '', userAgent }
+    const exchange = { request: { head }, peerAddress: () => '203.0.113.7' }
+    const sender = new Sender(exchange as unknown as Exchange, trustedProxies([]), mode)
+    const read = sender.withBot(event, sender.addressOf(event))
+    const properties = read.properties === undefined ? '' : stringifyExactly(read.properties)
+    return [claimOf({ properties, extra: '' }), read.properties]
+  }
+  assert.deepEqual(botOf(GPTBOT, { properties: { a: 1 } }), ['gptbot', { user_agent: GPTBOT, a: 1 }])
+  assert.deepEqual(botOf(GPTBOT, { ip: REMOTE }), ['gptbot', { user_agent: GPTBOT }])
+  assert.deepEqual(botOf(GPTBOT, { ip: '198.51.100.1' }, 'connection')[0], 'gptbot')
+  assert.deepEqual(botOf(GPTBOT, { ip: '203.0.113.7' }, 'connection')[0], 'gptbot')
+  assert.deepEqual(botOf(GPTBOT, { ip: '198.51.100.1' }), [undefined, undefined], 'a server that forwards a visit')
+  assert.deepEqual(botOf(PERSON, {}), [undefined, undefined], "a person's is not stored")
+  assert.deepEqual(botOf('curl/8.5.0', {}), [undefined, undefined], 'a program that sends for a visitor')
+  const own = { properties: { user_agent: PERSON } }
+  assert.deepEqual(botOf(GPTBOT, own), [undefined, own.properties], "the event's own user agent counts first")
 })
 
 /** The key that a route of a tool finds in a request. */

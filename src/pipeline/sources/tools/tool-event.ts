@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { derivedUuid } from '../../../run/derived-uuid.ts'
 import { parseTimestamp } from '../../event/timestamp.ts'
 import { readTime } from '../batch/files/timestamps.ts'
 import { unmarked } from './exact-json.ts'
@@ -10,6 +11,8 @@ import { unmarked } from './exact-json.ts'
 export interface ToolEvent {
   /** The tool's own message id, so that a retry is a repeat. Undefined: the tool has none, and does not retry. */
   readonly event_id?: unknown
+  /** In place of an id, for a tool that retries without one: text that is the same in each attempt of an event of one visitor. */
+  readonly attemptKey?: string | undefined
   /** Corrected by the sender's clock where the tool defines that. Undefined: the time of receipt. */
   readonly timestamp?: unknown
   readonly event_type?: unknown
@@ -44,8 +47,9 @@ export interface Page {
 }
 
 /** An event in the form of `EventEnvelope`. @param ip the visitor's address; undefined: it has none */
-export function eventOf({ page, ip: _ip, library: _library, ...event }: ToolEvent, ip: unknown): object {
-  return { ip, ...event, ...page }
+export function eventOf({ page, ip: _ip, library: _library, attemptKey, ...event }: ToolEvent, ip: unknown): object {
+  if (attemptKey === undefined) return { ip, ...event, ...page }
+  return { ip, ...event, event_id: derivedUuid(`${attemptKey} ${labelOf(ip) ?? ''}`), ...page }
 }
 
 export type JsonObject = Readonly<Record<string, unknown>>
