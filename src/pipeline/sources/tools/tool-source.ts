@@ -265,7 +265,8 @@ export class Sender {
    * @param ip from `addressOf`
    */
   withBot(event: ToolEvent, ip: unknown): ToolEvent {
-    if (this.#address === undefined || ip !== this.#address || event.ip === ip) return event
+    const isForwarded = this.#mode !== 'connection' && event.ip === ip
+    if (this.#address === undefined || ip !== this.#address || isForwarded) return event
     this.#bot ??= { name: botOf(this.#exchange.request.head.userAgent) }
     const { name } = this.#bot
     if (name === undefined || name === 'http-library') return event
