@@ -7,6 +7,8 @@ import { once, readSections } from './sections.ts'
 interface NameTables {
   readonly endForms: ReadonlySet<string>
   readonly startForms: ReadonlySet<string>
+  /** Forms at the start that only count before a quotation mark or Cyrillic letters. */
+  readonly quotedForms: ReadonlySet<string>
   readonly brackets: ReadonlySet<string>
   readonly small: ReadonlySet<string>
   /** Short words that are no abbreviations. */
@@ -20,7 +22,7 @@ export const nameTables = once(readTables)
 
 /** Most words of one legal form. */
 const FORM_WORDS_MAX = 7
-/** Fewest letters by which a form that was cut off at the end of a name is known: `Limited Liability Comp`. */
+/** A cut-off legal form is recognised from this many letters of its last word on: `Limited Liability Comp`. */
 const CUT_OFF_LETTERS_MIN = 3
 /** Registries cut names from this length on. */
 const CUT_OFF_NAME_MIN = 20
@@ -28,7 +30,7 @@ const CUT_OFF_NAME_MIN = 20
 /**
  * The name that people write: without legal form, handle, address, tax number, former name and abbreviation in brackets, and
  * with capitals only where they belong. `SAP SE` → `SAP`, `BANCO DE LA REPUBLICA S.A.` → `Banco de la Republica`. A name
- * of which nothing would remain is returned as it is. Idempotent.
+ * of which nothing would remain is returned as it is.
  * @param registered a name from any provider, in any script
  */
 export function businessName(registered: string): string {
@@ -37,7 +39,7 @@ export function businessName(registered: string): string {
   return /[\p{L}\p{N}]/u.test(name) ? name : given
 }
 
-/** The business name as to its words only: with the capitals of the registered name. */
+/** The words of the business name, with the registered name's capitals. */
 export function bareName(registered: string): string {
   const given = givenName(registered)
   const own = withoutRepetition(nameParts(given).description || given)
@@ -65,30 +67,25 @@ function withoutRepetition(name: string): string {
   const parts = name.split(/ [-–—|] /)
   if (parts.length !== 2) return name
   const [first, second] = parts as [string, string]
-  const [a, b] = [slug(first), slug(second)]
-  if (a !== '' && b.includes(a)) return second
-  return b !== '' && a.includes(b) ? first : name
+  const [a, b] = [`-${slug(first)}-`, `-${slug(second)}-`]
+  if (a !== '--' && b.includes(a)) return second
+  return b !== '--' && a.includes(b) ? first : name
 }
 
-/** Brackets with a former name, an abbreviation, or a remark; and one that was cut off. */
+/** Removes brackets with a former name, an abbreviation or a legal form, and one that was cut off. */
 function withoutBrackets(name: string): string {
   const opened = name.lastIndexOf('(')
   const whole = opened > 0 && !name.includes(')', opened) ? name.slice(0, opened).trim() : name
   const bare = whole.replace(/\(([^()]+)\)/g, (bracket, content: string, at: number) =>
-    at > 0 && isRemark(content.trim()) ? '' : bracket,
+    at > 0 && isRemark(content.trim(), whole.slice(0, at)) ? '' : bracket,
   )
   return bare.replace(SPACES, ' ').replace(/ ,/g, ',').trim() || name
 }
 
 const FORMER =
   /^(?:formerly|previously|former|fka|f\/k\/a|ex[ -]|aka|a\.?k\.?a|alias|now|was|dba|d\/b\/a|in liquidation)\b/i
-const ABBREVIATION = /^[\p{Lu}\p{N}&.-]{2,}$/u
-/** Countries in brackets tell companies of one group apart. */
-const PLACE = /^(?:UK|U\.K\.|USA|US|U\.S\.A\.|EU|UAE|HK|NZ|PRC|SG|GB|SA)$/
-
-function isRemark(content: string): boolean {
-  if (FORMER.test(content) || /\d{4,}/.test(content) || endsWithForm(content)) return true
-  return isAbbreviation(content) && !PLACE.test(content)
+function isRemark(content: string, name: string): boolean {
+  return FORMER.test(content) || /\d{4,}/.test(content) || endsWithForm(content) || isAbbreviationOf(content, name)
 }
 
 /** `IIA Ltda`, `public joint-stock company`, `LTD/GTE`. */
@@ -97,9 +94,14 @@ function endsWithForm(content: string): boolean {
   return words.some((_, i) => isForm(words.slice(i), nameTables().endForms, false))
 }
 
-/** `DoD`, `KCI`, `gov`: one word with several capitals, or in small letters only. */
-function isAbbreviation(content: string): boolean {
-  return ABBREVIATION.test(content) || /^\p{Lu}\p{Ll}?\p{Lu}+$/u.test(content) || /^\p{Ll}{2,5}$/u.test(content)
+/** `DoD` after `United States Department of Defense`. The case makes no difference, so that spellings of a name meet. */
+function isAbbreviationOf(content: string, name: string): boolean {
+  const letters = slug(content).replaceAll('-', '')
+  if (letters.length < 2 || content.includes(' ')) return false
+  const { small } = nameTables()
+  const words = slug(name).split('-')
+  const initialsOf = (of: readonly string[]) => of.map((word) => word[0]).join('')
+  return initialsOf(words).includes(letters) || initialsOf(words.filter((word) => !small.has(word))).includes(letters)
 }
 
 /** Cuts at the first comma that a house number, a street or a tax number follows. */
@@ -121,7 +123,7 @@ function isAddress(text: string): boolean {
 
 const STREET = /^(?:str|ul|rua|rue|calle|av|avenida|via|p\.?o\.? ?box)\b/i
 const TAX_NUMBER =
-  /\b(?:cnpj|cpf|nip|inn|nif|cif|vat|ico|eik|regon|hrb|orgnr|tax id)[ .:#-]{0,3}\p{L}{0,2}\d[\d./ -]{0,30}|\b\d{2,3}\.\d{3}\.\d{3}(?:\/\d{4}-\d\d)?$/giu
+  /\b(?:cnpj|cpf|nip|inn|nif|cif|vat|ico|eik|regon|hrb|orgnr|tax id)[ .:#-]{0,3}\p{L}{0,2}(?:\d[./ -]?){8,20}|\b\d{2,3}\.\d{3}\.\d{3}(?:\/\d{4}-\d\d)?$/giu
 
 /** Without the punctuation that a removed part leaves at the end. */
 function trimmedEnd(text: string): string {
@@ -138,12 +140,14 @@ interface Word {
   readonly end: number
 }
 
+/** Most forms that a name has: `Acme S.A. de C.V. (Pty) Ltd - ME`. More are odd input. */
+const FORMS_MAX = 6
+
 /** Takes legal forms from both ends until none is left. Stops before nothing remains. */
 function withoutForms(name: string): string {
-  const { endForms, startForms, brackets } = nameTables()
   let text = name
-  for (;;) {
-    const shorter = shortened(text, endForms, startForms, brackets)
+  for (let forms = 0; forms < FORMS_MAX; forms++) {
+    const shorter = shortened(text)
     if (shorter === undefined) break
     text = shorter
   }
@@ -152,12 +156,8 @@ function withoutForms(name: string): string {
   return (isStripped ? unquoted.replace(/^the (?=\S)/i, '') : unquoted).trim()
 }
 
-function shortened(
-  text: string,
-  endForms: ReadonlySet<string>,
-  startForms: ReadonlySet<string>,
-  brackets: ReadonlySet<string>,
-): string | undefined {
+function shortened(text: string): string | undefined {
+  const { endForms, startForms, quotedForms, brackets } = nameTables()
   const opened = text.endsWith(')') ? text.lastIndexOf('(') : -1
   if (opened > 0 && brackets.has(formKey(text.slice(opened)))) return trimmedEnd(text.slice(0, opened))
   const joined = ASCII.test(text) ? undefined : withoutJoinedForm(text)
@@ -167,16 +167,36 @@ function shortened(
   if (!mayHaveForm(words, cutOff)) return undefined
   for (let count = Math.min(FORM_WORDS_MAX, words.length - 1); count > 0; count--) {
     const at = words.length - count
+<<<<<<< HEAD
     if (isForm(words.slice(at), endForms, cutOff)) {
       const rest = trimmedEnd(text.slice(0, words[at]!.start))
       if (/[\p{L}\p{N}]/u.test(rest)) return rest
+=======
+    if (isForm(words.slice(at), endForms, cutOff) && !isSpa(text.slice(words[at]!.start))) {
+      const rest = trimmedEnd(text.slice(0, words[at]!.start), LEFT_OVER)
+      if (isName(rest)) return rest
+>>>>>>> c5868ecf (names: forms that are words too, initials, brackets and elisions)
     }
-    if (isForm(words.slice(0, count), startForms, false)) {
-      const rest = text.slice(words[count - 1]!.end).replace(/^[\s,.;:)-]+/, '')
-      if (/[\p{L}\p{N}]/u.test(rest)) return rest
+    const first = words.slice(0, count)
+    const after = text.slice(words[count - 1]!.end)
+    if (isForm(first, startForms, false) || (isForm(first, quotedForms, false) && QUOTED.test(after))) {
+      const rest = after.replace(/^[\s,.;:)-]+/, '')
+      if (isName(rest)) return rest
     }
   }
   return undefined
+}
+
+const QUOTED = /^ ?(?:["«„“]|\p{Script=Cyrillic})/u
+
+/** A hotel's spa, not a `S.p.A.`. */
+function isSpa(word: string): boolean {
+  return word === 'Spa' || word === 'spa'
+}
+
+/** Whether more than an article is left. */
+function isName(rest: string): boolean {
+  return /[\p{L}\p{N}]/u.test(rest) && !/^(?:the|la|el|le|der|die|das)$/i.test(rest)
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the range of ASCII
@@ -219,7 +239,7 @@ function mayHaveForm(words: readonly Word[], mayBeCutOff: boolean): boolean {
 
 /** First words of the forms at the start; last words of those at the end, with their first letters. */
 const formEdges = once(() => {
-  const { startForms, endForms } = nameTables()
+  const { startForms, quotedForms, endForms } = nameTables()
   const last = new Set<string>()
   for (const form of endForms) {
     const word = form.slice(form.lastIndexOf(' ') + 1)
@@ -228,7 +248,9 @@ const formEdges = once(() => {
     if (form.includes(' ')) last.add(withoutDots(word).slice(0, CUT_OFF_LETTERS_MIN))
   }
   return {
-    first: new Set([...startForms].flatMap((form) => [form.split(' ')[0]!, withoutDots(form.split(' ')[0]!)])),
+    first: new Set(
+      [...startForms, ...quotedForms].flatMap((form) => [form.split(' ')[0]!, withoutDots(form.split(' ')[0]!)]),
+    ),
     last,
   }
 })
@@ -261,13 +283,14 @@ function wordsOf(text: string): Word[] {
   return words
 }
 
-/** Lower case without quotes, brackets, and dots at its ends. */
+/** Lower case without quotes and brackets. `C.A` and `C.A.` are one form; `as.` is not the word `as`. */
 function formKey(text: string): string {
-  return text
+  const key = text
     .toLowerCase()
     .replace(/["'«»„“”()[\]]/g, '')
-    .replace(/[.;:]{1,3}$/, '')
+    .replace(/[;:]{1,3}$/, '')
     .trim()
+  return key.endsWith('.') && key.indexOf('.') < key.length - 1 ? key.slice(0, -1) : key
 }
 
 function withoutDots(key: string): string {
@@ -285,14 +308,32 @@ function recapitalised(name: string): string {
   if (letters.toLowerCase() === letters.toUpperCase() || (isSmall && !name.includes(' '))) return name
   let first = true
   const isOneWord = !/[^\p{L}\p{M}\p{N}'’]/u.test(name)
-  return name.replace(/(?:\p{L}\.)+\p{L}?(?!\p{L})|[\p{L}\p{M}\p{N}'’]+/gu, (word) => {
-    const spelled = word.includes('.') ? word.toUpperCase() : spellingOf(word, first, isOneWord)
-    first = false
-    return spelled
+  const spelled = name.replace(COMPOUND, (compound, at: number) => {
+    if (isInitials(compound)) {
+      first = false
+      return compound.toUpperCase()
+    }
+    return compound.replace(/[\p{L}\p{M}\p{N}'’]+/gu, (word) => {
+      const isSaint = /^st$/i.test(word) && name[at + compound.length] === '.'
+      const result = isSaint ? 'St' : spellingOf(word, first, isOneWord)
+      first = false
+      return result
+    })
   })
+  // The small letter of İ has a dot of its own.
+  return spelled.replaceAll('i̇', 'i').normalize('NFC')
 }
 
-/** `Executive Office Of The President`: a capital on these is never meant. */
+/** Words that are joined by `&`, `.` or a hyphen. */
+const COMPOUND = /[\p{L}\p{M}\p{N}'’]+(?:[&.-][\p{L}\p{M}\p{N}'’]+)*/gu
+
+/** `AT&T`, `E.ON`, `H-E-B`, `A.P`. */
+function isInitials(compound: string): boolean {
+  const parts = compound.split(/[&.-]/)
+  return parts.length > 1 && parts.some(({ length }) => length === 1) && parts.every(({ length }) => length < 3)
+}
+
+/** `Executive Office Of The President`: these words never need a capital. */
 function withSmallWords(name: string): string {
   return name.replace(/(?<= )(?:Of|The|And|For)(?= )/g, (word) => word.toLowerCase())
 }
@@ -305,20 +346,21 @@ function spellingOf(word: string, first: boolean, isOneWord: boolean): string {
   if (!first && small.has(lower)) return lower
   if (capitals.has(lower)) return word.toUpperCase()
   if (/\d/.test(word))
-    return /^\d+(?:st|nd|rd|th)$/.test(lower) ? lower : /^\p{L}{4,}\d+$/u.test(word) ? capitalised(lower) : word
+    return /^\d+(?:st|nd|rd|th)$/.test(lower) ? lower : /^\p{L}{4,}\d+$/u.test(word) ? capitalised(lower, first) : word
   const letters = lower.replace(/['’]/g, '')
   if (/^[a-z]+$/.test(letters)) {
     if (!VOWEL.test(letters)) return word.toUpperCase()
     if (letters.length <= (isOneWord ? 4 : 3) && !small.has(letters) && !words.has(letters)) return word.toUpperCase()
   }
-  return capitalised(lower)
+  return capitalised(lower, first)
 }
 
-function capitalised(lower: string): string {
+function capitalised(lower: string, first: boolean): string {
   if (/^mc\p{L}{4,}$/u.test(lower)) return `Mc${lower[2]!.toUpperCase()}${lower.slice(3)}`
-  if (/^[od]['’]\p{L}{3,}$/u.test(lower))
-    return `${lower[0]!.toUpperCase()}'${lower[2]!.toUpperCase()}${lower.slice(3)}`
-  return lower[0]!.toUpperCase() + lower.slice(1)
+  if (!/^[dlo]['’]\p{L}{3}/u.test(lower)) return lower[0]!.toUpperCase() + lower.slice(1)
+  // `O'Brien` and `L'Oréal`, but `Institut d'Études`.
+  const article = first || lower[0] === 'o' ? lower[0]!.toUpperCase() : lower[0]!
+  return `${article}'${lower[2]!.toUpperCase()}${lower.slice(3)}`
 }
 
 function readTables(): NameTables {
@@ -329,6 +371,7 @@ function readTables(): NameTables {
   return {
     endForms: keys('form end'),
     startForms: keys('form start'),
+    quotedForms: keys('form start quoted'),
     brackets: keys('form bracket'),
     small: new Set(entries('small')),
     words: new Set(entries('word')),

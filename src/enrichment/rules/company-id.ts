@@ -1,7 +1,7 @@
 import { bareName } from './business-name.ts'
 import { registrableDomain } from './domain.ts'
 import type { Organisation } from './evidence.ts'
-import { slug } from './normalise.ts'
+import { fold, slug } from './normalise.ts'
 import { once, readSections } from './sections.ts'
 
 /**
@@ -20,7 +20,7 @@ export function companyIdOf(organisation: Organisation | undefined): string {
  * differ only by legal form, case, accents or punctuation have the same key. `''` without letters and digits.
  */
 export function nameKey(registered: string): string {
-  const key = slug(bareName(registered)) || slug(registered)
+  const key = slug(fold(bareName(registered))) || slug(registered)
   return key.startsWith(ARTICLE) && key.length > ARTICLE.length ? key.slice(ARTICLE.length) : key
 }
 

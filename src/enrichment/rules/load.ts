@@ -7,6 +7,7 @@ import { hostnamePatterns } from './hostnames.ts'
 import { providerDomains, reservedDomains } from './known-domains.ts'
 import { modelWeights } from './model/vote.ts'
 import { genericWords } from './normalise.ts'
+import { personNames } from './person.ts'
 import { knownNames, nameWords } from './score-name.ts'
 import { connectionTypes, vendorTypes } from './vendor-types.ts'
 
@@ -25,6 +26,7 @@ const TABLES = [
   genericWords,
   knownNames,
   worldBrands,
+  personNames,
   nameWords,
 ]
 

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { parse } from 'csv-parse/sync'
 import { businessName } from '../../../src/enrichment/rules/business-name.ts'
 import { nameKey } from '../../../src/enrichment/rules/company-id.ts'
+import { parseSections } from '../../../src/enrichment/rules/sections.ts'
 
 interface Labelled {
   readonly name: string
@@ -34,7 +35,9 @@ for (const isHeldOut of [false, true]) {
 }
 
 test('a name stays the same when it is made readable again', () => {
-  const changed = labelled.map(({ name }) => businessName(name)).filter((name) => businessName(name) !== name)
+  const changed = [...labelled.map(({ name }) => name), ...starterNames()]
+    .map(businessName)
+    .filter((name) => businessName(name) !== name)
   assert.deepEqual(changed, [])
 })
 
@@ -67,6 +70,27 @@ for (const [registered, readable] of [
   ["O'REILLY MEDIA, INC.", "O'Reilly Media"],
   ['IBM CORPORATION', 'IBM'],
   ['BNP PARIBAS', 'BNP Paribas'],
+  ['AT&T CORP.', 'AT&T'],
+  ['E.ON SE', 'E.ON'],
+  ["L'ORÉAL S.A.", "L'Oréal"],
+  ["INSTITUT D'ÉTUDES POLITIQUES", "Institut d'Études Politiques"],
+  ['H-E-B, LP', 'H-E-B'],
+  ['ST. JUDE HOSPITAL', 'St. Jude Hospital'],
+  ['İSTANBUL ÜNİVERSİTESİ', 'İstanbul Üniversitesi'],
+  ['HOLIDAY INN 24', 'Holiday Inn 24'],
+  ['SC JOHNSON', 'SC Johnson'],
+  ['AO Smith Corporation', 'AO Smith'],
+  ['AO "Kibo"', 'Kibo'],
+  ['AO Кибо', 'Кибо'],
+  ['DP World', 'DP World'],
+  ['AS Roma', 'AS Roma'],
+  ['ET Solutions', 'ET Solutions'],
+  ['The Coop', 'The Coop'],
+  ['Wellness Spa', 'Wellness Spa'],
+  ['Acme SpA', 'Acme'],
+  ['City of Charleston SC', 'City of Charleston SC'],
+  ['Axa - Taxation Office', 'Axa - Taxation Office'],
+  ['BOSCH (CHINA) INVESTMENT LTD', 'Bosch (China) Investment'],
   ['GMBH', 'GMBH'],
   ['AS64500', 'AS64500'],
   ['—', '—'],
@@ -76,15 +100,42 @@ for (const [registered, readable] of [
 
 test('names that differ by legal form, case, accents or punctuation have one key', () => {
   const keys = (names: readonly string[]) => [...new Set(names.map(nameKey))]
-  assert.deepEqual(keys(['SAP SE', 'SAP AG', 'Sap', 'S A P, Inc.'].slice(0, 3)), ['sap'])
+  assert.deepEqual(keys(['SAP SE', 'SAP AG', 'Sap', 'sap, inc.']), ['sap'])
   assert.deepEqual(keys(['Société Générale S.A.', 'SOCIETE GENERALE', 'Societe-Generale SA']), ['societe-generale'])
   assert.deepEqual(keys(['The Reynolds and Reynolds Company', 'Reynolds and Reynolds, Inc']), ['reynolds-and-reynolds'])
+  assert.deepEqual(keys(['Ørsted A/S', 'ORSTED']), ['orsted'])
+  assert.deepEqual(keys(['Bosch (China) Investment Ltd', 'BOSCH (CHINA) INVESTMENT LTD']), ['bosch-china-investment'])
   assert.deepEqual(keys(['PT Acme Indonesia Tbk', 'PT. ACME INDONESIA']), ['acme-indonesia'])
+})
+
+test('a name has one key in any case', () => {
+  // Only a handle is known by its capitals.
+  const different = [...labelled.map(({ name }) => name), ...starterNames()].filter(
+    (name) => nameKey(name) !== nameKey(name.toUpperCase()) && !/[ßıİŉ]|\bspa\b|^\S*[-_]\S* | - /i.test(name),
+  )
+  assert.deepEqual(different, [])
 })
 
 test('no name takes long, whatever it holds', () => {
   const hard = ['('.repeat(5_000), 'a, '.repeat(5_000), ' inc'.repeat(5_000), '1-'.repeat(5_000), 'A.'.repeat(5_000)]
   for (const name of hard) assert.ok(businessName(name).length <= 256)
+})
+
+function starterNames(): string[] {
+  const table = new URL('../../../src/enrichment/files/starter/organisations.csv', import.meta.url)
+  const rows = parse(readFileSync(table), { columns: true }) as Record<string, string>[]
+  return rows.flatMap(({ business_name, org_name }) => [business_name!, org_name!])
+}
+
+test('no entry of the tables is repeated', () => {
+  const text = readFileSync(new URL('../../../src/enrichment/rules/data/business-names.txt', import.meta.url), 'utf8')
+  const entries = parseSections(text, 'business-names.txt').flatMap(({ heading, entries }) =>
+    entries.map((entry) => `${heading.join(' ')}: ${entry}`),
+  )
+  assert.deepEqual(
+    entries.filter((entry, i) => entries.indexOf(entry) !== i),
+    [],
+  )
 })
 
 function lower(name: string): string {

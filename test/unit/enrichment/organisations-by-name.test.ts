@@ -57,6 +57,7 @@ test('a name of several words matches in any country, a public body does not', a
   assert.equal((await answerFor('Kibo Anvil Works GmbH', 'DE')).companyId, 'example.net')
   assert.equal((await answerFor('Ministry Of Anvils', 'KE')).domain, 'anvils.example.org')
   assert.equal((await answerFor('The Ministry of Anvils', 'TZ')).domain, undefined)
+  assert.equal((await answerFor('Ministry of Anvils', 'TZ')).domain, undefined)
 })
 
 test('a brand that one company has in the whole world matches in any country', async () => {

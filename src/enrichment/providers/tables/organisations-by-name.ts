@@ -8,7 +8,7 @@ import { organisationIn } from './organisation-row.ts'
 import type { PackedRow, PackedRows } from './packed-rows.ts'
 import { TextIndex } from './text-index.ts'
 
-/** Longer names are unlikely to be of another company, so they match in any country. */
+/** Two companies rarely share a name of this length, so it matches in any country. */
 const ANY_COUNTRY_LENGTH_MIN = 12
 const FACTS_MAX = 2_000
 
@@ -21,9 +21,9 @@ interface Candidate {
  * Organisations of a table by domain and by name, for networks that the table has no row for. A row states the facts of its
  * organisation, so another network of the same organisation has them too.
  *
- * A name matches when it is written like the table's registered name, or when it has the same key (`nameKey`) and the row is of
- * the address's country. A key of several words, and a brand known worldwide, matches in any country: `deutsche-boerse` is one
- * company, `delta` are many.
+ * A name matches when it has the same key (`nameKey`) as one in the table and the row is of the address's country. A company
+ * matches in any country by its whole registered name, by a key of several words, and by a brand known worldwide:
+ * `deutsche-boerse` is one company, `delta` are many.
  * Rows of access providers and hosters are left out: their customers carry their names. Two organisations with one key
  * in one country match neither.
  */
@@ -71,7 +71,7 @@ export class OrganisationsByName {
     if (name === undefined) return undefined
     const text = fold(name)
     const same = this.#candidates(this.#texts, text).filter(({ row }) => fold(String(row.attributes.org_name)) === text)
-    if (same.length > 0) return this.#factsOf(only(same))
+    if (same.length > 0) return this.#factsOf(inCountry(same, country, true))
     const key = nameKey(name)
     return key === '' ? undefined : this.#factsOf(this.#ofKey(key, country))
   }
@@ -80,13 +80,8 @@ export class OrganisationsByName {
     const known = this.#candidates(this.#keys, key).filter(({ row }) =>
       namesOf(row).some((name) => nameKey(name) === key),
     )
-    const isLocal = ({ row: { attributes } }: Candidate) =>
-      attributes.country_code === undefined || attributes.country_code === country
-    const local = known.filter(isLocal)
-    if (local.length > 0) return only(local)
     const isUnmistakable = worldBrands().has(key) || (key.includes('-') && key.length >= ANY_COUNTRY_LENGTH_MIN)
-    // Every country has a "Ministry of Finance".
-    return isUnmistakable && known[0]?.row.attributes.classification !== 'government' ? only(known) : undefined
+    return inCountry(known, country, isUnmistakable)
   }
 
   #candidates(index: TextIndex, text: string): Candidate[] {
@@ -119,8 +114,21 @@ function namesOf({ attributes: { business_name, org_name } }: PackedRow): string
   return [business_name, org_name].filter((name) => name !== undefined).map(String)
 }
 
+/** The candidate of the country, or else the only one if the name can be of no other company. */
+function inCountry(
+  known: readonly Candidate[],
+  country: string | undefined,
+  isUnmistakable: boolean,
+): Candidate | undefined {
+  const local = known.filter(({ row: { attributes } }) => (attributes.country_code ?? country) === country)
+  if (local.length > 0) return theOnlyOrganisation(local)
+  // Every country has a "Ministry of Finance", and several have a "Central University".
+  const isCompany = known[0]?.row.attributes.classification === 'business'
+  return isUnmistakable && isCompany ? theOnlyOrganisation(known) : undefined
+}
+
 /** The candidate if all are of one organisation. */
-function only(candidates: readonly Candidate[]): Candidate | undefined {
+function theOnlyOrganisation(candidates: readonly Candidate[]): Candidate | undefined {
   const [first] = candidates
   return candidates.every(({ domain }) => domain === first?.domain) ? first : undefined
 }
