@@ -1,5 +1,5 @@
 import { NOISE } from '../../../schemas/classification.ts'
-import { fold, tokens } from './normalise.ts'
+import { fold, tokens, trimmedEnd } from './normalise.ts'
 import { isPersonName } from './person.ts'
 import { isSameHolder } from './same-holder.ts'
 import { readNameWords } from './score-name.ts'
@@ -161,27 +161,26 @@ function isSkipped(line: string): boolean {
 
 /** `Network for Acme`, `Customer: Acme`, `Assigned to Acme`. */
 const LEAD =
-  /^(?:(?:ip|internal|personal|corporate|static)\s+)?(?:networks?|net|lan|route|subnet|block|range|addresses|assignment|allocation|assigned|allocated|delegated|reassigned|customer|client|cust|kunde|klient|connection)\s*(?:\b(?:for|of|to)\b\s*:?|:|\s-)\s*(?=\S)/i
+  /^(?:(?:ip|internal|personal|corporate|static) )?(?:networks?|net|lan|route|subnet|block|range|addresses|assignment|allocation|assigned|allocated|delegated|reassigned|customer|client|cust|kunde|klient|connection)(?: (?:for|of|to)\b ?:?| ?:| -) ?(?=\S)/i
 /** `Smoltelecom customer: Acme`. */
-const CUSTOMER = /\b(?:customer|client|cust|kunde)\s*:\s*(?=\S)/i
+const CUSTOMER = /\b(?:customer|client|cust|kunde) ?: ?(?=\S)/i
 /** `(MS002204) Acme`, `[123] Acme`. */
-const NUMBER = /^[([{][\w /.-]{1,20}[)\]}]\s*/
+const NUMBER = /^[([{][\w /.-]{1,20}[)\]}] ?/
 /** `Acme's internal network`, `Acme LAN`. */
 const TAIL =
-  /(?:'s)?\s+(?:(?:corporate|internal|enterprise|office|local|public|private|lan)\s+(?:network|net|lan|subnet|ips?)|lan|subnet|ip range)\s*(?:#.*)?$/i
+  /(?:'s)? (?:(?:corporate|internal|enterprise|office|local|public|private|lan) (?:network|net|lan|subnet|ips?)|lan|subnet|ip range)$/i
+
+const LEFT_OVER: ReadonlySet<string> = new Set(' ,;:*-')
+/** A quote that was cut off before its end. */
+const OPEN_QUOTE = /^["'«„][^"'»“]*$/
 
 function cleaned(line: string): string | undefined {
-  const bare = line
-    .replace(NUMBER, '')
-    .replace(/\s*#.*$/, '')
-    .replace(/\s+/g, ' ')
+  const bare = line.split('#')[0]!.replace(/\s+/g, ' ').trim().replace(NUMBER, '')
   const marked = CUSTOMER.exec(bare)
   const led = marked === null ? bare.replace(LEAD, '') : bare.slice(marked.index + marked[0].length)
-  const name = led
-    .replace(TAIL, '')
-    .replace(/^["'«„]+(?=[^"'»“]*$)|[\s,;:*-]+$/g, '')
-    .trim()
-  return name === '' ? undefined : name
+  const name = trimmedEnd(led.replace(TAIL, ''), LEFT_OVER)
+  const unquoted = (OPEN_QUOTE.test(name) ? name.slice(1) : name).trim()
+  return unquoted === '' ? undefined : unquoted
 }
 
 /** A registry's handle instead of a name: `ACME-NET-1`, `PoloNetwork-IPv6`. */
@@ -192,10 +191,10 @@ function isHandle(name: string, netname: string): boolean {
 /** Sentences, contract numbers, addresses, dates, and text that lost its letters. */
 const NO_NAMES: readonly RegExp[] = [
   /\b(?:is|are|was|please|contact|abuse|report|transferred|see|https?|www|ticket|contract|dogovor|order|vlan|dumy|dummy|test|ipv6|launch)\b|\bproject\W?\d/i,
-  /\d{1,3}\.\d{1,3}\.\d{1,3}\.|\d{4}-\d\d-\d\d|[0-9a-f]+::/i,
+  /\d{1,3}\.\d{1,3}\.\d{1,3}\.|\d{4}-\d\d-\d\d|[0-9a-f]::/i,
   /\w\?\w|\?\?/,
-  /^(?:cust|id|no|nr|ref|acc|account)\b[\s.:#-]*[\w-]*\d|^(?:customer|client) of\b/i,
-  /\b(?:str|ul|st|ave|av|rd|road|street|strasse|straße|rue|via|calle|prosp|pr|box|floor|d)\.?[,\s]*\d|^\d+[\w/-]*,?\s|,\s*\d+\w?$/i,
+  /^(?:cust|id|no|nr|ref|acc|account)\b[ .:#-]{0,4}[\w-]{0,20}\d|^(?:customer|client) of\b/i,
+  /\b(?:str|ul|st|ave|av|rd|road|street|strasse|straße|rue|via|calle|prosp|pr|box|floor|d)\.?(?:, ?| )?\d|^\d[\w/-]*,? |, ?\d{1,6}\w?$/i,
   /^[\w.-]+\.[a-z]{2,}$|@/i,
   /^(?:penal system|internet|office|test|none|unknown|n\/a|company|customer|client|private|global|lan|server|project|temporary)$/i,
   /\d{5,}/,

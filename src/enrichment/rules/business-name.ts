@@ -1,4 +1,4 @@
-import { nameParts, slug, TEXT_MAX } from './normalise.ts'
+import { nameParts, slug, TEXT_MAX, trimmedEnd } from './normalise.ts'
 import { once, readSections } from './sections.ts'
 
 /**
@@ -106,7 +106,7 @@ function isAbbreviationOf(content: string, name: string): boolean {
 
 /** Cuts at the first comma that a house number, a street or a tax number follows. */
 function withoutAddress(name: string): string {
-  const untaxed = trimmedEnd(name.replace(TAX_NUMBER, ' ')) || name
+  const untaxed = trimmedEnd(name.replace(TAX_NUMBER, ' '), LEFT_OVER) || name
   let end = untaxed.search(/[,;]/)
   while (end > 0) {
     if (isAddress(untaxed.slice(end + 1).trim())) return untaxed.slice(0, end)
@@ -125,13 +125,7 @@ const STREET = /^(?:str|ul|rua|rue|calle|av|avenida|via|p\.?o\.? ?box)\b/i
 const TAX_NUMBER =
   /\b(?:cnpj|cpf|nip|inn|nif|cif|vat|ico|eik|regon|hrb|orgnr|tax id)[ .:#-]{0,3}\p{L}{0,2}(?:\d[./ -]?){8,20}|\b\d{2,3}\.\d{3}\.\d{3}(?:\/\d{4}-\d\d)?$/giu
 
-/** Without the punctuation that a removed part leaves at the end. */
-function trimmedEnd(text: string): string {
-  let end = text.length
-  while (end > 0 && LEFT_OVER.has(text[end - 1]!)) end--
-  return text.slice(0, end)
-}
-
+/** Punctuation that a removed part leaves at the end. */
 const LEFT_OVER: ReadonlySet<string> = new Set(' ,;:&/(-')
 
 interface Word {
@@ -159,7 +153,7 @@ function withoutForms(name: string): string {
 function shortened(text: string): string | undefined {
   const { endForms, startForms, quotedForms, brackets } = nameTables()
   const opened = text.endsWith(')') ? text.lastIndexOf('(') : -1
-  if (opened > 0 && brackets.has(formKey(text.slice(opened)))) return trimmedEnd(text.slice(0, opened))
+  if (opened > 0 && brackets.has(formKey(text.slice(opened)))) return trimmedEnd(text.slice(0, opened), LEFT_OVER)
   const joined = ASCII.test(text) ? undefined : withoutJoinedForm(text)
   if (joined !== undefined) return joined
   const words = wordsOf(text)
@@ -167,15 +161,9 @@ function shortened(text: string): string | undefined {
   if (!mayHaveForm(words, cutOff)) return undefined
   for (let count = Math.min(FORM_WORDS_MAX, words.length - 1); count > 0; count--) {
     const at = words.length - count
-<<<<<<< HEAD
-    if (isForm(words.slice(at), endForms, cutOff)) {
-      const rest = trimmedEnd(text.slice(0, words[at]!.start))
-      if (/[\p{L}\p{N}]/u.test(rest)) return rest
-=======
     if (isForm(words.slice(at), endForms, cutOff) && !isSpa(text.slice(words[at]!.start))) {
       const rest = trimmedEnd(text.slice(0, words[at]!.start), LEFT_OVER)
       if (isName(rest)) return rest
->>>>>>> c5868ecf (names: forms that are words too, initials, brackets and elisions)
     }
     const first = words.slice(0, count)
     const after = text.slice(words[count - 1]!.end)

@@ -66,6 +66,13 @@ export function tokens(text: string): string[] {
     .filter((word) => word !== '')
 }
 
+/** A text without the characters at its end. */
+export function trimmedEnd(text: string, characters: ReadonlySet<string>): string {
+  let end = text.length
+  while (end > 0 && characters.has(text[end - 1]!)) end--
+  return text.slice(0, end)
+}
+
 /** Whether a folded word is a legal form, or too common to identify a company. */
 export function isGenericWord(word: string): boolean {
   return genericWords().has(word)

@@ -69,9 +69,9 @@ const LEADING_NUMBER = /^AS\d+ (?:- )?/
 const TRADER_BEFORE =
   /^(?:(?:SPD|CPD|FL) )?(?:F\.?O\.?P\.?|FO-P|P\.?E\.?|I\.?P\.?|I\.?E\.?|SP-D|SPD|FLP|CHP|PFA|I\.I\.|II|ИП|ФОП|ФЛП|(?:private|individual|sole) (?:entrep\p{L}+|enterp\p{L}+|proprietor|trader|person)|entrepreneur|enterpreneur|phys?ical person(?:[- ](?:businessman|entrepreneur))?|fizichna osoba[- ]pidpri?y?emec|natural person|sole trader) (?=\S)/iu
 const TRADER_AFTER =
-  /(?:[ ,]+-?|-)(?:ME|M\.E\.?|MEI|EI|FOP|F\.O\.P\.?|PE|P\.E\.|IP|I\.P\.|SPD|I\.I\.|II|PFA|(?:intreprindere|întreprindere) individual[aă]|e\.?K\.?|e\.?U\.?|(?:private|individual) entrepreneur)$/iu
+  /(?:,? ?- ?|,? |,)(?:ME|M\.E\.?|MEI|EI|FOP|F\.O\.P\.?|PE|P\.E\.|IP|I\.P\.|SPD|I\.I\.|II|PFA|(?:intreprindere|întreprindere) individual[aă]|e\.?K\.?|e\.?U\.?|(?:private|individual) entrepreneur)$/iu
 /** `Ivo Kibo PR Beograd`: at most two words follow the mark. */
-const SERBIAN_TRADER = /^(.+) PR(?:[ ,]+[\p{L}.]+){0,2}$/u
+const SERBIAN_TRADER = /^(.+) PR(?:,? [\p{L}.]+){0,2}$/u
 const TITLE = /^(?:mr|mrs|ms|dr|ing|mag|dipl\.? ?-?ing|prof|di|sr|sra)\.? (?=\p{L}+[ .])/iu
 
 function withoutTraderMarks(name: string): { text: string; isTrader: boolean } {

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { domainToASCII } from 'node:url'
 import { disposableEmailBlocklistSet } from 'disposable-email-domains-js'
 import { parse } from 'tldts'
 import { ROW_COLUMNS } from '../../../schemas/row.ts'
@@ -47,7 +48,7 @@ const PUNCTUATION = /[$_-]/g
 /** The domain of an address, with or without a name: `Jane <jane@example.com>`. */
 const ADDRESS = /^(?:[^<>]{0,200}<)?[^\s@<>]{1,200}@([^\s@<>]{1,253})>?$/
 
-/** The work domain that is found first: what is said about the user comes before what is said about the event. */
+/** The first work domain. User properties win over event properties. */
 function workDomain(user: JsonObject, extra: JsonObject, properties: JsonObject): string {
   return workDomainIn(user) || workDomainIn(extra) || workDomainIn(properties)
 }
@@ -73,10 +74,14 @@ function workDomainIn(object: JsonObject, depth = 1): string {
 
 /** The registrable domain of a work e-mail address; `''` for any other text. */
 function workDomainOf(address: string): string {
-  const [, host] = ADDRESS.exec(address.trim()) ?? []
-  const domain = host === undefined ? undefined : registrableDomain(host)
+  const host = domainToASCII(ADDRESS.exec(address.trim())?.[1] ?? '')
+  if (host === '' || NO_MAILBOX.test(host)) return ''
+  const domain = registrableDomain(host)
   return domain === undefined || isFreeMail(domain) ? '' : domain
 }
+
+/** Addresses that a service makes up for its users: `users.noreply.github.com`. */
+const NO_MAILBOX = /(?:^|\.)(?:no-?reply|privaterelay)\./
 
 interface FreeMail {
   /** Domains of free and disposable mail. */

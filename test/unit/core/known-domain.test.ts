@@ -33,7 +33,12 @@ test('the address is found where tools put it, in any case', () => {
   }
 })
 
-test('what is said about the user comes before what is said about the event', () => {
+test('a domain in any script is one domain', () => {
+  assert.equal(known({ user: { email: 'a@münchen.de' } }), 'xn--mnchen-3ya.de')
+  assert.equal(known({ user: { email: 'a@xn--mnchen-3ya.de' } }), 'xn--mnchen-3ya.de')
+})
+
+test('user properties win over event properties', () => {
   const [user, extra, properties] = ['user', 'extra', 'event'].map((name) => ({ email: `a@${name}.com` }))
   assert.equal(known({ user, extra, properties }), 'user.com')
   assert.equal(known({ extra, properties }), 'extra.com')
@@ -51,6 +56,10 @@ test('other people, other fields and bad addresses say nothing about the visitor
     { user: { email: 'a@192.0.2.1' } },
     { user: { email: 'a@co.uk' } },
     { user: { email: 'a@b@acme.com' } },
+    { user: { email: '12+a@users.noreply.github.com' } },
+    { user: { email: 'a@privaterelay.appleid.com' } },
+    { user: { email: 'a@acme.onmicrosoft.com' } },
+    { user: { email: 'a@vodafone.de' } },
     { user: { email: { value: 'a@acme.com' } } },
     { user: ['a@acme.com'] },
     { properties: 'a@acme.com' },
