@@ -7,12 +7,14 @@ import { type Facts, makeFacts, type Scope } from '../facts.ts'
 import type { Provider } from '../providers/provider.ts'
 import { businessName } from '../rules/business-name.ts'
 import { categoryOfName, type Stated } from '../rules/category.ts'
-import { classify, type Decision, isPerson, isVote } from '../rules/classify.ts'
+import { classify, type Decision, isPrivatePerson, isVote } from '../rules/classify.ts'
 import { companyIdOf } from '../rules/company-id.ts'
-import { registrableDomain, registrableDomainOfHost } from '../rules/domain.ts'
+import { ownLabel, registrableDomain, registrableDomainOfHost } from '../rules/domain.ts'
 import type { Evidence, Organisation } from '../rules/evidence.ts'
 import { isBareHandle } from '../rules/handle.ts'
+import { tokens } from '../rules/normalise.ts'
 import { isSameHolder } from '../rules/same-holder.ts'
+import { classifyVendorType } from '../rules/vendor-types.ts'
 import { speakersOf } from './groups.ts'
 import { ownIspWithin, withOwnIsp } from './own-isp.ts'
 import { qualityOf } from './quality.ts'
@@ -104,25 +106,37 @@ export function merge(all: readonly Finding[]): Merged {
 function isNameless(organisation: Organisation | undefined, evidence: Evidence): boolean {
   if (organisation === undefined) return false
   const { name, domain } = organisation
-  return isPerson(name, evidence) || (domain === undefined && name !== undefined && isBareHandle(name))
+  return isPrivatePerson(name, evidence) || (domain === undefined && name !== undefined && isBareHandle(name))
 }
 
 const NAMES = ['business_name', 'org_name', 'as_name'] as const satisfies readonly Attribute[]
 
-/** Removes the names of private persons, except those from a table of organisations. */
+/** Removes the names of private persons and descriptions with them, except those from a table of organisations. */
 function withoutPersons(
   data: EnrichmentData,
   sources: Partial<Record<Attribute, string>>,
   findings: readonly Finding[],
   evidence: Evidence,
 ): void {
-  for (const attribute of NAMES) {
-    const name = data[attribute]
-    if (name === undefined || !isPerson(String(name), evidence)) continue
-    if (findings.some(({ provider }) => provider.name === sources[attribute] && provider.kind === 'table')) continue
+  const isOfTable = (attribute: Attribute) =>
+    findings.some(({ provider }) => provider.name === sources[attribute] && provider.kind === 'table')
+  const remove = (attribute: Attribute) => {
     delete data[attribute]
     delete sources[attribute]
   }
+  for (const attribute of NAMES) {
+    const name = data[attribute]
+    if (name === undefined || isOfTable(attribute) || !isPrivatePerson(String(name), evidence)) continue
+    const { description } = data
+    remove(attribute)
+    if (description !== undefined && !isOfTable('description') && mentions(String(description), String(name))) {
+      remove('description')
+    }
+  }
+}
+
+function mentions(text: string, name: string): boolean {
+  return tokens(text).join(' ').includes(tokens(name).join(' '))
 }
 
 /**
@@ -200,6 +214,7 @@ function namesCustomer({ facts, scope }: Finding, carrier: Finding): boolean {
 /** Collects the input of the classifier. Statements about the address outrank statements about its AS. */
 export function evidenceOf(findings: readonly Finding[]): Evidence {
   const evidence: Evidence = {}
+  const organisationNames: string[] = []
   let explicitAs: Finding | undefined
   for (const finding of findings) {
     const stated = finding.facts.evidence
@@ -209,19 +224,44 @@ export function evidenceOf(findings: readonly Finding[]): Evidence {
       if (AS_EVIDENCE.has(field) && isOfAnotherAs(stated, evidence)) continue
       Object.assign(evidence, { [field]: stated[field] })
     }
-    if (finding.provider.kind === 'table' && finding.facts.organisation !== undefined)
-      evidence.isKnownOrganisation = true
+    organisationNames.push(...organisationNamesOf(finding))
     if (stated.explicit === undefined) continue
     if (finding.scope === 'as') explicitAs ??= finding
     else if (evidence.explicit === undefined || isPublished(finding, evidence)) state(evidence, finding)
   }
   if (evidence.explicit === undefined && explicitAs !== undefined) state(evidence, explicitAs)
+  if (organisationNames.length > 0) evidence.organisationNames = organisationNames
   return evidence.ispName === undefined
     ? evidence
     : withOwnIsp(
         evidence,
         findings.map(({ facts }) => facts.evidence),
       )
+}
+
+/**
+ * The names in a record that are an organisation's: those in a table, and those with the type of an organisation or, in a
+ * database of companies, with a domain like the name. Elsewhere a domain proves nothing: many private persons have one.
+ */
+function organisationNamesOf({ provider, facts }: Finding): string[] {
+  const { orgName, orgType, asName, asType } = facts.evidence
+  const { name, domain } = facts.organisation ?? {}
+  const names: (string | undefined)[] = []
+  const isStated = provider.kind === 'company' && isDomainOf(domain, name)
+  if (provider.kind === 'table' || isTypeOfOrganisation(orgType) || isStated) names.push(name, orgName)
+  if (isTypeOfOrganisation(asType)) names.push(asName)
+  return names.filter((known) => known !== undefined && known !== '') as string[]
+}
+
+function isTypeOfOrganisation(type: string | undefined): boolean {
+  const classification = classifyVendorType(type ?? '')
+  return classification !== undefined && !NOISE.has(classification)
+}
+
+/** `axelspringer.com` of Axel Springer. */
+function isDomainOf(domain: string | undefined, name: string | undefined): boolean {
+  const label = domain === undefined || name === undefined ? undefined : ownLabel(domain)
+  return label?.replaceAll('-', '').includes(tokens(name!).join('')) === true
 }
 
 /** Evidence that `state` sets. */

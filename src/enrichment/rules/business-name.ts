@@ -73,7 +73,7 @@ function withoutRepetition(name: string): string {
 }
 
 /** Removes brackets with a former name, an abbreviation or a legal form, and one that was cut off. */
-function withoutBrackets(name: string): string {
+export function withoutBrackets(name: string): string {
   const opened = name.lastIndexOf('(')
   const whole = opened > 0 && !name.includes(')', opened) ? name.slice(0, opened).trim() : name
   const bare = whole.replace(/\(([^()]+)\)/g, (bracket, content: string, at: number) =>
@@ -105,7 +105,7 @@ function isAbbreviationOf(content: string, name: string): boolean {
 }
 
 /** Cuts at the first comma that a house number, a street or a tax number follows. */
-function withoutAddress(name: string): string {
+export function withoutAddress(name: string): string {
   const untaxed = trimmedEnd(name.replace(TAX_NUMBER, ' '), LEFT_OVER) || name
   let end = untaxed.search(/[,;]/)
   while (end > 0) {

@@ -112,7 +112,7 @@ function byOrganisation(evidence: Evidence): Decision | undefined {
   const reserved = domain ? findReservedDomain(domain) : undefined
   if (reserved !== undefined) return byDomain(reserved)
   if (!orgName) return undefined
-  if (isPerson(orgName, evidence)) return PERSON
+  if (isPrivatePerson(orgName, evidence)) return PERSON
   const finding = readNameWords(orgName, 'organisation')
   if (finding !== undefined) return nameDecision(finding)
   const provider = domain ? findProviderDomain(domain) : undefined
@@ -176,22 +176,22 @@ function byAs(evidence: Evidence): Decision | undefined {
   if (reserved !== undefined) return byDomain(reserved)
   const type = classifyVendorType(asType ?? '')
   if (type !== undefined) return { classification: finerAs(type, asName), rule: `as-type:${type}` }
-  if (isPerson(asName, evidence)) return PERSON
+  if (isPrivatePerson(asName, evidence)) return PERSON
   return byAsName(evidence)
 }
 
 const PERSON: Decision = { classification: undefined, rule: 'person' }
 
 /**
- * Whether a name in the evidence is a private person's. No private person is known to an organisation table, or has a large
- * AS.
+ * Whether a name in the evidence is a private person's. No private person has a large AS, or the name of an organisation that
+ * a table or vendor states.
  */
-export function isPerson(
+export function isPrivatePerson(
   name: string | undefined,
-  { asName, asAddresses = 0, isKnownOrganisation }: Evidence,
+  { asName, asAddresses = 0, organisationNames = [] }: Evidence,
 ): boolean {
-  if (!name || isKnownOrganisation || (name === asName && asAddresses >= PERSON_ADDRESSES_MAX)) return false
-  return isPersonName(name)
+  if (!name || (name === asName && asAddresses >= PERSON_ADDRESSES_MAX) || !isPersonName(name)) return false
+  return !organisationNames.some((stated) => isSameHolder({ orgName: stated, asName: name }))
 }
 
 function finerAs(type: Classification, asName: string | undefined): Classification {

@@ -32,8 +32,8 @@ export interface Evidence {
   isProxy?: boolean
   /** One of these; the record does not state which. */
   isAnonymous?: boolean
-  /** An organisation table names the user of the address: it is no private person. */
-  isKnownOrganisation?: boolean
+  /** Names that a table or a vendor states as an organisation's: they are no private person's. */
+  organisationNames?: readonly string[]
   /** From an organisation table or a list of noise. */
   explicit?: Classification
   /** Name of that table or list. */

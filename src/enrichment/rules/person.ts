@@ -1,5 +1,5 @@
-import { bareName } from './business-name.ts'
-import { fold, isGenericWord, nameParts, tokens } from './normalise.ts'
+import { bareName, withoutAddress, withoutBrackets } from './business-name.ts'
+import { fold, isGenericWord, nameParts, TEXT_MAX, tokens, trimmedEnd } from './normalise.ts'
 import { knownNames, nameWords } from './score-name.ts'
 import { once, readSections } from './sections.ts'
 import { findSpans, findWords, type Hit } from './word-table.ts'
@@ -34,14 +34,95 @@ const ENDING_WORD_MIN = 5
 
 /**
  * Whether a name is a private person's: it consists of people's names, and has no legal form, trade word or trade name. The
- * marks of sole traders (`FOP`, `- ME`, `PR`) may stand next to it, and a registry's handle before it. Rather misses a person
- * than takes a company for one.
+ * marks of sole traders (`FOP`, `- ME`, `PR`), an address, numbers and remarks may stand next to it, and a registry's handle
+ * before it. An e-mail address counts as a person's. When unsure, it calls the name a company's.
  * @param name a name from any provider, in Latin or Cyrillic letters
  */
 export function isPersonName(name: string): boolean {
-  if (name.length > NAME_MAX || /[\d@&]/.test(name.replace(LEADING_NUMBER, ''))) return false
-  const { text, isTrader } = withoutTraderMarks(withoutHandle(name))
-  return text.includes(' ') && !hasAbbreviation(text) && isPerson(tokens(text), isTrader) && !hasLegalForm(text)
+  if (name.length > TEXT_MAX) return false
+  if (EMAIL.test(name.trim())) return true
+  return readingsOf(name).some(isNameOfPeople)
+}
+
+/** Whether `isPersonName` knows the script of a name. */
+export function isJudgeable(name: string): boolean {
+  return !/[^\p{Script=Latin}\p{Script=Cyrillic}\P{L}]/u.test(name)
+}
+
+const EMAIL = /^[^\s@,;<>()]+@[^\s@,;<>()]+$/
+
+/** The name as it is, and without what follows a person's name: an address, brackets, a tax number, numbers, a remark. */
+function readingsOf(name: string): string[] {
+  const given = name.replace(LEADING_NUMBER, '')
+  if (PLAIN.test(given)) return [given]
+  const bare = withoutAddress(withoutBrackets(given))
+    .replace(HOME, '')
+    .split(' ')
+    .filter((word) => !word.includes('@'))
+    .join(' ')
+  const unnumbered = bare.replace(TAX_MARK, ' ').replace(NUMBERS_BEFORE, '')
+  const readings = [given, withoutNumbers(unnumbered)]
+  // `Hans Kibo, Bahnhofstr. 5`
+  const comma = bare.search(/[,;]/)
+  if (comma > 0 && isAddressAfter(bare.slice(comma + 1))) readings.push(withoutNumbers(bare.slice(0, comma)))
+  return readings
+}
+
+const PLAIN = /^[\p{L}\p{M} .'’]+$/u
+/** `John Kibo - home office`, `Jan Kibo (home)`. */
+const HOME =
+  /(?: - |, ?|: ?| \()(?:(?:at )?home(?: office| network| lan| internet| connection)?|private|privat|residence|residential)\)?$/i
+/** Before the number of a person or sole trader, or a telephone number. */
+const TAX_MARK =
+  / (?:cpf|cnpj|nip|inn|nif|pesel|dni|nie|rut|ico|vat|tax id|id|tel|phone|mob)[ .:#-]{0,3}(?=\p{L}{0,2}\+?\d)/iu
+const NUMBERS_BEFORE = /^\d[\d./-]{5,} /
+
+/** `John Kibo 2`, `Ivo Kibo 12345678901`. */
+function withoutNumbers(name: string): string {
+  const words = name.split(' ')
+  while (words.length > 0 && /^[^\p{L}]*$/u.test(words.at(-1)!)) words.pop()
+  return trimmedEnd(words.join(' '), LEFT_OVER)
+}
+
+const LEFT_OVER: ReadonlySet<string> = new Set(' ,;:/(-')
+
+/** Whether a text has a number of a house or a person, and no legal form. */
+function isAddressAfter(text: string): boolean {
+  return /\d/.test(text) && !text.split(/[,;]/).some((part) => bareName(`X ${part}`) === 'X')
+}
+
+/** One person's name, or several: `Jan Kibo & Anna Kibo`, `Jan & Anna Kibo`. */
+function isNameOfPeople(name: string): boolean {
+  if (isNameOfOne(name)) return true
+  const people = name.split(/ ?& ?| (?:und|and|y|et|oraz) /i)
+  const last = people.pop()!
+  if (people.length === 0 || !isNameOfOne(last)) return false
+  return people.every((person) => isNameOfOne(person) || personNames().given.has(fold(person.trim())))
+}
+
+function isNameOfOne(name: string): boolean {
+  if (name.length > NAME_MAX || /[\d@&]/.test(name)) return false
+  const own = withoutHandle(name)
+  if (isInitialled(own.replace(TRADER_BEFORE, ''))) return true
+  const { text, isTrader } = withoutTraderMarks(own)
+  const family = FAMILY.exec(text)?.[1]
+  if (family !== undefined) return tokens(family).every(isSurname)
+  if (!text.includes(' ') || hasAbbreviation(text)) return false
+  return isOfNames(tokens(text), isTrader) && !hasLegalForm(text)
+}
+
+const FAMILY = /^(?:familie|fam\.|famille|famiglia|rodzina|rodina|семья) (.+)$/iu
+
+/** `Ivanov I.I.`. Initials before a surname are a company's as often: `B. Braun`, `J.B. Hunt`. */
+function isInitialled(text: string): boolean {
+  const surname = INITIALLED.exec(text)?.[1]
+  return surname !== undefined && isSurname(fold(surname)) && !hasLegalForm(text)
+}
+
+const INITIALLED = /^([\p{L}\p{M}'’-]+),? (?:\p{Lu}\. ?){2}$/u
+
+function isSurname(word: string): boolean {
+  return personNames().surnames.has(word) || partOf(word) === 'surname'
 }
 
 /** `Sharon AI`, `VNPT Kim Hoang`: capitals next to a word in mixed case, or without a vowel. */
@@ -117,12 +198,12 @@ const PARTICLES: ReadonlySet<string> = new Set(
   ),
 )
 /** Before the last of these, a surname of Portuguese speakers follows. */
-const OF: ReadonlySet<string> = new Set(['de', 'da', 'do', 'das', 'dos'])
+const SURNAME_PARTICLES: ReadonlySet<string> = new Set(['de', 'da', 'do', 'das', 'dos'])
 
 /** What a word is known as. Surnames by their ending may also have another meaning. */
 type Part = 'given' | 'ambiguous' | 'surname' | 'patronymic' | 'initial' | 'unknown'
 
-function isPerson(words: readonly string[], isTrader: boolean): boolean {
+function isOfNames(words: readonly string[], isTrader: boolean): boolean {
   const names = words.filter((word) => !PARTICLES.has(word))
   if (names.length < 2 || names.length > WORDS_MAX) return false
   const { companies } = personNames()
@@ -150,7 +231,8 @@ function isNamed(names: readonly string[], parts: readonly Part[], words: readon
   if (ambiguous > 0 && surnames > 0) return unknown === 0
   // `Betania da Silva`, whose first name is rare.
   const last = words.at(-1)!
-  if (surnames > 0 && words.some((word) => OF.has(word)) && partOf(last) === 'surname') return names.length < 6
+  if (surnames > 0 && words.some((word) => SURNAME_PARTICLES.has(word)) && partOf(last) === 'surname')
+    return names.length < 6
   return isTrader && surnames > 0 && unknown <= 1
 }
 

@@ -337,6 +337,43 @@ test('a company that a table names is no private person, and keeps its account i
   assert.equal(known.data.as_name, 'Frank Kowalski')
 })
 
+test('the name of a private person is removed from other records than the table’s row', () => {
+  const acme = { name: 'Acme', domain: undefined }
+  const known = merge([
+    table({ business_name: 'Acme' }, { orgName: 'Acme' }, acme),
+    finding('isp', 'isp', makeFacts({ description: 'network of Jan KOWALSKI, Warsaw' })),
+    asn('Jan Kowalski'),
+  ])
+  assert.equal(known.companyId, 'acme')
+  assert.equal(known.data.business_name, 'Acme')
+  assert.ok(!JSON.stringify(known).toLowerCase().includes('kowalski'), JSON.stringify(known.data))
+})
+
+test('a name with the type or the domain of a company is no private person’s', () => {
+  const company = (name: string, domain: string | undefined, orgType?: string) =>
+    merge([
+      finding(
+        'company',
+        'company',
+        makeFacts(
+          { business_name: name, org_name: name, ...(domain && { domain }) },
+          { orgName: name, ...(domain && { domain }), ...(orgType && { orgType }) },
+          { name, domain },
+        ),
+      ),
+    ])
+  for (const merged of [
+    company('Hans Grunwald', 'hansgrunwald.example', 'business'),
+    company('Hans Grunwald', 'hans-grunwald-group.example'),
+    company('Hans Grunwald', 'grunwald.example', 'education'),
+  ]) {
+    assert.equal(merged.data.business_name, 'Hans Grunwald')
+    assert.match(merged.companyId, /grunwald.*\.example/)
+  }
+  assert.equal(company('Hans Grunwald', undefined).companyId, '')
+  assert.equal(company('Hans Grunwald', 'other.example', 'isp').data.business_name, undefined)
+})
+
 test('a bare handle makes no account', () => {
   const merged = merge([asn('AS64500')])
   assert.equal(merged.companyId, '')

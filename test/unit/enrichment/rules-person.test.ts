@@ -44,6 +44,49 @@ test('the marks of sole traders are no part of their names', () => {
     assert.ok(isPersonName(name), name)
 })
 
+test('an address, a number, a remark or a second person next to a name is no part of it', () => {
+  for (const name of [
+    'Jan Kowalski, 12 High Street',
+    'Hans Müller, Bahnhofstr. 5',
+    'Anna Maria Novak, Hauptstr. 12, 10115 Berlin',
+    'MARIA DA SILVA CPF 012.345.678-90',
+    'CLAUDIO ALMEIDA 12345678901',
+    '12.345.678 JOAO DA SILVA',
+    'Jan Kowalski NIP 1234567890',
+    'Jan Kowalski tel. +48 600 000 000',
+    'Jan Kowalski (home)',
+    'Jan Kowalski (formerly Acme)',
+    'Jan Kowalski (KOWALNET)',
+    'John Smith - home office',
+    'John Smith 2',
+    'Jan Kowalski & Anna Kowalska',
+    'Jan & Anna Kowalski',
+    'Familie Müller',
+    'Ivanov I.I.',
+    'IP Ivanov I.I.',
+    'Иванов И.И.',
+    'jan.kowalski@example.com',
+    'Jan Kowalski jan@example.com',
+  ])
+    assert.ok(isPersonName(name), name)
+  for (const name of [
+    'Jan Kowalski Inc., 12 High Street',
+    'Jan Kowalski, Sp. z o.o., 12 High Street',
+    'Jan Kowalski GmbH (formerly Acme)',
+    'Edward Jones, 12 High Street',
+    'Allen & Overy',
+    'Johnson & Johnson',
+    'Arnold & Porter Kaye Scholer',
+    'The Smith Family',
+    // People and companies are written alike.
+    'J. Smith',
+    'J.B. Hunt',
+    'Ferrari S.P.A.',
+    '116 MADHAV DARSHAN',
+  ])
+    assert.equal(isPersonName(name), false, name)
+})
+
 test('companies, places and institutions that are named like people are none', () => {
   for (const name of [
     'Frank Russell',
@@ -73,8 +116,37 @@ test('companies, places and institutions that are named like people are none', (
     'Jan',
     'Tri-CoGo',
     'Level 3 Parent',
+    'Axel Springer',
+    'ALFRED KARCHER',
+    'Con Edison',
+    'Freddie Mac',
+    'Reed Smith',
+    'TU Graz',
+    "DICK'S Sporting Goods",
+    'Hubert Burda Media',
+    'Livingston ESA',
+    'Tim Hortons',
+    'Samuel Adams',
+    'Sara Lee',
+    'Harvey Norman',
+    'Ernst Klett',
+    'Hans Grohe',
+    'Wilson Sonsini',
   ])
     assert.equal(isPersonName(name), false, name)
+})
+
+test('no organisation of the starter table or of the labelled samples is a person', () => {
+  const found = [
+    ['src/enrichment/files/starter/organisations.csv', 'business_name', 'org_name'],
+    ['test/support/labelled-organisations.csv', 'as_name'],
+  ].flatMap(([file, ...columns]) => {
+    const text = readFileSync(new URL(`../../../${file}`, import.meta.url), 'utf8')
+    const rows = parse(text, { columns: true }) as Record<string, string>[]
+    const names = new Set(rows.flatMap((row) => columns.map((column) => row[column]!)))
+    return [...names].flatMap((name) => [name, name.toUpperCase()]).filter(isPersonName)
+  })
+  assert.deepEqual(found, [])
 })
 
 test('the labelled names of private persons are found, and no other', () => {
@@ -97,7 +169,7 @@ test('a private person has no class, unless stronger evidence tells what the net
     [{ asn: 64_500, asName: 'FOP Petrenko Pavlo Mykolayovych' }, undefined, 'person'],
     [{ asn: 64_500, asName: 'Example Telecom', orgName: asName }, undefined, 'person'],
     [{ asn: 64_500, asName, asType: 'hosting' }, 'hosting'],
-    [{ asn: 64_500, asName, isKnownOrganisation: true }, undefined, /^unknown/],
+    [{ asn: 64_500, asName, organisationNames: [asName] }, undefined, /^unknown/],
     [{ asn: 64_500, asName, asAddresses: 2 ** 14, asHasV6: false }, undefined, /^unknown/],
   ])
 })
