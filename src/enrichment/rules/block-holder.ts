@@ -1,23 +1,13 @@
 import { NOISE } from '../../../schemas/classification.ts'
-import { fold, tokens, trimmedEnd } from './normalise.ts'
-import { isPersonName } from './person.ts'
+import { bareName, nameTables, withoutAddress, withoutBrackets } from './business-name.ts'
+import { fold, isGenericWord, tokens, trimmedEnd } from './normalise.ts'
+import { isJudgeable, isPersonName } from './person.ts'
 import { isSameHolder } from './same-holder.ts'
 import { readNameWords } from './score-name.ts'
-import { once, readSections, type Section } from './sections.ts'
+import { once, readSections } from './sections.ts'
 import { compileWords, findWords, type Hit, wordLists } from './word-table.ts'
 
-const sections = once(() => readSections('blocks.txt'))
-const isForm = ({ heading }: Section) => heading[0] === 'form'
-const blockWords = once(() => compileWords(wordLists(sections().filter((section) => !isForm(section)))))
-/** Legal forms that people write into descriptions. */
-const legalForms = once(
-  () =>
-    new Set(
-      sections()
-        .filter(isForm)
-        .flatMap(({ entries }) => entries),
-    ),
-)
+const blockWords = once(() => compileWords(wordLists(readSections('blocks.txt'))))
 
 /** A block of addresses in a registry, before its meaning is known. */
 export interface Block {
@@ -50,7 +40,7 @@ const ALLOCATED = /^(?:SUB-)?ALLOCATED(?!-ASSIGNED)|^LIR-PARTITIONED|^AGGREGATED
 const INDEPENDENT = /^ASSIGNED (?:PI|ANYCAST|PORTABLE)|^LEGACY|^ALLOCATED-ASSIGNED/
 /** Entries of the registries about space that is not theirs. */
 const PLACEHOLDER = /^(?:STUB-|IANA-|NON-RIPE-NCC-|EU-ZZ-|AFRINIC-CIDR|ERX-|APNIC-ERX)/i
-/** A provider gives one customer rarely more. Such a block needs a name that is surely an organisation's. */
+/** Customers rarely get more addresses. A larger block needs a name that is clearly an organisation's. */
 const CUSTOMER_SIZE_MAX = 4_096
 /** In smaller blocks, `ADSL` in the netname is the line of one customer. */
 const POOL_SIZE_MIN = 128
@@ -60,7 +50,7 @@ const SURE = 9
 /** Decides who uses a block. Pure; takes some microseconds. */
 export function useOfBlock(block: Block): BlockUse {
   const { netname, descr, status, size, organisation, maintainers } = block
-  if (PLACEHOLDER.test(netname)) return NOTHING
+  if (PLACEHOLDER.test(netname)) return NO_USER
   const purpose = purposeIn(block)
   if (purpose !== undefined) return purpose
   const isAllocated = ALLOCATED.test(status)
@@ -72,7 +62,7 @@ export function useOfBlock(block: Block): BlockUse {
   const isProven = finding !== undefined && !NOISE.has(finding.classification)
   if (finding === undefined && isCarrierName(name)) return { kind: 'network', name }
   if (isAllocated) return isProven ? { kind: 'holder', name } : { kind: 'network', name }
-  if (!isProven && isPerson(name)) return NOTHING
+  if (!isProven && mayBePerson(name)) return NO_USER
   if (isIndependent) return { kind: 'holder', name }
   if (size > CUSTOMER_SIZE_MAX && !isProven) return { kind: 'network', name }
   if (isOwn(name, maintainers)) return { kind: 'network', name }
@@ -80,9 +70,9 @@ export function useOfBlock(block: Block): BlockUse {
   return { kind: 'holder', name }
 }
 
-const NOTHING: BlockUse = { kind: 'network', name: undefined }
+const NO_USER: BlockUse = { kind: 'network', name: undefined }
 
-function purposeIn({ netname, descr, size, status }: Block): BlockUse | undefined {
+function purposeIn({ netname, descr, size, status, organisation }: Block): BlockUse | undefined {
   // A small block of an organisation may name its line below: `ADSL`.
   const lines = size < POOL_SIZE_MIN && isCompany(descr[0] ?? '') ? descr.slice(0, 1) : descr
   for (const line of lines) {
@@ -93,7 +83,12 @@ function purposeIn({ netname, descr, size, status }: Block): BlockUse | undefine
   // `DIAL25`, `NET18`
   const words = tokens(netname).map((word) => word.replace(/(?<=\D)\d+$/, ''))
   if (words.some((word) => CUSTOMER_MARK.has(word))) return undefined
-  const hit = findWords(blockWords(), words).find(isCounted)
+  // `PROXY-MEDIA` is the block of Proxy Media GmbH.
+  const own = new Set([descr[0] ?? '', organisation?.name ?? ''].filter(isCompany).flatMap(tokens))
+  const hit = findWords(
+    blockWords(),
+    words.filter((word) => !own.has(word)),
+  ).find(isCounted)
   return hit && { kind: 'purpose', word: hit.word }
 }
 
@@ -108,7 +103,8 @@ function purposeOf(words: readonly string[]): Hit | undefined {
 
 /** Whether a text has a legal form, or words that prove an organisation. */
 function isCompany(text: string): boolean {
-  return tokens(text).some((word) => legalForms().has(word)) || isOrganisation(text)
+  const { endForms, startForms } = nameTables()
+  return tokens(text).some((word, i) => endForms.has(word) || (i === 0 && startForms.has(word))) || isOrganisation(text)
 }
 
 function isCounted({ classification }: Hit): boolean {
@@ -130,13 +126,19 @@ function isCarrierName(name: string): boolean {
   return finding !== undefined && NOISE.has(finding.classification)
 }
 
-/** Whether the maintainer is named like the organisation: then it is the provider, and describes itself. */
+/**
+ * Whether a maintainer is named like the organisation: then it is the provider, and describes itself. `SWISSCOM-MNT` is not
+ * named like Swiss Post, nor is `ORANGE-MNT` like Orange County Council.
+ */
 function isOwn(name: string, maintainers: readonly string[]): boolean {
-  const word = tokens(name).find((token) => token.length >= OWN_LETTERS_MIN && !legalForms().has(token))
-  return word !== undefined && maintainers.some((maintainer) => fold(maintainer).includes(word))
+  const { endForms, startForms } = nameTables()
+  const words = tokens(name).filter((word) => !endForms.has(word) && !startForms.has(word) && !isGenericWord(word))
+  if (words.length === 0) return false
+  return maintainers.some((maintainer) => {
+    const parts = new Set(tokens(maintainer))
+    return parts.has(words.join('')) || words.every((word) => parts.has(word))
+  })
 }
-
-const OWN_LETTERS_MIN = 4
 
 /** The name of a user in the lines of a description, if any. */
 function nameIn(descr: readonly string[], netname: string): string | undefined {
@@ -146,7 +148,7 @@ function nameIn(descr: readonly string[], netname: string): string | undefined {
     // "Department of Federal Treasury of" goes on in the next line.
     const whole = CONTINUES.test(line) && descr[i + 1] !== undefined ? `${line} ${descr[i + 1]!.trim()}` : line
     const name = cleaned(whole)
-    return name === undefined || (isHandle(name, netname) && name === line) ? undefined : name
+    return name === undefined || (isNetname(name, netname) && name === line) ? undefined : name
   }
   return undefined
 }
@@ -184,7 +186,7 @@ function cleaned(line: string): string | undefined {
 }
 
 /** A registry's handle instead of a name: `ACME-NET-1`, `PoloNetwork-IPv6`. */
-function isHandle(name: string, netname: string): boolean {
+function isNetname(name: string, netname: string): boolean {
   return fold(name) === fold(netname) || (/^[\w-]+$/.test(name) && /[-_]/.test(name)) || /^[A-Z]{1,4}\d*$/.test(name)
 }
 
@@ -209,6 +211,11 @@ function isNoName(name: string): boolean {
 const PERSON =
   /\b(?:private (?:person|individual|entrepreneur|customer|enterprise)|individual (?:entrepreneur|person)|individual|natural person|privatperson|privatkunde|particulier|persona fisica|pessoa fisica|fizich\w* lico|fiz\.? ?lico|individualn\w+ predprinimatel\w*|sole proprietor\w*|einzelunternehmer|einzelunternehmen|eenmanszaak)\b|^(?:mr|mrs|ms|herr|frau)\b\.? \p{Lu}/iu
 
-function isPerson(name: string): boolean {
-  return PERSON.test(name) || isPersonName(name)
+/** Whether the name is a natural person's, or may be one in a script that `isPersonName` does not know. */
+function mayBePerson(name: string): boolean {
+  if (PERSON.test(name) || isPersonName(name)) return true
+  if (isJudgeable(name)) return false
+  const whole = withoutAddress(withoutBrackets(name))
+  // `株式会社アクメ` has its legal form.
+  return !isCompany(whole) && bareName(whole) === whole
 }

@@ -10,6 +10,7 @@ import { parseNetwork } from '../../../src/enrichment/addresses/network.ts'
 import { wordRange } from '../../../src/enrichment/addresses/word-range.ts'
 import { Snapshot } from '../../../src/enrichment/answers/snapshot.ts'
 import { NestedRanges } from '../../../src/enrichment/files/build/nested-ranges.ts'
+import { readOrganisations } from '../../../src/enrichment/files/build/registry-writer.ts'
 import { TextPool } from '../../../src/enrichment/files/build/text-pool.ts'
 import { compileFolder } from '../../../src/enrichment/files/compiled/compile.ts'
 import { loadDataFile, NotDataError, providerNameOf } from '../../../src/enrichment/files/data-file.ts'
@@ -19,6 +20,7 @@ import type { Provider } from '../../../src/enrichment/providers/provider.ts'
 import { useOfBlock } from '../../../src/enrichment/rules/block-holder.ts'
 import { readNameWords } from '../../../src/enrichment/rules/score-name.ts'
 import { parseAddress } from '../../../src/pipeline/event/address.ts'
+import { heapBytes } from '../../support/memory.ts'
 
 let dir: string
 before(async () => {
@@ -89,6 +91,78 @@ test('a customer is named without the text around its name', () => {
     'Department of Monuments of the Ministry of Culture',
   )
   assert.equal(nameOf('Oltremare office LAN'), 'Oltremare')
+})
+
+function useOf(name: string, maintainer = 'CARRIER-MNT', size = 8) {
+  return useOfBlock({
+    netname: name.toUpperCase().replace(/\W+/g, '-'),
+    descr: [name],
+    status: 'ASSIGNED PA',
+    size,
+    organisation: undefined,
+    maintainers: [maintainer],
+  })
+}
+
+test('a private person is no customer, nor is a name that may be one in a script that is not known', () => {
+  for (const name of [
+    'Hans Müller, Bahnhofstr. 5',
+    'John Smith - home office',
+    'Γιώργος Παπαδόπουλος',
+    'محمد أحمد',
+    '山田太郎',
+  ])
+    assert.notEqual(useOf(name).kind, 'holder', name)
+  for (const name of ['株式会社アクメ', 'Παπαδόπουλος AE', 'Стальной Завод ОАО'])
+    assert.equal(useOf(name).kind, 'holder', name)
+})
+
+test('only a maintainer with all distinctive words of the name is the holder itself', () => {
+  for (const [name, maintainer] of [
+    ['Swiss Post Ltd', 'SWISSCOM-MNT'],
+    ['Deutsche Bank AG', 'DEUTSCHE-GLASFASER-MNT'],
+    ['Hotel Adlon GmbH', 'HOTELNET-MNT'],
+    ['City Hospital', 'CITYNET-MNT'],
+    ['Orange County Council', 'ORANGE-MNT'],
+  ] as const)
+    assert.equal(useOf(name, maintainer).kind, 'holder', name)
+  for (const [name, maintainer] of [
+    ['Kombi GmbH', 'KOMBI-MNT'],
+    ['Blue Anvil Ltd', 'MNT_BLUE_ANVIL'],
+    ['Blue Anvil Ltd', 'BLUEANVIL-MNT'],
+  ] as const)
+    assert.equal(useOf(name, maintainer).kind, 'network', name)
+})
+
+test('a company whose name has a word for a purpose is a customer', () => {
+  for (const name of [
+    'Proxy Media GmbH',
+    'BRAS Architects Ltd',
+    'VDS Schadenverhuetung GmbH',
+    'Subscribers Magazine Ltd',
+    'Colo Colo Club SA',
+    'BNG Bank NV',
+  ]) {
+    assert.equal(useOf(name).kind, 'holder', name)
+    assert.equal(useOf(name, 'CARRIER-MNT', 256).kind, 'holder', `${name}, with its name in the netname`)
+  }
+  for (const name of ['proxy servers', 'BRAS Tver', 'VPS', 'loopbacks']) assert.equal(useOf(name).kind, 'purpose', name)
+})
+
+test('the organisations of a registry take no more memory than their names', async () => {
+  const path = join(dir, 'large.db')
+  const remarks = `remarks: ${'x'.repeat(200)}\n`.repeat(5)
+  const organisations = Array.from(
+    { length: 20_000 },
+    (_, i) => `organisation: ORG-ANVILS${i}-RIPE\n${remarks}org-name: Anvil Works of Tintown ${i}\n\n`,
+  )
+  await writeFile(path, organisations.join(''))
+  organisations.length = 0
+  const before = heapBytes()
+  const read = await readOrganisations(path, LIMITS)
+  const grown = heapBytes() - before
+  assert.equal(read.size, 20_000)
+  assert.ok(grown < 8_000_000, `${Math.round(grown / 1e6)} MB of heap`)
 })
 
 test('objects are read as RFC 2622 and the registries write them', async () => {

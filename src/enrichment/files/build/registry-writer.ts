@@ -53,8 +53,11 @@ interface Organisation {
 }
 type Organisations = Map<string, Organisation>
 
-/** The organisations beside a split file, or in a file of all objects. */
-async function readOrganisations(path: string, { registryOrganisationsMax }: EnrichmentLimits): Promise<Organisations> {
+/** The organisations beside a split file, or in a file of all objects, by their keys in upper case. */
+export async function readOrganisations(
+  path: string,
+  { registryOrganisationsMax }: EnrichmentLimits,
+): Promise<Organisations> {
   const organisations: Organisations = new Map()
   const isSplit = organisationPathsOf(path).length > 0
   const file = isSplit ? await organisationFileOf(path) : path
@@ -64,9 +67,14 @@ async function readOrganisations(path: string, { registryOrganisationsMax }: Enr
     if (organisations.size === registryOrganisationsMax) {
       throw new InputError(`line ${line}: more than ${registryOrganisationsMax} organisations`)
     }
-    organisations.set(key.toUpperCase(), { name: orgName, isLir: orgType.toUpperCase() === 'LIR' })
+    organisations.set(copied(key.toUpperCase()), { name: copied(orgName), isLir: orgType.toUpperCase() === 'LIR' })
   })
   return organisations
+}
+
+/** V8 keeps the whole text of which a string is a part: here a chunk of the file. */
+function copied(text: string): string {
+  return Buffer.from(text).toString()
 }
 
 async function organisationFileOf(path: string): Promise<string | undefined> {

@@ -42,7 +42,7 @@ const VALUE_MAX = 512
 const [RETURN, SPACE, TAB, PLUS, HASH, PERCENT] = [13, 32, 9, 43, 35, 37] as const
 
 interface RpslListener {
-  /** Called for each object of a wanted type. The object is valid until the call returns. */
+  /** Called for each object of a wanted type. The object is valid until the call returns; copy strings to keep them. */
   object(object: RpslObject): void
   /** Called for a line that is no attribute. */
   malformed(line: number, text: string): void
