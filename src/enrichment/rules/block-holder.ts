@@ -1,5 +1,5 @@
 import { NOISE } from '../../../schemas/classification.ts'
-import { bareName, nameTables, withoutAddress, withoutBrackets } from './business-name.ts'
+import { bareName, nameTables, withoutAddress } from './business-name.ts'
 import { fold, isGenericWord, tokens, trimmedEnd } from './normalise.ts'
 import { isJudgeable, isPersonName } from './person.ts'
 import { isSameHolder } from './same-holder.ts'
@@ -215,7 +215,7 @@ const PERSON =
 function mayBePerson(name: string): boolean {
   if (PERSON.test(name) || isPersonName(name)) return true
   if (isJudgeable(name)) return false
-  const whole = withoutAddress(withoutBrackets(name))
+  const whole = withoutAddress(name)
   // `株式会社アクメ` has its legal form.
   return !isCompany(whole) && bareName(whole) === whole
 }

@@ -73,7 +73,7 @@ function withoutRepetition(name: string): string {
 }
 
 /** Removes brackets with a former name, an abbreviation or a legal form, and one that was cut off. */
-export function withoutBrackets(name: string): string {
+function withoutBrackets(name: string): string {
   const opened = name.lastIndexOf('(')
   const whole = opened > 0 && !name.includes(')', opened) ? name.slice(0, opened).trim() : name
   const bare = whole.replace(/\(([^()]+)\)/g, (bracket, content: string, at: number) =>

@@ -1,4 +1,4 @@
-import { bareName, withoutAddress, withoutBrackets } from './business-name.ts'
+import { bareName, nameTables, withoutAddress } from './business-name.ts'
 import { fold, isGenericWord, nameParts, TEXT_MAX, tokens, trimmedEnd } from './normalise.ts'
 import { knownNames, nameWords } from './score-name.ts'
 import { once, readSections } from './sections.ts'
@@ -55,7 +55,7 @@ const EMAIL = /^[^\s@,;<>()]+@[^\s@,;<>()]+$/
 function readingsOf(name: string): string[] {
   const given = name.replace(LEADING_NUMBER, '')
   if (PLAIN.test(given)) return [given]
-  const bare = withoutAddress(withoutBrackets(given))
+  const bare = withoutAddress(withoutBrackets(given.replace(HOME, '')))
     .replace(HOME, '')
     .split(' ')
     .filter((word) => !word.includes('@'))
@@ -69,6 +69,15 @@ function readingsOf(name: string): string[] {
 }
 
 const PLAIN = /^[\p{L}\p{M} .'’]+$/u
+/** `Ivo Kibo (formerly Acme)`. A bracket with a legal form, a trade or a trade name stays. */
+function withoutBrackets(name: string): string {
+  const { endForms } = nameTables()
+  const isTrading = (content: string) =>
+    TRADING.test(content) || tokens(content).some((word) => endForms.has(word) || isTradeWord(word))
+  return name.replace(/ ?\(([^()]*)\)/g, (bracket, content: string) => (isTrading(content) ? bracket : '')).trim()
+}
+
+const TRADING = /^(?:trading as|doing business as|d\/?b\/?a|t\/?a)\b/i
 /** `John Kibo - home office`, `Jan Kibo (home)`. */
 const HOME =
   /(?: - |, ?|: ?| \()(?:(?:at )?home(?: office| network| lan| internet| connection)?|private|privat|residence|residential)\)?$/i
