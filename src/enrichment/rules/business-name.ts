@@ -41,9 +41,22 @@ export function businessName(registered: string): string {
 
 /** The words of the business name, with the registered name's capitals. */
 export function bareName(registered: string): string {
+  if (isBare(registered)) return registered
   const given = givenName(registered)
   const own = withoutRepetition(nameParts(given).description || given)
   return withoutForms(withoutAddress(withoutBrackets(tradeName(own))))
+}
+
+/** Words and single blanks, none of them at an edge of a legal form or in a handle: most business names. */
+const WORDS = /^[A-Za-z][A-Za-z']*(?: [A-Za-z][A-Za-z']*)*$/
+
+function isBare(name: string): boolean {
+  if (name.length > TEXT_MAX || !WORDS.test(name) || TRADING_AS.test(name)) return false
+  const { first, last } = formEdges()
+  const lower = name.toLowerCase()
+  const end = lower.slice(lower.lastIndexOf(' ') + 1)
+  const start = lower.split(' ', 1)[0]!
+  return !last.has(end) && !last.has(end.slice(0, CUT_OFF_LETTERS_MIN)) && !first.has(start)
 }
 
 function givenName(registered: string): string {

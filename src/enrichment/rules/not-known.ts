@@ -42,12 +42,21 @@ const COUNTRY_CODES: ReadonlySet<string> = new Set(['AA', 'QQ', 'XX', 'ZZ'])
 
 /** Whether a text in any field means "unknown". */
 export function isNotKnown(text: string): boolean {
-  return text.length <= LENGTH_MAX && (TEXTS.has(plain(text)) || !/[\p{L}\p{N}]/u.test(text))
+  return text.length <= LENGTH_MAX && mayBeMarker(text) && (TEXTS.has(plain(text)) || !/[\p{L}\p{N}]/u.test(text))
+}
+
+/** First letters of the markers. Most values of a large table end here. */
+const FIRST_LETTERS: ReadonlySet<string> = new Set([...TEXTS, ...NAMES].map((marker) => marker[0]!))
+const LETTER = /^[a-z0-9]/
+
+function mayBeMarker(text: string): boolean {
+  const first = text.slice(0, 1).toLowerCase()
+  return FIRST_LETTERS.has(first) || !LETTER.test(first)
 }
 
 /** Whether the name of an organisation, a network or an autonomous system means "unknown". */
 export function isNotKnownName(name: string): boolean {
-  return isNotKnown(name) || (name.length <= LENGTH_MAX && NAMES.has(plain(name)))
+  return isNotKnown(name) || (name.length <= LENGTH_MAX && mayBeMarker(name) && NAMES.has(plain(name)))
 }
 
 /**

@@ -41,6 +41,12 @@ export class OrganisationsByName {
     const texts: [string, number][] = []
     const keys: [string, number][] = []
     const seen = new Set<string>()
+    const known = new Map<string, string>()
+    const keyOf = (name: string) => {
+      const key = known.get(name) ?? nameKey(name)
+      known.set(name, key)
+      return key
+    }
     const add = (entries: [string, number][], kind: string, text: string, number: number) => {
       if (text === '' || seen.has(kind + text)) return
       seen.add(kind + text)
@@ -52,9 +58,9 @@ export class OrganisationsByName {
       const { business_name: business, org_name: org, country_code: country } = row.attributes
       add(domains, '', domain, number)
       if (org !== undefined) add(texts, `${domain} `, fold(String(org)), number)
-      // Two names of one organisation often have one key.
-      const names = new Set([business, org].map((name) => (name === undefined ? '' : nameKey(String(name)))))
-      for (const key of names) add(keys, `${domain} ${country} `, key, number)
+      for (const name of new Set([business, org])) {
+        if (name !== undefined) add(keys, `${domain} ${country} `, keyOf(String(name)), number)
+      }
     }
     this.#rows = rows
     this.#domains = new TextIndex(domains)

@@ -8,7 +8,7 @@ import { DomainsByName } from './domains-by-name.ts'
 import { type OrganisationRow, organisationIn, readRow } from './organisation-row.ts'
 import { OrganisationTable } from './organisation-table.ts'
 import { OrganisationsByName } from './organisations-by-name.ts'
-import { type PackedRow, PackedRows } from './packed-rows.ts'
+import { type PackedRow, PackedRows, packRow } from './packed-rows.ts'
 import { csvTableRows, ndjsonTableRows } from './table-rows.ts'
 
 interface TableOptions {
@@ -54,20 +54,23 @@ export async function loadTable(options: TableOptions): Promise<Provider> {
   }
   const numbers = new Map<string, number>()
   const distinct: PackedRow[] = []
+  const texts: string[] = []
   const entries: RangeEntry<number>[] = []
   const systems = new Map<number, number>()
   for (const [i, { network, attributes }] of rows.entries()) {
     if (i % ROWS_AT_A_TIME === 0) await setImmediate()
-    const content = JSON.stringify(attributes)
-    let number = numbers.get(content)
+    const domain = attributes.domain === undefined ? domains.complete(organisationIn(attributes))?.domain : undefined
+    const text = packRow(attributes, domain)
+    let number = numbers.get(text)
     if (number === undefined) {
-      number = distinct.push({ attributes, domain: domains.complete(organisationIn(attributes))?.domain }) - 1
-      numbers.set(content, number)
+      number = texts.push(text) - 1
+      distinct.push({ attributes, domain })
+      numbers.set(text, number)
     }
     if (network.version === 'as') systems.set(network.asn, number)
     else entries.push({ range: network, value: number })
   }
-  const packed = PackedRows.of(distinct)
+  const packed = new PackedRows(texts)
   const ranges = await RangeMap.build(entries)
   return new OrganisationTable({
     name: options.name,

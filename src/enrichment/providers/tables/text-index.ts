@@ -1,3 +1,6 @@
+/** Numbers are below this: a hash and a number fit into 53 bits. */
+const NUMBERS_MAX = 2 ** 21
+
 /**
  * Finds numbers by text, in 8 bytes for each entry: it holds a hash instead of the text. A result may belong to another
  * text with the same hash, so the caller compares.
@@ -7,10 +10,10 @@ export class TextIndex {
   readonly #numbers: Uint32Array
 
   constructor(entries: readonly (readonly [text: string, number: number])[]) {
-    const hashed = entries.map(([text, number]) => [hashOf(text), number] as const)
-    hashed.sort(([a, m], [b, n]) => a - b || m - n)
-    this.#hashes = Uint32Array.from(hashed, ([hash]) => hash)
-    this.#numbers = Uint32Array.from(hashed, ([, number]) => number)
+    // Sorting one array of numbers is ten times as fast as sorting pairs.
+    const hashed = Float64Array.from(entries, ([text, number]) => hashOf(text) * NUMBERS_MAX + number).sort()
+    this.#hashes = Uint32Array.from(hashed, (both) => Math.floor(both / NUMBERS_MAX))
+    this.#numbers = Uint32Array.from(hashed, (both) => both % NUMBERS_MAX)
   }
 
   /** The candidates, in ascending order. */
