@@ -44,7 +44,7 @@ function expected(events: ReturnType<typeof envelopes>, job: string | undefined,
   return events.map(({ state, row, identity }) => {
     if (state !== EnvelopeState.Raw) return { state, row, identity }
     const enrichment = enricher.enrich(parseAddress(row.slice(0, row.indexOf('\t')))!)
-    const knownDomain = row.includes(EMAIL) ? 'zürich.example' : ''
+    const knownDomain = row.includes(EMAIL) ? 'xn--zrich-kva.example' : ''
     return {
       state: stateOf(enrichment),
       row: row + rowSuffix(enrichment, !row.endsWith('\t')) + rowTail(job, undefined, sourceId, knownDomain),
