@@ -41,12 +41,8 @@ const LEAVING: Readonly<Record<string, string>> = { posthog: '$pageleave' }
 /** Libraries with groups: a group is an account. */
 const GROUPS = ['segment', 'rudderstack', 'posthog', 'amplitude', 'mixpanel']
 
-/** A browser of visitors: libraries send nothing from one that tests drive. */
-const USER_AGENT =
-  'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36'
-/** While a page is left, Chromium shows the user agent of the headless browser again. */
+/** Libraries send nothing from a browser that tests drive. */
 const DRIVEN_BY_PEOPLE = `
-  Object.defineProperty(Navigator.prototype, 'userAgent', { get: () => '${USER_AGENT}' })
   Object.defineProperty(Navigator.prototype, 'webdriver', { get: () => false })
   Object.defineProperty(Navigator.prototype, 'userAgentData', { get: () => undefined })`
 
@@ -95,7 +91,7 @@ async function bundleExamples(): Promise<Record<string, string>> {
 /** The browser of a visitor. Everything that goes wrong in it, and every request to another host, is in `wrong`. */
 async function openVisitor(t: TestContext, hosts: readonly string[]) {
   if (typeof browser === 'string') throw new Error(browser)
-  const context = await browser.newContext({ userAgent: USER_AGENT })
+  const context = await browser.newContext()
   t.after(() => context.close())
   await context.addInitScript(DRIVEN_BY_PEOPLE)
   const wrong: string[] = []

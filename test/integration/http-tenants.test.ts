@@ -146,7 +146,8 @@ test('every route serves only data of the caller', async (t) => {
     Object.entries(methods).map(([method, { security }]) => ({ path, method: method.toUpperCase(), security })),
   )
   for (const { path, method, security } of routes) {
-    if (security.length === 0) continue
+    // A source key belongs to one source of one tenant: `source-http.test.ts`.
+    if (security.length === 0 || path.startsWith('/s/')) continue
     for (const query of path === '/v1/bulk' ? ['', '?mode=async'] : ['']) {
       route = `${method} ${path}`
       const headers = { 'x-api-key': API_KEY }

@@ -10,6 +10,13 @@ const run = promisify(execFile)
 const NAMES = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome']
 const INSTALL_MS = 300_000
 
+/**
+ * A person's. The headless browser calls itself so, and its events would be a bot's. A context's user agent is not enough: while a page
+ * is left, Chromium sends that of the browser.
+ */
+export const USER_AGENT =
+  'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36'
+
 function onPath(): string | undefined {
   const folders = (process.env.PATH ?? '').split(delimiter)
   return NAMES.flatMap((name) => folders.map((folder) => join(folder, name))).find((path) => {
@@ -49,7 +56,8 @@ async function launchChromium(): Promise<Browser | string> {
   }
   const executablePath = onPath()
   if (executablePath === undefined) return 'no Chromium is on PATH'
-  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'] })
+  const args = ['--no-sandbox', '--disable-dev-shm-usage', `--user-agent=${USER_AGENT}`]
+  const browser = await chromium.launch({ executablePath, args })
   atProcessEnd(() => browser.close())
   return browser
 }

@@ -13,13 +13,24 @@ export function claimOf({ properties, extra }: Pick<ReadEvent, 'properties' | 'e
   return claimIn(properties) ?? claimIn(extra)
 }
 
+/** Most texts of one event that are judged. A library sends one or two. */
+const TEXTS_MAX = 8
+
 /** @param json text of an object; `''` for none */
 function claimIn(json: string): Bot | undefined {
-  for (let at = json.indexOf(KEY_END); at >= 0; at = json.indexOf(KEY_END, at + KEY_END.length)) {
+  let at = json.indexOf(KEY_END)
+  for (let texts = 0; at >= 0 && texts < TEXTS_MAX; at = json.indexOf(KEY_END, at + KEY_END.length)) {
+    if (!isKey(json, at + KEY_END.length - 1)) continue
+    texts++
     // Only a bot is worth parsing the JSON, which tells a key from a text that contains one.
     if (mayBeBot(json, at + KEY_END.length)) return claimAt(json)
   }
   return undefined
+}
+
+/** Whether one of the keys ends here. @param end position of its closing quote */
+function isKey(json: string, end: number): boolean {
+  return KEYS.some((key) => json.endsWith(`"${key}`, end))
 }
 
 /** Judges the text after a key. @param at the position after the key */
