@@ -50,15 +50,18 @@ export class RuleSet {
     this.#unclassified = unclassified
     const networks = new NetworkRules()
     const holders = new NetworkRules()
+    const held: { range: AddressRange; rule: Rule }[] = []
     const read = rules.map(readRule).filter((rule) => typeof rule !== 'string')
     for (const rule of read.sort((a, b) => ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind))) {
       const { subject } = rule
       if (subject.of === 'network') networks.add(subject.range, rule)
-      else if (subject.of === 'holder') holders.add(subject.range, rule)
+      else if (subject.of === 'holder') held.unshift({ range: subject.range, rule })
       else if (subject.of === 'organisation') addFirst(this.#organisations, subject.id, rule)
       else if (subject.of === 'as') addFirst(this.#systems, subject.asn, rule)
       else addFirst(this.#classes, subject.classification, rule)
     }
+    // The newest rule `is` of a network wins: another company has moved in.
+    for (const { range, rule } of held) holders.add(range, rule)
     this.#networks = networks
     this.#holders = holders
   }

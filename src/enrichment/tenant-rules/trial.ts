@@ -94,7 +94,8 @@ interface Outcome {
 }
 
 function judgedBy(rules: RuleSet, address: Address | undefined, answer: Judged): Outcome {
-  const holder = address && rules.holderOf(address)
+  // A bot stays a bot, as in `judged`.
+  const holder = address && answer.classification !== 'bot' ? rules.holderOf(address) : undefined
   const { domain } = holder?.subject ?? {}
   const held =
     domain === undefined

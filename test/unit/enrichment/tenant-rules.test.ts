@@ -252,7 +252,7 @@ test('other rules decide about the organisation that a rule `is` names', () => {
   assert.deepEqual(decided(is, 'own 20.1.2.0/25'), [true, 'own 20.1.2.0/25', 'acme.com'])
   assert.deepEqual(decided(is, 'always-noise 20.1.0.0/16', 'keep isp'), [false, is, 'acme.com'])
   assert.deepEqual(decided(is, 'is 20.1.2.0/28 other.com'), [false, 'is 20.1.2.0/28 other.com', 'other.com'])
-  assert.deepEqual(decided(is, 'is 20.1.2.0/24 other.com'), [false, is, 'acme.com'])
+  assert.deepEqual(decided(is, 'is 20.1.2.0/24 other.com'), [false, 'is 20.1.2.0/24 other.com', 'other.com'])
 })
 
 test('new facts of the tables take effect for a rule `is`', () => {
