@@ -334,3 +334,47 @@ test('the truth of sign-ups is read by address and session, and the networks whe
     new Set(meetings.filter(({ knownDomain }) => knownDomain === domain).flatMap(({ people }) => people)).size
   assert.deepEqual([peopleOf('acme.com'), peopleOf('b.com'), peopleOf('')], [1, 2, 1])
 })
+
+test('an event without a session does not belong to the session 0', async () => {
+  const ip = '203.0.113.7'
+  await insert('session-zero', [
+    { ip, session_id: 0, known_domain: 'acme.com' },
+    { ip, session_id: 0, quality: 15 },
+    { ip: '203.0.113.8' },
+  ])
+  const truth = new ClickHouseTruth(clickhouse.client)
+  const selection = { tenantId: 'session-zero', since: '2020-01-01' }
+  const groups = await listOf(truth.groups(selection))
+  assert.deepEqual(groups.map(({ ip: at, quality }) => [at, quality]).sort(), [
+    [ip, 15],
+    [ip, 80],
+  ])
+  const addresses = await listOf(truth.addresses(selection))
+  assert.deepEqual(addresses.map(({ ip: at, knownDomain }) => [at, knownDomain]).sort(), [
+    [ip, 'acme.com'],
+    ['203.0.113.8', ''],
+  ])
+})
+
+test('people are told apart by the value of an e-mail key, wherever it is in the event', async () => {
+  const work = { known_domain: 'acme.com' }
+  await insert(
+    'people',
+    [
+      { ...work, user_properties: '{"note":"ask help@acme.com","email":"Jane@acme.com"}' },
+      { ...work, user_properties: '{"$Email" : "Jane \\"J\\" <jane@acme.com>"}' },
+      { ...work, user_properties: '{"note":"ask help@acme.com","work_email":"joe@acme.com"}' },
+      { properties: '{"email":"a@gmail.com"}' },
+      { extra: '{"traits":{"e-mail":"b@gmail.com"}}' },
+      { user_properties: '{"emailAddress":" c@gmail.com"}' },
+      { user_properties: '{"email":"none"}', properties: '{"text":"<d@gmail.com>","handle":"@d"}' },
+      { properties: '{"friend_email":"e@gmail.com"}' },
+    ].map((row) => ({ ip: '203.0.113.7', ...row })),
+  )
+  const truth = new ClickHouseTruth(clickhouse.client)
+  const meetings = await listOf(truth.meetings({ tenantId: 'people', since: '2020-01-01' }))
+  assert.deepEqual(meetings.map(({ knownDomain, people, events }) => [knownDomain, people.length, events]).sort(), [
+    ['', 3, 3],
+    ['acme.com', 2, 3],
+  ])
+})

@@ -8,7 +8,7 @@ export interface TruthSelection {
   readonly since: string
 }
 
-/** Events with equal values. Groups of one address and known domain follow one another. */
+/** Events with equal values. Groups of one address follow one another. */
 export interface TruthGroup extends Attributed {
   /** As stored; may be masked. */
   readonly ip: string
@@ -51,18 +51,25 @@ const WHERE = 'tenant_id = {tenant:String} AND toDate32(timestamp) >= {since:Dat
 
 /** A session that two domains share says nothing about its other events. */
 const SESSIONS = `
-  SELECT assumeNotNull(session_id) AS id, any(toString(known_domain)) AS of_session
+  SELECT session_id AS id, any(toString(known_domain)) AS of_session
   FROM events
   WHERE ${WHERE} AND known_domain != '' AND session_id IS NOT NULL
   GROUP BY id HAVING uniqExact(known_domain) = 1`
 
-/** The event's own domain, or else that of its session. */
+/** The event's own domain, or else that of its session. An event without a session is joined with none: NULL equals nothing. */
 const KNOWN = "if(known_domain != '', toString(known_domain), of_session)"
-const JOINED = `events GLOBAL ANY LEFT JOIN (${SESSIONS}) AS sessions ON assumeNotNull(events.session_id) = sessions.id`
+const JOINED = `events GLOBAL ANY LEFT JOIN (${SESSIONS}) AS sessions ON events.session_id = sessions.id`
 
-/** An address in the texts of an event; `known_domain` keeps its domain only. */
-const PERSON =
-  "cityHash64(lower(extract(concat(user_properties, ' ', properties, ' ', extra), '[^\\\\s\"<>@]{1,200}@[^\\\\s\"<>@]+')))"
+/** The texts in which `knownDomainOf` looks for an address, in its order. */
+const TEXTS = ['user_properties', 'extra', 'properties']
+const HAS_AT = TEXTS.map((text) => `position(${text}, '@') > 0`).join(' OR ')
+/** The value of a key that `knownDomainOf` reads: `"workEmail": "Jane <jane@example.com>"`. The group is the address. */
+const EMAIL = [
+  String.raw`(?i)"[$_-]*(?:(?:user|work)[$_-]*e[_-]?mail|e[_-]?mail(?:[$_-]*address)?)[$_-]*"\s*:\s*`,
+  String.raw`"\s*(?:(?:[^"<>\\]|\\.){0,200}<)?([^\s"<>@]{1,200}@[^\s"<>@]{1,253})[>"\s]`,
+].join('')
+/** The visitor's address; `known_domain` keeps its domain only. Private mail is here only. `''` for none. */
+const ADDRESS = `lower(extract(concat(${TEXTS.join(", ' ', ")}), {email:String}))`
 const NETWORK = `multiIf(
   isIPv4String(ip), toString(tupleElement(IPv4CIDRToRange(toIPv4OrDefault(ip), 24), 1)),
   isIPv6String(ip), toString(tupleElement(IPv6CIDRToRange(toIPv6OrDefault(ip), 48), 1)),
@@ -132,10 +139,11 @@ export class ClickHouseTruth {
     const query = `
       SELECT
         ${NETWORK} AS network, ip, toString(known_domain) AS known,
-        groupUniqArray(${PEOPLE_MAX})(toString(${PERSON})), groupUniqArray(${DAYS_MAX})(toString(toDate32(timestamp))),
+        groupUniqArray(${PEOPLE_MAX})(toString(cityHash64(${ADDRESS} AS address))),
+        groupUniqArray(${DAYS_MAX})(toString(toDate32(timestamp))),
         count(), argMax((company_id, domain), timestamp)
       FROM events
-      WHERE ${WHERE} AND (known_domain != '' OR position(user_properties, '@') > 0) AND network != ''
+      WHERE ${WHERE} AND network != '' AND (known_domain != '' OR ((${HAS_AT}) AND address != ''))
       GROUP BY network, ip, known
       ORDER BY network`
     type Row = [string, string, string, string[], string[], number, [string, string]]
@@ -148,7 +156,7 @@ export class ClickHouseTruth {
   async *#rows<Row>(query: string, tenant: string, since: string): AsyncGenerator<Row> {
     const result = await this.#client.query({
       query,
-      query_params: { tenant, since },
+      query_params: { tenant, since, email: EMAIL },
       format: 'JSONCompactEachRow',
       clickhouse_settings: { ...GENTLE, ...(this.#secondsMax > 0 && { max_execution_time: this.#secondsMax }) },
     })
