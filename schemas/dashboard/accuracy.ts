@@ -9,9 +9,9 @@ const Share = {
   other: Type.Integer(),
   /** Attributed to no company. */
   none: Type.Integer(),
-  /** Independent cases: addresses with a domain. */
+  /** Addresses with attributed events. */
   cases: Type.Integer(),
-  /** The share of attributed events that is right, 0 to 1, with its 95 % interval; null when none is attributed. */
+  /** The share of the cases that is right, 0 to 1, with its 95 % interval; null without a case. */
   precision: Type.Union([Type.Number(), Type.Null()]),
   low: Type.Union([Type.Number(), Type.Null()]),
   high: Type.Union([Type.Number(), Type.Null()]),

@@ -11,12 +11,12 @@ export interface Accuracy {
   readonly other: number
   /** Attributed to no company. */
   readonly none: number
-  /**
-   * Independent cases among the attributed events, which the interval counts: the events of one address and known domain are one case,
-   * because they are right or wrong together.
-   */
+  /** Addresses with attributed events. The events of an address are one case, because they are right or wrong together. */
   readonly cases: number
-  /** The share of attributed events that is right, 0 to 1, with its 95 % interval; null when none is attributed. */
+  /**
+   * The share of the cases that is right, 0 to 1, with its 95 % interval; null without a case. A case with other companies too counts
+   * as the share of its attributed events that is right.
+   */
   readonly precision: number | null
   readonly low: number | null
   readonly high: number | null
@@ -67,12 +67,7 @@ export async function qualityOf(
   const sets = new Map<string, Tally>()
   const classes = new Map<string, Tally>()
   const bands = BANDS.map(() => new Tally())
-  let last = ''
-  let seen = new Set<Tally>()
   for await (const group of groups) {
-    const one = `${group.ip} ${group.knownDomain}`
-    if (one !== last) seen = new Set()
-    last = one
     const verdict = verdictOf(group, group.knownDomain)
     const tallies = [all, tallyOf(classes, group.classification || 'unknown')]
     if (verdict !== 'none') {
@@ -81,10 +76,7 @@ export async function qualityOf(
         bands[Math.min(BANDS.length - 1, Math.floor(group.quality / BAND))]!,
       )
     }
-    for (const tally of tallies) {
-      tally.add(verdict, group.events, verdict !== 'none' && !seen.has(tally))
-      if (verdict !== 'none') seen.add(tally)
-    }
+    for (const tally of tallies) tally.add(group.ip, verdict, group.events)
   }
   return {
     all: all.accuracy(),
@@ -96,21 +88,36 @@ export async function qualityOf(
 
 class Tally {
   readonly #events = { right: 0, other: 0, none: 0 }
+  /** The case that is read now: cases follow one another. */
+  #case = { ip: '', right: 0, attributed: 0 }
   #cases = 0
+  #rightCases = 0
 
-  add(verdict: Verdict, events: number, isCase: boolean): void {
+  add(ip: string, verdict: Verdict, events: number): void {
     this.#events[verdict] += events
-    if (isCase) this.#cases++
+    if (verdict === 'none') return
+    if (ip !== this.#case.ip) this.#closeCase(ip)
+    this.#case.attributed += events
+    if (verdict === 'right') this.#case.right += events
   }
 
   accuracy(): Accuracy {
+    this.#closeCase('')
     const { right, other, none } = this.#events
-    const attributed = right + other
-    const interval = attributed === 0 ? undefined : wilson(right / attributed, this.#cases)
+    const interval = this.#cases === 0 ? undefined : wilson(this.#rightCases / this.#cases, this.#cases)
     return {
-      ...{ events: attributed + none, right, other, none, cases: this.#cases },
+      ...{ events: right + other + none, right, other, none, cases: this.#cases },
       ...{ precision: interval?.share ?? null, low: interval?.low ?? null, high: interval?.high ?? null },
     }
+  }
+
+  #closeCase(next: string): void {
+    const { right, attributed } = this.#case
+    if (attributed > 0) {
+      this.#cases++
+      this.#rightCases += right / attributed
+    }
+    this.#case = { ip: next, right: 0, attributed: 0 }
   }
 }
 

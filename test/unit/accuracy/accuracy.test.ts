@@ -92,10 +92,16 @@ test('companies are compared by registrable domain, or else by name', () => {
 })
 
 test('the reported precision of the demo has the true one in its interval', async () => {
-  const right = visits.filter(
-    (event) => people.domainOf(sessionOf(event), organisationAt(event.ip)) === organisationAt(event.ip).domain,
-  )
-  const truth = right.length / visits.length
+  // Of every visitor of the demo, not only of those who give an address.
+  const cases = new Map<string, { right: number; events: number }>()
+  for (const event of visits) {
+    const visitor = organisationAt(event.ip)
+    const one = cases.get(event.ip) ?? { right: 0, events: 0 }
+    if (people.domainOf(sessionOf(event), visitor) === visitor.domain) one.right++
+    one.events++
+    cases.set(event.ip, one)
+  }
+  const truth = [...cases.values()].reduce((sum, { right, events }) => sum + right / events, 0) / cases.size
   const { all, data_sets, qualities, classifications } = await qualityOf(groups(), ({ ip }) =>
     Number(ip.split('.')[2]) % 2 === 0 ? 'a' : 'b',
   )
@@ -123,6 +129,37 @@ test('the reported precision of the demo has the true one in its interval', asyn
     ],
   )
   assert.equal(qualities[0]!.precision, null)
+})
+
+test('precision and its interval count cases, however many events they have', async () => {
+  async function* each(): AsyncGenerator<TruthGroup> {
+    const of = (ip: string, domain: string, events: number, quality = 85, knownDomain = 'a.com') =>
+      ({ ip, knownDomain, companyId: domain, domain, classification: 'business', quality, events }) as const
+    yield of('20.0.0.1', 'a.com', 1_000)
+    yield of('20.0.0.2', 'c.com', 1)
+    yield of('20.0.0.2', 'c.com', 1, 85, 'b.com')
+    yield of('20.0.0.3', 'a.com', 2)
+    // The data named another company at first.
+    yield of('20.0.0.4', 'a.com', 3)
+    yield of('20.0.0.4', 'b.com', 1)
+    yield of('20.0.0.4', '', 5)
+    yield of('20.0.0.5', '', 7)
+    yield of('20.0.0.6', 'a.com', 1, 10)
+    yield of('20.0.0.6', 'b.com', 3, 30)
+  }
+  const { all, qualities } = await qualityOf(each(), () => 'a')
+  const { low, high } = wilson(0.6, 5)!
+  assert.deepEqual(all, { events: 1_024, right: 1_006, other: 6, none: 12, cases: 5, precision: 0.6, low, high })
+  assert.deepEqual(
+    qualities.map(({ cases, precision }) => [cases, precision]),
+    [
+      [1, 1],
+      [1, 0],
+      [0, null],
+      [0, null],
+      [4, 0.6875],
+    ],
+  )
 })
 
 function dataOf(isWrong: (third: number) => boolean, isUnknown = (_third: number) => false) {
@@ -227,17 +264,76 @@ async function proposed(...all: Meeting[]): Promise<string[]> {
   return (await proposals(each(), undefined)).map(({ rule }) => rule)
 }
 
-test('the smallest network around the people is proposed', async () => {
+/** Met at some addresses of one network, each by other people on other days. */
+function scattered(network: string, lasts: readonly number[], each: number, domain = 'acme.com'): Meeting[] {
+  return lasts.map((last, i) => ({
+    ...met(`${network}.${last}`, domain, each),
+    days: Array.from({ length: each }, (_, day) => `2026-10-${10 + i * each + day}`),
+  }))
+}
+
+test('an address is proposed by itself, and only with its own people and days', async () => {
   assert.deepEqual(await proposed(met('203.0.113.9', 'acme.com', 3)), ['is 203.0.113.9/32 acme.com'])
-  const office = [met('203.0.113.8', 'acme.com', 2), met('203.0.113.14', 'acme.com', 2)]
-  assert.deepEqual(await proposed(...office), ['is 203.0.113.8/29 acme.com'])
-  // Others in the same /24 keep it small.
-  const others = [met('203.0.113.77', 'b.com', 1), met('203.0.113.77', 'c.com', 1), met('203.0.113.200', '', 2)]
-  assert.deepEqual(await proposed(...office, ...others), ['is 203.0.113.8/29 acme.com'])
-  const far = [met('203.0.113.1', 'acme.com', 2), met('203.0.113.250', 'acme.com', 20)]
-  assert.deepEqual(await proposed(...far), ['is 203.0.113.0/24 acme.com'])
+  // Addresses of IPv6 change within a /64.
   const v6 = [met('2001:db8:0:1::1', 'acme.com', 2), met('2001:db8:0:1:ffff::', 'acme.com', 2)]
   assert.deepEqual(await proposed(...v6), ['is 2001:db8:0:1::/64 acme.com'])
+  const far = [met('203.0.113.1', 'acme.com', 2), met('203.0.113.250', 'acme.com', 20)]
+  assert.deepEqual(await proposed(...far), ['is 203.0.113.250/32 acme.com'])
+  const two = [met('203.0.113.1', 'acme.com', 4), met('203.0.113.250', 'acme.com', 20)]
+  assert.deepEqual(await proposed(...two), ['is 203.0.113.250/32 acme.com', 'is 203.0.113.1/32 acme.com'])
+})
+
+test('a few people who are scattered over a network are not proposed', async () => {
+  assert.deepEqual(await proposed(...scattered('203.0.113', [5, 77, 240], 1)), [])
+  assert.deepEqual(await proposed(...scattered('203.0.113', [8, 14], 2)), [])
+  const v6 = [1, 2, 3].map((i) => met(`2001:db8:0:${i}::1`, 'acme.com', 1))
+  assert.deepEqual(await proposed(...v6), [])
+})
+
+test('addresses next to one another become one network, unless others are met between them', async () => {
+  const office = [met('203.0.113.8', 'acme.com', 3), met('203.0.113.14', 'acme.com', 4)]
+  assert.deepEqual(await proposed(...office), ['is 203.0.113.8/29 acme.com'])
+  const afar = [met('203.0.113.77', 'b.com', 1), met('203.0.113.77', 'c.com', 1), met('203.0.113.200', '', 2)]
+  assert.deepEqual(await proposed(...office, ...afar), ['is 203.0.113.8/29 acme.com'])
+  const alone = ['is 203.0.113.14/32 acme.com', 'is 203.0.113.8/32 acme.com']
+  assert.deepEqual(await proposed(...office, met('203.0.113.11', 'b.com', 1)), alone)
+  assert.deepEqual(await proposed(...office, met('203.0.113.11', '', 1)), alone)
+  const few = [met('203.0.113.9', 'acme.com', 4, { days: 2 }), met('203.0.113.13', 'acme.com', 4, { days: 2 })]
+  const brief = [met('203.0.113.8', 'acme.com', 3, { days: 3 }), met('203.0.113.14', 'acme.com', 4, { days: 3 })]
+  assert.deepEqual(await proposed(...brief, ...few), alone, 'most people were met at other addresses')
+  const after = met('203.0.113.15', 'acme.com', 1)
+  const pair = [met('203.0.113.8', 'acme.com', 3), met('203.0.113.9', 'acme.com', 3), after]
+  assert.deepEqual(await proposed(...pair), ['is 203.0.113.8/31 acme.com'], 'one person does not make it wider')
+  const v6 = [0, 7].map((i) => met(`2001:db8:0:${i}::1`, 'acme.com', 3))
+  assert.deepEqual(await proposed(...v6), ['is 2001:db8::/61 acme.com'])
+})
+
+test('an office of many addresses is proposed, and the larger it is the more people it needs', async () => {
+  const small = scattered('203.0.113', [65, 90, 100, 126], 2)
+  assert.deepEqual(await proposed(...small), ['is 203.0.113.64/26 acme.com'])
+  assert.deepEqual(await proposed(...small.slice(1)), [], 'three addresses')
+  assert.deepEqual(await proposed(...scattered('203.0.113', [65, 90, 100, 126], 1)), [], 'four people')
+  assert.deepEqual(await proposed(...small, met('203.0.113.80', '', 1)), [], 'private mail between them')
+  assert.deepEqual(await proposed(...scattered('203.0.113', [1, 60, 100, 126], 2)), [], 'too wide for eight people')
+  const large = scattered('203.0.113', [1, 30, 60, 100, 130, 170, 200, 250], 2)
+  assert.deepEqual(await proposed(...large), ['is 203.0.113.0/24 acme.com'])
+  const straggler = [
+    ...scattered('203.0.113', [65, 80, 90, 100, 110, 120, 126], 2),
+    met('203.0.113.250', 'acme.com', 1),
+  ]
+  assert.deepEqual(await proposed(...straggler), ['is 203.0.113.64/26 acme.com'])
+  const v6 = [0, 5, 9, 15].map((i) => met(`2001:db8:0:${i.toString(16)}::1`, 'acme.com', 2))
+  assert.deepEqual(await proposed(...v6), ['is 2001:db8::/60 acme.com'])
+})
+
+test('a network that a rule names in part only is proposed again', async () => {
+  async function* each() {
+    yield* [met('203.0.113.8', 'acme.com', 3), met('203.0.113.9', 'acme.com', 3)]
+  }
+  const rulesOf = async (...rules: string[]) =>
+    (await proposals(each(), new RuleSet({ rules }))).map(({ network }) => network)
+  assert.deepEqual(await rulesOf('is 203.0.113.8/32 acme.com'), ['203.0.113.8/31'])
+  assert.deepEqual(await rulesOf('is 203.0.113.8/32 acme.com', 'is 203.0.113.9/32 acme.com'), [])
 })
 
 test('few people, few days, several domains, private mail and known networks are not proposed', async () => {

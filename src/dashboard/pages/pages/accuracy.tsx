@@ -71,9 +71,9 @@ function Precision({ tenant }: { readonly tenant: string }) {
             rows={qualities.map((each) => [`${each.from} to ${each.to}`, each] as const)}
           />
           <p class="soft">
-            Right: of the visits attributed to a company, the share attributed to the one of the e-mail address. The bar
-            and the numbers beside it are its 95 % interval, by the number of addresses. Noise is not stored, so it is
-            not counted.
+            Right: of the addresses whose visits were attributed to a company, the share attributed to the one of the
+            e-mail address. Each address counts once, however many events it has. The bar and the numbers beside it are
+            its 95 % interval. Noise is not stored, so it is not counted.
           </p>
         </>
       )}

@@ -10,7 +10,7 @@ interface QualityFlags {
   readonly json?: boolean
 }
 
-/** `ipid quality`: how many events with a known domain were attributed to it. */
+/** `ipid quality`: how often events with a known domain were attributed to it. */
 export function qualityCommand(context: CliContext): Command {
   const about = 'show how many visits of people with a known work e-mail address were attributed to their company'
   return truthCommand('quality', about, 30).action(async (name: string, flags: QualityFlags, command: Command) => {
@@ -52,7 +52,8 @@ export function qualityCommand(context: CliContext): Command {
       stdout,
       `
 ${stored} events since ${since} are stored, ${all.events} of them with a known domain. Noise is not stored, so it is not counted.
-A case is an address with a domain. In brackets: 95 % interval of the cases.
+RIGHT to NONE are events. A case is an address with attributed events. The last column is the share of the cases that is right, with its
+95 % interval.
 `,
     )
   })

@@ -29,8 +29,9 @@ export function Proposals({ tenant }: { readonly tenant: string }) {
     <section aria-labelledby="proposals-heading">
       <h2 id="proposals-heading">Networks that keep meeting one company</h2>
       <p class="soft">
-        At least 3 people with mail of one domain were met there, on 3 days, and hardly anybody else. Accept one, and
-        its visits belong to that company from then on.
+        At least 3 people with mail of one domain were met there, on 3 days, and hardly anybody else. A network of more
+        than one address needs such people in each of its halves. Accept one, and its visits belong to that company from
+        then on.
       </p>
       {value === undefined ? (
         error === undefined ? (
