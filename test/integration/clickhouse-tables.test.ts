@@ -364,6 +364,7 @@ test('people are told apart by the value of an e-mail key, wherever it is in the
       { ...work, user_properties: '{"note":"ask help@acme.com","email":"Jane@acme.com"}' },
       { ...work, user_properties: '{"$Email" : "Jane \\"J\\" <jane@acme.com>"}' },
       { ...work, user_properties: '{"note":"ask help@acme.com","work_email":"joe@acme.com"}' },
+      { ...work, user_properties: '{"note":"ask help@acme.com","email_address":"jim@acme.com"}' },
       { properties: '{"email":"a@gmail.com"}' },
       { extra: '{"traits":{"e-mail":"b@gmail.com"}}' },
       { user_properties: '{"emailAddress":" c@gmail.com"}' },
@@ -375,6 +376,6 @@ test('people are told apart by the value of an e-mail key, wherever it is in the
   const meetings = await listOf(truth.meetings({ tenantId: 'people', since: '2020-01-01' }))
   assert.deepEqual(meetings.map(({ knownDomain, people, events }) => [knownDomain, people.length, events]).sort(), [
     ['', 3, 3],
-    ['acme.com', 2, 3],
+    ['acme.com', 3, 4],
   ])
 })
