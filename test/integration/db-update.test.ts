@@ -418,6 +418,6 @@ test('on a fresh install db add and db update use DATA_DIR, and the starter data
 
   const { stdout } = await runCommand(['enrich', '17.253.144.10', '--json'], { env })
   const apple = JSON.parse(stdout) as { account_id: string; quality: number; data: { as_name?: string } }
-  assert.deepEqual([apple.account_id, apple.quality, apple.data.as_name], ['apple.com', 90, 'APPLE-ENGINEERING'])
-  assert.match((await runCommand(['db', 'list'], { env })).stdout, /^organisations .*\niptoasn /m)
+  assert.deepEqual([apple.account_id, apple.quality, apple.data.as_name], ['apple.com', 85, 'APPLE-ENGINEERING'])
+  assert.match((await runCommand(['db', 'list'], { env })).stdout, /^organisations .*\nbot-published .*\niptoasn /m)
 })

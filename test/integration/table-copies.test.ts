@@ -97,9 +97,10 @@ test('tables are restored value for value, a user’s own too, however often the
   const ours = { table: 'events', columns: ['a'], create: 'CREATE TABLE ipid.events (a String) ENGINE = Log' }
   await tables.migrate([])
   await assert.rejects(tables.clear(ours), /cannot create table events of the backup: it belongs to ipid/)
-  // The last migration creates views only: rows of today fit before it.
-  await tables.migrate(migrations.slice(0, -1))
-  assert.deepEqual(await tables.migrations(), migrations.slice(0, -1))
+  // Rows of today fit once every column exists.
+  const withColumns = migrations.slice(0, migrations.indexOf('0014_known_domain') + 1)
+  await tables.migrate(withColumns)
+  assert.deepEqual(await tables.migrations(), withColumns)
   for (const attempt of [1, 2]) {
     for (const [shape, rows] of copies) {
       await tables.clear(shape)
