@@ -3,6 +3,7 @@ import { KEPT_CLASSES, RULE_KINDS, type RuleKind } from '../../../schemas/tenant
 import { type AddressRange, ASN_MAX, clip, formatRange, parseCidr } from '../addresses/network.ts'
 import { companyIdOf, nameKey } from '../rules/company-id.ts'
 import { domainIn, registrableDomain } from '../rules/domain.ts'
+import { slug } from '../rules/normalise.ts'
 
 /** The subject of a rule. */
 type Subject =
@@ -95,8 +96,13 @@ function anySubject(text: string): Subject | string {
     return asn >= 1 && asn <= ASN_MAX ? { of: 'as', asn } : `"${clip(text)}" is not an AS number`
   }
   const domain = URL_SCHEME.test(text) ? domainIn(text) : DOMAIN.test(text) ? text.toLowerCase() : undefined
-  const id = domain === undefined ? nameKey(text) : companyIdOf({ name: undefined, domain })
+  const id = domain === undefined ? idOfName(text) : companyIdOf({ name: undefined, domain })
   return id === '' ? `"${clip(text)}" is not a network, AS number or organisation` : { of: 'organisation', id }
+}
+
+/** A slug stays as it is: stored rules are slugs, and those of earlier versions may have an article or a legal form. */
+function idOfName(text: string): string {
+  return slug(text) === text ? text : nameKey(text)
 }
 
 function textOf(subject: Subject): string {

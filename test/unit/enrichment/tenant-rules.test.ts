@@ -63,6 +63,8 @@ test('a rule is stored in one spelling, and an invalid rule gets a clear error',
   assert.equal(spelled('always-noise', 'WWW.Example.com'), 'always-noise example.com')
   assert.equal(spelled('always-noise', 'Zug Telecom AG'), 'always-noise zug-telecom')
   assert.equal(spelled('keep', 'ISP'), 'keep isp')
+  assert.equal(spelled('never-noise', 'the-boeing-company'), 'never-noise the-boeing-company')
+  assert.equal(spelled('never-noise', 'The Boeing Company'), 'never-noise boeing')
   assert.equal(spelled('never-noise', 'Maersk A/S'), 'never-noise maersk')
   assert.equal(spelled('never-noise', 'Re: Brand'), 'never-noise re-brand')
   assert.equal(spelled('always-noise', 'https://www.Example.com/about'), 'always-noise example.com')
