@@ -332,7 +332,8 @@ function addRegistrableDomain(data: EnrichmentData, sources: Partial<Record<Attr
   sources.etld_plus_one = sources[from]
 }
 
-function inOrder(data: EnrichmentData): EnrichmentData {
+/** Sorts data like `ATTRIBUTES`. */
+export function inOrder(data: Readonly<EnrichmentData>): EnrichmentData {
   const ordered: EnrichmentData = {}
   for (const attribute of ATTRIBUTES) {
     const value = data[attribute]

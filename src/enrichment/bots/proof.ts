@@ -1,10 +1,11 @@
-import { type Bot, botReason } from '../../../schemas/bots.ts'
+import { BOTS_MAX, type Bot, botReason } from '../../../schemas/bots.ts'
 import type { Enrichment } from '../../pipeline/event/enrichment.ts'
 import { enrichmentOf } from '../answers/answer.ts'
+import { Variants } from '../answers/variants.ts'
 import { SIGNS } from './signs.ts'
 
-/** Answers for claims by the answer for the address, so that equal answers are one object. At most one for each bot. */
-const variants = new WeakMap<Enrichment, Map<Bot, Enrichment>>()
+/** By claimed bot. */
+const variants = new Variants<Enrichment>(BOTS_MAX)
 
 /**
  * The answer for an event whose user agent names a bot. The claim is verified when the address is published for the operator of the
@@ -15,17 +16,7 @@ export function withClaim(enrichment: Enrichment, claimed: Bot): Enrichment {
   if (classification === 'reserved' || bot === claimed) return enrichment
   const isProven = isVerified(enrichment, claimed)
   if (bot !== undefined && !isProven) return enrichment
-  let known = variants.get(enrichment)
-  if (known === undefined) {
-    known = new Map()
-    variants.set(enrichment, known)
-  }
-  let variant = known.get(claimed)
-  if (variant === undefined) {
-    variant = asBot(enrichment, claimed, isProven)
-    known.set(claimed, variant)
-  }
-  return variant
+  return variants.of(enrichment, claimed, () => asBot(enrichment, claimed, isProven))
 }
 
 function isVerified({ bot, data }: Enrichment, claimed: Bot): boolean {

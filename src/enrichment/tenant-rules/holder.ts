@@ -4,7 +4,9 @@ import type { Lookup, Provenance } from '../../lookup/lookup.ts'
 import type { Enricher, Enrichment, EnrichmentData } from '../../pipeline/event/enrichment.ts'
 import { formatRange } from '../addresses/network.ts'
 import { enrichmentOf } from '../answers/answer.ts'
+import { inOrder } from '../answers/merge.ts'
 import { qualityOf } from '../answers/quality.ts'
+import { Variants } from '../answers/variants.ts'
 import { classify } from '../rules/classify.ts'
 import { companyIdOf } from '../rules/company-id.ts'
 import { ownLabel } from '../rules/domain.ts'
@@ -26,10 +28,10 @@ interface Variant {
   readonly enrichment: Enrichment
 }
 
-/** The result of each rule for each answer, so that equal results are one object. */
-const variants = new WeakMap<Enrichment, Map<string, Variant>>()
-/** Variants of an answer: one network may have rules of many tenants. */
+/** One network may have rules of many tenants. */
 const VARIANTS_MAX = 64
+/** By rule. */
+const variants = new Variants<Variant>(VARIANTS_MAX)
 
 /** The answer for an address of the organisation that a rule `is` names. It is no noise, and belongs to an account. */
 export function heldBy(
@@ -38,20 +40,14 @@ export function heldBy(
   organisationOf: Enricher['organisationOf'],
 ): Enrichment {
   const organisation = organisationOf?.(subject.domain)
-  let known = variants.get(enrichment)
-  if (known === undefined) {
-    known = new Map()
-    variants.set(enrichment, known)
+  const make = (): Variant => {
+    const data = dataOf(enrichment.data, subject, organisation)
+    const classification = data.classification as Classification
+    const quality = qualityOf(data, classification, { named: true })
+    const made = enrichmentOf({ noise: false, classification, quality, data, companyId: idOf(subject) })
+    return { organisation, enrichment: made }
   }
-  const variant = known.get(text)
-  if (variant !== undefined && variant.organisation === organisation) return variant.enrichment
-  const data = dataOf(enrichment.data, subject, organisation)
-  const classification = data.classification as Classification
-  const quality = qualityOf(data, classification, { named: true })
-  const made = enrichmentOf({ noise: false, classification, quality, data, companyId: idOf(subject) })
-  if (known.size >= VARIANTS_MAX) known.clear()
-  known.set(text, { organisation, enrichment: made })
-  return made
+  return variants.of(enrichment, text, make, (variant) => variant.organisation === organisation).enrichment
 }
 
 /** As `heldBy`, for a lookup. */
@@ -110,9 +106,4 @@ function nameOf(domain: string): string {
 
 function idOf({ domain }: NetworkHolder): string {
   return companyIdOf({ name: undefined, domain })
-}
-
-/** Sorts data like `ATTRIBUTES`. */
-export function inOrder(data: Readonly<EnrichmentData>): EnrichmentData {
-  return Object.fromEntries(ATTRIBUTES.flatMap((key) => (data[key] === undefined ? [] : [[key, data[key]]])))
 }

@@ -5,10 +5,12 @@ import type { Enricher, Enrichment } from '../../pipeline/event/enrichment.ts'
 import { flatText } from '../../pipeline/event/row.ts'
 import { andThen } from '../../run/and-then.ts'
 import { enrichmentOf } from '../answers/answer.ts'
+import { inOrder } from '../answers/merge.ts'
+import { Variants } from '../answers/variants.ts'
 import { BoundedCache } from '../bounded-cache.ts'
 import { businessName } from '../rules/business-name.ts'
 import { companyIdOf } from '../rules/company-id.ts'
-import { heldBy, inOrder, lookupHeldBy } from './holder.ts'
+import { heldBy, lookupHeldBy } from './holder.ts'
 import { FILTERS, RuleSet, type Verdict } from './rule-set.ts'
 
 /** Finds the facts that the data have about an organisation, by its registrable domain. */
@@ -24,7 +26,7 @@ export function judged(
   const holder = holderOf(rules, address, enrichment)
   const known = holder === undefined ? enrichment : heldBy(enrichment, holder, organisationOf)
   const verdict = rules.find(address, known) ?? (holder && { kind: holder.kind, rule: holder.text })
-  return verdict === undefined ? known : variantOf(known, verdict)
+  return verdict === undefined ? known : variants.of(known, verdict.rule, () => decided(known, verdict))
 }
 
 /** The rule `is` of an address. A bot belongs to its operator, whatever network it comes from. */
@@ -110,25 +112,10 @@ export function tenantEnricher(enricher: Enricher, tenant: TenantRules): Enriche
   }
 }
 
-/** The result of each rule for each answer, so that equal results are one object. */
-const variants = new WeakMap<Enrichment, Map<string, Enrichment>>()
-/** Variants that an answer may have before they are cleared: rules of many tenants apply to it. */
+/** Rules of many tenants may apply to an answer. */
 const VARIANTS_MAX = 64
-
-function variantOf(enrichment: Enrichment, verdict: Verdict): Enrichment {
-  let known = variants.get(enrichment)
-  if (known === undefined) {
-    known = new Map()
-    variants.set(enrichment, known)
-  }
-  let variant = known.get(verdict.rule)
-  if (variant === undefined) {
-    variant = decided(enrichment, verdict)
-    if (known.size >= VARIANTS_MAX) known.clear()
-    known.set(verdict.rule, variant)
-  }
-  return variant
-}
+/** By rule. */
+const variants = new Variants<Enrichment>(VARIANTS_MAX)
 
 function decided(enrichment: Enrichment, { kind, rule }: Verdict): Enrichment {
   const filteredAs = FILTERS[kind]
