@@ -1,4 +1,5 @@
 import { compareWords, copyWords, emptyRange, type WordRange } from '../../addresses/word-range.ts'
+import { doubled } from './columns.ts'
 import { PieceList } from './piece-list.ts'
 
 const RANGES_AT_FIRST = 16_384
@@ -136,12 +137,6 @@ export class NestedRanges {
     this.#ends = doubled(this.#ends)
     this.#numbers = doubled(this.#numbers)
   }
-}
-
-function doubled(column: Uint32Array): Uint32Array<ArrayBuffer> {
-  const larger = new Uint32Array(2 * column.length)
-  larger.set(column)
-  return larger
 }
 
 /** @returns whether it was the last address of the family */

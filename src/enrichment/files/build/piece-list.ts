@@ -1,4 +1,5 @@
 import { compareWords, type WordRange } from '../../addresses/word-range.ts'
+import { doubled } from './columns.ts'
 
 /** Initial capacity; it doubles when full. */
 const PIECES_AT_FIRST = 16_384
@@ -58,11 +59,7 @@ export class PieceList {
   }
 
   #grow(): void {
-    const starts = new Uint32Array(2 * this.#starts.length)
-    starts.set(this.#starts)
-    this.#starts = starts
-    const records = new Int32Array(2 * this.#records.length)
-    records.set(this.#records)
-    this.#records = records
+    this.#starts = doubled(this.#starts)
+    this.#records = doubled(this.#records)
   }
 }
