@@ -4,15 +4,13 @@ import type { Lookup } from '../../lookup/lookup.ts'
 import { dataSetBy } from '../../operations/accuracy/data-set.ts'
 import { proposals } from '../../operations/accuracy/learn.ts'
 import { qualityOf } from '../../operations/accuracy/quality.ts'
-import { ClickHouseTruth } from '../../operations/accuracy/truth.ts'
+import { ClickHouseTruth, firstDayOf } from '../../operations/accuracy/truth.ts'
 import type { Address } from '../../pipeline/event/address.ts'
-import { utcDay } from '../../pipeline/event/outcomes.ts'
 import type { Clock } from '../../run/clock.ts'
 import type { Tenant } from '../../tenants/tenancy.ts'
 import { STATEMENT_LIMITS } from '../server/read-limits.ts'
 import type { DashboardReader } from './reader.ts'
 
-const DAY_MS = 86_400_000
 const KIND = 'is '
 
 /** Reads the truth of a tenant's sign-ups. */
@@ -30,7 +28,7 @@ export class ClickHouseAccuracy {
 
   /** Rejects as `DashboardReader.find` does. */
   quality(tenant: Tenant, days: number): Promise<AccuracyAnswer> {
-    const selection = { tenantId: tenant.id, since: this.#since(days) }
+    const selection = { tenantId: tenant.id, since: firstDayOf(days, this.#clock.now()) }
     return this.#reader.ask(tenant.id, JSON.stringify(['accuracy', selection, tenant.rules]), async () => {
       const dataSetOf = dataSetBy((address) => this.#lookup(address, tenant))
       const { all, data_sets, classifications, qualities } = await qualityOf(this.#truth.groups(selection), dataSetOf)
@@ -43,7 +41,7 @@ export class ClickHouseAccuracy {
 
   /** Rejects as `DashboardReader.find` does. */
   proposals(tenant: Tenant, days: number): Promise<ProposalsAnswer> {
-    const selection = { tenantId: tenant.id, since: this.#since(days) }
+    const selection = { tenantId: tenant.id, since: firstDayOf(days, this.#clock.now()) }
     const { rules = [] } = tenant
     return this.#reader.ask(tenant.id, JSON.stringify(['proposals', selection, rules]), async () => {
       const found = await proposals(this.#truth.meetings(selection), ruleSetOf(tenant))
@@ -57,9 +55,5 @@ export class ClickHouseAccuracy {
 
   get #truth(): ClickHouseTruth {
     return new ClickHouseTruth(this.#reader.client, STATEMENT_LIMITS.seconds)
-  }
-
-  #since(days: number): string {
-    return utcDay(this.#clock.now() - (days - 1) * DAY_MS)
   }
 }

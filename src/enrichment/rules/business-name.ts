@@ -1,9 +1,7 @@
-import { nameParts, slug, TEXT_MAX, trimmedEnd } from './normalise.ts'
+import { ASCII, nameParts, slug, TEXT_MAX, trimmedEnd } from './normalise.ts'
 import { once, readSections } from './sections.ts'
 
-/**
- * The tables of `data/business-names.txt`. Legal forms are keyed by `formKey`.
- */
+/** The tables of `data/business-names.txt`. Legal forms are keyed by `formKey`. */
 interface NameTables {
   readonly endForms: ReadonlySet<string>
   readonly startForms: ReadonlySet<string>
@@ -97,6 +95,7 @@ function withoutBrackets(name: string): string {
 
 const FORMER =
   /^(?:formerly|previously|former|fka|f\/k\/a|ex[ -]|aka|a\.?k\.?a|alias|now|was|dba|d\/b\/a|in liquidation)\b/i
+
 function isRemark(content: string, name: string): boolean {
   return FORMER.test(content) || /\d{4,}/.test(content) || endsWithForm(content) || isAbbreviationOf(content, name)
 }
@@ -199,9 +198,6 @@ function isSpa(word: string): boolean {
 function isName(rest: string): boolean {
   return /[\p{L}\p{N}]/u.test(rest) && !/^(?:the|la|el|le|der|die|das)$/i.test(rest)
 }
-
-// biome-ignore lint/suspicious/noControlCharactersInRegex: the range of ASCII
-const ASCII = /^[\x00-\x7f]*$/
 
 /** Japanese, Chinese and Korean write the form next to the name, without a space. */
 function withoutJoinedForm(text: string): string | undefined {

@@ -13,8 +13,9 @@ const LETTERS: Readonly<Record<string, string>> = {
   ı: 'i',
 }
 const UNDIVIDED = /[ßøæœłđðþı]/g
+/** Text without letters of other alphabets, and without accents. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the range of ASCII
-const ASCII = /^[\x00-\x7f]*$/
+export const ASCII = /^[\x00-\x7f]*$/
 /** Marks and invisible characters: soft hyphens, joiners, directions. */
 const MARKS = /[\p{M}\p{Cf}]+/gu
 /** Longer names are cut to this length in characters. */

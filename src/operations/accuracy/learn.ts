@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { formatRange, parseCidr } from '../../enrichment/addresses/network.ts'
 import type { RuleSet } from '../../enrichment/tenant-rules/rule-set.ts'
 import { parseAddress } from '../../pipeline/event/address.ts'
-import { type Attributed, verdictOf } from './attribution.ts'
+import { verdictOf } from './attribution.ts'
 import type { Meeting } from './truth.ts'
 
 /** A network whose visitors nearly all have mail of one domain. */
@@ -215,14 +215,10 @@ function isAttributed(points: readonly Point[], domain: string): boolean {
 function nowOf(points: readonly Point[]): string | null {
   const events = new Map<string, number>()
   for (const { company, events: some } of points) {
-    events.set(idOf(company), (events.get(idOf(company)) ?? 0) + some)
+    events.set(company.companyId, (events.get(company.companyId) ?? 0) + some)
   }
   const [[id] = ['']] = [...events].sort(([, a], [, b]) => b - a)
   return id === '' ? null : id
-}
-
-function idOf({ companyId }: Attributed): string {
-  return companyId
 }
 
 function numberOf(ip: string): bigint | undefined {

@@ -1,4 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client'
+import { utcDay } from '../../pipeline/event/outcomes.ts'
 import type { Attributed } from './attribution.ts'
 
 /** Events of a tenant with a timestamp on or after a UTC day. */
@@ -6,6 +7,13 @@ export interface TruthSelection {
   readonly tenantId: string
   /** `YYYY-MM-DD` */
   readonly since: string
+}
+
+const DAY_MS = 86_400_000
+
+/** The first UTC day of the last days, today included. */
+export function firstDayOf(days: number, nowMs: number): string {
+  return utcDay(nowMs - (days - 1) * DAY_MS)
 }
 
 /** Events with equal values. Groups of one address follow one another. */

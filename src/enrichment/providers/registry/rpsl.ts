@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import { ASCII } from '../../rules/normalise.ts'
 import { LINE_BYTES_MAX, lineError } from '../text/text-file.ts'
 
 /** An object of a registry, with the attributes that tell who uses addresses. The reader reuses it. */
@@ -159,9 +160,6 @@ function withoutComment(value: string): string {
   const hash = value.indexOf('#')
   return hash < 0 ? value : value.slice(0, hash).trimEnd()
 }
-
-// biome-ignore lint/suspicious/noControlCharactersInRegex: the range of ASCII
-const ASCII = /^[\x00-\x7f]*$/
 
 /** Text that was read as Latin-1. */
 function decoded(text: string): string {

@@ -1,6 +1,5 @@
 import { Command } from 'commander'
 import type { Config } from '../../../config/config.ts'
-import { utcDay } from '../../../pipeline/event/outcomes.ts'
 import { systemClock } from '../../../run/clock.ts'
 import { connectClickHouse, DATABASE } from '../../../stores/clickhouse/client.ts'
 import type { Tenant } from '../../../tenants/tenancy.ts'
@@ -9,9 +8,8 @@ import { integerOption } from '../../../terminal/integer-option.ts'
 import type { Cell } from '../../../terminal/print.ts'
 import { addSettings, INSTANCE_SETTINGS } from '../../../terminal/settings-options.ts'
 import { tenantOf } from '../../../terminal/tenant-of.ts'
-import { ClickHouseTruth, type TruthSelection } from '../truth.ts'
+import { ClickHouseTruth, firstDayOf, type TruthSelection } from '../truth.ts'
 
-const DAY_MS = 86_400_000
 /** One statement may read all events of the selected days. */
 const STATEMENT_MS = 3_600_000
 
@@ -50,16 +48,11 @@ export async function withTruth<T>(
   const url = await clickhouseUrlOf(config)
   const client = connectClickHouse(url, { application: 'cli', database: DATABASE, requestTimeoutMs: STATEMENT_MS })
   try {
-    const selection = { tenantId: tenant.id, since: sinceOf(days) }
+    const selection = { tenantId: tenant.id, since: firstDayOf(days, systemClock.now()) }
     return await use({ truth: new ClickHouseTruth(client), tenant, selection, config })
   } finally {
     await client.close()
   }
-}
-
-/** The first UTC day of the last days, today included. */
-export function sinceOf(days: number, nowMs = systemClock.now()): string {
-  return utcDay(nowMs - (days - 1) * DAY_MS)
 }
 
 /** `87 %  (81 to 92)`; `-` without a case. */
