@@ -78,7 +78,7 @@ export class Snapshot {
   organisationOf(domain: string): Readonly<EnrichmentData> | undefined {
     let known = this.#byDomain.get(domain)
     if (known === undefined) {
-      const facts = firstOf(this.providers, { name: undefined, domain }, undefined)?.facts
+      const facts = rowOf({ name: undefined, domain }, undefined, this.providers)?.facts
       const classification = facts?.evidence.explicit
       known = { data: facts && { ...facts.data, ...(classification && { classification }) } }
       this.#byDomain.set(domain, known)
@@ -189,18 +189,20 @@ function isTableRow({ provider, facts }: Finding): boolean {
 function organisationRow(findings: readonly Finding[], providers: readonly Provider[]): Finding | undefined {
   const organisation = namedOrganisation(findings)
   if (organisation === undefined) return undefined
-  const { classification } = classify(evidenceOf(findings))
-  if (classification !== undefined && NOISE.has(classification)) return undefined
   const country = findings.find(({ facts, scope }) => scope === 'address' && facts.data.country_code !== undefined)
   const countryCode = country?.facts.data.country_code as string | undefined
-  return firstOf(providers, organisation, countryCode)
+  const row = rowOf(organisation, countryCode, providers)
+  if (row === undefined) return undefined
+  // Classified last: it takes longer than the search, which seldom finds a row.
+  const { classification } = classify(evidenceOf(findings))
+  return classification !== undefined && NOISE.has(classification) ? undefined : row
 }
 
 /** @param providers in order of trust */
-function firstOf(
-  providers: readonly Provider[],
+function rowOf(
   organisation: Organisation,
   countryCode: string | undefined,
+  providers: readonly Provider[],
 ): Finding | undefined {
   for (const provider of providers) {
     const facts = provider.findOrganisation?.(organisation, countryCode)
