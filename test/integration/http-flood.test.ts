@@ -74,7 +74,10 @@ for (const [what, line] of FLOODS) {
   })
 }
 
-/** 2.7 MB, which is more than the engine sends at once. */
+/**
+ * 2.7 MB fit into the kernel's buffers. With more, the last answer waits for room, and uWebSockets.js closes a connection whose next
+ * request is already there: it takes one after the other.
+ */
 const LATE_ANSWERS = 10
 
 test('a large answer that is read late arrives whole', async (t) => {
