@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
-import { ClickHouseCompanies } from '../src/dashboard/queries/companies.ts'
+import { ClickHouseCompanies } from '../src/companies/companies.ts'
 import { ClickHouseOverview } from '../src/dashboard/queries/overview.ts'
-import { connectReading, DashboardReader } from '../src/dashboard/queries/reader.ts'
 import { startEmbeddedClickHouse } from '../src/embedded/clickhouse/start.ts'
 import { connectClickHouse, DATABASE } from '../src/stores/clickhouse/client.ts'
 import { migrate } from '../src/stores/clickhouse/migrate.ts'
+import { connectReading, QuestionReader } from '../src/stores/clickhouse/reader.ts'
 
 /**
  * Queries of the dashboard about companies: `EVENTS` (10,000,000) events of `COMPANIES` (100,000) companies in 90 days, while
@@ -48,8 +48,8 @@ const INTO = `INSERT INTO events (ip, tenant_id, event_id, received_at, timestam
 
 async function main(url: string): Promise<void> {
   const writer = connectClickHouse(url, { application: 'bench', database: DATABASE, requestTimeoutMs: 600_000 })
-  const client = connectReading(url)
-  const reader = new DashboardReader(client)
+  const client = connectReading(url, 'bench')
+  const reader = new QuestionReader(client)
   const run = (query: string) => writer.command({ query, clickhouse_settings: { max_execution_time: 0 } })
   const companies = new ClickHouseCompanies(reader, { now: Date.now })
   const overview = new ClickHouseOverview(reader)

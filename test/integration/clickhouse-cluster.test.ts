@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { pino } from 'pino'
-import { ClickHouseCompanies } from '../../src/dashboard/queries/companies.ts'
+import { ClickHouseCompanies } from '../../src/companies/companies.ts'
 import { ClickHouseOverview } from '../../src/dashboard/queries/overview.ts'
-import { connectReading, DashboardReader } from '../../src/dashboard/queries/reader.ts'
 import { ClickHouseStoredEvents } from '../../src/operations/reenrich/stored-events.ts'
 import { ClickHouseAgedTables } from '../../src/operations/retention/aged-tables.ts'
 import { absentRows } from '../../src/pipeline/sinks/clickhouse/absent-rows.ts'
@@ -13,6 +12,7 @@ import { UnavailableError } from '../../src/run/errors.ts'
 import { connectClickHouse, DATABASE } from '../../src/stores/clickhouse/client.ts'
 import { assertOneServer } from '../../src/stores/clickhouse/cluster.ts'
 import { migrate, readMigrations } from '../../src/stores/clickhouse/migrate.ts'
+import { connectReading, QuestionReader } from '../../src/stores/clickhouse/reader.ts'
 import { EVENTS, OUTCOMES } from '../../src/stores/clickhouse/tables.ts'
 import { filteredSums, storedGroups } from '../../src/tenants/rules/rule-trial.ts'
 import { readTrackedAccounts } from '../../src/tenants/usage.ts'
@@ -165,9 +165,9 @@ test('the tables of a cluster', async (t) => {
     const overTwo = (table: string) =>
       `CREATE OR REPLACE TABLE ipid.${table} AS ipid.${table}_local ENGINE = Distributed('both', 'ipid', '${table}_local')`
     for (const query of ['events', 'outcomes'].map(overTwo)) await clickhouse.client.command({ query })
-    const reading = connectReading(url)
+    const reading = connectReading(url, 'test')
     t.after(() => reading.close())
-    const reader = new DashboardReader(reading)
+    const reader = new QuestionReader(reading)
     const companies = new ClickHouseCompanies(reader, { now: () => Date.UTC(2025, 10, 21) })
     const days = { from: '2025-11-01', to: '2025-11-21' }
     const view = { sort: 'visits', order: 'desc', ...days } as const

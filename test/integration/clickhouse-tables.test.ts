@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { OUTCOME_COLUMNS } from '../../schemas/outcome.ts'
 import { ROW_COLUMNS } from '../../schemas/row.ts'
-import { connectReading } from '../../src/dashboard/queries/reader.ts'
 import { ClickHouseRuleTrials } from '../../src/dashboard/queries/rule-trials.ts'
 import { ClickHouseTruth } from '../../src/operations/accuracy/truth.ts'
 import { systemClock } from '../../src/run/clock.ts'
 import { BackpressureError } from '../../src/run/errors.ts'
+import { connectReading } from '../../src/stores/clickhouse/reader.ts'
 import { readSourceCounts } from '../../src/tenants/sources/counts.ts'
 import { readUsage } from '../../src/tenants/usage.ts'
 import { startTestClickHouse } from '../support/clickhouse.ts'
@@ -203,7 +203,7 @@ test('health of sources is counted by their hours and days, from projections', a
   assert.deepEqual([second.longestPauseMs, second.onlyIp, second.today.stored], [undefined, '::1', 1])
 
   const forced = { force_optimize_projection: 1 } as const
-  const reading = connectReading(clickhouse.url)
+  const reading = connectReading(clickhouse.url, 'test')
   try {
     const strict = {
       query: (params: Parameters<typeof reading.query>[0]) =>
@@ -216,7 +216,7 @@ test('health of sources is counted by their hours and days, from projections', a
 })
 
 test('the dashboard only reads; a dry run of rules counts, one per tenant, and ends in time', async (t) => {
-  const client = connectReading(clickhouse.url)
+  const client = connectReading(clickhouse.url, 'test')
   t.after(() => client.close())
   await assert.rejects(client.command({ query: "INSERT INTO events (event_id) VALUES ('x')" }), { type: 'READONLY' })
   await assert.rejects(client.command({ query: 'SET readonly = 0' }), { type: 'READONLY' })

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { CompaniesPage, CompanyChoices, CompanyDetailsAnswer } from '../../schemas/dashboard/companies.ts'
-import { ClickHouseCompanies } from '../../src/dashboard/queries/companies.ts'
+import { ClickHouseCompanies } from '../../src/companies/companies.ts'
 import { ClickHouseOverview } from '../../src/dashboard/queries/overview.ts'
-import { DashboardReader } from '../../src/dashboard/queries/reader.ts'
+import { QuestionReader } from '../../src/stores/clickhouse/reader.ts'
 import { clock, event, ODD, startCompanies, TODAY } from '../support/companies.ts'
 
 const { clickhouse, client, insert, member, operator } = await startCompanies()
@@ -53,8 +53,8 @@ test('lists, details, searches and days read sums from the projections', async (
     asked.push(given)
     return client.query(given)
   }) as typeof client.query
-  const store = new ClickHouseCompanies(new DashboardReader(watching), clock)
-  const sums = new ClickHouseOverview(new DashboardReader(watching))
+  const store = new ClickHouseCompanies(new QuestionReader(watching), clock)
+  const sums = new ClickHouseOverview(new QuestionReader(watching))
   const days = { from: '2026-03-01', to: TODAY }
   await store.page('acme', { search: 'a', sort: 'visits' })
   await store.page('acme', { ...days, sort: 'unique_ips', country: 'DE' })

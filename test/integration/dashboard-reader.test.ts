@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { ClickHouseCompanies } from '../../src/dashboard/queries/companies.ts'
+import { ClickHouseCompanies } from '../../src/companies/companies.ts'
 import { ClickHouseOverview } from '../../src/dashboard/queries/overview.ts'
-import { connectReading, DashboardReader } from '../../src/dashboard/queries/reader.ts'
 import { UnavailableError } from '../../src/run/errors.ts'
+import { connectReading, QuestionReader } from '../../src/stores/clickhouse/reader.ts'
 import { readTrackedAccounts, readUsage } from '../../src/tenants/usage.ts'
 import { startTestClickHouse } from '../support/clickhouse.ts'
 import { clock, TODAY } from '../support/companies.ts'
@@ -12,8 +12,8 @@ import { until } from '../support/until.ts'
 // This hook must run before the one that ends the store.
 after(() => client.close())
 const clickhouse = await startTestClickHouse()
-const client = connectReading(clickhouse.url)
-const reader = new DashboardReader(client)
+const client = connectReading(clickhouse.url, 'test')
+const reader = new QuestionReader(client)
 
 test('the client of the dashboard pages cannot write', async () => {
   for (const query of ["INSERT INTO events (ip) VALUES ('x')", 'CREATE TABLE t (a Int8) ENGINE = Memory']) {
@@ -38,7 +38,7 @@ test('a cancelled query ends in ClickHouse, too', async () => {
 
 test('a missing table or ClickHouse is a clear error in every call, never an empty answer', async () => {
   const days = { from: TODAY, to: TODAY }
-  const calls = (from: DashboardReader): Record<string, () => Promise<unknown>> => {
+  const calls = (from: QuestionReader): Record<string, () => Promise<unknown>> => {
     const [store, sums] = [new ClickHouseCompanies(from, clock), new ClickHouseOverview(from)]
     return {
       page: () => store.page('acme', {}),
@@ -61,13 +61,10 @@ test('a missing table or ClickHouse is a clear error in every call, never an emp
   await clickhouse.client.command({ query: 'RENAME TABLE outcomes TO outcomes_elsewhere' })
   await assert.rejects(calls(reader).outcomes!(), lacks)
   await clickhouse.client.command({ query: 'RENAME TABLE outcomes_elsewhere TO outcomes' })
-  const bare = connectReading(clickhouse.url, 'nowhere')
-  for (const [name, call] of Object.entries(calls(new DashboardReader(bare)))) await assert.rejects(call(), lacks, name)
+  const bare = connectReading(clickhouse.url, 'test', 'nowhere')
+  for (const [name, call] of Object.entries(calls(new QuestionReader(bare)))) await assert.rejects(call(), lacks, name)
   await assert.rejects(readUsage(bare, 'acme', '2026-03', 1), lacks)
   await assert.rejects(readTrackedAccounts(bare, '2026-03'), lacks)
   await bare.close()
-  await assert.rejects(
-    new ClickHouseCompanies(new DashboardReader(undefined), clock).page('acme', {}),
-    UnavailableError,
-  )
+  await assert.rejects(new ClickHouseCompanies(new QuestionReader(undefined), clock).page('acme', {}), UnavailableError)
 })

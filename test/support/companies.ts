@@ -1,13 +1,13 @@
 import { after } from 'node:test'
 import { DEFAULT_PLANS } from '../../schemas/plans.ts'
-import { ClickHouseCompanies } from '../../src/dashboard/queries/companies.ts'
+import { ClickHouseCompanies } from '../../src/companies/companies.ts'
 import { ClickHouseOverview } from '../../src/dashboard/queries/overview.ts'
-import { connectReading, DashboardReader } from '../../src/dashboard/queries/reader.ts'
 import { RedisUsage } from '../../src/dashboard/redis/usage.ts'
 import { companyRoutes } from '../../src/dashboard/server/routes/companies.ts'
 import { overviewRoute } from '../../src/dashboard/server/routes/overview.ts'
 import { sessionRoute } from '../../src/dashboard/server/routes/session.ts'
 import { TableInserter } from '../../src/pipeline/sinks/clickhouse/inserter.ts'
+import { connectReading, QuestionReader } from '../../src/stores/clickhouse/reader.ts'
 import { EVENTS } from '../../src/stores/clickhouse/tables.ts'
 import { connectRedis } from '../../src/stores/redis/connect.ts'
 import { RedisTenantStore } from '../../src/tenants/redis/tenant-store.ts'
@@ -44,14 +44,14 @@ export async function startCompanies() {
     redis.disconnect()
   })
   const clickhouse = await startTestClickHouse()
-  const client = connectReading(clickhouse.url)
+  const client = connectReading(clickhouse.url, 'test')
   const redis = connectRedis((await startTestRedis()).url, { name: 'test', kind: 'loop' })
   const tenants = new RedisTenantStore(redis)
   for (const id of ['acme', 'other', 'masked', 'quiet']) {
     await tenants.createTenant({ id, plan: 'starter', archive: false, addresses: 'full', createdAt: CREATED })
   }
   const lookups = new TestLookups()
-  const reader = new DashboardReader(client)
+  const reader = new QuestionReader(client)
   const companies = new ClickHouseCompanies(reader, clock)
   const overview = new ClickHouseOverview(reader)
   const usage = new RedisUsage(redis, clock)

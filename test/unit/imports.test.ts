@@ -56,6 +56,7 @@ const ROOMS = [
   'src/operations/retention',
   'src/operations/status',
   'src/operations/accuracy',
+  'src/companies',
   'src/http/api',
   'src/dashboard/pages',
   'src/dashboard',

@@ -7,26 +7,26 @@ import { qualityOf } from '../../operations/accuracy/quality.ts'
 import { ClickHouseTruth, firstDayOf } from '../../operations/accuracy/truth.ts'
 import type { Address } from '../../pipeline/event/address.ts'
 import type { Clock } from '../../run/clock.ts'
+import { STATEMENT_LIMITS } from '../../stores/clickhouse/read-limits.ts'
+import type { QuestionReader } from '../../stores/clickhouse/reader.ts'
 import type { Tenant } from '../../tenants/tenancy.ts'
-import { STATEMENT_LIMITS } from '../server/read-limits.ts'
-import type { DashboardReader } from './reader.ts'
 
 const KIND = 'is '
 
 /** Reads the truth of a tenant's sign-ups. */
 export class ClickHouseAccuracy {
-  readonly #reader: DashboardReader
+  readonly #reader: QuestionReader
   readonly #clock: Clock
   readonly #lookup: (address: Address, tenant: Tenant) => Lookup
 
   /** @param lookup by today's data and the rules of the tenant */
-  constructor(reader: DashboardReader, clock: Clock, lookup: (address: Address, tenant: Tenant) => Lookup) {
+  constructor(reader: QuestionReader, clock: Clock, lookup: (address: Address, tenant: Tenant) => Lookup) {
     this.#reader = reader
     this.#clock = clock
     this.#lookup = lookup
   }
 
-  /** Rejects as `DashboardReader.find` does. */
+  /** Rejects as `QuestionReader.find` does. */
   quality(tenant: Tenant, days: number): Promise<AccuracyAnswer> {
     const selection = { tenantId: tenant.id, since: firstDayOf(days, this.#clock.now()) }
     return this.#reader.ask(tenant.id, JSON.stringify(['accuracy', selection, tenant.rules]), async () => {
@@ -39,7 +39,7 @@ export class ClickHouseAccuracy {
     })
   }
 
-  /** Rejects as `DashboardReader.find` does. */
+  /** Rejects as `QuestionReader.find` does. */
   proposals(tenant: Tenant, days: number): Promise<ProposalsAnswer> {
     const selection = { tenantId: tenant.id, since: firstDayOf(days, this.#clock.now()) }
     const { rules = [] } = tenant

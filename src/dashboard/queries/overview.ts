@@ -1,10 +1,10 @@
 import type { EventDay, OutcomeCount } from '../../../schemas/dashboard/overview.ts'
+import { COMPANIES } from '../../companies/list.ts'
 import { utcDay } from '../../pipeline/event/outcomes.ts'
 import { givenUp } from '../../stores/clickhouse/client.ts'
+import { STATEMENT_LIMITS } from '../../stores/clickhouse/read-limits.ts'
+import type { QuestionReader } from '../../stores/clickhouse/reader.ts'
 import { readUsage, type Usage } from '../../tenants/usage.ts'
-import { STATEMENT_LIMITS } from '../server/read-limits.ts'
-import { COMPANIES } from './company-list.ts'
-import type { DashboardReader } from './reader.ts'
 
 const OUTCOMES = `
   SELECT toString(day) AS day, status, reason, classification, sum(daily_outcomes.events) AS events
@@ -81,9 +81,9 @@ interface EventDays {
  * `BackpressureError` when there are too many.
  */
 export class ClickHouseOverview {
-  readonly #reader: DashboardReader
+  readonly #reader: QuestionReader
 
-  constructor(reader: DashboardReader) {
+  constructor(reader: QuestionReader) {
     this.#reader = reader
   }
 

@@ -8,9 +8,9 @@ import { utcDay } from '../../pipeline/event/outcomes.ts'
 import type { Clock } from '../../run/clock.ts'
 import { TenantSlots } from '../../run/tenant-slots.ts'
 import { unavailable } from '../../stores/clickhouse/failures.ts'
+import { TRIALS } from '../../stores/clickhouse/read-limits.ts'
 import { filteredSums, storedGroups } from '../../tenants/rules/rule-trial.ts'
 import type { Tenant } from '../../tenants/tenancy.ts'
-import { TRIALS } from '../server/read-limits.ts'
 
 const DAY_MS = 86_400_000
 /** Below the time limit of a request. */

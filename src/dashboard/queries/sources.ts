@@ -1,21 +1,21 @@
 import type { Clock } from '../../run/clock.ts'
 import { givenUp } from '../../stores/clickhouse/client.ts'
+import { STATEMENT_LIMITS } from '../../stores/clickhouse/read-limits.ts'
+import type { QuestionReader } from '../../stores/clickhouse/reader.ts'
 import { readSourceCounts } from '../../tenants/sources/counts.ts'
 import type { SourceCounts } from '../../tenants/sources/health.ts'
-import { STATEMENT_LIMITS } from '../server/read-limits.ts'
-import type { DashboardReader } from './reader.ts'
 
 /** Reads counts of sources. */
 export class ClickHouseSources {
-  readonly #reader: DashboardReader
+  readonly #reader: QuestionReader
   readonly #clock: Clock
 
-  constructor(reader: DashboardReader, clock: Clock) {
+  constructor(reader: QuestionReader, clock: Clock) {
     this.#reader = reader
     this.#clock = clock
   }
 
-  /** Of all sources of a tenant, by id. Rejects as `DashboardReader.find` does. */
+  /** Of all sources of a tenant, by id. Rejects as `QuestionReader.find` does. */
   counts(tenantId: string): Promise<ReadonlyMap<string, SourceCounts>> {
     const ask = () =>
       readSourceCounts(this.#reader.client, tenantId, this.#clock.now(), givenUp(STATEMENT_LIMITS.seconds))

@@ -1,9 +1,9 @@
+import { ClickHouseCompanies } from '../../companies/companies.ts'
 import { judgedLookup, ruleSetOf } from '../../enrichment/tenant-rules/judge.ts'
 import type { ProcessContext } from '../../process/context.ts'
+import { connectReading, QuestionReader } from '../../stores/clickhouse/reader.ts'
 import { ClickHouseAccuracy } from '../queries/accuracy.ts'
-import { ClickHouseCompanies } from '../queries/companies.ts'
 import { ClickHouseOverview } from '../queries/overview.ts'
-import { connectReading, DashboardReader } from '../queries/reader.ts'
 import { ClickHouseRuleTrials } from '../queries/rule-trials.ts'
 import { ClickHouseSources } from '../queries/sources.ts'
 
@@ -20,8 +20,8 @@ export interface DashboardTables {
 export function dashboardTables({ config: { clickhouseUrl }, telemetry, enrichment }: ProcessContext): DashboardTables {
   const { clock } = telemetry
   const { engine } = enrichment
-  const client = clickhouseUrl === '' ? undefined : connectReading(clickhouseUrl)
-  const reader = new DashboardReader(client)
+  const client = clickhouseUrl === '' ? undefined : connectReading(clickhouseUrl, 'dashboard')
+  const reader = new QuestionReader(client)
   const organisationOf = (domain: string) => engine.organisationOf(domain)
   return {
     accuracy: new ClickHouseAccuracy(

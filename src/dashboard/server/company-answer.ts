@@ -1,9 +1,9 @@
 import { COMPANY_LIMITS } from '../../../schemas/dashboard/companies.ts'
 import type { CompanyAnswer, CompanyReason, CompanySource } from '../../../schemas/dashboard/company.ts'
+import type { StoredCompany } from '../../companies/company.ts'
 import { explain } from '../../lookup/explain.ts'
 import type { Lookup, LookupService } from '../../lookup/lookup.ts'
 import { parseAddress } from '../../pipeline/event/address.ts'
-import type { StoredCompany } from '../queries/company.ts'
 
 /** Skips reverse DNS, because a page must not wait for name servers. */
 const FROM_DATA = { deny: ['rdns'] } as const

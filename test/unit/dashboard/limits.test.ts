@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import { test } from 'node:test'
 import type { ClickHouseClient } from '@clickhouse/client'
-import { ClickHouseCompanies } from '../../../src/dashboard/queries/companies.ts'
-import { DashboardReader } from '../../../src/dashboard/queries/reader.ts'
+import { ClickHouseCompanies } from '../../../src/companies/companies.ts'
+import { companiesCsv } from '../../../src/companies/csv.ts'
 import { RedisLiveSource } from '../../../src/dashboard/redis/live.ts'
-import { companiesCsv } from '../../../src/dashboard/server/companies-csv.ts'
 import { companyRoutes } from '../../../src/dashboard/server/routes/companies.ts'
 import { systemClock } from '../../../src/run/clock.ts'
 import { BackpressureError } from '../../../src/run/errors.ts'
+import { QuestionReader } from '../../../src/stores/clickhouse/reader.ts'
 import type { RedisClient } from '../../../src/stores/redis/connect.ts'
 import { keys } from '../../../src/stores/redis/keys.ts'
 
@@ -40,7 +40,7 @@ test('an export without a reader ends its statement, and frees its slot', async 
       signals.push(abort_signal)
       abort_signal.addEventListener('abort', () => reject(abort_signal.reason))
     })
-  const reader = new DashboardReader({ query } as unknown as ClickHouseClient)
+  const reader = new QuestionReader({ query } as unknown as ClickHouseClient)
   const companies = new ClickHouseCompanies(reader, systemClock)
   const parts = { companies, lookups: undefined } as never
   const route = companyRoutes(parts).find(({ path }) => path.endsWith('/export'))!
@@ -72,7 +72,7 @@ test('malformed reports of live events end nothing', () => {
 
 test('an id without an encoding is looked up, and not found', async () => {
   const client = { query: async () => ({ json: async () => ({ data: [] }) }) } as unknown as ClickHouseClient
-  const companies = new ClickHouseCompanies(new DashboardReader(client), systemClock)
+  const companies = new ClickHouseCompanies(new QuestionReader(client), systemClock)
   assert.deepEqual((await companies.details('acme', { companies: ['\ud800'] })).companies, [])
 })
 

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type ClickHouseClient, ClickHouseError } from '@clickhouse/client'
-import { ClickHouseCompanies } from '../../../src/dashboard/queries/companies.ts'
+import { ClickHouseCompanies } from '../../../src/companies/companies.ts'
 import { ClickHouseOverview } from '../../../src/dashboard/queries/overview.ts'
-import { DashboardReader } from '../../../src/dashboard/queries/reader.ts'
-import { QUESTIONS } from '../../../src/dashboard/server/read-limits.ts'
 import { errorResponse } from '../../../src/http/route/errors.ts'
 import { systemClock } from '../../../src/run/clock.ts'
 import { BackpressureError, UnavailableError } from '../../../src/run/errors.ts'
+import { QUESTIONS } from '../../../src/stores/clickhouse/read-limits.ts'
+import { QuestionReader } from '../../../src/stores/clickhouse/reader.ts'
 
 interface Held {
   readonly tenant: string
@@ -35,7 +35,7 @@ function heldTables() {
         },
       })
     })
-  const reader = new DashboardReader({ query } as unknown as ClickHouseClient)
+  const reader = new QuestionReader({ query } as unknown as ClickHouseClient)
   return { asked, companies: new ClickHouseCompanies(reader, systemClock), overview: new ClickHouseOverview(reader) }
 }
 

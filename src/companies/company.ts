@@ -1,8 +1,8 @@
-import { COMPANY_LIMITS, type CountedCompany } from '../../../schemas/dashboard/companies.ts'
-import type { CompanyAnswer, CompanyDay, CompanyEvent, CompanySource } from '../../../schemas/dashboard/company.ts'
-import { utcDay } from '../../pipeline/event/outcomes.ts'
-import { COMPANIES } from './company-list.ts'
-import { type DashboardReader, encodedChars, type Parameters } from './reader.ts'
+import { COMPANY_LIMITS, type CountedCompany } from '../../schemas/dashboard/companies.ts'
+import type { CompanyAnswer, CompanyDay, CompanyEvent, CompanySource } from '../../schemas/dashboard/company.ts'
+import { utcDay } from '../pipeline/event/outcomes.ts'
+import { encodedChars, type Parameters, type QuestionReader } from '../stores/clickhouse/reader.ts'
+import { COMPANIES } from './list.ts'
 
 interface CompanyWanted {
   readonly tenantId: string
@@ -92,7 +92,7 @@ export interface StoredCompany
 }
 
 /** Reads a company for the days up to its last event; undefined when it does not exist. */
-export async function findCompany(reader: DashboardReader, wanted: CompanyWanted): Promise<StoredCompany | undefined> {
+export async function findCompany(reader: QuestionReader, wanted: CompanyWanted): Promise<StoredCompany | undefined> {
   const { tenantId: tenant, companyId, days, today } = wanted
   const of = { tenant, company: companyId }
   const [[found], accounts] = await Promise.all([

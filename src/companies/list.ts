@@ -1,6 +1,6 @@
-import type { CompanySort, CompanyView } from '../../../schemas/dashboard/companies.ts'
-import { COMPANY_LIMITS, NOT_KNOWN } from '../../../schemas/dashboard/companies.ts'
-import type { OfTenant, Parameters } from './reader.ts'
+import type { CompanySort, CompanyView } from '../../schemas/dashboard/companies.ts'
+import { COMPANY_LIMITS, NOT_KNOWN } from '../../schemas/dashboard/companies.ts'
+import type { OfTenant, Parameters } from '../stores/clickhouse/reader.ts'
 
 /*
  * To use a projection of `events`, a query must repeat its expressions exactly. Names and sums of companies come from

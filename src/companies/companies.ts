@@ -8,12 +8,12 @@ import {
   type CompanyRow,
   type CompanyView,
   type CountedCompany,
-} from '../../../schemas/dashboard/companies.ts'
-import { utcDay } from '../../pipeline/event/outcomes.ts'
-import type { Clock } from '../../run/clock.ts'
+} from '../../schemas/dashboard/companies.ts'
+import { utcDay } from '../pipeline/event/outcomes.ts'
+import type { Clock } from '../run/clock.ts'
+import { encodedChars, type QuestionReader } from '../stores/clickhouse/reader.ts'
 import { findCompany, type StoredCompany } from './company.ts'
-import { COMPANIES, companyDays, countsSql, listSql, parametersOf } from './company-list.ts'
-import { type DashboardReader, encodedChars } from './reader.ts'
+import { COMPANIES, companyDays, countsSql, listSql, parametersOf } from './list.ts'
 
 const DAY_MS = 86_400_000
 /** Ids are sent in the URL, which servers limit to 16 KiB. */
@@ -45,10 +45,10 @@ const SPARK_SQL = `
  * calls except `rows` reject with `BackpressureError` when there are too many.
  */
 export class ClickHouseCompanies {
-  readonly #reader: DashboardReader
+  readonly #reader: QuestionReader
   readonly #clock: Clock
 
-  constructor(reader: DashboardReader, clock: Clock) {
+  constructor(reader: QuestionReader, clock: Clock) {
     this.#reader = reader
     this.#clock = clock
   }

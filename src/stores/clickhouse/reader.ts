@@ -1,9 +1,9 @@
 import { type ClickHouseClient, ClickHouseError } from '@clickhouse/client'
 import { UnavailableError } from '../../run/errors.ts'
 import { TenantSlots } from '../../run/tenant-slots.ts'
-import { connectClickHouse, DATABASE, givenUp } from '../../stores/clickhouse/client.ts'
-import { unavailable } from '../../stores/clickhouse/failures.ts'
-import { CONNECTIONS_MAX, QUESTIONS, STATEMENT_LIMITS } from '../server/read-limits.ts'
+import { connectClickHouse, DATABASE, givenUp } from './client.ts'
+import { unavailable } from './failures.ts'
+import { CONNECTIONS_MAX, QUESTIONS, STATEMENT_LIMITS } from './read-limits.ts'
 
 export type Parameters = Readonly<Record<string, string | number | readonly string[]>>
 
@@ -26,12 +26,13 @@ const SETTINGS = {
 
 /**
  * A read-only client whose statements all have a time limit.
+ * @param application its part of ipid, for ClickHouse's logs
  * @throws InputError when `url` is invalid
  */
-export function connectReading(url: string, database = DATABASE): ClickHouseClient {
+export function connectReading(url: string, application: string, database = DATABASE): ClickHouseClient {
   const { seconds, exportSeconds, threads } = STATEMENT_LIMITS
   return connectClickHouse(url, {
-    application: 'dashboard',
+    application,
     database,
     // An export may need a while for its first row.
     requestTimeoutMs: exportSeconds * 1_000,
@@ -40,8 +41,8 @@ export function connectReading(url: string, database = DATABASE): ClickHouseClie
   })
 }
 
-/** Queries ClickHouse for the dashboard. Uses parameters only, and limits each statement and each tenant. */
-export class DashboardReader {
+/** Queries ClickHouse for people and programs outside. Uses parameters only, and limits each statement and each tenant. */
+export class QuestionReader {
   readonly #client: ClickHouseClient | undefined
   readonly #questions: Questions
 
@@ -54,7 +55,7 @@ export class DashboardReader {
   /** @throws UnavailableError when it is unknown */
   get client(): ClickHouseClient {
     if (this.#client === undefined)
-      throw new UnavailableError('the dashboard does not know ClickHouse: set CLICKHOUSE_URL')
+      throw new UnavailableError('this process does not know ClickHouse: set CLICKHOUSE_URL')
     return this.#client
   }
 
