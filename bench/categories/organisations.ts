@@ -17,7 +17,7 @@ interface Label {
   readonly classification: string
   readonly category: string
   readonly held_out: string
-  /** `word`: drawn because a candidate is in its name; `sample`: at random. */
+  /** `word`: because a candidate is in its name; `derived`: at random from the names with a category; `sample`: at random. */
   readonly drawn: string
 }
 
