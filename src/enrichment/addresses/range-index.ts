@@ -4,12 +4,25 @@ import { v6Number } from './network.ts'
 
 const SPANS_AT_A_TIME = 20_000
 
+/** Numbers of owners; -1 for a gap. Half the memory when all fit into 16 bits. */
+export type Owners = Int32Array | Int16Array
+
 /** Disjoint pieces of ranges as columns: the start of each piece, and its owner. A piece ends where the next one starts. */
 export interface RangeColumns {
   readonly v4Starts: Uint32Array
-  /** -1 for a gap. */
+  readonly v4Owners: Owners
+  /** The upper 64 bits of each start as two 32-bit words, the highest first. */
+  readonly v6Starts: Uint32Array
+  readonly v6Owners: Owners
+  /** The few pieces whose start has lower bits, in ascending order, and those bits as two words each. */
+  readonly v6Inner: Uint32Array
+  readonly v6InnerStarts: Uint32Array
+}
+
+/** As `RangeColumns`, with four words for each IPv6 start, the highest first. */
+interface WideColumns {
+  readonly v4Starts: Uint32Array
   readonly v4Owners: Int32Array
-  /** Four 32-bit words for each piece, the highest first. */
   readonly v6Starts: Uint32Array
   readonly v6Owners: Int32Array
 }
@@ -25,6 +38,18 @@ export class RangeIndex {
     this.columns = columns
   }
 
+  /** Takes as little memory as the pieces allow: every process holds the default data. */
+  static of({ v4Starts, v4Owners, v6Starts, v6Owners }: WideColumns): RangeIndex {
+    const isNarrow = [v4Owners, v6Owners].every((owners) => owners.every((owner) => owner <= OWNER_16_BITS_MAX))
+    const narrowed = (owners: Int32Array) => (isNarrow ? Int16Array.from(owners) : owners)
+    return new RangeIndex({
+      v4Starts,
+      v4Owners: narrowed(v4Owners),
+      v6Owners: narrowed(v6Owners),
+      ...halves(v6Starts),
+    })
+  }
+
   /** Yields where the caller may pause. */
   static *build(v4: Span<number>[], v6: Span<bigint>[]): Generator<void, RangeIndex> {
     const pieces4 = yield* disjoint(v4, (bound) => bound + 1, 2 ** 32)
@@ -32,7 +57,7 @@ export class RangeIndex {
     yield
     const v6Starts = new Uint32Array(4 * pieces6.starts.length)
     for (let i = 0; i < pieces6.starts.length; i++) v6Starts.set(wordsOf(pieces6.starts[i]!), 4 * i)
-    return new RangeIndex({
+    return RangeIndex.of({
       v4Starts: Uint32Array.from(pieces4.starts),
       v4Owners: Int32Array.from(pieces4.owners),
       v6Starts,
@@ -63,9 +88,13 @@ export class RangeIndex {
   #startOf(piece: number, isV6: boolean): bigint | undefined {
     const { v4Starts, v6Starts } = this.columns
     if (!isV6) return piece < 0 || piece >= v4Starts.length ? undefined : BigInt(v4Starts[piece]!)
-    if (piece < 0 || 4 * piece >= v6Starts.length) return undefined
+    if (piece < 0 || 2 * piece >= v6Starts.length) return undefined
+    const inner = this.#innerOf(piece)
+    const { v6InnerStarts } = this.columns
+    const words = [v6Starts[2 * piece]!, v6Starts[2 * piece + 1]!]
+    words.push(...(inner < 0 ? [0, 0] : [v6InnerStarts[2 * inner]!, v6InnerStarts[2 * inner + 1]!]))
     let start = 0n
-    for (let word = 0; word < 4; word++) start = (start << 32n) | BigInt(v6Starts[4 * piece + word]!)
+    for (const word of words) start = (start << 32n) | BigInt(word)
     return start
   }
 
@@ -82,25 +111,73 @@ export class RangeIndex {
   }
 
   #pieceOfV6(groups: readonly number[]): number {
-    const { v6Starts, v6Owners } = this.columns
+    const { v6Owners } = this.columns
     let low = 0
     let high = v6Owners.length
     while (low < high) {
       const middle = (low + high) >>> 1
-      if (startsAtOrBefore(v6Starts, 4 * middle, groups)) low = middle + 1
+      if (this.#startsAtOrBefore(middle, groups)) low = middle + 1
       else high = middle
     }
     return low - 1
   }
+
+  #startsAtOrBefore(piece: number, groups: readonly number[]): boolean {
+    const { v6Starts, v6InnerStarts } = this.columns
+    for (let word = 0; word < 2; word++) {
+      const start = v6Starts[2 * piece + word]!
+      const value = wordAt(groups, word)
+      if (start !== value) return start < value
+    }
+    const inner = this.#innerOf(piece)
+    if (inner < 0) return true
+    const start = v6InnerStarts[2 * inner]!
+    const value = wordAt(groups, 2)
+    return start === value ? v6InnerStarts[2 * inner + 1]! <= wordAt(groups, 3) : start < value
+  }
+
+  /** Position of a piece in `v6Inner`; -1 when its start has no lower bits. */
+  #innerOf(piece: number): number {
+    const { v6Inner } = this.columns
+    const at = firstAtLeast(v6Inner, piece)
+    return v6Inner[at] === piece ? at : -1
+  }
 }
 
-function startsAtOrBefore(starts: Uint32Array, at: number, groups: readonly number[]): boolean {
-  for (let word = 0; word < 4; word++) {
-    const start = starts[at + word]!
-    const value = groups[2 * word]! * 65_536 + groups[2 * word + 1]!
-    if (start !== value) return start < value
+/** Highest owner in 16 bits. */
+const OWNER_16_BITS_MAX = 0x7fff
+
+/** Splits starts of four words each. */
+function halves(starts: Uint32Array): Pick<RangeColumns, 'v6Starts' | 'v6Inner' | 'v6InnerStarts'> {
+  const pieces = starts.length / 4
+  const v6Starts = new Uint32Array(2 * pieces)
+  const inner: number[] = []
+  const innerStarts: number[] = []
+  for (let piece = 0; piece < pieces; piece++) {
+    const at = 4 * piece
+    v6Starts[2 * piece] = starts[at]!
+    v6Starts[2 * piece + 1] = starts[at + 1]!
+    if (starts[at + 2] === 0 && starts[at + 3] === 0) continue
+    inner.push(piece)
+    innerStarts.push(starts[at + 2]!, starts[at + 3]!)
   }
-  return true
+  return { v6Starts, v6Inner: Uint32Array.from(inner), v6InnerStarts: Uint32Array.from(innerStarts) }
+}
+
+function wordAt(groups: readonly number[], word: number): number {
+  return groups[2 * word]! * 65_536 + groups[2 * word + 1]!
+}
+
+/** Position of the first of ascending numbers that is not below a value; their length when all are. */
+export function firstAtLeast(numbers: Uint32Array, value: number): number {
+  let low = 0
+  let high = numbers.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (numbers[middle]! < value) low = middle + 1
+    else high = middle
+  }
+  return low
 }
 
 /** Length of the common prefix of two numbers. @param bits width of both numbers */

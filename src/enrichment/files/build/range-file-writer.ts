@@ -33,7 +33,7 @@ export class RangeFileWriter {
     this.#v6.finish()
     const [v4, v6] = [this.#v4.pieces, this.#v6.pieces]
     const [v4Columns, v6Columns] = [v4.finish(), v6.finish()]
-    const index = new RangeIndex({
+    const index = RangeIndex.of({
       v4Starts: v4Columns.starts,
       v4Owners: v4Columns.records,
       v6Starts: v6Columns.starts,

@@ -140,7 +140,7 @@ class Blocks {
       ranges.pieces((number, around, outer) => holders.recordOf(number, around, outer)),
     )
     const [v4, v6] = pieces.map((list) => list.finish())
-    const index = new RangeIndex({
+    const index = RangeIndex.of({
       v4Starts: v4!.starts,
       v4Owners: v4!.records,
       v6Starts: v6!.starts,

@@ -6,7 +6,7 @@ import type { Shape } from '../../providers/mmdb/recognise.ts'
 import { isRegistryFile, organisationPathsOf } from '../../providers/registry/files.ts'
 
 /** Increase it when the compiled form of a table changes. */
-const COMPILER_VERSION = 3
+const COMPILER_VERSION = 4
 
 /** Tables from this size on are compiled by a process that does not serve. Smaller ones load in an instant. */
 const BIG_BYTES = 4 * 1024 * 1024

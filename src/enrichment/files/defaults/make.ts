@@ -9,7 +9,7 @@ import { removeLeftovers, replaceFile } from '../replace-file.ts'
 import { DEFAULT_SETS, type DefaultSet } from './sets.ts'
 
 /** Increase it when the file made from a package changes. */
-const MAKER_VERSION = 3
+const MAKER_VERSION = 4
 
 /** The folder of a package; undefined when it is not installed. */
 type FindPackage = (name: string) => string | undefined

@@ -1,32 +1,21 @@
-import { createHash } from 'node:crypto'
-import { open } from 'node:fs/promises'
-import { endianness } from 'node:os'
-import { InputError } from '../../../run/errors.ts'
-import { type RangeColumns, RangeIndex } from '../../addresses/range-index.ts'
+import { type Owners, type RangeColumns, RangeIndex } from '../../addresses/range-index.ts'
+import {
+  headOfSealedFile,
+  openSealedFile,
+  readSealedHead,
+  type SealedHead,
+  type SealedKind,
+  sealFile,
+} from '../sealed-file.ts'
 
 /**
- * A range file holds sorted address ranges and their records as a ready index: a process reads it in one piece and builds
- * nothing. It is written and read on the same machine. Readers check its digest.
- *
- * ```
- * magic             8 bytes
- * SHA-256           32 bytes, of all that follows
- * length of head    4 bytes
- * head              JSON, padded with spaces to a multiple of 4
- * columns           32-bit numbers: IPv4 starts and records, IPv6 starts (4 each) and records, ends of records
- * records           JSON arrays with the values of the members that the head names
- * ```
+ * A range file holds sorted address ranges and their records as a ready index (`sealed-file.ts`). Its columns are those of
+ * `RangeColumns`, the ends of the records, and the records: JSON arrays with the values of the members that the head names.
  */
-const MAGIC = Buffer.from('ipidrng1')
-const DIGEST_AT = MAGIC.length
-const DIGEST_BYTES = 32
-const LENGTH_AT = DIGEST_AT + DIGEST_BYTES
-const HEAD_AT = LENGTH_AT + 4
+const KIND: SealedKind = { magic: 'ipidrng2', name: 'a range file' }
 
 /** The metadata of a range file. */
-export interface RangeFileHead {
-  /** Package and version of the data, and version of `makeDefaults`. */
-  readonly source: string
+export interface RangeFileHead extends SealedHead {
   /** The `database_type` of an MMDB with the same records. */
   readonly databaseType: string
   /** Build time of the data, milliseconds since the Unix epoch; 0 when unknown. */
@@ -51,29 +40,15 @@ interface RangeFileContent {
 }
 
 interface StoredHead extends RangeFileHead {
-  /** Numbers of pieces per family, of records, and of bytes of the records. */
-  readonly sizes: readonly [v4: number, v6: number, records: number, recordBytes: number]
-  readonly byteOrder: string
+  /** Width of the owners in both columns. */
+  readonly ownerBits: 16 | 32
 }
 
 export function encodeRangeFile({ head, index, records }: RangeFileContent): Buffer {
-  const { v4Starts, v4Owners, v6Starts, v6Owners } = index.columns
+  const { v4Starts, v4Owners, v6Starts, v6Owners, v6Inner, v6InnerStarts } = index.columns
   const { ends, texts } = encodeRecords(records, head.members)
-  const stored: StoredHead = {
-    ...head,
-    sizes: [v4Owners.length, v6Owners.length, ends.length, texts.length],
-    byteOrder: endianness(),
-  }
-  const json = Buffer.from(JSON.stringify(stored))
-  const padded = Buffer.alloc(Math.ceil(json.length / 4) * 4, ' ')
-  json.copy(padded)
-  const length = Buffer.alloc(4)
-  length.writeUInt32LE(padded.length)
-  const columns = [v4Starts, v4Owners, v6Starts, v6Owners, ends].map(bytesOf)
-  const content = [length, padded, ...columns, texts]
-  const digest = createHash('sha256')
-  for (const part of content) digest.update(part)
-  return Buffer.concat([MAGIC, digest.digest(), ...content])
+  const stored: StoredHead = { ...head, ownerBits: v4Owners instanceof Int16Array ? 16 : 32 }
+  return sealFile(KIND, stored, [v4Starts, v4Owners, v6Starts, v6Owners, v6Inner, v6InnerStarts, ends, texts])
 }
 
 /** A UTF-16 code unit takes at most 3 bytes in UTF-8. */
@@ -110,82 +85,24 @@ export interface OpenRangeFile {
  * @throws InputError when it is truncated, damaged, or another kind of file
  */
 export function openRangeFile(bytes: Buffer): OpenRangeFile {
-  const head = readHead(bytes)
-  if (head === undefined) throw new InputError('it is not a range file')
-  if (bytes.length !== sizeOf(bytes.readUInt32LE(LENGTH_AT), head)) throw new InputError('the range file is truncated')
-  const digest = createHash('sha256').update(bytes.subarray(LENGTH_AT)).digest()
-  if (!digest.equals(bytes.subarray(DIGEST_AT, LENGTH_AT))) throw new InputError('the range file is damaged')
-  if (head.byteOrder !== endianness()) throw new InputError('the range file is of a machine with another byte order')
-  return opened(bytes, head)
-}
-
-/**
- * The metadata in the first bytes of a range file.
- * @param sizeBytes size of the whole file
- * @returns undefined when it is truncated or another kind of file
- */
-export function headOfRangeFile(bytes: Buffer, sizeBytes: number): RangeFileHead | undefined {
-  const head = readHead(bytes)
-  return head !== undefined && sizeOf(bytes.readUInt32LE(LENGTH_AT), head) === sizeBytes ? head : undefined
-}
-
-/** Reads the metadata of a range file only; undefined when it is missing, truncated or another kind of file. */
-export async function readRangeHead(path: string): Promise<RangeFileHead | undefined> {
-  const file = await open(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined
-    throw error
-  })
-  if (file === undefined) return undefined
-  try {
-    const { size } = await file.stat()
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(RANGE_HEAD_BYTES_MAX), 0, RANGE_HEAD_BYTES_MAX, 0)
-    return headOfRangeFile(buffer.subarray(0, bytesRead), size)
-  } finally {
-    await file.close()
-  }
-}
-
-/** At least the size of everything before the columns. */
-const RANGE_HEAD_BYTES_MAX = 4_096
-
-function readHead(bytes: Buffer): StoredHead | undefined {
-  if (bytes.length < HEAD_AT || !bytes.subarray(0, DIGEST_AT).equals(MAGIC)) return undefined
-  const length = bytes.readUInt32LE(LENGTH_AT)
-  if (length > RANGE_HEAD_BYTES_MAX - HEAD_AT || length % 4 !== 0) return undefined
-  try {
-    const head = JSON.parse(bytes.toString('utf8', HEAD_AT, HEAD_AT + length)) as StoredHead | null
-    const { sizes } = head ?? {}
-    return Array.isArray(sizes) && sizes.length === 4 && sizes.every(Number.isSafeInteger) ? head! : undefined
-  } catch {
-    return undefined
-  }
-}
-
-function sizeOf(headBytes: number, { sizes: [v4, v6, records, recordBytes] }: StoredHead): number {
-  return HEAD_AT + headBytes + 4 * (2 * v4 + 5 * v6 + records) + recordBytes
-}
-
-function opened(bytes: Buffer, { sizes: [v4, v6, records, recordBytes], ...head }: StoredHead): OpenRangeFile {
-  // A view of 32-bit numbers must start at a multiple of 4.
-  const whole = bytes.byteOffset % 4 === 0 ? bytes : Buffer.from(Uint8Array.from(bytes).buffer)
-  let at = whole.byteOffset + HEAD_AT + whole.readUInt32LE(LENGTH_AT)
-  const next = <T>(type: new (buffer: ArrayBufferLike, at: number, length: number) => T, length: number): T => {
-    const column = new type(whole.buffer, at, length)
-    at += 4 * length
-    return column
-  }
+  const file = openSealedFile<StoredHead>(KIND, bytes)
+  const { ownerBits, ...head } = file.head
+  const owners = (): Owners => (ownerBits === 16 ? file.next(Int16Array) : file.next(Int32Array))
   const columns: RangeColumns = {
-    v4Starts: next(Uint32Array, v4),
-    v4Owners: next(Int32Array, v4),
-    v6Starts: next(Uint32Array, 4 * v6),
-    v6Owners: next(Int32Array, v6),
+    v4Starts: file.next(Uint32Array),
+    v4Owners: owners(),
+    v6Starts: file.next(Uint32Array),
+    v6Owners: owners(),
+    v6Inner: file.next(Uint32Array),
+    v6InnerStarts: file.next(Uint32Array),
   }
-  const ends = next(Uint32Array, records)
-  const texts = Buffer.from(whole.buffer, at, recordBytes)
+  const ends = file.next(Uint32Array)
+  const { buffer, byteOffset, byteLength } = file.next(Uint8Array)
+  const texts = Buffer.from(buffer, byteOffset, byteLength)
   return {
     head,
     index: new RangeIndex(columns),
-    records,
+    records: ends.length,
     decode(record) {
       const text = texts.toString('utf8', record === 0 ? 0 : ends[record - 1]!, ends[record]!)
       const values = JSON.parse(text) as readonly RangeValue[]
@@ -195,6 +112,12 @@ function opened(bytes: Buffer, { sizes: [v4, v6, records, recordBytes], ...head 
   }
 }
 
-function bytesOf({ buffer, byteOffset, byteLength }: Uint32Array | Int32Array): Buffer {
-  return Buffer.from(buffer, byteOffset, byteLength)
+/** As `headOfSealedFile`. */
+export function headOfRangeFile(bytes: Buffer, sizeBytes: number): RangeFileHead | undefined {
+  return headOfSealedFile(KIND, bytes, sizeBytes)
+}
+
+/** As `readSealedHead`. */
+export function readRangeHead(path: string): Promise<RangeFileHead | undefined> {
+  return readSealedHead(KIND, path)
 }
