@@ -73,7 +73,8 @@ export class EnrichmentEngine implements Enricher, Service {
     this.#metrics = enrichmentMetrics(options.metrics, () => this.#snapshot.cachedAnswers)
     const { loaded } = this.#metrics
     const { compiledDir, defaultsDir, fetchedDir, log } = options
-    this.#folders = [new DataFolder(this.#dir, this.#limits, log, loaded, { compiledDir })]
+    const packedDir = options.dir === undefined ? defaultsDir : undefined
+    this.#folders = [new DataFolder(this.#dir, this.#limits, log, loaded, { compiledDir, packedDir })]
     if (fetchedDir !== undefined) {
       const fetched = { compiledDir, isOptional: true }
       this.#folders.unshift(new DataFolder(fetchedDir, this.#limits, log, loaded, fetched))

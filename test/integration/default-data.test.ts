@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -7,6 +7,13 @@ import { pino } from 'pino'
 import { EnrichmentKeeper } from '../../src/cli/start/enrichment-keeper.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { defaultsWait, makeDefaults } from '../../src/enrichment/files/defaults/make.ts'
+import {
+  loadPackedStarter,
+  packStarter,
+  STARTER_TABLE,
+  starterSource,
+} from '../../src/enrichment/files/defaults/packed-starter.ts'
+import { STARTER_DIR } from '../../src/enrichment/files/folder.ts'
 import { dataSetsOf } from '../../src/enrichment/files/report.ts'
 import { runCommand } from '../support/command.ts'
 import { address, asnMmdb, mmdb, startEngine, temporaryFolder } from '../support/enrichment-data.ts'
@@ -45,7 +52,7 @@ test('the default data are made once, rank last, and describe themselves', async
   assert.deepEqual(engine.providerNames(), [], 'they may be missing')
 
   assert.equal(await defaultsWait(dir, 'whole', find), true)
-  assert.deepEqual(await makeDefaults(dir, find), ['ip-location-db-asn', 'ip-location-db-country'])
+  assert.deepEqual(await makeDefaults(dir, find), ['ip-location-db-asn', 'ip-location-db-country', 'organisations'])
   assert.equal(await defaultsWait(dir, 'whole', find), false)
   assert.deepEqual(await makeDefaults(dir, find), [])
   await until(() => engine.providerNames().length === 2)
@@ -91,11 +98,50 @@ test('sets of another version are made again; without packages nothing is made',
   for (const file of ['.made.json', `${ASN}.mmdb`]) writeFileSync(join(dir, file), '{}')
   assert.equal(await defaultsWait(dir, 'head', newer), true)
   assert.deepEqual(await makeDefaults(dir, newer), [ASN, COUNTRY])
-  assert.deepEqual(readdirSync(dir), [`${ASN}.ranges`, `${COUNTRY}.ranges`])
+  assert.deepEqual(readdirSync(dir), [`${ASN}.ranges`, `${COUNTRY}.ranges`, 'organisations.table'])
   assert.equal(await defaultsWait(dir, 'head', newer), false)
-  assert.equal(await defaultsWait(join(base, 'none'), 'whole', () => undefined), false)
-  assert.deepEqual(await makeDefaults(join(base, 'none'), () => undefined), [])
-  assert.throws(() => statSync(join(base, 'none')))
+  const without = join(base, 'none')
+  assert.deepEqual(await makeDefaults(without, () => undefined), ['organisations'])
+  assert.equal(await defaultsWait(without, 'whole', () => undefined), false)
+  assert.deepEqual(readdirSync(without), ['organisations.table'])
+})
+
+test('the starter table is packed; a missing, damaged or old form is made again and never used', async (t) => {
+  const dir = await temporaryFolder(t)
+  const none = () => undefined
+  const path = join(dir, 'organisations.table')
+  const text = readFileSync(join(STARTER_DIR, STARTER_TABLE))
+  const answers = async () => {
+    const provider = await loadPackedStarter(join(STARTER_DIR, STARTER_TABLE), 'organisations', dir)
+    return provider?.findAs?.(714)?.data.domain
+  }
+  const spoiled = (content: Buffer) => writeFileSync(path, content)
+  await makeDefaults(dir, none)
+  const whole = readFileSync(path)
+  assert.equal(await answers(), 'apple.com')
+
+  rmSync(path)
+  assert.equal(await answers(), undefined)
+  assert.deepEqual(await makeDefaults(dir, none), ['organisations'])
+
+  spoiled(whole.subarray(0, whole.length - 1))
+  assert.equal(await answers(), undefined)
+  assert.equal(await defaultsWait(dir, 'head', none), true, 'it is cut off')
+  assert.deepEqual(await makeDefaults(dir, none), ['organisations'])
+
+  const flipped = Buffer.from(whole)
+  flipped[flipped.length - 2]! ^= 1
+  spoiled(flipped)
+  assert.equal(await answers(), undefined)
+  assert.equal(await defaultsWait(dir, 'whole', none), true, 'it is damaged')
+  assert.deepEqual(await makeDefaults(dir, none), ['organisations'])
+
+  spoiled(await packStarter(text, starterSource(Buffer.from('network,business_name\n'))))
+  assert.equal(await answers(), undefined)
+  assert.equal(await defaultsWait(dir, 'head', none), true, 'it is of another text')
+  assert.deepEqual(await makeDefaults(dir, none), ['organisations'])
+  assert.deepEqual(readFileSync(path), whole, 'the same text gives the same file')
+  assert.equal(await answers(), 'apple.com')
 })
 
 test('a missing, cut or damaged set is made again', async (t) => {
@@ -139,7 +185,11 @@ test('ready means that the default data are in use; "ipid enrich" makes missing 
   } finally {
     await keeper.stop()
   }
-  assert.deepEqual(readdirSync(join(dataDir, 'enrich-default')), [`${ASN}.ranges`, `${COUNTRY}.ranges`])
+  assert.deepEqual(readdirSync(join(dataDir, 'enrich-default')), [
+    `${ASN}.ranges`,
+    `${COUNTRY}.ranges`,
+    'organisations.table',
+  ])
 
   rmSync(join(dataDir, 'enrich-default', `${ASN}.ranges`))
   const env = { DATA_DIR: dataDir, DEFAULT_DATA: 'on' }

@@ -14,11 +14,12 @@ export interface RangeEntry<T> {
 /** Finds the most specific of possibly overlapping ranges around an address: the smallest; of two equal ones, the later. */
 export class RangeMap<T> {
   readonly #entries: readonly RangeEntry<T>[]
-  readonly #index: RangeIndex
+  /** Its owners are the numbers of the entries. */
+  readonly index: RangeIndex
 
   private constructor(entries: readonly RangeEntry<T>[], index: RangeIndex) {
     this.#entries = entries
-    this.#index = index
+    this.index = index
   }
 
   /** For short lists: builds without a pause. */
@@ -55,7 +56,7 @@ export class RangeMap<T> {
   }
 
   find(address: Address): RangeEntry<T> | undefined {
-    const owner = this.#index.find(address)
+    const owner = this.index.find(address)
     return owner < 0 ? undefined : this.#entries[owner]
   }
 }

@@ -1,5 +1,5 @@
 import { readdir } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Logger } from 'pino'
 import { InputError } from '../../run/errors.ts'
@@ -10,6 +10,7 @@ import { RDNS } from '../providers/rdns/provider.ts'
 import { isBigTable } from './compiled/layout.ts'
 import { loadCompiled, NotCompiledError } from './compiled/load.ts'
 import { loadDataFile, NotDataError, providerNameOf, type Version, versionOf } from './data-file.ts'
+import { loadPackedStarter, STARTER_TABLE } from './defaults/packed-starter.ts'
 import { replacementOf } from './renewal.ts'
 import { readSources, sourcesChangedAt } from './update/sources.ts'
 
@@ -66,6 +67,8 @@ type LoadListener = (result: 'ok' | 'refused', seconds: number) => void
 export interface FolderOptions {
   /** Folder of compiled big tables; undefined: this process reads the tables. */
   readonly compiledDir?: string | undefined
+  /** For the starter data: the folder of the default data sets, with the packed form of the starter table. */
+  readonly packedDir?: string | undefined
   /** The folder holds the default data sets. It need not exist. */
   readonly isDefault?: boolean
   /** The folder need not exist. */
@@ -85,6 +88,7 @@ export class DataFolder {
   readonly #log: Logger
   readonly #onLoad: LoadListener
   readonly #compiledDir: string | undefined
+  readonly #packedDir: string | undefined
   readonly #isDefault: boolean
   readonly #isOptional: boolean
   #sources: { readonly names: ReadonlySet<string>; readonly changedAtMs: number | undefined } | undefined
@@ -93,6 +97,7 @@ export class DataFolder {
   constructor(dir: string, limits: EnrichmentLimits, log: Logger, onLoad: LoadListener, options: FolderOptions = {}) {
     this.#dir = dir
     this.#compiledDir = options.compiledDir
+    this.#packedDir = options.packedDir
     this.#isDefault = options.isDefault === true
     this.#isOptional = this.#isDefault || options.isOptional === true
     this.#limits = limits
@@ -251,6 +256,9 @@ export class DataFolder {
   }
 
   async #compiled({ path, name }: DataFile, sizeBytes: number): Promise<Provider | undefined> {
+    if (this.#packedDir !== undefined && basename(path) === STARTER_TABLE) {
+      return await loadPackedStarter(path, name, this.#packedDir)
+    }
     if (this.#compiledDir === undefined || !isBigTable(path, sizeBytes)) return undefined
     return await loadCompiled(this.#compiledDir, path, name, this.#limits)
   }

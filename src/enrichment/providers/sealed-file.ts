@@ -32,7 +32,8 @@ export interface SealedHead {
   readonly source: string
 }
 
-type Column = Uint32Array | Int32Array | Int16Array | Uint8Array
+/** A column of a sealed file. */
+export type Column = Uint32Array | Int32Array | Int16Array | Uint8Array
 type ColumnType<T extends Column> = new (buffer: ArrayBufferLike, at: number, length: number) => T
 
 interface Stored {

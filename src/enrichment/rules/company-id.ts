@@ -2,7 +2,7 @@ import { bareName } from './business-name.ts'
 import { registrableDomain } from './domain.ts'
 import type { Organisation } from './evidence.ts'
 import { fold, slug } from './normalise.ts'
-import { once, readSections } from './sections.ts'
+import { once, readData, readSections } from './sections.ts'
 
 /**
  * The id of an organisation: its registrable domain, or else the key of its name; `''` without either. Both come from one
@@ -25,6 +25,11 @@ export function nameKey(registered: string): string {
 }
 
 const ARTICLE = 'the-'
+
+/** The data on which `nameKey` depends. */
+export function nameKeyData(): string {
+  return ['business-names.txt', 'generic-words.txt'].map(readData).join('')
+}
 
 /** Keys of names that one company has in the whole world. */
 export const worldBrands = once(() => new Set(readSections('world-brands.txt').flatMap(({ entries }) => entries)))

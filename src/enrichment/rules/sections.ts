@@ -17,7 +17,12 @@ const HEADING = /^\[([^[\]]+)\]$/
  * @throws Error with the file, the line and the reason, in a broken installation
  */
 export function readSections(file: string): Section[] {
-  return parseSections(readFileSync(new URL(file, FOLDER), 'utf8'), file)
+  return parseSections(readData(file), file)
+}
+
+/** The text of a file of `data/`. */
+export function readData(file: string): string {
+  return readFileSync(new URL(file, FOLDER), 'utf8')
 }
 
 /**

@@ -5,7 +5,10 @@ import { InputError } from '../../../run/errors.ts'
 import { openRangeFile, readRangeHead } from '../../providers/ranges/range-file.ts'
 import { asRangeFile } from '../build/as-ranges.ts'
 import { mmdbRangeFile } from '../build/mmdb-ranges.ts'
+import { providerNameOf } from '../data-file.ts'
+import { STARTER_DIR } from '../folder.ts'
 import { removeLeftovers, replaceFile } from '../replace-file.ts'
+import { packedPathOf, packedSource, packStarter, STARTER_TABLE, starterSource } from './packed-starter.ts'
 import { DEFAULT_SETS, type DefaultSet } from './sets.ts'
 
 /** Increase it when the file made from a package changes. */
@@ -17,38 +20,36 @@ type FindPackage = (name: string) => string | undefined
 /** How to check an existing set: `head` detects a truncated file, `whole` any damage. */
 type Check = 'head' | 'whole'
 
+/** A file to make. */
 interface Waiting {
-  readonly set: DefaultSet
-  /** Folder of the package. */
-  readonly folder: string
-  /** The package, its version, and `MAKER_VERSION`. */
-  readonly source: string
+  /** The name of its provider. */
+  readonly name: string
+  readonly path: string
+  make(): Promise<Buffer>
 }
 
-/** Whether a set must be made from its package: it is missing, damaged, or of another version. */
+/** Whether a set, or the packed form of the starter table, must be made: it is missing, damaged, or of another version. */
 export async function defaultsWait(dir: string, check: Check, find: FindPackage = installed): Promise<boolean> {
-  return (await waitingSets(dir, check, find)).length > 0
+  return (await allWaiting(dir, check, find)).length > 0
 }
 
 /**
- * Makes default data sets that are missing, damaged, or of another version from their packages. Each is replaced atomically:
- * a crash leaves the old one in place. Several processes may run it at once, because the result is the same.
+ * Makes default data sets that are missing, damaged, or of another version from their packages, and the packed form of the
+ * starter table. Each is replaced atomically: a crash leaves the old one in place. Several processes may run it at once,
+ * because the result is the same.
  * @returns the names of the new sets
  * @throws Error with the package, when it cannot be read
  */
 export async function makeDefaults(dir: string, find: FindPackage = installed): Promise<string[]> {
   const made: string[] = []
-  const waiting = await waitingSets(dir, 'whole', find)
+  const waiting = await allWaiting(dir, 'whole', find)
   if (waiting.length === 0) return made
   await mkdir(dir, { recursive: true, mode: 0o700 })
   await removeLeftovers(dir)
   await removeOlder(dir)
-  for (const { set, folder, source } of waiting) {
-    const bytes = await bytesOf(set, folder, source).catch((error: Error) => {
-      throw new Error(`the data of ${set.package} cannot be used: ${error.message}`, { cause: error })
-    })
-    await replaceFile(pathOf(dir, set), bytes)
-    made.push(set.name)
+  for (const { name, path, make } of waiting) {
+    await replaceFile(path, await make())
+    made.push(name)
   }
   return made
 }
@@ -64,14 +65,31 @@ async function removeOlder(dir: string): Promise<void> {
   }
 }
 
+async function allWaiting(dir: string, check: Check, find: FindPackage): Promise<Waiting[]> {
+  return [...(await waitingSets(dir, check, find)), ...(await waitingStarter(dir, check))]
+}
+
+async function waitingStarter(dir: string, check: Check): Promise<Waiting[]> {
+  const text = await readFile(join(STARTER_DIR, STARTER_TABLE))
+  const [path, source] = [packedPathOf(dir), starterSource(text)]
+  if ((await packedSource(path, check)) === source) return []
+  return [{ name: providerNameOf(STARTER_TABLE)!, path, make: () => packStarter(text, source) }]
+}
+
 async function waitingSets(dir: string, check: Check, find: FindPackage): Promise<Waiting[]> {
-  const waiting = []
+  const waiting: Waiting[] = []
   for (const set of DEFAULT_SETS) {
     const folder = find(set.package)
     if (folder === undefined) continue
     const { version } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as { version: string }
     const source = `${set.package} ${version} ${MAKER_VERSION}`
-    if ((await sourceOf(pathOf(dir, set), check)) !== source) waiting.push({ set, folder, source })
+    const path = pathOf(dir, set)
+    if ((await sourceOf(path, check)) === source) continue
+    const make = () =>
+      bytesOf(set, folder, source).catch((error: Error) => {
+        throw new Error(`the data of ${set.package} cannot be used: ${error.message}`, { cause: error })
+      })
+    waiting.push({ name: set.name, path, make })
   }
   return waiting
 }

@@ -1,6 +1,8 @@
 import { type Owners, type RangeColumns, RangeIndex } from '../../addresses/range-index.ts'
 import {
+  type Column,
   headOfSealedFile,
+  type OpenSealedFile,
   openSealedFile,
   readSealedHead,
   type SealedHead,
@@ -39,16 +41,41 @@ interface RangeFileContent {
   readonly records: Iterable<RangeRecord>
 }
 
-interface StoredHead extends RangeFileHead {
-  /** Width of the owners in both columns. */
+type StoredHead = RangeFileHead & StoredIndex
+
+export function encodeRangeFile({ head, index, records }: RangeFileContent): Buffer {
+  const { ends, texts } = encodeRecords(records, head.members)
+  const { stored, columns } = storedIndex(index)
+  return sealFile(KIND, { ...head, ...stored }, [...columns, ends, texts])
+}
+
+/** What the head of a sealed file says about an index. */
+export interface StoredIndex {
+  /** Width of the owners. */
   readonly ownerBits: 16 | 32
 }
 
-export function encodeRangeFile({ head, index, records }: RangeFileContent): Buffer {
-  const { v4Starts, v4Owners, v6Starts, v6Owners, v6Inner, v6InnerStarts } = index.columns
-  const { ends, texts } = encodeRecords(records, head.members)
-  const stored: StoredHead = { ...head, ownerBits: v4Owners instanceof Int16Array ? 16 : 32 }
-  return sealFile(KIND, stored, [v4Starts, v4Owners, v6Starts, v6Owners, v6Inner, v6InnerStarts, ends, texts])
+/** An index as columns of a sealed file. */
+export function storedIndex({ columns }: RangeIndex): { stored: StoredIndex; columns: readonly Column[] } {
+  const { v4Starts, v4Owners, v6Starts, v6Owners, v6Inner, v6InnerStarts } = columns
+  return {
+    stored: { ownerBits: v4Owners instanceof Int16Array ? 16 : 32 },
+    columns: [v4Starts, v4Owners, v6Starts, v6Owners, v6Inner, v6InnerStarts],
+  }
+}
+
+/** Reads the columns of `storedIndex`. */
+export function nextIndex(file: OpenSealedFile<SealedHead & StoredIndex>): RangeIndex {
+  const owners = (): Owners => (file.head.ownerBits === 16 ? file.next(Int16Array) : file.next(Int32Array))
+  const columns: RangeColumns = {
+    v4Starts: file.next(Uint32Array),
+    v4Owners: owners(),
+    v6Starts: file.next(Uint32Array),
+    v6Owners: owners(),
+    v6Inner: file.next(Uint32Array),
+    v6InnerStarts: file.next(Uint32Array),
+  }
+  return new RangeIndex(columns)
 }
 
 /** A UTF-16 code unit takes at most 3 bytes in UTF-8. */
@@ -87,21 +114,13 @@ export interface OpenRangeFile {
 export function openRangeFile(bytes: Buffer): OpenRangeFile {
   const file = openSealedFile<StoredHead>(KIND, bytes)
   const { ownerBits, ...head } = file.head
-  const owners = (): Owners => (ownerBits === 16 ? file.next(Int16Array) : file.next(Int32Array))
-  const columns: RangeColumns = {
-    v4Starts: file.next(Uint32Array),
-    v4Owners: owners(),
-    v6Starts: file.next(Uint32Array),
-    v6Owners: owners(),
-    v6Inner: file.next(Uint32Array),
-    v6InnerStarts: file.next(Uint32Array),
-  }
+  const index = nextIndex(file)
   const ends = file.next(Uint32Array)
   const { buffer, byteOffset, byteLength } = file.next(Uint8Array)
   const texts = Buffer.from(buffer, byteOffset, byteLength)
   return {
     head,
-    index: new RangeIndex(columns),
+    index,
     records: ends.length,
     decode(record) {
       const text = texts.toString('utf8', record === 0 ? 0 : ends[record - 1]!, ends[record]!)

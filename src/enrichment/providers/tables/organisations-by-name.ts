@@ -17,6 +17,45 @@ interface Candidate {
   readonly row: PackedRow
 }
 
+/** Numbers of rows by what names their organisation. */
+export interface NameIndexes {
+  readonly domains: TextIndex
+  /** By folded `org_name`. */
+  readonly texts: TextIndex
+  /** By `nameKey`. */
+  readonly keys: TextIndex
+}
+
+/** @param rows all rows of a table, in the order of their numbers */
+export function indexNames(rows: readonly PackedRow[]): NameIndexes {
+  const domains: [string, number][] = []
+  const texts: [string, number][] = []
+  const keys: [string, number][] = []
+  const seen = new Set<string>()
+  const known = new Map<string, string>()
+  const keyOf = (name: string) => {
+    const key = known.get(name) ?? nameKey(name)
+    known.set(name, key)
+    return key
+  }
+  const add = (entries: [string, number][], kind: string, text: string, number: number) => {
+    if (text === '' || seen.has(kind + text)) return
+    seen.add(kind + text)
+    entries.push([text, number])
+  }
+  for (const [number, row] of rows.entries()) {
+    const domain = domainOf(row)
+    if (domain === undefined) continue
+    const { business_name: business, org_name: org, country_code: country } = row.attributes
+    add(domains, '', domain, number)
+    if (org !== undefined) add(texts, `${domain} `, fold(String(org)), number)
+    for (const name of new Set([business, org])) {
+      if (name !== undefined) add(keys, `${domain} ${country} `, keyOf(String(name)), number)
+    }
+  }
+  return { domains: TextIndex.of(domains), texts: TextIndex.of(texts), keys: TextIndex.of(keys) }
+}
+
 /**
  * Organisations of a table by domain and by name, for networks that the table has no row for. A row states the facts of its
  * organisation, so another network of the same organisation has them too.
@@ -29,61 +68,34 @@ interface Candidate {
  */
 export class OrganisationsByName {
   readonly #rows: PackedRows
-  readonly #domains: TextIndex
-  readonly #texts: TextIndex
-  readonly #keys: TextIndex
+  readonly #names: NameIndexes
   /** By domain. */
-  readonly #facts: BoundedCache<string, Facts>
+  readonly #facts: BoundedCache<string, Facts> = new BoundedCache(FACTS_MAX)
 
-  /** @param unpacked the same rows */
-  constructor(rows: PackedRows, unpacked: readonly PackedRow[]) {
-    const domains: [string, number][] = []
-    const texts: [string, number][] = []
-    const keys: [string, number][] = []
-    const seen = new Set<string>()
-    const known = new Map<string, string>()
-    const keyOf = (name: string) => {
-      const key = known.get(name) ?? nameKey(name)
-      known.set(name, key)
-      return key
-    }
-    const add = (entries: [string, number][], kind: string, text: string, number: number) => {
-      if (text === '' || seen.has(kind + text)) return
-      seen.add(kind + text)
-      entries.push([text, number])
-    }
-    for (const [number, row] of unpacked.entries()) {
-      const domain = domainOf(row)
-      if (domain === undefined) continue
-      const { business_name: business, org_name: org, country_code: country } = row.attributes
-      add(domains, '', domain, number)
-      if (org !== undefined) add(texts, `${domain} `, fold(String(org)), number)
-      for (const name of new Set([business, org])) {
-        if (name !== undefined) add(keys, `${domain} ${country} `, keyOf(String(name)), number)
-      }
-    }
+  constructor(rows: PackedRows, names: NameIndexes) {
     this.#rows = rows
-    this.#domains = new TextIndex(domains)
-    this.#texts = new TextIndex(texts)
-    this.#keys = new TextIndex(keys)
-    this.#facts = new BoundedCache(FACTS_MAX)
+    this.#names = names
   }
 
   /** @param country code of the address's country, upper case; undefined when unknown */
   find({ name, domain }: Organisation, country: string | undefined): Facts | undefined {
     if (domain !== undefined) {
-      return this.#factsOf(this.#candidates(this.#domains, domain).find((candidate) => candidate.domain === domain))
+      return this.#factsOf(
+        this.#candidates(this.#names.domains, domain).find((candidate) => candidate.domain === domain),
+      )
     }
     if (name === undefined) return undefined
     const text = fold(name)
-    const same = this.#candidates(this.#texts, text).filter(({ row }) => fold(String(row.attributes.org_name)) === text)
+    const same = this.#candidates(this.#names.texts, text).filter(
+      ({ row }) => fold(String(row.attributes.org_name)) === text,
+    )
     if (same.length > 0) return this.#factsOf(inCountry(same, country, true))
     const key = nameKey(name)
     return key === '' ? undefined : this.#factsOf(this.#ofKey(key, country))
   }
 
   #ofKey(key: string, country: string | undefined): Candidate | undefined {
-    const known = this.#candidates(this.#keys, key).filter(({ row }) =>
+    const known = this.#candidates(this.#names.keys, key).filter(({ row }) =>
       namesOf(row).some((name) => nameKey(name) === key),
     )
     const isUnmistakable = worldBrands().has(key) || (key.includes('-') && key.length >= ANY_COUNTRY_LENGTH_MIN)

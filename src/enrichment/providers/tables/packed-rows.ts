@@ -1,6 +1,7 @@
 import { BoundedCache } from '../../bounded-cache.ts'
 import type { Facts } from '../../facts.ts'
 import { organisationIn, type RowAttributes, rowFacts, TABLE_COLUMNS } from './organisation-row.ts'
+import type { PackedTexts } from './packed-texts.ts'
 
 /** Decoded rows to keep. A visitor's organisation comes again soon. */
 const DECODED_MAX = 4_000
@@ -13,29 +14,21 @@ export interface PackedRow {
 }
 
 /**
- * The rows of a table as JSON arrays in one buffer: a row takes about 120 bytes this way, and 1 KB as objects. Rows with the
- * same content are one row. Every process holds the default table, so its size counts.
+ * The rows of a table as JSON arrays: a row takes about 120 bytes this way, and 1 KB as objects. Rows with the same content
+ * are one row. Every process holds the default table, so its size counts.
  */
 export class PackedRows {
-  readonly #text: Buffer
-  readonly #ends: Uint32Array
-  readonly #decoded: BoundedCache<number, Facts>
+  readonly #texts: PackedTexts
+  readonly #decoded: BoundedCache<number, Facts> = new BoundedCache(DECODED_MAX)
 
   /** @param texts results of `packRow` */
-  constructor(texts: readonly string[]) {
-    this.#text = Buffer.from(texts.join(''))
-    this.#ends = new Uint32Array(texts.length)
-    let end = 0
-    for (const [row, text] of texts.entries()) {
-      end += Buffer.byteLength(text)
-      this.#ends[row] = end
-    }
-    this.#decoded = new BoundedCache(DECODED_MAX)
+  constructor(texts: PackedTexts) {
+    this.#texts = texts
   }
 
   /** @param row number of the row, from 0 */
   get(row: number): PackedRow {
-    const text = this.#text.toString('utf8', row === 0 ? 0 : this.#ends[row - 1]!, this.#ends[row]!)
+    const text = this.#texts.at(row)
     const [domain, ...values] = JSON.parse(text) as (string | number | null)[]
     const attributes = Object.fromEntries(
       values.flatMap((value, i) => (value === null ? [] : [[COLUMNS[i]!, value]])),

@@ -1,14 +1,15 @@
 import { setImmediate } from 'node:timers/promises'
 import { InputError } from '../../../run/errors.ts'
+import { formatRange } from '../../addresses/network.ts'
 import { type RangeEntry, RangeMap } from '../../addresses/range-map.ts'
-import type { Facts } from '../../facts.ts'
-import { type Provider, rangeOf } from '../provider.ts'
+import type { Provider } from '../provider.ts'
 import { lineError } from '../text/text-file.ts'
 import { DomainsByName } from './domains-by-name.ts'
 import { type OrganisationRow, organisationIn, readRow } from './organisation-row.ts'
-import { OrganisationTable } from './organisation-table.ts'
-import { OrganisationsByName } from './organisations-by-name.ts'
-import { type PackedRow, PackedRows, packRow } from './packed-rows.ts'
+import { indexNames } from './organisations-by-name.ts'
+import { type PackedRow, packRow } from './packed-rows.ts'
+import { type PackedTable, tableOf } from './packed-table.ts'
+import { PackedTexts } from './packed-texts.ts'
 import { csvTableRows, ndjsonTableRows } from './table-rows.ts'
 
 interface TableOptions {
@@ -44,7 +45,12 @@ const ROWS_AT_A_TIME = 5_000
 const NAMED_ROWS_MAX = 100_000
 
 /** Yields to other work. @throws InputError as `tableRows` */
-export async function loadTable(options: TableOptions): Promise<Provider> {
+export async function loadTable({ name, ...options }: TableOptions): Promise<Provider> {
+  return tableOf(name, await packTable(options))
+}
+
+/** As `loadTable`. */
+export async function packTable(options: Omit<TableOptions, 'name'>): Promise<PackedTable> {
   const rows: OrganisationRow[] = []
   const unknown = new Set<string>()
   const domains = new DomainsByName()
@@ -70,25 +76,17 @@ export async function loadTable(options: TableOptions): Promise<Provider> {
     if (network.version === 'as') systems.set(network.asn, number)
     else entries.push({ range: network, value: number })
   }
-  const packed = new PackedRows(texts)
-  const ranges = await RangeMap.build(entries)
-  return new OrganisationTable({
-    name: options.name,
-    recognisedAs: 'organisation table',
+  const { index } = await RangeMap.build(entries)
+  const asNumbers = Uint32Array.from(systems.keys()).sort()
+  return {
     records: rows.length,
     unknownColumns: [...unknown],
-    networks: {
-      find(address) {
-        const entry = ranges.find(address)
-        return entry === undefined ? undefined : packed.facts(entry.value)
-      },
-      networkOf: (address) => rangeOf(ranges, address),
-    },
-    systems: { get: (asn) => factsOf(packed, systems.get(asn)) },
-    organisations: rows.length > NAMED_ROWS_MAX ? undefined : new OrganisationsByName(packed, distinct),
-  })
-}
-
-function factsOf(packed: PackedRows, number: number | undefined): Facts | undefined {
-  return number === undefined ? undefined : packed.facts(number)
+    index,
+    networks: PackedTexts.of(entries.map(({ range }) => formatRange(range))),
+    networkRows: Uint32Array.from(entries, ({ value }) => value),
+    systems: asNumbers,
+    systemRows: asNumbers.map((asn) => systems.get(asn)!),
+    rows: PackedTexts.of(texts),
+    names: rows.length > NAMED_ROWS_MAX ? undefined : indexNames(distinct),
+  }
 }

@@ -1,3 +1,5 @@
+import { firstAtLeast } from '../../addresses/range-index.ts'
+
 /** Numbers are below this: a hash and a number fit into 53 bits. */
 const NUMBERS_MAX = 2 ** 21
 
@@ -6,28 +8,30 @@ const NUMBERS_MAX = 2 ** 21
  * text with the same hash, so the caller compares.
  */
 export class TextIndex {
-  readonly #hashes: Uint32Array
-  readonly #numbers: Uint32Array
+  /** In ascending order. */
+  readonly hashes: Uint32Array
+  /** The number of each hash. */
+  readonly numbers: Uint32Array
 
-  constructor(entries: readonly (readonly [text: string, number: number])[]) {
+  constructor(hashes: Uint32Array, numbers: Uint32Array) {
+    this.hashes = hashes
+    this.numbers = numbers
+  }
+
+  static of(entries: readonly (readonly [text: string, number: number])[]): TextIndex {
     // Sorting one array of numbers is ten times as fast as sorting pairs.
     const hashed = Float64Array.from(entries, ([text, number]) => hashOf(text) * NUMBERS_MAX + number).sort()
-    this.#hashes = Uint32Array.from(hashed, (both) => Math.floor(both / NUMBERS_MAX))
-    this.#numbers = Uint32Array.from(hashed, (both) => both % NUMBERS_MAX)
+    return new TextIndex(
+      Uint32Array.from(hashed, (both) => Math.floor(both / NUMBERS_MAX)),
+      Uint32Array.from(hashed, (both) => both % NUMBERS_MAX),
+    )
   }
 
   /** The candidates, in ascending order. */
   find(text: string): number[] {
     const hash = hashOf(text)
-    let low = 0
-    let high = this.#hashes.length
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if (this.#hashes[middle]! < hash) low = middle + 1
-      else high = middle
-    }
     const found: number[] = []
-    for (let at = low; this.#hashes[at] === hash; at++) found.push(this.#numbers[at]!)
+    for (let at = firstAtLeast(this.hashes, hash); this.hashes[at] === hash; at++) found.push(this.numbers[at]!)
     return found
   }
 }
