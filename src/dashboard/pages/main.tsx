@@ -1,3 +1,5 @@
+import './design/tokens.css'
+import './design/base.css'
 import './styles/base.css'
 import './styles/layout.css'
 import './styles/components.css'

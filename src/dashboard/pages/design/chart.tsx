@@ -1,0 +1,249 @@
+import 'uplot/dist/uPlot.min.css'
+import './chart.css'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type uPlot from 'uplot'
+import { utcDay } from '../lib/days.ts'
+import { day as dayText, number, shortNumber } from '../lib/format.ts'
+import { type CategoryColour, colourOf } from './colours.ts'
+import { Disclosure } from './details.tsx'
+import { Table } from './table.tsx'
+
+/** A named series with a value for each day. */
+export interface ChartSeries {
+  readonly name: string
+  readonly colour: CategoryColour
+  readonly values: readonly number[]
+}
+
+interface ChartProps {
+  /** Description for screen readers. */
+  readonly label: string
+  /** What a day is, such as "Day of the event (UTC)": heads the table of numbers. */
+  readonly dayTitle: string
+  /** UTC, `YYYY-MM-DD`, ascending. */
+  readonly days: readonly string[]
+  readonly series: readonly ChartSeries[]
+  /** `stack`: bars on top of each other; `lines`: side by side. */
+  readonly kind: 'stack' | 'lines'
+  /** Pixels; default 220. */
+  readonly height?: number
+}
+
+/** A day that the pointer is at. */
+interface Pointed {
+  readonly i: number
+  /** Of the chart's left edge, pixels. */
+  readonly left: number
+}
+
+/**
+ * A chart by day. A note shows the numbers of the day under the pointer, and a table has all of them. Today is hatched, because it is
+ * not over.
+ */
+export function Chart(props: ChartProps) {
+  const { label, dayTitle, days, series, height = 220 } = props
+  const [pointed, setPointed] = useState<Pointed>()
+  const hasToday = days.at(-1) === utcDay(Date.now())
+  const rows = days.map((day, i) => ({ day, i }))
+  return (
+    <figure class="ui-chart" aria-label={label}>
+      <Canvas {...props} height={height} onPoint={setPointed} />
+      {pointed !== undefined && <Note days={days} series={series} pointed={pointed} />}
+      <ul class="ui-chart-legend" aria-hidden="true">
+        {series.map(({ name, colour }) => (
+          <li key={name} style={{ '--colour': colourOf(colour) }}>
+            {name}
+          </li>
+        ))}
+        {hasToday && <li class="is-open">today, so far</li>}
+      </ul>
+      <Disclosure summary="Numbers">
+        <Table
+          label={`${label}: numbers`}
+          isNeverStacked
+          rows={rows}
+          keyOf={({ day }) => day}
+          columns={[
+            { key: 'day', label: dayTitle, render: ({ day }) => dayText(day) },
+            ...series.map(({ name, values }) => ({
+              key: `series ${name}`,
+              label: name,
+              isNumber: true as const,
+              render: ({ i }: { readonly i: number }) => number(values[i]!),
+            })),
+          ]}
+        />
+      </Disclosure>
+    </figure>
+  )
+}
+
+function Note({
+  days,
+  series,
+  pointed: { i, left },
+}: Pick<ChartProps, 'days' | 'series'> & { readonly pointed: Pointed }) {
+  const note = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    const { offsetWidth, parentElement } = note.current!
+    const room = parentElement!.clientWidth
+    const isLeft = left + 16 + offsetWidth > room
+    note.current!.style.left = `${Math.max(0, isLeft ? left - 16 - offsetWidth : left + 16)}px`
+  }, [left])
+  const shown = series.filter(({ values }) => series.length <= 4 || values[i]! > 0)
+  return (
+    <div ref={note} class="ui-chart-note" aria-hidden="true">
+      <strong>{dayText(days[i]!)}</strong>
+      {days[i] === utcDay(Date.now()) && ', so far'}
+      <dl>
+        {shown.map(({ name, colour, values }) => [
+          <dt key={`${name} name`} style={{ '--colour': colourOf(colour) }}>
+            {name}
+          </dt>,
+          <dd key={`${name} value`}>{number(values[i]!)}</dd>,
+        ])}
+      </dl>
+    </div>
+  )
+}
+
+interface CanvasProps extends ChartProps {
+  readonly height: number
+  /** @param pointed undefined: none */
+  readonly onPoint: (pointed: Pointed | undefined) => void
+}
+
+function Canvas({ days, series, kind, height, onPoint }: CanvasProps) {
+  const canvas = useRef<HTMLDivElement>(null)
+  const data = JSON.stringify([days, series])
+  useEffect(() => {
+    const element = canvas.current!
+    let chart: uPlot | undefined
+    let isGone = false
+    const dark = window.matchMedia('(prefers-color-scheme: dark)')
+    const draw = async () => {
+      const { default: Plot } = await import('uplot')
+      if (isGone) return
+      chart?.destroy()
+      chart = new Plot(
+        optionsOf(Plot, element, { days, series, kind, height, onPoint }),
+        [days.map((day) => Date.parse(day) / 1_000), ...valuesOf(series, kind)] as uPlot.AlignedData,
+        element,
+      )
+    }
+    void draw()
+    const resized = new ResizeObserver(() => {
+      if (chart !== undefined && element.clientWidth > 0) chart.setSize({ width: element.clientWidth, height })
+    })
+    resized.observe(element)
+    dark.addEventListener('change', draw)
+    return () => {
+      isGone = true
+      resized.disconnect()
+      dark.removeEventListener('change', draw)
+      chart?.destroy()
+    }
+  }, [data, kind, height])
+  return <div class="ui-chart-canvas" ref={canvas} style={{ '--height': `${height}px` }} aria-hidden="true" />
+}
+
+/** Draws a stack from its top: each series as the sum of itself and those below. */
+function valuesOf(series: readonly ChartSeries[], kind: ChartProps['kind']): number[][] {
+  if (kind === 'lines') return series.map(({ values }) => [...values])
+  const sums: number[][] = []
+  for (const { values } of series) {
+    const below = sums.at(-1)
+    sums.push(values.map((value, i) => value + (below?.[i] ?? 0)))
+  }
+  return sums.reverse()
+}
+
+function optionsOf(
+  Plot: typeof uPlot,
+  element: HTMLElement,
+  { days, series, kind, height, onPoint }: Omit<CanvasProps, 'label' | 'dayTitle'>,
+): uPlot.Options {
+  const styles = getComputedStyle(document.documentElement)
+  const colour = (name: string) => styles.getPropertyValue(name).trim()
+  const drawn = kind === 'stack' ? [...series].reverse() : series
+  const bars =
+    kind === 'stack' ? Plot.paths.bars!({ size: [0.72, 48], radius: series.length === 1 ? 0.12 : 0 }) : undefined
+  const font = `12px ${getComputedStyle(element).fontFamily}`
+  const axis = { font, stroke: colour('--ink-3'), grid: { stroke: colour('--line'), width: 1 }, ticks: { show: false } }
+  return {
+    width: element.clientWidth,
+    height,
+    tzDate: (seconds) => Plot.tzDate(new Date(seconds * 1_000), 'UTC'),
+    legend: { show: false },
+    cursor: { y: false, drag: { x: false, y: false }, points: { show: kind === 'lines' } },
+    hooks: {
+      setCursor: [
+        ({ cursor, over }) => {
+          const { idx, left = -1 } = cursor
+          onPoint(idx === null || idx === undefined || left < 0 ? undefined : { i: idx, left: left + over.offsetLeft })
+        },
+      ],
+      draw: days.at(-1) === utcDay(Date.now()) ? [(chart) => hatchToday(chart, colour('--bg'))] : [],
+    },
+    scales: {
+      x: { time: true, range: rangeOf(kind) },
+      y: { range: (_chart, _min, max) => [0, Math.max(1, max * 1.05)] },
+    },
+    axes: [
+      { ...axis, size: 28, grid: { show: false }, values: (_chart, ticks) => ticks.map(shortDay) },
+      {
+        ...axis,
+        size: 48,
+        values: (_chart, ticks) => ticks.map((tick) => (Number.isInteger(tick) ? shortNumber(tick) : '')),
+      },
+    ],
+    series: [
+      {},
+      ...drawn.map(({ name, colour: index }) => {
+        const stroke = colour(`--cat-${index}`)
+        return bars === undefined
+          ? { label: name, stroke, width: 2, points: { show: false } }
+          : { label: name, stroke, fill: stroke, width: 0, paths: bars, points: { show: false } }
+      }),
+    ],
+  }
+}
+
+const HATCH_PX = 5
+
+/** Stripes in the colour of the page over the last day. */
+function hatchToday({ ctx, bbox, data, valToPos }: uPlot, background: string): void {
+  const at = data[0].at(-1)
+  if (at === undefined) return
+  const from = Math.max(bbox.left, valToPos(at - HALF_DAY_SECONDS, 'x', true))
+  const to = Math.min(bbox.left + bbox.width, valToPos(at + HALF_DAY_SECONDS, 'x', true))
+  const { top, height } = bbox
+  const step = HATCH_PX * devicePixelRatio
+  ctx.save()
+  ctx.beginPath()
+  ctx.rect(from, top, to - from, height)
+  ctx.clip()
+  ctx.strokeStyle = background
+  ctx.lineWidth = step / 2
+  ctx.beginPath()
+  for (let x = from - height; x < to; x += step) {
+    ctx.moveTo(x, top + height)
+    ctx.lineTo(x + height, top)
+  }
+  ctx.stroke()
+  ctx.restore()
+}
+
+const HALF_DAY_SECONDS = 43_200
+
+/** Adds half a day on both sides, because bars are centred on their day. */
+function rangeOf(kind: ChartProps['kind']): uPlot.Range.Function {
+  const room = kind === 'stack' ? HALF_DAY_SECONDS : 0
+  return (_chart, min, max) => [min - room, max + room]
+}
+
+const short = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', timeZone: 'UTC' })
+
+function shortDay(seconds: number): string {
+  return seconds % 86_400 === 0 ? short.format(new Date(seconds * 1_000)) : ''
+}

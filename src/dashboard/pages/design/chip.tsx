@@ -1,0 +1,128 @@
+import './chip.css'
+import { ChevronDown, X } from 'lucide-preact'
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
+import { number } from '../lib/format.ts'
+import { Button } from './button.tsx'
+import { classes } from './classes.ts'
+import { TextInput } from './field.tsx'
+import { Icon } from './icon.tsx'
+import { Row, Text } from './layout.tsx'
+import { Popover } from './popover.tsx'
+
+/** Filters beside each other. */
+export function Chips({ children }: { readonly children: ComponentChildren }) {
+  return <div class="ui-chips">{children}</div>
+}
+
+interface ChipProps {
+  /** What it filters. */
+  readonly label: string
+  /** What is chosen, in words; undefined: it does not filter. */
+  readonly summary?: string | undefined
+  readonly onClear: () => void
+  /** The choice, in a popover. */
+  readonly children: (close: () => void) => ComponentChildren
+}
+
+/** A filter of any kind: its name and value, a choice that opens, a cross that clears it. */
+export function Chip({ label, summary, onClear, children }: ChipProps) {
+  const isSet = summary !== undefined
+  return (
+    <span class={classes('ui-chip', isSet && 'is-set')}>
+      <Popover
+        label={label}
+        trigger={({ buttonRef, ...props }) => (
+          <button type="button" ref={buttonRef} {...props}>
+            <span>{isSet ? `${label}:` : label}</span>
+            {isSet ? <span class="ui-chip-values">{summary}</span> : <Icon of={ChevronDown} size={14} />}
+          </button>
+        )}
+      >
+        {children}
+      </Popover>
+      {isSet && (
+        <button type="button" aria-label={`Clear ${label}`} onClick={onClear}>
+          <Icon of={X} size={14} />
+        </button>
+      )}
+    </span>
+  )
+}
+
+/** A value that a chip offers. */
+export interface ChipOption {
+  readonly value: string
+  readonly label: string
+  /** How many rows it would leave. */
+  readonly count?: number
+}
+
+interface FilterChipProps {
+  readonly label: string
+  /** Any of them; empty: all. */
+  readonly values: readonly string[]
+  /** Undefined while they load. A chosen value is listed even when it is missing here. */
+  readonly options: readonly ChipOption[] | undefined
+  readonly onChange: (values: string[]) => void
+}
+
+const SEARCHED_FROM = 8
+
+/** A filter with several values: any of them. */
+export function FilterChip({ label, values, options, onChange }: FilterChipProps) {
+  const all = options ?? []
+  const nameOf = (value: string) => all.find((option) => option.value === value)?.label ?? value
+  const summary =
+    values.length > 2 ? `${nameOf(values[0]!)} and ${values.length - 1} more` : values.map(nameOf).join(' or ')
+  return (
+    <Chip label={label} summary={values.length === 0 ? undefined : summary} onClear={() => onChange([])}>
+      {() => <Options label={label} values={values} options={options} onChange={onChange} />}
+    </Chip>
+  )
+}
+
+function Options({ label, values, options, onChange }: FilterChipProps) {
+  const [text, setText] = useState('')
+  // Chosen values first, in the order that they had when the chip opened, so that nothing moves under the pointer.
+  const [first] = useState(() => new Set(values))
+  const known = options ?? []
+  const missing = [...first].filter((value) => !known.some((option) => option.value === value))
+  const all: ChipOption[] = [
+    ...missing.map((value) => ({ value, label: value })),
+    ...known.filter(({ value }) => first.has(value)),
+    ...known.filter(({ value }) => !first.has(value)),
+  ]
+  const shown = all.filter((option) => option.label.toLowerCase().includes(text.trim().toLowerCase()))
+  const toggle = (value: string) =>
+    onChange(values.includes(value) ? values.filter((each) => each !== value) : [...values, value])
+  return (
+    <>
+      {all.length >= SEARCHED_FROM && (
+        <TextInput type="search" label={`Find in ${label}`} isLabelHidden isSmall value={text} onInput={setText} />
+      )}
+      {/* biome-ignore lint/a11y/useSemanticElements: a fieldset would draw a border */}
+      <div class="ui-chip-options" role="group" aria-label={label}>
+        {shown.map((option) => (
+          <label key={option.value} class="ui-chip-option">
+            <input type="checkbox" checked={values.includes(option.value)} onChange={() => toggle(option.value)} />
+            <span>{option.label}</span>
+            {option.count !== undefined && <span>{number(option.count)}</span>}
+          </label>
+        ))}
+        {shown.length === 0 && (
+          <Text tone="soft" isSmall>
+            {options === undefined ? 'Loading…' : 'Nothing matches.'}
+          </Text>
+        )}
+      </div>
+      {values.length > 0 && (
+        <Row justify="right">
+          <Button size="s" variant="quiet" onClick={() => onChange([])}>
+            Clear
+          </Button>
+        </Row>
+      )}
+    </>
+  )
+}

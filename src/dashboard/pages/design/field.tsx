@@ -1,0 +1,231 @@
+import './field.css'
+import { Search } from 'lucide-preact'
+import type { ComponentChildren, InputHTMLAttributes, Ref, TextareaHTMLAttributes } from 'preact'
+import { useId } from 'preact/hooks'
+import { classes } from './classes.ts'
+import { Icon } from './icon.tsx'
+
+/** What every field has. */
+interface FieldProps {
+  /** What goes into the field. */
+  readonly label: ComponentChildren
+  /** Only screen readers get the label, where the place of the field says it. */
+  readonly isLabelHidden?: boolean
+  /** Help that a person needs before typing. */
+  readonly hint?: ComponentChildren
+  /** Why the value was refused, and what to do. */
+  readonly error?: string | undefined
+  readonly isSmall?: boolean
+}
+
+/** Attributes that tie a control to its label, hint and error. */
+interface Ids {
+  readonly id: string
+  readonly 'aria-describedby': string | undefined
+  readonly 'aria-invalid': boolean | undefined
+}
+
+/** Label, control, hint and error below each other. `TextInput`, `TextArea` and `Select` contain it. */
+export function Field({
+  label,
+  isLabelHidden,
+  hint,
+  error,
+  children,
+}: FieldProps & { readonly children: (ids: Ids) => ComponentChildren }) {
+  const id = useId()
+  const describedBy = classes(hint !== undefined && `${id}-hint`, `${id}-error`)
+  return (
+    <div class="ui-field">
+      <label for={id} class={isLabelHidden ? 'ui-hidden' : undefined}>
+        {label}
+      </label>
+      {children({ id, 'aria-describedby': describedBy, 'aria-invalid': error === undefined ? undefined : true })}
+      {hint !== undefined && (
+        <span id={`${id}-hint`} class="ui-field-hint">
+          {hint}
+        </span>
+      )}
+      <FieldError id={`${id}-error`} error={error} />
+    </div>
+  )
+}
+
+/** An error below the fields of a form. Screen readers announce it. */
+export function FieldError({ id, error }: { readonly id?: string; readonly error: string | undefined }) {
+  return (
+    <p id={id} class="ui-field-error" role="alert">
+      {error}
+    </p>
+  )
+}
+
+interface TextInputProps
+  extends FieldProps,
+    Pick<
+      InputHTMLAttributes<HTMLInputElement>,
+      | 'type'
+      | 'required'
+      | 'maxLength'
+      | 'min'
+      | 'max'
+      | 'placeholder'
+      | 'autocomplete'
+      | 'spellcheck'
+      | 'inputMode'
+      | 'disabled'
+      | 'readOnly'
+      | 'onKeyDown'
+      | 'onFocus'
+      | 'onBlur'
+      | 'name'
+    > {
+  readonly value: string
+  readonly onInput?: (value: string) => void
+  /** When the value is finished: on Enter, or when the field is left. */
+  readonly onChange?: (value: string) => void
+  readonly isMono?: boolean
+  readonly inputRef?: Ref<HTMLInputElement>
+}
+
+/** One line of text. With `type="search"` it has a magnifying glass. */
+export function TextInput(props: TextInputProps) {
+  const {
+    label,
+    isLabelHidden,
+    hint,
+    error,
+    isSmall,
+    isMono,
+    onInput,
+    onChange,
+    inputRef,
+    type = 'text',
+    ...native
+  } = props
+  return (
+    <Field label={label} isLabelHidden={isLabelHidden} hint={hint} error={error}>
+      {(ids) => {
+        const input = (
+          <input
+            ref={inputRef}
+            type={type}
+            class={classes('ui-input', isSmall && 'is-small', isMono && 'is-mono')}
+            onInput={(event) => onInput?.(event.currentTarget.value)}
+            onChange={(event) => onChange?.(event.currentTarget.value)}
+            {...ids}
+            {...native}
+          />
+        )
+        if (type !== 'search') return input
+        return (
+          <div class="ui-search">
+            <Icon of={Search} />
+            {input}
+          </div>
+        )
+      }}
+    </Field>
+  )
+}
+
+interface TextAreaProps
+  extends FieldProps,
+    Pick<
+      TextareaHTMLAttributes<HTMLTextAreaElement>,
+      'rows' | 'required' | 'maxLength' | 'placeholder' | 'spellcheck' | 'autocomplete' | 'onKeyDown'
+    > {
+  readonly value: string
+  readonly onInput: (value: string) => void
+  readonly isMono?: boolean
+}
+
+/** Several lines of text. */
+export function TextArea(props: TextAreaProps) {
+  const { label, isLabelHidden, hint, error, isSmall, isMono, onInput, ...native } = props
+  return (
+    <Field label={label} isLabelHidden={isLabelHidden} hint={hint} error={error}>
+      {(ids) => (
+        <textarea
+          class={classes('ui-input', isSmall && 'is-small', isMono && 'is-mono')}
+          onInput={(event) => onInput(event.currentTarget.value)}
+          {...ids}
+          {...native}
+        />
+      )}
+    </Field>
+  )
+}
+
+/** A value of a select. */
+export interface Option {
+  readonly value: string
+  readonly label: string
+  readonly isDisabled?: boolean
+}
+
+interface SelectProps extends FieldProps {
+  readonly value: string
+  /** A value that is not among them is shown first, as it is. */
+  readonly options: readonly Option[]
+  readonly onChange: (value: string) => void
+  readonly disabled?: boolean
+}
+
+/** Chooses one of a few values. For two to four that fit beside each other, take `Segmented`. */
+export function Select({
+  label,
+  isLabelHidden,
+  hint,
+  error,
+  isSmall,
+  value,
+  options,
+  onChange,
+  disabled,
+}: SelectProps) {
+  const isListed = options.some((option) => option.value === value)
+  return (
+    <Field label={label} isLabelHidden={isLabelHidden} hint={hint} error={error}>
+      {(ids) => (
+        <select
+          class={classes('ui-input', isSmall && 'is-small')}
+          value={value}
+          disabled={disabled}
+          onChange={(event) => onChange(event.currentTarget.value)}
+          {...ids}
+        >
+          {!isListed && <option value={value}>{value}</option>}
+          {options.map((option) => (
+            <option key={option.value} value={option.value} disabled={option.isDisabled}>
+              {option.label}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  )
+}
+
+interface CheckboxProps {
+  readonly label: ComponentChildren
+  readonly isChecked: boolean
+  readonly isLabelHidden?: boolean
+  readonly onChange: (isChecked: boolean) => void
+  readonly disabled?: boolean
+}
+
+/** A yes or no. */
+export function Checkbox({ label, isChecked, isLabelHidden, onChange, disabled }: CheckboxProps) {
+  return (
+    <label class="ui-check">
+      <input
+        type="checkbox"
+        checked={isChecked}
+        disabled={disabled}
+        onChange={(event) => onChange(event.currentTarget.checked)}
+      />
+      <span class={isLabelHidden ? 'ui-hidden' : undefined}>{label}</span>
+    </label>
+  )
+}

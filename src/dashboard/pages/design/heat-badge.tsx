@@ -1,0 +1,53 @@
+import './heat-badge.css'
+import { Flame } from 'lucide-preact'
+import { classes } from './classes.ts'
+import { Icon } from './icon.tsx'
+import { Tooltip } from './tooltip.tsx'
+
+/** A part of a heat: what it is for, and its points. */
+export interface HeatPart {
+  readonly label: string
+  readonly points: number
+}
+
+interface HeatBadgeProps {
+  /** 0 to 100. */
+  readonly heat: number
+  /** What the heat is made of; undefined: no tooltip. */
+  readonly why?: readonly HeatPart[]
+}
+
+const WARM = 40
+const HOT = 70
+
+/** How interested a company is, 0 to 100. The tooltip says why. */
+export function HeatBadge({ heat, why }: HeatBadgeProps) {
+  const name = classes('ui-heat', heat >= HOT ? 'is-hot' : heat >= WARM && 'is-warm')
+  const content = (
+    <>
+      {heat >= WARM && <Icon of={Flame} size={13} />}
+      {Math.round(heat)}
+    </>
+  )
+  if (why === undefined) return <span class={name}>{content}</span>
+  return (
+    <Tooltip
+      text={
+        <>
+          Heat {Math.round(heat)} of 100
+          <dl class="ui-heat-parts">
+            {why.map(({ label, points }) => [
+              <dt key={`${label} name`}>{label}</dt>,
+              <dd key={`${label} points`}>+{Math.round(points)}</dd>,
+            ])}
+          </dl>
+        </>
+      }
+    >
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard reads the reasons too */}
+      <span class={name} tabIndex={0} role="note" aria-label={`Heat ${Math.round(heat)}`}>
+        {content}
+      </span>
+    </Tooltip>
+  )
+}

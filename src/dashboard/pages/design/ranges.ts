@@ -1,0 +1,47 @@
+import { utcDay } from '../lib/days.ts'
+
+const DAY_MS = 86_400_000
+
+/** A span of UTC days, both ends included, `YYYY-MM-DD`. */
+export interface DayRange {
+  readonly from: string
+  readonly to: string
+}
+
+/** Spans that a person means without looking at a calendar. Weeks begin on Monday. */
+export const RANGES = [
+  ['today', 'Today'],
+  ['7d', 'Last 7 days'],
+  ['30d', 'Last 30 days'],
+  ['week', 'This week'],
+  ['last-week', 'Last week'],
+  ['month', 'This month'],
+] as const
+
+export type RangeName = (typeof RANGES)[number][0]
+
+/** The days of a span. Every span but `last-week` ends today. */
+export function daysOfRange(name: RangeName, nowMs = Date.now()): DayRange {
+  const today = utcDay(nowMs)
+  const before = (days: number) => utcDay(nowMs - days * DAY_MS)
+  const sinceMonday = (new Date(nowMs).getUTCDay() + 6) % 7
+  switch (name) {
+    case 'today':
+      return { from: today, to: today }
+    case '7d':
+      return { from: before(6), to: today }
+    case '30d':
+      return { from: before(29), to: today }
+    case 'week':
+      return { from: before(sinceMonday), to: today }
+    case 'last-week':
+      return { from: before(sinceMonday + 7), to: before(sinceMonday + 1) }
+    case 'month':
+      return { from: `${today.slice(0, 8)}01`, to: today }
+  }
+}
+
+/** Whether a text names a span. */
+export function isRangeName(text: string | null): text is RangeName {
+  return RANGES.some(([name]) => name === text)
+}

@@ -1,0 +1,32 @@
+import './sparkline.css'
+
+const WIDTH = 3
+const HEIGHT = 24
+
+interface SparklineProps {
+  /** Of each day, the oldest first. Undefined while they load, which keeps the space. */
+  readonly values: readonly number[] | undefined
+  readonly days: number
+  /** What it shows in words, for screen readers. */
+  readonly label: string
+}
+
+/** A small bar for each day. */
+export function Sparkline({ values, days, label }: SparklineProps) {
+  const most = Math.max(1, ...(values ?? []))
+  return (
+    <svg
+      class="ui-sparkline"
+      width={days * WIDTH}
+      height={HEIGHT}
+      viewBox={`0 0 ${days * WIDTH} ${HEIGHT}`}
+      role="img"
+      aria-label={label}
+    >
+      {values?.map((value, i) => {
+        const height = value === 0 ? 1 : Math.max(2, Math.round((value / most) * HEIGHT))
+        return <rect key={i} x={i * WIDTH} y={HEIGHT - height} width={WIDTH - 1} height={height} rx={1} />
+      })}
+    </svg>
+  )
+}

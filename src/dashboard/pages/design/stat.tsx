@@ -1,0 +1,64 @@
+import './stat.css'
+import { ArrowDown, ArrowUp } from 'lucide-preact'
+import type { ComponentChildren } from 'preact'
+import { Link } from 'wouter-preact'
+import { percent } from '../lib/format.ts'
+import { classes } from './classes.ts'
+import { Icon } from './icon.tsx'
+
+/** Numbers beside each other. */
+export function Stats({ children }: { readonly children: ComponentChildren }) {
+  return <div class="ui-stats">{children}</div>
+}
+
+interface StatProps {
+  readonly label: ComponentChildren
+  /** Formatted. */
+  readonly value: ComponentChildren
+  /** A unit or a limit, smaller, after the value. */
+  readonly unit?: ComponentChildren
+  /** A page that shows what the number counts. */
+  readonly href?: string
+  readonly change?: ComponentChildren
+  /** What the number means, or what it is compared with. */
+  readonly children?: ComponentChildren
+}
+
+/** A number that a person reads from across the room, and what it means. */
+export function Stat({ label, value, unit, href, change, children }: StatProps) {
+  return (
+    <div class="ui-stat">
+      <span class="ui-stat-label">{label}</span>
+      <span class="ui-stat-value">
+        {href === undefined ? value : <Link href={href}>{value}</Link>}
+        {unit !== undefined && <span class="ui-stat-unit">{unit}</span>}
+      </span>
+      {(change || children) && (
+        <span class="ui-stat-note">
+          {change} {children}
+        </span>
+      )}
+    </div>
+  )
+}
+
+interface ChangeProps {
+  readonly now: number
+  readonly before: number
+  /** Whether more is better; undefined: neither. */
+  readonly isMoreGood?: boolean
+}
+
+/** How a number changed: an arrow and a share. Shows "new" where it was 0, and nothing where both are 0. */
+export function Change({ now, before, isMoreGood }: ChangeProps) {
+  if (now === before) return before === 0 ? null : <span class="ui-change">no change</span>
+  const isMore = now > before
+  const tone = isMoreGood === undefined ? undefined : isMore === isMoreGood ? 'is-good' : 'is-bad'
+  return (
+    <span class={classes('ui-change', tone)}>
+      <Icon of={isMore ? ArrowUp : ArrowDown} size={14} />
+      <span class="ui-hidden">{isMore ? 'up' : 'down'} </span>
+      {before === 0 ? 'from 0' : percent(Math.abs(now - before) / before)}
+    </span>
+  )
+}

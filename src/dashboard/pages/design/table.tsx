@@ -1,0 +1,279 @@
+import './table.css'
+import { ArrowDown, ArrowUp, MoveRight } from 'lucide-preact'
+import { type ComponentChildren, Fragment } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import { classes } from './classes.ts'
+import { Icon } from './icon.tsx'
+import { Hidden } from './layout.tsx'
+
+/** A column of a table. */
+export interface TableColumn<R> {
+  /** Unique in its table; what `onSort` gets. */
+  readonly key: string
+  readonly label: string
+  /** Only screen readers get the label, for a column of buttons. */
+  readonly isLabelHidden?: boolean
+  readonly render: (row: R) => ComponentChildren
+  /** Aligned to the right, so that digits are below each other. */
+  readonly isNumber?: boolean
+  /** `wrap` breaks long text; a number of pixels cuts it there with an ellipsis. */
+  readonly text?: 'wrap' | number
+  /** Buttons of the row. */
+  readonly isActions?: boolean
+  /** Direction of the first click on its heading; undefined: it does not sort. */
+  readonly sort?: 'asc' | 'desc'
+  /** On a phone: `plain` has no name before the value, `whole` takes a line, `hidden` is left out. */
+  readonly inCard?: 'plain' | 'whole' | 'hidden'
+}
+
+/** How a table is sorted. */
+export interface TableSort {
+  readonly key: string
+  readonly direction: 'asc' | 'desc'
+}
+
+interface TableProps<R> {
+  /** Name of the table, for screen readers. */
+  readonly label: string
+  /** The first one names the row and stays visible. */
+  readonly columns: readonly TableColumn<R>[]
+  readonly rows: readonly R[]
+  readonly keyOf: (row: R) => string
+  readonly sort?: TableSort
+  readonly onSort?: (sort: TableSort) => void
+  /** Adds a box to each row that chooses it. */
+  readonly selection?: {
+    readonly selected: ReadonlySet<string>
+    readonly onChange: (selected: ReadonlySet<string>) => void
+    /** Name of a row, for screen readers. */
+    readonly nameOf: (row: R) => string
+  }
+  /** Something below a row that belongs to it. */
+  readonly detailOf?: (row: R) => ComponentChildren
+  /** Rows stay rows on a phone too, for tables of a few narrow columns. */
+  readonly isNeverStacked?: boolean
+  /** j and k move from row to row also while nothing has the focus: for the one list of a page. */
+  readonly hasKeys?: boolean
+}
+
+/**
+ * A table. Its header and first column stay visible. Where it does not fit, it scrolls by itself and says so; on a phone each row is a
+ * card. j and k, or the arrow keys up and down, move between the first links or buttons of rows; x chooses a row.
+ */
+export function Table<R>(props: TableProps<R>) {
+  const { label, columns, rows, keyOf, selection, detailOf, isNeverStacked, hasKeys } = props
+  const root = useRef<HTMLDivElement>(null)
+  const scroll = useRef<HTMLElement>(null)
+  useCutColumns(root, scroll)
+  useRowKeys(root, hasKeys === true)
+  const width = columns.length + (selection ? 1 : 0)
+  return (
+    <div ref={root} class={classes('ui-table', !isNeverStacked && 'is-stacked')}>
+      <p class="ui-table-hint" aria-hidden="true">
+        Scroll sideways for more columns <Icon of={MoveRight} size={14} />
+      </p>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrolling needs the keyboard */}
+      <section ref={scroll} class="ui-table-scroll" aria-label={label} tabIndex={0}>
+        <table aria-label={label}>
+          <thead>
+            <tr>
+              {selection && (
+                <th class="is-check" scope="col">
+                  <AllBox {...props} selection={selection} />
+                </th>
+              )}
+              {columns.map((column, i) => (
+                <Heading key={column.key} column={column} isFirst={i === 0} {...props} />
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((row) => {
+              const key = keyOf(row)
+              const isSelected = selection?.selected.has(key)
+              const detail = detailOf?.(row)
+              const hasDetail = detail !== undefined && detail !== null && detail !== false
+              return (
+                <Fragment key={key}>
+                  <tr data-row={key} class={hasDetail ? 'is-with-detail' : undefined} aria-selected={isSelected}>
+                    {selection && (
+                      <td class="is-check">
+                        <input
+                          type="checkbox"
+                          aria-label={`Choose ${selection.nameOf(row)}`}
+                          checked={isSelected}
+                          onChange={() => selection.onChange(toggled(selection.selected, key))}
+                        />
+                      </td>
+                    )}
+                    {columns.map((column, i) => (
+                      <Cell key={column.key} column={column} isFirst={i === 0} row={row} />
+                    ))}
+                  </tr>
+                  {hasDetail && (
+                    <tr class="is-detail">
+                      <td colSpan={width}>{detail}</td>
+                    </tr>
+                  )}
+                </Fragment>
+              )
+            })}
+          </tbody>
+        </table>
+      </section>
+      <div class="ui-table-fade" aria-hidden="true" />
+    </div>
+  )
+}
+
+function toggled(selected: ReadonlySet<string>, key: string): Set<string> {
+  const next = new Set(selected)
+  if (!next.delete(key)) next.add(key)
+  return next
+}
+
+function AllBox<R>({
+  rows,
+  keyOf,
+  selection,
+}: TableProps<R> & { readonly selection: NonNullable<TableProps<R>['selection']> }) {
+  const keys = rows.map(keyOf)
+  const chosen = keys.filter((key) => selection.selected.has(key)).length
+  const change = () => {
+    const next = new Set(selection.selected)
+    for (const key of keys)
+      if (chosen === keys.length) next.delete(key)
+      else next.add(key)
+    selection.onChange(next)
+  }
+  return (
+    <input
+      type="checkbox"
+      aria-label="Choose all rows of this page"
+      checked={chosen > 0 && chosen === keys.length}
+      indeterminate={chosen > 0 && chosen < keys.length}
+      onChange={change}
+    />
+  )
+}
+
+interface HeadingProps<R> extends Pick<TableProps<R>, 'sort' | 'onSort'> {
+  readonly column: TableColumn<R>
+  readonly isFirst: boolean
+}
+
+function Heading<R>({ column, isFirst, sort, onSort }: HeadingProps<R>) {
+  const { key, label, isLabelHidden, isNumber, isActions, sort: first } = column
+  const own = sort?.key === key ? sort.direction : undefined
+  const isSortable = first !== undefined && onSort !== undefined
+  const words = { asc: 'ascending', desc: 'descending' } as const
+  return (
+    <th
+      scope="col"
+      class={classes(isFirst && 'is-sticky', isNumber && 'is-number', isActions && 'is-actions')}
+      aria-sort={own === undefined ? (isSortable ? 'none' : undefined) : words[own]}
+    >
+      {isSortable ? (
+        <button
+          type="button"
+          class="ui-sort"
+          onClick={() => onSort({ key, direction: own === undefined ? first : own === 'asc' ? 'desc' : 'asc' })}
+        >
+          {label}
+          <Icon of={(own ?? first) === 'asc' ? ArrowUp : ArrowDown} size={13} />
+        </button>
+      ) : isLabelHidden ? (
+        <Hidden>{label}</Hidden>
+      ) : (
+        label
+      )}
+    </th>
+  )
+}
+
+function Cell<R>({
+  column,
+  isFirst,
+  row,
+}: {
+  readonly column: TableColumn<R>
+  readonly isFirst: boolean
+  readonly row: R
+}) {
+  const { label, isNumber, isActions, text, inCard, render } = column
+  const name = classes(
+    isFirst && 'is-sticky is-first',
+    isNumber && 'is-number',
+    isActions && 'is-actions',
+    text === 'wrap' && 'is-wrapping',
+    typeof text === 'number' && 'is-cut-text',
+    inCard === 'whole' && 'is-whole',
+    inCard === 'hidden' && 'is-hidden-in-card',
+  )
+  const style = typeof text === 'number' ? { '--max': `${text}px` } : undefined
+  if (isFirst) {
+    return (
+      <th scope="row" class={name} style={style}>
+        {render(row)}
+      </th>
+    )
+  }
+  return (
+    <td class={name} style={style} data-label={isActions || inCard !== undefined ? undefined : label}>
+      {render(row)}
+    </td>
+  )
+}
+
+/** Marks a table whose columns do not fit, and where it is scrolled to. */
+function useCutColumns(root: { current: HTMLElement | null }, scroll: { current: HTMLElement | null }): void {
+  useEffect(() => {
+    const [table, view] = [root.current!, scroll.current!]
+    const inner = view.firstElementChild as HTMLElement
+    const look = () => {
+      const isCut = inner.offsetWidth > table.clientWidth + 1
+      table.classList.toggle('is-cut', isCut)
+      table.classList.toggle('is-scrolled', isCut && view.scrollLeft > 0)
+      table.classList.toggle('is-at-end', view.scrollLeft + view.clientWidth >= view.scrollWidth - 1)
+    }
+    const resized = new ResizeObserver(look)
+    resized.observe(table)
+    resized.observe(inner)
+    view.addEventListener('scroll', look, { passive: true })
+    return () => {
+      resized.disconnect()
+      view.removeEventListener('scroll', look)
+    }
+  }, [])
+}
+
+const TYPES = 'input:not([type=checkbox]), textarea, select, [contenteditable]'
+const STEPS: Readonly<Record<string, number>> = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1 }
+
+/** Keys that move between rows. @param isWhole also while the focus is outside of the table */
+function useRowKeys(root: { current: HTMLElement | null }, isWhole: boolean): void {
+  useEffect(() => {
+    const table = root.current!
+    const press = (event: KeyboardEvent) => {
+      const { key, target } = event
+      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return
+      if (!(target instanceof Element) || target.matches(TYPES)) return
+      const isInside = table.contains(target)
+      if (document.querySelector('dialog[open], [popover="auto"]:popover-open') !== null) return
+      const rows = [...table.querySelectorAll<HTMLTableRowElement>('tbody > tr[data-row]')]
+      const at = rows.findIndex((row) => row.contains(target))
+      if (key === 'x' && at >= 0) rows[at]!.querySelector<HTMLInputElement>('input[type=checkbox]')?.click()
+      const step = STEPS[key]
+      // Arrow keys scroll the page as long as no row has the focus.
+      if (step === undefined || (at < 0 && (key.startsWith('Arrow') || !(isWhole || isInside)))) return
+      const next = rows[at < 0 ? (step > 0 ? 0 : rows.length - 1) : at + step]
+      const focused = next?.querySelector<HTMLElement>('th a, th button, a, button')
+      if (focused === null || focused === undefined) return
+      event.preventDefault()
+      focused.focus()
+      focused.scrollIntoView({ block: 'nearest' })
+    }
+    document.addEventListener('keydown', press)
+    return () => document.removeEventListener('keydown', press)
+  }, [isWhole])
+}
