@@ -225,15 +225,18 @@ function isOfNames(words: readonly string[], isTrader: boolean): boolean {
   if (names.length < 2 || names.length > WORDS_MAX) return false
   const { companies } = personNames()
   if (companies.has(words.join(' ')) || companies.has(names.slice(0, 2).join(' '))) return false
-  // `Ville de Gatineau`.
-  if (findSpans(nameWords(), words).some(({ hit, count }) => count > 1 && isTrade(hit))) return false
   const parts: Part[] = []
   for (const name of names) {
     const part = partOf(name)
     if (part === undefined) return false
     parts.push(part)
   }
-  return isNamed(names, parts, words, isTrader)
+  // Last, because it takes longest. `Ville de Gatineau`.
+  return isNamed(names, parts, words, isTrader) && !findSpans(nameWords(), words).some(isTradePhrase)
+}
+
+function isTradePhrase({ hit, count }: ReturnType<typeof findSpans<Hit>>[number]): boolean {
+  return count > 1 && isTrade(hit)
 }
 
 function isNamed(names: readonly string[], parts: readonly Part[], words: readonly string[], isTrader: boolean) {
