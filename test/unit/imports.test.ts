@@ -57,6 +57,7 @@ const ROOMS = [
   'src/operations/status',
   'src/operations/accuracy',
   'src/companies',
+  'src/alerts',
   'src/http/api',
   'src/dashboard/pages',
   'src/dashboard',

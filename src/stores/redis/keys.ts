@@ -107,6 +107,33 @@ export const keys = {
   /** String: JSON of a person's request to a pull, see `PullAsk`. */
   pullAsk: (sourceId: string) => `${leased('pulls')}:ask:${sourceId}`,
 
+  /** Set: the tenants with an alert that is not paused. All keys of alerts share one slot. */
+  alertingTenants: () => `${leased('alerts')}:tenants`,
+  /** Hash: alert id → JSON of `AlertRecord`. */
+  alertsOf: (tenantId: string) => `${leased('alerts')}:of:${tenantId}`,
+  /** Sorted set: companies of a tenant with new visits, by the microsecond at which the sink last noted them. */
+  touchedCompanies: (tenantId: string) => `${leased('alerts')}:touched:${tenantId}`,
+  /** Hash: how far the evaluation of an alert is, see `AlertProgress`. */
+  alertProgress: (alertId: string) => `${leased('alerts')}:progress:${alertId}`,
+  /** Sorted set: what an alert has told, or the companies of its segment, by time, milliseconds. */
+  toldBy: (alertId: string) => `${leased('alerts')}:told:${alertId}`,
+  /** List: JSON of the companies that wait for the digest of an alert. */
+  digestOf: (alertId: string) => `${leased('alerts')}:digest:${alertId}`,
+  /** Hash: company that was told of → JSON of what was said of it, see `SentAnswer`. */
+  sentAnswers: (tenantId: string) => `${leased('alerts')}:sent:${tenantId}`,
+  /** Sorted set: the same companies by the time at which they were last told of, milliseconds. */
+  sentTimes: (tenantId: string) => `${leased('alerts')}:sent-at:${tenantId}`,
+  /** Hash: id of a message → JSON of `Delivery`. */
+  deliveries: (tenantId: string) => `${leased('alerts')}:deliveries:${tenantId}`,
+  /** Sorted set: the messages of a tenant by the time of their creation, milliseconds. */
+  deliveryTimes: (tenantId: string) => `${leased('alerts')}:delivery-times:${tenantId}`,
+  /** Sorted set: the messages of a tenant that are sent or given up, by the time of that, milliseconds. */
+  finishedDeliveries: (tenantId: string) => `${leased('alerts')}:finished:${tenantId}`,
+  /** Sorted set: messages of an alert that wait, by when they are due, milliseconds. @param queue see `QUEUES` */
+  waitingDeliveries: (alertId: string, queue: string) => `${leased('alerts')}:waiting:${alertId}:${queue}`,
+  /** Set: `TENANT ALERT QUEUE` with messages that wait. */
+  deliveryQueues: () => `${leased('alerts')}:queues`,
+
   /** Hash: damaged parts of tables, `table/part` → JSON. */
   damagedParts: () => 'ipid:damaged-parts',
 

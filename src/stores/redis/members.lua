@@ -25,3 +25,10 @@ local function removeReplaced(members, replaced)
     end
   end
 end
+
+-- Whether a member holds a share now. KEYS[1] to KEYS[3] and ARGV[1] to ARGV[3] as in writeUnderLease-4.lua.
+local function holdsShare()
+  local untilMs = tonumber(redis.call('ZSCORE', KEYS[2], ARGV[1]) or 0)
+  local isInForce = (redis.call('GET', KEYS[1]) or 'shares:1') == 'shares:' .. ARGV[2]
+  return isInForce and untilMs > nowMs() and redis.call('HGET', KEYS[3], ARGV[3]) == ARGV[1]
+end

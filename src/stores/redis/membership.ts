@@ -6,7 +6,7 @@ import { type DelayBounds, Loop } from '../../run/loop.ts'
 import { PASSING } from '../../run/passing.ts'
 import { keys } from './keys.ts'
 import type { Caller } from './pipelined-calls.ts'
-import { loadScript } from './scripts.ts'
+import { loadScript, type Script, type ScriptArgument } from './scripts.ts'
 
 /** How long a lease lasts after its renewal. A member that dies holds up its shares for no longer. */
 export const LEASE_MS = 3_000
@@ -22,6 +22,8 @@ const FINISH_WAIT_MS = 1_000
 /** First numbers of an answer of `renewMembership-3.lua` that are no part. */
 const OTHERS_WORK = -1
 const LEASE_ENDED = -2
+/** Answer of a script of `ShareLease.run`. */
+const NOT_HELD = -1
 /** Answers of `changeShares-N.lua`. */
 const CHANGED = 0
 
@@ -75,6 +77,12 @@ export interface ShareLease {
    * @throws LeaseLostError
    */
   write(key: string, value: string): Promise<void>
+  /**
+   * Runs a script in the slot of the lease, only while the share is ours. The script uses `members.lua` and returns -1 without a change
+   * unless `holdsShare()`. Its first three keys and arguments are those of the lease; its own follow.
+   * @throws LeaseLostError
+   */
+  run(script: Script, keys: readonly string[], args: readonly ScriptArgument[]): Promise<unknown>
   /** Call it while no work of the share is in progress. True: another member should have the share, so call `release`. */
   givesBack(): boolean
   /** Gives the share back, so that others need not wait for the end of the lease. May be called without holding it. */
@@ -164,6 +172,13 @@ export class Membership {
         const args = [this.#member, this.#count, number, value]
         const written = await writeScript.run(this.#options.client, [...this.#keys, key], args)
         if (written === 0) throw new LeaseLostError(`${label} is another's`)
+      },
+      run: async (script, scriptKeys, scriptArgs) => {
+        assertHeld()
+        const args = [this.#member, this.#count, number, ...scriptArgs]
+        const reply = await script.run(this.#options.client, [...this.#keys, ...scriptKeys], args)
+        if (reply === NOT_HELD) throw new LeaseLostError(`${label} is another's`)
+        return reply
       },
       givesBack: () => {
         if (!this.hasSpare) return false

@@ -5,9 +5,7 @@
 -- ARGV[1] member, ARGV[2] number of shares, ARGV[3] share, ARGV[4] value; '' deletes the key
 -- Returns 1, or 0 when the member does not hold the share.
 local call = redis.call
-local untilMs = tonumber(call('ZSCORE', KEYS[2], ARGV[1]) or 0)
-local isInForce = (call('GET', KEYS[1]) or 'shares:1') == 'shares:' .. ARGV[2]
-if not isInForce or untilMs <= nowMs() or call('HGET', KEYS[3], ARGV[3]) ~= ARGV[1] then
+if not holdsShare() then
   return 0
 end
 if ARGV[4] == '' then

@@ -1,0 +1,62 @@
+import { type Static, Type } from 'typebox'
+
+/** What an alert tells. */
+export const ALERT_TYPES = ['company.first_seen', 'company.returned', 'segment.entered', 'company.corrected'] as const
+export type AlertType = (typeof ALERT_TYPES)[number]
+
+/** Where an alert tells it. */
+export const ALERT_KINDS = ['webhook', 'slack', 'email'] as const
+export type AlertKind = (typeof ALERT_KINDS)[number]
+
+export const ALERT_LIMITS = {
+  nameMaxChars: 64,
+  /** Alerts of a tenant. */
+  alertsMax: 20,
+  afterDaysMin: 2,
+  afterDaysMax: 365,
+  /** Default of `after_days`. */
+  afterDays: 30,
+  /** Companies that an alert remembers at a time: those of its segment, or those of which it has told lately. */
+  companiesMax: 50_000,
+  /** Messages of an alert that wait. With more, the alert is paused. */
+  waitingMax: 2_000,
+  /** Companies of a digest that are listed by name; all are counted. */
+  digestMax: 500,
+  /** Companies of a tenant of which it is remembered what was said. */
+  answersMax: 10_000,
+  /** How long messages are kept, and how many of a tenant. */
+  deliveryDays: 30,
+  deliveriesMax: 10_000,
+} as const
+
+/** Why an alert is paused: a person did it, the last attempt of a message failed, or it reached a limit. */
+export const PAUSED_BY = ['person', 'failures', 'limit'] as const
+
+const time = (description: string) => Type.String({ format: 'rfc3339', description })
+
+/** An alert as Redis keeps it. */
+export const AlertRecord = Type.Object({
+  name: Type.String({ minLength: 1, maxLength: ALERT_LIMITS.nameMaxChars }),
+  on: Type.Enum([...ALERT_TYPES]),
+  after_days: Type.Optional(Type.Integer({ minimum: ALERT_LIMITS.afterDaysMin, maximum: ALERT_LIMITS.afterDaysMax })),
+  segment_id: Type.Optional(Type.String({ maxLength: 64 })),
+  to: Type.Enum([...ALERT_KINDS]),
+  target: Type.String({ maxLength: 2_048, description: 'Where it goes, for people: without what is secret in it' }),
+  secret: Type.Optional(
+    Type.String({
+      maxLength: 16_384,
+      description: 'Encrypted: JSON of its URL and, for a webhook, its signing secret',
+    }),
+  ),
+  digest: Type.Optional(Type.Literal('weekly')),
+  created_at: time('ISO 8601, UTC'),
+  active_since: time('It tells what happens from here on: its creation, or when it was last resumed'),
+  paused: Type.Optional(
+    Type.Object({
+      at: time('ISO 8601, UTC'),
+      by: Type.Enum([...PAUSED_BY]),
+      reason: Type.String({ maxLength: 1_000 }),
+    }),
+  ),
+})
+export type AlertRecord = Static<typeof AlertRecord>

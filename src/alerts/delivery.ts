@@ -1,0 +1,85 @@
+import type { AlertRecord } from '../../schemas/alert.ts'
+
+/**
+ * Queues of an alert's messages. `due`: made by its evaluation; it rests while the alert is paused. `asked`: asked for by a person, so it
+ * does not.
+ */
+export const QUEUES = ['due', 'asked'] as const
+export type Queue = (typeof QUEUES)[number]
+
+/** Why a message exists: an occurrence, or a test. */
+export const TEST_TYPE = 'alert.test'
+
+/** An attempt to deliver a message. */
+export interface Attempt {
+  readonly atMs: number
+  readonly tookMs: number
+  /** Of the answer; undefined: there was none. */
+  readonly status?: number
+  /** The beginning of the answer. */
+  readonly answer?: string
+  /** Why it counts as failed; undefined: delivered. */
+  readonly error?: string
+}
+
+/**
+ * A message. It is `waiting` until an attempt succeeds, or the last one fails. Its id is sent with each attempt, so a receiver recognises
+ * a repeat.
+ */
+export interface Delivery {
+  readonly id: string
+  /** Counts the changes of the record. A writer names the revision that it read, so that no one overwrites a later one. */
+  readonly rev: number
+  readonly alertId: string
+  /** Of the alert when the message was made. */
+  readonly alertName: string
+  /** One of `ALERT_TYPES`, `TEST_TYPE`, or `DIGEST_TYPE`. */
+  readonly type: string
+  readonly companyId: string
+  readonly companyName: string
+  readonly createdAtMs: number
+  /** JSON, as a webhook sends it. */
+  readonly body: string
+  readonly state: 'waiting' | 'delivered' | 'failed'
+  /** Failed attempts since it was last put into a queue. */
+  readonly failures: number
+  /** The latest ones. */
+  readonly attempts: readonly Attempt[]
+}
+
+export const DIGEST_TYPE = 'alert.digest'
+
+const SECOND_MS = 1_000
+const MINUTE_MS = 60 * SECOND_MS
+const HOUR_MS = 60 * MINUTE_MS
+
+/** Delays after a failed attempt. After the last attempt the alert is paused. */
+const RETRY_DELAYS_MS = [
+  ...[5 * SECOND_MS, 5 * MINUTE_MS, 30 * MINUTE_MS],
+  ...[2, 5, 10, 14, 20, 24].map((hours) => hours * HOUR_MS),
+]
+const ATTEMPTS_KEPT = 20
+
+/** A message after an attempt, and when it is due again. Undefined: it is finished. */
+export function afterAttempt(delivery: Delivery, attempt: Attempt): { readonly delivery: Delivery; dueAtMs?: number } {
+  const isDelivered = attempt.error === undefined
+  // A person waits for a test.
+  const delayMs = isDelivered || delivery.type === TEST_TYPE ? undefined : RETRY_DELAYS_MS[delivery.failures]
+  const state = isDelivered ? 'delivered' : delayMs === undefined ? 'failed' : 'waiting'
+  const next: Delivery = {
+    ...delivery,
+    rev: delivery.rev + 1,
+    state,
+    failures: isDelivered ? delivery.failures : delivery.failures + 1,
+    attempts: [...delivery.attempts, attempt].slice(-ATTEMPTS_KEPT),
+  }
+  if (delayMs === undefined) return { delivery: next }
+  return { delivery: next, dueAtMs: attempt.atMs + attempt.tookMs + delayMs }
+}
+
+/** Why an alert is paused after the last attempt of a message. */
+export function pausedAfter({ alertName, attempts }: Delivery, nowMs: number): NonNullable<AlertRecord['paused']> {
+  const error = attempts.at(-1)?.error ?? ''
+  const reason = `a message of ${alertName} could not be delivered in ${RETRY_DELAYS_MS.length + 1} attempts: ${error}`
+  return { at: new Date(nowMs).toISOString(), by: 'failures', reason: reason.slice(0, 1_000) }
+}

@@ -1,0 +1,233 @@
+import { DIGEST_TYPE, TEST_TYPE } from './delivery.ts'
+
+/** A company in a message. Unknown texts are empty. */
+export interface ToldCompany {
+  readonly company_id: string
+  readonly name: string
+  readonly domain: string
+  readonly industry: string
+  readonly industry_category: string
+  readonly country_code: string
+  readonly classification: string
+  /** RFC 3339, UTC. */
+  readonly first_seen: string
+  readonly last_seen: string
+}
+
+/** What changed in an answer that was sent. */
+export interface Correction {
+  readonly kind: 'renamed' | 'merged' | 'hidden' | 'shown' | 'gone'
+  readonly name_before: string
+  /** The company that it was merged into. */
+  readonly merged_into?: string
+}
+
+/** What a message says. */
+export interface Told {
+  readonly company: ToldCompany
+  /** When it happened, milliseconds. */
+  readonly atMs: number
+  /** Of `company.returned`: the UTC day of the visit before, `YYYY-MM-DD`. */
+  readonly previousDay?: string
+  readonly correction?: Correction
+}
+
+/** What a message needs of its alert. */
+export interface MessageContext {
+  readonly tenantId: string
+  readonly alertId: string
+  readonly alertName: string
+  readonly segment: string | undefined
+  /** Base of the dashboard's URLs, without a slash at the end. */
+  readonly dashboardUrl: string
+}
+
+interface MessageData {
+  readonly tenant_id: string
+  readonly alert: { readonly id: string; readonly name: string }
+  readonly company?: ToldCompany
+  readonly segment: string | null
+  readonly previous_visit?: string
+  readonly correction?: Correction
+  readonly companies?: readonly DigestLine[]
+  readonly total?: number
+  readonly url: string
+}
+
+/** A company in a digest. */
+export interface DigestLine {
+  readonly company_id: string
+  readonly name: string
+  readonly why: string
+  readonly url: string
+}
+
+/** The body of a webhook. Slack and e-mail say the same in words. */
+export interface Message {
+  readonly type: string
+  /** RFC 3339, UTC. */
+  readonly timestamp: string
+  readonly data: MessageData
+}
+
+/** The message of an occurrence. */
+export function messageOf(type: string, told: Told, context: MessageContext): Message {
+  const { company, atMs, previousDay, correction } = told
+  return {
+    type,
+    timestamp: new Date(atMs).toISOString(),
+    data: {
+      tenant_id: context.tenantId,
+      alert: { id: context.alertId, name: context.alertName },
+      company,
+      segment: context.segment ?? null,
+      ...(previousDay !== undefined && { previous_visit: previousDay }),
+      ...(correction !== undefined && { correction }),
+      url: companyUrl(context, company.company_id),
+    },
+  }
+}
+
+/** The message of a test: an example with the form of a real one. */
+export function testMessage(context: MessageContext, nowMs: number): Message {
+  const at = new Date(nowMs).toISOString()
+  const company: ToldCompany = {
+    company_id: 'example.com',
+    name: 'Example',
+    domain: 'example.com',
+    industry: 'Software',
+    industry_category: 'Technology',
+    country_code: 'US',
+    classification: 'business',
+    first_seen: at,
+    last_seen: at,
+  }
+  return messageOf(TEST_TYPE, { company, atMs: nowMs }, context)
+}
+
+/** @param total of all companies, also of those that are not listed */
+export function digestMessage(
+  lines: readonly DigestLine[],
+  total: number,
+  context: MessageContext,
+  nowMs: number,
+): Message {
+  return {
+    type: DIGEST_TYPE,
+    timestamp: new Date(nowMs).toISOString(),
+    data: {
+      tenant_id: context.tenantId,
+      alert: { id: context.alertId, name: context.alertName },
+      segment: context.segment ?? null,
+      companies: lines,
+      total,
+      url: `${context.dashboardUrl}/t/${context.tenantId}/companies`,
+    },
+  }
+}
+
+export function digestLine({ data, ...message }: Message): DigestLine {
+  const { company_id, name } = data.company!
+  return { company_id, name, why: whyOf({ ...message, data }), url: data.url }
+}
+
+function companyUrl({ dashboardUrl, tenantId }: MessageContext, companyId: string): string {
+  return `${dashboardUrl}/t/${tenantId}/companies/of?company=${encodeURIComponent(companyId)}`
+}
+
+/** What happened, as the end of a sentence about the company. */
+export function whyOf({ type, data }: Message): string {
+  const { segment, previous_visit: previous, correction } = data
+  const inSegment = segment === null ? '' : ` (segment ${segment})`
+  switch (type) {
+    case 'company.first_seen':
+      return `was seen for the first time${inSegment}`
+    case 'company.returned':
+      return `came back: its visit before was on ${previous}${inSegment}`
+    case 'segment.entered':
+      return `entered the segment ${segment}`
+    case 'company.corrected':
+      return correctionText(correction!)
+    default:
+      return 'is an example: this is a test of the alert'
+  }
+}
+
+function correctionText({ kind, name_before: before, merged_into: target }: Correction): string {
+  switch (kind) {
+    case 'renamed':
+      return `was corrected: it was called ${before} before`
+    case 'merged':
+      return `was corrected: it is part of ${target}`
+    case 'hidden':
+      return 'was corrected: it is hidden, because it is no visitor of interest'
+    case 'shown':
+      return 'was corrected: it is shown again'
+    case 'gone':
+      return 'was corrected: its visits belong to another organisation, or to none'
+  }
+}
+
+/** A message as people read it. */
+export interface MessageText {
+  readonly subject: string
+  /** Lines of plain text. */
+  readonly lines: readonly string[]
+}
+
+/** For e-mail. */
+export function textOf(message: Message): MessageText {
+  const { data } = message
+  if (data.companies !== undefined) return digestText(data, data.companies)
+  const { company, url, alert } = data
+  const facts = factsOf(company!)
+  return {
+    subject: oneLine(`${company!.name} ${whyOf(message)}`),
+    lines: [
+      `${company!.name} ${whyOf(message)}.`,
+      ...(facts === '' ? [] : [facts]),
+      '',
+      url,
+      '',
+      `Alert ${alert.name} of ${data.tenant_id}`,
+    ],
+  }
+}
+
+function digestText({ alert, total = 0, url, tenant_id: tenantId }: MessageData, lines: readonly DigestLine[]) {
+  const rest = total - lines.length
+  return {
+    subject: oneLine(`${alert.name}: ${total} ${total === 1 ? 'company' : 'companies'} this week`),
+    lines: [
+      ...lines.flatMap(({ name, why, url: at }) => [`${name} ${why}`, `  ${at}`]),
+      ...(rest > 0 ? [`and ${rest} more`] : []),
+      '',
+      url,
+      '',
+      `Alert ${alert.name} of ${tenantId}`,
+    ],
+  }
+}
+
+/** For an incoming webhook of Slack: its own marks, and nothing of a name works as a mark. */
+export function slackText(message: Message): string {
+  const { company, url } = message.data
+  const facts = factsOf(company!)
+  return `*<${url}|${slackEscaped(company!.name)}>* ${slackEscaped(whyOf(message))}${facts === '' ? '' : `\n${slackEscaped(facts)}`}`
+}
+
+function factsOf({ domain, industry, country_code: country }: ToldCompany): string {
+  return [domain, industry, country].filter((fact) => fact !== '').join(', ')
+}
+
+function slackEscaped(text: string): string {
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replace(/[*_~`|]/g, ' ')
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, ' ').slice(0, 200)
+}

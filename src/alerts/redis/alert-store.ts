@@ -1,0 +1,99 @@
+import { ALERT_LIMITS, type AlertRecord } from '../../../schemas/alert.ts'
+import { InputError } from '../../run/errors.ts'
+import type { RedisClient } from '../../stores/redis/connect.ts'
+import { orUnavailable } from '../../stores/redis/errors.ts'
+import { keys } from '../../stores/redis/keys.ts'
+import { loadScript } from '../../stores/redis/scripts.ts'
+import { QUEUES } from '../delivery.ts'
+
+const using = './alerts.lua'
+const writeScript = loadScript(import.meta.url, './writeAlert-2.lua', { using })
+const removeScript = loadScript(import.meta.url, './removeAlert-8.lua', { using })
+
+/** An alert of a tenant. */
+export interface Alert extends AlertRecord {
+  readonly id: string
+  readonly tenantId: string
+}
+
+/** Changes of an alert; null removes a field. */
+export type AlertChange = Partial<Pick<AlertRecord, 'name' | 'active_since'>> & {
+  readonly paused?: AlertRecord['paused'] | null
+}
+
+const UNREACHABLE = 'the store of alerts does not answer'
+
+/** Alerts in Redis. */
+export class RedisAlerts {
+  readonly #client: RedisClient
+
+  constructor(client: RedisClient) {
+    this.#client = client
+  }
+
+  /** Of a tenant, by the time of their creation. */
+  async list(tenantId: string): Promise<Alert[]> {
+    const found = await orUnavailable(this.#client.hgetall(keys.alertsOf(tenantId)), UNREACHABLE)
+    return Object.entries(found)
+      .map(([id, json]): Alert => ({ ...(JSON.parse(json) as AlertRecord), id, tenantId }))
+      .sort((a, b) => compare(a.created_at, b.created_at) || compare(a.id, b.id))
+  }
+
+  async get(tenantId: string, id: string): Promise<Alert | undefined> {
+    const json = await orUnavailable(this.#client.hget(keys.alertsOf(tenantId), id), UNREACHABLE)
+    return json === null ? undefined : { ...(JSON.parse(json) as AlertRecord), id, tenantId }
+  }
+
+  /** @throws InputError when its name is taken, or the tenant has too many */
+  async create({ id, tenantId, ...record }: Alert): Promise<Alert> {
+    const args = [tenantId, id, JSON.stringify(record), ALERT_LIMITS.alertsMax]
+    const json = await this.#write(tenantId, args)
+    if (json === 0) throw new InputError(`tenant ${tenantId} has an alert named ${JSON.stringify(record.name)}`)
+    if (json === 1) throw new InputError(`a tenant has at most ${ALERT_LIMITS.alertsMax} alerts: remove one first`)
+    return { ...(JSON.parse(String(json)) as AlertRecord), id, tenantId }
+  }
+
+  /** Undefined: there is no such alert any more. */
+  async change(tenantId: string, id: string, change: AlertChange): Promise<Alert | undefined> {
+    const json = await this.#write(tenantId, [tenantId, id, JSON.stringify(change), ''])
+    if (json === 0) throw new InputError(`tenant ${tenantId} has an alert named ${JSON.stringify(change.name)}`)
+    return json === null ? undefined : { ...(JSON.parse(String(json)) as AlertRecord), id, tenantId }
+  }
+
+  async remove(tenantId: string, id: string, nowMs: number): Promise<void> {
+    const names = [
+      keys.alertingTenants(),
+      keys.alertsOf(tenantId),
+      keys.alertProgress(id),
+      keys.toldBy(id),
+      keys.digestOf(id),
+      ...QUEUES.map((queue) => keys.waitingDeliveries(id, queue)),
+      keys.finishedDeliveries(tenantId),
+    ]
+    await orUnavailable(removeScript.run(this.#client, names, [tenantId, id, nowMs]), UNREACHABLE)
+  }
+
+  /** Removes everything about alerts of a tenant. */
+  async removeAll(tenantId: string, nowMs: number): Promise<void> {
+    for (const { id } of await this.list(tenantId)) await this.remove(tenantId, id, nowMs)
+    await this.#client.srem(keys.alertingTenants(), tenantId)
+    await this.#client.del(
+      keys.alertsOf(tenantId),
+      keys.touchedCompanies(tenantId),
+      keys.sentAnswers(tenantId),
+      keys.sentTimes(tenantId),
+      keys.deliveries(tenantId),
+      keys.deliveryTimes(tenantId),
+      keys.finishedDeliveries(tenantId),
+    )
+  }
+
+  #write(tenantId: string, args: readonly (string | number)[]): Promise<unknown> {
+    const names = [keys.alertingTenants(), keys.alertsOf(tenantId)]
+    return orUnavailable(writeScript.run(this.#client, names, args), UNREACHABLE)
+  }
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}

@@ -1,0 +1,14 @@
+-- Removes an alert, and what it remembers. Its messages stay until their time, but none is sent any more.
+-- KEYS[1] tenants with alerts to evaluate, KEYS[2] alerts of the tenant, KEYS[3] progress, KEYS[4] told, KEYS[5] digest
+-- KEYS[6], KEYS[7] queues of its messages, KEYS[8] times of the tenant's finished messages
+-- ARGV[1] tenant id, ARGV[2] alert id, ARGV[3] now, ms
+-- Returns 1, or 0 when there is no such alert.
+local removed = call('HDEL', KEYS[2], ARGV[2])
+for i = 6, 7 do
+  for _, id in ipairs(call('ZRANGE', KEYS[i], 0, -1)) do
+    call('ZADD', KEYS[8], ARGV[3], id)
+  end
+end
+call('DEL', KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7])
+noteTenant(KEYS[1], KEYS[2], ARGV[1])
+return removed

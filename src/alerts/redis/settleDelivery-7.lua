@@ -1,0 +1,35 @@
+#!lua flags=allow-oom
+-- Writes the outcome of an attempt.
+-- KEYS[1] deliveries of the tenant, KEYS[2] their times, KEYS[3] finished messages, KEYS[4] the queue of the alert, KEYS[5] queues
+-- KEYS[6] alerts of the tenant, KEYS[7] tenants with alerts to evaluate
+-- ARGV[1] id, ARGV[2] revision before the attempt, ARGV[3] JSON, ARGV[4] when it is due again, ms; '' when it is finished
+-- ARGV[5] now, ms, ARGV[6] member of the set of queues, ARGV[7] tenant id, ARGV[8] alert id
+-- ARGV[9] JSON of why the alert is to be paused; ''
+-- ARGV[10] most finished messages, ARGV[11] messages finished before are removed, ms
+-- Returns 1, or 0 when the message has another revision or is gone: nothing is written then.
+local json = call('HGET', KEYS[1], ARGV[1])
+if not json or cjson.decode(json).rev ~= tonumber(ARGV[2]) then
+  call('ZREM', KEYS[4], ARGV[1])
+  return 0
+end
+call('HSET', KEYS[1], ARGV[1], ARGV[3])
+local isKnown = call('HEXISTS', KEYS[6], ARGV[8]) == 1
+if ARGV[4] ~= '' and isKnown then
+  call('ZADD', KEYS[4], ARGV[4], ARGV[1])
+else
+  call('ZREM', KEYS[4], ARGV[1])
+  call('ZADD', KEYS[3], ARGV[5], ARGV[1])
+end
+if call('ZCARD', KEYS[4]) == 0 then
+  call('SREM', KEYS[5], ARGV[6])
+end
+if ARGV[9] ~= '' and isKnown then
+  local alert = cjson.decode(call('HGET', KEYS[6], ARGV[8]))
+  if not alert.paused then
+    alert.paused = cjson.decode(ARGV[9])
+    call('HSET', KEYS[6], ARGV[8], cjson.encode(alert))
+    noteTenant(KEYS[7], KEYS[6], ARGV[7])
+  end
+end
+trimDeliveries(KEYS[1], KEYS[2], KEYS[3], tonumber(ARGV[10]), ARGV[11])
+return 1

@@ -1,0 +1,56 @@
+-- Tells what an alert has not told yet: for each occurrence, notes it and adds its message, or its line of a digest, in one step.
+-- Repeating it changes nothing.
+-- KEYS[1] to KEYS[3] as in writeUnderLease-4.lua, KEYS[4] alerts of the tenant, KEYS[5] what the alert has told, KEYS[6] deliveries
+-- KEYS[7] their times, KEYS[8] queue of the alert, KEYS[9] queues, KEYS[10] digest, KEYS[11] answers that were sent, KEYS[12] their times
+-- ARGV[1] to ARGV[3] as in writeUnderLease-4.lua, ARGV[4] alert id, ARGV[5] its active_since, ARGV[6] now, ms
+-- ARGV[7] member of the set of queues, ARGV[8] most messages that wait, ARGV[9] most that it remembers, ARGV[10] lines of a digest; '' for none
+-- ARGV[11] what it told before is forgotten, ms; '' for nothing, ARGV[12] most answers
+-- then for each occurrence: its key, message id, JSON of the message or line, company, JSON of the answer
+-- Returns how many are new; -1 when the member does not hold the share, -2 when the alert is gone, paused or resumed, -3 when it is full.
+if not holdsShare() then
+  return -1
+end
+local call = redis.call
+local json = call('HGET', KEYS[4], ARGV[4])
+local alert = json and cjson.decode(json)
+if not alert or alert.paused or alert.active_since ~= ARGV[5] then
+  return -2
+end
+if ARGV[11] ~= '' then
+  call('ZREMRANGEBYSCORE', KEYS[5], '-inf', '(' .. ARGV[11])
+end
+local new = 0
+for i = 13, #ARGV, 5 do
+  if not call('ZSCORE', KEYS[5], ARGV[i]) then
+    new = new + 1
+  end
+end
+local isFull = ARGV[10] == '' and call('ZCARD', KEYS[8]) + new > tonumber(ARGV[8])
+if new > 0 and (isFull or call('ZCARD', KEYS[5]) + new > tonumber(ARGV[9])) then
+  return -3
+end
+for i = 13, #ARGV, 5 do
+  if call('ZADD', KEYS[5], 'NX', ARGV[6], ARGV[i]) == 1 then
+    if ARGV[10] == '' then
+      call('HSET', KEYS[6], ARGV[i + 1], ARGV[i + 2])
+      call('ZADD', KEYS[7], ARGV[6], ARGV[i + 1])
+      call('ZADD', KEYS[8], ARGV[6], ARGV[i + 1])
+      call('SADD', KEYS[9], ARGV[7])
+    elseif call('LLEN', KEYS[10]) < tonumber(ARGV[10]) then
+      call('RPUSH', KEYS[10], ARGV[i + 2])
+    else
+      -- Counted, not listed.
+      call('RPUSH', KEYS[10], '')
+    end
+    call('HSET', KEYS[11], ARGV[i + 3], ARGV[i + 4])
+    call('ZADD', KEYS[12], ARGV[6], ARGV[i + 3])
+  end
+end
+local surplus = call('ZCARD', KEYS[12]) - tonumber(ARGV[12])
+if surplus > 0 then
+  for _, company in ipairs(call('ZRANGE', KEYS[12], 0, surplus - 1)) do
+    call('HDEL', KEYS[11], company)
+    call('ZREM', KEYS[12], company)
+  end
+end
+return new

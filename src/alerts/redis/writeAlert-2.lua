@@ -1,0 +1,37 @@
+-- Creates or changes an alert.
+-- KEYS[1] tenants with alerts to evaluate, KEYS[2] alerts of the tenant
+-- ARGV[1] tenant id, ARGV[2] alert id
+-- ARGV[3] JSON: of a new alert, or of the fields that change; a field that is null is removed
+-- ARGV[4] most alerts of a tenant; '' for a change
+-- Returns the JSON of the alert; 0 when the name is taken, 1 when the tenant has too many, nil when there is no such alert.
+local change = cjson.decode(ARGV[3])
+local isNew = ARGV[4] ~= ''
+local json = call('HGET', KEYS[2], ARGV[2])
+if not isNew and not json then
+  return nil
+end
+-- The answer to an earlier run of this script may have been lost.
+if isNew and json then
+  return json
+end
+local all = call('HGETALL', KEYS[2])
+for i = 1, #all, 2 do
+  if all[i] ~= ARGV[2] and cjson.decode(all[i + 1]).name == change.name then
+    return 0
+  end
+end
+if isNew and call('HLEN', KEYS[2]) >= tonumber(ARGV[4]) then
+  return 1
+end
+local alert = json and cjson.decode(json) or {}
+for name, value in pairs(change) do
+  if value == cjson.null then
+    alert[name] = nil
+  else
+    alert[name] = value
+  end
+end
+local changed = isNew and ARGV[3] or cjson.encode(alert)
+call('HSET', KEYS[2], ARGV[2], changed)
+noteTenant(KEYS[1], KEYS[2], ARGV[1])
+return changed

@@ -1,0 +1,147 @@
+import type { Logger } from 'pino'
+import type { Clock } from '../run/clock.ts'
+import { type DelayBounds, Loop, pause } from '../run/loop.ts'
+import { PASSING } from '../run/passing.ts'
+import type { Service } from '../run/service.ts'
+import type { ShareLease } from '../stores/redis/membership.ts'
+import { type Attempt, afterAttempt, type Delivery, pausedAfter, TEST_TYPE } from './delivery.ts'
+import type { Alert, RedisAlerts } from './redis/alert-store.ts'
+import type { DeliveryQueue, RedisDeliveries } from './redis/delivery-store.ts'
+
+interface SenderOptions {
+  readonly lease: ShareLease
+  readonly deliveries: RedisDeliveries
+  readonly alerts: Pick<RedisAlerts, 'list'>
+  readonly send: (alert: Alert, delivery: Delivery, signal: AbortSignal) => Promise<Attempt>
+  /** Resolves when everything that Redis has answered is on disk. */
+  readonly persisted: () => Promise<void>
+  readonly clock: Clock
+  readonly log: Logger
+  readonly onAttempt?: (result: 'delivered' | 'retried' | 'failed') => void
+}
+
+/** Attempts at once: of an alert, so that its receiver is not flooded; of a tenant; of all. */
+const OF_ALERT_MAX = 8
+const OF_TENANT_MAX = 32
+const ALL_MAX = 256
+const LOOK_EVERY_MS = 500
+const LOOP_DELAY: DelayBounds = { minMs: 250, maxMs: 5_000 }
+/** A stop waits this long for attempts in progress, then aborts them: they are made again. */
+const STOP_MS = 3_000
+
+/**
+ * Sends the messages that are due. One process at a time does this, under a lease. An attempt whose outcome is not recorded, because the
+ * process ended, is made again with the same id: a receiver gets each message at least once.
+ */
+export class Sender implements Service {
+  readonly name = 'alert sender'
+  readonly #options: SenderOptions
+  readonly #loop: Loop
+  /** By message id. */
+  readonly #sending = new Map<string, { readonly of: DeliveryQueue; readonly ended: Promise<void> }>()
+  #abort = new AbortController()
+  /** Another queue is first in every round. */
+  #turn = 0
+
+  constructor(options: SenderOptions) {
+    this.#options = options
+    this.#loop = new Loop({
+      name: this.name,
+      enter: (signal) => this.#enter(signal),
+      round: () => this.#round(),
+      leave: async () => {
+        await this.#settle(STOP_MS)
+        await options.lease.release()
+      },
+      failed: (err, delayMs) =>
+        options.log.warn(
+          { err, delay_ms: Math.round(delayMs), ...PASSING },
+          'messages of alerts are not sent at the moment; none is lost',
+        ),
+      delay: LOOP_DELAY,
+    })
+  }
+
+  start(): Promise<void> {
+    return this.#loop.start()
+  }
+
+  stop(): Promise<void> {
+    return this.#loop.stop()
+  }
+
+  async #enter(signal: AbortSignal): Promise<void> {
+    await this.#settle(0)
+    await this.#options.lease.acquire(signal)
+  }
+
+  async #settle(withinMs: number): Promise<void> {
+    const ended = Promise.all([...this.#sending.values()].map((sending) => sending.ended))
+    if (withinMs > 0) await Promise.race([ended, pause(withinMs)])
+    this.#abort.abort()
+    await ended
+    this.#abort = new AbortController()
+  }
+
+  async #round(): Promise<number> {
+    const { lease, deliveries, clock } = this.#options
+    lease.assertHeld()
+    const queues = await deliveries.queues()
+    if (queues.length === 0) return LOOK_EVERY_MS
+    const alerts = await this.#alertsOf(queues)
+    const nowMs = clock.now()
+    const first = this.#turn++ % queues.length
+    for (const queue of [...queues.slice(first), ...queues.slice(0, first)]) {
+      const alert = alerts.get(queue.alertId)
+      // Removed, or its messages rest.
+      if (alert === undefined || (queue.queue === 'due' && alert.paused !== undefined)) continue
+      await this.#begin(alert, queue, nowMs)
+    }
+    return LOOK_EVERY_MS
+  }
+
+  async #alertsOf(queues: readonly DeliveryQueue[]): Promise<ReadonlyMap<string, Alert>> {
+    const tenants = [...new Set(queues.map(({ tenantId }) => tenantId))]
+    const lists = await Promise.all(tenants.map((tenantId) => this.#options.alerts.list(tenantId)))
+    return new Map(lists.flat().map((alert) => [alert.id, alert]))
+  }
+
+  async #begin(alert: Alert, queue: DeliveryQueue, nowMs: number): Promise<void> {
+    const sending = [...this.#sending.values()].map(({ of }) => of)
+    const ofAlert = sending.filter(({ alertId }) => alertId === queue.alertId).length
+    const ofTenant = sending.filter(({ tenantId }) => tenantId === queue.tenantId).length
+    const room = Math.min(OF_ALERT_MAX - ofAlert, OF_TENANT_MAX - ofTenant, ALL_MAX - sending.length)
+    if (room <= 0) return
+    const due = await this.#options.deliveries.due(queue, nowMs, room + ofAlert)
+    for (const id of due.filter((one) => !this.#sending.has(one)).slice(0, room)) {
+      const ended = this.#deliver(alert, queue, id)
+        .catch((err) => {
+          if (!this.#abort.signal.aborted)
+            this.#options.log.warn({ err, message: id, ...PASSING }, 'a message of an alert is sent again')
+        })
+        .finally(() => {
+          this.#sending.delete(id)
+          this.#loop.wake()
+        })
+      this.#sending.set(id, { of: queue, ended })
+    }
+  }
+
+  async #deliver(alert: Alert, queue: DeliveryQueue, id: string): Promise<void> {
+    const { deliveries, send, persisted, clock, onAttempt, log } = this.#options
+    const delivery = await deliveries.get(queue.tenantId, id)
+    if (delivery === undefined) return await deliveries.forget(queue, id)
+    // If Redis lost it after it was sent, the occurrence would get another id.
+    await persisted()
+    const attempt = await send(alert, delivery, this.#abort.signal)
+    const { delivery: next, dueAtMs } = afterAttempt(delivery, attempt)
+    const nowMs = clock.now()
+    const pauses = next.state === 'failed' && queue.queue === 'due' && delivery.type !== TEST_TYPE
+    const settled = { rev: delivery.rev, dueAtMs, nowMs, ...(pauses && { paused: pausedAfter(next, nowMs) }) }
+    const isWritten = await deliveries.settle(queue, next, settled)
+    if (!isWritten) return
+    onAttempt?.(next.state === 'waiting' ? 'retried' : next.state)
+    const facts = { tenant_id: queue.tenantId, alert: alert.id, message: id, reason: attempt.error }
+    if (pauses) log.warn(facts, 'an alert is paused: its receiver did not take a message')
+  }
+}

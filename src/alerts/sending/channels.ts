@@ -1,0 +1,94 @@
+import { causeText } from '../../run/cause-text.ts'
+import type { Clock } from '../../run/clock.ts'
+import type { SecretBox } from '../../secrets/secret-box.ts'
+import type { Attempt, Delivery } from '../delivery.ts'
+import { type Message, slackText, textOf } from '../messages.ts'
+import type { Alert } from '../redis/alert-store.ts'
+import type { Destinations } from './destinations.ts'
+import type { Mailer } from './mail.ts'
+import { ANSWER_MS, type PostAnswer, post } from './post.ts'
+import { signedHeaders } from './signature.ts'
+
+/** What is secret of an alert, encrypted in its record. */
+export interface AlertSecret {
+  readonly url: string
+  /** `whsec_…`; only webhooks have one. */
+  readonly key?: string
+}
+
+interface ChannelsOptions {
+  readonly destinations: Pick<Destinations, 'addressesOf'>
+  readonly secrets: Pick<SecretBox, 'open'>
+  /** Undefined: SMTP_URL is not set. */
+  readonly mailer: Mailer | undefined
+  readonly userAgent: string
+  readonly clock: Clock
+  /** Default: `ANSWER_MS`. */
+  readonly timeoutMs?: number
+}
+
+/** Sends messages. */
+export class Channels {
+  readonly #options: ChannelsOptions
+
+  constructor(options: ChannelsOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Makes an attempt. It never rejects because of the receiver.
+   * @throws the reason of `signal`
+   */
+  async send(alert: Alert, delivery: Delivery, signal: AbortSignal): Promise<Attempt> {
+    const { clock } = this.#options
+    const atMs = clock.now()
+    const began = performance.now()
+    const result = await this.#try(alert, delivery, atMs, signal).catch((error: Error) => {
+      signal.throwIfAborted()
+      return { error: causeText(error) }
+    })
+    return { atMs, tookMs: Math.round(performance.now() - began), ...result }
+  }
+
+  async #try(alert: Alert, delivery: Delivery, atMs: number, signal: AbortSignal) {
+    if (alert.to === 'email') return await this.#mail(alert, delivery)
+    const { url: text, key } = this.#secretOf(alert)
+    const url = new URL(text)
+    const isSlack = alert.to === 'slack'
+    const body = isSlack ? JSON.stringify({ text: slackText(JSON.parse(delivery.body) as Message) }) : delivery.body
+    const headers = {
+      'content-type': 'application/json',
+      'user-agent': this.#options.userAgent,
+      ...(key !== undefined && signedHeaders(key, delivery.id, atMs, body)),
+    }
+    const deadlineMs = performance.now() + (this.#options.timeoutMs ?? ANSWER_MS)
+    const addresses = await this.#options.destinations.addressesOf(url)
+    const timeoutMs = Math.max(1, Math.round(deadlineMs - performance.now()))
+    const answer = await post(url, { headers, body, addresses, signal, timeoutMs })
+    const error = problemOf(answer)
+    return { status: answer.status, answer: answer.text, ...(error !== undefined && { error }) }
+  }
+
+  async #mail(alert: Alert, delivery: Delivery) {
+    const { mailer } = this.#options
+    if (mailer === undefined) return { error: 'SMTP_URL is not set, so e-mail cannot be sent' }
+    const { subject, lines } = textOf(JSON.parse(delivery.body) as Message)
+    const answer = await mailer.send({ id: delivery.id, to: alert.target, subject, text: lines.join('\n') })
+    return { answer: answer.slice(0, 1_024) }
+  }
+
+  #secretOf({ id, secret = '' }: Alert): AlertSecret {
+    try {
+      return JSON.parse(this.#options.secrets.open(secret, id)) as AlertSecret
+    } catch (error) {
+      throw new Error(`the destination ${(error as Error).message}`)
+    }
+  }
+}
+
+function problemOf({ status, location }: PostAnswer): string | undefined {
+  if (status >= 200 && status < 300) return undefined
+  if (status >= 300 && status < 400 && location !== undefined)
+    return `it redirects (${status}) to ${location.slice(0, 200)}; redirects are not followed: give the final URL`
+  return `it answers ${status}`
+}

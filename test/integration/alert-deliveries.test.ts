@@ -1,0 +1,240 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import type { Delivery } from '../../src/alerts/delivery.ts'
+import { type Alert, RedisAlerts } from '../../src/alerts/redis/alert-store.ts'
+import { RedisDeliveries } from '../../src/alerts/redis/delivery-store.ts'
+import { deliveryOf, RedisOccurrences } from '../../src/alerts/redis/occurrence-store.ts'
+import { Sender } from '../../src/alerts/sender.ts'
+import { Channels } from '../../src/alerts/sending/channels.ts'
+import { Destinations } from '../../src/alerts/sending/destinations.ts'
+import { Mailer } from '../../src/alerts/sending/mail.ts'
+import { connectRedis, type RedisClient } from '../../src/stores/redis/connect.ts'
+import { Membership } from '../../src/stores/redis/membership.ts'
+import { addAlert, errorsOf, occurrenceOf, Receiver, startSmtp, testSecrets } from '../support/alerts.ts'
+import { quiet, silent } from '../support/pipeline.ts'
+import { startTestRedis } from '../support/redis.ts'
+import { handClock } from '../support/tenants.ts'
+import { until } from '../support/until.ts'
+
+const redis = await startTestRedis()
+
+interface World {
+  readonly client: RedisClient
+  readonly clock: ReturnType<typeof handClock>
+  readonly deliveries: RedisDeliveries
+  readonly alerts: RedisAlerts
+  readonly results: string[]
+  tell(alert: Alert, companies: readonly string[]): Promise<unknown>
+  /** The message about a company. */
+  about(alert: Alert, company: string): Promise<Delivery | undefined>
+}
+
+interface WorldOptions {
+  readonly destinations?: Destinations
+  readonly mailer?: Mailer
+  readonly timeoutMs?: number
+}
+
+/** A sender on an empty Redis. */
+async function startSender(t: TestContext, options: WorldOptions = {}): Promise<World> {
+  const client = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop', timeoutMs: 5_000 }))
+  await client.flushall()
+  const clock = handClock()
+  clock.nowMs = Date.now()
+  const [deliveries, alerts] = [new RedisDeliveries(client), new RedisAlerts(client)]
+  const evaluation = new Membership({ client, name: 'alerts' }).share(0)
+  await evaluation.acquire(AbortSignal.timeout(10_000))
+  const destinations = options.destinations ?? new Destinations({ allowsPrivate: true })
+  const channels = new Channels({
+    ...{ destinations, secrets: testSecrets, mailer: options.mailer, userAgent: 'test', clock },
+    ...(options.timeoutMs !== undefined && { timeoutMs: options.timeoutMs }),
+  })
+  const results: string[] = []
+  const sender = new Sender({
+    lease: new Membership({ client, name: 'deliveries' }).share(0),
+    ...{ deliveries, alerts, clock, log: silent, persisted: async () => {} },
+    send: (...args) => channels.send(...args),
+    onAttempt: (result) => results.push(result),
+  })
+  await sender.start()
+  t.after(async () => {
+    await sender.stop()
+    await evaluation.release()
+    client.disconnect()
+  })
+  const occurrences = new RedisOccurrences(evaluation)
+  return {
+    ...{ client, clock, deliveries, alerts, results },
+    tell: (alert, companies) =>
+      occurrences.tell(
+        alert,
+        companies.map((company) => occurrenceOf(alert, company)),
+        clock.now(),
+      ),
+    about: (alert, company) => deliveries.get(alert.tenantId, deliveryOf(alert, occurrenceOf(alert, company), 0).id),
+  }
+}
+
+test('an occurrence is one signed message, however often it is told', async (t) => {
+  const world = await startSender(t)
+  const receiver = await Receiver.start(t)
+  const alert = await addAlert(world.client, 'acme', { url: `${receiver.url}/hook?a=b` })
+  receiver.key = alert.key
+  assert.equal(await world.tell(alert, ['a.example', 'b.example']), 2)
+  assert.equal(await world.tell(alert, ['b.example', 'a.example']), 0)
+  const delivered = await until(
+    () => world.about(alert, 'a.example'),
+    (found) => found?.state === 'delivered',
+  )
+  await until(() => receiver.received.length === 2)
+  assert.deepEqual([receiver.invalid, receiver.received[0]!.path], [[], '/hook?a=b'])
+  assert.deepEqual([delivered.attempts.length, delivered.attempts[0]!.status], [1, 200])
+  const sent = receiver.received.find(({ id }) => id === delivered.id)!
+  const { type, data } = JSON.parse(sent.body)
+  assert.deepEqual(
+    [type, data.company.company_id, data.url],
+    ['company.first_seen', 'a.example', 'http://dash.example/t/acme/companies/of?company=a.example'],
+  )
+  assert.equal(await world.tell(alert, ['a.example']), 0)
+})
+
+test('a failed message is tried again by the schedule, then its alert is paused', async (t) => {
+  const world = await startSender(t)
+  const receiver = await Receiver.start(t)
+  receiver.answer = (_, response) => void response.writeHead(500).end('it broke')
+  const alert = await addAlert(world.client, 'acme', { url: receiver.url })
+  await world.tell(alert, ['a.example'])
+  const delays: number[] = []
+  for (let attempt = 1; attempt <= 9; attempt++) {
+    const found = await until(
+      () => world.about(alert, 'a.example'),
+      (one) => one?.attempts.length === attempt,
+    )
+    const [due] = (await world.deliveries.dueTimes(alert.id)).values()
+    const { atMs, tookMs } = found.attempts.at(-1)!
+    delays.push((due! - atMs - tookMs) / 1_000)
+    world.clock.nowMs = due!
+  }
+  assert.deepEqual(delays, [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400])
+  const failed = await until(
+    () => world.about(alert, 'a.example'),
+    (one) => one?.state === 'failed',
+  )
+  assert.equal(new Set(receiver.received.map(({ id }) => id)).size, 1)
+  assert.equal(receiver.received.length, 10)
+  assert.deepEqual([errorsOf(failed).at(-1), failed.attempts.at(-1)!.answer], ['it answers 500', 'it broke'])
+  const [paused] = await world.alerts.list('acme')
+  assert.match(paused!.paused!.reason, /could not be delivered in 10 attempts: it answers 500/)
+  assert.equal(paused!.paused!.by, 'failures')
+  assert.equal(await world.tell(alert, ['b.example']), 'left')
+
+  receiver.answer = (_, response) => void response.end()
+  const again: Delivery = { ...failed, rev: failed.rev + 1, state: 'waiting', failures: 0 }
+  assert.equal(await world.deliveries.add('acme', again, world.clock.now(), failed.rev - 1), false)
+  assert.equal(await world.deliveries.add('acme', again, world.clock.now(), failed.rev), true)
+  await until(
+    () => world.about(alert, 'a.example'),
+    (one) => one?.state === 'delivered',
+  )
+  assert.equal(new Set(receiver.received.map(({ id }) => id)).size, 1)
+})
+
+test('messages of a paused alert rest until it is resumed', async (t) => {
+  const world = await startSender(t)
+  const receiver = await Receiver.start(t)
+  let isUp = false
+  receiver.answer = (_, response) => void response.writeHead(isUp ? 204 : 503).end()
+  const alert = await addAlert(world.client, 'acme', { url: receiver.url })
+  await world.tell(alert, ['a.example'])
+  await until(() => world.results.includes('retried'))
+  const paused = { at: new Date().toISOString(), by: 'person', reason: '' } as const
+  await world.alerts.change('acme', alert.id, { paused })
+  isUp = true
+  world.clock.nowMs += 60_000
+  const other = await addAlert(world.client, 'acme', { url: receiver.url })
+  await world.tell(other, ['b.example'])
+  await until(() => world.results.includes('delivered'))
+  assert.equal((await world.about(alert, 'a.example'))!.state, 'waiting')
+  await world.alerts.change('acme', alert.id, { paused: null })
+  await until(
+    () => world.about(alert, 'a.example'),
+    (one) => one?.state === 'delivered',
+  )
+})
+
+test('a silent receiver does not hold up the others', async (t) => {
+  const world = await startSender(t, { timeoutMs: 600_000 })
+  const [slow, quick] = [await Receiver.start(t), await Receiver.start(t)]
+  slow.answer = () => {}
+  const many = Array.from({ length: 60 }, (_, i) => `c${i}.example`)
+  const stuck = await addAlert(world.client, 'acme', { url: slow.url })
+  await world.tell(stuck, many)
+  await until(() => slow.received.length === 8)
+  const sameTenant = await addAlert(world.client, 'acme', { url: quick.url })
+  const otherTenant = await addAlert(world.client, 'other', { url: quick.url })
+  await world.tell(sameTenant, many)
+  await world.tell(otherTenant, many)
+  await until(() => quick.received.length === 120)
+  assert.equal(slow.received.length, 8)
+})
+
+test('at every connection, a destination that has become private is refused', async (t) => {
+  const receiver = await Receiver.start(t)
+  let address = '93.184.215.14'
+  const destinations = new Destinations({ allowsPrivate: false, resolve: async () => [{ address, family: 4 }] })
+  const world = await startSender(t, { destinations, timeoutMs: 1_000 })
+  const url = `http://hook.example:${new URL(receiver.url).port}/`
+  await destinations.read(url)
+  address = '127.0.0.1'
+  const alert = await addAlert(world.client, 'acme', { url })
+  await world.tell(alert, ['a.example'])
+  const found = await until(
+    () => world.about(alert, 'a.example'),
+    (one) => one?.attempts.length === 1,
+  )
+  assert.match(errorsOf(found)[0]!, /hook.example leads to 127.0.0.1, which is not a public address/)
+  assert.equal(receiver.received.length, 0)
+})
+
+test('a redirect is a failure that says so, and its place is not asked', async (t) => {
+  const world = await startSender(t)
+  const [receiver, inner] = [await Receiver.start(t), await Receiver.start(t)]
+  receiver.answer = (_, response) => void response.writeHead(302, { location: inner.url }).end()
+  const alert = await addAlert(world.client, 'acme', { url: receiver.url })
+  await world.tell(alert, ['a.example'])
+  const found = await until(
+    () => world.about(alert, 'a.example'),
+    (one) => one?.attempts.length === 1,
+  )
+  assert.match(errorsOf(found)[0]!, /^it redirects \(302\) to http:\/\/127.*redirects are not followed/)
+  assert.equal(inner.received.length, 0)
+})
+
+test('Slack gets a text with name, reason and link, in which a name makes no marks', async (t) => {
+  const world = await startSender(t)
+  const receiver = await Receiver.start(t)
+  const alert = await addAlert(world.client, 'acme', { url: receiver.url, to: 'slack' })
+  await world.tell(alert, ['a.example'])
+  await until(() => receiver.received.length === 1)
+  assert.equal(
+    JSON.parse(receiver.received[0]!.body).text,
+    '*<http://dash.example/t/acme/companies/of?company=a.example|a.example &amp; &lt;Co&gt;>* was seen for the first time\na.example, Software, DE',
+  )
+})
+
+test('an e-mail has name, reason and link, and the id of its message', async (t) => {
+  const smtp = await startSmtp(t)
+  const world = await startSender(t, { mailer: new Mailer({ url: smtp.url, from: 'ipid <ipid@site.example>' }) })
+  const alert = await addAlert(world.client, 'acme', { to: 'email', target: 'anna@site.example' })
+  await world.tell(alert, ['a.example'])
+  await until(
+    () => world.about(alert, 'a.example'),
+    (one) => one?.state === 'delivered',
+  )
+  const [mail] = smtp.mails
+  const { id } = (await world.about(alert, 'a.example'))!
+  assert.match(mail!, /^To: anna@site\.example$/m)
+  assert.match(mail!, /^Subject: a\.example & <Co> was seen for the first time$/m)
+  assert.ok(mail!.includes(`<${id}@site.example>`))
+  assert.ok(mail!.includes('http://dash.example/t/acme/companies/of?company'))
+})
