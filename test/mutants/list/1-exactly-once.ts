@@ -438,7 +438,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     name: 'lease-fences-writes',
     promise: 'a worker that lost its lease writes no intent',
     file: 'src/stores/redis/writeUnderLease-4.lua',
-    from: "if not isInForce or untilMs <= nowMs() or call('HGET', KEYS[3], ARGV[3]) ~= ARGV[1] then",
+    from: 'if not holdsShare() then',
     to: 'if false then',
     noticedBy: [
       ['test/integration/membership.test.ts', 'a holder that hung past its lease is fenced by its own clock'],
