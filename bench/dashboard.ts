@@ -12,7 +12,7 @@ import { connectReading, QuestionReader } from '../src/stores/clickhouse/reader.
 
 /**
  * Queries of the dashboard about companies: `EVENTS` (10,000,000) events of `COMPANIES` (100,000) companies in 90 days, while
- * `LIVE` (2,000) events arrive per second. Prints medians of `ROUNDS` (5), and their ratio to a plain query of the view
+ * `LIVE` (2,000) events arrive per second. An event has a URL, 2 % of pricing, and 5 % a campaign. Prints medians of `ROUNDS` (5), and their ratio to a plain query of the view
  * `companies`. Past months are merged to one part each, as ClickHouse does within a day or two.
  * `CLICKHOUSE_URL` uses a server that was filled before.
  */
@@ -35,7 +35,9 @@ const events = (at: string) => `
     'acme' AS tenant_id, concat('e', toString(number)) AS event_id, ${at} AS received_at, received_at AS timestamp,
     ['page_view', 'click', 'signup', 'download'][1 + hash % 4] AS event_type, hash % 100000 AS session_id,
     ['web', 'ios', 'android'][1 + hash % 3] AS platform,
-    concat('{"path":"/products/', toString(hash % 1000), '","referrer":"https://example.com/"}') AS properties,
+    concat('{"plan":"', ['free', 'pro'][1 + hash % 2], '","referrer":"https://example.com/"}') AS properties,
+    concat('{"title":"A page","url":"https://shop.example/', multiIf(hash % 50 = 0, 'pricing', hash % 50 = 1, 'demo', concat('products/', toString(hash % 1000))), if(hash % 20 = 7, concat('?utm_source=mail&utm_campaign=spring-', toString(company % 5)), ''), '"}') AS extra,
+    ['', 'src_0000000a', 'src_0000000b'][1 + company % 3] AS source_id,
     concat('company-', toString(company), '.example') AS account_id, account_id AS company_id,
     concat(['Acme', 'Globex', 'Initech', 'Umbrella', 'Soylent', 'Hooli', 'Stark', 'Wayne'][1 + company % 8], ' ', toString(company)) AS business_name,
     concat(business_name, ' Holdings') AS org_name, company_id AS domain,
@@ -43,7 +45,7 @@ const events = (at: string) => `
     'business' AS classification, ['US', 'DE', 'GB', 'FR', 'JP'][1 + company % 5] AS country_code,
     64000 + company % 5000 AS asn, concat('AS ', toString(asn)) AS as_name, 40 + company % 60 AS quality`
 
-const INTO = `INSERT INTO events (ip, tenant_id, event_id, received_at, timestamp, event_type, session_id, platform, properties,
+const INTO = `INSERT INTO events (ip, tenant_id, event_id, received_at, timestamp, event_type, session_id, platform, properties, extra, source_id,
   account_id, company_id, business_name, org_name, domain, industry, industry_category, classification, country_code, asn, as_name, quality)`
 
 async function main(url: string): Promise<void> {
@@ -75,7 +77,7 @@ async function main(url: string): Promise<void> {
     'first page: visits, addresses, sparklines': () => companies.details('acme', { companies: shown }),
     'page 1,000': () => companies.page('acme', { offset: 50_000 }),
     search: () => companies.page('acme', { search: 'hooli 7' }),
-    'country, by events': () => companies.page('acme', { country: 'DE', sort: 'events' }),
+    'country, by events': () => companies.page('acme', { country: ['DE'], sort: 'events' }),
     'the last 30 days, by events': () => companies.page('acme', { from: day(29), sort: 'events' }),
     'a company': () => companies.company('acme', 'company-108.example', 90),
     'the company with the most events': () => companies.company('acme', 'company-0.example', 90),

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { CountedCompany } from './companies.ts'
+import { CountedCompany } from '../companies.ts'
 
 const Nullable = <T extends Parameters<typeof Type.Union>[0][number]>(type: T) => Type.Union([type, Type.Null()])
 

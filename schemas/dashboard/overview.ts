@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { CompanyRow } from './companies.ts'
+import { CompanyRow } from '../companies.ts'
 
 /** `GET /api/tenants/:tenant/overview` */
 export const OverviewQuery = Type.Object(

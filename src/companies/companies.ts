@@ -1,19 +1,33 @@
 import {
   COMPANY_LIMITS,
-  type CompaniesPage,
-  type CompaniesQuery,
   type CompanyChoices,
-  type CompanyDetailsAnswer,
-  type CompanyDetailsBody,
+  type CompanyFilter,
   type CompanyRow,
   type CompanyView,
   type CountedCompany,
+  type CountedValue,
+} from '../../schemas/companies.ts'
+import type {
+  CompaniesPage,
+  CompaniesQuery,
+  CompanyDetailsAnswer,
+  CompanyDetailsBody,
 } from '../../schemas/dashboard/companies.ts'
 import { utcDay } from '../pipeline/event/outcomes.ts'
 import type { Clock } from '../run/clock.ts'
 import { encodedChars, type QuestionReader } from '../stores/clickhouse/reader.ts'
+import type { TenantStore } from '../tenants/stores.ts'
 import { findCompany, type StoredCompany } from './company.ts'
-import { COMPANIES, companyDays, countsSql, listSql, parametersOf } from './list.ts'
+import {
+  type Days,
+  type Facet,
+  hasDays,
+  type NamedSource,
+  parametersOf,
+  type ResolvedFilter,
+  resolveFilter,
+} from './filter.ts'
+import { choicesSql, companyDays, countsSql, eventChoicesSql, listSql, matchingSql, OF_THESE } from './list.ts'
 
 const DAY_MS = 86_400_000
 /** Ids are sent in the URL, which servers limit to 16 KiB. */
@@ -28,35 +42,44 @@ interface FoundDays {
   readonly visits_of: readonly (readonly [day: string, visits: number])[]
 }
 
-const OF_PAGE = ' AND company_id IN {companies:Array(String)}'
-
-const setsSql = (view: Pick<CompanyView, 'from' | 'to'> | undefined) => `
+const setsSql = (view: Days | undefined) => `
   SELECT company_id, visits, unique_ips
-  FROM (${countsSql(view, ['visits', 'unique_ips'], OF_PAGE)})`
+  FROM (${countsSql(view, ['visits', 'unique_ips'], OF_THESE)})`
 
 const SPARK_SQL = `
   SELECT company_id, groupArray((toString(day), day_addresses)) AS visits_of
-  FROM (${companyDays(`${OF_PAGE} AND toDate32(timestamp) >= {spark_from:Date32} AND toDate32(timestamp) <= {spark_to:Date32}`)})
+  FROM (${companyDays(`${OF_THESE} AND toDate32(timestamp) >= {spark_from:Date32} AND toDate32(timestamp) <= {spark_to:Date32}`)})
   GROUP BY company_id`
 
+type SourcesOf = (tenantId: string) => Promise<readonly NamedSource[]>
+
+/** The sources of a tenant for its filters, revoked ones included. */
+export function namedSources(tenants: Pick<TenantStore, 'listSources'>): SourcesOf {
+  return async (tenantId) =>
+    (await tenants.listSources(tenantId)).map(({ prefix, source: { name } }) => ({ id: prefix, name }))
+}
+
 /**
- * Reads the companies of a tenant from the projections of `events`. Callers must check dates: they must exist and be between
- * 1900 and 2299. Every call rejects with `UnavailableError` when a table is missing or ClickHouse does not answer in time. All
+ * Reads the companies of a tenant from the projections of `events`. Callers must check filters with `assertFilter`. Every call rejects with `UnavailableError` when a table is missing or ClickHouse does not answer in time. All
  * calls except `rows` reject with `BackpressureError` when there are too many.
  */
 export class ClickHouseCompanies {
   readonly #reader: QuestionReader
   readonly #clock: Clock
+  readonly #sourcesOf: SourcesOf
 
-  constructor(reader: QuestionReader, clock: Clock) {
+  /** @param sourcesOf the sources of a tenant, for filters that name one; default: a filter has ids only */
+  constructor(reader: QuestionReader, clock: Clock, sourcesOf: SourcesOf = async () => []) {
     this.#reader = reader
     this.#clock = clock
+    this.#sourcesOf = sourcesOf
   }
 
   /** A page of a view, and the number of companies on all pages. */
   async page(tenantId: string, query: CompaniesQuery): Promise<CompaniesPage> {
     const { limit = COMPANY_LIMITS.pageRows, offset = 0, ...view } = query
-    const { query: list, parameters } = listSql(tenantId, view, 'LIMIT {limit:UInt32} OFFSET {offset:UInt32}')
+    const resolved = await this.#resolve(tenantId, view)
+    const { query: list, parameters } = listSql(tenantId, resolved, 'LIMIT {limit:UInt32} OFFSET {offset:UInt32}')
     const { rows, total } = await this.#reader.find<CompanyRow>(list, { ...parameters, limit, offset })
     // After the last page there is no row that has the total.
     if (rows.length === 0 && offset > 0)
@@ -65,7 +88,8 @@ export class ClickHouseCompanies {
   }
 
   /** Details of these companies. Omits unknown ones. */
-  async details(tenantId: string, { companies, from, to }: CompanyDetailsBody): Promise<CompanyDetailsAnswer> {
+  async details(tenantId: string, { companies, ...ofDays }: CompanyDetailsBody): Promise<CompanyDetailsAnswer> {
+    const { from, to } = resolveFilter(ofDays, this.#clock.now(), [])
     const spark = this.#sparkDays(to)
     const span = { spark_from: spark[0]!, spark_to: spark.at(-1)!, ...parametersOf({ from, to }) }
     const parts = inParts(companies)
@@ -78,7 +102,7 @@ export class ClickHouseCompanies {
       }
       return found
     }
-    const view = from === undefined && to === undefined ? undefined : { from, to }
+    const view = hasDays({ from, to }) ? { from, to } : undefined
     const [sets, days] = await Promise.all([ask<FoundSets>(setsSql(view)), ask<FoundDays>(SPARK_SQL)])
     return {
       companies: [...sets].map(([company_id, { visits, unique_ips }]) => {
@@ -94,7 +118,8 @@ export class ClickHouseCompanies {
    * @param left aborts when the reader has gone
    */
   async *rows(tenantId: string, view: CompanyView, left: AbortSignal): AsyncGenerator<readonly CountedCompany[]> {
-    const { query, parameters } = listSql(tenantId, view, 'LIMIT {limit:UInt32}', ['visits', 'unique_ips'])
+    const resolved = await this.#resolve(tenantId, view)
+    const { query, parameters } = listSql(tenantId, resolved, 'LIMIT {limit:UInt32}', ['visits', 'unique_ips'])
     const limit = COMPANY_LIMITS.exportRows
     yield* this.#reader.stream<CountedCompany>(query, { ...parameters, limit }, left)
   }
@@ -106,33 +131,48 @@ export class ClickHouseCompanies {
     return String(row?.events ?? 0)
   }
 
-  /** Values for filters, those with most companies first. */
-  async choices(tenantId: string): Promise<CompanyChoices> {
-    const query = `
-      SELECT filter, value, count() AS companies
-      FROM (${COMPANIES})
-      ARRAY JOIN
-        ['industry', 'category', 'country', 'classification'] AS filter,
-        [industry, industry_category, country_code, classification] AS value
-      GROUP BY filter, value
-      ORDER BY companies DESC, value
-      LIMIT ${COMPANY_LIMITS.choices} BY filter`
-    const rows = await this.#reader.rows<{ filter: string; value: string; companies: number }>(query, {
-      tenant: tenantId,
-    })
-    const of = (name: string) =>
-      rows.filter(({ filter }) => filter === name).map(({ value, companies }) => ({ value, companies }))
+  /** Values for filters, those with most companies first. Those of a filter follow all other filters. */
+  async choices(tenantId: string, filter: CompanyFilter = {}): Promise<CompanyChoices> {
+    const resolved = await this.#resolve(tenantId, filter)
+    const found = await Promise.all(
+      [choicesSql(tenantId, resolved), eventChoicesSql(tenantId, resolved)].map(({ query, parameters }) =>
+        this.#reader.rows<CountedValue & { readonly filter: Facet }>(query, parameters),
+      ),
+    )
+    const of = (name: Facet) =>
+      found.flat().flatMap(({ filter, value, companies }) => (filter === name ? [{ value, companies }] : []))
     return {
       industry: of('industry'),
       category: of('category'),
       country: of('country'),
       classification: of('classification'),
+      source: of('source'),
+      campaign: of('campaign'),
     }
+  }
+
+  /** Those of the companies that a filter keeps. */
+  async matching(tenantId: string, filter: CompanyFilter, companyIds: readonly string[]): Promise<Set<string>> {
+    const resolved = await this.#resolve(tenantId, filter)
+    const kept = new Set<string>()
+    for (const part of inParts(companyIds)) {
+      const { query, parameters } = matchingSql(tenantId, resolved, part)
+      for (const { company_id } of await this.#reader.rows<{ company_id: string }>(query, parameters)) {
+        kept.add(company_id)
+      }
+    }
+    return kept
   }
 
   /** Undefined when the company does not exist. @param days up to its last event */
   company(tenantId: string, companyId: string, days: number): Promise<StoredCompany | undefined> {
     return findCompany(this.#reader, { tenantId, companyId, days, today: utcDay(this.#clock.now()) })
+  }
+
+  async #resolve<F extends CompanyFilter>(tenantId: string, filter: F): Promise<F & ResolvedFilter> {
+    const { source = [], source_not = [] } = filter
+    const sources = source.length + source_not.length > 0 ? await this.#sourcesOf(tenantId) : []
+    return resolveFilter(filter, this.#clock.now(), sources)
   }
 
   /** The last days up to `to` or today. */

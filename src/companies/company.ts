@@ -1,8 +1,8 @@
-import { COMPANY_LIMITS, type CountedCompany } from '../../schemas/dashboard/companies.ts'
+import { COMPANY_LIMITS, type CountedCompany } from '../../schemas/companies.ts'
 import type { CompanyAnswer, CompanyDay, CompanyEvent, CompanySource } from '../../schemas/dashboard/company.ts'
 import { utcDay } from '../pipeline/event/outcomes.ts'
 import { encodedChars, type Parameters, type QuestionReader } from '../stores/clickhouse/reader.ts'
-import { COMPANIES } from './list.ts'
+import { companiesSql } from './list.ts'
 
 interface CompanyWanted {
   readonly tenantId: string
@@ -19,7 +19,7 @@ const ACCOUNT_IDS = `SELECT account_id FROM events WHERE ${OF_COMPANY} GROUP BY 
 /** Ids are sent in the URL, which servers limit to 16 KiB. */
 const ACCOUNTS_MAX_CHARS = 6_000
 
-const COMPANY = COMPANIES.replace("company_id > ''", 'company_id = {company:String}')
+const COMPANY = companiesSql(' AND company_id = {company:String}')
 
 const ACCOUNTS = `
   SELECT account_id AS value, count() AS events

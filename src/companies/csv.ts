@@ -1,4 +1,4 @@
-import type { CountedCompany } from '../../schemas/dashboard/companies.ts'
+import type { CountedCompany } from '../../schemas/companies.ts'
 
 /** Columns with the titles and the order of the page. */
 const TITLES: Readonly<Record<keyof CountedCompany, string>> = {

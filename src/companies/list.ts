@@ -1,6 +1,20 @@
-import type { CompanySort, CompanyView } from '../../schemas/dashboard/companies.ts'
-import { COMPANY_LIMITS, NOT_KNOWN } from '../../schemas/dashboard/companies.ts'
-import type { OfTenant, Parameters } from '../stores/clickhouse/reader.ts'
+import { COMPANY_LIMITS, type CompanySort, type CompanyView } from '../../schemas/companies.ts'
+import type { OfTenant } from '../stores/clickhouse/reader.ts'
+import {
+  ATTRIBUTE_COLUMNS,
+  conditionsOf,
+  type Days,
+  daysOfEvents,
+  eventDayParameters,
+  FACETS,
+  type Facet,
+  hasDays,
+  matchedSql,
+  needsVisits,
+  parametersOf,
+  type ResolvedFilter,
+  UTM,
+} from './filter.ts'
 
 /*
  * To use a projection of `events`, a query must repeat its expressions exactly. Names and sums of companies come from
@@ -10,8 +24,8 @@ import type { OfTenant, Parameters } from '../stores/clickhouse/reader.ts'
 const OF_TENANT = "tenant_id = {tenant:String} AND company_id > ''"
 const RANK = 'toUnixTimestamp64Milli(received_at) * 256 + quality'
 
-/** A row for each company of the tenant, as in the view `companies`. */
-export const COMPANIES = `
+/** A row for each company of the tenant, as in the view `companies`. @param of more conditions */
+export const companiesSql = (of = '') => `
   SELECT
     company_id,
     stored,
@@ -36,9 +50,12 @@ export const COMPANIES = `
       max(${RANK}) % 256 AS known,
       splitByChar('\\x1f', finalizeAggregation(argMaxState(concat(classification, '\\x1f', country_code, '\\x1f', industry_category, '\\x1f', industry, '\\x1f', domain, '\\x1f', org_name, '\\x1f', business_name), ${RANK}))) AS texts
     FROM events
-    WHERE ${OF_TENANT}
+    WHERE ${OF_TENANT}${of}
     GROUP BY company_id
   )`
+
+/** Condition on the companies of the parameter `companies`. */
+export const OF_THESE = ' AND company_id IN {companies:Array(String)}'
 
 const ADDRESSES = 'uniqExactState(sipHash64(ip))'
 
@@ -72,30 +89,113 @@ interface Sql {
   readonly parameters: OfTenant
 }
 
-/** SQL of a view. @param sets columns to count for every company, in addition to the one that sorts */
-export function listSql(tenantId: string, view: CompanyView, page: string, sets: readonly SetName[] = []): Sql {
+/** A view with its days as dates, and its sources by id. */
+export type ResolvedView = ResolvedFilter & Pick<CompanyView, 'sort' | 'direction'>
+
+/** SQL of a view. @param sets columns to count for every company, in addition to those that sort and filter */
+export function listSql(tenantId: string, view: ResolvedView, page: string, sets: readonly SetName[] = []): Sql {
   const { sort = 'last_seen', direction = 'desc' } = view
-  const needed = (['visits', 'unique_ips'] as const).filter((name) => name === sort || sets.includes(name))
-  const conditions = conditionsOf(view)
-  const hasDays = view.from !== undefined || view.to !== undefined
-  const counted = hasDays || needed.length > 0 ? countsSql(hasDays ? view : undefined, needed) : ''
+  const shown = (['visits', 'unique_ips'] as const).filter((name) => name === sort || sets.includes(name))
+  const { facets, others } = conditionsOf(view)
   return {
     query: `
       SELECT
         company_id, name, domain, industry, industry_category, country_code, classification,
-        ${hasDays ? 'counts.events' : 'stored'} AS events${needed.map((name) => `, counts.${name} AS ${name}`).join('')},
+        ${hasDays(view) ? 'counts.events' : 'stored'} AS events${shown.map((name) => `, counts.${name} AS ${name}`).join('')},
         first_seen, last_seen, quality
-      FROM (${COMPANIES}) AS companies
-      ${counted === '' ? '' : `INNER JOIN (${counted}) AS counts USING company_id`}
-      ${conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`}
+      FROM ${joined(view, shown)}
+      ${where([...facets.values(), ...others])}
       ORDER BY ${orderOf(sort, direction)}, company_id
       ${page}`,
     parameters: { tenant: tenantId, ...parametersOf(view) },
   }
 }
 
+/** SQL of those of the companies in the parameter `companies` that a filter keeps. */
+export function matchingSql(tenantId: string, filter: ResolvedFilter, companies: readonly string[]): Sql {
+  const { facets, others } = conditionsOf(filter)
+  return {
+    query: `
+      SELECT company_id
+      FROM ${joined(filter, [], OF_THESE)}
+      ${where([...facets.values(), ...others])}`,
+    parameters: { tenant: tenantId, companies, ...parametersOf(filter) },
+  }
+}
+
+/** Values of filters about the company itself, with the companies that all other filters keep. */
+export function choicesSql(tenantId: string, filter: ResolvedFilter): Sql {
+  const { facets, others } = conditionsOf(filter)
+  const names = Object.keys(ATTRIBUTE_COLUMNS) as (keyof typeof ATTRIBUTE_COLUMNS)[]
+  return {
+    query: `
+      SELECT filter, value, count() AS companies
+      FROM
+      (
+        SELECT ${Object.values(ATTRIBUTE_COLUMNS).join()}, ${names.map((name) => `${keptBut(name, facets)} AS kept_${name}`).join()}
+        FROM ${joined(filter, [])}
+        ${where(others)}
+      )
+      ARRAY JOIN
+        [${names.map((name) => `'${name}'`).join()}] AS filter,
+        [${Object.values(ATTRIBUTE_COLUMNS).join()}] AS value,
+        [${names.map((name) => `kept_${name}`).join()}] AS kept
+      WHERE kept
+      GROUP BY filter, value
+      ORDER BY companies DESC, value
+      LIMIT ${COMPANY_LIMITS.choices} BY filter`,
+    parameters: { tenant: tenantId, ...parametersOf(filter) },
+  }
+}
+
+/** The same for filters about events. */
+export function eventChoicesSql(tenantId: string, filter: ResolvedFilter): Sql {
+  const { facets, others } = conditionsOf(filter)
+  const of = `${OF_TENANT}${daysOfEvents(filter)}`
+  const kept = `
+    SELECT company_id, ${keptBut('source', facets)} AS kept_source, ${keptBut('campaign', facets)} AS kept_campaign
+    FROM ${joined(filter, [])}
+    ${where(others)}`
+  const isFree = facets.size === 0 && others.length === 0 && !hasDays(filter)
+  return {
+    query: `
+      SELECT filter, value, count() AS companies
+      FROM
+      (
+        SELECT company_id, 'source' AS filter, toString(source_id) AS value FROM events WHERE ${of} GROUP BY company_id, value
+        UNION ALL
+        SELECT company_id, 'campaign' AS filter, toString(utm_campaign) AS value FROM events WHERE ${of} AND ${UTM} GROUP BY company_id, value
+      ) AS seen
+      ${isFree ? '' : `INNER JOIN (${kept}) AS kept USING company_id`}
+      WHERE (filter = 'source' OR value != '')${isFree ? '' : " AND if(filter = 'source', kept_source, kept_campaign)"}
+      GROUP BY filter, value
+      ORDER BY companies DESC, value
+      LIMIT ${COMPANY_LIMITS.choices} BY filter`,
+    parameters: { tenant: tenantId, ...parametersOf(filter), ...eventDayParameters(filter) },
+  }
+}
+
+/** Companies with the counts and flags that the conditions of a filter use. @param of more conditions on companies */
+function joined(filter: ResolvedFilter, shown: readonly SetName[], of = ''): string {
+  const sets = [...new Set([...shown, ...(needsVisits(filter) ? (['visits'] as const) : [])])]
+  const counts = hasDays(filter) || sets.length > 0 ? countsSql(hasDays(filter) ? filter : undefined, sets, of) : ''
+  const matched = matchedSql(filter, of)
+  return `(${companiesSql(of)}) AS companies
+      ${counts === '' ? '' : `INNER JOIN (${counts}) AS counts USING company_id`}
+      ${matched === undefined ? '' : `LEFT JOIN (${matched}) AS matched USING company_id`}`
+}
+
+function keptBut(facet: Facet, facets: ReadonlyMap<Facet, string>): string {
+  const conditions = FACETS.filter((name) => name !== facet && facets.has(name)).map((name) => facets.get(name))
+  return conditions.length === 0 ? '1' : `(${conditions.join(' AND ')})`
+}
+
+function where(conditions: readonly string[]): string {
+  return conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`
+}
+
 /**
- * Counts of companies that `COMPANIES` lacks: events on the days of a view, and sets of addresses.
+ * Counts of companies that `companiesSql` lacks: events on the days of a view, and sets of addresses.
  * @param view undefined: all days, without events
  * @param of more conditions
  */
@@ -111,52 +211,10 @@ export function countsSql(view: Days | undefined, sets: readonly SetName[], of =
   return `SELECT company_id, sum(day_events) AS events, ${columns} FROM (${companyDays(of + days)}) GROUP BY company_id`
 }
 
-type Days = Pick<CompanyView, 'from' | 'to'>
-
 /** Condition on the days of a view. */
 function daysOf({ from, to }: Days): string {
   const first = from === undefined ? '' : ' AND toDate32(timestamp) >= {from:Date32}'
   return to === undefined ? first : `${first} AND toDate32(timestamp) <= {to:Date32}`
-}
-
-/** Columns by filter. */
-const EXACT = {
-  industry: 'industry',
-  category: 'industry_category',
-  country: 'country_code',
-  classification: 'classification',
-} as const
-
-function conditionsOf(view: CompanyView): string[] {
-  const conditions: string[] = []
-  if (searchOf(view) !== '') {
-    // Search one concatenated text, which is faster. The search text has no line feed.
-    const texts = "concat(company_id, '\\n', name, '\\n', full_name, '\\n', domain)"
-    conditions.push(`positionCaseInsensitiveUTF8(${texts}, {search:String}) > 0`)
-  }
-  for (const [filter, column] of Object.entries(EXACT)) {
-    if (view[filter as keyof typeof EXACT] !== undefined) conditions.push(`${column} = {${filter}:String}`)
-  }
-  if (view.new_since !== undefined) conditions.push("first_seen >= fromUnixTimestamp64Milli({new_since:Int64}, 'UTC')")
-  return conditions
-}
-
-/** Parameters of a view. */
-export function parametersOf(view: CompanyView): Parameters {
-  const parameters: Record<string, string | number> = {}
-  if (searchOf(view) !== '') parameters.search = searchOf(view)
-  for (const filter of Object.keys(EXACT) as (keyof typeof EXACT)[]) {
-    const value = view[filter]
-    if (value !== undefined) parameters[filter] = value === NOT_KNOWN ? '' : value
-  }
-  if (view.from !== undefined) parameters.from = view.from
-  if (view.to !== undefined) parameters.to = view.to
-  if (view.new_since !== undefined) parameters.new_since = Date.parse(view.new_since)
-  return parameters
-}
-
-function searchOf({ search = '' }: CompanyView): string {
-  return search.replaceAll('\n', ' ').trim().slice(0, COMPANY_LIMITS.searchMaxChars)
 }
 
 const TEXTS: ReadonlySet<CompanySort> = new Set(['name', 'domain', 'industry', 'country_code', 'classification'])

@@ -47,12 +47,13 @@ export async function startCompanies() {
   const client = connectReading(clickhouse.url, 'test')
   const redis = connectRedis((await startTestRedis()).url, { name: 'test', kind: 'loop' })
   const tenants = new RedisTenantStore(redis)
-  for (const id of ['acme', 'other', 'masked', 'quiet']) {
+  for (const id of ['acme', 'other', 'masked', 'quiet', 'shop']) {
     await tenants.createTenant({ id, plan: 'starter', archive: false, addresses: 'full', createdAt: CREATED })
   }
   const lookups = new TestLookups()
   const reader = new QuestionReader(client)
-  const companies = new ClickHouseCompanies(reader, clock)
+  const sources = [{ id: 'src_000000a1', name: 'Website' }]
+  const companies = new ClickHouseCompanies(reader, clock, async () => sources)
   const overview = new ClickHouseOverview(reader)
   const usage = new RedisUsage(redis, clock)
   const plans = new Map(Object.entries(DEFAULT_PLANS))

@@ -1,5 +1,5 @@
 import type { EventDay, OutcomeCount } from '../../../schemas/dashboard/overview.ts'
-import { COMPANIES } from '../../companies/list.ts'
+import { companiesSql } from '../../companies/list.ts'
 import { utcDay } from '../../pipeline/event/outcomes.ts'
 import { givenUp } from '../../stores/clickhouse/client.ts'
 import { STATEMENT_LIMITS } from '../../stores/clickhouse/read-limits.ts'
@@ -42,7 +42,7 @@ const SEEN = `
 
 const NEW = `
   SELECT toString(toDate32(first_seen)) AS day, count() AS companies
-  FROM (${COMPANIES})
+  FROM (${companiesSql()})
   WHERE toDate32(first_seen) >= {from:Date32} AND toDate32(first_seen) <= {to:Date32}
   GROUP BY toDate32(first_seen)`
 

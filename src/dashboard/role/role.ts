@@ -37,7 +37,7 @@ export function dashboardRole(context: ProcessContext): DashboardRole {
   const access = new Access(sessions, findTenant)
   const streams = new EventStreams({}, (session, tenant) => access.goesOn(session, tenant))
   const live = liveDependencies(context, streams)
-  const tables = dashboardTables(context)
+  const tables = dashboardTables(context, tenants)
   const { accuracy, companies, overview } = tables
   const settings = settingsOf(context, redis, sessions, tables)
   const routes = dashboardRoutes({

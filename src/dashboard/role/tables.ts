@@ -1,7 +1,8 @@
-import { ClickHouseCompanies } from '../../companies/companies.ts'
+import { ClickHouseCompanies, namedSources } from '../../companies/companies.ts'
 import { judgedLookup, ruleSetOf } from '../../enrichment/tenant-rules/judge.ts'
 import type { ProcessContext } from '../../process/context.ts'
 import { connectReading, QuestionReader } from '../../stores/clickhouse/reader.ts'
+import type { TenantStore } from '../../tenants/stores.ts'
 import { ClickHouseAccuracy } from '../queries/accuracy.ts'
 import { ClickHouseOverview } from '../queries/overview.ts'
 import { ClickHouseRuleTrials } from '../queries/rule-trials.ts'
@@ -17,7 +18,10 @@ export interface DashboardTables {
   close(): Promise<void>
 }
 
-export function dashboardTables({ config: { clickhouseUrl }, telemetry, enrichment }: ProcessContext): DashboardTables {
+export function dashboardTables(
+  { config: { clickhouseUrl }, telemetry, enrichment }: ProcessContext,
+  tenants: Pick<TenantStore, 'listSources'>,
+): DashboardTables {
   const { clock } = telemetry
   const { engine } = enrichment
   const client = clickhouseUrl === '' ? undefined : connectReading(clickhouseUrl, 'dashboard')
@@ -29,7 +33,7 @@ export function dashboardTables({ config: { clickhouseUrl }, telemetry, enrichme
       clock,
       (address, tenant) => judgedLookup(engine.lookup(address), address, ruleSetOf(tenant), organisationOf).lookup,
     ),
-    companies: new ClickHouseCompanies(reader, clock),
+    companies: new ClickHouseCompanies(reader, clock, namedSources(tenants)),
     overview: new ClickHouseOverview(reader),
     trials: new ClickHouseRuleTrials(() => reader.client, clock),
     sources: new ClickHouseSources(reader, clock),

@@ -1,4 +1,4 @@
-import { COMPANY_LIMITS } from '../../../schemas/dashboard/companies.ts'
+import { COMPANY_LIMITS } from '../../../schemas/companies.ts'
 import type { CompanyAnswer, CompanyReason, CompanySource } from '../../../schemas/dashboard/company.ts'
 import type { StoredCompany } from '../../companies/company.ts'
 import { explain } from '../../lookup/explain.ts'

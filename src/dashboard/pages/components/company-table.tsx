@@ -1,5 +1,6 @@
 import { Link } from 'wouter-preact'
-import type { CompanyDetails, CompanyRow, CompanySort } from '../../../../schemas/dashboard/companies.ts'
+import type { CompanyRow, CompanySort } from '../../../../schemas/companies.ts'
+import type { CompanyDetails } from '../../../../schemas/dashboard/companies.ts'
 import type { Column } from '../lib/company-view.ts'
 import { country } from '../lib/days.ts'
 import { number } from '../lib/format.ts'

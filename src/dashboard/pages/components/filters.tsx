@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { CompanyChoices } from '../../../../schemas/dashboard/companies.ts'
+import type { CompanyChoices } from '../../../../schemas/companies.ts'
 import { SEARCH_CHARS_MAX, viewOf } from '../lib/company-view.ts'
 import { daysAgo, country as nameOfCountry } from '../lib/days.ts'
 import { number } from '../lib/format.ts'

@@ -1,4 +1,4 @@
-import type { CompanySort, CompanyView } from '../../../../schemas/dashboard/companies.ts'
+import type { CompanySort, CompanyView } from '../../../../schemas/companies.ts'
 
 /** A column of the list of companies. */
 export interface Column {
@@ -37,14 +37,16 @@ export const SEARCH_CHARS_MAX = 200
 /** The query of a URL, for the server. */
 export function viewOf(state: URLSearchParams): CompanyView {
   const of = (name: string) => state.get(name) ?? undefined
+  const anyOf = (name: string) => state.getAll(name).filter((value) => value !== '')
+  const values = (name: string) => (anyOf(name).length > 0 ? anyOf(name) : undefined)
   const sort = COLUMNS.find(({ sort }) => sort !== undefined && sort === of('sort'))?.sort
   const direction = of('dir')
   return {
     search: of('q')?.slice(0, SEARCH_CHARS_MAX),
-    industry: of('industry'),
-    category: of('category'),
-    country: of('country'),
-    classification: of('class'),
+    industry: values('industry'),
+    category: values('category'),
+    country: values('country'),
+    classification: values('class'),
     from: momentOf(of('from'), DAY),
     to: momentOf(of('to'), DAY),
     new_since: momentOf(of('new'), DAY_OR_TIME),

@@ -1,12 +1,10 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import type { CompanyChoices, CompanyRow, CompanyView } from '../../../../schemas/companies.ts'
 import type {
   CompaniesPage,
   CompaniesVersion,
-  CompanyChoices,
   CompanyDetails,
   CompanyDetailsAnswer,
-  CompanyRow,
-  CompanyView,
 } from '../../../../schemas/dashboard/companies.ts'
 import { ApiError, post } from './api.ts'
 import { PAGE_ROWS } from './company-view.ts'

@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks'
-import type { CompanyRow } from '../../../../schemas/dashboard/companies.ts'
+import type { CompanyRow } from '../../../../schemas/companies.ts'
 import { CompanyTable } from '../components/company-table.tsx'
 import { Filters } from '../components/filters.tsx'
 import { FirstEvent } from '../components/first-event.tsx'

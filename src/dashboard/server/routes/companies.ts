@@ -2,11 +2,13 @@ import {
   CompaniesExport,
   CompaniesQuery,
   type CompaniesVersion,
+  CompanyChoicesQuery,
   CompanyDetailsBody,
 } from '../../../../schemas/dashboard/companies.ts'
 import { CompanyQuery } from '../../../../schemas/dashboard/company.ts'
 import type { ClickHouseCompanies } from '../../../companies/companies.ts'
 import { companiesCsv } from '../../../companies/csv.ts'
+import { assertFilter } from '../../../companies/filter.ts'
 import { HttpError } from '../../../http/engine/http-error.ts'
 import type { LookupService } from '../../../lookup/lookup.ts'
 import { TenantSlots } from '../../../run/tenant-slots.ts'
@@ -14,7 +16,6 @@ import { EXPORTS } from '../../../stores/clickhouse/read-limits.ts'
 import { companyAnswer } from '../company-answer.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
 import { untilLeft } from '../until-left.ts'
-import { assertView } from '../view.ts'
 
 export interface CompanyDependencies {
   readonly companies: ClickHouseCompanies
@@ -32,7 +33,7 @@ export function companyRoutes({ companies, lookups }: CompanyDependencies): Dash
       path: PATH,
       query: CompaniesQuery,
       async handle({ tenant, query }) {
-        assertView(query)
+        assertFilter(query)
         return json(await companies.page(tenant.id, query))
       },
     }),
@@ -42,14 +43,19 @@ export function companyRoutes({ companies, lookups }: CompanyDependencies): Dash
       changes: false,
       body: CompanyDetailsBody,
       async handle({ tenant, body }) {
-        assertView(body)
+        const { companies: _, ...days } = body
+        assertFilter(days)
         return json(await companies.details(tenant.id, body))
       },
     }),
     route({
       method: 'GET',
       path: `${PATH}/choices`,
-      handle: async ({ tenant }) => json(await companies.choices(tenant.id)),
+      query: CompanyChoicesQuery,
+      async handle({ tenant, query }) {
+        assertFilter(query)
+        return json(await companies.choices(tenant.id, query))
+      },
     }),
     route({
       method: 'GET',
@@ -64,7 +70,7 @@ export function companyRoutes({ companies, lookups }: CompanyDependencies): Dash
       path: `${PATH}/export`,
       query: CompaniesExport,
       handle({ tenant, query: { hide, ...view } }) {
-        assertView(view)
+        assertFilter(view)
         return {
           status: 200,
           type: 'text/csv; charset=utf-8',

@@ -1,0 +1,166 @@
+import { type Static, Type } from 'typebox'
+
+/** Limits of calls about companies, for pages, programs and the API. */
+export const COMPANY_LIMITS = {
+  searchMaxChars: 200,
+  valueMaxChars: 500,
+  /** Values of one filter. */
+  valuesMax: 100,
+  /** Days that a filter looks back. */
+  daysMax: 3_660,
+  /** Days that filters by events, such as by page, look back without days of their own. */
+  eventDays: 30,
+  countMax: 1_000_000_000_000,
+  pageRows: 50,
+  pageRowsMax: 200,
+  offsetMax: 10_000_000,
+  exportRows: 1_000_000,
+  /** Days of a row's sparkline. */
+  sparkDays: 30,
+  choices: 500,
+  recentEvents: 50,
+  recentEventsMax: 200,
+  /** For each of `properties`, `user_properties` and `extra` of a recent event. */
+  propertiesMaxChars: 16_384,
+  /** Addresses of a company, those with the most events, to look up for its networks and cities. */
+  addresses: 500,
+  sources: 20,
+  accounts: 100,
+} as const
+
+/** A filter's value that matches companies without a known value. */
+export const NOT_KNOWN = '-'
+
+const Day = (description: string) => Type.Optional(Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}$', description }))
+const AnyOf = (description: string) =>
+  Type.Optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: COMPANY_LIMITS.valueMaxChars }), {
+      maxItems: COMPANY_LIMITS.valuesMax,
+      description,
+    }),
+  )
+const Count = (description: string) =>
+  Type.Optional(Type.Integer({ minimum: 0, maximum: COMPANY_LIMITS.countMax, description }))
+
+/** Filters with a list of values. `NAME` keeps companies with any of them, `NAME_not` those with none. */
+const lists = {
+  industry: AnyOf('Any of these industries; `-` is an unknown one'),
+  industry_not: AnyOf('None of these industries'),
+  category: AnyOf('Any of these groups of industries'),
+  category_not: AnyOf('None of these groups of industries'),
+  country: AnyOf('Any of these countries, ISO 3166-1 alpha-2'),
+  country_not: AnyOf('None of these countries'),
+  classification: AnyOf('business, education or government'),
+  classification_not: AnyOf('None of these classes'),
+  source: AnyOf('An event of any of these sources, by id or name; `-` is an API key'),
+  source_not: AnyOf('No event of these sources'),
+  campaign: AnyOf('An event of any of these campaigns (`utm_campaign`)'),
+  campaign_not: AnyOf('No event of these campaigns'),
+}
+
+/**
+ * Which companies of a tenant. All conditions must hold. Conditions on events (`page`, `source`, `campaign`) and counts look at the days
+ * of the filter; conditions on events look at the last 30 days when it has none.
+ */
+export const FILTER_PROPERTIES = {
+  search: Type.Optional(
+    Type.String({
+      maxLength: COMPANY_LIMITS.searchMaxChars,
+      description:
+        'A part of the name, the domain or the id, in upper or lower case; no character has a special meaning',
+    }),
+  ),
+  ...lists,
+  page: AnyOf('An event on a page whose URL contains any of these texts, in upper or lower case'),
+  page_visits_min: Count('At least this many visits with an event on those pages'),
+  visits_min: Count('At least this many visits'),
+  visits_max: Count('At most this many visits'),
+  events_min: Count('At least this many events'),
+  events_max: Count('At most this many events'),
+  days: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: COMPANY_LIMITS.daysMax,
+      description: 'The last UTC days, today included: instead of `from` and `to`',
+    }),
+  ),
+  from: Day('First UTC day: limits the companies to those with events, and the counts, to these days'),
+  to: Day('Last UTC day'),
+  new_since: Type.Optional(
+    Type.String({
+      pattern: '^\\d{4}-\\d{2}-\\d{2}(T\\d{2}:\\d{2}:\\d{2}(\\.\\d{1,3})?Z)?$',
+      description: 'Companies first seen at or after this moment, ISO 8601 UTC',
+    }),
+  ),
+}
+
+export const CompanyFilter = Type.Object(FILTER_PROPERTIES, { additionalProperties: false })
+export type CompanyFilter = Static<typeof CompanyFilter>
+
+/** Columns that a list of companies can be sorted by. */
+export const COMPANY_SORTS = [
+  'name',
+  'domain',
+  'industry',
+  'country_code',
+  'classification',
+  'events',
+  'visits',
+  'unique_ips',
+  'first_seen',
+  'last_seen',
+  'quality',
+] as const
+export type CompanySort = (typeof COMPANY_SORTS)[number]
+
+export const ORDER_PROPERTIES = {
+  sort: Type.Optional(Type.Enum([...COMPANY_SORTS])),
+  direction: Type.Optional(Type.Union([Type.Literal('asc'), Type.Literal('desc')])),
+}
+
+/** Filters and order of a list. */
+export const CompanyView = Type.Object({ ...FILTER_PROPERTIES, ...ORDER_PROPERTIES }, { additionalProperties: false })
+export type CompanyView = Static<typeof CompanyView>
+
+/** A company in a list. Unknown texts are empty. */
+export const CompanyRow = Type.Object({
+  company_id: Type.String(),
+  /** The business name, else the full name, else the id. */
+  name: Type.String(),
+  domain: Type.String(),
+  industry: Type.String(),
+  industry_category: Type.String(),
+  country_code: Type.String(),
+  classification: Type.String(),
+  /** On the requested days, or on all. */
+  events: Type.Integer(),
+  /** ISO 8601, UTC; on all days. */
+  first_seen: Type.String(),
+  last_seen: Type.String(),
+  quality: Type.Integer(),
+})
+export type CompanyRow = Static<typeof CompanyRow>
+
+const details = {
+  /** Distinct pairs of address and UTC day, on the same days as `events`. */
+  visits: Type.Integer(),
+  unique_ips: Type.Integer(),
+}
+
+/** A company with the counts of its addresses, which take longer. */
+export const CountedCompany = Type.Object({ ...CompanyRow.properties, ...details })
+export type CountedCompany = Static<typeof CountedCompany>
+
+const Counted = Type.Object({ value: Type.String(), companies: Type.Integer() })
+export type CountedValue = Static<typeof Counted>
+
+/** Values of a filter, those with the most companies first. Unknown is empty. */
+export const CompanyChoices = Type.Object({
+  industry: Type.Array(Counted),
+  category: Type.Array(Counted),
+  country: Type.Array(Counted),
+  classification: Type.Array(Counted),
+  source: Type.Array(Counted),
+  campaign: Type.Array(Counted),
+})
+export type CompanyChoices = Static<typeof CompanyChoices>

@@ -1,0 +1,266 @@
+import { COMPANY_LIMITS, type CompanyFilter, type CompanyView, NOT_KNOWN } from '../../schemas/companies.ts'
+import { utcDay } from '../pipeline/event/outcomes.ts'
+import { InputError } from '../run/errors.ts'
+import { encodedChars, type Parameters } from '../stores/clickhouse/reader.ts'
+
+const DAY_MS = 86_400_000
+const FIRST_DAY = '1900-01-01'
+const LAST_DAY = '2299-12-31'
+/** Values are sent in the URL, which servers limit to 16 KiB. */
+const VALUES_MAX_CHARS = 8_000
+
+/** First and last UTC day. */
+export type Days = Pick<CompanyFilter, 'from' | 'to'>
+
+/** A filter with its days as dates, and its sources by id. */
+export interface ResolvedFilter extends CompanyFilter {
+  /** Days whose events decide about pages, sources and campaigns. */
+  readonly eventFrom: string
+  readonly eventTo: string | undefined
+}
+
+/** A source that a filter may name. */
+export interface NamedSource {
+  readonly id: string
+  readonly name: string | undefined
+}
+
+/** Checks what the schema cannot. @throws InputError when a date does not exist, or fields contradict each other */
+export function assertFilter(filter: CompanyFilter): void {
+  const { days, from, to, new_since, page = [], page_visits_min } = filter
+  for (const [name, day] of Object.entries({ from, to, new_since })) {
+    if (day !== undefined && !isMoment(day)) throw new InputError(`${name}: must be a date between 1900 and 2299`)
+  }
+  if (from !== undefined && to !== undefined && from > to) throw new InputError('from: must not be after to')
+  if (days !== undefined && (from !== undefined || to !== undefined)) {
+    throw new InputError('days: give either days, or from and to')
+  }
+  if (days !== undefined && (days < 1 || days > COMPANY_LIMITS.daysMax)) {
+    throw new InputError(`days: must be 1 to ${COMPANY_LIMITS.daysMax}`)
+  }
+  if (page_visits_min !== undefined && page.length === 0)
+    throw new InputError('page_visits_min: needs a page too, such as page~/pricing')
+  const chars = Object.values(filter)
+    .flatMap((value) => (Array.isArray(value) ? value : []))
+    .reduce((sum, value) => sum + encodedChars(value), 0)
+  if (chars > VALUES_MAX_CHARS) throw new InputError('the filter is too long: give fewer or shorter values')
+}
+
+function isMoment(text: string): boolean {
+  const ms = Date.parse(text)
+  const day = text.slice(0, 10)
+  // Date.parse reads February 30 as March 2.
+  return Number.isFinite(ms) && new Date(ms).toISOString().startsWith(day) && day >= FIRST_DAY && day <= LAST_DAY
+}
+
+/** @param sources those of the tenant; a value that is no name of one is an id */
+export function resolveFilter<F extends CompanyFilter>(
+  filter: F,
+  nowMs: number,
+  sources: readonly NamedSource[],
+): F & ResolvedFilter {
+  const { days, from, to } = filter
+  const dates = days === undefined ? { from, to } : { from: dayBefore(nowMs, days - 1), to: utcDay(nowMs) }
+  const ids = (values: readonly string[] | undefined) =>
+    values?.flatMap((value) => {
+      const named = sources.filter(({ name }) => name === value).map(({ id }) => id)
+      return named.length > 0 ? named : [value]
+    })
+  return {
+    ...filter,
+    ...dates,
+    source: ids(filter.source),
+    source_not: ids(filter.source_not),
+    eventFrom:
+      dates.from ?? dayBefore(dates.to === undefined ? nowMs : Date.parse(dates.to), COMPANY_LIMITS.eventDays - 1),
+    eventTo: dates.to,
+  }
+}
+
+function dayBefore(nowMs: number, days: number): string {
+  return utcDay(nowMs - days * DAY_MS)
+}
+
+/** Lists about the company itself, and their columns. */
+const ATTRIBUTES = {
+  industry: 'industry',
+  category: 'industry_category',
+  country: 'country_code',
+  classification: 'classification',
+} as const
+/** Lists about its events. */
+const OF_EVENTS = { source: 'source_id', campaign: 'utm_campaign' } as const
+type AttributeName = keyof typeof ATTRIBUTES
+type EventListName = keyof typeof OF_EVENTS
+export const FACETS = [...Object.keys(ATTRIBUTES), ...Object.keys(OF_EVENTS)] as (AttributeName | EventListName)[]
+export type Facet = (typeof FACETS)[number]
+
+/** The expression for the value of a facet in a row of companies. */
+export const ATTRIBUTE_COLUMNS: Readonly<Record<AttributeName, string>> = ATTRIBUTES
+
+/**
+ * Conditions on a row of companies. Those of a facet are apart, because the choices of a facet leave its own out.
+ * They use columns of `companiesSql`, and of the subqueries `matched` and `counts` that are joined to it.
+ */
+export function conditionsOf(filter: ResolvedFilter): {
+  readonly facets: ReadonlyMap<Facet, string>
+  readonly others: string[]
+} {
+  const facets = new Map<Facet, string>()
+  const facet = (name: Facet, conditions: readonly string[]) => {
+    if (conditions.length > 0) facets.set(name, conditions.join(' AND '))
+  }
+  for (const [name, column] of Object.entries(ATTRIBUTES)) {
+    const [of, not] = [`${name}`, `${name}_not`]
+    facet(name as AttributeName, [
+      ...(isGiven(filter, of) ? [`${column} IN {${of}:Array(String)}`] : []),
+      ...(isGiven(filter, not) ? [`${column} NOT IN {${not}:Array(String)}`] : []),
+    ])
+  }
+  for (const name of Object.keys(OF_EVENTS) as EventListName[]) {
+    facet(name, [
+      ...(isGiven(filter, name) ? [`matched.${name}_in`] : []),
+      ...(isGiven(filter, `${name}_not`) ? [`NOT matched.${name}_out`] : []),
+    ])
+  }
+  const others: string[] = []
+  if (searchOf(filter) !== '') {
+    // Search one concatenated text, which is faster. The search text has no line feed.
+    const texts = "concat(company_id, '\\n', name, '\\n', full_name, '\\n', domain)"
+    others.push(`positionCaseInsensitiveUTF8(${texts}, {search:String}) > 0`)
+  }
+  if (filter.new_since !== undefined) {
+    others.push("first_seen >= fromUnixTimestamp64Milli({new_since:Int64}, 'UTC')")
+  }
+  if (isGiven(filter, 'page')) others.push('matched.page_in')
+  if (filter.page_visits_min !== undefined) others.push('matched.page_visits >= {page_visits_min:UInt64}')
+  const events = hasDays(filter) ? 'counts.events' : 'stored'
+  for (const [name, column] of [
+    ['events', events],
+    ['visits', 'counts.visits'],
+  ] as const) {
+    if (filter[`${name}_min`] !== undefined) others.push(`${column} >= {${name}_min:UInt64}`)
+    if (filter[`${name}_max`] !== undefined) others.push(`${column} <= {${name}_max:UInt64}`)
+  }
+  return { facets, others }
+}
+
+export function hasDays({ from, to }: Days): boolean {
+  return from !== undefined || to !== undefined
+}
+
+/** Whether the filter compares visits, which must be counted for it. */
+export function needsVisits({ visits_min, visits_max }: CompanyFilter): boolean {
+  return visits_min !== undefined || visits_max !== undefined
+}
+
+function isGiven(filter: CompanyFilter, name: string): boolean {
+  const value = filter[name as keyof CompanyFilter]
+  return Array.isArray(value) && value.length > 0
+}
+
+const ESCAPE = '\\u'
+
+/**
+ * The events that decide about pages, sources and campaigns, by company; undefined when the filter has none of these. Columns `page_in`,
+ * `page_visits`, and `NAME_in` and `NAME_out` of sources and campaigns.
+ *
+ * ClickHouse computes `url` and `utm_campaign` from JSON, which is slow. So a search in the text comes first: a part of the wanted URL,
+ * or an escaped character, which may be one of it.
+ * @param of more conditions
+ */
+export function matchedSql(filter: ResolvedFilter, of: string): string | undefined {
+  const flags: string[] = []
+  const sums: string[] = []
+  const hints: string[] = []
+  if (isGiven(filter, 'page')) {
+    const hint = pageHints(filter.page!) === undefined ? '1' : textHas('page_hints')
+    flags.push(`(${hint} AND multiSearchAnyCaseInsensitiveUTF8(url, {page:Array(String)})) AS is_page`)
+    sums.push('max(is_page) AS page_in')
+    if (filter.page_visits_min !== undefined) {
+      sums.push('uniqExactIf(sipHash64(ip, toDate32(timestamp)), is_page) AS page_visits')
+    }
+    hints.push(hint)
+  }
+  for (const [name, column] of Object.entries(OF_EVENTS)) {
+    for (const [end, given] of [
+      ['in', name],
+      ['out', `${name}_not`],
+    ] as const) {
+      if (!isGiven(filter, given)) continue
+      const values = filter[given as keyof CompanyFilter] as readonly string[]
+      // An event without any campaign is found by no text.
+      const hint = name === 'campaign' && !values.includes(NOT_KNOWN) ? UTM : '1'
+      const condition = `${column} IN {${given}:Array(String)}`
+      flags.push(`(${hint} AND ${condition}) AS is_${name}_${end}`)
+      sums.push(`max(is_${name}_${end}) AS ${name}_${end}`)
+      hints.push(name === 'source' ? condition : hint)
+    }
+  }
+  if (flags.length === 0) return undefined
+  const some = hints.includes('1') ? '' : ` AND (${hints.join(' OR ')})`
+  return `
+    SELECT company_id, ${sums.join()}
+    FROM
+    (
+      SELECT company_id, ip, timestamp, ${flags.join()}
+      FROM events
+      WHERE tenant_id = {tenant:String} AND company_id > ''${of}${daysOfEvents(filter)}${some}
+    )
+    WHERE ${flags.map((flag) => flag.slice(flag.lastIndexOf(' ') + 1)).join(' OR ')}
+    GROUP BY company_id`
+}
+
+/** Condition on the days of events that decide. */
+export const daysOfEvents = ({ eventTo }: Pick<ResolvedFilter, 'eventTo'>) =>
+  ` AND toDate32(timestamp) >= {event_from:Date32}${eventTo === undefined ? '' : ' AND toDate32(timestamp) <= {event_to:Date32}'}`
+
+const textHas = (parameter: string) =>
+  `(multiSearchAnyCaseInsensitive(extra, {${parameter}:Array(String)}) OR multiSearchAnyCaseInsensitive(properties, {${parameter}:Array(String)}))`
+
+/** Finds the rows that may have a campaign: `utm_` may come from a key, or from the query of a URL. */
+export const UTM = `(multiSearchAny(extra, ['utm_', '\\\\u']) OR multiSearchAny(properties, ['utm_', '\\\\u']))`
+
+/** Texts of which at least one is in the JSON of each wanted page; undefined when there are no such texts. */
+function pageHints(parts: readonly string[]): string[] | undefined {
+  // JSON never has to escape these, so they are the same there, unless every character is escaped.
+  const plain = parts.map(
+    (part) => [...part.matchAll(/[\w.~-]+/g)].map(([run]) => run).sort((a, b) => b.length - a.length)[0],
+  )
+  return plain.includes(undefined) ? undefined : [...(plain as string[]), ESCAPE]
+}
+
+/** The parameters of all conditions. */
+export function parametersOf(filter: ResolvedFilter | Days): Parameters {
+  const parameters: Record<string, string | number | readonly string[]> = {}
+  if (filter.from !== undefined) parameters.from = filter.from
+  if (filter.to !== undefined) parameters.to = filter.to
+  if (!('eventFrom' in filter)) return parameters
+  if (searchOf(filter) !== '') parameters.search = searchOf(filter)
+  for (const name of FACETS.flatMap((facet) => [facet, `${facet}_not`] as const)) {
+    if (isGiven(filter, name)) parameters[name] = filter[name]!.map((value) => (value === NOT_KNOWN ? '' : value))
+  }
+  const ofEvents =
+    isGiven(filter, 'page') ||
+    Object.keys(OF_EVENTS).some((name) => isGiven(filter, name) || isGiven(filter, `${name}_not`))
+  if (isGiven(filter, 'page')) {
+    parameters.page = filter.page!
+    const hints = pageHints(filter.page!)
+    if (hints !== undefined) parameters.page_hints = hints
+  }
+  for (const name of ['page_visits_min', 'visits_min', 'visits_max', 'events_min', 'events_max'] as const) {
+    if (filter[name] !== undefined) parameters[name] = filter[name]
+  }
+  if (ofEvents) Object.assign(parameters, eventDayParameters(filter))
+  if (filter.new_since !== undefined) parameters.new_since = Date.parse(filter.new_since)
+  return parameters
+}
+
+/** The parameters of `daysOfEvents`. */
+export function eventDayParameters({ eventFrom, eventTo }: ResolvedFilter): Parameters {
+  return { event_from: eventFrom, ...(eventTo !== undefined && { event_to: eventTo }) }
+}
+
+function searchOf({ search = '' }: CompanyView): string {
+  return search.replaceAll('\n', ' ').trim().slice(0, COMPANY_LIMITS.searchMaxChars)
+}
