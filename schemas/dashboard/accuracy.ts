@@ -9,7 +9,7 @@ const Share = {
   other: Type.Integer(),
   /** Attributed to no company. */
   none: Type.Integer(),
-  /** Addresses with attributed events. */
+  /** Addresses with attributed events, or what is stored of them. */
   cases: Type.Integer(),
   /** The share of the cases that is right, 0 to 1, with its 95 % interval; null without a case. */
   precision: Type.Union([Type.Number(), Type.Null()]),
@@ -28,7 +28,10 @@ export const AccuracyQuery = Type.Object(
 export const AccuracyAnswer = Type.Object({
   /** First UTC day of the events, `YYYY-MM-DD`. */
   since: Type.String(),
+  /** Without `rules`, as everything below. */
   all: Type.Object(Share),
+  /** Events whose company a rule `is` named. */
+  rules: Type.Object(Share),
   data_sets: Type.Array(NamedShare),
   classifications: Type.Array(NamedShare),
   qualities: Type.Array(Type.Object({ from: Type.Integer(), to: Type.Integer(), ...Share })),

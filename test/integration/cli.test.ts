@@ -232,6 +232,17 @@ test('commands reach the running instance', async (t) => {
   assert.equal((await json('learn', 'acme', '--apply', id)).applied.rule, rule)
   assert.deepEqual((await json('rules', 'list', 'acme')).rules, [rule])
   assert.deepEqual((await json('learn', 'acme')).proposals, [])
+  // The rule names the company of later events, so they prove nothing about the data.
+  const judgedByRule = await until(
+    async () => {
+      await fetch(`${ready.url}/v1/ingest`, { method: 'POST', headers, body: JSON.stringify({ events: [events[0]] }) })
+      return await json('quality', 'acme')
+    },
+    (found) => found.rules.events > 0,
+  )
+  assert.deepEqual(pick(judgedByRule.rules, 'other', 'none', 'cases', 'precision'), [0, 0, 1, 1])
+  assert.deepEqual(pick(judgedByRule.all, 'right', 'cases', 'precision'), [0, 1, 0])
+  assert.match((await site.ipid('quality', 'acme')).stdout, /^rules "is" +(\d+) +\1 +0 +0 +1 +100 % /m)
   assert.match((await site.ipid('quality', 'beta')).stderr, /^ipid: unknown tenant "beta"\n$/)
   const removed = await site.ipid('demo', '--remove', '--json')
   assert.deepEqual(JSON.parse(removed.stdout), { tenant_id: 'demo', removed: demo.events })

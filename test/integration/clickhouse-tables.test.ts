@@ -3,6 +3,8 @@ import { test } from 'node:test'
 import { OUTCOME_COLUMNS } from '../../schemas/outcome.ts'
 import { ROW_COLUMNS } from '../../schemas/row.ts'
 import { ClickHouseRuleTrials } from '../../src/dashboard/queries/rule-trials.ts'
+import { proposals } from '../../src/operations/accuracy/learn.ts'
+import { qualityOf } from '../../src/operations/accuracy/quality.ts'
 import { ClickHouseTruth } from '../../src/operations/accuracy/truth.ts'
 import { systemClock } from '../../src/run/clock.ts'
 import { BackpressureError } from '../../src/run/errors.ts'
@@ -289,10 +291,10 @@ test('the truth of sign-ups is read by address and session, and the networks whe
   const groups = await listOf(truth.groups(selection))
   assert.deepEqual(
     groups
-      .map(({ ip, knownDomain, companyId, quality, events }) => [ip, knownDomain, companyId, quality, events])
+      .map(({ place, knownDomain, companyId, quality, events }) => [place, knownDomain, companyId, quality, events])
       .sort(),
     [
-      ['#0123456789abcdef', 'b.com', 'example.com', 80, 1],
+      ['#b.com', 'b.com', 'example.com', 80, 1],
       ['2001:db8:1:2::3', 'b.com', 'example.com', 80, 1],
       ['203.0.113.7', 'acme.com', 'example.com', 15, 1],
       ['203.0.113.7', 'acme.com', 'example.com', 80, 1],
@@ -301,7 +303,7 @@ test('the truth of sign-ups is read by address and session, and the networks whe
       ['203.0.113.9', 'b.com', 'b', 80, 1],
     ],
   )
-  const pairs = groups.map(({ ip, knownDomain }) => `${ip} ${knownDomain}`)
+  const pairs = groups.map(({ place, knownDomain }) => `${place} ${knownDomain}`)
   assert.deepEqual([...pairs].sort(), pairs)
 
   const addresses = await listOf(truth.addresses(selection))
@@ -345,7 +347,7 @@ test('an event without a session does not belong to the session 0', async () => 
   const truth = new ClickHouseTruth(clickhouse.client)
   const selection = { tenantId: 'session-zero', since: '2020-01-01' }
   const groups = await listOf(truth.groups(selection))
-  assert.deepEqual(groups.map(({ ip: at, quality }) => [at, quality]).sort(), [
+  assert.deepEqual(groups.map(({ place, quality }) => [place, quality]).sort(), [
     [ip, 15],
     [ip, 80],
   ])
@@ -354,6 +356,30 @@ test('an event without a session does not belong to the session 0', async () => 
     [ip, 'acme.com'],
     ['203.0.113.8', ''],
   ])
+})
+
+test('a masked address is a case of its network for all days, and is never proposed', async () => {
+  const work = { known_domain: 'acme.com', company_id: 'other.com', domain: 'other.com' }
+  const masked = (network: string) =>
+    [1, 2, 3, 4, 5].map((day) => ({
+      ...{ ...work, ip: `${network}#000000000000000${day}`, user_properties: `{"email":"p${day}@acme.com"}` },
+      timestamp: Date.UTC(2026, 2, day),
+    }))
+  await insert('masked', [...masked('203.0.113.0/24'), ...masked('2001:db8:1::/48'), ...masked('')])
+  const truth = new ClickHouseTruth(clickhouse.client)
+  const selection = { tenantId: 'masked', since: '2020-01-01' }
+  assert.deepEqual(
+    (await listOf(truth.groups(selection))).map(({ place, events }) => [place, events]),
+    [
+      ['#acme.com', 5],
+      ['2001:db8:1::/48', 5],
+      ['203.0.113.0/24', 5],
+    ],
+  )
+  const questions = { dataSetOf: () => 'a', isByRule: () => false }
+  const { all } = await qualityOf(truth.groups(selection), questions)
+  assert.deepEqual([all.events, all.cases], [15, 3])
+  assert.deepEqual(await proposals(truth.meetings(selection), undefined), [])
 })
 
 test('people are told apart by the value of an e-mail key, wherever it is in the event', async () => {

@@ -3,6 +3,7 @@ import { ruleSetOf } from '../../enrichment/tenant-rules/judge.ts'
 import type { Lookup } from '../../lookup/lookup.ts'
 import { dataSetBy } from '../../operations/accuracy/data-set.ts'
 import { proposals } from '../../operations/accuracy/learn.ts'
+import { namedByRule } from '../../operations/accuracy/named-by-rule.ts'
 import { qualityOf } from '../../operations/accuracy/quality.ts'
 import { ClickHouseTruth, firstDayOf } from '../../operations/accuracy/truth.ts'
 import type { Address } from '../../pipeline/event/address.ts'
@@ -31,9 +32,11 @@ export class ClickHouseAccuracy {
     const selection = { tenantId: tenant.id, since: firstDayOf(days, this.#clock.now()) }
     return this.#reader.ask(tenant.id, JSON.stringify(['accuracy', selection, tenant.rules]), async () => {
       const dataSetOf = dataSetBy((address) => this.#lookup(address, tenant))
-      const { all, data_sets, classifications, qualities } = await qualityOf(this.#truth.groups(selection), dataSetOf)
+      const isByRule = namedByRule(ruleSetOf(tenant))
+      const report = await qualityOf(this.#truth.groups(selection), { dataSetOf, isByRule })
+      const { all, rules, data_sets, classifications, qualities } = report
       return {
-        ...{ since: selection.since, all, data_sets: [...data_sets] },
+        ...{ since: selection.since, all, rules, data_sets: [...data_sets] },
         ...{ classifications: [...classifications], qualities: [...qualities] },
       }
     })

@@ -38,6 +38,8 @@ export class RuleSet {
   /** Per family, longest prefix first. */
   readonly #networks: NetworkRules
   readonly #holders: NetworkRules
+  /** By company id. */
+  readonly #held = new Map<string, AddressRange[]>()
   readonly #organisations = new Map<string, Rule>()
   readonly #systems = new Map<number, Rule>()
   readonly #classes = new Map<string, Rule>()
@@ -61,7 +63,13 @@ export class RuleSet {
       else addFirst(this.#classes, subject.classification, rule)
     }
     // The newest rule `is` of a network wins: another company has moved in.
-    for (const { range, rule } of held) holders.add(range, rule)
+    for (const { range, rule } of held) {
+      holders.add(range, rule)
+      const id = companyIdOf({ name: undefined, domain: (rule as HolderRule).subject.domain })
+      const ranges = this.#held.get(id)
+      if (ranges === undefined) this.#held.set(id, [range])
+      else ranges.push(range)
+    }
     this.#networks = networks
     this.#holders = holders
   }
@@ -74,6 +82,11 @@ export class RuleSet {
   /** The rule `is` with the most specific network around an address. */
   holderOf(address: Address): HolderRule | undefined {
     return this.#holders.find(address)?.rule as HolderRule | undefined
+  }
+
+  /** The networks of which rules `is` say that they are this company's. */
+  networksOf(companyId: string): readonly AddressRange[] {
+    return this.#held.get(companyId) ?? []
   }
 
   /**

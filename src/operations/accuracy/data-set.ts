@@ -8,11 +8,11 @@ import type { TruthGroup } from './truth.ts'
  * @param lookup by today's data and the rules of the tenant
  */
 export function dataSetBy(lookup: (address: Address) => Lookup): (group: TruthGroup) => string {
-  let last: { readonly ip: string; readonly found: Lookup | undefined } | undefined
-  return ({ ip, companyId }) => {
-    if (last?.ip !== ip) {
-      const address = parseAddress(ip)
-      last = { ip, found: address && lookup(address) }
+  let last: { readonly place: string; readonly found: Lookup | undefined } | undefined
+  return ({ place, companyId }) => {
+    if (last?.place !== place) {
+      const address = parseAddress(place)
+      last = { place, found: address && lookup(address) }
     }
     const { found } = last
     if (found === undefined) return NO_DATA_SET.masked

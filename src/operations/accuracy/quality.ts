@@ -11,7 +11,7 @@ export interface Accuracy {
   readonly other: number
   /** Attributed to no company. */
   readonly none: number
-  /** Addresses with attributed events. The events of an address are one case, because they are right or wrong together. */
+  /** Places with attributed events. The events of a place are one case, because they are right or wrong together. */
   readonly cases: number
   /**
    * The share of the cases that is right, 0 to 1, with its 95 % interval; null without a case. A case with other companies too counts
@@ -32,7 +32,10 @@ export interface QualityAccuracy extends Accuracy {
 }
 
 export interface QualityReport {
+  /** Without `rules`, as everything below. */
   readonly all: Accuracy
+  /** Events whose company a rule `is` of the tenant named. */
+  readonly rules: Accuracy
   /** By the data set that names the company today. Most events first. */
   readonly data_sets: readonly NamedAccuracy[]
   /** By class; `unknown` for none. */
@@ -54,21 +57,32 @@ const BANDS = [0, 1, 2, 3, 4].map((i) => ({ from: i * BAND, to: i === 4 ? 100 : 
 /** Data sets and classes are few, but a caller may name any. */
 const NAMES_MAX = 1_000
 
+interface QualityQuestions {
+  /** The data set that named the company; one of `NO_DATA_SET` when it is not known. */
+  readonly dataSetOf: (group: TruthGroup) => string
+  /** Whether a rule of the tenant named the company: see `namedByRule`. */
+  readonly isByRule: (group: TruthGroup) => boolean
+}
+
 /**
  * Counts the events with a known domain by whether they were attributed to it.
  * @param groups in the order of `ClickHouseTruth.groups`
- * @param dataSetOf the data set that named the company; one of `NO_DATA_SET` when it is not known
  */
 export async function qualityOf(
   groups: AsyncIterable<TruthGroup>,
-  dataSetOf: (group: TruthGroup) => string,
+  { dataSetOf, isByRule }: QualityQuestions,
 ): Promise<QualityReport> {
   const all = new Tally()
+  const rules = new Tally()
   const sets = new Map<string, Tally>()
   const classes = new Map<string, Tally>()
   const bands = BANDS.map(() => new Tally())
   for await (const group of groups) {
     const verdict = verdictOf(group, group.knownDomain)
+    if (isByRule(group)) {
+      rules.add(group.place, verdict, group.events)
+      continue
+    }
     const tallies = [all, tallyOf(classes, group.classification || 'unknown')]
     if (verdict !== 'none') {
       tallies.push(
@@ -76,10 +90,11 @@ export async function qualityOf(
         bands[Math.min(BANDS.length - 1, Math.floor(group.quality / BAND))]!,
       )
     }
-    for (const tally of tallies) tally.add(group.ip, verdict, group.events)
+    for (const tally of tallies) tally.add(group.place, verdict, group.events)
   }
   return {
     all: all.accuracy(),
+    rules: rules.accuracy(),
     data_sets: named(sets),
     classifications: named(classes),
     qualities: bands.map((tally, i) => ({ ...BANDS[i]!, ...tally.accuracy() })),
@@ -89,14 +104,14 @@ export async function qualityOf(
 class Tally {
   readonly #events = { right: 0, other: 0, none: 0 }
   /** The case that is read now: cases follow one another. */
-  #case = { ip: '', right: 0, attributed: 0 }
+  #case = { place: '', right: 0, attributed: 0 }
   #cases = 0
   #rightCases = 0
 
-  add(ip: string, verdict: Verdict, events: number): void {
+  add(place: string, verdict: Verdict, events: number): void {
     this.#events[verdict] += events
     if (verdict === 'none') return
-    if (ip !== this.#case.ip) this.#closeCase(ip)
+    if (place !== this.#case.place) this.#closeCase(place)
     this.#case.attributed += events
     if (verdict === 'right') this.#case.right += events
   }
@@ -117,7 +132,7 @@ class Tally {
       this.#cases++
       this.#rightCases += right / attributed
     }
-    this.#case = { ip: next, right: 0, attributed: 0 }
+    this.#case = { place: next, right: 0, attributed: 0 }
   }
 }
 

@@ -16,10 +16,13 @@ export function firstDayOf(days: number, nowMs: number): string {
   return utcDay(nowMs - (days - 1) * DAY_MS)
 }
 
-/** Events with equal values. Groups of one address follow one another. */
+/** Events with equal values. Groups of one place follow one another. */
 export interface TruthGroup extends Attributed {
-  /** As stored; may be masked. */
-  readonly ip: string
+  /**
+   * What is known of the address: all of it, the network of a truncated one, or `#` and the known domain when the tenant stores no
+   * addresses. A pseudonym changes every day, so it would make one visitor many.
+   */
+  readonly place: string
   readonly knownDomain: string
   readonly classification: string
   readonly quality: number
@@ -67,6 +70,9 @@ const SESSIONS = `
 /** The event's own domain, or else that of its session. An event without a session is joined with none: NULL equals nothing. */
 const KNOWN = "if(known_domain != '', toString(known_domain), of_session)"
 const JOINED = `events GLOBAL ANY LEFT JOIN (${SESSIONS}) AS sessions ON events.session_id = sessions.id`
+
+/** `TruthGroup.place` */
+const PLACE = `multiIf(startsWith(ip, '#'), concat('#', known), position(ip, '#') > 0, substringIndex(ip, '#', 1), ip)`
 
 /** The texts in which `knownDomainOf` looks for an address, in its order. */
 const TEXTS = ['user_properties', 'extra', 'properties']
@@ -118,14 +124,14 @@ export class ClickHouseTruth {
   /** The events with a known domain. */
   async *groups({ tenantId, since }: TruthSelection): AsyncGenerator<TruthGroup> {
     const query = `
-      SELECT ip, ${KNOWN} AS known, company_id, domain, classification, quality, count()
+      SELECT ${PLACE} AS place, ${KNOWN} AS known, company_id, domain, classification, quality, count()
       FROM ${JOINED}
       WHERE ${WHERE} AND known != ''
-      GROUP BY ALL ORDER BY ip, known`
+      GROUP BY ALL ORDER BY place, known`
     type Row = [string, string, string, string, string, number, number]
     for await (const row of this.#rows<Row>(query, tenantId, since)) {
-      const [ip, knownDomain, companyId, domain, classification, quality, events] = row
-      yield { ip, knownDomain, companyId, domain, classification, quality, events }
+      const [place, knownDomain, companyId, domain, classification, quality, events] = row
+      yield { place, knownDomain, companyId, domain, classification, quality, events }
     }
   }
 

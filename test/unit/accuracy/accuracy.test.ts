@@ -6,7 +6,8 @@ import { verdictOf } from '../../../src/operations/accuracy/attribution.ts'
 import { compare } from '../../../src/operations/accuracy/compare.ts'
 import { wilson } from '../../../src/operations/accuracy/interval.ts'
 import { proposals } from '../../../src/operations/accuracy/learn.ts'
-import { qualityOf } from '../../../src/operations/accuracy/quality.ts'
+import { namedByRule } from '../../../src/operations/accuracy/named-by-rule.ts'
+import { type Accuracy, qualityOf } from '../../../src/operations/accuracy/quality.ts'
 import type { Meeting, TruthAddress, TruthGroup } from '../../../src/operations/accuracy/truth.ts'
 import { demoPeople } from '../../../src/operations/demo/emails.ts'
 import type { DemoOrganisation } from '../../../src/operations/demo/organisations.ts'
@@ -60,8 +61,8 @@ async function* groups(): AsyncGenerator<TruthGroup> {
     if (domain !== undefined) counted.set(`${ip} ${domain}`, (counted.get(`${ip} ${domain}`) ?? 0) + 1)
   }
   for (const [key, events] of [...counted].sort()) {
-    const [ip, knownDomain] = key.split(' ') as [string, string]
-    yield { ip, knownDomain, ...companyAt(ip), classification: 'business', quality: 85, events }
+    const [place, knownDomain] = key.split(' ') as [string, string]
+    yield { place, knownDomain, ...companyAt(place), classification: 'business', quality: 85, events }
   }
 }
 
@@ -102,9 +103,10 @@ test('the reported precision of the demo has the true one in its interval', asyn
     cases.set(event.ip, one)
   }
   const truth = [...cases.values()].reduce((sum, { right, events }) => sum + right / events, 0) / cases.size
-  const { all, data_sets, qualities, classifications } = await qualityOf(groups(), ({ ip }) =>
-    Number(ip.split('.')[2]) % 2 === 0 ? 'a' : 'b',
-  )
+  const { all, data_sets, qualities, classifications } = await qualityOf(groups(), {
+    dataSetOf: ({ place }) => (Number(place.split('.')[2]) % 2 === 0 ? 'a' : 'b'),
+    isByRule: () => false,
+  })
   assert.ok(truth < 0.95 && truth > 0.5, String(truth))
   assert.ok(all.low! < truth && truth < all.high!, `${truth} is not within ${all.low} to ${all.high}`)
   assert.ok(all.cases > 50 && all.cases < all.events)
@@ -133,8 +135,8 @@ test('the reported precision of the demo has the true one in its interval', asyn
 
 test('precision and its interval count cases, however many events they have', async () => {
   async function* each(): AsyncGenerator<TruthGroup> {
-    const of = (ip: string, domain: string, events: number, quality = 85, knownDomain = 'a.com') =>
-      ({ ip, knownDomain, companyId: domain, domain, classification: 'business', quality, events }) as const
+    const of = (place: string, domain: string, events: number, quality = 85, knownDomain = 'a.com') =>
+      ({ place, knownDomain, companyId: domain, domain, classification: 'business', quality, events }) as const
     yield of('20.0.0.1', 'a.com', 1_000)
     yield of('20.0.0.2', 'c.com', 1)
     yield of('20.0.0.2', 'c.com', 1, 85, 'b.com')
@@ -147,7 +149,7 @@ test('precision and its interval count cases, however many events they have', as
     yield of('20.0.0.6', 'a.com', 1, 10)
     yield of('20.0.0.6', 'b.com', 3, 30)
   }
-  const { all, qualities } = await qualityOf(each(), () => 'a')
+  const { all, qualities } = await qualityOf(each(), { dataSetOf: () => 'a', isByRule: () => false })
   const { low, high } = wilson(0.6, 5)!
   assert.deepEqual(all, { events: 1_024, right: 1_006, other: 6, none: 12, cases: 5, precision: 0.6, low, high })
   assert.deepEqual(
@@ -160,6 +162,44 @@ test('precision and its interval count cases, however many events they have', as
       [4, 0.6875],
     ],
   )
+})
+
+test('events that a rule "is" named say nothing about the data', async () => {
+  const rules = new RuleSet({
+    rules: ['is 203.0.113.8/29 acme.com', 'is 2001:db8::/48 acme.com', 'is 198.51.100.0/24 b.com'],
+  })
+  const named = namedByRule(rules)
+  const of = (place: string, companyId: string) => named({ place, companyId })
+  assert.ok(of('203.0.113.9', 'acme.com') && of('2001:db8:0:7::1', 'acme.com') && of('2002:cb00:7109::1', 'acme.com'))
+  assert.ok(of('203.0.113.0/24', 'acme.com') && of('2002:cb00:7100::/40', 'acme.com'), 'the rule may be the reason')
+  assert.ok(of('#acme.com', 'acme.com') && of('#guest.com', 'acme.com'))
+  assert.ok(!of('203.0.113.7', 'acme.com') && !of('203.0.113.9', 'b.com') && !of('203.0.112.0/24', 'acme.com'))
+  assert.ok(!of('203.0.113.9', '') && !of('#c.com', 'c.com') && !namedByRule(undefined)({ place: '#', companyId: 'a' }))
+
+  async function* each(): AsyncGenerator<TruthGroup> {
+    const at = (place: string, companyId: string, knownDomain: string) =>
+      ({
+        place,
+        knownDomain,
+        companyId,
+        domain: companyId,
+        classification: 'business',
+        quality: 85,
+        events: 2,
+      }) as const
+    // Before the rule, the data were wrong here.
+    yield at('203.0.113.9', 'provider.com', 'acme.com')
+    yield at('203.0.113.9', 'acme.com', 'acme.com')
+    yield at('203.0.113.9', 'acme.com', 'guest.com')
+    yield at('203.0.113.77', 'acme.com', 'acme.com')
+  }
+  const report = await qualityOf(each(), { dataSetOf: () => 'a', isByRule: named })
+  const counts = ({ right, other, cases, precision }: Accuracy) => [right, other, cases, precision]
+  assert.deepEqual(counts(report.all), [2, 2, 2, 0.5])
+  assert.deepEqual(counts(report.rules), [2, 2, 1, 0.5])
+  for (const [part] of [report.data_sets, report.classifications, report.qualities.slice(-1)]) {
+    assert.deepEqual(counts(part!), [2, 2, 2, 0.5])
+  }
 })
 
 function dataOf(isWrong: (third: number) => boolean, isUnknown = (_third: number) => false) {

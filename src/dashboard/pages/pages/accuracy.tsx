@@ -41,14 +41,14 @@ function Precision({ tenant }: { readonly tenant: string }) {
   const [days, setDays] = useDays()
   const { value, error, reload } = useData<AccuracyAnswer>(`/api/tenants/${tenant}/accuracy`, { days })
   if (value === undefined) return error === undefined ? <Loading /> : <Problem error={error} onRetry={reload} />
-  const { all, data_sets, classifications, qualities } = value
+  const { all, rules, data_sets, classifications, qualities } = value
   return (
     <section>
       <div class="row">
         <SpanChoice spans={SPANS} days={days} onChange={setDays} />
       </div>
       {error !== undefined && <Problem error={error} onRetry={reload} />}
-      {all.events === 0 ? (
+      {all.events + rules.events === 0 ? (
         <Empty title="No visit has a known company yet">
           <p>
             Send the e-mail address of people who sign up or sign in, as <code>email</code> in{' '}
@@ -63,6 +63,13 @@ function Precision({ tenant }: { readonly tenant: string }) {
       ) : (
         <>
           <Summary all={all} />
+          {rules.events > 0 && (
+            <p class="note soft">
+              Not counted here: {counted(rules.events, 'event')} from {counted(rules.cases, 'address', 'addresses')}{' '}
+              that your rules <code>is</code> name. {number(rules.right)} of them are right, but a rule may have been
+              made of the same people.
+            </p>
+          )}
           <Breakdown title="By data set" name="Data set" rows={data_sets.map((set) => [set.name, set] as const)} />
           <Breakdown title="By class" name="Class" rows={classifications.map((each) => [each.name, each] as const)} />
           <Breakdown
@@ -102,7 +109,7 @@ function Summary({ all }: { readonly all: Share }) {
       </section>
       <section class="card">
         <h3>Attributed</h3>
-        <p class="figure">{percent((right + other) / events)}</p>
+        <p class="figure">{events === 0 ? 'none' : percent((right + other) / events)}</p>
         <p class="soft">of {counted(events, 'event')} with a known company</p>
       </section>
       <section class="card">

@@ -16,9 +16,10 @@ export function qualityCommand(context: CliContext): Command {
   return truthCommand('quality', about, 30).action(async (name: string, flags: QualityFlags, command: Command) => {
     const { stdout } = context
     const report = await withTruth(configOf(context, command), name, flags.days, async (opened) => {
-      const [{ qualityOf }, { dataSetBy }, { madeData }, { TodaysData }, rules] = await Promise.all([
+      const [{ qualityOf }, { dataSetBy }, { namedByRule }, { madeData }, { TodaysData }, rules] = await Promise.all([
         import('../quality.ts'),
         import('../data-set.ts'),
+        import('../named-by-rule.ts'),
         import('../../../enrichment/commands/default-data.ts'),
         import('../../../enrichment/todays-data.ts'),
         import('../../../enrichment/tenant-rules/judge.ts'),
@@ -35,14 +36,16 @@ export function qualityCommand(context: CliContext): Command {
         tenant_id: tenant.id,
         since: selection.since,
         stored,
-        ...(await qualityOf(truth.groups(selection), dataSetOf)),
+        ...(await qualityOf(truth.groups(selection), { dataSetOf, isByRule: namedByRule(set) })),
       }
     })
     if (flags.json) return printJson(stdout, report)
-    const { all, data_sets, classifications, qualities, since, stored } = report
-    if (all.events === 0) return printLine(stdout, NO_TRUTH(name))
+    const { all, rules, data_sets, classifications, qualities, since, stored } = report
+    const events = all.events + rules.events
+    if (events === 0) return printLine(stdout, NO_TRUTH(name))
     const rows = [
       ['all', all] as const,
+      ...(rules.events > 0 ? [['rules "is"', rules] as const] : []),
       ...data_sets.map((each) => [`data set  ${each.name}`, each] as const),
       ...classifications.map((each) => [`class  ${each.name}`, each] as const),
       ...qualities.map((each) => [`quality  ${each.from} to ${each.to}`, each] as const),
@@ -51,9 +54,9 @@ export function qualityCommand(context: CliContext): Command {
     printLines(
       stdout,
       `
-${stored} events since ${since} are stored, ${all.events} of them with a known domain. Noise is not stored, so it is not counted.
+${stored} events since ${since} are stored, ${events} of them with a known domain. Noise is not stored, so it is not counted.
 RIGHT to NONE are events. A case is an address with attributed events. The last column is the share of the cases that is right, with its
-95 % interval.
+95 % interval.${rules.events > 0 ? '\nEvents that a rule "is" named are in no other line: the rule may have been made of their addresses.' : ''}
 `,
     )
   })
