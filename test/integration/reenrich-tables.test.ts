@@ -3,6 +3,7 @@ import { Readable } from 'node:stream'
 import { after, beforeEach, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ENRICHMENT_COLUMNS, ROW_COLUMNS } from '../../schemas/row.ts'
+import { claimOf } from '../../src/enrichment/bots/claim.ts'
 import { ClickHouseReenrichment } from '../../src/operations/reenrich/clickhouse.ts'
 import type { EventReplacement, Selection, TodaysData } from '../../src/operations/reenrich/ports.ts'
 import { previewReenrich, reenrich } from '../../src/operations/reenrich/reenrich.ts'
@@ -155,6 +156,62 @@ test('stored events equal those that today’s data would store, and match the p
   assert.equal(again.events.changed, 0)
   assert.equal(again.events.judged, 50)
   assert.deepEqual(await seen(), is)
+})
+
+/** Places of user agents in an event. */
+const BOT = '"Mozilla/5.0 (compatible; AhrefsBot/7.0; +http://ahrefs.com/robot/)"'
+const BROWSER = '"Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"'
+const TEXTS: readonly Partial<Pick<EventRow, 'properties' | 'extra'>>[] = [
+  { properties: `{"user_agent":${BOT}}` },
+  { properties: `{"a":1,"$user_agent" : ${BOT}}` },
+  { properties: `{"context":{"userAgent":${BOT}}}` },
+  { properties: `{"segment":{"context":{"userAgent":${BOT}}}}` },
+  { extra: `{"http":{"useragent":${BOT}}}` },
+  { extra: `{"request":{"$raw_user_agent":${BOT}}}`, properties: `{"user_agent":${BROWSER}}` },
+  { properties: `{"user_agent":7,"context":{"user_agent":${BOT}}}` },
+  { properties: `{"user_agent":{"a":${BOT}}}` },
+  { properties: `{"user_agent":null,"userAgent":${BOT}}` },
+  { properties: String.raw`{"user_agent":"AhrefsBot\/7.0 \"x\""}` },
+  { properties: `{"user_agent":${BROWSER},"context":{"user_agent":${BOT}}}` },
+  { properties: `{"user_agent":${BROWSER}}` },
+  { properties: `{"seen":[{"user_agent":${BOT}}]}` },
+  { properties: `{"text":"\\"user_agent\\":${BOT.replaceAll('"', '\\"')}"}` },
+  { properties: `{"other":{"user_agent":${BOT}}}` },
+  { properties: `no JSON "user_agent":${BOT}` },
+  { properties: '', extra: '' },
+]
+
+test('an event leaves for its stored user agent exactly if a new event would not be stored', async () => {
+  const bots: TodaysData = {
+    enrich: (address, hostname, claimed) =>
+      claimed === undefined
+        ? before.enrich(address, hostname)
+        : {
+            ...before.enrich(address, hostname),
+            noise: true,
+            classification: 'bot',
+            filteredAs: `bot:${claimed}:claimed`,
+          },
+  }
+  await clickhouse.client.command({ query: 'TRUNCATE TABLE events' })
+  const rows = TEXTS.map((text, i) =>
+    row(before, '17.0.0.1', { properties: '', extra: '', ...text, event_id: `ua-${i}`, received_at: NOVEMBER + i }),
+  )
+  await insert(rows)
+  const parts = { events: store, data: bots, replacement: store, assertHeld: () => {}, say: () => {} }
+  await reenrich(FROM_TO, { ...parts, run: `run-${runs++}` })
+  const left = await clickhouse.rows<{ event_id: string }>("SELECT event_id FROM events WHERE tenant_id = 'acme'")
+  const isPerson = ({ properties, extra }: EventRow) =>
+    claimOf({ properties: String(properties), extra: String(extra) }) === undefined
+  const people = rows.filter(isPerson).map(({ event_id }) => event_id)
+  assert.equal(people.length, 8)
+  assert.deepEqual(left.map(({ event_id }) => event_id).sort(), people.sort())
+  assert.deepEqual(
+    await clickhouse.rows(
+      "SELECT status, reason, sum(events) AS n FROM daily_outcomes WHERE tenant_id = 'acme' AND status = 'filtered' GROUP BY ALL",
+    ),
+    [{ status: 'filtered', reason: 'bot:ahrefsbot:claimed', n: rows.length - people.length }],
+  )
 })
 
 /** Counts of the events as sent. */

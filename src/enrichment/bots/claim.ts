@@ -3,10 +3,19 @@ import type { ReadEvent } from '../../pipeline/event/read-event.ts'
 import { botOf } from './user-agent.ts'
 
 /** The end of every key that holds a user agent. Searching for it costs some nanoseconds, so other events cost no more. */
-const KEY_END = 'gent"'
-const KEYS = ['user_agent', 'userAgent', 'useragent', '$user_agent', '$raw_user_agent'] as const
+export const KEY_END = 'gent"'
+export const AGENT_KEYS = ['user_agent', 'userAgent', 'useragent', '$user_agent', '$raw_user_agent'] as const
 /** Objects of `properties` or of the event that libraries put the user agent into. Each may have a `context` of its own. */
-const PARENTS = ['context', 'segment', 'rudderstack', 'amplitude', 'mixpanel', 'posthog', 'http', 'request'] as const
+export const AGENT_PARENTS = [
+  'context',
+  'segment',
+  'rudderstack',
+  'amplitude',
+  'mixpanel',
+  'posthog',
+  'http',
+  'request',
+] as const
 
 /** The bot that the user agent of an event names; undefined for a person's, and for an event without one. */
 export function claimOf({ properties, extra }: Pick<ReadEvent, 'properties' | 'extra'>): Bot | undefined {
@@ -30,7 +39,7 @@ function claimIn(json: string): Bot | undefined {
 
 /** Whether one of the keys ends here. @param end position of its closing quote */
 function isKey(json: string, end: number): boolean {
-  return KEYS.some((key) => json.endsWith(`"${key}`, end))
+  return AGENT_KEYS.some((key) => json.endsWith(`"${key}`, end))
 }
 
 /** Judges the text after a key. @param at the position after the key */
@@ -54,8 +63,8 @@ type Json = Readonly<Record<string, unknown>>
 
 function claimAt(json: string): Bot | undefined {
   const root = objectOf(parsed(json))
-  for (const holder of [root, ...PARENTS.flatMap((name) => nested(root[name]))]) {
-    for (const key of KEYS) {
+  for (const holder of [root, ...AGENT_PARENTS.flatMap((name) => nested(root[name]))]) {
+    for (const key of AGENT_KEYS) {
       const text = holder[key]
       if (typeof text === 'string') return botOf(text)
     }

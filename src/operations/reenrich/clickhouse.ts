@@ -4,12 +4,25 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { OUTCOME_STATUS } from '../../../schemas/outcome.ts'
 import { ENRICHMENT_COLUMNS } from '../../../schemas/row.ts'
+import { botOf } from '../../enrichment/bots/user-agent.ts'
 import { tsv } from '../../pipeline/event/row.ts'
 import { UnavailableError } from '../../run/errors.ts'
 import { connectClickHouse, DATABASE } from '../../stores/clickhouse/client.ts'
 import { quote } from '../../stores/clickhouse/quote.ts'
-import type { Bucket, Change, EventReplacement, Group, Selection, Slice, Staged, StoredEvents } from './ports.ts'
+import type {
+  BotAgents,
+  Bucket,
+  Change,
+  EventReplacement,
+  Group,
+  Selection,
+  Slice,
+  Staged,
+  StoredEvents,
+} from './ports.ts'
 import {
+  AGENT_COLUMNS,
+  agentsQuery,
   BUILDING,
   CHANGES,
   CREATE_CHANGES,
@@ -33,6 +46,8 @@ const STATEMENT_MS = 3_600_000
 const LOOK_EVERY_MS = 100
 const PORTION_GROUPS = 5_000
 const ASKED_ACCOUNTS = 10_000
+/** A statement lists them, in 20 bytes each. */
+const BOT_AGENTS_MAX = 100_000
 const QUERY_BYTES_MAX = 67_108_864
 
 /** Events of one removal. ClickHouse holds their keys in memory, 32 bytes each. */
@@ -52,6 +67,9 @@ const GENTLE = {
   max_result_bytes: '0',
   async_insert: 0,
 } as const
+
+/** For statements that list accounts or user agents. */
+const LONG = { max_query_size: String(QUERY_BYTES_MAX) } as const
 
 /** Reenriches stored events by means of a copy in the same database. */
 export class ClickHouseReenrichment implements StoredEvents, EventReplacement {
@@ -79,12 +97,32 @@ export class ClickHouseReenrichment implements StoredEvents, EventReplacement {
     return (await this.#rows<[number]>(query, selectionParams(selection)))[0]![0]
   }
 
+  async botAgents(selection: Selection): Promise<BotAgents> {
+    const result = await this.#client.query({
+      query: agentsQuery(selection),
+      query_params: selectionParams(selection),
+      format: 'JSONCompactEachRow',
+      clickhouse_settings: GENTLE,
+    })
+    const found: string[] = []
+    let isAll = false
+    for await (const rows of result.stream<[string, string]>()) {
+      for (const row of rows) {
+        const [text, hash] = row.json<[string, string]>()
+        if (!isBotText(text)) continue
+        if (found.length < BOT_AGENTS_MAX) found.push(hash)
+        else isAll = true
+      }
+    }
+    return isAll ? 'all' : found
+  }
+
   async *groups(selection: Selection, bucket: Bucket): AsyncGenerator<readonly Group[]> {
     const result = await this.#client.query({
       query: groupsQuery(selection, bucket),
       query_params: selectionParams(selection),
       format: 'JSONCompactEachRow',
-      clickhouse_settings: { ...GENTLE, output_format_json_quote_64bit_integers: 0 },
+      clickhouse_settings: { ...GENTLE, output_format_json_quote_64bit_integers: 0, ...LONG },
     })
     let portion: Group[] = []
     for await (const rows of result.stream<(string | number)[]>()) {
@@ -247,7 +285,7 @@ export class ClickHouseReenrichment implements StoredEvents, EventReplacement {
     await this.#client.command({
       query,
       query_params: params,
-      clickhouse_settings: { ...GENTLE, ...settings },
+      clickhouse_settings: { ...GENTLE, ...LONG, ...settings },
     })
   }
 
@@ -259,14 +297,26 @@ export class ClickHouseReenrichment implements StoredEvents, EventReplacement {
       clickhouse_settings: {
         ...GENTLE,
         output_format_json_quote_64bit_integers: 0,
-        max_query_size: String(QUERY_BYTES_MAX),
+        ...LONG,
       },
     })
     return await result.json<T>()
   }
 }
 
+/** @param text as in JSON */
+function isBotText(text: string): boolean {
+  try {
+    return botOf(JSON.parse(`"${text}"`) as string) !== undefined
+  } catch {
+    // The event is no JSON either.
+    return false
+  }
+}
+
 function groupOf([ip, accountId, was, ...rest]: (string | number)[]): Group {
   const events = Number(rest.pop())
-  return { ip: String(ip), accountId: String(accountId), was: String(was), values: rest.map(String), events }
+  const texts = rest.map(String)
+  const agents = texts.splice(-AGENT_COLUMNS.length)
+  return { ip: String(ip), accountId: String(accountId), was: String(was), values: texts, agents, events }
 }

@@ -1,6 +1,8 @@
+import type { Bot } from '../../../schemas/bots.ts'
 import type { Classification } from '../../../schemas/classification.ts'
 import { ENRICHMENT_COLUMNS } from '../../../schemas/row.ts'
 import type { FilterReason } from '../../../schemas/tenant-rules.ts'
+import { botOf } from '../../enrichment/bots/user-agent.ts'
 import { parseAddress } from '../../pipeline/event/address.ts'
 import type { Enrichment } from '../../pipeline/event/enrichment.ts'
 import { fromTsv } from '../../pipeline/event/row.ts'
@@ -25,10 +27,13 @@ export function columnValue(values: Values, column: EnrichmentColumn): string {
 }
 
 /** Undefined when the stored address is masked: then it cannot be enriched. */
-export function judge({ ip, values }: Pick<Group, 'ip' | 'values'>, data: TodaysData): Judgement | undefined {
+export function judge(
+  { ip, values, agents }: Pick<Group, 'ip' | 'values' | 'agents'>,
+  data: TodaysData,
+): Judgement | undefined {
   const address = parseAddress(ip)
   if (address === undefined) return undefined
-  const enrichment = data.enrich(address, values[HOSTNAME_AT]!, isStoredBot(values) ? 'other' : undefined)
+  const enrichment = data.enrich(address, values[HOSTNAME_AT]!, claimIn(agents))
   const today = valuesOf(enrichment)
   return {
     isNoise: enrichment.noise,
@@ -39,12 +44,13 @@ export function judge({ ip, values }: Pick<Group, 'ip' | 'values'>, data: Todays
   }
 }
 
-/**
- * A rule kept the event of a bot. It stays one, because its user agent may be the only sign: the groups do not have it.
- * So an event that was stored as a person's is not judged by its user agent again.
- */
-function isStoredBot(values: Values): boolean {
-  return columnValue(values, 'classification') === 'bot'
+/** As `claimOf` for the event itself. */
+function claimIn(agents: readonly string[]): Bot | undefined {
+  for (const agent of agents) {
+    const bot = agent === '' ? undefined : botOf(agent)
+    if (bot !== undefined) return bot
+  }
+  return undefined
 }
 
 /** The engine's cache returns the same object for equal enrichments. */

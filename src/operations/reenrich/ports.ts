@@ -14,20 +14,27 @@ export interface Selection {
   readonly job?: string | undefined
   /** Milliseconds since the epoch. Later events stay unchanged. */
   readonly receivedUntilMs: number
+  /** See `StoredEvents.botAgents`. */
+  readonly botAgents?: BotAgents
 }
+
+/** Hashes of the user agents that may be a bot's. `all`: there are too many to list, so every one may be. */
+export type BotAgents = readonly string[] | 'all'
 
 /** Values of `ENRICHMENT_COLUMNS` as text, in their order. */
 export type Values = readonly string[]
 export type EnrichmentColumn = (typeof ENRICHMENT_COLUMNS)[number]
 
-/** Stored events with the same address, account and enrichment. */
+/** Stored events with the same address, account, enrichment and user agent. */
 export interface Group {
   /** The stored address; may be masked. */
   readonly ip: string
   readonly accountId: string
-  /** Hash of `values`. */
+  /** Hash of `values` and `agents`. */
   readonly was: string
   readonly values: Values
+  /** The user agents in the texts where `claimOf` looks for them, in its order; `''` for none, and for one that is not in `botAgents`. */
+  readonly agents: readonly string[]
   readonly events: number
 }
 
@@ -77,6 +84,8 @@ export interface Slice {
 export interface StoredEvents {
   /** Approximate number of distinct addresses. */
   addresses(selection: Selection): Promise<number>
+  /** Finds the user agents of bots among the events: few are, and reading where they are in an event takes longer than all else. */
+  botAgents(selection: Selection): Promise<BotAgents>
   /** The groups of a bucket, in portions. Every event is in one group. */
   groups(selection: Selection, bucket: Bucket): AsyncIterable<readonly Group[]>
   /** The ids that are accounts of the tenant now. */

@@ -1,6 +1,7 @@
 import { ENRICHMENT_COLUMNS } from '../../../schemas/row.ts'
+import { AGENT_KEYS, AGENT_PARENTS, KEY_END } from '../../enrichment/bots/claim.ts'
 import { quote } from '../../stores/clickhouse/quote.ts'
-import type { Bucket, Selection, Slice } from './ports.ts'
+import type { BotAgents, Bucket, Selection, Slice } from './ports.ts'
 
 /* SQL for reenrichment. Names of tables and columns are constants; values are parameters. */
 
@@ -18,8 +19,60 @@ export const REASON = 'reenrich_reason'
 
 const COLUMNS = ENRICHMENT_COLUMNS.join()
 
-/** Hash of the enrichment columns. @param table prefix with its dot */
-const wasOf = (table = '') => `cityHash64(${ENRICHMENT_COLUMNS.map((column) => table + column).join()})`
+/** The columns in which `claimOf` looks for a user agent, in its order. */
+export const AGENT_COLUMNS = ['properties', 'extra'] as const
+
+const AGENT_TYPE = (() => {
+  const names = AGENT_KEYS.map((key) => `\`${key}\` Nullable(String)`)
+  const parents = AGENT_PARENTS.map(
+    (parent) => `${parent} Tuple(${[...names, `context Tuple(${names.join()})`].join()})`,
+  )
+  return `Tuple(${[...names, ...parents].join()})`
+})()
+
+/** Elements of `AGENT_TYPE` in the order in which `claimOf` looks: the object, then each parent, then the context in it. */
+const AGENT_PATHS = (() => {
+  const keys = (before: string) => AGENT_KEYS.map((_, i) => `${before}.${i + 1}`)
+  const parents = AGENT_PARENTS.flatMap((_, i) => {
+    const parent = `found.${AGENT_KEYS.length + i + 1}`
+    return [...keys(parent), ...keys(`${parent}.${AGENT_KEYS.length + 1}`)]
+  })
+  return [...keys('found'), ...parents]
+})()
+
+/** ClickHouse gives the JSON of a value that is no string. */
+const NO_STRING = String.raw`^(?:[{[]|-?[0-9.eE+-]+$|true$|false$)`
+
+/** The texts of all user agents in a column, as JSON has them. */
+const textsOf = (column: string) =>
+  `extractAll(${column}, ${quote(String.raw`"(?:${AGENT_KEYS.join('|').replaceAll('$', String.raw`\$`)})"\s*:\s*"((?:[^"\\]|\\.)*)"`)})`
+
+/** The texts of all user agents, and their hashes for `Selection.botAgents`. */
+export function agentsQuery(selection: Selection): string {
+  return `
+    SELECT arrayJoin(arrayConcat(${AGENT_COLUMNS.map(textsOf).join()})) AS text, toString(cityHash64(text))
+    FROM events
+    WHERE ${selected(selection)} AND (${AGENT_COLUMNS.map((column) => `position(${column}, '${KEY_END}') > 0`).join(' OR ')})
+    GROUP BY text`
+}
+
+/** The user agent in a column; `''` for one that is no bot's. */
+function agentOf(column: string, bots: BotAgents): string {
+  if (bots.length === 0) return "''"
+  const isBot =
+    bots === 'all' ? '' : ` AND arrayExists(text -> cityHash64(text) IN (${bots.join()}), ${textsOf(column)})`
+  const found = `JSONExtract(${column}, ${quote(AGENT_TYPE)})`
+  const texts = `arrayMap(found -> [${AGENT_PATHS.join()}], [${found}])[1]`
+  const first = `ifNull(arrayFirst(text -> text IS NOT NULL AND NOT match(text, ${quote(NO_STRING)}), ${texts}), '')`
+  return `if(position(${column}, '${KEY_END}') > 0${isBot}, ${first}, '')`
+}
+
+const agentsOf = ({ botAgents = [] }: Selection, table = '') =>
+  AGENT_COLUMNS.map((column) => agentOf(table + column, botAgents))
+
+/** Hash of the enrichment columns and the user agents. @param table prefix with its dot */
+const wasOf = (selection: Selection, table = '') =>
+  `cityHash64(${[...ENRICHMENT_COLUMNS.map((column) => table + column), ...agentsOf(selection, table)].join()})`
 
 /** Identifies a row within a tenant and time span, in 16 bytes. */
 export const KEY = 'sipHash128(event_id, received_at)'
@@ -49,11 +102,13 @@ export function selectionParams({ tenantId, from, to, job, receivedUntilMs }: Se
 }
 
 export function groupsQuery(selection: Selection, bucket: Bucket): string {
+  const agents = agentsOf(selection).map((agent, i) => `${agent} AS agent${i}`)
+  const names = agents.map((_, i) => `agent${i}`).join()
   return `
-    SELECT ip, account_id, toString(${wasOf()}), ${ENRICHMENT_COLUMNS.map((column) => `toString(${column})`).join()}, count()
-    FROM events
-    WHERE ${selected(selection, bucket)}
-    GROUP BY ip, account_id, ${COLUMNS}`
+    SELECT ip, account_id, toString(cityHash64(${COLUMNS}, ${names})),
+      ${ENRICHMENT_COLUMNS.map((column) => `toString(${column})`).join()}, ${names}, count()
+    FROM (SELECT ip, account_id, ${COLUMNS}, ${agents.join()} FROM events WHERE ${selected(selection, bucket)})
+    GROUP BY ip, account_id, ${COLUMNS}, ${names}`
 }
 
 /** @param columns of events */
@@ -82,7 +137,7 @@ export function stageQuery(columns: readonly string[], selection: Selection, buc
     INSERT INTO ${BUILDING} (${[...columns, RUN, NOISE, REASON].join()})
     SELECT ${values.join()}, {run:String}, c.${NOISE}, c.${REASON}
     FROM events AS e
-    INNER JOIN ${CHANGES} AS c ON e.ip = c.ip AND ${wasOf('e.')} = c.was
+    INNER JOIN ${CHANGES} AS c ON e.ip = c.ip AND ${wasOf(selection, 'e.')} = c.was
     WHERE ${selected(selection, bucket, 'e.')}`
 }
 

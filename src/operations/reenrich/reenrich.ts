@@ -53,9 +53,9 @@ export async function reenrich(selection: Selection, parts: ReplacementOptions):
   for (let attempt = 1; ; attempt++) {
     assertHeld()
     await replacement.begin(run)
-    const { changed, report } = await judgeAll(selection, parts, async (bucket, changes) => {
+    const { changed, report } = await judgeAll(selection, parts, async (asked, bucket, changes) => {
       assertHeld()
-      await replacement.stage(selection, bucket, run, changes)
+      await replacement.stage(asked, bucket, run, changes)
     })
     if (changed === 0) {
       await replacement.discard()
@@ -115,15 +115,16 @@ export async function finishReenrich(
 async function judgeAll(
   selection: Selection,
   { events, data, say, bucketAddresses = BUCKET_ADDRESSES }: ReenrichOptions,
-  take: (bucket: Bucket, changes: readonly Change[]) => Promise<void>,
+  take: (selection: Selection, bucket: Bucket, changes: readonly Change[]) => Promise<void>,
 ): Promise<{ readonly changed: number; readonly report: ReenrichReport }> {
   const builder = new ReportBuilder()
+  const asked = { ...selection, botAgents: await events.botAgents(selection) }
   const of = Math.max(1, Math.ceil((await events.addresses(selection)) / bucketAddresses))
   for (let index = 0; index < of; index++) {
     const bucket = { index, of }
     const changes = new Map<string, Change>()
     const addresses = new Set<string>()
-    for await (const groups of events.groups(selection, bucket)) {
+    for await (const groups of events.groups(asked, bucket)) {
       for (const group of groups) {
         const judgement = judge(group, data)
         builder.add(group, judgement)
@@ -136,7 +137,7 @@ async function judgeAll(
       }
     }
     builder.countAddresses(addresses.size)
-    if (changes.size > 0) await take(bucket, [...changes.values()])
+    if (changes.size > 0) await take(asked, bucket, [...changes.values()])
     if (of > 1) say(`judged part ${index + 1} of ${of} of the addresses`)
   }
   const report = await builder.finish((ids) => events.accountsAmong(selection.tenantId, ids))

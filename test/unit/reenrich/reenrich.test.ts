@@ -24,11 +24,11 @@ function stores(answers: Partial<Record<string, unknown[]>> = {}) {
     get: (_, name: string) => {
       if (name === 'groups') {
         return async function* () {
-          yield [{ ip: '17.0.0.1', accountId: '', was: '1', values: new Array(12).fill(''), events: 1 }]
+          yield [{ ip: '17.0.0.1', accountId: '', was: '1', values: new Array(12).fill(''), agents: [], events: 1 }]
         }
       }
       return async () => {
-        if (!['addresses', 'accountsAmong', 'staged'].includes(name)) calls.push(name)
+        if (!['addresses', 'accountsAmong', 'botAgents', 'staged'].includes(name)) calls.push(name)
         if (name === 'complete') isComplete = true
         if (name === 'staged') return isComplete ? { tenantId: 't', events: 1 } : undefined
         return answers[name]?.shift() ?? usual[name]

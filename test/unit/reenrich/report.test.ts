@@ -18,7 +18,7 @@ function add(
   events: number,
   account = before.company_id ?? '',
 ) {
-  const group = { ip: '17.0.0.1', accountId: account, was: '1', values: valuesOf(before), events }
+  const group = { ip: '17.0.0.1', accountId: account, was: '1', values: valuesOf(before), agents: [], events }
   const isChange = JSON.stringify(before) !== JSON.stringify(after)
   builder.add(group, { isNoise: false, classification: undefined, values: valuesOf(after), isChange })
 }
@@ -85,7 +85,7 @@ test('found, lost, filtered, not judged, and events without an account', async (
   add(builder, A, {}, 8, 'own')
   add(builder, A, { ...A, asn: '64500', quality: '80' }, 16)
   add(builder, {}, { country_code: 'DE' }, 32)
-  const group = { ip: '3.0.0.1', accountId: '', was: '1', values: valuesOf(A), events: 64 }
+  const group = { ip: '3.0.0.1', accountId: '', was: '1', values: valuesOf(A), agents: [], events: 64 }
   builder.add(group, { isNoise: true, classification: 'cloud', values: valuesOf({}), isChange: true })
   builder.add({ ...group, events: 128 }, { isNoise: true, classification: 'isp', values: valuesOf({}), isChange: true })
   builder.add({ ...group, ip: '#1f', events: 256 }, undefined)
