@@ -10,6 +10,7 @@ import {
   type StoredRow,
   UNFILTERED,
 } from './ports.ts'
+import { TakenCounts, type TodaysVerdict } from './taken-counts.ts'
 
 /** Facts on which a plan is based. */
 export interface Facts {
@@ -29,8 +30,8 @@ export interface Facts {
   /** How many events that are only counted the round before found, by commit and key. `Plan.matched` has those of this plan. */
   readonly matched?: ReadonlyMap<string, number>
   readonly windowMs: number
-  /** Whether today's data keep an event; undefined: filtered events stay filtered. */
-  readonly isKept?: ((event: ArchivedEvent) => boolean) | undefined
+  /** What today's data say; undefined: filtered events stay filtered. It says nothing about an event without a valid address. */
+  readonly verdictOf?: ((event: ArchivedEvent) => TodaysVerdict | undefined) | undefined
 }
 
 /** An event to replay. */
@@ -104,22 +105,73 @@ export function planReplay(
   const taken = new Set<string>()
   const matched = new Map<string, number>()
   const lost: LostUnit[] = []
+  const commits = commitsOf(units, facts, wanted)
   for (const unit of units) {
-    const planned = planUnit(unit, facts, { taken, matched }, counts, wanted)
+    const planned = planUnit(unit, facts, { taken, matched, commits }, counts, wanted)
     if (planned !== undefined) lost.push(planned)
   }
   return { lost, counts, taken: [...taken], matched }
 }
 
+/** Counts of events as they came, and those who take from them: all units of a commit share them. */
+interface CommitCounts {
+  readonly asTheyCame: ReadonlyMap<string, Map<string, number>>
+  readonly filtered: TakenCounts
+}
+
+function commitsOf(
+  units: readonly ArchivedUnit[],
+  facts: Facts,
+  wanted: (event: ArchivedEvent) => boolean,
+): ReadonlyMap<string, CommitCounts> {
+  const groups = new Map<string, ArchivedUnit[]>()
+  for (const unit of units) {
+    const name = commitName(unit)
+    const same = groups.get(name)
+    if (same === undefined) groups.set(name, [unit])
+    else same.push(unit)
+  }
+  const commits = new Map<string, CommitCounts>()
+  for (const [name, same] of groups) {
+    const { asTheyCame } = outcomesOf(same[0]!, facts.outcomes.get(same[0]!.commit) ?? [])
+    const staying = () =>
+      same.flatMap((unit) =>
+        unit.events.filter(
+          (event) => event.status === 'filtered' && !hasRow(event, unit, facts) && !isKeptToday(event, facts, wanted),
+        ),
+      )
+    const sums = asTheyCame.get(OUTCOME_STATUS.filtered) ?? new Map<string, number>()
+    commits.set(name, { asTheyCame, filtered: new TakenCounts(sums, staying, facts.verdictOf) })
+  }
+  return commits
+}
+
+function commitName({ commit, day, job = '' }: ArchivedUnit): string {
+  return `${commit} ${day} ${job}`
+}
+
+function isKeptToday(event: ArchivedEvent, { verdictOf }: Facts, wanted: (event: ArchivedEvent) => boolean): boolean {
+  return verdictOf?.(event)?.isKept === true && wanted(event)
+}
+
 function planUnit(
   unit: ArchivedUnit,
   facts: Facts,
-  { taken, matched }: { readonly taken: Set<string>; readonly matched: Map<string, number> },
+  {
+    taken,
+    matched,
+    commits,
+  }: {
+    readonly taken: Set<string>
+    readonly matched: Map<string, number>
+    readonly commits: ReadonlyMap<string, CommitCounts>
+  },
   counts: ReplayCounts,
   wanted: (event: ArchivedEvent) => boolean,
 ): LostUnit | undefined {
-  const { asTheyCame, later, keptBack } = outcomesOf(unit, facts.outcomes.get(unit.commit) ?? [])
-  const isKept = (event: ArchivedEvent) => facts.isKept?.(event) === true && wanted(event)
+  const { later, keptBack } = outcomesOf(unit, facts.outcomes.get(unit.commit) ?? [])
+  const { asTheyCame, filtered: takenCounts } = commits.get(commitName(unit))!
+  const isKept = (event: ArchivedEvent) => isKeptToday(event, facts, wanted)
   const isFound = (event: ArchivedEvent) => event.status === 'filtered' && !hasRow(event, unit, facts) && isKept(event)
   const absent: ArchivedEvent[] = []
   const asked: ArchivedEvent[] = []
@@ -144,22 +196,21 @@ function planUnit(
   }
   counts.dead += letters
   const counted = Math.max(0, sum(later.values()) - letters)
-  const sums = asTheyCame.get(OUTCOME_STATUS.filtered) ?? new Map<string, number>()
   // Events that an earlier replay kept. The sums do not say which, so all are replayed when one is lost.
   const keptAbsent = Math.min(filtered.length, Math.max(0, keptBack - keptSeen))
   if (keptAbsent > 0 && facts.conditions === 0 && counted < absent.length + keptAbsent) {
     absent.push(...filtered)
-    takeBack(sums, filtered.length - keptAbsent, kept)
+    for (const event of filtered.slice(keptAbsent)) takenCounts.take(event, kept)
   } else {
     const found = filtered.filter(isKept).slice(keptAbsent)
-    const again = found.filter(() => takeBack(sums, 1, kept) === 0)
+    const again = found.filter((event) => takenCounts.take(event, kept))
     asked.push(...again)
     counts.counted += filtered.length - again.length
   }
   counts.found += asked.length
   takeLateRows(absent, counted, (event) => takeRow(event, unit, facts, taken), counts)
   const outcomes = new Map<string, number>()
-  asked.push(...planEvents(absent, { later, counted }, wanted, isFound, counts, outcomes))
+  asked.push(...planEvents(absent, { later, counted }, facts, wanted, isFound, counts, outcomes))
   // An invalid line meets no condition.
   const isAsked = facts.conditions === 0
   for (const rejected of unit.rejected) planRejected(rejected, unit, facts, matched, isAsked, counts, outcomes)
@@ -196,6 +247,7 @@ function takeLateRows(
 function planEvents(
   absent: readonly ArchivedEvent[],
   { later, counted }: { readonly later: Map<string, number>; readonly counted: number },
+  { verdictOf }: Facts,
   wanted: (event: ArchivedEvent) => boolean,
   isFound: (event: ArchivedEvent) => boolean,
   counts: ReplayCounts,
@@ -203,7 +255,9 @@ function planEvents(
 ): readonly ArchivedEvent[] {
   if (counted >= absent.length) {
     const filtered = new Map([...later].filter(([key]) => isFilteredKey(key)))
-    const found = absent.filter((event) => isFound(event) && takeBack(filtered, 1, outcomes) === 0)
+    const staying = () => absent.filter((event) => event.status === 'filtered' && !isFound(event))
+    const takenCounts = new TakenCounts(filtered, staying, verdictOf)
+    const found = absent.filter((event) => isFound(event) && takenCounts.take(event, outcomes))
     counts.found += found.length
     counts.counted += absent.length - found.length
     return found

@@ -18,6 +18,7 @@ import type {
   StoredEvents,
 } from './ports.ts'
 import { addressesOf, assertRepeatsMeet, assignIdentities, unitToFeed } from './put-back.ts'
+import type { TodaysVerdict } from './taken-counts.ts'
 import { TakenRows } from './taken-rows.ts'
 import { isOfEntry, merged, type PlacedUnit, unitsInOrder } from './units-in-order.ts'
 import { type Condition, digestOf, meets } from './where.ts'
@@ -246,7 +247,7 @@ class Replay {
       units.flatMap(({ events }) => events),
       days,
     )
-    const isKept = reenrich ? (event: ArchivedEvent) => this.#isKept(event) : undefined
+    const verdictOf = reenrich ? (event: ArchivedEvent) => this.#verdictOf(event) : undefined
     return {
       tenantId,
       conditions: where.length,
@@ -257,15 +258,17 @@ class Replay {
       taken: this.#taken,
       matched: this.#matched,
       windowMs,
-      isKept,
+      verdictOf,
     }
   }
 
-  #isKept({ text }: ArchivedEvent): boolean {
+  #verdictOf({ text }: ArchivedEvent): TodaysVerdict | undefined {
     const event = JSON.parse(text) as EventEnvelope
     const address = parseAddress(event.ip)
-    if (address === undefined) return false
-    return !this.#options.enricher.enrich(address, claimOf(sliceEvent(text, 0, event))).noise
+    if (address === undefined) return undefined
+    const claimed = claimOf(sliceEvent(text, 0, event))
+    const { noise, filteredAs = '', classification = '' } = this.#options.enricher.enrich(address, claimed)
+    return { isKept: !noise, reason: filteredAs, classification }
   }
 
   /** Keeps the last position where no batch job has parts on both sides: a job's rows must be matched within one run. */

@@ -59,6 +59,8 @@ function plan(units: readonly ArchivedUnit[], known: Facts, wanted: (event: Arch
   }
 }
 
+const KEPT_TODAY = { isKept: true, reason: '', classification: '' }
+
 const IN_STEP = 'process:1:live:7-0'
 
 test('stored and counted events are left alone', () => {
@@ -180,7 +182,7 @@ test('an event filtered again is counted, until it is judged otherwise', () => {
   assert.deepEqual(plan([unit(events)], facts({ b: [T] }, [], { refiltered })).counts.counted, 1)
   const { lost, counts } = planReplay(
     [unit(events)],
-    facts({ b: [T] }, [], { refiltered, isKept: () => true }),
+    facts({ b: [T] }, [], { refiltered, verdictOf: () => KEPT_TODAY }),
     () => true,
   )
   assert.deepEqual([...lost[0]!.unfiltered], [[key, -1]])
@@ -190,20 +192,20 @@ test('an event filtered again is counted, until it is judged otherwise', () => {
 })
 
 test('judged again, a filtered event that is kept today is found, once', () => {
-  const isKept = ({ eventId }: ArchivedEvent) => eventId === 'n'
+  const verdictOf = ({ eventId }: ArchivedEvent) => (eventId === 'n' ? KEPT_TODAY : undefined)
   const live = unit([event('n', 'filtered'), event('m', 'filtered')])
   const asItCame = [outcome('filtered', 2)]
-  const first = plan([live], facts({}, asItCame, { isKept }))
+  const first = plan([live], facts({}, asItCame, { verdictOf }))
   assert.deepEqual([first.ids, first.kept, first.outcomes, first.counts.found], [['n'], [-1], [], 1])
   const back = outcome('filtered', -1, 'kept:1:batch:x')
-  const again = plan([live], facts({ n: [T] }, [...asItCame, back], { isKept }))
+  const again = plan([live], facts({ n: [T] }, [...asItCame, back], { verdictOf }))
   assert.deepEqual([again.ids, again.counts.found], [[], 0])
 
   const inStep = [outcome('filtered', 2, IN_STEP)]
-  const batch = plan([live], facts({}, inStep, { isKept }))
+  const batch = plan([live], facts({}, inStep, { verdictOf }))
   assert.deepEqual([batch.ids, batch.kept, batch.outcomes, batch.counts.found], [['n'], [], ['filtered -1'], 1])
   const refiltered = [...inStep, outcome('filtered', -1, 'replay:1:batch:x')]
-  for (const known of [facts({ n: [T] }, refiltered, { isKept }), facts({ n: [T] }, refiltered)]) {
+  for (const known of [facts({ n: [T] }, refiltered, { verdictOf }), facts({ n: [T] }, refiltered)]) {
     const { ids, counts } = plan([live], known)
     assert.deepEqual([ids, counts.stored, counts.counted], [[], 1, 1])
   }
@@ -212,8 +214,8 @@ test('judged again, a filtered event that is kept today is found, once', () => {
 test('an event found once and lost again is restored, and no count is taken twice for it', () => {
   const live = unit([event('n', 'filtered'), event('m', 'filtered')])
   const back = [outcome('filtered', 2), outcome('filtered', -1, 'kept:1:batch:x')]
-  const isKept = ({ eventId }: ArchivedEvent) => eventId === 'n'
-  for (const known of [facts({}, back), facts({}, back, { isKept })]) {
+  const verdictOf = ({ eventId }: ArchivedEvent) => (eventId === 'n' ? KEPT_TODAY : undefined)
+  for (const known of [facts({}, back), facts({}, back, { verdictOf })]) {
     const { ids, kept, counts } = plan([live], known)
     assert.deepEqual([ids, kept, counts.replayed], [['n', 'm'], [-1], 2])
   }
@@ -224,8 +226,47 @@ test('an event found once and lost again is restored, and no count is taken twic
   const elsewhere = [outcome('filtered', 2), outcome('filtered', -1, 'kept:2:batch:x')]
   assert.deepEqual(plan([live], facts({}, elsewhere)).ids, [])
   const repeat = [...back, outcome('duplicates', 1, IN_STEP)]
-  for (const known of [facts({}, repeat), facts({}, repeat, { isKept })]) {
+  for (const known of [facts({}, repeat), facts({}, repeat, { verdictOf })]) {
     const { ids, kept, counts } = plan([live], known)
     assert.deepEqual([ids, kept, counts.counted], [[], [], 2])
   }
+})
+
+test('a found event takes back its own count, and not that of a bot that stays filtered', () => {
+  const sum = (reason: string, classification: string, events = 1, leftWith = '', sourceId = '') => {
+    const key = outcomeKey({ tenantId: 't', day: DAY, status: 'filtered', reason, classification, sourceId })
+    return outcome('filtered', events, leftWith, { reason, key, sourceId })
+  }
+  const bots = [sum('bot:googlebot:verified', 'bot'), sum('bot:ahrefsbot:claimed', 'bot'), sum('', 'isp')]
+  const verdicts: Readonly<Record<string, { isKept: boolean; reason: string; classification: string }>> = {
+    g: { isKept: false, reason: 'bot:googlebot:verified', classification: 'bot' },
+    a: { isKept: true, reason: '', classification: 'bot' },
+    // New data: nothing says what it was.
+    n: { isKept: true, reason: '', classification: 'business' },
+  }
+  const verdictOf = ({ eventId }: ArchivedEvent) => verdicts[eventId]
+  const takenBack = (units: readonly ArchivedUnit[], known: Facts, of: 'kept' | 'outcomes' = 'kept') =>
+    planReplay(units, known, () => true).lost.flatMap((unit) =>
+      [...unit[of]].map(([key, n]) => `${key.split('\t').slice(4, 7).join(' ')} ${n}`),
+    )
+  const all = ['g', 'a', 'n'].map((id) => event(id, 'filtered'))
+  const right = ['bot:ahrefsbot:claimed bot -1', ' isp -1']
+  assert.deepEqual(takenBack([unit(all)], facts({}, bots, { verdictOf })), right)
+  assert.deepEqual(takenBack([unit(all)], facts({}, bots.toReversed(), { verdictOf })), right)
+  const inStep = [...bots].map((one) => ({ ...one, leftWith: IN_STEP }))
+  assert.deepEqual(takenBack([unit(all)], facts({}, inStep, { verdictOf }), 'outcomes'), right)
+  // The units of a commit share its sums.
+  const [g, a, n] = all as [ArchivedEvent, ArchivedEvent, ArchivedEvent]
+  const apart = [unit([a]), unit([n], { partition: 2 }), unit([g], { partition: 3 })]
+  assert.deepEqual(takenBack(apart, facts({}, bots, { verdictOf })), right)
+  const same = { isKept: true, reason: '', classification: 'isp' }
+  const sources = [sum('', 'isp', 1), sum('', 'isp', 1, '', 'src_1234567')]
+  const ofSource = { ...event('s', 'filtered'), sourceId: 'src_1234567' }
+  assert.deepEqual(
+    takenBack(
+      [unit([g, ofSource])],
+      facts({}, sources, { verdictOf: ({ eventId }) => (eventId === 's' ? same : undefined) }),
+    ),
+    [' isp src_1234567 -1'],
+  )
 })
