@@ -77,12 +77,12 @@ async function writeFile(path: string, count: number, object: (i: number) => str
 
 async function compile(path: string): Promise<void> {
   const startedMs = performance.now()
-  const { bytes, objects: read, warnings } = await writeRegistry(path, DEFAULT_ENRICHMENT_LIMITS)
+  const { parts, objects: read, warnings } = await writeRegistry(path, DEFAULT_ENRICHMENT_LIMITS)
   const { user, system } = process.cpuUsage()
   process.stdout.write(
     `${JSON.stringify({
       objects: read,
-      compiled_mb: Math.round(bytes!.length / 1e6),
+      compiled_mb: Math.round(parts!.reduce((sum, { length }) => sum + length, 0) / 1e6),
       cpu_s: Math.round((user + system) / 1e5) / 10,
       wall_s: Math.round((performance.now() - startedMs) / 100) / 10,
       peak_rss_mb: Math.round(process.resourceUsage().maxRSS / 1_024),

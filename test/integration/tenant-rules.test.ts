@@ -261,12 +261,45 @@ test('tenant rules apply at once, in both lanes, in replays and in re-enrichment
     await ipid('rules', 'add', 'gamma', 'keep', 'bot')
     assert.equal((await replay()).archive.found, 4)
     await until(kept, (text) => text === [...office, ...bots].sort().join('\n'))
-    // A stored bot stays one, although its user agent is not looked at again.
+    // Stored user agents are judged as new ones are.
     assert.equal((await replay()).events.changed, 0)
     await ipid('rules', 'remove', 'gamma', 'keep', 'bot')
     const { filtered } = await replay()
-    assert.deepEqual(filtered, { events: 4, classifications: { 'bot:googlebot:verified': 2, 'bot:other:claimed': 2 } })
+    assert.deepEqual(filtered, {
+      events: 4,
+      classifications: { 'bot:googlebot:verified': 2, 'bot:ahrefsbot:claimed': 2 },
+    })
     await until(kept, (text) => text === office.join('\n'))
+
+    // A bot stays one in a network with a rule "is".
+    for (const ip of [ADDRESSES.apple, '66.249.66.1'])
+      await ipid('rules', 'add', 'gamma', 'is', `${ip}/32`, 'office.example')
+    const held = await until(
+      () => call('/v1/ingest', JSON.stringify({ events: events('live-is') }), key),
+      (answer) => answer.results[1].rule !== undefined,
+    )
+    assert.deepEqual(
+      held.results.map(({ status }: { status: string }) => status),
+      ['filtered', 'ok', 'filtered'],
+    )
+    await call(
+      '/v1/ingest/batch',
+      events('batch-is')
+        .map((event) => JSON.stringify(event))
+        .join('\n'),
+      key,
+    )
+    const ofRule = ['batch-is', 'live-is'].map((lane) => `${lane}-office\tbusiness\toffice.example`)
+    await until(
+      () =>
+        kept().then((text) =>
+          text
+            .split('\n')
+            .filter((line) => line.includes('-is-'))
+            .join('\n'),
+        ),
+      (text) => text === ofRule.join('\n'),
+    )
   })
 
   await step('a rule `is` holds alike for live events, batch, lookups, bulk and re-enrichment', async () => {

@@ -67,9 +67,9 @@ export async function loadDataFile(
 
 /** Compiles it in this process. */
 async function loadRegistry(path: string, name: string, limits: EnrichmentLimits): Promise<Provider> {
-  const { bytes, objects, builtAt, warnings } = await writeRegistry(path, limits)
-  if (bytes === undefined) return organisationsProvider(name, objects, builtAt)
-  return registryProvider({ name, bytes, recordsMax: limits.recordsMax, warnings })
+  const { parts, objects, builtAt, warnings } = await writeRegistry(path, limits)
+  if (parts === undefined) return organisationsProvider(name, objects, builtAt)
+  return registryProvider({ name, bytes: Buffer.concat(parts), recordsMax: limits.recordsMax, warnings })
 }
 
 async function loadText(file: string, name: string, text: Buffer, limits: EnrichmentLimits): Promise<Provider> {

@@ -42,10 +42,21 @@ interface Stored {
   readonly byteOrder: string
 }
 
-export function sealFile({ magic }: SealedKind, head: SealedHead, columns: readonly Column[]): Buffer {
+export function sealFile(kind: SealedKind, head: SealedHead, columns: readonly Column[]): Buffer {
+  return Buffer.concat(sealedParts(kind, head, columns))
+}
+
+/** As `sealFile`, in parts. A large column may come in parts too. */
+export function sealedParts(
+  { magic }: SealedKind,
+  head: SealedHead,
+  columns: readonly (Column | readonly Column[])[],
+): Buffer[] {
+  const pages = columns.map((column) => (ArrayBuffer.isView(column) ? [column] : (column as readonly Column[])))
+  const sizes = pages.map((parts) => parts.reduce((sum, { byteLength }) => sum + byteLength, 0))
   const stored: SealedHead & Stored = {
     ...head,
-    columnBytes: columns.map(({ byteLength }) => byteLength),
+    columnBytes: sizes,
     byteOrder: endianness(),
   }
   const json = Buffer.from(JSON.stringify(stored))
@@ -54,12 +65,13 @@ export function sealFile({ magic }: SealedKind, head: SealedHead, columns: reado
   const length = Buffer.alloc(4)
   length.writeUInt32LE(padded.length)
   const content: Buffer[] = [length, padded]
-  for (const { buffer, byteOffset, byteLength } of columns) {
-    content.push(Buffer.from(buffer, byteOffset, byteLength), Buffer.alloc(paddedBytes(byteLength) - byteLength))
+  for (const [i, parts] of pages.entries()) {
+    for (const { buffer, byteOffset, byteLength } of parts) content.push(Buffer.from(buffer, byteOffset, byteLength))
+    content.push(Buffer.alloc(paddedBytes(sizes[i]!) - sizes[i]!))
   }
   const digest = createHash('sha256')
   for (const part of content) digest.update(part)
-  return Buffer.concat([Buffer.from(magic), digest.digest(), ...content])
+  return [Buffer.from(magic), digest.digest(), ...content]
 }
 
 /** A sealed file in memory. */

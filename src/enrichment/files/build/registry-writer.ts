@@ -6,7 +6,7 @@ import { RangeIndex } from '../../addresses/range-index.ts'
 import { wordRange } from '../../addresses/word-range.ts'
 import type { EnrichmentLimits } from '../../limits.ts'
 import { SkippedEntries } from '../../providers/lists/entry.ts'
-import { encodeRangeFile, type RangeRecord } from '../../providers/ranges/range-file.ts'
+import { type RangeRecord, rangeFileParts } from '../../providers/ranges/range-file.ts'
 import { dateOf, organisationPathsOf, readRegistryFile } from '../../providers/registry/files.ts'
 import { REGISTRY_TYPE } from '../../providers/registry/provider.ts'
 import type { RpslObject } from '../../providers/registry/rpsl.ts'
@@ -19,8 +19,8 @@ import { TextPool } from './text-pool.ts'
 
 /** A registry file, compiled. */
 export interface WrittenRegistry {
-  /** A range file; undefined when the file has organisations only. */
-  readonly bytes: Buffer | undefined
+  /** A range file in parts; undefined when the file has organisations only. */
+  readonly parts: readonly Buffer[] | undefined
   /** Number of objects about addresses, or else of organisations. */
   readonly objects: number
   /** The newest change of an object: about when the file was made. Undefined when objects have no dates. */
@@ -33,7 +33,7 @@ const KINDS = { holder: 'H', purpose: 'P', network: 'N' } as const
 
 /**
  * Compiles a registry file and the organisations that it refers to. Reads the text as a stream, so that memory depends on
- * the number of blocks and names only: about 60 bytes a block.
+ * the number of blocks and names only (bench/results.md).
  * @throws InputError with the reason; NotDataError when the file has no objects
  */
 export async function writeRegistry(path: string, limits: EnrichmentLimits): Promise<WrittenRegistry> {
@@ -43,8 +43,10 @@ export async function writeRegistry(path: string, limits: EnrichmentLimits): Pro
   const { builtAt } = blocks
   const missing = await missingOrganisations(path, blocks)
   const warnings = [...skipped.warnings, ...blocks.skipped.warnings, ...missing]
-  if (blocks.objects === 0) return { bytes: undefined, objects: organisations.size, builtAt, warnings }
-  return { bytes: blocks.toBuffer(basename(path)), objects: blocks.objects, builtAt, warnings }
+  if (blocks.objects === 0) return { parts: undefined, objects: organisations.size, builtAt, warnings }
+  const { objects } = blocks
+  organisations.clear()
+  return { parts: blocks.takeParts(basename(path)), objects, builtAt, warnings }
 }
 
 interface Organisation {
@@ -98,8 +100,8 @@ class Blocks {
   readonly #organisations: Organisations
   readonly #limits: EnrichmentLimits
   readonly #texts = new TextPool()
-  readonly #v4 = new NestedRanges(4)
-  readonly #v6 = new NestedRanges(6)
+  #v4 = new NestedRanges(4)
+  #v6 = new NestedRanges(6)
   #lastModified = ''
 
   constructor(organisations: Organisations, limits: EnrichmentLimits, skipped: SkippedEntries) {
@@ -134,26 +136,32 @@ class Blocks {
     ranges.add(wordRange(range), this.#texts.add(text))
   }
 
-  toBuffer(source: string): Buffer {
+  /** The range file. Frees the blocks on the way, because they and the file would be in memory together. */
+  takeParts(source: string): Buffer[] {
+    this.#texts.close()
     const holders = new HolderRules(this.#texts)
-    const pieces = [this.#v4, this.#v6].map((ranges) =>
-      ranges.pieces((number, around, outer) => holders.recordOf(number, around, outer)),
-    )
-    const [v4, v6] = pieces.map((list) => list.finish())
+    const columnsOf = (nested: NestedRanges) => {
+      const pieces = nested.pieces((number, around, outer) => holders.recordOf(number, around, outer))
+      return { ...pieces.finish(), ranges: pieces.ranges }
+    }
+    const v4 = columnsOf(this.#v4)
+    this.#v4 = new NestedRanges(4)
+    const v6 = columnsOf(this.#v6)
+    this.#v6 = new NestedRanges(6)
     const index = RangeIndex.of({
-      v4Starts: v4!.starts,
-      v4Owners: v4!.records,
-      v6Starts: v6!.starts,
-      v6Owners: v6!.records,
+      v4Starts: v4.starts,
+      v4Owners: v4.records,
+      v6Starts: v6.starts,
+      v6Owners: v6.records,
     })
     const head = {
       source,
       databaseType: REGISTRY_TYPE,
       builtAtMs: this.builtAt?.getTime() ?? 0,
-      ranges: pieces[0]!.ranges + pieces[1]!.ranges,
+      ranges: v4.ranges + v6.ranges,
       members: ['name', 'purpose'],
     }
-    return encodeRangeFile({ head, index, records: holders.records() })
+    return rangeFileParts({ head, index, records: holders.records() })
   }
 }
 
@@ -181,13 +189,15 @@ class HolderRules {
   /** Record of each text plus 1; 0 for none. */
   readonly #records: Uint32Array
   /** Texts of the records. */
-  readonly #used: number[] = []
+  readonly #used: Uint32Array
+  #usedCount = 0
   /** Distinctive words of providers, by text. */
   readonly #providerWords = new Map<number, readonly string[]>()
 
   constructor(texts: TextPool) {
     this.#texts = texts
     this.#records = new Uint32Array(texts.size)
+    this.#used = new Uint32Array(texts.size)
   }
 
   /**
@@ -203,7 +213,7 @@ class HolderRules {
   }
 
   *records(): Generator<RangeRecord> {
-    for (const number of this.#used) {
+    for (const number of this.#used.subarray(0, this.#usedCount)) {
       const text = this.#texts.at(number)
       yield text.startsWith(KINDS.holder) ? { name: text.slice(1) } : { purpose: text.slice(1) }
     }
@@ -214,7 +224,10 @@ class HolderRules {
   }
 
   #number(number: number): number {
-    if (this.#records[number] === 0) this.#records[number] = this.#used.push(number)
+    if (this.#records[number] === 0) {
+      this.#used[this.#usedCount++] = number
+      this.#records[number] = this.#usedCount
+    }
     return this.#records[number]! - 1
   }
 

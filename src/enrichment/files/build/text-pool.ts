@@ -3,6 +3,8 @@ import { HashSlots, hashOfBytes } from './hash-slots.ts'
 
 const TEXTS_AT_FIRST = 65_536
 const BYTES_AT_FIRST = 1_048_576
+/** The old and the new buffer are in memory together. */
+const GROWTH = 1.5
 /** A UTF-16 code unit takes at most 3 bytes in UTF-8. */
 const UTF8_BYTES_MAX = 3
 
@@ -10,16 +12,22 @@ const UTF8_BYTES_MAX = 3
 export class TextPool {
   #bytes = Buffer.allocUnsafe(BYTES_AT_FIRST)
   #ends = new Uint32Array(TEXTS_AT_FIRST)
-  readonly #slots = new HashSlots()
+  #slots = new HashSlots()
+  #size = 0
 
   /** Number of different texts. */
   get size(): number {
-    return this.#slots.size
+    return this.#size
+  }
+
+  /** Frees the memory that only `add` needs. Do not add afterwards. */
+  close(): void {
+    this.#slots = new HashSlots()
   }
 
   /** The number of a text, from 0. */
   add(text: string): number {
-    const { size } = this
+    const size = this.#size
     const start = this.#startOf(size)
     this.#reserve(start + UTF8_BYTES_MAX * text.length)
     // Written in place: it stays there if it is new.
@@ -30,6 +38,7 @@ export class TextPool {
     if (number === size) {
       if (size === this.#ends.length) this.#ends = doubled(this.#ends)
       this.#ends[number] = end
+      this.#size++
     }
     return number
   }
@@ -49,6 +58,7 @@ export class TextPool {
   }
 
   #reserve(bytes: number): void {
-    if (bytes > this.#bytes.length) this.#bytes = Buffer.concat([this.#bytes], Math.max(bytes, 2 * this.#bytes.length))
+    if (bytes > this.#bytes.length)
+      this.#bytes = Buffer.concat([this.#bytes], Math.max(bytes, Math.ceil(GROWTH * this.#bytes.length)))
   }
 }

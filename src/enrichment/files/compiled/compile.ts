@@ -98,7 +98,7 @@ async function compile({ path, folder }: BigTable, dir: string): Promise<About |
     const about = await compileInto(part, path)
     // Discard the result unless the table still is the version that the folder is named after.
     if ((await compiledFolder(dir, path)) !== folder) return undefined
-    await write(join(part, ABOUT_FILE), JSON.stringify(about))
+    await write(join(part, ABOUT_FILE), [Buffer.from(JSON.stringify(about))])
     await publish(part, folder)
     return about
   } finally {
@@ -151,9 +151,9 @@ async function vendorTableOf(
 }
 
 async function compileRegistry(folder: string, path: string, limits: EnrichmentLimits): Promise<About> {
-  const { bytes, objects, builtAt, warnings } = await writeRegistry(path, limits)
-  if (bytes !== undefined) await write(join(folder, BLOCKS_FILE), bytes)
-  return { objects, blocks: bytes !== undefined, builtAtMs: builtAt?.getTime() ?? null, warnings }
+  const { parts, objects, builtAt, warnings } = await writeRegistry(path, limits)
+  if (parts !== undefined) await write(join(folder, BLOCKS_FILE), parts)
+  return { objects, blocks: parts !== undefined, builtAtMs: builtAt?.getTime() ?? null, warnings }
 }
 
 async function compileVendors(folder: string, table: () => VendorTable, limits: EnrichmentLimits): Promise<About> {
@@ -170,20 +170,20 @@ async function compileOrganisations(folder: string, path: string, limits: Enrich
   const lines = systems.map(
     ({ asn, record }) => `${JSON.stringify({ asn, record: { ...(record as object), scope: undefined } })}\n`,
   )
-  await write(join(folder, SYSTEMS_FILE), lines.join(''))
+  await write(join(folder, SYSTEMS_FILE), [Buffer.from(lines.join(''))])
   return { rows, unknownColumns: [...table.unknownColumns], networks: networks > 0 }
 }
 
 async function writeNetworks(folder: string, writer: MmdbWriter): Promise<void> {
   const bytes = writer.toBuffer()
   await openMmdb(bytes)
-  await write(join(folder, NETWORKS_FILE), bytes)
+  await write(join(folder, NETWORKS_FILE), [bytes])
 }
 
-async function write(path: string, content: Uint8Array | string): Promise<void> {
+async function write(path: string, parts: readonly Uint8Array[]): Promise<void> {
   const file = await open(path, 'w')
   try {
-    await file.writeFile(content)
+    for (const part of parts) await file.writeFile(part)
     await file.sync()
   } finally {
     await file.close()

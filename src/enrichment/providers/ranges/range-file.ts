@@ -7,7 +7,7 @@ import {
   readSealedHead,
   type SealedHead,
   type SealedKind,
-  sealFile,
+  sealedParts,
 } from '../sealed-file.ts'
 
 /**
@@ -43,10 +43,15 @@ interface RangeFileContent {
 
 type StoredHead = RangeFileHead & StoredIndex
 
-export function encodeRangeFile({ head, index, records }: RangeFileContent): Buffer {
+export function encodeRangeFile(content: RangeFileContent): Buffer {
+  return Buffer.concat(rangeFileParts(content))
+}
+
+/** A range file in parts, in order: in one buffer, a large file takes its memory twice. */
+export function rangeFileParts({ head, index, records }: RangeFileContent): Buffer[] {
   const { ends, texts } = encodeRecords(records, head.members)
   const { stored, columns } = storedIndex(index)
-  return sealFile(KIND, { ...head, ...stored }, [...columns, ends, texts])
+  return sealedParts(KIND, { ...head, ...stored }, [...columns, ends, texts])
 }
 
 /** What the head of a sealed file says about an index. */
@@ -81,19 +86,40 @@ export function nextIndex(file: OpenSealedFile<SealedHead & StoredIndex>): Range
 /** A UTF-16 code unit takes at most 3 bytes in UTF-8. */
 const UTF8_BYTES_MAX = 3
 
-/** Concatenates the records, with the end of each. Uses one buffer, because there are a hundred thousand records. */
+const PAGE_BYTES = 1_048_576
+
+/** The texts of the records in pages, and the end of each text. There may be millions. */
 function encodeRecords(records: Iterable<RangeRecord>, members: readonly string[]) {
-  const ends: number[] = []
-  let texts = Buffer.allocUnsafe(65_536)
+  let ends = new Uint32Array(16_384)
+  let count = 0
+  const texts: Buffer[] = []
+  let page = Buffer.allocUnsafe(PAGE_BYTES)
   let at = 0
+  let before = 0
+  const closePage = () => {
+    texts.push(page.subarray(0, at))
+    before += at
+    at = 0
+  }
   for (const record of records) {
     const text = JSON.stringify(members.map((member) => record[member] ?? null))
-    const needed = at + UTF8_BYTES_MAX * text.length
-    if (needed > texts.length) texts = Buffer.concat([texts], Math.max(needed, 2 * texts.length))
-    at += texts.write(text, at)
-    ends.push(at)
+    const needed = UTF8_BYTES_MAX * text.length
+    if (at + needed > page.length) {
+      closePage()
+      page = Buffer.allocUnsafe(Math.max(PAGE_BYTES, needed))
+    }
+    at += page.write(text, at)
+    if (count === ends.length) ends = doubled(ends)
+    ends[count++] = before + at
   }
-  return { ends: Uint32Array.from(ends), texts: texts.subarray(0, at) }
+  closePage()
+  return { ends: ends.subarray(0, count), texts }
+}
+
+function doubled(column: Uint32Array): Uint32Array<ArrayBuffer> {
+  const larger = new Uint32Array(2 * column.length)
+  larger.set(column)
+  return larger
 }
 
 /** A range file in memory. */
