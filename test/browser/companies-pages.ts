@@ -255,9 +255,28 @@ async function checkNarrow(page: Page, urls: readonly string[]): Promise<void> {
   for (const url of urls) {
     await page.goto(url)
     await page.locator('.card, .companies').first().waitFor()
-    assert.ok((await page.locator('header.top').boundingBox())!.height < 60, 'the head is one line')
+    assert.ok((await page.getByRole('banner').boundingBox())!.height < 60, 'the head is one line')
     const width = await page.evaluate('document.documentElement.scrollWidth')
     assert.ok((width as number) <= 360, `${url} is ${width} wide`)
   }
+  await checkDrawer(page)
   await page.setViewportSize(size)
+}
+
+/** The sidebar of a small screen opens over the page, keeps the focus, and gives it back. */
+async function checkDrawer(page: Page): Promise<void> {
+  const menu = page.getByRole('button', { name: 'Menu', exact: true })
+  const link = page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Companies' })
+  assert.equal(await link.isVisible(), false)
+  await menu.focus()
+  await page.keyboard.press('Enter')
+  await link.waitFor()
+  assert.ok(await page.evaluate("document.activeElement.closest('#sidebar') !== null"), 'the focus is in the drawer')
+  await page.keyboard.press('Escape')
+  await link.waitFor({ state: 'hidden' })
+  assert.equal(await page.evaluate("document.activeElement.getAttribute('aria-label')"), 'Menu')
+  await menu.click()
+  await link.click()
+  await page.getByRole('heading', { name: 'Companies', level: 1 }).waitFor()
+  await link.waitFor({ state: 'hidden' })
 }

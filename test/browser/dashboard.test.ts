@@ -8,6 +8,8 @@ import { checkCompaniesPages } from './companies-pages.ts'
 /* The dashboard as a person uses it: a whole ipid, and a real browser. */
 
 const browser = await sharedChromium()
+/** Everything of the first view over the wire: the code of all pages is one file. */
+const FIRST_VIEW_BYTES = 220_000
 const skip = typeof browser === 'string' ? browser : undefined
 
 test('the printed link signs in, and signing out ends it', { skip }, async (t) => {
@@ -26,6 +28,8 @@ test('the printed link signs in, and signing out ends it', { skip }, async (t) =
   assert.ok(!page.url().includes('token'))
   await page.getByRole('button', { name: 'Sign out' }).waitFor()
   await assertAccessible()
+  const wire = 'performance.getEntries().reduce((sum, { transferSize = 0 }) => sum + transferSize, 0)'
+  assert.ok(((await page.evaluate(wire)) as number) < FIRST_VIEW_BYTES)
   await page.goto(`${origin}/t/${ready.tenant_id}`)
   await page.waitForURL(`${origin}/t/${ready.tenant_id}/overview`)
   await checkCompaniesPages(watched, {

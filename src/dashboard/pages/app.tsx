@@ -1,7 +1,7 @@
 import { usePathname } from 'wouter-preact/use-browser-location'
 import type { SessionAnswer } from '../../../schemas/dashboard/session.ts'
-import { Loading, Problem } from './components/notes.tsx'
-import { Layout } from './layout.tsx'
+import { Problem } from './design/notice.tsx'
+import { Splash } from './design/splash.tsx'
 import { setCsrfToken } from './lib/api.ts'
 import { pageAt } from './lib/page-at.ts'
 import type { PageProps } from './lib/page-props.ts'
@@ -11,6 +11,8 @@ import { useData } from './lib/use-data.ts'
 import { NoTenant, NotFound, OnlyOperators } from './pages/not-found.tsx'
 import { SignIn } from './pages/sign-in.tsx'
 import { PAGES, type PageEntry } from './pages.tsx'
+import { Shell } from './shell/shell.tsx'
+import { WaitingShell } from './shell/waiting.tsx'
 
 /** The whole dashboard. Without a session, explains how to sign in. */
 export function App() {
@@ -18,27 +20,34 @@ export function App() {
   const session = useData<SessionAnswer>('/api/session')
   if (session.error?.status === 401) return <SignIn />
   if (session.value === undefined) {
-    return session.error === undefined ? <Loading /> : <Problem error={session.error} onRetry={session.reload} />
+    if (session.error === undefined) return <WaitingShell />
+    return (
+      <Splash title="ipid">
+        <Problem error={session.error} onRetry={session.reload} />
+      </Splash>
+    )
   }
   setCsrfToken(session.value.csrf_token)
   return (
     <SessionContext.Provider value={{ ...session.value, reload: session.reload }}>
-      <Layout>
+      <Shell>
         {found === undefined ? (
           <NotFound />
         ) : (
           <Shown key={found.entry.path} {...found.entry} parameters={found.parameters} />
         )}
-      </Layout>
+      </Shell>
     </SessionContext.Provider>
   )
 }
 
-function Shown({ page: Page, title, label = title, operator, parameters }: PageEntry & PageProps) {
+function Shown({ page: Page, nav, title = nav?.label, operator, parameters }: PageEntry & PageProps) {
   const { role, tenants } = useSession()
   const { tenant } = parameters
-  useTitle(label, tenant)
+  const isAllowed = operator !== true || role === 'operator'
+  useTitle(title, tenant)
   // Check here, because the page could not tell a refusal from an unreachable server.
-  if (operator && role !== 'operator') return <OnlyOperators />
-  return tenant === undefined || tenants.includes(tenant) ? <Page parameters={parameters} /> : <NoTenant id={tenant} />
+  if (!isAllowed) return <OnlyOperators />
+  if (tenant !== undefined && !tenants.includes(tenant)) return <NoTenant id={tenant} />
+  return <Page parameters={parameters} />
 }

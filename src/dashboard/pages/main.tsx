@@ -1,7 +1,6 @@
 import './design/tokens.css'
 import './design/base.css'
 import './styles/base.css'
-import './styles/layout.css'
 import './styles/components.css'
 import './styles/companies.css'
 import './styles/settings.css'

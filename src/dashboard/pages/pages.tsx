@@ -1,3 +1,16 @@
+import {
+  Building2,
+  FileUp,
+  LayoutDashboard,
+  type LucideIcon,
+  Plug,
+  Radio,
+  ScanSearch,
+  Server,
+  Settings,
+  Target,
+  UsersRound,
+} from 'lucide-preact'
 import type { ComponentType } from 'preact'
 import type { PageProps } from './lib/page-props.ts'
 import { Accuracy } from './pages/accuracy.tsx'
@@ -8,18 +21,30 @@ import { DeadLetters } from './pages/dead-letters.tsx'
 import { Live } from './pages/live.tsx'
 import { Lookup } from './pages/lookup.tsx'
 import { Overview } from './pages/overview.tsx'
-import { Settings } from './pages/settings.tsx'
+import { Settings as SettingsPage } from './pages/settings.tsx'
 import { Sources } from './pages/sources.tsx'
 import { Start, TenantStart } from './pages/start.tsx'
 import { System } from './pages/system.tsx'
 import { Tenants } from './pages/tenants.tsx'
 import { Uploads } from './pages/uploads.tsx'
 
+/** Groups of the navigation, in their order. */
+export const NAV_GROUPS = [
+  { name: 'companies', title: undefined },
+  { name: 'data', title: 'Data' },
+  { name: 'setup', title: 'Setup' },
+  { name: 'operators', title: 'Operators' },
+] as const
+
 export interface PageEntry {
   readonly path: string
   readonly page: ComponentType<PageProps>
-  /** Label in the navigation; undefined: other pages link to it. */
-  readonly label?: string
+  /** Its place in the navigation; undefined: other pages link to it. */
+  readonly nav?: {
+    readonly label: string
+    readonly icon: LucideIcon
+    readonly group: (typeof NAV_GROUPS)[number]['name']
+  }
   /** Title of the browser's tab; undefined: the label. */
   readonly title?: string
   /** Only operators see it. */
@@ -30,17 +55,73 @@ export interface PageEntry {
 export const PAGES: readonly PageEntry[] = [
   { path: '/', page: Start },
   { path: '/t/:tenant', page: TenantStart },
-  { path: '/t/:tenant/overview', page: Overview, label: 'Overview' },
-  { path: '/t/:tenant/companies', page: Companies, label: 'Companies' },
-  { path: '/t/:tenant/companies/of', page: Company, title: 'Company' },
-  { path: '/t/:tenant/accuracy', page: Accuracy, label: 'Accuracy' },
-  { path: '/t/:tenant/live', page: Live, label: 'Live' },
-  { path: '/t/:tenant/lookup', page: Lookup, label: 'Lookup' },
-  { path: '/t/:tenant/sources', page: Sources, label: 'Sources' },
-  { path: '/t/:tenant/uploads', page: Uploads, label: 'Uploads' },
-  { path: '/t/:tenant/settings', page: Settings, label: 'Settings' },
-  { path: '/system', page: System, label: 'System', operator: true },
-  { path: '/system/dead-letters', page: DeadLetters, title: 'Dead letters', operator: true },
-  { path: '/system/dead-letters/:id', page: DeadLetter, title: 'Dead letter', operator: true },
-  { path: '/tenants', page: Tenants, label: 'Tenants', operator: true },
+  {
+    path: '/t/:tenant/overview',
+    page: Overview,
+    nav: { label: 'Overview', icon: LayoutDashboard, group: 'companies' },
+  },
+  {
+    path: '/t/:tenant/companies',
+    page: Companies,
+    nav: { label: 'Companies', icon: Building2, group: 'companies' },
+  },
+  {
+    path: '/t/:tenant/companies/of',
+    page: Company,
+    title: 'Company',
+  },
+  {
+    path: '/t/:tenant/live',
+    page: Live,
+    nav: { label: 'Live', icon: Radio, group: 'data' },
+  },
+  {
+    path: '/t/:tenant/lookup',
+    page: Lookup,
+    nav: { label: 'Lookup', icon: ScanSearch, group: 'data' },
+  },
+  {
+    path: '/t/:tenant/sources',
+    page: Sources,
+    nav: { label: 'Sources', icon: Plug, group: 'data' },
+  },
+  {
+    path: '/t/:tenant/uploads',
+    page: Uploads,
+    nav: { label: 'Uploads', icon: FileUp, group: 'data' },
+  },
+  {
+    path: '/t/:tenant/accuracy',
+    page: Accuracy,
+    nav: { label: 'Accuracy', icon: Target, group: 'data' },
+  },
+  {
+    path: '/t/:tenant/settings',
+    page: SettingsPage,
+    nav: { label: 'Settings', icon: Settings, group: 'setup' },
+  },
+  {
+    path: '/system',
+    page: System,
+    nav: { label: 'System', icon: Server, group: 'operators' },
+    operator: true,
+  },
+  {
+    path: '/system/dead-letters',
+    page: DeadLetters,
+    title: 'Dead letters',
+    operator: true,
+  },
+  {
+    path: '/system/dead-letters/:id',
+    page: DeadLetter,
+    title: 'Dead letter',
+    operator: true,
+  },
+  {
+    path: '/tenants',
+    page: Tenants,
+    nav: { label: 'Tenants', icon: UsersRound, group: 'operators' },
+    operator: true,
+  },
 ]

@@ -20,9 +20,9 @@ export function signInPage(index: string, { token, replaced }: SignInQuestion): 
         'Continue only if you know who sent it.</p>'
   const replace = replaced === undefined ? '' : '<input type="hidden" name="replace" value="yes">'
   const stay = replaced === undefined ? '' : '<p><a href="/">Stay signed in as before</a></p>'
-  const body = `<body><main class="sign-in"><h1>ipid</h1>${text}
+  const body = `<body><main class="ui-splash"><h1>ipid</h1>${text}
 <form method="post" action="/sign-in"><input type="hidden" name="token" value="${token}">${replace}
-<p><button type="submit" class="primary">Sign in</button></p></form>${stay}</main></body>`
+<p><button type="submit" class="ui-button is-primary">Sign in</button></p></form>${stay}</main></body>`
   return index.replace(/<script[\s\S]*?<\/script>/g, '').replace(/<body>[\s\S]*<\/body>/, () => body)
 }
 

@@ -9,7 +9,9 @@ import { daysOfRange } from '../../../src/dashboard/pages/design/ranges.ts'
 const PAGES = fileURLToPath(new URL('../../../src/dashboard/pages', import.meta.url))
 
 test('a file with classes has its CSS beside it: pages are made of parts', () => {
-  const files = readdirSync(PAGES, { recursive: true, encoding: 'utf8' }).filter((file) => /^design.*\.tsx$/.test(file))
+  const files = readdirSync(PAGES, { recursive: true, encoding: 'utf8' }).filter((file) =>
+    /^(design|shell).*\.tsx$/.test(file),
+  )
   const without = files.filter(
     (file) =>
       /\bclass=/.test(readFileSync(join(PAGES, file), 'utf8')) && !existsSync(join(PAGES, file.replace(/tsx$/, 'css'))),

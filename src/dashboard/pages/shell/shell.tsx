@@ -1,0 +1,87 @@
+import './shell.css'
+import { Menu } from 'lucide-preact'
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { Link, useLocation } from 'wouter-preact'
+import { IconButton } from '../design/button.tsx'
+import { Toasts } from '../design/toast.tsx'
+import { useSession } from '../lib/session.ts'
+import { useArrival } from '../lib/use-arrival.ts'
+import { Logo } from './logo.tsx'
+import { Sidebar } from './sidebar.tsx'
+
+/** Wider screens have the sidebar always: the width in `shell.css`. */
+const WIDE = '(min-width: 901px)'
+
+interface ShellProps {
+  /** Below the first group of the sidebar: the saved segments of the tenant. */
+  readonly segments?: (tenant: string) => ComponentChildren
+  readonly children: ComponentChildren
+}
+
+/** The frame of a page: sidebar, or a bar and a drawer on a small screen. */
+export function Shell({ segments, children }: ShellProps) {
+  const { tenants } = useSession()
+  const [location] = useLocation()
+  const drawer = useDrawer()
+  useArrival(location, 'content')
+  const tenant = /^\/t\/([^/]+)/.exec(location)?.[1] ?? tenants[0]
+  return (
+    <div class="ui-shell">
+      <a class="ui-skip" href="#content">
+        Skip to content
+      </a>
+      <header class="ui-topbar" inert={drawer.isOpen}>
+        <IconButton
+          icon={Menu}
+          label="Menu"
+          buttonRef={drawer.button}
+          aria-expanded={drawer.isOpen}
+          aria-controls="sidebar"
+          onClick={drawer.open}
+        />
+        <Link href="/" class="ui-brand">
+          <Logo />
+          ipid
+        </Link>
+        <span class="ui-topbar-tenant">{tenant}</span>
+      </header>
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: Escape and the close button do the same */}
+      {/* biome-ignore lint/a11y/useKeyWithClickEvents: Escape and the close button do the same */}
+      <div class={drawer.isOpen ? 'ui-backdrop is-open' : 'ui-backdrop'} onClick={drawer.close} />
+      <Sidebar
+        tenant={tenant}
+        isOpen={drawer.isOpen}
+        onClose={drawer.close}
+        segments={tenant !== undefined && segments?.(tenant)}
+      />
+      <main id="content" class="ui-main" tabIndex={-1} inert={drawer.isOpen}>
+        {children}
+      </main>
+      <Toasts />
+    </div>
+  )
+}
+
+/** The sidebar as a drawer. It takes the focus, Escape closes it, and the focus returns to its button. */
+function useDrawer() {
+  const [isOpen, setOpen] = useState(false)
+  const button = useRef<HTMLButtonElement>(null)
+  useEffect(() => {
+    if (!isOpen) return
+    document.querySelector<HTMLElement>('#sidebar nav a[aria-current], #sidebar nav a')?.focus()
+    const wide = window.matchMedia(WIDE)
+    const closeOnEscape = (event: KeyboardEvent) => event.key === 'Escape' && setOpen(false)
+    const close = () => setOpen(false)
+    document.addEventListener('keydown', closeOnEscape)
+    wide.addEventListener('change', close)
+    return () => {
+      document.removeEventListener('keydown', closeOnEscape)
+      wide.removeEventListener('change', close)
+      // A link that was clicked moves the focus to the page itself. The browser may have left the hidden drawer already.
+      const { activeElement } = document
+      if (activeElement === document.body || activeElement?.closest('#sidebar')) button.current?.focus()
+    }
+  }, [isOpen])
+  return { isOpen, button, open: () => setOpen(true), close: () => setOpen(false) }
+}

@@ -1,0 +1,158 @@
+import './sidebar.css'
+import { ChevronsUpDown, LogOut, UserRound, X } from 'lucide-preact'
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
+import { Link, useLocation } from 'wouter-preact'
+import { Avatar } from '../design/avatar.tsx'
+import { IconButton } from '../design/button.tsx'
+import { TextInput } from '../design/field.tsx'
+import { Icon } from '../design/icon.tsx'
+import { Hidden, Text } from '../design/layout.tsx'
+import { Choice, Popover } from '../design/popover.tsx'
+import { changeHeaders } from '../lib/api.ts'
+import { useSession } from '../lib/session.ts'
+import { NAV_GROUPS, PAGES } from '../pages.tsx'
+import { Logo } from './logo.tsx'
+import { NavGroup, NavLink } from './nav.tsx'
+
+interface SidebarProps {
+  /** Undefined: there is none yet. */
+  readonly tenant: string | undefined
+  /** On a small screen, where it is a drawer. */
+  readonly isOpen: boolean
+  readonly onClose: () => void
+  /** Below the first group: the saved segments of the tenant. */
+  readonly segments?: ComponentChildren
+}
+
+/** Navigation, choice of the tenant, and who is signed in. */
+export function Sidebar({ tenant, isOpen, onClose, segments }: SidebarProps) {
+  const { role, version } = useSession()
+  const [location] = useLocation()
+  const visible = PAGES.filter(
+    ({ path, operator }) => (!operator || role === 'operator') && (tenant !== undefined || !path.includes(':tenant')),
+  )
+  return (
+    <aside id="sidebar" class={isOpen ? 'ui-sidebar is-open' : 'ui-sidebar'}>
+      <div class="ui-sidebar-head">
+        <Link href="/" class="ui-brand">
+          <Logo />
+          ipid
+        </Link>
+        <span class="ui-sidebar-close">
+          <IconButton icon={X} label="Close the menu" onClick={onClose} />
+        </span>
+      </div>
+      {tenant !== undefined && <TenantSwitcher tenant={tenant} onDone={onClose} />}
+      {/* biome-ignore lint/a11y/useKeyWithClickEvents: Enter on a link is a click too */}
+      <nav class="ui-nav" aria-label="Pages" onClick={({ target }) => (target as Element).closest('a') && onClose()}>
+        {NAV_GROUPS.map(({ name, title }, i) => {
+          const entries = visible.filter(({ nav }) => nav?.group === name)
+          if (entries.length === 0) return null
+          return [
+            <NavGroup key={name} title={title}>
+              {entries.map(({ path, nav }) => {
+                const href = path.replace(':tenant', tenant ?? '')
+                return (
+                  <NavLink
+                    key={path}
+                    href={href}
+                    icon={nav!.icon}
+                    label={nav!.label}
+                    isCurrent={location === href || location.startsWith(`${href}/`)}
+                  />
+                )
+              })}
+            </NavGroup>,
+            i === 0 && segments,
+          ]
+        })}
+      </nav>
+      <div class="ui-signed">
+        <Icon of={UserRound} />
+        <div>
+          <p>{role === 'operator' ? 'Operator' : 'Member'}</p>
+          <p>
+            {role === 'operator' ? 'all tenants' : tenant} · ipid {version}
+          </p>
+        </div>
+        <IconButton icon={LogOut} label="Sign out" onClick={signOut} />
+      </div>
+    </aside>
+  )
+}
+
+const SEARCHED_FROM = 8
+const SHOWN_MAX = 50
+
+/** Shows another tenant: the same page of it, where there is one. */
+function TenantSwitcher({ tenant, onDone }: { readonly tenant: string; readonly onDone: () => void }) {
+  const { tenants } = useSession()
+  const [location, navigate] = useLocation()
+  const change = (next: string) => {
+    onDone()
+    navigate(location.startsWith('/t/') ? location.replace(/^\/t\/[^/]+/, `/t/${next}`) : `/t/${next}`)
+  }
+  return (
+    <Popover
+      label="Tenants"
+      trigger={({ buttonRef, ...props }) => (
+        <button type="button" ref={buttonRef} class="ui-tenant" {...props}>
+          <Avatar name={tenant} id={tenant} size={22} />
+          <span>
+            <Hidden>Tenant </Hidden>
+            {tenant}
+          </span>
+          <Icon of={ChevronsUpDown} size={14} />
+        </button>
+      )}
+    >
+      {(close) => (
+        <TenantList
+          tenants={tenants}
+          tenant={tenant}
+          onChoose={(next) => {
+            close()
+            change(next)
+          }}
+        />
+      )}
+    </Popover>
+  )
+}
+
+interface TenantListProps {
+  readonly tenants: readonly string[]
+  readonly tenant: string
+  readonly onChoose: (tenant: string) => void
+}
+
+function TenantList({ tenants, tenant, onChoose }: TenantListProps) {
+  const [text, setText] = useState('')
+  const found = tenants.filter((id) => id.includes(text.trim().toLowerCase()))
+  return (
+    <>
+      {tenants.length >= SEARCHED_FROM && (
+        <TextInput type="search" label="Find a tenant" isLabelHidden isSmall value={text} onInput={setText} />
+      )}
+      {found.slice(0, SHOWN_MAX).map((id) => (
+        <Choice key={id} label={id} isChosen={id === tenant} onChoose={() => onChoose(id)} />
+      ))}
+      {found.length === 0 && (
+        <Text tone="soft" isSmall>
+          No tenant matches.
+        </Text>
+      )}
+      {found.length > SHOWN_MAX && (
+        <Text tone="soft" isSmall>
+          And {found.length - SHOWN_MAX} more: type a part of the name.
+        </Text>
+      )}
+    </>
+  )
+}
+
+async function signOut(): Promise<void> {
+  await fetch('/sign-out', { method: 'POST', headers: changeHeaders() }).catch(() => {})
+  window.location.assign('/')
+}
