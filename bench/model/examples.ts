@@ -1,8 +1,8 @@
-import { NOISE } from '../../schemas/classification.ts'
-import { classify, type Decision } from '../../src/enrichment/rules/classify.ts'
+import { classify } from '../../src/enrichment/rules/classify.ts'
 import { withoutDeciding } from '../../src/enrichment/rules/model/deciding.ts'
 import { featuresOf, type Subject } from '../../src/enrichment/rules/model/features.ts'
 import { tokens } from '../../src/enrichment/rules/normalise.ts'
+import { type Label, modelClassOf } from './labelled.ts'
 import type { Example, ModelClass } from './train.ts'
 
 /** The model learns only from decisions of these rules. */
@@ -12,25 +12,35 @@ const SURE = /^(?:as-number|known-name|name-word):/
  * learn to recognise businesses.
  */
 const SCHOOL_OR_AUTHORITY_WEIGHT = 0.3
+/** A label counts more than a decision of the rules, because most labelled names are of the kind that rules do not know. */
+const LABEL_WEIGHT = 5
+const DOUBTFUL_LABEL_WEIGHT = 3
 
 /**
- * Turns a name that the rules are sure of into examples for names that they do not know. The examples leave out the words
- * that decided. One has the size of the AS, and one does not, so that the model does not depend on it. Empty when the rules
- * are not sure.
+ * Turns a name that the rules are sure of, or that has a label, into examples for names that they do not know. The examples
+ * leave out the words that decided. One has the address space of the AS, and one does not, so that the model does not depend
+ * on it. Empty when the class is not known.
  */
-export function examplesOf(subject: Subject): Example[] {
-  const decision = classify({ asn: subject.asn, asName: subject.name })
-  const truth = SURE.test(decision.rule) ? modelClass(decision) : undefined
-  if (truth === undefined) return []
+export function examplesOf(subject: Subject, label?: Label): Example[] {
+  const known = label === undefined ? decided(subject) : labelled(label)
+  if (known === undefined) return []
   const words = withoutDeciding(tokens(subject.name))
-  const nameOnly: Subject = { ...subject, asAddresses: undefined, asHasV6: undefined }
-  const isWhole = truth !== 'organisation' || decision.classification === 'business'
-  const weight = isWhole ? 1 : SCHOOL_OR_AUTHORITY_WEIGHT
-  return [subject, nameOnly].map((given) => ({ features: featuresOf(given, words), truth, weight }))
+  const nameOnly: Subject = { ...subject, asAddresses: undefined, asHasV6: undefined, asScatter: undefined }
+  return [subject, nameOnly].map((given) => ({ features: featuresOf(given, words), ...known }))
 }
 
-function modelClass({ classification }: Decision): ModelClass | undefined {
-  if (classification === undefined) return undefined
-  if (!NOISE.has(classification)) return 'organisation'
-  return classification === 'isp' ? 'isp' : 'hosting'
+interface Known {
+  readonly truth: ModelClass
+  readonly weight: number
+}
+
+function labelled({ classification, sure }: Label): Known {
+  return { truth: modelClassOf(classification), weight: sure ? LABEL_WEIGHT : DOUBTFUL_LABEL_WEIGHT }
+}
+
+function decided({ asn, name }: Subject): Known | undefined {
+  const { rule, classification } = classify({ asn, asName: name })
+  if (!SURE.test(rule) || classification === undefined) return undefined
+  const isWhole = classification !== 'education' && classification !== 'government'
+  return { truth: modelClassOf(classification), weight: isWhole ? 1 : SCHOOL_OR_AUTHORITY_WEIGHT }
 }

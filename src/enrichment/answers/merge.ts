@@ -11,7 +11,7 @@ import { classify, type Decision, isPrivatePerson, isVote } from '../rules/class
 import { companyIdOf } from '../rules/company-id.ts'
 import { ownLabel, registrableDomain, registrableDomainOfHost } from '../rules/domain.ts'
 import type { Evidence, Organisation } from '../rules/evidence.ts'
-import { isBareHandle } from '../rules/handle.ts'
+import { isBareHandle, isPostalAddress } from '../rules/handle.ts'
 import { tokens } from '../rules/normalise.ts'
 import { isSameHolder } from '../rules/same-holder.ts'
 import { classifyVendorType } from '../rules/vendor-types.ts'
@@ -102,11 +102,12 @@ export function merge(all: readonly Finding[]): Merged {
   }
 }
 
-/** Whether no company can be made of it: it is a private person, or only has a registry's handle. */
+/** Whether no company can be made of it: it is a private person, or its name is only a handle or an address. */
 function isNameless(organisation: Organisation | undefined, evidence: Evidence): boolean {
   if (organisation === undefined) return false
   const { name, domain } = organisation
-  return isPrivatePerson(name, evidence) || (domain === undefined && name !== undefined && isBareHandle(name))
+  if (isPrivatePerson(name, evidence)) return true
+  return domain === undefined && name !== undefined && (isBareHandle(name) || isPostalAddress(name))
 }
 
 const NAMES = ['business_name', 'org_name', 'as_name'] as const satisfies readonly Attribute[]
@@ -279,7 +280,14 @@ function isPublished({ provider, facts }: Finding, { explicit }: Evidence): bool
 }
 
 /** Evidence that belongs to an AS number. */
-const AS_EVIDENCE: ReadonlySet<keyof Evidence> = new Set(['asName', 'asDomain', 'asType', 'asAddresses', 'asHasV6'])
+const AS_EVIDENCE: ReadonlySet<keyof Evidence> = new Set([
+  'asName',
+  'asDomain',
+  'asType',
+  'asAddresses',
+  'asHasV6',
+  'asScatter',
+])
 
 function isOfAnotherAs(stated: Readonly<Evidence>, evidence: Evidence): boolean {
   return stated.asn !== undefined && evidence.asn !== undefined && stated.asn !== evidence.asn

@@ -7,7 +7,7 @@ import { BoundedCache } from '../bounded-cache.ts'
 import type { Facts } from '../facts.ts'
 import { PROVIDER_KINDS, type Provider } from '../providers/provider.ts'
 import { RDNS_PROVIDER } from '../providers/rdns/provider.ts'
-import { classify } from '../rules/classify.ts'
+import { classify, isVote } from '../rules/classify.ts'
 import type { Organisation } from '../rules/evidence.ts'
 import { Answers, NOTHING_KNOWN } from './answer.ts'
 import { type Chosen, chosenOf, type LookupChoice } from './choice.ts'
@@ -135,7 +135,8 @@ export class Snapshot {
       ofAs ||= facts.scope === 'as'
       findings.push({ provider, facts, scope: facts.scope })
     }
-    return this.#withOrganisation(ofAs ? withAsRows(findings, providers) : findings, providers)
+    const current = withoutOtherCarriers(findings)
+    return this.#withOrganisation(ofAs ? withAsRows(current, providers) : current, providers)
   }
 
   /** Adds the facts that a table has about an organisation which another provider names. */
@@ -185,7 +186,10 @@ function isTableRow({ provider, facts }: Finding): boolean {
   return provider.kind === 'table' && facts.organisation !== undefined
 }
 
-/** The row of the organisation that another provider names. A noise network keeps its class: `Amazon.com` runs a cloud too. */
+/**
+ * The row of the organisation that another provider names. A noise network keeps its class, because `Amazon.com` runs a cloud
+ * too, unless only the model calls it noise: a row outranks a vote.
+ */
 function organisationRow(findings: readonly Finding[], providers: readonly Provider[]): Finding | undefined {
   const organisation = namedOrganisation(findings)
   if (organisation === undefined) return undefined
@@ -194,8 +198,9 @@ function organisationRow(findings: readonly Finding[], providers: readonly Provi
   const row = rowOf(organisation, countryCode, providers)
   if (row === undefined) return undefined
   // Classified last: it takes longer than the search, which seldom finds a row.
-  const { classification } = classify(evidenceOf(findings))
-  return classification !== undefined && NOISE.has(classification) ? undefined : row
+  const decision = classify(evidenceOf(findings))
+  const { classification } = decision
+  return classification !== undefined && NOISE.has(classification) && !isVote(decision) ? undefined : row
 }
 
 /** @param providers in order of trust */
@@ -243,6 +248,18 @@ function factsKey(findings: readonly Finding[]): string {
 function withHostname(findings: Finding[], hostname: Facts | undefined): Finding[] {
   if (hostname !== undefined) findings.push({ provider: RDNS_PROVIDER, facts: hostname, scope: 'address' })
   return findings
+}
+
+/**
+ * Drops rows about a provider's network where another AS announces the address: `59.0.0.0/11` is Korea Telecom's, and banks
+ * with an AS of their own announce parts of it.
+ */
+function withoutOtherCarriers(findings: Finding[]): Finding[] {
+  const announcing = findings.find(({ provider }) => provider.kind === 'asn')?.facts.data.asn
+  if (announcing === undefined) return findings
+  const isOther = ({ provider, facts, scope }: Finding) =>
+    provider.kind === 'table' && scope === 'address' && isNoise(facts) && (facts.data.asn ?? announcing) !== announcing
+  return findings.some(isOther) ? findings.filter((finding) => !isOther(finding)) : findings
 }
 
 /**

@@ -219,10 +219,10 @@ function byAsName(evidence: Evidence): Decision | undefined {
 
 function byOverruling(
   finding: NameFinding,
-  { asName, orgName, asn, asAddresses, asHasV6 }: Evidence,
+  { asName, orgName, asn, asAddresses, asHasV6, asScatter }: Evidence,
 ): Decision | undefined {
   if (finding.known) return undefined
-  const vote = overrule({ name: (asName || orgName)!, asn, asAddresses, asHasV6 }, finding)
+  const vote = overrule({ name: (asName || orgName)!, asn, asAddresses, asHasV6, asScatter }, finding)
   return vote === undefined ? undefined : voteDecision(vote)
 }
 
@@ -237,10 +237,10 @@ function byAllocation({ allocation }: Evidence): Decision | undefined {
 }
 
 function byModel(evidence: Evidence): Decision {
-  const { asName, orgName, domain, asDomain, asn, asAddresses, asHasV6 } = evidence
+  const { asName, orgName, domain, asDomain, asn, asAddresses, asHasV6, asScatter } = evidence
   const name = asName || orgName
   if (!name) return { classification: undefined, rule: domain || asDomain ? 'unknown' : 'none' }
-  return voteDecision(voteOn({ name, asn, asAddresses, asHasV6 }))
+  return voteDecision(voteOn({ name, asn, asAddresses, asHasV6, asScatter }))
 }
 
 function voteDecision({ classification, noise }: Vote): Decision {

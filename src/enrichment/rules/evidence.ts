@@ -11,6 +11,8 @@ export interface Evidence {
   asAddresses?: number
   /** Whether the AS announces any IPv6. */
   asHasV6?: boolean
+  /** `packScatter` of the IPv4 addresses that the AS announces. */
+  asScatter?: number
   /** A vendor's type of the AS. */
   asType?: string
   /** The ISP in a record that names no customer. It may be the user itself if the AS belongs to another company. */

@@ -1,7 +1,7 @@
 import { type Classification, NOISE, NOISE_CLASSES } from '../../../schemas/classification.ts'
-import { type Name, readName, TEXT_MAX } from './normalise.ts'
+import { isGenericWord, type Name, readName, TEXT_MAX } from './normalise.ts'
 import { once, readSections } from './sections.ts'
-import { compileWords, findWords, type Hit, longest, wordLists } from './word-table.ts'
+import { compileWords, findSpans, findWords, type Hit, longest, wordLists } from './word-table.ts'
 
 /** The class that the words of a name imply. */
 export interface NameFinding {
@@ -34,6 +34,9 @@ const ORGANISATION_MIN_WEIGHT = 3
 const OUTWEIGHS_KNOWN_WORD = 4
 /** A handle next to a description is an abbreviation: the NET in `ACME-NET` is no evidence about Acme. */
 const HANDLE_MIN_WEIGHT = 3
+/** A name that ends with a provider's word of this weight is a provider's, unless other words for an organisation are heavier. */
+const HEAD_MIN_WEIGHT = 4
+const BEFORE_HEAD_MAX = 5
 /** Breaks ties: specific classes before general ones. */
 const PRECEDENCE: readonly Classification[] = ['education', 'government', 'business', ...[...NOISE_CLASSES].reverse()]
 
@@ -85,10 +88,13 @@ function findKnown({ handle, description }: Name): NameFinding | undefined {
 function weigh(name: Name, nameOf: NameOf): NameFinding | undefined {
   const words = nameWords()
   const described = name.description.length > 0
-  const hits = withoutYielding([
-    ...findWords(words, name.description),
-    ...findWords(words, name.handle).filter((hit) => !described || hit.weight >= HANDLE_MIN_WEIGHT),
-  ])
+  const hits = withoutModifiers(
+    withoutYielding([
+      ...findWords(words, name.description),
+      ...findWords(words, name.handle).filter((hit) => !described || hit.weight >= HANDLE_MIN_WEIGHT),
+    ]),
+    headOf(described ? name.description : name.handle),
+  )
   const weights = sumByClass(hits)
   let noise = 0
   let organisation = 0
@@ -112,6 +118,18 @@ function withoutYielding(hits: readonly Hit[]): readonly Hit[] {
       classification !== 'neutral' && NOISE.has(classification) && weight >= NOISE_MIN_WEIGHT.as,
   )
   return isProvider ? hits.filter((hit) => !hit.yields) : hits
+}
+
+/** The last word that is no legal form: `telecom` in "Railway Telecom, Ltd". */
+function headOf(words: readonly string[]): Hit | undefined {
+  const end = words.findLastIndex((word) => !isGenericWord(word)) + 1
+  return findSpans(nameWords(), words).find(({ at, count }) => at < end && at + count >= end)?.hit
+}
+
+/** "Railway Telecom" is the telecom of a railway: its trades say whose it is, and the last word what it is. */
+function withoutModifiers(hits: readonly Hit[], head: Hit | undefined): readonly Hit[] {
+  if (head?.classification !== 'isp' || head.weight < HEAD_MIN_WEIGHT) return hits
+  return hits.filter((hit) => hit.classification !== 'business' || hit.weight > BEFORE_HEAD_MAX)
 }
 
 function sumByClass(hits: readonly Hit[]): Map<Classification, number> {

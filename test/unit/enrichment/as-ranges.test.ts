@@ -16,10 +16,10 @@ test('ranges of autonomous systems are reported with the size of each', async ()
   const bytes = await compileAsRanges([Buffer.from(RANGES)], 0, 'test')
   const provider = await loadMmdb({ name: 'as', bytes, mapping: undefined, recordsMax: 10 })
   const evidence = (ip: string) => provider.find(parseAddress(ip)!)!.evidence
-  const { asn, asName, asAddresses, asHasV6 } = evidence('192.0.2.1')
-  assert.deepEqual([asn, asName, asAddresses, asHasV6], [64_500, 'Example Net', 384, false])
+  const { asn, asName, asAddresses, asHasV6, asScatter } = evidence('192.0.2.1')
+  assert.deepEqual([asn, asName, asAddresses, asHasV6, asScatter], [64_500, 'Example Net', 384, false, 198_111])
   for (const ip of ['203.0.113.0', '2001:db8::1']) {
-    assert.deepEqual([evidence(ip).asAddresses, evidence(ip).asHasV6], [1, true])
+    assert.deepEqual([evidence(ip).asAddresses, evidence(ip).asHasV6, evidence(ip).asScatter], [1, true, 203_000])
   }
 })
 

@@ -5,6 +5,7 @@ import type { MmdbValue } from '../../../src/enrichment/providers/mmdb/encode.ts
 import { loadMmdb } from '../../../src/enrichment/providers/mmdb/provider.ts'
 import { byTrust } from '../../../src/enrichment/providers/provider.ts'
 import { loadTable } from '../../../src/enrichment/providers/tables/provider.ts'
+import { classify } from '../../../src/enrichment/rules/classify.ts'
 import { address, mmdb } from '../../support/enrichment-data.ts'
 
 const TABLE = `network,business_name,org_name,domain,industry,classification,country_code
@@ -16,6 +17,7 @@ AS64504,Apex,Apex Ltd,apex.example.com,,business,GB
 AS64505,Apex,Apex PLC,apex.example.net,,business,GB
 AS64506,Zug Telecom,Zug Telecom AG,zug.example.com,,isp,CH
 AS64508,NVIDIA,NVIDIA Corporation,nvidia.com,Semiconductors,business,US
+AS64509,Kibo Informatica,J L Kibo Informatica ME,kibo.example.com,Software,business,BR
 AS64507,Amazon,"Amazon.com, Inc.",amazon.com,,business,US
 `
 
@@ -73,4 +75,31 @@ test('access providers and noise networks are not named by a table', async () =>
   const cloud = await answerFor('Amazon.com, Inc.', 'US', 16_509)
   assert.equal(cloud.classification, 'cloud')
   assert.equal(cloud.noise, true)
+})
+
+test('a row outranks a vote of the model, and no other rule', async () => {
+  const name = 'J L KIBO INFORMATICA ME'
+  assert.match(classify({ asn: 269_306, asName: name, asAddresses: 256, asHasV6: false }).rule, /^model:isp/)
+  const answer = await answerFor(name, 'BR', 269_306)
+  assert.deepEqual([answer.companyId, answer.noise], ['example.com', false])
+  assert.equal((await answerFor('Zug Telecom AG', 'CH')).noise, true)
+})
+
+test("a row about a provider's network does not hide a customer with an AS of its own", async () => {
+  const text = Buffer.from(
+    'network,business_name,domain,classification,asn\n81.2.0.0/16,Zug,zug.example.com,isp,64506\n',
+  )
+  const table = await loadTable({ name: 'organisations', format: 'csv', text, rowsMax: 20 })
+  const nameIn = async (asn: number) => {
+    const record = { autonomous_system_number: asn, autonomous_system_organization: 'Kibo Bank' }
+    const bytes = mmdb('GeoLite2-ASN', { '81.2.69.0/24': record })
+    const ofAs = await loadMmdb({ name: 'asn', bytes, mapping: undefined, recordsMax: 10 })
+    const snapshot = new Snapshot([table, ofAs].sort(byTrust), { answersMax: 10, lookupsMax: 10 }, (_, error) =>
+      assert.ifError(error),
+    )
+    const { data, noise } = snapshot.resolve(address('81.2.69.7'))
+    return [data.business_name, noise]
+  }
+  assert.deepEqual(await nameIn(64_599), ['Kibo Bank', false])
+  assert.deepEqual(await nameIn(64_506), ['Zug', true])
 })

@@ -9,7 +9,7 @@ describe('names', () => {
       [{ asName: 'CHINANET-BACKBONE No.31,Jin-rong Street' }, 'isp'],
       [{ asName: '中国电信股份有限公司' }, 'isp', 'name-word:电信'],
       [{ asName: 'ＡＣＭＥ　ＴＥＬＥＣＯＭ' }, 'isp'],
-      [{ asName: 'Türk Elektronik Haberleşme A.Ş.' }, 'business'],
+      [{ asName: 'Türk Elektronik Haberleşme A.Ş.' }, 'isp'],
       [{ asName: 'XYZ Haberleşme Ltd' }, 'isp'],
       [{ asName: 'REDE NOVA TELECOMUNICAÇÕES LTDA' }, 'isp'],
       [{ asName: 'ООО Северный Телеком' }, 'isp'],

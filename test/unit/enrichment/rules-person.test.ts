@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { parse } from 'csv-parse/sync'
-import { isBareHandle } from '../../../src/enrichment/rules/handle.ts'
+import { isBareHandle, isPostalAddress } from '../../../src/enrichment/rules/handle.ts'
 import { isPersonName, personNames } from '../../../src/enrichment/rules/person.ts'
 import { check } from '../../support/classified.ts'
 
@@ -179,4 +179,23 @@ test('a private person has no class, unless stronger evidence tells what the net
 test('a handle that names no one is bare', () => {
   for (const name of ['AS64500', 'AS-64500', 'IP4-NETWORKS', '47-2339071']) assert.ok(isBareHandle(name), name)
   for (const name of ['sap-se', 'ACME-AS', '1&1', 'Block', '3M', 'AS64500 - Acme']) assert.ok(!isBareHandle(name), name)
+})
+
+test('a name that is only a postal address names no one', () => {
+  for (const name of [
+    'No.11 Kibo Road,Beijing',
+    'Jia No.8, North Kibo Road',
+    '3rd Floor, Kibo Building, No.A2',
+    '4F, No.1, Kibo Rd',
+  ]) {
+    assert.ok(isPostalAddress(name), name)
+  }
+  for (const name of [
+    'Kibo School District No. 4',
+    'Kibo Building No.16 Alfa Road',
+    'No. 1 Street Fashion Ltd',
+    '4Front',
+  ]) {
+    assert.ok(!isPostalAddress(name), name)
+  }
 })

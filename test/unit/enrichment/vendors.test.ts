@@ -21,10 +21,11 @@ for (const vendor of [...MAXMIND, ...IPINFO, ...OTHERS]) {
     const known = Object.fromEntries(Object.entries(vendor.data).filter(([, value]) => value !== undefined))
     assert.deepEqual(facts?.data, known)
     if (vendor.evidence !== undefined) {
-      const { asAddresses, asHasV6, ...stated } = { ...facts?.evidence }
+      const { asAddresses, asHasV6, asScatter, ...stated } = { ...facts?.evidence }
       assert.deepEqual(stated, vendor.evidence)
       const isCounted = vendor.kind === 'asn' && stated.asn !== undefined
-      assert.deepEqual([asAddresses, asHasV6], isCounted ? [256, false] : [undefined, undefined])
+      const counted = isCounted ? [256, false, 81_000] : [undefined, undefined, undefined]
+      assert.deepEqual([asAddresses, asHasV6, asScatter], counted)
     }
     assert.equal(provider.find(address('81.2.70.7')), undefined)
   })
@@ -89,17 +90,22 @@ test('the address space of each AS is counted in files about autonomous systems'
   const bytes = mmdb('GeoLite2-ASN', {
     '81.2.68.0/24': as(64500),
     '81.2.70.0/23': as(64500),
-    '2a01:db8::/32': as(64500),
     '81.3.0.0/16': as(64501),
+    '81.4.0.0/24': as(64501),
+    '128.0.0.0/9': as(64503),
+    '128.128.0.0/9': as(64503),
+    '193.0.0.0/24': as(64503),
+    '2a01:db8::/32': as(64500),
     '2a02:db8::/32': as(64502),
   })
   const provider = await loadMmdb({ name: 'asn', bytes, mapping: undefined, recordsMax: 10 })
   const sizeOf = (ip: string) => {
-    const { asAddresses, asHasV6 } = provider.find(address(ip))!.evidence
-    return [asAddresses, asHasV6]
+    const { asAddresses, asHasV6, asScatter } = provider.find(address(ip))!.evidence
+    return [asAddresses, asHasV6, asScatter]
   }
-  assert.deepEqual(sizeOf('81.2.68.1'), [768, true])
-  assert.deepEqual(sizeOf('2a01:db8::1'), [768, true])
-  assert.deepEqual(sizeOf('81.3.1.1'), [65_536, false])
-  assert.deepEqual(sizeOf('2a02:db8::1'), [0, true])
+  assert.deepEqual(sizeOf('81.2.68.1'), [768, true, 81_100], 'two blocks in one /16')
+  assert.deepEqual(sizeOf('2a01:db8::1'), [768, true, 81_100])
+  assert.deepEqual(sizeOf('81.3.1.1'), [65_792, false, 81_001], 'adjacent networks are one block')
+  assert.deepEqual(sizeOf('193.0.0.1'), [2 ** 24 + 256, false, 128_118], 'the largest block has the first byte')
+  assert.deepEqual(sizeOf('2a02:db8::1'), [0, true, 0])
 })

@@ -1,6 +1,6 @@
 import { InputError } from '../../../run/errors.ts'
 import { addressRange, type WordRange } from '../../addresses/word-range.ts'
-import { AS_RANGES_TYPE, sizeMembers } from '../../providers/mmdb/as-sizes.ts'
+import { AS_RANGES_TYPE, spaceMembers } from '../../providers/mmdb/as-sizes.ts'
 import { MmdbWriter } from '../../providers/mmdb/writer.ts'
 import type { RangeValue } from '../../providers/ranges/range-file.ts'
 import { lineError } from '../../providers/text/text-file.ts'
@@ -15,8 +15,8 @@ type TakeRange = (range: WordRange, record: number) => void
 type AsRecord = Readonly<Record<string, Exclude<RangeValue, null> | undefined>>
 
 /**
- * Compiles ranges of autonomous systems (`eachAsRange`) into an MMDB with the members of GeoLite2-ASN. It adds the size of
- * each AS, so that loading need not count.
+ * Compiles ranges of autonomous systems (`eachAsRange`) into an MMDB with the members of GeoLite2-ASN. It adds the
+ * address space of each AS, so that loading need not count.
  * @throws InputError with the line and the reason
  */
 export async function compileAsRanges(texts: readonly Buffer[], builtAtMs: number, source: string): Promise<Buffer> {
@@ -46,8 +46,7 @@ export async function asRangeFile(texts: readonly Buffer[], builtAtMs: number, s
 async function readRanges(texts: readonly Buffer[], records: AsRecords, take: TakeRange): Promise<void> {
   for (const text of texts) {
     await eachAsRange(text, (range, asn, name, line) => {
-      const addresses = range.first.length === 1 ? range.last[0]! - range.first[0]! + 1 : undefined
-      const record = records.add(asn, name, addresses)
+      const record = records.add(asn, name, range)
       try {
         take(range, record)
       } catch (error) {
@@ -67,6 +66,6 @@ function membersOf(records: AsRecords, record: number): AsRecord {
   return {
     autonomous_system_number: records.asn(record),
     autonomous_system_organization: name === '' ? undefined : name,
-    ...sizeMembers(records.size(record)),
+    ...spaceMembers(records.space(record)),
   }
 }

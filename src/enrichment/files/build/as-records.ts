@@ -1,11 +1,12 @@
-import type { AsSize } from '../../providers/mmdb/as-sizes.ts'
+import type { WordRange } from '../../addresses/word-range.ts'
+import { type AsSpace, SpaceCounts } from '../../providers/mmdb/as-space.ts'
 
 /** More names than a text can hold. */
 const NAMES_MAX = 2 ** 31
 
 /**
- * Collects a record for each AS number and name, and the size of each AS. It keeps columns of numbers: with a hundred
- * thousand objects, garbage collection would take half of the time.
+ * Collects a record for each AS number and name, and the address space of each AS. Like `SpaceCounts`,
+ * it keeps columns.
  */
 export class AsRecords {
   readonly #asns: number[] = []
@@ -17,8 +18,7 @@ export class AsRecords {
   readonly #recordOf = new Map<number, number>()
   /** The last record of each AS, because most have one name. */
   readonly #lastRecords: number[] = []
-  readonly #addresses: number[] = []
-  readonly #haveV6: boolean[] = []
+  readonly #spaces = new SpaceCounts()
 
   /** Number of records. They are numbered from 0. */
   get count(): number {
@@ -28,15 +28,14 @@ export class AsRecords {
   /**
    * Counts a range.
    * @param name `''` for none
-   * @param v4Addresses size of the range; undefined for IPv6
    * @returns the number of its record
    */
-  add(asn: number, name: string, v4Addresses: number | undefined): number {
+  add(asn: number, name: string, { first, last }: WordRange): number {
     const system = this.#systemOf.get(asn) ?? this.#addSystem(asn)
-    if (v4Addresses === undefined) this.#haveV6[system] = true
-    else this.#addresses[system]! += v4Addresses
-    const last = this.#lastRecords[system]!
-    if (last >= 0 && this.#names[last] === name) return last
+    if (first.length === 1) this.#spaces.addV4(system, first[0]!, last[0]!)
+    else this.#spaces.addV6(system)
+    const before = this.#lastRecords[system]!
+    if (before >= 0 && this.#names[before] === name) return before
     const record = this.#find(system, asn, name)
     this.#lastRecords[system] = record
     return record
@@ -51,15 +50,13 @@ export class AsRecords {
     return this.#names[record]!
   }
 
-  /** The size of the AS. Call it after all ranges were added. */
-  size(record: number): AsSize {
-    const system = this.#systems[record]!
-    return { addresses: this.#addresses[system]!, hasV6: this.#haveV6[system]! }
+  /** The address space of the AS. Call it after all ranges were added. */
+  space(record: number): AsSpace {
+    return this.#spaces.of(this.#systems[record]!)
   }
 
   #addSystem(asn: number): number {
-    const system = this.#addresses.push(0) - 1
-    this.#haveV6.push(false)
+    const system = this.#spaces.add()
     this.#lastRecords.push(-1)
     this.#systemOf.set(asn, system)
     return system

@@ -1,61 +1,67 @@
 import type { Facts } from '../../facts.ts'
 import { TimeSlice } from '../../time-slice.ts'
+import { type AsSpace, SpaceCounts } from './as-space.ts'
 import type { OpenMmdb } from './open.ts'
 import type { AsnReader, RecordReader } from './read-record.ts'
 
-/** The address space that an AS announces. */
-export interface AsSize {
-  /** IPv4 addresses. */
-  readonly addresses: number
-  readonly hasV6: boolean
-}
-
-/** `database_type` of files compiled from ranges of autonomous systems. Their records include the size of the AS. */
+/** `database_type` of files compiled from ranges of autonomous systems. Their records include the address space of the AS. */
 export const AS_RANGES_TYPE = 'AS ranges'
 
-/** A size as members of a record. */
-export function sizeMembers({ addresses, hasV6 }: AsSize): Record<string, number | boolean> {
-  return { announced_ipv4_addresses: addresses, announces_ipv6: hasV6 }
+/** The address space as members of a record. Numbers take half of the memory of flags. */
+export function spaceMembers({ addresses, hasV6, scatter }: AsSpace): Record<string, number> {
+  return { announced_ipv4_addresses: addresses, announces_ipv6: hasV6 ? 1 : 0, announced_ipv4_scatter: scatter }
 }
 
-/** The size in a record, if any. */
-function statedSize(record: unknown): AsSize | undefined {
-  const { announced_ipv4_addresses: addresses, announces_ipv6: hasV6 } = record as Record<string, unknown>
-  return typeof addresses === 'number' && typeof hasV6 === 'boolean' ? { addresses, hasV6 } : undefined
+/** The address space in a record, if any. */
+function statedSpace(record: unknown): AsSpace | undefined {
+  const {
+    announced_ipv4_addresses: addresses,
+    announces_ipv6: hasV6,
+    announced_ipv4_scatter: scatter,
+  } = record as Record<string, unknown>
+  if (typeof addresses !== 'number' || typeof hasV6 !== 'number' || typeof scatter !== 'number') return undefined
+  return { addresses, hasV6: hasV6 === 1, scatter }
 }
 
-/** Reads records that include sizes. */
+/** Reads records that include the address space. */
 export function sizedReader(read: RecordReader): RecordReader {
-  return (record) => withSize(read(record), () => statedSize(record))
+  return (record) => withSpace(read(record), () => statedSpace(record))
 }
 
-/** Adds the size of the record's AS. */
-export function withSize(facts: Facts | undefined, sizeOf: (asn: number) => AsSize | undefined): Facts | undefined {
-  const size = facts?.evidence.asn === undefined ? undefined : sizeOf(facts.evidence.asn)
-  if (facts === undefined || size === undefined) return facts
-  return { ...facts, evidence: { ...facts.evidence, asAddresses: size.addresses, asHasV6: size.hasV6 } }
+/** Adds the address space of the record's AS. */
+export function withSpace(facts: Facts | undefined, spaceOf: (asn: number) => AsSpace | undefined): Facts | undefined {
+  const space = facts?.evidence.asn === undefined ? undefined : spaceOf(facts.evidence.asn)
+  if (facts === undefined || space === undefined) return facts
+  const { addresses, hasV6, scatter } = space
+  return { ...facts, evidence: { ...facts.evidence, asAddresses: addresses, asHasV6: hasV6, asScatter: scatter } }
 }
 
 /** Nodes between two checks of the time slice: some milliseconds if every record must be decoded. */
 const NODES_AT_A_TIME = 2_000
 const RECORDS_MAX = 250_000
 
-interface Counted {
-  addresses: number
-  hasV6: boolean
-}
+/** Collects the records without an AS number. */
+const UNASSIGNED = -1
 
-/** The sizes of the autonomous systems in a file, 12 bytes each. */
+/** The address space of the autonomous systems in a file, 17 bytes each. */
 export class AsSizes {
   /** In ascending order. */
   readonly #numbers: Uint32Array
   readonly #addresses: Float64Array
   readonly #hasV6: Uint8Array
+  readonly #scatters: Uint32Array
 
-  private constructor(sizes: ReadonlyMap<number, Counted>) {
-    this.#numbers = Uint32Array.from(sizes.keys()).sort()
-    this.#addresses = Float64Array.from(this.#numbers, (asn) => sizes.get(asn)!.addresses)
-    this.#hasV6 = Uint8Array.from(this.#numbers, (asn) => Number(sizes.get(asn)!.hasV6))
+  private constructor(systems: ReadonlyMap<number, number>, counts: SpaceCounts) {
+    this.#numbers = Uint32Array.from(systems.keys()).sort()
+    this.#addresses = new Float64Array(systems.size)
+    this.#hasV6 = new Uint8Array(systems.size)
+    this.#scatters = new Uint32Array(systems.size)
+    for (const [i, asn] of this.#numbers.entries()) {
+      const { addresses, hasV6, scatter } = counts.of(systems.get(asn)!)
+      this.#addresses[i] = addresses
+      this.#hasV6[i] = Number(hasV6)
+      this.#scatters[i] = scatter
+    }
   }
 
   /**
@@ -63,16 +69,15 @@ export class AsSizes {
    * too many records.
    */
   static async of(mmdb: OpenMmdb, read: AsnReader): Promise<AsSizes | undefined> {
-    const sizes = new Map<number, Counted>()
-    /** Collects the records without an AS number. */
-    const unassigned: Counted = { addresses: 0, hasV6: false }
-    const byRecord = new Map<number, Counted>()
-    const count = (record: number): Counted => {
+    const counts = new SpaceCounts()
+    const systems = new Map<number, number>()
+    const byRecord = new Map<number, number>()
+    const addRecord = (record: number): number => {
       const asn = asnOf(record)
-      const size = asn === undefined ? unassigned : (sizes.get(asn) ?? { addresses: 0, hasV6: false })
-      if (asn !== undefined) sizes.set(asn, size)
-      byRecord.set(record, size)
-      return size
+      const system = asn === undefined ? UNASSIGNED : (systems.get(asn) ?? counts.add())
+      if (asn !== undefined) systems.set(asn, system)
+      byRecord.set(record, system)
+      return system
     }
     const asnOf = (record: number) => {
       try {
@@ -83,23 +88,24 @@ export class AsSizes {
       }
     }
     let last = -1
-    let size = unassigned
-    const visit = (record: number, v4Addresses: number | undefined) => {
+    let system = UNASSIGNED
+    const visit = (record: number, v4First: number, v4Addresses: number) => {
       // Neighbours often belong to one AS.
-      if (record !== last) size = byRecord.get(record) ?? count(record)
+      if (record !== last) system = byRecord.get(record) ?? addRecord(record)
       last = record
-      if (v4Addresses === undefined) size.hasV6 = true
-      else size.addresses += v4Addresses
+      if (system === UNASSIGNED) return
+      if (v4Addresses === 0) counts.addV6(system)
+      else counts.addV4(system, v4First, v4First + v4Addresses - 1)
     }
     const slice = new TimeSlice()
     for (const _ of mmdb.tree.sizes(visit, NODES_AT_A_TIME)) {
       if (byRecord.size > RECORDS_MAX) return undefined
       if (slice.isOver) await slice.next()
     }
-    return sizes.size === 0 ? undefined : new AsSizes(sizes)
+    return systems.size === 0 ? undefined : new AsSizes(systems, counts)
   }
 
-  of(asn: number): AsSize | undefined {
+  of(asn: number): AsSpace | undefined {
     let from = 0
     let to = this.#numbers.length
     while (from < to) {
@@ -108,6 +114,6 @@ export class AsSizes {
       else to = middle
     }
     if (this.#numbers[from] !== asn) return undefined
-    return { addresses: this.#addresses[from]!, hasV6: this.#hasV6[from] === 1 }
+    return { addresses: this.#addresses[from]!, hasV6: this.#hasV6[from] === 1, scatter: this.#scatters[from]! }
   }
 }

@@ -5,7 +5,7 @@ import { BoundedCache } from '../../bounded-cache.ts'
 import type { Facts } from '../../facts.ts'
 import type { Provider, ProviderKind } from '../provider.ts'
 import { COMPILED_TYPE, readCompiled } from '../tables/compiled.ts'
-import { AS_RANGES_TYPE, AsSizes, sizedReader, withSize } from './as-sizes.ts'
+import { AS_RANGES_TYPE, AsSizes, sizedReader, withSpace } from './as-sizes.ts'
 import { mappedShape, parseMapping } from './mapping.ts'
 import { type OpenMmdb, openMmdb } from './open.ts'
 import { type AsnReader, asnReader, type RecordReader, recordReader } from './read-record.ts'
@@ -49,7 +49,7 @@ export async function loadMmdb(options: MmdbOptions): Promise<Provider> {
     ? sizedReader(read)
     : sizes === undefined
       ? read
-      : (record) => withSize(read(record), (asn) => sizes.of(asn))
+      : (record) => withSpace(read(record), (asn) => sizes.of(asn))
   return new MmdbProvider(options, mmdb, kind, recognisedAs, reader)
 }
 

@@ -20,6 +20,13 @@ type NetworkVisitor = (network: AddressRange, record: number) => void
  */
 type WordsVisitor = (network: WordRange, record: number) => void
 
+/**
+ * @param record pass it to `decode`
+ * @param v4First first IPv4 address of the network; 0 for IPv6
+ * @param v4Addresses number of its IPv4 addresses; 0 for IPv6
+ */
+type SizeVisitor = (record: number, v4First: number, v4Addresses: number) => void
+
 /** Limit of steps per node. Without it, a walk of a tree with many shared nodes would take forever. */
 const STEPS_PER_NODE = 16
 const JUMP_BITS = 16
@@ -83,10 +90,10 @@ export class SearchTree {
   }
 
   /**
-   * Visits all networks with data once, with their records and, for IPv4, the number of addresses. Yields after every
-   * `nodesAtATime` nodes. Ends early in a damaged tree with a cycle.
+   * Visits all networks with data once, in ascending order in each family. Yields after every `nodesAtATime` nodes. Ends
+   * early in a damaged tree with a cycle.
    */
-  *sizes(visit: (record: number, v4Addresses: number | undefined) => void, nodesAtATime: number): Generator<void> {
+  *sizes(visit: SizeVisitor, nodesAtATime: number): Generator<void> {
     const roots = this.#ipVersion === 6 ? [this.#v4Root, 0] : [0]
     let nodes = 0
     for (const [i, root] of roots.entries()) {
@@ -94,15 +101,18 @@ export class SearchTree {
       const depthMax = isV4 ? 32 : 128
       const records = [root]
       const depths = [0]
+      const firsts = [0]
       while (records.length > 0) {
         const record = records.pop()!
         const depth = depths.pop()!
-        if (record > this.#nodeCount) visit(record, isV4 ? 2 ** (32 - depth) : undefined)
+        const first = firsts.pop()!
+        if (record > this.#nodeCount) visit(record, first, isV4 ? 2 ** (32 - depth) : 0)
         if (record >= this.#nodeCount || depth >= depthMax || (!isV4 && record === this.#v4Root)) continue
         if (++nodes > this.#nodeCount) return
         if (nodes % nodesAtATime === 0) yield
         records.push(this.#child(record, 1), this.#child(record, 0))
         depths.push(depth + 1, depth + 1)
+        firsts.push(isV4 ? first + 2 ** (31 - depth) : 0, first)
       }
     }
   }

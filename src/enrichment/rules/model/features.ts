@@ -1,4 +1,5 @@
 import { fold, isGenericWord, TEXT_MAX, tokens } from '../normalise.ts'
+import { scatterFeatures } from './scatter.ts'
 
 /** The input of the model. */
 export interface Subject {
@@ -7,6 +8,8 @@ export interface Subject {
   /** IPv4 addresses that the AS announces; undefined when unknown. */
   readonly asAddresses: number | undefined
   readonly asHasV6: boolean | undefined
+  /** `packScatter` of these addresses. */
+  readonly asScatter: number | undefined
 }
 
 /** Lengths of the character n-grams of a word. */
@@ -15,11 +18,13 @@ const NGRAM_MAX = 5
 const WORDS_MAX = 12
 /** IANA assigns AS numbers to the registries in blocks of 1024. */
 const BLOCK_BITS = 10
+/** Larger sizes count as this power of two. */
+const SIZE_MAX = 22
 
 /**
  * The features of a name and its AS: `w:soft` a word, `p:_sof` an n-gram (`_` is the edge of the word), `e:ltda` the last
  * word, `n:3` the number of words, `c:upper` the letter case, `b:257` the block of the AS number, `s:10` the size as a power
- * of two, `v:no` without IPv6.
+ * of two, `v:no` without IPv6, and those of `scatterFeatures`.
  */
 export function featuresOf(subject: Subject, words: readonly string[] = tokens(subject.name)): Set<string> {
   const features = new Set<string>()
@@ -33,11 +38,13 @@ export function featuresOf(subject: Subject, words: readonly string[] = tokens(s
   features.add(`c:${styleOf(subject.name.slice(0, TEXT_MAX))}`)
   if (subject.asn !== undefined) features.add(`b:${subject.asn >>> BLOCK_BITS}`)
   if (subject.asAddresses !== undefined) {
-    const size = subject.asAddresses === 0 ? 'none' : Math.min(Math.round(Math.log2(subject.asAddresses)), 22)
+    const size =
+      subject.asAddresses === 0 ? 'none' : `${Math.min(Math.round(Math.log2(subject.asAddresses)), SIZE_MAX)}`
     const v6 = subject.asHasV6 === true ? 'yes' : 'no'
     features.add(`s:${size}`)
     features.add(`v:${v6}`)
     features.add(`s:${size} v:${v6}`)
+    for (const feature of scatterFeatures(subject.asScatter ?? 0, size, v6)) features.add(feature)
   }
   return features
 }
