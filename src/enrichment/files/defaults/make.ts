@@ -12,7 +12,7 @@ import { packedPathOf, packedSource, packStarter, STARTER_TABLE, starterSource }
 import { DEFAULT_SETS, type DefaultSet } from './sets.ts'
 
 /** Increase it when the file made from a package changes. */
-const MAKER_VERSION = 4
+const MAKER_VERSION = 5
 
 /** The folder of a package; undefined when it is not installed. */
 type FindPackage = (name: string) => string | undefined
