@@ -346,6 +346,17 @@ test('rules are edited in form fields, tested first, and refused with a clear te
   })
   await post(client, path, add('keep', 'ISP'))
   assert.deepEqual((await post<RulesAnswer>(client, path, { unclassified: 'event' })).unclassified, 'event')
+  // The page Accuracy accepts a proposal so, and another person undoes it.
+  const { rules } = await post<RulesAnswer>(client, path, add('is', '198.51.100.0/29 office.example'))
+  assert.ok(rules.includes('is 198.51.100.0/29 office.example'))
+  const another = await dashboard.signIn(await memberOf('ruled'))
+  const undo = { remove: 'is 198.51.100.0/29 office.example' }
+  const stranger = await dashboard.signIn(await memberOf('acme'))
+  assert.equal((await stranger.post(path, undo)).status, 404)
+  assert.deepEqual(
+    (await post<RulesAnswer>(another, path, undo)).rules.filter((rule) => rule.startsWith('is ')),
+    [],
+  )
   assert.match(await refusal(client, path, add('own', 'AS64500')), /must be a network/)
   assert.match(await refusal(client, path, add('keep', 'business')), /must be a class that is filtered/)
   assert.match(await refusal(client, path, { remove: 'own 10.0.0.0/8' }), /has no rule "own 10.0.0.0\/8"/)
