@@ -9,3 +9,7 @@ export const PAGE_LOOKUP_CHARS_MAX = 200_000
 
 /** Most texts to list that are not addresses. */
 export const SKIPPED_MAX = 20
+
+/** Most characters of a person's name and e-mail address. */
+export const NAME_CHARS_MAX = 80
+export const EMAIL_CHARS_MAX = 254

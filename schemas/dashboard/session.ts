@@ -7,6 +7,7 @@ export type DashboardRole = Static<typeof DashboardRole>
 /** `GET /api/session`: facts about the user of the page. */
 export const SessionAnswer = Type.Object({
   role: DashboardRole,
+  name: Type.Union([Type.String(), Type.Null()]),
   /** Visible tenants, in the order of their creation. */
   tenants: Type.Array(Type.String()),
   /** Send this as `x-csrf-token` with every change. */

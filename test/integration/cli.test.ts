@@ -167,7 +167,12 @@ test('commands reach the running instance', async (t) => {
     ],
   )
   assert.match((await json('dashboard', 'link', 'acme')).dashboard_url, /^http:.*\/sign-in\?token=/)
-  assert.deepEqual(await json('dashboard', 'sign-out', 'acme'), { sessions: 0, links: 1 })
+  const ada = ['dashboard', 'link', 'acme', '--name', 'Ada Lovelace', '--email', 'ada@example.com', '--days', '2']
+  for (const { dashboard_url: link } of [await json(...ada), await json(...ada)]) assert.match(link, /token=/)
+  // The second link of a person ends the first.
+  assert.deepEqual(await json('dashboard', 'sign-out', 'acme'), { sessions: 0, links: 2 })
+  const noName = await site.ipid('dashboard', 'link', 'acme', '--email', 'ada')
+  assert.deepEqual([noName.code, noName.stderr], [2, 'ipid: email: "ada" is no e-mail address like ada@example.com\n'])
   const text = (await site.ipid('status')).stdout
   assert.match(text, /^ok: 0 events stored in the last minute; nothing waits\n\nSTREAM .*\n/)
   assert.match(text, /^process \d+ on .*: ingress, since /m)

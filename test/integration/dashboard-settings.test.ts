@@ -3,13 +3,16 @@ import { after, type TestContext, test } from 'node:test'
 import { ingest } from '../../pipelines/ingest.ts'
 import type { CreatedKeyAnswer, KeysAnswer, ListedKey } from '../../schemas/dashboard/keys.ts'
 import type { PageLookupAnswer } from '../../schemas/dashboard/lookup.ts'
+import type { InviteAnswer } from '../../schemas/dashboard/people.ts'
 import type { AccountsOfMonthAnswer, PlanAnswer } from '../../schemas/dashboard/plan.ts'
 import type { RulesAnswer, RulesTrialAnswer } from '../../schemas/dashboard/rules.ts'
 import type { CreatedSourceAnswer, ListedSource, SourcesAnswer } from '../../schemas/dashboard/sources.ts'
-import type { ListedTenant, MemberLinkAnswer, SignedOutAnswer, TenantsAnswer } from '../../schemas/dashboard/tenants.ts'
+import type { ListedTenant, SignedOutAnswer, TenantsAnswer } from '../../schemas/dashboard/tenants.ts'
 import { DEFAULT_PLANS } from '../../schemas/plans.ts'
 import type { TenantRules } from '../../schemas/tenant-rules.ts'
+import { RedisPersonStore } from '../../src/dashboard/redis/people.ts'
 import { RedisSessionStore } from '../../src/dashboard/redis/sessions.ts'
+import { People } from '../../src/dashboard/server/people.ts'
 import { addressesIn } from '../../src/dashboard/server/routes/lookup.ts'
 import { sessionRoute } from '../../src/dashboard/server/routes/session.ts'
 import { settingsRoutes } from '../../src/dashboard/server/routes.ts'
@@ -56,11 +59,13 @@ const TRIAL = {
 }
 /** What ClickHouse answers about sources: counts by id, or nothing while it is down. */
 let sourceCounts: ReadonlyMap<string, SourceCounts> | undefined = new Map()
+const sessions = new Sessions(new RedisSessionStore(redis), systemClock)
 const SETTINGS = settingsRoutes({
   admin,
   plans,
   clock: systemClock,
-  sessions: new Sessions(new RedisSessionStore(redis), systemClock),
+  sessions,
+  people: new People(new RedisPersonStore(redis), sessions, systemClock),
   publicUrl: undefined,
   quota,
   lookupCounts: quota,
@@ -117,7 +122,11 @@ test('no call answers for another tenant, or without a session', async () => {
   const bodies: Record<string, unknown> = {
     '/api/tenants': { name: 'stolen', plan: 'custom' },
     '/api/tenants/:tenant/plan': { plan: 'custom' },
-    '/api/tenants/:tenant/link': { days: 1 },
+    '/api/tenants/:tenant/people/invite': { days: 1 },
+    '/api/tenants/:tenant/people/link': { person: '0'.repeat(16), days: 1 },
+    '/api/tenants/:tenant/people/end': { id: '0'.repeat(16) },
+    '/api/tenants/:tenant/people/sign-out': { person: '0'.repeat(16) },
+    '/api/tenants/:tenant/people/remove': { person: '0'.repeat(16) },
     '/api/tenants/:tenant/keys/revoke': { prefix: key.slice(0, 12) },
     '/api/tenants/:tenant/sources': { kind: 'web', base: 'https://ipid.example' },
     '/api/tenants/:tenant/sources/set': { source_id, name: 'stolen' },
@@ -321,14 +330,14 @@ test('an operator creates tenants, changes plans, and invites members', async ()
   assert.equal(tenants.find(({ id }) => id === 'fresh')?.plan, 'custom')
   assert.deepEqual(known[0], { name: 'starter', limits: DEFAULT_PLANS.starter })
 
-  for (const days of [0, 91, 1.5]) await refusal(client, '/api/tenants/fresh/link', { days })
-  const link = await post<MemberLinkAnswer>(client, '/api/tenants/fresh/link', { days: 2 })
+  for (const days of [0, 91, 1.5]) await refusal(client, '/api/tenants/fresh/people/invite', { days })
+  const link = await post<InviteAnswer>(client, '/api/tenants/fresh/people/invite', { days: 2 })
   const leftMs = Date.parse(link.expires_at) - Date.now()
   assert.ok(leftMs > 170_000_000 && leftMs <= 172_800_000)
   const member = await followLink(new URL(link.url, dashboard.url).href)
   assert.deepEqual((await member.read<KeysAnswer>('/api/tenants/fresh/keys')).keys, [])
   assert.equal((await member.get('/api/tenants/acme/keys')).status, 404)
-  await post(client, '/api/tenants/fresh/link', { days: 1 })
+  await post(client, '/api/tenants/fresh/people/invite', { days: 1 })
   const ended = await post<SignedOutAnswer>(client, '/api/tenants/fresh/sign-out', {})
   assert.deepEqual(ended, { links: 1, sessions: 1 })
   assert.equal((await member.get('/api/session')).status, 401)

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { Registry } from 'prom-client'
 import type { SessionAnswer } from '../../schemas/dashboard/session.ts'
+import { RedisPersonStore } from '../../src/dashboard/redis/people.ts'
 import { RedisSessionStore } from '../../src/dashboard/redis/sessions.ts'
+import { People } from '../../src/dashboard/server/people.ts'
 import type { DashboardRoute } from '../../src/dashboard/server/route.ts'
 import { createDashboard } from '../../src/dashboard/server/server.ts'
 import { type Grant, type Session, Sessions } from '../../src/dashboard/server/sessions.ts'
@@ -77,7 +79,8 @@ export async function startDashboard(
 ): Promise<TestDashboard> {
   const tenants = new RedisTenantStore(redis)
   const { clock = systemClock } = options
-  const sessions = new Sessions(new RedisSessionStore(redis), clock)
+  const sessions = new Sessions(new RedisSessionStore(redis, clock), clock)
+  const people = new People(new RedisPersonStore(redis), sessions, clock)
   const server = await createDashboard({
     host: '127.0.0.1',
     port: takePort(),
@@ -85,6 +88,7 @@ export async function startDashboard(
     onSignedOut: options.onSignedOut,
     engine: testedEngine(),
     sessions,
+    people,
     routes,
     findTenant: (id) => tenants.getTenant(id),
     persisted: options.persisted ?? (async () => {}),

@@ -11,6 +11,7 @@ import { Registry } from 'prom-client'
 import { ingest } from '../../pipelines/ingest.ts'
 import { DEFAULT_PLANS } from '../../schemas/plans.ts'
 import { RedisTailWire } from '../../src/dashboard/redis/live.ts'
+import type { People } from '../../src/dashboard/server/people.ts'
 import { createDashboard } from '../../src/dashboard/server/server.ts'
 import { type SessionStore, Sessions } from '../../src/dashboard/server/sessions.ts'
 import { EnrichmentEngine } from '../../src/enrichment/engine.ts'
@@ -390,7 +391,13 @@ export const SERVICES: Readonly<Record<string, ServiceCase>> = {
     make: async (calls) => {
       const sessions = new Sessions({} as SessionStore, systemClock)
       const place = { host: '127.0.0.1', port: 0, publicUrl: undefined, engine: 'auto' } as const
-      const parts = { sessions, routes: [], findTenant: async () => undefined, clock: systemClock }
+      const parts = {
+        sessions,
+        people: {} as People,
+        routes: [],
+        findTenant: async () => undefined,
+        clock: systemClock,
+      }
       const service = await createDashboard({
         ...place,
         ...parts,

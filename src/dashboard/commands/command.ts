@@ -9,6 +9,8 @@ const DAYS_MAX = 90
 const DAY_MS = 86_400_000
 
 interface LinkFlags {
+  readonly name?: string
+  readonly email?: string
   readonly days: string
   readonly json?: boolean
 }
@@ -21,14 +23,18 @@ export function dashboardCommand(context: CliContext): Command {
   const link = new Command('link')
     .description('print a link that signs in a member, who sees only this tenant; it works once')
     .argument('<tenant>')
+    .option('--name <text>', 'name of the member; without one, the link asks for it')
+    .option('--email <address>', 'recognises a member who is invited again')
     .option('--days <n>', `days until the link expires, 1 to ${DAYS_MAX}`, '7')
     .option('--json', 'print JSON')
   addSettings(link, INSTANCE_SETTINGS).action(async (tenant: string) => {
     const flags = link.optsWithGlobals<LinkFlags>()
     const days = /^\d{1,3}$/.test(flags.days) ? Number(flags.days) : 0
     if (days < 1 || days > DAYS_MAX) throw new InputError(`--days ${flags.days}: must be 1 to ${DAYS_MAX}`)
-    const { signInUrl } = await import('./sign-in.ts')
-    print(context, flags, await signInUrl(configOf(context, link), { tenant, validMs: days * DAY_MS }))
+    const { memberUrl } = await import('./sign-in.ts')
+    const { name, email } = flags
+    const invitation = { name, email, validMs: days * DAY_MS }
+    print(context, flags, await memberUrl(configOf(context, link), tenant, invitation))
   })
   const out = new Command('sign-out')
     .description('end the sessions and links of the members of a tenant, or of all users')
@@ -41,10 +47,11 @@ export function dashboardCommand(context: CliContext): Command {
     if (json) printJson(context.stdout, { sessions, links })
     else printLine(context.stdout, `ended: ${numbered(sessions, 'session')}, ${numbered(links, 'link')} not opened yet`)
   })
+  command.option('--name <text>', 'name of the operator, for records of their changes')
   command.option('--json', 'print JSON').addCommand(link).addCommand(out)
-  return addSettings(command, INSTANCE_SETTINGS).action(async (flags: { json?: boolean }) => {
-    const { signInUrl } = await import('./sign-in.ts')
-    print(context, flags, await signInUrl(configOf(context, command)))
+  return addSettings(command, INSTANCE_SETTINGS).action(async (flags: { json?: boolean; name?: string }) => {
+    const { operatorUrl } = await import('./sign-in.ts')
+    print(context, flags, await operatorUrl(configOf(context, command), flags.name))
   })
 }
 

@@ -2,37 +2,48 @@ import type { Config } from '../../config/config.ts'
 import { systemClock } from '../../run/clock.ts'
 import { dashboardUrlOf, redisUrlOf } from '../../terminal/instance.ts'
 import { tenantAdmin, withRedis } from '../../terminal/stores.ts'
+import { RedisPersonStore } from '../redis/people.ts'
 import { RedisSessionStore } from '../redis/sessions.ts'
-import { type Grant, LINK_MS, Sessions } from '../server/sessions.ts'
+import { type Invitation, People, validName } from '../server/people.ts'
+import { LINK_MS, Sessions } from '../server/sessions.ts'
 
 /**
- * A sign-in link of the running instance, for an operator unless a tenant is given.
- * @throws StartupError when no dashboard runs, InputError when the tenant does not exist
+ * A link of the running instance that signs in an operator.
+ * @param name shown with the operator's session and changes
+ * @throws StartupError when no dashboard runs, InputError when the name is invalid
  */
-export async function signInUrl(
-  config: Config,
-  member?: { readonly tenant: string; readonly validMs: number },
-): Promise<string> {
+export async function operatorUrl(config: Config, name?: string): Promise<string> {
   const [redisUrl, dashboardUrl] = [await redisUrlOf(config), await dashboardUrlOf(config)]
-  if (member === undefined) return await createSignInUrl(redisUrl, dashboardUrl)
-  const { id, createdAt } = await withRedis(redisUrl, (client) => tenantAdmin(client, config).getTenant(member.tenant))
-  return await createSignInUrl(redisUrl, dashboardUrl, { role: 'member', tenant: { id, createdAt } }, member.validMs)
+  return await createSignInUrl(redisUrl, dashboardUrl, name)
 }
 
 /**
- * Creates a sign-in link that works once.
- * @param dashboardUrl public URL of the dashboard
- * @param grant default: an operator
- * @param validMs default: 10 minutes
+ * A link of the running instance that signs in a member of a tenant.
+ * @throws StartupError when no dashboard runs, InputError when the tenant does not exist, or as `People.invite`
  */
-export async function createSignInUrl(
-  redisUrl: string,
-  dashboardUrl: string,
-  grant: Grant = { role: 'operator' },
-  validMs = LINK_MS,
-): Promise<string> {
+export async function memberUrl(config: Config, tenantId: string, invitation: Omit<Invitation, 'by'>): Promise<string> {
+  const [redisUrl, dashboardUrl] = [await redisUrlOf(config), await dashboardUrlOf(config)]
+  const secret = await withRedis(redisUrl, async (client) => {
+    const { id, createdAt } = await tenantAdmin(client, config).getTenant(tenantId)
+    const sessions = new Sessions(new RedisSessionStore(client), systemClock)
+    const people = new People(new RedisPersonStore(client), sessions, systemClock)
+    return await people.invite({ id, createdAt }, { ...invitation, by: 'operator' })
+  })
+  return urlOf(dashboardUrl, secret)
+}
+
+/**
+ * Creates a link that signs in an operator, for 10 minutes.
+ * @param dashboardUrl public URL of the dashboard
+ */
+export async function createSignInUrl(redisUrl: string, dashboardUrl: string, name?: string): Promise<string> {
+  const grant = { role: 'operator', ...(name !== undefined && { name: validName(name) }) } as const
   const secret = await withRedis(redisUrl, (client) =>
-    new Sessions(new RedisSessionStore(client), systemClock).createLink(grant, validMs),
+    new Sessions(new RedisSessionStore(client), systemClock).createLink(grant, LINK_MS),
   )
+  return urlOf(dashboardUrl, secret)
+}
+
+function urlOf(dashboardUrl: string, secret: string): string {
   return `${dashboardUrl.replace(/\/$/, '')}/sign-in?token=${secret}`
 }

@@ -21,6 +21,7 @@ import { DeadLetters } from './pages/dead-letters.tsx'
 import { Live } from './pages/live.tsx'
 import { Lookup } from './pages/lookup.tsx'
 import { Overview } from './pages/overview.tsx'
+import { People } from './pages/people.tsx'
 import { Settings as SettingsPage } from './pages/settings.tsx'
 import { Sources } from './pages/sources.tsx'
 import { Start, TenantStart } from './pages/start.tsx'
@@ -99,6 +100,11 @@ export const PAGES: readonly PageEntry[] = [
     path: '/t/:tenant/settings',
     page: SettingsPage,
     nav: { label: 'Settings', icon: Settings, group: 'setup' },
+  },
+  {
+    path: '/t/:tenant/settings/people',
+    page: People,
+    title: 'People',
   },
   {
     path: '/system',

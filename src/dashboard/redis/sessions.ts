@@ -1,63 +1,143 @@
+import { type Clock, systemClock } from '../../run/clock.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
 import { persisted } from '../../stores/redis/durability/persisted.ts'
 import { orUnavailable } from '../../stores/redis/errors.ts'
 import { keys } from '../../stores/redis/keys.ts'
 import { keysLike } from '../../stores/redis/nodes.ts'
-import type { Grant, SessionStore, StoredSession, Withdrawn } from '../server/sessions.ts'
+import {
+  type Grant,
+  type SessionStore,
+  SIGN_INS_MAX,
+  type SignIn,
+  type StoredSession,
+  type Withdrawn,
+} from '../server/sessions.ts'
+import { RedisPersonStore } from './people.ts'
 
-/** Sign-in links and sessions, as expiring JSON under their digests. */
+/** The longest link is valid for 90 days. */
+const INDEX_MS = 91 * 86_400_000
+/** Redis expires keys by its own clock. */
+const CLOCK_SLACK_MS = 60_000
+
+/** Sign-in links and sessions, as expiring JSON under their digests, with an index for lists. */
 export class RedisSessionStore implements SessionStore {
   readonly #client: RedisClient
+  readonly #clock: Clock
+  readonly #people: RedisPersonStore
 
-  constructor(client: RedisClient) {
+  constructor(client: RedisClient, clock: Clock = systemClock) {
     this.#client = client
+    this.#clock = clock
+    this.#people = new RedisPersonStore(client)
   }
 
   async putLink(digest: string, grant: Grant, validMs: number): Promise<void> {
-    await answered(this.#client.set(keys.signInLink(digest), JSON.stringify(grant), 'PX', validMs))
+    await this.#index(grant, `link:${digest}`, validMs)
+    await answered(this.#client.set(keys.signInLink(digest), jsonOf(grant), 'PX', validMs))
   }
 
   async getLink(digest: string): Promise<Grant | undefined> {
-    return parsed<Grant>(await answered(this.#client.get(keys.signInLink(digest))))
+    return await this.#named(parsed<Grant>(await answered(this.#client.get(keys.signInLink(digest)))))
   }
 
   async removeLink(digest: string): Promise<boolean> {
-    return (await answered(this.#client.del(keys.signInLink(digest)))) === 1
+    const key = keys.signInLink(digest)
+    const grant = parsed<Grant>(await answered(this.#client.get(key)))
+    const isRemoved = (await answered(this.#client.del(key))) === 1
+    if (grant !== undefined) await this.#unindex(grant, `link:${digest}`)
+    return isRemoved
   }
 
   async putSession(digest: string, session: StoredSession, validMs: number): Promise<void> {
-    await answered(this.#client.set(keys.session(digest), JSON.stringify(session), 'PX', validMs))
+    await this.#index(session, `session:${digest}`, validMs)
+    await answered(this.#client.set(keys.session(digest), jsonOf(session), 'PX', validMs))
     await answered(persisted(this.#client))
   }
 
   async getSession(digest: string): Promise<StoredSession | undefined> {
-    return parsed<StoredSession>(await answered(this.#client.get(keys.session(digest))))
+    return await this.#named(parsed<StoredSession>(await answered(this.#client.get(keys.session(digest)))))
   }
 
-  async extendSession(digest: string, validMs: number): Promise<void> {
-    await answered(this.#client.pexpire(keys.session(digest), validMs))
+  async extendSession(digest: string, usedMs: number, validMs: number): Promise<void> {
+    const key = keys.session(digest)
+    const session = parsed<StoredSession>(await answered(this.#client.get(key)))
+    if (session === undefined) return
+    const json = JSON.stringify({ ...session, usedMs })
+    // XX: another process may have ended it meanwhile.
+    const reply = await answered(this.#client.set(key, json, 'PX', validMs, 'XX'))
+    if (reply !== null) await this.#index(session, `session:${digest}`, validMs)
   }
 
   async removeSession(digest: string): Promise<void> {
-    await answered(this.#client.del(keys.session(digest)))
+    const key = keys.session(digest)
+    const session = parsed<StoredSession>(await answered(this.#client.get(key)))
+    await answered(this.#client.del(key))
+    if (session !== undefined) await this.#unindex(session, `session:${digest}`)
     await answered(persisted(this.#client))
+  }
+
+  async listSignIns(tenantId: string | undefined): Promise<SignIn[]> {
+    const [key, from] = [keys.signIns(tenantId), String(this.#clock.now() - CLOCK_SLACK_MS)]
+    const found = await answered(
+      this.#client.zrange(key, '+inf', from, 'BYSCORE', 'REV', 'LIMIT', 0, SIGN_INS_MAX, 'WITHSCORES'),
+    )
+    const reads: Promise<SignIn | undefined>[] = []
+    for (let i = 0; i < found.length; i += 2) reads.push(this.#signIn(found[i]!, Number(found[i + 1])))
+    return (await Promise.all(reads)).flatMap((signIn) => signIn ?? [])
   }
 
   async removeAll(tenantId: string | undefined): Promise<Withdrawn> {
     // A link that is used meanwhile has its session before the second scan starts.
-    const links = await answered(this.#removeLike(keys.signInLink('*'), tenantId))
-    return { links, sessions: await answered(this.#removeLike(keys.session('*'), tenantId)) }
+    const links = await answered(this.#removeLike('link', tenantId))
+    return { links, sessions: await answered(this.#removeLike('session', tenantId)) }
   }
 
-  async #removeLike(pattern: string, tenantId: string | undefined): Promise<number> {
+  async #removeLike(kind: SignIn['kind'], tenantId: string | undefined): Promise<number> {
+    const keyOf = kind === 'link' ? keys.signInLink : keys.session
     let removed = 0
-    for await (const key of keysLike(this.#client, pattern)) {
+    for await (const key of keysLike(this.#client, keyOf('*'))) {
       const grant = parsed<Grant>(await this.#client.get(key))
       if (grant === undefined || (tenantId !== undefined && grant.tenant?.id !== tenantId)) continue
       removed += await this.#client.del(key)
+      await this.#unindex(grant, `${kind}:${key.slice(keyOf('').length)}`)
     }
     return removed
   }
+
+  async #signIn(member: string, endsMs: number): Promise<SignIn | undefined> {
+    const digest = member.slice(member.indexOf(':') + 1)
+    if (member.startsWith('session:')) {
+      const grant = await this.getSession(digest)
+      return grant && { kind: 'session', digest, grant }
+    }
+    const grant = await this.getLink(digest)
+    return grant && { kind: 'link', digest, grant, endsMs }
+  }
+
+  /** Adds the name of the person; undefined when the person was removed. */
+  async #named<T extends Grant>(grant: T | undefined): Promise<T | undefined> {
+    if (grant?.personId === undefined || grant.tenant === undefined) return grant
+    const person = await this.#people.getPerson(grant.tenant, grant.personId)
+    return person && { ...grant, name: person.name }
+  }
+
+  /** Written before what it leads to: an entry that leads nowhere is harmless, a session without one could not be seen. */
+  async #index({ tenant }: Grant, member: string, validMs: number): Promise<void> {
+    const key = keys.signIns(tenant?.id)
+    const nowMs = this.#clock.now()
+    await answered(this.#client.zremrangebyscore(key, '-inf', nowMs - CLOCK_SLACK_MS))
+    await answered(this.#client.zadd(key, nowMs + validMs, member))
+    await answered(this.#client.pexpire(key, INDEX_MS))
+  }
+
+  async #unindex({ tenant }: Grant, member: string): Promise<void> {
+    await answered(this.#client.zrem(keys.signIns(tenant?.id), member))
+  }
+}
+
+/** The name of a person is stored in the list of people only, so that removing the person removes it. */
+function jsonOf<T extends Grant>(grant: T): string {
+  return JSON.stringify(grant.personId === undefined ? grant : { ...grant, name: undefined })
 }
 
 function parsed<T>(json: string | null): T | undefined {

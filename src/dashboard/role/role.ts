@@ -6,10 +6,12 @@ import type { Service } from '../../run/service.ts'
 import { persisted } from '../../stores/redis/durability/persisted.ts'
 import { orUnavailable } from '../../stores/redis/errors.ts'
 import { RedisTenantStore } from '../../tenants/redis/tenant-store.ts'
+import { RedisPersonStore } from '../redis/people.ts'
 import { RedisSessionStore } from '../redis/sessions.ts'
 import { RedisUsage } from '../redis/usage.ts'
 import { Access } from '../server/access.ts'
 import { EventStreams } from '../server/event-streams.ts'
+import { People } from '../server/people.ts'
 import { dashboardRoutes } from '../server/routes.ts'
 import { createDashboard } from '../server/server.ts'
 import { Sessions } from '../server/sessions.ts'
@@ -31,7 +33,8 @@ export function dashboardRole(context: ProcessContext): DashboardRole {
   const { dashboardHost: host, dashboardPort: port, dashboardUrl: publicUrl, httpEngine: engine } = config
   const redis = context.connect({ name: 'dashboard', kind: 'request', timeoutMs: config.redisRequestMs })
   const tenants = new RedisTenantStore(redis)
-  const sessions = new Sessions(new RedisSessionStore(redis), clock)
+  const sessions = new Sessions(new RedisSessionStore(redis, clock), clock)
+  const people = new People(new RedisPersonStore(redis), sessions, clock)
   const { services, uploads } = uploadsOf(context)
   const findTenant = (id: string) => tenants.getTenant(id)
   const access = new Access(sessions, findTenant)
@@ -39,7 +42,7 @@ export function dashboardRole(context: ProcessContext): DashboardRole {
   const live = liveDependencies(context, streams)
   const tables = dashboardTables(context, tenants)
   const { accuracy, companies, overview } = tables
-  const settings = settingsOf(context, redis, sessions, tables)
+  const settings = settingsOf(context, redis, { sessions, people }, tables)
   const routes = dashboardRoutes({
     ...{ tenants, version: version(), apiUrl: apiUrlOf(config), plans: config.plans, clock },
     lookups: context.enrichment.lookups,
@@ -61,6 +64,7 @@ export function dashboardRole(context: ProcessContext): DashboardRole {
         publicUrl,
         engine,
         sessions,
+        people,
         routes,
         findTenant,
         persisted: () => orUnavailable(persisted(redis), 'the change may not be on disk yet'),

@@ -8,6 +8,7 @@ import { TenantAdmin } from '../../tenants/admin.ts'
 import { SharedDailyQuota } from '../../tenants/quota.ts'
 import { RedisTenantStore } from '../../tenants/redis/tenant-store.ts'
 import { RedisTokenCounters } from '../../tenants/redis/token-counters.ts'
+import type { People } from '../server/people.ts'
 import type { SettingsDependencies } from '../server/routes.ts'
 import type { Sessions } from '../server/sessions.ts'
 import type { DashboardTables } from './tables.ts'
@@ -15,7 +16,7 @@ import type { DashboardTables } from './tables.ts'
 export function settingsOf(
   context: ProcessContext,
   redis: RedisClient,
-  sessions: Sessions,
+  { sessions, people }: { readonly sessions: Sessions; readonly people: People },
   { overview, trials, sources: counts }: Pick<DashboardTables, 'overview' | 'trials' | 'sources'>,
 ): SettingsDependencies {
   const { config, telemetry, enrichment, pipeline } = context
@@ -27,6 +28,7 @@ export function settingsOf(
     plans,
     clock,
     sessions,
+    people,
     publicUrl,
     quota,
     lookupCounts: quota,

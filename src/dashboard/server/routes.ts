@@ -6,6 +6,7 @@ import { type KeyDependencies, keyRoutes } from './routes/keys.ts'
 import { type LiveDependencies, liveRoute } from './routes/live.ts'
 import { type LookupDependencies, lookupRoute } from './routes/lookup.ts'
 import { type OverviewDependencies, overviewRoute } from './routes/overview.ts'
+import { type PeopleDependencies, peopleRoutes } from './routes/people.ts'
 import { type PlanDependencies, planRoutes } from './routes/plan.ts'
 import { type RuleDependencies, ruleRoutes } from './routes/rules.ts'
 import { type SessionDependencies, sessionRoute } from './routes/session.ts'
@@ -19,6 +20,7 @@ export type SettingsDependencies = KeyDependencies &
   SourceDependencies &
   PlanDependencies &
   RuleDependencies &
+  PeopleDependencies &
   TenantDependencies &
   LookupDependencies
 
@@ -55,6 +57,7 @@ export function settingsRoutes(parts: SettingsDependencies): DashboardRoute[] {
     ...keyRoutes(parts),
     ...planRoutes(parts),
     ...ruleRoutes(parts),
+    ...peopleRoutes(parts),
     ...tenantRoutes(parts),
     lookupRoute(parts),
   ]

@@ -15,6 +15,7 @@ import { Access } from './access.ts'
 import { SessionCookie } from './cookie.ts'
 import { isOurHost, isOurOrigin } from './hosts.ts'
 import { loadPageFiles, type PageFile, type PageFiles } from './page-files.ts'
+import type { People } from './people.ts'
 import { readQuery } from './read-query.ts'
 import type { DashboardRoute } from './route.ts'
 import { isCsrfToken, type Session, type Sessions } from './sessions.ts'
@@ -27,6 +28,7 @@ interface DashboardOptions {
   readonly publicUrl: string | undefined
   readonly engine: EngineChoice
   readonly sessions: Sessions
+  readonly people: Pick<People, 'introduce' | 'remove'>
   readonly routes: readonly DashboardRoute[]
   readonly findTenant: (id: string) => Promise<Tenant | undefined>
   /** Resolves when earlier changes are on disk. */
@@ -39,7 +41,7 @@ interface DashboardOptions {
 }
 
 const BODY_MAX_BYTES = 2 ** 20
-const FORM_MAX_BYTES = 2 ** 10
+const FORM_MAX_BYTES = 2 ** 12
 /** Unknown paths under `/api/`: they must not get a page. */
 const unknownCalls = [1, 2, 3, 4, 5, 6].map((n) => `/api${'/:x'.repeat(n)}`)
 
@@ -111,9 +113,9 @@ class Gate {
 
   /** `/sign-in` starts a session, `/sign-out` ends it. */
   signing({ index }: PageFiles): Target[] {
-    const { sessions, clock, onSignedOut = () => {} } = this.#options
+    const { sessions, people, clock, onSignedOut = () => {} } = this.#options
     const [cookie, access] = [this.#cookie, this.#access]
-    const signing = new Signing({ sessions, cookie, access, onSignedOut, index: index.plain.toString(), clock })
+    const signing = new Signing({ sessions, people, cookie, access, onSignedOut, index: index.plain.toString(), clock })
     const endpoint = (path: string, respond: (exchange: Exchange) => Promise<HttpResponse>) => ({
       path,
       // Under `no-referrer`, browsers would not send the origin of a form.

@@ -7,6 +7,10 @@ export interface Grant {
   readonly role: DashboardRole
   /** The tenant of a member. A new tenant with the name of a deleted one is another tenant. */
   readonly tenant?: { readonly id: string; readonly createdAt: string }
+  /** A person of the tenant's list. Removing the person ends the link or session. */
+  readonly personId?: string
+  /** Name of the user: of a person, as the list has it. */
+  readonly name?: string
 }
 
 export interface StoredSession extends Grant {
@@ -14,12 +18,23 @@ export interface StoredSession extends Grant {
   readonly csrfToken: string
   /** Latest end, milliseconds. */
   readonly endsMs: number
+  /** Time of the sign-in, milliseconds; undefined: an earlier version did not store it. */
+  readonly startedMs?: number
+  /** Last use, milliseconds, up to a minute old. */
+  readonly usedMs?: number
+  /** In a few words, see `deviceOf`. */
+  readonly device?: string
 }
 
 export interface Session extends StoredSession {
   /** Digest of its secret. */
   readonly id: string
 }
+
+/** A link that was not opened, or a session. */
+export type SignIn =
+  | { readonly kind: 'link'; readonly digest: string; readonly grant: Grant; readonly endsMs: number }
+  | { readonly kind: 'session'; readonly digest: string; readonly grant: StoredSession }
 
 /** Number of ended links and sessions. */
 export interface Withdrawn {
@@ -30,15 +45,21 @@ export interface Withdrawn {
 /** Stores links and sessions under digests of their secrets, never the secrets. Rejects with `UnavailableError`. */
 export interface SessionStore {
   putLink(digest: string, grant: Grant, validMs: number): Promise<void>
-  /** Undefined when the link is unknown, used, withdrawn or expired. */
+  /** Undefined when the link is unknown, used, withdrawn or expired, or its person was removed. */
   getLink(digest: string): Promise<Grant | undefined>
   /** Whether it existed. Only one caller gets true. */
   removeLink(digest: string): Promise<boolean>
   putSession(digest: string, session: StoredSession, validMs: number): Promise<void>
+  /** Undefined when it has ended, or its person was removed. */
   getSession(digest: string): Promise<StoredSession | undefined>
-  /** Does nothing when the session does not exist. */
-  extendSession(digest: string, validMs: number): Promise<void>
+  /** Does nothing when the session does not exist. @param usedMs time of its last use */
+  extendSession(digest: string, usedMs: number, validMs: number): Promise<void>
   removeSession(digest: string): Promise<void>
+  /**
+   * Links and sessions of tenants with this name, deleted ones included, latest end first, at most `SIGN_INS_MAX`.
+   * @param tenantId undefined: of operators
+   */
+  listSignIns(tenantId: string | undefined): Promise<SignIn[]>
   /**
    * Removes every link and session that exists during the whole call, links first.
    * @param tenantId only those of members of tenants with this name, deleted ones included
@@ -50,6 +71,8 @@ export interface SessionStore {
 export const LINK_MS = 600_000
 /** A session ends this long after its last use. */
 export const SESSION_MS = 43_200_000
+/** Most links and sessions of a list. */
+export const SIGN_INS_MAX = 2_000
 /** A session ends this long after its sign-in. */
 const SESSION_AGE_MAX_MS = 30 * 86_400_000
 const EXTEND_AFTER_MS = 60_000
@@ -79,12 +102,20 @@ export class Sessions {
     return isSecret(linkSecret) ? await this.#store.getLink(digestOf(linkSecret)) : undefined
   }
 
-  /** Uses a link. Returns the secret of a new session; undefined when the link is unknown, used or expired. */
-  async signIn(linkSecret: string): Promise<string | undefined> {
+  /**
+   * Uses a link. Returns the secret of a new session; undefined when the link is unknown, used or expired.
+   * @param as what the link does not say about the user
+   */
+  async signIn(
+    linkSecret: string,
+    as: Pick<StoredSession, 'personId' | 'name' | 'device'> = {},
+  ): Promise<string | undefined> {
     const grant = await this.grantOf(linkSecret)
     if (grant === undefined) return undefined
     const secret = newSecret()
-    const session = { ...grant, csrfToken: newSecret(), endsMs: this.#clock.now() + SESSION_AGE_MAX_MS }
+    const nowMs = this.#clock.now()
+    const times = { endsMs: nowMs + SESSION_AGE_MAX_MS, startedMs: nowMs, usedMs: nowMs }
+    const session = { ...as, ...grant, csrfToken: newSecret(), ...times }
     // Write the session before removing the link: `removeAll` removes links first, so it misses neither.
     await this.#store.putSession(digestOf(secret), session, SESSION_MS)
     if (await this.#store.removeLink(digestOf(linkSecret))) return secret
@@ -108,7 +139,7 @@ export class Sessions {
       if (this.#extended.size >= EXTENDED_MAX) this.#extended.clear()
       this.#extended.set(session.id, nowMs)
       const validMs = Math.min(SESSION_MS, session.endsMs - nowMs)
-      await this.#store.extendSession(session.id, validMs)
+      await this.#store.extendSession(session.id, nowMs, validMs)
       onExtended(validMs)
     }
     return session
@@ -128,10 +159,35 @@ export class Sessions {
     return this.#store.removeAll(tenantId)
   }
 
+  /** Links and sessions that may still be used, see `SessionStore.listSignIns`. */
+  async list(tenantId: string | undefined): Promise<SignIn[]> {
+    const nowMs = this.#clock.now()
+    const all = await this.#store.listSignIns(tenantId)
+    return all.filter((found) => nowMs < (found.kind === 'link' ? found.endsMs : found.grant.endsMs))
+  }
+
+  /** Ends a link or a session. Returns whether it existed. */
+  async end({ kind, digest }: SignIn): Promise<boolean> {
+    if (kind === 'link') return await this.#store.removeLink(digest)
+    const existed = (await this.#store.getSession(digest)) !== undefined
+    await this.#store.removeSession(digest)
+    return existed
+  }
+
   async #byId(id: string): Promise<Session | undefined> {
     const stored = await this.#store.getSession(id)
     return stored !== undefined && this.#clock.now() < stored.endsMs ? { ...stored, id } : undefined
   }
+}
+
+/** Who made a change, for records of it: the name of the user, else the role. */
+export function authorOf({ name, role }: Grant): string {
+  return name ?? role
+}
+
+/** Identifies a link or a session in lists. It leads neither to its secret nor to its record. */
+export function signInIdOf(digest: string): string {
+  return createHash('sha256').update(`listed ${digest}`).digest('hex').slice(0, 16)
 }
 
 /** Whether a change comes from our own page. */

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Exchange } from '../../http/engine/exchange.ts'
 import { HttpError } from '../../http/engine/http-error.ts'
 import type { HttpResponse } from '../../http/engine/response.ts'
@@ -5,11 +6,14 @@ import type { Clock } from '../../run/clock.ts'
 import type { Access } from './access.ts'
 import { clientOf, FailedSignIns } from './attempts.ts'
 import type { SessionCookie } from './cookie.ts'
+import { deviceOf } from './device.ts'
+import { type People, validName } from './people.ts'
 import { type Grant, isCsrfToken, isSecret, SESSION_MS, type Session, type Sessions } from './sessions.ts'
 import { type SignInQuestion, signInPage } from './sign-in-page.ts'
 
 interface SigningOptions {
   readonly sessions: Sessions
+  readonly people: Pick<People, 'introduce' | 'remove'>
   readonly cookie: SessionCookie
   readonly access: Access
   /** Called to end open streams of a session. */
@@ -24,6 +28,22 @@ const DIRECT = ['', 'none', 'same-origin']
 
 const FAILED = '/?sign-in=failed'
 
+/** What a request says about its user. */
+interface Visitor {
+  /** Secret of the current session; `''` without one. */
+  readonly secret: string
+  readonly device: string | undefined
+  readonly client: string
+}
+
+/** Answers to the questions of the sign-in page. */
+interface Answers {
+  /** Whether the user agreed to replace the current session. */
+  readonly replaces: boolean
+  /** Undefined: the user gave none. */
+  readonly name: string | undefined
+}
+
 /** Sign-in by link, and sign-out. */
 export class Signing {
   readonly #options: SigningOptions
@@ -36,27 +56,30 @@ export class Signing {
 
   /**
    * `GET /sign-in?token=…` starts a session. When another site led here, or the browser prefetches, it does not use the link,
-   * but shows a page that asks first.
+   * but shows a page that asks first. That page also asks a member for a name if the link has none.
    */
   async open(exchange: Exchange): Promise<HttpResponse> {
     const { request } = exchange
-    const { fetchDest, fetchSite, purpose, cookie } = request.head
+    const { fetchDest, fetchSite, purpose } = request.head
     if (fetchDest !== '' && fetchDest !== 'document') throw new HttpError(403, 'open the sign-in link as a page')
     const token = new URLSearchParams(request.query).get('token') ?? ''
     const isMeant = DIRECT.includes(fetchSite) && !/prefetch|prerender|preview/i.test(purpose)
+    if (isMeant) return await this.#enter(token, this.#visitor(exchange), undefined, fetchDest === 'document')
     // Do not count an invalid token as a failure here: another site could make its visitors fail.
-    if (!isMeant) return isSecret(token) ? this.#ask({ token }) : seeOther(FAILED)
-    return await this.#enter(token, cookie, false, clientOfRequest(exchange))
+    if (!isSecret(token)) return seeOther(FAILED)
+    return this.#ask({ token, asksName: isNameless(await this.#options.sessions.grantOf(token)) })
   }
 
-  /** `POST /sign-in`: the form of our page, with `token`, and `replace=yes` if it replaces a session. */
+  /** `POST /sign-in`: the form of our page, with `token`, `name` if it asked, and `replace=yes` if it replaces a session. */
   async confirm(exchange: Exchange): Promise<HttpResponse> {
-    const { origin, cookie } = exchange.request.head
+    const { origin } = exchange.request.head
     if (origin === '') throw new HttpError(403, 'the request does not come from the sign-in page')
     exchange.assertBody()
-    const client = clientOfRequest(exchange)
+    const visitor = this.#visitor(exchange)
     const form = new URLSearchParams(await exchange.text())
-    return await this.#enter(form.get('token') ?? '', cookie, form.get('replace') === 'yes', client)
+    const name = form.get('name')?.trim() ?? ''
+    const answers = { replaces: form.get('replace') === 'yes', name: name === '' ? undefined : validName(name) }
+    return await this.#enter(form.get('token') ?? '', visitor, answers, false)
   }
 
   /** `POST /sign-out` ends the session. */
@@ -74,26 +97,40 @@ export class Signing {
 
   /**
    * A valid link always signs in, even after many invalid ones.
-   * @param replaces whether the user agreed to replace the current session
+   * @param answers undefined: the user was not asked
+   * @param asksName whether to ask a member for the name that the link does not have
    */
-  async #enter(token: string, cookies: string, replaces: boolean, client: string): Promise<HttpResponse> {
-    const response = await this.#tried(token, this.#options.cookie.read(cookies), replaces)
+  async #enter(
+    token: string,
+    visitor: Visitor,
+    answers: Answers | undefined,
+    asksName: boolean,
+  ): Promise<HttpResponse> {
+    const response = await this.#tried(token, visitor, answers, asksName)
     if (response !== undefined) return response
-    const waitSeconds = this.#failed.add(client)
+    const waitSeconds = this.#failed.add(visitor.client)
     if (waitSeconds === 0) return seeOther(FAILED)
     const headers = { 'retry-after': String(waitSeconds) }
     throw new HttpError(429, 'too many invalid sign-in links: wait a minute, or open a valid one', { headers })
   }
 
   /** Undefined: the link does not work. */
-  async #tried(token: string, formerSecret: string, replaces: boolean): Promise<HttpResponse | undefined> {
+  async #tried(
+    token: string,
+    { secret: formerSecret, device }: Visitor,
+    answers: Answers | undefined,
+    asksName: boolean,
+  ): Promise<HttpResponse | undefined> {
     const { sessions, access, cookie, onSignedOut } = this.#options
     const [former, grant] = await Promise.all([sessions.look(formerSecret), sessions.grantOf(token)])
     if (grant === undefined || !(await access.opens(grant))) return undefined
-    if (former !== undefined && !replaces && !isSame(former, grant)) {
-      return this.#ask({ token, replaced: { current: former, next: grant } })
+    const isReplaced = former !== undefined && answers?.replaces !== true && !isSame(former, grant)
+    const isAsked = asksName && grant.role === 'member' && isNameless(grant)
+    if (isReplaced || isAsked) {
+      const replaced = isReplaced ? { current: former, next: grant } : undefined
+      return this.#ask({ token, asksName: isNameless(grant), replaced })
     }
-    const secret = await sessions.signIn(token)
+    const secret = await this.#signedIn(token, grant, answers?.name ?? operatorName(former), device)
     if (secret === undefined) return undefined
     if (former !== undefined) {
       // If this fails, the former session expires. The browser loses its cookie anyway.
@@ -103,6 +140,24 @@ export class Signing {
     return seeOther('/', { 'set-cookie': cookie.write(secret, SESSION_MS) })
   }
 
+  /** Uses the link, under the name that the user gave if the link has none. */
+  async #signedIn(token: string, grant: Grant, name: string | undefined, device: string | undefined) {
+    const { sessions, people } = this.#options
+    if (name === undefined || !isNameless(grant)) return await sessions.signIn(token, { device })
+    if (grant.tenant === undefined) return await sessions.signIn(token, { name, device })
+    const personId = await people.introduce(grant.tenant, name)
+    const secret = await sessions.signIn(token, { personId, device })
+    // Another request used the link meanwhile.
+    if (secret === undefined) await people.remove(grant.tenant, personId)
+    return secret
+  }
+
+  #visitor(exchange: Exchange): Visitor {
+    const { cookie, userAgent, forwardedFor } = exchange.request.head
+    const client = clientOf(exchange.peerAddress(), forwardedFor)
+    return { secret: this.#options.cookie.read(cookie), device: deviceOf(userAgent), client }
+  }
+
   #ask(question: SignInQuestion): HttpResponse {
     const headers = { 'cache-control': 'no-store' }
     const body = signInPage(this.#options.index, question)
@@ -110,14 +165,18 @@ export class Signing {
   }
 }
 
-function clientOfRequest(exchange: Exchange): string {
-  return clientOf(exchange.peerAddress(), exchange.request.head.forwardedFor)
+function isNameless(grant: Grant | undefined): boolean {
+  return grant !== undefined && grant.name === undefined
+}
+
+/** An operator who signs in again keeps the name. */
+function operatorName(former: Grant | undefined): string | undefined {
+  return former?.role === 'operator' ? former.name : undefined
 }
 
 function isSame(one: Grant, other: Grant): boolean {
-  return (
-    one.role === other.role && one.tenant?.id === other.tenant?.id && one.tenant?.createdAt === other.tenant?.createdAt
-  )
+  const [first, second] = [one, other].map(({ role, tenant, personId }) => [role, tenant, personId])
+  return isDeepStrictEqual(first, second)
 }
 
 function seeOther(location: string, headers: Readonly<Record<string, string>> = {}): HttpResponse {

@@ -169,6 +169,11 @@ export const keys = {
   signInLink: (digest: string) => `ipid:dashboard:link:${digest}`,
   /** String: JSON of a session of the dashboard, by the SHA-256 of its secret; expires. */
   session: (digest: string) => `ipid:dashboard:session:${digest}`,
+  /** Sorted set: `link:` or `session:` and the digest, by the end, Unix milliseconds; expires. @param tenantId undefined: operators */
+  signIns: (tenantId: string | undefined) =>
+    tenantId === undefined ? '{tenants}:sign-ins' : `{tenants}:sign-ins-of:${tenantId}`,
+  /** Hash: id of a person → JSON of a member of a tenant. */
+  people: (tenantId: string) => `{tenants}:people-of:${tenantId}`,
 }
 
 /** Fields of a job's progress. Every other field is a reason of drops. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { Registry } from 'prom-client'
+import type { People } from '../../../src/dashboard/server/people.ts'
 import { createDashboard } from '../../../src/dashboard/server/server.ts'
 import { type SessionStore, Sessions } from '../../../src/dashboard/server/sessions.ts'
 import { systemClock } from '../../../src/run/clock.ts'
@@ -11,7 +12,8 @@ import { silent } from '../../support/pipeline.ts'
 async function start(t: TestContext, host: string, port: number): Promise<void> {
   const server = await createDashboard({
     ...{ host, port, publicUrl: undefined, engine: testedEngine() },
-    ...{ sessions: new Sessions({} as SessionStore, systemClock), routes: [], findTenant: async () => undefined },
+    ...{ sessions: new Sessions({} as SessionStore, systemClock), people: {} as People },
+    ...{ routes: [], findTenant: async () => undefined },
     ...{ persisted: async () => {}, clock: systemClock, log: silent, metrics: new Registry() },
   })
   t.after(() => server.stop())

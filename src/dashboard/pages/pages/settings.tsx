@@ -1,9 +1,12 @@
+import { UsersRound } from 'lucide-preact'
+import { LinkButton } from '../design/button.tsx'
+import { Section } from '../design/page.tsx'
 import type { PageProps } from '../lib/page-props.ts'
 import { Keys } from './settings/keys.tsx'
 import { Plan } from './settings/plan.tsx'
 import { Rules } from './settings/rules.tsx'
 
-/** Plan, keys and rules of a tenant. */
+/** Plan, keys and rules of a tenant, and the way to its people. */
 export function Settings({ parameters }: PageProps) {
   const tenant = parameters.tenant!
   return (
@@ -13,6 +16,15 @@ export function Settings({ parameters }: PageProps) {
       <Plan tenant={tenant} />
       <Keys tenant={tenant} />
       <Rules tenant={tenant} />
+      <Section
+        title="People"
+        description="Who sees this tenant, where they are signed in, and invitations."
+        actions={
+          <LinkButton href={`/t/${tenant}/settings/people`} icon={UsersRound}>
+            Manage people
+          </LinkButton>
+        }
+      />
     </div>
   )
 }

@@ -9,7 +9,7 @@ import { number } from '../lib/format.ts'
 import { useSession } from '../lib/session.ts'
 import { useAction } from '../lib/use-action.ts'
 import { useData } from '../lib/use-data.ts'
-import { MemberLink } from './tenants/member-link.tsx'
+import { Invite } from './people/invite.tsx'
 
 type Plans = TenantsAnswer['plans']
 
@@ -73,10 +73,10 @@ export function Tenants() {
                     {!tenant.deleting && (
                       <button
                         type="button"
-                        aria-label={`Member link for ${tenant.id}`}
+                        aria-label={`Invite a person to ${tenant.id}`}
                         onClick={() => setInvited(tenant.id)}
                       >
-                        Member link
+                        Invite a person
                       </button>
                     )}
                   </td>
@@ -87,7 +87,7 @@ export function Tenants() {
         </div>
       )}
       <PlanTable plans={plans} />
-      {invited !== undefined && <MemberLink tenant={invited} onClose={() => setInvited(undefined)} />}
+      {invited !== undefined && <Invite tenant={invited} onClose={() => setInvited(undefined)} />}
     </div>
   )
 }

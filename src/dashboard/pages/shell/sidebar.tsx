@@ -27,7 +27,7 @@ interface SidebarProps {
 
 /** Navigation, choice of the tenant, and who is signed in. */
 export function Sidebar({ tenant, isOpen, onClose, segments }: SidebarProps) {
-  const { role, version } = useSession()
+  const { role, name, version } = useSession()
   const [location] = useLocation()
   const visible = PAGES.filter(
     ({ path, operator }) => (!operator || role === 'operator') && (tenant !== undefined || !path.includes(':tenant')),
@@ -71,7 +71,7 @@ export function Sidebar({ tenant, isOpen, onClose, segments }: SidebarProps) {
       <div class="ui-signed">
         <Icon of={UserRound} />
         <div>
-          <p>{role === 'operator' ? 'Operator' : 'Member'}</p>
+          <p>{name ?? (role === 'operator' ? 'Operator' : 'Member')}</p>
           <p>
             {role === 'operator' ? 'all tenants' : tenant} · ipid {version}
           </p>

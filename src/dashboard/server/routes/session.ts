@@ -8,7 +8,7 @@ export interface SessionDependencies {
   readonly apiUrl: string | null
 }
 
-/** `GET /api/session`: role and visible tenants of the session. */
+/** `GET /api/session`: role, name and visible tenants of the session. */
 export function sessionRoute({ tenants, version, apiUrl }: SessionDependencies): DashboardRoute {
   return route({
     method: 'GET',
@@ -17,6 +17,7 @@ export function sessionRoute({ tenants, version, apiUrl }: SessionDependencies):
       const all = session.role === 'operator' ? (await tenants.listTenants()).filter(({ deleting }) => !deleting) : []
       const answer: SessionAnswer = {
         role: session.role,
+        name: session.name ?? null,
         tenants: session.tenant === undefined ? all.map(({ id }) => id) : [session.tenant.id],
         csrf_token: session.csrfToken,
         version,

@@ -2,13 +2,10 @@ import {
   ChangePlanBody,
   CreateTenantBody,
   type ListedTenant,
-  type MemberLinkAnswer,
-  MemberLinkBody,
   type SignedOutAnswer,
   type TenantsAnswer,
 } from '../../../../schemas/dashboard/tenants.ts'
 import type { Plans } from '../../../../schemas/plans.ts'
-import type { Clock } from '../../../run/clock.ts'
 import type { TenantAdmin } from '../../../tenants/admin.ts'
 import type { Tenant } from '../../../tenants/tenancy.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
@@ -17,16 +14,11 @@ import type { Sessions } from '../sessions.ts'
 export interface TenantDependencies {
   readonly admin: Pick<TenantAdmin, 'listTenants' | 'createTenant' | 'setTenant'>
   readonly plans: Plans
-  readonly sessions: Pick<Sessions, 'createLink' | 'withdraw'>
-  /** Public URL of the dashboard; undefined: the page uses its own address. */
-  readonly publicUrl: string | undefined
-  readonly clock: Clock
+  readonly sessions: Pick<Sessions, 'withdraw'>
 }
 
-const DAY_MS = 86_400_000
-
 /** `/api/tenants`: manages tenants, for operators. */
-export function tenantRoutes({ admin, plans, sessions, publicUrl, clock }: TenantDependencies): DashboardRoute[] {
+export function tenantRoutes({ admin, plans, sessions }: TenantDependencies): DashboardRoute[] {
   return [
     route({
       method: 'GET',
@@ -53,21 +45,6 @@ export function tenantRoutes({ admin, plans, sessions, publicUrl, clock }: Tenan
       access: 'operator',
       body: ChangePlanBody,
       handle: async ({ tenant, body: { plan } }) => json(listed(await admin.setTenant(tenant.id, { plan }))),
-    }),
-    route({
-      method: 'POST',
-      path: '/api/tenants/:tenant/link',
-      access: 'operator',
-      body: MemberLinkBody,
-      async handle({ tenant: { id, createdAt }, body: { days } }) {
-        const expiresMs = clock.now() + days * DAY_MS
-        const secret = await sessions.createLink({ role: 'member', tenant: { id, createdAt } }, days * DAY_MS)
-        const answer: MemberLinkAnswer = {
-          url: `${publicUrl?.replace(/\/$/, '') ?? ''}/sign-in?token=${secret}`,
-          expires_at: new Date(expiresMs).toISOString(),
-        }
-        return json(answer)
-      },
     }),
     route({
       method: 'POST',

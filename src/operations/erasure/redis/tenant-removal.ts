@@ -44,6 +44,7 @@ export class RedisTenantRemoval implements TenantRemoval {
     for (const { prefix } of pulled) await removePull(this.#client, prefix)
     for await (const key of keysLike(this.#client, keys.countsPattern(tenantId))) await this.#client.del(key)
     await new RedisSessionStore(this.#client).removeAll(tenantId)
+    await this.#client.del(keys.people(tenantId), keys.signIns(tenantId))
     return removed
   }
 

@@ -1,0 +1,84 @@
+import { type Static, Type } from 'typebox'
+import { EMAIL_CHARS_MAX, LINK_DAYS_MAX, NAME_CHARS_MAX } from './limits.ts'
+
+const Id = Type.String({ pattern: '^[0-9a-f]{16}$' })
+const Days = Type.Integer({ minimum: 1, maximum: LINK_DAYS_MAX, description: 'Validity of the link' })
+const Text = Type.Union([Type.String(), Type.Null()])
+
+/** A sign-in link that was not opened. */
+export const OpenInvitation = Type.Object({ id: Type.String(), expires_at: Type.String() })
+export type OpenInvitation = Static<typeof OpenInvitation>
+
+/** A browser that is signed in. */
+export const ListedSession = Type.Object({
+  /** It leads neither to the cookie nor to the record. */
+  id: Type.String(),
+  /** Such as "Chrome on macOS"; null: unknown. */
+  device: Text,
+  /** Null: an earlier version did not record it. */
+  signed_in_at: Text,
+  /** Up to a minute late. */
+  last_used_at: Text,
+  /** Whether it is the session of this call. */
+  is_current: Type.Boolean(),
+})
+export type ListedSession = Static<typeof ListedSession>
+
+/** A person, or a link or session without a name. */
+export const ListedPerson = Type.Object({
+  /** Null: not on the list of people. */
+  id: Text,
+  name: Text,
+  email: Text,
+  added_at: Text,
+  /** Name or role of the user who invited them. */
+  added_by: Text,
+  invitations: Type.Array(OpenInvitation),
+  /** The last used first. */
+  sessions: Type.Array(ListedSession),
+})
+export type ListedPerson = Static<typeof ListedPerson>
+
+/** `GET /api/tenants/:tenant/people` */
+export const PeopleAnswer = Type.Object({
+  /** Members by name, then those without one. */
+  people: Type.Array(ListedPerson),
+  /** Empty for members. */
+  operators: Type.Array(ListedPerson),
+})
+export type PeopleAnswer = Static<typeof PeopleAnswer>
+
+/** `POST /api/tenants/:tenant/people/invite`. A known e-mail address, or without one a known name, is the same person. */
+export const InviteBody = Type.Object(
+  {
+    name: Type.Optional(Type.String({ maxLength: NAME_CHARS_MAX })),
+    email: Type.Optional(Type.String({ maxLength: EMAIL_CHARS_MAX })),
+    days: Days,
+  },
+  { additionalProperties: false },
+)
+export type InviteBody = Static<typeof InviteBody>
+
+/** `POST /api/tenants/:tenant/people/link`: a new link for a person. Their earlier links end. */
+export const PersonLinkBody = Type.Object({ person: Id, days: Days }, { additionalProperties: false })
+export type PersonLinkBody = Static<typeof PersonLinkBody>
+
+/** The link is shown only here. */
+export const InviteAnswer = Type.Object({
+  /** Relative when the dashboard does not know its public URL. */
+  url: Type.String(),
+  expires_at: Type.String(),
+})
+export type InviteAnswer = Static<typeof InviteAnswer>
+
+/** `POST /api/tenants/:tenant/people/end`: ends one session, or withdraws one invitation. */
+export const EndSignInBody = Type.Object({ id: Id }, { additionalProperties: false })
+export type EndSignInBody = Static<typeof EndSignInBody>
+
+/** `POST /api/tenants/:tenant/people/sign-out` and `/remove` */
+export const PersonBody = Type.Object({ person: Id }, { additionalProperties: false })
+export type PersonBody = Static<typeof PersonBody>
+
+/** Number of sessions and invitations that ended. */
+export const EndedAnswer = Type.Object({ ended: Type.Integer() })
+export type EndedAnswer = Static<typeof EndedAnswer>

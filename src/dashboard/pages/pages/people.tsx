@@ -1,0 +1,117 @@
+import { UserPlus, UsersRound } from 'lucide-preact'
+import { useState } from 'preact/hooks'
+import type { EndedAnswer, ListedPerson, PeopleAnswer } from '../../../../schemas/dashboard/people.ts'
+import type { SignedOutAnswer } from '../../../../schemas/dashboard/tenants.ts'
+import { Button } from '../design/button.tsx'
+import { FieldError } from '../design/field.tsx'
+import { EmptyState, Problem } from '../design/notice.tsx'
+import { Page, Section } from '../design/page.tsx'
+import { Loading } from '../design/skeleton.tsx'
+import { toast } from '../design/toast.tsx'
+import { post } from '../lib/api.ts'
+import { counted } from '../lib/format.ts'
+import type { PageProps } from '../lib/page-props.ts'
+import { useSession } from '../lib/session.ts'
+import { useAction } from '../lib/use-action.ts'
+import { useData } from '../lib/use-data.ts'
+import { Invite } from './people/invite.tsx'
+import { PersonList } from './people/person-list.tsx'
+import { RemovePerson } from './people/remove.tsx'
+
+const LOOK_EVERY_MS = 15_000
+
+/** Who sees a tenant, where they are signed in, and invitations. */
+export function People({ parameters }: PageProps) {
+  const tenant = parameters.tenant!
+  const path = `/api/tenants/${tenant}/people`
+  const { role } = useSession()
+  const list = useData<PeopleAnswer>(path, {}, LOOK_EVERY_MS)
+  const [invited, setInvited] = useState<ListedPerson | 'new'>()
+  const [removed, setRemoved] = useState<ListedPerson>()
+  const acting = useAction()
+  const act = (work: () => Promise<string>) =>
+    acting.run(async () => {
+      toast({ text: await work() })
+      list.reload()
+    })
+  const end = (id: string, done: string) =>
+    act(async () => {
+      await post<EndedAnswer>(`${path}/end`, { id })
+      return done
+    })
+  const signOut = ({ id, name }: ListedPerson) =>
+    act(async () => {
+      await post<EndedAnswer>(`${path}/sign-out`, { person: id })
+      return `${name} was signed out everywhere.`
+    })
+  const signOutAll = () =>
+    act(async () => {
+      const { sessions, links } = await post<SignedOutAnswer>(`/api/tenants/${tenant}/sign-out`)
+      return `Ended: ${counted(sessions, 'session')}, ${counted(links, 'link')} not opened yet.`
+    })
+  const invite = (
+    <Button variant="primary" icon={UserPlus} onClick={() => setInvited('new')}>
+      Invite a person
+    </Button>
+  )
+  const { people = [], operators = [] } = list.value ?? {}
+  return (
+    <Page
+      key={tenant}
+      title="People"
+      description={`Who sees ${tenant}, and where they are signed in. Members may do all that this page offers, too.`}
+      back={{ href: `/t/${tenant}/settings`, label: 'Settings' }}
+      actions={people.length > 0 && invite}
+    >
+      {list.error !== undefined && <Problem error={list.error} onRetry={list.reload} />}
+      <FieldError error={acting.error} />
+      {list.value === undefined && list.error === undefined && <Loading rows={3} rowHeight={44} />}
+      {list.value !== undefined && (
+        <Section
+          title="Members"
+          actions={
+            role === 'operator' &&
+            people.length > 0 && (
+              <Button variant="danger" size="s" disabled={acting.isBusy} onClick={signOutAll}>
+                Sign all members out
+              </Button>
+            )
+          }
+        >
+          {people.length === 0 ? (
+            <EmptyState title="There is no member yet" icon={UsersRound}>
+              <p>An invitation is a link that signs one person in, once. You send it yourself.</p>
+              {invite}
+            </EmptyState>
+          ) : (
+            <PersonList
+              label="Members"
+              nameless="No name"
+              people={people}
+              onEnd={end}
+              onInvite={setInvited}
+              onSignOut={signOut}
+              onRemove={setRemoved}
+            />
+          )}
+        </Section>
+      )}
+      {operators.length > 0 && (
+        <Section title="Operators" description="They see every tenant. Only operators see this list.">
+          <PersonList label="Operators" nameless="Operator" people={operators} onEnd={end} />
+        </Section>
+      )}
+      {invited !== undefined && (
+        <Invite
+          tenant={tenant}
+          person={invited === 'new' ? undefined : invited}
+          onInvited={list.reload}
+          onClose={() => setInvited(undefined)}
+        />
+      )}
+      {removed !== undefined && (
+        <RemovePerson tenant={tenant} person={removed} onRemoved={list.reload} onClose={() => setRemoved(undefined)} />
+      )}
+    </Page>
+  )
+}

@@ -1,0 +1,143 @@
+import { useState } from 'preact/hooks'
+import { EMAIL_CHARS_MAX, LINK_DAYS_MAX, NAME_CHARS_MAX } from '../../../../../schemas/dashboard/limits.ts'
+import type { InviteAnswer, ListedPerson } from '../../../../../schemas/dashboard/people.ts'
+import { Button } from '../../design/button.tsx'
+import { CodeLine } from '../../design/code.tsx'
+import { Dialog } from '../../design/dialog.tsx'
+import { FieldError, TextInput } from '../../design/field.tsx'
+import { Row, Stack, Text } from '../../design/layout.tsx'
+import { Time } from '../../design/time.tsx'
+import { post } from '../../lib/api.ts'
+import { useAction } from '../../lib/use-action.ts'
+
+const LOCAL = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
+
+interface InviteProps {
+  readonly tenant: string
+  /** Somebody of the list who needs a new link; undefined: a new person. */
+  readonly person?: ListedPerson
+  readonly onInvited?: () => void
+  readonly onClose: () => void
+}
+
+/** Creates a sign-in link for a person, and shows it once. */
+export function Invite({ tenant, person, onInvited, onClose }: InviteProps) {
+  const [link, setLink] = useState<InviteAnswer>()
+  const invited = (answer: InviteAnswer) => {
+    setLink(answer)
+    onInvited?.()
+  }
+  const name = person?.name
+  const question = name === undefined ? `Invite a person to ${tenant}` : `New link for ${name}`
+  const done = name === undefined ? 'Send this link' : `Send this link to ${name}`
+  return (
+    <Dialog title={link === undefined ? question : done} onClose={onClose}>
+      {link === undefined ? (
+        <InviteForm tenant={tenant} person={person} onInvited={invited} onClose={onClose} />
+      ) : (
+        <ShownLink link={link} onClose={onClose} />
+      )}
+    </Dialog>
+  )
+}
+
+interface InviteFormProps extends Pick<InviteProps, 'tenant' | 'person' | 'onClose'> {
+  readonly onInvited: (answer: InviteAnswer) => void
+}
+
+function InviteForm({ tenant, person, onInvited, onClose }: InviteFormProps) {
+  const [name, setName] = useState('')
+  const [email, setEmail] = useState('')
+  const [days, setDays] = useState('7')
+  const making = useAction()
+  const make = () =>
+    making.run(async () => {
+      const path = `/api/tenants/${tenant}/people`
+      const validity = { days: Number(days) }
+      if (person !== undefined) {
+        onInvited(await post<InviteAnswer>(`${path}/link`, { person: person.id, ...validity }))
+        return
+      }
+      // An empty field says nothing. The person is asked for a name when the link is opened.
+      const facts = Object.entries({ name, email }).filter(([, text]) => text.trim() !== '')
+      onInvited(await post<InviteAnswer>(`${path}/invite`, { ...Object.fromEntries(facts), ...validity }))
+    })
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault()
+        make()
+      }}
+    >
+      <Stack>
+        {person === undefined ? (
+          <>
+            <Text tone="soft">
+              They see this tenant only, and may do here what you may: read, change keys and rules, and invite.
+            </Text>
+            <TextInput
+              label="Name"
+              hint="Shown beside what they change. They are asked for it if you leave it empty."
+              maxLength={NAME_CHARS_MAX}
+              autocomplete="off"
+              value={name}
+              onInput={setName}
+            />
+            <TextInput
+              label="E-mail address (optional)"
+              hint="Recognises a person who is invited again. Nothing is sent."
+              type="email"
+              maxLength={EMAIL_CHARS_MAX}
+              autocomplete="off"
+              value={email}
+              onInput={setEmail}
+            />
+          </>
+        ) : (
+          <Text tone="soft">A link of theirs that was not opened yet stops working. Their sessions go on.</Text>
+        )}
+        <TextInput
+          label={`Days until it expires, 1 to ${LINK_DAYS_MAX}`}
+          type="number"
+          required
+          min={1}
+          max={LINK_DAYS_MAX}
+          value={days}
+          onInput={setDays}
+        />
+        <FieldError error={making.error} />
+        <Row justify="right">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" variant="primary" disabled={making.isBusy}>
+            Create link
+          </Button>
+        </Row>
+      </Stack>
+    </form>
+  )
+}
+
+interface ShownLinkProps extends Pick<InviteProps, 'onClose'> {
+  readonly link: InviteAnswer
+}
+
+function ShownLink({ link, onClose }: ShownLinkProps) {
+  const url = new URL(link.url, location.href)
+  return (
+    <Stack>
+      <Text tone="soft">
+        It signs one person in, once, until <Time at={link.expires_at} />. It is shown only now.
+      </Text>
+      <CodeLine text={url.href} label="Sign-in link" />
+      {LOCAL.test(url.hostname) && (
+        <Text tone="soft" isSmall>
+          It works on this machine only. For other machines, put an https proxy in front of the dashboard and set
+          DASHBOARD_URL.
+        </Text>
+      )}
+      <Row justify="right">
+        <Button onClick={onClose}>Done</Button>
+      </Row>
+    </Stack>
+  )
+}

@@ -1,0 +1,48 @@
+import type { ListedPerson } from '../../../../../schemas/dashboard/people.ts'
+import { Button } from '../../design/button.tsx'
+import { Dialog } from '../../design/dialog.tsx'
+import { FieldError } from '../../design/field.tsx'
+import { Text } from '../../design/layout.tsx'
+import { toast } from '../../design/toast.tsx'
+import { post } from '../../lib/api.ts'
+import { useAction } from '../../lib/use-action.ts'
+
+interface RemoveProps {
+  readonly tenant: string
+  readonly person: ListedPerson
+  readonly onRemoved: () => void
+  readonly onClose: () => void
+}
+
+/** Confirms the removal of a person, and says what it does. */
+export function RemovePerson({ tenant, person, onRemoved, onClose }: RemoveProps) {
+  const { isBusy, error, run } = useAction()
+  const remove = () =>
+    run(async () => {
+      await post(`/api/tenants/${tenant}/people/remove`, { person: person.id })
+      toast({ text: `${person.name} was removed.` })
+      onClose()
+      onRemoved()
+    })
+  return (
+    <Dialog
+      title={`Remove ${person.name}?`}
+      onClose={onClose}
+      actions={
+        <>
+          <Button onClick={onClose}>Keep</Button>
+          <Button variant="danger" disabled={isBusy} onClick={remove}>
+            Remove person
+          </Button>
+        </>
+      }
+    >
+      <Text>They are signed out everywhere at once, and links that they did not open stop working.</Text>
+      <Text tone="soft">
+        Name and e-mail address are deleted here. What they changed keeps their name. Keys that they saw keep working:
+        revoke them in Settings.
+      </Text>
+      <FieldError error={error} />
+    </Dialog>
+  )
+}

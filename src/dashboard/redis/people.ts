@@ -1,0 +1,73 @@
+import { InputError } from '../../run/errors.ts'
+import type { RedisClient } from '../../stores/redis/connect.ts'
+import { persisted } from '../../stores/redis/durability/persisted.ts'
+import { orUnavailable } from '../../stores/redis/errors.ts'
+import { keys } from '../../stores/redis/keys.ts'
+import { loadScript } from '../../stores/redis/scripts.ts'
+import type { Person, PersonStore, TenantOfPeople } from '../server/people.ts'
+
+const putPersonScript = loadScript(import.meta.url, './putPerson-2.lua')
+
+/** Most people of a tenant: the script reads them all. */
+const PEOPLE_MAX = 1_000
+
+/** JSON of a person. The tenant's creation is in it: a tenant created again with the same name must not see them. */
+interface PersonRecord {
+  readonly name: string
+  readonly email?: string
+  readonly added_at: string
+  readonly added_by?: string
+  readonly tenant_created_at: string
+}
+
+/** The members of tenants, in one hash for each tenant. The removal of the tenant deletes it; after its mark no script adds to it. */
+export class RedisPersonStore implements PersonStore {
+  readonly #client: RedisClient
+
+  constructor(client: RedisClient) {
+    this.#client = client
+  }
+
+  async putPerson(tenant: TenantOfPeople, person: Person, isKnown: boolean): Promise<string> {
+    const { id, name, email, addedAt, addedBy } = person
+    const record: PersonRecord = {
+      ...{ name, added_at: addedAt, tenant_created_at: tenant.createdAt },
+      ...(email !== undefined && { email }),
+      ...(addedBy !== undefined && { added_by: addedBy }),
+    }
+    const args = [tenant.id, tenant.createdAt, id, JSON.stringify(record), isKnown ? 1 : 0, PEOPLE_MAX]
+    const script = putPersonScript.run(this.#client, [keys.tenants(), keys.people(tenant.id)], args)
+    const reply = await answered(script as Promise<Buffer | number>)
+    if (reply === 0) throw new InputError(`unknown tenant ${JSON.stringify(tenant.id)}`)
+    if (reply === -1) throw new InputError(`a tenant has at most ${PEOPLE_MAX} people: remove some first`)
+    if (reply === -2) throw new InputError(`several people are called ${JSON.stringify(name)}: give the e-mail address`)
+    await answered(persisted(this.#client))
+    return String(reply)
+  }
+
+  async getPerson(tenant: TenantOfPeople, id: string): Promise<Person | undefined> {
+    const json = await answered(this.#client.hget(keys.people(tenant.id), id))
+    return json === null ? undefined : personOf(tenant, id, json)
+  }
+
+  async listPeople(tenant: TenantOfPeople): Promise<Person[]> {
+    const all = await answered(this.#client.hgetall(keys.people(tenant.id)))
+    return Object.entries(all).flatMap(([id, json]) => personOf(tenant, id, json) ?? [])
+  }
+
+  async removePerson(tenantId: string, id: string): Promise<boolean> {
+    const removed = await answered(this.#client.hdel(keys.people(tenantId), id))
+    await answered(persisted(this.#client))
+    return removed === 1
+  }
+}
+
+function personOf({ createdAt }: TenantOfPeople, id: string, json: string): Person | undefined {
+  const { name, email, added_at: addedAt, added_by: addedBy, tenant_created_at } = JSON.parse(json) as PersonRecord
+  if (tenant_created_at !== createdAt) return undefined
+  return { id, name, addedAt, ...(email !== undefined && { email }), ...(addedBy !== undefined && { addedBy }) }
+}
+
+function answered<T>(reply: Promise<T>): Promise<T> {
+  return orUnavailable(reply, 'Redis does not keep the people of the dashboard now')
+}

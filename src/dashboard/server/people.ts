@@ -1,0 +1,141 @@
+import { randomBytes } from 'node:crypto'
+import { EMAIL_CHARS_MAX, NAME_CHARS_MAX } from '../../../schemas/dashboard/limits.ts'
+import type { Clock } from '../../run/clock.ts'
+import { InputError } from '../../run/errors.ts'
+import type { Grant, Sessions, SignIn } from './sessions.ts'
+
+/** A member of a tenant. */
+export interface Person {
+  readonly id: string
+  readonly name: string
+  /** In lower case. Recognises the person when they are invited again. */
+  readonly email?: string
+  /** First invitation or sign-in, ISO 8601. */
+  readonly addedAt: string
+  /** Who invited the person; undefined: they gave their name with a link that had none. */
+  readonly addedBy?: string
+}
+
+/** A tenant, as opposed to one with the same name that was deleted. */
+export type TenantOfPeople = NonNullable<Grant['tenant']>
+
+/** Rejects with `UnavailableError`. */
+export interface PersonStore {
+  /**
+   * Adds a person. With `isKnown`, takes the person with the same e-mail address, or with the same name where no address is given, and
+   * gives them the new name. Returns the person's id.
+   * @throws InputError when the tenant is gone, the list is full, or several people have the name
+   */
+  putPerson(tenant: TenantOfPeople, person: Person, isKnown: boolean): Promise<string>
+  getPerson(tenant: TenantOfPeople, id: string): Promise<Person | undefined>
+  /** In no order. */
+  listPeople(tenant: TenantOfPeople): Promise<Person[]>
+  /** Whether the person existed. */
+  removePerson(tenantId: string, id: string): Promise<boolean>
+}
+
+/** Facts of an invitation. Name and address are as a user typed them. */
+export interface Invitation {
+  /** Default: the e-mail address; without one, the link asks for a name. */
+  readonly name?: string
+  readonly email?: string
+  /** Who invites. */
+  readonly by: string
+  /** Validity of the link. */
+  readonly validMs: number
+}
+
+/** The members of tenants: their names, and links that invite them. */
+export class People {
+  readonly #store: PersonStore
+  readonly #sessions: Sessions
+  readonly #clock: Clock
+
+  constructor(store: PersonStore, sessions: Sessions, clock: Clock) {
+    this.#store = store
+    this.#sessions = sessions
+    this.#clock = clock
+  }
+
+  /**
+   * Creates a sign-in link for a person, and returns its secret. Earlier links of a known person end.
+   * @throws InputError when name or address are invalid, or as `PersonStore.putPerson`
+   */
+  async invite(tenant: TenantOfPeople, { name, email, by, validMs }: Invitation): Promise<string> {
+    const address = email === undefined ? undefined : validEmail(email)
+    const called = name === undefined ? address : validName(name)
+    const grant = { role: 'member', tenant } as const
+    if (called === undefined) return await this.#sessions.createLink(grant, validMs)
+    const person = { ...this.#added(called), ...(address !== undefined && { email: address }), addedBy: by }
+    return await this.#link(tenant, await this.#store.putPerson(tenant, person, true), validMs)
+  }
+
+  /** Like `invite`, for a person of the list. @throws InputError when there is no such person */
+  async inviteAgain(tenant: TenantOfPeople, id: string, validMs: number): Promise<string> {
+    if ((await this.#store.getPerson(tenant, id)) === undefined) throw unknownPerson()
+    return await this.#link(tenant, id, validMs)
+  }
+
+  /**
+   * Adds the user of a link without a person. They never become somebody of the list by giving that name.
+   * @returns the id
+   */
+  async introduce(tenant: TenantOfPeople, name: string): Promise<string> {
+    return await this.#store.putPerson(tenant, this.#added(validName(name)), false)
+  }
+
+  /** By name. */
+  async list(tenant: TenantOfPeople): Promise<Person[]> {
+    const all = await this.#store.listPeople(tenant)
+    return all.sort((a, b) => a.name.localeCompare(b.name, 'en') || (a.id < b.id ? -1 : 1))
+  }
+
+  /** Ends the links and sessions of a person. Returns how many. */
+  async signOut(tenant: TenantOfPeople, id: string): Promise<number> {
+    const own = await this.#signInsOf(tenant, id)
+    const ended = await Promise.all(own.map((found) => this.#sessions.end(found)))
+    return ended.filter(Boolean).length
+  }
+
+  /** Forgets a person, which ends their links and sessions. Returns how many. @throws InputError when there is no such person */
+  async remove(tenant: TenantOfPeople, id: string): Promise<number> {
+    const own = await this.#signInsOf(tenant, id)
+    // Their links and sessions are dead from here on. What follows only tidies up.
+    if (!(await this.#store.removePerson(tenant.id, id))) throw unknownPerson()
+    await Promise.all(own.map((found) => this.#sessions.end(found)))
+    return own.length
+  }
+
+  async #link(tenant: TenantOfPeople, personId: string, validMs: number): Promise<string> {
+    const own = await this.#signInsOf(tenant, personId)
+    await Promise.all(own.filter(({ kind }) => kind === 'link').map((link) => this.#sessions.end(link)))
+    return await this.#sessions.createLink({ role: 'member', tenant, personId }, validMs)
+  }
+
+  async #signInsOf(tenant: TenantOfPeople, personId: string): Promise<SignIn[]> {
+    return (await this.#sessions.list(tenant.id)).filter(({ grant }) => grant.personId === personId)
+  }
+
+  #added(name: string): Person {
+    return { id: randomBytes(8).toString('hex'), name, addedAt: new Date(this.#clock.now()).toISOString() }
+  }
+}
+
+function unknownPerson(): InputError {
+  return new InputError('this person is not on the list any more: reload the page')
+}
+
+/** @throws InputError */
+export function validName(text: string): string {
+  const name = text.trim().replace(/\s+/g, ' ')
+  if (name === '' || name.length > NAME_CHARS_MAX || /\p{Cc}|\p{Cf}|\p{Cs}/u.test(name))
+    throw new InputError(`name: must be 1 to ${NAME_CHARS_MAX} printable characters`)
+  return name
+}
+
+function validEmail(text: string): string {
+  const email = text.trim().toLowerCase()
+  if (email.length > EMAIL_CHARS_MAX || !/^[^\s@\p{Cc}\p{Cf}]+@[^\s@\p{Cc}\p{Cf}]+$/u.test(email))
+    throw new InputError(`email: ${JSON.stringify(text)} is no e-mail address like ada@example.com`)
+  return email
+}

@@ -1,0 +1,286 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import type { EndedAnswer, InviteAnswer, ListedPerson, PeopleAnswer } from '../../schemas/dashboard/people.ts'
+import type { SessionAnswer } from '../../schemas/dashboard/session.ts'
+import { RedisPersonStore } from '../../src/dashboard/redis/people.ts'
+import { RedisSessionStore } from '../../src/dashboard/redis/sessions.ts'
+import { People, type TenantOfPeople } from '../../src/dashboard/server/people.ts'
+import { route } from '../../src/dashboard/server/route.ts'
+import { peopleRoutes } from '../../src/dashboard/server/routes/people.ts'
+import { authorOf, Sessions } from '../../src/dashboard/server/sessions.ts'
+import { RedisTenantRemoval } from '../../src/operations/erasure/redis/tenant-removal.ts'
+import { systemClock } from '../../src/run/clock.ts'
+import { keys } from '../../src/stores/redis/keys.ts'
+import { DashboardClient, followLink, startDashboard } from '../support/dashboard.ts'
+import { member, ROUTES, redis, tenant, tenants } from '../support/dashboard-access.ts'
+import { sendRaw } from '../support/raw-request.ts'
+
+const MAC =
+  'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36'
+const PATH = '/api/tenants/acme/people'
+
+const sessions = new Sessions(new RedisSessionStore(redis), systemClock)
+const people = new People(new RedisPersonStore(redis), sessions, systemClock)
+const who = route({
+  method: 'GET',
+  path: '/api/author',
+  handle: ({ session }) => ({ status: 200, body: JSON.stringify(authorOf(session)) }),
+})
+const PEOPLE = [...ROUTES, who, ...peopleRoutes({ people, sessions, publicUrl: undefined, clock: systemClock })]
+
+/** An instance in which nobody is signed in, and nobody is on a list. */
+async function start(t: TestContext) {
+  await sessions.withdraw()
+  await redis.del(keys.people('acme'), keys.people('other'))
+  return await startDashboard(t, redis, PEOPLE)
+}
+
+async function post<T>(client: DashboardClient, path: string, body: unknown): Promise<T> {
+  const response = await client.post(path, body)
+  const text = await response.text()
+  assert.equal(response.status, 200, text)
+  return JSON.parse(text) as T
+}
+
+const refusal = async (client: DashboardClient, path: string, body: unknown, status = 422) => {
+  const response = await client.post(path, body)
+  assert.equal(response.status, status)
+  return ((await response.json()) as { detail: string }).detail
+}
+
+const list = (client: DashboardClient) => client.read<PeopleAnswer>(PATH)
+const named = ({ people }: PeopleAnswer, name: string | null): ListedPerson => {
+  const found = people.filter((person) => person.name === name)
+  assert.equal(found.length, 1, `${name} in ${JSON.stringify(people)}`)
+  return found[0]!
+}
+
+/** Opens a link as a browser does. */
+async function open(link: string, headers: Record<string, string> = {}) {
+  const { port, host, pathname, search } = new URL(link)
+  const head = { host, 'user-agent': MAC, 'sec-fetch-dest': 'document', 'sec-fetch-site': 'none', ...headers }
+  return await sendRaw(Number(port), pathname + search, head)
+}
+
+async function clientOf(url: string, { headers }: Awaited<ReturnType<typeof open>>): Promise<DashboardClient> {
+  const cookie = String(headers['set-cookie']).split(';')[0]!
+  const { csrf_token: token } = await new DashboardClient(url, cookie).read<SessionAnswer>('/api/session')
+  return new DashboardClient(url, cookie, token)
+}
+
+test('an invited person is listed with a device, and no secret is', async (t) => {
+  const dashboard = await start(t)
+  const operator = await dashboard.signIn()
+  const invited = await post<InviteAnswer>(operator, `${PATH}/invite`, {
+    ...{ name: ' Ada  Lovelace ', email: 'Ada@Example.com', days: 3 },
+  })
+  const link = new URL(invited.url, dashboard.url).href
+  const before = named(await list(operator), 'Ada Lovelace')
+  assert.deepEqual([before.email, before.added_by, before.sessions], ['ada@example.com', 'operator', []])
+  assert.equal(before.invitations.length, 1)
+  assert.ok(Math.abs(Date.parse(before.invitations[0]!.expires_at) - Date.parse(invited.expires_at)) < 60_000)
+
+  const answer = await open(link)
+  assert.equal(answer.status, 303, 'a link with a name asks for none')
+  const ada = await clientOf(dashboard.url, answer)
+  const session = await ada.read<SessionAnswer>('/api/session')
+  assert.deepEqual([session.name, session.role, session.tenants], ['Ada Lovelace', 'member', ['acme']])
+  assert.equal(await ada.read('/api/author'), 'Ada Lovelace', 'corrections are signed with it')
+  assert.equal(await operator.read('/api/author'), 'operator')
+
+  const shown = await list(ada)
+  const own = named(shown, 'Ada Lovelace')
+  assert.deepEqual(own.invitations, [])
+  assert.deepEqual(
+    own.sessions.map(({ device, is_current }) => [device, is_current]),
+    [['Chrome on macOS', true]],
+  )
+  assert.ok(Date.now() - Date.parse(own.sessions[0]!.signed_in_at!) < 60_000)
+  assert.deepEqual(shown.operators, [], 'members do not see operators')
+  const ofOperator = await list(operator)
+  assert.deepEqual(
+    ofOperator.operators.map((each) => each.sessions[0]!.is_current),
+    [true],
+  )
+  assert.equal(named(ofOperator, 'Ada Lovelace').sessions[0]!.is_current, false)
+
+  const text = JSON.stringify([shown, ofOperator])
+  const secrets = [link, ...(await redis.keys(keys.session('*')))].map((each) => each.split(/[=:]/).at(-1)!)
+  for (const secret of [...secrets, ada.cookie.split('=')[1]!, ada.csrfToken]) assert.ok(!text.includes(secret))
+  const records = await Promise.all((await redis.keys('ipid:dashboard:*')).map((key) => redis.get(key)))
+  assert.ok(!records.some((json) => json!.includes('Ada')), 'the name is in the list only')
+})
+
+test('a known person is invited again under the same id, and the earlier link ends', async (t) => {
+  const dashboard = await start(t)
+  const operator = await dashboard.signIn()
+  const invite = async (body: object) =>
+    new URL((await post<InviteAnswer>(operator, `${PATH}/invite`, { days: 1, ...body })).url, dashboard.url).href
+  const first = await invite({ name: 'Ada', email: 'ada@example.com' })
+  const { id } = named(await list(operator), 'Ada')
+  const second = await invite({ name: 'Ada Lovelace', email: 'ADA@example.com' })
+  assert.deepEqual([named(await list(operator), 'Ada Lovelace').id, (await list(operator)).people.length], [id, 1])
+  assert.equal((await open(first)).headers.location, '/?sign-in=failed')
+  const third = new URL(
+    (await post<InviteAnswer>(operator, `${PATH}/link`, { person: id, days: 1 })).url,
+    dashboard.url,
+  )
+  assert.equal((await open(second)).headers.location, '/?sign-in=failed')
+  const ada = await clientOf(dashboard.url, await open(third.href))
+  await invite({ name: 'Ada Lovelace' })
+  assert.equal(named(await list(operator), 'Ada Lovelace').id, id, 'without an address, the name recognises')
+  assert.equal((await ada.get('/api/session')).status, 200, 'a new link ends no session')
+
+  await invite({ name: 'Ada Lovelace', email: 'other@example.com' })
+  assert.equal((await list(operator)).people.length, 2, 'another address is another person')
+  const ambiguous = await refusal(operator, `${PATH}/invite`, { name: 'Ada Lovelace', days: 1 })
+  assert.match(ambiguous, /several people are called "Ada Lovelace": give the e-mail address/)
+  await invite({ email: 'grace@example.com' })
+  assert.equal(named(await list(operator), 'grace@example.com').email, 'grace@example.com')
+
+  for (const name of ['', ' ', 'a\u0000b', 'a\u202eb']) {
+    assert.match(await refusal(operator, `${PATH}/invite`, { name, days: 1 }), /name: must be 1 to 80 printable/)
+  }
+  for (const email of ['', 'ada', 'a b@c']) {
+    assert.match(await refusal(operator, `${PATH}/invite`, { email, days: 1 }), /no e-mail address like/)
+  }
+  const unknown = await refusal(operator, `${PATH}/link`, { person: '0'.repeat(16), days: 1 })
+  assert.match(unknown, /not on the list any more/)
+})
+
+test('a member ends sessions and invitations, and a removed person is out at once', async (t) => {
+  const dashboard = await start(t)
+  const link = async (name: string) => {
+    const secret = await people.invite(member.tenant, { name, by: 'operator', validMs: 60_000 })
+    return `${dashboard.url}/sign-in?token=${secret}`
+  }
+  const [ada, again] = [await followLink(await link('Ada')), await followLink(await link('Ada'))]
+  const [bob, late] = [await followLink(await link('Bob')), await link('Bob')]
+  const operator = await dashboard.signIn()
+  const shown = await list(bob)
+  const other = named(shown, 'Ada').sessions
+  assert.equal(other.length, 2)
+
+  assert.equal(
+    (await new DashboardClient(dashboard.url, bob.cookie).post(`${PATH}/end`, { id: other[0]!.id })).status,
+    403,
+  )
+  const firstEnded = await post<EndedAnswer>(bob, `${PATH}/end`, { id: other[0]!.id })
+  assert.deepEqual(firstEnded, { ended: 1 })
+  const statuses = await Promise.all([ada, again].map(async (each) => (await each.get('/api/session')).status))
+  assert.deepEqual(statuses.sort(), [200, 401])
+  assert.match(await refusal(bob, `${PATH}/end`, { id: other[0]!.id }), /ended already/)
+  assert.deepEqual(await post(bob, `${PATH}/end`, { id: named(shown, 'Bob').invitations[0]!.id }), { ended: 1 })
+  assert.equal((await open(late)).headers.location, '/?sign-in=failed')
+
+  const { operators } = await list(operator)
+  assert.match(await refusal(bob, `${PATH}/end`, { id: operators[0]!.sessions[0]!.id }), /ended already/)
+  assert.equal((await operator.get('/api/session')).status, 200, 'a member ends no session of an operator')
+
+  const person = named(shown, 'Ada').id
+  const third = await link('Ada')
+  assert.deepEqual(await post(bob, `${PATH}/sign-out`, { person }), { ended: 2 })
+  assert.equal((await open(third)).headers.location, '/?sign-in=failed')
+  assert.equal(named(await list(bob), 'Ada').id, person, 'signed out, and still on the list')
+
+  const back = await followLink(await link('Ada'))
+  const fourth = await link('Ada')
+  // As if the process were killed right after it removed the person.
+  await new RedisPersonStore(redis).removePerson('acme', person!)
+  assert.equal((await back.get('/api/session')).status, 401)
+  assert.equal((await open(fourth)).headers.location, '/?sign-in=failed')
+  assert.match(await refusal(bob, `${PATH}/remove`, { person }), /not on the list any more/)
+  const { id: own } = named(await list(bob), 'Bob')
+  assert.deepEqual(await post(bob, `${PATH}/remove`, { person: own }), { ended: 1 })
+  assert.deepEqual([(await bob.get('/api/session')).status, (await list(operator)).people], [401, []])
+})
+
+test('a link without a name asks a browser for one, which makes a new person', async (t) => {
+  const dashboard = await start(t)
+  await people.invite(member.tenant, { name: 'Ada', by: 'operator', validMs: 60_000 })
+  const link = new URL(await dashboard.link(member))
+  const { status, text, headers } = await open(link.href)
+  assert.deepEqual([status, headers['set-cookie']], [200, undefined])
+  assert.match(text, /<input class="ui-input" id="name" name="name"/)
+  const confirm = async (form: string, to = link) => {
+    const { port, host, origin, searchParams } = to
+    return await sendRaw(Number(port), '/sign-in', { host, origin, 'user-agent': MAC }, `${searchParams}${form}`)
+  }
+  assert.equal((await confirm(`&name=${'x'.repeat(81)}`)).status, 422)
+  const client = await clientOf(dashboard.url, await confirm('&name=Ada'))
+  const answer = await list(client)
+  assert.equal(answer.people.length, 2, 'a name that somebody gives makes them nobody of the list')
+  const own = answer.people.find(({ sessions }) => sessions.length > 0)!
+  assert.deepEqual([own.name, own.sessions[0]!.device, own.added_by], ['Ada', 'Chrome on macOS', null])
+
+  const second = new URL(await dashboard.link(member))
+  const nameless = await clientOf(dashboard.url, await confirm('&name=+', second))
+  const [unnamed] = (await list(nameless)).people.filter(({ id }) => id === null)
+  assert.deepEqual([unnamed!.name, unnamed!.sessions[0]!.is_current], [null, true])
+  assert.equal(await nameless.read('/api/author'), 'member')
+
+  const operatorLink = await dashboard.link()
+  assert.equal((await open(operatorLink)).status, 303, 'an operator is not asked')
+  const crossed = new URL(await dashboard.link({ role: 'operator', name: 'Grace <b>' }))
+  const { text: asked } = await open(crossed.href, { 'sec-fetch-site': 'cross-site' })
+  assert.ok(asked.includes('Continue only if') && !asked.includes('name="name"'))
+  const grace = await clientOf(dashboard.url, await confirm('&name=Mallory', crossed))
+  assert.equal(await grace.read('/api/author'), 'Grace <b>', 'the name of the link wins')
+  const swapped = await open(await dashboard.link(member), { cookie: grace.cookie })
+  assert.match(swapped.text, /signed in as Grace &#60;b&#62;, an operator\. The link signs it in as a member of acme/)
+  const renewed = await clientOf(dashboard.url, await open(await dashboard.link(), { cookie: grace.cookie }))
+  assert.equal(await renewed.read('/api/author'), 'Grace <b>')
+})
+
+test('people of a tenant are unknown to another, to a later one of its name, and after its deletion', async (t) => {
+  const dashboard = await start(t)
+  const other = { role: 'member', tenant: { ...member.tenant, id: 'other' } } as const
+  const invite = (of: TenantOfPeople, name: string) => people.invite(of, { name, by: 'operator', validMs: 60_000 })
+  const link = `${dashboard.url}/sign-in?token=${await invite(member.tenant, 'Ada')}`
+  const [ada, stranger] = [await followLink(link), await dashboard.signIn(other)]
+  const { id: person, sessions: own } = named(await list(ada), 'Ada')
+  assert.equal((await stranger.get(PATH)).status, 404)
+  for (const [path, body] of [
+    ['remove', { person }],
+    ['sign-out', { person }],
+    ['end', { id: own[0]!.id }],
+    ['link', { person, days: 1 }],
+    ['invite', { days: 1 }],
+  ] as const) {
+    assert.equal((await stranger.post(`${PATH}/${path}`, body)).status, 404, path)
+    const mine = await stranger.post(`/api/tenants/other/people/${path}`, body)
+    if (path === 'sign-out') assert.deepEqual(await mine.json(), { ended: 0 })
+    else if (path !== 'invite') assert.equal(mine.status, 422, path)
+  }
+  assert.equal((await ada.get('/api/session')).status, 200)
+
+  const former = { ...member.tenant, createdAt: '2025-01-01T00:00:00.000Z' }
+  await assert.rejects(invite(former, 'Old'), { message: 'unknown tenant "acme"' })
+  await redis.hset(
+    keys.people('acme'),
+    'f'.repeat(16),
+    JSON.stringify({ name: 'Old', tenant_created_at: former.createdAt }),
+  )
+  await sessions.createLink({ role: 'member', tenant: former }, 60_000)
+  assert.deepEqual(
+    (await list(ada)).people.map(({ name }) => name),
+    ['Ada'],
+  )
+
+  const removal = new RedisTenantRemoval(redis)
+  await removal.mark('acme')
+  await removal.removeKeys('acme')
+  await assert.rejects(invite(member.tenant, 'Late'), { message: 'unknown tenant "acme"' })
+  await removal.removeRecord('acme')
+  await tenants.createTenant(tenant('acme', '2026-02-02T00:00:00.000Z'))
+  const left = await redis.keys('*')
+  const texts = await Promise.all(
+    left.map(async (key) => ((await redis.type(key)) === 'string' ? redis.get(key) : key)),
+  )
+  assert.ok(!texts.some((text) => /Ada|-of:acme/.test(text!)), texts.join('\n'))
+  assert.deepEqual((await list(await dashboard.signIn())).people, [])
+  // Other files of this process know the first one.
+  await removal.mark('acme')
+  await removal.removeRecord('acme')
+  await tenants.createTenant(tenant('acme'))
+})
