@@ -20,11 +20,14 @@ const REVOKED_WITHIN_MS = 60_000
 test('keys, rules, tenants and lookups, without a shell', { skip }, async (t) => {
   if (typeof browser === 'string') return
   const { site, ready, origin, signInLink } = await sharedSite()
-  const openPage = async (link: string) => {
+  const openGuest = async () => {
     const context = await browser.newContext()
     t.after(() => context.close())
     context.setDefaultTimeout(90_000)
-    const watched = await openWatched(context, origin)
+    return await openWatched(context, origin)
+  }
+  const openPage = async (link: string) => {
+    const watched = await openGuest()
     await watched.page.goto(link)
     await watched.page.getByRole('button', { name: 'Sign out' }).waitFor()
     return watched
@@ -32,7 +35,7 @@ test('keys, rules, tenants and lookups, without a shell', { skip }, async (t) =>
   const operator = await openPage(await signInLink())
   let memberLink = ''
 
-  await t.test('an operator creates a tenant, changes its plan, and makes a link for a member', async () => {
+  await t.test('an operator creates a tenant, changes its plan, and invites a member', async () => {
     const { page, assertAccessible } = operator
     await page.goto(`${origin}/tenants`)
     for (const name of ['Not a slug', 'acme']) {
@@ -51,12 +54,13 @@ test('keys, rules, tenants and lookups, without a shell', { skip }, async (t) =>
     const shown = () => site.ipid('tenant', 'show', 'acme')
     await until(shown, ({ stdout }) => /plan\s+growth/.test(stdout))
     await assertAccessible()
-    await page.getByRole('button', { name: 'Member link for acme' }).click()
+    await page.getByRole('button', { name: 'Invite a person to acme' }).click()
+    await page.getByLabel('Name', { exact: true }).fill('Ada Lovelace')
     await page.getByRole('button', { name: 'Create link' }).click()
     memberLink = await page.getByLabel('Sign-in link').inputValue()
     await assertAccessible()
     await page.getByRole('button', { name: 'Done' }).click()
-    await page.locator('button:focus', { hasText: 'Member link' }).waitFor()
+    await page.locator('button:focus', { hasText: 'Invite a person' }).waitFor()
   })
 
   const member = await openPage(memberLink)
@@ -240,10 +244,89 @@ test('keys, rules, tenants and lookups, without a shell', { skip }, async (t) =>
     await until(async () => (await rows.count()) === 40)
   })
 
+  await t.test('people are invited, seen with their devices, and signed out', async () => {
+    const { page, assertAccessible } = member
+    await page.goto(`${origin}/t/acme/settings`)
+    await page.getByRole('link', { name: 'Manage people' }).click()
+    const people = page.getByRole('table', { name: 'Members' })
+    const ada = people.getByRole('row', { name: /Ada Lovelace/ })
+    await ada.getByText('this browser').waitFor()
+    await ada.getByText('Chrome on Linux').waitFor()
+    assert.equal(await page.getByRole('table', { name: 'Operators' }).count(), 0)
+    await assertAccessible()
+
+    await page.getByRole('button', { name: 'Invite a person' }).click()
+    await page.getByLabel('Name', { exact: true }).fill('Bob')
+    await page.getByLabel('E-mail address (optional)').fill('Bob@Example.com')
+    await assertAccessible()
+    await page.getByRole('button', { name: 'Create link' }).click()
+    const link = await page.getByLabel('Sign-in link').inputValue()
+    await assertAccessible()
+    await page.getByRole('button', { name: 'Done' }).click()
+    const bob = people.getByRole('row', { name: /Bob/ })
+    await bob.getByText('not opened yet').waitFor()
+    await bob.getByText('bob@example.com').waitFor()
+    await page.getByRole('button', { name: 'Withdraw the invitation of Bob' }).click()
+    await page.getByText('The invitation of Bob was withdrawn.').waitFor()
+    await bob.getByText('not opened yet').waitFor({ state: 'detached' })
+    const guest = await openGuest()
+    await guest.page.goto(link)
+    await guest.page.getByText('This link has been used already').waitFor()
+
+    await page.getByRole('button', { name: 'Actions for Bob' }).click()
+    await assertAccessible()
+    await page.getByRole('menuitem', { name: 'New sign-in link' }).click()
+    await page.getByRole('button', { name: 'Create link' }).click()
+    await guest.page.goto(await page.getByLabel('Sign-in link').inputValue())
+    await guest.page.getByRole('button', { name: 'Sign out' }).waitFor()
+    await guest.page.getByText('Bob', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Done' }).click()
+    await page.reload()
+    await page.getByRole('button', { name: 'End the session of Bob: Chrome on Linux' }).click()
+    await bob.getByText('not signed in').waitFor()
+    await guest.page.goto(`${origin}/t/acme/settings/people`)
+    await guest.page.getByText('Sign in to see this page').waitFor()
+
+    await page.getByRole('button', { name: 'Actions for Bob' }).click()
+    await page.getByRole('menuitem', { name: 'Remove' }).click()
+    await assertAccessible()
+    await page.getByRole('button', { name: 'Remove person' }).click()
+    await bob.waitFor({ state: 'detached' })
+    await operator.page.goto(`${origin}/t/acme/settings/people`)
+    await operator.page.getByRole('table', { name: 'Operators' }).getByText('this browser').waitFor()
+    await operator.assertAccessible()
+    guest.assertClean([401])
+  })
+
+  await t.test('a sign-in returns to the page that was opened before it, if the user may see it', async () => {
+    const invite = async () => (await site.ipid('dashboard', 'link', 'acme')).stdout.trim()
+    const shared = `${origin}/t/acme/companies?days=7&q=a%26b`
+    const guest = await openGuest()
+    await guest.page.goto(shared)
+    await guest.page.getByText('Sign in to see this page').waitFor()
+    await guest.assertAccessible()
+    // The link of an e-mail opens in a tab of its own.
+    const tab = await guest.page.context().newPage()
+    await tab.goto(await invite())
+    await tab.getByLabel('Your name').fill('Grace Hopper')
+    await tab.getByRole('button', { name: 'Sign in' }).click()
+    await tab.waitForURL(shared)
+    await tab.getByText('Grace Hopper').waitFor()
+    await tab.goto(origin)
+    await tab.waitForURL(`${origin}/t/acme/overview`)
+
+    const stranger = await openGuest()
+    await stranger.page.goto(`${origin}/t/demo/companies`)
+    await stranger.page.getByText('Sign in to see this page').waitFor()
+    await stranger.page.goto(await invite())
+    await stranger.page.getByRole('button', { name: 'Sign in' }).click()
+    await stranger.page.waitForURL(`${origin}/t/acme/overview`)
+  })
+
   operator.assertClean([422])
   member.assertClean([404, 422])
   // The narrowest page scrolls in one direction only.
-  for (const path of ['/t/acme/settings', '/t/acme/sources', '/t/acme/lookup', '/tenants']) {
+  for (const path of ['/t/acme/settings', '/t/acme/settings/people', '/t/acme/sources', '/t/acme/lookup', '/tenants']) {
     await operator.page.setViewportSize({ width: 360, height: 800 })
     await operator.page.goto(origin + path)
     await operator.page.getByRole('heading', { level: 1 }).waitFor()

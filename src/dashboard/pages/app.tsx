@@ -8,6 +8,7 @@ import type { PageProps } from './lib/page-props.ts'
 import { SessionContext, useSession } from './lib/session.ts'
 import { useTitle } from './lib/title.ts'
 import { useData } from './lib/use-data.ts'
+import { useReturn } from './lib/use-return.ts'
 import { NoTenant, NotFound, OnlyOperators } from './pages/not-found.tsx'
 import { SignIn } from './pages/sign-in.tsx'
 import { PAGES, type PageEntry } from './pages.tsx'
@@ -18,7 +19,9 @@ import { WaitingShell } from './shell/waiting.tsx'
 export function App() {
   const found = pageAt(PAGES, usePathname())
   const session = useData<SessionAnswer>('/api/session')
-  if (session.error?.status === 401) return <SignIn />
+  const isSignedOut = session.error?.status === 401
+  const isReturning = useReturn(isSignedOut ? undefined : session.value)
+  if (isSignedOut) return <SignIn />
   if (session.value === undefined) {
     if (session.error === undefined) return <WaitingShell />
     return (
@@ -27,6 +30,7 @@ export function App() {
       </Splash>
     )
   }
+  if (isReturning) return <WaitingShell />
   setCsrfToken(session.value.csrf_token)
   return (
     <SessionContext.Provider value={{ ...session.value, reload: session.reload }}>
