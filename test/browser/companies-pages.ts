@@ -279,4 +279,5 @@ async function checkDrawer(page: Page): Promise<void> {
   await link.click()
   await page.getByRole('heading', { name: 'Companies', level: 1 }).waitFor()
   await link.waitFor({ state: 'hidden' })
+  assert.equal(await page.evaluate('document.activeElement.id'), 'content')
 }

@@ -1,23 +1,48 @@
 import type { Judgement } from '../../../../schemas/live-event.ts'
+import { Badge, CategoryBadge } from '../design/badge.tsx'
+import { CLASS_COLOURS } from '../design/colours.ts'
+import { Flag } from '../design/flag.tsx'
+import { Row, Text } from '../design/layout.tsx'
+import { country } from '../lib/days.ts'
 
 /** Labels of statuses. */
-export const STATUS_WORDS = { ok: 'ok', filtered: 'filtered', invalid_ip: 'invalid IP' } as const
-const TAGS = { ok: 'tag good', filtered: 'tag', invalid_ip: 'tag bad' } as const
+export const STATUS_WORDS = { ok: 'kept', filtered: 'filtered', invalid_ip: 'invalid IP' } as const
+const TONES = { ok: 'good', filtered: 'neutral', invalid_ip: 'bad' } as const
 
-export function StatusTag({ status }: Pick<Judgement, 'status'>) {
-  return <span class={TAGS[status]}>{STATUS_WORDS[status]}</span>
+export function StatusBadge({ status }: Pick<Judgement, 'status'>) {
+  return <Badge tone={TONES[status]}>{STATUS_WORDS[status]}</Badge>
 }
 
-/** A name, followed by details that distinguish it. */
-export function CompanyName({ company, domain, country_code: country }: Judgement) {
+/** A name, with its country and domain. */
+export function CompanyName({ company, domain, country_code: code }: Judgement) {
   return (
-    <>
-      {company ?? <span class="soft">unknown</span>}
-      <span class="soft">{[domain, country].filter((part) => part !== null).map((part) => ` ${part}`)}</span>
-    </>
+    <Row gap={2}>
+      {code !== null && (
+        <span title={country(code)}>
+          <Flag code={code} />
+        </span>
+      )}
+      <span>{company ?? <Soft>unknown</Soft>}</span>
+      {domain !== null && domain !== company && <Soft>{domain}</Soft>}
+    </Row>
   )
 }
 
-export function ClassName({ classification }: Pick<Judgement, 'classification'>) {
-  return <>{classification ?? <span class="soft">none</span>}</>
+export function ClassName({ classification }: { readonly classification: string | null }) {
+  if (classification === null) return <Soft>none</Soft>
+  const colour = CLASS_COLOURS[classification]
+  return colour === undefined ? (
+    <Badge>{classification}</Badge>
+  ) : (
+    <CategoryBadge colour={colour}>{classification}</CategoryBadge>
+  )
+}
+
+/** Text that stands back. */
+export function Soft({ children }: { readonly children: preact.ComponentChildren }) {
+  return (
+    <Text as="span" tone="soft">
+      {children}
+    </Text>
+  )
 }

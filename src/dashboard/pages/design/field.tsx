@@ -162,6 +162,8 @@ export interface Option {
   readonly value: string
   readonly label: string
   readonly isDisabled?: boolean
+  /** Heading above it and its neighbours with the same group. */
+  readonly group?: string
 }
 
 interface SelectProps extends FieldProps {
@@ -170,25 +172,19 @@ interface SelectProps extends FieldProps {
   readonly options: readonly Option[]
   readonly onChange: (value: string) => void
   readonly disabled?: boolean
+  readonly selectRef?: Ref<HTMLSelectElement>
 }
 
 /** Chooses one of a few values. For two to four that fit beside each other, take `Segmented`. */
-export function Select({
-  label,
-  isLabelHidden,
-  hint,
-  error,
-  isSmall,
-  value,
-  options,
-  onChange,
-  disabled,
-}: SelectProps) {
+export function Select(props: SelectProps) {
+  const { label, isLabelHidden, hint, error, isSmall, value, options, onChange, disabled, selectRef } = props
   const isListed = options.some((option) => option.value === value)
+  const groups = [...new Set(options.map(({ group }) => group))]
   return (
     <Field label={label} isLabelHidden={isLabelHidden} hint={hint} error={error}>
       {(ids) => (
         <select
+          ref={selectRef}
           class={classes('ui-input', isSmall && 'is-small')}
           value={value}
           disabled={disabled}
@@ -196,11 +192,22 @@ export function Select({
           {...ids}
         >
           {!isListed && <option value={value}>{value}</option>}
-          {options.map((option) => (
-            <option key={option.value} value={option.value} disabled={option.isDisabled}>
-              {option.label}
-            </option>
-          ))}
+          {groups.map((group) => {
+            const drawn = options
+              .filter((option) => option.group === group)
+              .map((option) => (
+                <option key={option.value} value={option.value} disabled={option.isDisabled}>
+                  {option.label}
+                </option>
+              ))
+            return group === undefined ? (
+              drawn
+            ) : (
+              <optgroup key={group} label={group}>
+                {drawn}
+              </optgroup>
+            )
+          })}
         </select>
       )}
     </Field>
@@ -227,5 +234,21 @@ export function Checkbox({ label, isChecked, isLabelHidden, onChange, disabled }
       />
       <span class={isLabelHidden ? 'ui-hidden' : undefined}>{label}</span>
     </label>
+  )
+}
+
+interface FieldsetProps {
+  /** What its fields are about. */
+  readonly legend: string
+  readonly children: ComponentChildren
+}
+
+/** Fields that belong together. Many of them scroll. */
+export function Fieldset({ legend, children }: FieldsetProps) {
+  return (
+    <fieldset class="ui-fieldset">
+      <legend>{legend}</legend>
+      {children}
+    </fieldset>
   )
 }

@@ -19,6 +19,20 @@ export function Stack({ gap = 4, children }: StackProps) {
   )
 }
 
+interface ListProps extends StackProps {
+  /** Name of the list, for screen readers. */
+  readonly label: string
+}
+
+/** A list of cards or rows: its children are `li`. */
+export function List({ label, gap = 3, children }: ListProps) {
+  return (
+    <ul class="ui-stack ui-list" aria-label={label} style={{ '--gap': `var(--space-${gap})` }}>
+      {children}
+    </ul>
+  )
+}
+
 interface RowProps extends StackProps {
   /** Where a row's children meet: `end` for fields beside buttons. */
   readonly align?: 'center' | 'end' | 'start'

@@ -2,6 +2,7 @@ import './notice.css'
 import { CircleAlert, CircleCheck, Info, type LucideIcon, TriangleAlert } from 'lucide-preact'
 import type { ComponentChildren } from 'preact'
 import type { ApiError } from '../lib/api.ts'
+import { capitalised } from '../lib/format.ts'
 import { Button } from './button.tsx'
 import { classes } from './classes.ts'
 import { Icon } from './icon.tsx'
@@ -51,7 +52,7 @@ export function Problem({ error, onRetry }: { readonly error: ApiError | Error; 
 
 /** Errors of the API start in lower case. */
 export function sentence(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.?!)"]$/.test(text) ? '' : '.'}`
+  return `${capitalised(text)}${/[.?!)"]$/.test(text) ? '' : '.'}`
 }
 
 interface EmptyStateProps {

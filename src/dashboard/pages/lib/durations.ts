@@ -7,9 +7,9 @@ const UNITS = [
   ['s', 1_000],
 ] as const
 
-/** 93500 → 1.6 min; 0 → none */
+/** 93500 → 1.6 min; 0 → – */
 export function duration(ms: number): string {
-  if (ms <= 0) return 'none'
+  if (ms <= 0) return '–'
   const [unit, size] = UNITS.find(([, size]) => ms >= size) ?? ['ms', 1]
   const value = ms / size
   return `${number(value < 10 && size > 1 ? Math.round(value * 10) / 10 : Math.round(value))} ${unit}`

@@ -16,6 +16,9 @@ export const percent = (share: number) => percents.format(share)
 /** 1 → 1 event; 1234 → 1,234 events. @param many default: `one` with an s */
 export const counted = (value: number, one: string, many = `${one}s`) => `${number(value)} ${value === 1 ? one : many}`
 
+/** "kept" → "Kept" */
+export const capitalised = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}`
+
 /** A time in the reader's zone, with the year unless it is the current one. */
 export function time(iso: string, now = new Date()): string {
   const at = new Date(iso)

@@ -1,10 +1,16 @@
-import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import { Link, useLocation } from 'wouter-preact'
+import { useLocation } from 'wouter-preact'
 import type { DeadLetterAnswer, DeadLetterChanged } from '../../../../schemas/dashboard/dead-letters.ts'
-import { Dialog } from '../components/dialog.tsx'
-import { Loading, Problem } from '../components/notes.tsx'
-import { Time } from '../components/time.tsx'
+import { Button } from '../design/button.tsx'
+import { CodeBlock } from '../design/code.tsx'
+import { Facts } from '../design/details.tsx'
+import { Dialog } from '../design/dialog.tsx'
+import { Row, Text } from '../design/layout.tsx'
+import { Problem } from '../design/notice.tsx'
+import { Page, Section } from '../design/page.tsx'
+import { Loading } from '../design/skeleton.tsx'
+import { Time } from '../design/time.tsx'
+import { toast } from '../design/toast.tsx'
 import { type ApiError, post } from '../lib/api.ts'
 import type { PageProps } from '../lib/page-props.ts'
 import { useData } from '../lib/use-data.ts'
@@ -15,16 +21,17 @@ export function DeadLetter({ parameters }: PageProps) {
   const path = `/api/dead-letters/${encodeURIComponent(id)}`
   const { value, error } = useData<DeadLetterAnswer>(path)
   return (
-    <>
-      <p>
-        <Link href="/system">System</Link> / <Link href="/system/dead-letters">Dead letters</Link>
-      </p>
-      <h1>
-        Dead letter <code>{id}</code>
-      </h1>
+    <Page
+      title={
+        <span>
+          Dead letter <code>{id}</code>
+        </span>
+      }
+      back={{ href: '/system/dead-letters', label: 'Dead letters' }}
+    >
       {error && <Problem error={error} />}
-      {value === undefined ? !error && <Loading /> : <Letter path={path} answer={value} />}
-    </>
+      {value === undefined ? !error && <Loading rows={8} /> : <Letter path={path} answer={value} />}
+    </Page>
   )
 }
 
@@ -39,6 +46,7 @@ function Letter({ path, answer }: { readonly path: string; readonly answer: Dead
     setBusy(true)
     try {
       await post<DeadLetterChanged>(`${path}/${verb}`)
+      toast({ text: verb === 'retry' ? 'The event is processed again.' : 'The event is discarded.' })
       navigate('/system/dead-letters')
     } catch (error) {
       setProblem(error as ApiError)
@@ -47,72 +55,56 @@ function Letter({ path, answer }: { readonly path: string; readonly answer: Dead
   }
   return (
     <>
-      <section class="card">
-        <h2>Why it failed</h2>
-        <p class="letter-text">{letter.reason}</p>
-        <dl class="letter-facts">
-          {letter.received_at !== null && (
-            <Fact name="Received">
-              <Time at={letter.received_at} />
-            </Fact>
-          )}
-          <Fact name="Given up">
-            <Time at={letter.given_up_at} />
-          </Fact>
-          <Fact name="By">{letter.group}</Fact>
-          <Fact name="Where it was">
-            {letter.stream}, {letter.lane} lane
-          </Fact>
-          {letter.job_id !== null && <Fact name="Job">{letter.job_id}</Fact>}
-        </dl>
-      </section>
-      <section class="card">
-        <h2>The event</h2>
-        {Object.keys(event).length === 0 && <p class="soft">The event cannot be read.</p>}
-        <dl class="letter-facts">
-          {Object.entries(event).map(([name, value]) => (
-            <Fact key={name} name={name}>
-              {value}
-            </Fact>
-          ))}
-        </dl>
-      </section>
+      <Section title="Why it failed">
+        <CodeBlock text={letter.reason} label="Reason" isWrapped isPlain />
+        <Facts
+          facts={[
+            letter.received_at !== null && ['Received', <Time key="received" at={letter.received_at} />],
+            ['Given up', <Time key="given up" at={letter.given_up_at} />],
+            ['By', letter.group],
+            ['Where it was', `${letter.stream}, ${letter.lane} lane`],
+            letter.job_id !== null && ['Job', letter.job_id],
+          ]}
+        />
+      </Section>
+      <Section title="The event">
+        {Object.keys(event).length === 0 && <Text tone="soft">The event cannot be read.</Text>}
+        <Facts isLines facts={Object.entries(event)} />
+      </Section>
       {problem && <Problem error={problem} />}
-      <p class="soft">
-        {whyNot === null
-          ? 'Retry processes it again, from the step that failed. It counts once.'
-          : `It cannot be retried: ${whyNot}.`}
-      </p>
-      <div class="row">
-        <button type="button" class="primary" disabled={isBusy || whyNot !== null} onClick={() => change('retry')}>
-          Retry
-        </button>
-        <button type="button" class="danger" disabled={isBusy} onClick={() => setAsking(true)}>
-          Discard…
-        </button>
-      </div>
+      <Section
+        title="What to do"
+        description={
+          whyNot === null
+            ? 'Retry processes it again, from the step that failed. It counts once.'
+            : `It cannot be retried: ${whyNot}.`
+        }
+      >
+        <Row>
+          <Button variant="primary" disabled={isBusy || whyNot !== null} onClick={() => change('retry')}>
+            Retry
+          </Button>
+          <Button variant="danger" disabled={isBusy} onClick={() => setAsking(true)}>
+            Discard…
+          </Button>
+        </Row>
+      </Section>
       {isAsking && (
-        <Dialog title="Discard this event?" onClose={() => setAsking(false)}>
+        <Dialog
+          title="Discard this event?"
+          onClose={() => setAsking(false)}
+          actions={
+            <>
+              <Button onClick={() => setAsking(false)}>Keep it</Button>
+              <Button variant="danger" onClick={() => change('discard')}>
+                Discard
+              </Button>
+            </>
+          }
+        >
           <p>This deletes it for good. A later event with the same id is new.</p>
-          <div class="row">
-            <button type="button" onClick={() => setAsking(false)}>
-              Keep it
-            </button>
-            <button type="button" class="danger" onClick={() => change('discard')}>
-              Discard
-            </button>
-          </div>
         </Dialog>
       )}
     </>
-  )
-}
-
-function Fact({ name, children }: { readonly name: string; readonly children: ComponentChildren }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
   )
 }

@@ -1,8 +1,15 @@
+import { MailCheck } from 'lucide-preact'
 import { Link } from 'wouter-preact'
 import type { DeadLettersAnswer } from '../../../../schemas/dashboard/dead-letters.ts'
-import { Empty, Loading, Problem } from '../components/notes.tsx'
-import { Scroll } from '../components/scroll.tsx'
-import { Time } from '../components/time.tsx'
+import { Soft } from '../components/judgement.tsx'
+import { Button } from '../design/button.tsx'
+import { TextInput } from '../design/field.tsx'
+import { Row } from '../design/layout.tsx'
+import { EmptyState, Problem } from '../design/notice.tsx'
+import { Page } from '../design/page.tsx'
+import { Loading } from '../design/skeleton.tsx'
+import { Table } from '../design/table.tsx'
+import { Time } from '../design/time.tsx'
 import { useUrlState } from '../lib/url-state.ts'
 import { useData } from '../lib/use-data.ts'
 import { ChangeMany } from './dead-letters/change-many.tsx'
@@ -15,43 +22,33 @@ export function DeadLetters() {
   const { value, error, reload } = useData<DeadLettersAnswer>('/api/dead-letters', { after, reason }, 5_000)
   const newest = after === '' ? value?.letters[0]?.id : undefined
   return (
-    <>
-      <p>
-        <Link href="/system">System</Link>
-      </p>
-      <h1>Dead letters</h1>
-      <label class="field letter-search">
-        <span>Part of the reason</span>
-        <input
-          type="search"
-          value={reason}
-          maxLength={200}
-          onInput={(event) => change({ reason: event.currentTarget.value, after: '' }, true)}
-        />
-      </label>
+    <Page
+      title="Dead letters"
+      description="Events that could not be processed. Each waits here until somebody retries or discards it."
+      back={{ href: '/system', label: 'System' }}
+    >
+      <TextInput
+        type="search"
+        label="Part of the reason"
+        value={reason}
+        maxLength={200}
+        onInput={(next) => change({ reason: next, after: '' }, true)}
+      />
       {error && <Problem error={error} onRetry={reload} />}
       {value === undefined ? (
-        !error && <Loading />
+        !error && <Loading rows={6} />
       ) : (
         <Letters answer={value} isFirst={after === ''} isFiltered={reason !== ''} />
       )}
       {/* Stays visible to show the result of the last change. */}
       {value !== undefined && <ChangeMany key={reason} reason={reason} newest={newest} onChange={reload} />}
-      {value !== undefined && (
-        <div class="row">
-          {after !== '' && (
-            <button type="button" onClick={() => change({ after: '' })}>
-              Newest
-            </button>
-          )}
-          {value.next !== null && (
-            <button type="button" onClick={() => change({ after: value.next! })}>
-              Older
-            </button>
-          )}
-        </div>
+      {value !== undefined && (after !== '' || value.next !== null) && (
+        <Row>
+          {after !== '' && <Button onClick={() => change({ after: '' })}>Newest</Button>}
+          {value.next !== null && <Button onClick={() => change({ after: value.next! })}>Older</Button>}
+        </Row>
       )}
-    </>
+    </Page>
   )
 }
 
@@ -63,52 +60,55 @@ interface LettersProps {
 
 function Letters({ answer, isFirst, isFiltered }: LettersProps) {
   if (answer.letters.length === 0 && answer.next !== null) {
-    return <Empty title="No recent dead letter matches this reason">Look at older ones.</Empty>
+    return (
+      <EmptyState title="No recent dead letter matches this reason">
+        <p>Look at older ones.</p>
+      </EmptyState>
+    )
   }
-  if (answer.letters.length === 0 && isFiltered) return <Empty title="No dead letter matches this reason" />
+  if (answer.letters.length === 0 && isFiltered) {
+    return (
+      <EmptyState title="No dead letter matches this reason">
+        <p>Type a shorter part of it.</p>
+      </EmptyState>
+    )
+  }
   if (answer.letters.length === 0) {
     return (
-      <Empty title={isFirst ? 'No dead letters: every event was processed' : 'No older dead letters'}>
+      <EmptyState
+        icon={MailCheck}
+        title={isFirst ? 'No dead letters: every event was processed' : 'No older dead letters'}
+      >
         <p>An event that cannot be processed waits here until you retry or discard it.</p>
-      </Empty>
+      </EmptyState>
     )
   }
   return (
-    <Scroll label="Dead letters">
-      <table>
-        <thead>
-          <tr>
-            <th>Given up</th>
-            <th>Received</th>
-            <th>Tenant</th>
-            <th>Event</th>
-            <th>By</th>
-            <th>Lane</th>
-            <th>Reason</th>
-          </tr>
-        </thead>
-        <tbody>
-          {answer.letters.map((letter) => (
-            <tr key={letter.id}>
-              <td>
-                <Link href={`/system/dead-letters/${encodeURIComponent(letter.id)}`}>
-                  <Time at={letter.given_up_at} />
-                </Link>
-              </td>
-              <td>
-                {letter.received_at === null ? <span class="soft">unknown</span> : <Time at={letter.received_at} />}
-              </td>
-              <td>{letter.tenant_id ?? <span class="soft">unknown</span>}</td>
-              <td>
-                <code>{letter.event_id ?? 'none'}</code>
-              </td>
-              <td>{letter.group}</td>
-              <td>{letter.lane}</td>
-              <td class="letter-reason">{letter.reason}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Scroll>
+    <Table
+      label="Dead letters"
+      rows={answer.letters}
+      keyOf={({ id }) => id}
+      columns={[
+        {
+          key: 'given_up',
+          label: 'Given up',
+          render: ({ id, given_up_at: at }) => (
+            <Link href={`/system/dead-letters/${encodeURIComponent(id)}`}>
+              <Time at={at} />
+            </Link>
+          ),
+        },
+        { key: 'reason', label: 'Reason', text: 480, inCard: 'whole', render: ({ reason }) => reason },
+        { key: 'tenant', label: 'Tenant', render: ({ tenant_id: tenant }) => tenant ?? <Soft>unknown</Soft> },
+        { key: 'event', label: 'Event', render: ({ event_id: id }) => <code>{id ?? 'none'}</code> },
+        { key: 'by', label: 'By', render: ({ group }) => group },
+        { key: 'lane', label: 'Lane', render: ({ lane }) => lane },
+        {
+          key: 'received',
+          label: 'Received',
+          render: ({ received_at: at }) => (at === null ? <Soft>unknown</Soft> : <Time at={at} />),
+        },
+      ]}
+    />
   )
 }

@@ -1,11 +1,18 @@
+import { Pause, Play, Radio } from 'lucide-preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
-import { LIVE_STATUSES, type LiveReport } from '../../../../schemas/live-event.ts'
-import { CodeLine } from '../components/code-line.tsx'
-import { ClassName, CompanyName, STATUS_WORDS, StatusTag } from '../components/judgement.tsx'
-import { Empty } from '../components/notes.tsx'
-import { Scroll } from '../components/scroll.tsx'
-import { number, utc } from '../lib/format.ts'
+import type { LiveReport } from '../../../../schemas/live-event.ts'
+import { ClassName, CompanyName, Soft, STATUS_WORDS, StatusBadge } from '../components/judgement.tsx'
+import { Button } from '../design/button.tsx'
+import { CodeLine } from '../design/code.tsx'
+import { TextInput } from '../design/field.tsx'
+import { Grow, Row, Stack } from '../design/layout.tsx'
+import { EmptyState } from '../design/notice.tsx'
+import { Page } from '../design/page.tsx'
+import { Pulse } from '../design/pulse.tsx'
+import { Table } from '../design/table.tsx'
+import { Segmented } from '../design/tabs.tsx'
+import { capitalised, number, utc } from '../lib/format.ts'
 import { ingestLine } from '../lib/ingest-line.ts'
 import { NO_TAIL, rateOf, type Tail, type TailEvent, whyOf, withFrame } from '../lib/live-tail.ts'
 import type { PageProps } from '../lib/page-props.ts'
@@ -15,6 +22,10 @@ import { type StreamState, useEvents } from '../lib/use-events.ts'
 
 const ROWS_MAX = 100
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' })
+const STATUSES = [
+  { value: '', label: 'All' },
+  ...Object.entries(STATUS_WORDS).map(([value, word]) => ({ value, label: capitalised(word) })),
+]
 
 /** Arriving events of the API. */
 export function Live({ parameters }: PageProps) {
@@ -45,40 +56,50 @@ function Following({ tenant }: { readonly tenant: string }) {
   const text = (url.get('text') ?? '').trim().toLowerCase()
   const shown = tail.events.filter((event) => (status === '' || event.status === status) && holds(event, text))
   return (
-    <>
-      <h1>Live</h1>
-      <div class="row live-bar">
-        <label class="field">
-          <span>Status</span>
-          <select value={status} onChange={(event) => change({ status: event.currentTarget.value }, true)}>
-            <option value="">all</option>
-            {LIVE_STATUSES.map((name) => (
-              <option key={name} value={name}>
-                {STATUS_WORDS[name]}
-              </option>
-            ))}
-          </select>
-        </label>
-        <label class="field live-text">
-          <span>Company, class, address or reason</span>
-          <input
-            type="search"
-            value={url.get('text') ?? ''}
-            onInput={(event) => change({ text: event.currentTarget.value }, true)}
-          />
-        </label>
-        <button type="button" onClick={pause}>
+    <Page
+      title="Live"
+      description={
+        <>
+          Events of the API as they arrive, and what becomes of each. A repeated event shows as kept too, but counts
+          once. Files do not appear here: <Link href={`/t/${tenant}/uploads`}>Uploads</Link> shows their progress.
+        </>
+      }
+      actions={
+        <Button icon={isPaused ? Play : Pause} onClick={pause}>
           {isPaused ? 'Resume' : 'Pause'}
-        </button>
-      </div>
-      <p class="soft live-rate">{rateText(tail, nowMs, state, isPaused)}</p>
+        </Button>
+      }
+    >
+      <Stack>
+        <Row>
+          <Segmented
+            label="Status"
+            value={status}
+            options={STATUSES}
+            onChange={(next) => change({ status: next }, true)}
+          />
+          <Grow>
+            <TextInput
+              type="search"
+              label="Company, class, address or reason"
+              isLabelHidden
+              placeholder="Company, class, address or reason"
+              value={url.get('text') ?? ''}
+              onInput={(next) => change({ text: next }, true)}
+            />
+          </Grow>
+        </Row>
+        <Pulse state={pulseOf(state, isPaused)}>{rateText(tail, nowMs, state, isPaused)}</Pulse>
+      </Stack>
       {tail.events.length === 0 ? <Nothing /> : <Events events={shown.slice(0, ROWS_MAX)} />}
-      <p class="soft">
-        These are events of the API. A repeated event is shown as ok too, but counts once. Lines of uploads do not
-        appear here: <Link href={`/t/${tenant}/uploads`}>Uploads</Link> shows their progress.
-      </p>
-    </>
+    </Page>
   )
+}
+
+function pulseOf(state: StreamState, isPaused: boolean) {
+  if (isPaused) return 'idle'
+  if (state === 'lost') return 'bad'
+  return state === 'open' ? 'good' : 'waiting'
 }
 
 function rateText(tail: Tail, nowMs: number, state: StreamState, isPaused: boolean): string {
@@ -87,7 +108,7 @@ function rateText(tail: Tail, nowMs: number, state: StreamState, isPaused: boole
     return 'The server does not answer or refuses the connection. Trying again; reload the page if this continues.'
   if (state !== 'open') return 'Connecting…'
   const { all, shown } = rateOf(tail, nowMs)
-  if (all === 0) return 'No events right now.'
+  if (all === 0) return 'Connected. No events right now.'
   const about = aboutOf(all)
   return shown < all && all > 10 ? `Showing ${number(Math.round(shown))} of ${about}.` : `All are shown: ${about}.`
 }
@@ -106,60 +127,43 @@ function holds(event: TailEvent, text: string): boolean {
 function Nothing() {
   const { api_url } = useSession()
   return (
-    <Empty title="Waiting for events">
+    <EmptyState icon={Radio} title="Waiting for events">
       <p>Each event sent to the API appears here within a second. Send one, with your key instead of YOUR_KEY:</p>
       <CodeLine text={ingestLine(api_url, 'YOUR_KEY')} label="Command that sends an event" />
-    </Empty>
+    </EmptyState>
   )
 }
 
 function Events({ events }: { readonly events: readonly TailEvent[] }) {
-  if (events.length === 0) return <Empty title="No event matches the filter" />
+  if (events.length === 0) {
+    return (
+      <EmptyState title="No event matches the filter">
+        <p>Choose another status, or type a shorter part of the name.</p>
+      </EmptyState>
+    )
+  }
   return (
-    <Scroll label="Events" class="live-table">
-      <table>
-        <thead>
-          <tr>
-            <th>Time</th>
-            <th>Status</th>
-            <th>Company</th>
-            <th>Class</th>
-            <th>Why</th>
-            <th>Event</th>
-            <th>Address</th>
-          </tr>
-        </thead>
-        <tbody>
-          {events.map((event) => (
-            <Row key={event.number} event={event} />
-          ))}
-        </tbody>
-      </table>
-    </Scroll>
+    <Table
+      label="Events"
+      rows={events}
+      keyOf={(event) => String(event.number)}
+      columns={[
+        { key: 'company', label: 'Company', text: 320, render: (event) => <CompanyName {...event} /> },
+        { key: 'status', label: 'Status', inCard: 'plain', render: (event) => <StatusBadge {...event} /> },
+        { key: 'class', label: 'Class', inCard: 'plain', render: (event) => <ClassName {...event} /> },
+        { key: 'why', label: 'Why', text: 300, inCard: 'plain', render: (event) => <Soft>{whyOf(event)}</Soft> },
+        { key: 'event', label: 'Event', render: ({ event_type: type }) => type },
+        { key: 'address', label: 'Address', render: ({ ip }) => ip ?? <Soft>not kept</Soft> },
+        { key: 'time', label: 'Time', isNumber: true, render: ({ received_at: at }) => <Clock at={at} /> },
+      ]}
+    />
   )
 }
 
-function Row({ event }: { readonly event: TailEvent }) {
-  const { received_at: at } = event
+function Clock({ at }: { readonly at: string }) {
   return (
-    <tr>
-      <td>
-        <time dateTime={at} title={utc(at)}>
-          {clock.format(new Date(at))}
-        </time>
-      </td>
-      <td>
-        <StatusTag {...event} />
-      </td>
-      <td class="live-company">
-        <CompanyName {...event} />
-      </td>
-      <td>
-        <ClassName {...event} />
-      </td>
-      <td class="live-why">{whyOf(event)}</td>
-      <td>{event.event_type}</td>
-      <td>{event.ip ?? <span class="soft">not kept</span>}</td>
-    </tr>
+    <time dateTime={at} title={utc(at)}>
+      {clock.format(new Date(at))}
+    </time>
   )
 }

@@ -2,7 +2,10 @@ import { useState } from 'preact/hooks'
 import { PAGE_LOOKUP_CHARS_MAX, PAGE_LOOKUPS_MAX } from '../../../../schemas/dashboard/limits.ts'
 import type { PageLookupAnswer } from '../../../../schemas/dashboard/lookup.ts'
 import type { PlanAnswer } from '../../../../schemas/dashboard/plan.ts'
-import { FieldError } from '../components/field-error.tsx'
+import { Button } from '../design/button.tsx'
+import { TextArea } from '../design/field.tsx'
+import { Row, Stack } from '../design/layout.tsx'
+import { Page } from '../design/page.tsx'
 import { post } from '../lib/api.ts'
 import { number } from '../lib/format.ts'
 import type { PageProps } from '../lib/page-props.ts'
@@ -31,45 +34,45 @@ function TenantLookup({ tenant }: { readonly tenant: string }) {
   const used = answer?.quota.daily_used ?? plan.value?.lookups_today
   const limit = answer?.quota.daily_limit ?? plan.value?.limits.daily_lookups
   return (
-    <div class="lookup">
-      <h1>Lookup</h1>
+    <Page title="Lookup" description="Whose address is it, what would become of its events, and how do we know?">
       <form
-        class="card"
         onSubmit={(event) => {
           event.preventDefault()
           lookUp()
         }}
       >
-        <label class="field">
-          <span>IPv4 or IPv6 addresses, one per line or separated by any text</span>
-          <textarea
+        <Stack gap={3}>
+          <TextArea
+            label="IPv4 or IPv6 addresses, one per line or separated by any text"
+            hint={
+              <>
+                Up to {number(PAGE_LOOKUPS_MAX)} addresses at once. Each counts as a lookup of {tenant}, as in the API:{' '}
+                {used === undefined || limit === undefined ? '…' : `${number(used)} of ${number(limit)} are used today`}
+                .
+              </>
+            }
+            error={looking.error}
+            isMono
             rows={5}
             required
             maxLength={PAGE_LOOKUP_CHARS_MAX}
             spellcheck={false}
             autocomplete="off"
             placeholder={'17.253.144.10\n2620:149:af0::10'}
-            aria-describedby="lookup-error lookup-limit"
-            aria-invalid={looking.error !== undefined}
             value={text}
-            onInput={(event) => setText(event.currentTarget.value)}
+            onInput={setText}
             onKeyDown={(event) => {
               if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) lookUp()
             }}
           />
-        </label>
-        <FieldError id="lookup-error" error={looking.error} />
-        <div class="section-head">
-          <p id="lookup-limit" class="soft">
-            Up to {number(PAGE_LOOKUPS_MAX)} addresses at once. Each counts as a lookup of {tenant}, as in the API:{' '}
-            {used === undefined || limit === undefined ? '…' : `${number(used)} of ${number(limit)} are used today`}.
-          </p>
-          <button type="submit" class="primary" disabled={looking.isBusy}>
-            {looking.isBusy ? 'Looking up…' : 'Look up'}
-          </button>
-        </div>
+          <Row>
+            <Button type="submit" variant="primary" disabled={looking.isBusy}>
+              {looking.isBusy ? 'Looking up…' : 'Look up'}
+            </Button>
+          </Row>
+        </Stack>
       </form>
       {answer !== undefined && <Results key={turn} answer={answer} tenant={tenant} />}
-    </div>
+    </Page>
   )
 }

@@ -1,6 +1,6 @@
 import { UsersRound } from 'lucide-preact'
 import { LinkButton } from '../design/button.tsx'
-import { Section } from '../design/page.tsx'
+import { Page, Section } from '../design/page.tsx'
 import type { PageProps } from '../lib/page-props.ts'
 import { Keys } from './settings/keys.tsx'
 import { Plan } from './settings/plan.tsx'
@@ -11,8 +11,7 @@ export function Settings({ parameters }: PageProps) {
   const tenant = parameters.tenant!
   return (
     // The key makes sure that state of one tenant is never shown for another.
-    <div key={tenant} class="settings">
-      <h1>Settings of {tenant}</h1>
+    <Page key={tenant} title={`Settings of ${tenant}`}>
       <Plan tenant={tenant} />
       <Keys tenant={tenant} />
       <Rules tenant={tenant} />
@@ -25,6 +24,6 @@ export function Settings({ parameters }: PageProps) {
           </LinkButton>
         }
       />
-    </div>
+    </Page>
   )
 }

@@ -1,6 +1,11 @@
+import { Plug, Plus } from 'lucide-preact'
 import { useState } from 'preact/hooks'
 import type { CreatedSourceAnswer, ListedSource, SourcesAnswer } from '../../../../schemas/dashboard/sources.ts'
-import { Empty, Loading, Problem, sentence } from '../components/notes.tsx'
+import { Button } from '../design/button.tsx'
+import { Text } from '../design/layout.tsx'
+import { EmptyState, Notice, Problem, sentence } from '../design/notice.tsx'
+import { Page } from '../design/page.tsx'
+import { Loading } from '../design/skeleton.tsx'
 import { number } from '../lib/format.ts'
 import type { PageProps } from '../lib/page-props.ts'
 import { useData } from '../lib/use-data.ts'
@@ -33,21 +38,21 @@ function OfTenant({ tenant }: { readonly tenant: string }) {
     close()
     list.reload()
   }
-  if (list.value === undefined) {
-    return list.error === undefined ? <Loading /> : <Problem error={list.error} onRetry={list.reload} />
-  }
-  const { sources, kinds, fetches, total, problem } = list.value
+  const { sources = [], kinds = [], fetches = [], total = 0, problem = null } = list.value ?? {}
   const isEmpty = sources.length === 0
   return (
-    <div class="settings sources">
-      <div class="section-head">
-        <h1>Sources</h1>
-        {!isAdding && (
-          <button type="button" class="primary" onClick={() => setAdding(true)}>
+    <Page
+      title="Sources"
+      description="Where events come from, and whether each of them is well."
+      actions={
+        list.value !== undefined &&
+        !isAdding && (
+          <Button variant="primary" icon={Plus} onClick={() => setAdding(true)}>
             Add a source
-          </button>
-        )}
-      </div>
+          </Button>
+        )
+      }
+    >
       {isAdding && (
         <CreateSource
           tenant={tenant}
@@ -70,27 +75,28 @@ function OfTenant({ tenant }: { readonly tenant: string }) {
         />
       )}
       {list.error !== undefined && <Problem error={list.error} onRetry={list.reload} />}
+      {list.value === undefined && list.error === undefined && <Loading rows={6} rowHeight={32} />}
       {problem !== null && (
-        <div class="note warning" role="status">
+        <Notice tone="warn" role="status">
           <p>There is no health now: {sentence(problem)} Events are accepted all the same.</p>
-        </div>
+        </Notice>
       )}
-      {isEmpty && created === undefined && !isAdding && (
-        <Empty title="There is no source yet">
+      {list.value !== undefined && isEmpty && created === undefined && !isAdding && (
+        <EmptyState icon={Plug} title="There is no source yet">
           <p>
             A source is a key for one website, tool or log that already sees your visitors. Paste its text there, and
             its events arrive here, each stored exactly once.
           </p>
-        </Empty>
+        </EmptyState>
       )}
       {!isEmpty && (
         <SourceList sources={sources} fetches={fetches} onAct={(action, source) => setDialog({ action, source })} />
       )}
       {total > sources.length && (
-        <p class="soft">
+        <Text tone="soft">
           The newest {number(sources.length)} of {number(total)} sources. <code>./ipid source list {tenant}</code> shows
           all.
-        </p>
+        </Text>
       )}
       {dialog?.action === 'change' && (
         <ChangeSource tenant={tenant} source={dialog.source} onClose={close} onChanged={changed} />
@@ -106,6 +112,6 @@ function OfTenant({ tenant }: { readonly tenant: string }) {
           }}
         />
       )}
-    </div>
+    </Page>
   )
 }

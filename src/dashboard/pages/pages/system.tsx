@@ -1,37 +1,47 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import { Link } from 'wouter-preact'
 import type { SystemAnswer } from '../../../../schemas/dashboard/system.ts'
-import { Loading } from '../components/notes.tsx'
-import { Time } from '../components/time.tsx'
+import { Meter } from '../design/details.tsx'
+import { Notice } from '../design/notice.tsx'
+import { Page } from '../design/page.tsx'
+import { Pulse } from '../design/pulse.tsx'
+import { Loading } from '../design/skeleton.tsx'
+import { Stat, Stats } from '../design/stat.tsx'
+import { Time } from '../design/time.tsx'
 import { duration } from '../lib/durations.ts'
-import { bytes, counted, number, percent } from '../lib/format.ts'
+import { bytes, capitalised, counted, number, percent } from '../lib/format.ts'
 import { useEvents } from '../lib/use-events.ts'
 import { DataSets } from './system/data-sets.tsx'
 import { Problems, Processes } from './system/processes.tsx'
 import { Inserts, Jobs, Quotas, Waiting } from './system/work.tsx'
 
-const NOTES = { ok: 'note good', warning: 'note warning', stalled: 'note problem' } as const
+const TONES = { ok: 'good', warning: 'warn', stalled: 'bad' } as const
 
 /** Status of the system, for operators: verdict, queues, throughput, stores. */
 export function System() {
   const [status, setStatus] = useState<SystemAnswer>()
   const state = useEvents<SystemAnswer>('/api/system/live', 'status', setStatus)
   return (
-    <>
-      <h1>System</h1>
-      {status === undefined ? (
-        <Loading
-          label={
-            state === 'lost'
-              ? 'The server does not answer or refuses the connection. Trying again; reload the page if this continues.'
-              : 'Looking…'
-          }
-        />
-      ) : (
-        <Picture status={status} isFresh={state === 'open'} />
+    <Page
+      title="System"
+      description="Is everything that arrives also stored, and is anything about to be in the way?"
+      actions={
+        status !== undefined && (
+          <Pulse state={state === 'open' ? 'good' : 'bad'}>
+            {state === 'open' ? 'As of ' : 'Not connected; as of '}
+            <Time at={status.at} />
+          </Pulse>
+        )
+      }
+    >
+      {status !== undefined && <Picture status={status} />}
+      {status === undefined && state !== 'lost' && <Loading rows={8} rowHeight={26} />}
+      {status === undefined && state === 'lost' && (
+        <Notice tone="bad" role="alert">
+          <p>The server does not answer or refuses the connection. Trying again; reload the page if this continues.</p>
+        </Notice>
       )}
-    </>
+    </Page>
   )
 }
 
@@ -41,31 +51,31 @@ function failureOf({ unknown }: SystemAnswer, part: string): string | undefined 
   return unknown.find((text) => text.startsWith(start))?.slice(start.length)
 }
 
-function Picture({ status, isFresh }: { readonly status: SystemAnswer; readonly isFresh: boolean }) {
+function Picture({ status }: { readonly status: SystemAnswer }) {
   const of = (part: string) => failureOf(status, part)
   const ofProcesses = of('processes')
   return (
     <>
-      <p class={NOTES[status.verdict.level]}>{status.verdict.text}</p>
+      <Notice tone={TONES[status.verdict.level]}>
+        <p>{capitalised(status.verdict.text)}</p>
+      </Notice>
       <Figures status={status} />
-      <Waiting groups={status.waiting} failure={of('streams')} />
-      {status.dedup !== null && (
-        <p class="soft">
-          Dedup remembers {counted(status.dedup.entries, 'event')}, in about {bytes(status.dedup.bytes)}.
-        </p>
-      )}
+      <Problems errors={status.errors} failure={ofProcesses} />
+      <Waiting
+        groups={status.waiting}
+        failure={of('streams')}
+        note={
+          status.dedup !== null &&
+          `Dedup remembers ${counted(status.dedup.entries, 'event')}, in about ${bytes(status.dedup.bytes)}.`
+        }
+      />
       <Jobs batch={status.batch_jobs} bulk={status.bulk_jobs} failure={of('batch jobs') ?? of('bulk jobs')} />
       {(status.quotas !== null || of('quotas') !== undefined) && (
         <Quotas quotas={status.quotas ?? []} failure={of('quotas')} />
       )}
       <Inserts inserts={status.inserts} failure={ofProcesses} />
       <DataSets sets={status.data} update={status.data_update} failure={ofProcesses} />
-      <Problems errors={status.errors} failure={ofProcesses} />
       <Processes processes={status.processes} failure={ofProcesses} />
-      <p class="soft">
-        {isFresh ? 'As of ' : 'Not connected; as of '}
-        <Time at={status.at} />, updated every 2 seconds while this page is visible.
-      </p>
     </>
   )
 }
@@ -78,61 +88,50 @@ function Figures({ status }: { readonly status: SystemAnswer }) {
   const hasMinute = failureOf(status, 'processes') === undefined
   const hasStreams = failureOf(status, 'streams') === undefined
   return (
-    <div class="cards system-cards">
-      <Figure title="Events stored, last minute" value={hasMinute ? number(minute.stored) : UNKNOWN}>
+    <Stats>
+      <Stat label="Events stored, last minute" value={hasMinute ? number(minute.stored) : UNKNOWN}>
         {hasMinute
           ? `${counted(minute.live_events, 'live event')}, ${counted(minute.batch_lines, 'line')} received`
           : UNREAD}
-      </Figure>
-      <Figure title="Requests, last minute" value={hasMinute ? number(minute.requests) : UNKNOWN}>
+      </Stat>
+      <Stat label="Requests, last minute" value={hasMinute ? number(minute.requests) : UNKNOWN}>
         {hasMinute ? `${number(minute.refused)} refused with 429` : UNREAD}
-      </Figure>
-      <Figure
-        title="Oldest unfinished"
-        value={oldest !== null ? duration(oldest.age_ms) : hasStreams ? 'none' : UNKNOWN}
-      >
+      </Stat>
+      <Stat label="Oldest unfinished" value={oldest !== null ? duration(oldest.age_ms) : hasStreams ? 'none' : UNKNOWN}>
         {oldest !== null ? oldest.where : hasStreams ? 'the queues are empty' : UNREAD}
-      </Figure>
-      <Figure title="Dead letters" value={hasStreams ? number(dead) : UNKNOWN}>
-        <Link href="/system/dead-letters">
-          {hasStreams && dead === 0 ? 'nothing to decide' : 'show, retry or discard'}
-        </Link>
-      </Figure>
+      </Stat>
+      <Stat label="Dead letters" value={hasStreams ? number(dead) : UNKNOWN} href="/system/dead-letters">
+        {hasStreams && dead === 0 ? 'nothing to decide' : 'show, retry or discard'}
+      </Stat>
       <Memory title="Redis memory" used={redis?.used_bytes} max={redis?.max_bytes} share={redis?.used_share} />
       <Memory title="ClickHouse memory" used={clickhouse?.memory_bytes} max={clickhouse?.memory_max_bytes} />
-    </div>
+    </Stats>
   )
 }
 
-function Figure({ title, value, children }: { title: string; value: string; children: ComponentChildren }) {
-  return (
-    <section class="card">
-      <h2 class="figure-title">{title}</h2>
-      <p class="figure">{value}</p>
-      <p class="soft">{children}</p>
-    </section>
-  )
+const FULL = 0.85
+
+interface MemoryProps {
+  readonly title: string
+  readonly used?: number
+  readonly max?: number
+  readonly share?: number
 }
 
-function Memory({ title, used, max, share }: { title: string; used?: number; max?: number; share?: number }) {
-  if (used === undefined) {
-    return (
-      <Figure title={title} value={UNKNOWN}>
-        {UNREAD}
-      </Figure>
-    )
-  }
-  if (max === undefined || max === 0) {
-    return (
-      <Figure title={title} value={bytes(used)}>
-        no limit is set
-      </Figure>
-    )
-  }
-  return (
-    <Figure title={title} value={bytes(used)}>
-      <meter min={0} max={1} high={0.85} value={share ?? used / max} aria-label={`${title}, share of its limit`} />
-      {percent(share ?? used / max)} of {bytes(max)}
-    </Figure>
+function Memory({ title, used, max = 0, share }: MemoryProps) {
+  const part = (value: string, note: ComponentChildren) => (
+    <Stat label={title} value={value}>
+      {note}
+    </Stat>
+  )
+  if (used === undefined) return part(UNKNOWN, UNREAD)
+  if (max === 0) return part(bytes(used), 'no limit is set')
+  const full = share ?? used / max
+  return part(
+    bytes(used),
+    <>
+      {percent(full)} of {bytes(max)}
+      <Meter label={`${title}, share of its limit`} value={full} max={1} warnFrom={FULL} />
+    </>,
   )
 }

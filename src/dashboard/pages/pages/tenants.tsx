@@ -1,9 +1,17 @@
+import { Building, UserPlus } from 'lucide-preact'
 import { useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import type { ListedTenant, TenantsAnswer } from '../../../../schemas/dashboard/tenants.ts'
-import { FieldError } from '../components/field-error.tsx'
-import { Empty, Loading, Problem } from '../components/notes.tsx'
-import { Time } from '../components/time.tsx'
+import { Avatar } from '../design/avatar.tsx'
+import { Badge } from '../design/badge.tsx'
+import { Button } from '../design/button.tsx'
+import { FieldError, Select, TextInput } from '../design/field.tsx'
+import { Row, Stack, Text } from '../design/layout.tsx'
+import { EmptyState, Problem } from '../design/notice.tsx'
+import { Card, Page, Section } from '../design/page.tsx'
+import { Loading } from '../design/skeleton.tsx'
+import { Table } from '../design/table.tsx'
+import { Time } from '../design/time.tsx'
 import { post } from '../lib/api.ts'
 import { number } from '../lib/format.ts'
 import { useSession } from '../lib/session.ts'
@@ -13,7 +21,7 @@ import { Invite } from './people/invite.tsx'
 
 type Plans = TenantsAnswer['plans']
 
-/** All tenants, for operators: creates them, changes plans, creates links for members. */
+/** All tenants, for operators: creates them, changes plans, invites people. */
 export function Tenants() {
   const list = useData<TenantsAnswer>('/api/tenants')
   const session = useSession()
@@ -22,73 +30,87 @@ export function Tenants() {
     list.reload()
     session.reload()
   }
-  if (list.value === undefined) {
-    return list.error === undefined ? <Loading /> : <Problem error={list.error} onRetry={list.reload} />
-  }
-  const { tenants, plans } = list.value
+  const { tenants, plans } = list.value ?? {}
   return (
-    <div class="settings">
-      <h1>Tenants</h1>
-      <CreateTenant plans={plans} onCreated={changed} />
-      {tenants.length === 0 ? (
-        <Empty title="There is no tenant yet">
-          <p>Every event belongs to a tenant. Create the first above, then generate a key in its settings.</p>
-        </Empty>
+    <Page
+      title="Tenants"
+      description="Every event belongs to a tenant. A tenant has keys, rules, a plan and members of its own."
+    >
+      {list.error !== undefined && <Problem error={list.error} onRetry={list.reload} />}
+      {tenants === undefined || plans === undefined ? (
+        list.error === undefined && <Loading rows={6} />
       ) : (
-        <div class="table stacked">
-          <table>
-            <thead>
-              <tr>
-                <th>Tenant</th>
-                <th>Plan</th>
-                <th>Created</th>
-                <th>Archive</th>
-                <th>Addresses</th>
-                <th>
-                  <span class="hidden-label">Actions</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {tenants.map((tenant) => (
-                <tr key={tenant.id}>
-                  <td>
-                    {tenant.deleting ? (
-                      <>
-                        {tenant.id} <span class="tag warn">being deleted</span>
-                      </>
-                    ) : (
-                      <Link href={`/t/${tenant.id}/settings`}>{tenant.id}</Link>
-                    )}
-                  </td>
-                  <td>
-                    {tenant.deleting ? tenant.plan : <PlanChoice tenant={tenant} plans={plans} onChanged={changed} />}
-                  </td>
-                  <td data-label="Created">
-                    <Time at={tenant.created_at} />
-                  </td>
-                  <td data-label="Archive">{tenant.archive ? 'on' : 'off'}</td>
-                  <td data-label="Addresses">{tenant.addresses}</td>
-                  <td class="actions">
-                    {!tenant.deleting && (
-                      <button
-                        type="button"
-                        aria-label={`Invite a person to ${tenant.id}`}
-                        onClick={() => setInvited(tenant.id)}
-                      >
-                        Invite a person
-                      </button>
-                    )}
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <>
+          {tenants.length === 0 ? (
+            <EmptyState icon={Building} title="There is no tenant yet">
+              <p>Create the first below, then generate a key in its settings.</p>
+            </EmptyState>
+          ) : (
+            <TenantTable tenants={tenants} plans={plans} onChanged={changed} onInvite={setInvited} />
+          )}
+          <CreateTenant plans={plans} onCreated={changed} />
+          <PlanTable plans={plans} />
+        </>
       )}
-      <PlanTable plans={plans} />
       {invited !== undefined && <Invite tenant={invited} onClose={() => setInvited(undefined)} />}
-    </div>
+    </Page>
+  )
+}
+
+interface TenantTableProps {
+  readonly tenants: readonly ListedTenant[]
+  readonly plans: Plans
+  readonly onChanged: () => void
+  readonly onInvite: (tenant: string) => void
+}
+
+function TenantTable({ tenants, plans, onChanged, onInvite }: TenantTableProps) {
+  return (
+    <Table
+      label="Tenants"
+      rows={tenants}
+      keyOf={({ id }) => id}
+      columns={[
+        {
+          key: 'tenant',
+          label: 'Tenant',
+          render: ({ id, deleting }) => (
+            <Row gap={2}>
+              <Avatar name={id} id={id} />
+              {deleting ? (
+                <>
+                  {id} <Badge tone="warn">being deleted</Badge>
+                </>
+              ) : (
+                <Link href={`/t/${id}/settings`}>{id}</Link>
+              )}
+            </Row>
+          ),
+        },
+        {
+          key: 'plan',
+          label: 'Plan',
+          inCard: 'whole',
+          render: (tenant) =>
+            tenant.deleting ? tenant.plan : <PlanChoice tenant={tenant} plans={plans} onChanged={onChanged} />,
+        },
+        { key: 'created', label: 'Created', render: ({ created_at: at }) => <Time at={at} /> },
+        { key: 'archive', label: 'Archive', render: ({ archive }) => (archive ? 'on' : 'off') },
+        { key: 'addresses', label: 'Addresses', render: ({ addresses }) => addresses },
+        {
+          key: 'actions',
+          label: 'Actions',
+          isLabelHidden: true,
+          isActions: true,
+          render: ({ id, deleting }) =>
+            !deleting && (
+              <Button size="s" icon={UserPlus} aria-label={`Invite a person to ${id}`} onClick={() => onInvite(id)}>
+                Invite a person
+              </Button>
+            ),
+        },
+      ]}
+    />
   )
 }
 
@@ -106,129 +128,114 @@ function CreateTenant({ plans, onCreated }: { readonly plans: Plans; readonly on
       onCreated()
     })
   return (
-    <form
-      class="card"
-      onSubmit={(event) => {
-        event.preventDefault()
-        create()
-      }}
-    >
-      <h2>Create a tenant</h2>
-      <div class="row">
-        <label class="field">
-          <span>Name: a-z, 0-9 and -, for ever</span>
-          <input
-            required
-            maxLength={64}
-            autocomplete="off"
-            spellcheck={false}
-            aria-describedby="tenant-error"
-            aria-invalid={creating.error !== undefined}
-            value={name}
-            onInput={(event) => setName(event.currentTarget.value)}
-          />
-        </label>
-        <label class="field">
-          <span>Plan</span>
-          <select value={plan} onChange={(event) => setPlan(event.currentTarget.value)}>
-            {plans.map(({ name }) => (
-              <option key={name} value={name}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </label>
-        <button type="submit" class="primary" disabled={creating.isBusy}>
-          Create tenant
-        </button>
-      </div>
-      <FieldError id="tenant-error" error={creating.error} />
-      <p role="status">
-        {made !== undefined && (
-          <>
-            {made} was created. Next: <Link href={`/t/${made}/settings`}>generate its first key</Link>
-          </>
-        )}
-      </p>
-    </form>
+    <Card title="Create a tenant">
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          create()
+        }}
+      >
+        <Stack gap={3}>
+          <Row align="end">
+            <TextInput
+              label="Name: a-z, 0-9 and -, for ever"
+              required
+              maxLength={64}
+              autocomplete="off"
+              spellcheck={false}
+              value={name}
+              onInput={setName}
+            />
+            <Select label="Plan" value={plan} options={optionsOf(plans)} onChange={setPlan} />
+            <Button type="submit" variant="primary" disabled={creating.isBusy}>
+              Create tenant
+            </Button>
+          </Row>
+          <FieldError error={creating.error} />
+          <Text role="status">
+            {made !== undefined && (
+              <>
+                {made} was created. Next: <Link href={`/t/${made}/settings`}>generate its first key</Link>
+              </>
+            )}
+          </Text>
+        </Stack>
+      </form>
+    </Card>
   )
 }
 
-/** Changes the plan of a tenant. */
-function PlanChoice({
-  tenant,
-  plans,
-  onChanged,
-}: {
+function optionsOf(plans: Plans) {
+  return plans.map(({ name }) => ({ value: name, label: name }))
+}
+
+interface PlanChoiceProps {
   readonly tenant: ListedTenant
   readonly plans: Plans
   readonly onChanged: () => void
-}) {
+}
+
+/** Changes the plan of a tenant. */
+function PlanChoice({ tenant, plans, onChanged }: PlanChoiceProps) {
   const [chosen, setChosen] = useState(tenant.plan)
   const saving = useAction()
-  const names = plans.map(({ name }) => name)
+  const isKnown = plans.some(({ name }) => name === tenant.plan)
   const save = () =>
     saving.run(async () => {
       await post(`/api/tenants/${tenant.id}/plan`, { plan: chosen })
       onChanged()
     })
   return (
-    <div class="plan-choice">
-      <select
+    <Row gap={2}>
+      <Select
+        label={`Plan of ${tenant.id}`}
+        isLabelHidden
+        isSmall
         value={chosen}
-        aria-label={`Plan of ${tenant.id}`}
-        aria-describedby={`plan-error-${tenant.id}`}
-        onChange={(event) => setChosen(event.currentTarget.value)}
-      >
-        {!names.includes(tenant.plan) && <option value={tenant.plan}>{tenant.plan} (does not exist)</option>}
-        {names.map((name) => (
-          <option key={name} value={name}>
-            {name}
-          </option>
-        ))}
-      </select>
-      <button
-        type="button"
+        error={saving.error}
+        options={[
+          ...(isKnown ? [] : [{ value: tenant.plan, label: `${tenant.plan} (does not exist)` }]),
+          ...optionsOf(plans),
+        ]}
+        onChange={setChosen}
+      />
+      <Button
+        size="s"
         aria-label={`Save the plan of ${tenant.id}`}
         disabled={chosen === tenant.plan || saving.isBusy}
         onClick={save}
       >
         Save
-      </button>
-      <FieldError id={`plan-error-${tenant.id}`} error={saving.error} />
-    </div>
+      </Button>
+    </Row>
   )
 }
 
 function PlanTable({ plans }: { readonly plans: Plans }) {
   return (
-    <section aria-labelledby="plans-heading">
-      <h2 id="plans-heading">Plans</h2>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrolling needs the keyboard */}
-      <div class="table" tabIndex={0}>
-        <table aria-labelledby="plans-heading">
-          <thead>
-            <tr>
-              <th>Plan</th>
-              <th class="number">Requests a second</th>
-              <th class="number">At once</th>
-              <th class="number">Lookups a day (UTC)</th>
-              <th class="number">Tracked accounts a month (UTC)</th>
-            </tr>
-          </thead>
-          <tbody>
-            {plans.map(({ name, limits }) => (
-              <tr key={name}>
-                <td>{name}</td>
-                <td class="number">{number(limits.rate)}</td>
-                <td class="number">{number(limits.burst)}</td>
-                <td class="number">{number(limits.daily_lookups)}</td>
-                <td class="number">{number(limits.monthly_accounts)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-    </section>
+    <Section title="Plans">
+      <Table
+        label="Plans"
+        rows={plans}
+        keyOf={({ name }) => name}
+        columns={[
+          { key: 'plan', label: 'Plan', render: ({ name }) => name },
+          { key: 'rate', label: 'Requests per second', isNumber: true, render: ({ limits }) => number(limits.rate) },
+          { key: 'burst', label: 'At once', isNumber: true, render: ({ limits }) => number(limits.burst) },
+          {
+            key: 'lookups',
+            label: 'Lookups a day (UTC)',
+            isNumber: true,
+            render: ({ limits }) => number(limits.daily_lookups),
+          },
+          {
+            key: 'accounts',
+            label: 'Tracked accounts a month (UTC)',
+            isNumber: true,
+            render: ({ limits }) => number(limits.monthly_accounts),
+          },
+        ]}
+      />
+    </Section>
   )
 }

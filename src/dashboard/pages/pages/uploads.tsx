@@ -1,7 +1,12 @@
+import { FileUp } from 'lucide-preact'
 import { useCallback, useEffect, useState } from 'preact/hooks'
 import type { UploadLimits, UploadList } from '../../../../schemas/dashboard/uploads.ts'
-import { CodeLine } from '../components/code-line.tsx'
-import { Empty, Loading, Problem } from '../components/notes.tsx'
+import { Button } from '../design/button.tsx'
+import { CodeLine } from '../design/code.tsx'
+import { List, Row, Text } from '../design/layout.tsx'
+import { EmptyState, Notice, Problem } from '../design/notice.tsx'
+import { Page, Section } from '../design/page.tsx'
+import { Loading } from '../design/skeleton.tsx'
 import { bytes, number } from '../lib/format.ts'
 import type { PageProps } from '../lib/page-props.ts'
 import { dismissTransfer, useTransfers } from '../lib/transfers.ts'
@@ -48,49 +53,41 @@ function UploadsOf({ tenant }: { readonly tenant: string }) {
   }, [stored.length])
   const limits = list.value?.limits
   return (
-    <>
-      <h1>Uploads</h1>
+    <Page title="Uploads" description="Events of a file: of a log, an export, or another tool.">
       {file === undefined || limits === undefined ? (
         <DropZone onFiles={take} isOver={isOver} note={limits && limitsText(limits)} />
       ) : (
         <FilePreview key={keyOf(file)} tenant={tenant} file={file} limits={limits} onClose={() => setFile(undefined)} />
       )}
       {isSeveral && (
-        <p class="note problem" role="alert">
-          One file at a time, please.
-        </p>
+        <Notice tone="bad" role="alert">
+          <p>One file at a time, please.</p>
+        </Notice>
       )}
       {transfers.map((transfer) => (
         <TransferCard key={transfer.id} transfer={transfer} />
       ))}
-      <section aria-labelledby="jobs">
-        <h2 id="jobs">Jobs</h2>
+      <Section title="Jobs">
         {list.error && <Problem error={list.error} onRetry={list.reload} />}
         {jobs === undefined && list.error === undefined && <Loading />}
         {jobs?.length === 0 && <NoJobs isFirst={!url.has('before')} />}
         {jobs !== undefined && jobs.length > 0 && (
-          <ul class="jobs">
+          <List label="Jobs">
             {jobs.map((job) => (
               <li key={job.job_id}>
                 <JobCard job={job} rate={rates.get(job.job_id)} path={path} onChange={list.reload} />
               </li>
             ))}
-          </ul>
+          </List>
         )}
-        <div class="row">
-          {url.has('before') && (
-            <button type="button" onClick={() => setUrl({ before: '' })}>
-              Newest
-            </button>
-          )}
-          {list.value?.next && (
-            <button type="button" onClick={() => setUrl({ before: list.value!.next! })}>
-              Older
-            </button>
-          )}
-        </div>
-      </section>
-    </>
+        {(url.has('before') || list.value?.next) && (
+          <Row>
+            {url.has('before') && <Button onClick={() => setUrl({ before: '' })}>Newest</Button>}
+            {list.value?.next && <Button onClick={() => setUrl({ before: list.value!.next! })}>Older</Button>}
+          </Row>
+        )}
+      </Section>
+    </Page>
   )
 }
 
@@ -107,11 +104,11 @@ function limitsText({ bytes_max, lines_max, jobs_max }: UploadLimits): string {
 }
 
 function NoJobs({ isFirst }: { readonly isFirst: boolean }) {
-  if (!isFirst) return <p class="soft">No older jobs. A job is listed for 7 days after its end.</p>
+  if (!isFirst) return <Text tone="soft">No older jobs. A job is listed for 7 days after its end.</Text>
   return (
-    <Empty title="No jobs in the last 7 days">
+    <EmptyState icon={FileUp} title="No jobs in the last 7 days">
       <p>Drop a file above, or send one from a shell; jobs of the API are listed here too.</p>
       <CodeLine text="./ipid batch upload FILE" label="Command for an upload" />
-    </Empty>
+    </EmptyState>
   )
 }

@@ -44,8 +44,12 @@ export function Sidebar({ tenant, isOpen, onClose, segments }: SidebarProps) {
         </span>
       </div>
       {tenant !== undefined && <TenantSwitcher tenant={tenant} onDone={onClose} />}
-      {/* biome-ignore lint/a11y/useKeyWithClickEvents: Enter on a link is a click too */}
-      <nav class="ui-nav" aria-label="Pages" onClick={({ target }) => (target as Element).closest('a') && onClose()}>
+      {/* Captured: the page gets the focus from its link only after the drawer has let it go. */}
+      <nav
+        class="ui-nav"
+        aria-label="Pages"
+        onClickCapture={({ target }) => (target as Element).closest('a') && onClose()}
+      >
         {NAV_GROUPS.map(({ name, title }, i) => {
           const entries = visible.filter(({ nav }) => nav?.group === name)
           if (entries.length === 0) return null

@@ -1,7 +1,9 @@
 import { useRef, useState } from 'preact/hooks'
 import type { ChangeLettersBody, LettersChanged } from '../../../../../schemas/dashboard/dead-letters.ts'
-import { Dialog } from '../../components/dialog.tsx'
-import { FieldError } from '../../components/field-error.tsx'
+import { Button } from '../../design/button.tsx'
+import { Dialog } from '../../design/dialog.tsx'
+import { FieldError } from '../../design/field.tsx'
+import { Row, Text } from '../../design/layout.tsx'
 import { post } from '../../lib/api.ts'
 import { number } from '../../lib/format.ts'
 import { useAction } from '../../lib/use-action.ts'
@@ -46,44 +48,44 @@ export function ChangeMany({ reason, newest, onChange }: ChangeManyProps) {
   const of = reason === '' ? 'all' : 'all of these'
   return (
     <>
-      <div class="row">
+      <Row>
         {newest !== undefined && (
           <>
-            <button type="button" onClick={() => setAsking({ verb: 'retry', newest })}>
-              Retry {of}…
-            </button>
-            <button type="button" class="danger" onClick={() => setAsking({ verb: 'discard', newest })}>
+            <Button onClick={() => setAsking({ verb: 'retry', newest })}>Retry {of}…</Button>
+            <Button variant="danger" onClick={() => setAsking({ verb: 'discard', newest })}>
               Discard {of}…
-            </button>
+            </Button>
           </>
         )}
-        <span class="soft" role="status">
+        <Text as="span" tone="soft" role="status">
           {done}
-        </span>
-      </div>
+        </Text>
+      </Row>
       {asking !== undefined && (
-        <Dialog title={asking.verb === 'retry' ? `Retry ${which}?` : `Discard ${which}?`} onClose={close}>
+        <Dialog
+          title={asking.verb === 'retry' ? `Retry ${which}?` : `Discard ${which}?`}
+          onClose={close}
+          actions={
+            <>
+              <Button onClick={close}>{isBusy ? 'Stop' : 'Leave them'}</Button>
+              <Button
+                variant={asking.verb === 'retry' ? 'primary' : 'danger'}
+                disabled={isBusy}
+                onClick={() => change(asking.verb, asking.newest)}
+              >
+                {asking.verb === 'retry' ? 'Retry them' : 'Discard them'}
+              </Button>
+            </>
+          }
+        >
           <p>
             Those on this page and all older ones, of all tenants.{' '}
             {asking.verb === 'retry'
               ? 'Each is processed again and counts once. Letters that cannot be retried stay.'
               : 'This deletes them for good.'}
           </p>
-          <p class="soft">{isBusy ? (done ?? 'Under way…') : 'New dead letters stay.'}</p>
-          <FieldError id="change-many-error" error={error} />
-          <div class="dialog-actions">
-            <button type="button" onClick={close}>
-              {isBusy ? 'Stop' : 'Leave them'}
-            </button>
-            <button
-              type="button"
-              class={asking.verb === 'retry' ? 'primary' : 'danger'}
-              disabled={isBusy}
-              onClick={() => change(asking.verb, asking.newest)}
-            >
-              {asking.verb === 'retry' ? 'Retry them' : 'Discard them'}
-            </button>
-          </div>
+          <Text tone="soft">{isBusy ? (done ?? 'Under way…') : 'New dead letters stay.'}</Text>
+          <FieldError error={error} />
         </Dialog>
       )}
     </>

@@ -1,67 +1,52 @@
 import type { ExplainedAddress } from '../../../../../schemas/dashboard/lookup.ts'
+import { Facts } from '../../design/details.tsx'
+import { Stack } from '../../design/layout.tsx'
+import { Card } from '../../design/page.tsx'
+import { Table } from '../../design/table.tsx'
 import { wordNote } from '../../lib/word-note.ts'
 
-/** Sources of an address's values and the deciding rule, as in `ipid enrich --explain`. */
-export function Explanation({
-  result,
-  asked,
-}: {
+interface ExplanationProps {
   readonly result: ExplainedAddress
   readonly asked: readonly string[]
-}) {
-  const { attributes, rule, tenant_rule, company_id, quality, answered, partial, classification } = result
+}
+
+/** Sources of an address's values and the deciding rule, as in `ipid enrich --explain`. */
+export function Explanation({ result, asked }: ExplanationProps) {
+  const { ip, attributes, rule, tenant_rule, company_id, quality, answered, partial, classification } = result
   return (
-    <div class="reasons">
-      {attributes.length > 0 && (
-        <table>
-          <thead>
-            <tr>
-              <th>Attribute</th>
-              <th>Value</th>
-              <th>Provider</th>
-              <th>Network or rule</th>
-            </tr>
-          </thead>
-          <tbody>
-            {attributes.map(({ name, value, provider, network, word, precision }) => (
-              <tr key={name}>
-                <td>{name}</td>
-                <td>{String(value)}</td>
-                <td>{provider || '–'}</td>
-                <td>
-                  {word === null ? (
-                    <code>{name === 'classification' ? rule : network}</code>
-                  ) : (
-                    wordNote(word, precision)
-                  )}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      )}
-      <dl>
-        <dt>Rule of the tenant</dt>
-        <dd>{tenant_rule === null ? 'none decides' : <code>{tenant_rule}</code>}</dd>
-        <dt>Rule of the class</dt>
-        <dd>
-          <code>{rule}</code>
-        </dd>
-        <dt>Counts for the account</dt>
-        <dd>{company_id ?? 'none'}</dd>
-        <dt>Quality</dt>
-        <dd>{quality} of 100</dd>
-        <dt>Asked</dt>
-        <dd>{classification === 'reserved' ? 'none: it is a reserved address' : asked.join(', ') || 'none'}</dd>
-        <dt>Answered</dt>
-        <dd>{answered.join(', ') || 'none'}</dd>
-        {partial.length > 0 && (
-          <>
-            <dt>Too slow to answer</dt>
-            <dd>{partial.join(', ')}</dd>
-          </>
+    <Card isTight>
+      <Stack>
+        <Facts
+          facts={[
+            ['Rule of the tenant', tenant_rule === null ? 'none decides' : <code>{tenant_rule}</code>],
+            ['Rule of the class', <code key="rule">{rule}</code>],
+            ['Counts for the account', company_id ?? 'none'],
+            ['Quality', `${quality} of 100`],
+            ['Asked', classification === 'reserved' ? 'none: it is a reserved address' : asked.join(', ') || 'none'],
+            ['Answered', answered.join(', ') || 'none'],
+            partial.length > 0 && ['Too slow to answer', partial.join(', ')],
+          ]}
+        />
+        {attributes.length > 0 && (
+          <Table
+            label={`Values of ${ip}`}
+            rows={attributes}
+            keyOf={({ name }) => name}
+            columns={[
+              { key: 'name', label: 'Attribute', render: ({ name }) => name },
+              { key: 'value', label: 'Value', text: 'wrap', inCard: 'plain', render: ({ value }) => String(value) },
+              { key: 'provider', label: 'Provider', render: ({ provider }) => provider || '–' },
+              {
+                key: 'network',
+                label: 'Network or rule',
+                text: 'wrap',
+                render: ({ name, network, word, precision }) =>
+                  word === null ? <code>{name === 'classification' ? rule : network}</code> : wordNote(word, precision),
+              },
+            ]}
+          />
         )}
-      </dl>
-    </div>
+      </Stack>
+    </Card>
   )
 }

@@ -1,7 +1,14 @@
-import { Fragment } from 'preact'
 import { useState } from 'preact/hooks'
 import type { ExplainedAddress, PageLookupAnswer } from '../../../../../schemas/dashboard/lookup.ts'
-import { number } from '../../lib/format.ts'
+import { ClassName, Soft } from '../../components/judgement.tsx'
+import { Badge } from '../../design/badge.tsx'
+import { Button } from '../../design/button.tsx'
+import { Country } from '../../design/flag.tsx'
+import { Row, Stack, Text } from '../../design/layout.tsx'
+import { Notice } from '../../design/notice.tsx'
+import { Section } from '../../design/page.tsx'
+import { Table } from '../../design/table.tsx'
+import { counted, number } from '../../lib/format.ts'
 import { Explanation } from './explanation.tsx'
 
 /** Rows to draw at first, because a thousand take seconds on a slow machine. */
@@ -11,108 +18,104 @@ const ROWS_AT_FIRST = 100
 export function Results({ answer, tenant }: { readonly answer: PageLookupAnswer; readonly tenant: string }) {
   const { results, skipped, skipped_count, asked, attributions } = answer
   const [isWhole, setWhole] = useState(false)
+  const [open, setOpen] = useState<ReadonlySet<string>>(new Set(results.length === 1 ? [results[0]!.ip] : []))
   const shown = isWhole ? results : results.slice(0, ROWS_AT_FIRST)
   const kept = results.filter(({ status }) => status === 'ok').length
+  const toggle = (ip: string) => {
+    const next = new Set(open)
+    if (!next.delete(ip)) next.add(ip)
+    setOpen(next)
+  }
   return (
-    <section aria-labelledby="results-heading">
-      <div role="status">
-        <h2 id="results-heading">
-          {number(results.length)} {results.length === 1 ? 'address' : 'addresses'}: events of {number(kept)} would be
-          kept, {number(results.length - kept)} filtered
-        </h2>
-      </div>
-      <p class="soft">As the rules of {tenant} judge them.</p>
+    <Section
+      title={
+        <span role="status">
+          {counted(results.length, 'address', 'addresses')}: events of {number(kept)} would be kept,{' '}
+          {number(results.length - kept)} filtered
+        </span>
+      }
+      description={`As the rules of ${tenant} judge them.`}
+    >
       {skipped_count > 0 && (
-        <p class="note warning">
-          {number(skipped_count)} {skipped_count === 1 ? 'word is not an address' : 'words are not addresses'}:{' '}
-          <code>{skipped.join(' ')}</code>
-          {skipped_count > skipped.length && ' …'}
-        </p>
+        <Notice tone="warn">
+          <p>
+            {number(skipped_count)} {skipped_count === 1 ? 'word is not an address' : 'words are not addresses'}:{' '}
+            <code>{skipped.join(' ')}</code>
+            {skipped_count > skipped.length && ' …'}
+          </p>
+        </Notice>
       )}
-      <div class="table stacked">
-        <table>
-          <thead>
-            <tr>
-              <th>Address</th>
-              <th>Organisation</th>
-              <th>Class</th>
-              <th class="beside">Country</th>
-              <th>Events</th>
-              <th class="number beside">Quality</th>
-              <th>
-                <span class="hidden-label">Explanation</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {shown.map((result) => (
-              <Row key={result.ip} result={result} asked={asked} isOpenAtFirst={results.length === 1} />
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table
+        label="Results"
+        rows={shown}
+        keyOf={({ ip }) => ip}
+        detailOf={(result) => open.has(result.ip) && <Explanation result={result} asked={asked} />}
+        columns={[
+          { key: 'address', label: 'Address', render: ({ ip }) => <code>{ip}</code> },
+          {
+            key: 'organisation',
+            label: 'Organisation',
+            inCard: 'whole',
+            text: 320,
+            render: (result) => firstOf(result, 'business_name', 'org_name', 'as_name') ?? <Soft>not known</Soft>,
+          },
+          {
+            key: 'class',
+            label: 'Class',
+            inCard: 'plain',
+            render: ({ classification }) => <ClassName classification={classification} />,
+          },
+          {
+            key: 'country',
+            label: 'Country',
+            inCard: 'plain',
+            render: (result) => <Country code={firstOf(result, 'country_code') ?? ''} />,
+          },
+          {
+            key: 'events',
+            label: 'Events',
+            inCard: 'plain',
+            render: ({ status, tenant_rule: rule }) => (
+              <Row gap={2}>
+                <Badge tone={status === 'ok' ? 'good' : 'neutral'}>{status === 'ok' ? 'kept' : 'filtered'}</Badge>
+                {rule !== null && <Soft>by a rule</Soft>}
+              </Row>
+            ),
+          },
+          { key: 'quality', label: 'Quality', isNumber: true, render: ({ quality }) => quality },
+          {
+            key: 'why',
+            label: 'Explanation',
+            isLabelHidden: true,
+            isActions: true,
+            render: ({ ip }) => (
+              <Button
+                size="s"
+                aria-expanded={open.has(ip)}
+                aria-label={`${open.has(ip) ? 'Hide' : 'Why?'} ${ip}`}
+                onClick={() => toggle(ip)}
+              >
+                {open.has(ip) ? 'Hide' : 'Why?'}
+              </Button>
+            ),
+          },
+        ]}
+      />
       {shown.length < results.length && (
-        <p>
-          <button type="button" onClick={() => setWhole(true)}>
-            Show the other {number(results.length - shown.length)}
-          </button>
-        </p>
+        <Row>
+          <Button onClick={() => setWhole(true)}>Show the other {number(results.length - shown.length)}</Button>
+        </Row>
       )}
-      {attributions.map(({ provider, text }) => (
-        <p key={provider} class="soft attribution">
-          {provider}: {text}
-        </p>
-      ))}
-    </section>
-  )
-}
-
-function Row({
-  result,
-  asked,
-  isOpenAtFirst,
-}: {
-  readonly result: ExplainedAddress
-  readonly asked: readonly string[]
-  readonly isOpenAtFirst: boolean
-}) {
-  const [isOpen, setOpen] = useState(isOpenAtFirst)
-  const { ip, status, classification, quality, tenant_rule } = result
-  const id = `explanation-${ip}`
-  return (
-    <Fragment>
-      <tr>
-        <td>
-          <code>{ip}</code>
-        </td>
-        <td>{firstOf(result, 'business_name', 'org_name', 'as_name') ?? <span class="soft">not known</span>}</td>
-        <td>{classification ?? <span class="soft">–</span>}</td>
-        <td class="beside">{firstOf(result, 'country', 'country_code') ?? <span class="soft">–</span>}</td>
-        <td class="judged">
-          <span class={status === 'ok' ? 'tag good' : 'tag'}>{status === 'ok' ? 'kept' : 'filtered'}</span>
-          {tenant_rule !== null && <span class="soft"> by a rule</span>}
-        </td>
-        <td class="number beside">{quality}</td>
-        <td class="actions">
-          <button
-            type="button"
-            aria-expanded={isOpen}
-            aria-controls={isOpen ? id : undefined}
-            aria-label={`${isOpen ? 'Hide' : 'Why?'} ${ip}`}
-            onClick={() => setOpen(!isOpen)}
-          >
-            {isOpen ? 'Hide' : 'Why?'}
-          </button>
-        </td>
-      </tr>
-      {isOpen && (
-        <tr id={id}>
-          <td colSpan={7} class="explanation whole">
-            <Explanation result={result} asked={asked} />
-          </td>
-        </tr>
+      {attributions.length > 0 && (
+        <Stack gap={1}>
+          {attributions.map(({ provider, text }) => (
+            <Text key={provider} tone="soft" isSmall>
+              {provider}: {text}
+            </Text>
+          ))}
+        </Stack>
       )}
-    </Fragment>
+    </Section>
   )
 }
 

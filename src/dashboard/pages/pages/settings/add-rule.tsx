@@ -1,7 +1,10 @@
 import { useState } from 'preact/hooks'
 import type { RulesBody } from '../../../../../schemas/dashboard/rules.ts'
 import { KEPT_CLASSES, type RuleKind } from '../../../../../schemas/tenant-rules.ts'
-import { FieldError } from '../../components/field-error.tsx'
+import { Button } from '../../design/button.tsx'
+import { FieldError, Select, TextInput } from '../../design/field.tsx'
+import { Grow, Row, Stack } from '../../design/layout.tsx'
+import { Card } from '../../design/page.tsx'
 import { useAction } from '../../lib/use-action.ts'
 import { DryRun } from './dry-run.tsx'
 import { RULE_KIND_NAMES } from './rule-names.ts'
@@ -44,56 +47,51 @@ export function AddRule({
     setSubject(next === 'keep' ? KEPT_CLASSES[0]! : kind === 'keep' ? '' : subject)
     adding.reset()
   }
-  const described = { id: 'rule-subject', 'aria-describedby': 'rule-error', 'aria-invalid': adding.error !== undefined }
   return (
-    <form
-      class="card"
-      onSubmit={(event) => {
-        event.preventDefault()
-        submit()
-      }}
-    >
-      <h3>Add a rule</h3>
-      <div class="row">
-        <label class="field">
-          <span>Rule</span>
-          <select value={kind} onChange={(event) => choose(event.currentTarget.value as RuleKind)}>
-            {Object.entries(RULE_KIND_NAMES).map(([value, name]) => (
-              <option key={value} value={value}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </label>
-        <div class="field grow">
-          <label for="rule-subject">{SUBJECT_NAMES[kind]}</label>
-          {kind === 'keep' ? (
-            <select {...described} value={subject} onChange={(event) => setSubject(event.currentTarget.value)}>
-              {KEPT_CLASSES.map((name) => (
-                <option key={name} value={name}>
-                  {name}
-                </option>
-              ))}
-            </select>
-          ) : (
-            <input
-              {...described}
-              required
-              maxLength={500}
-              autocomplete="off"
-              spellcheck={false}
-              placeholder={EXAMPLES[kind]}
-              value={subject}
-              onInput={(event) => setSubject(event.currentTarget.value)}
+    <Card title="Add a rule">
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          submit()
+        }}
+      >
+        <Stack>
+          <Row align="end">
+            <Select
+              label="Rule"
+              value={kind}
+              options={Object.entries(RULE_KIND_NAMES).map(([value, label]) => ({ value, label }))}
+              onChange={(next) => choose(next as RuleKind)}
             />
-          )}
-        </div>
-        <button type="submit" class="primary" disabled={adding.isBusy}>
-          Add rule
-        </button>
-      </div>
-      <FieldError id="rule-error" error={adding.error} />
-      <DryRun key={`${kind} ${subject}`} path={path} body={body} isEnabled={subject.trim() !== ''} />
-    </form>
+            <Grow>
+              {kind === 'keep' ? (
+                <Select
+                  label={SUBJECT_NAMES[kind]}
+                  value={subject}
+                  options={KEPT_CLASSES.map((name) => ({ value: name, label: name }))}
+                  onChange={setSubject}
+                />
+              ) : (
+                <TextInput
+                  label={SUBJECT_NAMES[kind]}
+                  required
+                  maxLength={500}
+                  autocomplete="off"
+                  spellcheck={false}
+                  placeholder={EXAMPLES[kind]}
+                  value={subject}
+                  onInput={setSubject}
+                />
+              )}
+            </Grow>
+            <Button type="submit" variant="primary" disabled={adding.isBusy}>
+              Add rule
+            </Button>
+          </Row>
+          <FieldError error={adding.error} />
+          <DryRun key={`${kind} ${subject}`} path={path} body={body} isEnabled={subject.trim() !== ''} />
+        </Stack>
+      </form>
+    </Card>
   )
 }

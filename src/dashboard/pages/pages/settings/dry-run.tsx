@@ -1,6 +1,10 @@
+import { FlaskConical } from 'lucide-preact'
 import { useState } from 'preact/hooks'
 import type { RulesBody, RulesTrialAnswer } from '../../../../../schemas/dashboard/rules.ts'
-import { FieldError } from '../../components/field-error.tsx'
+import { Button } from '../../design/button.tsx'
+import { FieldError } from '../../design/field.tsx'
+import { Row, Stack } from '../../design/layout.tsx'
+import { Notice } from '../../design/notice.tsx'
 import { post } from '../../lib/api.ts'
 import { day, number } from '../../lib/format.ts'
 import { useAction } from '../../lib/use-action.ts'
@@ -23,13 +27,15 @@ export function DryRun({
       setTrial(await post<RulesTrialAnswer>(`${path}/try`, body))
     })
   return (
-    <div class="dry-run">
-      <button type="button" disabled={!isEnabled || isBusy} onClick={ask}>
-        {isBusy ? 'Counting…' : 'What would it have changed?'}
-      </button>
-      <FieldError id={`dry-run-${Object.keys(body)[0]}-error`} error={error} />
+    <Stack gap={2}>
+      <Row>
+        <Button size="s" icon={FlaskConical} disabled={!isEnabled || isBusy} onClick={ask}>
+          {isBusy ? 'Counting…' : 'What would it have changed?'}
+        </Button>
+      </Row>
+      <FieldError error={error} />
       <div role="status">{trial !== undefined && <Outcome trial={trial} body={body} />}</div>
-    </div>
+    </Stack>
   )
 }
 
@@ -39,7 +45,7 @@ function Outcome({ trial, body }: { readonly trial: RulesTrialAnswer; readonly b
   const held = Object.entries(newly_held)
   const kept = Object.entries(newly_kept)
   return (
-    <>
+    <Notice>
       <p>
         Of the events received since {day(since)} (UTC), {number(stored)} are stored and {number(filtered)} were
         filtered. Nothing is changed yet.
@@ -62,20 +68,14 @@ function Outcome({ trial, body }: { readonly trial: RulesTrialAnswer; readonly b
           </li>
         ))}
         {left.length + held.length + kept.length === 0 && <li>No known event would have changed.</li>}
-        {body.unclassified === 'event' && (
-          <li class="soft">Events that would only have lost their account are not counted.</li>
-        )}
+        {body.unclassified === 'event' && <li>Events that would only have lost their account are not counted.</li>}
         {unknown > 0 && (
-          <li class="soft">
-            {number(unknown)} filtered events are unknown: their addresses and organisations are not stored.
-          </li>
+          <li>{number(unknown)} filtered events are unknown: their addresses and organisations are not stored.</li>
         )}
         {without_address > 0 && (
-          <li class="soft">
-            {number(without_address)} are stored without an address, so networks were not tried on them.
-          </li>
+          <li>{number(without_address)} are stored without an address, so networks were not tried on them.</li>
         )}
       </ul>
-    </>
+    </Notice>
   )
 }

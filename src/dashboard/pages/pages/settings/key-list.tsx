@@ -1,8 +1,15 @@
 import { useState } from 'preact/hooks'
 import type { ListedKey } from '../../../../../schemas/dashboard/keys.ts'
-import { Empty } from '../../components/notes.tsx'
-import { Time } from '../../components/time.tsx'
-import { number } from '../../lib/format.ts'
+import { Soft } from '../../components/judgement.tsx'
+import { Badge } from '../../design/badge.tsx'
+import { Button } from '../../design/button.tsx'
+import { Disclosure } from '../../design/details.tsx'
+import { TextInput } from '../../design/field.tsx'
+import { Row, Stack, Text } from '../../design/layout.tsx'
+import { EmptyState } from '../../design/notice.tsx'
+import { Table } from '../../design/table.tsx'
+import { Time } from '../../design/time.tsx'
+import { counted, number } from '../../lib/format.ts'
 import { useData } from '../../lib/use-data.ts'
 
 /** Hides the search when there are fewer keys. */
@@ -35,30 +42,27 @@ export function KeyList({ tenant, keys, total, onRevoke }: KeyListProps) {
   return (
     <>
       {keys.length >= SEARCH_FROM && (
-        <label class="field key-search">
-          <span>Beginning of a key</span>
-          <input
-            type="search"
-            value={text}
-            spellcheck={false}
-            autocomplete="off"
-            // Cut a pasted key to its prefix, so that the field does not show the secret.
-            onInput={(event) => setText(event.currentTarget.value.trim().slice(0, PREFIX_CHARS))}
-          />
-        </label>
+        <TextInput
+          type="search"
+          label="Beginning of a key"
+          value={text}
+          spellcheck={false}
+          autocomplete="off"
+          // Cut a pasted key to its prefix, so that the field does not show the secret.
+          onInput={(typed) => setText(typed.trim().slice(0, PREFIX_CHARS))}
+        />
       )}
       {inForce.length > 0 ? (
         <KeyTable key={`in force ${wanted}`} label="Active keys" keys={inForce} onRevoke={onRevoke} />
       ) : (
-        <Empty title={wanted === '' ? 'No active key' : 'No active key begins like this'}>
-          <p>{wanted === '' && 'Requests are refused until one is generated.'}</p>
-        </Empty>
+        <EmptyState title={wanted === '' ? 'No active key' : 'No active key begins like this'}>
+          {wanted === '' && <p>Requests are refused until one is generated.</p>}
+        </EmptyState>
       )}
       {revoked.length > 0 && (
-        <details class="revoked-keys" open={wanted !== ''}>
-          <summary>{revoked.length === 1 ? '1 revoked key' : `${number(revoked.length)} revoked keys`}</summary>
+        <Disclosure summary={counted(revoked.length, 'revoked key')} isOpen={wanted !== ''}>
           <KeyTable key={`revoked ${wanted}`} label="Revoked keys" keys={revoked} onRevoke={onRevoke} />
-        </details>
+        </Disclosure>
       )}
     </>
   )
@@ -67,69 +71,54 @@ export function KeyList({ tenant, keys, total, onRevoke }: KeyListProps) {
 function KeyTable({ label, keys, onRevoke }: Pick<KeyListProps, 'keys' | 'onRevoke'> & { readonly label: string }) {
   const [shown, setShown] = useState(SHOWN)
   return (
-    <>
-      <div class="table stacked">
-        <table aria-label={label}>
-          <thead>
-            <tr>
-              <th>Key</th>
-              <th>Created</th>
-              <th>Last used</th>
-              <th>State</th>
-              <th>
-                <span class="hidden-label">Actions</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {keys.slice(0, shown).map((key) => (
-              <Row key={key.prefix} of={key} onRevoke={onRevoke} />
-            ))}
-          </tbody>
-        </table>
-      </div>
+    <Stack>
+      <Table
+        label={label}
+        rows={keys.slice(0, shown)}
+        keyOf={({ prefix }) => prefix}
+        columns={[
+          { key: 'key', label: 'Key', render: ({ prefix }) => <code>{prefix}</code> },
+          { key: 'created', label: 'Created', render: ({ created_at: at }) => <Time at={at} /> },
+          {
+            key: 'used',
+            label: 'Last used',
+            render: ({ last_used: at }) => (at === null ? <Soft>never</Soft> : <Time at={at} isAgo />),
+          },
+          {
+            key: 'state',
+            label: 'State',
+            inCard: 'plain',
+            render: ({ revoked_at: at }) =>
+              at === null ? (
+                <Badge tone="good">in force</Badge>
+              ) : (
+                <Soft>
+                  revoked <Time at={at} />
+                </Soft>
+              ),
+          },
+          {
+            key: 'actions',
+            label: 'Actions',
+            isLabelHidden: true,
+            isActions: true,
+            render: (key) =>
+              key.revoked_at === null && (
+                <Button size="s" aria-label={`Revoke ${key.prefix}`} onClick={() => onRevoke(key)}>
+                  Revoke
+                </Button>
+              ),
+          },
+        ]}
+      />
       {keys.length > shown && (
-        <div class="row">
-          <button type="button" onClick={() => setShown(shown + 4 * SHOWN)}>
-            Show more
-          </button>
-          <span class="soft">
+        <Row>
+          <Button onClick={() => setShown(shown + 4 * SHOWN)}>Show more</Button>
+          <Text as="span" tone="soft">
             {number(shown)} of {number(keys.length)}
-          </span>
-        </div>
+          </Text>
+        </Row>
       )}
-    </>
-  )
-}
-
-function Row({ of: key, onRevoke }: { readonly of: ListedKey; readonly onRevoke: KeyListProps['onRevoke'] }) {
-  return (
-    <tr class={key.revoked_at === null ? '' : 'revoked'}>
-      <td>
-        <code>{key.prefix}</code>
-      </td>
-      <td data-label="Created">
-        <Time at={key.created_at} />
-      </td>
-      <td data-label="Last used">
-        {key.last_used === null ? <span class="soft">never</span> : <Time at={key.last_used} isAgo />}
-      </td>
-      <td>
-        {key.revoked_at === null ? (
-          <span class="tag good">in force</span>
-        ) : (
-          <>
-            revoked <Time at={key.revoked_at} />
-          </>
-        )}
-      </td>
-      <td class="actions">
-        {key.revoked_at === null && (
-          <button type="button" aria-label={`Revoke ${key.prefix}`} onClick={() => onRevoke(key)}>
-            Revoke
-          </button>
-        )}
-      </td>
-    </tr>
+    </Stack>
   )
 }

@@ -1,7 +1,12 @@
+import { KeyRound, Plus } from 'lucide-preact'
 import { useState } from 'preact/hooks'
 import type { CreatedKeyAnswer, KeysAnswer, ListedKey } from '../../../../../schemas/dashboard/keys.ts'
-import { FieldError } from '../../components/field-error.tsx'
-import { Empty, Loading, Problem } from '../../components/notes.tsx'
+import { Button } from '../../design/button.tsx'
+import { FieldError } from '../../design/field.tsx'
+import { Row, Text } from '../../design/layout.tsx'
+import { EmptyState, Problem } from '../../design/notice.tsx'
+import { Section } from '../../design/page.tsx'
+import { Loading } from '../../design/skeleton.tsx'
 import { post } from '../../lib/api.ts'
 import { number } from '../../lib/format.ts'
 import { useAction } from '../../lib/use-action.ts'
@@ -30,14 +35,16 @@ export function Keys({ tenant }: { readonly tenant: string }) {
       list.reload()
     })
   return (
-    <section aria-labelledby="keys-heading">
-      <div class="section-head">
-        <h2 id="keys-heading">API keys</h2>
-        <button type="button" class="primary" disabled={generating.isBusy} onClick={generate}>
+    <Section
+      title="API keys"
+      description="A key sends events and asks the API, for this tenant only."
+      actions={
+        <Button icon={Plus} disabled={generating.isBusy} onClick={generate}>
           Generate key
-        </button>
-      </div>
-      <FieldError id="generate-error" error={generating.error} />
+        </Button>
+      }
+    >
+      <FieldError error={generating.error} />
       {created !== undefined && (
         <NewKey
           key={created.prefix}
@@ -49,7 +56,7 @@ export function Keys({ tenant }: { readonly tenant: string }) {
       )}
       {list.value === undefined ? (
         list.error === undefined ? (
-          <Loading />
+          <Loading rows={3} />
         ) : (
           <Problem error={list.error} onRetry={list.reload} />
         )
@@ -77,7 +84,7 @@ export function Keys({ tenant }: { readonly tenant: string }) {
           }}
         />
       )}
-    </section>
+    </Section>
   )
 }
 
@@ -85,9 +92,9 @@ function KeyTable({ isNew, ...list }: KeyTableProps) {
   if (list.keys.length > 0) return <KeyList {...list} />
   if (isNew) return null
   return (
-    <Empty title="There is no key yet">
+    <EmptyState icon={KeyRound} title="There is no key yet">
       <p>Every request needs a key. Generate the first one with the button above. It comes with a command to try it.</p>
-    </Empty>
+    </EmptyState>
   )
 }
 
@@ -100,17 +107,17 @@ function Pages({ answer, pages, onPages }: PagesProps) {
   const { keys, total, next } = answer
   const first = total - (pages.at(-1) ?? total) + 1
   return (
-    <div class="row">
-      <button type="button" disabled={pages.length === 0} onClick={() => onPages(pages.slice(0, -1))}>
+    <Row>
+      <Button disabled={pages.length === 0} onClick={() => onPages(pages.slice(0, -1))}>
         Newer keys
-      </button>
-      <button type="button" disabled={next === null} onClick={() => next !== null && onPages([...pages, next])}>
+      </Button>
+      <Button disabled={next === null} onClick={() => next !== null && onPages([...pages, next])}>
         Older keys
-      </button>
-      <span class="soft">
+      </Button>
+      <Text as="span" tone="soft">
         {number(first)} to {number(first + keys.length - 1)} of {number(total)} keys
-      </span>
-    </div>
+      </Text>
+    </Row>
   )
 }
 

@@ -1,8 +1,12 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import type { CreatedKeyAnswer, ListedKey } from '../../../../../schemas/dashboard/keys.ts'
-import { CodeLine } from '../../components/code-line.tsx'
-import { Time } from '../../components/time.tsx'
+import { Button } from '../../design/button.tsx'
+import { CodeLine } from '../../design/code.tsx'
+import { Row } from '../../design/layout.tsx'
+import { Card } from '../../design/page.tsx'
+import { Pulse } from '../../design/pulse.tsx'
+import { Time } from '../../design/time.tsx'
 import { ingestLine } from '../../lib/ingest-line.ts'
 import { useSession } from '../../lib/session.ts'
 import { useData } from '../../lib/use-data.ts'
@@ -27,7 +31,7 @@ export function NewKey({
   // The button has disappeared. Without this, keyboard focus would move to the top of the page.
   useEffect(() => heading.current?.focus(), [])
   return (
-    <div class="card new-key">
+    <Card isAccent>
       <h3 ref={heading} tabIndex={-1}>
         Your new key
       </h3>
@@ -36,10 +40,10 @@ export function NewKey({
       <p>Send an event with it:</p>
       <CodeLine text={ingestLine(api_url, created.key)} label="Command that sends an event" />
       <FirstUse tenant={tenant} prefix={created.prefix} onUsed={onUsed} />
-      <button type="button" onClick={onDone}>
-        I have copied it
-      </button>
-    </div>
+      <Row>
+        <Button onClick={onDone}>I have copied it</Button>
+      </Row>
+    </Card>
   )
 }
 
@@ -62,14 +66,14 @@ function FirstUse({
     onUsed()
   }, [used, onUsed])
   return (
-    <div role="status" class={lastUsed === undefined ? 'first-use' : 'first-use used'}>
+    <Pulse state={lastUsed === undefined ? 'waiting' : 'good'}>
       {lastUsed === undefined ? (
         'Waiting for your first event…'
       ) : (
-        <span>
+        <>
           It works: used <Time at={lastUsed} isAgo />. <Link href={`/t/${tenant}/companies`}>See companies</Link>
-        </span>
+        </>
       )}
-    </div>
+    </Pulse>
   )
 }

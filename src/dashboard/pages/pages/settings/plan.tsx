@@ -1,11 +1,15 @@
-import type { ComponentChildren } from 'preact'
 import { Link } from 'wouter-preact'
 import type { AccountsOfMonthAnswer, PlanAnswer } from '../../../../../schemas/dashboard/plan.ts'
-import { Problem } from '../../components/notes.tsx'
-import { Time } from '../../components/time.tsx'
+import { Meter } from '../../design/details.tsx'
+import { Problem } from '../../design/notice.tsx'
+import { Section } from '../../design/page.tsx'
+import { Stat, Stats } from '../../design/stat.tsx'
+import { Time } from '../../design/time.tsx'
 import { number } from '../../lib/format.ts'
 import { useSession } from '../../lib/session.ts'
 import { useData } from '../../lib/use-data.ts'
+
+const NEAR = 0.85
 
 /** The plan of a tenant, its limits and their use. */
 export function Plan({ tenant }: { readonly tenant: string }) {
@@ -13,63 +17,54 @@ export function Plan({ tenant }: { readonly tenant: string }) {
   const plan = useData<PlanAnswer>(`/api/tenants/${tenant}/plan`)
   const accounts = useData<AccountsOfMonthAnswer>(`/api/tenants/${tenant}/accounts-of-month`)
   if (plan.error !== undefined) return <Problem error={plan.error} onRetry={plan.reload} />
-  const { limits } = plan.value ?? {}
+  const { limits, lookups_today: lookups } = plan.value ?? {}
+  const { tracked_accounts: tracked, passed_at: passedAt = null } = accounts.value ?? {}
   return (
-    <section aria-labelledby="plan-heading">
-      <h2 id="plan-heading">Plan and limits</h2>
-      <div class="cards">
-        <Figure label="Plan" value={plan.value?.plan}>
-          {plan.value?.exists === false
-            ? 'This plan no longer exists: the limits of starter apply.'
-            : role !== 'operator' && 'An operator can change it.'}{' '}
-          {role === 'operator' && <Link href="/tenants">Change it</Link>}
-        </Figure>
-        <Figure label="Requests a second" value={limits && number(limits.rate)}>
+    <Section title="Plan and limits">
+      <Stats>
+        <Stat label="Plan" value={plan.value?.plan ?? '…'}>
+          {plan.value?.exists === false && 'This plan no longer exists: the limits of starter apply. '}
+          {role === 'operator' ? <Link href="/tenants">Change it</Link> : 'An operator can change it.'}
+        </Stat>
+        <Stat label="Requests per second" value={limits ? number(limits.rate) : '…'}>
           {limits && `and ${number(limits.burst)} at once`}
-        </Figure>
-        <Figure label="Lookups today (UTC)" value={plan.value && number(plan.value.lookups_today)}>
-          {limits && (
+        </Stat>
+        <Stat
+          label="Lookups today (UTC)"
+          value={lookups === undefined ? '…' : number(lookups)}
+          unit={limits && `of ${number(limits.daily_lookups)}`}
+        >
+          {limits && lookups !== undefined && (
             <>
-              of {number(limits.daily_lookups)}; the next day begins <Time at={plan.value!.resets_at} />
+              <Meter label="Lookups of the plan" value={lookups} max={limits.daily_lookups} warnFrom={NEAR} />
+              the next day begins <Time at={plan.value!.resets_at} />
             </>
           )}
-        </Figure>
-        <Figure
+        </Stat>
+        <Stat
           label="Tracked accounts this month (UTC)"
-          value={accounts.error ? '–' : accounts.value && number(accounts.value.tracked_accounts)}
+          value={accounts.error ? '–' : tracked === undefined ? '…' : number(tracked)}
+          unit={limits && `of ${number(limits.monthly_accounts)}`}
         >
           {accounts.error?.message ??
-            (limits && accounts.value && (
+            (limits && tracked !== undefined && (
               <>
-                of {number(limits.monthly_accounts)}: companies with an event received this month
-                {accounts.value.passed_at !== null && (
+                <Meter
+                  label="Tracked accounts of the plan"
+                  value={tracked}
+                  max={limits.monthly_accounts}
+                  warnFrom={NEAR}
+                />
+                companies with an event received this month
+                {passedAt !== null && (
                   <>
-                    , passed <Time at={accounts.value.passed_at} />; events are still accepted
+                    , passed <Time at={passedAt} />; events are still accepted
                   </>
                 )}
               </>
             ))}
-        </Figure>
-      </div>
-    </section>
-  )
-}
-
-/** A number with its label. Keeps its space while the number loads. */
-function Figure({
-  label,
-  value,
-  children,
-}: {
-  readonly label: string
-  readonly value: string | undefined
-  readonly children?: ComponentChildren
-}) {
-  return (
-    <div class="card limit">
-      <p class="soft">{label}</p>
-      <p class="figure">{value ?? '…'}</p>
-      <p class="soft">{children}</p>
-    </div>
+        </Stat>
+      </Stats>
+    </Section>
   )
 }

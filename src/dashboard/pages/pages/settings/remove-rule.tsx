@@ -1,6 +1,7 @@
 import type { RulesBody } from '../../../../../schemas/dashboard/rules.ts'
-import { Dialog } from '../../components/dialog.tsx'
-import { FieldError } from '../../components/field-error.tsx'
+import { Button } from '../../design/button.tsx'
+import { Dialog } from '../../design/dialog.tsx'
+import { FieldError } from '../../design/field.tsx'
 import { useAction } from '../../lib/use-action.ts'
 import { DryRun } from './dry-run.tsx'
 
@@ -23,21 +24,24 @@ export function RemoveRule({
       onClose()
     })
   return (
-    <Dialog title="Remove this rule?" onClose={onClose}>
+    <Dialog
+      title="Remove this rule?"
+      onClose={onClose}
+      actions={
+        <>
+          <Button onClick={onClose}>Keep it</Button>
+          <Button variant="danger" disabled={isBusy} onClick={remove}>
+            Remove rule
+          </Button>
+        </>
+      }
+    >
       <p>
         <code>{rule}</code>
       </p>
       <p>Later events are classified without it. Stored events stay.</p>
       <DryRun path={path} body={{ remove: rule }} isEnabled />
-      <FieldError id="remove-error" error={error} />
-      <div class="dialog-actions">
-        <button type="button" onClick={onClose}>
-          Keep it
-        </button>
-        <button type="button" class="danger" disabled={isBusy} onClick={remove}>
-          Remove rule
-        </button>
-      </div>
+      <FieldError error={error} />
     </Dialog>
   )
 }

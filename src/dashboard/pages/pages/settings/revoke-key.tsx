@@ -1,7 +1,8 @@
 import type { ListedKey } from '../../../../../schemas/dashboard/keys.ts'
-import { Dialog } from '../../components/dialog.tsx'
-import { FieldError } from '../../components/field-error.tsx'
-import { Time } from '../../components/time.tsx'
+import { Button } from '../../design/button.tsx'
+import { Dialog } from '../../design/dialog.tsx'
+import { FieldError } from '../../design/field.tsx'
+import { Time } from '../../design/time.tsx'
 import { post } from '../../lib/api.ts'
 import { useAction } from '../../lib/use-action.ts'
 
@@ -23,7 +24,18 @@ export function RevokeKey({
       onRevoked(await post<ListedKey>(`/api/tenants/${tenant}/keys/revoke`, { prefix: revoking.prefix }))
     })
   return (
-    <Dialog title="Revoke this key?" onClose={onClose}>
+    <Dialog
+      title="Revoke this key?"
+      onClose={onClose}
+      actions={
+        <>
+          <Button onClick={onClose}>Keep it</Button>
+          <Button variant="danger" disabled={isBusy} onClick={revoke}>
+            Revoke key
+          </Button>
+        </>
+      }
+    >
       <p>
         <code>{revoking.prefix}</code>
       </p>
@@ -36,15 +48,7 @@ export function RevokeKey({
         </p>
       )}
       <p>A revoked key never works again.</p>
-      <FieldError id="revoke-error" error={error} />
-      <div class="dialog-actions">
-        <button type="button" onClick={onClose}>
-          Keep it
-        </button>
-        <button type="button" class="danger" disabled={isBusy} onClick={revoke}>
-          Revoke key
-        </button>
-      </div>
+      <FieldError error={error} />
     </Dialog>
   )
 }

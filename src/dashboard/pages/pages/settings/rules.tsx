@@ -1,7 +1,12 @@
 import { useState } from 'preact/hooks'
 import type { RulesAnswer, RulesBody } from '../../../../../schemas/dashboard/rules.ts'
-import { FieldError } from '../../components/field-error.tsx'
-import { Loading, Problem } from '../../components/notes.tsx'
+import { Button } from '../../design/button.tsx'
+import { Select } from '../../design/field.tsx'
+import { Row, Stack } from '../../design/layout.tsx'
+import { Notice, Problem } from '../../design/notice.tsx'
+import { Card, Section } from '../../design/page.tsx'
+import { Loading } from '../../design/skeleton.tsx'
+import { Table } from '../../design/table.tsx'
 import { post } from '../../lib/api.ts'
 import { useAction } from '../../lib/use-action.ts'
 import { type Data, useData } from '../../lib/use-data.ts'
@@ -17,22 +22,20 @@ export function Rules({ tenant }: { readonly tenant: string }) {
   const path = `/api/tenants/${tenant}/rules`
   const list = useData<RulesAnswer>(path)
   return (
-    <section aria-labelledby="rules-heading">
-      <h2 id="rules-heading">Rules</h2>
-      <p class="soft">
-        Define which traffic is yours, which is noise, and whose network it is. A change takes effect within seconds,
-        for events received from then on; what is stored stays.
-      </p>
+    <Section
+      title="Rules"
+      description="Define which traffic is yours, which is noise, and whose network it is. A change takes effect within seconds, for events received from then on; what is stored stays."
+    >
       {list.value === undefined ? (
         list.error === undefined ? (
-          <Loading />
+          <Loading rows={3} />
         ) : (
           <Problem error={list.error} onRetry={list.reload} />
         )
       ) : (
         <Shown path={path} list={list} answer={list.value} />
       )}
-    </section>
+    </Section>
   )
 }
 
@@ -53,9 +56,9 @@ function Shown({
   return (
     <>
       {answer.rules.length === 0 ? (
-        <p class="note soft">
-          There is no rule yet. A common first one is your own network, so that your team is not counted.
-        </p>
+        <Notice>
+          <p>There is no rule yet. A common first one is your own network, so that your team is not counted.</p>
+        </Notice>
       ) : (
         <RuleTable rules={answer.rules} onRemove={setRemoving} />
       )}
@@ -76,39 +79,37 @@ function RuleTable({
   readonly onRemove: (rule: string) => void
 }) {
   return (
-    <div class="table stacked">
-      <table>
-        <thead>
-          <tr>
-            <th>Rule</th>
-            <th>Of</th>
-            <th>
-              <span class="hidden-label">Actions</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {rules.map((rule) => {
-            const space = rule.indexOf(' ')
-            const kind = rule.slice(0, space)
-            return (
-              <tr key={rule}>
-                <td>{RULE_KIND_NAMES[kind as keyof typeof RULE_KIND_NAMES] ?? kind}</td>
-                <td>
-                  <code>{rule.slice(space + 1)}</code>
-                </td>
-                <td class="actions">
-                  <button type="button" aria-label={`Remove ${rule}`} onClick={() => onRemove(rule)}>
-                    Remove
-                  </button>
-                </td>
-              </tr>
-            )
-          })}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      label="Rules"
+      rows={rules}
+      keyOf={(rule) => rule}
+      columns={[
+        { key: 'kind', label: 'Rule', render: (rule) => RULE_KIND_NAMES[kindOf(rule)] ?? kindOf(rule) },
+        {
+          key: 'subject',
+          label: 'Of',
+          inCard: 'whole',
+          text: 'wrap',
+          render: (rule) => <code>{rule.slice(kindOf(rule).length + 1)}</code>,
+        },
+        {
+          key: 'actions',
+          label: 'Actions',
+          isLabelHidden: true,
+          isActions: true,
+          render: (rule) => (
+            <Button size="s" aria-label={`Remove ${rule}`} onClick={() => onRemove(rule)}>
+              Remove
+            </Button>
+          ),
+        },
+      ]}
+    />
   )
+}
+
+function kindOf(rule: string): keyof typeof RULE_KIND_NAMES {
+  return rule.slice(0, rule.indexOf(' ')) as keyof typeof RULE_KIND_NAMES
 }
 
 /** How to treat organisations without a class. */
@@ -125,34 +126,29 @@ function UnclassifiedChoice({
   const saving = useAction()
   const save = () => saving.run(() => change({ unclassified: chosen }))
   return (
-    <form
-      class="card"
-      onSubmit={(event) => {
-        event.preventDefault()
-        save()
-      }}
-    >
-      <div class="row">
-        <label class="field">
-          <span>Organisations of unknown class</span>
-          <select
-            value={chosen}
-            aria-describedby="unclassified-error"
-            onChange={(event) => setChosen(event.currentTarget.value as Unclassified)}
-          >
-            {Object.entries(UNCLASSIFIED_NAMES).map(([value, name]) => (
-              <option key={value} value={value}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </label>
-        <button type="submit" disabled={chosen === current || saving.isBusy}>
-          Save
-        </button>
-      </div>
-      <FieldError id="unclassified-error" error={saving.error} />
-      <DryRun key={chosen} path={path} body={{ unclassified: chosen }} isEnabled={chosen !== current} />
-    </form>
+    <Card title="Unknown classes">
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          save()
+        }}
+      >
+        <Stack>
+          <Row align="end">
+            <Select
+              label="Organisations of unknown class"
+              value={chosen}
+              error={saving.error}
+              options={Object.entries(UNCLASSIFIED_NAMES).map(([value, label]) => ({ value, label }))}
+              onChange={(next) => setChosen(next as Unclassified)}
+            />
+            <Button type="submit" disabled={chosen === current || saving.isBusy}>
+              Save
+            </Button>
+          </Row>
+          <DryRun key={chosen} path={path} body={{ unclassified: chosen }} isEnabled={chosen !== current} />
+        </Stack>
+      </form>
+    </Card>
   )
 }

@@ -1,7 +1,9 @@
 import { useState } from 'preact/hooks'
 import type { ListedSource } from '../../../../../schemas/dashboard/sources.ts'
-import { Dialog } from '../../components/dialog.tsx'
-import { FieldError } from '../../components/field-error.tsx'
+import { Button } from '../../design/button.tsx'
+import { Dialog } from '../../design/dialog.tsx'
+import { FieldError, Select, TextInput } from '../../design/field.tsx'
+import { Row, Stack } from '../../design/layout.tsx'
 import { post } from '../../lib/api.ts'
 import { useAction } from '../../lib/use-action.ts'
 
@@ -40,40 +42,30 @@ export function ChangeSource({
           save()
         }}
       >
-        <label class="field">
-          <span>Name, for people</span>
-          <input
+        <Stack>
+          <TextInput
+            label="Name, for people"
             required={source.name !== null}
             maxLength={200}
             autocomplete="off"
-            aria-describedby="change-error"
             value={name}
-            onInput={(event) => setName(event.currentTarget.value)}
+            onInput={setName}
           />
-        </label>
-        <label class="field">
-          <span>Addresses of visitors</span>
-          <select
+          <Select
+            label="Addresses of visitors"
+            hint="A change is in force at once, for new events."
             value={address}
-            onChange={(event) => setAddress(event.currentTarget.value as ListedSource['address'])}
-          >
-            {ADDRESSES.map(([value, label]) => (
-              <option key={value} value={value}>
-                {value}: {label}
-              </option>
-            ))}
-          </select>
-        </label>
-        <FieldError id="change-error" error={error} />
-        <p class="soft">A change is in force at once, for new events.</p>
-        <div class="dialog-actions">
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" class="primary" disabled={isBusy}>
-            Save
-          </button>
-        </div>
+            options={ADDRESSES.map(([value, label]) => ({ value, label: `${value}: ${label}` }))}
+            onChange={(next) => setAddress(next as ListedSource['address'])}
+          />
+          <FieldError error={error} />
+          <Row justify="right">
+            <Button onClick={onClose}>Cancel</Button>
+            <Button type="submit" variant="primary" disabled={isBusy}>
+              Save
+            </Button>
+          </Row>
+        </Stack>
       </form>
     </Dialog>
   )

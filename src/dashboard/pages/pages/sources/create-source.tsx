@@ -1,7 +1,10 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { CreatedSourceAnswer, SourceKind } from '../../../../../schemas/dashboard/sources.ts'
-import { CodeLine } from '../../components/code-line.tsx'
-import { FieldError } from '../../components/field-error.tsx'
+import { Button } from '../../design/button.tsx'
+import { CodeLine } from '../../design/code.tsx'
+import { FieldError, Select, TextArea, TextInput } from '../../design/field.tsx'
+import { Grid, Row, Stack } from '../../design/layout.tsx'
+import { Card } from '../../design/page.tsx'
 import { post } from '../../lib/api.ts'
 import { useSession } from '../../lib/session.ts'
 import { useAction } from '../../lib/use-action.ts'
@@ -65,117 +68,93 @@ export function CreateSource({
     })
   const isPulled = group === 'pulls'
   return (
-    <form
-      class="card"
-      onSubmit={(event) => {
-        event.preventDefault()
-        create()
-      }}
-    >
-      <h2>New source</h2>
-      <div class="row">
-        <label class="field">
-          <span>Where the events come from</span>
-          <select
-            ref={first}
+    <Card title="New source">
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          create()
+        }}
+      >
+        <Stack>
+          <Select
+            label="Where the events come from"
+            hint={GROUPS.find(([of]) => of === group)?.[2]}
             value={kind}
-            aria-describedby="kind-about"
-            onChange={(event) => setKind(event.currentTarget.value)}
-          >
-            {GROUPS.map(([of, label]) => {
-              const inGroup = kinds.filter((one) => one.group === of)
-              return inGroup.length === 0 ? null : (
-                <optgroup key={of} label={label}>
-                  {inGroup.map((one) => (
-                    <option key={one.kind} value={one.kind}>
-                      {one.title}
-                    </option>
-                  ))}
-                </optgroup>
-              )
-            })}
-          </select>
-        </label>
-        {!isPulled && (
-          <>
-            <label class="field">
-              <span>Name, for people (optional)</span>
-              <input
+            selectRef={first}
+            options={GROUPS.flatMap(([of, label]) =>
+              kinds
+                .filter((one) => one.group === of)
+                .map((one) => ({ value: one.kind, label: one.title, group: label })),
+            )}
+            onChange={setKind}
+          />
+          {!isPulled && (
+            <Grid min={280}>
+              <TextInput
+                label="Name, for people (optional)"
                 maxLength={200}
                 autocomplete="off"
                 value={name}
-                onInput={(event) => setName(event.currentTarget.value)}
+                onInput={setName}
               />
-            </label>
-            <label class="field grow">
-              <span>Address of the API, as its senders reach it</span>
-              <input
+              <TextInput
                 type="url"
+                label="Address of the API, as its senders reach it"
                 required
                 maxLength={300}
                 placeholder="https://ipid.example.com"
-                aria-describedby="source-error"
                 value={base}
-                onInput={(event) => setBase(event.currentTarget.value)}
+                onInput={setBase}
               />
-            </label>
-          </>
-        )}
-      </div>
-      <p id="kind-about" class="soft">
-        {GROUPS.find(([of]) => of === group)?.[2]}
-      </p>
-      {presets.length > 0 && (
-        <div class="row">
-          <label class="field">
-            <span>Whose fields they have</span>
-            <select value={preset} onChange={(event) => setPreset(event.currentTarget.value)}>
-              <option value="">My own JSON</option>
-              {presets.map(({ name, about }) => (
-                <option key={name} value={name}>
-                  {about}
-                </option>
-              ))}
-            </select>
-          </label>
-          <label class="field grow">
-            <span>Where fields are that have other names (optional)</span>
-            <textarea
-              rows={3}
-              spellcheck={false}
-              placeholder={'ip=client.address\nevent_id=request_id'}
-              aria-describedby="mapping-about"
-              value={mapping}
-              onInput={(event) => setMapping(event.currentTarget.value)}
+            </Grid>
+          )}
+          {presets.length > 0 && (
+            <>
+              <Select
+                label="Whose fields they have"
+                value={preset}
+                options={[
+                  { value: '', label: 'My own JSON' },
+                  ...presets.map(({ name, about }) => ({ value: name, label: about })),
+                ]}
+                onChange={setPreset}
+              />
+              <TextArea
+                label="Where fields are that have other names (optional)"
+                hint={
+                  <>
+                    {preset === ''
+                      ? 'An event without the field ip has no visitor, and is not stored. Unless you map them, fields have the names '
+                      : 'The fields of this sender are known. You can map others: '}
+                    <code>{fields.join(' ')}</code>. All other keys are kept as properties.
+                  </>
+                }
+                isMono
+                rows={3}
+                spellcheck={false}
+                placeholder={'ip=client.address\nevent_id=request_id'}
+                value={mapping}
+                onInput={setMapping}
+              />
+            </>
+          )}
+          {isPulled && (
+            <CodeLine
+              text={`./ipid source create ${tenant} ${kind} ${chosen?.options ?? ''}`}
+              label="Command that makes the source"
             />
-          </label>
-        </div>
-      )}
-      {presets.length > 0 && (
-        <p id="mapping-about" class="soft">
-          {preset === ''
-            ? 'An event without the field ip has no visitor, and is not stored. Unless you map them, fields have the names '
-            : 'The fields of this sender are known. You can map others: '}
-          <code>{fields.join(' ')}</code>. All other keys are kept as properties.
-        </p>
-      )}
-      {isPulled && (
-        <CodeLine
-          text={`./ipid source create ${tenant} ${kind} ${chosen?.options ?? ''}`}
-          label="Command that makes the source"
-        />
-      )}
-      <FieldError id="source-error" error={error} />
-      <div class="dialog-actions">
-        <button type="button" onClick={onCancel}>
-          Cancel
-        </button>
-        {!isPulled && (
-          <button type="submit" class="primary" disabled={isBusy}>
-            Create source
-          </button>
-        )}
-      </div>
-    </form>
+          )}
+          <FieldError error={error} />
+          <Row justify="right">
+            <Button onClick={onCancel}>Cancel</Button>
+            {!isPulled && (
+              <Button type="submit" variant="primary" disabled={isBusy}>
+                Create source
+              </Button>
+            )}
+          </Row>
+        </Stack>
+      </form>
+    </Card>
   )
 }

@@ -1,16 +1,20 @@
 import type { SourceFinding } from '../../../../../schemas/dashboard/sources.ts'
+import { CodeBlock } from '../../design/code.tsx'
+import { Stack } from '../../design/layout.tsx'
+import { Notice } from '../../design/notice.tsx'
 
 /** What is wrong with a source, each with what mends it. */
 export function Findings({ findings }: { readonly findings: readonly SourceFinding[] }) {
-  if (findings.length === 0) return null
   return (
-    <ul class="findings">
+    <Stack gap={2}>
       {findings.map(({ kind, text, mend, code }) => (
-        <li key={kind}>
-          {text} {mend}
-          {code !== null && <code>{code}</code>}
-        </li>
+        <Notice key={kind} tone="warn">
+          <p>
+            {text} {mend}
+          </p>
+          {code !== null && <CodeBlock text={code} label="Code that mends it" isWrapped isPlain />}
+        </Notice>
       ))}
-    </ul>
+    </Stack>
   )
 }

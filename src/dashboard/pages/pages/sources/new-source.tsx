@@ -1,9 +1,12 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import type { CreatedSourceAnswer, ListedSource } from '../../../../../schemas/dashboard/sources.ts'
-import { CodeBlock } from '../../components/code-block.tsx'
-import { CodeLine } from '../../components/code-line.tsx'
-import { Time } from '../../components/time.tsx'
+import { Button } from '../../design/button.tsx'
+import { CodeBlock, CodeLine } from '../../design/code.tsx'
+import { Row } from '../../design/layout.tsx'
+import { Card } from '../../design/page.tsx'
+import { Pulse } from '../../design/pulse.tsx'
+import { Time } from '../../design/time.tsx'
 import { Findings } from './findings.tsx'
 
 /** A new source: its key and the text to paste, which are shown only once, and whether an event has arrived. */
@@ -23,8 +26,8 @@ export function NewSource({
   // The form has disappeared. Without this, keyboard focus would move to the top of the page.
   useEffect(() => heading.current?.focus(), [])
   return (
-    <section class="card new-key" aria-labelledby="new-source-heading">
-      <h2 id="new-source-heading" ref={heading} tabIndex={-1}>
+    <Card isAccent>
+      <h2 ref={heading} tabIndex={-1}>
         Your new source
       </h2>
       <p>Paste this where your events are made. Copy it now: the key is shown only once.</p>
@@ -32,10 +35,10 @@ export function NewSource({
       <p>Its key, which can send events to this source and nothing else:</p>
       <CodeLine text={created.key} label="New key" />
       <FirstEvent tenant={tenant} source={source} />
-      <button type="button" onClick={onDone}>
-        I have copied it
-      </button>
-    </section>
+      <Row>
+        <Button onClick={onDone}>I have copied it</Button>
+      </Row>
+    </Card>
   )
 }
 
@@ -44,20 +47,20 @@ function FirstEvent({ tenant, source }: { readonly tenant: string; readonly sour
   const isReceived = (today?.received ?? 0) > 0
   return (
     <>
-      <div role="status" class={isReceived ? 'first-use used' : 'first-use'}>
+      <Pulse state={isReceived ? 'good' : 'waiting'}>
         {isReceived ? (
-          <span>
+          <>
             First event received. <Link href={`/t/${tenant}/live`}>Watch events arrive</Link>
-          </span>
+          </>
         ) : last_used === null ? (
           'Waiting for the first event…'
         ) : (
-          <span>
+          <>
             Its key was used <Time at={last_used} isAgo />. Waiting for the first event…
-          </span>
+          </>
         )}
-      </div>
-      {isReceived && <Findings findings={findings} />}
+      </Pulse>
+      {isReceived && findings.length > 0 && <Findings findings={findings} />}
     </>
   )
 }

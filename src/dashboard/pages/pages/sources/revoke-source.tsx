@@ -1,7 +1,8 @@
 import type { ListedSource } from '../../../../../schemas/dashboard/sources.ts'
-import { Dialog } from '../../components/dialog.tsx'
-import { FieldError } from '../../components/field-error.tsx'
-import { Time } from '../../components/time.tsx'
+import { Button } from '../../design/button.tsx'
+import { Dialog } from '../../design/dialog.tsx'
+import { FieldError } from '../../design/field.tsx'
+import { Time } from '../../design/time.tsx'
 import { post } from '../../lib/api.ts'
 import { useAction } from '../../lib/use-action.ts'
 
@@ -24,7 +25,18 @@ export function RevokeSource({
       onRevoked()
     })
   return (
-    <Dialog title="Revoke this source?" onClose={onClose}>
+    <Dialog
+      title="Revoke this source?"
+      onClose={onClose}
+      actions={
+        <>
+          <Button onClick={onClose}>Keep it</Button>
+          <Button variant="danger" disabled={isBusy} onClick={revoke}>
+            Revoke source
+          </Button>
+        </>
+      }
+    >
       <p>
         {source.name ?? source.title} <code>{source.source_id}</code>
       </p>
@@ -37,15 +49,7 @@ export function RevokeSource({
         </p>
       )}
       <p>A revoked key never works again.</p>
-      <FieldError id="revoke-error" error={error} />
-      <div class="dialog-actions">
-        <button type="button" onClick={onClose}>
-          Keep it
-        </button>
-        <button type="button" class="danger" disabled={isBusy} onClick={revoke}>
-          Revoke source
-        </button>
-      </div>
+      <FieldError error={error} />
     </Dialog>
   )
 }

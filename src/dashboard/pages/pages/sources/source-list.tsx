@@ -1,28 +1,16 @@
-import { Fragment } from 'preact'
 import type { ListedSource, SourcesAnswer } from '../../../../../schemas/dashboard/sources.ts'
-import { Time } from '../../components/time.tsx'
-import { number } from '../../lib/format.ts'
+import { Soft } from '../../components/judgement.tsx'
+import { Badge } from '../../design/badge.tsx'
+import { Button } from '../../design/button.tsx'
+import { Disclosure } from '../../design/details.tsx'
+import { Row, Stack, Text } from '../../design/layout.tsx'
+import { Table, type TableColumn } from '../../design/table.tsx'
+import { Time } from '../../design/time.tsx'
+import { counted, number } from '../../lib/format.ts'
 import { Findings } from './findings.tsx'
 
 type Fetches = SourcesAnswer['fetches']
 type Act = (action: 'change' | 'revoke', source: ListedSource) => void
-
-/** Active sources, newest first, and revoked ones below. */
-export function SourceList({ sources, fetches, onAct }: SourceListProps) {
-  const active = sources.filter(({ revoked_at: at }) => at === null)
-  const revoked = sources.filter(({ revoked_at: at }) => at !== null)
-  return (
-    <>
-      {active.length > 0 && <SourceTable label="Sources" sources={active} fetches={fetches} onAct={onAct} />}
-      {revoked.length > 0 && (
-        <details class="revoked-keys">
-          <summary>{revoked.length === 1 ? '1 revoked source' : `${number(revoked.length)} revoked sources`}</summary>
-          <SourceTable label="Revoked sources" sources={revoked} fetches={fetches} onAct={onAct} />
-        </details>
-      )}
-    </>
-  )
-}
 
 interface SourceListProps {
   readonly sources: readonly ListedSource[]
@@ -30,131 +18,144 @@ interface SourceListProps {
   readonly onAct: Act
 }
 
-function SourceTable({ label, sources, fetches, onAct }: SourceListProps & { readonly label: string }) {
+/** Active sources, newest first, and revoked ones below. */
+export function SourceList({ sources, fetches, onAct }: SourceListProps) {
+  const active = sources.filter(({ revoked_at: at }) => at === null)
+  const revoked = sources.filter(({ revoked_at: at }) => at !== null)
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: scrolling needs the keyboard
-    <div class="table stacked" tabIndex={0}>
-      <table aria-label={label}>
-        <thead>
-          <tr>
-            <th>Source</th>
-            <th>State</th>
-            <th class="number">Today (UTC)</th>
-            <th class="number">No address</th>
-            <th class="number">Rejected</th>
-            <th class="number">Repeats</th>
-            <th>Last event</th>
-            <th>
-              <span class="hidden-label">Actions</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {sources.map((source) => (
-            <Fragment key={source.source_id}>
-              <Row source={source} fetched={fetches.find((one) => one.source_id === source.source_id)} onAct={onAct} />
-              {source.findings.length > 0 && (
-                <tr class="of-source">
-                  <td class="whole" colSpan={8}>
-                    <Findings findings={source.findings} />
-                    <Reasons source={source} />
-                  </td>
-                </tr>
-              )}
-            </Fragment>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Stack gap={5}>
+      {active.length > 0 && <SourceTable label="Sources" sources={active} fetches={fetches} onAct={onAct} />}
+      {revoked.length > 0 && (
+        <Disclosure summary={counted(revoked.length, 'revoked source')}>
+          <SourceTable label="Revoked sources" sources={revoked} fetches={fetches} onAct={onAct} />
+        </Disclosure>
+      )}
+    </Stack>
   )
 }
 
-interface RowProps {
+/** A number of today; – when it is unknown. */
+function count(key: string, label: string, of: (today: NonNullable<ListedSource['today']>) => number) {
+  const column: TableColumn<ListedSource> = {
+    key,
+    label,
+    isNumber: true,
+    render: ({ today }) => (today === undefined || today === null ? <Soft>–</Soft> : number(of(today))),
+  }
+  return column
+}
+
+function SourceTable({ label, sources, fetches, onAct }: SourceListProps & { readonly label: string }) {
+  return (
+    <Table
+      label={label}
+      rows={sources}
+      keyOf={({ source_id: id }) => id}
+      detailOf={(source) =>
+        source.findings.length > 0 && (
+          <Stack gap={2}>
+            <Findings findings={source.findings} />
+            <Reasons source={source} />
+          </Stack>
+        )
+      }
+      columns={[
+        {
+          key: 'source',
+          label: 'Source',
+          text: 'wrap',
+          render: (source) => (
+            <Name source={source} fetched={fetches.find(({ source_id: id }) => id === source.source_id)} />
+          ),
+        },
+        { key: 'state', label: 'State', inCard: 'plain', render: (source) => <State source={source} /> },
+        count('today', 'Today (UTC)', ({ received }) => received),
+        count('without', 'No address', ({ without_address: without }) => without),
+        count('rejected', 'Rejected', ({ rejected }) => rejected),
+        count('repeats', 'Repeats', ({ repeats }) => repeats),
+        {
+          key: 'last',
+          label: 'Last event',
+          render: ({ last_event: last, last_used: used }) => {
+            const at = last ?? used
+            return at === null ? <Soft>never</Soft> : <Time at={at} isAgo />
+          },
+        },
+        {
+          key: 'actions',
+          label: 'Actions',
+          isLabelHidden: true,
+          isActions: true,
+          render: (source) => {
+            const name = `${source.name ?? source.title} ${source.source_id}`
+            return (
+              source.revoked_at === null && (
+                <Row gap={2}>
+                  <Button size="s" aria-label={`Change ${name}`} onClick={() => onAct('change', source)}>
+                    Change
+                  </Button>
+                  <Button size="s" aria-label={`Revoke ${name}`} onClick={() => onAct('revoke', source)}>
+                    Revoke
+                  </Button>
+                </Row>
+              )
+            )
+          },
+        },
+      ]}
+    />
+  )
+}
+
+interface NameProps {
   readonly source: ListedSource
   /** Undefined: senders send it. */
   readonly fetched: Fetches[number] | undefined
-  readonly onAct: Act
 }
 
-function Row({ source, fetched, onAct }: RowProps) {
-  const { source_id: id, name, title, today, last_event: last, last_used: used, revoked_at, findings } = source
-  const shown = name ?? title
-  const count = (value: number | undefined) => (value === undefined ? <span class="soft">–</span> : number(value))
+function Name({ source: { source_id: id, name, title, address }, fetched }: NameProps) {
   return (
-    <tr class={`${revoked_at === null ? '' : 'revoked'} ${findings.length > 0 ? 'has-findings' : ''}`}>
-      <td class="whole source-name">
-        <strong>{shown}</strong>
-        <span class="soft">
-          {name === null ? '' : `${title} · `}
-          <code>{id}</code>
-          {source.address === 'auto' || fetched ? '' : ` · addresses of the ${source.address}`}
-        </span>
-        {fetched && (
-          <span class={fetched.status === 'failing' ? 'bad' : 'soft'}>
-            {fetched.place}: {fetched.text}
-          </span>
-        )}
-      </td>
-      <td>
-        <State source={source} />
-      </td>
-      <td class="number" data-label="Today">
-        {count(today?.received)}
-      </td>
-      <td class="number" data-label="No address">
-        {count(today?.without_address)}
-      </td>
-      <td class="number" data-label="Rejected">
-        {count(today?.rejected)}
-      </td>
-      <td class="number" data-label="Repeats">
-        {count(today?.repeats)}
-      </td>
-      <td data-label="Last event">
-        {(last ?? used) === null ? <span class="soft">never</span> : <Time at={(last ?? used)!} isAgo />}
-      </td>
-      <td class="actions">
-        {revoked_at === null && (
-          <>
-            <button type="button" aria-label={`Change ${shown} ${id}`} onClick={() => onAct('change', source)}>
-              Change
-            </button>{' '}
-            <button type="button" aria-label={`Revoke ${shown} ${id}`} onClick={() => onAct('revoke', source)}>
-              Revoke
-            </button>
-          </>
-        )}
-      </td>
-    </tr>
+    <>
+      {name ?? title}
+      <Text tone="soft" isSmall as="div">
+        {name === null ? '' : `${title} · `}
+        <code>{id}</code>
+        {address === 'auto' || fetched ? '' : ` · addresses of the ${address}`}
+      </Text>
+      {fetched && (
+        <Text tone={fetched.status === 'failing' ? 'bad' : 'soft'} isSmall as="div">
+          {fetched.place}: {fetched.text}
+        </Text>
+      )}
+    </>
   )
 }
 
-const TAGS = {
+const STATES = {
   good: ['good', 'receiving'],
   attention: ['warn', 'needs attention'],
-  waiting: ['', 'waiting'],
-  unknown: ['', 'unknown'],
+  waiting: ['neutral', 'waiting'],
+  unknown: ['neutral', 'unknown'],
 } as const
 
 function State({ source: { state, revoked_at } }: { readonly source: ListedSource }) {
-  if (state === 'revoked') return <>revoked {revoked_at !== null && <Time at={revoked_at} />}</>
-  const [colour, word] = TAGS[state]
-  return <span class={`tag ${colour}`}>{word}</span>
+  if (state === 'revoked') return <Soft>revoked {revoked_at !== null && <Time at={revoked_at} />}</Soft>
+  const [tone, word] = STATES[state]
+  return <Badge tone={tone}>{word}</Badge>
 }
 
 /** All reasons for rejected events, when there are several. */
 function Reasons({ source: { rejected_reasons: reasons } }: { readonly source: ListedSource }) {
   if (reasons.length < 2) return null
   return (
-    <details>
-      <summary>Why events were rejected since yesterday</summary>
-      <ul>
+    <Disclosure summary="Why events were rejected since yesterday">
+      <Stack gap={1}>
         {reasons.map(({ reason, events }) => (
-          <li key={reason}>
+          <Text key={reason}>
             {number(events)}: {reason}
-          </li>
+          </Text>
         ))}
-      </ul>
-    </details>
+      </Stack>
+    </Disclosure>
   )
 }

@@ -1,78 +1,82 @@
 import type { SystemAnswer } from '../../../../../schemas/dashboard/system.ts'
+import { Soft } from '../../components/judgement.tsx'
+import { Badge, type Tone } from '../../design/badge.tsx'
 import { number, utc } from '../../lib/format.ts'
 import { DataUpdates } from './data-update.tsx'
 import { type MayFail, TableSection } from './section.tsx'
 
 type DataSet = SystemAnswer['data'][number]
 
-/** Data sets of the enrichment. */
-export function DataSets({
-  sets,
-  update,
-  failure,
-}: {
+interface DataSetsProps extends MayFail {
   readonly sets: readonly DataSet[]
   readonly update: SystemAnswer['data_update']
-} & MayFail) {
+}
+
+/** Data sets of the enrichment. A replaced set is not in use. */
+export function DataSets({ sets, update, failure }: DataSetsProps) {
   return (
     <>
       <TableSection
         title="Data sets"
-        columns={['Name', 'State', 'Recognised as', 'Records#', 'Age#', 'Attribution and licence']}
         none="No process has enrichment data: only reserved networks are recognised."
         failure={failure}
-      >
-        {sets.map((set) => (
-          <tr key={set.name}>
-            <td>{set.name}</td>
-            <td class={set.state === 'ok' ? undefined : 'wrapping'}>
-              <State set={set} />
-            </td>
-            <Contents set={set} />
-            <td class="wrapping">{set.attribution ?? <span class="soft">none in the file</span>}</td>
-          </tr>
-        ))}
-      </TableSection>
+        rows={sets}
+        keyOf={({ name }) => name}
+        columns={[
+          { key: 'name', label: 'Name', render: ({ name }) => name },
+          { key: 'state', label: 'State', text: 'wrap', inCard: 'plain', render: (set) => <State set={set} /> },
+          {
+            key: 'recognised',
+            label: 'Recognised as',
+            text: 'wrap',
+            render: (set) => (isUsed(set) ? (set.recognised_as ?? <Soft>nothing</Soft>) : <Soft>not in use</Soft>),
+          },
+          {
+            key: 'records',
+            label: 'Records',
+            isNumber: true,
+            render: (set) => (isUsed(set) ? number(set.records) : '–'),
+          },
+          { key: 'age', label: 'Age', isNumber: true, render: (set) => <Age set={set} /> },
+          {
+            key: 'licence',
+            label: 'Attribution and licence',
+            text: 'wrap',
+            inCard: 'whole',
+            render: ({ attribution }) => <Soft>{attribution ?? 'none in the file'}</Soft>,
+          },
+        ]}
+      />
       {update !== null && <DataUpdates update={update} />}
     </>
   )
 }
 
-/** A replaced set is not in use. */
-function Contents({ set }: { readonly set: DataSet }) {
-  if (set.state === 'replaced') {
-    return (
-      <td class="soft" colSpan={3}>
-        not in use
-      </td>
-    )
-  }
-  return (
-    <>
-      <td class="wrapping">{set.recognised_as ?? <span class="soft">nothing</span>}</td>
-      <td class="number">{number(set.records)}</td>
-      <td class="number" title={set.built_at === null ? undefined : utc(set.built_at)}>
-        {set.age_days === null ? 'unknown' : `${number(set.age_days)} d`}
-      </td>
-    </>
-  )
+function isUsed({ state }: DataSet): boolean {
+  return state !== 'replaced'
+}
+
+function Age({ set }: { readonly set: DataSet }) {
+  if (!isUsed(set)) return <>–</>
+  const { age_days: days, built_at: at } = set
+  return <span title={at === null ? undefined : utc(at)}>{days === null ? 'unknown' : `${number(days)} d`}</span>
 }
 
 /** Only these states are problems. */
-const TAGS: Readonly<Record<string, string>> = { failed: 'tag bad', stale: 'tag bad', ignored: 'tag warn' }
+const TONES: Readonly<Record<string, Tone>> = { failed: 'bad', stale: 'bad', ignored: 'warn' }
 
 function State({ set: { state, reason, too_old: isOld, newer } }: { readonly set: DataSet }) {
   if (state === 'ok') {
     return (
       <>
-        <span class={isOld ? 'tag warn' : 'tag good'}>{isOld ? 'old' : 'ok'}</span>
-        {newer !== null && <span class="soft"> {newer} is newer</span>}
+        <Badge tone={isOld ? 'warn' : 'good'}>{isOld ? 'old' : 'ok'}</Badge>
+        {newer !== null && <Soft> {newer} is newer</Soft>}
       </>
     )
   }
   return (
     <>
-      <span class={TAGS[state] ?? 'tag'}>{state}</span> {reason}
+      <Badge tone={TONES[state]}>{state}</Badge> {reason}
     </>
   )
 }

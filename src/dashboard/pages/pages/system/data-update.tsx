@@ -1,9 +1,13 @@
+import { RefreshCw } from 'lucide-preact'
 import { useState } from 'preact/hooks'
 import type { DataUpdate } from '../../../../../schemas/dashboard/system.ts'
-import { CodeLine } from '../../components/code-line.tsx'
-import { FieldError } from '../../components/field-error.tsx'
-import { sentence } from '../../components/notes.tsx'
-import { Time } from '../../components/time.tsx'
+import { Button } from '../../design/button.tsx'
+import { CodeLine } from '../../design/code.tsx'
+import { FieldError } from '../../design/field.tsx'
+import { Row, Text } from '../../design/layout.tsx'
+import { Notice, sentence } from '../../design/notice.tsx'
+import { Card } from '../../design/page.tsx'
+import { Time } from '../../design/time.tsx'
 import { post } from '../../lib/api.ts'
 import { useAction } from '../../lib/use-action.ts'
 
@@ -16,22 +20,17 @@ export function DataUpdates({ update: reported }: { readonly update: DataUpdate 
   const isFetching = isBusy || update.state === 'fetching'
   const fetchNow = () => run(async () => setAnswered(await post<DataUpdate>('/api/system/data-update')))
   return (
-    <div class="note data-update">
+    <Card isTight>
       <Offer update={update} />
       {update.blocked === null ? (
-        <div class="data-update-actions">
-          <button
-            type="button"
-            class={update.adds.length > 0 ? 'primary' : undefined}
-            disabled={isFetching}
-            onClick={fetchNow}
-          >
+        <Row>
+          <Button icon={RefreshCw} disabled={isFetching} onClick={fetchNow}>
             {isFetching ? 'Fetching…' : update.state === 'failed' ? 'Try again' : 'Fetch newer data'}
-          </button>
-          <span class="soft" role="status">
+          </Button>
+          <Text as="span" tone="soft" role="status">
             <Outcome update={update} />
-          </span>
-        </div>
+          </Text>
+        </Row>
       ) : (
         <>
           <p>{sentence(update.blocked)}</p>
@@ -39,8 +38,8 @@ export function DataUpdates({ update: reported }: { readonly update: DataUpdate 
         </>
       )}
       {update.state === 'failed' && !isBusy && <Failures update={update} />}
-      <FieldError id="data-update-error" error={error === undefined ? undefined : sentence(error)} />
-    </div>
+      <FieldError error={error === undefined ? undefined : sentence(error)} />
+    </Card>
   )
 }
 
@@ -92,12 +91,12 @@ function Outcome({ update: { state, at, changed, failures } }: { readonly update
 
 function Failures({ update: { failures } }: { readonly update: DataUpdate }) {
   return (
-    <ul class="data-update-failures" role="alert">
+    <Notice tone="bad" role="alert">
       {failures.map(({ file, reason }) => (
-        <li key={file}>
+        <p key={file}>
           <strong>{file}</strong>: {reason}
-        </li>
+        </p>
       ))}
-    </ul>
+    </Notice>
   )
 }

@@ -1,5 +1,6 @@
 import type { SystemAnswer } from '../../../../../schemas/dashboard/system.ts'
-import { Time } from '../../components/time.tsx'
+import { Badge } from '../../design/badge.tsx'
+import { Time } from '../../design/time.tsx'
 import { number } from '../../lib/format.ts'
 import { type MayFail, TableSection } from './section.tsx'
 
@@ -8,24 +9,23 @@ export function Problems({ errors, failure }: { readonly errors: SystemAnswer['e
   return (
     <TableSection
       title="Last warnings and errors"
-      columns={['When', 'Level', 'Process', 'What', 'Times#']}
       none="No recent warnings or errors."
       failure={failure}
-    >
-      {errors.map(({ at, level, process, message, times }) => (
-        <tr key={`${at} ${process} ${message}`}>
-          <td>
-            <Time at={at} isAgo />
-          </td>
-          <td>
-            <span class={level === 'warn' ? 'tag warn' : 'tag bad'}>{level}</span>
-          </td>
-          <td>{process}</td>
-          <td class="wrapping">{message}</td>
-          <td class="number">{number(times)}</td>
-        </tr>
-      ))}
-    </TableSection>
+      rows={errors}
+      keyOf={({ at, process, message }) => `${at} ${process} ${message}`}
+      columns={[
+        { key: 'when', label: 'When', render: ({ at }) => <Time at={at} isAgo /> },
+        {
+          key: 'level',
+          label: 'Level',
+          inCard: 'plain',
+          render: ({ level }) => <Badge tone={level === 'warn' ? 'warn' : 'bad'}>{level}</Badge>,
+        },
+        { key: 'process', label: 'Process', inCard: 'plain', render: ({ process }) => process },
+        { key: 'what', label: 'What', text: 'wrap', inCard: 'whole', render: ({ message }) => message },
+        { key: 'times', label: 'Times', isNumber: true, render: ({ times }) => number(times) },
+      ]}
+    />
   )
 }
 
@@ -34,21 +34,17 @@ export function Processes({ processes, failure }: { readonly processes: SystemAn
   return (
     <TableSection
       title="Processes"
-      columns={['Roles', 'Machine', 'Process id#', 'Version', 'Runs since']}
       none="No process has reported in the last 20 seconds."
       failure={failure}
-    >
-      {processes.map(({ roles, host, pid, version, started_at: startedAt }) => (
-        <tr key={`${host} ${pid}`}>
-          <td>{roles.join(', ')}</td>
-          <td>{host}</td>
-          <td class="number">{pid}</td>
-          <td>{version}</td>
-          <td>
-            <Time at={startedAt} />
-          </td>
-        </tr>
-      ))}
-    </TableSection>
+      rows={processes}
+      keyOf={({ host, pid }) => `${host} ${pid}`}
+      columns={[
+        { key: 'roles', label: 'Roles', render: ({ roles }) => roles.join(', ') },
+        { key: 'machine', label: 'Machine', render: ({ host }) => host },
+        { key: 'pid', label: 'Process id', isNumber: true, render: ({ pid }) => pid },
+        { key: 'version', label: 'Version', render: ({ version }) => version },
+        { key: 'since', label: 'Runs since', render: ({ started_at: at }) => <Time at={at} /> },
+      ]}
+    />
   )
 }

@@ -1,48 +1,37 @@
 import type { ComponentChildren } from 'preact'
-import { Scroll } from '../../components/scroll.tsx'
+import { Text } from '../../design/layout.tsx'
+import { Notice } from '../../design/notice.tsx'
+import { Section } from '../../design/page.tsx'
+import { Table, type TableColumn } from '../../design/table.tsx'
 
 /** Why a section's data could not be read, if so. */
 export interface MayFail {
   readonly failure?: string | undefined
 }
 
-/** A table with a heading. Without rows, shows `failure` or `none` instead. */
-export function TableSection({
-  title,
-  columns,
-  none,
-  failure,
-  children,
-}: MayFail & {
+interface TableSectionProps<R> extends MayFail {
   readonly title: string
-  /** A trailing `#` marks a numeric column. */
-  readonly columns: readonly string[]
+  readonly columns: readonly TableColumn<R>[]
+  readonly rows: readonly R[]
+  readonly keyOf: (row: R) => string
   readonly none: string
-  readonly children: readonly ComponentChildren[]
-}) {
+  /** Below the heading. */
+  readonly note?: ComponentChildren
+}
+
+/** A table with a heading. Without rows, shows `failure` or `none` instead. */
+export function TableSection<R>({ title, columns, rows, keyOf, none, note, failure }: TableSectionProps<R>) {
   return (
-    <section class="system-section">
-      <h2>{title}</h2>
+    <Section title={title} description={note}>
       {failure !== undefined ? (
-        <p class="note problem">Cannot be read: {failure}</p>
-      ) : children.length === 0 ? (
-        <p class="note soft">{none}</p>
+        <Notice tone="bad">
+          <p>Cannot be read: {failure}</p>
+        </Notice>
+      ) : rows.length === 0 ? (
+        <Text tone="soft">{none}</Text>
       ) : (
-        <Scroll label={title}>
-          <table>
-            <thead>
-              <tr>
-                {columns.map((column) => (
-                  <th key={column} class={column.endsWith('#') ? 'number' : undefined}>
-                    {column.replace('#', '')}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>{children}</tbody>
-          </table>
-        </Scroll>
+        <Table label={title} columns={columns} rows={rows} keyOf={keyOf} />
       )}
-    </section>
+    </Section>
   )
 }

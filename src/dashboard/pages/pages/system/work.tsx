@@ -1,82 +1,84 @@
+import type { ComponentChildren } from 'preact'
 import type { SystemAnswer, SystemJobs } from '../../../../../schemas/dashboard/system.ts'
-import { Time } from '../../components/time.tsx'
+import { Time } from '../../design/time.tsx'
 import { duration } from '../../lib/durations.ts'
 import { number, percent } from '../../lib/format.ts'
 import { type MayFail, TableSection } from './section.tsx'
 
+/** A column of numbers. */
+function figure(key: string, label: string) {
+  return { key, label, isNumber: true as const }
+}
+
+interface WaitingProps extends MayFail {
+  readonly groups: SystemAnswer['waiting']
+  readonly note: ComponentChildren
+}
+
 /** Queues by consumer group and lane. */
-export function Waiting({ groups, failure }: { readonly groups: SystemAnswer['waiting'] } & MayFail) {
+export function Waiting({ groups, note, failure }: WaitingProps) {
   return (
     <TableSection
       title="Queues"
-      columns={['For', 'Stream', 'Lane', 'Not delivered#', 'Pending#', 'Events#', 'Oldest#']}
+      note={note}
       none="No process has made the streams yet."
       failure={failure}
-    >
-      {groups.map(
-        ({ stream, group, lane, lag_entries: lag, pending_entries: pending, events, oldest_ms: oldestMs }) => (
-          <tr key={`${stream} ${group} ${lane}`}>
-            <td>{group}</td>
-            <td>{stream}</td>
-            <td>{lane}</td>
-            <td class="number">{number(lag)}</td>
-            <td class="number">{number(pending)}</td>
-            <td class="number">{number(events)}</td>
-            <td class="number">{duration(oldestMs)}</td>
-          </tr>
-        ),
-      )}
-    </TableSection>
+      rows={groups}
+      keyOf={({ stream, group, lane }) => `${stream} ${group} ${lane}`}
+      columns={[
+        { key: 'group', label: 'For', render: ({ group }) => group },
+        { key: 'stream', label: 'Stream', render: ({ stream }) => stream },
+        { key: 'lane', label: 'Lane', inCard: 'plain', render: ({ lane }) => lane },
+        { ...figure('lag', 'Not delivered'), render: ({ lag_entries: lag }) => number(lag) },
+        { ...figure('pending', 'Pending'), render: ({ pending_entries: pending }) => number(pending) },
+        { ...figure('events', 'Events'), render: ({ events }) => number(events) },
+        { ...figure('oldest', 'Oldest'), render: ({ oldest_ms: oldestMs }) => duration(oldestMs) },
+      ]}
+    />
   )
 }
 
 /** Unfinished jobs: their number, and the oldest ones. */
 export function Jobs({ batch, bulk, failure }: { readonly batch: SystemJobs; readonly bulk: SystemJobs } & MayFail) {
   const kinds = [
-    ['Uploads', batch],
-    ['Bulk lookups', bulk],
-  ] as const
-  const open = kinds.flatMap(([kind, { oldest_jobs: jobs }]) => jobs.map((job) => ({ kind, ...job })))
+    { kind: 'Uploads', ...batch },
+    { kind: 'Bulk lookups', ...bulk },
+  ]
+  const open = kinds.flatMap(({ kind, oldest_jobs: jobs }) => jobs.map((job) => ({ kind, ...job })))
   return (
     <>
       <TableSection
         title="Jobs"
-        columns={['Kind', 'Arriving#', 'Queued#', 'Running#', 'Lines#', 'Not yet taken#', 'Oldest#']}
         none=""
         failure={failure}
-      >
-        {kinds.map(([kind, jobs]) => (
-          <tr key={kind}>
-            <td>{kind}</td>
-            <td class="number">{number(jobs.uploading)}</td>
-            <td class="number">{number(jobs.queued)}</td>
-            <td class="number">{number(jobs.running)}</td>
-            <td class="number">{number(jobs.lines)}</td>
-            <td class="number">{number(jobs.lines_waiting)}</td>
-            <td class="number">{duration(jobs.oldest_ms)}</td>
-          </tr>
-        ))}
-      </TableSection>
+        rows={kinds}
+        keyOf={({ kind }) => kind}
+        columns={[
+          { key: 'kind', label: 'Kind', render: ({ kind }) => kind },
+          { ...figure('uploading', 'Arriving'), render: ({ uploading }) => number(uploading) },
+          { ...figure('queued', 'Queued'), render: ({ queued }) => number(queued) },
+          { ...figure('running', 'Running'), render: ({ running }) => number(running) },
+          { ...figure('lines', 'Lines'), render: ({ lines }) => number(lines) },
+          { ...figure('waiting', 'Not yet taken'), render: ({ lines_waiting: waiting }) => number(waiting) },
+          { ...figure('oldest', 'Oldest'), render: ({ oldest_ms: oldestMs }) => duration(oldestMs) },
+        ]}
+      />
       {open.length > 0 && (
         <TableSection
           title="Oldest open jobs"
-          columns={['Kind', 'Tenant', 'Job', 'Status', 'Lines#', 'Not yet taken#', 'Age#']}
           none=""
-        >
-          {open.map((job) => (
-            <tr key={job.job_id}>
-              <td>{job.kind}</td>
-              <td>{job.tenant_id}</td>
-              <td>
-                <code>{job.job_id}</code>
-              </td>
-              <td>{job.status}</td>
-              <td class="number">{number(job.lines)}</td>
-              <td class="number">{number(job.lines_waiting)}</td>
-              <td class="number">{duration(job.age_ms)}</td>
-            </tr>
-          ))}
-        </TableSection>
+          rows={open}
+          keyOf={({ job_id: id }) => id}
+          columns={[
+            { key: 'job', label: 'Job', render: ({ job_id: id }) => <code>{id}</code> },
+            { key: 'kind', label: 'Kind', inCard: 'plain', render: ({ kind }) => kind },
+            { key: 'tenant', label: 'Tenant', render: ({ tenant_id: tenant }) => tenant },
+            { key: 'status', label: 'Status', render: ({ status }) => status },
+            { ...figure('lines', 'Lines'), render: ({ lines }) => number(lines) },
+            { ...figure('waiting', 'Not yet taken'), render: ({ lines_waiting: waiting }) => number(waiting) },
+            { ...figure('age', 'Age'), render: ({ age_ms: ageMs }) => duration(ageMs) },
+          ]}
+        />
       )}
     </>
   )
@@ -87,22 +89,23 @@ export function Inserts({ inserts, failure }: { readonly inserts: SystemAnswer['
   return (
     <TableSection
       title="Inserts of the last minute"
-      columns={['By', 'Inserts#', 'Rows#', 'Rows an insert#', 'Average#', 'Longest#', 'Failed#']}
       none="Nothing was inserted since the processes started."
       failure={failure}
-    >
-      {inserts.map(({ group, inserts: count, rows, avg_ms: avgMs, max_ms: maxMs, failures }) => (
-        <tr key={group}>
-          <td>{group}</td>
-          <td class="number">{number(count)}</td>
-          <td class="number">{number(rows)}</td>
-          <td class="number">{number(count === 0 ? 0 : Math.round(rows / count))}</td>
-          <td class="number">{duration(avgMs)}</td>
-          <td class="number">{duration(maxMs)}</td>
-          <td class="number">{number(failures)}</td>
-        </tr>
-      ))}
-    </TableSection>
+      rows={inserts}
+      keyOf={({ group }) => group}
+      columns={[
+        { key: 'group', label: 'By', render: ({ group }) => group },
+        { ...figure('inserts', 'Inserts'), render: ({ inserts: count }) => number(count) },
+        { ...figure('rows', 'Rows'), render: ({ rows }) => number(rows) },
+        {
+          ...figure('size', 'Rows per insert'),
+          render: ({ inserts: count, rows }) => (count === 0 ? '–' : number(Math.round(rows / count))),
+        },
+        { ...figure('average', 'Time, average'), render: ({ avg_ms: avgMs }) => duration(avgMs) },
+        { ...figure('longest', 'Time, longest'), render: ({ max_ms: maxMs }) => duration(maxMs) },
+        { ...figure('failed', 'Failed'), render: ({ failures }) => number(failures) },
+      ]}
+    />
   )
 }
 
@@ -116,20 +119,22 @@ export function Quotas({ quotas, failure }: { readonly quotas: NonNullable<Syste
   return (
     <TableSection
       title="Nearest to their quotas"
-      columns={['Tenant', 'Quota', 'Used#', 'Limit#', 'Share#', 'Passed']}
       none="No tenant has used any quota."
       failure={failure}
-    >
-      {quotas.map(({ tenant_id: tenant, quota, used, limit, passed_at: passedAt }) => (
-        <tr key={`${tenant} ${quota}`}>
-          <td>{tenant}</td>
-          <td>{QUOTAS[quota] ?? quota}</td>
-          <td class="number">{number(used)}</td>
-          <td class="number">{number(limit)}</td>
-          <td class="number">{percent(limit === 0 ? 1 : used / limit)}</td>
-          <td>{passedAt === null ? used < limit ? 'no' : 'yes' : <Time at={passedAt} />}</td>
-        </tr>
-      ))}
-    </TableSection>
+      rows={quotas}
+      keyOf={({ tenant_id: tenant, quota }) => `${tenant} ${quota}`}
+      columns={[
+        { key: 'tenant', label: 'Tenant', render: ({ tenant_id: tenant }) => tenant },
+        { key: 'quota', label: 'Quota', inCard: 'plain', render: ({ quota }) => QUOTAS[quota] ?? quota },
+        { ...figure('used', 'Used'), render: ({ used }) => number(used) },
+        { ...figure('limit', 'Limit'), render: ({ limit }) => number(limit) },
+        { ...figure('share', 'Share'), render: ({ used, limit }) => percent(limit === 0 ? 1 : used / limit) },
+        {
+          key: 'passed',
+          label: 'Passed',
+          render: ({ used, limit, passed_at: at }) => (at === null ? used < limit ? 'no' : 'yes' : <Time at={at} />),
+        },
+      ]}
+    />
   )
 }

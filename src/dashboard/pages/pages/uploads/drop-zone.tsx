@@ -1,4 +1,8 @@
+import './drop-zone.css'
+import { FileUp } from 'lucide-preact'
 import { useEffect, useState } from 'preact/hooks'
+import { classes } from '../../design/classes.ts'
+import { Icon } from '../../design/icon.tsx'
 
 interface DropZoneProps {
   readonly onFiles: (files: FileList | null) => void
@@ -10,11 +14,12 @@ interface DropZoneProps {
 /** Accepts a chosen or dropped file. */
 export function DropZone({ onFiles, isOver, note }: DropZoneProps) {
   return (
-    <label class={`drop-zone${isOver ? ' over' : ''}`}>
+    <label class={classes('ui-drop-zone', isOver && 'is-over')}>
       <input type="file" onChange={(event) => onFiles(event.currentTarget.files)} />
+      <Icon of={FileUp} size={24} />
       <strong>Drop a file of events here, or choose one</strong>
       <span>NDJSON or CSV, plain or gzip. You see a preview first; nothing is stored before.</span>
-      <span class="soft">{note ?? '\u00a0'}</span>
+      <span>{note ?? '\u00a0'}</span>
     </label>
   )
 }

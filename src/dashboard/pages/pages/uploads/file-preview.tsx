@@ -1,6 +1,11 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { UploadChoice, UploadLimits, UploadPreview } from '../../../../../schemas/dashboard/uploads.ts'
-import { Loading, Problem } from '../../components/notes.tsx'
+import { Button } from '../../design/button.tsx'
+import { Select } from '../../design/field.tsx'
+import { Grid, Row, Text } from '../../design/layout.tsx'
+import { Notice, Problem } from '../../design/notice.tsx'
+import { Card } from '../../design/page.tsx'
+import { Loading } from '../../design/skeleton.tsx'
 import { ApiError, postBytes } from '../../lib/api.ts'
 import { bytes, counted, number } from '../../lib/format.ts'
 import { bodyOf, startTransfer } from '../../lib/transfers.ts'
@@ -32,53 +37,53 @@ export function FilePreview({ tenant, file, limits, onClose }: FilePreviewProps)
   const isReady = preview !== undefined && preview.problem === null && error === undefined && !isLoading
   const warning = preview && sizeWarning(file, preview, limits)
   return (
-    <section class="card" aria-labelledby="preview">
-      <h2 id="preview" tabIndex={-1} ref={heading}>
+    <Card isAccent>
+      <h2 tabIndex={-1} ref={heading}>
         {file.name}
       </h2>
-      <p class="soft">{preview === undefined ? bytes(file.size) : describe(file, preview)}</p>
-      <div class="row">
+      <Text tone="soft">{preview === undefined ? bytes(file.size) : describe(file, preview)}</Text>
+      <Grid>
         <Select
           label="Encoding"
-          value={choice.encoding}
-          options={[['', 'UTF-8, or as marked'], ...ENCODINGS.map((name) => [name, name] as const)]}
-          onChange={(encoding) => setChoice({ date_order: choice.date_order, encoding })}
+          value={choice.encoding ?? ''}
+          options={[
+            { value: '', label: 'UTF-8, or as marked' },
+            ...ENCODINGS.map((name) => ({ value: name, label: name })),
+          ]}
+          onChange={(encoding) => setChoice({ date_order: choice.date_order, encoding: encoding || undefined })}
         />
         <Select
           label="Dates like 01/02/2026"
-          value={choice.date_order}
+          value={choice.date_order ?? ''}
           options={[
-            ['', 'skip: may be two days'],
-            ['dmy', 'day first'],
-            ['mdy', 'month first'],
+            { value: '', label: 'skip: may be two days' },
+            { value: 'dmy', label: 'day first' },
+            { value: 'mdy', label: 'month first' },
           ]}
-          onChange={(order) => setChoice({ ...named, date_order: order as Choice['date_order'] })}
+          onChange={(order) => setChoice({ ...named, date_order: (order || undefined) as Choice['date_order'] })}
         />
-      </div>
+      </Grid>
       {error && <Problem error={error} />}
       {preview === undefined && error === undefined && <Loading label="Reading the first rows…" />}
       {preview && <Mapping preview={preview} onChange={(map) => setChoice({ ...choice, map })} />}
       {preview?.problem && (
-        <p class="note problem" role="alert">
-          {preview.problem}
-        </p>
+        <Notice tone="bad" role="alert">
+          <p>{preview.problem}</p>
+        </Notice>
       )}
-      {warning && <p class="note warning">{warning}</p>}
-      <div class="row">
-        <button
-          type="button"
-          class="primary"
-          onClick={send}
-          disabled={!isReady || isTooLarge(file, preview.gzip, limits)}
-        >
+      {warning && (
+        <Notice tone="warn">
+          <p>{warning}</p>
+        </Notice>
+      )}
+      <Row>
+        <Button variant="primary" onClick={send} disabled={!isReady || isTooLarge(file, preview.gzip, limits)}>
           Upload {bytes(file.size)}
-        </button>
-        <button type="button" onClick={onClose}>
-          Choose another file
-        </button>
-      </div>
+        </Button>
+        <Button onClick={onClose}>Choose another file</Button>
+      </Row>
       {preview && <PreviewRows rows={preview.rows} />}
-    </section>
+    </Card>
   )
 }
 
@@ -104,29 +109,6 @@ function usePreview(tenant: string, file: File, choice: Choice, limits: UploadLi
     return () => leaving.abort()
   }, [tenant, file, choice])
   return state
-}
-
-interface SelectProps {
-  readonly label: string
-  readonly value: string | undefined
-  readonly options: readonly (readonly [value: string, text: string])[]
-  /** Undefined: the first option, which means no choice. */
-  readonly onChange: (value: string | undefined) => void
-}
-
-function Select({ label, value, options, onChange }: SelectProps) {
-  return (
-    <label class="field">
-      <span>{label}</span>
-      <select value={value ?? ''} onChange={(event) => onChange(event.currentTarget.value || undefined)}>
-        {options.map(([name, text]) => (
-          <option key={name} value={name}>
-            {text}
-          </option>
-        ))}
-      </select>
-    </label>
-  )
 }
 
 const DELIMITERS: Readonly<Record<string, string>> = { ',': 'commas', ';': 'semicolons', '\t': 'tabs', '|': 'bars' }

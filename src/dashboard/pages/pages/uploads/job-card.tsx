@@ -1,8 +1,14 @@
 import { useRef, useState } from 'preact/hooks'
 import type { BatchStatus, BatchSummary, ListedBatchJob, RejectedReason } from '../../../../../schemas/api/batch.ts'
 import type { UploadList } from '../../../../../schemas/dashboard/uploads.ts'
-import { Problem, sentence } from '../../components/notes.tsx'
-import { Time } from '../../components/time.tsx'
+import { Soft } from '../../components/judgement.tsx'
+import { Badge, type Tone } from '../../design/badge.tsx'
+import { Button } from '../../design/button.tsx'
+import { Disclosure, Facts, Meter } from '../../design/details.tsx'
+import { Grow, Row, Stack, Text } from '../../design/layout.tsx'
+import { Notice, Problem, sentence } from '../../design/notice.tsx'
+import { Card } from '../../design/page.tsx'
+import { Time } from '../../design/time.tsx'
 import { post } from '../../lib/api.ts'
 import { counted, number } from '../../lib/format.ts'
 import { Rate, timeLeft } from '../../lib/rate.ts'
@@ -23,7 +29,12 @@ export function useJobRates(jobs: readonly ListedBatchJob[] | undefined): Readon
   return rates.current
 }
 
-const TAGS: Readonly<Record<BatchStatus, string>> = { queued: '', running: '', completed: 'good', failed: 'bad' }
+const TONES: Readonly<Record<BatchStatus, Tone>> = {
+  queued: 'neutral',
+  running: 'accent',
+  completed: 'good',
+  failed: 'bad',
+}
 
 interface JobCardProps {
   readonly job: UploadList['jobs'][number]
@@ -41,34 +52,44 @@ export function JobCard({ job, rate, path, onChange }: JobCardProps) {
   const isOpen = status === 'queued' || status === 'running'
   const cancel = () => post(`${path}/${id}/cancel`).then(onChange, setError)
   return (
-    <article class="card job">
-      <header>
+    <Card isTight>
+      <Row>
         {problem !== null && status === 'completed' ? (
-          <span class="tag bad">most lines wrong</span>
+          <Badge tone="bad">most lines wrong</Badge>
         ) : (
-          <span class={`tag ${TAGS[status]}`}>{status}</span>
+          <Badge tone={TONES[status]}>{status}</Badge>
         )}
-        <strong class="job-name">{job.file_name ?? counted(job.progress_total, 'line')}</strong>
-        <span class="soft">
+        <Grow>
+          <strong>{job.file_name ?? counted(job.progress_total, 'line')}</strong>{' '}
+          <Text as="span" tone="soft" isSmall>
+            <code>{id}</code>
+          </Text>
+        </Grow>
+        <Text as="span" tone="soft">
           <Time at={receivedAt} />
-        </span>
+        </Text>
         {isOpen && (
-          <button type="button" onClick={cancel}>
+          <Button size="s" onClick={cancel}>
             Cancel
-          </button>
+          </Button>
         )}
-      </header>
-      <p class="soft job-id">
-        Job <code>{id}</code>
-      </p>
+      </Row>
       {isOpen && <Progress job={job} rate={rate} />}
       {status === 'failed' && <p>{failureText(job, message)}</p>}
-      {problem !== null && <p class="note problem">{sentence(problem)}</p>}
-      {summary?.warning && <p class="note warning">{summary.warning}</p>}
+      {problem !== null && (
+        <Notice tone="bad">
+          <p>{sentence(problem)}</p>
+        </Notice>
+      )}
+      {summary?.warning && (
+        <Notice tone="warn">
+          <p>{summary.warning}</p>
+        </Notice>
+      )}
       {summary && <Counts summary={summary} />}
       {job.rejected > 0 && <WrongLines job={job} />}
       {error && <Problem error={error} />}
-    </article>
+    </Card>
   )
 }
 
@@ -91,8 +112,10 @@ function Progress({ job, rate }: { readonly job: ListedBatchJob; readonly rate: 
   ]
   return (
     <>
-      <progress aria-label={`Progress of job ${id}`} value={current} max={Math.max(1, total)} />
-      <p class="soft facts">{facts.filter((fact) => fact !== '').join(' · ')}</p>
+      <Meter label={`Progress of job ${id}`} value={current} max={Math.max(1, total)} isProgress />
+      <Text tone="soft" isSmall>
+        {facts.filter((fact) => fact !== '').join(' · ')}
+      </Text>
     </>
   )
 }
@@ -116,16 +139,12 @@ function Counts({ summary }: { readonly summary: BatchSummary }) {
   const counts = [...COUNTS, ...others.map((key) => [key, key.replaceAll('_', ' ')] as const)]
   const shown = counts.map(([key, label]) => [key, label, Number(summary[key as keyof BatchSummary] ?? 0)] as const)
   return (
-    <dl class="job-counts">
-      {shown
+    <Facts
+      min={110}
+      facts={shown
         .filter(([key, , count]) => ALWAYS.has(key) || count > 0)
-        .map(([key, label, count]) => (
-          <div key={key}>
-            <dt>{label}</dt>
-            <dd>{number(count)}</dd>
-          </div>
-        ))}
-    </dl>
+        .map(([, label, count]) => [label, <strong key={label}>{number(count)}</strong>] as const)}
+    />
   )
 }
 
@@ -134,15 +153,16 @@ function WrongLines({ job }: { readonly job: ListedBatchJob }) {
   const { rejected, rejected_reasons: reasons, problem, result_summary: summary } = job
   const details = new Map(summary?.errors.map(({ line, detail }) => [line, detail]))
   return (
-    <details class="wrong-lines" open={problem !== null}>
-      <summary>{`${counted(rejected, 'line')} ${rejected === 1 ? 'was' : 'were'} wrong`}</summary>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrolling needs the keyboard */}
-      <ul tabIndex={0}>
+    <Disclosure
+      summary={`${counted(rejected, 'line')} ${rejected === 1 ? 'was' : 'were'} wrong`}
+      isOpen={problem !== null}
+    >
+      <Stack gap={1}>
         {reasons.map((group) => (
           <Reason key={group.reason} group={group} details={details} />
         ))}
-      </ul>
-    </details>
+      </Stack>
+    </Disclosure>
   )
 }
 
@@ -154,16 +174,20 @@ interface ReasonProps {
 
 function Reason({ group: { reason, count, lines }, details }: ReasonProps) {
   if (count <= lines.length) {
-    return lines.map((line) => (
-      <li key={line}>
-        Line {number(line)}: {details.get(line) ?? reason}
-      </li>
-    ))
+    return (
+      <>
+        {lines.map((line) => (
+          <p key={line}>
+            Line {number(line)}: {details.get(line) ?? reason}
+          </p>
+        ))}
+      </>
+    )
   }
   return (
-    <li>
+    <p>
       <strong>{counted(count, 'line')}</strong>: {reason}
-      {lines.length > 0 && <span class="soft"> (first {lines.map(number).join(', ')})</span>}
-    </li>
+      {lines.length > 0 && <Soft> (first {lines.map(number).join(', ')})</Soft>}
+    </p>
   )
 }

@@ -1,4 +1,6 @@
 import type { UploadPreview } from '../../../../../schemas/dashboard/uploads.ts'
+import { Fieldset, Select } from '../../design/field.tsx'
+import { Grid, Text } from '../../design/layout.tsx'
 
 type Map = Readonly<Record<string, string>>
 
@@ -39,24 +41,28 @@ export function Mapping({ preview, onChange }: MappingProps) {
   }
   if (columns.length === 0) return null
   return (
-    <fieldset class="mapping">
-      <legend>{format === 'csv' ? 'What the columns are' : 'What the keys are'}</legend>
-      {columns.map(({ name, key, example }, i) => (
-        <label class="field" key={`${i} ${name}`}>
-          <span class="column-name">{name}</span>
-          <select value={key} onChange={(event) => change(name, event.currentTarget.value)}>
-            {!keys.includes(name) && <option value={name}>Keep as “{name}”</option>}
-            {!keys.includes(key) && key !== name && key !== '' && <option value={key}>Keep as “{key}”</option>}
-            {keys.map((known) => (
-              <option key={known} value={known}>
-                {LABELS[known] ?? known}
-              </option>
-            ))}
-            <option value="">Leave out</option>
-          </select>
-          <span class="example">{example === '' ? '(empty)' : example}</span>
-        </label>
-      ))}
-    </fieldset>
+    <Fieldset legend={format === 'csv' ? 'What the columns are' : 'What the keys are'}>
+      <Grid gap={3} min={230}>
+        {columns.map(({ name, key, example }, i) => (
+          <Select
+            key={`${i} ${name}`}
+            label={name}
+            hint={
+              <Text as="span" isCut>
+                <code>{example === '' ? '(empty)' : example}</code>
+              </Text>
+            }
+            value={key}
+            options={[
+              ...(keys.includes(name) ? [] : [{ value: name, label: `Keep as “${name}”` }]),
+              ...(keys.includes(key) || key === name || key === '' ? [] : [{ value: key, label: `Keep as “${key}”` }]),
+              ...keys.map((known) => ({ value: known, label: LABELS[known] ?? known })),
+              { value: '', label: 'Leave out' },
+            ]}
+            onChange={(next) => change(name, next)}
+          />
+        ))}
+      </Grid>
+    </Fieldset>
   )
 }

@@ -1,6 +1,8 @@
 import type { PreviewRow } from '../../../../../schemas/dashboard/uploads.ts'
-import { ClassName, CompanyName, StatusTag } from '../../components/judgement.tsx'
-import { Scroll } from '../../components/scroll.tsx'
+import { ClassName, CompanyName, Soft, StatusBadge } from '../../components/judgement.tsx'
+import { Badge } from '../../design/badge.tsx'
+import { Stack, Text } from '../../design/layout.tsx'
+import { Table } from '../../design/table.tsx'
 import { number } from '../../lib/format.ts'
 import { whyOf } from '../../lib/live-tail.ts'
 
@@ -8,62 +10,56 @@ import { whyOf } from '../../lib/live-tail.ts'
 export function PreviewRows({ rows }: { readonly rows: readonly PreviewRow[] }) {
   if (rows.length === 0) return null
   return (
-    <>
-      <p role="status">{summaryOf(rows)}</p>
-      <Scroll label="Preview">
-        <table class="preview-rows">
-          <caption class="hidden-label">The first rows, and what each would become</caption>
-          <thead>
-            <tr>
-              <th scope="col">Line</th>
-              <th scope="col">Becomes</th>
-              <th scope="col">Company</th>
-              <th scope="col">Class</th>
-              <th scope="col">Why</th>
-              <th scope="col">Event</th>
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map((row) => (
-              <Row key={row.line} row={row} />
-            ))}
-          </tbody>
-        </table>
-      </Scroll>
-      <p class="soft">By today's data and rules; earlier events are not compared. Nothing is stored or counted yet.</p>
-    </>
+    <Stack gap={3}>
+      <Text role="status">{summaryOf(rows)}</Text>
+      <Table
+        label="The first rows, and what each would become"
+        rows={rows}
+        keyOf={({ line }) => String(line)}
+        columns={[
+          { key: 'line', label: 'Line', render: ({ line }) => number(line) },
+          { key: 'becomes', label: 'Becomes', inCard: 'plain', render: (row) => <Becomes row={row} /> },
+          {
+            key: 'company',
+            label: 'Company',
+            text: 'wrap',
+            inCard: 'plain',
+            render: ({ becomes }) => becomes !== null && <CompanyName {...becomes} />,
+          },
+          {
+            key: 'class',
+            label: 'Class',
+            inCard: 'plain',
+            render: ({ becomes }) => becomes !== null && <ClassName {...becomes} />,
+          },
+          { key: 'why', label: 'Why', text: 'wrap', inCard: 'whole', render: (row) => <Why row={row} /> },
+          {
+            key: 'event',
+            label: 'Event',
+            text: 'wrap',
+            inCard: 'whole',
+            render: ({ event }) => event !== null && <code>{event}</code>,
+          },
+        ]}
+      />
+      <Text tone="soft" isSmall>
+        By today's data and rules; earlier events are not compared. Nothing is stored or counted yet.
+      </Text>
+    </Stack>
   )
 }
 
-function Row({ row: { line, event, problem, becomes, repeat_of: repeatOf } }: { readonly row: PreviewRow }) {
+function Becomes({ row: { becomes, repeat_of: repeatOf } }: { readonly row: PreviewRow }) {
+  if (becomes === null) return <Badge tone="bad">nothing</Badge>
+  return repeatOf === null ? <StatusBadge status={becomes.status} /> : <Badge tone="warn">repeat</Badge>
+}
+
+function Why({ row: { becomes, problem, repeat_of: repeatOf } }: { readonly row: PreviewRow }) {
+  if (becomes === null) return <Text tone="bad">{problem}</Text>
   return (
-    <tr class={problem === null ? '' : 'wrong'}>
-      <td class="number">{number(line)}</td>
-      {becomes === null ? (
-        <>
-          <td>
-            <span class="tag bad">nothing</span>
-          </td>
-          <td class="preview-why bad" colSpan={3}>
-            {problem}
-          </td>
-        </>
-      ) : (
-        <>
-          <td>{repeatOf === null ? <StatusTag status={becomes.status} /> : <span class="tag warn">repeat</span>}</td>
-          <td class="preview-why">
-            <CompanyName {...becomes} />
-          </td>
-          <td>
-            <ClassName {...becomes} />
-          </td>
-          <td class="preview-why">
-            {repeatOf === null ? whyOf(becomes) : `its event_id is that of line ${number(repeatOf)}: it counts once`}
-          </td>
-        </>
-      )}
-      <td class="preview-event">{event !== null && <code>{event}</code>}</td>
-    </tr>
+    <Soft>
+      {repeatOf === null ? whyOf(becomes) : `its event_id is that of line ${number(repeatOf)}: it counts once`}
+    </Soft>
   )
 }
 

@@ -1,3 +1,9 @@
+import { Badge } from '../../design/badge.tsx'
+import { Button } from '../../design/button.tsx'
+import { Meter } from '../../design/details.tsx'
+import { Grow, Row, Text } from '../../design/layout.tsx'
+import { Notice } from '../../design/notice.tsx'
+import { Card } from '../../design/page.tsx'
 import { bytes, percent } from '../../lib/format.ts'
 import { timeLeft } from '../../lib/rate.ts'
 import { cancelTransfer, dismissTransfer, repeatTransfer, type Transfer } from '../../lib/transfers.ts'
@@ -5,35 +11,29 @@ import { cancelTransfer, dismissTransfer, repeatTransfer, type Transfer } from '
 /** An upload and its progress or error. */
 export function TransferCard({ transfer }: { readonly transfer: Transfer }) {
   const { id, file, state, jobId, problem } = transfer
-  const dismiss = (
-    <button type="button" onClick={() => dismissTransfer(id)}>
-      Dismiss
-    </button>
-  )
+  const dismiss = <Button onClick={() => dismissTransfer(id)}>Dismiss</Button>
   if (state === 'failed') {
     return (
-      <div class="note problem" role="alert">
-        <h2>{file.name} was not uploaded</h2>
+      <Notice tone="bad" role="alert" title={`${file.name} was not uploaded`}>
         <p>{problem}</p>
         {dismiss}
-      </div>
+      </Notice>
     )
   }
   if (state === 'repeated') {
     return (
-      <div class="note warning" role="alert">
-        <h2>{file.name} was uploaded before</h2>
+      <Notice tone="warn" role="alert" title={`${file.name} was uploaded before`}>
         <p>
           Job <code>{jobId}</code> has the same file, so it was not uploaded again. Its events that have no event_id of
           their own would count twice.
         </p>
-        <div class="row">
+        <Row>
           {dismiss}
-          <button type="button" class="danger" onClick={() => repeatTransfer(transfer)}>
+          <Button variant="danger" onClick={() => repeatTransfer(transfer)}>
             Upload it once more
-          </button>
-        </div>
-      </div>
+          </Button>
+        </Row>
+      </Notice>
     )
   }
   return <Sending transfer={transfer} />
@@ -48,16 +48,20 @@ function Sending({ transfer }: { readonly transfer: Transfer }) {
     ...(sent < total ? [timeLeft(total - sent, perSecond) ?? ''] : ['the server finishes reading']),
   ]
   return (
-    <article class="card job">
-      <header>
-        <span class="tag">uploading</span>
-        <strong class="job-name">{file.name}</strong>
-        <button type="button" onClick={() => cancelTransfer(id)} disabled={state !== 'sending'}>
+    <Card isTight>
+      <Row>
+        <Badge tone="accent">uploading</Badge>
+        <Grow>
+          <strong>{file.name}</strong>
+        </Grow>
+        <Button size="s" onClick={() => cancelTransfer(id)} disabled={state !== 'sending'}>
           Cancel
-        </button>
-      </header>
-      <progress aria-label={`Transfer of ${file.name}`} value={sent} max={Math.max(1, total)} />
-      <p class="soft facts">{facts.filter((fact) => fact !== '').join(' · ')}</p>
-    </article>
+        </Button>
+      </Row>
+      <Meter label={`Transfer of ${file.name}`} value={sent} max={Math.max(1, total)} isProgress />
+      <Text tone="soft" isSmall>
+        {facts.filter((fact) => fact !== '').join(' · ')}
+      </Text>
+    </Card>
   )
 }
