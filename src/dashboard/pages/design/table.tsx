@@ -18,6 +18,8 @@ export interface TableColumn<R> {
   readonly isNumber?: boolean
   /** `wrap` breaks long text; a number of pixels cuts it there with an ellipsis. */
   readonly text?: 'wrap' | number
+  /** Least width in pixels, so that tables below each other have the same columns. */
+  readonly width?: number
   /** Buttons of the row. */
   readonly isActions?: boolean
   /** Direction of the first click on its heading; undefined: it does not sort. */
@@ -72,56 +74,58 @@ export function Table<R>(props: TableProps<R>) {
       <p class="ui-table-hint" aria-hidden="true">
         Scroll sideways for more columns <Icon of={MoveRight} size={14} />
       </p>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrolling needs the keyboard */}
-      <section ref={scroll} class="ui-table-scroll" aria-label={label} tabIndex={0}>
-        <table aria-label={label}>
-          <thead>
-            <tr>
-              {selection && (
-                <th class="is-check" scope="col">
-                  <AllBox {...props} selection={selection} />
-                </th>
-              )}
-              {columns.map((column, i) => (
-                <Heading key={column.key} column={column} isFirst={i === 0} {...props} />
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map((row) => {
-              const key = keyOf(row)
-              const isSelected = selection?.selected.has(key)
-              const detail = detailOf?.(row)
-              const hasDetail = detail !== undefined && detail !== null && detail !== false
-              return (
-                <Fragment key={key}>
-                  <tr data-row={key} class={hasDetail ? 'is-with-detail' : undefined} aria-selected={isSelected}>
-                    {selection && (
-                      <td class="is-check">
-                        <input
-                          type="checkbox"
-                          aria-label={`Choose ${selection.nameOf(row)}`}
-                          checked={isSelected}
-                          onChange={() => selection.onChange(toggled(selection.selected, key))}
-                        />
-                      </td>
-                    )}
-                    {columns.map((column, i) => (
-                      <Cell key={column.key} column={column} isFirst={i === 0} row={row} />
-                    ))}
-                  </tr>
-                  {hasDetail && (
-                    <tr class="is-detail">
-                      <td colSpan={width}>{detail}</td>
+      <div class="ui-table-frame">
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrolling needs the keyboard */}
+        <section ref={scroll} class="ui-table-scroll" aria-label={label} tabIndex={0}>
+          <table aria-label={label}>
+            <thead>
+              <tr>
+                {selection && (
+                  <th class="is-check" scope="col">
+                    <AllBox {...props} selection={selection} />
+                  </th>
+                )}
+                {columns.map((column, i) => (
+                  <Heading key={column.key} column={column} isFirst={i === 0} {...props} />
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {rows.map((row) => {
+                const key = keyOf(row)
+                const isSelected = selection?.selected.has(key)
+                const detail = detailOf?.(row)
+                const hasDetail = detail !== undefined && detail !== null && detail !== false
+                return (
+                  <Fragment key={key}>
+                    <tr data-row={key} class={hasDetail ? 'is-with-detail' : undefined} aria-selected={isSelected}>
+                      {selection && (
+                        <td class="is-check">
+                          <input
+                            type="checkbox"
+                            aria-label={`Choose ${selection.nameOf(row)}`}
+                            checked={isSelected}
+                            onChange={() => selection.onChange(toggled(selection.selected, key))}
+                          />
+                        </td>
+                      )}
+                      {columns.map((column, i) => (
+                        <Cell key={column.key} column={column} isFirst={i === 0} row={row} />
+                      ))}
                     </tr>
-                  )}
-                </Fragment>
-              )
-            })}
-          </tbody>
-        </table>
-      </section>
-      <div class="ui-table-fade" aria-hidden="true" />
+                    {hasDetail && (
+                      <tr class="is-detail">
+                        <td colSpan={width}>{detail}</td>
+                      </tr>
+                    )}
+                  </Fragment>
+                )
+              })}
+            </tbody>
+          </table>
+        </section>
+        <div class="ui-table-fade" aria-hidden="true" />
+      </div>
     </div>
   )
 }
@@ -163,13 +167,14 @@ interface HeadingProps<R> extends Pick<TableProps<R>, 'sort' | 'onSort'> {
 }
 
 function Heading<R>({ column, isFirst, sort, onSort }: HeadingProps<R>) {
-  const { key, label, isLabelHidden, isNumber, isActions, sort: first } = column
+  const { key, label, isLabelHidden, isNumber, isActions, width, sort: first } = column
   const own = sort?.key === key ? sort.direction : undefined
   const isSortable = first !== undefined && onSort !== undefined
   const words = { asc: 'ascending', desc: 'descending' } as const
   return (
     <th
       scope="col"
+      style={width === undefined ? undefined : { width: `${width}px` }}
       class={classes(isFirst && 'is-sticky', isNumber && 'is-number', isActions && 'is-actions')}
       aria-sort={own === undefined ? (isSortable ? 'none' : undefined) : words[own]}
     >

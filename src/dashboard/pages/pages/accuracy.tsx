@@ -69,7 +69,7 @@ function Precision({ tenant, days }: { readonly tenant: string; readonly days: s
       <Summary all={all} />
       <Section
         title="Where it is right"
-        description="Right: of the addresses whose visits were attributed to a company, the share attributed to the one of the e-mail address. Each address counts once, however many events it has. The bar and the numbers beside it are its 95 % interval. Noise is not stored, so it is not counted."
+        description="Right: of the addresses whose visits were attributed to a company, the share attributed to the one of the e-mail address. Each address counts once, however many events it has. The bar and the numbers beside it are its 95% interval. Noise is not stored, so it is not counted."
       >
         <Breakdown title="By data set" name="Data set" rows={data_sets.map((set) => [set.name, set] as const)} />
         <Breakdown title="By class" name="Class" rows={classifications.map((each) => [each.name, each] as const)} />
@@ -112,7 +112,7 @@ function Summary({ all }: { readonly all: Share }) {
       <Stat label="Right when attributed" value={precision === null ? 'unknown' : percent(precision)}>
         {precision === null
           ? 'no visit was attributed'
-          : `95 % interval: ${percent(low!)} to ${percent(high!)}, ${counted(all.cases, 'address', 'addresses')}`}
+          : `95% interval: ${percent(low!)} to ${percent(high!)}, ${counted(all.cases, 'address', 'addresses')}`}
       </Stat>
       <Stat label="Attributed" value={percent((right + other) / events)}>
         of {counted(events, 'event')} with a known company
@@ -137,12 +137,18 @@ function Breakdown({ title, name, rows }: BreakdownProps) {
       rows={rows}
       keyOf={([label]) => label}
       columns={[
-        { key: 'name', label: name, render: ([label]) => label },
-        { key: 'share', label: 'Right', inCard: 'whole', render: ([, share]) => <Interval share={share} /> },
-        { key: 'events', label: 'Events', isNumber: true, render: ([, { events }]) => number(events) },
-        { key: 'right', label: 'Right events', isNumber: true, render: ([, { right }]) => number(right) },
-        { key: 'other', label: 'Other company', isNumber: true, render: ([, { other }]) => number(other) },
-        { key: 'none', label: 'No company', isNumber: true, render: ([, { none }]) => number(none) },
+        { key: 'name', label: name, width: 180, render: ([label]) => label },
+        {
+          key: 'share',
+          label: 'Right',
+          inCard: 'whole',
+          width: 340,
+          render: ([, share]) => <Interval share={share} />,
+        },
+        { key: 'events', label: 'Events', isNumber: true, width: 90, render: ([, { events }]) => number(events) },
+        { key: 'right', label: 'Right events', isNumber: true, width: 120, render: ([, { right }]) => number(right) },
+        { key: 'other', label: 'Other company', isNumber: true, width: 130, render: ([, { other }]) => number(other) },
+        { key: 'none', label: 'No company', isNumber: true, width: 120, render: ([, { none }]) => number(none) },
       ]}
     />
   )

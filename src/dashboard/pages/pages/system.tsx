@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
+import { Link } from 'wouter-preact'
 import type { SystemAnswer } from '../../../../schemas/dashboard/system.ts'
 import { Meter } from '../design/details.tsx'
 import { Notice } from '../design/notice.tsx'
@@ -100,8 +101,10 @@ function Figures({ status }: { readonly status: SystemAnswer }) {
       <Stat label="Oldest unfinished" value={oldest !== null ? duration(oldest.age_ms) : hasStreams ? 'none' : UNKNOWN}>
         {oldest !== null ? oldest.where : hasStreams ? 'the queues are empty' : UNREAD}
       </Stat>
-      <Stat label="Dead letters" value={hasStreams ? number(dead) : UNKNOWN} href="/system/dead-letters">
-        {hasStreams && dead === 0 ? 'nothing to decide' : 'show, retry or discard'}
+      <Stat label="Dead letters" value={hasStreams ? number(dead) : UNKNOWN}>
+        <Link href="/system/dead-letters">
+          {hasStreams && dead === 0 ? 'nothing to decide' : 'show, retry or discard'}
+        </Link>
       </Stat>
       <Memory title="Redis memory" used={redis?.used_bytes} max={redis?.max_bytes} share={redis?.used_share} />
       <Memory title="ClickHouse memory" used={clickhouse?.memory_bytes} max={clickhouse?.memory_max_bytes} />

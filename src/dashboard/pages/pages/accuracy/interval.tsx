@@ -1,6 +1,7 @@
 import './interval.css'
 import type { AccuracyAnswer } from '../../../../../schemas/dashboard/accuracy.ts'
 import { Soft } from '../../components/judgement.tsx'
+import { percent } from '../../lib/format.ts'
 
 /** A share with its 95 % interval, as text and as a bar. */
 export function Interval({ share: { precision, low, high } }: { readonly share: AccuracyAnswer['all'] }) {
@@ -9,7 +10,7 @@ export function Interval({ share: { precision, low, high } }: { readonly share: 
   return (
     <span class="ui-interval">
       <span>
-        <strong>{Math.round(precision * 100)} %</strong>{' '}
+        <strong>{percent(Math.round(precision * 100) / 100)}</strong>{' '}
         <Soft>
           {from} to {to}
         </Soft>
