@@ -13,7 +13,7 @@ const browser = await sharedChromium()
 const skip = typeof browser === 'string' ? browser : undefined
 const focused = (page: Page) => page.evaluate('document.activeElement.textContent || document.activeElement.ariaLabel')
 
-async function openParts(t: { after(end: () => Promise<void>): void }, width = 1_000): Promise<WatchedPage> {
+async function openParts(t: { after(end: () => Promise<void>): void }, width = 1_200): Promise<WatchedPage> {
   const { outputFiles } = await build({
     entryPoints: [`${ROOT}/test/browser/design-page.js`],
     tsconfig: `${ROOT}/src/dashboard/pages/tsconfig.json`,
@@ -36,7 +36,7 @@ async function openParts(t: { after(end: () => Promise<void>): void }, width = 1
 test('a table keeps its header and names visible, says that columns are cut, and is a list of cards on a phone', {
   skip,
 }, async (t) => {
-  const { page, assertAccessible, assertClean } = await openParts(t)
+  const { page, assertAccessible, assertClean } = await openParts(t, 800)
   await assertAccessible()
   const view = page.getByRole('region', { name: 'Companies' })
   const hint = page.getByText('Scroll sideways for more columns')

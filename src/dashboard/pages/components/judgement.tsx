@@ -3,7 +3,6 @@ import { Badge, CategoryBadge } from '../design/badge.tsx'
 import { CLASS_COLOURS } from '../design/colours.ts'
 import { Flag } from '../design/flag.tsx'
 import { Row, Text } from '../design/layout.tsx'
-import { country } from '../lib/days.ts'
 
 /** Labels of statuses. */
 export const STATUS_WORDS = { ok: 'kept', filtered: 'filtered', invalid_ip: 'invalid IP' } as const
@@ -17,11 +16,7 @@ export function StatusBadge({ status }: Pick<Judgement, 'status'>) {
 export function CompanyName({ company, domain, country_code: code }: Judgement) {
   return (
     <Row gap={2}>
-      {code !== null && (
-        <span title={country(code)}>
-          <Flag code={code} />
-        </span>
-      )}
+      {code !== null && <Flag code={code} isAlone />}
       <span>{company ?? <Soft>unknown</Soft>}</span>
       {domain !== null && domain !== company && <Soft>{domain}</Soft>}
     </Row>

@@ -19,26 +19,36 @@ function loadFlags(): Promise<Flags> {
 interface FlagProps {
   /** ISO 3166-1 alpha-2. */
   readonly code: string
+  /** Shows the country's name on hover, where it is not beside the flag. */
+  readonly isAlone?: boolean
 }
 
-/** The flag of a country, and its code while the flag loads or when there is none. Its name must be beside it. */
-export function Flag({ code }: FlagProps) {
+/** The flag of a country, and its code while the flag loads or when there is none. */
+export function Flag({ code, isAlone }: FlagProps) {
+  const title = isAlone ? country(code) : undefined
   const [known, setKnown] = useState(flags)
   useEffect(() => {
     if (known === undefined) loadFlags().then(setKnown, () => {})
   }, [])
   const drawing = /^[A-Z]{2}$/.test(code) ? known?.[code] : undefined
   return drawing === undefined ? (
-    <span class="ui-flag" aria-hidden="true">
+    <span class="ui-flag" title={title} aria-hidden="true">
       {code.slice(0, 2)}
     </span>
   ) : (
-    <img class="ui-flag" src={`data:image/svg+xml,${encodeURIComponent(drawing)}`} alt="" width={20} height={14} />
+    <img
+      class="ui-flag"
+      src={`data:image/svg+xml,${encodeURIComponent(drawing)}`}
+      alt={title ?? ''}
+      title={title}
+      width={20}
+      height={14}
+    />
   )
 }
 
 /** A country: flag and name. An empty code is unknown. */
-export function Country({ code }: FlagProps) {
+export function Country({ code }: Pick<FlagProps, 'code'>) {
   if (code === '') return <>unknown</>
   return (
     <span class="ui-country">

@@ -218,7 +218,7 @@ function Cell<R>({
   const style = typeof text === 'number' ? { '--max': `${text}px` } : undefined
   if (isFirst) {
     return (
-      <th scope="row" class={name} style={style}>
+      <th scope="row" class={name} style={style} data-label={isNumber ? label : undefined}>
         {render(row)}
       </th>
     )

@@ -17,7 +17,7 @@ export function PreviewRows({ rows }: { readonly rows: readonly PreviewRow[] }) 
         rows={rows}
         keyOf={({ line }) => String(line)}
         columns={[
-          { key: 'line', label: 'Line', render: ({ line }) => number(line) },
+          { key: 'line', label: 'Line', isNumber: true, width: 56, render: ({ line }) => number(line) },
           { key: 'becomes', label: 'Becomes', inCard: 'plain', render: (row) => <Becomes row={row} /> },
           {
             key: 'company',
