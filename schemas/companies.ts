@@ -4,6 +4,7 @@ import { type Static, Type } from 'typebox'
 export const COMPANY_LIMITS = {
   searchMaxChars: 200,
   valueMaxChars: 500,
+  whereMaxChars: 8_000,
   /** Values of one filter. */
   valuesMax: 100,
   /** Days that a filter looks back. */

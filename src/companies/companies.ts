@@ -15,9 +15,9 @@ import type {
 } from '../../schemas/dashboard/companies.ts'
 import { utcDay } from '../pipeline/event/outcomes.ts'
 import type { Clock } from '../run/clock.ts'
-import { encodedChars, type QuestionReader } from '../stores/clickhouse/reader.ts'
+import { encodedChars, type OfTenant, type QuestionReader } from '../stores/clickhouse/reader.ts'
 import type { TenantStore } from '../tenants/stores.ts'
-import { findCompany, type StoredCompany } from './company.ts'
+import { findCompany, findOrigins, type StoredCompany } from './company.ts'
 import {
   type Days,
   type Facet,
@@ -27,7 +27,18 @@ import {
   type ResolvedFilter,
   resolveFilter,
 } from './filter.ts'
-import { choicesSql, companyDays, countsSql, eventChoicesSql, listSql, matchingSql, OF_THESE } from './list.ts'
+import {
+  choicesSql,
+  companyDays,
+  countsSql,
+  eventChoicesSql,
+  type ListPart,
+  listSql,
+  matchingSql,
+  OF_THESE,
+  partSql,
+} from './list.ts'
+import type { Origins } from './origins.ts'
 
 const DAY_MS = 86_400_000
 /** Ids are sent in the URL, which servers limit to 16 KiB. */
@@ -87,21 +98,36 @@ export class ClickHouseCompanies {
     return { rows: rows.map(rowOf), total }
   }
 
+  /** A part of a list in the order of ids, and the id that the next part begins after; undefined: it is the last one. */
+  async part(
+    tenantId: string,
+    filter: CompanyFilter,
+    part: ListPart,
+  ): Promise<{ readonly companies: readonly CountedCompany[]; readonly next: string | undefined }> {
+    const resolved = await this.#resolve(tenantId, filter)
+    const { query, parameters } = partSql(tenantId, resolved, { ...part, limit: part.limit + 1 })
+    const found = await this.#reader.rows<CompanyRow>(query, parameters)
+    const rows = found.slice(0, part.limit)
+    const days = { from: resolved.from, to: resolved.to }
+    const sets = await this.#rowsOf<FoundSets>(
+      setsSql(hasDays(days) ? days : undefined),
+      { tenant: tenantId, ...parametersOf(days) },
+      rows.map(({ company_id }) => company_id),
+    )
+    const companies = rows.map((row) => {
+      // Events may be erased between the two queries.
+      const { visits = 0, unique_ips = 0 } = sets.get(row.company_id) ?? {}
+      return { ...rowOf(row), visits, unique_ips }
+    })
+    return { companies, next: found.length > rows.length ? rows.at(-1)!.company_id : undefined }
+  }
+
   /** Details of these companies. Omits unknown ones. */
   async details(tenantId: string, { companies, ...ofDays }: CompanyDetailsBody): Promise<CompanyDetailsAnswer> {
     const { from, to } = resolveFilter(ofDays, this.#clock.now(), [])
     const spark = this.#sparkDays(to)
     const span = { spark_from: spark[0]!, spark_to: spark.at(-1)!, ...parametersOf({ from, to }) }
-    const parts = inParts(companies)
-    const ask = async <T>(query: string) => {
-      const found = new Map<string, T>()
-      // One after the other, so that one call does not take all slots of the tenant.
-      for (const part of parts) {
-        const of = { tenant: tenantId, ...span, companies: part }
-        for (const row of await this.#reader.rows<T & { company_id: string }>(query, of)) found.set(row.company_id, row)
-      }
-      return found
-    }
+    const ask = <T>(query: string) => this.#rowsOf<T>(query, { tenant: tenantId, ...span }, companies)
     const view = hasDays({ from, to }) ? { from, to } : undefined
     const [sets, days] = await Promise.all([ask<FoundSets>(setsSql(view)), ask<FoundDays>(SPARK_SQL)])
     return {
@@ -154,14 +180,8 @@ export class ClickHouseCompanies {
   /** Those of the companies that a filter keeps. */
   async matching(tenantId: string, filter: CompanyFilter, companyIds: readonly string[]): Promise<Set<string>> {
     const resolved = await this.#resolve(tenantId, filter)
-    const kept = new Set<string>()
-    for (const part of inParts(companyIds)) {
-      const { query, parameters } = matchingSql(tenantId, resolved, part)
-      for (const { company_id } of await this.#reader.rows<{ company_id: string }>(query, parameters)) {
-        kept.add(company_id)
-      }
-    }
-    return kept
+    const { query, parameters } = matchingSql(tenantId, resolved)
+    return new Set((await this.#rowsOf(query, parameters, companyIds)).keys())
   }
 
   /** Undefined when the company does not exist. @param days up to its last event */
@@ -169,10 +189,26 @@ export class ClickHouseCompanies {
     return findCompany(this.#reader, { tenantId, companyId, days, today: utcDay(this.#clock.now()) })
   }
 
+  /** Rows of a query about the companies in its parameter `companies`, by id. */
+  async #rowsOf<T>(query: string, parameters: OfTenant, companies: readonly string[]): Promise<ReadonlyMap<string, T>> {
+    const found = new Map<string, T>()
+    // One after the other, so that one call does not take all slots of the tenant.
+    for (const part of inParts(companies)) {
+      const of = { ...parameters, companies: part }
+      for (const row of await this.#reader.rows<T & { company_id: string }>(query, of)) found.set(row.company_id, row)
+    }
+    return found
+  }
+
   async #resolve<F extends CompanyFilter>(tenantId: string, filter: F): Promise<F & ResolvedFilter> {
     const { source = [], source_not = [] } = filter
     const sources = source.length + source_not.length > 0 ? await this.#sourcesOf(tenantId) : []
     return resolveFilter(filter, this.#clock.now(), sources)
+  }
+
+  /** Where the visits of a company lead and come from, on the days of its stored data. */
+  origins(tenantId: string, found: StoredCompany): Promise<Origins> {
+    return findOrigins(this.#reader, tenantId, found)
   }
 
   /** The last days up to `to` or today. */

@@ -3,6 +3,7 @@ import type { CompanyAnswer, CompanyDay, CompanyEvent, CompanySource } from '../
 import { utcDay } from '../pipeline/event/outcomes.ts'
 import { encodedChars, type Parameters, type QuestionReader } from '../stores/clickhouse/reader.ts'
 import { companiesSql } from './list.ts'
+import { type OriginRow, type Origins, originsOf, originsSql } from './origins.ts'
 
 interface CompanyWanted {
   readonly tenantId: string
@@ -131,6 +132,7 @@ export async function findCompany(reader: QuestionReader, wanted: CompanyWanted)
   }
 }
 
+/** Condition on the shown days. */
 const WITHIN = ' AND toDate32(timestamp) >= {from:Date32} AND toDate32(timestamp) <= {to:Date32}'
 
 /**
@@ -143,6 +145,14 @@ function rowsOf(accounts: readonly string[]): readonly [condition: string, param
     return [`${OF_COMPANY} AND account_id IN (${ACCOUNT_IDS})`, {}]
   }
   return [`${OF_COMPANY} AND account_id IN {accounts:Array(String)}`, { accounts }]
+}
+
+/** Where the visits of a company lead and come from, on the days of the stored data. */
+export async function findOrigins(reader: QuestionReader, tenant: string, found: StoredCompany): Promise<Origins> {
+  const { company, accounts, from, to } = found
+  const [rows, ids] = rowsOf(accounts.map(({ value }) => value))
+  const of = { tenant, company: company.company_id, ...ids, from, to }
+  return originsOf(await reader.rows<OriginRow>(originsSql(rows + WITHIN), of))
 }
 
 /** The last day by which enough events for the page have been counted, so that older ones are not read. */

@@ -38,7 +38,8 @@ export const companiesSql = (of = '') => `
     texts[1] AS classification,
     ifNull(first_timestamp, first_received) AS first_seen,
     ifNull(last_timestamp, first_received) AS last_seen,
-    known AS quality
+    ranked % 256 AS quality,
+    intDiv(ranked, 256) AS received_ms
   FROM
   (
     SELECT
@@ -47,7 +48,7 @@ export const companiesSql = (of = '') => `
       minOrNullIf(timestamp, timestamp <= received_at + toIntervalDay(1)) AS first_timestamp,
       maxOrNullIf(timestamp, timestamp <= received_at + toIntervalDay(1)) AS last_timestamp,
       min(received_at) AS first_received,
-      max(${RANK}) % 256 AS known,
+      max(${RANK}) AS ranked,
       splitByChar('\\x1f', finalizeAggregation(argMaxState(concat(classification, '\\x1f', country_code, '\\x1f', industry_category, '\\x1f', industry, '\\x1f', domain, '\\x1f', org_name, '\\x1f', business_name), ${RANK}))) AS texts
     FROM events
     WHERE ${OF_TENANT}${of}
@@ -111,15 +112,44 @@ export function listSql(tenantId: string, view: ResolvedView, page: string, sets
   }
 }
 
+/** A part of a list in the order of ids, which no event changes. */
+export interface ListPart {
+  /** The last id of the part before; `''` for the first one. */
+  readonly after: string
+  /** Only companies with an event that was received at or after this moment. */
+  readonly updatedSinceMs: number | undefined
+  readonly limit: number
+}
+
+/** SQL of a part of a list. */
+export function partSql(tenantId: string, filter: ResolvedFilter, { after, updatedSinceMs, limit }: ListPart): Sql {
+  const { facets, others } = conditionsOf(filter)
+  const updated = updatedSinceMs === undefined ? [] : ['received_ms >= {updated_since:Int64}']
+  return {
+    query: `
+      SELECT
+        company_id, name, domain, industry, industry_category, country_code, classification,
+        ${hasDays(filter) ? 'counts.events' : 'stored'} AS events, first_seen, last_seen, quality
+      FROM ${joined(filter, [])}
+      ${where(['company_id > {after:String}', ...updated, ...facets.values(), ...others])}
+      ORDER BY company_id
+      LIMIT {limit:UInt32}`,
+    parameters: {
+      ...{ tenant: tenantId, after, limit, ...parametersOf(filter) },
+      ...(updatedSinceMs !== undefined && { updated_since: updatedSinceMs }),
+    },
+  }
+}
+
 /** SQL of those of the companies in the parameter `companies` that a filter keeps. */
-export function matchingSql(tenantId: string, filter: ResolvedFilter, companies: readonly string[]): Sql {
+export function matchingSql(tenantId: string, filter: ResolvedFilter): Sql {
   const { facets, others } = conditionsOf(filter)
   return {
     query: `
       SELECT company_id
       FROM ${joined(filter, [], OF_THESE)}
       ${where([...facets.values(), ...others])}`,
-    parameters: { tenant: tenantId, companies, ...parametersOf(filter) },
+    parameters: { tenant: tenantId, ...parametersOf(filter) },
   }
 }
 

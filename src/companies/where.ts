@@ -79,6 +79,8 @@ const PLAIN = /[^,]*/y
  * @throws InputError that names the wrong term
  */
 export function parseWhere(where: string): CompanyFilter {
+  const max = COMPANY_LIMITS.whereMaxChars
+  if (where.length > max) throw new InputError(`a filter has at most ${max} characters`)
   const terms: string[][] = []
   for (let at = 0; at < where.length; at++) {
     const rest = where.slice(at)

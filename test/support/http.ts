@@ -51,6 +51,12 @@ export const noData: Enricher = { enrich: () => nothingKnown }
 
 export const noReceipts: EventReceipts = { find: async () => ({ incomplete: [] }) }
 
+export const noCompanies: RouteParts['companies'] = {
+  part: async () => ({ companies: [], next: undefined }),
+  company: async () => undefined,
+  origins: async () => ({ pages: [], referrers: [], campaigns: [], sources: [] }),
+}
+
 export const noJobs: BatchJobs = {
   begin: async () => {
     throw new BackpressureError('no jobs here')
@@ -123,6 +129,7 @@ export async function startHttp(t: TestContext, options: TestHttpOptions = {}): 
     quota: options.quota ?? freeQuota(),
     bulkJobs: options.bulkJobs ?? noBulkJobs,
     receipts: options.receipts ?? noReceipts,
+    companies: options.companies ?? noCompanies,
   }
   const server = createHttpServer({
     host: '127.0.0.1',

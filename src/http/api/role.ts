@@ -1,3 +1,4 @@
+import { ClickHouseCompanies, namedSources } from '../../companies/companies.ts'
 import { ownValues } from '../../config/setting.ts'
 import { RedisTailWire } from '../../dashboard/redis/live.ts'
 import { tenantEnricher } from '../../enrichment/tenant-rules/judge.ts'
@@ -19,8 +20,11 @@ import { readStatus } from '../../pipeline/streams/status.ts'
 import { batchJobs, intakeGate, uploadConnection } from '../../process/batch-jobs.ts'
 import type { ProcessContext } from '../../process/context.ts'
 import type { Service } from '../../run/service.ts'
+import { TenantSlots } from '../../run/tenant-slots.ts'
 import { SecretBox } from '../../secrets/secret-box.ts'
 import { connectClickHouse, DATABASE } from '../../stores/clickhouse/client.ts'
+import { API_QUESTIONS } from '../../stores/clickhouse/read-limits.ts'
+import { connectReading, QuestionReader } from '../../stores/clickhouse/reader.ts'
 import { Reconnection } from '../../stores/redis/reconnection.ts'
 import { CachedAuthenticator } from '../../tenants/authenticator.ts'
 import { SharedDailyQuota } from '../../tenants/quota.ts'
@@ -52,6 +56,7 @@ export function ingressRole(context: ProcessContext): IngressRole {
   const closedBecause = (archived: boolean) => gate.closedBecause(archived)
   const commits = new GroupCommits(context, closedBecause)
   const receipts = ingressReceipts(context)
+  const companies = ingressCompanies(context, store)
   const stall = stallWatch(context)
   const wire = new RedisTailWire(context.connect({ name: 'tail', kind: 'loop' }), context.shared)
   const tail = new EventTail({ wire, clock })
@@ -89,6 +94,7 @@ export function ingressRole(context: ProcessContext): IngressRole {
     quota,
     bulkJobs: new RedisBulkJobs({ client: requests, openMax: config.bulkQueueLimit }),
     receipts: receipts.receipts,
+    companies: companies.companies,
   })
   const limiter = new SharedRateLimiter(new RedisTokenCounters(requests, reconnection))
   const { host, port, httpEngine: engine } = config
@@ -97,7 +103,10 @@ export function ingressRole(context: ProcessContext): IngressRole {
     if (status === 429) context.recent.did('refused', 1)
   }
   const http = createHttpServer({ host, port, engine, routes, authenticator, limiter, log, metrics, onResponse })
-  return { services: [authenticator, limiter, quota, gate, stall, ...commits.all, receipts, tail, http], http }
+  return {
+    services: [authenticator, limiter, quota, gate, stall, ...commits.all, receipts, companies, tail, http],
+    http,
+  }
 }
 
 function problemsOf(pong: string, { reason }: StallWatch): string[] {
@@ -216,5 +225,20 @@ function ingressReceipts(context: ProcessContext): Service & ReturnType<typeof r
       await found.close()
       await clickhouse?.close()
     },
+  }
+}
+
+/** Reads companies with connections and slots of its own, so that pages of the dashboard do not wait for programs. */
+function ingressCompanies(
+  { config: { clickhouseUrl }, telemetry: { clock } }: ProcessContext,
+  tenants: RedisTenantStore,
+): Service & { readonly companies: ClickHouseCompanies } {
+  const client = clickhouseUrl === '' ? undefined : connectReading(clickhouseUrl, 'api')
+  const reader = new QuestionReader(client, new TenantSlots(API_QUESTIONS))
+  return {
+    companies: new ClickHouseCompanies(reader, clock, namedSources(tenants)),
+    name: 'companies',
+    start: async () => {},
+    stop: async () => await client?.close(),
   }
 }

@@ -1,3 +1,4 @@
+import type { ClickHouseCompanies } from '../../companies/companies.ts'
 import type { BulkJobs } from '../../lookup/bulk.ts'
 import type { LookupService } from '../../lookup/lookup.ts'
 import type { EventReceipts } from '../../operations/receipts/receipts.ts'
@@ -6,6 +7,7 @@ import type { Route } from '../route/route.ts'
 import { buildOpenApi } from './openapi.ts'
 import { bulkRoute } from './routes/bulk.ts'
 import { bulkJobRoute } from './routes/bulk-job.ts'
+import { companiesRoute, companyRoute } from './routes/companies.ts'
 import { eventRoute } from './routes/event.ts'
 import { healthzRoute } from './routes/healthz.ts'
 import { lookupRoute } from './routes/lookup.ts'
@@ -22,6 +24,7 @@ export interface RouteParts {
   readonly quota: DailyQuota
   readonly bulkJobs: BulkJobs
   readonly receipts: EventReceipts
+  readonly companies: Pick<ClickHouseCompanies, 'part' | 'company' | 'origins'>
 }
 
 /**
@@ -30,9 +33,10 @@ export interface RouteParts {
  */
 export function createRoutes(parts: RouteParts): Route[] {
   const lookups = [lookupRoute(parts), bulkRoute(parts), bulkJobRoute(parts.bulkJobs)]
-  const others = [eventRoute(parts.receipts), healthzRoute(), readyzRoute(parts.readiness)]
+  const others = [eventRoute(parts.receipts), companiesRoute(parts.companies), companyRoute(parts.companies)]
+  const health = [healthzRoute(), readyzRoute(parts.readiness)]
   const openapi = openapiRoute(() => buildOpenApi(routes))
-  assertRoutesApart(parts.sources, [...lookups, ...others, openapi])
-  const routes: Route[] = [...lookups, ...parts.sources, ...others, openapi]
+  assertRoutesApart(parts.sources, [...lookups, ...others, ...health, openapi])
+  const routes: Route[] = [...lookups, ...parts.sources, ...others, ...health, openapi]
   return routes
 }

@@ -11,7 +11,7 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorStatus, string>> = {
   400: 'Malformed request: not JSON, not UTF-8, no events, addresses or lines, a broken content encoding, or a body whose length is unclear',
   401: 'The x-api-key header is missing, or its key is unknown or revoked',
   403: 'Not for this caller',
-  404: 'There is no such path, job or event',
+  404: 'There is no such path, job, event or company',
   405: 'The path does not have this method; the allow header names those that it has',
   408: `The body arrived too slowly: ${tooLittle(DEFAULT_HTTP_LIMITS)} while there was room for it`,
   409: 'The job has ended already',

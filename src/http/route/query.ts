@@ -13,8 +13,8 @@ export function parseQuery(query: string): Query {
   for (const pair of query.split('&')) {
     if (pair === '') continue
     const equals = pair.indexOf('=')
-    const name = decode(equals < 0 ? pair : pair.slice(0, equals))
-    const value = equals < 0 ? '' : decode(pair.slice(equals + 1))
+    const name = decodeQueryPart(equals < 0 ? pair : pair.slice(0, equals))
+    const value = equals < 0 ? '' : decodeQueryPart(pair.slice(equals + 1))
     const known = values.get(name)
     if (known) known.push(value)
     else values.set(name, [value])
@@ -29,7 +29,8 @@ export function single(query: Query, name: string): string | undefined {
   return values[0]
 }
 
-function decode(text: string): string {
+/** Decodes a part of a query. @throws HttpError 400 when its percent-encoding is broken or not UTF-8 */
+export function decodeQueryPart(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '))
   } catch {

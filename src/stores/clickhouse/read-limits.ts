@@ -8,6 +8,12 @@ export const QUESTIONS: SlotLimits = {
   ...{ refusal: TOO_MANY, retrySeconds: 2 },
 }
 
+/** Queries of programs, in each ingress. */
+export const API_QUESTIONS: SlotLimits = {
+  ...{ ofTenant: 2, all: 4, waitingOfTenant: 8, waitMaxMs: 5_000 },
+  ...{ refusal: TOO_MANY, retrySeconds: 2 },
+}
+
 /** Exports. Each holds a connection as long as its reader takes. */
 export const EXPORTS: SlotLimits = {
   ...{ ofTenant: 2, all: 4, waitingOfTenant: 0, waitMaxMs: 0 },

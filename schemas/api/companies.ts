@@ -1,0 +1,43 @@
+import { type Static, Type } from 'typebox'
+import { CountedCompany } from '../companies.ts'
+
+/** Limits of `GET /v1/companies`. */
+export const COMPANIES_API_LIMITS = { rows: 100, rowsMax: 500, days: 30, daysMax: 366, cursorMaxChars: 2_800 } as const
+
+/** A company as the API shows it. Unknown texts are empty. */
+export const ApiCompany = Type.Object(CountedCompany.properties)
+export type ApiCompany = Static<typeof ApiCompany>
+
+/** Answer of `GET /v1/companies`. */
+export const CompaniesAnswer = Type.Object({
+  companies: Type.Array(ApiCompany, {
+    maxItems: COMPANIES_API_LIMITS.rowsMax,
+    description: 'In the order of their ids',
+  }),
+  next_cursor: Type.Union([Type.String(), Type.Null()], {
+    description: 'The `cursor` of the next page; null on the last page',
+  }),
+})
+export type CompaniesAnswer = Static<typeof CompaniesAnswer>
+
+const Counted = Type.Array(Type.Object({ value: Type.String(), events: Type.Integer() }), {
+  description: 'Those with the most events first',
+})
+
+/** Answer of `GET /v1/companies/{company_id}`. */
+export const ApiCompanyAnswer = Type.Object({
+  company: ApiCompany,
+  from: Type.String({ description: 'First UTC day of all that follows' }),
+  to: Type.String({ description: 'Last UTC day: today, or that of the last event when it is longer ago' }),
+  days: Type.Array(Type.Object({ day: Type.String(), events: Type.Integer(), visits: Type.Integer() }), {
+    description: 'Days with events, in order',
+  }),
+  pages: Counted,
+  referrers: Counted,
+  campaigns: Counted,
+  sources: Counted,
+  accounts: Counted,
+  event_types: Counted,
+  platforms: Counted,
+})
+export type ApiCompanyAnswer = Static<typeof ApiCompanyAnswer>

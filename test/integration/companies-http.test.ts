@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { ApiCompanyAnswer, CompaniesAnswer } from '../../schemas/api/companies.ts'
+import type { ErrorBody } from '../../schemas/api/error.ts'
+import { ClickHouseCompanies } from '../../src/companies/companies.ts'
+import { BackpressureError, UnavailableError } from '../../src/run/errors.ts'
+import { connectReading, QuestionReader } from '../../src/stores/clickhouse/reader.ts'
+import type { Authenticator } from '../../src/tenants/tenancy.ts'
+import { startTestClickHouse } from '../support/clickhouse.ts'
+import { clock, DAY_MS, event, NOON_MS } from '../support/companies.ts'
+import { eventInserter } from '../support/event-rows.ts'
+import { API_KEY, acme, noCompanies, startHttp } from '../support/http.ts'
+
+const clickhouse = await startTestClickHouse()
+const insert = eventInserter(clickhouse)
+const client = connectReading(clickhouse.url, 'test')
+const companies = new ClickHouseCompanies(new QuestionReader(client), clock, async () => [
+  { id: 'src_000000a1', name: 'Website' },
+])
+const OTHER_KEY = API_KEY.replace('0123', 'ffff')
+const authenticator: Authenticator = {
+  authenticate: (key) =>
+    key === API_KEY ? acme : key === OTHER_KEY ? { ...acme, tenant: { ...acme.tenant, id: 'other' } } : undefined,
+}
+const headers = { 'x-api-key': API_KEY }
+
+test('programs read the companies of their tenant, page by page and filtered', async (t) => {
+  const { url } = await startHttp(t, { companies, authenticator })
+  t.after(() => client.close())
+  const page = (path: string) => ({ extra: `{"url":"https://shop.example${path}"}` })
+  await insert('acme', [
+    event('a.example', { ...page('/pricing?utm_campaign=spring'), business_name: 'A', industry: 'Food, drink' }),
+    event('a.example', { ...page('/blog'), ip: '192.0.2.2', timestamp: NOON_MS - DAY_MS, source_id: 'src_000000a1' }),
+    event('b.example', { country_code: 'FR', timestamp: NOON_MS - 40 * DAY_MS, received_at: NOON_MS - 40 * DAY_MS }),
+    event('c.example', { ...page('/pricing'), extra: '{"url":"/pricing","referrer":"https://search.example/"}' }),
+    event('ä/ %.example'),
+  ])
+  const others = [event('secret.example'), event('a.example', { business_name: 'A of others' })]
+  await insert(
+    'other',
+    others.map((row) => ({ ...row, tenant_id: 'other' })),
+  )
+  const get = async (query: string, key = API_KEY) => {
+    const response = await fetch(`${url}/v1/companies${query}`, { headers: { 'x-api-key': key } })
+    assert.equal(response.status, 200, query)
+    return (await response.json()) as CompaniesAnswer
+  }
+  const ids = async (query: string, key?: string) =>
+    (await get(query, key)).companies.map(({ company_id }) => company_id)
+
+  assert.deepEqual(await ids(''), ['a.example', 'b.example', 'c.example', 'ä/ %.example'])
+  assert.deepEqual(await ids('', OTHER_KEY), ['a.example', 'secret.example'])
+  const [first] = (await get('?limit=1')).companies
+  assert.deepEqual(first, {
+    ...{ company_id: 'a.example', name: 'A', domain: 'a.example', industry: 'Food, drink', industry_category: '' },
+    ...{ country_code: 'DE', classification: 'business', events: 2, visits: 2, unique_ips: 2, quality: 80 },
+    ...{ first_seen: '2026-03-14T12:00:00.000Z', last_seen: '2026-03-15T12:00:00.000Z' },
+  })
+  assert.deepEqual(await ids('?page~/pricing'), ['a.example', 'c.example'])
+  assert.deepEqual(await ids('?page~%2Fpricing&visits>=2'), ['a.example'])
+  assert.deepEqual(await ids('?visits_min=2'), ['a.example'])
+  assert.deepEqual(await ids('?country=DE&country=FR&country!=DE'), ['b.example'])
+  assert.deepEqual(await ids('?industry=Food, drink'), ['a.example'])
+  assert.deepEqual(await ids(`?where=${encodeURIComponent('industry="Food, drink",source=Website')}`), ['a.example'])
+  assert.deepEqual(await ids('?where=country=FR&country=DE&days=60&limit=2'), ['a.example', 'b.example'])
+  assert.deepEqual(await ids(`?updated_since=${new Date(NOON_MS - DAY_MS).toISOString()}`), [
+    ...['a.example', 'c.example', 'ä/ %.example'],
+  ])
+  const [counted] = (await get('?days=1&search=a.ex')).companies
+  assert.deepEqual([counted!.events, counted!.visits, counted!.unique_ips], [1, 1, 1])
+
+  // Companies that come or change while the pages are read shift nothing.
+  const found: string[] = []
+  let cursor: string | null = ''
+  while (cursor !== null) {
+    const answer: CompaniesAnswer = await get(`?limit=1${cursor === '' ? '' : `&cursor=${cursor}`}`)
+    found.push(...answer.companies.map(({ company_id }) => company_id))
+    cursor = answer.next_cursor
+    await insert('acme', [event('0.example'), event('a.example'), event('b.example')])
+  }
+  assert.deepEqual(found, ['a.example', 'b.example', 'c.example', 'ä/ %.example'])
+
+  const one = async (id: string, key = API_KEY) =>
+    await fetch(`${url}/v1/companies/${encodeURIComponent(id)}`, { headers: { 'x-api-key': key } })
+  const c = (await (await one('c.example')).json()) as ApiCompanyAnswer
+  assert.deepEqual(
+    [c.company.company_id, c.company.visits, c.from, c.to, c.days],
+    ['c.example', 1, '2026-02-14', '2026-03-15', [{ day: '2026-03-15', events: 1, visits: 1 }]],
+  )
+  assert.deepEqual(
+    [c.pages, c.referrers, c.campaigns, c.sources],
+    [
+      [{ value: '/pricing', events: 1 }],
+      [{ value: 'https://search.example/', events: 1 }],
+      [],
+      [{ value: '', events: 1 }],
+    ],
+  )
+  const a = (await (await one('a.example')).json()) as ApiCompanyAnswer
+  assert.deepEqual(a.pages.map(({ value }) => value).sort(), [
+    'https://shop.example/blog',
+    'https://shop.example/pricing',
+  ])
+  assert.deepEqual(a.campaigns, [{ value: 'spring', events: 1 }])
+  assert.ok(!JSON.stringify(a).includes('others'))
+  assert.equal((await one('ä/ %.example')).status, 200)
+  assert.deepEqual([(await one('secret.example')).status, (await one('secret.example', OTHER_KEY)).status], [404, 200])
+})
+
+test('a wrong question about companies is refused with its fault', async (t) => {
+  const { url } = await startHttp(t)
+  const refused: readonly (readonly [string, number, RegExp])[] = [
+    ['?limit=501', 422, /^limit must be a whole number from 1 to 500$/],
+    ['?limit=0', 422, /^limit must be/],
+    ['?limit=1&limit=2', 422, /^limit must be given once$/],
+    ['?cursor=%20', 422, /^cursor must be a next_cursor of an answer$/],
+    ['?cursor=', 422, /^cursor must be/],
+    ['?updated_since=yesterday', 422, /^updated_since must be an RFC 3339 date-time$/],
+    ['?colour=red', 422, /^"colour=red": there is no filter "colour"\. Keys: search, industry/],
+    ['?days=0', 422, /^days /],
+    ['?from=2026-02-30', 422, /^from: must be a date/],
+    ['?where=country', 422, /^"country": must be KEY, an operator and a value/],
+    ['?country=%ff', 400, /^the query is not percent-encoded UTF-8/],
+    [`?where=country=${'x'.repeat(8_000)}`, 422, /at most 8000 characters/],
+    ['/a.example?days=367', 422, /^days must be a whole number from 1 to 366$/],
+    ['/%ff', 400, /^company_id is not percent-encoded UTF-8$/],
+    ['/a.example', 404, /^there is no such company$/],
+  ]
+  for (const [path, status, detail] of refused) {
+    const answer = await fetch(`${url}/v1/companies${path}`, { headers })
+    const body = (await answer.json()) as ErrorBody
+    assert.deepEqual([path, answer.status], [path, status], body.detail)
+    assert.match(body.detail, detail, path)
+  }
+  assert.equal((await fetch(`${url}/v1/companies`)).status, 401)
+  assert.equal((await fetch(`${url}/v1/companies`, { method: 'POST', headers })).status, 405)
+})
+
+test('too many questions about companies are 429, and a store that is down is 500', async (t) => {
+  let failure: Error = new BackpressureError('too many queries are running', 2, 'questions')
+  const { url } = await startHttp(t, { companies: { ...noCompanies, part: () => Promise.reject(failure) } })
+  const ask = async () => {
+    const { status, headers: sent } = await fetch(`${url}/v1/companies`, { headers })
+    return [status, sent.get('retry-after')]
+  }
+  assert.deepEqual(await ask(), [429, '2'])
+  failure = new UnavailableError('ClickHouse does not answer', { retryAfterSeconds: 3 })
+  assert.deepEqual(await ask(), [500, '3'])
+})
