@@ -37,13 +37,20 @@ interface RowProps extends StackProps {
   /** Where a row's children meet: `end` for fields beside buttons. */
   readonly align?: 'center' | 'end' | 'start'
   readonly justify?: 'between' | 'right'
+  /** They stay on one line, and the text in them breaks or is cut. */
+  readonly isOneLine?: boolean
 }
 
 /** Children beside each other. They wrap where they do not fit. */
-export function Row({ gap = 3, align = 'center', justify, children }: RowProps) {
+export function Row({ gap = 3, align = 'center', justify, isOneLine, children }: RowProps) {
   return (
     <div
-      class={classes('ui-row', align !== 'center' && `is-${align}`, justify && `is-${justify}`)}
+      class={classes(
+        'ui-row',
+        align !== 'center' && `is-${align}`,
+        justify && `is-${justify}`,
+        isOneLine && 'is-one-line',
+      )}
       style={{ '--gap': `var(--space-${gap})` }}
     >
       {children}

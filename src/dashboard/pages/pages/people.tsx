@@ -59,7 +59,7 @@ export function People({ parameters }: PageProps) {
     <Page
       key={tenant}
       title="People"
-      description={`Who sees ${tenant}, and where they are signed in. Members may do all that this page offers, too.`}
+      description={`Who sees ${tenant}, and where they are signed in. Members invite, sign out and remove each other.`}
       back={{ href: `/t/${tenant}/settings`, label: 'Settings' }}
       actions={people.length > 0 && invite}
     >

@@ -29,16 +29,18 @@ interface PersonListProps extends PersonActions {
 export function PersonList({ label, nameless, people, ...actions }: PersonListProps) {
   const nameOf = ({ name }: ListedPerson) => name ?? nameless
   const columns: TableColumn<ListedPerson>[] = [
-    { key: 'name', label: 'Person', render: (person) => <Name person={person} name={nameOf(person)} /> },
+    { key: 'name', label: 'Person', text: 260, render: (person) => <Name person={person} name={nameOf(person)} /> },
     {
       key: 'sessions',
       label: 'Signed in',
+      text: 'wrap',
       inCard: 'whole',
       render: (person) => <Sessions sessions={person.sessions} name={nameOf(person)} onEnd={actions.onEnd} />,
     },
     {
       key: 'invitation',
       label: 'Invitation',
+      text: 'wrap',
       inCard: 'whole',
       render: (person) => <Invitations person={person} name={nameOf(person)} onEnd={actions.onEnd} />,
     },
@@ -64,21 +66,21 @@ function keyOf({ id, sessions, invitations }: ListedPerson): string {
 function Name({ person, name }: { readonly person: ListedPerson; readonly name: string }) {
   const isYou = person.sessions.some(({ is_current }) => is_current)
   return (
-    <Row>
+    <Row isOneLine>
       <Avatar name={name} id={keyOf(person)} size={28} />
-      <div>
-        <Row gap={2}>
-          <Text as="span" isStrong={person.name !== null} tone={person.name === null ? 'soft' : undefined}>
+      <Stack gap={1}>
+        <Row gap={2} isOneLine>
+          <Text as="span" isCut isStrong={person.name !== null} tone={person.name === null ? 'soft' : undefined}>
             {name}
           </Text>
           {isYou && <Badge tone="accent">you</Badge>}
         </Row>
         {person.email !== null && person.email !== name && (
-          <Text tone="soft" isSmall>
+          <Text tone="soft" isSmall isCut title={person.email}>
             {person.email}
           </Text>
         )}
-      </div>
+      </Stack>
     </Row>
   )
 }
@@ -93,21 +95,22 @@ function Sessions({ sessions, name, onEnd }: SessionsProps) {
   return (
     <Stack gap={2}>
       {sessions.map(({ id, device, signed_in_at, last_used_at, is_current }) => (
-        <Row key={id} gap={2}>
+        <Row key={id} gap={2} isOneLine>
           <div>
             <Row gap={2}>
               <span>{device ?? 'Unknown device'}</span>
               {is_current && <Badge tone="good">this browser</Badge>}
             </Row>
             <Text tone="soft" isSmall>
+              {signed_in_at !== null && (
+                <>
+                  since <Time at={signed_in_at} />
+                  {', '}
+                </>
+              )}
               {last_used_at !== null && (
                 <>
                   used <Time at={last_used_at} isAgo />
-                </>
-              )}
-              {signed_in_at !== null && (
-                <>
-                  , since <Time at={signed_in_at} />
                 </>
               )}
             </Text>
@@ -146,7 +149,7 @@ function Invitations({ person, name, onEnd }: InvitationsProps) {
   return (
     <Stack gap={2}>
       {invitations.map(({ id, expires_at }) => (
-        <Row key={id} gap={2}>
+        <Row key={id} gap={2} isOneLine>
           <div>
             <Badge tone="warn">not opened yet</Badge>
             <Text tone="soft" isSmall>
