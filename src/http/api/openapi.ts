@@ -27,6 +27,7 @@ export function buildOpenApi(routes: readonly Route[]): Record<string, unknown> 
         'Unless the operator turned them off, answers hold data of RouteViews (https://www.routeviews.org), NRO ' +
         '(https://www.nro.net) and IP Geolocation by DB-IP (https://db-ip.com), CC BY 4.0: a page that shows them must credit them.',
     },
+    tags: TAGS.map(({ name, description }) => ({ name, description })),
     paths,
     components: {
       securitySchemes: {
@@ -80,6 +81,7 @@ function operationObject(route: Route, operation: Operation): Record<string, unk
     .map((status) => [status, { $ref: `#/components/responses/Error${status}` }])
   return {
     operationId: operation.id,
+    tags: [tagOf(route)],
     summary: operation.summary,
     description: operation.description,
     security: securityOf(route),
@@ -87,6 +89,19 @@ function operationObject(route: Route, operation: Operation): Record<string, unk
     requestBody: operation.body && { required: !operation.body.optional, content: bodyContent(operation.body) },
     responses: Object.fromEntries([...responses, ...errors]),
   }
+}
+
+/** The groups of operations, in the order that pages show them. */
+const TAGS = [
+  { name: 'Events', description: 'Send events, and see their fate', paths: /^\/v1\/(?:ingest|events)\b/ },
+  { name: 'Lookups', description: 'What is known of an address', paths: /^\/v1\/(?:lookup|bulk)\b/ },
+  { name: 'Companies', description: 'The companies that were seen', paths: /^\/v1\/companies\b/ },
+  { name: 'Service', description: 'Health, and this document', paths: /^\/(?:healthz|readyz|openapi\.json)$/ },
+  { name: 'Sources', description: "Paths that other tools send to, with a source's key", paths: /^/ },
+] as const
+
+function tagOf({ path }: Route): string {
+  return TAGS.find(({ paths }) => paths.test(path))!.name
 }
 
 /** Any one of the schemes. A source key in the path is a parameter; the tools' own places in bodies and queries are not listed. */

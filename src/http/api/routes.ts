@@ -8,6 +8,7 @@ import { buildOpenApi } from './openapi.ts'
 import { bulkRoute } from './routes/bulk.ts'
 import { bulkJobRoute } from './routes/bulk-job.ts'
 import { companiesRoute, companyRoute } from './routes/companies.ts'
+import { docsRoutes } from './routes/docs.ts'
 import { eventRoute } from './routes/event.ts'
 import { healthzRoute } from './routes/healthz.ts'
 import { lookupRoute } from './routes/lookup.ts'
@@ -35,8 +36,8 @@ export function createRoutes(parts: RouteParts): Route[] {
   const lookups = [lookupRoute(parts), bulkRoute(parts), bulkJobRoute(parts.bulkJobs)]
   const others = [eventRoute(parts.receipts), companiesRoute(parts.companies), companyRoute(parts.companies)]
   const health = [healthzRoute(), readyzRoute(parts.readiness)]
-  const openapi = openapiRoute(() => buildOpenApi(routes))
-  assertRoutesApart(parts.sources, [...lookups, ...others, ...health, openapi])
-  const routes: Route[] = [...lookups, ...parts.sources, ...others, ...health, openapi]
+  const openapi = [openapiRoute(() => buildOpenApi(routes)), ...docsRoutes()]
+  assertRoutesApart(parts.sources, [...lookups, ...others, ...health, ...openapi])
+  const routes: Route[] = [...lookups, ...parts.sources, ...others, ...health, ...openapi]
   return routes
 }

@@ -1,0 +1,117 @@
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+import type { Exchange } from '../../engine/exchange.ts'
+import { HttpError } from '../../engine/http-error.ts'
+import type { HttpResponse } from '../../engine/response.ts'
+import type { Route } from '../../route/route.ts'
+
+/** The package of the page, whose files are served as they are. */
+const PACKAGE = 'swagger-ui-dist'
+
+const HTML = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>API of ipid</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="docs/swagger-ui.css">
+<script src="docs/swagger-ui-bundle.js" defer></script>
+<script src="docs/start.js" defer></script>
+</head>
+<body><main id="docs"></main></body>
+</html>
+`
+
+/** Without `validatorUrl: null`, the page would send the document to a server of others. */
+const START = `SwaggerUIBundle({
+  url: 'openapi.json',
+  dom_id: '#docs',
+  deepLinking: true,
+  docExpansion: 'none',
+  defaultModelsExpandDepth: -1,
+  displayRequestDuration: true,
+  validatorUrl: null,
+})
+`
+
+/** The page may load and call this server only, and cannot be framed. */
+const HEADERS: Readonly<Record<string, string>> = {
+  'content-security-policy':
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+    "form-action 'none'; base-uri 'none'; frame-ancestors 'none'",
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cache-control': 'no-cache',
+}
+
+const SCRIPT = 'text/javascript; charset=utf-8'
+
+interface File {
+  readonly type: string
+  readonly read: () => Promise<Buffer>
+}
+
+const FILES: Readonly<Record<string, File>> = {
+  'swagger-ui.css': { type: 'text/css; charset=utf-8', read: () => ofPackage('swagger-ui.css') },
+  'swagger-ui-bundle.js': { type: SCRIPT, read: () => ofPackage('swagger-ui-bundle.js') },
+  'start.js': { type: SCRIPT, read: async () => Buffer.from(START) },
+}
+
+function ofPackage(name: string): Promise<Buffer> {
+  return readFile(join(dirname(createRequire(import.meta.url).resolve(`${PACKAGE}/package.json`)), name))
+}
+
+interface Content {
+  readonly plain: Buffer
+  readonly gzip: Buffer
+}
+
+/** `GET /docs`: the OpenAPI document as a page on which each operation can be tried. It needs no other server. */
+export function docsRoutes(): Route[] {
+  // Two megabytes, read at the first request.
+  const contents = new Map<string, Promise<Content>>()
+  const contentOf = (name: string, file: File) => {
+    const known = contents.get(name)
+    if (known !== undefined) return known
+    const content = compressed(file)
+    contents.set(name, content)
+    // A failed read is tried again.
+    content.catch(() => contents.delete(name))
+    return content
+  }
+  return [
+    {
+      method: 'GET',
+      path: '/docs',
+      access: 'open',
+      handle: () => ({ status: 200, type: 'text/html; charset=utf-8', headers: HEADERS, body: HTML }),
+    },
+    {
+      method: 'GET',
+      path: '/docs/:file',
+      access: 'open',
+      async handle({ request }: Exchange): Promise<HttpResponse> {
+        const name = request.parameters[0]!
+        const file = Object.hasOwn(FILES, name) ? FILES[name]! : undefined
+        if (file === undefined) throw new HttpError(404, 'this path does not exist')
+        const content = await contentOf(name, file)
+        const zipped = /\bgzip\b/.test(request.head.acceptEncoding)
+        return {
+          status: 200,
+          type: file.type,
+          headers: { ...HEADERS, vary: 'accept-encoding', ...(zipped && { 'content-encoding': 'gzip' }) },
+          body: zipped ? content.gzip : content.plain,
+        }
+      },
+    },
+  ]
+}
+
+async function compressed({ read }: File): Promise<Content> {
+  const plain = await read()
+  return { plain, gzip: await promisify(gzip)(plain) }
+}

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { sharedChromium } from '../support/chromium.ts'
+import { API_KEY, startHttp } from '../support/http.ts'
+
+/* The page of the API, in a real browser. */
+
+const browser = await sharedChromium()
+const skip = typeof browser === 'string' ? browser : undefined
+
+test('/docs shows the operations and tries one with a key, without another server', { skip }, async (t) => {
+  if (typeof browser === 'string') return
+  const { url } = await startHttp(t)
+  const context = await browser.newContext()
+  t.after(() => context.close())
+  const page = await context.newPage()
+  const asked: string[] = []
+  const errors: string[] = []
+  page.on('request', (request) => asked.push(new URL(request.url()).origin))
+  page.on('pageerror', (error) => errors.push(error.message))
+  page.on('console', (message) => {
+    if (message.type() === 'error') errors.push(message.text())
+  })
+  const response = await page.goto(`${url}/docs`)
+  assert.match(
+    response!.headers()['content-security-policy']!,
+    /^default-src 'none'; script-src 'self'; style-src 'self';/,
+  )
+  await page.getByRole('link', { name: 'Companies', exact: true }).waitFor()
+  assert.deepEqual(await page.locator('.opblock-tag a').allTextContents(), [
+    ...['Events', 'Lookups', 'Companies', 'Service', 'Sources'],
+  ])
+
+  await page.locator('.btn.authorize').click()
+  await page.locator('.auth-container', { hasText: 'X-API-Key' }).getByRole('textbox').fill(API_KEY)
+  await page.locator('.auth-container', { hasText: 'X-API-Key' }).getByRole('button', { name: /apply/i }).click()
+  await page.locator('.btn-done').first().click()
+  await page.getByRole('link', { name: 'Companies', exact: true }).click()
+  const companies = page.locator('#operations-Companies-companies')
+  await companies.locator('.opblock-summary-control').click()
+  await companies.getByRole('button', { name: 'Try it out' }).click()
+  await companies.getByRole('button', { name: 'Execute' }).click()
+  await companies.locator('.live-responses-table').getByText('"next_cursor"').first().waitFor()
+
+  assert.deepEqual(errors, [])
+  assert.deepEqual([...new Set(asked.filter((origin) => origin !== 'null'))], [url])
+  assert.equal((await fetch(`${url}/docs/package.json`)).status, 404)
+  assert.equal((await fetch(`${url}/docs/__proto__`)).status, 404)
+})
