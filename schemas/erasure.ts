@@ -36,6 +36,7 @@ export const DeletionReceipt = Type.Object({
   clickhouse: Type.Object({
     rows: Type.Integer({ description: 'Rows of events' }),
     outcomes: Type.Integer({ description: 'Rows of outcomes' }),
+    corrections: Type.Integer({ description: 'Rows of corrections of companies' }),
     detached_parts: Type.Integer({ description: 'Detached parts, which were not searched' }),
   }),
   archive: Type.Object({ place: Type.String(), objects: Type.Integer() }),

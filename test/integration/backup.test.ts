@@ -44,6 +44,9 @@ test('a backup written under load is restored in another folder', async (t) => {
     await source.send(apiKeys.acme, ODD_EVENTS)
     const lookup = await source.post('/v1/lookup', apiKeys.acme, { ip: IP })
     dayEndsAt = (await quotaOf(lookup)).reset_at
+    const correction =
+      "INSERT INTO company_corrections (tenant_id, company_id, field, value) VALUES ('acme', 'x', 'note', 'y')"
+    await source.query(correction)
     const writer = sendOn(source, apiKeys.demo)
     const upload = await source.post('/v1/ingest/batch', apiKeys.acme, batchLines())
     assert.equal(upload.status, 202)

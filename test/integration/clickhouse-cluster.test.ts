@@ -47,7 +47,9 @@ test('the tables of a cluster', async (t) => {
     assert.deepEqual(
       (await engines()).map(({ name, engine }) => `${name} ${engine}`),
       [
-        ...['accounts View', 'companies View', 'daily_outcomes View', 'daily_visits View', 'events Distributed'],
+        ...['accounts View', 'companies View', 'company_corrections MergeTree', 'concerned_accounts View'],
+        ...['concerned_companies View', 'corrected_companies View', 'daily_outcomes View', 'daily_visits View'],
+        'events Distributed',
         ...['events_local MergeTree', 'migrations MergeTree', 'outcomes Distributed', 'outcomes_local MergeTree'],
         'sessions View',
       ],
@@ -75,7 +77,7 @@ test('the tables of a cluster', async (t) => {
   await step('ClickHouse accepts the replicated tables as they are written', async () => {
     await clickhouse.client.command({ query: 'CREATE DATABASE form' })
     const creates = onCluster.filter((query) => query.includes('ReplicatedMergeTree('))
-    assert.equal(creates.length, 3)
+    assert.equal(creates.length, 4)
     for (const query of creates) {
       const here = query.replace(/ ON CLUSTER `one`/, '').replaceAll('ipid.', 'form.')
       await clickhouse.client.command({ query: here })
@@ -84,6 +86,7 @@ test('the tables of a cluster', async (t) => {
       "SELECT table, zookeeper_path AS path, replica_name AS name FROM system.replicas WHERE database = 'form' ORDER BY table",
     )
     assert.deepEqual(replicas, [
+      { table: 'company_corrections', path: '/clickhouse/tables/ipid/company_corrections', name: '01-r1' },
       { table: 'events_local', path: '/clickhouse/tables/01/ipid/events', name: 'r1' },
       { table: 'migrations', path: '/clickhouse/tables/ipid/migrations', name: '01-r1' },
       { table: 'outcomes_local', path: '/clickhouse/tables/01/ipid/outcomes', name: 'r1' },

@@ -25,6 +25,7 @@ export const QUERIES = [
   'SELECT * FROM daily_visits ORDER BY tenant_id, account_id, day',
   'SELECT event_type, platform, count() FROM events GROUP BY ALL ORDER BY ALL',
   'SELECT * FROM daily_outcomes ORDER BY ALL',
+  'SELECT * FROM company_corrections ORDER BY ALL',
   'SELECT sum(cityHash64(*)), groupBitXor(cityHash64(*)) FROM events',
   "SELECT * FROM events WHERE event_id LIKE 'odd%' ORDER BY event_id",
   'SELECT session_id, properties, extra FROM events WHERE session_id IS NOT NULL ORDER BY ALL LIMIT 20',

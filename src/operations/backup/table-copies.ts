@@ -6,14 +6,14 @@ import { connectClickHouse, DATABASE } from '../../stores/clickhouse/client.ts'
 import { appliedMigrations, MIGRATIONS, migrate, readMigrations } from '../../stores/clickhouse/migrate.ts'
 import { quote, quoteName } from '../../stores/clickhouse/quote.ts'
 import { ERASING } from '../../stores/clickhouse/remove-rows.ts'
-import { OUTCOMES } from '../../stores/clickhouse/tables.ts'
+import { CORRECTIONS, OUTCOMES } from '../../stores/clickhouse/tables.ts'
 import { BackupRefusedError, type StoredEvent, type TableShape, type TableSource, type TableTarget } from './ports.ts'
 import { createRestored } from './restored-table.ts'
 
 const EVENTS = 'events'
 
 /** Only migrations create these tables. */
-const OURS: ReadonlySet<string> = new Set([EVENTS, OUTCOMES.name])
+const OURS: ReadonlySet<string> = new Set([EVENTS, OUTCOMES.name, CORRECTIONS])
 
 /** Makes the text of a value independent of the server's settings and time zone. */
 const EXACT_TEXT = {

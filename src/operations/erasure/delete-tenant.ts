@@ -39,6 +39,7 @@ export async function deleteTenant(tenantId: string, options: DeletionOptions): 
       clickhouse: {
         rows: removed.rows + late.rows,
         outcomes: removed.outcomes + late.outcomes,
+        corrections: removed.corrections + late.corrections,
         detached_parts: late.detachedParts,
       },
       archive: { place: archive.location, objects: removed.objects + late.objects },

@@ -3,6 +3,7 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import { connectClickHouse, DATABASE } from '../../stores/clickhouse/client.ts'
 import { quote } from '../../stores/clickhouse/quote.ts'
 import { dropErasing, ERASING, removeRows } from '../../stores/clickhouse/remove-rows.ts'
+import { CORRECTIONS } from '../../stores/clickhouse/tables.ts'
 import type { ErasableTables, ErasureScope, RemovedRows } from './ports.ts'
 
 const COLUMNS = { ip: 'ip', account: 'account_id', event: 'event_id', source: 'source_id' } as const
@@ -79,9 +80,16 @@ export class ClickHouseErasableEvents implements ErasableTables {
     const condition = this.#condition()
     const { rows, detachedParts } = await removeRows(this.#client, 'events', condition, deadlineMs)
     const { selector } = this.#scope!
-    if (selector !== undefined && selector.kind !== 'source') return { rows, outcomes: 0, detachedParts }
+    if (selector !== undefined && selector.kind !== 'source')
+      return { rows, outcomes: 0, corrections: 0, detachedParts }
     const outcomes = await removeRows(this.#client, 'outcomes', this.#outcomesCondition(), deadlineMs)
-    return { rows, outcomes: outcomes.rows, detachedParts: detachedParts + outcomes.detachedParts }
+    const detached = detachedParts + outcomes.detachedParts
+    if (selector !== undefined) return { rows, outcomes: outcomes.rows, corrections: 0, detachedParts: detached }
+    const corrections = await removeRows(this.#client, CORRECTIONS, condition, deadlineMs)
+    return {
+      ...{ rows, outcomes: outcomes.rows, corrections: corrections.rows },
+      detachedParts: detached + corrections.detachedParts,
+    }
   }
 
   /** Counts have the day of their receipt, and no time. */

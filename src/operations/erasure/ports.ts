@@ -14,6 +14,8 @@ export interface RemovedRows {
   readonly rows: number
   /** Rows of outcomes, which are removed only with the whole tenant. */
   readonly outcomes: number
+  /** Corrections of companies by people, which are removed only with the whole tenant. */
+  readonly corrections: number
   /** Parts that the server has detached. No query reads them, and the erasure does not search them. */
   readonly detachedParts: number
 }

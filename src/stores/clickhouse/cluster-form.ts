@@ -87,13 +87,15 @@ function createAlike(text: string, table: string, cluster: string): string {
   return text
     .replace(`CREATE TABLE IF NOT EXISTS ${table}`, `CREATE TABLE IF NOT EXISTS ${full(table)} ${onCluster(cluster)}`)
     .replace(/ENGINE = MergeTree\b/, `ENGINE = ReplicatedMergeTree(${quote(path)}, '{shard}-{replica}')`)
+    .replace(/\bnon_replicated_deduplication_window = (\d+)/, KEEPS_TOKENS)
 }
 
+/** The host that answers reads the sets of IN; the other hosts may not know all of them yet. */
 function createView(text: string, cluster: string): string {
-  const tables = [...OF_ROWS].join('|')
   return text
     .replace(/^(CREATE (?:OR REPLACE )?VIEW (?:IF NOT EXISTS )?)(\w+)/, `$1${full('$2')} ${onCluster(cluster)}`)
-    .replace(new RegExp(`\\bFROM (${tables})\\b`, 'g'), `FROM ${full('$1')}`)
+    .replace(/\b(FROM|JOIN) (\w+)\b/g, `$1 ${full('$2')}`)
+    .replace(/ (NOT )?IN \(SELECT /g, ' GLOBAL $1IN (SELECT ')
 }
 
 /** Commands that change the columns a reader sees. */

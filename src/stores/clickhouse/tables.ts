@@ -25,6 +25,9 @@ export const EVENTS: TargetTable = {
   time: 'received_at',
 }
 
+/** The table of corrections by people. No sink inserts into it. */
+export const CORRECTIONS = 'company_corrections'
+
 export const OUTCOMES: TargetTable = {
   name: 'outcomes',
   columns: [...OUTCOME_COLUMNS],

@@ -19,7 +19,7 @@ function told(log: string[]): ErasureOptions {
         yield ['e']
       },
       idsAmong: note('tables.idsAmong', new Set<string>()),
-      remove: note('tables.remove', { rows: 1, outcomes: 0, detachedParts: 0 }),
+      remove: note('tables.remove', { rows: 1, outcomes: 0, corrections: 0, detachedParts: 0 }),
       end: note('tables.end', undefined),
     },
     records: {

@@ -68,6 +68,7 @@ function print({ stdout }: CliContext, receipt: DeletionReceipt): void {
     ['keys', redis.keys],
     ['rows of events', clickhouse.rows],
     ['rows of outcomes', clickhouse.outcomes],
+    ['rows of corrections', clickhouse.corrections],
     ...(clickhouse.detached_parts === 0
       ? []
       : ([['detached parts', `${clickhouse.detached_parts}, not searched`]] as const)),

@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startTestClickHouse } from '../support/clickhouse.ts'
+import { type ModelState, modelAccounts, modelCompanies, modelDays, modelSessions } from '../support/corrected-model.ts'
+import { type EventRow, eventInserter } from '../support/event-rows.ts'
+
+const clickhouse = await startTestClickHouse()
+/** Events of a tenant that only this test uses. */
+const insert = eventInserter(clickhouse)
+
+const DAY_MS = 86_400_000
+const NOON_MS = Date.UTC(2025, 2, 10, 12)
+const COMPANIES = ['a.example', 'b.example', 'c.example', 'd.example', 'e.example']
+
+/** Small random numbers that a seed repeats. */
+function randomOf(seed: number): (below: number) => number {
+  let state = seed
+  return (below) => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7f_ff_ff_ff
+    return (state >> 8) % below
+  }
+}
+
+function randomEvents(random: (below: number) => number, from: number, count: number): EventRow[] {
+  return Array.from({ length: count }, (_, i) => {
+    const company_id = random(5) === 0 ? '' : COMPANIES[random(COMPANIES.length)]!
+    const account_id = random(3) === 0 ? `crm-${random(3)}` : company_id
+    const number = from + i
+    return {
+      ...{ event_id: `event-${number}`, company_id, account_id, ip: `192.0.2.${random(4)}` },
+      ...{ received_at: NOON_MS + number, timestamp: NOON_MS + number + random(3) * DAY_MS },
+      ...(random(2) === 0 ? {} : { session_id: random(2) }),
+      business_name: company_id === '' ? '' : `Name ${company_id} ${random(3)}`,
+    }
+  })
+}
+
+async function correct(tenant: string, values: readonly (readonly [company: string, field: string, value: string])[]) {
+  const at = correct.at++
+  await clickhouse.client.insert({
+    table: 'company_corrections',
+    values: values.map(([company_id, field, value]) => ({
+      ...{ tenant_id: tenant, company_id, field, at: NOON_MS + at, change_id: String(at), value },
+    })),
+    format: 'JSONEachRow',
+  })
+}
+correct.at = 0
+
+async function assertAsModel(tenant: string, events: readonly EventRow[], states: ReadonlyMap<string, ModelState>) {
+  const rows = (view: string, columns: string) =>
+    clickhouse.rows(`SELECT ${columns} FROM ${view} WHERE tenant_id = '${tenant}' ORDER BY ALL`)
+  const text = JSON.stringify([...states])
+  assert.deepEqual(
+    await rows('companies', 'company_id, business_name, events, visits, unique_ips, accounts, tags, owner, note'),
+    modelCompanies(events, states),
+    text,
+  )
+  assert.deepEqual(
+    await rows('accounts', 'account_id, business_name, events, visits, unique_ips'),
+    modelAccounts(events, states),
+    text,
+  )
+  assert.deepEqual(await rows('daily_visits', 'account_id, day, visits, events'), modelDays(events, states), text)
+  assert.deepEqual(
+    await rows('sessions', 'day, account_id, session_id, events, unique_ips'),
+    modelSessions(events, states),
+    text,
+  )
+}
+
+test('views follow random corrections as a plain model of all events does', async () => {
+  for (const seed of [1, 2]) {
+    const tenant = `random-${seed}`
+    const random = randomOf(seed)
+    const states = new Map<string, ModelState>()
+    const events: EventRow[] = []
+    for (let round = 0; round < 6; round++) {
+      const more = randomEvents(random, events.length, 25)
+      events.push(...more)
+      await insert(tenant, more)
+      const company = COMPANIES[random(COMPANIES.length)]!
+      const state = states.get(company) ?? {}
+      const other = COMPANIES[random(COMPANIES.length)]!
+      // Here all merges go to a company that is not merged itself; the writer sees to that.
+      const isFree = other !== company && !states.get(other)?.countsFor
+      const isTarget = [...states.values()].some(({ countsFor }) => countsFor === company)
+      const corrections: readonly (readonly [string, string, ModelState])[] = [
+        ['hidden', state.hidden ? '' : 'yes', { hidden: !state.hidden }],
+        ['name', round % 2 ? '' : `New ${round}`, { name: round % 2 ? '' : `New ${round}` }],
+        ['tags', 'hot\nlarge', { tags: ['hot', 'large'] }],
+        ['owner', 'Ada', { owner: 'Ada' }],
+        state.countsFor || !isFree || isTarget
+          ? ['counts_for', '', { countsFor: '' }]
+          : ['counts_for', other, { countsFor: other }],
+      ]
+      const [field, value, change] = corrections[random(corrections.length)]!
+      states.set(company, { ...state, ...change })
+      await correct(tenant, [[company, field, value]])
+      await assertAsModel(tenant, events, states)
+    }
+    // With every correction taken back, the views are as without any.
+    const undone = [...states.keys()].flatMap((id) =>
+      ['hidden', 'name', 'tags', 'owner', 'counts_for'].map((field) => [id, field, ''] as const),
+    )
+    await correct(tenant, undone)
+    await assertAsModel(tenant, events, new Map())
+  }
+})
+
+test('a merge unites sets of addresses, and shows the attributes of its target', async () => {
+  await insert('merged', [
+    { company_id: 'a.example', account_id: 'a.example', business_name: 'A', received_at: NOON_MS + 9 },
+    { company_id: 'a.example', account_id: 'crm', business_name: 'A', event_id: 'crm', received_at: NOON_MS + 9 },
+    { company_id: 'b.example', account_id: 'b.example', business_name: 'B', event_id: 'b' },
+  ])
+  await correct('merged', [['a.example', 'counts_for', 'b.example']])
+  const rows = (sql: string) => clickhouse.rows(sql.replace('OF', "WHERE tenant_id = 'merged'"))
+  assert.deepEqual(await rows('SELECT company_id, business_name, events, unique_ips, accounts FROM companies OF'), [
+    { company_id: 'b.example', business_name: 'B', events: 3, unique_ips: 1, accounts: 2 },
+  ])
+  assert.deepEqual(
+    await rows('SELECT account_id, business_name, events, visits FROM accounts OF ORDER BY account_id'),
+    [
+      { account_id: 'b.example', business_name: 'B', events: 2, visits: 1 },
+      { account_id: 'crm', business_name: 'B', events: 1, visits: 1 },
+    ],
+  )
+  assert.deepEqual(await rows('SELECT account_id, visits, events FROM daily_visits OF ORDER BY account_id'), [
+    { account_id: 'b.example', visits: 1, events: 2 },
+    { account_id: 'crm', visits: 1, events: 1 },
+  ])
+})
+
+test('views read projections, with and without corrections', async () => {
+  await insert('plans', [
+    { company_id: 'x.example', account_id: 'x.example' },
+    { company_id: 'y.example', account_id: 'y.example', event_id: 'y' },
+  ])
+  const isRead = async (view: string, where: string, projection: string) => {
+    const plan = await clickhouse.rows<{ explain: string }>(
+      `EXPLAIN projections = 1 SELECT * FROM ${view} WHERE tenant_id = 'plans'${where}`,
+    )
+    const text = plan.map(({ explain }) => explain).join('\n')
+    assert.ok(text.includes(`ReadFromMergeTree (${projection})`), text)
+  }
+  for (const corrected of [false, true]) {
+    if (corrected) await correct('plans', [['x.example', 'name', 'X']])
+    await isRead('companies', '', 'account_sums')
+    await isRead('companies', " AND company_id = 'y.example'", 'account_sums')
+    await isRead('accounts', '', 'account_sums')
+    await isRead('accounts', " AND account_id = 'y.example'", 'account_sums')
+    await isRead('daily_visits', " AND day > '2025-01-01'", 'account_days')
+  }
+})
