@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander'
+import { companyCommand } from '../companies/corrections/commands/command.ts'
 import { version } from '../config/version.ts'
 import { dashboardCommand } from '../dashboard/commands/command.ts'
 import { dbCommand } from '../enrichment/commands/command.ts'
@@ -38,6 +39,7 @@ const COMMANDS = [
   sourceCommand,
   rulesCommand,
   usageCommand,
+  companyCommand,
   dashboardCommand,
   batchCommand,
   syncCommand,

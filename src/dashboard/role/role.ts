@@ -1,3 +1,4 @@
+import { correctionsLock } from '../../companies/corrections/lock.ts'
 import type { Config } from '../../config/config.ts'
 import { version } from '../../config/version.ts'
 import type { HttpServer } from '../../http/engine/server.ts'
@@ -40,14 +41,15 @@ export function dashboardRole(context: ProcessContext): DashboardRole {
   const access = new Access(sessions, findTenant)
   const streams = new EventStreams({}, (session, tenant) => access.goesOn(session, tenant))
   const live = liveDependencies(context, streams)
-  const tables = dashboardTables(context, tenants)
-  const { accuracy, companies, overview } = tables
+  const tables = dashboardTables(context, tenants, correctionsLock(redis))
+  const { accuracy, companies, corrections, overview } = tables
   const settings = settingsOf(context, redis, { sessions, people }, tables)
   const routes = dashboardRoutes({
     ...{ tenants, version: version(), apiUrl: apiUrlOf(config), plans: config.plans, clock },
     lookups: context.enrichment.lookups,
     accuracy,
     companies,
+    corrections,
     overview,
     usage: new RedisUsage(redis, clock),
     settings,

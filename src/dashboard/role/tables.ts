@@ -1,6 +1,9 @@
 import { ClickHouseCompanies, namedSources } from '../../companies/companies.ts'
+import { CompanyCorrections, type CorrectionsLock } from '../../companies/corrections/corrections.ts'
 import { judgedLookup, ruleSetOf } from '../../enrichment/tenant-rules/judge.ts'
 import type { ProcessContext } from '../../process/context.ts'
+import { UnavailableError } from '../../run/errors.ts'
+import { connectClickHouse, DATABASE } from '../../stores/clickhouse/client.ts'
 import { connectReading, QuestionReader } from '../../stores/clickhouse/reader.ts'
 import type { TenantStore } from '../../tenants/stores.ts'
 import { ClickHouseAccuracy } from '../queries/accuracy.ts'
@@ -12,6 +15,7 @@ import { ClickHouseSources } from '../queries/sources.ts'
 export interface DashboardTables {
   readonly accuracy: ClickHouseAccuracy
   readonly companies: ClickHouseCompanies
+  readonly corrections: CompanyCorrections
   readonly overview: ClickHouseOverview
   readonly trials: ClickHouseRuleTrials
   readonly sources: ClickHouseSources
@@ -21,10 +25,19 @@ export interface DashboardTables {
 export function dashboardTables(
   { config: { clickhouseUrl }, telemetry, enrichment }: ProcessContext,
   tenants: Pick<TenantStore, 'listSources'>,
+  lock: CorrectionsLock,
 ): DashboardTables {
   const { clock } = telemetry
   const { engine } = enrichment
   const client = clickhouseUrl === '' ? undefined : connectReading(clickhouseUrl, 'dashboard')
+  const writing =
+    clickhouseUrl === ''
+      ? undefined
+      : connectClickHouse(clickhouseUrl, { application: 'corrections', database: DATABASE })
+  const writer = () => {
+    if (writing === undefined) throw new UnavailableError('this process does not know ClickHouse: set CLICKHOUSE_URL')
+    return writing
+  }
   const reader = new QuestionReader(client)
   const organisationOf = (domain: string) => engine.organisationOf(domain)
   return {
@@ -34,9 +47,12 @@ export function dashboardTables(
       (address, tenant) => judgedLookup(engine.lookup(address), address, ruleSetOf(tenant), organisationOf).lookup,
     ),
     companies: new ClickHouseCompanies(reader, clock, namedSources(tenants)),
+    corrections: new CompanyCorrections(writer, clock, lock),
     overview: new ClickHouseOverview(reader),
     trials: new ClickHouseRuleTrials(() => reader.client, clock),
     sources: new ClickHouseSources(reader, clock),
-    close: async () => await client?.close(),
+    close: async () => {
+      await Promise.all([client?.close(), writing?.close()])
+    },
   }
 }

@@ -1,6 +1,7 @@
 import type { DashboardRoute } from './route.ts'
 import { type AccuracyDependencies, accuracyRoutes } from './routes/accuracy.ts'
 import { type CompanyDependencies, companyRoutes } from './routes/companies.ts'
+import { type CorrectionDependencies, correctionRoutes } from './routes/corrections.ts'
 import { type DeadLetterDependencies, deadLetterRoutes } from './routes/dead-letters.ts'
 import { type KeyDependencies, keyRoutes } from './routes/keys.ts'
 import { type LiveDependencies, liveRoute } from './routes/live.ts'
@@ -27,6 +28,7 @@ export type SettingsDependencies = KeyDependencies &
 interface DashboardDependencies
   extends SessionDependencies,
     CompanyDependencies,
+    CorrectionDependencies,
     AccuracyDependencies,
     OverviewDependencies,
     LiveDependencies,
@@ -42,6 +44,7 @@ export function dashboardRoutes(parts: DashboardDependencies): DashboardRoute[] 
     sessionRoute(parts),
     overviewRoute(parts),
     ...companyRoutes(parts),
+    ...correctionRoutes(parts),
     ...accuracyRoutes(parts),
     liveRoute(parts),
     ...uploadRoutes(parts.uploads),

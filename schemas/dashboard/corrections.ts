@@ -1,0 +1,123 @@
+import { type Static, Type } from 'typebox'
+
+/** Limits of corrections of companies. */
+export const CORRECTION_LIMITS = {
+  /** Companies of one change. */
+  companies: 1_000,
+  idMaxChars: 500,
+  nameMaxChars: 300,
+  noteMaxChars: 4_000,
+  ownerMaxChars: 200,
+  tagMaxChars: 50,
+  /** Tags of one company. */
+  tags: 20,
+  /** Changes in a history. */
+  history: 200,
+  /** Corrections that a history shows of each change. */
+  shown: 20,
+  /** Merged companies of a tenant. */
+  merges: 10_000,
+} as const
+
+const CompanyId = Type.String({ minLength: 1, maxLength: CORRECTION_LIMITS.idMaxChars })
+const Tags = (description: string) =>
+  Type.Optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: CORRECTION_LIMITS.tagMaxChars }), {
+      maxItems: CORRECTION_LIMITS.tags,
+      description,
+    }),
+  )
+
+/** What to correct. Left out: it stays as it is. */
+const WANTED = {
+  hidden: Type.Optional(Type.Boolean({ description: 'Whether the companies are left out everywhere' })),
+  name: Type.Optional(
+    Type.String({ maxLength: CORRECTION_LIMITS.nameMaxChars, description: 'Empty: as it was found' }),
+  ),
+  merged_into: Type.Optional(
+    Type.String({
+      maxLength: CORRECTION_LIMITS.idMaxChars,
+      description: 'The company that their events count for; empty: they are companies of their own',
+    }),
+  ),
+  note: Type.Optional(Type.String({ maxLength: CORRECTION_LIMITS.noteMaxChars, description: 'Empty: none' })),
+  owner: Type.Optional(
+    Type.String({ maxLength: CORRECTION_LIMITS.ownerMaxChars, description: 'Who looks after them; empty: no one' }),
+  ),
+  add_tags: Tags('Tags to add'),
+  remove_tags: Tags('Tags to remove'),
+}
+export const CorrectionWanted = Type.Object(WANTED, { additionalProperties: false })
+export type CorrectionWanted = Static<typeof CorrectionWanted>
+
+/** `POST /api/tenants/:tenant/corrections` corrects companies, as one change. */
+export const CorrectionsBody = Type.Object(
+  {
+    companies: Type.Array(CompanyId, { minItems: 1, maxItems: CORRECTION_LIMITS.companies }),
+    change_id: Type.Optional(
+      Type.String({ pattern: '^[0-9a-f-]{36}$', description: 'A UUID: a repeat with the same one changes nothing' }),
+    ),
+    ...WANTED,
+  },
+  { additionalProperties: false },
+)
+export type CorrectionsBody = Static<typeof CorrectionsBody>
+
+/** `POST /api/tenants/:tenant/corrections/undo` takes a change back. */
+export const UndoBody = Type.Object({ change_id: Type.String({ maxLength: 100 }) }, { additionalProperties: false })
+export type UndoBody = Static<typeof UndoBody>
+
+/** The answer to both. */
+export const CorrectedAnswer = Type.Object({
+  change_id: Type.String(),
+  /** ISO 8601, UTC. */
+  at: Type.String(),
+  by: Type.String(),
+  /** Companies that changed; 0: everything was so already, and there is nothing to undo. */
+  companies: Type.Integer(),
+})
+export type CorrectedAnswer = Static<typeof CorrectedAnswer>
+
+/** What holds of a company's corrections. */
+export const CompanyCorrection = Type.Object({
+  company_id: Type.String(),
+  hidden: Type.Boolean(),
+  /** Empty: none. */
+  name: Type.String(),
+  /** As a person said it; empty: not merged. */
+  merged_into: Type.String(),
+  /** The company at the end of the chain. */
+  counts_for: Type.String(),
+  note: Type.String(),
+  tags: Type.Array(Type.String()),
+  owner: Type.String(),
+})
+export type CompanyCorrection = Static<typeof CompanyCorrection>
+
+/** `GET /api/tenants/:tenant/corrections/state`: companies with a correction that holds, in the order of ids. */
+export const CorrectionsStateQuery = Type.Object(
+  { company: Type.Optional(Type.Array(CompanyId, { maxItems: 200 })) },
+  { additionalProperties: false },
+)
+export const CorrectionsStateAnswer = Type.Object({ companies: Type.Array(CompanyCorrection) })
+export type CorrectionsStateAnswer = Static<typeof CorrectionsStateAnswer>
+
+/** `GET /api/tenants/:tenant/corrections`: the changes, newest first. */
+export const CorrectionsQuery = Type.Object({ company: Type.Optional(CompanyId) }, { additionalProperties: false })
+export type CorrectionsQuery = Static<typeof CorrectionsQuery>
+
+export const CorrectionChange = Type.Object({
+  ...CorrectedAnswer.properties,
+  /** The change that it takes back; null: none. */
+  undoes: Type.Union([Type.String(), Type.Null()]),
+  /** The change that took it back; null: none. */
+  undone_by: Type.Union([Type.String(), Type.Null()]),
+  /** The first of its corrections. Tags are one a line; `hidden` is `yes` or empty. */
+  corrections: Type.Array(
+    Type.Object({ company_id: Type.String(), field: Type.String(), before: Type.String(), value: Type.String() }),
+  ),
+})
+export type CorrectionChange = Static<typeof CorrectionChange>
+
+export const CorrectionsAnswer = Type.Object({ changes: Type.Array(CorrectionChange) })
+export type CorrectionsAnswer = Static<typeof CorrectionsAnswer>

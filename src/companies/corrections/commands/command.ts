@@ -1,0 +1,167 @@
+import { Command } from 'commander'
+import type { CorrectedAnswer, CorrectionWanted } from '../../../../schemas/dashboard/corrections.ts'
+import { compileValidator } from '../../../pipeline/event/validator.ts'
+import { systemClock } from '../../../run/clock.ts'
+import { numbered } from '../../../run/counted.ts'
+import { InputError } from '../../../run/errors.ts'
+import type { CliContext } from '../../../terminal/context.ts'
+import { printJson, printLine, printTable } from '../../../terminal/print.ts'
+import { addSettings, configOf, INSTANCE_SETTINGS } from '../../../terminal/settings-options.ts'
+import { tenantOf } from '../../../terminal/tenant-of.ts'
+import type { CompanyCorrections } from '../corrections.ts'
+
+interface Flags {
+  readonly json?: boolean
+  readonly remove?: boolean
+}
+
+const BY = 'command line'
+
+/** `ipid company hide|show|rename|merge|note|tag|owner|list|history|undo` */
+export function companyCommand(context: CliContext): Command {
+  const company = new Command('company').description(
+    'correct companies: at once in every table, for stored events and for new ones',
+  )
+
+  correcting('hide <tenant> <company...>', 'leave companies out everywhere', (companies) => ({
+    companies,
+    wanted: { hidden: true },
+  }))
+  correcting('show <tenant> <company...>', 'show hidden companies again', (companies) => ({
+    companies,
+    wanted: { hidden: false },
+  }))
+  one('rename <tenant> <company> <name>', 'give a company a name; "" takes it back', (name) => ({ name }))
+  one('merge <tenant> <company> <into>', 'count a company for another one; "" takes it back', (merged_into) => ({
+    merged_into,
+  }))
+  one('note <tenant> <company> <text>', 'write a note about a company; "" removes it', (note) => ({ note }))
+  one('owner <tenant> <company> <person>', 'say who looks after a company; "" removes it', (owner) => ({ owner }))
+  subcommand('tag <tenant> <company> <tag...>', 'add tags to a company')
+    .option('--remove', 'remove them instead')
+    .action(async (tenant: string, id: string, tags: string[], flags: Flags, command: Command) => {
+      await correct(command, tenant, flags, [id], flags.remove ? { remove_tags: tags } : { add_tags: tags })
+    })
+
+  subcommand('list <tenant>', 'list the corrections that hold').action(
+    async (name: string, flags: Flags, command: Command) => {
+      const found = await withCorrections(command, name, (corrections, tenant) => corrections.list(tenant))
+      if (flags.json) return printJson(context.stdout, found)
+      printTable(
+        context.stdout,
+        ['COMPANY', 'HIDDEN', 'NAME', 'MERGED INTO', 'TAGS', 'OWNER', 'NOTE'],
+        found.map(({ company_id, hidden, name, counts_for, tags, owner, note }) => [
+          ...[company_id, hidden ? 'yes' : '', name, counts_for, tags.join(', '), owner, note],
+        ]),
+      )
+    },
+  )
+  subcommand('history <tenant> [company]', 'list changes, newest first').action(
+    async (name: string, id: string | undefined, flags: Flags, command: Command) => {
+      const changes = await withCorrections(command, name, (corrections, tenant) => corrections.history(tenant, id))
+      if (flags.json) return printJson(context.stdout, changes)
+      printTable(
+        context.stdout,
+        ['CHANGE', 'AT', 'BY', 'COMPANIES', 'WHAT', 'UNDONE BY'],
+        changes.map(({ change_id, at, by, companies, corrections, undone_by }) => {
+          const [first] = corrections
+          const what =
+            first === undefined
+              ? ''
+              : `${first.company_id}: ${first.field} ${JSON.stringify(first.before)} → ${JSON.stringify(first.value)}`
+          return [change_id, at, by, companies, what, undone_by]
+        }),
+      )
+    },
+  )
+  subcommand('undo <tenant> <change>', 'take a change back').action(
+    async (name: string, changeId: string, flags: Flags, command: Command) => {
+      print(
+        flags,
+        await withCorrections(command, name, (corrections, tenant) => corrections.undo(tenant, { changeId, by: BY })),
+      )
+    },
+  )
+
+  function one(usage: string, about: string, wantedOf: (value: string) => CorrectionWanted): void {
+    subcommand(usage, about).action(
+      async (tenant: string, id: string, value: string, flags: Flags, command: Command) => {
+        await correct(command, tenant, flags, [id], wantedOf(value))
+      },
+    )
+  }
+
+  function correcting(
+    usage: string,
+    about: string,
+    changeOf: (companies: string[]) => { companies: string[]; wanted: CorrectionWanted },
+  ): void {
+    subcommand(usage, about).action(async (tenant: string, ids: string[], flags: Flags, command: Command) => {
+      const { companies, wanted } = changeOf(ids)
+      await correct(command, tenant, flags, companies, wanted)
+    })
+  }
+
+  async function correct(
+    command: Command,
+    name: string,
+    flags: Flags,
+    companies: string[],
+    wanted: CorrectionWanted,
+  ): Promise<void> {
+    const { CorrectionsBody } = await import('../../../../schemas/dashboard/corrections.ts')
+    const [problem] = compileValidator(CorrectionsBody)({ companies, ...wanted })
+    if (problem !== undefined) throw new InputError(`${problem.path} ${problem.message}`)
+    print(
+      flags,
+      await withCorrections(command, name, (corrections, tenant) =>
+        corrections.correct(tenant, { companies, wanted, by: BY }),
+      ),
+    )
+  }
+
+  function print(flags: Flags, answer: CorrectedAnswer): void {
+    if (flags.json) printJson(context.stdout, answer)
+    else if (answer.companies === 0) printLine(context.stdout, 'nothing to change')
+    else
+      printLine(
+        context.stdout,
+        `${numbered(answer.companies, 'company', 'companies')} corrected; change ${answer.change_id}`,
+      )
+  }
+
+  function subcommand(usage: string, about: string): Command {
+    return addSettings(company.command(usage).description(about).option('--json', 'print JSON'), INSTANCE_SETTINGS)
+  }
+
+  async function withCorrections<T>(
+    command: Command,
+    name: string,
+    use: (corrections: CompanyCorrections, tenantId: string) => Promise<T>,
+  ): Promise<T> {
+    const config = configOf(context, command)
+    const [{ asInstance, clickhouseUrlOf, redisUrlOf }, { withRedis }, { connectClickHouse, DATABASE }] =
+      await Promise.all([
+        import('../../../terminal/instance.ts'),
+        import('../../../terminal/stores.ts'),
+        import('../../../stores/clickhouse/client.ts'),
+      ])
+    const [{ CompanyCorrections }, { correctionsLock }] = await Promise.all([
+      import('../corrections.ts'),
+      import('../lock.ts'),
+    ])
+    const instance = await asInstance(config)
+    const tenant = await tenantOf(instance, name)
+    const url = await clickhouseUrlOf(instance)
+    return await withRedis(await redisUrlOf(instance), async (redis) => {
+      const client = connectClickHouse(url, { application: 'cli', database: DATABASE })
+      try {
+        return await use(new CompanyCorrections(() => client, systemClock, correctionsLock(redis)), tenant.id)
+      } finally {
+        await client.close()
+      }
+    })
+  }
+
+  return company
+}

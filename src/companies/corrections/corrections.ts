@@ -1,0 +1,411 @@
+import { randomUUID } from 'node:crypto'
+import type { ClickHouseClient } from '@clickhouse/client'
+import {
+  CORRECTION_LIMITS,
+  type CompanyCorrection,
+  type CorrectedAnswer,
+  type CorrectionChange,
+  type CorrectionWanted,
+} from '../../../schemas/dashboard/corrections.ts'
+import type { Clock } from '../../run/clock.ts'
+import { InputError } from '../../run/errors.ts'
+import { unavailable } from '../../stores/clickhouse/failures.ts'
+import { quote } from '../../stores/clickhouse/quote.ts'
+import { CORRECTIONS } from '../../stores/clickhouse/tables.ts'
+import { chainOf, endsOf, type Merges } from './merges.ts'
+
+/** Runs work while no other process writes corrections. */
+export type CorrectionsLock = <T>(work: () => Promise<T>) => Promise<T>
+
+interface Change {
+  readonly companies: readonly string[]
+  readonly wanted: CorrectionWanted
+  readonly by: string
+  /** A repeat with the same id changes nothing. */
+  readonly changeId?: string | undefined
+}
+
+/** The value of a field of a company that holds now. */
+interface Held {
+  readonly company_id: string
+  readonly field: string
+  readonly value: string
+  readonly change_id: string
+  /** Milliseconds. */
+  readonly at: number
+}
+
+interface Row {
+  readonly company_id: string
+  readonly field: string
+  readonly value: string
+  readonly before: string
+}
+
+/** Companies of a tenant and the value that each field has now. */
+type State = ReadonlyMap<string, ReadonlyMap<string, Held>>
+
+const SETTINGS = { output_format_json_quote_64bit_integers: 0, max_query_size: '67108864' } as const
+const NEAR_MATCHES = 3
+
+/**
+ * Corrections of companies by people. Every call rejects with `UnavailableError` when ClickHouse does not answer, and with
+ * `InputError` when it cannot be done.
+ */
+export class CompanyCorrections {
+  readonly #client: () => ClickHouseClient
+  readonly #clock: Clock
+  readonly #lock: CorrectionsLock
+
+  /** @param client of the database `ipid`, that may insert; throws when there is none */
+  constructor(client: () => ClickHouseClient, clock: Clock, lock: CorrectionsLock) {
+    this.#client = client
+    this.#clock = clock
+    this.#lock = lock
+  }
+
+  /** Corrects companies, as one change. All of them or none. */
+  async correct(tenantId: string, change: Change): Promise<CorrectedAnswer> {
+    const { wanted, by, changeId = randomUUID() } = change
+    if (Object.values(wanted).every((value) => value === undefined)) throw new InputError('nothing to correct is named')
+    const companies = [...new Set(change.companies)]
+    assertTexts(wanted)
+    return await this.#lock(async () => {
+      const done = await this.#changeOf(tenantId, changeId)
+      if (done !== undefined) return done
+      const into = wanted.merged_into ?? ''
+      await this.#assertKnown(tenantId, into === '' ? companies : [...companies, into])
+      const state = await this.#state(tenantId, companies)
+      const rows = companies.flatMap((company) => rowsOf(company, wanted, state.get(company)))
+      return await this.#write(tenantId, { rows, state, by, changeId, undoes: '' })
+    })
+  }
+
+  /** Takes a change back, as a new change. An undo can be taken back too. */
+  undo(
+    tenantId: string,
+    { changeId, by }: { readonly changeId: string; readonly by: string },
+  ): Promise<CorrectedAnswer> {
+    return this.#lock(async () => {
+      const of = 'AND change_id = {change:String}'
+      const rows = await this.#rows<Row>(
+        `SELECT DISTINCT company_id, field, value, before FROM ${CORRECTIONS} WHERE tenant_id = {tenant:String} ${of} AND field != 'counts_for'`,
+        { tenant: tenantId, change: changeId },
+      )
+      if (rows.length === 0)
+        throw new InputError(`tenant ${tenantId} has no change "${changeId.slice(0, 100)}" of companies`)
+      const companies = [...new Set(rows.map(({ company_id }) => company_id))]
+      const logs = await this.#logs(tenantId, companies)
+      for (const { company_id, field } of rows) {
+        const log = logs.get(`${field} ${company_id}`)!
+        if (undoable(log).has(changeId)) continue
+        const undone = await this.#undoOf(tenantId, changeId)
+        if (undone !== undefined) return undone
+        throw new InputError(
+          `${field} of ${company_id} was corrected again later, by change ${log.at(-1)!.change_id}: undo that one first`,
+        )
+      }
+      const state = await this.#state(tenantId, companies)
+      const back = rows.map(({ company_id, field, value, before }) => ({
+        company_id,
+        field,
+        value: before,
+        before: value,
+      }))
+      return await this.#write(tenantId, { rows: back, state, by, changeId: randomUUID(), undoes: changeId })
+    })
+  }
+
+  /** What holds, of companies with any correction, in the order of ids. @param companies undefined: all */
+  async list(tenantId: string, companies?: readonly string[]): Promise<CompanyCorrection[]> {
+    const found = [...(await this.#state(tenantId, companies, false))].map(([company_id, fields]) => {
+      const textOf = (field: string) => fields.get(field)?.value ?? ''
+      return {
+        company_id,
+        hidden: textOf('hidden') !== '',
+        name: textOf('name'),
+        merged_into: textOf('merged_into'),
+        counts_for: textOf('counts_for'),
+        note: textOf('note'),
+        tags: tagsOf(textOf('tags')),
+        owner: textOf('owner'),
+      }
+    })
+    return found
+      .filter(({ company_id: _, ...fields }) =>
+        Object.values(fields).some((value) => (Array.isArray(value) ? value.length > 0 : value)),
+      )
+      .sort((a, b) => (a.company_id < b.company_id ? -1 : 1))
+  }
+
+  /** The newest changes first. @param company only changes of this one */
+  async history(tenantId: string, company?: string): Promise<CorrectionChange[]> {
+    const of = company === undefined ? '' : 'AND company_id = {company:String}'
+    const rows = await this.#rows<Omit<CorrectionChange, 'undoes' | 'undone_by' | 'corrections'> & HistoryRow>(
+      `SELECT
+         change_id, toUnixTimestamp64Milli(max(at)) AS ms, any(by) AS by, any(undoes) AS undoes,
+         uniqExact(company_id) AS companies,
+         arraySlice(arraySort(groupUniqArray((company_id, field, before, value))), 1, ${CORRECTION_LIMITS.shown}) AS corrections,
+         groupUniqArray(undone) AS undone
+       FROM ${CORRECTIONS}
+       LEFT JOIN (SELECT back.undoes AS change_id, any(back.change_id) AS undone FROM ${CORRECTIONS} AS back WHERE tenant_id = {tenant:String} AND undoes != '' GROUP BY back.undoes) AS taken_back USING change_id
+       WHERE tenant_id = {tenant:String} AND field != 'counts_for' ${of}
+       GROUP BY change_id
+       ORDER BY ms DESC, change_id
+       LIMIT ${CORRECTION_LIMITS.history}`,
+      { tenant: tenantId, company: company ?? '' },
+    )
+    return rows.map(({ change_id, ms, by, undoes, companies, corrections, undone }) => ({
+      ...{ change_id, at: new Date(ms).toISOString(), by, companies },
+      undoes: undoes === '' ? null : undoes,
+      undone_by: undone[0] || null,
+      corrections: corrections.map(([company_id, field, before, value]) => ({ company_id, field, before, value })),
+    }))
+  }
+
+  /** Ids of the company itself and of all that count for it. */
+  async membersOf(tenantId: string, company: string): Promise<string[]> {
+    const query =
+      'SELECT company_id FROM corrected_companies WHERE tenant_id = {tenant:String} AND counts_for = {company:String}'
+    const rows = await this.#rows<{ company_id: string }>(query, { tenant: tenantId, company })
+    return [company, ...rows.map(({ company_id }) => company_id)]
+  }
+
+  /** Inserts the rows of a change with the ends of all chains, which they may move. */
+  async #write(
+    tenantId: string,
+    {
+      rows,
+      state,
+      by,
+      changeId,
+      undoes,
+    }: {
+      readonly rows: readonly Row[]
+      readonly state: State
+      readonly by: string
+      readonly changeId: string
+      readonly undoes: string
+    },
+  ): Promise<CorrectedAnswer> {
+    const lastAt = Math.max(0, ...[...state.values()].flatMap((fields) => [...fields.values()].map(({ at }) => at)))
+    // A clock that was set back must not make an older value win.
+    const at = Math.max(this.#clock.now(), lastAt + 1)
+    const answer = { change_id: changeId, at: new Date(at).toISOString(), by }
+    if (rows.length === 0) return { ...answer, companies: 0 }
+    const all = [...rows, ...endRows(state, rows)]
+    const values = all.map((row) => ({ ...row, tenant_id: tenantId, at, change_id: changeId, by, undoes }))
+    try {
+      await this.#client().insert({
+        table: CORRECTIONS,
+        values: values.map((row) => ({ ...row, at: new Date(at).toISOString().replace('T', ' ').replace('Z', '') })),
+        format: 'JSONEachRow',
+        clickhouse_settings: { insert_deduplication_token: changeId },
+      })
+    } catch (error) {
+      throw unavailable(error)
+    }
+    return { ...answer, companies: new Set(rows.map(({ company_id }) => company_id)).size }
+  }
+
+  /** What holds of these companies, and all merges of the tenant. @param companies undefined: of all */
+  async #state(tenantId: string, companies?: readonly string[], withMerges = true): Promise<State> {
+    const merges = withMerges ? " OR field IN ('merged_into', 'counts_for')" : ''
+    const of = companies === undefined ? '' : `AND (company_id IN (${companies.map(quote).join()})${merges})`
+    const rows = await this.#rows<Held>(
+      `SELECT
+         company_id, field, argMax(log.value, (log.at, log.change_id)) AS value,
+         argMax(log.change_id, (log.at, log.change_id)) AS change_id, toUnixTimestamp64Milli(max(log.at)) AS at
+       FROM (SELECT * FROM ${CORRECTIONS} WHERE tenant_id = {tenant:String} ${of}) AS log
+       GROUP BY company_id, field`,
+      { tenant: tenantId },
+    )
+    const state = new Map<string, Map<string, Held>>()
+    for (const row of rows) {
+      const fields = state.get(row.company_id) ?? new Map<string, Held>()
+      state.set(row.company_id, fields.set(row.field, row))
+    }
+    return state
+  }
+
+  /** The changes of each field of these companies, oldest first. */
+  async #logs(tenantId: string, companies: readonly string[]): Promise<ReadonlyMap<string, readonly Logged[]>> {
+    const rows = await this.#rows<Logged & { company_id: string; field: string }>(
+      `SELECT DISTINCT company_id, field, at, change_id, undoes
+       FROM ${CORRECTIONS}
+       WHERE tenant_id = {tenant:String} AND company_id IN (${companies.map(quote).join()}) AND field != 'counts_for'
+       ORDER BY at, change_id`,
+      { tenant: tenantId },
+    )
+    const logs = new Map<string, Logged[]>()
+    for (const { company_id, field, ...logged } of rows) {
+      const key = `${field} ${company_id}`
+      logs.set(key, [...(logs.get(key) ?? []), logged])
+    }
+    return logs
+  }
+
+  /** @throws InputError that names an unknown company, and similar ones */
+  async #assertKnown(tenantId: string, companies: readonly string[]): Promise<void> {
+    const among = `company_id IN (${companies.map(quote).join()})`
+    const found = await this.#rows<{ company_id: string }>(
+      `SELECT company_id FROM events WHERE tenant_id = {tenant:String} AND ${among} GROUP BY company_id
+       UNION DISTINCT SELECT company_id FROM ${CORRECTIONS} WHERE tenant_id = {tenant:String} AND ${among}`,
+      { tenant: tenantId },
+    )
+    const known = new Set(found.map(({ company_id }) => company_id))
+    const unknown = companies.find((company) => !known.has(company))
+    if (unknown === undefined) return
+    const near = await this.#rows<{ company_id: string }>(
+      `SELECT company_id FROM events WHERE tenant_id = {tenant:String} AND company_id > '' GROUP BY company_id
+       ORDER BY ngramDistanceCaseInsensitiveUTF8(company_id, {company:String}), company_id LIMIT ${NEAR_MATCHES}`,
+      { tenant: tenantId, company: unknown },
+    )
+    const names = near.map(({ company_id }) => JSON.stringify(company_id)).join(', ')
+    const hint = names === '' ? 'the tenant has no companies yet' : `similar ones are ${names}`
+    throw new InputError(`tenant ${tenantId} has no company ${JSON.stringify(unknown.slice(0, 100))}: ${hint}`)
+  }
+
+  /** A change that was written. */
+  async #changeOf(tenantId: string, changeId: string): Promise<CorrectedAnswer | undefined> {
+    return await this.#written(tenantId, 'change_id = {change:String}', changeId)
+  }
+
+  /** The change that took another one back. */
+  async #undoOf(tenantId: string, changeId: string): Promise<CorrectedAnswer | undefined> {
+    return await this.#written(tenantId, 'undoes = {change:String}', changeId)
+  }
+
+  async #written(tenantId: string, condition: string, changeId: string): Promise<CorrectedAnswer | undefined> {
+    const [found] = await this.#rows<Omit<CorrectedAnswer, 'at'> & { readonly ms: number }>(
+      `SELECT change_id, toUnixTimestamp64Milli(max(at)) AS ms, any(by) AS by, uniqExactIf(company_id, field != 'counts_for') AS companies
+       FROM ${CORRECTIONS} WHERE tenant_id = {tenant:String} AND ${condition} GROUP BY change_id ORDER BY ms DESC LIMIT 1`,
+      { tenant: tenantId, change: changeId },
+    )
+    if (found === undefined) return undefined
+    const { ms, ...rest } = found
+    return { ...rest, at: new Date(ms).toISOString() }
+  }
+
+  async #rows<T>(query: string, parameters: Record<string, string>): Promise<T[]> {
+    try {
+      const result = await this.#client().query({
+        query,
+        query_params: parameters,
+        format: 'JSONEachRow',
+        clickhouse_settings: SETTINGS,
+      })
+      return await result.json<T>()
+    } catch (error) {
+      throw unavailable(error)
+    }
+  }
+}
+
+interface Logged {
+  readonly change_id: string
+  /** Empty: it takes none back. */
+  readonly undoes: string
+}
+
+/**
+ * The changes of a field whose undo would lose no later one: the last, and, where that takes one back, the one before that.
+ * @param log oldest first
+ */
+function undoable(log: readonly Logged[]): ReadonlySet<string> {
+  const found = new Set<string>()
+  for (let at = log.length - 1; at >= 0; ) {
+    const { change_id, undoes } = log[at]!
+    found.add(change_id)
+    if (undoes === '') break
+    at = log.findIndex((logged) => logged.change_id === undoes) - 1
+  }
+  return found
+}
+
+interface HistoryRow {
+  readonly ms: number
+  readonly undoes: string
+  readonly undone: readonly string[]
+  readonly corrections: readonly (readonly [company: string, field: string, before: string, value: string])[]
+}
+
+function held(state: State, company: string, field: string): Held | undefined {
+  return state.get(company)?.get(field)
+}
+
+function tagsOf(value: string): string[] {
+  return value === '' ? [] : value.split('\n')
+}
+
+/** Rows for the fields that change. @throws InputError for too many tags, or a merge into itself */
+function rowsOf(company: string, wanted: CorrectionWanted, fields: ReadonlyMap<string, Held> | undefined): Row[] {
+  const { hidden, name, merged_into, note, owner, add_tags, remove_tags } = wanted
+  if (merged_into === company) throw new InputError(`${JSON.stringify(company)} cannot be merged into itself`)
+  const before = (field: string) => fields?.get(field)?.value ?? ''
+  const tags = new Set([...tagsOf(before('tags')), ...(add_tags ?? [])])
+  for (const tag of remove_tags ?? []) tags.delete(tag)
+  if (tags.size > CORRECTION_LIMITS.tags) {
+    throw new InputError(`${company} would have ${tags.size} tags: at most ${CORRECTION_LIMITS.tags} are allowed`)
+  }
+  const values: Record<string, string | undefined> = {
+    hidden: hidden === undefined ? undefined : hidden ? 'yes' : '',
+    ...{ name: name?.trim(), merged_into, note: note?.trim(), owner: owner?.trim() },
+    tags: add_tags === undefined && remove_tags === undefined ? undefined : [...tags].sort().join('\n'),
+  }
+  return Object.entries(values).flatMap(([field, value]) =>
+    value === undefined || value === before(field)
+      ? []
+      : [{ company_id: company, field, value, before: before(field) }],
+  )
+}
+
+/** @throws InputError for control characters */
+function assertTexts({ name, owner, add_tags = [], remove_tags = [] }: CorrectionWanted): void {
+  for (const text of [name ?? '', owner ?? '', ...add_tags, ...remove_tags]) {
+    if (/\p{Cc}/u.test(text)) throw new InputError('names, owners and tags are one line of text')
+  }
+}
+
+/**
+ * Rows for the ends of chains that the new rows move.
+ * @throws InputError for a merge in a circle, or too many merges
+ */
+function endRows(state: State, rows: readonly Row[]): Row[] {
+  const changed = rows.filter(({ field }) => field === 'merged_into')
+  if (changed.length === 0) return []
+  const old = [...state.values()].flatMap((fields) => fields.get('merged_into') ?? [])
+  const merges = new Map(
+    old
+      .filter(({ value }) => value !== '')
+      .sort((a, b) => a.at - b.at || (a.change_id < b.change_id ? -1 : 1))
+      .map(({ company_id, value }) => [company_id, value]),
+  )
+  for (const { company_id, value } of changed) {
+    merges.delete(company_id)
+    if (value !== '') merges.set(company_id, value)
+  }
+  assertNoCircle(merges, changed)
+  if (merges.size > CORRECTION_LIMITS.merges) {
+    throw new InputError(`a tenant has at most ${CORRECTION_LIMITS.merges} merged companies`)
+  }
+  const ends = endsOf(merges)
+  const concerned = new Set([...ends.keys(), ...state.keys(), ...changed.map(({ company_id }) => company_id)])
+  return [...concerned].flatMap((company_id) => {
+    const before = held(state, company_id, 'counts_for')?.value ?? ''
+    const value = ends.get(company_id) ?? ''
+    return value === before ? [] : [{ company_id, field: 'counts_for', value, before }]
+  })
+}
+
+function assertNoCircle(merges: Merges, changed: readonly Row[]): void {
+  for (const { company_id, value } of changed) {
+    if (value === '') continue
+    const chain = chainOf(value, merges)
+    if (!chain.includes(company_id)) continue
+    const way = [company_id, ...chain.slice(0, chain.indexOf(company_id) + 1)]
+      .map((id) => JSON.stringify(id))
+      .join(' into ')
+    throw new InputError(`companies cannot be merged in a circle: ${way}`)
+  }
+}
