@@ -1,6 +1,7 @@
 import type { Pipeline } from '../src/pipeline/declaration/pipeline.ts'
 import { archive } from '../src/pipeline/sinks/archive/destination.ts'
 import { clickhouse, clickhouseOutcomes } from '../src/pipeline/sinks/clickhouse/destination.ts'
+import { touchedCompanies } from '../src/pipeline/sinks/touched/touched-companies.ts'
 import { amplitude } from '../src/pipeline/sources/amplitude.ts'
 import { amplitudeExport } from '../src/pipeline/sources/amplitude-export.ts'
 import { uploads } from '../src/pipeline/sources/batch/uploads.ts'
@@ -45,7 +46,8 @@ export const ingest: Pipeline = {
   steps: [{ group: 'process', from: 'intake', stages: [enrich, filterNoise, dedup], to: 'enriched' }],
 
   sinks: [
-    { group: 'clickhouse', from: 'enriched', into: clickhouse, completesJobs: true },
+    // Alerts look at the companies that have new visits, within seconds of them.
+    { group: 'clickhouse', from: 'enriched', into: clickhouse, completesJobs: true, observer: touchedCompanies },
     // It has only a few rows per second, and an insert costs as much as thousands of rows.
     { group: 'outcomes', from: 'outcomes', into: clickhouseOutcomes, lingerMs: 5_000 },
     // Payloads of tenants with an archive, including repeats and filtered events.

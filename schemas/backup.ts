@@ -1,5 +1,7 @@
 import { type Static, Type } from 'typebox'
+import { AlertRecord } from './alert.ts'
 import { ApiKeyRecord } from './api-key.ts'
+import { SegmentRecord } from './segment.ts'
 import { TenantRecord } from './tenant.ts'
 import { RULES_MAX } from './tenant-rules.ts'
 
@@ -97,6 +99,14 @@ export const TenantCopy = Type.Object({
       }),
     }),
     { description: 'Keys of the tenant in the order of their creation' },
+  ),
+  segments: Type.Optional(
+    Type.Record(Type.String({ pattern: '^segment_[0-9a-f]{12}$' }), SegmentRecord, { description: 'By id' }),
+  ),
+  alerts: Type.Optional(
+    Type.Record(Type.String({ pattern: '^alert_[0-9a-f]{12}$' }), AlertRecord, {
+      description: 'By id. Their secrets are encrypted under a key that a backup does not have',
+    }),
   ),
   lookups: Type.Object({
     day: Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\d$', description: 'UTC, YYYY-MM-DD' }),

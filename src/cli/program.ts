@@ -1,5 +1,7 @@
 import { Command, CommanderError } from 'commander'
+import { alertCommand } from '../alerts/commands/alert.ts'
 import { companyCommand } from '../companies/corrections/commands/command.ts'
+import { segmentCommand } from '../companies/segments/commands/segment.ts'
 import { version } from '../config/version.ts'
 import { dashboardCommand } from '../dashboard/commands/command.ts'
 import { dbCommand } from '../enrichment/commands/command.ts'
@@ -38,6 +40,8 @@ const COMMANDS = [
   keyCommand,
   sourceCommand,
   rulesCommand,
+  segmentCommand,
+  alertCommand,
   usageCommand,
   companyCommand,
   dashboardCommand,

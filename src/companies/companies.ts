@@ -220,7 +220,8 @@ export class ClickHouseCompanies {
   }
 }
 
-function inParts(ids: readonly string[]): string[][] {
+/** Parts that fit into the URL of a question, without repeats. */
+export function inParts(ids: readonly string[]): string[][] {
   const parts: string[][] = []
   let chars = 0
   for (const id of new Set(ids)) {

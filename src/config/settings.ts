@@ -148,6 +148,29 @@ export const SETTINGS = {
     'http(s)://host[:port] of the dashboard for users, when it is reached through a proxy',
     url(['http:', 'https:']),
   ),
+  webhookPrivate: setting(
+    'WEBHOOK_PRIVATE',
+    'on|off',
+    'off',
+    'whether alerts may go to private, loopback and link-local addresses',
+    choice(['on', 'off']),
+  ),
+  smtpUrl: {
+    ...optional(
+      'SMTP_URL',
+      'url',
+      'smtp(s)://user:password@host:port for e-mail of alerts; unset: no e-mail',
+      url(['smtp:', 'smtps:']),
+    ),
+    isSecret: true,
+  },
+  smtpFrom: setting(
+    'SMTP_FROM',
+    'address',
+    'ipid@localhost',
+    'sender of e-mail of alerts: an address, or Name <address>',
+    text(/^[^\r\n]*@[^\r\n]*$/, 'an e-mail address'),
+  ),
   rdns: setting(
     'RDNS',
     'on|off',

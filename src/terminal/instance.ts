@@ -22,7 +22,7 @@ export interface Instance {
 /** Settings that a command takes from the running instance. */
 const FOLLOWED = [
   ...(['enrichDir', 'defaultData', 'rdns', 'rdnsServers', 'archiveUrl', 'archivePartAgeMs'] as const),
-  ...(['retentionDays', 'stallMs', 'partitions'] as const),
+  ...(['retentionDays', 'stallMs', 'partitions', 'webhookPrivate'] as const),
 ]
 
 type Followed = Pick<Config, (typeof FOLLOWED)[number]>

@@ -62,7 +62,7 @@ async function startSender(t: TestContext, options: WorldOptions = {}): Promise<
     await evaluation.release()
     client.disconnect()
   })
-  const occurrences = new RedisOccurrences(evaluation)
+  const occurrences = new RedisOccurrences(client, evaluation)
   return {
     ...{ client, clock, deliveries, alerts, results },
     tell: (alert, companies) =>

@@ -138,7 +138,7 @@ export function messageAbout(alert: Alert, companyId: string): Message {
 }
 
 export function occurrenceOf(alert: Alert, companyId: string): Occurrence {
-  const answer = { name: companyId, domain: companyId, state: 'present', day: '2026-11-27' }
+  const answer = { name: companyId, domain: companyId, given: '', state: 'present', seen: '2026-11-27T00:00:00.000Z' }
   return { key: companyId, stamp: '', message: messageAbout(alert, companyId), answer }
 }
 

@@ -49,6 +49,10 @@ export class World {
   rowsMax: number | undefined
   /** Runs in hand and runs waiting, at each call that must have nothing in hand. */
   readonly asked: { readonly inHand: number; readonly waiting: number }[] = []
+  /** Rows that an observer learned of; undefined: there is none. */
+  observed: Set<string> | undefined
+  /** Rows that were acknowledged before an observer learned of them. */
+  readonly unobserved: string[] = []
   /** Token of the first insert of the first process. */
   firstToken: string | undefined
 
@@ -136,6 +140,8 @@ export async function runProcess(world: World, crash?: Crash, isOver = () => fal
     acknowledge: (run, refused) =>
       act(`acknowledge ${run.partition}`, () => {
         const done = new Set(run.entries)
+        const rows = run.entries.flatMap(rowsOf)
+        if (world.observed !== undefined) world.unobserved.push(...rows.filter((row) => !world.observed!.has(row)))
         world.pending = world.take(
           world.pending,
           (other, entry) => other.partition !== run.partition || ![...done].some(({ id }) => id === entry.id),
@@ -183,6 +189,12 @@ export async function runProcess(world: World, crash?: Crash, isOver = () => fal
     source,
     inserter,
     onRefused: (rows, kind) => void world.refusals.push(`${rows} ${kind}`),
+    ...(world.observed && {
+      observe: (blocks) =>
+        act('observe', () => {
+          for (const block of blocks) for (const row of rowsOf({ block })) world.observed!.add(row)
+        }),
+    }),
     rowsMax: world.rowsMax ?? 100,
     aheadBytesMax: 1e6,
     lingerMs: 0,
@@ -197,7 +209,7 @@ export async function runProcess(world: World, crash?: Crash, isOver = () => fal
   return crashed
 }
 
-function rowsOf({ block }: SinkEntry): string[] {
+function rowsOf({ block }: Pick<SinkEntry, 'block'>): string[] {
   const ends = rowEnds(block)
   return Array.from({ length: block.count }, (_, i) => rowAt(block, ends, i).toString())
 }

@@ -1,20 +1,26 @@
 import { hash } from 'node:crypto'
 import { ALERT_LIMITS } from '../../../schemas/alert.ts'
+import type { RedisClient } from '../../stores/redis/connect.ts'
 import { keys } from '../../stores/redis/keys.ts'
 import type { ShareLease } from '../../stores/redis/membership.ts'
 import { loadScript } from '../../stores/redis/scripts.ts'
 import type { Delivery } from '../delivery.ts'
-import { digestLine, type Message } from '../messages.ts'
+import { type DigestLine, digestLine, type Message } from '../messages.ts'
 import type { Alert } from './alert-store.ts'
 import { memberOf } from './delivery-store.ts'
 
 const using = '../../stores/redis/members.lua'
 const tellScript = loadScript(import.meta.url, './tellOccurrences-12.lua', { using })
+const keepScript = loadScript(import.meta.url, './keepMembers-6.lua', { using })
+const correctScript = loadScript(import.meta.url, './correctAnswer-N.lua', { using })
+const digestScript = loadScript(import.meta.url, './sendDigest-9.lua', { using })
+const forgetScript = loadScript(import.meta.url, './forgetTouched-1.lua')
 
 const DAY_MS = 86_400_000
 /** What is older than this is told no more, so it need not be remembered either: see `FRESH_DAYS`. */
 const REMEMBERED_DAYS = 7
 const PER_CALL = 100
+const MEMBERS_PER_CALL = 1_000
 
 /** Something that an alert tells once. */
 export interface Occurrence {
@@ -30,21 +36,180 @@ export interface Occurrence {
 export interface SentAnswer {
   readonly name: string
   readonly domain: string
+  /** Name that a person gave it; empty when none did. */
+  readonly given: string
   /** `present`, `hidden`, `gone`, or the company that it was merged into. */
   readonly state: string
-  /** Its latest day with a visit, `YYYY-MM-DD`. */
-  readonly day: string
+  /** Its latest visit, RFC 3339. */
+  readonly seen: string
+}
+
+/** An alert that learns of a correction, and its message. */
+export interface CorrectionOf {
+  readonly alert: Alert
+  readonly message: Message
 }
 
 /** `left`: the alert is gone, paused or resumed. `full`: too many messages wait, or it remembers too many companies. */
 export type TellResult = number | 'left' | 'full'
 
-/** Writes what alerts tell, under the lease of the evaluation. */
+/** A touched company, and when the sink noted it last: as Redis writes it. */
+export type Touched = readonly [companyId: string, noted: string]
+
+/** How far the evaluation of an alert is. */
+export interface AlertProgress {
+  /** `active_since` for which the state of its companies was taken as known. */
+  readonly baseline: string | undefined
+  /** Up to when its digest was sent, milliseconds; 0: never. */
+  readonly digestMs: number
+}
+
+/** What the evaluation of alerts reads and writes. It writes under its lease, so a paused process that comes back changes nothing. */
 export class RedisOccurrences {
+  readonly #client: RedisClient
   readonly #lease: Pick<ShareLease, 'run'>
 
-  constructor(lease: Pick<ShareLease, 'run'>) {
+  constructor(client: RedisClient, lease: Pick<ShareLease, 'run'>) {
+    this.#client = client
     this.#lease = lease
+  }
+
+  /** Tenants with an alert that is not paused. */
+  tenants(): Promise<string[]> {
+    return this.#client.smembers(keys.alertingTenants())
+  }
+
+  /** Touched companies, those first that wait longest. @param untilMs leaves out those that were noted later */
+  async touched(tenantId: string, limit: number, untilMs?: number): Promise<Touched[]> {
+    const key = keys.touchedCompanies(tenantId)
+    const until = untilMs === undefined ? '+inf' : untilMs * 1_000
+    const found = await this.#client.zrangebyscore(key, '-inf', until, 'WITHSCORES', 'LIMIT', 0, limit)
+    const touched: Touched[] = []
+    for (let at = 0; at < found.length; at += 2) touched.push([found[at]!, found[at + 1]!])
+    return touched
+  }
+
+  /** Removes those that are evaluated. Those that were touched again stay. */
+  async forgetTouched(tenantId: string, touched: readonly Touched[]): Promise<void> {
+    await forgetScript.run(this.#client, [keys.touchedCompanies(tenantId)], touched.flat())
+  }
+
+  /** When the companies that wait longest were noted, milliseconds; undefined: none waits. */
+  async touchedSince(): Promise<number | undefined> {
+    let sinceMs: number | undefined
+    for (const tenantId of await this.tenants()) {
+      const [first] = await this.touched(tenantId, 1)
+      if (first !== undefined) sinceMs = Math.min(sinceMs ?? Number.POSITIVE_INFINITY, Number(first[1]) / 1_000)
+    }
+    return sinceMs
+  }
+
+  async progress(alertId: string): Promise<AlertProgress> {
+    const [baseline, digest] = await this.#client.hmget(keys.alertProgress(alertId), 'baseline', 'digest')
+    return { baseline: baseline ?? undefined, digestMs: Number(digest ?? 0) }
+  }
+
+  /**
+   * Takes these companies as known, so that they are not told.
+   * @returns false when the alert is gone, paused or resumed
+   */
+  async baseline(alert: Alert, companies: readonly string[], nowMs: number): Promise<boolean> {
+    const isSegment = alert.on === 'segment.entered'
+    if (isSegment && !(await this.#keep(alert, 'begin', [], nowMs))) return false
+    for (let at = 0; at < companies.length; at += MEMBERS_PER_CALL) {
+      if (!(await this.#keep(alert, 'add', companies.slice(at, at + MEMBERS_PER_CALL), nowMs))) return false
+    }
+    return await this.#keep(alert, 'end', [], nowMs)
+  }
+
+  /** The companies that an alert on a segment takes for members. */
+  members(alertId: string): Promise<string[]> {
+    return this.#client.zrange(keys.toldBy(alertId), '0', '-1')
+  }
+
+  /** Companies that have left the segment: an entry is told again. */
+  async removeMembers(alert: Alert, companies: readonly string[], nowMs: number): Promise<void> {
+    for (let at = 0; at < companies.length; at += MEMBERS_PER_CALL) {
+      if (!(await this.#keep(alert, 'remove', companies.slice(at, at + MEMBERS_PER_CALL), nowMs))) return
+    }
+  }
+
+  async #keep(
+    { id, tenantId, active_since: since }: Alert,
+    mode: 'begin' | 'add' | 'remove' | 'end',
+    companies: readonly string[],
+    nowMs: number,
+  ): Promise<boolean> {
+    const names = [keys.alertsOf(tenantId), keys.toldBy(id), keys.alertProgress(id)]
+    return (await this.#lease.run(keepScript, names, [id, since, nowMs, mode, ...companies])) === 1
+  }
+
+  /** What was said of companies, as JSON of `SentAnswer`. */
+  async answers(tenantId: string): Promise<Readonly<Record<string, string>>> {
+    return await this.#client.hgetall(keys.sentAnswers(tenantId))
+  }
+
+  /**
+   * Replaces what was said of a company, and tells the alerts.
+   * @param before its JSON
+   * @returns false when it is another meanwhile
+   */
+  async correct(
+    tenantId: string,
+    company: string,
+    {
+      before,
+      now,
+      told,
+    }: { readonly before: string; readonly now: SentAnswer; readonly told: readonly CorrectionOf[] },
+    nowMs: number,
+  ): Promise<boolean> {
+    const names = [
+      keys.sentAnswers(tenantId),
+      keys.alertsOf(tenantId),
+      keys.deliveries(tenantId),
+      keys.deliveryTimes(tenantId),
+      keys.deliveryQueues(),
+      ...told.flatMap(({ alert: { id } }) => [keys.waitingDeliveries(id, 'due'), keys.digestOf(id)]),
+    ]
+    const args = [
+      ...[company, before, JSON.stringify(now), nowMs, ALERT_LIMITS.digestMax],
+      ...told.flatMap(({ alert, message }) => {
+        const key = { key: company, stamp: `${before}\n${JSON.stringify(now)}\n${nowMs}` }
+        const delivery = deliveryOf(alert, { ...key, message }, nowMs)
+        const isDigest = alert.digest !== undefined
+        const content = JSON.stringify(isDigest ? digestLine(message) : delivery)
+        const queue = memberOf({ tenantId, alertId: alert.id, queue: 'due' })
+        return [alert.id, queue, delivery.id, content, isDigest ? 1 : 0]
+      }),
+    ]
+    return (await this.#lease.run(correctScript, names, args)) === 1
+  }
+
+  /** The companies of a digest that waits; undefined for those above the limit. */
+  async digest(alertId: string): Promise<(DigestLine | undefined)[]> {
+    const lines = await this.#client.lrange(keys.digestOf(alertId), 0, -1)
+    return lines.map((line) => (line === '' ? undefined : (JSON.parse(line) as DigestLine)))
+  }
+
+  /** Sends the first lines of a digest as one message. @param lines how many */
+  async sendDigest(alert: Alert, lines: number, message: Message, dueMs: number, nowMs: number): Promise<void> {
+    const { id, tenantId } = alert
+    const delivery = newDelivery(alert, messageId(id, `digest\n${dueMs}`), message, nowMs, {
+      companyId: '',
+      companyName: '',
+    })
+    const names = [
+      keys.alertProgress(id),
+      keys.digestOf(id),
+      keys.deliveries(tenantId),
+      keys.deliveryTimes(tenantId),
+      keys.waitingDeliveries(id, 'due'),
+      keys.deliveryQueues(),
+    ]
+    const queue = memberOf({ tenantId, alertId: id, queue: 'due' })
+    const args = [dueMs, lines, delivery.id, JSON.stringify(delivery), nowMs, queue]
+    await this.#lease.run(digestScript, names, args)
   }
 
   /**
@@ -93,7 +258,11 @@ export class RedisOccurrences {
 }
 
 /** The message of an occurrence. Its id depends on the alert and the occurrence alone. */
-export function deliveryOf(alert: Alert, { key, stamp, message }: Occurrence, nowMs: number): Delivery {
+export function deliveryOf(
+  alert: Alert,
+  { key, stamp, message }: Pick<Occurrence, 'key' | 'stamp' | 'message'>,
+  nowMs: number,
+): Delivery {
   const company = message.data.company
   return newDelivery(alert, messageId(alert.id, `${key}\n${stamp}`), message, nowMs, {
     companyId: company?.company_id ?? '',

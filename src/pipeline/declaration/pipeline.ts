@@ -1,6 +1,7 @@
 import type { Setting } from '../../config/setting.ts'
 import type { Destination } from './destination.ts'
 import type { Lane } from './lane.ts'
+import type { RowObserver } from './row-observer.ts'
 import type { ReadLines, SourceEntry } from './source.ts'
 import type { Stage } from './stage.ts'
 
@@ -39,6 +40,8 @@ export interface Sink {
   readonly takes?: 'rows' | 'payloads'
   /** An event of a batch job is finished when this sink has stored it. Exactly one sink must set this. */
   readonly completesJobs?: boolean
+  /** Learns which rows are stored. */
+  readonly observer?: RowObserver
   /** Milliseconds between two inserts, unless enough rows for an insert wait. Default: setting SINK_LINGER_MS. */
   readonly lingerMs?: number
 }

@@ -5,6 +5,7 @@ import { type DelayBounds, Loop, retry } from '../../run/loop.ts'
 import { PASSING } from '../../run/passing.ts'
 import type { Service } from '../../run/service.ts'
 import { type Inserter, UnclearRefusalError } from '../declaration/destination.ts'
+import type { Block } from '../event/block.ts'
 import { insertAbsent, insertBisecting, repeatInsert } from './insert.ts'
 import { countRows, InsertBatcher, type InsertBatcherOptions } from './insert-batcher.ts'
 import type { RefusedEvent, SinkIntent, SinkRun, SinkSource } from './sink-ports.ts'
@@ -21,6 +22,8 @@ export interface SinkWorkerOptions extends InsertBatcherOptions {
   /** Delay between tries after a failure. Default: 100 ms to 5 s. */
   readonly retryDelay?: DelayBounds
   readonly log: Logger
+  /** See `RowObserver`. */
+  readonly observe?: ((blocks: readonly Block[]) => Promise<void>) | undefined
   readonly onInserted?: (rows: number, durationMs: number) => void
   /** Called for each failed insert that will be tried again. */
   readonly onInsertFailed?: () => void
@@ -234,6 +237,8 @@ export class SinkWorker implements Service {
 
   async #acknowledge(runs: readonly SinkRun[], refused: readonly RefusedEvent[]): Promise<void> {
     const source = this.#source
+    // Before the acknowledgement: after a crash here, recovery reads the same entries again.
+    await this.#options.observe?.(runs.flatMap(({ entries }) => entries.map(({ block }) => block)))
     for (const run of runs) {
       const ofRun = refused.length === 0 ? [] : refused.filter((event) => run.entries.includes(event.entry))
       await source.acknowledge(run, ofRun)

@@ -83,14 +83,15 @@ export function sinkWorker(
   batching: InsertBatcherOptions,
   reading: Reading = {},
 ): SinkWorker {
-  const { group, from, into, completesJobs = false } = sink
+  const { group, from, into, completesJobs = false, observer } = sink
   const { clickhouseUrl, clickhouseCluster, partitions, own } = context.config
   const settings = ownValues(into.settings, own)
-  const { log } = context.telemetry
+  const { log, clock } = context.telemetry
+  const client = context.connectLoop(group)
   context.workMetrics.sink(group)
   const source = new SinkStreams({
     blocking: context.connectBlocking(group),
-    client: context.connectLoop(group),
+    client,
     leases: context.leases,
     cluster: context.isCluster,
     partitions,
@@ -111,6 +112,7 @@ export function sinkWorker(
     startsReady: completesJobs,
     ...batching,
     log,
+    observe: observer?.open({ store: client, clock }),
     onInserted: (rows, durationMs) => {
       context.workMetrics.inserted(group, rows, durationMs)
       if (completesJobs) context.recent.did('stored', rows)

@@ -152,6 +152,8 @@ export const keys = {
   sourceKeysOf: (tenantId: string) => `{tenants}:sources-of:${tenantId}`,
   /** Set: the ids of the sources of all tenants that ipid pulls, revoked ones too. */
   pulledSources: () => '{tenants}:pulled',
+  /** Hash: segment id → JSON of `SegmentRecord`. */
+  segmentsOf: (tenantId: string) => `{tenants}:segments:${tenantId}`,
   /** Hash: SHA-256 of a key → milliseconds of its last use. */
   apiKeyUses: () => '{tenants}:uses',
   /** Channel: tenants or keys changed. */

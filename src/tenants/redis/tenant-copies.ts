@@ -1,5 +1,7 @@
+import type { AlertRecord } from '../../../schemas/alert.ts'
 import type { ApiKeyRecord } from '../../../schemas/api-key.ts'
 import type { TenantCopy } from '../../../schemas/backup.ts'
+import type { SegmentRecord } from '../../../schemas/segment.ts'
 import type { TenantRecord } from '../../../schemas/tenant.ts'
 import type { Clock } from '../../run/clock.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
@@ -16,9 +18,11 @@ const recordUsesScript = loadScript(import.meta.url, './recordUses-2.lua')
 export class TenantCopies {
   readonly #client: RedisClient
   readonly #quota: SharedDailyQuota
+  readonly #clock: Clock
 
   constructor(client: RedisClient, clock: Clock) {
     this.#client = client
+    this.#clock = clock
     this.#quota = new SharedDailyQuota(new RedisTokenCounters(client), clock)
   }
 
@@ -30,12 +34,17 @@ export class TenantCopies {
       // It may have been deleted meanwhile.
       if (json === null) continue
       const copied = [...(await this.#keysIn(keys.apiKeysOf(id))), ...(await this.#keysIn(keys.sourceKeysOf(id)))]
-      yield { id, record: JSON.parse(json) as TenantRecord, keys: copied, lookups: await this.#quota.today(id) }
+      const [segments, alerts] = await Promise.all([
+        this.#recordsIn<SegmentRecord>(keys.segmentsOf(id)),
+        this.#recordsIn<AlertRecord>(keys.alertsOf(id)),
+      ])
+      const lookups = await this.#quota.today(id)
+      yield { id, record: JSON.parse(json) as TenantRecord, keys: copied, segments, alerts, lookups }
     }
   }
 
   /** Writes a copy. Keeps existing records, so it may be repeated. */
-  async add({ id, record, keys: copied, lookups }: TenantCopy): Promise<void> {
+  async add({ id, record, keys: copied, segments = {}, alerts = {}, lookups }: TenantCopy): Promise<void> {
     const channel = keys.tenantChanges()
     await createTenantScript.run(this.#client, [keys.tenants()], [id, JSON.stringify(record), channel])
     for (const { sha256, record: key } of copied) {
@@ -47,7 +56,22 @@ export class TenantCopies {
     }
     const uses = copied.flatMap(({ sha256, used_ms }) => (used_ms === null ? [] : [sha256, used_ms]))
     if (uses.length > 0) await recordUsesScript.run(this.#client, [keys.apiKeyUses(), keys.apiKeys()], uses)
+    for (const [segmentId, segment] of Object.entries(segments)) {
+      await this.#client.hset(keys.segmentsOf(id), segmentId, JSON.stringify(segment))
+    }
+    // What an alert told before is not copied, so it begins anew.
+    const since = { active_since: new Date(this.#clock.now()).toISOString() }
+    for (const [alertId, alert] of Object.entries(alerts)) {
+      await this.#client.hset(keys.alertsOf(id), alertId, JSON.stringify({ ...alert, ...since }))
+      if (alert.paused === undefined) await this.#client.sadd(keys.alertingTenants(), id)
+    }
     if (lookups.used > 0) await this.#quota.set(id, lookups)
+  }
+
+  /** Records by id. */
+  async #recordsIn<T>(hash: string): Promise<Record<string, T>> {
+    const found = await this.#client.hgetall(hash)
+    return Object.fromEntries(Object.entries(found).map(([id, json]) => [id, JSON.parse(json) as T]))
   }
 
   async #keysIn(list: string): Promise<TenantCopy['keys']> {

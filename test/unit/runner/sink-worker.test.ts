@@ -45,6 +45,18 @@ for (const after of [false, true]) {
   })
 }
 
+for (const after of [false, true]) {
+  test(`killed ${after ? 'after' : 'before'} every action: an observer learns of each row before it is acknowledged`, async () => {
+    for (let at = 0; at < ACTIONS + 1; at++) {
+      const world = new World()
+      world.observed = new Set()
+      assert.equal(await runProcess(world, { at, after }), true, `there is an action ${at}`)
+      await runProcess(world)
+      assert.deepEqual([[...world.observed].sort(), world.unobserved], [['a', 'b', 'bad', 'c', 'd'], []], `at ${at}`)
+    }
+  })
+}
+
 test('an interrupted insert is repeated under the same token with the same rows', async () => {
   const world = new World()
   world.undelivered[0] = { partition: 0, lane: 'live', entries: [entryOf('1-0', 'a', 'b')] }

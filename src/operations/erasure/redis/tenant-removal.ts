@@ -1,3 +1,4 @@
+import { RedisAlerts } from '../../../alerts/redis/alert-store.ts'
 import { RedisSessionStore } from '../../../dashboard/redis/sessions.ts'
 import { removePull } from '../../../pipeline/sources/pulls/redis/pull-store.ts'
 import { InputError } from '../../../run/errors.ts'
@@ -43,6 +44,8 @@ export class RedisTenantRemoval implements TenantRemoval {
     }
     for (const { prefix } of pulled) await removePull(this.#client, prefix)
     for await (const key of keysLike(this.#client, keys.countsPattern(tenantId))) await this.#client.del(key)
+    await new RedisAlerts(this.#client).removeAll(tenantId, Date.now())
+    await this.#client.del(keys.segmentsOf(tenantId))
     await new RedisSessionStore(this.#client).removeAll(tenantId)
     await this.#client.del(keys.people(tenantId), keys.signIns(tenantId))
     return removed

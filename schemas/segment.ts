@@ -1,0 +1,16 @@
+import { type Static, Type } from 'typebox'
+
+export const SEGMENT_LIMITS = {
+  nameMaxChars: 64,
+  whereMaxChars: 4_000,
+  /** Segments of a tenant. */
+  segmentsMax: 200,
+} as const
+
+/** A segment as Redis keeps it: a named filter over the companies of a tenant. */
+export const SegmentRecord = Type.Object({
+  name: Type.String({ minLength: 1, maxLength: SEGMENT_LIMITS.nameMaxChars }),
+  where: Type.String({ maxLength: SEGMENT_LIMITS.whereMaxChars, description: 'Filter, as `--where` takes it' }),
+  created_at: Type.String({ format: 'rfc3339', description: 'ISO 8601, UTC' }),
+})
+export type SegmentRecord = Static<typeof SegmentRecord>

@@ -1,0 +1,172 @@
+import { randomBytes } from 'node:crypto'
+import { ALERT_LIMITS, type AlertKind, type AlertRecord, type AlertType } from '../../schemas/alert.ts'
+import type { Segment, Segments } from '../companies/segments/segments.ts'
+import type { Clock } from '../run/clock.ts'
+import { InputError } from '../run/errors.ts'
+import type { SecretBox } from '../secrets/secret-box.ts'
+import type { Delivery } from './delivery.ts'
+import { testMessage } from './messages.ts'
+import type { Alert, RedisAlerts } from './redis/alert-store.ts'
+import type { RedisDeliveries } from './redis/delivery-store.ts'
+import { newDelivery } from './redis/occurrence-store.ts'
+import type { AlertSecret } from './sending/channels.ts'
+import type { Destinations } from './sending/destinations.ts'
+import { newWebhookSecret } from './sending/signature.ts'
+
+/** A new alert, as a person describes it. */
+export interface NewAlert {
+  readonly name: string
+  readonly on: AlertType
+  /** Name of a segment. */
+  readonly segment?: string | undefined
+  readonly afterDays?: number | undefined
+  readonly to: AlertKind
+  /** The URL, or the e-mail address. */
+  readonly target: string
+  readonly digest?: 'weekly' | undefined
+}
+
+interface AlertAdminOptions {
+  readonly alerts: RedisAlerts
+  readonly deliveries: RedisDeliveries
+  readonly segments: Pick<Segments, 'named' | 'get'>
+  readonly destinations: Pick<Destinations, 'read'>
+  readonly secrets: Pick<SecretBox, 'seal'>
+  readonly dashboardUrl: string
+  readonly clock: Clock
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: a name is one line
+const CONTROL = /[\u0000-\u001f\u007f]/
+const ADDRESS = /^[^\s@<>,;:"()[\]\\]{1,64}@[^\s@<>,;:"()[\]\\]+\.[^\s@<>,;:"()[\]\\]+$/
+
+/**
+ * Manages the alerts of a tenant. Methods throw `InputError` with a one-line reason when the request is invalid, and `UnavailableError`
+ * when the store is down.
+ */
+export class AlertAdmin {
+  readonly #options: AlertAdminOptions
+
+  constructor(options: AlertAdminOptions) {
+    this.#options = options
+  }
+
+  list(tenantId: string): Promise<Alert[]> {
+    return this.#options.alerts.list(tenantId)
+  }
+
+  async named(tenantId: string, name: string): Promise<Alert> {
+    const all = await this.list(tenantId)
+    const found = all.find((alert) => alert.name === name)
+    if (found !== undefined) return found
+    const names = all.map((alert) => alert.name).join(', ') || 'none'
+    throw new InputError(`tenant ${tenantId} has no alert ${JSON.stringify(name)}; it has ${names}`)
+  }
+
+  /** @throws InputError when there is none */
+  async get(tenantId: string, id: string): Promise<Alert> {
+    const found = await this.#options.alerts.get(tenantId, id)
+    if (found === undefined) throw new InputError('there is no such alert any more')
+    return found
+  }
+
+  /** @returns the alert, and the secret of a webhook, which no one can read later */
+  async create(tenantId: string, given: NewAlert): Promise<{ readonly alert: Alert; readonly secret?: string }> {
+    const { alerts, secrets, clock } = this.#options
+    const segment = await this.#assertValid(tenantId, given)
+    const id = `alert_${randomBytes(6).toString('hex')}`
+    const at = new Date(clock.now()).toISOString()
+    const { target, sealed, key } = await this.#destination(given, (text) => secrets.seal(text, id))
+    const record: AlertRecord = {
+      ...{ name: given.name.trim(), on: given.on, to: given.to, target, created_at: at, active_since: at },
+      ...(given.on === 'company.returned' && { after_days: given.afterDays ?? ALERT_LIMITS.afterDays }),
+      ...(segment && { segment_id: segment.id }),
+      ...(sealed !== undefined && { secret: sealed }),
+      ...(given.digest && { digest: given.digest }),
+    }
+    const alert = await alerts.create({ ...record, id, tenantId })
+    return { alert, ...(key !== undefined && { secret: key }) }
+  }
+
+  async #assertValid(tenantId: string, given: NewAlert): Promise<Segment | undefined> {
+    const { nameMaxChars, afterDaysMin, afterDaysMax } = ALERT_LIMITS
+    const name = given.name.trim()
+    if (name === '' || name.length > nameMaxChars || CONTROL.test(name))
+      throw new InputError(`an alert's name must be one line of 1 to ${nameMaxChars} characters`)
+    const { on, afterDays, segment, digest, to } = given
+    if (on === 'segment.entered' && segment === undefined) throw new InputError('segment.entered needs a segment')
+    if (on === 'company.corrected' && segment !== undefined)
+      throw new InputError('company.corrected takes no segment: it corrects all that was sent')
+    if (afterDays !== undefined && on !== 'company.returned')
+      throw new InputError('a number of days is for company.returned only')
+    if (afterDays !== undefined && (afterDays < afterDaysMin || afterDays > afterDaysMax))
+      throw new InputError(`the number of days must be ${afterDaysMin} to ${afterDaysMax}`)
+    if (digest !== undefined && to !== 'email') throw new InputError('a digest is for e-mail only')
+    return segment === undefined ? undefined : await this.#options.segments.named(tenantId, segment)
+  }
+
+  async #destination({ to, target }: NewAlert, seal: (text: string) => string) {
+    if (to === 'email') {
+      if (!ADDRESS.test(target)) throw new InputError(`${JSON.stringify(target)} is not an e-mail address`)
+      return { target }
+    }
+    const url = await this.#options.destinations.read(target)
+    if (to === 'slack' && url.protocol !== 'https:' && url.hostname.endsWith('slack.com'))
+      throw new InputError('the URL of Slack must start with https://')
+    const key = to === 'webhook' ? newWebhookSecret() : undefined
+    const secret: AlertSecret = { url: url.href, ...(key !== undefined && { key }) }
+    // The path of Slack, and the query of a webhook, may be secret.
+    const shown = to === 'slack' ? `${url.origin}/…` : url.origin + url.pathname + (url.search === '' ? '' : '?…')
+    return { target: shown, sealed: seal(JSON.stringify(secret)), key }
+  }
+
+  async pause({ tenantId, id }: Alert): Promise<Alert> {
+    const at = new Date(this.#options.clock.now()).toISOString()
+    return await this.#change(tenantId, id, { paused: { at, by: 'person', reason: '' } })
+  }
+
+  /** What happened while it was paused is not told. Messages that wait are sent. */
+  async resume({ tenantId, id, paused }: Alert): Promise<Alert> {
+    if (paused === undefined) return await this.get(tenantId, id)
+    const since = new Date(this.#options.clock.now()).toISOString()
+    return await this.#change(tenantId, id, { paused: null, active_since: since })
+  }
+
+  async #change(tenantId: string, id: string, change: Parameters<RedisAlerts['change']>[2]): Promise<Alert> {
+    const changed = await this.#options.alerts.change(tenantId, id, change)
+    if (changed === undefined) throw new InputError('there is no such alert any more')
+    return changed
+  }
+
+  async remove({ tenantId, id }: Alert): Promise<void> {
+    await this.#options.alerts.remove(tenantId, id, this.#options.clock.now())
+  }
+
+  /** Makes a message with an example, which is sent once, also while the alert is paused. @returns its id */
+  async test(alert: Alert): Promise<string> {
+    const { deliveries, segments, clock, dashboardUrl } = this.#options
+    const { tenantId, id: alertId, name: alertName, segment_id: segmentId } = alert
+    const segment = segmentId === undefined ? undefined : (await segments.get(tenantId, segmentId))?.name
+    const nowMs = clock.now()
+    const message = testMessage({ tenantId, alertId, alertName, segment, dashboardUrl }, nowMs)
+    const id = `msg_${randomBytes(16).toString('hex')}`
+    const { company_id: companyId, name: companyName } = message.data.company!
+    await deliveries.add(tenantId, newDelivery(alert, id, message, nowMs, { companyId, companyName }), nowMs)
+    return id
+  }
+
+  delivery(tenantId: string, id: string): Promise<Delivery | undefined> {
+    return this.#options.deliveries.get(tenantId, id)
+  }
+
+  /** Sends a message again, with the same id, also while its alert is paused. */
+  async sendAgain(tenantId: string, id: string): Promise<Delivery> {
+    const { deliveries, clock } = this.#options
+    const found = await deliveries.get(tenantId, id)
+    if (found === undefined) throw new InputError('there is no such message any more')
+    await this.get(tenantId, found.alertId)
+    const next: Delivery = { ...found, rev: found.rev + 1, state: 'waiting', failures: 0 }
+    if (await deliveries.add(tenantId, next, clock.now(), found.rev)) return next
+    throw new InputError('the message has just changed: look at it again')
+  }
+}

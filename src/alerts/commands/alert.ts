@@ -1,0 +1,229 @@
+import { Command, Option } from 'commander'
+import { ALERT_KINDS, ALERT_LIMITS, ALERT_TYPES, type AlertKind, type AlertType } from '../../../schemas/alert.ts'
+import type { Config } from '../../config/config.ts'
+import { systemClock } from '../../run/clock.ts'
+import { InputError, UnavailableError } from '../../run/errors.ts'
+import { poll } from '../../run/loop.ts'
+import type { RedisClient } from '../../stores/redis/connect.ts'
+import type { CliContext } from '../../terminal/context.ts'
+import { integerOption } from '../../terminal/integer-option.ts'
+import { printJson, printLine, printPairs, printTable } from '../../terminal/print.ts'
+import { addSettings, configOf, INSTANCE_SETTINGS } from '../../terminal/settings-options.ts'
+import type { AlertAdmin } from '../admin.ts'
+import type { Alert } from '../redis/alert-store.ts'
+
+interface AlertOptions {
+  readonly on?: AlertType
+  readonly segment?: string
+  readonly after?: number
+  readonly webhook?: string
+  readonly slack?: string
+  readonly email?: string
+  readonly digest?: 'weekly'
+  readonly days?: number
+  readonly json?: boolean
+}
+
+const SETTINGS = [...INSTANCE_SETTINGS, 'secretsKey', 'webhookPrivate', 'dashboardUrl'] as const
+const TEST_MS = 30_000
+const LOOK_EVERY_MS = 100
+const TRY_DAYS_MAX = 365
+
+/** `ipid alert create|list|test|pause|resume|remove|try` */
+export function alertCommand(context: CliContext): Command {
+  const alert = new Command('alert').description('manage alerts: what is told of companies, and where')
+
+  subcommand('create <tenant> <name>', 'create an alert; the secret of a webhook is shown this once')
+    .addOption(new Option('--on <type>', 'what it tells').choices(ALERT_TYPES).makeOptionMandatory())
+    .option('--segment <name>', 'only companies of this segment')
+    .addOption(
+      integerOption('after', 'days', 'company.returned: days without a visit', {
+        ...{ least: ALERT_LIMITS.afterDaysMin, most: ALERT_LIMITS.afterDaysMax, otherwise: ALERT_LIMITS.afterDays },
+      }),
+    )
+    .option('--webhook <url>', 'send a signed POST there')
+    .option('--slack <url>', 'send a text to this incoming webhook of Slack')
+    .option('--email <address>', 'send an e-mail; needs SMTP_URL')
+    .addOption(new Option('--digest <when>', 'e-mail: one a week, Mondays at 8:00 UTC').choices(['weekly']))
+    .action(async (tenant: string, name: string, options: AlertOptions, command: Command) => {
+      const given = ALERT_KINDS.filter((kind) => options[kind] !== undefined)
+      const [to] = given
+      if (to === undefined || given.length > 1) throw new InputError('give one of --webhook, --slack and --email')
+      const { on, segment, digest, json } = options
+      const afterDays = command.getOptionValueSource('after') === 'cli' ? options.after : undefined
+      const target = options[to as AlertKind]!
+      const created = await manage(tenant, command, (admin) =>
+        admin.create(tenant, { name, on: on!, segment, afterDays, to, target, digest }),
+      )
+      const { id } = created.alert
+      if (json) printJson(context.stdout, { alert_id: id, ...(created.secret && { secret: created.secret }) })
+      else
+        printPairs(context.stdout, [
+          ['alert', id],
+          ...(created.secret === undefined ? [] : ([['secret', created.secret]] as const)),
+        ])
+    })
+
+  subcommand('list <tenant>', 'list the alerts of a tenant').action(
+    async (tenant: string, { json }: AlertOptions, command: Command) => {
+      const [found, names] = await manage(tenant, command, async (admin, client) => {
+        const { Segments } = await import('../../companies/segments/segments.ts')
+        const segments = await new Segments(client, systemClock).list(tenant)
+        return [await admin.list(tenant), new Map(segments.map(({ id, name }) => [id, name]))] as const
+      })
+      const shown = found.map((one) => alertJson(one, names.get(one.segment_id ?? '')))
+      if (json) printJson(context.stdout, shown)
+      else {
+        const rows = shown.map(({ name, on, segment, to, target, paused }) => [
+          ...[name, on, segment, to, target],
+          paused === null ? 'active' : `paused: ${paused.reason || 'by a person'}`,
+        ])
+        printTable(context.stdout, ['NAME', 'ON', 'SEGMENT', 'TO', 'TARGET', 'STATE'], rows)
+      }
+    },
+  )
+
+  subcommand('test <tenant> <name>', 'send an example now, and show the answer').action(
+    async (tenant: string, name: string, { json }: AlertOptions, command: Command) => {
+      const attempt = await manage(tenant, command, async (admin) => {
+        const id = await admin.test(await admin.named(tenant, name))
+        const deadlineMs = performance.now() + TEST_MS
+        const look = async () => (await admin.delivery(tenant, id))?.attempts.at(-1)
+        const found = await poll(look, { everyMs: LOOK_EVERY_MS, deadlineMs })
+        if (found !== undefined) return found
+        throw new UnavailableError('no process with the role sink has sent it yet: see ipid status')
+      })
+      const { status = null, answer = '', error = null, tookMs } = attempt
+      if (json) printJson(context.stdout, { delivered: error === null, status, answer, error, took_ms: tookMs })
+      else
+        printPairs(context.stdout, [
+          ['delivered', error === null ? 'yes' : `no: ${error}`],
+          ['status', status ?? ''],
+          ['answer', answer],
+        ])
+      if (error !== null) throw new UnavailableError(`the test was not delivered: ${error}`)
+    },
+  )
+
+  for (const [verb, about] of [
+    ['pause', 'tell nothing until it is resumed; what happens meanwhile is not told later'],
+    ['resume', 'tell what happens from now on, and send the messages that wait'],
+  ] as const) {
+    subcommand(`${verb} <tenant> <name>`, about).action(
+      async (tenant: string, name: string, { json }: AlertOptions, command: Command) => {
+        const changed = await manage(tenant, command, async (admin) => admin[verb](await admin.named(tenant, name)))
+        printAlert(changed, json)
+      },
+    )
+  }
+
+  subcommand('remove <tenant> <name>', 'remove an alert; its messages that wait are not sent').action(
+    async (tenant: string, name: string, { json }: AlertOptions, command: Command) => {
+      const removed = await manage(tenant, command, async (admin) => {
+        const found = await admin.named(tenant, name)
+        await admin.remove(found)
+        return found
+      })
+      printAlert(removed, json)
+    },
+  )
+
+  addSettings(subcommand('try <tenant> <name>', 'show when an alert would have told something'), [])
+    .addOption(
+      integerOption('days', 'n', 'the last UTC days, today included', { least: 1, most: TRY_DAYS_MAX, otherwise: 90 }),
+    )
+    .action(async (tenant: string, name: string, { days = 90, json }: AlertOptions, command: Command) => {
+      const config = configOf(context, command)
+      const [found, where, sources] = await manage(tenant, command, async (admin, client) => {
+        const [{ Segments }, { namedSources }, { RedisTenantStore }] = await Promise.all([
+          import('../../companies/segments/segments.ts'),
+          import('../../companies/companies.ts'),
+          import('../../tenants/redis/tenant-store.ts'),
+        ])
+        const one = await admin.named(tenant, name)
+        const { segment_id: id } = one
+        const segment = id === undefined ? undefined : await new Segments(client, systemClock).get(tenant, id)
+        return [one, segment?.where, await namedSources(new RedisTenantStore(client))(tenant)] as const
+      })
+      const tried = await tryOn(config, tenant, found, where, days, async () => sources)
+      if (json) {
+        printJson(context.stdout, { alert_id: found.id, days, times: tried.length, occurrences: tried })
+        return
+      }
+      const times = tried.length === 1 ? 'once' : `${tried.length} times`
+      printLine(context.stdout, `would have told ${times} in ${days} days`)
+      const rows = tried.map(({ day, company_id: company }) => [day, company])
+      if (rows.length > 0) printTable(context.stdout, ['DAY', 'COMPANY'], rows)
+    })
+
+  function printAlert(found: Alert, json = false): void {
+    const { segment: _, ...shown } = alertJson(found, undefined)
+    if (json) printJson(context.stdout, shown)
+    else
+      printPairs(context.stdout, [
+        ['alert', found.id],
+        ['name', found.name],
+        ['on', found.on],
+        ['to', `${found.to} ${found.target}`],
+        ['state', found.paused === undefined ? 'active' : 'paused'],
+      ])
+  }
+
+  async function manage<T>(
+    tenant: string,
+    command: Command,
+    use: (admin: AlertAdmin, client: RedisClient) => Promise<T>,
+  ): Promise<T> {
+    const [{ withTenants }, { asInstance }, { alertAdmin }] = await Promise.all([
+      import('../../terminal/stores.ts'),
+      import('../../terminal/instance.ts'),
+      import('../alert-admin.ts'),
+    ])
+    const config = await asInstance(configOf(context, command))
+    return await withTenants(config, async (tenants, client) => {
+      const { deleting } = await tenants.getTenant(tenant)
+      if (deleting) throw new InputError(`tenant ${tenant} is being deleted`)
+      return await use(alertAdmin(client, config, systemClock), client)
+    })
+  }
+
+  function subcommand(usage: string, about: string): Command {
+    return addSettings(alert.command(usage).description(about).option('--json', 'print JSON'), SETTINGS)
+  }
+
+  return alert
+}
+
+async function tryOn(
+  given: Config,
+  tenant: string,
+  { on, after_days: afterDays = ALERT_LIMITS.afterDays }: Alert,
+  where: string | undefined,
+  days: number,
+  sources: (tenantId: string) => Promise<readonly { readonly id: string; readonly name: string | undefined }[]>,
+) {
+  const [{ asInstance, clickhouseUrlOf }, { connectReading, QuestionReader }, { ClickHouseVisits }, { tryAlert }] =
+    await Promise.all([
+      import('../../terminal/instance.ts'),
+      import('../../stores/clickhouse/reader.ts'),
+      import('../evaluation/visits.ts'),
+      import('../evaluation/trial.ts'),
+    ])
+  const client = connectReading(await clickhouseUrlOf(await asInstance(given)), 'cli')
+  try {
+    const visits = new ClickHouseVisits(new QuestionReader(client), sources, systemClock)
+    return await tryAlert(visits, tenant, { on, afterDays, where }, days, systemClock.now())
+  } finally {
+    await client.close()
+  }
+}
+
+function alertJson(
+  { id, tenantId, name, on, after_days, to, target, digest, created_at, paused }: Alert,
+  segment?: string,
+) {
+  return {
+    ...{ alert_id: id, tenant_id: tenantId, name, on, segment: segment ?? null, after_days: after_days ?? null },
+    ...{ to, target, digest: digest ?? null, created_at, paused: paused ?? null },
+  }
+}

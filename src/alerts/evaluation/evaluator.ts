@@ -1,0 +1,345 @@
+import type { Logger } from 'pino'
+import { ALERT_LIMITS, type AlertRecord } from '../../../schemas/alert.ts'
+import type { Segment } from '../../companies/segments/segments.ts'
+import { ALL_COMPANIES, FRESH_MS } from '../../pipeline/sinks/touched/touched-companies.ts'
+import type { Clock } from '../../run/clock.ts'
+import { LeaseLostError } from '../../run/errors.ts'
+import { type DelayBounds, Loop } from '../../run/loop.ts'
+import { PASSING } from '../../run/passing.ts'
+import type { Service } from '../../run/service.ts'
+import type { ShareLease } from '../../stores/redis/membership.ts'
+import type { Tenant } from '../../tenants/tenancy.ts'
+import { digestMessage, type MessageContext, messageOf } from '../messages.ts'
+import type { Alert, RedisAlerts } from '../redis/alert-store.ts'
+import type { RedisOccurrences, SentAnswer, Touched } from '../redis/occurrence-store.ts'
+import { answerNow, correctionOf, type Fate, occurrencesOf, toldOf, type VisitedCompany } from './rules.ts'
+
+/** What the evaluation asks ClickHouse. */
+export interface VisitQuestions {
+  /** Companies as their tenant sees them: without hidden ones, and merged ones under their target. */
+  companies(tenantId: string, ids: readonly string[]): Promise<VisitedCompany[]>
+  /** UTC days with visits, ascending, by company. */
+  days(tenantId: string, ids: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>>
+  /** The companies that touched ones count for, themselves included. */
+  targets(tenantId: string, ids: readonly string[]): Promise<ReadonlyMap<string, string>>
+  /** Companies with a visit since a moment, by id, from after one. */
+  visitedSince(tenantId: string, sinceMs: number, after: string, limit: number): Promise<string[]>
+  /** Companies that a filter keeps. @param ids only among these; undefined: of all @param limit of companies, without `ids` */
+  members(tenantId: string, where: string, ids: readonly string[] | undefined, limit: number): Promise<string[]>
+  /** Corrected ones among companies. */
+  fates(tenantId: string, ids: readonly string[]): Promise<ReadonlyMap<string, Fate>>
+}
+
+interface EvaluatorOptions {
+  readonly lease: ShareLease
+  readonly alerts: RedisAlerts
+  readonly occurrences: RedisOccurrences
+  readonly questions: VisitQuestions
+  readonly segments: { list(tenantId: string): Promise<readonly Segment[]> }
+  readonly getTenant: (id: string) => Promise<Tenant | undefined>
+  /** Days that events are kept when the tenant has no number of its own; undefined: for ever. */
+  readonly retentionDays: number | undefined
+  /** Base of the dashboard's URLs. */
+  readonly dashboardUrl: string
+  /** How long a note waits before it is evaluated: on a cluster, until the replicas have the rows. Milliseconds. */
+  readonly settleMs: number
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/** Companies per question. */
+const TOUCHED_PER_TURN = 500
+const ANSWERS_PER_QUESTION = 2_000
+const LOOK_EVERY_MS = 2_000
+const SWEEP_EVERY_MS = 600_000
+const CORRECT_EVERY_MS = 30_000
+const LOOP_DELAY: DelayBounds = { minMs: 500, maxMs: 10_000 }
+const DAY_MS = 86_400_000
+const HOUR_MS = 3_600_000
+/** The first of January 1970 was a Thursday. Digests go out on Mondays at 8:00 UTC. */
+const FIRST_DIGEST_MS = 4 * DAY_MS + 8 * HOUR_MS
+const WEEK_MS = 7 * DAY_MS
+
+/** When the last digest was due, milliseconds. */
+export function digestDue(nowMs: number): number {
+  return Math.floor((nowMs - FIRST_DIGEST_MS) / WEEK_MS) * WEEK_MS + FIRST_DIGEST_MS
+}
+
+/**
+ * Finds what alerts have to tell. One process at a time does this, under a lease. It looks at the state of the companies that the sink has
+ * noted, and not at events. So a crash, a replay or a reenrichment makes it look again, and tells nothing twice.
+ */
+export class Evaluator implements Service {
+  readonly name = 'alert evaluator'
+  readonly #options: EvaluatorOptions
+  readonly #loop: Loop
+  /** `clock.now()` of the last sweeps and corrections, by alert and by tenant. */
+  readonly #sweptMs = new Map<string, number>()
+  readonly #correctedMs = new Map<string, number>()
+
+  constructor(options: EvaluatorOptions) {
+    this.#options = options
+    this.#loop = new Loop({
+      name: this.name,
+      enter: async (signal) => {
+        await options.lease.acquire(signal)
+      },
+      round: (signal) => this.#round(signal),
+      leave: () => options.lease.release(),
+      failed: (err, delayMs) =>
+        options.log.warn(
+          { err, delay_ms: Math.round(delayMs), ...PASSING },
+          'alerts are not evaluated at the moment; nothing is lost',
+        ),
+      delay: LOOP_DELAY,
+    })
+  }
+
+  start(): Promise<void> {
+    return this.#loop.start()
+  }
+
+  stop(): Promise<void> {
+    return this.#loop.stop()
+  }
+
+  async #round(signal: AbortSignal): Promise<number> {
+    const { lease, occurrences, log } = this.#options
+    lease.assertHeld()
+    let isMore = false
+    for (const tenantId of await occurrences.tenants()) {
+      if (signal.aborted) break
+      try {
+        if (await this.#turn(tenantId)) isMore = true
+      } catch (err) {
+        if (err instanceof LeaseLostError) throw err
+        // The others have their turn.
+        log.warn({ err, tenant_id: tenantId, ...PASSING }, 'the alerts of a tenant are evaluated again later')
+      }
+    }
+    return isMore ? 0 : LOOK_EVERY_MS
+  }
+
+  /** @returns whether more companies are touched */
+  async #turn(tenantId: string): Promise<boolean> {
+    const { alerts, occurrences, segments, getTenant, clock, settleMs } = this.#options
+    const tenant = await getTenant(tenantId)
+    if (tenant === undefined || tenant.deleting) {
+      await alerts.removeAll(tenantId, clock.now())
+      return false
+    }
+    const known = new Map((await segments.list(tenantId)).map((segment) => [segment.id, segment]))
+    const active = (await alerts.list(tenantId)).filter(({ paused }) => paused === undefined)
+    const ready: Alert[] = []
+    for (const alert of active) if (await this.#prepare(alert, known)) ready.push(alert)
+    await this.#correct(tenant, ready)
+    for (const alert of ready) await this.#sweep(alert, known)
+    const touched = await occurrences.touched(
+      tenantId,
+      TOUCHED_PER_TURN,
+      settleMs === 0 ? undefined : clock.now() - settleMs,
+    )
+    if (touched.length > 0) {
+      if (touched.some(([id]) => id === ALL_COMPANIES)) await this.#evaluateAll(tenantId, ready, known)
+      const single = touched.filter(([id]) => id !== ALL_COMPANIES)
+      if (single.length > 0) await this.#evaluate(tenantId, ready, known, single)
+      await occurrences.forgetTouched(tenantId, touched)
+    }
+    for (const alert of ready) await this.#digest(alert, known)
+    return touched.length === TOUCHED_PER_TURN
+  }
+
+  /** Takes the state at the start of an alert as known. @returns whether it is to be evaluated */
+  async #prepare(alert: Alert, segments: ReadonlyMap<string, Segment>): Promise<boolean> {
+    const { occurrences, questions, clock } = this.#options
+    const segment = alert.segment_id === undefined ? undefined : segments.get(alert.segment_id)
+    if (alert.segment_id !== undefined && segment === undefined) {
+      await this.#pause(alert, 'its segment was removed')
+      return false
+    }
+    if ((await occurrences.progress(alert.id)).baseline === alert.active_since) return true
+    const { companiesMax } = ALERT_LIMITS
+    if (alert.on === 'company.corrected') {
+      // What changed before its start is no news to it. The others have learned of it.
+      const others = (await this.#options.alerts.list(alert.tenantId)).filter(({ id }) => id !== alert.id)
+      await this.#correctNow(alert.tenantId, await this.#prepared(others))
+      return await occurrences.baseline(alert, [], clock.now())
+    }
+    if (alert.on !== 'segment.entered' || segment === undefined) {
+      return await occurrences.baseline(alert, [], clock.now())
+    }
+    const members = await questions.members(alert.tenantId, segment.where, undefined, companiesMax + 1)
+    if (members.length > companiesMax) {
+      await this.#pause(alert, `its segment has more than ${companiesMax} companies: choose a narrower one`)
+      return false
+    }
+    return await occurrences.baseline(alert, members, clock.now())
+  }
+
+  async #prepared(alerts: readonly Alert[]): Promise<Alert[]> {
+    const prepared: Alert[] = []
+    for (const alert of alerts) {
+      if (alert.on !== 'company.corrected' || alert.paused !== undefined) continue
+      if ((await this.#options.occurrences.progress(alert.id)).baseline === alert.active_since) prepared.push(alert)
+    }
+    return prepared
+  }
+
+  async #pause(alert: Alert, reason: string): Promise<void> {
+    const { alerts, clock, log } = this.#options
+    const paused: AlertRecord['paused'] = { at: new Date(clock.now()).toISOString(), by: 'limit', reason }
+    await alerts.change(alert.tenantId, alert.id, { paused })
+    log.warn({ tenant_id: alert.tenantId, alert: alert.id, reason }, 'an alert is paused')
+  }
+
+  /** More companies were touched than are noted one by one. */
+  async #evaluateAll(tenantId: string, alerts: readonly Alert[], segments: ReadonlyMap<string, Segment>) {
+    const { questions, clock } = this.#options
+    const sinceMs = clock.now() - FRESH_MS
+    for (let after = ''; ; ) {
+      const ids = await questions.visitedSince(tenantId, sinceMs, after, TOUCHED_PER_TURN)
+      const stamp = String(clock.now())
+      if (ids.length > 0)
+        await this.#evaluate(
+          tenantId,
+          alerts,
+          segments,
+          ids.map((id) => [id, stamp] as const),
+        )
+      if (ids.length < TOUCHED_PER_TURN) return
+      after = ids.at(-1)!
+    }
+  }
+
+  async #evaluate(
+    tenantId: string,
+    alerts: readonly Alert[],
+    segments: ReadonlyMap<string, Segment>,
+    touched: readonly Touched[],
+  ): Promise<void> {
+    const { questions, occurrences, clock, log } = this.#options
+    const wanted = alerts.filter(({ on }) => on !== 'company.corrected')
+    if (wanted.length === 0) return
+    const targets = await questions.targets(
+      tenantId,
+      touched.map(([id]) => id),
+    )
+    const stamps = new Map(touched.map(([id, noted]) => [targets.get(id) ?? id, noted]))
+    const ids = [...stamps.keys()]
+    const companies = await questions.companies(tenantId, ids)
+    const hasReturns = wanted.some(({ on }) => on === 'company.returned')
+    const days = hasReturns ? await questions.days(tenantId, ids) : new Map<string, readonly string[]>()
+    const members = new Map<string, ReadonlySet<string>>()
+    for (const id of new Set(wanted.flatMap(({ segment_id: of }) => of ?? []))) {
+      members.set(id, new Set(await questions.members(tenantId, segments.get(id)!.where, ids, ids.length)))
+    }
+    for (const alert of wanted) {
+      const visits = { companies, days, members, stamps }
+      const found = occurrencesOf(alert, visits, this.#contextOf(alert, segments), clock.now(), FRESH_MS)
+      const inside = alert.on === 'segment.entered' ? members.get(alert.segment_id!) : undefined
+      if (inside !== undefined) {
+        const outside = ids.filter((id) => !inside.has(id))
+        await occurrences.removeMembers(alert, outside, clock.now())
+      }
+      const told = await occurrences.tell(alert, found, clock.now())
+      if (told === 'full') {
+        const { waitingMax, companiesMax } = ALERT_LIMITS
+        await this.#pause(alert, `more than ${waitingMax} messages wait, or it remembers ${companiesMax} companies`)
+      } else if (typeof told === 'number' && told > 0) {
+        log.debug({ tenant_id: tenantId, alert: alert.id, told }, 'an alert tells')
+      }
+    }
+  }
+
+  /** Finds companies that have left the segment of an alert without a visit. */
+  async #sweep(alert: Alert, segments: ReadonlyMap<string, Segment>): Promise<void> {
+    if (alert.on !== 'segment.entered') return
+    const { questions, occurrences, clock } = this.#options
+    const sweptMs = this.#sweptMs.get(alert.id)
+    if (sweptMs !== undefined && clock.now() - sweptMs < SWEEP_EVERY_MS) return
+    this.#sweptMs.set(alert.id, clock.now())
+    const known = await occurrences.members(alert.id)
+    const segment = segments.get(alert.segment_id!)!
+    const members = await questions.members(alert.tenantId, segment.where, undefined, ALERT_LIMITS.companiesMax + 1)
+    if (members.length > ALERT_LIMITS.companiesMax) return
+    const current = new Set(members)
+    const left = known.filter((id) => !current.has(id))
+    await occurrences.removeMembers(alert, left, clock.now())
+  }
+
+  async #correct(tenant: Tenant, alerts: readonly Alert[]): Promise<void> {
+    const { clock } = this.#options
+    const correctors = alerts.filter(({ on }) => on === 'company.corrected')
+    const correctedMs = this.#correctedMs.get(tenant.id)
+    const isDue = correctedMs === undefined || clock.now() - correctedMs >= CORRECT_EVERY_MS
+    if (correctors.length === 0 || !isDue) return
+    await this.#correctNow(tenant.id, correctors, tenant)
+    this.#correctedMs.set(tenant.id, clock.now())
+  }
+
+  /** Compares what was said of companies with what is known now. */
+  async #correctNow(tenantId: string, alerts: readonly Alert[], tenant?: Tenant): Promise<void> {
+    const { occurrences, questions, clock, retentionDays } = this.#options
+    const kept = tenant?.retentionDays ?? retentionDays
+    const keptSinceMs = kept === undefined ? 0 : clock.now() - (kept - 1) * DAY_MS
+    const answers = Object.entries(await occurrences.answers(tenantId))
+    for (let at = 0; at < answers.length; at += ANSWERS_PER_QUESTION) {
+      const some = answers.slice(at, at + ANSWERS_PER_QUESTION)
+      const ids = some.map(([id]) => id)
+      const [companies, fates] = await Promise.all([questions.companies(tenantId, ids), questions.fates(tenantId, ids)])
+      const byId = new Map(companies.map((company) => [company.company_id, company]))
+      for (const [id, json] of some) {
+        const before = JSON.parse(json) as SentAnswer
+        const company = byId.get(id)
+        const now = answerNow(before, company, fates.get(id), keptSinceMs)
+        if (JSON.stringify(now) === json) continue
+        const correction = correctionOf(before, now)
+        const shown = company ?? unknownCompany(id, before)
+        const told = correction === undefined ? [] : alerts
+        await occurrences.correct(
+          tenantId,
+          id,
+          {
+            before: json,
+            now,
+            told: told.map((alert) => ({
+              alert,
+              message: messageOf(
+                alert.on,
+                { company: toldOf(shown), atMs: clock.now(), ...(correction && { correction }) },
+                this.#contextOf(alert, new Map()),
+              ),
+            })),
+          },
+          clock.now(),
+        )
+      }
+    }
+  }
+
+  async #digest(alert: Alert, segments: ReadonlyMap<string, Segment>): Promise<void> {
+    if (alert.digest === undefined) return
+    const { occurrences, clock } = this.#options
+    const dueMs = digestDue(clock.now())
+    if (dueMs <= Date.parse(alert.created_at)) return
+    if ((await occurrences.progress(alert.id)).digestMs >= dueMs) return
+    const lines = await occurrences.digest(alert.id)
+    const listed = lines.flatMap((line) => line ?? [])
+    const message = digestMessage(listed, lines.length, this.#contextOf(alert, segments), clock.now())
+    await occurrences.sendDigest(alert, lines.length, message, dueMs, clock.now())
+  }
+
+  #contextOf(alert: Alert, segments: ReadonlyMap<string, Segment>): MessageContext {
+    const { id, tenantId, name, segment_id: segmentId } = alert
+    const segment = segmentId === undefined ? undefined : segments.get(segmentId)?.name
+    return { tenantId, alertId: id, alertName: name, segment, dashboardUrl: this.#options.dashboardUrl }
+  }
+}
+
+/** A company that has no visible visits any more. */
+function unknownCompany(id: string, { name, domain, seen }: SentAnswer): VisitedCompany {
+  return {
+    ...{ company_id: id, name, domain, given_name: '', industry: '', industry_category: '', country_code: '' },
+    ...{ classification: '', first_seen: seen, last_seen: seen },
+  }
+}

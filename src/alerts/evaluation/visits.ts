@@ -1,0 +1,145 @@
+import { ALERT_LIMITS } from '../../../schemas/alert.ts'
+import { inParts } from '../../companies/companies.ts'
+import { type NamedSource, type ResolvedFilter, resolveFilter } from '../../companies/filter.ts'
+import { matchingSql, partSql } from '../../companies/list.ts'
+import { parseWhere } from '../../companies/where.ts'
+import type { Clock } from '../../run/clock.ts'
+import type { OfTenant, QuestionReader } from '../../stores/clickhouse/reader.ts'
+import type { VisitQuestions } from './evaluator.ts'
+import type { Fate, VisitedCompany } from './rules.ts'
+
+const PAGE_ROWS = 20_000
+/** Companies that count for one of those asked for. */
+const MERGED = `
+  SELECT company_id, counts_for FROM corrected_companies
+  WHERE tenant_id = {tenant:String} AND counts_for IN {companies:Array(String)}`
+
+/** Asks ClickHouse about companies. */
+export class ClickHouseVisits implements VisitQuestions {
+  readonly #reader: QuestionReader
+  readonly #sources: (tenantId: string) => Promise<readonly NamedSource[]>
+  readonly #clock: Clock
+
+  constructor(reader: QuestionReader, sources: (tenantId: string) => Promise<readonly NamedSource[]>, clock: Clock) {
+    this.#reader = reader
+    this.#sources = sources
+    this.#clock = clock
+  }
+
+  companies(tenantId: string, ids: readonly string[]): Promise<VisitedCompany[]> {
+    return this.#of<VisitedCompany>(
+      tenantId,
+      ids,
+      `SELECT
+        company_id,
+        multiIf(business_name != '', business_name, org_name != '', org_name, company_id) AS name,
+        domain, industry, industry_category, country_code, classification, first_seen, last_seen,
+        given.name AS given_name
+      FROM companies
+      LEFT JOIN (SELECT company_id, name FROM corrected_companies WHERE tenant_id = {tenant:String}) AS given USING company_id
+      WHERE tenant_id = {tenant:String} AND company_id IN {companies:Array(String)}`,
+    )
+  }
+
+  async days(tenantId: string, ids: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
+    const rows = await this.#of<{ company_id: string; days: string[] }>(
+      tenantId,
+      ids,
+      `SELECT target AS company_id, arraySort(groupUniqArray(day)) AS days
+      FROM
+      (
+        SELECT if(counts_for != '', counts_for, company_id) AS target, toDate32(timestamp) AS day
+        FROM events
+        LEFT JOIN (${MERGED}) AS merged USING company_id
+        WHERE tenant_id = {tenant:String}
+          AND (company_id IN {companies:Array(String)} OR company_id IN (SELECT company_id FROM (${MERGED})))
+      )
+      GROUP BY company_id`,
+    )
+    return new Map(rows.map(({ company_id: id, days }) => [id, days]))
+  }
+
+  async targets(tenantId: string, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const fates = await this.fates(tenantId, ids)
+    return new Map(ids.map((id) => [id, fates.get(id)?.countsFor || id]))
+  }
+
+  async visitedSince(tenantId: string, sinceMs: number, after: string, limit: number): Promise<string[]> {
+    const rows = await this.#reader.rows<{ company_id: string }>(
+      `SELECT DISTINCT company_id FROM events
+      WHERE tenant_id = {tenant:String} AND company_id > {after:String}
+        AND timestamp >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
+      ORDER BY company_id LIMIT {limit:UInt32}`,
+      { tenant: tenantId, after, since: sinceMs, limit },
+    )
+    return rows.map(({ company_id: id }) => id)
+  }
+
+  async members(tenantId: string, where: string, ids: readonly string[] | undefined, limit: number): Promise<string[]> {
+    const filter = resolveFilter(parseWhere(where), this.#clock.now(), await this.#sources(tenantId))
+    if (ids === undefined) return await this.#all(tenantId, filter, limit)
+    const { query, parameters } = matchingSql(tenantId, filter)
+    const rows = await this.#of<{ company_id: string }>(tenantId, ids, query, parameters)
+    return rows.map(({ company_id: id }) => id)
+  }
+
+  /** The companies that a filter would have kept on a day, as far as their attributes of today say. @param dayMs on that UTC day */
+  async membersOn(tenantId: string, where: string, dayMs: number): Promise<string[]> {
+    const filter = parseWhere(where)
+    const isOpen = filter.days === undefined && filter.to === undefined
+    const until = isOpen ? { ...filter, to: new Date(dayMs).toISOString().slice(0, 10) } : filter
+    const sources = await this.#sources(tenantId)
+    return await this.#all(tenantId, resolveFilter(until, dayMs, sources), ALERT_LIMITS.companiesMax)
+  }
+
+  async #all(tenantId: string, filter: ResolvedFilter, limit: number): Promise<string[]> {
+    const found: string[] = []
+    while (found.length < limit) {
+      const rows = Math.min(PAGE_ROWS, limit - found.length)
+      const part = { after: found.at(-1) ?? '', updatedSinceMs: undefined, limit: rows }
+      const { query, parameters } = partSql(tenantId, filter, part)
+      const page = await this.#reader.rows<{ company_id: string }>(query, parameters)
+      for (const { company_id: id } of page) found.push(id)
+      if (page.length < rows) break
+    }
+    return found
+  }
+
+  /** Corrections of names, merges and hidden companies since a moment. */
+  async corrections(tenantId: string, sinceMs: number): Promise<{ day: string; company_id: string }[]> {
+    return [
+      ...(await this.#reader.rows<{ day: string; company_id: string }>(
+        `SELECT toString(toDate(at, 'UTC')) AS day, company_id
+        FROM company_corrections
+        WHERE tenant_id = {tenant:String} AND at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
+          AND field IN ('hidden', 'name', 'counts_for')
+        GROUP BY change_id, day, company_id
+        ORDER BY day, company_id LIMIT 10000`,
+        { tenant: tenantId, since: sinceMs },
+      )),
+    ]
+  }
+
+  async fates(tenantId: string, ids: readonly string[]): Promise<ReadonlyMap<string, Fate>> {
+    const rows = await this.#of<{ company_id: string; is_hidden: boolean; counts_for: string }>(
+      tenantId,
+      ids,
+      `SELECT company_id, is_hidden, counts_for
+      FROM corrected_companies
+      WHERE tenant_id = {tenant:String} AND company_id IN {companies:Array(String)}`,
+    )
+    return new Map(
+      rows.map(({ company_id: id, is_hidden: isHidden, counts_for: countsFor }) => [id, { isHidden, countsFor }]),
+    )
+  }
+
+  /** Rows of a question about the companies in the parameter `companies`. */
+  async #of<T>(tenantId: string, ids: readonly string[], query: string, more: object = {}): Promise<T[]> {
+    const found: T[] = []
+    for (const companies of inParts(ids)) {
+      const parameters: OfTenant = { ...more, tenant: tenantId, companies }
+      for (const row of await this.#reader.rows<T>(query, parameters)) found.push(row)
+    }
+    return found
+  }
+}

@@ -1,0 +1,30 @@
+-- Replaces what was said of a company, and adds the messages that correct it, in one step. Repeating it changes nothing.
+-- KEYS[1] to KEYS[3] as in writeUnderLease-4.lua, KEYS[4] answers that were sent, KEYS[5] alerts of the tenant, KEYS[6] deliveries
+-- KEYS[7] their times, KEYS[8] queues; then for each alert: its queue, its digest
+-- ARGV[1] to ARGV[3] as in writeUnderLease-4.lua, ARGV[4] company, ARGV[5] JSON of the answer before, ARGV[6] JSON of the answer now
+-- ARGV[7] now, ms, ARGV[8] lines of a digest
+-- then for each alert: its id, member of the set of queues, message id, JSON of the message or line, 1 for a digest, else 0
+-- Returns 1; 0 when the answer before is another; -1 when the member does not hold the share.
+if not holdsShare() then
+  return -1
+end
+local call = redis.call
+if call('HGET', KEYS[4], ARGV[4]) ~= ARGV[5] then
+  return 0
+end
+call('HSET', KEYS[4], ARGV[4], ARGV[6])
+for i = 9, #ARGV, 5 do
+  local at = 9 + (i - 9) / 5 * 2
+  local json = call('HGET', KEYS[5], ARGV[i])
+  if json and not cjson.decode(json).paused then
+    if ARGV[i + 4] == '0' then
+      call('HSET', KEYS[6], ARGV[i + 2], ARGV[i + 3])
+      call('ZADD', KEYS[7], ARGV[7], ARGV[i + 2])
+      call('ZADD', KEYS[at], ARGV[7], ARGV[i + 2])
+      call('SADD', KEYS[8], ARGV[i + 1])
+    else
+      call('RPUSH', KEYS[at + 1], call('LLEN', KEYS[at + 1]) < tonumber(ARGV[8]) and ARGV[i + 3] or '')
+    end
+  end
+end
+return 1

@@ -1,0 +1,27 @@
+-- Changes the companies that an alert on a segment takes for members.
+-- KEYS[1] to KEYS[3] as in writeUnderLease-4.lua, KEYS[4] alerts of the tenant, KEYS[5] what the alert has told, KEYS[6] its progress
+-- ARGV[1] to ARGV[3] as in writeUnderLease-4.lua, ARGV[4] alert id, ARGV[5] its active_since, ARGV[6] now, ms
+-- ARGV[7] 'begin' (none is a member), 'add', 'remove', or 'end' (all members are added); then companies, at most 1,000
+-- Returns 1; -1 when the member does not hold the share, -2 when the alert is gone, paused or resumed.
+if not holdsShare() then
+  return -1
+end
+local call = redis.call
+local json = call('HGET', KEYS[4], ARGV[4])
+local alert = json and cjson.decode(json)
+if not alert or alert.paused or alert.active_since ~= ARGV[5] then
+  return -2
+end
+if ARGV[7] == 'begin' then
+  call('DEL', KEYS[5])
+elseif ARGV[7] == 'end' then
+  call('HSET', KEYS[6], 'baseline', ARGV[5])
+end
+for i = 8, #ARGV do
+  if ARGV[7] == 'add' then
+    call('ZADD', KEYS[5], ARGV[6], ARGV[i])
+  else
+    call('ZREM', KEYS[5], ARGV[i])
+  end
+end
+return 1

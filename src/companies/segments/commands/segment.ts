@@ -1,0 +1,94 @@
+import { Command } from 'commander'
+import { systemClock } from '../../../run/clock.ts'
+import { InputError } from '../../../run/errors.ts'
+import type { RedisClient } from '../../../stores/redis/connect.ts'
+import type { CliContext } from '../../../terminal/context.ts'
+import { printJson, printPairs, printTable } from '../../../terminal/print.ts'
+import { addSettings, configOf, INSTANCE_SETTINGS } from '../../../terminal/settings-options.ts'
+import type { Segment, Segments } from '../segments.ts'
+
+interface SegmentOptions {
+  readonly where?: string
+  readonly json?: boolean
+}
+
+/** `ipid segment create|list|show|remove` */
+export function segmentCommand(context: CliContext): Command {
+  const segment = new Command('segment').description('manage segments: named filters over the companies of a tenant')
+
+  subcommand('create <tenant> <name>', 'create a segment')
+    .requiredOption('--where <filter>', "such as 'industry=Software,country=DE,visits>=3,days=30,page~/pricing'")
+    .action(async (tenant: string, name: string, { where = '', json }: SegmentOptions, command: Command) => {
+      print(tenant, await manage(tenant, command, (segments) => segments.create(tenant, name, where)), json)
+    })
+
+  subcommand('list <tenant>', 'list the segments of a tenant').action(
+    async (tenant: string, { json }: SegmentOptions, command: Command) => {
+      const found = await manage(tenant, command, (segments) => segments.list(tenant))
+      if (json)
+        return printJson(
+          context.stdout,
+          found.map((one) => segmentJson(tenant, one)),
+        )
+      const rows = found.map(({ name, where, created_at: createdAt }) => [name, where, createdAt])
+      printTable(context.stdout, ['NAME', 'WHERE', 'CREATED'], rows)
+    },
+  )
+
+  subcommand('show <tenant> <name>', 'show a segment').action(
+    async (tenant: string, name: string, { json }: SegmentOptions, command: Command) => {
+      print(tenant, await manage(tenant, command, (segments) => segments.named(tenant, name)), json)
+    },
+  )
+
+  subcommand('remove <tenant> <name>', 'remove a segment that no alert needs').action(
+    async (tenant: string, name: string, { json }: SegmentOptions, command: Command) => {
+      const removed = await manage(tenant, command, async (segments, client) => {
+        const found = await segments.named(tenant, name)
+        const { RedisAlerts } = await import('../../../alerts/redis/alert-store.ts')
+        const user = (await new RedisAlerts(client).list(tenant)).find(({ segment_id: id }) => id === found.id)
+        if (user !== undefined) throw new InputError(`the alert ${user.name} needs segment ${name}: remove it first`)
+        await segments.remove(tenant, found.id)
+        return found
+      })
+      print(tenant, removed, json)
+    },
+  )
+
+  function print(tenant: string, found: Segment, json = false): void {
+    if (json) printJson(context.stdout, segmentJson(tenant, found))
+    else {
+      printPairs(context.stdout, [
+        ['segment', found.name],
+        ['where', found.where],
+        ['tenant', tenant],
+        ['created', found.created_at],
+      ])
+    }
+  }
+
+  async function manage<T>(
+    tenant: string,
+    command: Command,
+    use: (segments: Segments, client: RedisClient) => Promise<T>,
+  ): Promise<T> {
+    const [{ withTenants }, { Segments: Store }] = await Promise.all([
+      import('../../../terminal/stores.ts'),
+      import('../segments.ts'),
+    ])
+    return await withTenants(configOf(context, command), async (admin, client) => {
+      await admin.getTenant(tenant)
+      return await use(new Store(client, systemClock), client)
+    })
+  }
+
+  function subcommand(usage: string, about: string): Command {
+    return addSettings(segment.command(usage).description(about).option('--json', 'print JSON'), INSTANCE_SETTINGS)
+  }
+
+  return segment
+}
+
+function segmentJson(tenant: string, { id, name, where, created_at }: Segment): object {
+  return { segment_id: id, tenant_id: tenant, name, where, created_at }
+}

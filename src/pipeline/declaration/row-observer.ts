@@ -1,0 +1,16 @@
+import type { Clock } from '../../run/clock.ts'
+import type { Block } from '../event/block.ts'
+
+/** The part of a Redis client that an observer needs. */
+export interface ObserverStore {
+  callBuffer(command: string, ...args: (string | number | Buffer)[]): Promise<unknown>
+}
+
+/**
+ * Learns which rows a sink has stored. It is called after they are stored and before they are acknowledged, so it learns of each row at
+ * least once: after a crash it is called again. A rejection counts as a failure of the sink, so an observer only takes notes.
+ */
+export interface RowObserver {
+  readonly name: string
+  open(tools: { readonly store: ObserverStore; readonly clock: Clock }): (blocks: readonly Block[]) => Promise<void>
+}

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { test } from 'node:test'
+import { RedisTenantRemoval } from '../../src/operations/erasure/redis/tenant-removal.ts'
+import { systemClock } from '../../src/run/clock.ts'
+import { connectRedis } from '../../src/stores/redis/connect.ts'
+import { keys } from '../../src/stores/redis/keys.ts'
+import { TenantCopies } from '../../src/tenants/redis/tenant-copies.ts'
+import { runCommand } from '../support/command.ts'
+import { quiet } from '../support/pipeline.ts'
+import { startTestRedis } from '../support/redis.ts'
+
+const redis = await startTestRedis()
+const env = { REDIS_URL: redis.url, SECRETS_KEY: 'cd'.repeat(32) }
+const run = (...args: string[]) => runCommand(args, { env })
+const json = async (...args: string[]) => JSON.parse((await run(...args, '--json')).stdout)
+
+test('segments and alerts are made, shown, copied and removed by commands', async (t) => {
+  const client = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop', timeoutMs: 5_000 }))
+  t.after(() => client.disconnect())
+  if (client.status !== 'ready') await once(client, 'ready')
+  await run('tenant', 'create', 'acme')
+  const segment = await json('segment', 'create', 'acme', 'Keen', '--where', 'country=DE,visits>=3')
+  assert.match(segment.segment_id, /^segment_[0-9a-f]{12}$/)
+  assert.deepEqual(await json('segment', 'list', 'acme'), [segment])
+  assert.deepEqual(await json('segment', 'show', 'acme', 'Keen'), segment)
+  const twice = await run('segment', 'create', 'acme', 'Keen', '--where', 'country=FR')
+  assert.deepEqual([twice.code, /has a segment named "Keen"/.test(twice.stderr)], [2, true])
+  assert.equal((await run('segment', 'create', 'acme', 'Bad', '--where', 'colour=red')).code, 2)
+
+  const on = ['--on', 'segment.entered', '--segment', 'Keen'] as const
+  const created = await json('alert', 'create', 'acme', 'Hot', ...on, '--webhook', 'https://93.184.215.14/hook?a=b')
+  assert.match(created.secret, /^whsec_/)
+  const [alert] = await json('alert', 'list', 'acme')
+  assert.deepEqual(
+    [alert.alert_id, alert.name, alert.segment, alert.target, alert.paused],
+    [created.alert_id, 'Hot', 'Keen', 'https://93.184.215.14/hook?…', null],
+  )
+  const stored = await client.hget(keys.alertsOf('acme'), created.alert_id)
+  assert.ok(!stored!.includes(created.secret.slice(6)) && !stored!.includes('a=b'))
+  const inner = await run(
+    'alert',
+    'create',
+    'acme',
+    'Inner',
+    '--on',
+    'company.first_seen',
+    '--webhook',
+    'http://127.0.0.1/',
+  )
+  assert.deepEqual([inner.code, /is not a public address/.test(inner.stderr)], [2, true])
+  const needed = await run('segment', 'remove', 'acme', 'Keen')
+  assert.deepEqual([needed.code, /the alert Hot needs segment Keen/.test(needed.stderr)], [2, true])
+  assert.equal((await json('alert', 'pause', 'acme', 'Hot')).paused.by, 'person')
+  assert.equal(await client.exists(keys.alertingTenants()), 0)
+  assert.equal((await json('alert', 'resume', 'acme', 'Hot')).paused, null)
+  assert.deepEqual(await client.smembers(keys.alertingTenants()), ['acme'])
+
+  // A backup, and a restore on another Redis.
+  const other = await startTestRedis(t)
+  const target = quiet(connectRedis(other.url, { name: 'test', kind: 'loop', timeoutMs: 5_000 }))
+  t.after(() => target.disconnect())
+  if (target.status !== 'ready') await once(target, 'ready')
+  for await (const copy of new TenantCopies(client, systemClock).all()) {
+    await new TenantCopies(target, systemClock).add(copy)
+  }
+  assert.deepEqual(await target.hgetall(keys.segmentsOf('acme')), await client.hgetall(keys.segmentsOf('acme')))
+  const restored = JSON.parse((await target.hget(keys.alertsOf('acme'), created.alert_id))!)
+  assert.deepEqual({ ...restored, active_since: '' }, { ...JSON.parse(stored!), active_since: '' })
+  assert.deepEqual(await target.smembers(keys.alertingTenants()), ['acme'])
+  const removal = new RedisTenantRemoval(target)
+  await removal.mark('acme')
+  await removal.removeKeys('acme')
+  assert.equal(await target.exists(keys.segmentsOf('acme'), keys.alertsOf('acme')), 0)
+
+  await run('alert', 'remove', 'acme', 'Hot')
+  await run('segment', 'remove', 'acme', 'Keen')
+  assert.equal(await client.exists(keys.segmentsOf('acme'), keys.alertsOf('acme'), keys.alertingTenants()), 0)
+})

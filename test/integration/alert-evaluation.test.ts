@@ -1,0 +1,365 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import type { AlertRecord } from '../../schemas/alert.ts'
+import { digestDue, Evaluator } from '../../src/alerts/evaluation/evaluator.ts'
+import { ClickHouseVisits } from '../../src/alerts/evaluation/visits.ts'
+import type { Message } from '../../src/alerts/messages.ts'
+import { type Alert, RedisAlerts } from '../../src/alerts/redis/alert-store.ts'
+import { RedisDeliveries } from '../../src/alerts/redis/delivery-store.ts'
+import { RedisOccurrences } from '../../src/alerts/redis/occurrence-store.ts'
+import { Segments } from '../../src/companies/segments/segments.ts'
+import { packBlock } from '../../src/pipeline/event/block.ts'
+import { EnvelopeState, identityOf } from '../../src/pipeline/event/envelope.ts'
+import { touchedCompanies } from '../../src/pipeline/sinks/touched/touched-companies.ts'
+import { connectReading, QuestionReader } from '../../src/stores/clickhouse/reader.ts'
+import { connectRedis } from '../../src/stores/redis/connect.ts'
+import { keys } from '../../src/stores/redis/keys.ts'
+import { Membership } from '../../src/stores/redis/membership.ts'
+import { RedisTenantStore } from '../../src/tenants/redis/tenant-store.ts'
+import { addAlert } from '../support/alerts.ts'
+import { startTestClickHouse } from '../support/clickhouse.ts'
+import { type EventRow, eventInserter, eventRows } from '../support/event-rows.ts'
+import { quiet, silent } from '../support/pipeline.ts'
+import { startTestRedis } from '../support/redis.ts'
+import { handClock } from '../support/tenants.ts'
+import { until } from '../support/until.ts'
+
+const DAY_MS = 86_400_000
+const NOON = Date.UTC(2026, 10, 25, 12)
+const clickhouse = await startTestClickHouse()
+const redis = await startTestRedis()
+const insert = eventInserter(clickhouse)
+let tenants = 0
+
+/** An evaluator for a new tenant on the shared stores. */
+async function startEvaluator(t: TestContext) {
+  const tenantId = `tenant-${tenants++}`
+  const client = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop', timeoutMs: 5_000 }))
+  await client.flushall()
+  const clock = handClock(NOON)
+  const store = new RedisTenantStore(client)
+  const [createdAt, plan] = ['2026-01-01T00:00:00.000Z', 'starter']
+  await store.createTenant({ id: tenantId, plan, archive: false, addresses: 'full', createdAt })
+  const [alerts, deliveries, segments] = [
+    new RedisAlerts(client),
+    new RedisDeliveries(client),
+    new Segments(client, clock),
+  ]
+  const lease = new Membership({ client, name: 'alerts' }).share(0)
+  const occurrences = new RedisOccurrences(client, lease)
+  const reading = connectReading(clickhouse.url, 'test')
+  const evaluator = new Evaluator({
+    ...{ lease, alerts, occurrences, segments, clock, log: silent, retentionDays: undefined, settleMs: 0 },
+    questions: new ClickHouseVisits(new QuestionReader(reading), async () => [], clock),
+    getTenant: (id) => store.getTenant(id),
+    dashboardUrl: 'http://dash.example',
+  })
+  await evaluator.start()
+  t.after(async () => {
+    await evaluator.stop()
+    await reading.close()
+    client.disconnect()
+  })
+  const observe = touchedCompanies.open({ store: client, clock })
+  let events = 0
+  const eventOf = (company: string, row: EventRow): EventRow => ({
+    ...{ tenant_id: tenantId, event_id: `e${events++}`, company_id: company, account_id: company, domain: company },
+    ...{ received_at: clock.nowMs, timestamp: clock.nowMs, business_name: `Name of ${company}`, ...row },
+  })
+  const observeRows = (rows: readonly EventRow[]) => {
+    const envelopes = rows.map((row) => ({
+      identity: identityOf(tenantId, String(row.event_id)),
+      state: EnvelopeState.Enriched,
+      row: eventRows([row]).toString().trimEnd(),
+    }))
+    return observe([packBlock(envelopes)])
+  }
+  return {
+    ...{ tenantId, client, clock, alerts, segments, store, evaluator, observeRows, eventOf },
+    /** Stores visits as the sink does. */
+    async visit(...rows: readonly (readonly [company: string, row?: EventRow])[]) {
+      const full = rows.map(([company, row = {}]) => eventOf(company, row))
+      await insert(tenantId, full)
+      await observeRows(full)
+      return full
+    },
+    alert: async (record: Partial<AlertRecord>) => {
+      const at = new Date(clock.nowMs).toISOString()
+      const alert = await addAlert(client, tenantId, {
+        url: 'http://x.example',
+        created_at: at,
+        active_since: at,
+        ...record,
+      })
+      await until(
+        () => client.hget(keys.alertProgress(alert.id), 'baseline'),
+        (baseline) => baseline === at,
+      )
+      return alert
+    },
+    /** Waits until all touched companies are evaluated. */
+    evaluated: () =>
+      until(
+        () => client.exists(keys.touchedCompanies(tenantId)),
+        (exists) => exists === 0,
+      ),
+    /** What an alert told, in order: type, company, and what makes it special. */
+    async told(alert: Alert): Promise<Message[]> {
+      const { deliveries: all } = await deliveries.page(tenantId, 0, 1_000)
+      return all
+        .filter(({ alertId }) => alertId === alert.id)
+        .reverse()
+        .map(({ body }) => JSON.parse(body) as Message)
+    },
+    async ids(alert: Alert): Promise<string[]> {
+      const { deliveries: all } = await deliveries.page(tenantId, 0, 1_000)
+      return all.filter(({ alertId }) => alertId === alert.id).map(({ id }) => id)
+    },
+  }
+}
+
+function companiesOf(messages: readonly Message[]): string[] {
+  return messages.map(({ data }) => data.company!.company_id)
+}
+
+test('a company that is seen for the first time is told once, and one of the past is not', async (t) => {
+  const world = await startEvaluator(t)
+  await world.visit(['old.example', { timestamp: NOON - 10 * DAY_MS }])
+  const alert = await world.alert({ on: 'company.first_seen' })
+  const rows = await world.visit(['new.example', { industry: 'Software' }], ['old.example'])
+  await world.evaluated()
+  const [message, ...others] = await world.told(alert)
+  assert.deepEqual(others, [])
+  assert.equal(message!.type, 'company.first_seen')
+  assert.deepEqual(
+    [message!.data.company!.name, message!.data.company!.industry, message!.timestamp],
+    ['Name of new.example', 'Software', new Date(NOON).toISOString()],
+  )
+  // A replay, a crash of the sink, a second visit.
+  await world.observeRows(rows)
+  world.clock.nowMs += 60_000
+  await world.visit(['new.example'])
+  await world.evaluated()
+  assert.deepEqual(companiesOf(await world.told(alert)), ['new.example'])
+})
+
+test('an upload of the past tells nothing', async (t) => {
+  const world = await startEvaluator(t)
+  const first = await world.alert({ on: 'company.first_seen' })
+  const returned = await world.alert({ on: 'company.returned', after_days: 30 })
+  const days = [100, 60, 20].map((days) => ['past.example', { timestamp: NOON - days * DAY_MS }] as const)
+  await world.visit(...days)
+  assert.equal(await world.client.exists(keys.touchedCompanies(world.tenantId)), 0)
+  await world.visit(['past.example'])
+  await world.evaluated()
+  assert.deepEqual([...(await world.told(first)), ...(await world.told(returned))], [])
+})
+
+test('a company that comes back after the days is told once for each return', async (t) => {
+  const world = await startEvaluator(t)
+  await world.visit(
+    ['bank.example', { timestamp: NOON - 40 * DAY_MS }],
+    ['often.example', { timestamp: NOON - 29 * DAY_MS }],
+    ['first.example'],
+  )
+  const alert = await world.alert({ on: 'company.returned', after_days: 30 })
+  world.clock.nowMs += 60_000
+  await world.visit(['bank.example'], ['often.example'], ['first.example'], ['bank.example'])
+  await world.evaluated()
+  const [message] = await world.told(alert)
+  assert.deepEqual(companiesOf(await world.told(alert)), ['bank.example'])
+  assert.equal(message!.data.previous_visit, '2026-10-16')
+  world.clock.nowMs += DAY_MS
+  await world.visit(['bank.example'])
+  await world.evaluated()
+  assert.equal((await world.told(alert)).length, 1)
+  world.clock.nowMs += 31 * DAY_MS
+  await world.visit(['bank.example'])
+  await world.evaluated()
+  assert.deepEqual(companiesOf(await world.told(alert)), ['bank.example', 'bank.example'])
+  assert.equal(new Set(await world.ids(alert)).size, 2)
+})
+
+test('a segment tells who enters with a visit, and again after leaving', async (t) => {
+  const world = await startEvaluator(t)
+  const segment = await world.segments.create(world.tenantId, 'Keen', 'visits>=2,days=30,country=DE')
+  const yesterday = { timestamp: NOON - DAY_MS }
+  await world.visit(
+    ['inside.example', yesterday],
+    ['inside.example'],
+    ['soon.example', yesterday],
+    ['fr.example', { ...yesterday, country_code: 'FR' }],
+  )
+  const alert = await world.alert({ on: 'segment.entered', segment_id: segment.id })
+  await world.visit(['inside.example'], ['soon.example'], ['fr.example', { country_code: 'FR' }])
+  await world.evaluated()
+  await world.visit(['soon.example'])
+  await world.evaluated()
+  const [message] = await world.told(alert)
+  assert.deepEqual(companiesOf(await world.told(alert)), ['soon.example'])
+  assert.equal(message!.data.segment, 'Keen')
+
+  // All leave, without a visit.
+  world.clock.nowMs += 40 * DAY_MS
+  await until(
+    () => world.client.exists(keys.toldBy(alert.id)),
+    (exists) => exists === 0,
+  )
+  await world.visit(['soon.example', { timestamp: world.clock.nowMs - DAY_MS }], ['soon.example'], ['inside.example'])
+  await world.evaluated()
+  assert.deepEqual(companiesOf(await world.told(alert)), ['soon.example', 'soon.example'])
+  assert.equal(new Set(await world.ids(alert)).size, 2)
+})
+
+test('an alert with a segment tells only of its companies', async (t) => {
+  const world = await startEvaluator(t)
+  const segment = await world.segments.create(world.tenantId, 'Germany', 'country=DE')
+  const alert = await world.alert({ on: 'company.first_seen', segment_id: segment.id })
+  await world.visit(['de.example'], ['fr.example', { country_code: 'FR' }])
+  await world.evaluated()
+  assert.deepEqual(companiesOf(await world.told(alert)), ['de.example'])
+})
+
+test('while an alert is paused nothing is noted, and after its resumption the past is not told', async (t) => {
+  const world = await startEvaluator(t)
+  const segment = await world.segments.create(world.tenantId, 'All', 'visits>=1')
+  const first = await world.alert({ on: 'company.first_seen' })
+  const entered = await world.alert({ on: 'segment.entered', segment_id: segment.id })
+  const paused = { at: new Date(NOON).toISOString(), by: 'person', reason: '' } as const
+  for (const { id } of [first, entered]) await world.alerts.change(world.tenantId, id, { paused })
+  world.clock.nowMs += 60_000
+  await world.visit(['missed.example'])
+  assert.equal(await world.client.exists(keys.touchedCompanies(world.tenantId)), 0)
+  world.clock.nowMs += 60_000
+  const since = new Date(world.clock.nowMs).toISOString()
+  for (const { id } of [first, entered]) {
+    await world.alerts.change(world.tenantId, id, { paused: null, active_since: since })
+    await until(
+      () => world.client.hget(keys.alertProgress(id), 'baseline'),
+      (baseline) => baseline === since,
+    )
+  }
+  await world.visit(['missed.example'], ['new.example'])
+  await world.evaluated()
+  for (const alert of [first, entered]) assert.deepEqual(companiesOf(await world.told(alert)), ['new.example'])
+})
+
+test('when too many companies are touched, all that have a fresh visit are evaluated', async (t) => {
+  const world = await startEvaluator(t)
+  const alert = await world.alert({ on: 'company.first_seen' })
+  const many = Array.from({ length: 700 }, (_, i) => `c${i}.example`)
+  const rows = many.map((company) => world.eventOf(company, {}))
+  await insert(world.tenantId, rows)
+  await world.client.zadd(keys.touchedCompanies(world.tenantId), NOON * 1_000, '*')
+  await until(
+    () => world.told(alert),
+    (messages) => messages.length === 700,
+  )
+  await world.evaluated()
+  assert.equal(new Set(companiesOf(await world.told(alert))).size, 700)
+})
+
+test('reenrichment tells nothing but a correction of what was sent', async (t) => {
+  const world = await startEvaluator(t)
+  const first = await world.alert({ on: 'company.first_seen' })
+  const corrected = await world.alert({ on: 'company.corrected' })
+  await world.visit(['right.example'], ['wrong.example'])
+  await world.evaluated()
+  assert.equal((await world.told(first)).length, 2)
+  const of = `tenant_id = '${world.tenantId}' AND company_id = 'wrong.example'`
+  const rows = [world.eventOf('better.example', {})]
+  await clickhouse.client.command({ query: `DELETE FROM events WHERE ${of}` })
+  await insert(world.tenantId, rows)
+  world.clock.nowMs += 60_000
+  const [message] = await until(
+    () => world.told(corrected),
+    (messages) => messages.length > 0,
+  )
+  assert.deepEqual(
+    [message!.type, message!.data.company!.company_id, message!.data.correction!.kind],
+    ['company.corrected', 'wrong.example', 'gone'],
+  )
+  world.clock.nowMs += 60_000
+  await world.visit(['right.example'])
+  await world.evaluated()
+  assert.deepEqual(companiesOf(await world.told(first)).sort(), ['right.example', 'wrong.example'])
+  assert.equal((await world.told(corrected)).length, 1)
+})
+
+test('a company that was sent and is renamed, merged or hidden is corrected once', async (t) => {
+  const world = await startEvaluator(t)
+  const first = await world.alert({ on: 'company.first_seen' })
+  const corrected = await world.alert({ on: 'company.corrected' })
+  await world.visit(['a.example'], ['b.example'], ['c.example'], ['d.example'])
+  await world.evaluated()
+  const corrections = [
+    ['a.example', 'name', 'Better'],
+    ['b.example', 'counts_for', 'a.example'],
+    ['c.example', 'hidden', 'yes'],
+  ].map(([company_id, field, value]) => ({
+    ...{ tenant_id: world.tenantId, company_id, field, value, at: '2026-11-25 12:00:00.000', change_id: 'x' },
+    ...{ before: '', by: 'test', undoes: '' },
+  }))
+  await clickhouse.client.insert({ table: 'company_corrections', values: corrections, format: 'JSONEachRow' })
+  t.after(() => clickhouse.client.command({ query: 'TRUNCATE TABLE company_corrections' }).then(() => {}))
+  world.clock.nowMs += 60_000
+  const messages = await until(
+    () => world.told(corrected),
+    (found) => found.length === 3,
+  )
+  assert.deepEqual(
+    messages
+      .map(({ data }) => [data.company!.company_id, data.correction!.kind, data.correction!.merged_into ?? ''])
+      .sort(),
+    [
+      ['a.example', 'renamed', ''],
+      ['b.example', 'merged', 'a.example'],
+      ['c.example', 'hidden', ''],
+    ],
+  )
+  world.clock.nowMs += 60_000
+  // The visits of a merged company are those of its target; a hidden one is told no more.
+  await world.visit(['b.example'], ['c.example'], ['a.example'])
+  await world.evaluated()
+  assert.equal((await world.told(first)).length, 4)
+  assert.equal((await world.told(corrected)).length, 3)
+})
+
+test('a weekly digest is one message of the week, and an empty week has none', async (t) => {
+  const world = await startEvaluator(t)
+  const alert = await world.alert({ on: 'company.first_seen', to: 'email', target: 'a@b.example', digest: 'weekly' })
+  await world.visit(['a.example'], ['b.example'])
+  await world.evaluated()
+  assert.deepEqual(await world.told(alert), [])
+  const dueMs = digestDue(NOON + 7 * DAY_MS)
+  assert.deepEqual([new Date(dueMs).getUTCDay(), new Date(dueMs).getUTCHours(), dueMs > NOON], [1, 8, true])
+  world.clock.nowMs = dueMs
+  const [digest] = await until(
+    () => world.told(alert),
+    (messages) => messages.length > 0,
+  )
+  assert.deepEqual([digest!.type, digest!.data.total], ['alert.digest', 2])
+  assert.deepEqual(digest!.data.companies!.map(({ name, why }) => `${name} ${why}`).sort(), [
+    'Name of a.example was seen for the first time',
+    'Name of b.example was seen for the first time',
+  ])
+  world.clock.nowMs += 7 * DAY_MS
+  await until(
+    () => world.client.hget(keys.alertProgress(alert.id), 'digest'),
+    (sent) => Number(sent) === dueMs + 7 * DAY_MS,
+  )
+  assert.equal((await world.told(alert)).length, 1)
+})
+
+test('alerts of a tenant that is gone are removed', async (t) => {
+  const world = await startEvaluator(t)
+  await world.alert({ on: 'company.first_seen' })
+  await world.visit(['a.example'])
+  await world.evaluated()
+  await world.client.hdel(keys.tenants(), world.tenantId)
+  await until(
+    () => world.client.keys(`*${world.tenantId}*`),
+    (names) => names.length === 0,
+  )
+  assert.deepEqual(await world.client.keys('*told*'), [])
+})
