@@ -50,7 +50,7 @@ test('events and the system are shown live, and dead letters are decided', { ski
   })
   const text = async (has: string) => (await rows.filter({ hasText: has }).first().textContent()) ?? ''
   assert.match(await text('81.2.0.7'), /Example University.*kept.*education.*page_view81\.2\.0\.7\d/)
-  assert.match(await text('10.0.0.1'), /filtered.*reserved.*its network is of a reserved network/)
+  assert.match(await text('10.0.0.1'), /filtered.*reserved.*a private or reserved address/)
   assert.match(await text('nonsense'), /invalid IP.*no IP address that can be read/)
   await operator.assertAccessible()
 

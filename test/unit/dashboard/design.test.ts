@@ -6,11 +6,13 @@ import { fileURLToPath } from 'node:url'
 import { hueOf, initialsOf } from '../../../src/dashboard/pages/design/initials.ts'
 import { daysOfRange } from '../../../src/dashboard/pages/design/ranges.ts'
 
+/** Not made of parts yet. */
+const OLD = ['components/', 'pages/companies.tsx', 'pages/company.tsx', 'pages/overview']
 const PAGES = fileURLToPath(new URL('../../../src/dashboard/pages', import.meta.url))
 
 test('a file with classes has its CSS beside it: pages are made of parts', () => {
-  const files = readdirSync(PAGES, { recursive: true, encoding: 'utf8' }).filter((file) =>
-    /^(design|shell).*\.tsx$/.test(file),
+  const files = readdirSync(PAGES, { recursive: true, encoding: 'utf8' }).filter(
+    (file) => file.endsWith('.tsx') && !OLD.some((start) => file.startsWith(start)),
   )
   const without = files.filter(
     (file) =>

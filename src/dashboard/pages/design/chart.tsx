@@ -163,12 +163,12 @@ function optionsOf(
   element: HTMLElement,
   { days, series, kind, height, onPoint }: Omit<CanvasProps, 'label' | 'dayTitle'>,
 ): uPlot.Options {
-  const styles = getComputedStyle(document.documentElement)
+  const styles = getComputedStyle(element)
   const colour = (name: string) => styles.getPropertyValue(name).trim()
   const drawn = kind === 'stack' ? [...series].reverse() : series
   const bars =
     kind === 'stack' ? Plot.paths.bars!({ size: [0.72, 48], radius: series.length === 1 ? 0.12 : 0 }) : undefined
-  const font = `12px ${getComputedStyle(element).fontFamily}`
+  const font = `12px ${styles.fontFamily}`
   const axis = { font, stroke: colour('--ink-3'), grid: { stroke: colour('--line'), width: 1 }, ticks: { show: false } }
   return {
     width: element.clientWidth,
@@ -183,7 +183,8 @@ function optionsOf(
           onPoint(idx === null || idx === undefined || left < 0 ? undefined : { i: idx, left: left + over.offsetLeft })
         },
       ],
-      draw: days.at(-1) === utcDay(Date.now()) ? [(chart) => hatchToday(chart, colour('--bg'))] : [],
+      draw:
+        days.at(-1) === utcDay(Date.now()) ? [(chart) => hatchToday(chart, colour('--under') || colour('--bg'))] : [],
     },
     scales: {
       x: { time: true, range: rangeOf(kind) },

@@ -1,14 +1,20 @@
 import './stat.css'
 import { ArrowDown, ArrowUp } from 'lucide-preact'
-import type { ComponentChildren } from 'preact'
+import { type ComponentChildren, toChildArray } from 'preact'
 import { Link } from 'wouter-preact'
 import { percent } from '../lib/format.ts'
 import { classes } from './classes.ts'
 import { Icon } from './icon.tsx'
 
-/** Numbers beside each other. */
+/** Numbers beside each other: up to four, or six where there is room. Lines have the same length. */
 export function Stats({ children }: { readonly children: ComponentChildren }) {
-  return <div class="ui-stats">{children}</div>
+  const count = Math.max(2, toChildArray(children).length)
+  const all = count <= 6 ? count : Math.ceil(count / 2)
+  return (
+    <div class="ui-stats">
+      <div style={{ '--all': String(all), '--half': String(all <= 4 ? all : Math.ceil(all / 2)) }}>{children}</div>
+    </div>
+  )
 }
 
 interface StatProps {

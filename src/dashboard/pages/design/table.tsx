@@ -230,13 +230,16 @@ function Cell<R>({
   )
 }
 
+/** Both margins of a table that is not cut, and what rounding adds. */
+const MARGINS_PX = 17
+
 /** Marks a table whose columns do not fit, and where it is scrolled to. */
 function useCutColumns(root: { current: HTMLElement | null }, scroll: { current: HTMLElement | null }): void {
   useEffect(() => {
     const [table, view] = [root.current!, scroll.current!]
     const inner = view.firstElementChild as HTMLElement
     const look = () => {
-      const isCut = inner.offsetWidth > table.clientWidth + 1
+      const isCut = inner.offsetWidth > table.clientWidth + MARGINS_PX
       table.classList.toggle('is-cut', isCut)
       table.classList.toggle('is-scrolled', isCut && view.scrollLeft > 0)
       table.classList.toggle('is-at-end', view.scrollLeft + view.clientWidth >= view.scrollWidth - 1)

@@ -48,7 +48,6 @@ const CLASS_WORDS: Readonly<Record<string, string>> = {
   cdn: 'a content delivery network',
   vpn: 'a VPN, Tor exit, private relay or security gateway',
   bot: 'a bot',
-  reserved: 'a reserved network',
 }
 
 /** The reason of an event's status. */
@@ -57,8 +56,9 @@ export function whyOf({ status, classification, rule, filtered_as, company }: Ju
   if (rule !== null) return `your rule: ${rule}`
   if (filtered_as?.startsWith('bot:')) return botWhy(filtered_as)
   if (filtered_as === 'unclassified') return 'no class is known, and those are filtered'
-  if (status === 'filtered') return `its network is of ${CLASS_WORDS[classification ?? ''] ?? 'infrastructure'}`
-  return company === null ? 'nothing is known of its network' : 'its network is of the company'
+  if (status === 'filtered' && classification === 'reserved') return 'a private or reserved address'
+  if (status === 'filtered') return `network of ${CLASS_WORDS[classification ?? ''] ?? 'infrastructure'}`
+  return company === null ? 'its network is unknown' : 'network of the company'
 }
 
 /** @param reason `bot:googlebot:verified` */

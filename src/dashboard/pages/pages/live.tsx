@@ -60,8 +60,8 @@ function Following({ tenant }: { readonly tenant: string }) {
       title="Live"
       description={
         <>
-          Events of the API as they arrive, and what becomes of each. A repeated event shows as kept too, but counts
-          once. Files do not appear here: <Link href={`/t/${tenant}/uploads`}>Uploads</Link> shows their progress.
+          What is arriving now, and what becomes of it? A repeat shows as kept too, but counts once. Files are on{' '}
+          <Link href={`/t/${tenant}/uploads`}>Uploads</Link>.
         </>
       }
       actions={

@@ -43,7 +43,7 @@ function OfTenant({ tenant }: { readonly tenant: string }) {
   return (
     <Page
       title="Sources"
-      description="Where events come from, and whether each of them is well."
+      description="Where events come from, and whether each source is healthy."
       actions={
         list.value !== undefined &&
         !isAdding && (

@@ -126,7 +126,7 @@ function UnclassifiedChoice({
   const saving = useAction()
   const save = () => saving.run(() => change({ unclassified: chosen }))
   return (
-    <Card title="Unknown classes">
+    <Card>
       <form
         onSubmit={(event) => {
           event.preventDefault()

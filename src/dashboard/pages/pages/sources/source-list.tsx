@@ -1,7 +1,8 @@
+import { Ban, Pencil } from 'lucide-preact'
 import type { ListedSource, SourcesAnswer } from '../../../../../schemas/dashboard/sources.ts'
 import { Soft } from '../../components/judgement.tsx'
 import { Badge } from '../../design/badge.tsx'
-import { Button } from '../../design/button.tsx'
+import { IconButton } from '../../design/button.tsx'
 import { Disclosure } from '../../design/details.tsx'
 import { Row, Stack, Text } from '../../design/layout.tsx'
 import { Table, type TableColumn } from '../../design/table.tsx'
@@ -74,14 +75,6 @@ function SourceTable({ label, sources, fetches, onAct }: SourceListProps & { rea
         count('rejected', 'Rejected', ({ rejected }) => rejected),
         count('repeats', 'Repeats', ({ repeats }) => repeats),
         {
-          key: 'last',
-          label: 'Last event',
-          render: ({ last_event: last, last_used: used }) => {
-            const at = last ?? used
-            return at === null ? <Soft>never</Soft> : <Time at={at} isAgo />
-          },
-        },
-        {
           key: 'actions',
           label: 'Actions',
           isLabelHidden: true,
@@ -90,13 +83,9 @@ function SourceTable({ label, sources, fetches, onAct }: SourceListProps & { rea
             const name = `${source.name ?? source.title} ${source.source_id}`
             return (
               source.revoked_at === null && (
-                <Row gap={2}>
-                  <Button size="s" aria-label={`Change ${name}`} onClick={() => onAct('change', source)}>
-                    Change
-                  </Button>
-                  <Button size="s" aria-label={`Revoke ${name}`} onClick={() => onAct('revoke', source)}>
-                    Revoke
-                  </Button>
+                <Row gap={1}>
+                  <IconButton icon={Pencil} size="s" label={`Change ${name}`} onClick={() => onAct('change', source)} />
+                  <IconButton icon={Ban} size="s" label={`Revoke ${name}`} onClick={() => onAct('revoke', source)} />
                 </Row>
               )
             )
@@ -138,10 +127,22 @@ const STATES = {
   unknown: ['neutral', 'unknown'],
 } as const
 
-function State({ source: { state, revoked_at } }: { readonly source: ListedSource }) {
+function State({
+  source: { state, revoked_at, last_event: last, last_used: used },
+}: {
+  readonly source: ListedSource
+}) {
   if (state === 'revoked') return <Soft>revoked {revoked_at !== null && <Time at={revoked_at} />}</Soft>
   const [tone, word] = STATES[state]
-  return <Badge tone={tone}>{word}</Badge>
+  const at = last ?? used
+  return (
+    <>
+      <Badge tone={tone}>{word}</Badge>
+      <Text as="div" tone="soft" isSmall>
+        {at === null ? 'no event yet' : <Time at={at} isAgo />}
+      </Text>
+    </>
+  )
 }
 
 /** All reasons for rejected events, when there are several. */

@@ -1,6 +1,7 @@
 import type { SystemAnswer } from '../../../../../schemas/dashboard/system.ts'
 import { Soft } from '../../components/judgement.tsx'
 import { Badge, type Tone } from '../../design/badge.tsx'
+import { Text } from '../../design/layout.tsx'
 import { number, utc } from '../../lib/format.ts'
 import { DataUpdates } from './data-update.tsx'
 import { type MayFail, TableSection } from './section.tsx'
@@ -29,7 +30,17 @@ export function DataSets({ sets, update, failure }: DataSetsProps) {
             key: 'recognised',
             label: 'Recognised as',
             text: 'wrap',
-            render: (set) => (isUsed(set) ? (set.recognised_as ?? <Soft>nothing</Soft>) : <Soft>not in use</Soft>),
+            inCard: 'whole',
+            render: (set) => (
+              <>
+                {isUsed(set) ? (set.recognised_as ?? <Soft>nothing</Soft>) : <Soft>not in use</Soft>}
+                {set.attribution !== null && (
+                  <Text as="div" tone="soft" isSmall>
+                    {set.attribution}
+                  </Text>
+                )}
+              </>
+            ),
           },
           {
             key: 'records',
@@ -38,13 +49,6 @@ export function DataSets({ sets, update, failure }: DataSetsProps) {
             render: (set) => (isUsed(set) ? number(set.records) : '–'),
           },
           { key: 'age', label: 'Age', isNumber: true, render: (set) => <Age set={set} /> },
-          {
-            key: 'licence',
-            label: 'Attribution and licence',
-            text: 'wrap',
-            inCard: 'whole',
-            render: ({ attribution }) => <Soft>{attribution ?? 'none in the file'}</Soft>,
-          },
         ]}
       />
       {update !== null && <DataUpdates update={update} />}
