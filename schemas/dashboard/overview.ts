@@ -45,6 +45,12 @@ export const PlanUsage = Type.Object({
 })
 export type PlanUsage = Static<typeof PlanUsage>
 
+/** Set when most traffic comes from one network that visitors do not use. */
+export const TrafficWarning = Type.Union([
+  Type.Object({ text: Type.String(), network: Type.String(), share: Type.Number() }),
+  Type.Null(),
+])
+
 export const OverviewAnswer = Type.Object({
   /** First and last UTC day. */
   from: Type.String(),
@@ -57,11 +63,7 @@ export const OverviewAnswer = Type.Object({
   companies_seen: Type.Integer(),
   companies_new: Type.Integer(),
   top: Type.Array(CompanyRow),
-  /** Set when most traffic comes from one network that visitors do not use. */
-  warning: Type.Union([
-    Type.Object({ text: Type.String(), network: Type.String(), share: Type.Number() }),
-    Type.Null(),
-  ]),
+  warning: TrafficWarning,
   usage: PlanUsage,
 })
 export type OverviewAnswer = Static<typeof OverviewAnswer>

@@ -22,9 +22,11 @@ const CHOICES_SHOWN_MS = 180_000
 export async function checkCompaniesPages(watched: WatchedPage, site: CompaniesSite): Promise<void> {
   const { page, assertAccessible } = watched
   const at = (path: string) => `${site.origin}/t/${site.tenant}/${path}`
+  // The former name of Home.
   await page.goto(at('overview'))
-  await page.getByText('No event was received on these days').waitFor()
-  assert.equal(await page.title(), `Overview · ${site.tenant} · ipid`)
+  await page.waitForURL(at('home'))
+  await page.getByText('No event was received yet').waitFor()
+  assert.equal(await page.title(), `Home · ${site.tenant} · ipid`)
   const line = page.getByLabel('Command that sends an event')
   assert.ok((await line.inputValue()).startsWith(`curl -s ${site.apiUrl}/v1/ingest `))
   await assertAccessible()
@@ -52,19 +54,65 @@ export async function checkCompaniesPages(watched: WatchedPage, site: CompaniesS
   await checkCompany(watched, at('companies'))
   await checkOddIds(watched, site)
 
-  await page.goto(at('overview'))
+  await checkHome(watched, site)
+  await checkPages(watched, site)
+  await page.goto(at('home/received'))
   await page.getByRole('heading', { name: 'Top companies' }).waitFor()
-  await page.locator('.chart .u-over').first().waitFor()
-  await page.getByText('Lookups today').waitFor()
+  await page.locator('.ui-chart .u-over').first().waitFor()
   await assertAccessible()
-  await checkClocks(page, at('overview'))
+  await checkClocks(page, at('home/received'))
   await checkMissingTable(page, site)
   await checkWays(page, site)
-  await checkNarrow(page, ['overview', 'companies', `companies/of?id=apple.com`].map(at))
+  await checkNarrow(page, ['home', 'home/received', 'pages', 'companies', `companies/of?id=apple.com`].map(at))
+}
+
+/** This week in a sentence and numbers, the newest companies, and what was filtered. */
+async function checkHome({ page, assertAccessible }: WatchedPage, { origin, tenant }: CompaniesSite): Promise<void> {
+  const home = `${origin}/t/${tenant}/home`
+  await page.goto(home)
+  const main = page.getByRole('main')
+  await main.getByText(/^\d+ companies visited in the last 7 days, .* of them are new\.$/).waitFor()
+  const news = main.getByRole('region', { name: 'New this week' })
+  // Those with the most visits are first, so Apple, with a page of its own, is one of the few.
+  await news.getByRole('link', { name: 'Apple' }).waitFor()
+  await news.getByText('began on /pricing').waitFor()
+  const read = main.getByRole('region', { name: 'Pages they read' })
+  await read.getByRole('link', { name: '/pricing' }).waitFor()
+  await main.getByText('Lookups today').waitFor()
+  await main.getByText(/received events?.* filtered/).click()
+  await main
+    .getByText(/every event received was kept|Filtered:/)
+    .first()
+    .waitFor()
+  await assertAccessible()
+  await news.getByRole('link', { name: /^All / }).click()
+  await page.waitForURL(/\/companies\?new=/)
+  await page.goto(home)
+  await news.getByRole('link', { name: 'Apple' }).click()
+  await page.waitForURL(/companies\/of\?id=apple\.com/)
+}
+
+/** Which pages companies read: found by a part of the address, with the companies in place. */
+async function checkPages({ page, assertAccessible }: WatchedPage, { origin, tenant }: CompaniesSite): Promise<void> {
+  await page.goto(`${origin}/t/${tenant}/pages`)
+  const row = page.getByRole('row').filter({ hasText: '/pricing' })
+  await row.getByRole('button', { name: 'Show companies that read /pricing' }).click()
+  await page.getByRole('main').getByRole('link', { name: 'Apple', exact: true }).waitFor()
+  await assertAccessible()
+  await page.getByLabel('Search pages').fill('no such page')
+  await page.getByText('No page matches').waitFor()
+  await page.getByRole('button', { name: 'Clear the search' }).click()
+  await page.getByLabel('Search pages').fill('PRIC')
+  await page.getByText('1 page', { exact: true }).waitFor()
+  await page.getByRole('button', { name: 'Last 7 days' }).click()
+  await page.getByRole('button', { name: 'Last 30 days' }).click()
+  await page.waitForURL(/days=30d/)
+  await page.getByRole('link', { name: '/pricing' }).click()
+  await page.waitForURL(/\/companies\?.*pages=/)
 }
 
 /** The choice is in the URL. */
-async function checkClocks(page: Page, overview: string): Promise<void> {
+async function checkClocks(page: Page, received: string): Promise<void> {
   const choice = page.getByLabel('Count events by')
   assert.equal(await choice.inputValue(), 'received')
   await page.getByRole('heading', { name: 'Events by status, by day received (UTC)' }).waitFor()
@@ -75,7 +123,7 @@ async function checkClocks(page: Page, overview: string): Promise<void> {
     await page.getByRole('heading', { name: 'Events kept, by day of the event (UTC)' }).waitFor()
     await page.getByText('company not known', { exact: true }).first().waitFor({ state: 'attached' })
   }
-  await page.goto(`${overview}?by=nonsense`)
+  await page.goto(`${received}?by=nonsense`)
   await page.getByRole('heading', { name: 'Events by status, by day received (UTC)' }).waitFor()
 }
 
@@ -86,7 +134,7 @@ async function checkMissingTable(page: Page, { origin, tenant, clickhouseUrl }: 
     assert.equal(response.status, 200, await response.text())
   }
   await run('RENAME TABLE events TO events_elsewhere')
-  for (const path of ['overview', 'companies', 'companies/of?id=apple.com']) {
+  for (const path of ['home', 'home/received', 'pages', 'companies', 'companies/of?id=apple.com']) {
     await page.goto(`${origin}/t/${tenant}/${path}`)
     await page.getByText(/ClickHouse lacks a table of ipid/).waitFor()
     assert.equal(await page.getByText(/No event|No company/).count(), 0, path)
@@ -97,7 +145,14 @@ async function checkMissingTable(page: Page, { origin, tenant, clickhouseUrl }: 
 }
 
 async function sendEvent({ apiUrl, apiKey }: CompaniesSite): Promise<void> {
-  const events = [{ ip: KNOWN_IP, event_type: 'page_view', properties: { plan: 'pro', '<b>': "'" } }]
+  const events = [
+    {
+      ip: KNOWN_IP,
+      event_type: 'page_view',
+      url: 'https://www.site.example/pricing?a=1',
+      properties: { plan: 'pro', '<b>': "'" },
+    },
+  ]
   const headers = { 'x-api-key': apiKey, 'content-type': 'application/json' }
   const response = await fetch(`${apiUrl}/v1/ingest`, { method: 'POST', headers, body: JSON.stringify({ events }) })
   assert.equal(response.status, 200)
@@ -175,10 +230,15 @@ async function checkCompany({ page, assertAccessible }: WatchedPage, companies: 
   await page.goto(`${companies}?q=apple`)
   await page.getByRole('row').filter({ hasText: 'apple.com' }).getByRole('link').click()
   await page.getByRole('heading', { name: 'Why it is this company' }).waitFor()
-  await page.locator('.chart canvas').waitFor()
+  await page.locator('.ui-chart canvas').waitFor()
+  const visits = page.getByRole('region', { name: 'Visits', exact: true })
+  await visits.getByText('/pricing').first().click()
+  await visits.getByRole('row').filter({ hasText: 'site.example/pricing' }).getByText('page_view').waitFor()
+  await page.getByRole('region', { name: 'Top pages' }).getByRole('link', { name: '/pricing' }).waitFor()
   const values = page.getByRole('region', { name: 'Where each value comes from' })
   await values.getByRole('row').filter({ hasText: 'business_name' }).getByText('Apple').waitFor()
-  await page.locator('.events summary').first().click()
+  await page.getByText('Raw events: the newest, as they were sent').click()
+  await page.getByRole('list', { name: 'Raw events' }).locator('summary').first().click()
   await page.getByText('"plan": "pro"').waitFor()
   await assertAccessible()
   assert.equal(await page.title(), `Apple · ${tenant} · ipid`)
@@ -204,7 +264,7 @@ async function checkOddIds({ page }: WatchedPage, { origin, clickhouseUrl, tenan
     for (const again of [false, true]) {
       if (again) await page.reload()
       await page.getByRole('heading', { name: `Odd ${i}` }).waitFor()
-      await page.locator('.company-facts').getByText(id, { exact: true }).waitFor()
+      await page.getByRole('region', { name: 'Who it is' }).getByText(id, { exact: true }).first().waitFor()
     }
   }
 }
@@ -239,13 +299,13 @@ async function checkWays(page: Page, { origin, tenant }: CompaniesSite): Promise
   await page.clock.fastForward(10_000)
   await page.locator('.pager').getByText(`of ${MANY}`).waitFor()
 
-  await page.goto(`${origin}/t/nobody/overview`)
+  await page.goto(`${origin}/t/nobody/home`)
   await page.getByRole('heading', { level: 1, name: 'There is no tenant nobody' }).waitFor()
   await page.getByRole('link', { name: 'Back to the start' }).click()
-  await page.waitForURL(at('overview'))
-  const over = page.locator('.chart .u-over').first()
-  await over.hover()
-  await page.locator('.legend .value:not(:empty)').first().waitFor()
+  await page.waitForURL(at('home'))
+  await page.goto(at('home/received'))
+  await page.locator('.ui-chart .u-over').first().hover()
+  await page.locator('.ui-chart-note').waitFor()
 }
 
 /** A phone scrolls tables, never the page. */
@@ -254,7 +314,7 @@ async function checkNarrow(page: Page, urls: readonly string[]): Promise<void> {
   await page.setViewportSize({ width: 360, height: 740 })
   for (const url of urls) {
     await page.goto(url)
-    await page.locator('.card, .companies').first().waitFor()
+    await page.locator('.card, .companies, .ui-stats, .ui-table').first().waitFor()
     assert.ok((await page.getByRole('banner').boundingBox())!.height < 60, 'the head is one line')
     const width = await page.evaluate('document.documentElement.scrollWidth')
     assert.ok((width as number) <= 360, `${url} is ${width} wide`)

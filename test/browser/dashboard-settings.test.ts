@@ -317,14 +317,14 @@ test('keys, rules, tenants and lookups, without a shell', { skip }, async (t) =>
     await tab.waitForURL(shared)
     await tab.getByText('Grace Hopper').waitFor()
     await tab.goto(origin)
-    await tab.waitForURL(`${origin}/t/acme/overview`)
+    await tab.waitForURL(`${origin}/t/acme/home`)
 
     const stranger = await openGuest()
     await stranger.page.goto(`${origin}/t/demo/companies`)
     await stranger.page.getByText('Sign in to see this page').waitFor()
     await stranger.page.goto(await invite())
     await stranger.page.getByRole('button', { name: 'Sign in' }).click()
-    await stranger.page.waitForURL(`${origin}/t/acme/overview`)
+    await stranger.page.waitForURL(`${origin}/t/acme/home`)
   })
 
   operator.assertClean([422])

@@ -31,7 +31,7 @@ test('the printed link signs in, and signing out ends it', { skip }, async (t) =
   const wire = 'performance.getEntries().reduce((sum, { transferSize = 0 }) => sum + transferSize, 0)'
   assert.ok(((await page.evaluate(wire)) as number) < FIRST_VIEW_BYTES)
   await page.goto(`${origin}/t/${ready.tenant_id}`)
-  await page.waitForURL(`${origin}/t/${ready.tenant_id}/overview`)
+  await page.waitForURL(`${origin}/t/${ready.tenant_id}/home`)
   await checkCompaniesPages(watched, {
     ...{ origin, apiUrl: ready.url, clickhouseUrl: ready.clickhouse_url },
     ...{ tenant: ready.tenant_id!, apiKey: ready.api_key! },

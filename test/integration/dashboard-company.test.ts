@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { CompanyAnswer } from '../../schemas/dashboard/company.ts'
+import type { ActivityAnswer, VisitsAnswer } from '../../schemas/dashboard/visits.ts'
 import { DAY_MS, event, NOON_MS, ODD, startCompanies, TODAY } from '../support/companies.ts'
 import { lookupOf } from '../support/lookups.ts'
 
@@ -102,4 +103,49 @@ test('a company of many accounts is whole, and shows its newest events', async (
     found.events.map(({ event_id }) => event_id),
     newest.map(({ event_id }) => event_id),
   )
+})
+
+test('visits are read event by event, with the person as sent, and older ones follow without gaps', async () => {
+  const total = 205
+  const rows = Array.from({ length: total }, (_, i) =>
+    event('visits.example', {
+      ...{ tenant_id: 'quiet', event_id: `visit~${i}`, session_id: i % 2 === 0 ? 7 : '\\N' },
+      // Two events have the same times.
+      ...{ timestamp: NOON_MS - Math.floor(i / 2) * 1_000, received_at: NOON_MS },
+      user_properties: i === 0 ? '{"email":"ann@visits.example"}' : '',
+      extra: JSON.stringify({
+        url: 'https://www.site.example/pricing?utm_source=mail&utm_campaign=spring',
+        referrer: i % 2 === 0 ? 'https://www.search.example/find' : 'https://site.example/',
+        ...(i === 1 && { user_id: 42 }),
+      }),
+    }),
+  )
+  await insert(rows)
+  const path = '/api/tenants/quiet/companies/of/visits.example'
+  const first = await operator.read<VisitsAnswer>(`${path}/visits`)
+  assert.equal(first.events.length, 200)
+  const rest = await operator.read<VisitsAnswer>(`${path}/visits?before=${encodeURIComponent(first.older!)}`)
+  assert.equal(rest.older, null)
+  const ids = [...first.events, ...rest.events].map(({ event_id }) => event_id)
+  assert.deepEqual([ids.length, new Set(ids).size], [total, total])
+  const of = (id: string) => first.events.find(({ event_id }) => event_id === id)!
+  const { page, referrer, utm_source, utm_campaign, session_id, person } = of('visit~0')
+  assert.deepEqual(
+    [page, referrer, utm_source, utm_campaign, session_id, person],
+    ['site.example/pricing', 'search.example', 'mail', 'spring', 7, 'ann@visits.example'],
+  )
+  assert.deepEqual([of('visit~1').referrer, of('visit~1').session_id, of('visit~1').person], ['', null, '42'])
+  assert.equal(of('visit~2').person, '')
+  const activity = await operator.read<ActivityAnswer>(`${path}/activity`)
+  assert.deepEqual(activity, {
+    pages: [{ value: 'site.example/pricing', events: total }],
+    referrers: [{ value: 'search.example', events: 103 }],
+    campaigns: [{ value: 'spring · mail', events: total }],
+    people: [
+      { value: '42', events: 1 },
+      { value: 'ann@visits.example', events: 1 },
+    ],
+    is_cut: false,
+  })
+  assert.equal((await operator.get(`${path}/visits?before=nonsense`)).status, 422)
 })

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { HomeAnswer } from '../../schemas/dashboard/home.ts'
 import type { OverviewAnswer } from '../../schemas/dashboard/overview.ts'
+import type { PageCompaniesAnswer, PagesAnswer } from '../../schemas/dashboard/pages.ts'
 import { keys } from '../../src/stores/redis/keys.ts'
 import { RedisOriginCounts } from '../../src/tenants/redis/origin-counts.ts'
 import { clock, DAY_MS, event, NOON_MS, ODD, startCompanies, TODAY } from '../support/companies.ts'
@@ -74,4 +76,97 @@ test('the overview counts kept events by day of receipt and by day of the event,
     other.event_days.find(({ day }) => day === '2026-03-12'),
     undefined,
   )
+})
+
+test('home names who is new, who visits more than usual and who came back, with numbers of both weeks', async () => {
+  const days = (company: string, ago: readonly number[]) =>
+    ago.map((day, i) =>
+      event(company, {
+        ...{ tenant_id: 'masked', timestamp: NOON_MS - day * DAY_MS, received_at: NOON_MS - day * DAY_MS },
+        ...{ ip: `192.0.2.${i}`, extra: JSON.stringify({ url: `https://www.site.example/${day}?q=1` }) },
+      }),
+    )
+  await insert([
+    ...days('steady.example', [0, 7, 14, 21, 28]),
+    ...days('rising.example', [0, 1, 2, 3, 10, 30]),
+    // Exactly 14 days, and one day less.
+    ...days('back.example', [3, 17]),
+    ...days('nearly.example', [3, 16]),
+    // Nothing since before the days that are read.
+    ...days('long-ago.example', [1, 200]),
+    ...days('young.example', [6, 6, 2]),
+    ...days('gone.example', [8]),
+  ])
+  const found = await operator.read<HomeAnswer>('/api/tenants/masked/home')
+  assert.deepEqual([found.from, found.to], ['2026-03-09', TODAY])
+  // One more company of this tenant comes with the fixture.
+  assert.deepEqual(found.now, { companies: 7, new_companies: 2, visits: 12, events: 12 })
+  assert.deepEqual(found.before, { companies: 3, new_companies: 1, visits: 3, events: 3 })
+  const ids = (rows: HomeAnswer['rising']) => rows.map(({ company_id }) => company_id)
+  assert.deepEqual(ids(found.newcomers), ['young.example', 'masked.example'])
+  assert.deepEqual(ids(found.rising), ['rising.example'])
+  assert.deepEqual(ids(found.returned), ['back.example', 'long-ago.example'])
+  // It has been known for 3.4 weeks before this one.
+  const [rising] = found.rising
+  assert.deepEqual([rising!.week_visits, rising!.usual_visits, rising!.daily_visits.length], [4, 0.6, 35])
+  assert.deepEqual(rising!.daily_visits.slice(-7), [0, 0, 0, 1, 1, 1, 1])
+  assert.deepEqual([rising!.first_page, rising!.last_page], ['site.example/3', 'site.example/0'])
+  assert.deepEqual(
+    found.returned.map(({ first_day, last_day_before }) => [first_day, last_day_before]),
+    [
+      ['2026-03-12', '2026-02-26'],
+      ['2026-03-14', null],
+    ],
+  )
+  assert.equal((await member.get('/api/tenants/masked/home')).status, 404)
+})
+
+test('pages count companies and visits without their queries, and name their readers', async () => {
+  const read = (company: string, url: string, ago = 0, ip = '192.0.2.1') =>
+    event(company, {
+      ...{ tenant_id: 'other', timestamp: NOON_MS - ago * DAY_MS, ip, extra: JSON.stringify({ url }) },
+    })
+  await insert([
+    read('a.example', 'https://www.site.example/pricing?utm_source=x#top'),
+    read('a.example', 'https://site.example/pricing', 0, '192.0.2.2'),
+    read('b.example', 'https://site.example/pricing', 1),
+    read('b.example', '/pricing', 1),
+    read('b.example', 'https://site.example', 2),
+    read('a.example', 'https://site.example/old', 20),
+    read('', 'https://site.example/pricing'),
+  ])
+  const span = `from=2026-03-09&to=${TODAY}`
+  const found = await operator.read<PagesAnswer>(`/api/tenants/other/pages?${span}`)
+  assert.deepEqual(
+    found.rows.map(({ host, path, companies, visits, events }) => [host, path, companies, visits, events]),
+    [
+      ['site.example', '/pricing', 2, 3, 3],
+      ['', '/pricing', 1, 1, 1],
+      ['site.example', '/', 1, 1, 1],
+    ],
+  )
+  assert.equal(found.total, 3)
+  assert.deepEqual(found.rows[0]!.daily_visits, [0, 0, 0, 0, 0, 1, 2])
+  assert.deepEqual(
+    found.rows[0]!.top.map(({ company_id }) => company_id),
+    ['a.example', 'b.example'],
+  )
+  const readers = await operator.read<PageCompaniesAnswer>(
+    `/api/tenants/other/pages/companies?${span}&host=site.example&path=${encodeURIComponent('/pricing')}`,
+  )
+  assert.deepEqual(
+    readers.companies.map(({ company_id, visits, last_read }) => [company_id, visits, last_read.slice(0, 10)]),
+    [
+      ['a.example', 2, TODAY],
+      ['b.example', 1, '2026-03-14'],
+    ],
+  )
+  const searched = await operator.read<PagesAnswer>(`/api/tenants/other/pages?${span}&search=EXAMPLE%2FPri`)
+  assert.deepEqual([searched.total, searched.rows[0]!.path], [1, '/pricing'])
+  const wrong = await operator.get('/api/tenants/other/pages?from=2025-01-01&to=2026-03-01')
+  assert.deepEqual(
+    [wrong.status, ((await wrong.json()) as { detail: string }).detail],
+    [422, 'from: choose at most 92 days'],
+  )
+  assert.equal((await operator.get(`/api/tenants/other/pages?from=2026-02-30&to=${TODAY}`)).status, 422)
 })

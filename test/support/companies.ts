@@ -1,11 +1,17 @@
 import { after } from 'node:test'
 import { DEFAULT_PLANS } from '../../schemas/plans.ts'
 import { ClickHouseCompanies } from '../../src/companies/companies.ts'
+import { ClickHouseHome } from '../../src/companies/home.ts'
+import { ClickHousePages } from '../../src/companies/pages.ts'
+import { ClickHouseVisits } from '../../src/companies/visits.ts'
 import { ClickHouseOverview } from '../../src/dashboard/queries/overview.ts'
 import { RedisUsage } from '../../src/dashboard/redis/usage.ts'
 import { companyRoutes } from '../../src/dashboard/server/routes/companies.ts'
+import { homeRoute } from '../../src/dashboard/server/routes/home.ts'
 import { overviewRoute } from '../../src/dashboard/server/routes/overview.ts'
+import { pageRoutes } from '../../src/dashboard/server/routes/pages.ts'
 import { sessionRoute } from '../../src/dashboard/server/routes/session.ts'
+import { visitRoutes } from '../../src/dashboard/server/routes/visits.ts'
 import { TableInserter } from '../../src/pipeline/sinks/clickhouse/inserter.ts'
 import { connectReading, QuestionReader } from '../../src/stores/clickhouse/reader.ts'
 import { EVENTS } from '../../src/stores/clickhouse/tables.ts'
@@ -61,6 +67,9 @@ export async function startCompanies() {
     sessionRoute({ tenants, version: '1', apiUrl: null }),
     ...companyRoutes({ companies, lookups }),
     overviewRoute({ companies, overview, usage, plans, clock }),
+    homeRoute({ companies, home: new ClickHouseHome(reader, clock), overview, usage, plans, clock }),
+    ...pageRoutes({ pages: new ClickHousePages(reader) }),
+    ...visitRoutes({ visits: new ClickHouseVisits(reader, clock) }),
   ]
 
   let inserts = 0

@@ -1,7 +1,8 @@
 import {
   Building2,
+  FileText,
   FileUp,
-  LayoutDashboard,
+  House,
   type LucideIcon,
   Plug,
   Radio,
@@ -18,13 +19,15 @@ import { Companies } from './pages/companies.tsx'
 import { Company } from './pages/company.tsx'
 import { DeadLetter } from './pages/dead-letter.tsx'
 import { DeadLetters } from './pages/dead-letters.tsx'
+import { Home } from './pages/home.tsx'
 import { Live } from './pages/live.tsx'
 import { Lookup } from './pages/lookup.tsx'
-import { Overview } from './pages/overview.tsx'
 import { People } from './pages/people.tsx'
+import { ReadPages } from './pages/read-pages.tsx'
+import { Received } from './pages/received.tsx'
 import { Settings as SettingsPage } from './pages/settings.tsx'
 import { Sources } from './pages/sources.tsx'
-import { Start, TenantStart } from './pages/start.tsx'
+import { OverviewMoved, Start, TenantStart } from './pages/start.tsx'
 import { System } from './pages/system.tsx'
 import { Tenants } from './pages/tenants.tsx'
 import { Uploads } from './pages/uploads.tsx'
@@ -57,10 +60,12 @@ export const PAGES: readonly PageEntry[] = [
   { path: '/', page: Start },
   { path: '/t/:tenant', page: TenantStart },
   {
-    path: '/t/:tenant/overview',
-    page: Overview,
-    nav: { label: 'Overview', icon: LayoutDashboard, group: 'companies' },
+    path: '/t/:tenant/home',
+    page: Home,
+    nav: { label: 'Home', icon: House, group: 'companies' },
   },
+  { path: '/t/:tenant/home/received', page: Received, title: 'Received events' },
+  { path: '/t/:tenant/overview', page: OverviewMoved, title: 'Home' },
   {
     path: '/t/:tenant/companies',
     page: Companies,
@@ -70,6 +75,11 @@ export const PAGES: readonly PageEntry[] = [
     path: '/t/:tenant/companies/of',
     page: Company,
     title: 'Company',
+  },
+  {
+    path: '/t/:tenant/pages',
+    page: ReadPages,
+    nav: { label: 'Pages', icon: FileText, group: 'companies' },
   },
   {
     path: '/t/:tenant/live',

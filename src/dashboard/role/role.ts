@@ -42,7 +42,7 @@ export function dashboardRole(context: ProcessContext): DashboardRole {
   const streams = new EventStreams({}, (session, tenant) => access.goesOn(session, tenant))
   const live = liveDependencies(context, streams)
   const tables = dashboardTables(context, tenants, correctionsLock(redis))
-  const { accuracy, companies, corrections, overview } = tables
+  const { accuracy, companies, corrections, home, overview, pages, visits } = tables
   const settings = settingsOf(context, redis, { sessions, people }, tables)
   const routes = dashboardRoutes({
     ...{ tenants, version: version(), apiUrl: apiUrlOf(config), plans: config.plans, clock },
@@ -50,7 +50,10 @@ export function dashboardRole(context: ProcessContext): DashboardRole {
     accuracy,
     companies,
     corrections,
+    home,
     overview,
+    pages,
+    visits,
     usage: new RedisUsage(redis, clock),
     settings,
     uploads,

@@ -1,5 +1,8 @@
 import { ClickHouseCompanies, namedSources } from '../../companies/companies.ts'
 import { CompanyCorrections, type CorrectionsLock } from '../../companies/corrections/corrections.ts'
+import { ClickHouseHome } from '../../companies/home.ts'
+import { ClickHousePages } from '../../companies/pages.ts'
+import { ClickHouseVisits } from '../../companies/visits.ts'
 import { judgedLookup, ruleSetOf } from '../../enrichment/tenant-rules/judge.ts'
 import type { ProcessContext } from '../../process/context.ts'
 import { UnavailableError } from '../../run/errors.ts'
@@ -16,7 +19,10 @@ export interface DashboardTables {
   readonly accuracy: ClickHouseAccuracy
   readonly companies: ClickHouseCompanies
   readonly corrections: CompanyCorrections
+  readonly home: ClickHouseHome
   readonly overview: ClickHouseOverview
+  readonly pages: ClickHousePages
+  readonly visits: ClickHouseVisits
   readonly trials: ClickHouseRuleTrials
   readonly sources: ClickHouseSources
   close(): Promise<void>
@@ -48,7 +54,10 @@ export function dashboardTables(
     ),
     companies: new ClickHouseCompanies(reader, clock, namedSources(tenants)),
     corrections: new CompanyCorrections(writer, clock, lock),
+    home: new ClickHouseHome(reader, clock),
     overview: new ClickHouseOverview(reader),
+    pages: new ClickHousePages(reader),
+    visits: new ClickHouseVisits(reader, clock),
     trials: new ClickHouseRuleTrials(() => reader.client, clock),
     sources: new ClickHouseSources(reader, clock),
     close: async () => {

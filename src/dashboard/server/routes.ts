@@ -3,10 +3,12 @@ import { type AccuracyDependencies, accuracyRoutes } from './routes/accuracy.ts'
 import { type CompanyDependencies, companyRoutes } from './routes/companies.ts'
 import { type CorrectionDependencies, correctionRoutes } from './routes/corrections.ts'
 import { type DeadLetterDependencies, deadLetterRoutes } from './routes/dead-letters.ts'
+import { type HomeDependencies, homeRoute } from './routes/home.ts'
 import { type KeyDependencies, keyRoutes } from './routes/keys.ts'
 import { type LiveDependencies, liveRoute } from './routes/live.ts'
 import { type LookupDependencies, lookupRoute } from './routes/lookup.ts'
 import { type OverviewDependencies, overviewRoute } from './routes/overview.ts'
+import { type PageDependencies, pageRoutes } from './routes/pages.ts'
 import { type PeopleDependencies, peopleRoutes } from './routes/people.ts'
 import { type PlanDependencies, planRoutes } from './routes/plan.ts'
 import { type RuleDependencies, ruleRoutes } from './routes/rules.ts'
@@ -15,6 +17,7 @@ import { type SourceDependencies, sourceRoutes } from './routes/sources.ts'
 import { type SystemDependencies, systemRoutes } from './routes/system.ts'
 import { type TenantDependencies, tenantRoutes } from './routes/tenants.ts'
 import { type UploadDependencies, uploadRoutes } from './routes/uploads.ts'
+import { type VisitDependencies, visitRoutes } from './routes/visits.ts'
 
 /** Dependencies of the calls of Sources, Settings, Tenants and Lookup. */
 export type SettingsDependencies = KeyDependencies &
@@ -31,6 +34,9 @@ interface DashboardDependencies
     CorrectionDependencies,
     AccuracyDependencies,
     OverviewDependencies,
+    HomeDependencies,
+    PageDependencies,
+    VisitDependencies,
     LiveDependencies,
     SystemDependencies,
     DeadLetterDependencies {
@@ -42,7 +48,10 @@ interface DashboardDependencies
 export function dashboardRoutes(parts: DashboardDependencies): DashboardRoute[] {
   return [
     sessionRoute(parts),
+    homeRoute(parts),
     overviewRoute(parts),
+    ...pageRoutes(parts),
+    ...visitRoutes(parts),
     ...companyRoutes(parts),
     ...correctionRoutes(parts),
     ...accuracyRoutes(parts),

@@ -1,6 +1,7 @@
 import './sparkline.css'
 
-const WIDTH = 3
+const WIDTHS = { few: 8, many: 3 } as const
+const FEW = 14
 const HEIGHT = 24
 
 interface SparklineProps {
@@ -13,19 +14,20 @@ interface SparklineProps {
 
 /** A small bar for each day. */
 export function Sparkline({ values, days, label }: SparklineProps) {
+  const width = days <= FEW ? WIDTHS.few : WIDTHS.many
   const most = Math.max(1, ...(values ?? []))
   return (
     <svg
       class="ui-sparkline"
-      width={days * WIDTH}
+      width={days * width}
       height={HEIGHT}
-      viewBox={`0 0 ${days * WIDTH} ${HEIGHT}`}
+      viewBox={`0 0 ${days * width} ${HEIGHT}`}
       role="img"
       aria-label={label}
     >
       {values?.map((value, i) => {
         const height = value === 0 ? 1 : Math.max(2, Math.round((value / most) * HEIGHT))
-        return <rect key={i} x={i * WIDTH} y={HEIGHT - height} width={WIDTH - 1} height={height} rx={1} />
+        return <rect key={i} x={i * width} y={HEIGHT - height} width={width - 1} height={height} rx={1} />
       })}
     </svg>
   )

@@ -5,6 +5,7 @@ const MOMENT = { day: 'numeric', month: 'short', hour: 'numeric', minute: '2-dig
 const times = new Intl.DateTimeFormat(undefined, MOMENT)
 const timesOfOtherYears = new Intl.DateTimeFormat(undefined, { ...MOMENT, year: 'numeric' })
 const days = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' })
+const shortDays = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', timeZone: 'UTC' })
 const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' })
 
 /** 1234567 → 1,234,567 */
@@ -27,6 +28,9 @@ export function time(iso: string, now = new Date()): string {
 
 /** `YYYY-MM-DD`, a UTC day. */
 export const day = (text: string) => days.format(new Date(`${text}T00:00:00Z`))
+
+/** `YYYY-MM-DD` without its year: for days of the last weeks. */
+export const shortDay = (text: string) => shortDays.format(new Date(`${text}T00:00:00Z`))
 
 /** The time in UTC, as in logs. */
 export function utc(iso: string): string {

@@ -1,16 +1,26 @@
-import { Link, Redirect } from 'wouter-preact'
+import { Redirect } from 'wouter-preact'
 import type {
   CompanyAnswer,
   CompanyEvent,
   CompanyReason,
   CompanySource,
 } from '../../../../schemas/dashboard/company.ts'
-import { Chart } from '../components/chart.tsx'
-import { Counts } from '../components/counts.tsx'
-import { Empty, Loading, Problem } from '../components/notes.tsx'
-import { Scroll } from '../components/scroll.tsx'
-import { SpanChoice } from '../components/span-choice.tsx'
-import { Time } from '../components/time.tsx'
+import { type ActivityAnswer, VISIT_LIMITS } from '../../../../schemas/dashboard/visits.ts'
+import { Avatar } from '../design/avatar.tsx'
+import { type Bar, BarList } from '../design/bar-list.tsx'
+import { Chart } from '../design/chart.tsx'
+import { CodeBlock } from '../design/code.tsx'
+import { Disclosure, Facts } from '../design/details.tsx'
+import { Country } from '../design/flag.tsx'
+import { Grid, List, Stack, Text } from '../design/layout.tsx'
+import { EmptyState, Notice, Problem } from '../design/notice.tsx'
+import { Card, Page, Section } from '../design/page.tsx'
+import { Loading } from '../design/skeleton.tsx'
+import { Stat, Stats } from '../design/stat.tsx'
+import { Table } from '../design/table.tsx'
+import { Segmented } from '../design/tabs.tsx'
+import { Time } from '../design/time.tsx'
+import { pagesPath } from '../lib/company-links.ts'
 import { listPath } from '../lib/company-view.ts'
 import { country, daysBetween } from '../lib/days.ts'
 import { counted, day, number, percent } from '../lib/format.ts'
@@ -18,116 +28,138 @@ import { indentedJson } from '../lib/indented-json.ts'
 import type { PageProps } from '../lib/page-props.ts'
 import { useTitle } from '../lib/title.ts'
 import { useUrlState } from '../lib/url-state.ts'
-import { useData } from '../lib/use-data.ts'
+import { type Data, useData } from '../lib/use-data.ts'
+import { usualWeek, usualWeekText } from '../lib/usual-week.ts'
+import { pathOf } from '../lib/visits.ts'
 import { wordNote } from '../lib/word-note.ts'
+import { VisitList } from './company/visit-list.tsx'
 
 const SPANS = ['30', '90', '365']
 const REFRESH_MS = 30_000
 
-/** A company: its visits, networks and events, and why it was recognised. */
+/** A company: who it is, what it did, where its visits come from, and why it was recognised. */
 export function Company({ parameters }: PageProps) {
   const tenant = parameters.tenant!
   const [state, set] = useUrlState()
   const id = state.get('id') ?? ''
-  const days = SPANS.find((span) => span === state.get('days')) ?? '90'
+  const days = SPANS.find((span) => span === state.get('days')) ?? '30'
   const path = `/api/tenants/${tenant}/companies/of/${encodeURIComponent(id)}`
   const { value, error, reload } = useData<CompanyAnswer>(id === '' ? undefined : path, { days }, REFRESH_MS)
+  const activity = useData<ActivityAnswer>(id === '' ? undefined : `${path}/activity`, { days }, REFRESH_MS)
   const isKnown = value?.company.company_id === id
   useTitle(isKnown ? value.company.name : 'Company', tenant)
   // The user chose another tenant.
   if (id === '') return <Redirect to={`/t/${tenant}/companies`} replace />
-  const back = (
-    <p>
-      <Link href={listPath(tenant)}>Companies</Link>
-    </p>
-  )
-  if (error !== undefined && !isKnown) {
+  const back = { href: listPath(tenant), label: 'Companies' }
+  if (value === undefined || !isKnown) {
     return (
-      <>
-        {back}
-        <h1>{id}</h1>
-        {error.status === 404 ? (
-          <Empty title="No event of this company is stored">
-            <p>Its events were erased, expired, or now belong to another company.</p>
-          </Empty>
+      <Page title={id} back={back}>
+        {error === undefined ? (
+          <Loading rows={8} rowHeight={32} />
+        ) : error.status === 404 ? (
+          <EmptyState title="No event of this company is stored">
+            <Text>Its events were erased, expired, or now belong to another company.</Text>
+          </EmptyState>
         ) : (
           <Problem error={error} onRetry={reload} />
         )}
-      </>
+      </Page>
     )
   }
-  if (value === undefined || !isKnown) {
-    return (
-      <>
-        {back}
-        <Loading />
-      </>
-    )
-  }
-  const { company } = value
+  const { company, from, to, all_events: all } = value
   return (
-    <>
-      {back}
-      <h1>{company.name}</h1>
-      <Facts {...value} />
-      <div class="row between">
-        <p class="soft">
-          {day(value.from)} to {day(value.to)}: {counted(value.all_events, 'event')}, by day of the event (UTC)
-        </p>
-        <SpanChoice spans={SPANS} days={days} onChange={(next) => set({ days: next })} />
-      </div>
-      <section class="card">
-        <h2>Visits and events, by day of the event (UTC)</h2>
+    <Page
+      title={
+        <>
+          <Avatar name={company.name} id={company.company_id} size={36} />
+          {company.name}
+        </>
+      }
+      description={[company.domain, company.industry || company.industry_category, company.classification]
+        .filter((text) => text !== '')
+        .join(' · ')}
+      back={back}
+      actions={
+        <Segmented
+          label="Days"
+          value={days}
+          options={SPANS.map((span) => ({ value: span, label: `${span} days` }))}
+          onChange={(next) => set({ days: next })}
+        />
+      }
+    >
+      {error !== undefined && <Problem error={error} onRetry={reload} />}
+      <Figures {...value} />
+      <Section
+        title="Visits and events, by day of the event (UTC)"
+        description={`${day(from)} to ${day(to)}: ${counted(all, 'event')}`}
+      >
         <DaysChart {...value} />
-      </section>
+      </Section>
+      <Grid min={440} gap={6}>
+        <VisitList key={path} path={path} />
+        <Activity tenant={tenant} answer={value} activity={activity} />
+      </Grid>
       <Sources {...value} />
-      <section class="card">
-        <h2>Why it is this company</h2>
+      <Section title="Who it is">
+        <CompanyFacts {...value} />
+      </Section>
+      <Section title="Why it is this company">
         {value.reason === null ? <NoReason addresses={value.addresses} /> : <Reason {...value.reason} />}
-      </section>
-      <section class="card">
-        <h2>Recent events</h2>
-        {value.events.length === 0 ? <p class="soft">None in these days.</p> : null}
-        <ul class="events">
+      </Section>
+      <Disclosure summary="Raw events: the newest, as they were sent">
+        {value.events.length === 0 ? <Text tone="soft">None in these days.</Text> : null}
+        <List label="Raw events" gap={1}>
           {value.events.map((event) => (
             <Event key={`${event.event_id} ${event.received_at}`} {...event} />
           ))}
-        </ul>
-      </section>
-    </>
+        </List>
+      </Disclosure>
+    </Page>
   )
 }
 
-function Facts({ company, accounts }: CompanyAnswer) {
-  const own = accounts.length === 1 && accounts[0]!.value === company.company_id
-  const facts: readonly (readonly [string, preact.ComponentChildren])[] = [
-    ['Domain', company.domain],
-    ['Industry', [company.industry, company.industry_category].filter((text) => text !== '').join(' · ')],
-    ['Visits from', country(company.country_code)],
-    ['Class', company.classification],
-    ['Events', number(company.events)],
-    ['Visits', number(company.visits)],
-    ['Unique IPs', number(company.unique_ips)],
-    ['First seen', <Time key="first" at={company.first_seen} />],
-    ['Last seen', <Time key="last" at={company.last_seen} />],
-    ['Quality', `${company.quality} of 100`],
-    ['Id', company.company_id],
-    [
-      'Accounts',
-      own ? '' : accounts.map(({ value, events }) => `${value || 'none'} (${counted(events, 'event')})`).join(', '),
-    ],
-  ]
+function Figures({ company, from, to, days }: CompanyAnswer) {
+  const firstDay = company.first_seen.slice(0, 10)
+  const week = usualWeek(firstDay > from ? firstDay : from, to, days)
   return (
-    <dl class="company-facts card">
-      {facts
-        .filter(([, value]) => value !== '')
-        .map(([name, value]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-    </dl>
+    <Stats>
+      {week !== undefined && (
+        <Stat label="Visits in the last 7 days shown" value={number(week.visits)}>
+          {usualWeekText(week)}
+        </Stat>
+      )}
+      <Stat label="Visits" value={number(company.visits)}>
+        in all, of {counted(company.unique_ips, 'address', 'addresses')}
+      </Stat>
+      <Stat label="Events" value={number(company.events)}>
+        in all
+      </Stat>
+      <Stat label="Last seen" value={<Time at={company.last_seen} isAgo />}>
+        first seen <Time at={company.first_seen} />
+      </Stat>
+    </Stats>
+  )
+}
+
+function CompanyFacts({ company, accounts }: CompanyAnswer) {
+  const own = accounts.length === 1 && accounts[0]!.value === company.company_id
+  const industry = [company.industry, company.industry_category].filter((text) => text !== '').join(' · ')
+  return (
+    <Facts
+      facts={[
+        company.domain !== '' && ['Domain', company.domain],
+        industry !== '' && ['Industry', industry],
+        company.country_code !== '' && ['Visits from', <Country key="country" code={company.country_code} />],
+        company.classification !== '' && ['Class', company.classification],
+        ['Quality', `${company.quality} of 100`],
+        ['Id', company.company_id],
+        !own && [
+          'Accounts',
+          accounts.map(({ value, events }) => `${value || 'none'} (${counted(events, 'event')})`).join(', '),
+        ],
+      ]}
+    />
   )
 }
 
@@ -135,23 +167,107 @@ function DaysChart({ from, to, days }: CompanyAnswer) {
   const all = daysBetween(from, to)
   const byDay = new Map(days.map((entry) => [entry.day, entry]))
   const series = [
-    { name: 'Events', colour: 2, values: all.map((text) => byDay.get(text)?.events ?? 0) },
+    { name: 'Events', colour: 4, values: all.map((text) => byDay.get(text)?.events ?? 0) },
     { name: 'Visits', colour: 1, values: all.map((text) => byDay.get(text)?.visits ?? 0) },
-  ]
-  return <Chart label="Visits and events by day of the event" clock="event" days={all} series={series} kind="lines" />
+  ] as const
+  return (
+    <Chart
+      label="Visits and events by day of the event"
+      dayTitle="Day of the event (UTC)"
+      days={all}
+      series={series}
+      kind="lines"
+      height={180}
+    />
+  )
+}
+
+interface ActivityProps {
+  readonly tenant: string
+  readonly answer: CompanyAnswer
+  readonly activity: Data<ActivityAnswer>
+}
+
+/** What it read, where it came from, and who it was. */
+function Activity({ tenant, answer, activity: { value, error, reload } }: ActivityProps) {
+  if (error !== undefined) return <Problem error={error} onRetry={reload} />
+  if (value === undefined) return <Loading rows={5} />
+  const { all_events: all, accounts, company } = answer
+  const shown = new Set(['', company.company_id, ...value.people.map((person) => person.value)])
+  const hosts = new Set(value.pages.map(({ value: page }) => page.slice(0, page.indexOf('/'))))
+  return (
+    <Stack gap={4}>
+      <Ranking
+        title="Top pages"
+        rows={value.pages}
+        all={all}
+        nameOf={(page) => (hosts.size > 1 ? page : pathOf(page))}
+        hrefOf={(page) => pagesPath(tenant, page)}
+        none="No event names a page."
+      />
+      <Ranking title="Referrers" rows={value.referrers} all={all} none="No event names another site as its referrer." />
+      <Ranking title="Campaigns" rows={value.campaigns} all={all} none="No event belongs to a campaign." />
+      <Ranking
+        title="People and accounts"
+        rows={[...value.people, ...accounts.filter((account) => !shown.has(account.value))]}
+        all={all}
+        none="No event names a person or an account of yours."
+      />
+      {value.is_cut && (
+        <Text tone="soft" isSmall>
+          Of the newest {number(VISIT_LIMITS.summedEvents)} events of these days.
+        </Text>
+      )}
+    </Stack>
+  )
+}
+
+interface RankingProps {
+  readonly title: string
+  readonly rows: readonly CompanySource[]
+  readonly all: number
+  readonly none: string
+  readonly note?: string | undefined
+  readonly nameOf?: (value: string) => string
+  readonly hrefOf?: (value: string) => string
+}
+
+function Ranking({ title, rows, all, none, note, nameOf = (value) => value, hrefOf }: RankingProps) {
+  const bars = rows.map(({ value, events }): Bar => {
+    const bar = {
+      key: value,
+      name: value === '' ? 'not known' : nameOf(value),
+      value: events,
+      text: percent(events / Math.max(1, all)),
+    }
+    return hrefOf === undefined ? bar : { ...bar, href: hrefOf(value) }
+  })
+  return (
+    <Card title={title} isTight>
+      {note !== undefined && (
+        <Text tone="soft" isSmall>
+          {note}
+        </Text>
+      )}
+      {bars.length === 0 ? <Text tone="soft">{none}</Text> : <BarList bars={bars} whole={all} />}
+    </Card>
+  )
 }
 
 function Sources(answer: CompanyAnswer) {
   const { addresses, located_events: located, all_events: all } = answer
   const note = addresses === 'full' ? ofAddresses(located, all) : 'Addresses of these events are not kept.'
+  const none = 'Not known.'
   return (
-    <div class="cards wide">
-      <Counts title="Networks" rows={answer.networks} all={located} note={note} />
-      <Counts title="Cities" rows={answer.cities.map(named)} all={located} note={note} />
-      <Counts title="Autonomous systems" rows={answer.as} all={all} />
-      <Counts title="Event types" rows={answer.event_types} all={all} />
-      <Counts title="Platforms" rows={answer.platforms} all={all} />
-    </div>
+    <Disclosure summary="Where visits come from: networks, cities, kinds of events and platforms">
+      <Grid min={300} gap={4}>
+        <Ranking title="Networks" rows={answer.networks} all={located} note={note} none={none} />
+        <Ranking title="Cities" rows={answer.cities.map(named)} all={located} note={note} none={none} />
+        <Ranking title="Autonomous systems" rows={answer.as} all={all} none={none} />
+        <Ranking title="Event types" rows={answer.event_types} all={all} none={none} />
+        <Ranking title="Platforms" rows={answer.platforms} all={all} none={none} />
+      </Grid>
+    </Disclosure>
   )
 }
 
@@ -168,50 +284,46 @@ function ofAddresses(located: number, all: number): string | undefined {
 function NoReason({ addresses }: Pick<CompanyAnswer, 'addresses'>) {
   if (addresses === 'masked') {
     return (
-      <p>
+      <Text isMeasured>
         This tenant keeps no addresses, so they cannot be looked up again. The data found when the events arrived are
         shown above.
-      </p>
+      </Text>
     )
   }
-  return <p>There are no events with an address in these days.</p>
+  return <Text>There are no events with an address in these days.</Text>
 }
 
 function Reason({ ip, events, is_same, values, rule, answered, asked }: CompanyReason) {
   return (
     <>
-      <p>
+      <Text isMeasured>
         What today’s data says of <code>{ip}</code>, its most frequent address ({counted(events, 'event')}). Classified
-        by <code>{rule}</code>; of {number(asked.length)} data sets that were asked, {number(answered.length)} know it.
-      </p>
+        by <code>{rule}</code>; of {counted(asked.length, 'data set')} that were asked, {number(answered.length)} know
+        it.
+      </Text>
       {!is_same && (
-        <p class="note warning">
-          Today’s data does not name this company any more. Events that are stored keep what was found out when they
-          came; <code>ipid replay --reenrich</code> judges them again.
-        </p>
+        <Notice tone="warn">
+          <p>
+            Today’s data does not name this company any more. Events that are stored keep what was found out when they
+            came; <code>ipid replay --reenrich</code> judges them again.
+          </p>
+        </Notice>
       )}
-      <Scroll label="Where each value comes from">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Attribute</th>
-              <th scope="col">Value</th>
-              <th scope="col">Data set</th>
-              <th scope="col">Network</th>
-            </tr>
-          </thead>
-          <tbody>
-            {values.map(({ attribute, value, provider, network, word, precision }) => (
-              <tr key={attribute}>
-                <th scope="row">{attribute}</th>
-                <td>{value}</td>
-                <td>{provider}</td>
-                <td>{word === null ? (network ?? '') : wordNote(word, precision)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Scroll>
+      <Table
+        label="Where each value comes from"
+        rows={values}
+        keyOf={({ attribute }) => attribute}
+        columns={[
+          { key: 'attribute', label: 'Attribute', render: ({ attribute }) => attribute },
+          { key: 'value', label: 'Value', text: 'wrap', render: ({ value }) => value },
+          { key: 'provider', label: 'Data set', render: ({ provider }) => provider },
+          {
+            key: 'network',
+            label: 'Network',
+            render: ({ network, word, precision }) => (word === null ? (network ?? '') : wordNote(word, precision)),
+          },
+        ]}
+      />
     </>
   )
 }
@@ -224,25 +336,25 @@ function Event(event: CompanyEvent) {
   ].filter(([, json]) => json !== '' && json !== '{}')
   return (
     <li>
-      <details>
-        <summary>
-          <Time at={event.timestamp} /> <strong>{event.event_type || 'no type'}</strong>{' '}
-          <span class="soft">{[event.platform, event.ip].filter((text) => text !== '').join(' · ')}</span>
-        </summary>
-        <p class="soft">
-          Event {event.event_id}, account {event.account_id || 'none'}, received <Time at={event.received_at} />
-        </p>
-        {event.is_cut && <p class="soft">The JSON is long, and cut here.</p>}
-        {parts.length === 0 && <p class="soft">It has no properties.</p>}
-        {parts.map(([name, json]) => (
-          <div key={name}>
-            <h3>{name}</h3>
-            <Scroll label={`${name} of event ${event.event_id}`}>
-              <pre>{indentedJson(json!)}</pre>
-            </Scroll>
-          </div>
-        ))}
-      </details>
+      <Disclosure
+        summary={
+          <span>
+            <Time at={event.timestamp} /> <strong>{event.event_type || 'no type'}</strong>{' '}
+            {[event.platform, event.ip].filter((text) => text !== '').join(' · ')}
+          </span>
+        }
+      >
+        <Stack gap={2}>
+          <Text tone="soft">
+            Event {event.event_id}, account {event.account_id || 'none'}, received <Time at={event.received_at} />
+          </Text>
+          {event.is_cut && <Text tone="soft">The JSON is long, and cut here.</Text>}
+          {parts.length === 0 && <Text tone="soft">It has no properties.</Text>}
+          {parts.map(([name, json]) => (
+            <CodeBlock key={name} label={`${name} of event ${event.event_id}`} text={indentedJson(json!)} />
+          ))}
+        </Stack>
+      </Disclosure>
     </li>
   )
 }

@@ -24,7 +24,10 @@ export function Start() {
   )
 }
 
-/** Redirects from `/t/:tenant` to the tenant's overview. */
+/** Redirects from `/t/:tenant` to the tenant's home. */
 export function TenantStart({ parameters: { tenant } }: PageProps) {
-  return <Redirect to={`/t/${tenant}/overview`} replace />
+  return <Redirect to={`/t/${tenant}/home`} replace />
 }
+
+/** Redirects from the former name of Home, which links still have. */
+export const OverviewMoved = TenantStart

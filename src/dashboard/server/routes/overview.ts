@@ -52,7 +52,11 @@ export function overviewRoute(parts: OverviewDependencies): DashboardRoute {
   })
 }
 
-async function planUsage({ overview, usage, plans, clock }: OverviewDependencies, tenant: Tenant): Promise<PlanUsage> {
+/** Use of the plan of a tenant, now. */
+export async function planUsage(
+  { overview, usage, plans, clock }: Omit<OverviewDependencies, 'companies'>,
+  tenant: Tenant,
+): Promise<PlanUsage> {
   // When the plan no longer exists, the smallest plan applies, as for requests.
   const plan = plans.get(tenant.plan) ?? plans.get('starter')!
   const nowMs = clock.now()

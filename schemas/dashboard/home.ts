@@ -1,0 +1,71 @@
+import { type Static, Type } from 'typebox'
+import { CompanyRow } from '../companies.ts'
+import { OutcomeCount, PlanUsage, TrafficWarning } from './overview.ts'
+
+/** Numbers of seven UTC days, by the day of the event. */
+export const WeekSums = Type.Object({
+  /** Companies with an event. */
+  companies: Type.Integer(),
+  /** Companies whose first event is on these days. */
+  new_companies: Type.Integer(),
+  /** Distinct pairs of address and UTC day of known companies. */
+  visits: Type.Integer(),
+  /** Events of known companies. */
+  events: Type.Integer(),
+})
+export type WeekSums = Static<typeof WeekSums>
+
+/** A company on the first page, and why it is there. */
+export const HomeCompany = Type.Object({
+  ...CompanyRow.properties,
+  /** Of this week. */
+  week_visits: Type.Integer(),
+  week_events: Type.Integer(),
+  /** Visits of an average week of the four weeks before; of fewer weeks when it is younger. 0: it is new, or was not there. */
+  usual_visits: Type.Number(),
+  /** First UTC day of this week with an event. */
+  first_day: Type.String(),
+  /** Its last UTC day with an event before `first_day`; null when it has none, or none that is known. */
+  last_day_before: Type.Union([Type.String(), Type.Null()]),
+  /** First and last page of this week, without their queries; empty when no event has a page. */
+  first_page: Type.String(),
+  last_page: Type.String(),
+  /** Visits of each UTC day of the four weeks before and this week. */
+  daily_visits: Type.Array(Type.Integer()),
+})
+export type HomeCompany = Static<typeof HomeCompany>
+
+/** `GET /api/tenants/:tenant/home` */
+export const HomeAnswer = Type.Object({
+  /** First and last UTC day of this week: today and the six days before. */
+  from: Type.String(),
+  to: Type.String(),
+  now: WeekSums,
+  /** The seven days before. */
+  before: WeekSums,
+  /** First seen this week, those with the most visits first. */
+  newcomers: Type.Array(HomeCompany),
+  /** Companies with clearly more visits than usual, the strongest rise first. */
+  rising: Type.Array(HomeCompany),
+  /** Companies that were away for at least `HOME.awayDays`, those with the most visits first. */
+  returned: Type.Array(HomeCompany),
+  /** Of this week, by the day of receipt. */
+  outcomes: Type.Array(OutcomeCount),
+  /** Whether any event is stored. */
+  has_events: Type.Boolean(),
+  warning: TrafficWarning,
+  usage: PlanUsage,
+})
+export type HomeAnswer = Static<typeof HomeAnswer>
+
+export const HOME = {
+  weekDays: 7,
+  /** Weeks before this one that tell what is usual for a company. */
+  usualWeeks: 4,
+  /** Visits of this week, at least, and as a multiple of a usual week, for a rise. */
+  risingVisits: 3,
+  risingFactor: 1.5,
+  awayDays: 14,
+  /** Companies in each list. */
+  rows: 6,
+} as const

@@ -1,0 +1,31 @@
+import type { CompanyDay } from '../../../../schemas/dashboard/company.ts'
+import { daysBetween } from './days.ts'
+import { counted, number } from './format.ts'
+
+const WEEK_DAYS = 7
+const WEEKS_MAX = 4
+
+/**
+ * The last seven days of a company against its usual week: an average of up to four weeks before. Undefined when the days are too few.
+ * @param from first UTC day, of which every day counts
+ */
+export function usualWeek(
+  from: string,
+  to: string,
+  days: readonly CompanyDay[],
+): { readonly visits: number; readonly usual: number } | undefined {
+  const byDay = new Map(days.map(({ day, visits }) => [day, visits]))
+  const all = daysBetween(from, to).map((day) => byDay.get(day) ?? 0)
+  const weeks = Math.min(WEEKS_MAX, Math.floor(all.length / WEEK_DAYS) - 1)
+  if (weeks < 1) return undefined
+  const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0)
+  const visits = sum(all.slice(-WEEK_DAYS))
+  const past = sum(all.slice(-WEEK_DAYS * (1 + weeks), -WEEK_DAYS))
+  return { visits, usual: Math.round((10 * past) / weeks) / 10 }
+}
+
+/** That comparison in words. */
+export function usualWeekText({ visits, usual }: { readonly visits: number; readonly usual: number }): string {
+  if (usual === 0) return visits === 0 ? 'no visit in 5 weeks' : `${counted(visits, 'visit')}, after 4 weeks without`
+  return `usually ${number(usual)} a week`
+}

@@ -1,0 +1,84 @@
+import type { VisitEvent } from '../../../../schemas/dashboard/visits.ts'
+
+/** Events of one visitor that belong together. */
+export interface Visit {
+  readonly key: string
+  /** ISO 8601, of its first and last event. */
+  readonly startedAt: string
+  readonly endedAt: string
+  /** In the order of their times. */
+  readonly events: readonly VisitEvent[]
+  /** Its pages in order; pages that follow themselves once. */
+  readonly pages: readonly string[]
+  /** The campaign, else the referring host; undefined: neither is known. */
+  readonly source: string | undefined
+  /** Persons and addresses, as they were sent and stored. */
+  readonly people: readonly string[]
+  readonly addresses: readonly string[]
+}
+
+const GAP_MS = 30 * 60_000
+
+/**
+ * Visits of events, the newest visit first. Events with one session_id are one visit; others are one as long as less than 30 minutes pass
+ * between events of one person, else of one address. Without persons and addresses, of one account.
+ */
+export function visitsOf(events: readonly VisitEvent[]): Visit[] {
+  const groups = new Map<string, VisitEvent[]>()
+  const latest = new Map<string, VisitEvent[]>()
+  for (const event of [...events].sort(byTime)) {
+    if (event.session_id !== null) {
+      const key = `session ${event.session_id}`
+      const group = groups.get(key)
+      if (group === undefined) groups.set(key, [event])
+      else group.push(event)
+      continue
+    }
+    const visitor =
+      event.person !== '' ? `person ${event.person}` : event.ip !== '' ? `address ${event.ip}` : event.account_id
+    const last = latest.get(visitor)
+    if (last !== undefined && Date.parse(event.timestamp) - Date.parse(last.at(-1)!.timestamp) < GAP_MS)
+      last.push(event)
+    else {
+      const group = [event]
+      latest.set(visitor, group)
+      groups.set(`${visitor} ${event.event_id} ${event.received_at}`, group)
+    }
+  }
+  return [...groups]
+    .map(([key, group]) => visitOf(key, group))
+    .sort((a, b) => Date.parse(b.endedAt) - Date.parse(a.endedAt))
+}
+
+const byTime = (a: VisitEvent, b: VisitEvent) =>
+  Date.parse(a.timestamp) - Date.parse(b.timestamp) || Date.parse(a.received_at) - Date.parse(b.received_at)
+
+function visitOf(key: string, events: readonly VisitEvent[]): Visit {
+  const pages = events.map(({ page }) => page).filter((page, i, all) => page !== '' && page !== all[i - 1])
+  const campaign = events.find(({ utm_campaign, utm_source }) => utm_campaign !== '' || utm_source !== '')
+  const referrer = events.find((event) => event.referrer !== '')?.referrer
+  const distinct = (texts: readonly string[]) => [...new Set(texts.filter((text) => text !== ''))]
+  return {
+    key,
+    startedAt: events[0]!.timestamp,
+    endedAt: events.at(-1)!.timestamp,
+    events,
+    pages,
+    source:
+      campaign === undefined
+        ? referrer
+        : [campaign.utm_campaign, campaign.utm_source].filter((text) => text !== '').join(' · '),
+    people: distinct(events.map(({ person }) => person)),
+    addresses: distinct(events.map(({ ip }) => ip)),
+  }
+}
+
+/** "under a minute", "12 min", "1 h 5 min" */
+export function durationText(startedAt: string, endedAt: string): string {
+  const minutes = Math.round((Date.parse(endedAt) - Date.parse(startedAt)) / 60_000)
+  if (minutes < 1) return 'under a minute'
+  return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`
+}
+
+/** Without the host, which is the same for nearly all. */
+export const pathOf = (page: string): string => page.slice(Math.max(0, page.indexOf('/')))

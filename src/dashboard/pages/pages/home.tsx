@@ -1,0 +1,262 @@
+import { Building2, FileText, KeyRound, Upload } from 'lucide-preact'
+import { useEffect, useState } from 'preact/hooks'
+import { HOME, type HomeAnswer, type HomeCompany } from '../../../../schemas/dashboard/home.ts'
+import type { PagesAnswer } from '../../../../schemas/dashboard/pages.ts'
+import { CompanyLines } from '../components/company-lines.tsx'
+import { BarList } from '../design/bar-list.tsx'
+import { LinkButton } from '../design/button.tsx'
+import { CodeLine } from '../design/code.tsx'
+import { Disclosure } from '../design/details.tsx'
+import { Grid, Row, Stack, Text } from '../design/layout.tsx'
+import { EmptyState, Notice, Problem } from '../design/notice.tsx'
+import { Card, Page } from '../design/page.tsx'
+import { Loading } from '../design/skeleton.tsx'
+import { Change, Stat, Stats } from '../design/stat.tsx'
+import { companiesPath, pagesPath } from '../lib/company-links.ts'
+import { counted, number, percent, shortDay } from '../lib/format.ts'
+import { ingestLine } from '../lib/ingest-line.ts'
+import type { PageProps } from '../lib/page-props.ts'
+import { useSession } from '../lib/session.ts'
+import { useData } from '../lib/use-data.ts'
+import { pathOf } from '../lib/visits.ts'
+import { weekSentence } from '../lib/week-sentence.ts'
+import { isFiltered, Reasons, sumOf } from './received/reasons.tsx'
+import { Usage } from './received/usage.tsx'
+
+const REFRESH_MS = 30_000
+/** Fast refresh while the user waits for the first event. */
+const REFRESH_EMPTY_MS = 3_000
+
+/** This week: what changed, and which companies to look at. */
+export function Home({ parameters }: PageProps) {
+  const tenant = parameters.tenant!
+  const [everyMs, setEveryMs] = useState(REFRESH_MS)
+  const { value, error, reload } = useData<HomeAnswer>(`/api/tenants/${tenant}/home`, {}, everyMs)
+  const isEmpty = value !== undefined && !value.has_events && value.outcomes.length === 0
+  useEffect(() => setEveryMs(isEmpty ? REFRESH_EMPTY_MS : REFRESH_MS), [isEmpty])
+  return (
+    <Page title="Home" description={value && !isEmpty ? weekSentence(value) : 'The last 7 days, in UTC.'}>
+      {error !== undefined && <Problem error={error} onRetry={reload} />}
+      {value === undefined && error === undefined && <Loading rows={8} rowHeight={32} />}
+      {value?.warning && (
+        <Notice tone="warn" role="alert">
+          <p>{value.warning.text}</p>
+        </Notice>
+      )}
+      {value !== undefined && (isEmpty ? <FirstEvent tenant={tenant} /> : <Week tenant={tenant} answer={value} />)}
+      {value !== undefined && <Usage usage={value.usage} />}
+    </Page>
+  )
+}
+
+interface WeekProps {
+  readonly tenant: string
+  readonly answer: HomeAnswer
+}
+
+function Week({ tenant, answer }: WeekProps) {
+  const { from, to, now, before, newcomers, rising, returned } = answer
+  const span = { from, to }
+  return (
+    <>
+      <Stats>
+        <Stat
+          label="Companies"
+          value={number(now.companies)}
+          href={companiesPath(tenant, span)}
+          change={<Change now={now.companies} before={before.companies} isMoreGood />}
+        >
+          on the 7 days before
+        </Stat>
+        <Stat
+          label="New companies"
+          value={number(now.new_companies)}
+          href={companiesPath(tenant, { newSince: from })}
+          change={<Change now={now.new_companies} before={before.new_companies} isMoreGood />}
+        >
+          on the 7 days before
+        </Stat>
+        <Stat
+          label="Visits"
+          value={number(now.visits)}
+          href={companiesPath(tenant, { ...span, sort: 'visits' })}
+          change={<Change now={now.visits} before={before.visits} isMoreGood />}
+        >
+          on the 7 days before
+        </Stat>
+        <Stat
+          label="Events"
+          value={number(now.events)}
+          href={companiesPath(tenant, { ...span, sort: 'events' })}
+          change={<Change now={now.events} before={before.events} isMoreGood />}
+        >
+          on the 7 days before
+        </Stat>
+      </Stats>
+      <Filtered tenant={tenant} answer={answer} />
+      <Grid min={420} gap={5}>
+        <Companies
+          tenant={tenant}
+          title="New this week"
+          rows={newcomers}
+          none="No company was seen for the first time."
+          noteOf={({ first_page }) => (first_page === '' ? '' : `began on ${pathOf(first_page)}`)}
+          valueNoteOf={({ first_day }) => `since ${shortDay(first_day)}`}
+          all={{ href: companiesPath(tenant, { newSince: from }), count: now.new_companies }}
+        />
+        <Companies
+          tenant={tenant}
+          title="Heating up"
+          rows={rising}
+          none="No company visits clearly more than it usually does."
+          noteOf={({ last_page }) => (last_page === '' ? '' : `last on ${pathOf(last_page)}`)}
+          valueNoteOf={({ usual_visits }) => `usually ${number(usual_visits)} a week`}
+        />
+        <Companies
+          tenant={tenant}
+          title="Came back"
+          rows={returned}
+          none={`No company came back after ${HOME.awayDays} days or more.`}
+          noteOf={({ last_page }) => (last_page === '' ? '' : `last on ${pathOf(last_page)}`)}
+          valueNoteOf={({ last_day_before }) =>
+            last_day_before === null ? 'away for over 4 weeks' : `last seen ${shortDay(last_day_before)}`
+          }
+        />
+        <ReadPages tenant={tenant} from={from} to={to} />
+      </Grid>
+    </>
+  )
+}
+
+interface CompaniesProps {
+  readonly tenant: string
+  readonly title: string
+  readonly rows: readonly HomeCompany[]
+  /** Said when there are none. */
+  readonly none: string
+  readonly noteOf: (row: HomeCompany) => string
+  readonly valueNoteOf: (row: HomeCompany) => string
+  readonly all?: { readonly href: string; readonly count: number }
+}
+
+function Companies({ tenant, title, rows, none, noteOf, valueNoteOf, all }: CompaniesProps) {
+  const hasMore = all !== undefined && all.count > rows.length
+  return (
+    <Card
+      title={title}
+      actions={
+        hasMore && (
+          <LinkButton href={all.href} size="s" variant="quiet">
+            All {number(all.count)}
+          </LinkButton>
+        )
+      }
+    >
+      {rows.length === 0 ? (
+        <Text tone="soft">{none}</Text>
+      ) : (
+        <CompanyLines
+          tenant={tenant}
+          lines={rows.map((row) => ({
+            ...row,
+            note: noteOf(row),
+            value: counted(row.week_visits, 'visit'),
+            valueNote: valueNoteOf(row),
+            dailyVisits: row.daily_visits,
+          }))}
+        />
+      )}
+    </Card>
+  )
+}
+
+const PAGES_SHOWN = 8
+
+function ReadPages({ tenant, from, to }: { readonly tenant: string; readonly from: string; readonly to: string }) {
+  const query = { from, to, limit: PAGES_SHOWN }
+  const { value, error, reload } = useData<PagesAnswer>(`/api/tenants/${tenant}/pages`, query)
+  const rows = value?.rows ?? []
+  const hosts = new Set(rows.map(({ host }) => host))
+  return (
+    <Card
+      title="Pages they read"
+      actions={
+        value !== undefined &&
+        value.total > rows.length && (
+          <LinkButton href={pagesPath(tenant)} size="s" variant="quiet">
+            All {number(value.total)}
+          </LinkButton>
+        )
+      }
+    >
+      {error !== undefined && <Problem error={error} onRetry={reload} />}
+      {value === undefined && error === undefined && <Loading rows={6} rowHeight={28} />}
+      {value !== undefined && rows.length === 0 && (
+        <Text tone="soft">The events of this week name no page. Send the URL of the page as url.</Text>
+      )}
+      {rows.length > 0 && (
+        <BarList
+          bars={rows.map(({ host, path, companies }) => ({
+            key: `${host} ${path}`,
+            name: hosts.size > 1 ? `${host}${path}` : path,
+            href: pagesPath(tenant, `${host}${path}`),
+            value: companies,
+            text: counted(companies, 'company', 'companies'),
+          }))}
+        />
+      )}
+    </Card>
+  )
+}
+
+/** What was not kept, in one line; the reasons open below it. */
+function Filtered({ tenant, answer: { outcomes } }: WeekProps) {
+  const received = sumOf(outcomes)
+  if (received === 0) return null
+  const filtered = sumOf(outcomes.filter(isFiltered))
+  const dropped = outcomes.filter(({ status }) => status !== 'stored')
+  const summary =
+    filtered === 0
+      ? `Nothing of ${counted(received, 'received event')} was filtered`
+      : `${number(filtered)} of ${counted(received, 'received event')} (${percent(filtered / received)}) were filtered as noise. Show why`
+  return (
+    <Disclosure summary={summary}>
+      <Stack gap={3}>
+        <Reasons rows={dropped} received={received} />
+        <Row>
+          <LinkButton href={`/t/${tenant}/home/received`} size="s">
+            By day, and other spans
+          </LinkButton>
+        </Row>
+      </Stack>
+    </Disclosure>
+  )
+}
+
+/** The next step for a tenant without events. */
+function FirstEvent({ tenant }: { readonly tenant: string }) {
+  const { api_url } = useSession()
+  return (
+    <EmptyState title="No event was received yet" icon={Building2}>
+      <Text isMeasured>
+        Three ways to begin: connect a source, make a key and send events from your site, or upload a file of them.
+        Companies appear here within seconds.
+      </Text>
+      <Row>
+        <LinkButton href={`/t/${tenant}/sources`} variant="primary" icon={FileText}>
+          Connect a source
+        </LinkButton>
+        <LinkButton href={`/t/${tenant}/settings`} icon={KeyRound}>
+          Make an API key
+        </LinkButton>
+        <LinkButton href={`/t/${tenant}/uploads`} icon={Upload}>
+          Upload a file
+        </LinkButton>
+      </Row>
+      <Text tone="soft" isSmall>
+        With your key in place of YOUR_KEY, this sends an event of Apple:
+      </Text>
+      <CodeLine text={ingestLine(api_url, 'YOUR_KEY')} label="Command that sends an event" />
+    </EmptyState>
+  )
+}

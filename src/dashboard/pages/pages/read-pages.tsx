@@ -1,0 +1,244 @@
+import { FileText } from 'lucide-preact'
+import { useState } from 'preact/hooks'
+import { Link } from 'wouter-preact'
+import {
+  PAGE_LIMITS,
+  type PageCompaniesAnswer,
+  type PageRow,
+  type PagesAnswer,
+} from '../../../../schemas/dashboard/pages.ts'
+import { Avatar } from '../design/avatar.tsx'
+import { BarList } from '../design/bar-list.tsx'
+import { Button, LinkButton } from '../design/button.tsx'
+import { DateRange } from '../design/date-range.tsx'
+import { TextInput } from '../design/field.tsx'
+import { Hidden, Row, Stack, Text } from '../design/layout.tsx'
+import { EmptyState, Problem } from '../design/notice.tsx'
+import { Page } from '../design/page.tsx'
+import { type DayRange, daysOfRange, isRangeName, type RangeName } from '../design/ranges.ts'
+import { Loading } from '../design/skeleton.tsx'
+import { Sparkline } from '../design/sparkline.tsx'
+import { Table, type TableSort } from '../design/table.tsx'
+import { companiesPath, companyPath } from '../lib/company-links.ts'
+import { counted, number } from '../lib/format.ts'
+import type { PageProps } from '../lib/page-props.ts'
+import { useUrlState } from '../lib/url-state.ts'
+import { useData } from '../lib/use-data.ts'
+
+const REFRESH_MS = 60_000
+const SORTS = ['companies', 'visits', 'events'] as const
+const DAY = /^\d{4}-\d{2}-\d{2}$/
+
+/** Which pages companies read. */
+export function ReadPages({ parameters }: PageProps) {
+  const tenant = parameters.tenant!
+  const [state, set] = useUrlState()
+  const range = rangeOf(state)
+  const days = typeof range === 'string' ? daysOfRange(range) : range
+  const sort = SORTS.find((name) => name === state.get('sort')) ?? 'companies'
+  const search = (state.get('q') ?? '').slice(0, PAGE_LIMITS.searchMaxChars)
+  const shown = Math.min(PAGE_LIMITS.rowsMax, Number(state.get('rows')) || PAGE_LIMITS.rows)
+  const query = { ...days, sort, search, limit: shown }
+  const { value, error, isLoading, reload } = useData<PagesAnswer>(`/api/tenants/${tenant}/pages`, query, REFRESH_MS)
+  const choose = (next: RangeName | DayRange | undefined) => {
+    if (typeof next === 'string') set({ days: next === '7d' ? '' : next, from: '', to: '', rows: '' })
+    else if (next !== undefined) set({ days: '', from: next.from, to: next.to, rows: '' })
+  }
+  const rows = value?.rows ?? []
+  return (
+    <Page
+      title="Pages"
+      description="Which pages of yours companies read, and which companies. An event counts on its own day (UTC)."
+      actions={<DateRange value={range} onChange={choose} />}
+    >
+      <Row justify="between" align="end">
+        <TextInput
+          type="search"
+          label="Search pages"
+          isLabelHidden
+          placeholder="Search, such as pricing"
+          maxLength={PAGE_LIMITS.searchMaxChars}
+          value={search}
+          onInput={(text) => set({ q: text, rows: '' }, true)}
+        />
+        <Text tone="soft" role="status">
+          {value === undefined ? '' : counted(value.total, 'page')}
+          {isLoading && value !== undefined ? ' · loading…' : ''}
+        </Text>
+      </Row>
+      {error !== undefined && <Problem error={error} onRetry={reload} />}
+      {value === undefined && error === undefined && <Loading rows={10} rowHeight={36} />}
+      {value !== undefined && rows.length === 0 && (
+        <Nothing tenant={tenant} search={search} onClear={() => set({ q: '' })} />
+      )}
+      {rows.length > 0 && (
+        <PageTable
+          tenant={tenant}
+          rows={rows}
+          days={days}
+          sort={{ key: sort, direction: 'desc' }}
+          onSort={({ key }) => set({ sort: key === 'companies' ? '' : key })}
+        />
+      )}
+      {value !== undefined && value.total > rows.length && rows.length > 0 && (
+        <Row>
+          {shown < PAGE_LIMITS.rowsMax ? (
+            <Button onClick={() => set({ rows: String(PAGE_LIMITS.rowsMax) }, true)}>Show more</Button>
+          ) : (
+            <Text tone="soft">
+              The first {number(rows.length)} of {number(value.total)}. Search to find others.
+            </Text>
+          )}
+        </Row>
+      )}
+    </Page>
+  )
+}
+
+/** Ignores invalid values, because links may be cut off or typed. */
+function rangeOf(state: URLSearchParams): RangeName | DayRange {
+  const [named, from, to] = ['days', 'from', 'to'].map((name) => state.get(name) ?? '')
+  if (DAY.test(from!) && DAY.test(to!) && !Number.isNaN(Date.parse(from!)) && !Number.isNaN(Date.parse(to!)))
+    return { from: from!, to: to! }
+  return isRangeName(named!) ? named : '7d'
+}
+
+interface NothingProps {
+  readonly tenant: string
+  readonly search: string
+  readonly onClear: () => void
+}
+
+function Nothing({ tenant, search, onClear }: NothingProps) {
+  if (search !== '') {
+    return (
+      <EmptyState title="No page matches" icon={FileText}>
+        <Text>No known company read a page with “{search}” in its address on these days.</Text>
+        <Button onClick={onClear}>Clear the search</Button>
+      </EmptyState>
+    )
+  }
+  return (
+    <EmptyState title="No known company read a page on these days" icon={FileText}>
+      <Text isMeasured>
+        Choose more days. If events arrive and this stays empty, they name no page: send the URL of the page as url.
+      </Text>
+      <LinkButton href={`/t/${tenant}/sources`}>See the sources</LinkButton>
+    </EmptyState>
+  )
+}
+
+interface PageTableProps {
+  readonly tenant: string
+  readonly rows: readonly PageRow[]
+  readonly days: DayRange
+  readonly sort: TableSort
+  readonly onSort: (sort: TableSort) => void
+}
+
+const keyOf = ({ host, path }: PageRow) => `${host} ${path}`
+
+function PageTable({ tenant, rows, days, sort, onSort }: PageTableProps) {
+  const [open, setOpen] = useState<string>()
+  const hosts = new Set(rows.map(({ host }) => host))
+  return (
+    <Table
+      label="Pages"
+      rows={rows}
+      keyOf={keyOf}
+      sort={sort}
+      onSort={onSort}
+      hasKeys
+      detailOf={(row) => keyOf(row) === open && <Readers tenant={tenant} page={row} days={days} />}
+      columns={[
+        {
+          key: 'page',
+          label: 'Page',
+          text: 420,
+          render: ({ host, path }) => (
+            <Link href={companiesPath(tenant, { ...days, page: `${host}${path}` })} title={`${host}${path}`}>
+              {hosts.size > 1 ? `${host}${path}` : path}
+            </Link>
+          ),
+        },
+        {
+          key: 'companies',
+          label: 'Companies',
+          isNumber: true,
+          sort: 'desc',
+          render: ({ companies }) => number(companies),
+        },
+        {
+          key: 'which',
+          label: 'Which',
+          inCard: 'whole',
+          render: (row) => (
+            <Row gap={2}>
+              {row.top.map(({ company_id, name }) => (
+                <Avatar key={company_id} name={name} id={company_id} />
+              ))}
+              <Button
+                size="s"
+                variant="quiet"
+                aria-expanded={keyOf(row) === open}
+                onClick={() => setOpen(keyOf(row) === open ? undefined : keyOf(row))}
+              >
+                {keyOf(row) === open ? 'Hide' : 'Show'}
+                <Hidden> companies that read {row.path}</Hidden>
+              </Button>
+            </Row>
+          ),
+        },
+        { key: 'visits', label: 'Visits', isNumber: true, sort: 'desc', render: ({ visits }) => number(visits) },
+        { key: 'events', label: 'Events', isNumber: true, sort: 'desc', render: ({ events }) => number(events) },
+        {
+          key: 'trend',
+          label: 'Visits by day',
+          inCard: 'hidden',
+          render: ({ daily_visits: values, visits }) => (
+            <Sparkline
+              values={values.slice(-SPARK_DAYS)}
+              days={Math.min(SPARK_DAYS, values.length)}
+              label={`${counted(visits, 'visit')} in ${counted(values.length, 'day')}`}
+            />
+          ),
+        },
+      ]}
+    />
+  )
+}
+
+const SPARK_DAYS = 31
+
+interface ReadersProps {
+  readonly tenant: string
+  readonly page: PageRow
+  readonly days: DayRange
+}
+
+/** The companies that read a page. */
+function Readers({ tenant, page: { host, path, companies }, days }: ReadersProps) {
+  const query = { ...days, host, path }
+  const { value, error, reload } = useData<PageCompaniesAnswer>(`/api/tenants/${tenant}/pages/companies`, query)
+  if (error !== undefined) return <Problem error={error} onRetry={reload} />
+  if (value === undefined) return <Loading rows={3} />
+  return (
+    <Stack gap={2}>
+      <BarList
+        bars={value.companies.map(({ company_id, name, visits }) => ({
+          key: company_id,
+          name,
+          href: companyPath(tenant, company_id),
+          mark: <Avatar name={name} id={company_id} size={20} />,
+          value: visits,
+          text: counted(visits, 'visit'),
+        }))}
+      />
+      {companies > value.companies.length && (
+        <Text tone="soft" isSmall>
+          The {number(value.companies.length)} with the most visits of {number(companies)}.
+        </Text>
+      )}
+    </Stack>
+  )
+}

@@ -1,0 +1,73 @@
+import type { OutcomeCount } from '../../../../../schemas/dashboard/overview.ts'
+import { BarList } from '../../design/bar-list.tsx'
+import { Text } from '../../design/layout.tsx'
+import { number, percent } from '../../lib/format.ts'
+
+/** Whether events were filtered as noise. */
+export const isFiltered = ({ status }: OutcomeCount) => status === 'filtered'
+
+/** Starts the reasons of bots. */
+export const BOT = 'bot:'
+
+/** The reason in plain words. */
+const WHY: Readonly<Record<string, string>> = {
+  'filtered isp': 'Filtered: visitors of an internet provider, not of a company',
+  'filtered hosting': 'Filtered: servers of a hosting company',
+  'filtered cloud': 'Filtered: servers of a cloud',
+  'filtered cdn': 'Filtered: a content delivery network',
+  'filtered vpn': 'Filtered: VPNs, Tor, private relays and security gateways',
+  'filtered bot': 'Filtered: bots',
+  'filtered reserved': 'Filtered: private or reserved addresses',
+  duplicates: 'Repeats of an event_id within 7 days',
+  invalid_ip: 'Invalid: no IP address',
+  rejected: 'Invalid: lines of uploads that are not events',
+  dead: 'Dead letters: could not be processed',
+}
+const RULES: Readonly<Record<string, string>> = {
+  own: 'Filtered by your rule: your own traffic',
+  always_noise: 'Filtered by your rule: always noise',
+  unclassified: 'Filtered by your rule: unknown class',
+}
+
+/** @param reason `bot:chatgpt-user:assistant:verified` */
+function botText(reason: string): string {
+  const [, name, ...marks] = reason.split(':')
+  const kind = marks.includes('assistant') ? 'an AI assistant for a person' : 'a bot'
+  const proof = marks.at(-1) === 'verified' ? 'by its address' : 'by its user agent alone'
+  return `Filtered: ${name === 'other' ? kind : `${name}, ${kind}`}, ${proof}`
+}
+
+/** Why events were not kept, with their share. */
+export function Reasons({ rows, received }: { readonly rows: readonly OutcomeCount[]; readonly received: number }) {
+  const sums = new Map<string, number>()
+  for (const { status, reason, classification, events } of rows) {
+    const why =
+      (status === 'filtered' && reason !== ''
+        ? reason.startsWith(BOT)
+          ? botText(reason)
+          : (RULES[reason] ?? `Filtered: ${reason}`)
+        : undefined) ??
+      WHY[status === 'filtered' ? `filtered ${classification}` : status] ??
+      `Dropped: ${status}`
+    sums.set(why, (sums.get(why) ?? 0) + events)
+  }
+  if (sums.size === 0) return <Text tone="soft">None: every event received was kept.</Text>
+  return (
+    <BarList
+      whole={received}
+      bars={[...sums]
+        .sort((a, b) => b[1] - a[1])
+        .map(([why, events]) => ({
+          key: why,
+          name: why,
+          value: events,
+          text: `${percent(events / received)} · ${number(events)}`,
+        }))}
+    />
+  )
+}
+
+/** All events of these rows. */
+export function sumOf(rows: readonly OutcomeCount[]): number {
+  return rows.reduce((total, { events }) => total + events, 0)
+}

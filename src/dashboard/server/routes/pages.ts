@@ -1,0 +1,56 @@
+import {
+  PAGE_LIMITS,
+  type PageCompaniesAnswer,
+  PageCompaniesQuery,
+  type PagesAnswer,
+  PagesQuery,
+} from '../../../../schemas/dashboard/pages.ts'
+import { assertFilter } from '../../../companies/filter.ts'
+import type { ClickHousePages } from '../../../companies/pages.ts'
+import { utcDay } from '../../../pipeline/event/outcomes.ts'
+import { InputError } from '../../../run/errors.ts'
+import { type DashboardRoute, json, route } from '../route.ts'
+
+export interface PageDependencies {
+  readonly pages: ClickHousePages
+}
+
+const DAY_MS = 86_400_000
+const PATH = '/api/tenants/:tenant/pages'
+
+/** Which pages companies read. */
+export function pageRoutes({ pages }: PageDependencies): DashboardRoute[] {
+  return [
+    route({
+      method: 'GET',
+      path: PATH,
+      query: PagesQuery,
+      async handle({ tenant, query }) {
+        const { rows, total } = await pages.pages(tenant.id, query, query, daysOf(query))
+        const answer: PagesAnswer = { rows: [...rows], total }
+        return json(answer)
+      },
+    }),
+    route({
+      method: 'GET',
+      path: `${PATH}/companies`,
+      query: PageCompaniesQuery,
+      async handle({ tenant, query: { from, to, host = '', path } }) {
+        daysOf({ from, to })
+        const answer: PageCompaniesAnswer = {
+          companies: await pages.companies(tenant.id, { from, to }, { host, path }),
+        }
+        return json(answer)
+      },
+    }),
+  ]
+}
+
+/** All days of a view. @throws InputError when they are no days, or too many */
+function daysOf({ from, to }: { readonly from: string; readonly to: string }): string[] {
+  assertFilter({ from, to })
+  const [first, last] = [Date.parse(from), Date.parse(to)]
+  const count = (last - first) / DAY_MS + 1
+  if (count > PAGE_LIMITS.daysMax) throw new InputError(`from: choose at most ${PAGE_LIMITS.daysMax} days`)
+  return Array.from({ length: count }, (_, i) => utcDay(first + i * DAY_MS))
+}
