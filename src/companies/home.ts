@@ -3,40 +3,40 @@ import { HOME, type HomeCompany, type WeekSums } from '../../schemas/dashboard/h
 import { utcDay } from '../pipeline/event/outcomes.ts'
 import type { Clock } from '../run/clock.ts'
 import type { QuestionReader } from '../stores/clickhouse/reader.ts'
+import { COMPANY, GIVEN_NAMES, OF_SHOWN, WITH_MERGED } from './corrected.ts'
 import { companiesSql, OF_THESE } from './list.ts'
 import { PAGE_OF_URL } from './pages.ts'
 
 const DAY_MS = 86_400_000
-const OF_TENANT = "tenant_id = {tenant:String} AND company_id > ''"
 const WITHIN = 'toDate32(timestamp) >= {from:Date32} AND toDate32(timestamp) <= {to:Date32}'
 
 /** Days of the numbers of a company. The same expressions as in the projection `account_days`. */
 const days = (of = '') => `
   SELECT
-    company_id,
+    ${COMPANY} AS company,
     toDate32(timestamp) AS day,
     count() AS day_events,
     finalizeAggregation(uniqExactState(sipHash64(ip))) AS day_visits
   FROM events
-  WHERE ${OF_TENANT} AND ${WITHIN}${of}
-  GROUP BY company_id, day`
+  WHERE ${OF_SHOWN} AND ${WITHIN}${of}
+  GROUP BY company, day`
 
 /** When companies were first seen, as in `companiesSql`, without texts, which take most of the time. */
 const FIRSTS = `
-  SELECT company_id, toDate32(ifNull(first_timestamp, first_received)) AS first_day
+  SELECT company, toDate32(ifNull(first_timestamp, first_received)) AS first_day
   FROM
   (
     SELECT
-      company_id,
+      ${COMPANY} AS company,
       minOrNullIf(timestamp, timestamp <= received_at + toIntervalDay(1)) AS first_timestamp,
       min(received_at) AS first_received
     FROM events
-    WHERE ${OF_TENANT}
-    GROUP BY company_id
+    WHERE ${OF_SHOWN}
+    GROUP BY company
   )`
 
 const [WEEK, BEFORE] = ['day >= {week:Date32}', 'day < {week:Date32}']
-const row = `(company_id, week_visits, week_events, usual_visits, toString(start), if(is_known_before, toString(last_before), ''))`
+const row = `(company, week_visits, week_events, usual_visits, toString(start), if(is_known_before, toString(last_before), ''))`
 const list = (score: string, condition: string) =>
   `arrayMap(entry -> entry.2, groupArraySortedIf(${HOME.rows})((-toFloat64(${score}), ${row}), ${condition}))`
 
@@ -45,6 +45,7 @@ const list = (score: string, condition: string) =>
  * after 1 are less of a rise than 30 after 15.
  */
 const WEEKS = `
+  ${WITH_MERGED}
   SELECT
     countIf(week_events > 0) AS now_companies,
     countIf(last_week_events > 0) AS before_companies,
@@ -60,7 +61,7 @@ const WEEKS = `
   FROM
   (
     SELECT
-      company_id,
+      company,
       first_day,
       week_events,
       week_visits,
@@ -78,7 +79,7 @@ const WEEKS = `
     FROM
     (
       SELECT
-        company_id,
+        company,
         sumIf(day_events, ${WEEK}) AS week_events,
         sumIf(day_visits, ${WEEK}) AS week_visits,
         sumIf(day_events, ${BEFORE} AND day >= {last_week:Date32}) AS last_week_events,
@@ -87,25 +88,29 @@ const WEEKS = `
         minIf(day, ${WEEK}) AS start,
         maxIf(day, ${BEFORE}) AS last_before
       FROM (${days()})
-      GROUP BY company_id
+      GROUP BY company
     ) AS weeks
-    INNER JOIN (${FIRSTS}) AS firsts USING company_id
+    INNER JOIN (${FIRSTS}) AS firsts USING company
   )`
 
+const OF_LISTED = ` AND ${COMPANY} IN {companies:Array(String)}`
+
 const DAILY = `
-  SELECT company_id, groupArray((toString(day), day_visits)) AS visits_of
-  FROM (${days(OF_THESE)})
-  GROUP BY company_id`
+  ${WITH_MERGED}
+  SELECT company AS company_id, groupArray((toString(day), day_visits)) AS visits_of
+  FROM (${days(OF_LISTED)})
+  GROUP BY company`
 
 const PAGES = `
-  SELECT company_id, argMin(page, timestamp) AS first_page, argMax(page, timestamp) AS last_page
+  ${WITH_MERGED}
+  SELECT company AS company_id, argMin(page, timestamp) AS first_page, argMax(page, timestamp) AS last_page
   FROM
   (
-    SELECT company_id, timestamp, ${PAGE_OF_URL} AS page
+    SELECT ${COMPANY} AS company, timestamp, ${PAGE_OF_URL} AS page
     FROM events
-    WHERE ${OF_TENANT} AND ${WITHIN}${OF_THESE} AND url != ''
+    WHERE ${OF_SHOWN} AND ${WITHIN}${OF_LISTED} AND url != ''
   )
-  GROUP BY company_id`
+  GROUP BY company`
 
 type Entry = readonly [
   company_id: string,
@@ -158,9 +163,9 @@ export class ClickHouseHome {
     })
     const found = sums!
     const ids = [...found.newcomers, ...found.rising, ...found.returned].map(([id]) => id)
-    const [rows, daily, pages] =
+    const [rows, daily, pages, given] =
       ids.length === 0
-        ? [[], [], []]
+        ? [[], [], [], []]
         : await Promise.all([
             this.#reader.rows<CompanyFound>(companiesSql(OF_THESE), { tenant, companies: ids }),
             this.#reader.rows<{ company_id: string; visits_of: [string, number][] }>(DAILY, {
@@ -170,6 +175,7 @@ export class ClickHouseHome {
             this.#reader.rows<{ company_id: string; first_page: string; last_page: string }>(PAGES, {
               ...{ tenant, from, to, companies: ids },
             }),
+            this.#reader.rows<{ company_id: string; name: string }>(GIVEN_NAMES, { tenant, companies: ids }),
           ])
     const all = Array.from({ length: dayCount }, (_, i) => before(dayCount - 1 - i))
     const companyOf = ([
@@ -183,7 +189,8 @@ export class ClickHouseHome {
       const row = rows.find(({ company_id }) => company_id === id)
       // Erased since the first query.
       if (row === undefined) return []
-      const { stored, name, domain, industry, industry_category, country_code, classification } = row
+      const name = given.find(({ company_id }) => company_id === id)?.name ?? row.name
+      const { stored, domain, industry, industry_category, country_code, classification } = row
       const visits = new Map(daily.find(({ company_id }) => company_id === id)?.visits_of)
       const { first_page = '', last_page = '' } = pages.find(({ company_id }) => company_id === id) ?? {}
       return [

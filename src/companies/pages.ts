@@ -2,6 +2,7 @@ import type { PageCompany, PageRow, PagesQuery } from '../../schemas/dashboard/p
 import { PAGE_LIMITS } from '../../schemas/dashboard/pages.ts'
 import type { Found, OfTenant, QuestionReader } from '../stores/clickhouse/reader.ts'
 import { inParts } from './companies.ts'
+import { COMPANY, GIVEN_NAMES, OF_SHOWN, WITH_MERGED } from './corrected.ts'
 import { companiesSql, OF_THESE } from './list.ts'
 
 /** The host of `url` without `www.`; empty for a path alone. */
@@ -18,51 +19,53 @@ interface Days {
 }
 
 const OF_DAYS = `
-  tenant_id = {tenant:String} AND company_id > '' AND toDate32(timestamp) >= {from:Date32} AND toDate32(timestamp) <= {to:Date32}
+  ${OF_SHOWN} AND toDate32(timestamp) >= {from:Date32} AND toDate32(timestamp) <= {to:Date32}
     AND url != ''`
 
 /** @param isSearched whether the parameter `search` limits the pages */
 const pagesSql = (sort: 'companies' | 'visits' | 'events', isSearched: boolean) => `
+  ${WITH_MERGED}
   SELECT
     host,
     page AS path,
-    uniqExact(company_id) AS companies,
+    uniqExact(company) AS companies,
     sum(day_visits) AS visits,
     sum(day_events) AS events,
     sumMap([toString(day)], [day_visits]) AS visits_of,
-    topKWeighted(${PAGE_LIMITS.shownCompanies})(company_id, day_visits) AS top
+    topKWeighted(${PAGE_LIMITS.shownCompanies})(company, day_visits) AS top
   FROM
   (
     SELECT
       ${HOST_OF_URL} AS host,
       ${PATH_OF_URL} AS page,
-      company_id,
+      ${COMPANY} AS company,
       toDate32(timestamp) AS day,
       count() AS day_events,
       uniqExact(ip) AS day_visits
     FROM events
     WHERE ${OF_DAYS}${isSearched ? ' AND positionCaseInsensitiveUTF8(concat(host, page), {search:String}) > 0' : ''}
-    GROUP BY host, page, company_id, day
+    GROUP BY host, page, company, day
   )
   GROUP BY host, page
   ORDER BY ${sort} DESC, companies DESC, events DESC, host, path
   LIMIT {limit:UInt32} OFFSET {offset:UInt32}`
 
 const COMPANIES_OF_PAGE = `
-  SELECT company_id, sum(day_events) AS page_events, sum(day_visits) AS page_visits, max(last) AS last_read
+  ${WITH_MERGED}
+  SELECT company AS company_id, sum(day_events) AS page_events, sum(day_visits) AS page_visits, max(last) AS last_read
   FROM
   (
     SELECT
-      company_id,
+      ${COMPANY} AS company,
       toDate32(timestamp) AS day,
       count() AS day_events,
       uniqExact(ip) AS day_visits,
       max(timestamp) AS last
     FROM events
     WHERE ${OF_DAYS} AND ${HOST_OF_URL} = {host:String} AND ${PATH_OF_URL} = {path:String}
-    GROUP BY company_id, day
+    GROUP BY company, day
   )
-  GROUP BY company_id
+  GROUP BY company
   ORDER BY page_visits DESC, page_events DESC, company_id
   LIMIT ${PAGE_LIMITS.companies}`
 
@@ -141,6 +144,14 @@ export class ClickHousePages {
     for (const part of inParts(companies)) {
       for (const row of await this.#reader.rows<Named>(query, { tenant, companies: part }))
         names.set(row.company_id, row)
+      const given = await this.#reader.rows<Pick<Named, 'company_id' | 'name'>>(GIVEN_NAMES, {
+        tenant,
+        companies: part,
+      })
+      for (const { company_id, name } of given) {
+        const known = names.get(company_id)
+        if (known !== undefined) names.set(company_id, { ...known, name })
+      }
     }
     return names
   }

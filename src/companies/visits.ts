@@ -8,14 +8,13 @@ import { utcDay } from '../pipeline/event/outcomes.ts'
 import type { Clock } from '../run/clock.ts'
 import { InputError } from '../run/errors.ts'
 import type { QuestionReader } from '../stores/clickhouse/reader.ts'
+import { OF_COMPANY } from './corrected.ts'
 import { HOST_OF_URL, PAGE_OF_URL } from './pages.ts'
 
 const DAY_MS = 86_400_000
 
 /** The primary key has the account, so a condition on accounts finds the rows of a company fast. */
-const OF_COMPANY = `
-  tenant_id = {tenant:String} AND company_id = {company:String} AND account_id IN
-    (SELECT account_id FROM events WHERE tenant_id = {tenant:String} AND company_id = {company:String} GROUP BY account_id)`
+const OF_ACCOUNTS = `${OF_COMPANY} AND account_id IN (SELECT account_id FROM events WHERE ${OF_COMPANY} GROUP BY account_id)`
 
 /** A text or number of a JSON object; empty when it has none. */
 const named = (column: string, name: string) =>
@@ -49,7 +48,7 @@ const visitsSql = (hasCursor: boolean) => `
     toString(utm_source) AS source,
     toString(utm_campaign) AS campaign
   FROM events
-  WHERE ${OF_COMPANY}
+  WHERE ${OF_ACCOUNTS}
     ${
       hasCursor
         ? `AND (events.timestamp, events.received_at, events.event_id) <
@@ -72,7 +71,7 @@ const ACTIVITY = `
     (
       SELECT url, referrer, toString(utm_source) AS utm_source, toString(utm_campaign) AS utm_campaign, user_properties, extra
       FROM events
-      WHERE ${OF_COMPANY} AND toDate32(timestamp) >= {from:Date32} AND toDate32(timestamp) <= {to:Date32}
+      WHERE ${OF_ACCOUNTS} AND toDate32(timestamp) >= {from:Date32} AND toDate32(timestamp) <= {to:Date32}
       ORDER BY timestamp DESC
       LIMIT ${VISIT_LIMITS.summedEvents}
     )
@@ -122,7 +121,7 @@ export class ClickHouseVisits {
   /** @param days up to the last day with an event, as for the company itself */
   async activity(tenant: string, company: string, days: number): Promise<ActivityAnswer> {
     const today = utcDay(this.#clock.now())
-    const query = `SELECT toString(max(toDate32(timestamp))) AS last FROM events WHERE ${OF_COMPANY}`
+    const query = `SELECT toString(max(toDate32(timestamp))) AS last FROM events WHERE ${OF_ACCOUNTS}`
     const [seen] = await this.#reader.rows<{ last: string }>(query, { tenant, company })
     const last = seen?.last ?? today
     const to = last > today || Date.parse(today) - Date.parse(last) >= days * DAY_MS ? last : today

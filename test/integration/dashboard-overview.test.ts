@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import type { HomeAnswer } from '../../schemas/dashboard/home.ts'
 import type { OverviewAnswer } from '../../schemas/dashboard/overview.ts'
 import type { PageCompaniesAnswer, PagesAnswer } from '../../schemas/dashboard/pages.ts'
+import type { VisitsAnswer } from '../../schemas/dashboard/visits.ts'
 import { keys } from '../../src/stores/redis/keys.ts'
 import { RedisOriginCounts } from '../../src/tenants/redis/origin-counts.ts'
 import { clock, DAY_MS, event, NOON_MS, ODD, startCompanies, TODAY } from '../support/companies.ts'
@@ -169,4 +170,46 @@ test('pages count companies and visits without their queries, and name their rea
     [422, 'from: choose at most 92 days'],
   )
   assert.equal((await operator.get(`/api/tenants/other/pages?from=2026-02-30&to=${TODAY}`)).status, 422)
+})
+
+test('home and pages follow corrections at once: a merged company counts for its target, a hidden one not at all', async () => {
+  const read = (company: string, ip: string) =>
+    event(company, { tenant_id: 'masked', ip, extra: JSON.stringify({ url: 'https://site.example/corrected' }) })
+  await insert([
+    read('target.example', '192.0.2.1'),
+    read('part.example', '192.0.2.2'),
+    read('hidden.example', '192.0.2.3'),
+  ])
+  const row = (company_id: string, field: string, value: string) => ({
+    ...{
+      tenant_id: 'masked',
+      company_id,
+      field,
+      value,
+      at: '2026-03-15 12:00:00',
+      change_id: `${company_id} ${field}`,
+    },
+  })
+  const values = [
+    row('part.example', 'counts_for', 'target.example'),
+    row('hidden.example', 'hidden', 'yes'),
+    row('target.example', 'name', 'Target, as people call it'),
+  ]
+  await clickhouse.client.insert({ table: 'company_corrections', values, format: 'JSONEachRow' })
+  const { newcomers } = await operator.read<HomeAnswer>('/api/tenants/masked/home')
+  const [first] = newcomers.filter(({ company_id }) => company_id !== 'young.example')
+  assert.deepEqual(
+    [first!.company_id, first!.name, first!.week_visits],
+    ['target.example', 'Target, as people call it', 2],
+  )
+  const ids = newcomers.map(({ company_id }) => company_id)
+  assert.deepEqual([ids.includes('part.example'), ids.includes('hidden.example')], [false, false])
+  const span = `from=2026-03-09&to=${TODAY}&search=corrected`
+  const { rows } = await operator.read<PagesAnswer>(`/api/tenants/masked/pages?${span}`)
+  assert.deepEqual(
+    [rows[0]!.companies, rows[0]!.visits, rows[0]!.top.map(({ name }) => name)],
+    [1, 2, ['Target, as people call it']],
+  )
+  const { events } = await operator.read<VisitsAnswer>('/api/tenants/masked/companies/of/target.example/visits')
+  assert.deepEqual(events.map(({ ip }) => ip).sort(), ['192.0.2.1', '192.0.2.2'])
 })

@@ -1,0 +1,32 @@
+/*
+ * Queries of `events` that follow what people corrected (schemas/clickhouse/0015_corrections.sql). ClickHouse folds the scalar subquery to
+ * a constant, so that the projections of `events` still serve a query that groups by `COMPANY`.
+ */
+
+/** Begins a query that uses `COMPANY`: companies that are merged, and those that they count for. */
+export const WITH_MERGED = `
+  WITH (
+    SELECT (groupArray(company_id), groupArray(counts_for))
+    FROM corrected_companies
+    WHERE tenant_id = {tenant:String} AND counts_for != ''
+  ) AS merged`
+
+/** The company that an event counts for. A list without a value is refused, so each has one that changes nothing. */
+export const COMPANY = "transform(company_id, arrayPushBack(merged.1, ''), arrayPushBack(merged.2, ''), company_id)"
+
+/** Condition on events of known companies of the tenant that nobody hid. */
+export const OF_SHOWN = `tenant_id = {tenant:String} AND company_id > '' AND ${COMPANY} NOT IN
+    (SELECT company_id FROM corrected_companies WHERE tenant_id = {tenant:String} AND is_hidden)`
+
+/** Condition on the events of the parameter `company`, with those of the companies that are merged into it. */
+export const OF_COMPANY = `tenant_id = {tenant:String} AND company_id IN (
+    SELECT {company:String}
+    UNION ALL
+    SELECT company_id FROM corrected_companies WHERE tenant_id = {tenant:String} AND counts_for = {company:String}
+  )`
+
+/** Names that people gave the companies of the parameter `companies`. */
+export const GIVEN_NAMES = `
+  SELECT company_id, name
+  FROM corrected_companies
+  WHERE tenant_id = {tenant:String} AND company_id IN {companies:Array(String)} AND name != ''`
