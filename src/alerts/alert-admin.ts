@@ -9,15 +9,23 @@ import { RedisAlerts } from './redis/alert-store.ts'
 import { RedisDeliveries } from './redis/delivery-store.ts'
 import { Destinations } from './sending/destinations.ts'
 
-/** Manages alerts over a connection, with the settings of the instance. */
-export function alertAdmin(client: RedisClient, config: Config, clock: Clock): AlertAdmin {
+/**
+ * Manages alerts over a connection, with the settings of the instance.
+ * @param dashboardUrl base of its pages' URLs
+ */
+export function alertAdmin(
+  client: RedisClient,
+  config: Config,
+  clock: Clock,
+  dashboardUrl = dashboardUrlOf(config),
+): AlertAdmin {
   return new AlertAdmin({
     alerts: new RedisAlerts(client),
     deliveries: new RedisDeliveries(client),
     segments: new Segments(client, clock),
     destinations: new Destinations({ allowsPrivate: config.webhookPrivate === 'on' }),
     secrets: new SecretBox(config),
-    dashboardUrl: dashboardUrlOf(config),
+    dashboardUrl,
     clock,
   })
 }

@@ -132,7 +132,7 @@ export function digestLine({ data, ...message }: Message): DigestLine {
 }
 
 function companyUrl({ dashboardUrl, tenantId }: MessageContext, companyId: string): string {
-  return `${dashboardUrl}/t/${tenantId}/companies/of?company=${encodeURIComponent(companyId)}`
+  return `${dashboardUrl}/t/${tenantId}/companies/of?id=${encodeURIComponent(companyId)}`
 }
 
 /** What happened, as the end of a sentence about the company. */

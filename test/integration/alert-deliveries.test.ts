@@ -93,7 +93,7 @@ test('an occurrence is one signed message, however often it is told', async (t) 
   const { type, data } = JSON.parse(sent.body)
   assert.deepEqual(
     [type, data.company.company_id, data.url],
-    ['company.first_seen', 'a.example', 'http://dash.example/t/acme/companies/of?company=a.example'],
+    ['company.first_seen', 'a.example', 'http://dash.example/t/acme/companies/of?id=a.example'],
   )
   assert.equal(await world.tell(alert, ['a.example']), 0)
 })
@@ -218,7 +218,7 @@ test('Slack gets a text with name, reason and link, in which a name makes no mar
   await until(() => receiver.received.length === 1)
   assert.equal(
     JSON.parse(receiver.received[0]!.body).text,
-    '*<http://dash.example/t/acme/companies/of?company=a.example|a.example &amp; &lt;Co&gt;>* was seen for the first time\na.example, Software, DE',
+    '*<http://dash.example/t/acme/companies/of?id=a.example|a.example &amp; &lt;Co&gt;>* was seen for the first time\na.example, Software, DE',
   )
 })
 
@@ -236,5 +236,5 @@ test('an e-mail has name, reason and link, and the id of its message', async (t)
   assert.match(mail!, /^To: anna@site\.example$/m)
   assert.match(mail!, /^Subject: a\.example & <Co> was seen for the first time$/m)
   assert.ok(mail!.includes(`<${id}@site.example>`))
-  assert.ok(mail!.includes('http://dash.example/t/acme/companies/of?company'))
+  assert.ok(mail!.includes('http://dash.example/t/acme/companies/of?id'))
 })

@@ -174,16 +174,18 @@ export function alertCommand(context: CliContext): Command {
     command: Command,
     use: (admin: AlertAdmin, client: RedisClient) => Promise<T>,
   ): Promise<T> {
-    const [{ withTenants }, { asInstance }, { alertAdmin }] = await Promise.all([
+    const [{ withTenants }, { asInstance, dashboardUrlOf }, { alertAdmin }] = await Promise.all([
       import('../../terminal/stores.ts'),
       import('../../terminal/instance.ts'),
       import('../alert-admin.ts'),
     ])
     const config = await asInstance(configOf(context, command))
+    // An instance may have no dashboard: then its default address is named.
+    const dashboard = await dashboardUrlOf(config).catch(() => undefined)
     return await withTenants(config, async (tenants, client) => {
       const { deleting } = await tenants.getTenant(tenant)
       if (deleting) throw new InputError(`tenant ${tenant} is being deleted`)
-      return await use(alertAdmin(client, config, systemClock), client)
+      return await use(alertAdmin(client, config, systemClock, dashboard), client)
     })
   }
 
