@@ -3,6 +3,7 @@ import type { CompanySource } from '../../schemas/dashboard/company.ts'
 
 /** Where a company's visits lead and come from, on the shown days. Each list has the values with the most events first. */
 export interface Origins {
+  /** Pages and referrers are without their queries, which may hold tokens and addresses of people. */
   readonly pages: readonly CompanySource[]
   readonly referrers: readonly CompanySource[]
   readonly campaigns: readonly CompanySource[]
@@ -29,7 +30,7 @@ export const originsSql = (rows: string) => `
   )
   ARRAY JOIN
     [${KINDS.map((kind) => `'${kind}'`).join()}] AS kind,
-    [cutQueryString(page), came_from, campaign, source] AS value
+    [cutQueryString(page), cutQueryString(came_from), campaign, source] AS value
   WHERE value != '' OR kind = 'sources'
   GROUP BY kind, value
   ORDER BY events DESC, value

@@ -25,7 +25,8 @@ const whole = (field: Field, more = 0): Term => ({
   field,
   read(value) {
     if (!/^\d{1,12}$/.test(value)) throw new InputError('must be a whole number')
-    return Math.max(0, Number(value) + more)
+    if (Number(value) + more < 0) throw new InputError('no count is below 0')
+    return Number(value) + more
   },
 })
 

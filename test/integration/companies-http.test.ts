@@ -120,6 +120,7 @@ test('a wrong question about companies is refused with its fault', async (t) => 
     ['?days=0', 422, /^days /],
     ['?from=2026-02-30', 422, /^from: must be a date/],
     ['?where=country', 422, /^"country": must be KEY, an operator and a value/],
+    ['?visits<0', 422, /^"visits<0": no count is below 0$/],
     ['?country=%ff', 400, /^the query is not percent-encoded UTF-8/],
     [`?where=country=${'x'.repeat(8_000)}`, 422, /at most 8000 characters/],
     ['/a.example?days=367', 422, /^days must be a whole number from 1 to 366$/],
@@ -131,6 +132,7 @@ test('a wrong question about companies is refused with its fault', async (t) => 
     const body = (await answer.json()) as ErrorBody
     assert.deepEqual([path, answer.status], [path, status], body.detail)
     assert.match(body.detail, detail, path)
+    if (status === 422) assert.ok(body.errors!.length > 0, path)
   }
   assert.equal((await fetch(`${url}/v1/companies`)).status, 401)
   assert.equal((await fetch(`${url}/v1/companies`, { method: 'POST', headers })).status, 405)

@@ -121,11 +121,14 @@ test('a known person is invited again under the same id, and the earlier link en
   const second = await invite({ name: 'Ada Lovelace', email: 'ADA@example.com' })
   assert.deepEqual([named(await list(operator), 'Ada Lovelace').id, (await list(operator)).people.length], [id, 1])
   assert.equal((await open(first)).headers.location, '/?sign-in=failed')
+  const bare = await invite({ email: 'ada@example.com' })
+  assert.equal(named(await list(operator), 'Ada Lovelace').id, id, 'an address alone does not rename')
+  assert.equal((await open(second)).headers.location, '/?sign-in=failed')
   const third = new URL(
     (await post<InviteAnswer>(operator, `${PATH}/link`, { person: id, days: 1 })).url,
     dashboard.url,
   )
-  assert.equal((await open(second)).headers.location, '/?sign-in=failed')
+  assert.equal((await open(bare)).headers.location, '/?sign-in=failed')
   const ada = await clientOf(dashboard.url, await open(third.href))
   await invite({ name: 'Ada Lovelace' })
   assert.equal(named(await list(operator), 'Ada Lovelace').id, id, 'without an address, the name recognises')
@@ -193,6 +196,17 @@ test('a member ends sessions and invitations, and a removed person is out at onc
   const { id: own } = named(await list(bob), 'Bob')
   assert.deepEqual(await post(bob, `${PATH}/remove`, { person: own }), { ended: 1 })
   assert.deepEqual([(await bob.get('/api/session')).status, (await list(operator)).people], [401, []])
+})
+
+test('so many links that a list would not show them all are refused', async (t) => {
+  const dashboard = await start(t)
+  const operator = await dashboard.signIn()
+  const open = Array.from({ length: 1_000 }, (_, i) => [Date.now() + 60_000, `link:${i}`]).flat()
+  await redis.zadd(keys.signIns('acme'), ...open)
+  t.after(() => redis.del(keys.signIns('acme')))
+  assert.match(await refusal(operator, `${PATH}/invite`, { days: 1 }), /too many invitations and sessions are open/)
+  await redis.zrem(keys.signIns('acme'), 'link:0')
+  await post<InviteAnswer>(operator, `${PATH}/invite`, { days: 1 })
 })
 
 test('a link without a name asks a browser for one, which makes a new person', async (t) => {

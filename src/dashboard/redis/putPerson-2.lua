@@ -27,7 +27,10 @@ for i = 1, #all, 2 do
   end
 end
 if found then
-  found.person.name = person.name
+  -- An address alone says nothing about the name.
+  if person.name ~= person.email then
+    found.person.name = person.name
+  end
   redis.call('HSET', KEYS[2], found.id, cjson.encode(found.person))
   return found.id
 end

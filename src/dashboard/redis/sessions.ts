@@ -1,4 +1,5 @@
 import { type Clock, systemClock } from '../../run/clock.ts'
+import { InputError } from '../../run/errors.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
 import { persisted } from '../../stores/redis/durability/persisted.ts'
 import { orUnavailable } from '../../stores/redis/errors.ts'
@@ -16,6 +17,8 @@ import { RedisPersonStore } from './people.ts'
 
 /** The longest link is valid for 90 days. */
 const INDEX_MS = 91 * 86_400_000
+/** No link is made beyond it. Links of one moment may exceed it, so that a list has room for twice as many. */
+const LINKS_UP_TO = SIGN_INS_MAX / 2
 /** Redis expires keys by its own clock. */
 const CLOCK_SLACK_MS = 60_000
 
@@ -32,6 +35,11 @@ export class RedisSessionStore implements SessionStore {
   }
 
   async putLink(digest: string, grant: Grant, validMs: number): Promise<void> {
+    const key = keys.signIns(grant.tenant?.id)
+    // A list shows them all, and signing a person out relies on it.
+    if ((await answered(this.#client.zcount(key, this.#clock.now(), '+inf'))) >= LINKS_UP_TO) {
+      throw new InputError('too many invitations and sessions are open: end some of them first')
+    }
     await this.#index(grant, `link:${digest}`, validMs)
     await answered(this.#client.set(keys.signInLink(digest), jsonOf(grant), 'PX', validMs))
   }

@@ -44,6 +44,7 @@ export interface Withdrawn {
 
 /** Stores links and sessions under digests of their secrets, never the secrets. Rejects with `UnavailableError`. */
 export interface SessionStore {
+  /** @throws InputError when too many links and sessions of the tenant are open */
   putLink(digest: string, grant: Grant, validMs: number): Promise<void>
   /** Undefined when the link is unknown, used, withdrawn or expired, or its person was removed. */
   getLink(digest: string): Promise<Grant | undefined>

@@ -6,6 +6,7 @@ import { assertFilter } from '../../../companies/filter.ts'
 import { formatWhere, parseTerms, parseWhere } from '../../../companies/where.ts'
 import { parseTimestamp } from '../../../pipeline/event/timestamp.ts'
 import { compileValidator } from '../../../pipeline/event/validator.ts'
+import { InputError } from '../../../run/errors.ts'
 import type { Caller } from '../../../tenants/tenancy.ts'
 import type { Exchange } from '../../engine/exchange.ts'
 import { HttpError } from '../../engine/http-error.ts'
@@ -31,10 +32,11 @@ export function companiesRoute(companies: Pick<ClickHouseCompanies, 'part'>): Ro
     async handle({ request }: Exchange, { tenant }: Caller): Promise<HttpResponse> {
       const { own, terms } = split(request.query)
       const where = own.get('where')
+      const ofWhere = where === undefined ? [] : asFieldError('where', () => termsOf(where))
       // Terms of both have one meaning: they are read together.
-      const filter = parseTerms([...terms, ...(where === undefined ? [] : termsOf(where))])
+      const filter = asFieldError('', () => parseTerms([...terms, ...ofWhere]))
       assertSchema(validate, filter)
-      assertFilter(filter)
+      asFieldError('', () => assertFilter(filter))
       const { companies: found, next } = await companies.part(tenant.id, filter, {
         after: afterOf(own.get('cursor')),
         updatedSinceMs: momentOf(own.get('updated_since')),
@@ -88,6 +90,16 @@ function split(query: string): { readonly own: ReadonlyMap<string, string>; read
     own.set(name, term.slice(name.length + 1))
   }
   return { own, terms }
+}
+
+/** @param path the wrong parameter; '': the message names it */
+function asFieldError<T>(path: string, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error
+    throw new HttpError(422, error.message, { errors: [{ path, message: error.message }] })
+  }
 }
 
 /** Reads the text once by itself, so that its errors are its own, and returns its terms. */
