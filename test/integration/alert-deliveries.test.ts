@@ -139,6 +139,22 @@ test('a failed message is tried again by the schedule, then its alert is paused'
   assert.equal(new Set(receiver.received.map(({ id }) => id)).size, 1)
 })
 
+test('a message that is sent again during an attempt is not lost', async (t) => {
+  const { client, deliveries, alerts, clock } = await startSender(t)
+  const alert = await addAlert(client, 'acme', { url: 'http://127.0.0.1:9/' })
+  const queue = { tenantId: alert.tenantId, alertId: alert.id, queue: 'asked' } as const
+  const first: Delivery = { ...deliveryOf(alert, occurrenceOf(alert, 'a.example'), clock.now()), rev: 1 }
+  const later = clock.now() + 3_600_000
+  await deliveries.add(alert.tenantId, first, later)
+  assert.equal(await deliveries.add(alert.tenantId, { ...first, rev: 2 }, later, 1), true)
+  const settled = { rev: 1, dueAtMs: undefined, nowMs: clock.now() }
+  assert.equal(await deliveries.settle(queue, { ...first, rev: 2 }, settled), false, 'the attempt is too old')
+  assert.deepEqual([...(await deliveries.dueTimes(alert.id)).keys()], [first.id])
+
+  await alerts.remove(alert.tenantId, alert.id, clock.now())
+  assert.deepEqual([await deliveries.queues(), await client.keys('*waiting*')], [[], []])
+})
+
 test('messages of a paused alert rest until it is resumed', async (t) => {
   const world = await startSender(t)
   const receiver = await Receiver.start(t)

@@ -5,10 +5,11 @@ import { orUnavailable } from '../../stores/redis/errors.ts'
 import { keys } from '../../stores/redis/keys.ts'
 import { loadScript } from '../../stores/redis/scripts.ts'
 import { QUEUES } from '../delivery.ts'
+import { memberOf } from './delivery-store.ts'
 
 const using = './alerts.lua'
 const writeScript = loadScript(import.meta.url, './writeAlert-2.lua', { using })
-const removeScript = loadScript(import.meta.url, './removeAlert-8.lua', { using })
+const removeScript = loadScript(import.meta.url, './removeAlert-9.lua', { using })
 
 /** An alert of a tenant. */
 export interface Alert extends AlertRecord {
@@ -69,8 +70,10 @@ export class RedisAlerts {
       keys.digestOf(id),
       ...QUEUES.map((queue) => keys.waitingDeliveries(id, queue)),
       keys.finishedDeliveries(tenantId),
+      keys.deliveryQueues(),
     ]
-    await orUnavailable(removeScript.run(this.#client, names, [tenantId, id, nowMs]), UNREACHABLE)
+    const members = QUEUES.map((queue) => memberOf({ tenantId, alertId: id, queue }))
+    await orUnavailable(removeScript.run(this.#client, names, [tenantId, id, nowMs, ...members]), UNREACHABLE)
   }
 
   /** Removes everything about alerts of a tenant. */

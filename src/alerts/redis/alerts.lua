@@ -12,6 +12,14 @@ local function noteTenant(tenants, alerts, tenantId)
   call('SREM', tenants, tenantId)
 end
 
+-- Takes a message from its queue, and an empty queue from the set of queues.
+local function leaveQueue(queue, queues, id, member)
+  call('ZREM', queue, id)
+  if call('ZCARD', queue) == 0 then
+    call('SREM', queues, member)
+  end
+end
+
 -- Removes the oldest finished messages above the number, and those finished before a time.
 local function trimDeliveries(deliveries, times, finished, max, beforeMs)
   local function remove(ids)

@@ -8,8 +8,12 @@
 -- ARGV[10] most finished messages, ARGV[11] messages finished before are removed, ms
 -- Returns 1, or 0 when the message has another revision or is gone: nothing is written then.
 local json = call('HGET', KEYS[1], ARGV[1])
-if not json or cjson.decode(json).rev ~= tonumber(ARGV[2]) then
-  call('ZREM', KEYS[4], ARGV[1])
+if not json then
+  leaveQueue(KEYS[4], KEYS[5], ARGV[1], ARGV[6])
+  return 0
+end
+-- A later revision may wait in the same queue.
+if cjson.decode(json).rev ~= tonumber(ARGV[2]) then
   return 0
 end
 call('HSET', KEYS[1], ARGV[1], ARGV[3])
@@ -17,11 +21,8 @@ local isKnown = call('HEXISTS', KEYS[6], ARGV[8]) == 1
 if ARGV[4] ~= '' and isKnown then
   call('ZADD', KEYS[4], ARGV[4], ARGV[1])
 else
-  call('ZREM', KEYS[4], ARGV[1])
+  leaveQueue(KEYS[4], KEYS[5], ARGV[1], ARGV[6])
   call('ZADD', KEYS[3], ARGV[5], ARGV[1])
-end
-if call('ZCARD', KEYS[4]) == 0 then
-  call('SREM', KEYS[5], ARGV[6])
 end
 if ARGV[9] ~= '' and isKnown then
   local alert = cjson.decode(call('HGET', KEYS[6], ARGV[8]))

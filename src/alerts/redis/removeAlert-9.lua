@@ -1,7 +1,7 @@
 -- Removes an alert, and what it remembers. Its messages stay until their time, but none is sent any more.
 -- KEYS[1] tenants with alerts to evaluate, KEYS[2] alerts of the tenant, KEYS[3] progress, KEYS[4] told, KEYS[5] digest
--- KEYS[6], KEYS[7] queues of its messages, KEYS[8] times of the tenant's finished messages
--- ARGV[1] tenant id, ARGV[2] alert id, ARGV[3] now, ms
+-- KEYS[6], KEYS[7] queues of its messages, KEYS[8] times of the tenant's finished messages, KEYS[9] queues
+-- ARGV[1] tenant id, ARGV[2] alert id, ARGV[3] now, ms, ARGV[4], ARGV[5] members of the set of queues
 -- Returns 1, or 0 when there is no such alert.
 local removed = call('HDEL', KEYS[2], ARGV[2])
 for i = 6, 7 do
@@ -9,6 +9,7 @@ for i = 6, 7 do
     call('ZADD', KEYS[8], ARGV[3], id)
   end
 end
+call('SREM', KEYS[9], ARGV[4], ARGV[5])
 call('DEL', KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7])
 noteTenant(KEYS[1], KEYS[2], ARGV[1])
 return removed
