@@ -79,7 +79,7 @@ test('events and the system are shown live, and dead letters are decided', { ski
   const otherContext = await browser.newContext()
   t.after(() => otherContext.close())
   const member = await openWatched(otherContext, origin)
-  await member.page.goto((await site.ipid('dashboard', 'link', 'other')).stdout.trim())
+  await member.page.goto((await site.ipid('dashboard', 'link', 'other', '--name', 'Ann')).stdout.trim())
   await member.page.goto(`${origin}/t/other/live`)
   await member.page.getByText('Waiting for events').waitFor()
   const theirs = member.page.getByRole('row')

@@ -28,7 +28,7 @@ export function signInPage(index: string, { token, asksName, replaced }: SignInQ
 <input class="ui-input" id="name" name="name" maxlength="${NAME_CHARS_MAX}" autocomplete="name"></p>`
     : ''
   const body = `<body><main class="ui-splash"><h1>ipid</h1>${text}
-<form method="post" action="/sign-in"><input type="hidden" name="token" value="${token}">${replace}${name}
+<form class="ui-stack" method="post" action="/sign-in"><input type="hidden" name="token" value="${token}">${replace}${name}
 <p><button type="submit" class="ui-button is-primary">Sign in</button></p></form>${stay}</main></body>`
   return index.replace(/<script[\s\S]*?<\/script>/g, '').replace(/<body>[\s\S]*<\/body>/, () => body)
 }
