@@ -38,7 +38,7 @@ interface AlertAdminOptions {
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: a name is one line
 const CONTROL = /[\u0000-\u001f\u007f]/
-const ADDRESS = /^[^\s@<>,;:"()[\]\\]{1,64}@[^\s@<>,;:"()[\]\\]+\.[^\s@<>,;:"()[\]\\]+$/
+const ADDRESS = /^[^\s@<>,;:"()[\]\\]{1,64}@[^\s@<>,;:"()[\]\\.]+(?:\.[^\s@<>,;:"()[\]\\.]+)+$/
 
 /**
  * Manages the alerts of a tenant. Methods throw `InputError` with a one-line reason when the request is invalid, and `UnavailableError`

@@ -6,7 +6,7 @@ export function dashboardUrlOf({
   dashboardHost: host,
   dashboardPort: port,
 }: Pick<Config, 'dashboardUrl' | 'dashboardHost' | 'dashboardPort'>): string {
-  if (dashboardUrl !== undefined) return dashboardUrl.replace(/\/+$/, '')
+  if (dashboardUrl !== undefined) return dashboardUrl.replace(/(?<!\/)\/+$/, '')
   const isAny = host === '0.0.0.0' || host === '::'
   return `http://${isAny ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host}:${port}`
 }

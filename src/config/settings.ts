@@ -169,7 +169,7 @@ export const SETTINGS = {
     'address',
     'ipid@localhost',
     'sender of e-mail of alerts: an address, or Name <address>',
-    text(/^[^\r\n]*@[^\r\n]*$/, 'an e-mail address'),
+    text(/^[^\r\n@]*@[^\r\n]*$/, 'an e-mail address'),
   ),
   rdns: setting(
     'RDNS',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { BackpressureError } from '../../src/run/errors.ts'
-import { API_KEY, startHttp } from '../support/http.ts'
+import { API_KEY, noCompanies, startHttp } from '../support/http.ts'
 import { freeQuota } from '../support/lookups.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
 import { startTenants } from '../support/tenants.ts'
@@ -131,6 +131,14 @@ test('every route serves only data of the caller', async (t) => {
         note(tenantId)
         return { incomplete: [] }
       },
+    },
+    companies: {
+      ...noCompanies,
+      async part(tenantId) {
+        note(tenantId)
+        return { companies: [], next: undefined }
+      },
+      company: none,
     },
   })
   const bodies: Record<string, string> = {
