@@ -11,6 +11,9 @@ export const COMPANY_LIMITS = {
   daysMax: 3_660,
   /** Days that filters by events, such as by page, look back without days of their own. */
   eventDays: 30,
+  /** Days of one company that a page shows. */
+  companyDays: 90,
+  companyDaysMax: 366,
   countMax: 1_000_000_000_000,
   pageRows: 50,
   pageRowsMax: 200,
@@ -20,7 +23,6 @@ export const COMPANY_LIMITS = {
   sparkDays: 30,
   choices: 500,
   recentEvents: 50,
-  recentEventsMax: 200,
   /** For each of `properties`, `user_properties` and `extra` of a recent event. */
   propertiesMaxChars: 16_384,
   /** Addresses of a company, those with the most events, to look up for its networks and cities. */

@@ -1,8 +1,14 @@
 import { type Static, Type } from 'typebox'
-import { CountedCompany } from '../companies.ts'
+import { COMPANY_LIMITS, CountedCompany } from '../companies.ts'
 
 /** Limits of `GET /v1/companies`. */
-export const COMPANIES_API_LIMITS = { rows: 100, rowsMax: 500, days: 30, daysMax: 366, cursorMaxChars: 2_800 } as const
+export const COMPANIES_API_LIMITS = {
+  rows: 100,
+  rowsMax: 500,
+  days: 30,
+  daysMax: COMPANY_LIMITS.companyDaysMax,
+  cursorMaxChars: 2_800,
+} as const
 
 /** A company as the API shows it. Unknown texts are empty. */
 export const ApiCompany = Type.Object(CountedCompany.properties)

@@ -1,11 +1,11 @@
 import { type Static, Type } from 'typebox'
-import { CountedCompany } from '../companies.ts'
+import { COMPANY_LIMITS, CountedCompany } from '../companies.ts'
 
 const Nullable = <T extends Parameters<typeof Type.Union>[0][number]>(type: T) => Type.Union([type, Type.Null()])
 
 /** `GET /api/tenants/:tenant/companies/of/:company` */
 export const CompanyQuery = Type.Object(
-  { days: Type.Optional(Type.Integer({ minimum: 1, maximum: 366 })) },
+  { days: Type.Optional(Type.Integer({ minimum: 1, maximum: COMPANY_LIMITS.companyDaysMax })) },
   { additionalProperties: false },
 )
 export type CompanyQuery = Static<typeof CompanyQuery>

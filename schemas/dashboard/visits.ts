@@ -1,10 +1,10 @@
 import { type Static, Type } from 'typebox'
-import { CompanySource } from './company.ts'
+import { CompanyQuery, CompanySource } from './company.ts'
 
 export const VISIT_LIMITS = {
   /** Events of one call. */
   events: 200,
-  /** Newest events that the sums of a company are about. */
+  /** Newest events that `ActivityAnswer` counts. */
   summedEvents: 50_000,
   values: 20,
 } as const
@@ -21,7 +21,7 @@ export const VisitEvent = Type.Object({
   timestamp: Type.String(),
   received_at: Type.String(),
   event_type: Type.String(),
-  /** As sent; null: none was. */
+  /** As sent; null when none was sent. */
   session_id: Type.Union([Type.Integer(), Type.Null()]),
   /** As stored: may be a pseudonym. */
   ip: Type.String(),
@@ -46,10 +46,7 @@ export const VisitsAnswer = Type.Object({
 export type VisitsAnswer = Static<typeof VisitsAnswer>
 
 /** `GET /api/tenants/:tenant/companies/of/:company/activity` */
-export const ActivityQuery = Type.Object(
-  { days: Type.Optional(Type.Integer({ minimum: 1, maximum: 366 })) },
-  { additionalProperties: false },
-)
+export const ActivityQuery = CompanyQuery
 
 /** What a company did on its last days, by number of events. */
 export const ActivityAnswer = Type.Object({

@@ -1,3 +1,4 @@
+import { COMPANY_LIMITS } from '../../../../schemas/companies.ts'
 import {
   CompaniesExport,
   CompaniesQuery,
@@ -23,7 +24,6 @@ export interface CompanyDependencies {
 }
 
 const PATH = '/api/tenants/:tenant/companies'
-const DAYS = 90
 
 export function companyRoutes({ companies, lookups }: CompanyDependencies): DashboardRoute[] {
   const exports = new TenantSlots(EXPORTS)
@@ -84,7 +84,7 @@ export function companyRoutes({ companies, lookups }: CompanyDependencies): Dash
       path: `${PATH}/of/:company`,
       query: CompanyQuery,
       async handle({ tenant, parameters, query }) {
-        const stored = await companies.company(tenant.id, parameters.company!, query.days ?? DAYS)
+        const stored = await companies.company(tenant.id, parameters.company!, query.days ?? COMPANY_LIMITS.companyDays)
         if (stored === undefined) throw new HttpError(404, 'there is no such company')
         return json(await companyAnswer(stored, lookups))
       },

@@ -1,3 +1,4 @@
+import { COMPANY_LIMITS } from '../../../../schemas/companies.ts'
 import { ActivityQuery, VisitsQuery } from '../../../../schemas/dashboard/visits.ts'
 import type { ClickHouseVisits } from '../../../companies/visits.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
@@ -7,7 +8,6 @@ export interface VisitDependencies {
 }
 
 const PATH = '/api/tenants/:tenant/companies/of/:company'
-const DAYS = 90
 
 /** What a company did. */
 export function visitRoutes({ visits }: VisitDependencies): DashboardRoute[] {
@@ -24,7 +24,7 @@ export function visitRoutes({ visits }: VisitDependencies): DashboardRoute[] {
       path: `${PATH}/activity`,
       query: ActivityQuery,
       handle: async ({ tenant, parameters, query }) =>
-        json(await visits.activity(tenant.id, parameters.company!, query.days ?? DAYS)),
+        json(await visits.activity(tenant.id, parameters.company!, query.days ?? COMPANY_LIMITS.companyDays)),
     }),
   ]
 }
