@@ -101,8 +101,7 @@ export async function findCompany(reader: QuestionReader, wanted: CompanyWanted)
     reader.rows<CompanySource>(ACCOUNTS, of),
   ])
   if (found === undefined) return undefined
-  const to = lastDayOf(found.last_seen, days, today)
-  const from = utcDay(Date.parse(to) - (days - 1) * DAY_MS)
+  const { from, to } = shownDays(found.last_seen.slice(0, 10), days, today)
   const [rows, ids] = rowsOf(accounts.map(({ value }) => value))
   const within = { ...of, ...ids, from, to }
   const [[sets], counts] = await Promise.all([
@@ -185,9 +184,13 @@ function eventOf({ shown_properties, shown_user_properties, shown_extra, cut, ..
   }
 }
 
-/** Today, or the day of the last event if that is not within `days` of today. It may be tomorrow when a clock is ahead. */
-function lastDayOf(seen: string, days: number, today: string): string {
-  const lastSeen = seen.slice(0, 10)
-  if (lastSeen > today) return lastSeen
-  return Date.parse(today) - Date.parse(lastSeen) >= days * DAY_MS ? lastSeen : today
+/**
+ * First and last of the days that are shown of a company. They end today, or with its last event when that is longer ago. The last event
+ * may be tomorrow when a clock is ahead.
+ * @param last the day of its last event
+ */
+export function shownDays(last: string, days: number, today: string): { readonly from: string; readonly to: string } {
+  const isOutside = last > today || Date.parse(today) - Date.parse(last) >= days * DAY_MS
+  const to = isOutside ? last : today
+  return { from: utcDay(Date.parse(to) - (days - 1) * DAY_MS), to }
 }

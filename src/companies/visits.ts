@@ -8,10 +8,9 @@ import { utcDay } from '../pipeline/event/outcomes.ts'
 import type { Clock } from '../run/clock.ts'
 import { InputError } from '../run/errors.ts'
 import type { QuestionReader } from '../stores/clickhouse/reader.ts'
+import { shownDays } from './company.ts'
 import { OF_COMPANY } from './corrected.ts'
 import { HOST_OF_URL, PAGE_OF_URL } from './pages.ts'
-
-const DAY_MS = 86_400_000
 
 /** The primary key has the account, so a condition on accounts finds the rows of a company fast. */
 const OF_ACCOUNTS = `${OF_COMPANY} AND account_id IN (SELECT account_id FROM events WHERE ${OF_COMPANY} GROUP BY account_id)`
@@ -123,10 +122,8 @@ export class ClickHouseVisits {
     const today = utcDay(this.#clock.now())
     const query = `SELECT toString(max(toDate32(timestamp))) AS last FROM events WHERE ${OF_ACCOUNTS}`
     const [seen] = await this.#reader.rows<{ last: string }>(query, { tenant, company })
-    const last = seen?.last ?? today
-    const to = last > today || Date.parse(today) - Date.parse(last) >= days * DAY_MS ? last : today
-    const from = utcDay(Date.parse(to) - (days - 1) * DAY_MS)
-    const rows = await this.#reader.rows<Counted>(ACTIVITY, { tenant, company, from, to })
+    const shown = shownDays(seen?.last ?? today, days, today)
+    const rows = await this.#reader.rows<Counted>(ACTIVITY, { tenant, company, ...shown })
     const of = (name: string) =>
       rows.filter(({ kind }) => kind === name).map(({ value, events }) => ({ value, events }))
     return {
