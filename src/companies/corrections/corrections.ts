@@ -45,6 +45,7 @@ interface Row {
 /** Companies of a tenant and the value that each field has now. */
 type State = ReadonlyMap<string, ReadonlyMap<string, Held>>
 
+/** Ids of companies are in the text of a query, because servers limit URLs to 16 KiB. */
 const SETTINGS = { output_format_json_quote_64bit_integers: 0, max_query_size: '67108864' } as const
 const NEAR_MATCHES = 3
 
@@ -87,9 +88,10 @@ export class CompanyCorrections {
     { changeId, by }: { readonly changeId: string; readonly by: string },
   ): Promise<CorrectedAnswer> {
     return this.#lock(async () => {
-      const of = 'AND change_id = {change:String}'
       const rows = await this.#rows<Row>(
-        `SELECT DISTINCT company_id, field, value, before FROM ${CORRECTIONS} WHERE tenant_id = {tenant:String} ${of} AND field != 'counts_for'`,
+        `SELECT DISTINCT company_id, field, value, before
+         FROM ${CORRECTIONS}
+         WHERE tenant_id = {tenant:String} AND change_id = {change:String} AND field != 'counts_for'`,
         { tenant: tenantId, change: changeId },
       )
       if (rows.length === 0)
@@ -116,7 +118,7 @@ export class CompanyCorrections {
     })
   }
 
-  /** What holds, of companies with any correction, in the order of ids. @param companies undefined: all */
+  /** Corrections in effect, by company in the order of ids. @param companies undefined: all */
   async list(tenantId: string, companies?: readonly string[]): Promise<CompanyCorrection[]> {
     const found = [...(await this.#state(tenantId, companies, false))].map(([company_id, fields]) => {
       const textOf = (field: string) => fields.get(field)?.value ?? ''
@@ -148,7 +150,13 @@ export class CompanyCorrections {
          arraySlice(arraySort(groupUniqArray((company_id, field, before, value))), 1, ${CORRECTION_LIMITS.shown}) AS corrections,
          groupUniqArray(undone) AS undone
        FROM ${CORRECTIONS}
-       LEFT JOIN (SELECT back.undoes AS change_id, any(back.change_id) AS undone FROM ${CORRECTIONS} AS back WHERE tenant_id = {tenant:String} AND undoes != '' GROUP BY back.undoes) AS taken_back USING change_id
+       LEFT JOIN
+       (
+         SELECT back.undoes AS change_id, any(back.change_id) AS undone
+         FROM ${CORRECTIONS} AS back
+         WHERE tenant_id = {tenant:String} AND undoes != ''
+         GROUP BY back.undoes
+       ) AS taken_back USING change_id
        WHERE tenant_id = {tenant:String} AND field != 'counts_for' ${of}
        GROUP BY change_id
        ORDER BY ms DESC, change_id
@@ -163,15 +171,7 @@ export class CompanyCorrections {
     }))
   }
 
-  /** Ids of the company itself and of all that count for it. */
-  async membersOf(tenantId: string, company: string): Promise<string[]> {
-    const query =
-      'SELECT company_id FROM corrected_companies WHERE tenant_id = {tenant:String} AND counts_for = {company:String}'
-    const rows = await this.#rows<{ company_id: string }>(query, { tenant: tenantId, company })
-    return [company, ...rows.map(({ company_id }) => company_id)]
-  }
-
-  /** Inserts the rows of a change with the ends of all chains, which they may move. */
+  /** Inserts the rows of a change, and rows for the chains of merges that now end elsewhere. */
   async #write(
     tenantId: string,
     {
@@ -191,14 +191,15 @@ export class CompanyCorrections {
     const lastAt = Math.max(0, ...[...state.values()].flatMap((fields) => [...fields.values()].map(({ at }) => at)))
     // A clock that was set back must not make an older value win.
     const at = Math.max(this.#clock.now(), lastAt + 1)
-    const answer = { change_id: changeId, at: new Date(at).toISOString(), by }
+    const iso = new Date(at).toISOString()
+    const answer = { change_id: changeId, at: iso, by }
     if (rows.length === 0) return { ...answer, companies: 0 }
-    const all = [...rows, ...endRows(state, rows)]
-    const values = all.map((row) => ({ ...row, tenant_id: tenantId, at, change_id: changeId, by, undoes }))
+    const stamp = { tenant_id: tenantId, at: iso.replace('T', ' ').replace('Z', ''), change_id: changeId, by, undoes }
+    const values = [...rows, ...endRows(state, rows)].map((row) => ({ ...row, ...stamp }))
     try {
       await this.#client().insert({
         table: CORRECTIONS,
-        values: values.map((row) => ({ ...row, at: new Date(at).toISOString().replace('T', ' ').replace('Z', '') })),
+        values,
         format: 'JSONEachRow',
         clickhouse_settings: { insert_deduplication_token: changeId },
       })
@@ -208,7 +209,7 @@ export class CompanyCorrections {
     return { ...answer, companies: new Set(rows.map(({ company_id }) => company_id)).size }
   }
 
-  /** What holds of these companies, and all merges of the tenant. @param companies undefined: of all */
+  /** Corrections in effect of these companies, and all merges of the tenant. @param companies undefined: all */
   async #state(tenantId: string, companies?: readonly string[], withMerges = true): Promise<State> {
     const merges = withMerges ? " OR field IN ('merged_into', 'counts_for')" : ''
     const of = companies === undefined ? '' : `AND (company_id IN (${companies.map(quote).join()})${merges})`
@@ -368,7 +369,7 @@ function assertTexts({ name, owner, add_tags = [], remove_tags = [] }: Correctio
 }
 
 /**
- * Rows for the ends of chains that the new rows move.
+ * Rows for the companies whose chain of merges ends elsewhere after the new rows.
  * @throws InputError for a merge in a circle, or too many merges
  */
 function endRows(state: State, rows: readonly Row[]): Row[] {

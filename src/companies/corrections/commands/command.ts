@@ -23,14 +23,8 @@ export function companyCommand(context: CliContext): Command {
     'correct companies: at once in every table, for stored events and for new ones',
   )
 
-  correcting('hide <tenant> <company...>', 'leave companies out everywhere', (companies) => ({
-    companies,
-    wanted: { hidden: true },
-  }))
-  correcting('show <tenant> <company...>', 'show hidden companies again', (companies) => ({
-    companies,
-    wanted: { hidden: false },
-  }))
+  many('hide <tenant> <company...>', 'leave companies out everywhere', { hidden: true })
+  many('show <tenant> <company...>', 'show hidden companies again', { hidden: false })
   one('rename <tenant> <company> <name>', 'give a company a name; "" takes it back', (name) => ({ name }))
   one('merge <tenant> <company> <into>', 'count a company for another one; "" takes it back', (merged_into) => ({
     merged_into,
@@ -91,14 +85,9 @@ export function companyCommand(context: CliContext): Command {
     )
   }
 
-  function correcting(
-    usage: string,
-    about: string,
-    changeOf: (companies: string[]) => { companies: string[]; wanted: CorrectionWanted },
-  ): void {
+  function many(usage: string, about: string, wanted: CorrectionWanted): void {
     subcommand(usage, about).action(async (tenant: string, ids: string[], flags: Flags, command: Command) => {
-      const { companies, wanted } = changeOf(ids)
-      await correct(command, tenant, flags, companies, wanted)
+      await correct(command, tenant, flags, ids, wanted)
     })
   }
 
