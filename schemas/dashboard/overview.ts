@@ -50,6 +50,7 @@ export const TrafficWarning = Type.Union([
   Type.Object({ text: Type.String(), network: Type.String(), share: Type.Number() }),
   Type.Null(),
 ])
+export type TrafficWarning = Static<typeof TrafficWarning>
 
 export const OverviewAnswer = Type.Object({
   /** First and last UTC day. */

@@ -87,8 +87,8 @@ interface Named {
 }
 
 /**
- * Reads which pages known companies read. ClickHouse computes the page of an event from its JSON, so days bound every query. Callers must
- * check dates. Rejects as `ClickHouseCompanies`.
+ * Reads which pages known companies read. ClickHouse computes the page of an event from its JSON, so every query is limited to days. Callers
+ * must check dates. Rejects as `ClickHouseCompanies`.
  */
 export class ClickHousePages {
   readonly #reader: QuestionReader
@@ -97,14 +97,9 @@ export class ClickHousePages {
     this.#reader = reader
   }
 
-  /** @param allDays the days between `from` and `to`, which the visits by day follow */
-  async pages(
-    tenant: string,
-    { from, to }: Days,
-    query: PagesQuery,
-    allDays: readonly string[],
-  ): Promise<Found<PageRow>> {
-    const { sort = 'companies', limit = PAGE_LIMITS.rows, offset = 0 } = query
+  /** @param allDays every day from `from` to `to`: `daily_visits` has a number for each */
+  async pages(tenant: string, query: PagesQuery, allDays: readonly string[]): Promise<Found<PageRow>> {
+    const { from, to, sort = 'companies', limit = PAGE_LIMITS.rows, offset = 0 } = query
     const search = (query.search ?? '').trim()
     const parameters: OfTenant = { tenant, from, to, limit, offset, ...(search !== '' && { search }) }
     const { rows, total } = await this.#reader.find<FoundPage>(pagesSql(sort, search !== ''), parameters)

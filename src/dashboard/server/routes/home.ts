@@ -1,11 +1,9 @@
 import type { HomeAnswer } from '../../../../schemas/dashboard/home.ts'
-import type { ClickHouseCompanies } from '../../../companies/companies.ts'
 import type { ClickHouseHome } from '../../../companies/home.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
-import { type OverviewDependencies, planUsage } from './overview.ts'
+import { type OverviewDependencies, planUsage, trafficWarning } from './overview.ts'
 
 export interface HomeDependencies extends OverviewDependencies {
-  readonly companies: ClickHouseCompanies
   readonly home: ClickHouseHome
 }
 
@@ -15,18 +13,18 @@ export function homeRoute(parts: HomeDependencies): DashboardRoute {
     method: 'GET',
     path: '/api/tenants/:tenant/home',
     async handle({ tenant }) {
-      const { companies, home, overview, usage, clock } = parts
+      const { companies, home, overview, usage } = parts
       const [week, version, warning, used] = await Promise.all([
         home.week(tenant.id),
         companies.version(tenant.id),
-        usage.warning(tenant.id),
-        planUsage({ overview, usage, plans: parts.plans, clock }, tenant),
+        trafficWarning(usage, tenant),
+        planUsage(parts, tenant),
       ])
       const answer: HomeAnswer = {
         ...week,
         outcomes: [...(await overview.outcomes(tenant.id, week))],
         has_events: version !== '0',
-        warning: warning === undefined ? null : { text: warning.text, network: warning.origin, share: warning.share },
+        warning,
         usage: used,
       }
       return json(answer)

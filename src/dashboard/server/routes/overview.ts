@@ -1,4 +1,9 @@
-import { type OverviewAnswer, OverviewQuery, type PlanUsage } from '../../../../schemas/dashboard/overview.ts'
+import {
+  type OverviewAnswer,
+  OverviewQuery,
+  type PlanUsage,
+  type TrafficWarning,
+} from '../../../../schemas/dashboard/overview.ts'
 import type { Plans } from '../../../../schemas/plans.ts'
 import type { ClickHouseCompanies } from '../../../companies/companies.ts'
 import { utcDay } from '../../../pipeline/event/outcomes.ts'
@@ -34,7 +39,7 @@ export function overviewRoute(parts: OverviewDependencies): DashboardRoute {
         overview.outcomes(tenant.id, days),
         overview.eventDays(tenant.id, days),
         companies.page(tenant.id, { ...days, sort: 'events', direction: 'desc', limit: TOP }),
-        usage.warning(tenant.id),
+        trafficWarning(usage, tenant),
         planUsage(parts, tenant),
       ])
       const answer: OverviewAnswer = {
@@ -44,12 +49,18 @@ export function overviewRoute(parts: OverviewDependencies): DashboardRoute {
         companies_seen: byEvent.companies,
         companies_new: byEvent.newCompanies,
         top: top.rows,
-        warning: warning === undefined ? null : { text: warning.text, network: warning.origin, share: warning.share },
+        warning,
         usage: used,
       }
       return json(answer)
     },
   })
+}
+
+/** The warning that most events of a tenant come from one network; null when they do not. */
+export async function trafficWarning(usage: RedisUsage, tenant: Tenant): Promise<TrafficWarning> {
+  const found = await usage.warning(tenant.id)
+  return found === undefined ? null : { text: found.text, network: found.origin, share: found.share }
 }
 
 /** Use of the plan of a tenant, now. */

@@ -26,7 +26,7 @@ export function pageRoutes({ pages }: PageDependencies): DashboardRoute[] {
       path: PATH,
       query: PagesQuery,
       async handle({ tenant, query }) {
-        const { rows, total } = await pages.pages(tenant.id, query, query, daysOf(query))
+        const { rows, total } = await pages.pages(tenant.id, query, daysOf(query))
         const answer: PagesAnswer = { rows: [...rows], total }
         return json(answer)
       },
@@ -46,7 +46,7 @@ export function pageRoutes({ pages }: PageDependencies): DashboardRoute[] {
   ]
 }
 
-/** All days of a view. @throws InputError when they are no days, or too many */
+/** All days of a view. @throws InputError when a date does not exist, or there are too many days */
 function daysOf({ from, to }: { readonly from: string; readonly to: string }): string[] {
   assertFilter({ from, to })
   const [first, last] = [Date.parse(from), Date.parse(to)]
