@@ -10,6 +10,7 @@ const COLUMNS = { ip: 'ip', account: 'account_id', event: 'event_id', source: 's
 const PORTION_IDS = 10_000
 const QUERY_BYTES_MAX = 67_108_864
 const STATEMENT_MS = 600_000
+const NONE = { rows: 0, detachedParts: 0 } as const
 
 /**
  * The tables, for an erasure. The search values are in a table in the server's memory, which statements refer to, so that
@@ -77,18 +78,15 @@ export class ClickHouseErasableEvents implements ErasableTables {
   }
 
   async remove(deadlineMs: number): Promise<RemovedRows> {
-    const condition = this.#condition()
-    const { rows, detachedParts } = await removeRows(this.#client, 'events', condition, deadlineMs)
     const { selector } = this.#scope!
-    if (selector !== undefined && selector.kind !== 'source')
-      return { rows, outcomes: 0, corrections: 0, detachedParts }
-    const outcomes = await removeRows(this.#client, 'outcomes', this.#outcomesCondition(), deadlineMs)
-    const detached = detachedParts + outcomes.detachedParts
-    if (selector !== undefined) return { rows, outcomes: outcomes.rows, corrections: 0, detachedParts: detached }
-    const corrections = await removeRows(this.#client, CORRECTIONS, condition, deadlineMs)
+    const remove = (table: string, condition: string) => removeRows(this.#client, table, condition, deadlineMs)
+    const hasOutcomes = selector === undefined || selector.kind === 'source'
+    const events = await remove('events', this.#condition())
+    const outcomes = hasOutcomes ? await remove('outcomes', this.#outcomesCondition()) : NONE
+    const corrections = selector === undefined ? await remove(CORRECTIONS, this.#condition()) : NONE
     return {
-      ...{ rows, outcomes: outcomes.rows, corrections: corrections.rows },
-      detachedParts: detached + corrections.detachedParts,
+      ...{ rows: events.rows, outcomes: outcomes.rows, corrections: corrections.rows },
+      detachedParts: events.detachedParts + outcomes.detachedParts + corrections.detachedParts,
     }
   }
 
