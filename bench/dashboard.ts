@@ -12,8 +12,8 @@ import { connectReading, QuestionReader } from '../src/stores/clickhouse/reader.
 
 /**
  * Queries of the dashboard about companies: `EVENTS` (10,000,000) events of `COMPANIES` (100,000) companies in 90 days, while
- * `LIVE` (2,000) events arrive per second. An event has a URL, 2 % of pricing, and 5 % a campaign. Prints medians of `ROUNDS` (5), and their ratio to a plain query of the view
- * `companies`. Past months are merged to one part each, as ClickHouse does within a day or two.
+ * `LIVE` (2,000) events arrive per second. Each has a URL: 2 % have that of pricing, and 5 % a campaign. Prints medians of `ROUNDS` (5),
+ * and their ratio to a plain query of the view `companies`. Past months are merged to one part each, as ClickHouse does within a day or two.
  * `CLICKHOUSE_URL` uses a server that was filled before.
  */
 const EVENTS = Number(process.env.EVENTS ?? 10_000_000)

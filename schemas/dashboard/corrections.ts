@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { COMPANY_LIMITS } from '../companies.ts'
 
 /** Limits of corrections of companies. */
 export const CORRECTION_LIMITS = {
@@ -28,7 +29,7 @@ const Tags = (description: string) =>
     }),
   )
 
-/** What to correct. Left out: it stays as it is. */
+/** What to correct. A field that is left out stays as it is. */
 const WANTED = {
   hidden: Type.Optional(Type.Boolean({ description: 'Whether the companies are left out everywhere' })),
   name: Type.Optional(
@@ -73,20 +74,20 @@ export const CorrectedAnswer = Type.Object({
   /** ISO 8601, UTC. */
   at: Type.String(),
   by: Type.String(),
-  /** Companies that changed; 0: everything was so already, and there is nothing to undo. */
+  /** Companies that changed; 0 when all had these values before: there is no change to undo. */
   companies: Type.Integer(),
 })
 export type CorrectedAnswer = Static<typeof CorrectedAnswer>
 
-/** What holds of a company's corrections. */
+/** The corrections of a company that are in effect. */
 export const CompanyCorrection = Type.Object({
   company_id: Type.String(),
   hidden: Type.Boolean(),
   /** Empty: none. */
   name: Type.String(),
-  /** As a person said it; empty: not merged. */
+  /** The company that a person chose; empty: not merged. */
   merged_into: Type.String(),
-  /** The company at the end of the chain. */
+  /** The company at the end of the chain of merges. */
   counts_for: Type.String(),
   note: Type.String(),
   tags: Type.Array(Type.String()),
@@ -94,9 +95,9 @@ export const CompanyCorrection = Type.Object({
 })
 export type CompanyCorrection = Static<typeof CompanyCorrection>
 
-/** `GET /api/tenants/:tenant/corrections/state`: companies with a correction that holds, in the order of ids. */
+/** `GET /api/tenants/:tenant/corrections/state`: companies with a correction in effect, in the order of ids. */
 export const CorrectionsStateQuery = Type.Object(
-  { company: Type.Optional(Type.Array(CompanyId, { maxItems: 200 })) },
+  { company: Type.Optional(Type.Array(CompanyId, { maxItems: COMPANY_LIMITS.pageRowsMax })) },
   { additionalProperties: false },
 )
 export const CorrectionsStateAnswer = Type.Object({ companies: Type.Array(CompanyCorrection) })
@@ -108,9 +109,9 @@ export type CorrectionsQuery = Static<typeof CorrectionsQuery>
 
 export const CorrectionChange = Type.Object({
   ...CorrectedAnswer.properties,
-  /** The change that it takes back; null: none. */
+  /** The change that this one takes back, or null. */
   undoes: Type.Union([Type.String(), Type.Null()]),
-  /** The change that took it back; null: none. */
+  /** The change that took this one back, or null. */
   undone_by: Type.Union([Type.String(), Type.Null()]),
   /** The first of its corrections. Tags are one a line; `hidden` is `yes` or empty. */
   corrections: Type.Array(

@@ -15,17 +15,17 @@ export const WeekSums = Type.Object({
 })
 export type WeekSums = Static<typeof WeekSums>
 
-/** A company on the first page, and why it is there. */
+/** A company on the first page, with the numbers that put it there. */
 export const HomeCompany = Type.Object({
   ...CompanyRow.properties,
   /** Of this week. */
   week_visits: Type.Integer(),
   week_events: Type.Integer(),
-  /** Visits of an average week of the four weeks before; of fewer weeks when it is younger. 0: it is new, or was not there. */
+  /** Visits of an average week of the four weeks before; of fewer weeks when it is younger. 0 when it had none. */
   usual_visits: Type.Number(),
   /** First UTC day of this week with an event. */
   first_day: Type.String(),
-  /** Its last UTC day with an event before `first_day`; null when it has none, or none that is known. */
+  /** Its last UTC day with an event before `first_day`; null when there is none within the days that are read. */
   last_day_before: Type.Union([Type.String(), Type.Null()]),
   /** First and last page of this week, without their queries; empty when no event has a page. */
   first_page: Type.String(),
@@ -47,7 +47,7 @@ export const HomeAnswer = Type.Object({
   newcomers: Type.Array(HomeCompany),
   /** Companies with clearly more visits than usual, the strongest rise first. */
   rising: Type.Array(HomeCompany),
-  /** Companies that were away for at least `HOME.awayDays`, those with the most visits first. */
+  /** Companies that came back after `HOME.awayDays` or more days, those with the most visits first. */
   returned: Type.Array(HomeCompany),
   /** Of this week, by the day of receipt. */
   outcomes: Type.Array(OutcomeCount),
@@ -58,11 +58,12 @@ export const HomeAnswer = Type.Object({
 })
 export type HomeAnswer = Static<typeof HomeAnswer>
 
+/** Limits of the first page. */
 export const HOME = {
   weekDays: 7,
-  /** Weeks before this one that tell what is usual for a company. */
+  /** Weeks before this one whose average is a usual week of a company. */
   usualWeeks: 4,
-  /** Visits of this week, at least, and as a multiple of a usual week, for a rise. */
+  /** A rise has at least this many visits this week, and at least this multiple of a usual week. */
   risingVisits: 3,
   risingFactor: 1.5,
   awayDays: 14,

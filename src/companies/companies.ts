@@ -71,8 +71,9 @@ export function namedSources(tenants: Pick<TenantStore, 'listSources'>): Sources
 }
 
 /**
- * Reads the companies of a tenant from the projections of `events`. Callers must check filters with `assertFilter`. Every call rejects with `UnavailableError` when a table is missing or ClickHouse does not answer in time. All
- * calls except `rows` reject with `BackpressureError` when there are too many.
+ * Reads the companies of a tenant from the projections of `events`. Callers must check filters with `assertFilter`. Every call rejects with
+ * `UnavailableError` when a table is missing or ClickHouse does not answer in time. All calls except `rows` reject with
+ * `BackpressureError` when there are too many.
  */
 export class ClickHouseCompanies {
   readonly #reader: QuestionReader
@@ -177,7 +178,7 @@ export class ClickHouseCompanies {
     }
   }
 
-  /** Those of the companies that a filter keeps. */
+  /** The ids among `companyIds` that a filter keeps. */
   async matching(tenantId: string, filter: CompanyFilter, companyIds: readonly string[]): Promise<Set<string>> {
     const resolved = await this.#resolve(tenantId, filter)
     const { query, parameters } = matchingSql(tenantId, resolved)
