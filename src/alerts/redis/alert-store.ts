@@ -1,4 +1,5 @@
 import { ALERT_LIMITS, type AlertRecord } from '../../../schemas/alert.ts'
+import { compareTexts } from '../../run/compare-texts.ts'
 import { InputError } from '../../run/errors.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
 import { orUnavailable } from '../../stores/redis/errors.ts'
@@ -37,7 +38,7 @@ export class RedisAlerts {
     const found = await orUnavailable(this.#client.hgetall(keys.alertsOf(tenantId)), UNREACHABLE)
     return Object.entries(found)
       .map(([id, json]): Alert => ({ ...(JSON.parse(json) as AlertRecord), id, tenantId }))
-      .sort((a, b) => compare(a.created_at, b.created_at) || compare(a.id, b.id))
+      .sort((a, b) => compareTexts(a.created_at, b.created_at) || compareTexts(a.id, b.id))
   }
 
   async get(tenantId: string, id: string): Promise<Alert | undefined> {
@@ -95,8 +96,4 @@ export class RedisAlerts {
     const names = [keys.alertingTenants(), keys.alertsOf(tenantId)]
     return orUnavailable(writeScript.run(this.#client, names, args), UNREACHABLE)
   }
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0
 }

@@ -1,3 +1,4 @@
+import { compareTexts } from '../../run/compare-texts.ts'
 import { columnValue, type Judgement } from './judge.ts'
 import type { EnrichmentColumn, Group, Values } from './ports.ts'
 
@@ -146,11 +147,11 @@ export class ReportBuilder {
     const existing = await accountsAmong(gained)
     const merged = [...this.#merged.values()]
       .map(({ from, to, events }) => ({ from, to, to_is_new: !existing.has(to), events }))
-      .sort((a, b) => b.events - a.events || compare(a.from, b.from) || compare(a.to, b.to))
+      .sort((a, b) => b.events - a.events || compareTexts(a.from, b.from) || compareTexts(a.to, b.to))
     const renamed = [...this.#renamed]
       .map(([account_id, { before, after, events }]) => ({ account_id, before, after, events }))
-      .sort((a, b) => b.events - a.events || compare(a.account_id, b.account_id))
-    const classifications = Object.fromEntries([...this.#filtered].sort(([a], [b]) => compare(a, b)))
+      .sort((a, b) => b.events - a.events || compareTexts(a.account_id, b.account_id))
+    const classifications = Object.fromEntries([...this.#filtered].sort(([a], [b]) => compareTexts(a, b)))
     return {
       events: { judged: this.#judged, changed: this.#changed, not_judged: this.#notJudged },
       addresses: this.#addresses,
@@ -174,8 +175,4 @@ function nameOf(values: Values): AccountName {
 
 function sum(list: readonly { readonly events: number }[]): number {
   return list.reduce((all, { events }) => all + events, 0)
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0
 }

@@ -1,4 +1,5 @@
 import type { GroupStatus, PipelineStatus } from '../../pipeline/declaration/status.ts'
+import { compareTexts } from '../../run/compare-texts.ts'
 import { oldestWork, type StallLimits } from './stall.ts'
 import type {
   ClickHouseStatus,
@@ -135,7 +136,7 @@ function insertsOf(reports: readonly ProcessReport[]): InsertStatus[] {
       refusal: one.refusal ?? before.refusal ?? null,
     })
   }
-  return [...found.values()].sort((a, b) => compare(a.group, b.group))
+  return [...found.values()].sort((a, b) => compareTexts(a.group, b.group))
 }
 
 const BY_STATE: readonly DataSetStatus['state'][] = ['ok', 'replaced', 'waiting', 'ignored', 'stale', 'failed']
@@ -147,18 +148,14 @@ function dataOf(reports: readonly ProcessReport[]): DataSetStatus[] {
     const before = found.get(set.name)
     if (before === undefined || BY_STATE.indexOf(set.state) > BY_STATE.indexOf(before.state)) found.set(set.name, set)
   }
-  return [...found.values()].sort((a, b) => compare(a.name, b.name))
+  return [...found.values()].sort((a, b) => compareTexts(a.name, b.name))
 }
 
 function errorsOf(reports: readonly ProcessReport[]): LoggedProblem[] {
   const all = reports.flatMap(({ errors }) => errors)
-  return all.sort((a, b) => compare(b.at, a.at)).slice(0, ERRORS_MAX)
+  return all.sort((a, b) => compareTexts(b.at, a.at)).slice(0, ERRORS_MAX)
 }
 
 function byRoles(a: { readonly roles: readonly string[] }, b: { readonly roles: readonly string[] }): number {
-  return compare(a.roles.join(), b.roles.join())
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0
+  return compareTexts(a.roles.join(), b.roles.join())
 }

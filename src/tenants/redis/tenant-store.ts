@@ -2,6 +2,7 @@ import { createSecretKey, randomBytes } from 'node:crypto'
 import type { ApiKeyRecord, SourceFacts } from '../../../schemas/api-key.ts'
 import type { TenantChange, TenantRecord } from '../../../schemas/tenant.ts'
 import { RULES_MAX } from '../../../schemas/tenant-rules.ts'
+import { compareTexts } from '../../run/compare-texts.ts'
 import { Announcements } from '../../stores/redis/announcements.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
 import { orUnavailable } from '../../stores/redis/errors.ts'
@@ -72,7 +73,7 @@ export class RedisTenantStore implements TenantStore, CallerStore {
   async listTenants(): Promise<Tenant[]> {
     const records = await answered(this.#client.hgetall(keys.tenants()))
     const tenants = Object.entries(records).map(([id, json]) => tenantOf(id, json))
-    return tenants.sort((a, b) => compare(a.createdAt, b.createdAt) || compare(a.id, b.id))
+    return tenants.sort((a, b) => compareTexts(a.createdAt, b.createdAt) || compareTexts(a.id, b.id))
   }
 
   async changeTenant(id: string, change: TenantChange): Promise<Tenant | 'conflict' | undefined> {
@@ -227,8 +228,4 @@ function keyOf(json: string, use: string): StoredKey {
     lastUsed: use === '' ? undefined : new Date(Number(use)).toISOString(),
     ...(record.source && { source: record.source }),
   }
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0
 }
