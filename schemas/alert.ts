@@ -1,10 +1,10 @@
 import { type Static, Type } from 'typebox'
 
-/** What an alert tells. */
+/** When an alert fires. */
 export const ALERT_TYPES = ['company.first_seen', 'company.returned', 'segment.entered', 'company.corrected'] as const
 export type AlertType = (typeof ALERT_TYPES)[number]
 
-/** Where an alert tells it. */
+/** Where an alert sends its messages. */
 export const ALERT_KINDS = ['webhook', 'slack', 'email'] as const
 export type AlertKind = (typeof ALERT_KINDS)[number]
 
@@ -16,14 +16,14 @@ export const ALERT_LIMITS = {
   afterDaysMax: 365,
   /** Default of `after_days`. */
   afterDays: 30,
-  /** Companies that an alert remembers at a time: those of its segment, or those of which it has told lately. */
+  /** Companies that an alert remembers at a time: those of its segment, or those that it has reported lately. */
   companiesMax: 50_000,
-  /** Messages of an alert that wait. With more, the alert is paused. */
+  /** Waiting messages of an alert. With more, the alert is paused. */
   waitingMax: 2_000,
   /** Companies of a digest that are listed by name; all are counted. */
   digestMax: 500,
-  /** Companies of a tenant of which it is remembered what was said. */
-  answersMax: 10_000,
+  /** Reported companies of a tenant that are checked for corrections. */
+  reportedMax: 10_000,
   /** How long messages are kept, and how many of a tenant. */
   deliveryDays: 30,
   deliveriesMax: 10_000,
@@ -50,7 +50,7 @@ export const AlertRecord = Type.Object({
   ),
   digest: Type.Optional(Type.Literal('weekly')),
   created_at: time('ISO 8601, UTC'),
-  active_since: time('It tells what happens from here on: its creation, or when it was last resumed'),
+  active_since: time('It reports what happens from here on: its creation, or when it was last resumed or restored'),
   paused: Type.Optional(
     Type.Object({
       at: time('ISO 8601, UTC'),

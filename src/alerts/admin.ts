@@ -125,7 +125,7 @@ export class AlertAdmin {
     return await this.#change(tenantId, id, { paused: { at, by: 'person', reason: '' } })
   }
 
-  /** What happened while it was paused is not told. Messages that wait are sent. */
+  /** What happened during the pause is not reported. Waiting messages are sent. */
   async resume({ tenantId, id, paused }: Alert): Promise<Alert> {
     if (paused === undefined) return await this.get(tenantId, id)
     const since = new Date(this.#options.clock.now()).toISOString()

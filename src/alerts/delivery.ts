@@ -1,14 +1,16 @@
 import type { AlertRecord } from '../../schemas/alert.ts'
 
 /**
- * Queues of an alert's messages. `due`: made by its evaluation; it rests while the alert is paused. `asked`: asked for by a person, so it
- * does not.
+ * Queues of an alert's messages. `due`: from its evaluation; not sent while the alert is paused. `requested`: a person requested them, so
+ * they are sent also then.
  */
-export const QUEUES = ['due', 'asked'] as const
+export const QUEUES = ['due', 'requested'] as const
 export type Queue = (typeof QUEUES)[number]
 
-/** Why a message exists: an occurrence, or a test. */
+/** Type of the message of a test. */
 export const TEST_TYPE = 'alert.test'
+/** Type of a digest. */
+export const DIGEST_TYPE = 'alert.digest'
 
 /** An attempt to deliver a message. */
 export interface Attempt {
@@ -47,8 +49,6 @@ export interface Delivery {
   readonly attempts: readonly Attempt[]
 }
 
-export const DIGEST_TYPE = 'alert.digest'
-
 const SECOND_MS = 1_000
 const MINUTE_MS = 60 * SECOND_MS
 const HOUR_MS = 60 * MINUTE_MS
@@ -63,7 +63,7 @@ const ATTEMPTS_KEPT = 20
 /** A message after an attempt, and when it is due again. Undefined: it is finished. */
 export function afterAttempt(delivery: Delivery, attempt: Attempt): { readonly delivery: Delivery; dueAtMs?: number } {
   const isDelivered = attempt.error === undefined
-  // A person waits for a test.
+  // Not for a test: a person is waiting for its result.
   const delayMs = isDelivered || delivery.type === TEST_TYPE ? undefined : RETRY_DELAYS_MS[delivery.failures]
   const state = isDelivered ? 'delivered' : delayMs === undefined ? 'failed' : 'waiting'
   const next: Delivery = {

@@ -1,7 +1,7 @@
 import { DIGEST_TYPE, TEST_TYPE } from './delivery.ts'
 
 /** A company in a message. Unknown texts are empty. */
-export interface ToldCompany {
+export interface ReportedCompany {
   readonly company_id: string
   readonly name: string
   readonly domain: string
@@ -14,7 +14,7 @@ export interface ToldCompany {
   readonly last_seen: string
 }
 
-/** What changed in an answer that was sent. */
+/** How a company differs from what was reported of it. */
 export interface Correction {
   readonly kind: 'renamed' | 'merged' | 'hidden' | 'shown' | 'gone'
   readonly name_before: string
@@ -22,12 +22,12 @@ export interface Correction {
   readonly merged_into?: string
 }
 
-/** What a message says. */
-export interface Told {
-  readonly company: ToldCompany
+/** What a message reports. */
+export interface CompanyReport {
+  readonly company: ReportedCompany
   /** When it happened, milliseconds. */
   readonly atMs: number
-  /** Of `company.returned`: the UTC day of the visit before, `YYYY-MM-DD`. */
+  /** Of `company.returned`: the UTC day of the previous visit, `YYYY-MM-DD`. */
   readonly previousDay?: string
   readonly correction?: Correction
 }
@@ -45,7 +45,7 @@ export interface MessageContext {
 interface MessageData {
   readonly tenant_id: string
   readonly alert: { readonly id: string; readonly name: string }
-  readonly company?: ToldCompany
+  readonly company?: ReportedCompany
   readonly segment: string | null
   readonly previous_visit?: string
   readonly correction?: Correction
@@ -62,7 +62,7 @@ export interface DigestLine {
   readonly url: string
 }
 
-/** The body of a webhook. Slack and e-mail say the same in words. */
+/** The body of a webhook. Slack and e-mail get it as a text. */
 export interface Message {
   readonly type: string
   /** RFC 3339, UTC. */
@@ -71,8 +71,8 @@ export interface Message {
 }
 
 /** The message of an occurrence. */
-export function messageOf(type: string, told: Told, context: MessageContext): Message {
-  const { company, atMs, previousDay, correction } = told
+export function messageOf(type: string, report: CompanyReport, context: MessageContext): Message {
+  const { company, atMs, previousDay, correction } = report
   return {
     type,
     timestamp: new Date(atMs).toISOString(),
@@ -91,7 +91,7 @@ export function messageOf(type: string, told: Told, context: MessageContext): Me
 /** The message of a test: an example with the form of a real one. */
 export function testMessage(context: MessageContext, nowMs: number): Message {
   const at = new Date(nowMs).toISOString()
-  const company: ToldCompany = {
+  const company: ReportedCompany = {
     company_id: 'example.com',
     name: 'Example',
     domain: 'example.com',
@@ -105,7 +105,7 @@ export function testMessage(context: MessageContext, nowMs: number): Message {
   return messageOf(TEST_TYPE, { company, atMs: nowMs }, context)
 }
 
-/** @param total of all companies, also of those that are not listed */
+/** @param total number of companies, including those that are not listed */
 export function digestMessage(
   lines: readonly DigestLine[],
   total: number,
@@ -180,12 +180,12 @@ export function textOf(message: Message): MessageText {
   const { data } = message
   if (data.companies !== undefined) return digestText(data, data.companies)
   const { company, url, alert } = data
-  const facts = factsOf(company!)
+  const details = detailsOf(company!)
   return {
     subject: oneLine(`${company!.name} ${whyOf(message)}`),
     lines: [
       `${company!.name} ${whyOf(message)}.`,
-      ...(facts === '' ? [] : [facts]),
+      ...(details === '' ? [] : [details]),
       '',
       url,
       '',
@@ -209,15 +209,15 @@ function digestText({ alert, total = 0, url, tenant_id: tenantId }: MessageData,
   }
 }
 
-/** For an incoming webhook of Slack: its own marks, and nothing of a name works as a mark. */
+/** For an incoming webhook of Slack, in its markup. A name cannot add markup. */
 export function slackText(message: Message): string {
   const { company, url } = message.data
-  const facts = factsOf(company!)
-  return `*<${url}|${slackEscaped(company!.name)}>* ${slackEscaped(whyOf(message))}${facts === '' ? '' : `\n${slackEscaped(facts)}`}`
+  const details = detailsOf(company!)
+  return `*<${url}|${slackEscaped(company!.name)}>* ${slackEscaped(whyOf(message))}${details === '' ? '' : `\n${slackEscaped(details)}`}`
 }
 
-function factsOf({ domain, industry, country_code: country }: ToldCompany): string {
-  return [domain, industry, country].filter((fact) => fact !== '').join(', ')
+function detailsOf({ domain, industry, country_code: country }: ReportedCompany): string {
+  return [domain, industry, country].filter((detail) => detail !== '').join(', ')
 }
 
 function slackEscaped(text: string): string {

@@ -9,7 +9,7 @@ interface AlertReads {
   readonly waiting: () => Promise<number>
   /** When the oldest due message was due, milliseconds; undefined: none is late. */
   readonly dueSinceMs: () => Promise<number | undefined>
-  /** When the companies that wait longest for their evaluation were noted, milliseconds; undefined: none waits. */
+  /** When the company that waits longest for its evaluation was noted, milliseconds; undefined: none waits. */
   readonly touchedSinceMs: () => Promise<number | undefined>
   readonly nowMs: () => number
 }

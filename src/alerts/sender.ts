@@ -20,13 +20,13 @@ interface SenderOptions {
   readonly onAttempt?: (result: 'delivered' | 'retried' | 'failed') => void
 }
 
-/** Attempts at once: of an alert, so that its receiver is not flooded; of a tenant; of all. */
+/** Concurrent attempts of an alert, so that its receiver is not flooded; of a tenant; of all. */
 const OF_ALERT_MAX = 8
 const OF_TENANT_MAX = 32
 const ALL_MAX = 256
 const LOOK_EVERY_MS = 500
 const LOOP_DELAY: DelayBounds = { minMs: 250, maxMs: 5_000 }
-/** A stop waits this long for attempts in progress, then aborts them: they are made again. */
+/** A stop waits this long for attempts in progress, then aborts them. The next sender repeats them. */
 const STOP_MS = 3_000
 
 /**
@@ -40,7 +40,7 @@ export class Sender implements Service {
   /** By message id. */
   readonly #sending = new Map<string, { readonly of: DeliveryQueue; readonly ended: Promise<void> }>()
   #abort = new AbortController()
-  /** Another queue is first in every round. */
+  /** Rotates the queue that is first in a round. */
   #turn = 0
 
   constructor(options: SenderOptions) {
@@ -93,7 +93,7 @@ export class Sender implements Service {
     const first = this.#turn++ % queues.length
     for (const queue of [...queues.slice(first), ...queues.slice(0, first)]) {
       const alert = alerts.get(queue.alertId)
-      // Removed, or its messages rest.
+      // Removed, or paused.
       if (alert === undefined || (queue.queue === 'due' && alert.paused !== undefined)) continue
       await this.#begin(alert, queue, nowMs)
     }

@@ -19,7 +19,7 @@ const TENANT = 'demo'
 
 const addressOf = (n: number) => `11.${n >> 8}.${n & 255}.1`
 
-/** A receiver's moods: the first attempt of some messages is refused, or answered late. */
+/** Counts attempts: the receiver refuses the first attempt of some messages, or answers it late. */
 function isFirst(counts: Map<string, number>, id: string): boolean {
   counts.set(id, (counts.get(id) ?? 0) + 1)
   return counts.get(id) === 1
@@ -93,7 +93,7 @@ test('every process is killed amid 1,000 occurrences: each is received under one
   const ids = new Set(receiver.received.map(({ id }) => id))
   assert.deepEqual([ids.size, companies().size, receiver.invalid], [COMPANIES, COMPANIES, []])
 
-  // What is received again tells nothing: the same events, and companies that are looked at again.
+  // The same events again, and another evaluation of all companies, send nothing.
   const before = receiver.received.length
   await send()
   await client.zadd(keys.touchedCompanies(TENANT), Date.now() * 1_000, '*')

@@ -24,7 +24,7 @@ interface World {
   readonly deliveries: RedisDeliveries
   readonly alerts: RedisAlerts
   readonly results: string[]
-  tell(alert: Alert, companies: readonly string[]): Promise<unknown>
+  record(alert: Alert, companies: readonly string[]): Promise<unknown>
   /** The message about a company. */
   about(alert: Alert, company: string): Promise<Delivery | undefined>
 }
@@ -65,8 +65,8 @@ async function startSender(t: TestContext, options: WorldOptions = {}): Promise<
   const occurrences = new RedisOccurrences(client, evaluation)
   return {
     ...{ client, clock, deliveries, alerts, results },
-    tell: (alert, companies) =>
-      occurrences.tell(
+    record: (alert, companies) =>
+      occurrences.record(
         alert,
         companies.map((company) => occurrenceOf(alert, company)),
         clock.now(),
@@ -75,13 +75,13 @@ async function startSender(t: TestContext, options: WorldOptions = {}): Promise<
   }
 }
 
-test('an occurrence is one signed message, however often it is told', async (t) => {
+test('an occurrence is one signed message, however often it is recorded', async (t) => {
   const world = await startSender(t)
   const receiver = await Receiver.start(t)
   const alert = await addAlert(world.client, 'acme', { url: `${receiver.url}/hook?a=b` })
   receiver.key = alert.key
-  assert.equal(await world.tell(alert, ['a.example', 'b.example']), 2)
-  assert.equal(await world.tell(alert, ['b.example', 'a.example']), 0)
+  assert.equal(await world.record(alert, ['a.example', 'b.example']), 2)
+  assert.equal(await world.record(alert, ['b.example', 'a.example']), 0)
   const delivered = await until(
     () => world.about(alert, 'a.example'),
     (found) => found?.state === 'delivered',
@@ -95,7 +95,7 @@ test('an occurrence is one signed message, however often it is told', async (t) 
     [type, data.company.company_id, data.url],
     ['company.first_seen', 'a.example', 'http://dash.example/t/acme/companies/of?id=a.example'],
   )
-  assert.equal(await world.tell(alert, ['a.example']), 0)
+  assert.equal(await world.record(alert, ['a.example']), 0)
 })
 
 test('a failed message is tried again by the schedule, then its alert is paused', async (t) => {
@@ -103,7 +103,7 @@ test('a failed message is tried again by the schedule, then its alert is paused'
   const receiver = await Receiver.start(t)
   receiver.answer = (_, response) => void response.writeHead(500).end('it broke')
   const alert = await addAlert(world.client, 'acme', { url: receiver.url })
-  await world.tell(alert, ['a.example'])
+  await world.record(alert, ['a.example'])
   const delays: number[] = []
   for (let attempt = 1; attempt <= 9; attempt++) {
     const found = await until(
@@ -126,7 +126,7 @@ test('a failed message is tried again by the schedule, then its alert is paused'
   const [paused] = await world.alerts.list('acme')
   assert.match(paused!.paused!.reason, /could not be delivered in 10 attempts: it answers 500/)
   assert.equal(paused!.paused!.by, 'failures')
-  assert.equal(await world.tell(alert, ['b.example']), 'left')
+  assert.equal(await world.record(alert, ['b.example']), 'inactive')
 
   receiver.answer = (_, response) => void response.end()
   const again: Delivery = { ...failed, rev: failed.rev + 1, state: 'waiting', failures: 0 }
@@ -142,7 +142,7 @@ test('a failed message is tried again by the schedule, then its alert is paused'
 test('a message that is sent again during an attempt is not lost', async (t) => {
   const { client, deliveries, alerts, clock } = await startSender(t)
   const alert = await addAlert(client, 'acme', { url: 'http://127.0.0.1:9/' })
-  const queue = { tenantId: alert.tenantId, alertId: alert.id, queue: 'asked' } as const
+  const queue = { tenantId: alert.tenantId, alertId: alert.id, queue: 'requested' } as const
   const first: Delivery = { ...deliveryOf(alert, occurrenceOf(alert, 'a.example'), clock.now()), rev: 1 }
   const later = clock.now() + 3_600_000
   await deliveries.add(alert.tenantId, first, later)
@@ -155,20 +155,20 @@ test('a message that is sent again during an attempt is not lost', async (t) => 
   assert.deepEqual([await deliveries.queues(), await client.keys('*waiting*')], [[], []])
 })
 
-test('messages of a paused alert rest until it is resumed', async (t) => {
+test('messages of a paused alert are not sent until it is resumed', async (t) => {
   const world = await startSender(t)
   const receiver = await Receiver.start(t)
   let isUp = false
   receiver.answer = (_, response) => void response.writeHead(isUp ? 204 : 503).end()
   const alert = await addAlert(world.client, 'acme', { url: receiver.url })
-  await world.tell(alert, ['a.example'])
+  await world.record(alert, ['a.example'])
   await until(() => world.results.includes('retried'))
   const paused = { at: new Date().toISOString(), by: 'person', reason: '' } as const
   await world.alerts.change('acme', alert.id, { paused })
   isUp = true
   world.clock.nowMs += 60_000
   const other = await addAlert(world.client, 'acme', { url: receiver.url })
-  await world.tell(other, ['b.example'])
+  await world.record(other, ['b.example'])
   await until(() => world.results.includes('delivered'))
   assert.equal((await world.about(alert, 'a.example'))!.state, 'waiting')
   await world.alerts.change('acme', alert.id, { paused: null })
@@ -184,12 +184,12 @@ test('a silent receiver does not hold up the others', async (t) => {
   slow.answer = () => {}
   const many = Array.from({ length: 60 }, (_, i) => `c${i}.example`)
   const stuck = await addAlert(world.client, 'acme', { url: slow.url })
-  await world.tell(stuck, many)
+  await world.record(stuck, many)
   await until(() => slow.received.length === 8)
   const sameTenant = await addAlert(world.client, 'acme', { url: quick.url })
   const otherTenant = await addAlert(world.client, 'other', { url: quick.url })
-  await world.tell(sameTenant, many)
-  await world.tell(otherTenant, many)
+  await world.record(sameTenant, many)
+  await world.record(otherTenant, many)
   await until(() => quick.received.length === 120)
   assert.equal(slow.received.length, 8)
 })
@@ -203,7 +203,7 @@ test('at every connection, a destination that has become private is refused', as
   await destinations.read(url)
   address = '127.0.0.1'
   const alert = await addAlert(world.client, 'acme', { url })
-  await world.tell(alert, ['a.example'])
+  await world.record(alert, ['a.example'])
   const found = await until(
     () => world.about(alert, 'a.example'),
     (one) => one?.attempts.length === 1,
@@ -217,7 +217,7 @@ test('a redirect is a failure that says so, and its place is not asked', async (
   const [receiver, inner] = [await Receiver.start(t), await Receiver.start(t)]
   receiver.answer = (_, response) => void response.writeHead(302, { location: inner.url }).end()
   const alert = await addAlert(world.client, 'acme', { url: receiver.url })
-  await world.tell(alert, ['a.example'])
+  await world.record(alert, ['a.example'])
   const found = await until(
     () => world.about(alert, 'a.example'),
     (one) => one?.attempts.length === 1,
@@ -230,7 +230,7 @@ test('Slack gets a text with name, reason and link, in which a name makes no mar
   const world = await startSender(t)
   const receiver = await Receiver.start(t)
   const alert = await addAlert(world.client, 'acme', { url: receiver.url, to: 'slack' })
-  await world.tell(alert, ['a.example'])
+  await world.record(alert, ['a.example'])
   await until(() => receiver.received.length === 1)
   assert.equal(
     JSON.parse(receiver.received[0]!.body).text,
@@ -242,7 +242,7 @@ test('an e-mail has name, reason and link, and the id of its message', async (t)
   const smtp = await startSmtp(t)
   const world = await startSender(t, { mailer: new Mailer({ url: smtp.url, from: 'ipid <ipid@site.example>' }) })
   const alert = await addAlert(world.client, 'acme', { to: 'email', target: 'anna@site.example' })
-  await world.tell(alert, ['a.example'])
+  await world.record(alert, ['a.example'])
   await until(
     () => world.about(alert, 'a.example'),
     (one) => one?.state === 'delivered',

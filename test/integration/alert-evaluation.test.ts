@@ -103,8 +103,8 @@ async function startEvaluator(t: TestContext) {
         () => client.exists(keys.touchedCompanies(tenantId)),
         (exists) => exists === 0,
       ),
-    /** What an alert told, in order: type, company, and what makes it special. */
-    async told(alert: Alert): Promise<Message[]> {
+    /** The messages of an alert, oldest first. */
+    async messages(alert: Alert): Promise<Message[]> {
       const { deliveries: all } = await deliveries.page(tenantId, 0, 1_000)
       return all
         .filter(({ alertId }) => alertId === alert.id)
@@ -122,13 +122,13 @@ function companiesOf(messages: readonly Message[]): string[] {
   return messages.map(({ data }) => data.company!.company_id)
 }
 
-test('a company that is seen for the first time is told once, and one of the past is not', async (t) => {
+test('a company that is seen for the first time is reported once, and one of the past is not', async (t) => {
   const world = await startEvaluator(t)
   await world.visit(['old.example', { timestamp: NOON - 10 * DAY_MS }])
   const alert = await world.alert({ on: 'company.first_seen' })
   const rows = await world.visit(['new.example', { industry: 'Software' }], ['old.example'])
   await world.evaluated()
-  const [message, ...others] = await world.told(alert)
+  const [message, ...others] = await world.messages(alert)
   assert.deepEqual(others, [])
   assert.equal(message!.type, 'company.first_seen')
   assert.deepEqual(
@@ -140,10 +140,10 @@ test('a company that is seen for the first time is told once, and one of the pas
   world.clock.nowMs += 60_000
   await world.visit(['new.example'])
   await world.evaluated()
-  assert.deepEqual(companiesOf(await world.told(alert)), ['new.example'])
+  assert.deepEqual(companiesOf(await world.messages(alert)), ['new.example'])
 })
 
-test('an upload of the past tells nothing', async (t) => {
+test('no alert fires for an upload of the past', async (t) => {
   const world = await startEvaluator(t)
   const first = await world.alert({ on: 'company.first_seen' })
   const returned = await world.alert({ on: 'company.returned', after_days: 30 })
@@ -152,10 +152,10 @@ test('an upload of the past tells nothing', async (t) => {
   assert.equal(await world.client.exists(keys.touchedCompanies(world.tenantId)), 0)
   await world.visit(['past.example'])
   await world.evaluated()
-  assert.deepEqual([...(await world.told(first)), ...(await world.told(returned))], [])
+  assert.deepEqual([...(await world.messages(first)), ...(await world.messages(returned))], [])
 })
 
-test('a company that comes back after the days is told once for each return', async (t) => {
+test('a company that comes back after the days is reported once for each return', async (t) => {
   const world = await startEvaluator(t)
   await world.visit(
     ['bank.example', { timestamp: NOON - 40 * DAY_MS }],
@@ -166,21 +166,21 @@ test('a company that comes back after the days is told once for each return', as
   world.clock.nowMs += 60_000
   await world.visit(['bank.example'], ['often.example'], ['first.example'], ['bank.example'])
   await world.evaluated()
-  const [message] = await world.told(alert)
-  assert.deepEqual(companiesOf(await world.told(alert)), ['bank.example'])
+  const [message] = await world.messages(alert)
+  assert.deepEqual(companiesOf(await world.messages(alert)), ['bank.example'])
   assert.equal(message!.data.previous_visit, '2026-10-16')
   world.clock.nowMs += DAY_MS
   await world.visit(['bank.example'])
   await world.evaluated()
-  assert.equal((await world.told(alert)).length, 1)
+  assert.equal((await world.messages(alert)).length, 1)
   world.clock.nowMs += 31 * DAY_MS
   await world.visit(['bank.example'])
   await world.evaluated()
-  assert.deepEqual(companiesOf(await world.told(alert)), ['bank.example', 'bank.example'])
+  assert.deepEqual(companiesOf(await world.messages(alert)), ['bank.example', 'bank.example'])
   assert.equal(new Set(await world.ids(alert)).size, 2)
 })
 
-test('a segment tells who enters with a visit, and again after leaving', async (t) => {
+test('a company that enters a segment with a visit is reported, and again after leaving it', async (t) => {
   const world = await startEvaluator(t)
   const segment = await world.segments.create(world.tenantId, 'Keen', 'visits>=2,days=30,country=DE')
   const yesterday = { timestamp: NOON - DAY_MS }
@@ -195,32 +195,32 @@ test('a segment tells who enters with a visit, and again after leaving', async (
   await world.evaluated()
   await world.visit(['soon.example'])
   await world.evaluated()
-  const [message] = await world.told(alert)
-  assert.deepEqual(companiesOf(await world.told(alert)), ['soon.example'])
+  const [message] = await world.messages(alert)
+  assert.deepEqual(companiesOf(await world.messages(alert)), ['soon.example'])
   assert.equal(message!.data.segment, 'Keen')
 
   // All leave, without a visit.
   world.clock.nowMs += 40 * DAY_MS
   await until(
-    () => world.client.exists(keys.toldBy(alert.id)),
+    () => world.client.exists(keys.recordedOccurrences(alert.id)),
     (exists) => exists === 0,
   )
   await world.visit(['soon.example', { timestamp: world.clock.nowMs - DAY_MS }], ['soon.example'], ['inside.example'])
   await world.evaluated()
-  assert.deepEqual(companiesOf(await world.told(alert)), ['soon.example', 'soon.example'])
+  assert.deepEqual(companiesOf(await world.messages(alert)), ['soon.example', 'soon.example'])
   assert.equal(new Set(await world.ids(alert)).size, 2)
 })
 
-test('an alert with a segment tells only of its companies', async (t) => {
+test('an alert with a segment reports only its companies', async (t) => {
   const world = await startEvaluator(t)
   const segment = await world.segments.create(world.tenantId, 'Germany', 'country=DE')
   const alert = await world.alert({ on: 'company.first_seen', segment_id: segment.id })
   await world.visit(['de.example'], ['fr.example', { country_code: 'FR' }])
   await world.evaluated()
-  assert.deepEqual(companiesOf(await world.told(alert)), ['de.example'])
+  assert.deepEqual(companiesOf(await world.messages(alert)), ['de.example'])
 })
 
-test('while an alert is paused nothing is noted, and after its resumption the past is not told', async (t) => {
+test('while an alert is paused nothing is noted, and after its resumption the past is not reported', async (t) => {
   const world = await startEvaluator(t)
   const segment = await world.segments.create(world.tenantId, 'All', 'visits>=1')
   const first = await world.alert({ on: 'company.first_seen' })
@@ -241,7 +241,7 @@ test('while an alert is paused nothing is noted, and after its resumption the pa
   }
   await world.visit(['missed.example'], ['new.example'])
   await world.evaluated()
-  for (const alert of [first, entered]) assert.deepEqual(companiesOf(await world.told(alert)), ['new.example'])
+  for (const alert of [first, entered]) assert.deepEqual(companiesOf(await world.messages(alert)), ['new.example'])
 })
 
 test('when too many companies are touched, all that have a fresh visit are evaluated', async (t) => {
@@ -252,27 +252,27 @@ test('when too many companies are touched, all that have a fresh visit are evalu
   await insert(world.tenantId, rows)
   await world.client.zadd(keys.touchedCompanies(world.tenantId), NOON * 1_000, '*')
   await until(
-    () => world.told(alert),
+    () => world.messages(alert),
     (messages) => messages.length === 700,
   )
   await world.evaluated()
-  assert.equal(new Set(companiesOf(await world.told(alert))).size, 700)
+  assert.equal(new Set(companiesOf(await world.messages(alert))).size, 700)
 })
 
-test('reenrichment tells nothing but a correction of what was sent', async (t) => {
+test('after a reenrichment only a correction of what was sent is reported', async (t) => {
   const world = await startEvaluator(t)
   const first = await world.alert({ on: 'company.first_seen' })
   const corrected = await world.alert({ on: 'company.corrected' })
   await world.visit(['right.example'], ['wrong.example'])
   await world.evaluated()
-  assert.equal((await world.told(first)).length, 2)
+  assert.equal((await world.messages(first)).length, 2)
   const of = `tenant_id = '${world.tenantId}' AND company_id = 'wrong.example'`
   const rows = [world.eventOf('better.example', {})]
   await clickhouse.client.command({ query: `DELETE FROM events WHERE ${of}` })
   await insert(world.tenantId, rows)
   world.clock.nowMs += 60_000
   const [message] = await until(
-    () => world.told(corrected),
+    () => world.messages(corrected),
     (messages) => messages.length > 0,
   )
   assert.deepEqual(
@@ -282,8 +282,8 @@ test('reenrichment tells nothing but a correction of what was sent', async (t) =
   world.clock.nowMs += 60_000
   await world.visit(['right.example'])
   await world.evaluated()
-  assert.deepEqual(companiesOf(await world.told(first)).sort(), ['right.example', 'wrong.example'])
-  assert.equal((await world.told(corrected)).length, 1)
+  assert.deepEqual(companiesOf(await world.messages(first)).sort(), ['right.example', 'wrong.example'])
+  assert.equal((await world.messages(corrected)).length, 1)
 })
 
 test('a company that was sent and is renamed, merged or hidden is corrected once', async (t) => {
@@ -304,7 +304,7 @@ test('a company that was sent and is renamed, merged or hidden is corrected once
   t.after(() => clickhouse.client.command({ query: 'TRUNCATE TABLE company_corrections' }).then(() => {}))
   world.clock.nowMs += 60_000
   const messages = await until(
-    () => world.told(corrected),
+    () => world.messages(corrected),
     (found) => found.length === 3,
   )
   assert.deepEqual(
@@ -318,11 +318,11 @@ test('a company that was sent and is renamed, merged or hidden is corrected once
     ],
   )
   world.clock.nowMs += 60_000
-  // The visits of a merged company are those of its target; a hidden one is told no more.
+  // The visits of a merged company are those of its target; a hidden one is not reported.
   await world.visit(['b.example'], ['c.example'], ['a.example'])
   await world.evaluated()
-  assert.equal((await world.told(first)).length, 4)
-  assert.equal((await world.told(corrected)).length, 3)
+  assert.equal((await world.messages(first)).length, 4)
+  assert.equal((await world.messages(corrected)).length, 3)
 })
 
 test('a weekly digest is one message of the week, and an empty week has none', async (t) => {
@@ -330,12 +330,12 @@ test('a weekly digest is one message of the week, and an empty week has none', a
   const alert = await world.alert({ on: 'company.first_seen', to: 'email', target: 'a@b.example', digest: 'weekly' })
   await world.visit(['a.example'], ['b.example'])
   await world.evaluated()
-  assert.deepEqual(await world.told(alert), [])
+  assert.deepEqual(await world.messages(alert), [])
   const dueMs = digestDue(NOON + 7 * DAY_MS)
   assert.deepEqual([new Date(dueMs).getUTCDay(), new Date(dueMs).getUTCHours(), dueMs > NOON], [1, 8, true])
   world.clock.nowMs = dueMs
   const [digest] = await until(
-    () => world.told(alert),
+    () => world.messages(alert),
     (messages) => messages.length > 0,
   )
   assert.deepEqual([digest!.type, digest!.data.total], ['alert.digest', 2])
@@ -348,7 +348,7 @@ test('a weekly digest is one message of the week, and an empty week has none', a
     () => world.client.hget(keys.alertProgress(alert.id), 'digest'),
     (sent) => Number(sent) === dueMs + 7 * DAY_MS,
   )
-  assert.equal((await world.told(alert)).length, 1)
+  assert.equal((await world.messages(alert)).length, 1)
 })
 
 test('alerts of a tenant that is gone are removed', async (t) => {
@@ -361,5 +361,5 @@ test('alerts of a tenant that is gone are removed', async (t) => {
     () => world.client.keys(`*${world.tenantId}*`),
     (names) => names.length === 0,
   )
-  assert.deepEqual(await world.client.keys('*told*'), [])
+  assert.deepEqual(await world.client.keys('*recorded*'), [])
 })

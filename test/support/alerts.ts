@@ -138,8 +138,8 @@ export function messageAbout(alert: Alert, companyId: string): Message {
 }
 
 export function occurrenceOf(alert: Alert, companyId: string): Occurrence {
-  const answer = { name: companyId, domain: companyId, given: '', state: 'present', seen: '2026-11-27T00:00:00.000Z' }
-  return { key: companyId, stamp: '', message: messageAbout(alert, companyId), answer }
+  const facts = { name: companyId, domain: companyId, given: '', state: 'present', seen: '2026-11-27T00:00:00.000Z' }
+  return { key: companyId, stamp: '', message: messageAbout(alert, companyId), facts }
 }
 
 /** Errors of a message's attempts. */

@@ -31,10 +31,10 @@ const TRY_DAYS_MAX = 365
 
 /** `ipid alert create|list|test|pause|resume|remove|try` */
 export function alertCommand(context: CliContext): Command {
-  const alert = new Command('alert').description('manage alerts: what is told of companies, and where')
+  const alert = new Command('alert').description('manage alerts: when companies are reported, and where')
 
   subcommand('create <tenant> <name>', 'create an alert; the secret of a webhook is shown this once')
-    .addOption(new Option('--on <type>', 'what it tells').choices(ALERT_TYPES).makeOptionMandatory())
+    .addOption(new Option('--on <type>', 'when it fires').choices(ALERT_TYPES).makeOptionMandatory())
     .option('--segment <name>', 'only companies of this segment')
     .addOption(
       integerOption('after', 'days', 'company.returned: days without a visit', {
@@ -106,8 +106,8 @@ export function alertCommand(context: CliContext): Command {
   )
 
   for (const [verb, about] of [
-    ['pause', 'tell nothing until it is resumed; what happens meanwhile is not told later'],
-    ['resume', 'tell what happens from now on, and send the messages that wait'],
+    ['pause', 'stop an alert until it is resumed; what happens meanwhile is not reported later'],
+    ['resume', 'report what happens from now on, and send the waiting messages'],
   ] as const) {
     subcommand(`${verb} <tenant> <name>`, about).action(
       async (tenant: string, name: string, { json }: AlertOptions, command: Command) => {
@@ -117,7 +117,7 @@ export function alertCommand(context: CliContext): Command {
     )
   }
 
-  subcommand('remove <tenant> <name>', 'remove an alert; its messages that wait are not sent').action(
+  subcommand('remove <tenant> <name>', 'remove an alert; its waiting messages are not sent').action(
     async (tenant: string, name: string, { json }: AlertOptions, command: Command) => {
       const removed = await manage(tenant, command, async (admin) => {
         const found = await admin.named(tenant, name)
@@ -128,7 +128,7 @@ export function alertCommand(context: CliContext): Command {
     },
   )
 
-  addSettings(subcommand('try <tenant> <name>', 'show when an alert would have told something'), [])
+  addSettings(subcommand('try <tenant> <name>', 'show when an alert would have fired'), [])
     .addOption(
       integerOption('days', 'n', 'the last UTC days, today included', { least: 1, most: TRY_DAYS_MAX, otherwise: 90 }),
     )
@@ -151,7 +151,7 @@ export function alertCommand(context: CliContext): Command {
         return
       }
       const times = tried.length === 1 ? 'once' : `${tried.length} times`
-      printLine(context.stdout, `would have told ${times} in ${days} days`)
+      printLine(context.stdout, `would have fired ${times} in ${days} days`)
       const rows = tried.map(({ day, company_id: company }) => [day, company])
       if (rows.length > 0) printTable(context.stdout, ['DAY', 'COMPANY'], rows)
     })

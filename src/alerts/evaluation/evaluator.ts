@@ -11,8 +11,8 @@ import type { ShareLease } from '../../stores/redis/membership.ts'
 import type { Tenant } from '../../tenants/tenancy.ts'
 import { digestMessage, type MessageContext, messageOf } from '../messages.ts'
 import type { Alert, RedisAlerts } from '../redis/alert-store.ts'
-import type { RedisOccurrences, SentAnswer, Touched } from '../redis/occurrence-store.ts'
-import { answerNow, correctionOf, type Fate, occurrencesOf, toldOf, type VisitedCompany } from './rules.ts'
+import type { RedisOccurrences, ReportedFacts, Touched } from '../redis/occurrence-store.ts'
+import { correctionOf, type Fate, factsNow, occurrencesOf, reportedCompany, type VisitedCompany } from './rules.ts'
 
 /** What the evaluation asks ClickHouse. */
 export interface VisitQuestions {
@@ -41,15 +41,15 @@ interface EvaluatorOptions {
   readonly retentionDays: number | undefined
   /** Base of the dashboard's URLs. */
   readonly dashboardUrl: string
-  /** How long a note waits before it is evaluated: on a cluster, until the replicas have the rows. Milliseconds. */
+  /** Delay between a note and its evaluation, milliseconds: on a cluster, until the replicas have the rows. */
   readonly settleMs: number
   readonly clock: Clock
   readonly log: Logger
 }
 
-/** Companies per question. */
+/** Companies per query. */
 const TOUCHED_PER_TURN = 500
-const ANSWERS_PER_QUESTION = 2_000
+const FACTS_PER_QUERY = 2_000
 const LOOK_EVERY_MS = 2_000
 const SWEEP_EVERY_MS = 600_000
 const CORRECT_EVERY_MS = 30_000
@@ -66,8 +66,8 @@ export function digestDue(nowMs: number): number {
 }
 
 /**
- * Finds what alerts have to tell. One process at a time does this, under a lease. It looks at the state of the companies that the sink has
- * noted, and not at events. So a crash, a replay or a reenrichment makes it look again, and tells nothing twice.
+ * Finds when alerts fire. One process at a time does this, under a lease. It evaluates the state of the companies that the sink has noted,
+ * and not events. After a crash, a replay or a reenrichment it evaluates them again, and reports nothing twice.
  */
 export class Evaluator implements Service {
   readonly name = 'alert evaluator'
@@ -113,7 +113,7 @@ export class Evaluator implements Service {
         if (await this.#turn(tenantId)) isMore = true
       } catch (err) {
         if (err instanceof LeaseLostError) throw err
-        // The others have their turn.
+        // The other tenants still have their turn.
         log.warn({ err, tenant_id: tenantId, ...PASSING }, 'the alerts of a tenant are evaluated again later')
       }
     }
@@ -149,7 +149,7 @@ export class Evaluator implements Service {
     return touched.length === TOUCHED_PER_TURN
   }
 
-  /** Takes the state at the start of an alert as known. @returns whether it is to be evaluated */
+  /** Records the state at the start of an alert, which it does not report. @returns whether it is ready to be evaluated */
   async #prepare(alert: Alert, segments: ReadonlyMap<string, Segment>): Promise<boolean> {
     const { occurrences, questions, clock } = this.#options
     const segment = alert.segment_id === undefined ? undefined : segments.get(alert.segment_id)
@@ -160,7 +160,7 @@ export class Evaluator implements Service {
     if ((await occurrences.progress(alert.id)).baseline === alert.active_since) return true
     const { companiesMax } = ALERT_LIMITS
     if (alert.on === 'company.corrected') {
-      // What changed before its start is no news to it. The others have learned of it.
+      // It does not report corrections from before its start. The other alerts do.
       const others = (await this.#options.alerts.list(alert.tenantId)).filter(({ id }) => id !== alert.id)
       await this.#correctNow(alert.tenantId, await this.#prepared(others))
       return await occurrences.baseline(alert, [], clock.now())
@@ -192,7 +192,7 @@ export class Evaluator implements Service {
     log.warn({ tenant_id: alert.tenantId, alert: alert.id, reason }, 'an alert is paused')
   }
 
-  /** More companies were touched than are noted one by one. */
+  /** Evaluates all companies with a fresh visit, when too many were touched to note each. */
   async #evaluateAll(tenantId: string, alerts: readonly Alert[], segments: ReadonlyMap<string, Segment>) {
     const { questions, clock } = this.#options
     const sinceMs = clock.now() - FRESH_MS
@@ -234,19 +234,19 @@ export class Evaluator implements Service {
       members.set(id, new Set(await questions.members(tenantId, segments.get(id)!.where, ids, ids.length)))
     }
     for (const alert of wanted) {
-      const visits = { companies, days, members, stamps }
-      const found = occurrencesOf(alert, visits, this.#contextOf(alert, segments), clock.now(), FRESH_MS)
+      const state = { companies, days, members, stamps }
+      const found = occurrencesOf(alert, state, this.#contextOf(alert, segments), clock.now(), FRESH_MS)
       const inside = alert.on === 'segment.entered' ? members.get(alert.segment_id!) : undefined
       if (inside !== undefined) {
         const outside = ids.filter((id) => !inside.has(id))
         await occurrences.removeMembers(alert, outside, clock.now())
       }
-      const told = await occurrences.tell(alert, found, clock.now())
-      if (told === 'full') {
+      const recorded = await occurrences.record(alert, found, clock.now())
+      if (recorded === 'full') {
         const { waitingMax, companiesMax } = ALERT_LIMITS
         await this.#pause(alert, `more than ${waitingMax} messages wait, or it remembers ${companiesMax} companies`)
-      } else if (typeof told === 'number' && told > 0) {
-        log.debug({ tenant_id: tenantId, alert: alert.id, told }, 'an alert tells')
+      } else if (typeof recorded === 'number' && recorded > 0) {
+        log.debug({ tenant_id: tenantId, alert: alert.id, occurrences: recorded }, 'an alert fires')
       }
     }
   }
@@ -277,36 +277,36 @@ export class Evaluator implements Service {
     this.#correctedMs.set(tenant.id, clock.now())
   }
 
-  /** Compares what was said of companies with what is known now. */
+  /** Compares what was reported of companies with what is stored now. */
   async #correctNow(tenantId: string, alerts: readonly Alert[], tenant?: Tenant): Promise<void> {
     const { occurrences, questions, clock, retentionDays } = this.#options
     const kept = tenant?.retentionDays ?? retentionDays
     const keptSinceMs = kept === undefined ? 0 : clock.now() - (kept - 1) * DAY_MS
-    const answers = Object.entries(await occurrences.answers(tenantId))
-    for (let at = 0; at < answers.length; at += ANSWERS_PER_QUESTION) {
-      const some = answers.slice(at, at + ANSWERS_PER_QUESTION)
+    const reported = Object.entries(await occurrences.reportedFacts(tenantId))
+    for (let at = 0; at < reported.length; at += FACTS_PER_QUERY) {
+      const some = reported.slice(at, at + FACTS_PER_QUERY)
       const ids = some.map(([id]) => id)
       const [companies, fates] = await Promise.all([questions.companies(tenantId, ids), questions.fates(tenantId, ids)])
       const byId = new Map(companies.map((company) => [company.company_id, company]))
       for (const [id, json] of some) {
-        const before = JSON.parse(json) as SentAnswer
+        const before = JSON.parse(json) as ReportedFacts
         const company = byId.get(id)
-        const now = answerNow(before, company, fates.get(id), keptSinceMs)
+        const now = factsNow(before, company, fates.get(id), keptSinceMs)
         if (JSON.stringify(now) === json) continue
         const correction = correctionOf(before, now)
         const shown = company ?? unknownCompany(id, before)
-        const told = correction === undefined ? [] : alerts
+        const firing = correction === undefined ? [] : alerts
         await occurrences.correct(
           tenantId,
           id,
           {
             before: json,
             now,
-            told: told.map((alert) => ({
+            messages: firing.map((alert) => ({
               alert,
               message: messageOf(
                 alert.on,
-                { company: toldOf(shown), atMs: clock.now(), ...(correction && { correction }) },
+                { company: reportedCompany(shown), atMs: clock.now(), ...(correction && { correction }) },
                 this.#contextOf(alert, new Map()),
               ),
             })),
@@ -337,7 +337,7 @@ export class Evaluator implements Service {
 }
 
 /** A company that has no visible visits any more. */
-function unknownCompany(id: string, { name, domain, seen }: SentAnswer): VisitedCompany {
+function unknownCompany(id: string, { name, domain, seen }: ReportedFacts): VisitedCompany {
   return {
     ...{ company_id: id, name, domain, given_name: '', industry: '', industry_category: '', country_code: '' },
     ...{ classification: '', first_seen: seen, last_seen: seen },

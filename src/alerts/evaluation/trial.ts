@@ -2,14 +2,14 @@ import type { AlertType } from '../../../schemas/alert.ts'
 import { dayOf, returnsOf } from './rules.ts'
 import type { ClickHouseVisits } from './visits.ts'
 
-/** An occurrence that an alert would have told. */
+/** An occurrence for which an alert would have fired. */
 export interface TriedOccurrence {
   /** UTC day, `YYYY-MM-DD`. */
   readonly day: string
   readonly company_id: string
 }
 
-interface Tried {
+interface TrialOptions {
   readonly on: AlertType
   readonly afterDays: number
   /** Filter of its segment. */
@@ -20,13 +20,13 @@ const DAY_MS = 86_400_000
 const COMPANIES_PER_PART = 500
 
 /**
- * What an alert would have told on the last days, by what is stored and corrected now. Attributes of companies are those of today, and a
- * segment is judged once a day.
+ * Finds when an alert would have fired on the last days, by the events and corrections that are stored now. Uses today's attributes of
+ * companies, and evaluates a segment once a day.
  */
 export async function tryAlert(
   visits: ClickHouseVisits,
   tenantId: string,
-  { on, afterDays, where }: Tried,
+  { on, afterDays, where }: TrialOptions,
   days: number,
   nowMs: number,
 ): Promise<TriedOccurrence[]> {

@@ -1,6 +1,6 @@
--- Adds a message that a person asked for: a test, or one that is to be sent again.
+-- Adds a message that a person requested: a test, or one to send again.
 -- KEYS[1] deliveries of the tenant, KEYS[2] their times, KEYS[3] the queue of the alert, KEYS[4] queues
--- KEYS[5] finished messages, KEYS[6] the queue where it may wait now
+-- KEYS[5] finished messages, KEYS[6] the queue that it may be in now
 -- ARGV[1] id, ARGV[2] JSON, ARGV[3] when it was created, ms, ARGV[4] when it is due, ms, ARGV[5] member of the set of queues
 -- ARGV[6] revision that it must have; '' for a new one
 -- Returns 1, or 0 when it has another revision.

@@ -11,14 +11,14 @@ const settleScript = loadScript(import.meta.url, './settleDelivery-7.lua', { usi
 
 const DAY_MS = 86_400_000
 
-/** The messages of an alert that wait in a queue. */
+/** A queue of an alert's waiting messages. */
 export interface DeliveryQueue {
   readonly tenantId: string
   readonly alertId: string
   readonly queue: Queue
 }
 
-/** Messages that wait, of all tenants. */
+/** Waiting messages of all tenants. */
 export interface WaitingDeliveries {
   readonly waiting: number
   /** When the oldest of them was due, milliseconds; undefined: none is late. */
@@ -42,7 +42,7 @@ export class RedisDeliveries {
     })
   }
 
-  /** Ids of messages that are due, those first that are due longest. */
+  /** Ids of messages that are due, oldest due time first. */
   async due({ alertId, queue }: DeliveryQueue, nowMs: number, limit: number): Promise<string[]> {
     return await this.#client.zrangebyscore(keys.waitingDeliveries(alertId, queue), '-inf', nowMs, 'LIMIT', 0, limit)
   }
@@ -52,7 +52,7 @@ export class RedisDeliveries {
     return json === null ? undefined : (JSON.parse(json) as Delivery)
   }
 
-  /** Newest first. @param before continues after this position */
+  /** Newest first. */
   async page(tenantId: string, offset: number, limit: number): Promise<{ deliveries: Delivery[]; total: number }> {
     const times = keys.deliveryTimes(tenantId)
     const [ids, total] = await orUnavailable(
@@ -64,7 +64,7 @@ export class RedisDeliveries {
     return { deliveries: found.flatMap((json) => (json === null ? [] : [JSON.parse(json) as Delivery])), total }
   }
 
-  /** When messages of an alert are due, by id. Those of a paused alert rest. */
+  /** When the waiting messages of an alert are due, by id, also while it is paused. */
   async dueTimes(alertId: string): Promise<ReadonlyMap<string, number>> {
     const due = new Map<string, number>()
     for (const queue of QUEUES) {
@@ -78,13 +78,13 @@ export class RedisDeliveries {
   }
 
   /**
-   * Adds a message that a person asked for.
+   * Adds a message that a person requested.
    * @param rev its revision now; undefined: it is new
    * @returns false when it has changed meanwhile
    */
   async add(tenantId: string, delivery: Delivery, dueAtMs: number, rev?: number): Promise<boolean> {
     const { id, alertId, createdAtMs } = delivery
-    const queue = { tenantId, alertId, queue: 'asked' } as const
+    const queue = { tenantId, alertId, queue: 'requested' } as const
     const names = [
       keys.deliveries(tenantId),
       keys.deliveryTimes(tenantId),
@@ -101,7 +101,7 @@ export class RedisDeliveries {
    * Writes a message after an attempt.
    * @param rev its revision before
    * @param dueAtMs undefined: it is finished
-   * @param paused why its alert is to be paused
+   * @param paused pauses its alert, and says why
    * @returns false when it has changed meanwhile; then this attempt is not recorded
    */
   async settle(
@@ -133,7 +133,7 @@ export class RedisDeliveries {
     return (await settleScript.run(this.#client, names, args)) === 1
   }
 
-  /** A message whose record is gone. */
+  /** Removes a message whose record is gone from its queue. */
   async forget({ tenantId, alertId, queue }: DeliveryQueue, id: string): Promise<void> {
     await this.#client.zrem(keys.waitingDeliveries(alertId, queue), id)
     await this.#client.zrem(keys.deliveryTimes(tenantId), id)

@@ -1,8 +1,8 @@
--- Changes the companies that an alert on a segment takes for members.
--- KEYS[1] to KEYS[3] as in writeUnderLease-4.lua, KEYS[4] alerts of the tenant, KEYS[5] what the alert has told, KEYS[6] its progress
+-- Changes the recorded companies of an alert's segment.
+-- KEYS[1] to KEYS[3] as in writeUnderLease-4.lua, KEYS[4] alerts of the tenant, KEYS[5] its recorded occurrences, KEYS[6] its progress
 -- ARGV[1] to ARGV[3] as in writeUnderLease-4.lua, ARGV[4] alert id, ARGV[5] its active_since, ARGV[6] now, ms
 -- ARGV[7] 'begin' (none is a member), 'add', 'remove', or 'end' (all members are added); then companies, at most 1,000
--- Returns 1; -1 when the member does not hold the share, -2 when the alert is gone, paused or resumed.
+-- Returns 1; -1 when the member does not hold the share, -2 when the alert was removed, paused or resumed.
 if not holdsShare() then
   return -1
 end

@@ -10,30 +10,30 @@ import type { Alert } from './alert-store.ts'
 import { memberOf } from './delivery-store.ts'
 
 const using = '../../stores/redis/members.lua'
-const tellScript = loadScript(import.meta.url, './tellOccurrences-12.lua', { using })
+const recordScript = loadScript(import.meta.url, './recordOccurrences-12.lua', { using })
 const keepScript = loadScript(import.meta.url, './keepMembers-6.lua', { using })
-const correctScript = loadScript(import.meta.url, './correctAnswer-N.lua', { using })
+const correctScript = loadScript(import.meta.url, './correctReported-N.lua', { using })
 const digestScript = loadScript(import.meta.url, './sendDigest-9.lua', { using })
 const forgetScript = loadScript(import.meta.url, './forgetTouched-1.lua')
 
 const DAY_MS = 86_400_000
-/** What is older than this is told no more, so it need not be remembered either: see `FRESH_DAYS`. */
+/** No alert fires for a visit that is older than `FRESH_MS`, so an older record is not needed. */
 const REMEMBERED_DAYS = 7
 const PER_CALL = 100
 const MEMBERS_PER_CALL = 1_000
 
-/** Something that an alert tells once. */
+/** Something that an alert reports once. */
 export interface Occurrence {
   /** Identifies it among those of the alert. */
   readonly key: string
-  /** Makes the id of its message, when the same key may occur again later. */
+  /** With the key, identifies its message: the same key may occur again later. */
   readonly stamp: string
   readonly message: Message
-  readonly answer: SentAnswer
+  readonly facts: ReportedFacts
 }
 
-/** What a message said of a company, to notice a correction. */
-export interface SentAnswer {
+/** What a message reported of a company. A later difference is a correction. */
+export interface ReportedFacts {
   readonly name: string
   readonly domain: string
   /** Name that a person gave it; empty when none did. */
@@ -44,27 +44,30 @@ export interface SentAnswer {
   readonly seen: string
 }
 
-/** An alert that learns of a correction, and its message. */
-export interface CorrectionOf {
+/** An alert that reports a correction, and its message. */
+export interface CorrectionMessage {
   readonly alert: Alert
   readonly message: Message
 }
 
-/** `left`: the alert is gone, paused or resumed. `full`: too many messages wait, or it remembers too many companies. */
-export type TellResult = number | 'left' | 'full'
+/**
+ * The number of new occurrences. `inactive`: the alert was removed, paused or resumed. `full`: it has too many waiting messages, or
+ * remembers too many companies.
+ */
+export type RecordResult = number | 'inactive' | 'full'
 
 /** A touched company, and when the sink noted it last: as Redis writes it. */
 export type Touched = readonly [companyId: string, noted: string]
 
 /** How far the evaluation of an alert is. */
 export interface AlertProgress {
-  /** `active_since` for which the state of its companies was taken as known. */
+  /** The `active_since` at which the state of its companies was recorded. */
   readonly baseline: string | undefined
   /** Up to when its digest was sent, milliseconds; 0: never. */
   readonly digestMs: number
 }
 
-/** What the evaluation of alerts reads and writes. It writes under its lease, so a paused process that comes back changes nothing. */
+/** What the evaluation of alerts reads and writes. It writes under its lease, so a process that was paused and comes back changes nothing. */
 export class RedisOccurrences {
   readonly #client: RedisClient
   readonly #lease: Pick<ShareLease, 'run'>
@@ -79,7 +82,7 @@ export class RedisOccurrences {
     return this.#client.smembers(keys.alertingTenants())
   }
 
-  /** Touched companies, those first that wait longest. @param untilMs leaves out those that were noted later */
+  /** Touched companies, longest waiting first. @param untilMs leaves out those that were noted later */
   async touched(tenantId: string, limit: number, untilMs?: number): Promise<Touched[]> {
     const key = keys.touchedCompanies(tenantId)
     const until = untilMs === undefined ? '+inf' : untilMs * 1_000
@@ -94,7 +97,7 @@ export class RedisOccurrences {
     await forgetScript.run(this.#client, [keys.touchedCompanies(tenantId)], touched.flat())
   }
 
-  /** When the companies that wait longest were noted, milliseconds; undefined: none waits. */
+  /** When the longest waiting company was noted, milliseconds; undefined: none waits. */
   async touchedSince(): Promise<number | undefined> {
     let sinceMs: number | undefined
     for (const tenantId of await this.tenants()) {
@@ -110,8 +113,8 @@ export class RedisOccurrences {
   }
 
   /**
-   * Takes these companies as known, so that they are not told.
-   * @returns false when the alert is gone, paused or resumed
+   * Records the companies of its segment at the start of an alert, so that it does not report them.
+   * @returns false when the alert was removed, paused or resumed
    */
   async baseline(alert: Alert, companies: readonly string[], nowMs: number): Promise<boolean> {
     const isSegment = alert.on === 'segment.entered'
@@ -122,12 +125,12 @@ export class RedisOccurrences {
     return await this.#keep(alert, 'end', [], nowMs)
   }
 
-  /** The companies that an alert on a segment takes for members. */
+  /** The recorded companies of an alert's segment. */
   members(alertId: string): Promise<string[]> {
-    return this.#client.zrange(keys.toldBy(alertId), '0', '-1')
+    return this.#client.zrange(keys.recordedOccurrences(alertId), '0', '-1')
   }
 
-  /** Companies that have left the segment: an entry is told again. */
+  /** Removes companies that have left the segment, so that their next entry is reported. */
   async removeMembers(alert: Alert, companies: readonly string[], nowMs: number): Promise<void> {
     for (let at = 0; at < companies.length; at += MEMBERS_PER_CALL) {
       if (!(await this.#keep(alert, 'remove', companies.slice(at, at + MEMBERS_PER_CALL), nowMs))) return
@@ -140,19 +143,19 @@ export class RedisOccurrences {
     companies: readonly string[],
     nowMs: number,
   ): Promise<boolean> {
-    const names = [keys.alertsOf(tenantId), keys.toldBy(id), keys.alertProgress(id)]
+    const names = [keys.alertsOf(tenantId), keys.recordedOccurrences(id), keys.alertProgress(id)]
     return (await this.#lease.run(keepScript, names, [id, since, nowMs, mode, ...companies])) === 1
   }
 
-  /** What was said of companies, as JSON of `SentAnswer`. */
-  async answers(tenantId: string): Promise<Readonly<Record<string, string>>> {
-    return await this.#client.hgetall(keys.sentAnswers(tenantId))
+  /** What was reported of companies, as JSON of `ReportedFacts`. */
+  async reportedFacts(tenantId: string): Promise<Readonly<Record<string, string>>> {
+    return await this.#client.hgetall(keys.reportedFacts(tenantId))
   }
 
   /**
-   * Replaces what was said of a company, and tells the alerts.
+   * Replaces what was reported of a company, and writes the messages that correct it.
    * @param before its JSON
-   * @returns false when it is another meanwhile
+   * @returns false when the facts before have changed meanwhile
    */
   async correct(
     tenantId: string,
@@ -160,21 +163,21 @@ export class RedisOccurrences {
     {
       before,
       now,
-      told,
-    }: { readonly before: string; readonly now: SentAnswer; readonly told: readonly CorrectionOf[] },
+      messages,
+    }: { readonly before: string; readonly now: ReportedFacts; readonly messages: readonly CorrectionMessage[] },
     nowMs: number,
   ): Promise<boolean> {
     const names = [
-      keys.sentAnswers(tenantId),
+      keys.reportedFacts(tenantId),
       keys.alertsOf(tenantId),
       keys.deliveries(tenantId),
       keys.deliveryTimes(tenantId),
       keys.deliveryQueues(),
-      ...told.flatMap(({ alert: { id } }) => [keys.waitingDeliveries(id, 'due'), keys.digestOf(id)]),
+      ...messages.flatMap(({ alert: { id } }) => [keys.waitingDeliveries(id, 'due'), keys.digestOf(id)]),
     ]
     const args = [
       ...[company, before, JSON.stringify(now), nowMs, ALERT_LIMITS.digestMax],
-      ...told.flatMap(({ alert, message }) => {
+      ...messages.flatMap(({ alert, message }) => {
         const key = { key: company, stamp: `${before}\n${JSON.stringify(now)}\n${nowMs}` }
         const delivery = deliveryOf(alert, { ...key, message }, nowMs)
         const isDigest = alert.digest !== undefined
@@ -186,7 +189,7 @@ export class RedisOccurrences {
     return (await this.#lease.run(correctScript, names, args)) === 1
   }
 
-  /** The companies of a digest that waits; undefined for those above the limit. */
+  /** The companies of the next digest; undefined for those above the limit. */
   async digest(alertId: string): Promise<(DigestLine | undefined)[]> {
     const lines = await this.#client.lrange(keys.digestOf(alertId), 0, -1)
     return lines.map((line) => (line === '' ? undefined : (JSON.parse(line) as DigestLine)))
@@ -213,47 +216,46 @@ export class RedisOccurrences {
   }
 
   /**
-   * Tells occurrences that were not told yet. May be repeated.
-   * @returns how many were new
+   * Records the occurrences that are new, and writes their messages. May be repeated.
    */
-  async tell(alert: Alert, occurrences: readonly Occurrence[], nowMs: number): Promise<TellResult> {
-    let told = 0
+  async record(alert: Alert, occurrences: readonly Occurrence[], nowMs: number): Promise<RecordResult> {
+    let recorded = 0
     for (let at = 0; at < occurrences.length; at += PER_CALL) {
-      const result = await this.#tellSome(alert, occurrences.slice(at, at + PER_CALL), nowMs)
+      const result = await this.#recordSome(alert, occurrences.slice(at, at + PER_CALL), nowMs)
       if (typeof result === 'string') return result
-      told += result
+      recorded += result
     }
-    return told
+    return recorded
   }
 
-  async #tellSome(alert: Alert, occurrences: readonly Occurrence[], nowMs: number): Promise<TellResult> {
+  async #recordSome(alert: Alert, occurrences: readonly Occurrence[], nowMs: number): Promise<RecordResult> {
     const { id, tenantId } = alert
     const isDigest = alert.digest !== undefined
     const names = [
       keys.alertsOf(tenantId),
-      keys.toldBy(id),
+      keys.recordedOccurrences(id),
       keys.deliveries(tenantId),
       keys.deliveryTimes(tenantId),
       keys.waitingDeliveries(id, 'due'),
       keys.deliveryQueues(),
       keys.digestOf(id),
-      keys.sentAnswers(tenantId),
-      keys.sentTimes(tenantId),
+      keys.reportedFacts(tenantId),
+      keys.reportedTimes(tenantId),
     ]
     const args = [
       ...[id, alert.active_since, nowMs, memberOf({ tenantId, alertId: id, queue: 'due' }), ALERT_LIMITS.waitingMax],
       ...[ALERT_LIMITS.companiesMax, isDigest ? ALERT_LIMITS.digestMax : ''],
       alert.on === 'segment.entered' ? '' : nowMs - REMEMBERED_DAYS * DAY_MS,
-      ALERT_LIMITS.answersMax,
+      ALERT_LIMITS.reportedMax,
       ...occurrences.flatMap((occurrence) => {
         const delivery = deliveryOf(alert, occurrence, nowMs)
         const content = isDigest ? digestLine(occurrence.message) : delivery
         const company = occurrence.message.data.company!.company_id
-        return [occurrence.key, delivery.id, JSON.stringify(content), company, JSON.stringify(occurrence.answer)]
+        return [occurrence.key, delivery.id, JSON.stringify(content), company, JSON.stringify(occurrence.facts)]
       }),
     ]
-    const result = Number(await this.#lease.run(tellScript, names, args))
-    return result === -2 ? 'left' : result === -3 ? 'full' : result
+    const result = Number(await this.#lease.run(recordScript, names, args))
+    return result === -2 ? 'inactive' : result === -3 ? 'full' : result
   }
 }
 

@@ -1,5 +1,5 @@
--- Removes an alert, and what it remembers. Its messages stay until their time, but none is sent any more.
--- KEYS[1] tenants with alerts to evaluate, KEYS[2] alerts of the tenant, KEYS[3] progress, KEYS[4] told, KEYS[5] digest
+-- Removes an alert and its state. Its messages are kept as long as others, but are not sent.
+-- KEYS[1] tenants with alerts to evaluate, KEYS[2] alerts of the tenant, KEYS[3] progress, KEYS[4] recorded occurrences, KEYS[5] digest
 -- KEYS[6], KEYS[7] queues of its messages, KEYS[8] times of the tenant's finished messages, KEYS[9] queues
 -- ARGV[1] tenant id, ARGV[2] alert id, ARGV[3] now, ms, ARGV[4], ARGV[5] members of the set of queues
 -- Returns 1, or 0 when there is no such alert.

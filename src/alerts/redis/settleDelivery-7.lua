@@ -4,15 +4,15 @@
 -- KEYS[6] alerts of the tenant, KEYS[7] tenants with alerts to evaluate
 -- ARGV[1] id, ARGV[2] revision before the attempt, ARGV[3] JSON, ARGV[4] when it is due again, ms; '' when it is finished
 -- ARGV[5] now, ms, ARGV[6] member of the set of queues, ARGV[7] tenant id, ARGV[8] alert id
--- ARGV[9] JSON of why the alert is to be paused; ''
--- ARGV[10] most finished messages, ARGV[11] messages finished before are removed, ms
--- Returns 1, or 0 when the message has another revision or is gone: nothing is written then.
+-- ARGV[9] JSON of why to pause the alert; '' to leave it active
+-- ARGV[10] most finished messages, ARGV[11] messages that finished before this time are removed, ms
+-- Returns 1, or 0 without writing the outcome when the message has another revision or is gone.
 local json = call('HGET', KEYS[1], ARGV[1])
 if not json then
   leaveQueue(KEYS[4], KEYS[5], ARGV[1], ARGV[6])
   return 0
 end
--- A later revision may wait in the same queue.
+-- A later revision may be in the same queue.
 if cjson.decode(json).rev ~= tonumber(ARGV[2]) then
   return 0
 end

@@ -113,25 +113,25 @@ export const keys = {
   alertsOf: (tenantId: string) => `${leased('alerts')}:of:${tenantId}`,
   /** Sorted set: companies of a tenant with new visits, by the microsecond at which the sink last noted them. */
   touchedCompanies: (tenantId: string) => `${leased('alerts')}:touched:${tenantId}`,
-  /** Hash: how far the evaluation of an alert is, see `AlertProgress`. */
+  /** Hash: progress of the evaluation of an alert, see `AlertProgress`. */
   alertProgress: (alertId: string) => `${leased('alerts')}:progress:${alertId}`,
-  /** Sorted set: what an alert has told, or the companies of its segment, by time, milliseconds. */
-  toldBy: (alertId: string) => `${leased('alerts')}:told:${alertId}`,
-  /** List: JSON of the companies that wait for the digest of an alert. */
+  /** Sorted set: keys of an alert's occurrences, or the companies of its segment, by the time of their record, milliseconds. */
+  recordedOccurrences: (alertId: string) => `${leased('alerts')}:recorded:${alertId}`,
+  /** List: JSON of the companies of an alert's next digest. */
   digestOf: (alertId: string) => `${leased('alerts')}:digest:${alertId}`,
-  /** Hash: company that was told of → JSON of what was said of it, see `SentAnswer`. */
-  sentAnswers: (tenantId: string) => `${leased('alerts')}:sent:${tenantId}`,
-  /** Sorted set: the same companies by the time at which they were last told of, milliseconds. */
-  sentTimes: (tenantId: string) => `${leased('alerts')}:sent-at:${tenantId}`,
+  /** Hash: reported company → JSON of `ReportedFacts`. */
+  reportedFacts: (tenantId: string) => `${leased('alerts')}:reported:${tenantId}`,
+  /** Sorted set: the same companies by the time of their last report, milliseconds. */
+  reportedTimes: (tenantId: string) => `${leased('alerts')}:reported-times:${tenantId}`,
   /** Hash: id of a message → JSON of `Delivery`. */
   deliveries: (tenantId: string) => `${leased('alerts')}:deliveries:${tenantId}`,
   /** Sorted set: the messages of a tenant by the time of their creation, milliseconds. */
   deliveryTimes: (tenantId: string) => `${leased('alerts')}:delivery-times:${tenantId}`,
-  /** Sorted set: the messages of a tenant that are sent or given up, by the time of that, milliseconds. */
+  /** Sorted set: the delivered and failed messages of a tenant, by the time of their end, milliseconds. */
   finishedDeliveries: (tenantId: string) => `${leased('alerts')}:finished:${tenantId}`,
-  /** Sorted set: messages of an alert that wait, by when they are due, milliseconds. @param queue see `QUEUES` */
+  /** Sorted set: waiting messages of an alert, by when they are due, milliseconds. @param queue see `QUEUES` */
   waitingDeliveries: (alertId: string, queue: string) => `${leased('alerts')}:waiting:${alertId}:${queue}`,
-  /** Set: `TENANT ALERT QUEUE` with messages that wait. */
+  /** Set: `TENANT ALERT QUEUE` of the queues that are not empty. */
   deliveryQueues: () => `${leased('alerts')}:queues`,
 
   /** Hash: damaged parts of tables, `table/part` → JSON. */

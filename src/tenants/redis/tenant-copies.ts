@@ -59,7 +59,7 @@ export class TenantCopies {
     for (const [segmentId, segment] of Object.entries(segments)) {
       await this.#client.hset(keys.segmentsOf(id), segmentId, JSON.stringify(segment))
     }
-    // What an alert told before is not copied, so it begins anew.
+    // The state of alerts is not copied, so they start anew.
     const since = { active_since: new Date(this.#clock.now()).toISOString() }
     for (const [alertId, alert] of Object.entries(alerts)) {
       await this.#client.hset(keys.alertsOf(id), alertId, JSON.stringify({ ...alert, ...since }))

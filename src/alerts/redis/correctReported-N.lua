@@ -1,10 +1,10 @@
--- Replaces what was said of a company, and adds the messages that correct it, in one step. Repeating it changes nothing.
--- KEYS[1] to KEYS[3] as in writeUnderLease-4.lua, KEYS[4] answers that were sent, KEYS[5] alerts of the tenant, KEYS[6] deliveries
+-- Replaces what was reported of a company, and adds the messages that correct it, in one step. Repeating it changes nothing.
+-- KEYS[1] to KEYS[3] as in writeUnderLease-4.lua, KEYS[4] reported facts, KEYS[5] alerts of the tenant, KEYS[6] deliveries
 -- KEYS[7] their times, KEYS[8] queues; then for each alert: its queue, its digest
--- ARGV[1] to ARGV[3] as in writeUnderLease-4.lua, ARGV[4] company, ARGV[5] JSON of the answer before, ARGV[6] JSON of the answer now
+-- ARGV[1] to ARGV[3] as in writeUnderLease-4.lua, ARGV[4] company, ARGV[5] JSON of the facts before, ARGV[6] JSON of the facts now
 -- ARGV[7] now, ms, ARGV[8] lines of a digest
 -- then for each alert: its id, member of the set of queues, message id, JSON of the message or line, 1 for a digest, else 0
--- Returns 1; 0 when the answer before is another; -1 when the member does not hold the share.
+-- Returns 1; 0 when the facts before have changed; -1 when the member does not hold the share.
 if not holdsShare() then
   return -1
 end

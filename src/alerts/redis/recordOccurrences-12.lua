@@ -1,12 +1,13 @@
--- Tells what an alert has not told yet: for each occurrence, notes it and adds its message, or its line of a digest, in one step.
+-- Records the new occurrences of an alert, and adds the message of each, or its line of a digest, in one step.
 -- Repeating it changes nothing.
--- KEYS[1] to KEYS[3] as in writeUnderLease-4.lua, KEYS[4] alerts of the tenant, KEYS[5] what the alert has told, KEYS[6] deliveries
--- KEYS[7] their times, KEYS[8] queue of the alert, KEYS[9] queues, KEYS[10] digest, KEYS[11] answers that were sent, KEYS[12] their times
+-- KEYS[1] to KEYS[3] as in writeUnderLease-4.lua, KEYS[4] alerts of the tenant, KEYS[5] its recorded occurrences, KEYS[6] deliveries
+-- KEYS[7] their times, KEYS[8] queue of the alert, KEYS[9] queues, KEYS[10] digest, KEYS[11] reported facts, KEYS[12] their times
 -- ARGV[1] to ARGV[3] as in writeUnderLease-4.lua, ARGV[4] alert id, ARGV[5] its active_since, ARGV[6] now, ms
--- ARGV[7] member of the set of queues, ARGV[8] most messages that wait, ARGV[9] most that it remembers, ARGV[10] lines of a digest; '' for none
--- ARGV[11] what it told before is forgotten, ms; '' for nothing, ARGV[12] most answers
--- then for each occurrence: its key, message id, JSON of the message or line, company, JSON of the answer
--- Returns how many are new; -1 when the member does not hold the share, -2 when the alert is gone, paused or resumed, -3 when it is full.
+-- ARGV[7] member of the set of queues, ARGV[8] most waiting messages, ARGV[9] most recorded occurrences, ARGV[10] lines of a digest; '' for none
+-- ARGV[11] records from before are removed, ms; '' for none, ARGV[12] most reported companies
+-- then for each occurrence: its key, message id, JSON of the message or line, company, JSON of the reported facts
+-- Returns the number of new ones; -1 when the member does not hold the share, -2 when the alert was removed, paused or resumed, -3 when it
+-- is full.
 if not holdsShare() then
   return -1
 end
