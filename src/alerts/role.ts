@@ -51,7 +51,7 @@ export function alertRole(context: ProcessContext): Service[] {
   const evaluator = new Evaluator({
     lease: evaluation,
     ...{ alerts, occurrences, clock, log },
-    questions: new ClickHouseVisits(new QuestionReader(reading), namedSources(tenants), clock),
+    visits: new ClickHouseVisits(new QuestionReader(reading), namedSources(tenants), clock),
     segments: new Segments(redis, clock),
     getTenant: (id) => tenants.getTenant(id),
     retentionDays: config.retentionDays,
@@ -65,6 +65,6 @@ export function alertRole(context: ProcessContext): Service[] {
     persisted: () => persisted(redis),
     onAttempt: (result) => metrics.attempted(result),
   })
-  const questions: Service = { name: 'alert questions', start: async () => {}, stop: () => reading.close() }
-  return [questions, evaluator, sender]
+  const queries: Service = { name: 'alert queries', start: async () => {}, stop: () => reading.close() }
+  return [queries, evaluator, sender]
 }

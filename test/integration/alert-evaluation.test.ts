@@ -50,7 +50,7 @@ async function startEvaluator(t: TestContext) {
   const reading = connectReading(clickhouse.url, 'test')
   const evaluator = new Evaluator({
     ...{ lease, alerts, occurrences, segments, clock, log: silent, retentionDays: undefined, settleMs: 0 },
-    questions: new ClickHouseVisits(new QuestionReader(reading), async () => [], clock),
+    visits: new ClickHouseVisits(new QuestionReader(reading), async () => [], clock),
     getTenant: (id) => store.getTenant(id),
     dashboardUrl: 'http://dash.example',
   })

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { ALERT_LIMITS, type AlertRecord } from '../../../schemas/alert.ts'
 import type { Segment } from '../../companies/segments/segments.ts'
+import { DAY_MS } from '../../pipeline/event/outcomes.ts'
 import { ALL_COMPANIES, FRESH_MS } from '../../pipeline/sinks/touched/touched-companies.ts'
 import type { Clock } from '../../run/clock.ts'
 import { LeaseLostError } from '../../run/errors.ts'
@@ -12,29 +13,14 @@ import type { Tenant } from '../../tenants/tenancy.ts'
 import { digestMessage, type MessageContext, messageOf } from '../messages.ts'
 import type { Alert, RedisAlerts } from '../redis/alert-store.ts'
 import type { RedisOccurrences, ReportedFacts, Touched } from '../redis/occurrence-store.ts'
-import { correctionOf, type Fate, factsNow, occurrencesOf, reportedCompany, type VisitedCompany } from './rules.ts'
-
-/** What the evaluation asks ClickHouse. */
-export interface VisitQuestions {
-  /** Companies as their tenant sees them: without hidden ones, and merged ones under their target. */
-  companies(tenantId: string, ids: readonly string[]): Promise<VisitedCompany[]>
-  /** UTC days with visits, ascending, by company. */
-  days(tenantId: string, ids: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>>
-  /** The companies that touched ones count for, themselves included. */
-  targets(tenantId: string, ids: readonly string[]): Promise<ReadonlyMap<string, string>>
-  /** Companies with a visit since a moment, by id, from after one. */
-  visitedSince(tenantId: string, sinceMs: number, after: string, limit: number): Promise<string[]>
-  /** Companies that a filter keeps. @param ids only among these; undefined: of all @param limit of companies, without `ids` */
-  members(tenantId: string, where: string, ids: readonly string[] | undefined, limit: number): Promise<string[]>
-  /** Corrected ones among companies. */
-  fates(tenantId: string, ids: readonly string[]): Promise<ReadonlyMap<string, Fate>>
-}
+import { correctionOf, factsNow, occurrencesOf, reportedCompany, type VisitedCompany } from './rules.ts'
+import type { ClickHouseVisits } from './visits.ts'
 
 interface EvaluatorOptions {
   readonly lease: ShareLease
   readonly alerts: RedisAlerts
   readonly occurrences: RedisOccurrences
-  readonly questions: VisitQuestions
+  readonly visits: ClickHouseVisits
   readonly segments: { list(tenantId: string): Promise<readonly Segment[]> }
   readonly getTenant: (id: string) => Promise<Tenant | undefined>
   /** Days that events are kept when the tenant has no number of its own; undefined: for ever. */
@@ -54,7 +40,6 @@ const LOOK_EVERY_MS = 2_000
 const SWEEP_EVERY_MS = 600_000
 const CORRECT_EVERY_MS = 30_000
 const LOOP_DELAY: DelayBounds = { minMs: 500, maxMs: 10_000 }
-const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
 /** The first of January 1970 was a Thursday. Digests go out on Mondays at 8:00 UTC. */
 const FIRST_DIGEST_MS = 4 * DAY_MS + 8 * HOUR_MS
@@ -151,7 +136,7 @@ export class Evaluator implements Service {
 
   /** Records the state at the start of an alert, which it does not report. @returns whether it is ready to be evaluated */
   async #prepare(alert: Alert, segments: ReadonlyMap<string, Segment>): Promise<boolean> {
-    const { occurrences, questions, clock } = this.#options
+    const { occurrences, visits, clock } = this.#options
     const segment = alert.segment_id === undefined ? undefined : segments.get(alert.segment_id)
     if (alert.segment_id !== undefined && segment === undefined) {
       await this.#pause(alert, 'its segment was removed')
@@ -168,7 +153,7 @@ export class Evaluator implements Service {
     if (alert.on !== 'segment.entered' || segment === undefined) {
       return await occurrences.baseline(alert, [], clock.now())
     }
-    const members = await questions.members(alert.tenantId, segment.where, undefined, companiesMax + 1)
+    const members = await visits.members(alert.tenantId, segment.where, undefined, companiesMax + 1)
     if (members.length > companiesMax) {
       await this.#pause(alert, `its segment has more than ${companiesMax} companies: choose a narrower one`)
       return false
@@ -194,10 +179,10 @@ export class Evaluator implements Service {
 
   /** Evaluates all companies with a fresh visit, when too many were touched to note each. */
   async #evaluateAll(tenantId: string, alerts: readonly Alert[], segments: ReadonlyMap<string, Segment>) {
-    const { questions, clock } = this.#options
+    const { visits, clock } = this.#options
     const sinceMs = clock.now() - FRESH_MS
     for (let after = ''; ; ) {
-      const ids = await questions.visitedSince(tenantId, sinceMs, after, TOUCHED_PER_TURN)
+      const ids = await visits.visitedSince(tenantId, sinceMs, after, TOUCHED_PER_TURN)
       const stamp = String(clock.now())
       if (ids.length > 0)
         await this.#evaluate(
@@ -217,21 +202,21 @@ export class Evaluator implements Service {
     segments: ReadonlyMap<string, Segment>,
     touched: readonly Touched[],
   ): Promise<void> {
-    const { questions, occurrences, clock, log } = this.#options
+    const { visits, occurrences, clock, log } = this.#options
     const wanted = alerts.filter(({ on }) => on !== 'company.corrected')
     if (wanted.length === 0) return
-    const targets = await questions.targets(
+    const targets = await visits.targets(
       tenantId,
       touched.map(([id]) => id),
     )
     const stamps = new Map(touched.map(([id, noted]) => [targets.get(id) ?? id, noted]))
     const ids = [...stamps.keys()]
-    const companies = await questions.companies(tenantId, ids)
+    const companies = await visits.companies(tenantId, ids)
     const hasReturns = wanted.some(({ on }) => on === 'company.returned')
-    const days = hasReturns ? await questions.days(tenantId, ids) : new Map<string, readonly string[]>()
+    const days = hasReturns ? await visits.days(tenantId, ids) : new Map<string, readonly string[]>()
     const members = new Map<string, ReadonlySet<string>>()
     for (const id of new Set(wanted.flatMap(({ segment_id: of }) => of ?? []))) {
-      members.set(id, new Set(await questions.members(tenantId, segments.get(id)!.where, ids, ids.length)))
+      members.set(id, new Set(await visits.members(tenantId, segments.get(id)!.where, ids, ids.length)))
     }
     for (const alert of wanted) {
       const state = { companies, days, members, stamps }
@@ -254,13 +239,13 @@ export class Evaluator implements Service {
   /** Finds companies that have left the segment of an alert without a visit. */
   async #sweep(alert: Alert, segments: ReadonlyMap<string, Segment>): Promise<void> {
     if (alert.on !== 'segment.entered') return
-    const { questions, occurrences, clock } = this.#options
+    const { visits, occurrences, clock } = this.#options
     const sweptMs = this.#sweptMs.get(alert.id)
     if (sweptMs !== undefined && clock.now() - sweptMs < SWEEP_EVERY_MS) return
     this.#sweptMs.set(alert.id, clock.now())
     const known = await occurrences.members(alert.id)
     const segment = segments.get(alert.segment_id!)!
-    const members = await questions.members(alert.tenantId, segment.where, undefined, ALERT_LIMITS.companiesMax + 1)
+    const members = await visits.members(alert.tenantId, segment.where, undefined, ALERT_LIMITS.companiesMax + 1)
     if (members.length > ALERT_LIMITS.companiesMax) return
     const current = new Set(members)
     const left = known.filter((id) => !current.has(id))
@@ -279,14 +264,14 @@ export class Evaluator implements Service {
 
   /** Compares what was reported of companies with what is stored now. */
   async #correctNow(tenantId: string, alerts: readonly Alert[], tenant?: Tenant): Promise<void> {
-    const { occurrences, questions, clock, retentionDays } = this.#options
+    const { occurrences, visits, clock, retentionDays } = this.#options
     const kept = tenant?.retentionDays ?? retentionDays
     const keptSinceMs = kept === undefined ? 0 : clock.now() - (kept - 1) * DAY_MS
     const reported = Object.entries(await occurrences.reportedFacts(tenantId))
     for (let at = 0; at < reported.length; at += FACTS_PER_QUERY) {
       const some = reported.slice(at, at + FACTS_PER_QUERY)
       const ids = some.map(([id]) => id)
-      const [companies, fates] = await Promise.all([questions.companies(tenantId, ids), questions.fates(tenantId, ids)])
+      const [companies, fates] = await Promise.all([visits.companies(tenantId, ids), visits.fates(tenantId, ids)])
       const byId = new Map(companies.map((company) => [company.company_id, company]))
       for (const [id, json] of some) {
         const before = JSON.parse(json) as ReportedFacts

@@ -1,9 +1,8 @@
+import { DAY_MS, utcDay } from '../../pipeline/event/outcomes.ts'
 import type { CompanyReport, Correction, ReportedCompany } from '../messages.ts'
 import { type MessageContext, messageOf } from '../messages.ts'
 import type { Alert } from '../redis/alert-store.ts'
 import type { Occurrence, ReportedFacts } from '../redis/occurrence-store.ts'
-
-const DAY_MS = 86_400_000
 
 /** A company with visits, as its tenant sees it now. */
 export interface VisitedCompany extends ReportedCompany {
@@ -70,19 +69,15 @@ export interface Return {
  * @param days `YYYY-MM-DD`, ascending
  */
 export function returnsOf(days: readonly string[], afterDays: number, sinceMs: number, nowMs: number): Return[] {
-  const first = dayOf(sinceMs)
+  const first = utcDay(sinceMs)
   // A timestamp may be up to a day ahead.
-  const last = dayOf(nowMs + DAY_MS)
+  const last = utcDay(nowMs + DAY_MS)
   return days.flatMap((day, i) => {
     const previousDay = days[i - 1]
     if (previousDay === undefined || day < first || day > last) return []
     const gap = (Date.parse(day) - Date.parse(previousDay)) / DAY_MS
     return gap >= afterDays ? [{ day, previousDay }] : []
   })
-}
-
-export function dayOf(ms: number): string {
-  return new Date(ms).toISOString().slice(0, 10)
 }
 
 /** A company as a message reports it. */

@@ -1,5 +1,6 @@
 import type { AlertType } from '../../../schemas/alert.ts'
-import { dayOf, returnsOf } from './rules.ts'
+import { DAY_MS, utcDay } from '../../pipeline/event/outcomes.ts'
+import { returnsOf } from './rules.ts'
 import type { ClickHouseVisits } from './visits.ts'
 
 /** An occurrence for which an alert would have fired. */
@@ -16,7 +17,6 @@ interface TrialOptions {
   readonly where: string | undefined
 }
 
-const DAY_MS = 86_400_000
 const COMPANIES_PER_PART = 500
 
 /**
@@ -29,8 +29,8 @@ export async function tryAlert(
   { on, afterDays, where }: TrialOptions,
   days: number,
   nowMs: number,
-): Promise<TriedOccurrence[]> {
-  const sinceMs = Date.parse(dayOf(nowMs - (days - 1) * DAY_MS))
+): Promise<readonly TriedOccurrence[]> {
+  const sinceMs = Date.parse(utcDay(nowMs - (days - 1) * DAY_MS))
   if (on === 'company.corrected') return await visits.corrections(tenantId, sinceMs)
   if (on === 'segment.entered') return await entries(visits, tenantId, where ?? '', sinceMs, nowMs)
   const found: TriedOccurrence[] = []
@@ -67,7 +67,7 @@ async function entries(
   for (let ms = sinceMs - DAY_MS; ms <= nowMs; ms += DAY_MS) {
     const members = new Set(await visits.membersOn(tenantId, where, ms))
     if (before !== undefined) {
-      for (const company_id of members) if (!before.has(company_id)) found.push({ day: dayOf(ms), company_id })
+      for (const company_id of members) if (!before.has(company_id)) found.push({ day: utcDay(ms), company_id })
     }
     before = members
   }

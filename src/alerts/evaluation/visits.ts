@@ -3,19 +3,19 @@ import { inParts } from '../../companies/companies.ts'
 import { type NamedSource, type ResolvedFilter, resolveFilter } from '../../companies/filter.ts'
 import { matchingSql, partSql } from '../../companies/list.ts'
 import { parseWhere } from '../../companies/where.ts'
+import { utcDay } from '../../pipeline/event/outcomes.ts'
 import type { Clock } from '../../run/clock.ts'
 import type { OfTenant, QuestionReader } from '../../stores/clickhouse/reader.ts'
-import type { VisitQuestions } from './evaluator.ts'
 import type { Fate, VisitedCompany } from './rules.ts'
 
 const PAGE_ROWS = 20_000
-/** Companies that count for one of those asked for. */
+/** Companies that count for one of the wanted ones. */
 const MERGED = `
   SELECT company_id, counts_for FROM corrected_companies
   WHERE tenant_id = {tenant:String} AND counts_for IN {companies:Array(String)}`
 
-/** Asks ClickHouse about companies. */
-export class ClickHouseVisits implements VisitQuestions {
+/** What the evaluation reads from ClickHouse. */
+export class ClickHouseVisits {
   readonly #reader: QuestionReader
   readonly #sources: (tenantId: string) => Promise<readonly NamedSource[]>
   readonly #clock: Clock
@@ -26,6 +26,7 @@ export class ClickHouseVisits implements VisitQuestions {
     this.#clock = clock
   }
 
+  /** Companies as their tenant sees them: without hidden ones, and merged ones under their target. */
   companies(tenantId: string, ids: readonly string[]): Promise<VisitedCompany[]> {
     return this.#of<VisitedCompany>(
       tenantId,
@@ -41,6 +42,7 @@ export class ClickHouseVisits implements VisitQuestions {
     )
   }
 
+  /** UTC days with visits, ascending, by company. */
   async days(tenantId: string, ids: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
     const rows = await this.#of<{ company_id: string; days: string[] }>(
       tenantId,
@@ -59,11 +61,13 @@ export class ClickHouseVisits implements VisitQuestions {
     return new Map(rows.map(({ company_id: id, days }) => [id, days]))
   }
 
+  /** The company that each one counts for: itself, or the one that it was merged into. */
   async targets(tenantId: string, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
     const fates = await this.fates(tenantId, ids)
     return new Map(ids.map((id) => [id, fates.get(id)?.countsFor || id]))
   }
 
+  /** Companies with a visit since a moment, by id. @param after continues after this id */
   async visitedSince(tenantId: string, sinceMs: number, after: string, limit: number): Promise<string[]> {
     const rows = await this.#reader.rows<{ company_id: string }>(
       `SELECT DISTINCT company_id FROM events
@@ -75,6 +79,7 @@ export class ClickHouseVisits implements VisitQuestions {
     return rows.map(({ company_id: id }) => id)
   }
 
+  /** Companies that a filter keeps. @param ids only among these; undefined: of all @param limit of companies, without `ids` */
   async members(tenantId: string, where: string, ids: readonly string[] | undefined, limit: number): Promise<string[]> {
     const filter = resolveFilter(parseWhere(where), this.#clock.now(), await this.#sources(tenantId))
     if (ids === undefined) return await this.#all(tenantId, filter, limit)
@@ -83,11 +88,11 @@ export class ClickHouseVisits implements VisitQuestions {
     return rows.map(({ company_id: id }) => id)
   }
 
-  /** The companies that a filter would have kept on a day, as far as their attributes of today say. @param dayMs on that UTC day */
+  /** The companies that a filter would have kept on a day, by their attributes of today. @param dayMs a moment of that UTC day */
   async membersOn(tenantId: string, where: string, dayMs: number): Promise<string[]> {
     const filter = parseWhere(where)
     const isOpen = filter.days === undefined && filter.to === undefined
-    const until = isOpen ? { ...filter, to: new Date(dayMs).toISOString().slice(0, 10) } : filter
+    const until = isOpen ? { ...filter, to: utcDay(dayMs) } : filter
     const sources = await this.#sources(tenantId)
     return await this.#all(tenantId, resolveFilter(until, dayMs, sources), ALERT_LIMITS.companiesMax)
   }
@@ -106,20 +111,19 @@ export class ClickHouseVisits implements VisitQuestions {
   }
 
   /** Corrections of names, merges and hidden companies since a moment. */
-  async corrections(tenantId: string, sinceMs: number): Promise<{ day: string; company_id: string }[]> {
-    return [
-      ...(await this.#reader.rows<{ day: string; company_id: string }>(
-        `SELECT toString(toDate(at, 'UTC')) AS day, company_id
-        FROM company_corrections
-        WHERE tenant_id = {tenant:String} AND at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
-          AND field IN ('hidden', 'name', 'counts_for')
-        GROUP BY change_id, day, company_id
-        ORDER BY day, company_id LIMIT 10000`,
-        { tenant: tenantId, since: sinceMs },
-      )),
-    ]
+  async corrections(tenantId: string, sinceMs: number): Promise<readonly { day: string; company_id: string }[]> {
+    return await this.#reader.rows<{ day: string; company_id: string }>(
+      `SELECT toString(toDate(at, 'UTC')) AS day, company_id
+      FROM company_corrections
+      WHERE tenant_id = {tenant:String} AND at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
+        AND field IN ('hidden', 'name', 'counts_for')
+      GROUP BY change_id, day, company_id
+      ORDER BY day, company_id LIMIT 10000`,
+      { tenant: tenantId, since: sinceMs },
+    )
   }
 
+  /** How people have corrected companies. Uncorrected ones are absent. */
   async fates(tenantId: string, ids: readonly string[]): Promise<ReadonlyMap<string, Fate>> {
     const rows = await this.#of<{ company_id: string; is_hidden: boolean; counts_for: string }>(
       tenantId,
@@ -133,7 +137,7 @@ export class ClickHouseVisits implements VisitQuestions {
     )
   }
 
-  /** Rows of a question about the companies in the parameter `companies`. */
+  /** Rows of a query about the companies in the parameter `companies`. */
   async #of<T>(tenantId: string, ids: readonly string[], query: string, more: object = {}): Promise<T[]> {
     const found: T[] = []
     for (const companies of inParts(ids)) {

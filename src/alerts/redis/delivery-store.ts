@@ -1,4 +1,5 @@
 import { ALERT_LIMITS, type AlertRecord } from '../../../schemas/alert.ts'
+import { DAY_MS } from '../../pipeline/event/outcomes.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
 import { orUnavailable } from '../../stores/redis/errors.ts'
 import { keys } from '../../stores/redis/keys.ts'
@@ -8,8 +9,6 @@ import { type Delivery, QUEUES, type Queue } from '../delivery.ts'
 const using = './alerts.lua'
 const addScript = loadScript(import.meta.url, './addDelivery-6.lua', { using })
 const settleScript = loadScript(import.meta.url, './settleDelivery-7.lua', { using })
-
-const DAY_MS = 86_400_000
 
 /** A queue of an alert's waiting messages. */
 export interface DeliveryQueue {

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { ALERT_LIMITS } from '../../../schemas/alert.ts'
+import { DAY_MS } from '../../pipeline/event/outcomes.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
 import { keys } from '../../stores/redis/keys.ts'
 import type { ShareLease } from '../../stores/redis/membership.ts'
@@ -16,7 +17,6 @@ const correctScript = loadScript(import.meta.url, './correctReported-N.lua', { u
 const digestScript = loadScript(import.meta.url, './sendDigest-9.lua', { using })
 const forgetScript = loadScript(import.meta.url, './forgetTouched-1.lua')
 
-const DAY_MS = 86_400_000
 /** No alert fires for a visit that is older than `FRESH_MS`, so an older record is not needed. */
 const REMEMBERED_DAYS = 7
 const PER_CALL = 100

@@ -7,10 +7,9 @@ export interface ObserverStore {
 }
 
 /**
- * Learns which rows a sink has stored. It is called after they are stored and before they are acknowledged, so it learns of each row at
- * least once: after a crash it is called again. A rejection counts as a failure of the sink, so an observer only takes notes.
+ * Learns which rows a sink has stored. It is called after they are stored and before they are acknowledged, so it gets each row at least
+ * once: after a crash it is called again. A rejection counts as a failure of the sink, so an observer only writes short notes.
  */
 export interface RowObserver {
-  readonly name: string
   open(tools: { readonly store: ObserverStore; readonly clock: Clock }): (blocks: readonly Block[]) => Promise<void>
 }

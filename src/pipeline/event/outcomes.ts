@@ -73,7 +73,7 @@ function withCount(key: string, events: number): string {
   return columns.join('\t')
 }
 
-const DAY_MS = 86_400_000
+export const DAY_MS = 86_400_000
 let lastDay = { number: Number.NaN, text: '' }
 
 /** The UTC day, `YYYY-MM-DD`. */

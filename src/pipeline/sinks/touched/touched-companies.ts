@@ -4,16 +4,17 @@ import type { Caller } from '../../../stores/redis/pipelined-calls.ts'
 import { loadScript } from '../../../stores/redis/scripts.ts'
 import type { ObserverStore, RowObserver } from '../../declaration/row-observer.ts'
 import type { Block } from '../../event/block.ts'
+import { DAY_MS } from '../../event/outcomes.ts'
 import { fromTsv } from '../../event/row.ts'
 
 const noteScript = loadScript(import.meta.url, './noteTouched-1.lua')
 
 /**
- * An event counts as a visit of now when its timestamp is at most this old. So an upload of the past touches no company, and the rows of
- * a sink that was down for a day still do.
+ * A visit is fresh when its timestamp is at most this old. An upload of the past touches no company; rows that waited for a sink for a
+ * day still do.
  */
-export const FRESH_MS = 2 * 86_400_000
-/** In place of more companies than `TOUCHED_MAX`: all that have a fresh visit. */
+export const FRESH_MS = 2 * DAY_MS
+/** Noted in place of more than `TOUCHED_MAX` companies: all with a fresh visit. */
 export const ALL_COMPANIES = '*'
 /** Companies of a tenant that are noted one by one. */
 const TOUCHED_MAX = 100_000
@@ -21,7 +22,6 @@ const PER_CALL = 1_000
 
 /** Notes which companies of tenants with alerts have new visits, for the evaluation of alerts (src/alerts). */
 export const touchedCompanies: RowObserver = {
-  name: 'touched companies',
   open({ store, clock }) {
     return (blocks) => noteTouched(store, blocks, clock.now() - FRESH_MS)
   },
@@ -29,7 +29,7 @@ export const touchedCompanies: RowObserver = {
 
 async function noteTouched(store: ObserverStore, blocks: readonly Block[], freshSinceMs: number): Promise<void> {
   const alerting = keys.alertingTenants()
-  // Asks each time, so that an alert sees all that is stored after its creation.
+  // Asked for each insert, so that an alert sees all rows that are stored after its creation.
   if (Number(await store.callBuffer('SCARD', alerting)) === 0) return
   const touched = touchedIn(blocks, freshSinceMs)
   if (touched.size === 0) return
@@ -63,7 +63,7 @@ export function touchedIn(
       const end = rows.indexOf(LINE_FEED, start)
       const [tenantFrom, tenantTo] = fieldAt(rows, start, end, 0, TENANT_AT)
       const [timeFrom, timeTo] = fieldAt(rows, tenantTo + 1, end, TENANT_AT + 1, TIMESTAMP_AT)
-      // Years that are written as text are not of now.
+      // Years that are written as text are not fresh.
       if (Number(rows.toString('latin1', timeFrom, timeTo)) * 1_000 >= freshSinceMs) {
         const [from, to] = fieldAt(rows, timeTo + 1, end, TIMESTAMP_AT + 1, COMPANY_AT)
         if (to > from) {
