@@ -1,4 +1,7 @@
-import { Counter, Gauge, type Registry } from 'prom-client'
+import { Counter, type Registry } from 'prom-client'
+import { gaugesOf, QUICK_READ } from '../operations/status/metrics.ts'
+import { sharedRead } from '../operations/status/shared-read.ts'
+import type { WaitingDeliveries } from './redis/delivery-store.ts'
 
 interface AlertMetrics {
   /** Counts an attempt to deliver a message. */
@@ -6,15 +9,13 @@ interface AlertMetrics {
 }
 
 interface AlertReads {
-  readonly waiting: () => Promise<number>
-  /** When the oldest due message was due, milliseconds; undefined: none is late. */
-  readonly dueSinceMs: () => Promise<number | undefined>
+  readonly waiting: () => Promise<WaitingDeliveries>
   /** When the company that waits longest for its evaluation was noted, milliseconds; undefined: none waits. */
   readonly touchedSinceMs: () => Promise<number | undefined>
   readonly nowMs: () => number
 }
 
-/** Metrics of alerts. Those that every process reads from Redis are the same everywhere. */
+/** Metrics of alerts. */
 export function createAlertMetrics(registry: Registry, reads: AlertReads): AlertMetrics {
   const attempts = new Counter({
     name: 'ipid_alert_attempts_total',
@@ -23,27 +24,24 @@ export function createAlertMetrics(registry: Registry, reads: AlertReads): Alert
     registers: [registry],
   })
   for (const result of ['delivered', 'retried', 'failed']) attempts.inc({ result }, 0)
-  const gauge = (name: string, help: string, read: () => Promise<number>) => {
-    new Gauge({
-      ...{ name, help, registers: [registry], aggregator: 'max' },
-      async collect() {
-        // Without Redis the value is unknown.
-        const value = await read().catch(() => undefined)
-        if (value === undefined) this.reset()
-        else this.set(value)
-      },
-    })
-  }
-  const age = (read: () => Promise<number | undefined>) => async () => {
-    const sinceMs = await read()
-    return sinceMs === undefined ? 0 : Math.max(0, reads.nowMs() - sinceMs) / 1_000
-  }
-  gauge('ipid_alert_waiting_messages', 'Messages of alerts that are not delivered yet', reads.waiting)
-  gauge('ipid_alert_oldest_due_seconds', 'Time since the oldest message of an alert was due', age(reads.dueSinceMs))
+  const gauge = gaugesOf(registry)
+  const waiting = sharedRead(reads.waiting, QUICK_READ)
+  const touchedSinceMs = sharedRead(reads.touchedSinceMs, QUICK_READ)
+  const age = (sinceMs: number | undefined) =>
+    sinceMs === undefined ? 0 : Math.max(0, reads.nowMs() - sinceMs) / 1_000
+  gauge('ipid_alert_waiting_messages', 'Messages of alerts that are not delivered yet', [], async (set) => {
+    set({}, (await waiting()).waiting)
+  })
+  gauge('ipid_alert_oldest_due_seconds', 'Time since the oldest message of an alert was due', [], async (set) => {
+    set({}, age((await waiting()).dueSinceMs))
+  })
   gauge(
     'ipid_alert_oldest_touched_seconds',
-    'Time since the company was noted that waits longest for the evaluation of alerts',
-    age(reads.touchedSinceMs),
+    'Longest wait of a company for the evaluation of alerts',
+    [],
+    async (set) => {
+      set({}, age(await touchedSinceMs()))
+    },
   )
   return { attempted: (result) => attempts.inc({ result }) }
 }

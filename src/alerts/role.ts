@@ -43,8 +43,7 @@ export function alertRole(context: ProcessContext): Service[] {
     clock,
   })
   const metrics = createAlertMetrics(telemetry.metrics, {
-    waiting: async () => (await deliveries.waiting(clock.now())).waiting,
-    dueSinceMs: async () => (await deliveries.waiting(clock.now())).dueSinceMs,
+    waiting: () => deliveries.waiting(clock.now()),
     touchedSinceMs: () => occurrences.touchedSince(),
     nowMs: () => clock.now(),
   })

@@ -67,7 +67,7 @@ export interface AlertProgress {
   readonly digestMs: number
 }
 
-/** What the evaluation of alerts reads and writes. It writes under its lease, so a process that was paused and comes back changes nothing. */
+/** What the evaluation of alerts reads and writes. It writes under its lease, so a process that lost it while it hung changes nothing. */
 export class RedisOccurrences {
   readonly #client: RedisClient
   readonly #lease: Pick<ShareLease, 'run'>

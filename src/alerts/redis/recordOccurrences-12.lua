@@ -3,8 +3,8 @@
 -- KEYS[1] to KEYS[3] as in writeUnderLease-4.lua, KEYS[4] alerts of the tenant, KEYS[5] its recorded occurrences, KEYS[6] deliveries
 -- KEYS[7] their times, KEYS[8] queue of the alert, KEYS[9] queues, KEYS[10] digest, KEYS[11] reported facts, KEYS[12] their times
 -- ARGV[1] to ARGV[3] as in writeUnderLease-4.lua, ARGV[4] alert id, ARGV[5] its active_since, ARGV[6] now, ms
--- ARGV[7] member of the set of queues, ARGV[8] most waiting messages, ARGV[9] most recorded occurrences, ARGV[10] lines of a digest; '' for none
--- ARGV[11] records from before are removed, ms; '' for none, ARGV[12] most reported companies
+-- ARGV[7] member of the set of queues, ARGV[8] most waiting messages, ARGV[9] most recorded occurrences
+-- ARGV[10] lines of a digest; '' for none, ARGV[11] records from before are removed, ms; '' for none, ARGV[12] most reported companies
 -- then for each occurrence: its key, message id, JSON of the message or line, company, JSON of the reported facts
 -- Returns the number of new ones; -1 when the member does not hold the share, -2 when the alert was removed, paused or resumed, -3 when it
 -- is full.

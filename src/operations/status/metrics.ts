@@ -20,9 +20,9 @@ export interface StoreReads {
 type Set = (labels: Readonly<Record<string, string>>, value: number) => void
 
 /** A read that takes longer than `lateMs` must not cost a scrape the other metrics of the process. */
-const QUICK = { freshMs: 1_000, lateMs: 500 }
+export const QUICK_READ = { freshMs: 1_000, lateMs: 500 }
 /** For values that change slowly and are expensive to read: read them less often than Prometheus scrapes. */
-const SLOW = { ...QUICK, freshMs: 14_000 }
+const SLOW = { ...QUICK_READ, freshMs: 14_000 }
 
 /**
  * Queue lengths and memory of Redis. All processes show the same values, so the aggregate takes the maximum. Values are summed
@@ -30,7 +30,7 @@ const SLOW = { ...QUICK, freshMs: 14_000 }
  */
 export function createStoreMetrics(registry: Registry, reads: StoreReads): void {
   const gauge = gaugesOf(registry)
-  const pipeline = sharedRead(reads.waiting, QUICK)
+  const pipeline = sharedRead(reads.waiting, QUICK_READ)
   const everyGroup = (value: (group: GroupWaiting) => number) => async (set: Set) => {
     const { streams } = await pipeline()
     const waiting = waitingOf(streams)
@@ -62,7 +62,7 @@ export function createStoreMetrics(registry: Registry, reads: StoreReads): void 
     set({}, (await pipeline()).dead_letters)
   })
   createJobMetrics(gauge, reads)
-  const redis = sharedRead(reads.redis, QUICK)
+  const redis = sharedRead(reads.redis, QUICK_READ)
   gauge('ipid_redis_memory_bytes', 'Memory that Redis uses', [], async (set) => set({}, (await redis()).used_bytes))
   gauge('ipid_redis_memory_max_bytes', 'Memory that Redis may use; 0: no limit', [], async (set) => {
     set({}, (await redis()).max_bytes)
@@ -79,8 +79,8 @@ export function createStoreMetrics(registry: Registry, reads: StoreReads): void 
 
 function createJobMetrics(gauge: ReturnType<typeof gaugesOf>, reads: StoreReads): void {
   const kinds = [
-    ['batch', sharedRead(reads.batchJobs, QUICK)] as const,
-    ['bulk', sharedRead(reads.bulkJobs, QUICK)] as const,
+    ['batch', sharedRead(reads.batchJobs, QUICK_READ)] as const,
+    ['bulk', sharedRead(reads.bulkJobs, QUICK_READ)] as const,
   ]
   const both = (set: (kind: string, jobs: JobsStatus) => void) => async () => {
     for (const [kind, read] of kinds) set(kind, await read())
@@ -134,7 +134,8 @@ export function createBuildMetrics(registry: Registry, version: string): void {
   })
 }
 
-function gaugesOf(registry: Registry) {
+/** Makes gauges that each scrape fills, and that are absent when this fails. The aggregate of all processes takes the maximum. */
+export function gaugesOf(registry: Registry) {
   return (name: string, help: string, labelNames: readonly string[], fill: (set: Set) => Promise<void>) => {
     new Gauge({
       ...{ name, help, labelNames, aggregator: 'max', registers: [registry] },
