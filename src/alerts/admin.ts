@@ -1,16 +1,19 @@
 import { randomBytes } from 'node:crypto'
 import { ALERT_LIMITS, type AlertKind, type AlertRecord, type AlertType } from '../../schemas/alert.ts'
-import type { Segment, Segments } from '../companies/segments/segments.ts'
+import { readName, type Segment, Segments } from '../companies/segments/segments.ts'
+import type { Config } from '../config/config.ts'
 import type { Clock } from '../run/clock.ts'
 import { InputError } from '../run/errors.ts'
-import type { SecretBox } from '../secrets/secret-box.ts'
+import { SecretBox } from '../secrets/secret-box.ts'
+import type { RedisClient } from '../stores/redis/connect.ts'
 import type { Delivery } from './delivery.ts'
+import { linkBaseOf } from './link-base.ts'
 import { testMessage } from './messages.ts'
-import type { Alert, RedisAlerts } from './redis/alert-store.ts'
-import type { RedisDeliveries } from './redis/delivery-store.ts'
+import { type Alert, RedisAlerts } from './redis/alert-store.ts'
+import { RedisDeliveries } from './redis/delivery-store.ts'
 import { newDelivery } from './redis/occurrence-store.ts'
 import type { AlertSecret } from './sending/channels.ts'
-import type { Destinations } from './sending/destinations.ts'
+import { Destinations } from './sending/destinations.ts'
 import { newWebhookSecret } from './sending/signature.ts'
 
 /** A new alert, as a person describes it. */
@@ -29,15 +32,13 @@ export interface NewAlert {
 interface AlertAdminOptions {
   readonly alerts: RedisAlerts
   readonly deliveries: RedisDeliveries
-  readonly segments: Pick<Segments, 'named' | 'get'>
-  readonly destinations: Pick<Destinations, 'read'>
-  readonly secrets: Pick<SecretBox, 'seal'>
+  readonly segments: Segments
+  readonly destinations: Destinations
+  readonly secrets: SecretBox
   readonly dashboardUrl: string
   readonly clock: Clock
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: a name is one line
-const CONTROL = /[\u0000-\u001f\u007f]/
 const ADDRESS = /^[^\s@<>,;:"()[\]\\]{1,64}@[^\s@<>,;:"()[\]\\.]+(?:\.[^\s@<>,;:"()[\]\\.]+)+$/
 
 /**
@@ -90,9 +91,7 @@ export class AlertAdmin {
 
   async #assertValid(tenantId: string, given: NewAlert): Promise<Segment | undefined> {
     const { nameMaxChars, afterDaysMin, afterDaysMax } = ALERT_LIMITS
-    const name = given.name.trim()
-    if (name === '' || name.length > nameMaxChars || CONTROL.test(name))
-      throw new InputError(`an alert's name must be one line of 1 to ${nameMaxChars} characters`)
+    readName(given.name, "an alert's", nameMaxChars)
     const { on, afterDays, segment, digest, to } = given
     if (on === 'segment.entered' && segment === undefined) throw new InputError('segment.entered needs a segment')
     if (on === 'company.corrected' && segment !== undefined)
@@ -169,4 +168,17 @@ export class AlertAdmin {
     if (await deliveries.add(tenantId, next, clock.now(), found.rev)) return next
     throw new InputError('the message has just changed: look at it again')
   }
+}
+
+/** Manages alerts over a connection, with the settings of the instance. */
+export function alertAdmin(client: RedisClient, config: Config, clock: Clock): AlertAdmin {
+  return new AlertAdmin({
+    alerts: new RedisAlerts(client),
+    deliveries: new RedisDeliveries(client),
+    segments: new Segments(client, clock),
+    destinations: new Destinations({ allowsPrivate: config.webhookPrivate === 'on' }),
+    secrets: new SecretBox(config),
+    dashboardUrl: linkBaseOf(config),
+    clock,
+  })
 }

@@ -8,9 +8,9 @@ import { connectReading, QuestionReader } from '../stores/clickhouse/reader.ts'
 import { persisted } from '../stores/redis/durability/persisted.ts'
 import { Membership } from '../stores/redis/membership.ts'
 import { RedisTenantStore } from '../tenants/redis/tenant-store.ts'
-import { dashboardUrlOf } from './dashboard-url.ts'
 import { Evaluator } from './evaluation/evaluator.ts'
 import { ClickHouseVisits } from './evaluation/visits.ts'
+import { linkBaseOf } from './link-base.ts'
 import { createAlertMetrics } from './metrics.ts'
 import { RedisAlerts } from './redis/alert-store.ts'
 import { RedisDeliveries } from './redis/delivery-store.ts'
@@ -54,7 +54,7 @@ export function alertRole(context: ProcessContext): Service[] {
     segments: new Segments(redis, clock),
     getTenant: (id) => tenants.getTenant(id),
     retentionDays: config.retentionDays,
-    dashboardUrl: dashboardUrlOf(config),
+    dashboardUrl: linkBaseOf(config),
     settleMs: clickhouseCluster === undefined ? 0 : CLUSTER_SETTLE_MS,
   })
   const sender = new Sender({

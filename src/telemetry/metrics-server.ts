@@ -2,6 +2,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Logger } from 'pino'
 import { AggregatorRegistry, type MetricObjectWithValues, type MetricValue } from 'prom-client'
+import { connectableHost } from '../http/engine/connectable-host.ts'
 import { InputError } from '../run/errors.ts'
 import { hostProblem, portRefusal } from '../run/host-problem.ts'
 import { isLoopbackHost } from '../run/loopback.ts'
@@ -37,7 +38,7 @@ export class MetricsServer implements Service {
   /** Its address; undefined while it does not listen. */
   get url(): string | undefined {
     const address = this.#server?.address() as AddressInfo | null | undefined
-    return address ? `http://${urlHost(address.address)}:${address.port}/metrics` : undefined
+    return address ? `http://${connectableHost(address.address)}:${address.port}/metrics` : undefined
   }
 
   /** @throws InputError when this machine does not have the address, StartupError when the port is taken */
@@ -99,13 +100,6 @@ export class MetricsServer implements Service {
 
 function answer(response: ServerResponse, status: number, body: string, type = 'text/plain; charset=utf-8'): void {
   response.writeHead(status, { 'content-type': type }).end(body)
-}
-
-/** The host as it is written in a URL; one that clients can connect to. */
-function urlHost(host: string): string {
-  if (host === '0.0.0.0') return '127.0.0.1'
-  if (host === '::') return '[::1]'
-  return host.includes(':') ? `[${host}]` : host
 }
 
 function listen(server: Server, host: string, port: number): Promise<void> {

@@ -177,15 +177,15 @@ export function alertCommand(context: CliContext): Command {
     const [{ withTenants }, { asInstance, dashboardUrlOf }, { alertAdmin }] = await Promise.all([
       import('../../terminal/stores.ts'),
       import('../../terminal/instance.ts'),
-      import('../alert-admin.ts'),
+      import('../admin.ts'),
     ])
     const config = await asInstance(configOf(context, command))
-    // An instance may have no dashboard: then its default address is named.
-    const dashboard = await dashboardUrlOf(config).catch(() => undefined)
+    // Without a dashboard, links have its default address.
+    const dashboardUrl = await dashboardUrlOf(config).catch(() => undefined)
     return await withTenants(config, async (tenants, client) => {
       const { deleting } = await tenants.getTenant(tenant)
       if (deleting) throw new InputError(`tenant ${tenant} is being deleted`)
-      return await use(alertAdmin(client, config, systemClock, dashboard), client)
+      return await use(alertAdmin(client, { ...config, dashboardUrl }, systemClock), client)
     })
   }
 

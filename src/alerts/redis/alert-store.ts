@@ -2,11 +2,10 @@ import { ALERT_LIMITS, type AlertRecord } from '../../../schemas/alert.ts'
 import { compareTexts } from '../../run/compare-texts.ts'
 import { InputError } from '../../run/errors.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
-import { orUnavailable } from '../../stores/redis/errors.ts'
 import { keys } from '../../stores/redis/keys.ts'
 import { loadScript } from '../../stores/redis/scripts.ts'
 import { QUEUES } from '../delivery.ts'
-import { memberOf } from './delivery-store.ts'
+import { answered, memberOf } from './delivery-store.ts'
 
 const using = './alerts.lua'
 const writeScript = loadScript(import.meta.url, './writeAlert-2.lua', { using })
@@ -23,8 +22,6 @@ export type AlertChange = Partial<Pick<AlertRecord, 'name' | 'active_since'>> & 
   readonly paused?: AlertRecord['paused'] | null
 }
 
-const UNREACHABLE = 'the store of alerts does not answer'
-
 /** Alerts in Redis. */
 export class RedisAlerts {
   readonly #client: RedisClient
@@ -33,16 +30,16 @@ export class RedisAlerts {
     this.#client = client
   }
 
-  /** Of a tenant, by the time of their creation. */
+  /** The alerts of a tenant, oldest first. */
   async list(tenantId: string): Promise<Alert[]> {
-    const found = await orUnavailable(this.#client.hgetall(keys.alertsOf(tenantId)), UNREACHABLE)
+    const found = await answered(this.#client.hgetall(keys.alertsOf(tenantId)))
     return Object.entries(found)
       .map(([id, json]): Alert => ({ ...(JSON.parse(json) as AlertRecord), id, tenantId }))
       .sort((a, b) => compareTexts(a.created_at, b.created_at) || compareTexts(a.id, b.id))
   }
 
   async get(tenantId: string, id: string): Promise<Alert | undefined> {
-    const json = await orUnavailable(this.#client.hget(keys.alertsOf(tenantId), id), UNREACHABLE)
+    const json = await answered(this.#client.hget(keys.alertsOf(tenantId), id))
     return json === null ? undefined : { ...(JSON.parse(json) as AlertRecord), id, tenantId }
   }
 
@@ -55,7 +52,7 @@ export class RedisAlerts {
     return { ...(JSON.parse(String(json)) as AlertRecord), id, tenantId }
   }
 
-  /** Undefined: there is no such alert any more. */
+  /** @returns undefined when there is no such alert any more */
   async change(tenantId: string, id: string, change: AlertChange): Promise<Alert | undefined> {
     const json = await this.#write(tenantId, [tenantId, id, JSON.stringify(change), ''])
     if (json === 0) throw new InputError(`tenant ${tenantId} has an alert named ${JSON.stringify(change.name)}`)
@@ -74,7 +71,7 @@ export class RedisAlerts {
       keys.deliveryQueues(),
     ]
     const members = QUEUES.map((queue) => memberOf({ tenantId, alertId: id, queue }))
-    await orUnavailable(removeScript.run(this.#client, names, [tenantId, id, nowMs, ...members]), UNREACHABLE)
+    await answered(removeScript.run(this.#client, names, [tenantId, id, nowMs, ...members]))
   }
 
   /** Removes everything about alerts of a tenant. */
@@ -94,6 +91,6 @@ export class RedisAlerts {
 
   #write(tenantId: string, args: readonly (string | number)[]): Promise<unknown> {
     const names = [keys.alertingTenants(), keys.alertsOf(tenantId)]
-    return orUnavailable(writeScript.run(this.#client, names, args), UNREACHABLE)
+    return answered(writeScript.run(this.#client, names, args))
   }
 }

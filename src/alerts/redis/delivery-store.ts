@@ -47,19 +47,18 @@ export class RedisDeliveries {
   }
 
   async get(tenantId: string, id: string): Promise<Delivery | undefined> {
-    const json = await orUnavailable(this.#client.hget(keys.deliveries(tenantId), id), UNREACHABLE)
+    const json = await answered(this.#client.hget(keys.deliveries(tenantId), id))
     return json === null ? undefined : (JSON.parse(json) as Delivery)
   }
 
   /** Newest first. */
   async page(tenantId: string, offset: number, limit: number): Promise<{ deliveries: Delivery[]; total: number }> {
     const times = keys.deliveryTimes(tenantId)
-    const [ids, total] = await orUnavailable(
+    const [ids, total] = await answered(
       Promise.all([this.#client.zrevrange(times, offset, offset + limit - 1), this.#client.zcard(times)]),
-      UNREACHABLE,
     )
     if (ids.length === 0) return { deliveries: [], total }
-    const found = await orUnavailable(this.#client.hmget(keys.deliveries(tenantId), ...ids), UNREACHABLE)
+    const found = await answered(this.#client.hmget(keys.deliveries(tenantId), ...ids))
     return { deliveries: found.flatMap((json) => (json === null ? [] : [JSON.parse(json) as Delivery])), total }
   }
 
@@ -67,9 +66,8 @@ export class RedisDeliveries {
   async dueTimes(alertId: string): Promise<ReadonlyMap<string, number>> {
     const due = new Map<string, number>()
     for (const queue of QUEUES) {
-      const found = await orUnavailable(
+      const found = await answered(
         this.#client.zrangebyscore(keys.waitingDeliveries(alertId, queue), '-inf', '+inf', 'WITHSCORES'),
-        UNREACHABLE,
       )
       for (let at = 0; at < found.length; at += 2) due.set(found[at]!, Number(found[at + 1]))
     }
@@ -93,7 +91,7 @@ export class RedisDeliveries {
       keys.waitingDeliveries(alertId, 'due'),
     ]
     const args = [id, JSON.stringify(delivery), createdAtMs, dueAtMs, memberOf(queue), rev ?? '']
-    return (await orUnavailable(addScript.run(this.#client, names, args), UNREACHABLE)) === 1
+    return (await answered(addScript.run(this.#client, names, args))) === 1
   }
 
   /**
@@ -152,7 +150,10 @@ export class RedisDeliveries {
   }
 }
 
-const UNREACHABLE = 'the store of alerts does not answer'
+/** Turns a failure of Redis into an `UnavailableError`. */
+export function answered<T>(reply: Promise<T>): Promise<T> {
+  return orUnavailable(reply, 'the store of alerts does not answer')
+}
 
 /** Member of the set of queues. */
 export function memberOf({ tenantId, alertId, queue }: DeliveryQueue): string {

@@ -57,7 +57,7 @@ export class Segments {
   /** @param where as `--where` takes it */
   async create(tenantId: string, name: string, where: string): Promise<Segment> {
     const record: SegmentRecord = {
-      name: readName(name),
+      name: readName(name, "a segment's", SEGMENT_LIMITS.nameMaxChars),
       where: canonicalWhere(where),
       created_at: new Date(this.#clock.now()).toISOString(),
     }
@@ -70,7 +70,7 @@ export class Segments {
   }
 
   async rename(tenantId: string, id: string, name: string): Promise<Segment> {
-    const change = { name: readName(name) }
+    const change = { name: readName(name, "a segment's", SEGMENT_LIMITS.nameMaxChars) }
     const json = await this.#write(tenantId, [tenantId, id, JSON.stringify(change), ''])
     if (json === 0) throw new InputError(`tenant ${tenantId} has a segment named ${JSON.stringify(change.name)}`)
     if (json === null) throw new InputError('there is no such segment any more')
@@ -87,12 +87,11 @@ export class Segments {
   }
 }
 
-/** @throws InputError */
-function readName(text: string): string {
+/** Reads the name of a segment or an alert. @param whose for the error @throws InputError */
+export function readName(text: string, whose: string, maxChars: number): string {
   const name = text.trim()
-  const { nameMaxChars } = SEGMENT_LIMITS
-  if (name !== '' && name.length <= nameMaxChars && !CONTROL.test(name)) return name
-  throw new InputError(`a segment's name must be one line of 1 to ${nameMaxChars} characters`)
+  if (name !== '' && name.length <= maxChars && !CONTROL.test(name)) return name
+  throw new InputError(`${whose} name must be one line of 1 to ${maxChars} characters`)
 }
 
 /** The filter in one spelling. @throws InputError */

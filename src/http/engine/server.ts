@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import type { Service } from '../../run/service.ts'
 import { type ChosenEngine, chooseEngine, type EngineChoice } from './choose.ts'
+import { connectableHost } from './connectable-host.ts'
 import type { Engine, EngineRoute } from './engine.ts'
 import { type Endpoint, Exchange } from './exchange.ts'
 import { DEFAULT_HTTP_LIMITS, type HttpLimits } from './limits.ts'
@@ -106,10 +107,4 @@ export function createServer(options: ServerOptions): HttpServer {
       return stopping
     },
   }
-}
-
-function connectableHost(host: string): string {
-  if (host === '0.0.0.0') return '127.0.0.1'
-  if (host === '::') return '[::1]'
-  return host.includes(':') ? `[${host}]` : host
 }

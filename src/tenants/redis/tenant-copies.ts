@@ -57,12 +57,12 @@ export class TenantCopies {
     const uses = copied.flatMap(({ sha256, used_ms }) => (used_ms === null ? [] : [sha256, used_ms]))
     if (uses.length > 0) await recordUsesScript.run(this.#client, [keys.apiKeyUses(), keys.apiKeys()], uses)
     for (const [segmentId, segment] of Object.entries(segments)) {
-      await this.#client.hset(keys.segmentsOf(id), segmentId, JSON.stringify(segment))
+      await this.#client.hsetnx(keys.segmentsOf(id), segmentId, JSON.stringify(segment))
     }
     // The state of alerts is not copied, so they start anew.
     const since = { active_since: new Date(this.#clock.now()).toISOString() }
     for (const [alertId, alert] of Object.entries(alerts)) {
-      await this.#client.hset(keys.alertsOf(id), alertId, JSON.stringify({ ...alert, ...since }))
+      await this.#client.hsetnx(keys.alertsOf(id), alertId, JSON.stringify({ ...alert, ...since }))
       if (alert.paused === undefined) await this.#client.sadd(keys.alertingTenants(), id)
     }
     if (lookups.used > 0) await this.#quota.set(id, lookups)
