@@ -23,7 +23,7 @@ interface EvaluatorOptions {
   readonly visits: ClickHouseVisits
   readonly segments: { list(tenantId: string): Promise<readonly Segment[]> }
   readonly getTenant: (id: string) => Promise<Tenant | undefined>
-  /** Days that events are kept when the tenant has no number of its own; undefined: for ever. */
+  /** Days that events are kept when the tenant has no number of its own; undefined: forever. */
   readonly retentionDays: number | undefined
   /** Base of the dashboard's URLs. */
   readonly dashboardUrl: string

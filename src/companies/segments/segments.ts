@@ -77,7 +77,7 @@ export class Segments {
     return { ...(JSON.parse(String(json)) as SegmentRecord), id }
   }
 
-  /** Whether there was one. */
+  /** @returns whether it existed */
   async remove(tenantId: string, id: string): Promise<boolean> {
     return (await orUnavailable(this.#client.hdel(keys.segmentsOf(tenantId), id), UNREACHABLE)) === 1
   }

@@ -1,9 +1,9 @@
 #!lua flags=allow-oom
 -- Notes companies of a tenant that have new visits. Runs above maxmemory, because the sink that calls it drains Redis.
 -- KEYS[1] companies of the tenant by the microsecond of the last note
--- ARGV[1] most companies; with more, '*' stands for all of them
+-- ARGV[1] most companies; with more, '*' replaces them and means all
 -- then the companies, at most 1,000
--- Repeating it gives them a later time.
+-- Repeating it only gives them a later time.
 local call = redis.call
 local time = call('TIME')
 local micros = time[1] * 1000000 + time[2]
