@@ -1,6 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { EventDay, OutcomeCount, OverviewAnswer } from '../../../../schemas/dashboard/overview.ts'
-import { type DayClock, dayTitle } from '../components/clock-choice.tsx'
 import { BarList } from '../design/bar-list.tsx'
 import { LinkButton } from '../design/button.tsx'
 import { Chart } from '../design/chart.tsx'
@@ -13,6 +12,7 @@ import { Loading } from '../design/skeleton.tsx'
 import { Stat, Stats } from '../design/stat.tsx'
 import { Segmented } from '../design/tabs.tsx'
 import { companiesPath, companyPath } from '../lib/company-links.ts'
+import { DAY_CLOCKS, type DayClock, dayTitle } from '../lib/day-clock.ts'
 import { daysBetween } from '../lib/days.ts'
 import { counted, number, percent } from '../lib/format.ts'
 import type { PageProps } from '../lib/page-props.ts'
@@ -45,10 +45,7 @@ export function Received({ parameters }: PageProps) {
             label="Count events by"
             isLabelHidden
             value={clock}
-            options={[
-              { value: 'received', label: 'Day received' },
-              { value: 'event', label: 'Day of the event' },
-            ]}
+            options={Object.entries(DAY_CLOCKS).map(([name, label]) => ({ value: name, label }))}
             onChange={(next) => set({ by: next === 'event' ? next : '' })}
           />
           <Segmented
