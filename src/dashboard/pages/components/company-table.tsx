@@ -1,12 +1,13 @@
 import { Link } from 'wouter-preact'
 import type { CompanyRow, CompanySort } from '../../../../schemas/companies.ts'
 import type { CompanyDetails } from '../../../../schemas/dashboard/companies.ts'
+import { Sparkline } from '../design/sparkline.tsx'
+import { Time } from '../design/time.tsx'
+import { companyPath } from '../lib/company-links.ts'
 import type { Column } from '../lib/company-view.ts'
 import { country } from '../lib/days.ts'
-import { number } from '../lib/format.ts'
+import { counted, number } from '../lib/format.ts'
 import { Scroll } from './scroll.tsx'
-import { Sparkline } from './sparkline.tsx'
-import { Time } from './time.tsx'
 
 const SPARK_DAYS = 30
 
@@ -61,11 +62,6 @@ export function CompanyTable(props: CompanyTableProps) {
   )
 }
 
-/** URL of a company's page. */
-export function companyPath(tenant: string, companyId: string): string {
-  return `/t/${tenant}/companies/of?${new URLSearchParams({ id: companyId })}`
-}
-
 type HeadProps = Pick<CompanyTableProps, 'sort' | 'direction' | 'onSort'> & { readonly column: Column }
 
 function Head({ column, sort, direction, onSort }: HeadProps) {
@@ -110,7 +106,7 @@ function Cell({ column, row, details }: CellProps) {
     case 'unique_ips':
       return <>{details === undefined ? '…' : number(details[column])}</>
     case 'daily_visits':
-      return <Sparkline values={details?.daily_visits} days={SPARK_DAYS} />
+      return <Sparkline values={details?.daily_visits} days={SPARK_DAYS} label={sparkLabel(details?.daily_visits)} />
     case 'country_code':
       return <span title={row.country_code}>{country(row.country_code)}</span>
     case 'events':
@@ -119,4 +115,10 @@ function Cell({ column, row, details }: CellProps) {
     default:
       return <>{row[column]}</>
   }
+}
+
+function sparkLabel(visits: readonly number[] | undefined): string {
+  if (visits === undefined) return 'Visits of the last days: loading'
+  const sum = visits.reduce((total, value) => total + value, 0)
+  return `${counted(sum, 'visit')} in ${SPARK_DAYS} days`
 }

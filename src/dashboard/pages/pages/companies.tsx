@@ -3,7 +3,8 @@ import type { CompanyRow } from '../../../../schemas/companies.ts'
 import { CompanyTable } from '../components/company-table.tsx'
 import { Filters } from '../components/filters.tsx'
 import { FirstEvent } from '../components/first-event.tsx'
-import { Empty, Loading, Problem } from '../components/notes.tsx'
+import { EmptyState, Problem } from '../design/notice.tsx'
+import { Loading } from '../design/skeleton.tsx'
 import { queryText } from '../lib/api.ts'
 import { COLUMNS, PAGE_ROWS, pageOf, rememberList, viewOf } from '../lib/company-view.ts'
 import { counted, number } from '../lib/format.ts'
@@ -79,13 +80,13 @@ export function Companies({ parameters }: PageProps) {
         />
       )}
       {total > 0 && list.value?.rows.length === 0 && !list.isLoading && (
-        <Empty title={`There is no page ${number(page)}`}>
+        <EmptyState title={`There is no page ${number(page)}`}>
           <p>
             <button type="button" onClick={() => set({ page: '' })}>
               Show the first page
             </button>
           </p>
-        </Empty>
+        </EmptyState>
       )}
       {rows.length > 0 && (
         <Pager page={page} total={total} onChange={(next) => set({ page: next === 1 ? '' : String(next) })} />
@@ -99,9 +100,9 @@ const CLEARED = { q: '', industry: '', category: '', country: '', class: '', fro
 function Nothing({ tenant, isFiltered }: { readonly tenant: string; readonly isFiltered: boolean }) {
   if (isFiltered) {
     return (
-      <Empty title="No company matches">
+      <EmptyState title="No company matches">
         <p>Clear some of the filters, or search for a shorter part of the name.</p>
-      </Empty>
+      </EmptyState>
     )
   }
   return <FirstEvent tenant={tenant} title="No company was seen yet" />
@@ -137,7 +138,7 @@ function ColumnChoice({
     <details ref={details} class="columns" onKeyDown={closeOnEscape}>
       <summary class="button">Columns</summary>
       <fieldset>
-        <legend class="hidden-label">Columns that are shown</legend>
+        <legend class="ui-hidden">Columns that are shown</legend>
         {others.map(({ key, label }) => (
           <label key={key}>
             <input
