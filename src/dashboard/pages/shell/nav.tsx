@@ -34,18 +34,15 @@ interface NavLinkProps {
   readonly icon: LucideIcon
   readonly label: string
   readonly isCurrent: boolean
-  /** After the label: a count. */
-  readonly mark?: ComponentChildren
 }
 
 /** A link of the sidebar. */
-export function NavLink({ href, icon, label, isCurrent, mark }: NavLinkProps) {
+export function NavLink({ href, icon, label, isCurrent }: NavLinkProps) {
   return (
     <li>
       <Link href={href} class="ui-nav-link" aria-current={isCurrent ? 'page' : undefined}>
         <Icon of={icon} />
         <span>{label}</span>
-        {mark}
       </Link>
     </li>
   )

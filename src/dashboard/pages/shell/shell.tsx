@@ -13,14 +13,8 @@ import { Sidebar } from './sidebar.tsx'
 /** Wider screens have the sidebar always: the width in `shell.css`. */
 const WIDE = '(min-width: 901px)'
 
-interface ShellProps {
-  /** Below the first group of the sidebar: the saved segments of the tenant. */
-  readonly segments?: (tenant: string) => ComponentChildren
-  readonly children: ComponentChildren
-}
-
 /** The frame of a page: sidebar, or a bar and a drawer on a small screen. */
-export function Shell({ segments, children }: ShellProps) {
+export function Shell({ children }: { readonly children: ComponentChildren }) {
   const { tenants } = useSession()
   const [location] = useLocation()
   const drawer = useDrawer()
@@ -49,12 +43,7 @@ export function Shell({ segments, children }: ShellProps) {
       {/* biome-ignore lint/a11y/noStaticElementInteractions: Escape and the close button do the same */}
       {/* biome-ignore lint/a11y/useKeyWithClickEvents: Escape and the close button do the same */}
       <div class={drawer.isOpen ? 'ui-backdrop is-open' : 'ui-backdrop'} onClick={drawer.close} />
-      <Sidebar
-        tenant={tenant}
-        isOpen={drawer.isOpen}
-        onClose={drawer.close}
-        segments={tenant !== undefined && segments?.(tenant)}
-      />
+      <Sidebar tenant={tenant} isOpen={drawer.isOpen} onClose={drawer.close} />
       <main id="content" class="ui-main" tabIndex={-1} inert={drawer.isOpen}>
         {children}
       </main>

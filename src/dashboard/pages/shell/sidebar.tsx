@@ -1,6 +1,5 @@
 import './sidebar.css'
 import { ChevronsUpDown, LogOut, UserRound, X } from 'lucide-preact'
-import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { Link, useLocation } from 'wouter-preact'
 import { Avatar } from '../design/avatar.tsx'
@@ -21,12 +20,10 @@ interface SidebarProps {
   /** On a small screen, where it is a drawer. */
   readonly isOpen: boolean
   readonly onClose: () => void
-  /** Below the first group: the saved segments of the tenant. */
-  readonly segments?: ComponentChildren
 }
 
 /** Navigation, choice of the tenant, and who is signed in. */
-export function Sidebar({ tenant, isOpen, onClose, segments }: SidebarProps) {
+export function Sidebar({ tenant, isOpen, onClose }: SidebarProps) {
   const { role, name, version } = useSession()
   const [location] = useLocation()
   const visible = PAGES.filter(
@@ -50,10 +47,10 @@ export function Sidebar({ tenant, isOpen, onClose, segments }: SidebarProps) {
         aria-label="Pages"
         onClickCapture={({ target }) => (target as Element).closest('a') && onClose()}
       >
-        {NAV_GROUPS.map(({ name, title }, i) => {
+        {NAV_GROUPS.map(({ name, title }) => {
           const entries = visible.filter(({ nav }) => nav?.group === name)
           if (entries.length === 0) return null
-          return [
+          return (
             <NavGroup key={name} title={title}>
               {entries.map(({ path, nav }) => {
                 const href = path.replace(':tenant', tenant ?? '')
@@ -67,9 +64,8 @@ export function Sidebar({ tenant, isOpen, onClose, segments }: SidebarProps) {
                   />
                 )
               })}
-            </NavGroup>,
-            i === 0 && segments,
-          ]
+            </NavGroup>
+          )
         })}
       </nav>
       <div class="ui-signed">
