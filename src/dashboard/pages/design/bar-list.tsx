@@ -20,7 +20,7 @@ interface BarListProps {
   readonly whole?: number
 }
 
-/** A ranking: names with bars behind them and numbers at the right. */
+/** A ranking: names over bars, with numbers at the right. */
 export function BarList({ bars, whole }: BarListProps) {
   const full = Math.max(1, whole ?? Math.max(...bars.map(({ value }) => value)))
   return (

@@ -3,7 +3,7 @@ import './chart.css'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type uPlot from 'uplot'
 import { utcDay } from '../lib/days.ts'
-import { day as dayText, number, shortNumber } from '../lib/format.ts'
+import { day as dayText, number, shortDay, shortNumber } from '../lib/format.ts'
 import { type CategoryColour, colourOf } from './colours.ts'
 import { Disclosure } from './details.tsx'
 import { Table } from './table.tsx'
@@ -191,7 +191,7 @@ function optionsOf(
       y: { range: (_chart, _min, max) => [0, Math.max(1, max * 1.05)] },
     },
     axes: [
-      { ...axis, size: 28, grid: { show: false }, values: (_chart, ticks) => ticks.map(shortDay) },
+      { ...axis, size: 28, grid: { show: false }, values: (_chart, ticks) => ticks.map(tickLabel) },
       {
         ...axis,
         size: 48,
@@ -243,8 +243,7 @@ function rangeOf(kind: ChartProps['kind']): uPlot.Range.Function {
   return (_chart, min, max) => [min - room, max + room]
 }
 
-const short = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', timeZone: 'UTC' })
-
-function shortDay(seconds: number): string {
-  return seconds % 86_400 === 0 ? short.format(new Date(seconds * 1_000)) : ''
+/** Ticks between two days have no label. */
+function tickLabel(seconds: number): string {
+  return seconds % (2 * HALF_DAY_SECONDS) === 0 ? shortDay(utcDay(seconds * 1_000)) : ''
 }

@@ -62,7 +62,7 @@ interface MeterProps {
   readonly max: number
   /** Share from which it is drawn as a warning; default: never. */
   readonly warnFrom?: number
-  /** A task that goes on, not a share. */
+  /** Progress of a running task, not a share. */
   readonly isProgress?: boolean
 }
 

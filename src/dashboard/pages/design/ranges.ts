@@ -1,6 +1,4 @@
-import { utcDay } from '../lib/days.ts'
-
-const DAY_MS = 86_400_000
+import { daysAgo } from '../lib/days.ts'
 
 /** A span of UTC days, both ends included, `YYYY-MM-DD`. */
 export interface DayRange {
@@ -22,8 +20,8 @@ export type RangeName = (typeof RANGES)[number][0]
 
 /** The days of a span. Every span but `last-week` ends today. */
 export function daysOfRange(name: RangeName, nowMs = Date.now()): DayRange {
-  const today = utcDay(nowMs)
-  const before = (days: number) => utcDay(nowMs - days * DAY_MS)
+  const before = (days: number) => daysAgo(days, nowMs)
+  const today = before(0)
   const sinceMonday = (new Date(nowMs).getUTCDay() + 6) % 7
   switch (name) {
     case 'today':

@@ -10,8 +10,8 @@ export function daysBetween(from: string, to: string): string[] {
   return days
 }
 
-/** The day this many days before today. */
-export const daysAgo = (days: number) => utcDay(Date.now() - days * DAY_MS)
+/** The UTC day this many days before today. */
+export const daysAgo = (days: number, nowMs = Date.now()) => utcDay(nowMs - days * DAY_MS)
 
 const regions = new Intl.DisplayNames(undefined, { type: 'region', fallback: 'code' })
 
