@@ -177,7 +177,7 @@ test('a link for another user replaces no session without a question', async (t)
 test('links and sessions of one or all tenants are withdrawn, and open requests end everywhere', async (t) => {
   const begin = () => () => {}
   const start = async () => {
-    const streams: EventStreams = new EventStreams({ askEveryMs: 20 }, (session, of) => access.goesOn(session, of))
+    const streams: EventStreams = new EventStreams({ askEveryMs: 20 }, (session, of) => access.isValid(session, of))
     t.after(() => streams.end())
     const live = route({
       method: 'GET',

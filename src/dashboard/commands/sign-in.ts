@@ -5,7 +5,7 @@ import { tenantAdmin, withRedis } from '../../terminal/stores.ts'
 import { RedisPersonStore } from '../redis/people.ts'
 import { RedisSessionStore } from '../redis/sessions.ts'
 import { type Invitation, People, validName } from '../server/people.ts'
-import { LINK_MS, Sessions } from '../server/sessions.ts'
+import { LINK_MS, Sessions, signInUrl } from '../server/sessions.ts'
 
 /**
  * A link of the running instance that signs in an operator.
@@ -29,7 +29,7 @@ export async function memberUrl(config: Config, tenantId: string, invitation: Om
     const people = new People(new RedisPersonStore(client), sessions, systemClock)
     return await people.invite({ id, createdAt }, { ...invitation, by: 'operator' })
   })
-  return urlOf(dashboardUrl, secret)
+  return signInUrl(dashboardUrl, secret)
 }
 
 /**
@@ -41,9 +41,5 @@ export async function createSignInUrl(redisUrl: string, dashboardUrl: string, na
   const secret = await withRedis(redisUrl, (client) =>
     new Sessions(new RedisSessionStore(client), systemClock).createLink(grant, LINK_MS),
   )
-  return urlOf(dashboardUrl, secret)
-}
-
-function urlOf(dashboardUrl: string, secret: string): string {
-  return `${dashboardUrl.replace(/\/$/, '')}/sign-in?token=${secret}`
+  return signInUrl(dashboardUrl, secret)
 }

@@ -17,7 +17,7 @@ import { RedisPersonStore } from './people.ts'
 
 /** The longest link is valid for 90 days. */
 const INDEX_MS = 91 * 86_400_000
-/** No link is made beyond it. Links of one moment may exceed it, so that a list has room for twice as many. */
+/** Most open links and sessions when a link is added. Parallel calls may pass it, so a list has room for twice this number. */
 const LINKS_UP_TO = SIGN_INS_MAX / 2
 /** Redis expires keys by its own clock. */
 const CLOCK_SLACK_MS = 60_000
@@ -36,7 +36,7 @@ export class RedisSessionStore implements SessionStore {
 
   async putLink(digest: string, grant: Grant, validMs: number): Promise<void> {
     const key = keys.signIns(grant.tenant?.id)
-    // A list shows them all, and signing a person out relies on it.
+    // Signing a person out needs a list of all links and sessions.
     if ((await answered(this.#client.zcount(key, this.#clock.now(), '+inf'))) >= LINKS_UP_TO) {
       throw new InputError('too many invitations and sessions are open: end some of them first')
     }
@@ -76,12 +76,13 @@ export class RedisSessionStore implements SessionStore {
     if (reply !== null) await this.#index(session, `session:${digest}`, validMs)
   }
 
-  async removeSession(digest: string): Promise<void> {
+  async removeSession(digest: string): Promise<boolean> {
     const key = keys.session(digest)
     const session = parsed<StoredSession>(await answered(this.#client.get(key)))
-    await answered(this.#client.del(key))
+    const isRemoved = (await answered(this.#client.del(key))) === 1
     if (session !== undefined) await this.#unindex(session, `session:${digest}`)
     await answered(persisted(this.#client))
+    return isRemoved
   }
 
   async listSignIns(tenantId: string | undefined): Promise<SignIn[]> {
@@ -129,7 +130,7 @@ export class RedisSessionStore implements SessionStore {
     return person && { ...grant, name: person.name }
   }
 
-  /** Written before what it leads to: an entry that leads nowhere is harmless, a session without one could not be seen. */
+  /** Call this before writing the link or session. An entry without a record is harmless, but no list shows a record without an entry. */
   async #index({ tenant }: Grant, member: string, validMs: number): Promise<void> {
     const key = keys.signIns(tenant?.id)
     const nowMs = this.#clock.now()

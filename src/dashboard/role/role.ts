@@ -39,7 +39,7 @@ export function dashboardRole(context: ProcessContext): DashboardRole {
   const { services, uploads } = uploadsOf(context)
   const findTenant = (id: string) => tenants.getTenant(id)
   const access = new Access(sessions, findTenant)
-  const streams = new EventStreams({}, (session, tenant) => access.goesOn(session, tenant))
+  const streams = new EventStreams({}, (session, tenant) => access.isValid(session, tenant))
   const live = liveDependencies(context, streams)
   const tables = dashboardTables(context, tenants, correctionsLock(redis))
   const { accuracy, companies, corrections, home, overview, pages, visits } = tables

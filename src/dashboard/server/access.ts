@@ -3,10 +3,10 @@ import type { Grant, Session, Sessions } from './sessions.ts'
 
 /** Decides which tenants a session may see. */
 export class Access {
-  readonly #sessions: Pick<Sessions, 'goesOn'>
+  readonly #sessions: Pick<Sessions, 'isValid'>
   readonly #findTenant: (id: string) => Promise<Tenant | undefined>
 
-  constructor(sessions: Pick<Sessions, 'goesOn'>, findTenant: (id: string) => Promise<Tenant | undefined>) {
+  constructor(sessions: Pick<Sessions, 'isValid'>, findTenant: (id: string) => Promise<Tenant | undefined>) {
     this.#sessions = sessions
     this.#findTenant = findTenant
   }
@@ -24,8 +24,8 @@ export class Access {
   }
 
   /** Whether a session is still valid and may still see a tenant. */
-  async goesOn(session: Session, tenant: Tenant | undefined): Promise<boolean> {
-    if (!(await this.#sessions.goesOn(session))) return false
+  async isValid(session: Session, tenant: Tenant | undefined): Promise<boolean> {
+    if (!(await this.#sessions.isValid(session))) return false
     return tenant === undefined || (await this.tenantOf(session, tenant.id))?.createdAt === tenant.createdAt
   }
 }

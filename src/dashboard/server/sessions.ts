@@ -55,7 +55,8 @@ export interface SessionStore {
   getSession(digest: string): Promise<StoredSession | undefined>
   /** Does nothing when the session does not exist. @param usedMs time of its last use */
   extendSession(digest: string, usedMs: number, validMs: number): Promise<void>
-  removeSession(digest: string): Promise<void>
+  /** Whether it existed. */
+  removeSession(digest: string): Promise<boolean>
   /**
    * Links and sessions of tenants with this name, deleted ones included, latest end first, at most `SIGN_INS_MAX`.
    * @param tenantId undefined: of operators
@@ -105,7 +106,7 @@ export class Sessions {
 
   /**
    * Uses a link. Returns the secret of a new session; undefined when the link is unknown, used or expired.
-   * @param as what the link does not say about the user
+   * @param as facts about the user that the link lacks
    */
   async signIn(
     linkSecret: string,
@@ -147,7 +148,7 @@ export class Sessions {
   }
 
   /** Whether a session is still valid. */
-  async goesOn({ id }: Session): Promise<boolean> {
+  async isValid({ id }: Session): Promise<boolean> {
     return (await this.#byId(id)) !== undefined
   }
 
@@ -169,10 +170,7 @@ export class Sessions {
 
   /** Ends a link or a session. Returns whether it existed. */
   async end({ kind, digest }: SignIn): Promise<boolean> {
-    if (kind === 'link') return await this.#store.removeLink(digest)
-    const existed = (await this.#store.getSession(digest)) !== undefined
-    await this.#store.removeSession(digest)
-    return existed
+    return await (kind === 'link' ? this.#store.removeLink(digest) : this.#store.removeSession(digest))
   }
 
   async #byId(id: string): Promise<Session | undefined> {
@@ -186,7 +184,7 @@ export function authorOf({ name, role }: Grant): string {
   return name ?? role
 }
 
-/** Identifies a link or a session in lists. It leads neither to its secret nor to its record. */
+/** Identifies a link or a session in lists. It reveals neither the secret nor the key of the record. */
 export function signInIdOf(digest: string): string {
   return createHash('sha256').update(`listed ${digest}`).digest('hex').slice(0, 16)
 }
@@ -196,6 +194,11 @@ export function isCsrfToken(session: Session, token: string): boolean {
   const wanted = Buffer.from(session.csrfToken)
   const given = Buffer.from(token)
   return wanted.length === given.length && timingSafeEqual(wanted, given)
+}
+
+/** URL of a sign-in link. @param dashboardUrl public URL of the dashboard; `''` makes the link relative */
+export function signInUrl(dashboardUrl: string, secret: string): string {
+  return `${dashboardUrl.replace(/\/$/, '')}/sign-in?token=${secret}`
 }
 
 function newSecret(): string {

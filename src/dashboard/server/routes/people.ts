@@ -14,7 +14,7 @@ import { InputError } from '../../../run/errors.ts'
 import type { Tenant } from '../../../tenants/tenancy.ts'
 import type { People, Person } from '../people.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
-import { authorOf, type Session, type Sessions, type SignIn, signInIdOf } from '../sessions.ts'
+import { authorOf, type Session, type Sessions, type SignIn, signInIdOf, signInUrl } from '../sessions.ts'
 
 export interface PeopleDependencies {
   readonly people: People
@@ -35,7 +35,7 @@ export function peopleRoutes({ people, sessions, publicUrl, clock }: PeopleDepen
     (await sessions.list(id)).filter(({ grant }) => grant.tenant?.createdAt === createdAt)
   const ofOperators = async ({ role }: Session) => (role === 'operator' ? await sessions.list(undefined) : [])
   const answerOf = (secret: string, days: number): InviteAnswer => ({
-    url: `${publicUrl?.replace(/\/$/, '') ?? ''}/sign-in?token=${secret}`,
+    url: signInUrl(publicUrl ?? '', secret),
     expires_at: new Date(clock.now() + days * DAY_MS).toISOString(),
   })
   const ended = (count: number) => json({ ended: count } satisfies EndedAnswer)
