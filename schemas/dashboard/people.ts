@@ -11,7 +11,7 @@ export type OpenInvitation = Static<typeof OpenInvitation>
 
 /** A browser that is signed in. */
 export const ListedSession = Type.Object({
-  /** It leads neither to the cookie nor to the record. */
+  /** It reveals neither the cookie nor the key of the record. */
   id: Type.String(),
   /** Such as "Chrome on macOS"; null: unknown. */
   device: Text,

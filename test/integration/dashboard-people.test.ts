@@ -28,7 +28,7 @@ const who = route({
 })
 const PEOPLE = [...ROUTES, who, ...peopleRoutes({ people, sessions, publicUrl: undefined, clock: systemClock })]
 
-/** An instance in which nobody is signed in, and nobody is on a list. */
+/** An instance without sessions and people. */
 async function start(t: TestContext) {
   await sessions.withdraw()
   await redis.del(keys.people('acme'), keys.people('other'))
@@ -198,7 +198,7 @@ test('a member ends sessions and invitations, and a removed person is out at onc
   assert.deepEqual([(await bob.get('/api/session')).status, (await list(operator)).people], [401, []])
 })
 
-test('so many links that a list would not show them all are refused', async (t) => {
+test('more links than a list shows are refused', async (t) => {
   const dashboard = await start(t)
   const operator = await dashboard.signIn()
   const open = Array.from({ length: 1_000 }, (_, i) => [Date.now() + 60_000, `link:${i}`]).flat()
@@ -223,7 +223,7 @@ test('a link without a name asks a browser for one, which makes a new person', a
   assert.equal((await confirm(`&name=${'x'.repeat(81)}`)).status, 422)
   const client = await clientOf(dashboard.url, await confirm('&name=Ada'))
   const answer = await list(client)
-  assert.equal(answer.people.length, 2, 'a name that somebody gives makes them nobody of the list')
+  assert.equal(answer.people.length, 2, 'a name given at sign-in does not claim a listed person')
   const own = answer.people.find(({ sessions }) => sessions.length > 0)!
   assert.deepEqual([own.name, own.sessions[0]!.device, own.added_by], ['Ada', 'Chrome on macOS', null])
 

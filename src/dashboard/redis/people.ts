@@ -20,7 +20,7 @@ interface PersonRecord {
   readonly tenant_created_at: string
 }
 
-/** The members of tenants, in one hash for each tenant. The removal of the tenant deletes it; after its mark no script adds to it. */
+/** The members of tenants, in one hash for each tenant. Deleting the tenant deletes the hash; no script adds to it after the deletion began. */
 export class RedisPersonStore implements PersonStore {
   readonly #client: RedisClient
 

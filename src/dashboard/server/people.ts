@@ -28,7 +28,7 @@ export interface PersonStore {
    */
   putPerson(tenant: TenantOfPeople, person: Person, isKnown: boolean): Promise<string>
   getPerson(tenant: TenantOfPeople, id: string): Promise<Person | undefined>
-  /** In no order. */
+  /** In any order. */
   listPeople(tenant: TenantOfPeople): Promise<Person[]>
   /** Whether the person existed. */
   removePerson(tenantId: string, id: string): Promise<boolean>
@@ -77,7 +77,7 @@ export class People {
   }
 
   /**
-   * Adds the user of a link without a person. They never become somebody of the list by giving that name.
+   * Adds the user of a link without a person. Giving the name of a listed person adds another person.
    * @returns the id
    */
   async introduce(tenant: TenantOfPeople, name: string): Promise<string> {
@@ -100,7 +100,7 @@ export class People {
   /** Forgets a person, which ends their links and sessions. Returns how many. @throws InputError when there is no such person */
   async remove(tenant: TenantOfPeople, id: string): Promise<number> {
     const own = await this.#signInsOf(tenant, id)
-    // Their links and sessions are dead from here on. What follows only tidies up.
+    // Their links and sessions stop working here. The rest only removes the records.
     if (!(await this.#store.removePerson(tenant.id, id))) throw unknownPerson()
     await Promise.all(own.map((found) => this.#sessions.end(found)))
     return own.length

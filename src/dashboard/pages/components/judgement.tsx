@@ -33,7 +33,7 @@ export function ClassName({ classification }: { readonly classification: string 
   )
 }
 
-/** Text that stands back. */
+/** Less important text. */
 export function Soft({ children }: { readonly children: preact.ComponentChildren }) {
   return (
     <Text as="span" tone="soft">

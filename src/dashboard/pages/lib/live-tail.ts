@@ -21,9 +21,9 @@ export interface Tail {
 export const NO_TAIL: Tail = { events: [], frames: [], next: 0, missed: 0 }
 
 /** @param isPaused only counts events, so that the page does not move */
-export function withFrame(tail: Tail, { totals, events: told }: LiveReport, atMs: number, isPaused = false): Tail {
+export function withFrame(tail: Tail, { totals, events: received }: LiveReport, atMs: number, isPaused = false): Tail {
   const { events, frames, next, missed } = tail
-  const more = isPaused ? [] : told
+  const more = isPaused ? [] : received
   const numbered = more.map((event, i) => ({ ...event, number: next + i })).reverse()
   const all = totals.ok + totals.filtered + totals.invalid_ip
   return {

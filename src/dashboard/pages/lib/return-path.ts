@@ -2,8 +2,8 @@ const KEPT_MS = 12 * 3_600_000
 const CHARS_MAX = 4_000
 
 /**
- * Reads a kept address. It leads to a page of this origin only, and for 12 hours.
- * @param stored what the storage had; null: nothing
+ * Reads a stored address. Accepts only pages of this origin, and only for 12 hours.
+ * @param stored value from the storage; null: none
  */
 export function returnPathOf(stored: string | null, origin: string, nowMs: number): string | undefined {
   let kept: { readonly path?: unknown; readonly atMs?: unknown } | null

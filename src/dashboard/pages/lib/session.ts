@@ -9,12 +9,12 @@ export interface Signed extends SessionAnswer {
 
 export const SessionContext = createContext<Signed | undefined>(undefined)
 
-/** Reads the session again: when it has ended, the page must disappear. */
-export function useLookAgain(): () => void {
-  return useContext(SessionContext)?.reload ?? NOBODY
+/** A function that reads the session again: the page must disappear when the session has ended. */
+export function useSessionReload(): () => void {
+  return useContext(SessionContext)?.reload ?? NO_RELOAD
 }
 
-const NOBODY = () => {}
+const NO_RELOAD = () => {}
 
 /** The session of the user. */
 export function useSession(): Signed {

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import { ApiError, get, type Query, queryText } from './api.ts'
 import { retryMs } from './retry.ts'
-import { useLookAgain } from './session.ts'
+import { useSessionReload } from './session.ts'
 
 /** State of a read. Keeps the last answer while the next one loads. */
 export interface Data<T> {
@@ -20,7 +20,7 @@ export function useData<T>(path: string | undefined, query: Query = {}, everyMs?
   const [turn, setTurn] = useState(0)
   const address = path === undefined ? undefined : `${path}${queryText(query)}`
   const shown = useRef<string>()
-  const lookAgain = useLookAgain()
+  const reloadSession = useSessionReload()
   useEffect(() => {
     if (address === undefined) return
     const leaving = new AbortController()
@@ -38,7 +38,7 @@ export function useData<T>(path: string | undefined, query: Query = {}, everyMs?
         if (leaving.signal.aborted) return
         const known = error instanceof ApiError ? error : new ApiError(0, String(error))
         setState((last) => ({ ...last, error: known, isLoading: false }))
-        if (known.status === 401) lookAgain()
+        if (known.status === 401) reloadSession()
         waitMs = retryMs(known.status, performance.now() - askedMs, everyMs)
       }
       if (waitMs !== undefined && !leaving.signal.aborted) timer = window.setTimeout(again, waitMs)

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { useLookAgain } from './session.ts'
+import { useSessionReload } from './session.ts'
 
 /** `waiting`: opening the connection. `lost`: it was refused or broke; the page tries again. */
 export type StreamState = 'waiting' | 'open' | 'lost'
@@ -14,7 +14,7 @@ export function useEvents<T>(path: string | undefined, name: string, onEvent: (v
   const [state, setState] = useState<StreamState>('waiting')
   const heard = useRef(onEvent)
   heard.current = onEvent
-  const lookAgain = useLookAgain()
+  const reloadSession = useSessionReload()
   useEffect(() => {
     if (path === undefined) return
     let source: EventSource | undefined
@@ -36,7 +36,7 @@ export function useEvents<T>(path: string | undefined, name: string, onEvent: (v
         const isRefused = opened.readyState === EventSource.CLOSED
         setState(isRefused ? 'lost' : 'waiting')
         if (!isRefused) return
-        lookAgain()
+        reloadSession()
         timer = window.setTimeout(open, AGAIN_MS)
       })
     }

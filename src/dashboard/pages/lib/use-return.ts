@@ -8,7 +8,7 @@ import { returnPathOf } from './return-path.ts'
 /** In the storage of all tabs: a sign-in link opens in another tab. */
 const KEY = 'ipid:return'
 
-/** Keeps the address of this page for the time after a sign-in. */
+/** Stores the address of this page, to return to it after a sign-in. */
 export function keepReturnPath(): void {
   const { pathname, search, hash } = location
   // The start is where a sign-in leads anyway, and where one that failed ends.
@@ -20,7 +20,7 @@ export function keepReturnPath(): void {
   }
 }
 
-/** The address that was kept, which is forgotten by that. */
+/** Returns the kept address and removes it from the storage. */
 function takeReturnPath(): string | undefined {
   try {
     const stored = localStorage.getItem(KEY)
@@ -34,7 +34,7 @@ function takeReturnPath(): string | undefined {
 /**
  * After a sign-in, returns to the page that was opened before it, if the user may see it.
  * @param session undefined: not signed in
- * @returns whether the page to show is not decided yet
+ * @returns true until it is decided which page to show
  */
 export function useReturn(session: SessionAnswer | undefined): boolean {
   const isSignedIn = session !== undefined

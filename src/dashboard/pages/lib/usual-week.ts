@@ -6,8 +6,9 @@ const WEEK_DAYS = 7
 const WEEKS_MAX = 4
 
 /**
- * The last seven days of a company against its usual week: an average of up to four weeks before. Undefined when the days are too few.
- * @param from first UTC day, of which every day counts
+ * Compares the last seven days of a company with its usual week: the average of up to four weeks before them. Returns undefined for
+ * fewer than two weeks.
+ * @param from first UTC day; a day without an entry has no visit
  */
 export function usualWeek(
   from: string,
@@ -24,7 +25,7 @@ export function usualWeek(
   return { visits, usual: Math.round((10 * past) / weeks) / 10 }
 }
 
-/** That comparison in words. */
+/** The usual week in words. */
 export function usualWeekText({ visits, usual }: { readonly visits: number; readonly usual: number }): string {
   if (usual === 0) return visits === 0 ? 'no visit in 5 weeks' : `${counted(visits, 'visit')}, after 4 weeks without`
   return `usually ${number(usual)} a week`

@@ -8,7 +8,7 @@ export interface Visit {
   readonly endedAt: string
   /** In the order of their times. */
   readonly events: readonly VisitEvent[]
-  /** Its pages in order; pages that follow themselves once. */
+  /** Its pages in order. A page that repeats at once is listed once. */
   readonly pages: readonly string[]
   /** The campaign, else the referring host; undefined: neither is known. */
   readonly source: string | undefined
@@ -20,8 +20,9 @@ export interface Visit {
 const GAP_MS = 30 * 60_000
 
 /**
- * Visits of events, the newest visit first. Events with one session_id are one visit; others are one as long as less than 30 minutes pass
- * between events of one person, else of one address. Without persons and addresses, of one account.
+ * Groups events into visits, the newest visit first. Events with the same session_id are one visit. Without a session_id, events of the
+ * same person are one visit while less than 30 minutes pass between them. An event without a person belongs to its address, and one
+ * without both to its account.
  */
 export function visitsOf(events: readonly VisitEvent[]): Visit[] {
   const groups = new Map<string, VisitEvent[]>()
@@ -80,5 +81,5 @@ export function durationText(startedAt: string, endedAt: string): string {
   return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`
 }
 
-/** Without the host, which is the same for nearly all. */
+/** A page without its host, which is the same for nearly all pages. */
 export const pathOf = (page: string): string => page.slice(Math.max(0, page.indexOf('/')))

@@ -1,7 +1,7 @@
 import type { HomeAnswer } from '../../../../schemas/dashboard/home.ts'
 import { counted, number } from './format.ts'
 
-/** What this week brought, against the one before, in one sentence. */
+/** Compares the last 7 days with the 7 before in one sentence. */
 export function weekSentence({ now, before }: Pick<HomeAnswer, 'now' | 'before'>): string {
   if (now.companies === 0 && before.companies === 0)
     return 'No company visited in the last 7 days, nor in the 7 before.'
