@@ -10,6 +10,13 @@ import type { Redis } from 'ioredis'
 import { Registry } from 'prom-client'
 import { ingest } from '../../pipelines/ingest.ts'
 import { DEFAULT_PLANS } from '../../schemas/plans.ts'
+import { Evaluator } from '../../src/alerts/evaluation/evaluator.ts'
+import { ClickHouseVisits } from '../../src/alerts/evaluation/visits.ts'
+import { RedisAlerts } from '../../src/alerts/redis/alert-store.ts'
+import { RedisDeliveries } from '../../src/alerts/redis/delivery-store.ts'
+import { RedisOccurrences } from '../../src/alerts/redis/occurrence-store.ts'
+import { Sender } from '../../src/alerts/sender.ts'
+import { Segments } from '../../src/companies/segments/segments.ts'
 import { RedisTailWire } from '../../src/dashboard/redis/live.ts'
 import type { People } from '../../src/dashboard/server/people.ts'
 import { createDashboard } from '../../src/dashboard/server/server.ts'
@@ -52,6 +59,7 @@ import { Loop } from '../../src/run/loop.ts'
 import { type Service, ServiceGroup } from '../../src/run/service.ts'
 import { SecretBox } from '../../src/secrets/secret-box.ts'
 import { connectClickHouse, DATABASE } from '../../src/stores/clickhouse/client.ts'
+import { QuestionReader } from '../../src/stores/clickhouse/reader.ts'
 import { EVENTS } from '../../src/stores/clickhouse/tables.ts'
 import { connectRedis, type RedisClient } from '../../src/stores/redis/connect.ts'
 import { Membership } from '../../src/stores/redis/membership.ts'
@@ -297,6 +305,26 @@ export const SERVICES: Readonly<Record<string, ServiceCase>> = {
         closedBecause: () => undefined,
       })
       return new Puller({ ...parts, ...place, jobs, clock: systemClock, log: silent })
+    }),
+  },
+  Evaluator: {
+    make: onRedis((client) => {
+      const lease = new Membership({ client, name: 'alerts' }).share(0)
+      return new Evaluator({
+        ...{ lease, alerts: new RedisAlerts(client), occurrences: new RedisOccurrences(client, lease) },
+        visits: new ClickHouseVisits(new QuestionReader(undefined), async () => [], systemClock),
+        segments: new Segments(client, systemClock),
+        getTenant: (id) => new RedisTenantStore(client).getTenant(id),
+        ...{ retentionDays: undefined, dashboardUrl: 'http://127.0.0.1', settleMs: 0, clock: systemClock, log: silent },
+      })
+    }),
+  },
+  Sender: {
+    make: onRedis((client) => {
+      const lease = new Membership({ client, name: 'deliveries' }).share(0)
+      const stores = { deliveries: new RedisDeliveries(client), alerts: new RedisAlerts(client) }
+      const send = async () => ({ atMs: 0, tookMs: 0 })
+      return new Sender({ lease, ...stores, send, persisted: async () => {}, clock: systemClock, log: silent })
     }),
   },
   BulkWorker: {
