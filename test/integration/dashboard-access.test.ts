@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import type { SessionAnswer } from '../../schemas/dashboard/session.ts'
 import { RedisSessionStore } from '../../src/dashboard/redis/sessions.ts'
@@ -25,9 +26,10 @@ test('a link signs in once, and only its digest is stored', async (t) => {
   assert.equal(Buffer.from(secret, 'base64url').length, 32)
   for (const key of await redis.keys('ipid:dashboard:*')) {
     assert.ok(!key.includes(secret) && !(await redis.get(key))!.includes(secret))
-    const leftMs = await redis.pttl(key)
-    assert.ok(leftMs > 0 && leftMs <= 60_000)
   }
+  // Other files of this process have links and sessions of their own.
+  const leftMs = await redis.pttl(keys.signInLink(createHash('sha256').update(secret).digest('hex')))
+  assert.ok(leftMs > 0 && leftMs <= 60_000)
   const client = await followLink(link)
   const again = await fetch(link, { redirect: 'manual' })
   assert.equal(again.headers.get('set-cookie'), null)
