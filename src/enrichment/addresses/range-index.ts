@@ -1,4 +1,5 @@
 import type { Address } from '../../pipeline/event/address.ts'
+import { firstAtLeast } from '../columns.ts'
 import { wordsOf } from './cidrs.ts'
 import { v6Number } from './network.ts'
 
@@ -14,8 +15,9 @@ export interface RangeColumns {
   /** The upper 64 bits of each start as two 32-bit words, the highest first. */
   readonly v6Starts: Uint32Array
   readonly v6Owners: Owners
-  /** The few pieces whose start has lower bits, in ascending order, and those bits as two words each. */
+  /** Numbers of the few pieces whose lower 64 bits of the start are not zero, in ascending order. */
   readonly v6Inner: Uint32Array
+  /** The lower 64 bits of their starts, as two words each. */
   readonly v6InnerStarts: Uint32Array
 }
 
@@ -91,23 +93,14 @@ export class RangeIndex {
     if (piece < 0 || 2 * piece >= v6Starts.length) return undefined
     const inner = this.#innerOf(piece)
     const { v6InnerStarts } = this.columns
-    const words = [v6Starts[2 * piece]!, v6Starts[2 * piece + 1]!]
-    words.push(...(inner < 0 ? [0, 0] : [v6InnerStarts[2 * inner]!, v6InnerStarts[2 * inner + 1]!]))
+    const lower = inner < 0 ? [0, 0] : v6InnerStarts.subarray(2 * inner, 2 * inner + 2)
     let start = 0n
-    for (const word of words) start = (start << 32n) | BigInt(word)
+    for (const word of [v6Starts[2 * piece]!, v6Starts[2 * piece + 1]!, ...lower]) start = (start << 32n) | BigInt(word)
     return start
   }
 
   #pieceOfV4(value: number): number {
-    const starts = this.columns.v4Starts
-    let low = 0
-    let high = starts.length
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if (starts[middle]! <= value) low = middle + 1
-      else high = middle
-    }
-    return low - 1
+    return firstAtLeast(this.columns.v4Starts, value + 1) - 1
   }
 
   #pieceOfV6(groups: readonly number[]): number {
@@ -166,18 +159,6 @@ function halves(starts: Uint32Array): Pick<RangeColumns, 'v6Starts' | 'v6Inner' 
 
 function wordAt(groups: readonly number[], word: number): number {
   return groups[2 * word]! * 65_536 + groups[2 * word + 1]!
-}
-
-/** Position of the first of ascending numbers that is not below a value; their length when all are. */
-export function firstAtLeast(numbers: Uint32Array, value: number): number {
-  let low = 0
-  let high = numbers.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (numbers[middle]! < value) low = middle + 1
-    else high = middle
-  }
-  return low
 }
 
 /** Length of the common prefix of two numbers. @param bits width of both numbers */

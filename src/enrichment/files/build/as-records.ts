@@ -5,8 +5,8 @@ import { type AsSpace, SpaceCounts } from '../../providers/mmdb/as-space.ts'
 const NAMES_MAX = 2 ** 31
 
 /**
- * Collects a record for each AS number and name, and the address space of each AS. Like `SpaceCounts`,
- * it keeps columns.
+ * Collects a record for each AS number and name, and the address space of each AS. It keeps columns, like
+ * `SpaceCounts`.
  */
 export class AsRecords {
   readonly #asns: number[] = []

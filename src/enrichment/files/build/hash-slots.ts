@@ -1,11 +1,11 @@
-import { doubled } from './columns.ts'
+import { doubled } from '../../columns.ts'
 
 const PRIME = 0x0100_0193
 const OFFSET_BASIS = 0x811c_9dc5
 /** Initial slots; doubled when half are taken. */
 const SLOTS_AT_FIRST = 65_536
 
-/** Numbers keys that somebody else stores, equal ones alike: a hash table with open addressing. */
+/** Gives each distinct key a number. The caller stores the keys: this is a hash table with open addressing. */
 export class HashSlots {
   /** Numbers of keys plus 1; 0 for a free slot. */
   #slots = new Uint32Array(SLOTS_AT_FIRST)
@@ -20,7 +20,7 @@ export class HashSlots {
 
   /**
    * The number of a key, from 0. A new key gets the next one, which is `size` before the call.
-   * @param isKey whether the key with this number is the same one
+   * @param isKey whether the key with this number equals the searched one
    */
   numberOf(hash: number, isKey: (number: number) => boolean): number {
     const mask = this.#slots.length - 1

@@ -1,5 +1,5 @@
 import { compareWords, copyWords, emptyRange, type WordRange } from '../../addresses/word-range.ts'
-import { doubled } from './columns.ts'
+import { doubled } from '../../columns.ts'
 import { PieceList } from './piece-list.ts'
 
 const RANGES_AT_FIRST = 16_384

@@ -1,5 +1,5 @@
 import { compareWords, type WordRange } from '../../addresses/word-range.ts'
-import { doubled } from './columns.ts'
+import { doubled } from '../../columns.ts'
 
 /** Initial capacity; it doubles when full. */
 const PIECES_AT_FIRST = 16_384

@@ -1,4 +1,4 @@
-import { doubled } from './columns.ts'
+import { doubled } from '../../columns.ts'
 import { HashSlots, hashOfBytes } from './hash-slots.ts'
 
 const TEXTS_AT_FIRST = 65_536

@@ -1,3 +1,4 @@
+import { firstAtLeast } from '../../columns.ts'
 import type { Facts } from '../../facts.ts'
 import { TimeSlice } from '../../time-slice.ts'
 import { type AsSpace, SpaceCounts } from './as-space.ts'
@@ -106,14 +107,8 @@ export class AsSizes {
   }
 
   of(asn: number): AsSpace | undefined {
-    let from = 0
-    let to = this.#numbers.length
-    while (from < to) {
-      const middle = (from + to) >>> 1
-      if (this.#numbers[middle]! < asn) from = middle + 1
-      else to = middle
-    }
-    if (this.#numbers[from] !== asn) return undefined
-    return { addresses: this.#addresses[from]!, hasV6: this.#hasV6[from] === 1, scatter: this.#scatters[from]! }
+    const at = firstAtLeast(this.#numbers, asn)
+    if (this.#numbers[at] !== asn) return undefined
+    return { addresses: this.#addresses[at]!, hasV6: this.#hasV6[at] === 1, scatter: this.#scatters[at]! }
   }
 }

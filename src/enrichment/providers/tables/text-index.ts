@@ -1,4 +1,4 @@
-import { firstAtLeast } from '../../addresses/range-index.ts'
+import { firstAtLeast } from '../../columns.ts'
 
 /** Numbers are below this: a hash and a number fit into 53 bits. */
 const NUMBERS_MAX = 2 ** 21
