@@ -2,7 +2,8 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { numbered } from '../../run/counted.ts'
 import { buildDateOf } from '../providers/mmdb/build-date.ts'
-import { readRangeHead } from '../providers/ranges/range-file.ts'
+import { RANGE_FILE, type RangeFileHead } from '../providers/ranges/range-file.ts'
+import { readSealedHead } from '../providers/sealed-file.ts'
 import { providerNameOf } from './data-file.ts'
 import { ageOf, hasSource, isTooOld, newerSourceOf } from './renewal.ts'
 import { readSources } from './update/sources.ts'
@@ -72,6 +73,6 @@ async function datedIn(dir: string, nowMs: number): Promise<DatedSet[]> {
 
 async function builtAtOf(path: string): Promise<Date | undefined> {
   if (!/\.ranges$/i.test(path)) return await buildDateOf(path)
-  const builtAtMs = (await readRangeHead(path))?.builtAtMs ?? 0
+  const builtAtMs = (await readSealedHead<RangeFileHead>(RANGE_FILE, path))?.builtAtMs ?? 0
   return builtAtMs === 0 ? undefined : new Date(builtAtMs)
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { open } from 'node:fs/promises'
+import { open, readFile } from 'node:fs/promises'
 import { endianness } from 'node:os'
 import { InputError } from '../../run/errors.ts'
 
@@ -34,7 +34,10 @@ export interface SealedHead {
 
 /** A column of a sealed file. */
 export type Column = Uint32Array | Int32Array | Int16Array | Uint8Array
-type ColumnType<T extends Column> = new (buffer: ArrayBufferLike, at: number, length: number) => T
+interface ColumnType<T extends Column> {
+  readonly BYTES_PER_ELEMENT: number
+  new (buffer: ArrayBufferLike, at: number, length: number): T
+}
 
 interface Stored {
   /** Bytes of each column, without padding. */
@@ -103,7 +106,7 @@ export function openSealedFile<Head extends SealedHead>(kind: SealedKind, bytes:
     head: headIn<Head>(stored),
     next(type) {
       const length = columnBytes[column++]!
-      const view = new type(whole.buffer, at, length / (type as unknown as Uint8ArrayConstructor).BYTES_PER_ELEMENT)
+      const view = new type(whole.buffer, at, length / type.BYTES_PER_ELEMENT)
       at += paddedBytes(length)
       return view
     },
@@ -141,6 +144,30 @@ export async function readSealedHead<Head extends SealedHead>(
     return headOfSealedFile(kind, buffer.subarray(0, bytesRead), size)
   } finally {
     await file.close()
+  }
+}
+
+/** How to check a file: `head` detects a truncated one, `whole` any damage. */
+export type SealedCheck = 'head' | 'whole'
+
+/** The source of a sealed file; undefined when the check finds it missing, damaged or another kind of file. */
+export async function sourceOfSealedFile(
+  kind: SealedKind,
+  path: string,
+  check: SealedCheck,
+): Promise<string | undefined> {
+  const head = await readSealedHead(kind, path)
+  if (head === undefined || check === 'head') return head?.source
+  return await readSealedFile(path, (bytes) => openSealedFile(kind, bytes).head.source)
+}
+
+/** Reads a whole sealed file. @returns undefined when it is missing, or `read` throws an InputError */
+export async function readSealedFile<T>(path: string, read: (bytes: Buffer) => T): Promise<T | undefined> {
+  try {
+    return read(await readFile(path))
+  } catch (error) {
+    if (error instanceof InputError || (error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
   }
 }
 

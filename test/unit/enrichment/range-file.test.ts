@@ -5,7 +5,8 @@ import { mmdbRangeFile } from '../../../src/enrichment/files/build/mmdb-ranges.t
 import { loadMmdb } from '../../../src/enrichment/providers/mmdb/provider.ts'
 import type { Provider } from '../../../src/enrichment/providers/provider.ts'
 import { loadRangeFile } from '../../../src/enrichment/providers/ranges/provider.ts'
-import { headOfRangeFile, openRangeFile } from '../../../src/enrichment/providers/ranges/range-file.ts'
+import { openRangeFile, RANGE_FILE } from '../../../src/enrichment/providers/ranges/range-file.ts'
+import { headOfSealedFile } from '../../../src/enrichment/providers/sealed-file.ts'
 import { formatV4, formatV6 } from '../../../src/pipeline/event/address.ts'
 import { address, mmdb } from '../../support/enrichment-data.ts'
 
@@ -78,11 +79,11 @@ test('a range file of an MMDB answers the same', async () => {
 
 test('a range file cut or damaged anywhere is refused', async () => {
   const whole = await mmdbRangeFile(COUNTRIES, 'test 1')
-  assert.equal(headOfRangeFile(whole, whole.length)?.source, 'test 1')
+  assert.equal(headOfSealedFile(RANGE_FILE, whole, whole.length)?.source, 'test 1')
   for (let length = 0; length < whole.length; length++) {
     const cut = whole.subarray(0, length)
     assert.throws(() => openRangeFile(cut), /^InputError: /)
-    assert.equal(headOfRangeFile(cut, length), undefined)
+    assert.equal(headOfSealedFile(RANGE_FILE, cut, length), undefined)
   }
   for (let at = 0; at < whole.length; at++) {
     const flipped = Buffer.from(whole)

@@ -1,14 +1,15 @@
 import { mkdir, readFile, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { InputError } from '../../../run/errors.ts'
-import { openRangeFile, readRangeHead } from '../../providers/ranges/range-file.ts'
+import { RANGE_FILE } from '../../providers/ranges/range-file.ts'
+import { type SealedCheck, type SealedKind, sourceOfSealedFile } from '../../providers/sealed-file.ts'
+import { PACKED_TABLE } from '../../providers/tables/packed-table.ts'
 import { asRangeFile } from '../build/as-ranges.ts'
 import { mmdbRangeFile } from '../build/mmdb-ranges.ts'
 import { providerNameOf } from '../data-file.ts'
 import { STARTER_DIR } from '../folder.ts'
 import { removeLeftovers, replaceFile } from '../replace-file.ts'
-import { packedPathOf, packedSource, packStarter, STARTER_TABLE, starterSource } from './packed-starter.ts'
+import { packedPathOf, packStarter, STARTER_TABLE, starterSource } from './packed-starter.ts'
 import { DEFAULT_SETS, type DefaultSet } from './sets.ts'
 
 /** Increase it when the file made from a package changes. */
@@ -17,20 +18,20 @@ const MAKER_VERSION = 5
 /** The folder of a package; undefined when it is not installed. */
 type FindPackage = (name: string) => string | undefined
 
-/** How to check an existing set: `head` detects a truncated file, `whole` any damage. */
-type Check = 'head' | 'whole'
-
-/** A file to make. */
-interface Waiting {
+/** A file of the default data. */
+interface DefaultFile {
   /** The name of its provider. */
   readonly name: string
   readonly path: string
+  readonly kind: SealedKind
+  /** The source of a current file. */
+  readonly source: string
   make(): Promise<Buffer>
 }
 
 /** Whether a set, or the packed form of the starter table, must be made: it is missing, damaged, or of another version. */
-export async function defaultsWait(dir: string, check: Check, find: FindPackage = installed): Promise<boolean> {
-  return (await allWaiting(dir, check, find)).length > 0
+export async function defaultsWait(dir: string, check: SealedCheck, find: FindPackage = installed): Promise<boolean> {
+  return (await filesToMake(dir, check, find)).length > 0
 }
 
 /**
@@ -42,20 +43,16 @@ export async function defaultsWait(dir: string, check: Check, find: FindPackage 
  */
 export async function makeDefaults(dir: string, find: FindPackage = installed): Promise<string[]> {
   const made: string[] = []
-  const waiting = await allWaiting(dir, 'whole', find)
-  if (waiting.length === 0) return made
+  const files = await filesToMake(dir, 'whole', find)
+  if (files.length === 0) return made
   await mkdir(dir, { recursive: true, mode: 0o700 })
   await removeLeftovers(dir)
   await removeOlder(dir)
-  for (const { name, path, make } of waiting) {
+  for (const { name, path, make } of files) {
     await replaceFile(path, await make())
     made.push(name)
   }
   return made
-}
-
-function pathOf(dir: string, { name }: DefaultSet): string {
-  return join(dir, `${name}.ranges`)
 }
 
 /** Deletes files of earlier versions, which would be loaded under the same names. */
@@ -65,45 +62,41 @@ async function removeOlder(dir: string): Promise<void> {
   }
 }
 
-async function allWaiting(dir: string, check: Check, find: FindPackage): Promise<Waiting[]> {
-  return [...(await waitingSets(dir, check, find)), ...(await waitingStarter(dir, check))]
+async function filesToMake(dir: string, check: SealedCheck, find: FindPackage): Promise<DefaultFile[]> {
+  const files: DefaultFile[] = []
+  for (const file of [...(await setFiles(dir, find)), await starterFile(dir)]) {
+    if ((await sourceOfSealedFile(file.kind, file.path, check)) !== file.source) files.push(file)
+  }
+  return files
 }
 
-async function waitingStarter(dir: string, check: Check): Promise<Waiting[]> {
+async function starterFile(dir: string): Promise<DefaultFile> {
   const text = await readFile(join(STARTER_DIR, STARTER_TABLE))
-  const [path, source] = [packedPathOf(dir), starterSource(text)]
-  if ((await packedSource(path, check)) === source) return []
-  return [{ name: providerNameOf(STARTER_TABLE)!, path, make: () => packStarter(text, source) }]
+  const source = starterSource(text)
+  return {
+    name: providerNameOf(STARTER_TABLE)!,
+    path: packedPathOf(dir),
+    kind: PACKED_TABLE,
+    source,
+    make: () => packStarter(text, source),
+  }
 }
 
-async function waitingSets(dir: string, check: Check, find: FindPackage): Promise<Waiting[]> {
-  const waiting: Waiting[] = []
+/** Sets whose package is installed. */
+async function setFiles(dir: string, find: FindPackage): Promise<DefaultFile[]> {
+  const files: DefaultFile[] = []
   for (const set of DEFAULT_SETS) {
     const folder = find(set.package)
     if (folder === undefined) continue
     const { version } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as { version: string }
     const source = `${set.package} ${version} ${MAKER_VERSION}`
-    const path = pathOf(dir, set)
-    if ((await sourceOf(path, check)) === source) continue
     const make = () =>
       bytesOf(set, folder, source).catch((error: Error) => {
         throw new Error(`the data of ${set.package} cannot be used: ${error.message}`, { cause: error })
       })
-    waiting.push({ name: set.name, path, make })
+    files.push({ name: set.name, path: join(dir, `${set.name}.ranges`), kind: RANGE_FILE, source, make })
   }
-  return waiting
-}
-
-/** The source of an existing set; undefined when it is missing or damaged. */
-async function sourceOf(path: string, check: Check): Promise<string | undefined> {
-  const head = await readRangeHead(path)
-  if (head === undefined || check === 'head') return head?.source
-  try {
-    return openRangeFile(await readFile(path)).head.source
-  } catch (error) {
-    if (error instanceof InputError || (error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw error
-  }
+  return files
 }
 
 async function bytesOf({ files }: DefaultSet, folder: string, source: string): Promise<Buffer> {

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { InputError } from '../../../run/errors.ts'
 import { DEFAULT_ENRICHMENT_LIMITS } from '../../limits.ts'
 import type { Provider } from '../../providers/provider.ts'
-import { openTable, sealTable, sourceOfTable, tableOf } from '../../providers/tables/packed-table.ts'
+import { readSealedFile } from '../../providers/sealed-file.ts'
+import { openTable, sealTable, tableOf } from '../../providers/tables/packed-table.ts'
 import { packTable } from '../../providers/tables/provider.ts'
 import { nameKeyData } from '../../rules/company-id.ts'
 
@@ -20,7 +20,7 @@ export function packedPathOf(defaultsDir: string): string {
   return join(defaultsDir, PACKED_FILE)
 }
 
-/** The text and the data files of which a packed form is made, as its `source`. */
+/** The `source` of a packed form: a digest of the text and of the data files that make keys of names. */
 export function starterSource(text: Buffer): string {
   const digest = createHash('sha256').update(text).update(nameKeyData()).digest('hex')
   return `${STARTER_TABLE} ${digest} ${PACKER_VERSION}`
@@ -32,22 +32,6 @@ export async function packStarter(text: Buffer, source: string): Promise<Buffer>
   return sealTable(source, await packTable({ format: 'csv', text, rowsMax }))
 }
 
-/** The source of the packed form; undefined when it is missing or damaged. @param check as in `make.ts` */
-export async function packedSource(path: string, check: 'head' | 'whole'): Promise<string | undefined> {
-  const source = await sourceOfTable(path)
-  return source === undefined || check === 'head' ? source : (await openPacked(path))?.source
-}
-
-/** Undefined when it is missing or damaged. */
-async function openPacked(path: string): Promise<ReturnType<typeof openTable> | undefined> {
-  try {
-    return openTable(await readFile(path))
-  } catch (error) {
-    if (error instanceof InputError || (error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw error
-  }
-}
-
 /**
  * Loads the starter table from its packed form, in a tenth of the time.
  * @returns undefined when that is missing, damaged, or of another text: read the text then
@@ -57,10 +41,7 @@ export async function loadPackedStarter(
   name: string,
   defaultsDir: string,
 ): Promise<Provider | undefined> {
-  const path = packedPathOf(defaultsDir)
-  const stated = await sourceOfTable(path)
-  if (stated === undefined) return undefined
-  if (starterSource(await readFile(textPath)) !== stated) return undefined
-  const packed = await openPacked(path)
-  return packed?.source === stated ? tableOf(name, packed.table) : undefined
+  const packed = await readSealedFile(packedPathOf(defaultsDir), openTable)
+  if (packed === undefined || packed.source !== starterSource(await readFile(textPath))) return undefined
+  return tableOf(name, packed.table)
 }

@@ -1,10 +1,10 @@
 import { type Owners, type RangeColumns, RangeIndex } from '../../addresses/range-index.ts'
+import { doubled } from '../../columns.ts'
+import { nextTexts } from '../packed-texts.ts'
 import {
   type Column,
-  headOfSealedFile,
   type OpenSealedFile,
   openSealedFile,
-  readSealedHead,
   type SealedHead,
   type SealedKind,
   sealedParts,
@@ -14,7 +14,7 @@ import {
  * A range file holds sorted address ranges and their records as a ready index (`sealed-file.ts`). Its columns are those of
  * `RangeColumns`, the ends of the records, and the records: JSON arrays with the values of the members that the head names.
  */
-const KIND: SealedKind = { magic: 'ipidrng2', name: 'a range file' }
+export const RANGE_FILE: SealedKind = { magic: 'ipidrng2', name: 'a range file' }
 
 /** The metadata of a range file. */
 export interface RangeFileHead extends SealedHead {
@@ -51,7 +51,7 @@ export function encodeRangeFile(content: RangeFileContent): Buffer {
 export function rangeFileParts({ head, index, records }: RangeFileContent): Buffer[] {
   const { ends, texts } = encodeRecords(records, head.members)
   const { stored, columns } = storedIndex(index)
-  return sealedParts(KIND, { ...head, ...stored }, [...columns, ends, texts])
+  return sealedParts(RANGE_FILE, { ...head, ...stored }, [...columns, ends, texts])
 }
 
 /** What the head of a sealed file says about an index. */
@@ -116,12 +116,6 @@ function encodeRecords(records: Iterable<RangeRecord>, members: readonly string[
   return { ends: ends.subarray(0, count), texts }
 }
 
-function doubled(column: Uint32Array): Uint32Array<ArrayBuffer> {
-  const larger = new Uint32Array(2 * column.length)
-  larger.set(column)
-  return larger
-}
-
 /** A range file in memory. */
 export interface OpenRangeFile {
   readonly head: RangeFileHead
@@ -138,31 +132,18 @@ export interface OpenRangeFile {
  * @throws InputError when it is truncated, damaged, or another kind of file
  */
 export function openRangeFile(bytes: Buffer): OpenRangeFile {
-  const file = openSealedFile<StoredHead>(KIND, bytes)
+  const file = openSealedFile<StoredHead>(RANGE_FILE, bytes)
   const { ownerBits, ...head } = file.head
   const index = nextIndex(file)
-  const ends = file.next(Uint32Array)
-  const { buffer, byteOffset, byteLength } = file.next(Uint8Array)
-  const texts = Buffer.from(buffer, byteOffset, byteLength)
+  const texts = nextTexts(file)
   return {
     head,
     index,
-    records: ends.length,
+    records: texts.ends.length,
     decode(record) {
-      const text = texts.toString('utf8', record === 0 ? 0 : ends[record - 1]!, ends[record]!)
-      const values = JSON.parse(text) as readonly RangeValue[]
+      const values = JSON.parse(texts.at(record)) as readonly RangeValue[]
       const members = head.members.map((name, i) => [name, values[i]!] as const)
       return Object.fromEntries(members.filter(([, value]) => value !== null))
     },
   }
-}
-
-/** As `headOfSealedFile`. */
-export function headOfRangeFile(bytes: Buffer, sizeBytes: number): RangeFileHead | undefined {
-  return headOfSealedFile(KIND, bytes, sizeBytes)
-}
-
-/** As `readSealedHead`. */
-export function readRangeHead(path: string): Promise<RangeFileHead | undefined> {
-  return readSealedHead(KIND, path)
 }

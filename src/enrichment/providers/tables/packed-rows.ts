@@ -1,7 +1,7 @@
 import { BoundedCache } from '../../bounded-cache.ts'
 import type { Facts } from '../../facts.ts'
+import type { PackedTexts } from '../packed-texts.ts'
 import { organisationIn, type RowAttributes, rowFacts, TABLE_COLUMNS } from './organisation-row.ts'
-import type { PackedTexts } from './packed-texts.ts'
 
 /** Decoded rows to keep. A visitor's organisation comes again soon. */
 const DECODED_MAX = 4_000

@@ -1,11 +1,12 @@
-import { firstAtLeast, type RangeIndex } from '../../addresses/range-index.ts'
+import type { RangeIndex } from '../../addresses/range-index.ts'
+import { firstAtLeast } from '../../columns.ts'
+import { nextTexts, type PackedTexts } from '../packed-texts.ts'
 import type { Provider } from '../provider.ts'
 import { nextIndex, type StoredIndex, storedIndex } from '../ranges/range-file.ts'
 import {
   type Column,
   type OpenSealedFile,
   openSealedFile,
-  readSealedHead,
   type SealedHead,
   type SealedKind,
   sealFile,
@@ -13,7 +14,6 @@ import {
 import { OrganisationTable } from './organisation-table.ts'
 import { type NameIndexes, OrganisationsByName } from './organisations-by-name.ts'
 import { PackedRows } from './packed-rows.ts'
-import { PackedTexts } from './packed-texts.ts'
 import { TextIndex } from './text-index.ts'
 
 /** A table as columns. A process makes it from the table's text, or reads it from a sealed file. */
@@ -36,7 +36,7 @@ export interface PackedTable {
   readonly names: NameIndexes | undefined
 }
 
-const KIND: SealedKind = { magic: 'ipidtbl1', name: 'a packed table' }
+export const PACKED_TABLE: SealedKind = { magic: 'ipidtbl1', name: 'a packed table' }
 
 interface TableHead extends SealedHead, StoredIndex, Pick<PackedTable, 'records' | 'unknownColumns'> {
   readonly hasNames: boolean
@@ -48,7 +48,7 @@ export function sealTable(source: string, table: PackedTable): Buffer {
   const { stored, columns } = storedIndex(table.index)
   const head: TableHead = { source, ...stored, records, unknownColumns, hasNames: names !== undefined }
   const indexes = names === undefined ? [] : [names.domains, names.texts, names.keys]
-  return sealFile(KIND, head, [
+  return sealFile(PACKED_TABLE, head, [
     ...columns,
     ...[networks.ends, networks.bytes, networkRows, systems, systemRows, rows.ends, rows.bytes],
     ...indexes.flatMap(({ hashes, numbers }): Column[] => [hashes, numbers]),
@@ -57,7 +57,7 @@ export function sealTable(source: string, table: PackedTable): Buffer {
 
 /** Opens a file of `sealTable` and verifies all of it. @throws InputError when it is damaged or another kind of file */
 export function openTable(bytes: Buffer): { readonly source: string; readonly table: PackedTable } {
-  const file = openSealedFile<TableHead>(KIND, bytes)
+  const file = openSealedFile<TableHead>(PACKED_TABLE, bytes)
   const { source, records, unknownColumns, hasNames } = file.head
   const table = {
     ...{ records, unknownColumns },
@@ -74,19 +74,9 @@ export function openTable(bytes: Buffer): { readonly source: string; readonly ta
   return { source, table }
 }
 
-function nextTexts(file: OpenSealedFile<SealedHead>): PackedTexts {
-  const ends = file.next(Uint32Array)
-  return new PackedTexts(file.next(Uint8Array), ends)
-}
-
 function nextTextIndex(file: OpenSealedFile<SealedHead>): TextIndex {
   const hashes = file.next(Uint32Array)
   return new TextIndex(hashes, file.next(Uint32Array))
-}
-
-/** The source of a file of `sealTable`; undefined when it is missing, truncated or another kind of file. */
-export async function sourceOfTable(path: string): Promise<string | undefined> {
-  return (await readSealedHead(KIND, path))?.source
 }
 
 /** @param name the provider's */

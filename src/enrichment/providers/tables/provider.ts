@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import { InputError } from '../../../run/errors.ts'
 import { formatRange } from '../../addresses/network.ts'
 import { type RangeEntry, RangeMap } from '../../addresses/range-map.ts'
+import { PackedTexts } from '../packed-texts.ts'
 import type { Provider } from '../provider.ts'
 import { lineError } from '../text/text-file.ts'
 import { DomainsByName } from './domains-by-name.ts'
@@ -9,7 +10,6 @@ import { type OrganisationRow, organisationIn, readRow } from './organisation-ro
 import { indexNames } from './organisations-by-name.ts'
 import { type PackedRow, packRow } from './packed-rows.ts'
 import { type PackedTable, tableOf } from './packed-table.ts'
-import { PackedTexts } from './packed-texts.ts'
 import { csvTableRows, ndjsonTableRows } from './table-rows.ts'
 
 interface TableOptions {

@@ -1,14 +1,14 @@
+import type { OpenSealedFile, SealedHead } from './sealed-file.ts'
+
 /** Texts in one buffer, by number. V8 takes 20 bytes more for each string. */
 export class PackedTexts {
-  readonly bytes: Uint8Array
+  readonly bytes: Buffer
   /** Where each text ends. */
   readonly ends: Uint32Array
-  readonly #bytes: Buffer
 
   constructor(bytes: Uint8Array, ends: Uint32Array) {
-    this.bytes = bytes
+    this.bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     this.ends = ends
-    this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   }
 
   static of(texts: readonly string[]): PackedTexts {
@@ -24,6 +24,12 @@ export class PackedTexts {
   }
 
   at(number: number): string {
-    return this.#bytes.toString('utf8', number === 0 ? 0 : this.ends[number - 1]!, this.ends[number]!)
+    return this.bytes.toString('utf8', number === 0 ? 0 : this.ends[number - 1]!, this.ends[number]!)
   }
+}
+
+/** Reads two columns: the ends of texts, and their bytes. */
+export function nextTexts(file: OpenSealedFile<SealedHead>): PackedTexts {
+  const ends = file.next(Uint32Array)
+  return new PackedTexts(file.next(Uint8Array), ends)
 }
