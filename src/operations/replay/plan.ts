@@ -105,25 +105,29 @@ export function planReplay(
   const taken = new Set<string>()
   const matched = new Map<string, number>()
   const lost: LostUnit[] = []
-  const commits = commitsOf(units, facts, wanted)
+  const shared = { taken, matched, commits: commitsOf(units, facts) }
   for (const unit of units) {
-    const planned = planUnit(unit, facts, { taken, matched, commits }, counts, wanted)
+    const planned = planUnit(unit, facts, shared, counts, wanted)
     if (planned !== undefined) lost.push(planned)
   }
   return { lost, counts, taken: [...taken], matched }
 }
 
-/** Counts of events as they came, and those who take from them: all units of a commit share them. */
+/** Counts of events as they came. All units of a commit share them, and take from `filtered`. */
 interface CommitCounts {
   readonly asTheyCame: ReadonlyMap<string, Map<string, number>>
   readonly filtered: TakenCounts
 }
 
-function commitsOf(
-  units: readonly ArchivedUnit[],
-  facts: Facts,
-  wanted: (event: ArchivedEvent) => boolean,
-): ReadonlyMap<string, CommitCounts> {
+/** What the units of a plan share. */
+interface Shared {
+  readonly taken: Set<string>
+  readonly matched: Map<string, number>
+  /** By `commitName`. */
+  readonly commits: ReadonlyMap<string, CommitCounts>
+}
+
+function commitsOf(units: readonly ArchivedUnit[], facts: Facts): ReadonlyMap<string, CommitCounts> {
   const groups = new Map<string, ArchivedUnit[]>()
   for (const unit of units) {
     const name = commitName(unit)
@@ -134,14 +138,10 @@ function commitsOf(
   const commits = new Map<string, CommitCounts>()
   for (const [name, same] of groups) {
     const { asTheyCame } = outcomesOf(same[0]!, facts.outcomes.get(same[0]!.commit) ?? [])
-    const staying = () =>
-      same.flatMap((unit) =>
-        unit.events.filter(
-          (event) => event.status === 'filtered' && !hasRow(event, unit, facts) && !isKeptToday(event, facts, wanted),
-        ),
-      )
+    const counted = () =>
+      same.flatMap((unit) => unit.events.filter((event) => event.status === 'filtered' && !hasRow(event, unit, facts)))
     const sums = asTheyCame.get(OUTCOME_STATUS.filtered) ?? new Map<string, number>()
-    commits.set(name, { asTheyCame, filtered: new TakenCounts(sums, staying, facts.verdictOf) })
+    commits.set(name, { asTheyCame, filtered: new TakenCounts(sums, counted, facts.verdictOf) })
   }
   return commits
 }
@@ -150,28 +150,16 @@ function commitName({ commit, day, job = '' }: ArchivedUnit): string {
   return `${commit} ${day} ${job}`
 }
 
-function isKeptToday(event: ArchivedEvent, { verdictOf }: Facts, wanted: (event: ArchivedEvent) => boolean): boolean {
-  return verdictOf?.(event)?.isKept === true && wanted(event)
-}
-
 function planUnit(
   unit: ArchivedUnit,
   facts: Facts,
-  {
-    taken,
-    matched,
-    commits,
-  }: {
-    readonly taken: Set<string>
-    readonly matched: Map<string, number>
-    readonly commits: ReadonlyMap<string, CommitCounts>
-  },
+  { taken, matched, commits }: Shared,
   counts: ReplayCounts,
   wanted: (event: ArchivedEvent) => boolean,
 ): LostUnit | undefined {
   const { later, keptBack } = outcomesOf(unit, facts.outcomes.get(unit.commit) ?? [])
   const { asTheyCame, filtered: takenCounts } = commits.get(commitName(unit))!
-  const isKept = (event: ArchivedEvent) => isKeptToday(event, facts, wanted)
+  const isKept = (event: ArchivedEvent) => facts.verdictOf?.(event)?.isKept === true && wanted(event)
   const isFound = (event: ArchivedEvent) => event.status === 'filtered' && !hasRow(event, unit, facts) && isKept(event)
   const absent: ArchivedEvent[] = []
   const asked: ArchivedEvent[] = []
@@ -255,8 +243,7 @@ function planEvents(
 ): readonly ArchivedEvent[] {
   if (counted >= absent.length) {
     const filtered = new Map([...later].filter(([key]) => isFilteredKey(key)))
-    const staying = () => absent.filter((event) => event.status === 'filtered' && !isFound(event))
-    const takenCounts = new TakenCounts(filtered, staying, verdictOf)
+    const takenCounts = new TakenCounts(filtered, () => absent.filter(({ status }) => status === 'filtered'), verdictOf)
     const found = absent.filter((event) => isFound(event) && takenCounts.take(event, outcomes))
     counts.found += found.length
     counts.counted += absent.length - found.length
@@ -339,17 +326,15 @@ function isRepeat({ eventId, receivedAtMs }: ArchivedEvent, { rows, windowMs }: 
   return rows.get(eventId)?.some((row) => Math.abs(row.receivedAtMs - receivedAtMs) < windowMs) ?? false
 }
 
-/** Moves up to `events` from sums to negative outcomes. Returns how many the sums lacked. */
-function takeBack(sums: Map<string, number>, events: number, outcomes: Map<string, number>): number {
+/** Adds up to `events` of the sums to the outcomes, as negative numbers. */
+function takeBack(sums: ReadonlyMap<string, number>, events: number, outcomes: Map<string, number>): void {
   let left = events
   for (const [key, counted] of sums) {
     const taken = Math.min(left, counted)
     if (taken <= 0) continue
-    sums.set(key, counted - taken)
     countOutcome(outcomes, key, -taken)
     left -= taken
   }
-  return left
 }
 
 /**

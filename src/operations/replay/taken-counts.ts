@@ -22,23 +22,23 @@ const SOURCE_ID = at('source_id') - 1
  */
 export class TakenCounts {
   readonly #sums: Map<string, number>
-  readonly #others: () => Iterable<ArchivedEvent>
+  readonly #counted: () => Iterable<ArchivedEvent>
   readonly #verdictOf: ((event: ArchivedEvent) => TodaysVerdict | undefined) | undefined
-  /** How many of the other events each sum counts, by today's data. */
+  /** How many events that stay filtered each sum counts, by today's data. */
   #needed: Map<string, number> | undefined
 
   /**
    * @param sums by outcome key; changed by `take`
-   * @param others events that the sums count too, and that stay filtered
+   * @param counted the events that the sums count
    * @param verdictOf undefined when today's data are not asked
    */
   constructor(
     sums: Map<string, number>,
-    others: () => Iterable<ArchivedEvent>,
+    counted: () => Iterable<ArchivedEvent>,
     verdictOf: ((event: ArchivedEvent) => TodaysVerdict | undefined) | undefined,
   ) {
     this.#sums = sums
-    this.#others = others
+    this.#counted = counted
     this.#verdictOf = verdictOf
   }
 
@@ -72,7 +72,7 @@ export class TakenCounts {
 
   #need(): Map<string, number> {
     const needed = new Map<string, number>()
-    for (const event of this.#others()) {
+    for (const event of this.#counted()) {
       const verdict = this.#verdictOf?.(event)
       if (verdict === undefined || verdict.isKept) continue
       countOutcome(needed, neededBy(verdict, event.sourceId))
