@@ -41,18 +41,22 @@ const AGENT_PATHS = (() => {
 })()
 
 /** ClickHouse gives the JSON of a value that is no string. */
-const NO_STRING = String.raw`^(?:[{[]|-?[0-9.eE+-]+$|true$|false$)`
+const NO_STRING = '^(?:[{[]|-?[0-9.eE+-]+$|true$|false$)'
+
+const KEYS_PATTERN = AGENT_KEYS.join('|').replaceAll('$', String.raw`\$`)
+const TEXT_PATTERN = String.raw`"(?:${KEYS_PATTERN})"\s*:\s*"((?:[^"\\]|\\.)*)"`
 
 /** The texts of all user agents in a column, as JSON has them. */
-const textsOf = (column: string) =>
-  `extractAll(${column}, ${quote(String.raw`"(?:${AGENT_KEYS.join('|').replaceAll('$', String.raw`\$`)})"\s*:\s*"((?:[^"\\]|\\.)*)"`)})`
+const textsOf = (column: string) => `extractAll(${column}, ${quote(TEXT_PATTERN)})`
+
+const mayHaveAgent = (column: string) => `position(${column}, '${KEY_END}') > 0`
 
 /** The texts of all user agents, and their hashes for `Selection.botAgents`. */
 export function agentsQuery(selection: Selection): string {
   return `
     SELECT arrayJoin(arrayConcat(${AGENT_COLUMNS.map(textsOf).join()})) AS text, toString(cityHash64(text))
     FROM events
-    WHERE ${selected(selection)} AND (${AGENT_COLUMNS.map((column) => `position(${column}, '${KEY_END}') > 0`).join(' OR ')})
+    WHERE ${selected(selection)} AND (${AGENT_COLUMNS.map(mayHaveAgent).join(' OR ')})
     GROUP BY text`
 }
 
@@ -64,15 +68,15 @@ function agentOf(column: string, bots: BotAgents): string {
   const found = `JSONExtract(${column}, ${quote(AGENT_TYPE)})`
   const texts = `arrayMap(found -> [${AGENT_PATHS.join()}], [${found}])[1]`
   const first = `ifNull(arrayFirst(text -> text IS NOT NULL AND NOT match(text, ${quote(NO_STRING)}), ${texts}), '')`
-  return `if(position(${column}, '${KEY_END}') > 0${isBot}, ${first}, '')`
+  return `if(${mayHaveAgent(column)}${isBot}, ${first}, '')`
 }
 
 const agentsOf = ({ botAgents = [] }: Selection, table = '') =>
   AGENT_COLUMNS.map((column) => agentOf(table + column, botAgents))
 
 /** Hash of the enrichment columns and the user agents. @param table prefix with its dot */
-const wasOf = (selection: Selection, table = '') =>
-  `cityHash64(${[...ENRICHMENT_COLUMNS.map((column) => table + column), ...agentsOf(selection, table)].join()})`
+const wasOf = (agents: readonly string[], table = '') =>
+  `cityHash64(${[...ENRICHMENT_COLUMNS.map((column) => table + column), ...agents].join()})`
 
 /** Identifies a row within a tenant and time span, in 16 bytes. */
 export const KEY = 'sipHash128(event_id, received_at)'
@@ -102,13 +106,13 @@ export function selectionParams({ tenantId, from, to, job, receivedUntilMs }: Se
 }
 
 export function groupsQuery(selection: Selection, bucket: Bucket): string {
-  const agents = agentsOf(selection).map((agent, i) => `${agent} AS agent${i}`)
-  const names = agents.map((_, i) => `agent${i}`).join()
+  const names = AGENT_COLUMNS.map((column) => `agent_in_${column}`)
+  const agents = agentsOf(selection).map((agent, i) => `${agent} AS ${names[i]}`)
   return `
-    SELECT ip, account_id, toString(cityHash64(${COLUMNS}, ${names})),
-      ${ENRICHMENT_COLUMNS.map((column) => `toString(${column})`).join()}, ${names}, count()
+    SELECT ip, account_id, toString(${wasOf(names)}),
+      ${ENRICHMENT_COLUMNS.map((column) => `toString(${column})`).join()}, ${names.join()}, count()
     FROM (SELECT ip, account_id, ${COLUMNS}, ${agents.join()} FROM events WHERE ${selected(selection, bucket)})
-    GROUP BY ip, account_id, ${COLUMNS}, ${names}`
+    GROUP BY ip, account_id, ${COLUMNS}, ${names.join()}`
 }
 
 /** @param columns of events */
@@ -137,7 +141,7 @@ export function stageQuery(columns: readonly string[], selection: Selection, buc
     INSERT INTO ${BUILDING} (${[...columns, RUN, NOISE, REASON].join()})
     SELECT ${values.join()}, {run:String}, c.${NOISE}, c.${REASON}
     FROM events AS e
-    INNER JOIN ${CHANGES} AS c ON e.ip = c.ip AND ${wasOf(selection, 'e.')} = c.was
+    INNER JOIN ${CHANGES} AS c ON e.ip = c.ip AND ${wasOf(agentsOf(selection, 'e.'), 'e.')} = c.was
     WHERE ${selected(selection, bucket, 'e.')}`
 }
 
