@@ -3,7 +3,7 @@ import { withoutDeciding } from '../../src/enrichment/rules/model/deciding.ts'
 import { featuresOf, type Subject } from '../../src/enrichment/rules/model/features.ts'
 import { tokens } from '../../src/enrichment/rules/normalise.ts'
 import { type Label, modelClassOf } from './labelled.ts'
-import type { Example, ModelClass } from './train.ts'
+import type { Example } from './train.ts'
 
 /** The model learns only from decisions of these rules. */
 const SURE = /^(?:as-number|known-name|name-word):/
@@ -29,10 +29,7 @@ export function examplesOf(subject: Subject, label?: Label): Example[] {
   return [subject, nameOnly].map((given) => ({ features: featuresOf(given, words), ...known }))
 }
 
-interface Known {
-  readonly truth: ModelClass
-  readonly weight: number
-}
+type Known = Pick<Example, 'truth' | 'weight'>
 
 function labelled({ classification, sure }: Label): Known {
   return { truth: modelClassOf(classification), weight: sure ? LABEL_WEIGHT : DOUBTFUL_LABEL_WEIGHT }

@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { parse } from 'csv-parse/sync'
 import { type Classification, NOISE } from '../../schemas/classification.ts'
+import type { ModelClass } from './train.ts'
 
 /** Files of `test/support/` with labels of autonomous systems. */
 const FILES = ['labelled-networks.csv', 'labelled-silent-names.csv', 'labelled-visitors.csv']
 
-/** What somebody labelled an AS. */
+/** The label of an AS. */
 export interface Label {
   readonly classification: Classification
   readonly sure: boolean
@@ -29,7 +30,7 @@ export function tuningLabels(): ReadonlyMap<number, Label> {
 }
 
 /** Whether a class is noise, and of which kind, for the model. */
-export function modelClassOf(classification: Classification): 'organisation' | 'isp' | 'hosting' {
+export function modelClassOf(classification: Classification): ModelClass {
   if (!NOISE.has(classification)) return 'organisation'
   return classification === 'isp' ? 'isp' : 'hosting'
 }

@@ -2,7 +2,7 @@ import { bareName, nameTables, withoutAddress } from './business-name.ts'
 import { fold, isGenericWord, nameParts, TEXT_MAX, tokens, trimmedEnd } from './normalise.ts'
 import { knownNames, nameWords } from './score-name.ts'
 import { once, readSections } from './sections.ts'
-import { findSpans, findWords, type Hit } from './word-table.ts'
+import { findSpans, findWords, type Hit, type Span } from './word-table.ts'
 
 /** The tables of `data/person-names.txt`, folded. */
 interface PersonNames {
@@ -235,7 +235,7 @@ function isOfNames(words: readonly string[], isTrader: boolean): boolean {
   return isNamed(names, parts, words, isTrader) && !findSpans(nameWords(), words).some(isTradePhrase)
 }
 
-function isTradePhrase({ hit, count }: ReturnType<typeof findSpans<Hit>>[number]): boolean {
+function isTradePhrase({ hit, count }: Span<Hit>): boolean {
   return count > 1 && isTrade(hit)
 }
 

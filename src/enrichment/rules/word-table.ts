@@ -118,7 +118,7 @@ function addPhrase<M extends Match>(phrases: Map<string, Phrase<M>[]>, phrase: P
 }
 
 /** A match, and the `count` words of the name from `at` that it covers. */
-interface Span<M extends Match> {
+export interface Span<M extends Match> {
   readonly hit: M
   readonly at: number
   readonly count: number

@@ -38,7 +38,7 @@ export class RuleSet {
   /** Per family, longest prefix first. */
   readonly #networks: NetworkRules
   readonly #holders: NetworkRules
-  /** By company id. */
+  /** Networks of rules `is`, by company id. */
   readonly #held = new Map<string, AddressRange[]>()
   readonly #organisations = new Map<string, Rule>()
   readonly #systems = new Map<number, Rule>()
@@ -52,20 +52,21 @@ export class RuleSet {
     this.#unclassified = unclassified
     const networks = new NetworkRules()
     const holders = new NetworkRules()
-    const held: { range: AddressRange; rule: Rule }[] = []
+    const held: HolderRule[] = []
     const read = rules.map(readRule).filter((rule) => typeof rule !== 'string')
     for (const rule of read.sort((a, b) => ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind))) {
       const { subject } = rule
       if (subject.of === 'network') networks.add(subject.range, rule)
-      else if (subject.of === 'holder') held.unshift({ range: subject.range, rule })
+      else if (subject.of === 'holder') held.unshift(rule as HolderRule)
       else if (subject.of === 'organisation') addFirst(this.#organisations, subject.id, rule)
       else if (subject.of === 'as') addFirst(this.#systems, subject.asn, rule)
       else addFirst(this.#classes, subject.classification, rule)
     }
     // The newest rule `is` of a network wins: another company has moved in.
-    for (const { range, rule } of held) {
+    for (const rule of held) {
+      const { range, domain } = rule.subject
       holders.add(range, rule)
-      const id = companyIdOf({ name: undefined, domain: (rule as HolderRule).subject.domain })
+      const id = companyIdOf({ name: undefined, domain })
       const ranges = this.#held.get(id)
       if (ranges === undefined) this.#held.set(id, [range])
       else ranges.push(range)
@@ -84,7 +85,7 @@ export class RuleSet {
     return this.#holders.find(address)?.rule as HolderRule | undefined
   }
 
-  /** The networks of which rules `is` say that they are this company's. */
+  /** The networks that rules `is` give to a company. */
   networksOf(companyId: string): readonly AddressRange[] {
     return this.#held.get(companyId) ?? []
   }

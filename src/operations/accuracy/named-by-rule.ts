@@ -13,7 +13,7 @@ export function namedByRule(rules: RuleSet | undefined): (group: Pick<TruthGroup
   return ({ place, companyId }) => {
     const networks = rules?.networksOf(companyId) ?? []
     if (networks.length === 0) return false
-    // Their addresses are unknown.
+    // The tenant stores no addresses.
     if (place.startsWith('#')) return true
     const ranges = rangesOf(place)
     return networks.some((network) => ranges.some((range) => overlap(network, range)))

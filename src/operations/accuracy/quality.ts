@@ -32,9 +32,9 @@ export interface QualityAccuracy extends Accuracy {
 }
 
 export interface QualityReport {
-  /** Without `rules`, as everything below. */
+  /** All events but those in `rules`. */
   readonly all: Accuracy
-  /** Events whose company a rule `is` of the tenant named. */
+  /** Events whose company a rule `is` of the tenant named. No other figure counts them. */
   readonly rules: Accuracy
   /** By the data set that names the company today. Most events first. */
   readonly data_sets: readonly NamedAccuracy[]
