@@ -58,9 +58,9 @@ const setsSql = (view: Days | undefined) => `
   FROM (${countsSql(view, ['visits', 'unique_ips'], OF_THESE)})`
 
 const SPARK_SQL = `
-  SELECT company_id, groupArray((toString(day), day_addresses)) AS visits_of
+  SELECT company AS company_id, groupArray((toString(day), day_addresses)) AS visits_of
   FROM (${companyDays(`${OF_THESE} AND toDate32(timestamp) >= {spark_from:Date32} AND toDate32(timestamp) <= {spark_to:Date32}`)})
-  GROUP BY company_id`
+  GROUP BY company`
 
 type SourcesOf = (tenantId: string) => Promise<readonly NamedSource[]>
 

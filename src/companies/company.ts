@@ -2,6 +2,7 @@ import { COMPANY_LIMITS, type CountedCompany } from '../../schemas/companies.ts'
 import type { CompanyAnswer, CompanyDay, CompanyEvent, CompanySource } from '../../schemas/dashboard/company.ts'
 import { utcDay } from '../pipeline/event/outcomes.ts'
 import { encodedChars, type Parameters, type QuestionReader } from '../stores/clickhouse/reader.ts'
+import { OF_COMPANY } from './corrected.ts'
 import { companiesSql } from './list.ts'
 import { type OriginRow, type Origins, originsOf, originsSql } from './origins.ts'
 
@@ -15,12 +16,11 @@ interface CompanyWanted {
 
 const DAY_MS = 86_400_000
 
-const OF_COMPANY = 'tenant_id = {tenant:String} AND company_id = {company:String}'
 const ACCOUNT_IDS = `SELECT account_id FROM events WHERE ${OF_COMPANY} GROUP BY account_id`
 /** Ids are sent in the URL, which servers limit to 16 KiB. */
 const ACCOUNTS_MAX_CHARS = 6_000
 
-const COMPANY = companiesSql(' AND company_id = {company:String}')
+const COMPANY = `SELECT * FROM (${companiesSql(` AND ${OF_COMPANY}`)}) WHERE company_id = {company:String}`
 
 const ACCOUNTS = `
   SELECT account_id AS value, count() AS events

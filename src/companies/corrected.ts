@@ -3,16 +3,25 @@
  * a constant, so that the projections of `events` still serve a query that groups by `COMPANY`.
  */
 
-/** Begins a query that uses `COMPANY`: companies that are merged, and those that they count for. */
-export const WITH_MERGED = `
-  WITH (
+/** Companies that are merged, and those that they count for. */
+const MERGED = `
     SELECT (groupArray(company_id), groupArray(counts_for))
     FROM corrected_companies
-    WHERE tenant_id = {tenant:String} AND counts_for != ''
+    WHERE tenant_id = {tenant:String} AND counts_for != ''`
+
+const countsFor = (merged: string) =>
+  `transform(company_id, arrayPushBack(${merged}.1, ''), arrayPushBack(${merged}.2, ''), company_id)`
+
+/** Begins a query that uses `COMPANY`. */
+export const WITH_MERGED = `
+  WITH (${MERGED}
   ) AS merged`
 
 /** The company that an event counts for. A list without a value is refused, so each has one that changes nothing. */
-export const COMPANY = "transform(company_id, arrayPushBack(merged.1, ''), arrayPushBack(merged.2, ''), company_id)"
+export const COMPANY = countsFor('merged')
+
+/** The same for a query that is part of another one. */
+export const COUNTS_FOR = countsFor(`(${MERGED})`)
 
 /** Condition on events of known companies of the tenant that nobody hid. */
 export const OF_SHOWN = `tenant_id = {tenant:String} AND company_id > '' AND ${COMPANY} NOT IN

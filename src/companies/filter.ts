@@ -2,6 +2,7 @@ import { COMPANY_LIMITS, type CompanyFilter, type CompanyView, NOT_KNOWN } from 
 import { utcDay } from '../pipeline/event/outcomes.ts'
 import { InputError } from '../run/errors.ts'
 import { encodedChars, type Parameters } from '../stores/clickhouse/reader.ts'
+import { COUNTS_FOR } from './corrected.ts'
 
 const DAY_MS = 86_400_000
 const FIRST_DAY = '1900-01-01'
@@ -123,7 +124,7 @@ export function conditionsOf(filter: ResolvedFilter): {
       ...(isGiven(filter, `${name}_not`) ? [`NOT matched.${name}_out`] : []),
     ])
   }
-  const others: string[] = []
+  const others = ['NOT is_hidden']
   if (searchOf(filter) !== '') {
     // Search one concatenated text, which is faster. The search text has no line feed.
     const texts = "concat(company_id, '\\n', name, '\\n', full_name, '\\n', domain)"
@@ -200,15 +201,15 @@ export function matchedSql(filter: ResolvedFilter, of: string): string | undefin
   if (flags.length === 0) return undefined
   const some = hints.includes('1') ? '' : ` AND (${hints.join(' OR ')})`
   return `
-    SELECT company_id, ${sums.join()}
+    SELECT company AS company_id, ${sums.join()}
     FROM
     (
-      SELECT company_id, ip, timestamp, ${flags.join()}
+      SELECT ${COUNTS_FOR} AS company, ip, timestamp, ${flags.join()}
       FROM events
       WHERE tenant_id = {tenant:String} AND company_id > ''${of}${daysOfEvents(filter)}${some}
     )
     WHERE ${flags.map((flag) => flag.slice(flag.lastIndexOf(' ') + 1)).join(' OR ')}
-    GROUP BY company_id`
+    GROUP BY company`
 }
 
 /** Condition on the days of events that decide. */

@@ -1,5 +1,6 @@
 import { COMPANY_LIMITS, type CompanySort, type CompanyView } from '../../schemas/companies.ts'
 import type { OfTenant } from '../stores/clickhouse/reader.ts'
+import { COUNTS_FOR } from './corrected.ts'
 import {
   ATTRIBUTE_COLUMNS,
   conditionsOf,
@@ -24,12 +25,15 @@ import {
 const OF_TENANT = "tenant_id = {tenant:String} AND company_id > ''"
 const RANK = 'toUnixTimestamp64Milli(received_at) * 256 + quality'
 
-/** A row for each company of the tenant, as in the view `companies`. @param of more conditions */
+/**
+ * A row for each company of the tenant, as in the view `companies`: as people corrected it. A company that counts for another one has no row.
+ * Hidden ones have `is_hidden`. @param of more conditions
+ */
 export const companiesSql = (of = '') => `
   SELECT
-    company_id,
+    sums.company_id AS company_id,
     stored,
-    if(texts[7] != '', texts[7], if(texts[6] != '', texts[6], company_id)) AS name,
+    if(corrected.name != '', corrected.name, if(texts[7] != '', texts[7], if(texts[6] != '', texts[6], sums.company_id))) AS name,
     texts[6] AS full_name,
     texts[5] AS domain,
     texts[4] AS industry,
@@ -39,24 +43,46 @@ export const companiesSql = (of = '') => `
     ifNull(first_timestamp, first_received) AS first_seen,
     ifNull(last_timestamp, first_received) AS last_seen,
     ranked % 256 AS quality,
-    intDiv(ranked, 256) AS received_ms
+    intDiv(ranked, 256) AS received_ms,
+    corrected.is_hidden AS is_hidden,
+    corrected.tags AS tags,
+    corrected.owner AS owner
   FROM
   (
     SELECT
-      company_id,
-      count() AS stored,
-      minOrNullIf(timestamp, timestamp <= received_at + toIntervalDay(1)) AS first_timestamp,
-      maxOrNullIf(timestamp, timestamp <= received_at + toIntervalDay(1)) AS last_timestamp,
-      min(received_at) AS first_received,
-      max(${RANK}) AS ranked,
-      splitByChar('\\x1f', finalizeAggregation(argMaxState(concat(classification, '\\x1f', country_code, '\\x1f', industry_category, '\\x1f', industry, '\\x1f', domain, '\\x1f', org_name, '\\x1f', business_name), ${RANK}))) AS texts
-    FROM events
-    WHERE ${OF_TENANT}${of}
-    GROUP BY company_id
-  )`
+      target AS company_id,
+      sum(part_stored) AS stored,
+      min(part_first) AS first_timestamp,
+      max(part_last) AS last_timestamp,
+      min(part_received) AS first_received,
+      argMax(part_ranked, (part_id = target, part_ranked)) AS ranked,
+      argMax(part_texts, (part_id = target, part_ranked)) AS texts
+    FROM
+    (
+      SELECT
+        company_id AS part_id,
+        ${COUNTS_FOR} AS target,
+        count() AS part_stored,
+        minOrNullIf(timestamp, timestamp <= received_at + toIntervalDay(1)) AS part_first,
+        maxOrNullIf(timestamp, timestamp <= received_at + toIntervalDay(1)) AS part_last,
+        min(received_at) AS part_received,
+        max(${RANK}) AS part_ranked,
+        splitByChar('\\x1f', finalizeAggregation(argMaxState(concat(classification, '\\x1f', country_code, '\\x1f', industry_category, '\\x1f', industry, '\\x1f', domain, '\\x1f', org_name, '\\x1f', business_name), ${RANK}))) AS part_texts
+      FROM events
+      WHERE ${OF_TENANT}${of}
+      GROUP BY company_id
+    )
+    GROUP BY target
+  ) AS sums
+  LEFT JOIN (SELECT company_id, is_hidden, name, tags, owner FROM corrected_companies WHERE tenant_id = {tenant:String}) AS corrected
+    ON corrected.company_id = sums.company_id`
 
 /** Condition on the companies of the parameter `companies`. */
-export const OF_THESE = ' AND company_id IN {companies:Array(String)}'
+export const OF_THESE = ` AND company_id IN (
+    SELECT arrayJoin({companies:Array(String)})
+    UNION ALL
+    SELECT company_id FROM corrected_companies WHERE tenant_id = {tenant:String} AND counts_for IN {companies:Array(String)}
+  ) AND ${COUNTS_FOR} IN {companies:Array(String)}`
 
 const ADDRESSES = 'uniqExactState(sipHash64(ip))'
 
@@ -76,14 +102,14 @@ const SETS_OF_DAYS = {
 /** Events, addresses and visits by company and day. @param of more conditions */
 export const companyDays = (of: string) => `
   SELECT
-    company_id,
+    ${COUNTS_FOR} AS company,
     toDate32(timestamp) AS day,
     count() AS day_events,
     ${ADDRESSES} AS addresses,
     finalizeAggregation(${ADDRESSES}) AS day_addresses
   FROM events
   WHERE ${OF_TENANT}${of}
-  GROUP BY company_id, day`
+  GROUP BY company, day`
 
 interface Sql {
   readonly query: string
@@ -186,18 +212,17 @@ export function eventChoicesSql(tenantId: string, filter: ResolvedFilter): Sql {
     SELECT company_id, ${keptBut('source', facets)} AS kept_source, ${keptBut('campaign', facets)} AS kept_campaign
     FROM ${joined(filter, [])}
     ${where(others)}`
-  const isFree = facets.size === 0 && others.length === 0 && !hasDays(filter)
   return {
     query: `
       SELECT filter, value, count() AS companies
       FROM
       (
-        SELECT company_id, 'source' AS filter, toString(source_id) AS value FROM events WHERE ${of} GROUP BY company_id, value
+        SELECT ${COUNTS_FOR} AS company, 'source' AS filter, toString(source_id) AS value FROM events WHERE ${of} GROUP BY company, value
         UNION ALL
-        SELECT company_id, 'campaign' AS filter, toString(utm_campaign) AS value FROM events WHERE ${of} AND ${UTM} GROUP BY company_id, value
+        SELECT ${COUNTS_FOR} AS company, 'campaign' AS filter, toString(utm_campaign) AS value FROM events WHERE ${of} AND ${UTM} GROUP BY company, value
       ) AS seen
-      ${isFree ? '' : `INNER JOIN (${kept}) AS kept USING company_id`}
-      WHERE (filter = 'source' OR value != '')${isFree ? '' : " AND if(filter = 'source', kept_source, kept_campaign)"}
+      INNER JOIN (${kept}) AS kept ON kept.company_id = seen.company
+      WHERE (filter = 'source' OR value != '') AND if(filter = 'source', kept_source, kept_campaign)
       GROUP BY filter, value
       ORDER BY companies DESC, value
       LIMIT ${COMPANY_LIMITS.choices} BY filter`,
@@ -232,13 +257,14 @@ function where(conditions: readonly string[]): string {
 export function countsSql(view: Days | undefined, sets: readonly SetName[], of = ''): string {
   const where = `${OF_TENANT}${of}`
   if (view === undefined) {
-    return `SELECT company_id, ${sets.map((name) => SETS[name]).join()} FROM events WHERE ${where} GROUP BY company_id`
+    const columns = sets.map((name) => SETS[name]).join()
+    return `SELECT company AS company_id, ${sets.join()} FROM (SELECT ${COUNTS_FOR} AS company, ${columns} FROM events WHERE ${where} GROUP BY company)`
   }
   const days = daysOf(view)
   if (sets.length === 0)
-    return `SELECT company_id, count() AS events FROM events WHERE ${where}${days} GROUP BY company_id`
+    return `SELECT company AS company_id, events FROM (SELECT ${COUNTS_FOR} AS company, count() AS events FROM events WHERE ${where}${days} GROUP BY company)`
   const columns = sets.map((name) => SETS_OF_DAYS[name]).join()
-  return `SELECT company_id, sum(day_events) AS events, ${columns} FROM (${companyDays(of + days)}) GROUP BY company_id`
+  return `SELECT company AS company_id, sum(day_events) AS events, ${columns} FROM (${companyDays(of + days)}) GROUP BY company`
 }
 
 /** Condition on the days of a view. */

@@ -206,6 +206,60 @@ test('the choices of a filter follow all other filters', async () => {
   })
 })
 
+test('lists, details and pages of companies follow what people corrected', async () => {
+  const rows = [
+    event('one.example', { ip: '192.0.2.1', business_name: 'One', industry: 'Software' }),
+    event('two.example', { ip: '192.0.2.1', business_name: 'Two', industry: 'Banking', received_at: NOON_MS + 5 }),
+    event('two.example', { ip: '192.0.2.2', timestamp: NOON_MS - DAY_MS, extra: '{"url":"/pricing"}' }),
+    event('gone.example', { business_name: 'Gone' }),
+  ]
+  await insert(rows.map((row) => ({ ...row, tenant_id: 'corrected' })))
+  const correct = (...values: readonly (readonly [company: string, field: string, value: string])[]) =>
+    clickhouse.client.insert({
+      table: 'company_corrections',
+      values: values.map(([company_id, field, value]) => ({
+        ...{ tenant_id: 'corrected', company_id, field, value, at: '2026-03-15 12:00:00.000', change_id: 'c1' },
+        ...{ before: '', by: 'test', undoes: '' },
+      })),
+      format: 'JSONEachRow',
+    })
+  await correct(
+    ...([
+      ['gone.example', 'hidden', 'yes'],
+      ['two.example', 'merged_into', 'one.example'],
+      ['two.example', 'counts_for', 'one.example'],
+      ['one.example', 'name', 'First'],
+    ] as const),
+  )
+  const companies = new ClickHouseCompanies(new QuestionReader(client), clock)
+  const names = async (filter: Parameters<typeof companies.page>[1]) =>
+    (await companies.page('corrected', filter)).rows.map(({ name, events, industry }) => [name, events, industry])
+  assert.deepEqual(await names({}), [['First', 3, 'Software']])
+  assert.deepEqual(await names({ days: 1, visits_min: 1, sort: 'visits' }), [['First', 2, 'Software']])
+  assert.deepEqual(await names({ page: ['/pricing'], search: 'first' }), [['First', 3, 'Software']])
+  const { companies: details } = await companies.details('corrected', { companies: ['one.example', 'gone.example'] })
+  const [one] = details.filter(({ company_id }) => company_id === 'one.example')
+  assert.deepEqual([one!.visits, one!.unique_ips, one!.daily_visits.slice(-2)], [2, 2, [1, 1]])
+  assert.deepEqual(
+    [...(await companies.matching('corrected', {}, ['one.example', 'two.example', 'gone.example']))],
+    ['one.example'],
+  )
+  const { industry } = await companies.choices('corrected', {})
+  assert.deepEqual(industry, [{ value: 'Software', companies: 1 }])
+  const found = await companies.company('corrected', 'one.example', 30)
+  assert.deepEqual([found!.company.name, found!.company.events, found!.company.visits], ['First', 3, 2])
+  assert.equal(await companies.company('corrected', 'two.example', 30), undefined)
+  const { companies: listed } = await companies.part(
+    'corrected',
+    {},
+    { after: '', updatedSinceMs: undefined, limit: 5 },
+  )
+  assert.deepEqual(
+    listed.map(({ company_id, visits }) => [company_id, visits]),
+    [['one.example', 2]],
+  )
+})
+
 test('a search text has no special characters', async () => {
   const search = (text: string) => ids(`search=${encodeURIComponent(text)}`)
   assert.deepEqual(await search('anvil, inc'), ['anvil.example'])
