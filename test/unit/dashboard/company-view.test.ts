@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { listPath, rememberList, viewOf } from '../../../src/dashboard/pages/lib/company-view.ts'
+import {
+  columnsChange,
+  listPath,
+  rangeChange,
+  rangeOf,
+  rememberList,
+  shownColumns,
+  viewOf,
+} from '../../../src/dashboard/pages/lib/company-view.ts'
 
 const view = (query: string) => viewOf(new URLSearchParams(query))
 const set = (query: string) =>
@@ -11,8 +19,39 @@ test('a cut or hand-typed link shows its readable parts', () => {
     from: '2026-11-01',
     new_since: '2026-11-03T04:05:06Z',
   })
-  assert.deepEqual(set('from=yesterday&new=7d&to=2026-13-01&sort=nothing&dir=up'), {})
+  assert.deepEqual(set('when=all&from=yesterday&new=7d&to=2026-13-01&sort=nothing&dir=up'), {})
   assert.equal(view(`q=${'a'.repeat(300)}`).search?.length, 200)
+})
+
+test('the days of a URL: a span by name, days of its own, or the last 30', () => {
+  const days = (query: string) => {
+    const { from, to } = view(query)
+    return (Date.parse(to!) - Date.parse(from!)) / 86_400_000 + 1
+  }
+  assert.deepEqual(['', 'when=7d', 'when=last-week', 'when=nonsense'].map(days), [30, 7, 7, 30])
+  assert.deepEqual(set('when=all'), {})
+  assert.deepEqual(set('when=7d&to=2026-11-03'), { to: '2026-11-03' })
+  for (const range of [undefined, '30d', 'month', { from: '2026-11-01', to: '2026-11-03' }] as const) {
+    assert.deepEqual(rangeOf(new URLSearchParams(rangeChange(range))), range)
+  }
+})
+
+test('columns that are chosen are in the URL, and old URLs hide the same columns', () => {
+  for (const query of ['', 'hide=domain,events', 'show=quality', 'hide=visits&show=first_seen']) {
+    const shown = shownColumns(new URLSearchParams(query))
+    assert.deepEqual(shownColumns(new URLSearchParams(columnsChange(shown))), shown, query)
+  }
+  assert.ok(!shownColumns(new URLSearchParams('hide=domain')).has('domain'))
+  assert.ok(!shownColumns(new URLSearchParams()).has('quality'))
+})
+
+test('a filter has several values, and a wrong number is ignored', () => {
+  assert.deepEqual(set('when=all&country=DE&country=FR&at=/pricing&visits=3'), {
+    country: ['DE', 'FR'],
+    page: ['/pricing'],
+    visits_min: 3,
+  })
+  assert.deepEqual(set('when=all&visits=many'), {})
 })
 
 test('a company links back to the last view of the list, of its tenant', () => {

@@ -1,20 +1,24 @@
 import { Link } from 'wouter-preact'
 import type { CompanyRow, CompanySort } from '../../../../schemas/companies.ts'
 import type { CompanyDetails } from '../../../../schemas/dashboard/companies.ts'
+import { Avatar } from '../design/avatar.tsx'
+import { Badge } from '../design/badge.tsx'
+import { Country } from '../design/flag.tsx'
+import { Row, Text } from '../design/layout.tsx'
 import { Sparkline } from '../design/sparkline.tsx'
+import { Table, type TableColumn } from '../design/table.tsx'
 import { Time } from '../design/time.tsx'
 import { companyPath } from '../lib/company-links.ts'
-import type { Column } from '../lib/company-view.ts'
-import { country } from '../lib/days.ts'
+import { COLUMNS, type Column } from '../lib/company-view.ts'
 import { counted, number } from '../lib/format.ts'
-import { Scroll } from './scroll.tsx'
 
 const SPARK_DAYS = 30
+const TEXT_PX = 180
 
 interface CompanyTableProps {
   readonly tenant: string
   readonly rows: readonly CompanyRow[]
-  readonly columns: readonly Column[]
+  readonly shown: ReadonlySet<Column['key']>
   readonly sort: CompanySort
   readonly direction: 'asc' | 'desc'
   readonly onSort: (sort: CompanySort, direction: 'asc' | 'desc') => void
@@ -25,100 +29,91 @@ interface CompanyTableProps {
 
 /** A table of companies. Its headings sort it. */
 export function CompanyTable(props: CompanyTableProps) {
-  const { tenant, rows, columns, sort, direction, onSort, detailsOf, newSince } = props
+  const { tenant, rows, shown, sort, direction, onSort, detailsOf, newSince } = props
+  const render = (key: Column['key']) => (row: CompanyRow) =>
+    key === 'name' ? (
+      <Name tenant={tenant} row={row} hasDomain={shown.has('domain')} isNew={row.first_seen >= newSince} />
+    ) : (
+      <Value column={key} row={row} details={detailsOf(row)} />
+    )
+  const columns = COLUMNS.filter(({ key }) => key !== 'domain' && shown.has(key)).map(
+    ({ key, label, isNumber, sort: own, first = 'desc' }): TableColumn<CompanyRow> => ({
+      key,
+      label,
+      render: render(key),
+      ...(isNumber ? { isNumber } : { text: TEXT_PX }),
+      ...(own !== undefined && { sort: first }),
+      ...(key === 'name' && { text: 280 }),
+    }),
+  )
   return (
-    <Scroll label="Companies">
-      <table class="companies">
-        <thead>
-          <tr>
-            {columns.map((column) => (
-              <Head key={column.key} column={column} sort={sort} direction={direction} onSort={onSort} />
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row) => {
-            const details = detailsOf(row)
-            return (
-              <tr key={row.company_id}>
-                {columns.map(({ key, isNumber }) =>
-                  key === 'name' ? (
-                    <th key={key} scope="row">
-                      <Link href={companyPath(tenant, row.company_id)}>{row.name}</Link>
-                      {row.first_seen >= newSince && <span class="tag good">new</span>}
-                    </th>
-                  ) : (
-                    <td key={key} class={isNumber ? 'number' : ''}>
-                      <Cell column={key} row={row} details={details} />
-                    </td>
-                  ),
-                )}
-              </tr>
-            )
-          })}
-        </tbody>
-      </table>
-    </Scroll>
+    <Table
+      label="Companies"
+      hasKeys
+      columns={columns}
+      rows={rows}
+      keyOf={({ company_id }) => company_id}
+      sort={{ key: sort, direction }}
+      onSort={(next) => onSort(next.key as CompanySort, next.direction)}
+    />
   )
 }
 
-type HeadProps = Pick<CompanyTableProps, 'sort' | 'direction' | 'onSort'> & { readonly column: Column }
+interface NameProps {
+  readonly tenant: string
+  readonly row: CompanyRow
+  readonly hasDomain: boolean
+  readonly isNew: boolean
+}
 
-function Head({ column, sort, direction, onSort }: HeadProps) {
-  const { key, label, isNumber, sort: own, first = 'desc' } = column
-  const isSorted = own === sort
-  const ends = { asc: 'ascending', desc: 'descending' } as const
+function Name({ tenant, row, hasDomain, isNew }: NameProps) {
   return (
-    <th
-      key={key}
-      scope="col"
-      class={isNumber ? 'number' : ''}
-      aria-sort={isSorted ? ends[direction] : own === undefined ? undefined : 'none'}
-    >
-      {own === undefined ? (
-        label
-      ) : (
-        <button
-          type="button"
-          class="sort"
-          onClick={() => onSort(own, isSorted ? (direction === 'asc' ? 'desc' : 'asc') : first)}
-        >
-          {label}
-          <span aria-hidden="true">{isSorted ? (direction === 'asc' ? ' ▲' : ' ▼') : ''}</span>
-        </button>
-      )}
-    </th>
+    <Row gap={3} isOneLine>
+      <Avatar name={row.name} id={row.company_id} size={28} />
+      <div>
+        <Link href={companyPath(tenant, row.company_id)}>{row.name}</Link> {isNew && <Badge tone="good">new</Badge>}
+        {hasDomain && row.domain !== '' && row.domain !== row.name && (
+          <Text as="div" tone="soft" isSmall>
+            {row.domain}
+          </Text>
+        )}
+      </div>
+    </Row>
   )
 }
 
-interface CellProps {
+interface ValueProps {
   readonly column: Column['key']
   readonly row: CompanyRow
   readonly details: CompanyDetails | undefined
 }
 
-function Cell({ column, row, details }: CellProps) {
+function Value({ column, row, details }: ValueProps) {
   switch (column) {
     case 'first_seen':
     case 'last_seen':
-      return <Time at={row[column]} />
+      return <Time at={row[column]} isAgo />
     case 'visits':
+      return (
+        <Row gap={3} justify="right" isOneLine>
+          <Sparkline values={details?.daily_visits} days={SPARK_DAYS} label={sparkLabel(details)} />
+          <span>{details === undefined ? '…' : number(details.visits)}</span>
+        </Row>
+      )
     case 'unique_ips':
-      return <>{details === undefined ? '…' : number(details[column])}</>
-    case 'daily_visits':
-      return <Sparkline values={details?.daily_visits} days={SPARK_DAYS} label={sparkLabel(details?.daily_visits)} />
+      return <>{details === undefined ? '…' : number(details.unique_ips)}</>
     case 'country_code':
-      return <span title={row.country_code}>{country(row.country_code)}</span>
+      return <Country code={row.country_code} />
     case 'events':
     case 'quality':
       return <>{number(row[column])}</>
     default:
-      return <>{row[column]}</>
+      return <>{row[column] === '' ? '–' : row[column]}</>
   }
 }
 
-function sparkLabel(visits: readonly number[] | undefined): string {
-  if (visits === undefined) return 'Visits of the last days: loading'
-  const sum = visits.reduce((total, value) => total + value, 0)
-  return `${counted(sum, 'visit')} in ${SPARK_DAYS} days`
+function sparkLabel(details: CompanyDetails | undefined): string {
+  if (details === undefined) return 'Visits are loading'
+  const visits = details.daily_visits.reduce((sum, day) => sum + day, 0)
+  return `${counted(visits, 'visit')} in ${SPARK_DAYS} days`
 }

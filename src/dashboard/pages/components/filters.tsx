@@ -1,45 +1,93 @@
+import type { Ref } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import type { CompanyChoices } from '../../../../schemas/companies.ts'
+import type { CompanyChoices, CountedValue } from '../../../../schemas/companies.ts'
+import { Button } from '../design/button.tsx'
+import { Chip, type ChipOption, Chips, FilterChip } from '../design/chip.tsx'
+import { TextInput } from '../design/field.tsx'
+import { Row } from '../design/layout.tsx'
+import { Choice } from '../design/popover.tsx'
 import { SEARCH_CHARS_MAX, viewOf } from '../lib/company-view.ts'
-import { daysAgo, country as nameOfCountry } from '../lib/days.ts'
+import { country, daysAgo } from '../lib/days.ts'
 import { number } from '../lib/format.ts'
+import type { UrlChange } from '../lib/url-state.ts'
 
 interface FiltersProps {
   readonly state: URLSearchParams
   readonly choices: CompanyChoices | undefined
-  readonly set: (change: Readonly<Record<string, string>>, replace?: boolean) => void
+  readonly set: (change: UrlChange, replace?: boolean) => void
+  /** The field of the search. */
+  readonly searchRef: Ref<HTMLInputElement>
 }
 
 const TYPED_MS = 250
+const NOT_KNOWN = '-'
+
+/** Filters with a list of values: name in the URL, label, name in the choices, words for a value. */
+const LISTS = [
+  ['industry', 'Industry', 'industry', String],
+  ['category', 'Category', 'category', String],
+  ['country', 'Visits from', 'country', country],
+  ['class', 'Class', 'classification', String],
+  ['source', 'Source', 'source', String],
+  ['campaign', 'Campaign', 'campaign', String],
+] as const
 
 /** Filters of the list of companies. The URL holds them. */
-export function Filters({ state, choices, set }: FiltersProps) {
-  const of = (name: string) => state.get(name) ?? ''
-  // Ignore an invalid day in the URL.
-  const { from = '', to = '', new_since: newSince = '' } = viewOf(state)
-  const change = (name: string, value: string) => set({ [name]: value, page: '' })
+export function Filters({ state, choices, set, searchRef }: FiltersProps) {
+  // Ignore an invalid value in the URL.
+  const { visits_min, new_since } = viewOf(state)
+  const change = (name: string, value: string | readonly string[]) => set({ [name]: value, page: '' })
   return (
-    <search class="filters">
-      <Search value={of('q')} onChange={(q) => set({ q, page: '' }, true)} />
-      <Choice name="industry" label="Industry" value={of('industry')} of={choices?.industry} onChange={change} />
-      <Choice name="category" label="Category" value={of('category')} of={choices?.category} onChange={change} />
-      <Choice
-        name="country"
-        label="Visits from"
-        value={of('country')}
-        of={choices?.country}
-        onChange={change}
-        nameOf={nameOfCountry}
-      />
-      <Choice name="class" label="Class" value={of('class')} of={choices?.classification} onChange={change} />
-      <DayField name="from" label="Seen from (UTC)" value={from} max={to} onChange={change} />
-      <DayField name="to" label="Seen to (UTC)" value={to} min={from} onChange={change} />
-      <NewSince value={newSince} onChange={(value) => change('new', value)} />
+    <search>
+      <Row gap={2}>
+        <Search value={state.get('q') ?? ''} inputRef={searchRef} onChange={(q) => set({ q, page: '' }, true)} />
+        <Chips>
+          {LISTS.map(([name, label, facet, nameOf]) => (
+            <FilterChip
+              key={name}
+              label={label}
+              values={state.getAll(name).filter((value) => value !== '')}
+              options={choices && optionsOf(choices[facet], nameOf)}
+              onChange={(values) => change(name, values)}
+            />
+          ))}
+          <TextChip
+            label="Page"
+            field="Part of the address, such as /pricing"
+            summary={state.getAll('at').join(' or ')}
+            value={state.getAll('at')[0] ?? ''}
+            onChange={(at) => change('at', at)}
+          />
+          <TextChip
+            label="Visits"
+            field="Visits, at least"
+            summary={visits_min === undefined ? '' : `at least ${number(visits_min)}`}
+            value={visits_min === undefined ? '' : String(visits_min)}
+            isNumber
+            onChange={(visits) => change('visits', visits)}
+          />
+          <NewSince value={new_since ?? ''} onChange={(value) => change('new', value)} />
+        </Chips>
+      </Row>
     </search>
   )
 }
 
-function Search({ value, onChange }: { readonly value: string; readonly onChange: (value: string) => void }) {
+function optionsOf(values: readonly CountedValue[], nameOf: (value: string) => string): ChipOption[] {
+  return values.map(({ value, companies }) => ({
+    value: value === '' ? NOT_KNOWN : value,
+    label: value === '' ? 'Not known' : nameOf(value),
+    count: companies,
+  }))
+}
+
+interface SearchProps {
+  readonly value: string
+  readonly inputRef: Ref<HTMLInputElement>
+  readonly onChange: (value: string) => void
+}
+
+function Search({ value, inputRef, onChange }: SearchProps) {
   const [typed, setTyped] = useState(value)
   // The back button changes it too.
   useEffect(() => setTyped(value), [value])
@@ -49,78 +97,79 @@ function Search({ value, onChange }: { readonly value: string; readonly onChange
     return () => clearTimeout(timer)
   }, [typed])
   return (
-    <label class="field wide">
-      <span>Search</span>
-      <input
-        type="search"
-        value={typed}
-        maxLength={SEARCH_CHARS_MAX}
-        placeholder="Name, domain or id"
-        onInput={(event) => setTyped(event.currentTarget.value)}
-      />
-    </label>
+    <TextInput
+      type="search"
+      label="Search"
+      isLabelHidden
+      isSmall
+      inputRef={inputRef}
+      value={typed}
+      maxLength={SEARCH_CHARS_MAX}
+      placeholder="Name, domain or id"
+      onInput={setTyped}
+    />
   )
 }
 
-interface ChoiceProps {
-  readonly name: string
+interface TextChipProps {
   readonly label: string
+  /** Label of its field. */
+  readonly field: string
+  /** Empty: it does not filter. */
+  readonly summary: string
   readonly value: string
-  readonly of: CompanyChoices['industry'] | undefined
-  readonly onChange: (name: string, value: string) => void
-  readonly nameOf?: (value: string) => string
+  readonly isNumber?: boolean
+  readonly onChange: (value: string) => void
 }
 
-const NOT_KNOWN = '-'
-
-function Choice({ name, label, value, of = [], onChange, nameOf = String }: ChoiceProps) {
-  const options = of.map((choice) => ({ ...choice, value: choice.value === '' ? NOT_KNOWN : choice.value }))
-  const isListed = value === '' || options.some((option) => option.value === value)
-  const textOf = (text: string) => (text === NOT_KNOWN ? 'Not known' : nameOf(text))
+function TextChip({ label, summary, onChange, ...props }: TextChipProps) {
   return (
-    <label class="field">
-      <span>{label}</span>
-      <select value={value} onChange={(event) => onChange(name, event.currentTarget.value)}>
-        <option value="">All</option>
-        {!isListed && <option value={value}>{textOf(value)}</option>}
-        {options.map((option) => (
-          <option key={option.value} value={option.value}>
-            {textOf(option.value)} ({number(option.companies)})
-          </option>
-        ))}
-      </select>
-    </label>
+    <Chip label={label} summary={summary === '' ? undefined : summary} onClear={() => onChange('')}>
+      {(close) => (
+        <TextForm
+          {...props}
+          onApply={(value) => {
+            close()
+            onChange(value)
+          }}
+        />
+      )}
+    </Chip>
   )
 }
 
-interface DayFieldProps {
-  readonly name: string
-  readonly label: string
-  readonly value: string
-  readonly min?: string
-  readonly max?: string
-  readonly onChange: (name: string, value: string) => void
-}
-
-function DayField({ name, label, value, min, max, onChange }: DayFieldProps) {
+function TextForm({
+  field,
+  value,
+  isNumber,
+  onApply,
+}: Pick<TextChipProps, 'field' | 'value' | 'isNumber'> & { readonly onApply: (value: string) => void }) {
+  const [typed, setTyped] = useState(value)
   return (
-    <label class="field">
-      <span>{label}</span>
-      <input
-        type="date"
-        value={value}
-        min={min || '1900-01-01'}
-        max={max || '2299-12-31'}
-        onChange={(event) => {
-          if (event.currentTarget.validity.valid) onChange(name, event.currentTarget.value)
-        }}
-      />
-    </label>
+    <form
+      onSubmit={(event) => {
+        event.preventDefault()
+        onApply(typed.trim())
+      }}
+    >
+      <Row gap={2} align="end" isOneLine>
+        <TextInput
+          label={field}
+          isSmall
+          value={typed}
+          maxLength={isNumber ? 12 : SEARCH_CHARS_MAX}
+          {...(isNumber && { inputMode: 'numeric', pattern: '[0-9]*' })}
+          onInput={setTyped}
+        />
+        <Button type="submit" size="s">
+          Apply
+        </Button>
+      </Row>
+    </form>
   )
 }
 
 const SPANS = [
-  ['Any time', undefined],
   ['Today', 0],
   ['Last 7 days', 6],
   ['Last 30 days', 29],
@@ -128,18 +177,21 @@ const SPANS = [
 
 /** The URL holds the day, not its age, so that a shared link keeps its result. */
 function NewSince({ value, onChange }: { readonly value: string; readonly onChange: (value: string) => void }) {
-  const spans = SPANS.map(([label, days]) => [label, days === undefined ? '' : daysAgo(days)] as const)
   return (
-    <label class="field">
-      <span>New since</span>
-      <select value={value} onChange={(event) => onChange(event.currentTarget.value)}>
-        {!spans.some(([, day]) => day === value) && <option value={value}>{value}</option>}
-        {spans.map(([label, day]) => (
-          <option key={label} value={day}>
-            {label}
-          </option>
-        ))}
-      </select>
-    </label>
+    <Chip label="New since" summary={value === '' ? undefined : value.slice(0, 10)} onClear={() => onChange('')}>
+      {(close) =>
+        SPANS.map(([label, days]) => (
+          <Choice
+            key={label}
+            label={label}
+            isChosen={value === daysAgo(days)}
+            onChoose={() => {
+              close()
+              onChange(daysAgo(days))
+            }}
+          />
+        ))
+      }
+    </Chip>
   )
 }

@@ -1,35 +1,54 @@
 import type { CompanySort, CompanyView } from '../../../../schemas/companies.ts'
+import { type DayRange, daysOfRange, isRangeName, type RangeName } from '../design/ranges.ts'
 
 /** A column of the list of companies. */
 export interface Column {
-  readonly key: CompanySort | 'industry_category' | 'daily_visits'
+  readonly key: CompanySort | 'industry_category'
   readonly label: string
   readonly isNumber?: true
   /** Undefined: not sortable. */
   readonly sort?: CompanySort
   /** Direction of the first click. */
   readonly first?: 'asc' | 'desc'
+  /** Shown only when it is chosen, so that the others fit a screen. */
+  readonly isExtra?: true
 }
 
 const text = (key: CompanySort, label: string): Column => ({ key, label, sort: key, first: 'asc' })
 const figure = (key: CompanySort, label: string): Column => ({ key, label, sort: key, first: 'desc', isNumber: true })
 
-/** The most important columns come first, because a narrow screen shows only these. An export has the same names and order. */
+/** The most important columns come first, because a narrow screen shows only these. */
 export const COLUMNS: readonly Column[] = [
   text('name', 'Company'),
-  figure('events', 'Events'),
-  figure('visits', 'Visits'),
-  { key: 'daily_visits', label: 'Daily visits' },
-  { ...text('last_seen', 'Last seen'), first: 'desc' },
   text('domain', 'Domain'),
   text('industry', 'Industry'),
   text('country_code', 'Visits from'),
-  text('classification', 'Class'),
-  figure('unique_ips', 'Unique IPs'),
-  { ...text('first_seen', 'First seen'), first: 'desc' },
-  { key: 'industry_category', label: 'Category' },
-  figure('quality', 'Quality'),
+  figure('visits', 'Visits'),
+  figure('events', 'Events'),
+  { ...text('last_seen', 'Last seen'), first: 'desc' },
+  { ...text('first_seen', 'First seen'), first: 'desc', isExtra: true },
+  { ...text('classification', 'Class'), isExtra: true },
+  { key: 'industry_category', label: 'Category', isExtra: true },
+  { ...figure('unique_ips', 'Unique IPs'), isExtra: true },
+  { ...figure('quality', 'Quality'), isExtra: true },
 ]
+
+/** The columns that a URL shows: `hide` leaves out, `show` adds. */
+export function shownColumns(state: URLSearchParams): Set<Column['key']> {
+  const names = (name: string) => new Set((state.get(name) ?? '').split(','))
+  const [hidden, added] = [names('hide'), names('show')]
+  const isShown = ({ key, isExtra }: Column) => key === 'name' || (isExtra ? added.has(key) : !hidden.has(key))
+  return new Set(COLUMNS.filter(isShown).map(({ key }) => key))
+}
+
+/** The part of a URL that shows these columns. */
+export function columnsChange(shown: ReadonlySet<Column['key']>): { hide: string; show: string } {
+  const names = (isExtra: boolean) =>
+    COLUMNS.filter((column) => (column.isExtra === true) === isExtra && shown.has(column.key) === isExtra)
+      .map(({ key }) => key)
+      .join()
+  return { hide: names(false), show: names(true) }
+}
 
 export const PAGE_ROWS = 50
 export const SEARCH_CHARS_MAX = 200
@@ -47,13 +66,63 @@ export function viewOf(state: URLSearchParams): CompanyView {
     category: values('category'),
     country: values('country'),
     classification: values('class'),
-    from: momentOf(of('from'), DAY),
-    to: momentOf(of('to'), DAY),
+    page: values('at'),
+    source: values('source'),
+    campaign: values('campaign'),
+    visits_min: wholeOf(of('visits')),
+    ...daysOf(state),
     new_since: momentOf(of('new'), DAY_OR_TIME),
     sort,
     direction: direction === 'asc' || direction === 'desc' ? direction : undefined,
   } as CompanyView
 }
+
+/** The span that a URL names, days of its own, or undefined for all time. Without any it is the last 30 days. */
+export function rangeOf(state: URLSearchParams): RangeName | Partial<DayRange> | undefined {
+  const days = ownDays(state)
+  if (days !== undefined) return days
+  const name = state.get('when')
+  if (name === ALL_TIME) return undefined
+  return isRangeName(name) ? name : DEFAULT_RANGE
+}
+
+/** The part of a URL that names a span. */
+export function rangeChange(range: RangeName | DayRange | undefined): { when: string; from: string; to: string } {
+  if (typeof range === 'object') return { when: '', ...range }
+  return { when: range === undefined ? ALL_TIME : range === DEFAULT_RANGE ? '' : range, from: '', to: '' }
+}
+
+const ALL_TIME = 'all'
+const DEFAULT_RANGE = '30d'
+
+function ownDays(state: URLSearchParams): Partial<DayRange> | undefined {
+  const [from, to] = ['from', 'to'].map((name) => momentOf(state.get(name) ?? undefined, DAY))
+  if (from === undefined && to === undefined) return undefined
+  return { ...(from !== undefined && { from }), ...(to !== undefined && { to }) }
+}
+
+function daysOf(state: URLSearchParams): Partial<DayRange> {
+  const range = rangeOf(state)
+  return typeof range === 'string' ? daysOfRange(range) : (range ?? {})
+}
+
+function wholeOf(text: string | undefined): number | undefined {
+  return text !== undefined && /^\d{1,12}$/.test(text) ? Number(text) : undefined
+}
+
+/** Names of the filters in a URL, without the days. */
+export const FILTER_NAMES = [
+  'q',
+  'industry',
+  'category',
+  'country',
+  'class',
+  'at',
+  'source',
+  'campaign',
+  'visits',
+  'new',
+] as const
 
 const DAY = /^\d{4}-\d{2}-\d{2}$/
 const DAY_OR_TIME = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}:\d{2}(\.\d{1,3})?Z)?$/

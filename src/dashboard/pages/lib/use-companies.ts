@@ -61,10 +61,49 @@ export function useCompanies(tenant: string, view: CompanyView, page: number): D
   return { ...list, error: list.error ?? error }
 }
 
-/** Values for filters. @param version reads them again when it changes; undefined: unknown */
-export function useChoices(tenant: string, version: string | undefined): Data<CompanyChoices> {
-  const choices = useData<CompanyChoices>(`/api/tenants/${tenant}/companies/choices`)
-  useFollowing(choices, tenant, version, { minMs: 2_000, factor: 20 })
+/** Rows in the order that a person reads, and what waits. */
+interface FrozenRows {
+  readonly rows: readonly CompanyRow[]
+  /** Companies of the newest answer that are not among the rows. */
+  readonly newer: number
+  /** Whether the newest answer has these rows in another order. */
+  readonly isMoved: boolean
+  /** Shows the newest answer. */
+  show(): void
+}
+
+/** Keeps the order of a page of companies while its numbers change, so that no row moves under the pointer. */
+export function useFrozenRows({ value, of }: Data<CompaniesPage>): FrozenRows {
+  const kept = useRef<{ of: string | undefined; rows: readonly CompanyRow[] }>({ of: undefined, rows: [] })
+  const [, setTurn] = useState(0)
+  const latest = value?.rows ?? NO_ROWS
+  // Without rows nothing can move.
+  if (kept.current.of !== of || kept.current.rows.length === 0) kept.current = { of, rows: latest }
+  const now = new Map(latest.map((row) => [row.company_id, row]))
+  const rows = kept.current.rows.map((row) => now.get(row.company_id) ?? row)
+  kept.current = { of, rows }
+  const shown = new Set(rows.map(({ company_id }) => company_id))
+  return {
+    rows,
+    newer: latest.filter(({ company_id }) => !shown.has(company_id)).length,
+    isMoved: latest.some(({ company_id }, i) => rows[i]?.company_id !== company_id),
+    show() {
+      kept.current = { of, rows: latest }
+      setTurn((turn) => turn + 1)
+    },
+  }
+}
+
+const NO_ROWS: readonly CompanyRow[] = []
+
+/**
+ * Values for filters. The counts of each filter follow the other filters.
+ * @param version reads them again when it changes; undefined: unknown
+ */
+export function useChoices(tenant: string, view: CompanyView, version: string | undefined): Data<CompanyChoices> {
+  const { sort: _sort, direction: _direction, ...filter } = view
+  const choices = useData<CompanyChoices>(`/api/tenants/${tenant}/companies/choices`, filter)
+  useFollowing(choices, JSON.stringify([tenant, filter]), version, { minMs: 2_000, factor: 20 })
   return choices
 }
 

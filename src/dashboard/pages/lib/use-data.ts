@@ -6,6 +6,8 @@ import { useSessionReload } from './session.ts'
 /** State of a read. Keeps the last answer while the next one loads. */
 export interface Data<T> {
   readonly value: T | undefined
+  /** The URL that `value` answers. */
+  readonly of: string | undefined
   readonly error: ApiError | undefined
   readonly isLoading: boolean
   reload(): void
@@ -16,7 +18,12 @@ export interface Data<T> {
  * @param path undefined: reads nothing
  */
 export function useData<T>(path: string | undefined, query: Query = {}, everyMs?: number): Data<T> {
-  const [state, setState] = useState<Omit<Data<T>, 'reload'>>({ value: undefined, error: undefined, isLoading: true })
+  const [state, setState] = useState<Omit<Data<T>, 'reload'>>({
+    value: undefined,
+    of: undefined,
+    error: undefined,
+    isLoading: true,
+  })
   const [turn, setTurn] = useState(0)
   const address = path === undefined ? undefined : `${path}${queryText(query)}`
   const shown = useRef<string>()
@@ -33,7 +40,7 @@ export function useData<T>(path: string | undefined, query: Query = {}, everyMs?
         const value = await get<T>(address, {}, leaving.signal)
         shown.current = address
         waitMs = everyMs
-        setState({ value, error: undefined, isLoading: false })
+        setState({ value, of: address, error: undefined, isLoading: false })
       } catch (error) {
         if (leaving.signal.aborted) return
         const known = error instanceof ApiError ? error : new ApiError(0, String(error))

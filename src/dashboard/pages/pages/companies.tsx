@@ -1,34 +1,55 @@
-import { useEffect, useRef } from 'preact/hooks'
-import type { CompanyRow } from '../../../../schemas/companies.ts'
+import { Columns3, Download, Keyboard, SearchX } from 'lucide-preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { CompaniesPage } from '../../../../schemas/dashboard/companies.ts'
 import { CompanyTable } from '../components/company-table.tsx'
 import { Filters } from '../components/filters.tsx'
 import { FirstEvent } from '../components/first-event.tsx'
+import { Button, IconButton, LinkButton } from '../design/button.tsx'
+import { DateRange } from '../design/date-range.tsx'
+import { Facts } from '../design/details.tsx'
+import { Dialog } from '../design/dialog.tsx'
+import { Checkbox, Fieldset } from '../design/field.tsx'
+import { Row, Text } from '../design/layout.tsx'
 import { EmptyState, Problem } from '../design/notice.tsx'
+import { Page } from '../design/page.tsx'
+import { Popover } from '../design/popover.tsx'
+import type { DayRange } from '../design/ranges.ts'
 import { Loading } from '../design/skeleton.tsx'
 import { queryText } from '../lib/api.ts'
-import { COLUMNS, PAGE_ROWS, pageOf, rememberList, viewOf } from '../lib/company-view.ts'
+import {
+  COLUMNS,
+  type Column,
+  columnsChange,
+  FILTER_NAMES,
+  PAGE_ROWS,
+  pageOf,
+  rangeChange,
+  rangeOf,
+  rememberList,
+  shownColumns,
+  viewOf,
+} from '../lib/company-view.ts'
 import { counted, number } from '../lib/format.ts'
 import type { PageProps } from '../lib/page-props.ts'
 import { useUrlState } from '../lib/url-state.ts'
-import { useChoices, useCompanies, useDetails } from '../lib/use-companies.ts'
+import { useChoices, useCompanies, useDetails, useFrozenRows } from '../lib/use-companies.ts'
+import { useData } from '../lib/use-data.ts'
 
-const NO_ROWS: readonly CompanyRow[] = []
-
-/** Table of all companies. It updates as events arrive. */
+/** Table of all companies. Its numbers follow the events; its order changes only when the reader asks. */
 export function Companies({ parameters }: PageProps) {
   const tenant = parameters.tenant!
   const openedAt = useRef(new Date().toISOString())
+  const searchField = useRef<HTMLInputElement>(null)
   const [state, set] = useUrlState()
   const view = viewOf(state)
   const search = state.toString()
   useEffect(() => rememberList(tenant, search), [tenant, search])
   const page = pageOf(state)
   const list = useCompanies(tenant, view, page)
-  const isFiltered = Object.entries(view).some(
-    ([name, value]) => value !== undefined && name !== 'sort' && name !== 'direction',
-  )
-  const choices = useChoices(tenant, isFiltered || list.value === undefined ? undefined : String(list.value.total))
-  const rows = list.value?.rows ?? NO_ROWS
+  const { rows, newer, isMoved, show } = useFrozenRows(list)
+  const isFiltered = FILTER_NAMES.some((name) => state.has(name))
+  const version = isFiltered || list.value === undefined ? undefined : String(list.value.total)
+  const choices = useChoices(tenant, view, version)
   const details = useDetails(tenant, rows, view)
   const total = list.value?.total ?? 0
   const error = list.error ?? details.error ?? choices.error
@@ -37,41 +58,72 @@ export function Companies({ parameters }: PageProps) {
     details.reload()
     choices.reload()
   }
-  const hidden = new Set((state.get('hide') ?? '').split(',').filter((name) => name !== ''))
+  const shown = shownColumns(state)
+  const hide = (state.get('hide') ?? '').split(',').filter((name) => name !== '')
+  const range = rangeOf(state)
   return (
-    <>
-      <h1>Companies</h1>
-      <p class="soft">An event counts on its own day (UTC), whenever it was received. Times are of your time zone.</p>
-      <Filters state={state} choices={choices.value} set={set} />
-      <div class="row between">
-        <p class="total" role="status">
-          {list.value === undefined ? ' ' : counted(total, 'company', 'companies')}
-          {list.isLoading && list.value !== undefined ? ' · loading…' : ''}
-        </p>
-        <div class="row tools">
-          <ColumnChoice hidden={hidden} onChange={(names) => set({ hide: names.join(',') }, true)} />
-          {isFiltered && (
-            <button type="button" onClick={() => set(CLEARED)}>
-              Clear filters
-            </button>
-          )}
-          <a
-            class="button"
-            href={`/api/tenants/${tenant}/companies/export${queryText({ ...view, hide: [...hidden] })}`}
-            download
+    <Page
+      title="Companies"
+      description="An event counts on its own day (UTC), whenever it was received."
+      actions={
+        <>
+          <DateRange
+            value={typeof range === 'object' ? closed(range) : range}
+            hasAll
+            onChange={(next) => set({ ...rangeChange(next), page: '' })}
+          />
+          <LinkButton
+            icon={Download}
+            href={`/api/tenants/${tenant}/companies/export${queryText({ ...view, hide })}`}
+            isDownload
           >
             Export CSV
-          </a>
-        </div>
-      </div>
+          </LinkButton>
+        </>
+      }
+    >
+      <Filters state={state} choices={choices.value} set={set} searchRef={searchField} />
+      <Row justify="between">
+        <Row>
+          <Text role="status" tone="soft">
+            {list.value === undefined ? ' ' : counted(total, 'company', 'companies')}
+            {list.isLoading && list.value !== undefined ? ' · loading…' : ''}
+          </Text>
+          {(newer > 0 || isMoved) && (
+            <Button size="s" onClick={show}>
+              {newer > 0 ? `${number(newer)} newer, show` : 'Order changed, show'}
+            </Button>
+          )}
+        </Row>
+        <Row gap={2}>
+          {isFiltered && (
+            <Button
+              size="s"
+              variant="quiet"
+              onClick={() => set({ ...Object.fromEntries(FILTER_NAMES.map((name) => [name, ''])), page: '' })}
+            >
+              Clear filters
+            </Button>
+          )}
+          <ColumnChoice shown={shown} onChange={(next) => set(columnsChange(next), true)} />
+          <Keys searchField={searchField} />
+        </Row>
+      </Row>
       {error !== undefined && <Problem error={error} onRetry={reload} />}
-      {list.value === undefined && list.error === undefined && <Loading />}
-      {list.value !== undefined && total === 0 && <Nothing tenant={tenant} isFiltered={isFiltered} />}
+      {list.value === undefined && list.error === undefined && <Loading rows={12} rowHeight={36} />}
+      {list.value !== undefined && total === 0 && rows.length === 0 && (
+        <Nothing
+          tenant={tenant}
+          isFiltered={isFiltered}
+          hasDays={range !== undefined}
+          onAllTime={() => set({ ...rangeChange(undefined), page: '' })}
+        />
+      )}
       {rows.length > 0 && (
         <CompanyTable
           tenant={tenant}
           rows={rows}
-          columns={COLUMNS.filter(({ key }) => key === 'name' || !hidden.has(key))}
+          shown={shown}
           sort={view.sort ?? 'last_seen'}
           direction={view.direction ?? 'desc'}
           onSort={(sort, dir) => set({ sort, dir, page: '' })}
@@ -81,76 +133,114 @@ export function Companies({ parameters }: PageProps) {
       )}
       {total > 0 && list.value?.rows.length === 0 && !list.isLoading && (
         <EmptyState title={`There is no page ${number(page)}`}>
-          <p>
-            <button type="button" onClick={() => set({ page: '' })}>
-              Show the first page
-            </button>
-          </p>
+          <Button onClick={() => set({ page: '' })}>Show the first page</Button>
         </EmptyState>
       )}
       {rows.length > 0 && (
         <Pager page={page} total={total} onChange={(next) => set({ page: next === 1 ? '' : String(next) })} />
       )}
-    </>
+    </Page>
   )
 }
 
-const CLEARED = { q: '', industry: '', category: '', country: '', class: '', from: '', to: '', new: '', page: '' }
+/** An old URL may have one end only. */
+function closed({ from = '1900-01-01', to = '2299-12-31' }: Partial<DayRange>): DayRange {
+  return { from, to }
+}
 
-function Nothing({ tenant, isFiltered }: { readonly tenant: string; readonly isFiltered: boolean }) {
+interface NothingProps {
+  readonly tenant: string
+  readonly isFiltered: boolean
+  readonly hasDays: boolean
+  readonly onAllTime: () => void
+}
+
+function Nothing({ tenant, isFiltered, hasDays, onAllTime }: NothingProps) {
+  const isAsking = !isFiltered && hasDays
+  const all = useData<CompaniesPage>(isAsking ? `/api/tenants/${tenant}/companies` : undefined, { limit: 1 })
   if (isFiltered) {
     return (
-      <EmptyState title="No company matches">
-        <p>Clear some of the filters, or search for a shorter part of the name.</p>
+      <EmptyState icon={SearchX} title="No company matches">
+        <p>Clear some of the filters, choose more days, or search for a shorter part of the name.</p>
+      </EmptyState>
+    )
+  }
+  if (isAsking && all.value === undefined) return null
+  if (isAsking && all.value!.total > 0) {
+    return (
+      <EmptyState icon={SearchX} title="No company on these days">
+        <Button onClick={onAllTime}>Show all time</Button>
       </EmptyState>
     )
   }
   return <FirstEvent tenant={tenant} title="No company was seen yet" />
 }
 
-function ColumnChoice({
-  hidden,
-  onChange,
-}: {
-  readonly hidden: ReadonlySet<string>
-  readonly onChange: (hidden: string[]) => void
-}) {
-  const others = COLUMNS.filter(({ key }) => key !== 'name')
-  const toggled = (key: string) => others.filter((column) => hidden.has(column.key) !== (column.key === key))
-  const details = useRef<HTMLDetailsElement>(null)
-  useEffect(() => {
-    const closeBeside = ({ target }: Event) => {
-      if (details.current?.open && !details.current.contains(target as Node)) details.current.open = false
-    }
-    document.addEventListener('pointerdown', closeBeside)
-    document.addEventListener('focusin', closeBeside)
-    return () => {
-      document.removeEventListener('pointerdown', closeBeside)
-      document.removeEventListener('focusin', closeBeside)
-    }
-  }, [])
-  const closeOnEscape = ({ key }: KeyboardEvent) => {
-    if (key !== 'Escape' || !details.current?.open) return
-    details.current.open = false
-    details.current.querySelector('summary')!.focus()
-  }
+interface ColumnChoiceProps {
+  readonly shown: ReadonlySet<Column['key']>
+  readonly onChange: (shown: ReadonlySet<Column['key']>) => void
+}
+
+function ColumnChoice({ shown, onChange }: ColumnChoiceProps) {
+  const toggled = (key: Column['key']) =>
+    new Set(COLUMNS.map((column) => column.key).filter((each) => shown.has(each) !== (each === key)))
   return (
-    <details ref={details} class="columns" onKeyDown={closeOnEscape}>
-      <summary class="button">Columns</summary>
-      <fieldset>
-        <legend class="ui-hidden">Columns that are shown</legend>
-        {others.map(({ key, label }) => (
-          <label key={key}>
-            <input
-              type="checkbox"
-              checked={!hidden.has(key)}
-              onChange={() => onChange(toggled(key).map((column) => column.key))}
-            />{' '}
-            {label}
-          </label>
-        ))}
-      </fieldset>
-    </details>
+    <Popover
+      label="Columns"
+      align="end"
+      trigger={(props) => (
+        <Button {...props} size="s" variant="quiet" icon={Columns3}>
+          Columns
+        </Button>
+      )}
+    >
+      {() => (
+        <Fieldset legend="Columns that are shown">
+          {COLUMNS.filter(({ key }) => key !== 'name').map(({ key, label }) => (
+            <Checkbox key={key} label={label} isChecked={shown.has(key)} onChange={() => onChange(toggled(key))} />
+          ))}
+        </Fieldset>
+      )}
+    </Popover>
+  )
+}
+
+const TYPES = 'input:not([type=checkbox]), textarea, select, [contenteditable]'
+
+/** The keys of the list: `/` searches, `?` shows all of them. */
+function Keys({ searchField }: { readonly searchField: { readonly current: HTMLInputElement | null } }) {
+  const [isOpen, setOpen] = useState(false)
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      const { key, target } = event
+      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return
+      if (!(target instanceof Element) || target.matches(TYPES)) return
+      if (document.querySelector('dialog[open], [popover="auto"]:popover-open') !== null) return
+      if (key === '/') searchField.current?.focus()
+      else if (key === '?') setOpen(true)
+      else return
+      event.preventDefault()
+    }
+    document.addEventListener('keydown', press)
+    return () => document.removeEventListener('keydown', press)
+  }, [])
+  return (
+    <>
+      <IconButton icon={Keyboard} label="Keys" onClick={() => setOpen(true)} />
+      {isOpen && (
+        <Dialog title="Keys" onClose={() => setOpen(false)}>
+          <Facts
+            isLines
+            facts={[
+              ['j, k', 'Next company, previous company'],
+              ['Enter', 'Open the company'],
+              ['/', 'Search'],
+              ['?', 'These keys'],
+            ]}
+          />
+        </Dialog>
+      )}
+    </>
   )
 }
 
@@ -164,16 +254,18 @@ function Pager({ page, total, onChange }: PagerProps) {
   const last = Math.ceil(total / PAGE_ROWS)
   const first = (page - 1) * PAGE_ROWS + 1
   return (
-    <section class="pager" aria-label="Pages of companies">
-      <button type="button" disabled={page <= 1} onClick={() => onChange(page - 1)}>
-        Previous
-      </button>
-      <span>
-        {number(first)}–{number(Math.min(total, first + PAGE_ROWS - 1))} of {number(total)}
-      </span>
-      <button type="button" disabled={page >= last} onClick={() => onChange(page + 1)}>
-        Next
-      </button>
-    </section>
+    <nav aria-label="Pages of companies">
+      <Row>
+        <Button size="s" disabled={page <= 1} onClick={() => onChange(page - 1)}>
+          Previous
+        </Button>
+        <Text as="span" tone="soft">
+          {number(first)}–{number(Math.min(total, first + PAGE_ROWS - 1))} of {number(total)}
+        </Text>
+        <Button size="s" disabled={page >= last} onClick={() => onChange(page + 1)}>
+          Next
+        </Button>
+      </Row>
+    </nav>
   )
 }
