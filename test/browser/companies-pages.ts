@@ -110,7 +110,7 @@ async function checkPages({ page, assertAccessible }: WatchedPage, { origin, ten
   await page.getByRole('button', { name: 'Last 30 days' }).click()
   await page.waitForURL(/days=30d/)
   await page.getByRole('link', { name: '/pricing' }).click()
-  await page.waitForURL(/\/companies\?.*pages=/)
+  await page.waitForURL(/\/companies\?.*at=/)
 }
 
 /** The choice is in the URL. */

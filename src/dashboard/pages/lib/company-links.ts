@@ -17,7 +17,7 @@ export function companyPath(tenant: string, companyId: string): string {
 /** URL of the list of companies with filters. */
 export function companiesPath(tenant: string, { from, to, newSince, page, sort }: ListFilter): string {
   const query = new URLSearchParams()
-  const values = { from, to, new: newSince, pages: page, sort }
+  const values = { from, to, new: newSince, at: page, sort }
   for (const [name, value] of Object.entries(values)) if (value !== undefined) query.set(name, value)
   return `/t/${tenant}/companies?${query}`
 }
