@@ -298,11 +298,42 @@ async function checkCompany({ page, assertAccessible }: WatchedPage, companies: 
   await page.getByText('"plan": "pro"').waitFor()
   await assertAccessible()
   assert.equal(await page.title(), `Apple · ${tenant} · ipid`)
+  await checkCorrections(page)
+  await assertAccessible()
   await page.getByRole('main').getByRole('link', { name: 'Companies' }).click()
   await page.waitForURL(/q=apple/)
   await page.goBack()
   await page.goBack()
   await page.getByText('1 company').waitFor()
+}
+
+/** A person hides, notes and renames a company, and takes it back in the same place. */
+async function checkCorrections(page: Page): Promise<void> {
+  const main = page.getByRole('main')
+  await main.getByRole('button', { name: 'Hide', exact: true }).click()
+  await main.getByText('This company is hidden').waitFor()
+  await page.getByRole('button', { name: 'Undo', exact: true }).first().click()
+  await main.getByText('This company is hidden').waitFor({ state: 'hidden' })
+  const choose = async (entry: string) => {
+    await main.getByRole('button', { name: 'Correct', exact: true }).click()
+    await page.getByRole('menuitem', { name: entry }).click()
+  }
+  await choose('Note…')
+  await page.getByRole('textbox', { name: 'Note' }).fill('Met them at the fair')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await main.getByText('Met them at the fair').waitFor()
+  await choose('Tags…')
+  await page.getByRole('textbox', { name: 'Tags' }).fill('key account, fair')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await main.getByText('key account', { exact: true }).waitFor()
+  await main.getByText('History of corrections').click()
+  const note = main.getByRole('listitem').filter({ hasText: 'note: Met them at the fair' })
+  await note.getByRole('button', { name: 'Undo' }).click()
+  await main.getByText('Met them at the fair', { exact: true }).waitFor({ state: 'hidden' })
+  await choose('It is not them…')
+  await page.getByRole('dialog').getByLabel('What is wrong?').selectOption('us')
+  await page.getByRole('dialog').getByLabel('Network').waitFor()
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
 }
 
 /** Ids stay ids in a path and in a query, whatever they contain. */

@@ -1,3 +1,4 @@
+import { useState } from 'preact/hooks'
 import { Redirect } from 'wouter-preact'
 import type {
   CompanyAnswer,
@@ -5,6 +6,7 @@ import type {
   CompanyReason,
   CompanySource,
 } from '../../../../schemas/dashboard/company.ts'
+import type { CorrectionsStateAnswer } from '../../../../schemas/dashboard/corrections.ts'
 import { type ActivityAnswer, VISIT_LIMITS } from '../../../../schemas/dashboard/visits.ts'
 import { Avatar } from '../design/avatar.tsx'
 import { type Bar, BarList } from '../design/bar-list.tsx'
@@ -32,6 +34,7 @@ import { type Data, useData } from '../lib/use-data.ts'
 import { usualWeek, usualWeekText } from '../lib/usual-week.ts'
 import { pathOf } from '../lib/visits.ts'
 import { wordNote } from '../lib/word-note.ts'
+import { CompanyActions, CorrectionHistory, CorrectionState } from './company/corrections.tsx'
 import { VisitList } from './company/visit-list.tsx'
 
 const SPANS = ['30', '90', '365']
@@ -46,10 +49,22 @@ export function Company({ parameters }: PageProps) {
   const path = `/api/tenants/${tenant}/companies/of/${encodeURIComponent(id)}`
   const { value, error, reload } = useData<CompanyAnswer>(id === '' ? undefined : path, { days }, REFRESH_MS)
   const activity = useData<ActivityAnswer>(id === '' ? undefined : `${path}/activity`, { days }, REFRESH_MS)
+  const held = useData<CorrectionsStateAnswer>(
+    id === '' ? undefined : `/api/tenants/${tenant}/corrections/state`,
+    { company: [id] },
+    REFRESH_MS,
+  )
+  const [turn, setTurn] = useState(0)
+  const changed = () => {
+    setTurn((last) => last + 1)
+    for (const each of [held, activity]) each.reload()
+    reload()
+  }
   const isKnown = value?.company.company_id === id
   useTitle(isKnown ? value.company.name : 'Company', tenant)
   // The user chose another tenant.
   if (id === '') return <Redirect to={`/t/${tenant}/companies`} replace />
+  const correction = held.value?.companies.find(({ company_id }) => company_id === id)
   const back = { href: listPath(tenant), label: 'Companies' }
   if (value === undefined || !isKnown) {
     return (
@@ -57,9 +72,13 @@ export function Company({ parameters }: PageProps) {
         {error === undefined ? (
           <Loading rows={8} rowHeight={32} />
         ) : error.status === 404 ? (
-          <EmptyState title="No event of this company is stored">
-            <Text>Its events were erased, expired, or now belong to another company.</Text>
-          </EmptyState>
+          <>
+            {correction !== undefined && <CorrectionState tenant={tenant} correction={correction} />}
+            <EmptyState title="No event of this company is shown">
+              <Text>It is hidden or merged, or its events were erased, expired, or now belong to another company.</Text>
+            </EmptyState>
+            <CorrectionHistory tenant={tenant} companyId={id} changed={changed} turn={turn} />
+          </>
         ) : (
           <Problem error={error} onRetry={reload} />
         )}
@@ -80,14 +99,18 @@ export function Company({ parameters }: PageProps) {
         .join(' · ')}
       back={back}
       actions={
-        <Segmented
-          label="Days"
-          value={days}
-          options={SPANS.map((span) => ({ value: span, label: `${span} days` }))}
-          onChange={(next) => set({ days: next })}
-        />
+        <>
+          <CompanyActions key={id} tenant={tenant} answer={value} correction={correction} changed={changed} />
+          <Segmented
+            label="Days"
+            value={days}
+            options={SPANS.map((span) => ({ value: span, label: `${span} days` }))}
+            onChange={(next) => set({ days: next })}
+          />
+        </>
       }
     >
+      {correction !== undefined && <CorrectionState tenant={tenant} correction={correction} />}
       {error !== undefined && <Problem error={error} onRetry={reload} />}
       <Figures {...value} />
       <Section
@@ -107,6 +130,7 @@ export function Company({ parameters }: PageProps) {
       <Section title="Why it is this company">
         {value.reason === null ? <NoReason addresses={value.addresses} /> : <Reason {...value.reason} />}
       </Section>
+      <CorrectionHistory tenant={tenant} companyId={id} changed={changed} turn={turn} />
       <Disclosure summary="Raw events: the newest, as they were sent">
         {value.events.length === 0 ? <Text tone="soft">None in these days.</Text> : null}
         <List label="Raw events" gap={1}>
@@ -309,21 +333,23 @@ function Reason({ ip, events, is_same, values, rule, answered, asked }: CompanyR
           </p>
         </Notice>
       )}
-      <Table
-        label="Where each value comes from"
-        rows={values}
-        keyOf={({ attribute }) => attribute}
-        columns={[
-          { key: 'attribute', label: 'Attribute', render: ({ attribute }) => attribute },
-          { key: 'value', label: 'Value', text: 'wrap', render: ({ value }) => value },
-          { key: 'provider', label: 'Data set', render: ({ provider }) => provider },
-          {
-            key: 'network',
-            label: 'Network',
-            render: ({ network, word, precision }) => (word === null ? (network ?? '') : wordNote(word, precision)),
-          },
-        ]}
-      />
+      {values.length > 0 && (
+        <Table
+          label="Where each value comes from"
+          rows={values}
+          keyOf={({ attribute }) => attribute}
+          columns={[
+            { key: 'attribute', label: 'Attribute', render: ({ attribute }) => attribute },
+            { key: 'value', label: 'Value', text: 'wrap', render: ({ value }) => value },
+            { key: 'provider', label: 'Data set', render: ({ provider }) => provider },
+            {
+              key: 'network',
+              label: 'Network',
+              render: ({ network, word, precision }) => (word === null ? (network ?? '') : wordNote(word, precision)),
+            },
+          ]}
+        />
+      )}
     </>
   )
 }
