@@ -93,25 +93,29 @@ export class AlertAdmin {
     const { nameMaxChars, afterDaysMin, afterDaysMax } = ALERT_LIMITS
     readName(given.name, "an alert's", nameMaxChars)
     const { on, afterDays, segment, digest, to } = given
-    if (on === 'segment.entered' && segment === undefined) throw new InputError('segment.entered needs a segment')
+    if (on === 'segment.entered' && segment === undefined) {
+      throw new InputError('segment.entered needs a segment', { field: 'segment' })
+    }
     if (on === 'company.corrected' && segment !== undefined)
       throw new InputError('company.corrected takes no segment: it corrects all that was sent')
     if (afterDays !== undefined && on !== 'company.returned')
       throw new InputError('a number of days is for company.returned only')
     if (afterDays !== undefined && (afterDays < afterDaysMin || afterDays > afterDaysMax))
-      throw new InputError(`the number of days must be ${afterDaysMin} to ${afterDaysMax}`)
+      throw new InputError(`the number of days must be ${afterDaysMin} to ${afterDaysMax}`, { field: 'after_days' })
     if (digest !== undefined && to !== 'email') throw new InputError('a digest is for e-mail only')
     return segment === undefined ? undefined : await this.#options.segments.named(tenantId, segment)
   }
 
   async #destination({ to, target }: NewAlert, seal: (text: string) => string) {
     if (to === 'email') {
-      if (!ADDRESS.test(target)) throw new InputError(`${JSON.stringify(target)} is not an e-mail address`)
+      if (!ADDRESS.test(target)) throw wrongTarget(`${JSON.stringify(target)} is not an e-mail address`)
       return { target }
     }
-    const url = await this.#options.destinations.read(target)
+    const url = await this.#options.destinations.read(target).catch((error: Error) => {
+      throw error instanceof InputError ? wrongTarget(error.message, error) : error
+    })
     if (to === 'slack' && url.protocol !== 'https:' && url.hostname.endsWith('slack.com'))
-      throw new InputError('the URL of Slack must start with https://')
+      throw wrongTarget('the URL of Slack must start with https://')
     const key = to === 'webhook' ? newWebhookSecret() : undefined
     const secret: AlertSecret = { url: url.href, ...(key !== undefined && { key }) }
     // The path of Slack, and the query of a webhook, may be secret.
@@ -168,6 +172,10 @@ export class AlertAdmin {
     if (await deliveries.add(tenantId, next, clock.now(), found.rev)) return next
     throw new InputError('the message has just changed: look at it again')
   }
+}
+
+function wrongTarget(message: string, cause?: Error): InputError {
+  return new InputError(message, { field: 'target', cause })
 }
 
 /** Manages alerts over a connection, with the settings of the instance. */

@@ -25,6 +25,13 @@ export class BackpressureError extends Error {
 /** The user's input is wrong. The message says in one line what is wrong and where. Exit code 2, or status 4xx. */
 export class InputError extends Error {
   override name = 'InputError'
+  /** The field of a form that is wrong; undefined: another input, or several fields together. */
+  readonly field: string | undefined
+
+  constructor(message: string, options: { readonly cause?: unknown; readonly field?: string } = {}) {
+    super(message, { cause: options.cause })
+    this.field = options.field
+  }
 }
 
 /** The program cannot run here. The message gives the reason and the remedy. Exit code 1. */

@@ -105,14 +105,14 @@ async function startEvaluator(t: TestContext) {
       ),
     /** The messages of an alert, oldest first. */
     async messages(alert: Alert): Promise<Message[]> {
-      const { deliveries: all } = await deliveries.page(tenantId, 0, 1_000)
+      const { deliveries: all } = await deliveries.page(tenantId, { limit: 1_000 })
       return all
         .filter(({ alertId }) => alertId === alert.id)
         .reverse()
         .map(({ body }) => JSON.parse(body) as Message)
     },
     async ids(alert: Alert): Promise<string[]> {
-      const { deliveries: all } = await deliveries.page(tenantId, 0, 1_000)
+      const { deliveries: all } = await deliveries.page(tenantId, { limit: 1_000 })
       return all.filter(({ alertId }) => alertId === alert.id).map(({ id }) => id)
     },
   }
@@ -178,6 +178,26 @@ test('a company that comes back after the days is reported once for each return'
   await world.evaluated()
   assert.deepEqual(companiesOf(await world.messages(alert)), ['bank.example', 'bank.example'])
   assert.equal(new Set(await world.ids(alert)).size, 2)
+})
+
+test('another filter of a segment starts its alerts again: what it adds is not reported', async (t) => {
+  const world = await startEvaluator(t)
+  const { tenantId, segments, client } = world
+  const segment = await segments.create(tenantId, 'Keen', 'country=DE')
+  await world.visit(['fr.example', { country_code: 'FR' }])
+  const alert = await world.alert({ on: 'segment.entered', segment_id: segment.id })
+  await segments.change(tenantId, segment.id, { name: 'Europe', where: 'country=DE,country=FR' })
+  await until(
+    () => client.hget(keys.alertProgress(alert.id), 'filter'),
+    (filter) => filter === 'country=DE,country=FR',
+  )
+  await world.visit(['fr.example', { country_code: 'FR' }], ['other.example', { country_code: 'FR' }])
+  await world.evaluated()
+  const messages = await world.messages(alert)
+  assert.deepEqual(companiesOf(messages), ['other.example'])
+  assert.equal(messages[0]!.data.segment, 'Europe')
+  const { fired } = await world.alerts.activity(alert.id)
+  assert.deepEqual(fired, { atMs: NOON, companyId: 'other.example', companyName: 'Name of other.example' })
 })
 
 test('a company that enters a segment with a visit is reported, and again after leaving it', async (t) => {

@@ -142,23 +142,26 @@ export class Evaluator implements Service {
       await this.#pause(alert, 'its segment was removed')
       return false
     }
-    if ((await occurrences.progress(alert.id)).baseline === alert.active_since) return true
+    // With another filter a segment is another one: a change would otherwise report all that it adds.
+    const filter = alert.on === 'segment.entered' ? segment!.where : ''
+    const progress = await occurrences.progress(alert.id)
+    if (progress.baseline === alert.active_since && progress.filter === filter) return true
     const { companiesMax } = ALERT_LIMITS
     if (alert.on === 'company.corrected') {
       // It does not report corrections from before its start. The other alerts do.
       const others = (await this.#options.alerts.list(alert.tenantId)).filter(({ id }) => id !== alert.id)
       await this.#correctNow(alert.tenantId, await this.#prepared(others))
-      return await occurrences.baseline(alert, [], clock.now())
+      return await occurrences.baseline(alert, [], filter, clock.now())
     }
     if (alert.on !== 'segment.entered' || segment === undefined) {
-      return await occurrences.baseline(alert, [], clock.now())
+      return await occurrences.baseline(alert, [], filter, clock.now())
     }
     const members = await visits.members(alert.tenantId, segment.where, undefined, companiesMax + 1)
     if (members.length > companiesMax) {
       await this.#pause(alert, `its segment has more than ${companiesMax} companies: choose a narrower one`)
       return false
     }
-    return await occurrences.baseline(alert, members, clock.now())
+    return await occurrences.baseline(alert, members, filter, clock.now())
   }
 
   async #prepared(alerts: readonly Alert[]): Promise<Alert[]> {

@@ -1,5 +1,9 @@
 import type { AlertType } from '../../../schemas/alert.ts'
 import { DAY_MS, utcDay } from '../../pipeline/event/outcomes.ts'
+import type { Clock } from '../../run/clock.ts'
+import { UnavailableError } from '../../run/errors.ts'
+import { TenantSlots } from '../../run/tenant-slots.ts'
+import { ALERT_TRIALS } from '../../stores/clickhouse/read-limits.ts'
 import { returnsOf } from './rules.ts'
 import type { ClickHouseVisits } from './visits.ts'
 
@@ -15,6 +19,15 @@ interface TrialOptions {
   readonly afterDays: number
   /** Filter of its segment. */
   readonly where: string | undefined
+  /** Whether to end early; default: never. */
+  readonly isLate?: () => boolean
+}
+
+/** The occurrences of a trial, by day. */
+interface Tried {
+  readonly occurrences: readonly TriedOccurrence[]
+  /** The last UTC days that it looked at: fewer than requested when it ended early. */
+  readonly days: number
 }
 
 const COMPANIES_PER_PART = 500
@@ -26,13 +39,13 @@ const COMPANIES_PER_PART = 500
 export async function tryAlert(
   visits: ClickHouseVisits,
   tenantId: string,
-  { on, afterDays, where }: TrialOptions,
+  { on, afterDays, where, isLate = () => false }: TrialOptions,
   days: number,
   nowMs: number,
-): Promise<readonly TriedOccurrence[]> {
+): Promise<Tried> {
   const sinceMs = Date.parse(utcDay(nowMs - (days - 1) * DAY_MS))
-  if (on === 'company.corrected') return await visits.corrections(tenantId, sinceMs)
-  if (on === 'segment.entered') return await entries(visits, tenantId, where ?? '', sinceMs, nowMs)
+  if (on === 'company.corrected') return { occurrences: await visits.corrections(tenantId, sinceMs), days }
+  if (on === 'segment.entered') return await entries(visits, tenantId, { where: where ?? '', days, nowMs, isLate })
   const found: TriedOccurrence[] = []
   for (let after = ''; ; ) {
     const ids = await visits.visitedSince(tenantId, sinceMs, after, COMPANIES_PER_PART)
@@ -49,32 +62,95 @@ export async function tryAlert(
       }
     }
     if (ids.length < COMPANIES_PER_PART) break
+    if (isLate()) throw new UnavailableError('there are too many companies to try this here', { retryAfterSeconds: 60 })
     after = ids.at(-1)!
   }
-  return sorted(found)
+  return { occurrences: sorted(found), days }
 }
 
-/** Companies that are in a segment on a day, and were not on the day before. */
+/**
+ * Companies that are in a segment on a day with visits, and were not on the day before. The latest day first, so that an early end has
+ * the last days.
+ */
 async function entries(
   visits: ClickHouseVisits,
   tenantId: string,
-  where: string,
-  sinceMs: number,
-  nowMs: number,
-): Promise<TriedOccurrence[]> {
+  {
+    where,
+    days,
+    nowMs,
+    isLate,
+  }: Pick<Required<TrialOptions>, 'isLate'> & { where: string; days: number; nowMs: number },
+): Promise<Tried> {
   const found: TriedOccurrence[] = []
-  let before: ReadonlySet<string> | undefined
-  for (let ms = sinceMs - DAY_MS; ms <= nowMs; ms += DAY_MS) {
-    const members = new Set(await visits.membersOn(tenantId, where, ms))
-    if (before !== undefined) {
-      for (const company_id of members) if (!before.has(company_id)) found.push({ day: utcDay(ms), company_id })
+  const visited = await visits.visitedDays(tenantId, nowMs - (days - 1) * DAY_MS)
+  const membersOn = (dayMs: number) => visits.membersOn(tenantId, where, dayMs)
+  let known: Promise<readonly string[]> | undefined
+  let tried = 0
+  for (; tried < days && (tried === 0 || !isLate()); tried++) {
+    const dayMs = nowMs - tried * DAY_MS
+    const day = utcDay(dayMs)
+    if (!visited.has(day)) {
+      known = undefined
+      continue
     }
-    before = members
+    const yesterday = membersOn(dayMs - DAY_MS)
+    const [members, before] = await Promise.all([known ?? membersOn(dayMs), yesterday])
+    const earlier = new Set(before)
+    for (const company_id of members) if (!earlier.has(company_id)) found.push({ day, company_id })
+    known = yesterday
   }
-  return sorted(found)
+  return { occurrences: sorted(found), days: tried }
 }
 
-function sorted(found: TriedOccurrence[]): TriedOccurrence[] {
-  const text = ({ day, company_id }: TriedOccurrence) => `${day} ${company_id}`
-  return found.sort((a, b) => (text(a) < text(b) ? -1 : 1))
+/** By day, each once: companies of several parts may be merged into one. */
+function sorted(found: readonly TriedOccurrence[]): TriedOccurrence[] {
+  const unique = new Map(found.map((occurrence) => [`${occurrence.day} ${occurrence.company_id}`, occurrence]))
+  return [...unique].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, occurrence]) => occurrence)
+}
+
+/** When an alert would have fired, for a person who waits for it. */
+interface ShownTrial {
+  /** The last UTC days that were looked at, today included. */
+  readonly days: number
+  readonly times: number
+  readonly companies: number
+  /** The last occurrences, newest first. */
+  readonly latest: readonly (TriedOccurrence & { readonly name: string })[]
+}
+
+const DAYS = 90
+const SHOWN_MAX = 50
+/** Below the time limit of a request, with the wait for a slot. */
+const TRIAL_MS = 15_000
+
+/** Trials on the last 90 days, one at a time of a tenant. */
+export class AlertTrials {
+  readonly #visits: ClickHouseVisits
+  readonly #clock: Clock
+  readonly #slots = new TenantSlots(ALERT_TRIALS)
+
+  constructor(visits: ClickHouseVisits, clock: Clock) {
+    this.#visits = visits
+    this.#clock = clock
+  }
+
+  /** @throws BackpressureError while others run, UnavailableError when it takes too long */
+  run(tenantId: string, options: Omit<TrialOptions, 'isLate'>): Promise<ShownTrial> {
+    return this.#slots.run(tenantId, async () => {
+      const lateMs = performance.now() + TRIAL_MS
+      const trial = { ...options, isLate: () => performance.now() > lateMs }
+      const { occurrences, days } = await tryAlert(this.#visits, tenantId, trial, DAYS, this.#clock.now())
+      const latest = occurrences.slice(-SHOWN_MAX).reverse()
+      const ids = [...new Set(latest.map(({ company_id: id }) => id))]
+      const found = await this.#visits.companies(tenantId, ids)
+      const names = new Map(found.map(({ company_id: id, name }) => [id, name]))
+      return {
+        days,
+        times: occurrences.length,
+        companies: new Set(occurrences.map(({ company_id: id }) => id)).size,
+        latest: latest.map((one) => ({ ...one, name: names.get(one.company_id) ?? one.company_id })),
+      }
+    })
+  }
 }

@@ -79,6 +79,16 @@ export class ClickHouseVisits {
     return rows.map(({ company_id: id }) => id)
   }
 
+  /** UTC days with a visit since the day of a moment, `YYYY-MM-DD`. */
+  async visitedDays(tenantId: string, sinceMs: number): Promise<ReadonlySet<string>> {
+    const rows = await this.#reader.rows<{ day: string }>(
+      `SELECT DISTINCT toString(toDate32(timestamp, 'UTC')) AS day FROM events
+      WHERE tenant_id = {tenant:String} AND company_id != '' AND timestamp >= toDateTime64({since:String}, 3, 'UTC')`,
+      { tenant: tenantId, since: utcDay(sinceMs) },
+    )
+    return new Set(rows.map(({ day }) => day))
+  }
+
   /** Companies that a filter keeps. @param ids only among these; undefined: of all @param limit of companies, without `ids` */
   async members(tenantId: string, where: string, ids: readonly string[] | undefined, limit: number): Promise<string[]> {
     const filter = resolveFilter(parseWhere(where), this.#clock.now(), await this.#sources(tenantId))

@@ -4,7 +4,7 @@ import { InputError } from '../../run/errors.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
 import { keys } from '../../stores/redis/keys.ts'
 import { loadScript } from '../../stores/redis/scripts.ts'
-import { QUEUES } from '../delivery.ts'
+import { type Attempt, QUEUES } from '../delivery.ts'
 import { answered, memberOf } from './delivery-store.ts'
 
 const using = './alerts.lua'
@@ -20,6 +20,14 @@ export interface Alert extends AlertRecord {
 /** Changes of an alert; null removes a field. */
 export type AlertChange = Partial<Pick<AlertRecord, 'name' | 'active_since'>> & {
   readonly paused?: AlertRecord['paused'] | null
+}
+
+/** What an alert did last. */
+export interface AlertActivity {
+  /** When it fired, milliseconds, and for which company; undefined: never, or not since a restore. */
+  readonly fired: { readonly atMs: number; readonly companyId: string; readonly companyName: string } | undefined
+  /** Of any of its messages, tests included. */
+  readonly attempt: Attempt | undefined
 }
 
 /** Alerts in Redis. */
@@ -43,11 +51,22 @@ export class RedisAlerts {
     return json === null ? undefined : { ...(JSON.parse(json) as AlertRecord), id, tenantId }
   }
 
+  async activity(id: string): Promise<AlertActivity> {
+    const names = ['fired', 'fired_id', 'fired_name', 'attempt'] as const
+    const [at, companyId, companyName, attempt] = await answered(this.#client.hmget(keys.alertProgress(id), ...names))
+    return {
+      fired: at ? { atMs: Number(at), companyId: companyId ?? '', companyName: companyName ?? '' } : undefined,
+      attempt: attempt ? ((JSON.parse(attempt) as Attempt | null) ?? undefined) : undefined,
+    }
+  }
+
   /** @throws InputError when its name is taken, or the tenant has too many */
   async create({ id, tenantId, ...record }: Alert): Promise<Alert> {
     const args = [tenantId, id, JSON.stringify(record), ALERT_LIMITS.alertsMax]
     const json = await this.#write(tenantId, args)
-    if (json === 0) throw new InputError(`tenant ${tenantId} has an alert named ${JSON.stringify(record.name)}`)
+    if (json === 0) {
+      throw new InputError(`tenant ${tenantId} has an alert named ${JSON.stringify(record.name)}`, { field: 'name' })
+    }
     if (json === 1) throw new InputError(`a tenant has at most ${ALERT_LIMITS.alertsMax} alerts: remove one first`)
     return { ...(JSON.parse(String(json)) as AlertRecord), id, tenantId }
   }

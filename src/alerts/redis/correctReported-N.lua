@@ -1,6 +1,6 @@
 -- Replaces what was reported of a company, and adds the messages that correct it, in one step. Repeating it changes nothing.
 -- KEYS[1] to KEYS[3] as in writeUnderLease-4.lua, KEYS[4] reported facts, KEYS[5] alerts of the tenant, KEYS[6] deliveries
--- KEYS[7] their times, KEYS[8] queues; then for each alert: its queue, its digest
+-- KEYS[7] their times, KEYS[8] queues; then for each alert: its queue, its digest, its progress, which says when it fired last
 -- ARGV[1] to ARGV[3] as in writeUnderLease-4.lua, ARGV[4] company, ARGV[5] JSON of the facts before, ARGV[6] JSON of the facts now
 -- ARGV[7] now, ms, ARGV[8] lines of a digest
 -- then for each alert: its id, member of the set of queues, message id, JSON of the message or line, 1 for a digest, else 0
@@ -14,9 +14,10 @@ if call('HGET', KEYS[4], ARGV[4]) ~= ARGV[5] then
 end
 call('HSET', KEYS[4], ARGV[4], ARGV[6])
 for i = 9, #ARGV, 5 do
-  local at = 9 + (i - 9) / 5 * 2
+  local at = 9 + (i - 9) / 5 * 3
   local json = call('HGET', KEYS[5], ARGV[i])
   if json and not cjson.decode(json).paused then
+    call('HSET', KEYS[at + 2], 'fired', ARGV[7], 'fired_id', ARGV[4], 'fired_name', cjson.decode(ARGV[6]).name)
     if ARGV[i + 4] == '0' then
       call('HSET', KEYS[6], ARGV[i + 2], ARGV[i + 3])
       call('ZADD', KEYS[7], ARGV[7], ARGV[i + 2])

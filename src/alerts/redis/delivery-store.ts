@@ -1,5 +1,6 @@
 import { ALERT_LIMITS, type AlertRecord } from '../../../schemas/alert.ts'
 import { DAY_MS } from '../../pipeline/event/outcomes.ts'
+import { InputError } from '../../run/errors.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
 import { orUnavailable } from '../../stores/redis/errors.ts'
 import { keys } from '../../stores/redis/keys.ts'
@@ -8,7 +9,7 @@ import { type Delivery, QUEUES, type Queue } from '../delivery.ts'
 
 const using = './alerts.lua'
 const addScript = loadScript(import.meta.url, './addDelivery-6.lua', { using })
-const settleScript = loadScript(import.meta.url, './settleDelivery-7.lua', { using })
+const settleScript = loadScript(import.meta.url, './settleDelivery-8.lua', { using })
 
 /** A queue of an alert's waiting messages. */
 export interface DeliveryQueue {
@@ -23,6 +24,27 @@ export interface WaitingDeliveries {
   /** When the oldest of them was due, milliseconds; undefined: none is late. */
   readonly dueSinceMs: number | undefined
 }
+
+/** Which messages to read. */
+export interface DeliveryFilter {
+  /** `next` of the page before; undefined: the newest. */
+  readonly before?: string | undefined
+  readonly limit: number
+  readonly alertId?: string | undefined
+  readonly state?: Delivery['state'] | undefined
+}
+
+/** Messages, newest first. */
+export interface DeliveryPage {
+  readonly deliveries: readonly Delivery[]
+  /** Where the next page begins; undefined: there are no older messages. */
+  readonly next: string | undefined
+}
+
+/** Messages that a page looks through at most, and those that one call of Redis answers. */
+const READ_MAX = 2_000
+const READ_AT_ONCE = 100
+const CURSOR = /^(\d{1,16})-(msg_[0-9a-f]{32})$/
 
 /** Messages in Redis. */
 export class RedisDeliveries {
@@ -51,27 +73,55 @@ export class RedisDeliveries {
     return json === null ? undefined : (JSON.parse(json) as Delivery)
   }
 
-  /** Newest first. */
-  async page(tenantId: string, offset: number, limit: number): Promise<{ deliveries: Delivery[]; total: number }> {
+  /** Newest first. Reads at most `READ_MAX` messages, so a page may be short, or empty, and still have a next one. */
+  async page(tenantId: string, { before, limit, alertId, state }: DeliveryFilter): Promise<DeliveryPage> {
     const times = keys.deliveryTimes(tenantId)
-    const [ids, total] = await answered(
-      Promise.all([this.#client.zrevrange(times, offset, offset + limit - 1), this.#client.zcard(times)]),
-    )
-    if (ids.length === 0) return { deliveries: [], total }
-    const found = await answered(this.#client.hmget(keys.deliveries(tenantId), ...ids))
-    return { deliveries: found.flatMap((json) => (json === null ? [] : [JSON.parse(json) as Delivery])), total }
+    const deliveries: Delivery[] = []
+    let at = before === undefined ? 0 : await this.#placeAfter(times, before)
+    for (let read = 0; read < READ_MAX; ) {
+      const listed = await answered(this.#client.zrevrange(times, at, at + READ_AT_ONCE - 1, 'WITHSCORES'))
+      const ids = listed.filter((_, i) => i % 2 === 0)
+      if (ids.length === 0) return { deliveries, next: undefined }
+      const found = await answered(this.#client.hmget(keys.deliveries(tenantId), ...ids))
+      for (const [i, json] of found.entries()) {
+        at++
+        read++
+        const delivery = json === null ? undefined : (JSON.parse(json) as Delivery)
+        if (delivery === undefined || (alertId ?? delivery.alertId) !== delivery.alertId) continue
+        if ((state ?? delivery.state) !== delivery.state) continue
+        deliveries.push(delivery)
+        if (deliveries.length === limit) return { deliveries, next: `${listed[2 * i + 1]}-${ids[i]}` }
+      }
+      if (read >= READ_MAX) return { deliveries, next: `${listed.at(-1)}-${ids.at(-1)}` }
+    }
+    return { deliveries, next: undefined }
   }
 
-  /** When the waiting messages of an alert are due, by id, also while it is paused. */
-  async dueTimes(alertId: string): Promise<ReadonlyMap<string, number>> {
+  /** The place after a message, or after its time when it is gone. */
+  async #placeAfter(times: string, before: string): Promise<number> {
+    const [, atMs, id] = CURSOR.exec(before) ?? []
+    if (atMs === undefined || id === undefined) throw new InputError('before is not the next of a page')
+    const rank = await answered(this.#client.zrevrank(times, id))
+    return rank === null ? await answered(this.#client.zcount(times, atMs, '+inf')) : rank + 1
+  }
+
+  /** When waiting messages are due, by id, also while their alerts are paused. */
+  async dueTimes(deliveries: readonly Pick<Delivery, 'id' | 'alertId'>[]): Promise<ReadonlyMap<string, number>> {
     const due = new Map<string, number>()
-    for (const queue of QUEUES) {
-      const found = await answered(
-        this.#client.zrangebyscore(keys.waitingDeliveries(alertId, queue), '-inf', '+inf', 'WITHSCORES'),
-      )
-      for (let at = 0; at < found.length; at += 2) due.set(found[at]!, Number(found[at + 1]))
-    }
+    const scores = deliveries.flatMap(({ id, alertId }) =>
+      QUEUES.map(async (queue) => {
+        const score = await this.#client.zscore(keys.waitingDeliveries(alertId, queue), id)
+        if (score !== null) due.set(id, Number(score))
+      }),
+    )
+    await answered(Promise.all(scores))
     return due
+  }
+
+  /** The number of waiting messages of an alert. */
+  async waitingOf(alertId: string): Promise<number> {
+    const counts = QUEUES.map((queue) => this.#client.zcard(keys.waitingDeliveries(alertId, queue)))
+    return (await answered(Promise.all(counts))).reduce((total, count) => total + count, 0)
   }
 
   /**
@@ -120,12 +170,14 @@ export class RedisDeliveries {
       keys.deliveryQueues(),
       keys.alertsOf(tenantId),
       keys.alertingTenants(),
+      keys.alertProgress(alertId),
     ]
     const args = [
       ...[delivery.id, rev, JSON.stringify(delivery), dueAtMs ?? '', nowMs],
       ...[memberOf({ tenantId, alertId, queue }), tenantId, alertId],
       paused === undefined ? '' : JSON.stringify(paused),
       ...[ALERT_LIMITS.deliveriesMax, nowMs - ALERT_LIMITS.deliveryDays * DAY_MS],
+      JSON.stringify(delivery.attempts.at(-1) ?? null),
     ]
     return (await settleScript.run(this.#client, names, args)) === 1
   }

@@ -1,7 +1,8 @@
 -- Changes the recorded companies of an alert's segment.
 -- KEYS[1] to KEYS[3] as in writeUnderLease-4.lua, KEYS[4] alerts of the tenant, KEYS[5] its recorded occurrences, KEYS[6] its progress
 -- ARGV[1] to ARGV[3] as in writeUnderLease-4.lua, ARGV[4] alert id, ARGV[5] its active_since, ARGV[6] now, ms
--- ARGV[7] 'begin' (none is a member), 'add', 'remove', or 'end' (all members are added); then companies, at most 1,000
+-- ARGV[7] 'begin' (none is a member), 'add', 'remove', or 'end' (all members are added)
+-- then for 'add' and 'remove' companies, at most 1,000; for 'end' the filter of the segment
 -- Returns 1; -1 when the member does not hold the share, -2 when the alert was removed, paused or resumed.
 if not holdsShare() then
   return -1
@@ -15,7 +16,8 @@ end
 if ARGV[7] == 'begin' then
   call('DEL', KEYS[5])
 elseif ARGV[7] == 'end' then
-  call('HSET', KEYS[6], 'baseline', ARGV[5])
+  call('HSET', KEYS[6], 'baseline', ARGV[5], 'filter', ARGV[8])
+  return 1
 end
 for i = 8, #ARGV do
   if ARGV[7] == 'add' then

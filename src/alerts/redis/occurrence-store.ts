@@ -11,7 +11,7 @@ import type { Alert } from './alert-store.ts'
 import { memberOf } from './delivery-store.ts'
 
 const using = '../../stores/redis/members.lua'
-const recordScript = loadScript(import.meta.url, './recordOccurrences-12.lua', { using })
+const recordScript = loadScript(import.meta.url, './recordOccurrences-13.lua', { using })
 const keepScript = loadScript(import.meta.url, './keepMembers-6.lua', { using })
 const correctScript = loadScript(import.meta.url, './correctReported-N.lua', { using })
 const digestScript = loadScript(import.meta.url, './sendDigest-9.lua', { using })
@@ -63,6 +63,8 @@ export type Touched = readonly [companyId: string, noted: string]
 export interface AlertProgress {
   /** The `active_since` at which the state of its companies was recorded. */
   readonly baseline: string | undefined
+  /** The filter of its segment then; empty: it has none. */
+  readonly filter: string
   /** Up to when its digest was sent, milliseconds; 0: never. */
   readonly digestMs: number
 }
@@ -108,21 +110,23 @@ export class RedisOccurrences {
   }
 
   async progress(alertId: string): Promise<AlertProgress> {
-    const [baseline, digest] = await this.#client.hmget(keys.alertProgress(alertId), 'baseline', 'digest')
-    return { baseline: baseline ?? undefined, digestMs: Number(digest ?? 0) }
+    const found = await this.#client.hmget(keys.alertProgress(alertId), 'baseline', 'filter', 'digest')
+    const [baseline, filter, digest] = found
+    return { baseline: baseline ?? undefined, filter: filter ?? '', digestMs: Number(digest ?? 0) }
   }
 
   /**
    * Records the companies of its segment at the start of an alert, so that it does not report them.
+   * @param filter of its segment; empty: it has none
    * @returns false when the alert was removed, paused or resumed
    */
-  async baseline(alert: Alert, companies: readonly string[], nowMs: number): Promise<boolean> {
+  async baseline(alert: Alert, companies: readonly string[], filter: string, nowMs: number): Promise<boolean> {
     const isSegment = alert.on === 'segment.entered'
     if (isSegment && !(await this.#keep(alert, 'begin', [], nowMs))) return false
     for (let at = 0; at < companies.length; at += MEMBERS_PER_CALL) {
       if (!(await this.#keep(alert, 'add', companies.slice(at, at + MEMBERS_PER_CALL), nowMs))) return false
     }
-    return await this.#keep(alert, 'end', [], nowMs)
+    return await this.#keep(alert, 'end', [filter], nowMs)
   }
 
   /** The recorded companies of an alert's segment. */
@@ -140,11 +144,11 @@ export class RedisOccurrences {
   async #keep(
     { id, tenantId, active_since: since }: Alert,
     mode: 'begin' | 'add' | 'remove' | 'end',
-    companies: readonly string[],
+    items: readonly string[],
     nowMs: number,
   ): Promise<boolean> {
     const names = [keys.alertsOf(tenantId), keys.recordedOccurrences(id), keys.alertProgress(id)]
-    return (await this.#lease.run(keepScript, names, [id, since, nowMs, mode, ...companies])) === 1
+    return (await this.#lease.run(keepScript, names, [id, since, nowMs, mode, ...items])) === 1
   }
 
   /** What was reported of companies, as JSON of `ReportedFacts`. */
@@ -173,7 +177,9 @@ export class RedisOccurrences {
       keys.deliveries(tenantId),
       keys.deliveryTimes(tenantId),
       keys.deliveryQueues(),
-      ...messages.flatMap(({ alert: { id } }) => [keys.waitingDeliveries(id, 'due'), keys.digestOf(id)]),
+      ...messages.flatMap(({ alert: { id } }) => [
+        ...[keys.waitingDeliveries(id, 'due'), keys.digestOf(id), keys.alertProgress(id)],
+      ]),
     ]
     const args = [
       ...[company, before, JSON.stringify(now), nowMs, ALERT_LIMITS.digestMax],
@@ -241,6 +247,7 @@ export class RedisOccurrences {
       keys.digestOf(id),
       keys.reportedFacts(tenantId),
       keys.reportedTimes(tenantId),
+      keys.alertProgress(id),
     ]
     const args = [
       ...[id, alert.active_since, nowMs, memberOf({ tenantId, alertId: id, queue: 'due' }), ALERT_LIMITS.waitingMax],

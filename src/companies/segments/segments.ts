@@ -63,16 +63,24 @@ export class Segments {
     }
     const id = `segment_${randomBytes(6).toString('hex')}`
     const json = await this.#write(tenantId, [tenantId, id, JSON.stringify(record), SEGMENT_LIMITS.segmentsMax])
-    if (json === 0) throw new InputError(`tenant ${tenantId} has a segment named ${JSON.stringify(record.name)}`)
+    if (json === 0) throw nameTaken(tenantId, record.name)
     if (json === 1) throw new InputError(`a tenant has at most ${SEGMENT_LIMITS.segmentsMax} segments: remove one`)
     if (json === null) throw new InputError(`unknown tenant ${JSON.stringify(tenantId)}`)
     return { ...record, id }
   }
 
-  async rename(tenantId: string, id: string, name: string): Promise<Segment> {
-    const change = { name: readName(name, "a segment's", SEGMENT_LIMITS.nameMaxChars) }
+  /** Changes the name or the filter. */
+  async change(
+    tenantId: string,
+    id: string,
+    { name, where }: { readonly name?: string | undefined; readonly where?: string | undefined },
+  ): Promise<Segment> {
+    const change = {
+      ...(name !== undefined && { name: readName(name, "a segment's", SEGMENT_LIMITS.nameMaxChars) }),
+      ...(where !== undefined && { where: canonicalWhere(where) }),
+    }
     const json = await this.#write(tenantId, [tenantId, id, JSON.stringify(change), ''])
-    if (json === 0) throw new InputError(`tenant ${tenantId} has a segment named ${JSON.stringify(change.name)}`)
+    if (json === 0) throw nameTaken(tenantId, change.name!)
     if (json === null) throw new InputError('there is no such segment any more')
     return { ...(JSON.parse(String(json)) as SegmentRecord), id }
   }
@@ -91,7 +99,11 @@ export class Segments {
 export function readName(text: string, whose: string, maxChars: number): string {
   const name = text.trim()
   if (name !== '' && name.length <= maxChars && !CONTROL.test(name)) return name
-  throw new InputError(`${whose} name must be one line of 1 to ${maxChars} characters`)
+  throw new InputError(`${whose} name must be one line of 1 to ${maxChars} characters`, { field: 'name' })
+}
+
+function nameTaken(tenantId: string, name: string): InputError {
+  return new InputError(`tenant ${tenantId} has a segment named ${JSON.stringify(name)}`, { field: 'name' })
 }
 
 /** The filter in one spelling. @throws InputError */

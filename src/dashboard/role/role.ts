@@ -16,6 +16,7 @@ import { People } from '../server/people.ts'
 import { dashboardRoutes } from '../server/routes.ts'
 import { createDashboard } from '../server/server.ts'
 import { Sessions } from '../server/sessions.ts'
+import { alertDependencies } from './alerts.ts'
 import { liveDependencies } from './live.ts'
 import { settingsOf } from './settings.ts'
 import { dashboardTables } from './tables.ts'
@@ -58,6 +59,7 @@ export function dashboardRole(context: ProcessContext): DashboardRole {
     settings,
     uploads,
     ...live,
+    ...alertDependencies(context, redis, tables),
   })
   let http: HttpServer | undefined
   const listener: Service = {

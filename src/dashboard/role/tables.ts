@@ -1,3 +1,4 @@
+import { ClickHouseVisits as AlertVisits } from '../../alerts/evaluation/visits.ts'
 import { ClickHouseCompanies, namedSources } from '../../companies/companies.ts'
 import { CompanyCorrections, type CorrectionsLock } from '../../companies/corrections/corrections.ts'
 import { ClickHouseHome } from '../../companies/home.ts'
@@ -17,6 +18,8 @@ import { ClickHouseSources } from '../queries/sources.ts'
 /** Reads ClickHouse with one client. */
 export interface DashboardTables {
   readonly accuracy: ClickHouseAccuracy
+  /** What the evaluation of alerts reads, for dry runs. */
+  readonly alertVisits: AlertVisits
   readonly companies: ClickHouseCompanies
   readonly corrections: CompanyCorrections
   readonly home: ClickHouseHome
@@ -52,6 +55,7 @@ export function dashboardTables(
       clock,
       (address, tenant) => judgedLookup(engine.lookup(address), address, ruleSetOf(tenant), organisationOf).lookup,
     ),
+    alertVisits: new AlertVisits(reader, namedSources(tenants), clock),
     companies: new ClickHouseCompanies(reader, clock, namedSources(tenants)),
     corrections: new CompanyCorrections(writer, clock, lock),
     home: new ClickHouseHome(reader, clock),

@@ -1,5 +1,6 @@
 import type { DashboardRoute } from './route.ts'
 import { type AccuracyDependencies, accuracyRoutes } from './routes/accuracy.ts'
+import { type AlertDependencies, alertRoutes } from './routes/alerts.ts'
 import { type CompanyDependencies, companyRoutes } from './routes/companies.ts'
 import { type CorrectionDependencies, correctionRoutes } from './routes/corrections.ts'
 import { type DeadLetterDependencies, deadLetterRoutes } from './routes/dead-letters.ts'
@@ -12,6 +13,7 @@ import { type PageDependencies, pageRoutes } from './routes/pages.ts'
 import { type PeopleDependencies, peopleRoutes } from './routes/people.ts'
 import { type PlanDependencies, planRoutes } from './routes/plan.ts'
 import { type RuleDependencies, ruleRoutes } from './routes/rules.ts'
+import { type SegmentDependencies, segmentRoutes } from './routes/segments.ts'
 import { type SessionDependencies, sessionRoute } from './routes/session.ts'
 import { type SourceDependencies, sourceRoutes } from './routes/sources.ts'
 import { type SystemDependencies, systemRoutes } from './routes/system.ts'
@@ -32,6 +34,8 @@ interface DashboardDependencies
   extends SessionDependencies,
     CompanyDependencies,
     CorrectionDependencies,
+    SegmentDependencies,
+    AlertDependencies,
     AccuracyDependencies,
     OverviewDependencies,
     HomeDependencies,
@@ -54,6 +58,8 @@ export function dashboardRoutes(parts: DashboardDependencies): DashboardRoute[] 
     ...visitRoutes(parts),
     ...companyRoutes(parts),
     ...correctionRoutes(parts),
+    ...segmentRoutes(parts),
+    ...alertRoutes(parts),
     ...accuracyRoutes(parts),
     liveRoute(parts),
     ...uploadRoutes(parts.uploads),

@@ -50,6 +50,9 @@ function asHttpError(error: unknown): HttpError | undefined {
   if (error instanceof UnavailableError) {
     return new HttpError(500, error.message, { headers: retryAfter(error.retryAfterSeconds) })
   }
-  if (error instanceof InputError) return new HttpError(422, error.message)
+  if (error instanceof InputError) {
+    const { message, field } = error
+    return new HttpError(422, message, field === undefined ? {} : { errors: [{ path: field, message }] })
+  }
   return undefined
 }

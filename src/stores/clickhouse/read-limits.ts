@@ -26,6 +26,12 @@ export const TRIALS: SlotLimits = {
   ...{ refusal: 'another dry run is running: try again in a few seconds', retrySeconds: 20 },
 }
 
+/** Dry runs of alerts: each asks many questions, one after the other, in slots of `QUESTIONS`. */
+export const ALERT_TRIALS: SlotLimits = {
+  ...{ ofTenant: 1, all: 2, waitingOfTenant: 3, waitMaxMs: 12_000 },
+  ...{ refusal: 'other dry runs are running: try again in a few seconds', retrySeconds: 5 },
+}
+
 /** One connection for each slot. */
 export const CONNECTIONS_MAX = QUESTIONS.all + EXPORTS.all + TRIALS.all
 

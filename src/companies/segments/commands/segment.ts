@@ -1,6 +1,5 @@
 import { Command } from 'commander'
 import { systemClock } from '../../../run/clock.ts'
-import { InputError } from '../../../run/errors.ts'
 import type { RedisClient } from '../../../stores/redis/connect.ts'
 import type { CliContext } from '../../../terminal/context.ts'
 import { printJson, printPairs, printTable } from '../../../terminal/print.ts'
@@ -45,10 +44,11 @@ export function segmentCommand(context: CliContext): Command {
     async (tenant: string, name: string, { json }: SegmentOptions, command: Command) => {
       const removed = await manage(tenant, command, async (segments, client) => {
         const found = await segments.named(tenant, name)
-        const { RedisAlerts } = await import('../../../alerts/redis/alert-store.ts')
-        const user = (await new RedisAlerts(client).list(tenant)).find(({ segment_id: id }) => id === found.id)
-        if (user !== undefined) throw new InputError(`the alert ${user.name} needs segment ${name}: remove it first`)
-        await segments.remove(tenant, found.id)
+        const [{ RedisAlerts }, { removeSegment }] = await Promise.all([
+          import('../../../alerts/redis/alert-store.ts'),
+          import('../../../alerts/remove-segment.ts'),
+        ])
+        await removeSegment({ segments, alerts: new RedisAlerts(client) }, tenant, found.id)
         return found
       })
       print(tenant, removed, json)

@@ -1,11 +1,11 @@
 #!lua flags=allow-oom
 -- Writes the outcome of an attempt.
 -- KEYS[1] deliveries of the tenant, KEYS[2] their times, KEYS[3] finished messages, KEYS[4] the queue of the alert, KEYS[5] queues
--- KEYS[6] alerts of the tenant, KEYS[7] tenants with alerts to evaluate
+-- KEYS[6] alerts of the tenant, KEYS[7] tenants with alerts to evaluate, KEYS[8] progress of the alert, which has its last attempt
 -- ARGV[1] id, ARGV[2] revision before the attempt, ARGV[3] JSON, ARGV[4] when it is due again, ms; '' when it is finished
 -- ARGV[5] now, ms, ARGV[6] member of the set of queues, ARGV[7] tenant id, ARGV[8] alert id
 -- ARGV[9] JSON of why to pause the alert; '' to leave it active
--- ARGV[10] most finished messages, ARGV[11] messages that finished before this time are removed, ms
+-- ARGV[10] most finished messages, ARGV[11] messages that finished before this time are removed, ms, ARGV[12] JSON of the attempt
 -- Returns 1, or 0 without writing the outcome when the message has another revision or is gone.
 local json = call('HGET', KEYS[1], ARGV[1])
 if not json then
@@ -18,6 +18,9 @@ if cjson.decode(json).rev ~= tonumber(ARGV[2]) then
 end
 call('HSET', KEYS[1], ARGV[1], ARGV[3])
 local isKnown = call('HEXISTS', KEYS[6], ARGV[8]) == 1
+if isKnown then
+  call('HSET', KEYS[8], 'attempt', ARGV[12])
+end
 if ARGV[4] ~= '' and isKnown then
   call('ZADD', KEYS[4], ARGV[4], ARGV[1])
 else

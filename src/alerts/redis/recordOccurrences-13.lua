@@ -2,6 +2,7 @@
 -- Repeating it changes nothing.
 -- KEYS[1] to KEYS[3] as in writeUnderLease-4.lua, KEYS[4] alerts of the tenant, KEYS[5] its recorded occurrences, KEYS[6] deliveries
 -- KEYS[7] their times, KEYS[8] queue of the alert, KEYS[9] queues, KEYS[10] digest, KEYS[11] reported facts, KEYS[12] their times
+-- KEYS[13] progress of the alert, which says when it fired last
 -- ARGV[1] to ARGV[3] as in writeUnderLease-4.lua, ARGV[4] alert id, ARGV[5] its active_since, ARGV[6] now, ms
 -- ARGV[7] member of the set of queues, ARGV[8] most waiting messages, ARGV[9] most recorded occurrences
 -- ARGV[10] lines of a digest; '' for none, ARGV[11] records from before are removed, ms; '' for none, ARGV[12] most reported companies
@@ -43,6 +44,7 @@ for i = 13, #ARGV, 5 do
       -- Counted, not listed.
       call('RPUSH', KEYS[10], '')
     end
+    call('HSET', KEYS[13], 'fired', ARGV[6], 'fired_id', ARGV[i + 3], 'fired_name', cjson.decode(ARGV[i + 4]).name)
     call('HSET', KEYS[11], ARGV[i + 3], ARGV[i + 4])
     call('ZADD', KEYS[12], ARGV[6], ARGV[i + 3])
   end

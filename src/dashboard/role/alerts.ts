@@ -1,0 +1,26 @@
+import { alertAdmin } from '../../alerts/admin.ts'
+import { AlertTrials } from '../../alerts/evaluation/trial.ts'
+import { RedisAlerts } from '../../alerts/redis/alert-store.ts'
+import { RedisDeliveries } from '../../alerts/redis/delivery-store.ts'
+import { Segments } from '../../companies/segments/segments.ts'
+import type { ProcessContext } from '../../process/context.ts'
+import type { RedisClient } from '../../stores/redis/connect.ts'
+import type { AlertDependencies } from '../server/routes/alerts.ts'
+import type { SegmentDependencies } from '../server/routes/segments.ts'
+import type { DashboardTables } from './tables.ts'
+
+/** Alerts, their messages, and segments. */
+export function alertDependencies(
+  { config, telemetry: { clock } }: ProcessContext,
+  redis: RedisClient,
+  { alertVisits }: Pick<DashboardTables, 'alertVisits'>,
+): AlertDependencies & SegmentDependencies {
+  return {
+    alerts: alertAdmin(redis, config, clock),
+    alertActivity: new RedisAlerts(redis),
+    deliveries: new RedisDeliveries(redis),
+    segments: new Segments(redis, clock),
+    alertTrials: new AlertTrials(alertVisits, clock),
+    canEmail: config.smtpUrl !== undefined,
+  }
+}
