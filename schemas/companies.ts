@@ -55,6 +55,10 @@ const lists = {
   country_not: AnyOf('None of these countries'),
   classification: AnyOf('business, education or government'),
   classification_not: AnyOf('None of these classes'),
+  tag: AnyOf('Any of these tags that people gave; `-` is a company without tags'),
+  tag_not: AnyOf('None of these tags'),
+  owner: AnyOf('Looked after by any of these people; `-` is a company without an owner'),
+  owner_not: AnyOf('Looked after by none of these people'),
   source: AnyOf('An event of any of these sources, by id or name; `-` is an API key'),
   source_not: AnyOf('No event of these sources'),
   campaign: AnyOf('An event of any of these campaigns (`utm_campaign`)'),
@@ -80,6 +84,11 @@ export const FILTER_PROPERTIES = {
   visits_max: Count('At most this many visits'),
   events_min: Count('At least this many events'),
   events_max: Count('At most this many events'),
+  hidden: Type.Optional(
+    Type.Union([Type.Literal('without'), Type.Literal('only'), Type.Literal('with')], {
+      description: 'Companies that people hid are left out; `only` lists these, `with` lists all',
+    }),
+  ),
   days: Type.Optional(
     Type.Integer({
       minimum: 1,
@@ -141,6 +150,12 @@ export const CompanyRow = Type.Object({
   first_seen: Type.String(),
   last_seen: Type.String(),
   quality: Type.Integer(),
+  /** As people gave them, sorted. */
+  tags: Type.Array(Type.String()),
+  /** Who looks after it. */
+  owner: Type.String(),
+  /** Whether people hid it: only a filter or its own page shows it. */
+  hidden: Type.Boolean(),
 })
 export type CompanyRow = Static<typeof CompanyRow>
 
@@ -163,6 +178,8 @@ export const CompanyChoices = Type.Object({
   category: Type.Array(Counted),
   country: Type.Array(Counted),
   classification: Type.Array(Counted),
+  tag: Type.Array(Counted),
+  owner: Type.Array(Counted),
   source: Type.Array(Counted),
   campaign: Type.Array(Counted),
 })

@@ -37,6 +37,7 @@ import {
   matchingSql,
   OF_THESE,
   partSql,
+  rowOf,
 } from './list.ts'
 import type { Origins } from './origins.ts'
 
@@ -96,7 +97,7 @@ export class ClickHouseCompanies {
     // After the last page there is no row that has the total.
     if (rows.length === 0 && offset > 0)
       return { rows: [], total: (await this.page(tenantId, { ...view, limit: 1 })).total }
-    return { rows: rows.map(rowOf), total }
+    return { rows: rows.map((row) => rowOf(row, row.events)), total }
   }
 
   /** A part of a list in the order of ids, and the id that the next part begins after; undefined: it is the last one. */
@@ -118,7 +119,7 @@ export class ClickHouseCompanies {
     const companies = rows.map((row) => {
       // Events may be erased between the two queries.
       const { visits = 0, unique_ips = 0 } = sets.get(row.company_id) ?? {}
-      return { ...rowOf(row), visits, unique_ips }
+      return { ...rowOf(row, row.events), visits, unique_ips }
     })
     return { companies, next: found.length > rows.length ? rows.at(-1)!.company_id : undefined }
   }
@@ -173,6 +174,8 @@ export class ClickHouseCompanies {
       category: of('category'),
       country: of('country'),
       classification: of('classification'),
+      tag: of('tag'),
+      owner: of('owner'),
       source: of('source'),
       campaign: of('campaign'),
     }
@@ -235,14 +238,4 @@ export function inParts(ids: readonly string[]): string[][] {
     chars += size
   }
   return parts
-}
-
-/** Only the columns of the schema. */
-function rowOf(row: CompanyRow): CompanyRow {
-  const { company_id, name, domain, industry, industry_category, country_code, classification } = row
-  const { events, first_seen, last_seen, quality } = row
-  return {
-    ...{ company_id, name, domain, industry, industry_category, country_code, classification },
-    ...{ events, first_seen, last_seen, quality },
-  }
 }

@@ -3,7 +3,7 @@ import type { CompanyAnswer, CompanyDay, CompanyEvent, CompanySource } from '../
 import { utcDay } from '../pipeline/event/outcomes.ts'
 import { encodedChars, type Parameters, type QuestionReader } from '../stores/clickhouse/reader.ts'
 import { OF_COMPANY } from './corrected.ts'
-import { companiesSql } from './list.ts'
+import { companiesSql, rowOf, type StoredCompanyRow } from './list.ts'
 import { type OriginRow, type Origins, originsOf, originsSql } from './origins.ts'
 
 interface CompanyWanted {
@@ -69,8 +69,6 @@ const eventsOf = (rows: string) => `
   ORDER BY timestamp DESC, received_at DESC, event_id
   LIMIT ${COMPANY_LIMITS.recentEvents}`
 
-type CompanyFound = Omit<CountedCompany, 'events' | 'visits' | 'unique_ips'> & { readonly stored: number }
-
 interface Count {
   readonly kind: string
   readonly value: string
@@ -97,7 +95,7 @@ export async function findCompany(reader: QuestionReader, wanted: CompanyWanted)
   const { tenantId: tenant, companyId, days, today } = wanted
   const of = { tenant, company: companyId }
   const [[found], accounts] = await Promise.all([
-    reader.rows<CompanyFound>(COMPANY, of),
+    reader.rows<StoredCompanyRow>(COMPANY, of),
     reader.rows<CompanySource>(ACCOUNTS, of),
   ])
   if (found === undefined) return undefined
@@ -117,7 +115,7 @@ export async function findCompany(reader: QuestionReader, wanted: CompanyWanted)
   perDay.sort((a, b) => (a.day < b.day ? -1 : 1))
   const events = await reader.rows<EventRow>(eventsOf(rows + WITHIN), { ...within, from: recentFrom(perDay) ?? from })
   return {
-    company: companyOf(found, sets!),
+    company: { ...rowOf(found, found.stored), ...sets! },
     accounts: [...accounts],
     from,
     to,
@@ -161,17 +159,6 @@ function recentFrom(days: readonly CompanyDay[]): string | undefined {
     events += day.events
     return events >= COMPANY_LIMITS.recentEvents
   })?.day
-}
-
-function companyOf(
-  { company_id, name, domain, industry, industry_category, country_code, classification, ...rest }: CompanyFound,
-  { visits, unique_ips }: Pick<CountedCompany, 'visits' | 'unique_ips'>,
-): CountedCompany {
-  const { stored: events, first_seen, last_seen, quality } = rest
-  return {
-    ...{ company_id, name, domain, industry, industry_category, country_code, classification },
-    ...{ events, first_seen, last_seen, quality, visits, unique_ips },
-  }
 }
 
 function eventOf({ shown_properties, shown_user_properties, shown_extra, cut, ...event }: EventRow): CompanyEvent {

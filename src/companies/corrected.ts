@@ -33,9 +33,3 @@ export const OF_COMPANY = `tenant_id = {tenant:String} AND company_id IN (
     UNION ALL
     SELECT company_id FROM corrected_companies WHERE tenant_id = {tenant:String} AND counts_for = {company:String}
   )`
-
-/** Names that people gave the companies of the parameter `companies`. */
-export const GIVEN_NAMES = `
-  SELECT company_id, name
-  FROM corrected_companies
-  WHERE tenant_id = {tenant:String} AND company_id IN {companies:Array(String)} AND name != ''`

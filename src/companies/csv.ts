@@ -14,6 +14,9 @@ const TITLES: Readonly<Record<keyof CountedCompany, string>> = {
   first_seen: 'First seen',
   industry_category: 'Category',
   quality: 'Quality',
+  tags: 'Tags',
+  owner: 'Owner',
+  hidden: 'Hidden',
   company_id: 'Id',
 }
 const NAMES = Object.keys(TITLES) as (keyof CountedCompany)[]
@@ -27,10 +30,15 @@ export async function* companiesCsv(
   const names = NAMES.filter((name) => ALWAYS.includes(name) || !hidden.includes(name))
   let head = line(names.map((name) => TITLES[name]))
   for await (const portion of rows) {
-    yield head + portion.map((row) => line(names.map((name) => row[name]))).join('')
+    yield head + portion.map((row) => line(names.map((name) => textOf(row[name])))).join('')
     head = ''
   }
   if (head !== '') yield head
+}
+
+function textOf(value: CountedCompany[keyof CountedCompany]): string | number {
+  if (typeof value === 'boolean') return value ? 'yes' : ''
+  return typeof value === 'object' ? value.join(', ') : value
 }
 
 function line(cells: readonly (string | number)[]): string {

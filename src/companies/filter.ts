@@ -88,16 +88,24 @@ const ATTRIBUTES = {
   category: 'industry_category',
   country: 'country_code',
   classification: 'classification',
+  owner: 'owner',
 } as const
 /** Lists about its events. */
 const OF_EVENTS = { source: 'source_id', campaign: 'utm_campaign' } as const
 type AttributeName = keyof typeof ATTRIBUTES
 type EventListName = keyof typeof OF_EVENTS
-export const FACETS = [...Object.keys(ATTRIBUTES), ...Object.keys(OF_EVENTS)] as (AttributeName | EventListName)[]
+export const FACETS = [...Object.keys(ATTRIBUTES), 'tag', ...Object.keys(OF_EVENTS)] as (
+  | AttributeName
+  | 'tag'
+  | EventListName
+)[]
 export type Facet = (typeof FACETS)[number]
 
 /** The expression for the value of a facet in a row of companies. */
 export const ATTRIBUTE_COLUMNS: Readonly<Record<AttributeName, string>> = ATTRIBUTES
+
+/** The tags in a row of companies; one empty tag when there are none, which the value `-` finds. */
+export const TAGS = "if(empty(tags), [''], tags)"
 
 /**
  * Conditions on a row of companies. Those of a facet are apart, because the choices of a facet leave its own out.
@@ -118,13 +126,18 @@ export function conditionsOf(filter: ResolvedFilter): {
       ...(isGiven(filter, not) ? [`${column} NOT IN {${not}:Array(String)}`] : []),
     ])
   }
+  facet('tag', [
+    ...(isGiven(filter, 'tag') ? [`hasAny(${TAGS}, {tag:Array(String)})`] : []),
+    ...(isGiven(filter, 'tag_not') ? [`NOT hasAny(${TAGS}, {tag_not:Array(String)})`] : []),
+  ])
   for (const name of Object.keys(OF_EVENTS) as EventListName[]) {
     facet(name, [
       ...(isGiven(filter, name) ? [`matched.${name}_in`] : []),
       ...(isGiven(filter, `${name}_not`) ? [`NOT matched.${name}_out`] : []),
     ])
   }
-  const others = ['NOT is_hidden']
+  const others: string[] = []
+  if (filter.hidden !== 'with') others.push(filter.hidden === 'only' ? 'hidden' : 'NOT hidden')
   if (searchOf(filter) !== '') {
     // Search one concatenated text, which is faster. The search text has no line feed.
     const texts = "concat(company_id, '\\n', name, '\\n', full_name, '\\n', domain)"

@@ -1,10 +1,9 @@
-import type { CompanyRow } from '../../schemas/companies.ts'
 import { HOME, type HomeCompany, type WeekSums } from '../../schemas/dashboard/home.ts'
 import { utcDay } from '../pipeline/event/outcomes.ts'
 import type { Clock } from '../run/clock.ts'
 import type { QuestionReader } from '../stores/clickhouse/reader.ts'
-import { COMPANY, GIVEN_NAMES, OF_SHOWN, WITH_MERGED } from './corrected.ts'
-import { companiesSql, OF_THESE } from './list.ts'
+import { COMPANY, OF_SHOWN, WITH_MERGED } from './corrected.ts'
+import { companiesSql, OF_THESE, rowOf, type StoredCompanyRow } from './list.ts'
 import { PAGE_OF_URL } from './pages.ts'
 
 const DAY_MS = 86_400_000
@@ -124,7 +123,6 @@ type Entry = readonly [
 
 type Sums = Readonly<Record<`${'now' | 'before'}_${'companies' | 'new' | 'visits' | 'events'}`, number>>
 type Lists = Readonly<Record<'newcomers' | 'rising' | 'returned', readonly Entry[]>>
-type CompanyFound = CompanyRow & { readonly stored: number }
 
 /** What the first page says about companies. */
 export interface HomeWeek {
@@ -163,11 +161,11 @@ export class ClickHouseHome {
     })
     const found = sums!
     const ids = [...found.newcomers, ...found.rising, ...found.returned].map(([id]) => id)
-    const [rows, daily, pages, given] =
+    const [rows, daily, pages] =
       ids.length === 0
-        ? [[], [], [], []]
+        ? [[], [], []]
         : await Promise.all([
-            this.#reader.rows<CompanyFound>(companiesSql(OF_THESE), { tenant, companies: ids }),
+            this.#reader.rows<StoredCompanyRow>(companiesSql(OF_THESE), { tenant, companies: ids }),
             this.#reader.rows<{ company_id: string; visits_of: [string, number][] }>(DAILY, {
               ...span,
               companies: ids,
@@ -175,7 +173,6 @@ export class ClickHouseHome {
             this.#reader.rows<{ company_id: string; first_page: string; last_page: string }>(PAGES, {
               ...{ tenant, from, to, companies: ids },
             }),
-            this.#reader.rows<{ company_id: string; name: string }>(GIVEN_NAMES, { tenant, companies: ids }),
           ])
     const all = Array.from({ length: dayCount }, (_, i) => before(dayCount - 1 - i))
     const companyOf = ([
@@ -189,14 +186,11 @@ export class ClickHouseHome {
       const row = rows.find(({ company_id }) => company_id === id)
       // Erased since the first query.
       if (row === undefined) return []
-      const name = given.find(({ company_id }) => company_id === id)?.name ?? row.name
-      const { stored, domain, industry, industry_category, country_code, classification } = row
       const visits = new Map(daily.find(({ company_id }) => company_id === id)?.visits_of)
       const { first_page = '', last_page = '' } = pages.find(({ company_id }) => company_id === id) ?? {}
       return [
         {
-          ...{ company_id: id, name, domain, industry, industry_category, country_code, classification },
-          ...{ events: stored, first_seen: row.first_seen, last_seen: row.last_seen, quality: row.quality },
+          ...rowOf(row, row.stored),
           ...{ week_visits, week_events, usual_visits, first_day, first_page, last_page },
           last_day_before: last_day_before === '' ? null : last_day_before,
           daily_visits: all.map((day) => visits.get(day) ?? 0),

@@ -1,4 +1,4 @@
-import { COMPANY_LIMITS, type CompanySort, type CompanyView } from '../../schemas/companies.ts'
+import { COMPANY_LIMITS, type CompanyRow, type CompanySort, type CompanyView } from '../../schemas/companies.ts'
 import type { OfTenant } from '../stores/clickhouse/reader.ts'
 import { COUNTS_FOR } from './corrected.ts'
 import {
@@ -14,6 +14,7 @@ import {
   needsVisits,
   parametersOf,
   type ResolvedFilter,
+  TAGS,
   UTM,
 } from './filter.ts'
 
@@ -27,7 +28,7 @@ const RANK = 'toUnixTimestamp64Milli(received_at) * 256 + quality'
 
 /**
  * A row for each company of the tenant, as in the view `companies`: as people corrected it. A company that counts for another one has no row.
- * Hidden ones have `is_hidden`. @param of more conditions
+ * Hidden ones have `hidden`. @param of more conditions
  */
 export const companiesSql = (of = '') => `
   SELECT
@@ -44,7 +45,7 @@ export const companiesSql = (of = '') => `
     ifNull(last_timestamp, first_received) AS last_seen,
     ranked % 256 AS quality,
     intDiv(ranked, 256) AS received_ms,
-    corrected.is_hidden AS is_hidden,
+    toBool(corrected.is_hidden) AS hidden,
     corrected.tags AS tags,
     corrected.owner AS owner
   FROM
@@ -76,6 +77,19 @@ export const companiesSql = (of = '') => `
   ) AS sums
   LEFT JOIN (SELECT company_id, is_hidden, name, tags, owner FROM corrected_companies WHERE tenant_id = {tenant:String}) AS corrected
     ON corrected.company_id = sums.company_id`
+
+/** A row of `companiesSql`. */
+export type StoredCompanyRow = Omit<CompanyRow, 'events'> & { readonly stored: number }
+
+/** Only the columns of the schema. */
+export function rowOf(row: Omit<CompanyRow, 'events'>, events: number): CompanyRow {
+  const { company_id, name, domain, industry, industry_category, country_code, classification } = row
+  const { first_seen, last_seen, quality, tags, owner, hidden } = row
+  return {
+    ...{ company_id, name, domain, industry, industry_category, country_code, classification },
+    ...{ events, first_seen, last_seen, quality, tags, owner, hidden },
+  }
+}
 
 /** Condition on the companies of the parameter `companies`. */
 export const OF_THESE = ` AND company_id IN (
@@ -129,7 +143,7 @@ export function listSql(tenantId: string, view: ResolvedView, page: string, sets
       SELECT
         company_id, name, domain, industry, industry_category, country_code, classification,
         ${hasDays(view) ? 'counts.events' : 'stored'} AS events${shown.map((name) => `, counts.${name} AS ${name}`).join('')},
-        first_seen, last_seen, quality
+        first_seen, last_seen, quality, tags, owner, hidden
       FROM ${joined(view, shown)}
       ${where([...facets.values(), ...others])}
       ORDER BY ${orderOf(sort, direction)}, company_id
@@ -155,7 +169,8 @@ export function partSql(tenantId: string, filter: ResolvedFilter, { after, updat
     query: `
       SELECT
         company_id, name, domain, industry, industry_category, country_code, classification,
-        ${hasDays(filter) ? 'counts.events' : 'stored'} AS events, first_seen, last_seen, quality
+        ${hasDays(filter) ? 'counts.events' : 'stored'} AS events, first_seen, last_seen, quality,
+        tags, owner, hidden
       FROM ${joined(filter, [])}
       ${where(['company_id > {after:String}', ...updated, ...facets.values(), ...others])}
       ORDER BY company_id
@@ -188,14 +203,14 @@ export function choicesSql(tenantId: string, filter: ResolvedFilter): Sql {
       SELECT filter, value, count() AS companies
       FROM
       (
-        SELECT ${Object.values(ATTRIBUTE_COLUMNS).join()}, ${names.map((name) => `${keptBut(name, facets)} AS kept_${name}`).join()}
+        SELECT ${Object.values(ATTRIBUTE_COLUMNS).join()}, ${TAGS} AS tag, ${[...names, 'tag' as const].map((name) => `${keptBut(name, facets)} AS kept_${name}`).join()}
         FROM ${joined(filter, [])}
         ${where(others)}
       )
       ARRAY JOIN
-        [${names.map((name) => `'${name}'`).join()}] AS filter,
-        [${Object.values(ATTRIBUTE_COLUMNS).join()}] AS value,
-        [${names.map((name) => `kept_${name}`).join()}] AS kept
+        arrayConcat([${names.map((name) => `'${name}'`).join()}], arrayMap(each -> 'tag', tag)) AS filter,
+        arrayConcat([${Object.values(ATTRIBUTE_COLUMNS).join()}], tag) AS value,
+        arrayConcat([${names.map((name) => `kept_${name}`).join()}], arrayMap(each -> kept_tag, tag)) AS kept
       WHERE kept
       GROUP BY filter, value
       ORDER BY companies DESC, value

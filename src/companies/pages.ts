@@ -2,7 +2,7 @@ import type { PageCompany, PageRow, PagesQuery } from '../../schemas/dashboard/p
 import { PAGE_LIMITS } from '../../schemas/dashboard/pages.ts'
 import type { Found, OfTenant, QuestionReader } from '../stores/clickhouse/reader.ts'
 import { inParts } from './companies.ts'
-import { COMPANY, GIVEN_NAMES, OF_SHOWN, WITH_MERGED } from './corrected.ts'
+import { COMPANY, OF_SHOWN, WITH_MERGED } from './corrected.ts'
 import { companiesSql, OF_THESE } from './list.ts'
 
 /** The host of `url` without `www.`; empty for a path alone. */
@@ -139,14 +139,6 @@ export class ClickHousePages {
     for (const part of inParts(companies)) {
       for (const row of await this.#reader.rows<Named>(query, { tenant, companies: part }))
         names.set(row.company_id, row)
-      const given = await this.#reader.rows<Pick<Named, 'company_id' | 'name'>>(GIVEN_NAMES, {
-        tenant,
-        companies: part,
-      })
-      for (const { company_id, name } of given) {
-        const known = names.get(company_id)
-        if (known !== undefined) names.set(company_id, { ...known, name })
-      }
     }
     return names
   }

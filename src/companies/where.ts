@@ -30,6 +30,14 @@ const whole = (field: Field, more = 0): Term => ({
   },
 })
 
+const oneOf = (field: Field, values: readonly string[]): Term => ({
+  field,
+  read(value) {
+    if (!values.includes(value)) throw new InputError(`must be ${values.join(' or ')}`)
+    return value
+  },
+})
+
 const list = (field: Field & `${string}`, read?: (value: string) => string): Terms => ({
   '=': any(field, read),
   '!=': any(`${field}_not` as Field, read),
@@ -51,10 +59,13 @@ const KEYS: Readonly<Record<string, Terms>> = {
   classification: list('classification'),
   source: list('source'),
   campaign: list('campaign'),
+  tag: list('tag'),
+  owner: list('owner'),
   page: { '~': any('page') },
   page_visits: { '>=': whole('page_visits_min'), '>': whole('page_visits_min', 1) },
   visits: count('visits'),
   events: count('events'),
+  hidden: { '=': oneOf('hidden', ['without', 'only', 'with']) },
   days: { '=': whole('days') },
   from: { '=': text('from') },
   to: { '=': text('to') },

@@ -55,6 +55,7 @@ test('programs read the companies of their tenant, page by page and filtered', a
     ...{ company_id: 'a.example', name: 'A', domain: 'a.example', industry: 'Food, drink', industry_category: '' },
     ...{ country_code: 'DE', classification: 'business', events: 2, visits: 2, unique_ips: 2, quality: 80 },
     ...{ first_seen: '2026-03-14T12:00:00.000Z', last_seen: '2026-03-15T12:00:00.000Z' },
+    ...{ tags: [], owner: '', hidden: false },
   })
   assert.deepEqual(await ids('?page~/pricing'), ['a.example', 'c.example'])
   assert.deepEqual(await ids('?page~%2Fpricing&visits>=2'), ['a.example'])

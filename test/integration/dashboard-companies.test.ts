@@ -260,6 +260,44 @@ test('lists, details and pages of companies follow what people corrected', async
   )
 })
 
+test('companies are filtered by tag, owner and whether they are hidden', async () => {
+  const names = ['kept', 'lead', 'plain', 'gone']
+  await insert(names.map((name) => event(`${name}.example`, { tenant_id: 'labelled', business_name: name })))
+  const said = (name: string, field: string, value: string) => ({
+    ...{ tenant_id: 'labelled', company_id: `${name}.example`, field, value },
+    ...{ at: '2026-03-15 12:00:00.000', change_id: 'c1', before: '', by: 'test', undoes: '' },
+  })
+  const values = [
+    said('kept', 'tags', 'key account\nretail, food'),
+    said('kept', 'owner', 'Ada'),
+    said('lead', 'tags', 'lead'),
+    said('gone', 'tags', 'lead'),
+    said('gone', 'hidden', 'yes'),
+  ]
+  await clickhouse.client.insert({ table: 'company_corrections', values, format: 'JSONEachRow' })
+  const found = async (query: string) =>
+    (await page(`sort=name&direction=asc&${query}`, 'labelled')).rows.map(({ name }) => name)
+  assert.deepEqual(await found(''), ['kept', 'lead', 'plain'])
+  assert.deepEqual(await found('tag=lead'), ['lead'])
+  assert.deepEqual(await found('tag=lead&tag=retail, food'), ['kept', 'lead'])
+  assert.deepEqual(await found('tag=-'), ['plain'])
+  assert.deepEqual(await found('tag_not=-&tag_not=lead'), ['kept'])
+  assert.deepEqual(await found('owner=Ada'), ['kept'])
+  assert.deepEqual(await found('owner_not=Ada'), ['lead', 'plain'])
+  assert.deepEqual(await found('hidden=only'), ['gone'])
+  assert.deepEqual(await found('hidden=with&tag=lead'), ['gone', 'lead'])
+  const [kept] = (await page('search=kept', 'labelled')).rows
+  assert.deepEqual([kept!.tags, kept!.owner, kept!.hidden], [['key account', 'retail, food'], 'Ada', false])
+  const choices = await operator.read<CompanyChoices>('/api/tenants/labelled/companies/choices?tag=lead&owner=-')
+  assert.deepEqual(choices.tag, [
+    { value: '', companies: 1 },
+    { value: 'lead', companies: 1 },
+  ])
+  assert.deepEqual(choices.owner, [{ value: '', companies: 1 }])
+  const csv = await (await operator.get('/api/tenants/labelled/companies/export?search=kept')).text()
+  assert.ok(csv.includes(',"key account, retail, food",Ada,,kept.example'), csv)
+})
+
 test('a search text has no special characters', async () => {
   const search = (text: string) => ids(`search=${encodeURIComponent(text)}`)
   assert.deepEqual(await search('anvil, inc'), ['anvil.example'])
@@ -355,12 +393,12 @@ test('an export is the view as CSV, and no cell of it is a formula', async () =>
   const [head, row, end] = (await response.text()).split('\r\n')
   assert.equal(
     head,
-    'Company,Events,Visits,Last seen,Domain,Industry,Visits from,Class,Unique IPs,First seen,Category,Quality,Id',
+    'Company,Events,Visits,Last seen,Domain,Industry,Visits from,Class,Unique IPs,First seen,Category,Quality,Tags,Owner,Hidden,Id',
   )
   const noon = `${TODAY}T12:00:00.000Z`
   assert.equal(
     row,
-    `"'=HYPERLINK(""http://evil.example"",""a, b"")",1,1,${noon},'@x,'+1,DE,business,1,${noon},,80,formula.example`,
+    `"'=HYPERLINK(""http://evil.example"",""a, b"")",1,1,${noon},'@x,'+1,DE,business,1,${noon},,80,,,,formula.example`,
   )
   assert.equal(end, '')
   const cells = async (query: string) => {
@@ -369,7 +407,7 @@ test('an export is the view as CSV, and no cell of it is a formula', async () =>
       .split('\r\n')
       .slice(1, -1)
       .map((line) => line.split(','))
-      .map(([, events, visits, last, , , , , ips, first, , quality, id]) =>
+      .map(([, events, visits, last, , , , , ips, first, , quality, , , , id]) =>
         [events, visits, ips, first, last, quality, id].join(),
       )
   }
@@ -378,7 +416,18 @@ test('an export is the view as CSV, and no cell of it is a formula', async () =>
   assert.deepEqual(await cells('search=anvil&from=2026-03-14'), [`3,3,2,${seen},80,anvil.example`])
   assert.deepEqual((await cells('sort=domain&direction=asc')).length, 4)
   assert.deepEqual(await cells('search=nobody'), [])
-  const few = ['domain', 'industry', 'industry_category', 'country_code', 'visits', 'unique_ips', 'name']
+  const few = [
+    'domain',
+    'industry',
+    'industry_category',
+    'country_code',
+    'visits',
+    'unique_ips',
+    'name',
+    'tags',
+    'owner',
+    'hidden',
+  ]
   const hidden = await operator.get(
     `/api/tenants/acme/companies/export?search=bolt&${few.map((name) => `hide=${name}`).join('&')}`,
   )

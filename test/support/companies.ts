@@ -53,7 +53,7 @@ export async function startCompanies() {
   const client = connectReading(clickhouse.url, 'test')
   const redis = connectRedis((await startTestRedis()).url, { name: 'test', kind: 'loop' })
   const tenants = new RedisTenantStore(redis)
-  for (const id of ['acme', 'other', 'masked', 'quiet', 'shop']) {
+  for (const id of ['acme', 'other', 'masked', 'quiet', 'shop', 'labelled']) {
     await tenants.createTenant({ id, plan: 'starter', archive: false, addresses: 'full', createdAt: CREATED })
   }
   const lookups = new TestLookups()

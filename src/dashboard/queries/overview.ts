@@ -43,7 +43,7 @@ const SEEN = `
 const NEW = `
   SELECT toString(toDate32(first_seen)) AS day, count() AS companies
   FROM (${companiesSql()})
-  WHERE NOT is_hidden AND toDate32(first_seen) >= {from:Date32} AND toDate32(first_seen) <= {to:Date32}
+  WHERE NOT hidden AND toDate32(first_seen) >= {from:Date32} AND toDate32(first_seen) <= {to:Date32}
   GROUP BY toDate32(first_seen)`
 
 const DAY_MS = 86_400_000

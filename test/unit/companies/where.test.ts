@@ -38,6 +38,7 @@ test('a wrong term is named, with what would be right', () => {
     ['country=DE,,days=1', /^"": must be KEY/],
     ['visits=3', /^"visits=3": after "visits" comes >= or > or <= or </],
     ['page=/pricing', /^"page=\/pricing": after "page" comes ~/],
+    ['hidden=maybe', /^"hidden=maybe": must be without or only or with/],
     ['days=many', /^"days=many": must be a whole number/],
     ['days=1,days=2', /^"days=2": "days" is given twice/],
     ['industry=', /^"industry=": has no value; "-" is an unknown one/],
@@ -85,7 +86,7 @@ test('the text of any filter reads as the same filter', () => {
   const make: Readonly<Record<string, () => unknown>> = {
     search: word,
     ...Object.fromEntries(
-      ['industry', 'category', 'country', 'classification', 'source', 'campaign'].flatMap((name) => [
+      ['industry', 'category', 'country', 'classification', 'tag', 'owner', 'source', 'campaign'].flatMap((name) => [
         [name, words],
         [`${name}_not`, words],
       ]),
@@ -100,6 +101,7 @@ test('the text of any filter reads as the same filter', () => {
         () => random(1_000_000),
       ]),
     ),
+    hidden: () => ['without', 'only', 'with'][random(3)],
     days: () => 1 + random(400),
     from: () => '2026-01-01',
     to: () => '2026-02-01',
