@@ -52,6 +52,7 @@ export async function checkCompaniesPages(watched: WatchedPage, site: CompaniesS
   await checkView(page, site)
   await page.unrouteAll({ behavior: 'wait' })
   await checkExport(page)
+  await checkBulk(watched, site)
   await checkCompany(watched, at('companies'))
   await checkOddIds(watched, site)
   await checkClickWhileEventsArrive(page, site)
@@ -263,6 +264,43 @@ async function checkView(page: Page, { origin, tenant }: CompaniesSite): Promise
   await page.getByText('No company matches').waitFor()
   await page.getByRole('button', { name: 'Clear filters' }).click()
   await shows(`1–50 of ${MANY + 1}`)
+}
+
+/** Several companies are hidden and tagged at once, and a filter of the menu finds them again. */
+async function checkBulk({ page, assertAccessible }: WatchedPage, { origin, tenant }: CompaniesSite): Promise<void> {
+  await page.goto(`${origin}/t/${tenant}/companies?q=zeta%2011&sort=name&dir=asc`)
+  await page.getByText('11 companies').waitFor()
+  await page.getByRole('checkbox', { name: 'Choose Zeta 110' }).check()
+  await page.getByRole('checkbox', { name: 'Choose Zeta 111' }).check()
+  await page.getByText('2 companies chosen').waitFor()
+  await assertAccessible()
+  await page.getByRole('button', { name: 'Hide', exact: true }).click()
+  await page.getByText('9 companies').waitFor()
+  await page.getByText('2 companies are hidden.').waitFor()
+  await page.getByRole('row').filter({ hasText: 'Zeta 111' }).waitFor({ state: 'detached' })
+  await page.getByRole('button', { name: 'Filter', exact: true }).click()
+  await page.getByRole('menuitem', { name: 'Hidden companies' }).click()
+  await page.getByRole('button', { name: 'only these' }).click()
+  await page.getByText('2 companies', { exact: true }).waitFor()
+  await page.waitForURL(/hidden=only/)
+  await page.getByRole('checkbox', { name: 'Choose all rows of this page' }).check()
+  await page.getByRole('button', { name: 'Show again' }).click()
+  await page.getByText('No company matches').waitFor()
+  await page.getByRole('button', { name: 'Clear Hidden companies' }).click()
+  await page.getByText('11 companies').waitFor()
+
+  await page.getByRole('checkbox', { name: 'Choose Zeta 112' }).check()
+  await page.getByRole('checkbox', { name: 'Choose Zeta 113' }).check()
+  await page.getByRole('button', { name: 'Add tags' }).click()
+  await page.getByRole('textbox', { name: 'Tags' }).fill('toy fair')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('2 companies were tagged.').waitFor()
+  await page.getByRole('button', { name: 'Filter', exact: true }).click()
+  await page.getByRole('menuitem', { name: 'Tag', exact: true }).click()
+  await page.getByRole('checkbox', { name: 'toy fair 2' }).check()
+  await page.keyboard.press('Escape')
+  await page.getByText('2 companies', { exact: true }).waitFor()
+  await page.waitForURL(/tag=toy\+fair/)
 }
 
 async function checkExport(page: Page): Promise<void> {

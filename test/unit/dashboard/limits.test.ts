@@ -81,6 +81,15 @@ test('a name is no formula, even after a line feed', async () => {
     yield [{ company_id: '\n=1+1', name: '=1+1' } as never]
   }
   const hidden = ['domain', 'industry', 'industry_category', 'country_code', 'classification', 'events', 'visits']
-  const csv = companiesCsv(rows(), [...hidden, 'unique_ips', 'first_seen', 'last_seen', 'quality'])
+  const csv = companiesCsv(rows(), [
+    ...hidden,
+    'unique_ips',
+    'first_seen',
+    'last_seen',
+    'quality',
+    'tags',
+    'owner',
+    'hidden',
+  ])
   assert.deepEqual((await csv.next()).value, `Company,Id\r\n'=1+1,"'\n=1+1"\r\n`)
 })

@@ -25,11 +25,14 @@ interface CompanyTableProps {
   readonly detailsOf: (row: CompanyRow) => CompanyDetails | undefined
   /** Marks companies first seen since then. ISO 8601. */
   readonly newSince: string
+  /** Ids of the rows that are chosen. */
+  readonly chosen: ReadonlySet<string>
+  readonly onChoose: (chosen: ReadonlySet<string>) => void
 }
 
 /** A table of companies. Its headings sort it. */
 export function CompanyTable(props: CompanyTableProps) {
-  const { tenant, rows, shown, sort, direction, onSort, detailsOf, newSince } = props
+  const { tenant, rows, shown, sort, direction, onSort, detailsOf, newSince, chosen, onChoose } = props
   const render = (key: Column['key']) => (row: CompanyRow) =>
     key === 'name' ? (
       <Name tenant={tenant} row={row} hasDomain={shown.has('domain')} isNew={row.first_seen >= newSince} />
@@ -44,6 +47,7 @@ export function CompanyTable(props: CompanyTableProps) {
       ...(isNumber ? { isNumber } : { text: TEXT_PX }),
       ...(own !== undefined && { sort: first }),
       ...(key === 'name' && { text: 280 }),
+      ...(key === 'trend' && { inCard: 'hidden' }),
     }),
   )
   return (
@@ -54,6 +58,7 @@ export function CompanyTable(props: CompanyTableProps) {
       rows={rows}
       keyOf={({ company_id }) => company_id}
       sort={{ key: sort, direction }}
+      selection={{ selected: chosen, onChange: onChoose, nameOf: ({ name }) => name }}
       onSort={(next) => onSort(next.key as CompanySort, next.direction)}
     />
   )
@@ -70,14 +75,15 @@ function Name({ tenant, row, hasDomain, isNew }: NameProps) {
   return (
     <Row gap={3} isOneLine>
       <Avatar name={row.name} id={row.company_id} size={28} />
-      <div>
-        <Link href={companyPath(tenant, row.company_id)}>{row.name}</Link> {isNew && <Badge tone="good">new</Badge>}
+      <Text as="div" isCut>
+        <Link href={companyPath(tenant, row.company_id)}>{row.name}</Link> {isNew && <Badge tone="good">new</Badge>}{' '}
+        {row.hidden && <Badge>hidden</Badge>}
         {hasDomain && row.domain !== '' && row.domain !== row.name && (
           <Text as="div" tone="soft" isSmall>
             {row.domain}
           </Text>
         )}
-      </div>
+      </Text>
     </Row>
   )
 }
@@ -93,15 +99,19 @@ function Value({ column, row, details }: ValueProps) {
     case 'first_seen':
     case 'last_seen':
       return <Time at={row[column]} isAgo />
+    case 'trend':
+      return <Sparkline values={details?.daily_visits} days={SPARK_DAYS} label={sparkLabel(details)} />
     case 'visits':
+    case 'unique_ips':
+      return <>{details === undefined ? '…' : number(details[column])}</>
+    case 'tags':
       return (
-        <Row gap={3} justify="right" isOneLine>
-          <Sparkline values={details?.daily_visits} days={SPARK_DAYS} label={sparkLabel(details)} />
-          <span>{details === undefined ? '…' : number(details.visits)}</span>
+        <Row gap={1}>
+          {row.tags.map((tag) => (
+            <Badge key={tag}>{tag}</Badge>
+          ))}
         </Row>
       )
-    case 'unique_ips':
-      return <>{details === undefined ? '…' : number(details.unique_ips)}</>
     case 'country_code':
       return <Country code={row.country_code} />
     case 'events':

@@ -1,3 +1,4 @@
+import { Plus } from 'lucide-preact'
 import type { Ref } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import type { CompanyChoices, CountedValue } from '../../../../schemas/companies.ts'
@@ -5,7 +6,7 @@ import { Button } from '../design/button.tsx'
 import { Chip, type ChipOption, Chips, FilterChip } from '../design/chip.tsx'
 import { TextInput } from '../design/field.tsx'
 import { Row } from '../design/layout.tsx'
-import { Choice } from '../design/popover.tsx'
+import { Choice, Menu } from '../design/popover.tsx'
 import { SEARCH_CHARS_MAX, viewOf } from '../lib/company-view.ts'
 import { country, daysAgo } from '../lib/days.ts'
 import { number } from '../lib/format.ts'
@@ -25,50 +26,105 @@ const NOT_KNOWN = '-'
 /** Filters with a list of values: name in the URL, label, name in the choices, words for a value. */
 const LISTS = [
   ['industry', 'Industry', 'industry', String],
-  ['category', 'Category', 'category', String],
   ['country', 'Visits from', 'country', country],
+  ['tag', 'Tag', 'tag', String],
+  ['category', 'Category', 'category', String],
   ['class', 'Class', 'classification', String],
+  ['owner', 'Owner', 'owner', String],
   ['source', 'Source', 'source', String],
   ['campaign', 'Campaign', 'campaign', String],
 ] as const
 
+/** Filters that most people need now and then: they are in a menu until they are used. */
+const MORE = {
+  tag: 'Tag',
+  visits: 'Visits',
+  category: 'Category',
+  class: 'Class',
+  owner: 'Owner',
+  source: 'Source',
+  campaign: 'Campaign',
+  new: 'New since',
+  hidden: 'Hidden companies',
+} as const
+type More = keyof typeof MORE
+
 /** Filters of the list of companies. The URL holds them. */
 export function Filters({ state, choices, set, searchRef }: FiltersProps) {
   // Ignore an invalid value in the URL.
-  const { visits_min, new_since } = viewOf(state)
+  const { visits_min, new_since, hidden } = viewOf(state)
+  const [opened, setOpened] = useState<readonly More[]>([])
   const change = (name: string, value: string | readonly string[]) => set({ [name]: value, page: '' })
+  const isShown = (name: string) => !(name in MORE) || state.has(name) || opened.includes(name as More)
+  const isOpenAtFirst = (name: string) => opened.includes(name as More)
+  const more = (Object.keys(MORE) as More[]).filter((name) => !isShown(name))
   return (
     <search>
-      <Row gap={2}>
+      <Chips>
         <Search value={state.get('q') ?? ''} inputRef={searchRef} onChange={(q) => set({ q, page: '' }, true)} />
-        <Chips>
-          {LISTS.map(([name, label, facet, nameOf]) => (
-            <FilterChip
-              key={name}
-              label={label}
-              values={state.getAll(name).filter((value) => value !== '')}
-              options={choices && optionsOf(choices[facet], nameOf)}
-              onChange={(values) => change(name, values)}
-            />
-          ))}
+        {LISTS.map(
+          ([name, label, facet, nameOf]) =>
+            isShown(name) && (
+              <FilterChip
+                key={name}
+                label={label}
+                values={state.getAll(name).filter((value) => value !== '')}
+                options={choices && optionsOf(choices[facet], nameOf)}
+                isOpenAtFirst={isOpenAtFirst(name)}
+                onChange={(values) => change(name, values)}
+              />
+            ),
+        )}
+        <TextChip
+          label="Page"
+          field="Part of the address, such as /pricing"
+          summary={state.getAll('at').join(' or ')}
+          value={state.getAll('at')[0] ?? ''}
+          onChange={(at) => change('at', at)}
+        />
+        {isShown('visits') && (
           <TextChip
-            label="Page"
-            field="Part of the address, such as /pricing"
-            summary={state.getAll('at').join(' or ')}
-            value={state.getAll('at')[0] ?? ''}
-            onChange={(at) => change('at', at)}
-          />
-          <TextChip
-            label="Visits"
+            label={MORE.visits}
             field="Visits, at least"
             summary={visits_min === undefined ? '' : `at least ${number(visits_min)}`}
             value={visits_min === undefined ? '' : String(visits_min)}
             isNumber
+            isOpenAtFirst={isOpenAtFirst('visits')}
             onChange={(visits) => change('visits', visits)}
           />
-          <NewSince value={new_since ?? ''} onChange={(value) => change('new', value)} />
-        </Chips>
-      </Row>
+        )}
+        {isShown('new') && (
+          <OneChip
+            label={MORE.new}
+            value={new_since ?? ''}
+            summary={new_since?.slice(0, 10)}
+            options={SPANS.map(([label, days]) => [daysAgo(days), label])}
+            isOpenAtFirst={isOpenAtFirst('new')}
+            onChange={(value) => change('new', value)}
+          />
+        )}
+        {isShown('hidden') && (
+          <OneChip
+            label={MORE.hidden}
+            value={hidden ?? ''}
+            summary={HIDDEN.find(([value]) => value === hidden)?.[1]}
+            options={HIDDEN}
+            isOpenAtFirst={isOpenAtFirst('hidden')}
+            onChange={(value) => change('hidden', value)}
+          />
+        )}
+        {more.length > 0 && (
+          <Menu
+            label="More filters"
+            trigger={(props) => (
+              <Button {...props} size="s" variant="quiet" icon={Plus}>
+                Filter
+              </Button>
+            )}
+            entries={more.map((name) => ({ label: MORE[name], onSelect: () => setOpened([...opened, name]) }))}
+          />
+        )}
+      </Chips>
     </search>
   )
 }
@@ -119,12 +175,18 @@ interface TextChipProps {
   readonly summary: string
   readonly value: string
   readonly isNumber?: boolean
+  readonly isOpenAtFirst?: boolean
   readonly onChange: (value: string) => void
 }
 
-function TextChip({ label, summary, onChange, ...props }: TextChipProps) {
+function TextChip({ label, summary, isOpenAtFirst, onChange, ...props }: TextChipProps) {
   return (
-    <Chip label={label} summary={summary === '' ? undefined : summary} onClear={() => onChange('')}>
+    <Chip
+      label={label}
+      summary={summary === '' ? undefined : summary}
+      isOpenAtFirst={isOpenAtFirst}
+      onClear={() => onChange('')}
+    >
       {(close) => (
         <TextForm
           {...props}
@@ -169,25 +231,42 @@ function TextForm({
   )
 }
 
+/** The URL holds the day, not its age, so that a shared link keeps its result. */
 const SPANS = [
   ['Today', 0],
   ['Last 7 days', 6],
   ['Last 30 days', 29],
 ] as const
 
-/** The URL holds the day, not its age, so that a shared link keeps its result. */
-function NewSince({ value, onChange }: { readonly value: string; readonly onChange: (value: string) => void }) {
+const HIDDEN = [
+  ['with', 'shown too'],
+  ['only', 'only these'],
+] as const
+
+interface OneChipProps {
+  readonly label: string
+  readonly value: string
+  /** In words; undefined: it does not filter. */
+  readonly summary: string | undefined
+  /** Values and words. */
+  readonly options: readonly (readonly [value: string, label: string])[]
+  readonly isOpenAtFirst: boolean
+  readonly onChange: (value: string) => void
+}
+
+/** A filter with one of a few values. */
+function OneChip({ label, value, summary, options, isOpenAtFirst, onChange }: OneChipProps) {
   return (
-    <Chip label="New since" summary={value === '' ? undefined : value.slice(0, 10)} onClear={() => onChange('')}>
+    <Chip label={label} summary={summary} isOpenAtFirst={isOpenAtFirst} onClear={() => onChange('')}>
       {(close) =>
-        SPANS.map(([label, days]) => (
+        options.map(([each, words]) => (
           <Choice
-            key={label}
-            label={label}
-            isChosen={value === daysAgo(days)}
+            key={each}
+            label={words}
+            isChosen={value === each}
             onChoose={() => {
               close()
-              onChange(daysAgo(days))
+              onChange(each)
             }}
           />
         ))

@@ -21,17 +21,20 @@ interface ChipProps {
   /** What is chosen, in words; undefined: it does not filter. */
   readonly summary?: string | undefined
   readonly onClear: () => void
+  /** Its choice is open as soon as it is there. */
+  readonly isOpenAtFirst?: boolean
   /** The choice, in a popover. */
   readonly children: (close: () => void) => ComponentChildren
 }
 
 /** A filter of any kind: its name and value, a choice that opens, a cross that clears it. */
-export function Chip({ label, summary, onClear, children }: ChipProps) {
+export function Chip({ label, summary, onClear, isOpenAtFirst, children }: ChipProps) {
   const isSet = summary !== undefined
   return (
     <span class={classes('ui-chip', isSet && 'is-set')}>
       <Popover
         label={label}
+        isOpenAtFirst={isOpenAtFirst}
         trigger={({ buttonRef, ...props }) => (
           <button type="button" ref={buttonRef} {...props}>
             <span>{isSet ? `${label}:` : label}</span>
@@ -64,19 +67,25 @@ interface FilterChipProps {
   readonly values: readonly string[]
   /** Undefined while they load. A chosen value is listed even when it is missing here. */
   readonly options: readonly ChipOption[] | undefined
+  readonly isOpenAtFirst?: boolean
   readonly onChange: (values: string[]) => void
 }
 
 const SEARCHED_FROM = 8
 
 /** A filter with several values: any of them. */
-export function FilterChip({ label, values, options, onChange }: FilterChipProps) {
+export function FilterChip({ label, values, options, isOpenAtFirst, onChange }: FilterChipProps) {
   const all = options ?? []
   const nameOf = (value: string) => all.find((option) => option.value === value)?.label ?? value
   const summary =
     values.length > 2 ? `${nameOf(values[0]!)} and ${values.length - 1} more` : values.map(nameOf).join(' or ')
   return (
-    <Chip label={label} summary={values.length === 0 ? undefined : summary} onClear={() => onChange([])}>
+    <Chip
+      label={label}
+      summary={values.length === 0 ? undefined : summary}
+      isOpenAtFirst={isOpenAtFirst}
+      onClear={() => onChange([])}
+    >
       {() => <Options label={label} values={values} options={options} onChange={onChange} />}
     </Chip>
   )

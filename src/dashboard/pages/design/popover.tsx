@@ -24,6 +24,8 @@ interface PopoverProps {
   /** Which edges of button and popover meet. */
   readonly align?: 'start' | 'end'
   readonly role?: 'dialog' | 'menu'
+  /** It is open as soon as it is there. */
+  readonly isOpenAtFirst?: boolean
   /** The content. It is drawn only while the popover is open. */
   readonly children: (close: () => void) => ComponentChildren
 }
@@ -32,8 +34,15 @@ interface PopoverProps {
  * Something small that opens beside its button, above everything else. A click beside it and Escape close it, and the focus returns to
  * the button.
  */
-export function Popover({ label, trigger, align = 'start', role = 'dialog', children }: PopoverProps) {
-  const [isOpen, setOpen] = useState(false)
+export function Popover({
+  label,
+  trigger,
+  align = 'start',
+  role = 'dialog',
+  isOpenAtFirst = false,
+  children,
+}: PopoverProps) {
+  const [isOpen, setOpen] = useState(isOpenAtFirst)
   const button = useRef<HTMLButtonElement | null>(null)
   const content = useRef<HTMLDivElement>(null)
   const id = useId()

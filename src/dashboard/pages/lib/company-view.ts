@@ -3,7 +3,7 @@ import { type DayRange, daysOfRange, isRangeName, type RangeName } from '../desi
 
 /** A column of the list of companies. */
 export interface Column {
-  readonly key: CompanySort | 'industry_category'
+  readonly key: CompanySort | 'industry_category' | 'trend' | 'tags' | 'owner'
   readonly label: string
   readonly isNumber?: true
   /** Undefined: not sortable. */
@@ -24,11 +24,14 @@ export const COLUMNS: readonly Column[] = [
   text('industry', 'Industry'),
   text('country_code', 'Visits from'),
   figure('visits', 'Visits'),
+  { key: 'trend', label: '30 days' },
   figure('events', 'Events'),
   { ...text('last_seen', 'Last seen'), first: 'desc' },
   { ...text('first_seen', 'First seen'), first: 'desc', isExtra: true },
   { ...text('classification', 'Class'), isExtra: true },
   { key: 'industry_category', label: 'Category', isExtra: true },
+  { key: 'tags', label: 'Tags', isExtra: true },
+  { key: 'owner', label: 'Owner', isExtra: true },
   { ...figure('unique_ips', 'Unique IPs'), isExtra: true },
   { ...figure('quality', 'Quality'), isExtra: true },
 ]
@@ -69,6 +72,9 @@ export function viewOf(state: URLSearchParams): CompanyView {
     page: values('at'),
     source: values('source'),
     campaign: values('campaign'),
+    tag: values('tag'),
+    owner: values('owner'),
+    hidden: hiddenOf(of('hidden')),
     visits_min: wholeOf(of('visits')),
     ...daysOf(state),
     new_since: momentOf(of('new'), DAY_OR_TIME),
@@ -106,6 +112,10 @@ function daysOf(state: URLSearchParams): Partial<DayRange> {
   return typeof range === 'string' ? daysOfRange(range) : (range ?? {})
 }
 
+function hiddenOf(text: string | undefined): CompanyView['hidden'] {
+  return text === 'only' || text === 'with' ? text : undefined
+}
+
 function wholeOf(text: string | undefined): number | undefined {
   return text !== undefined && /^\d{1,12}$/.test(text) ? Number(text) : undefined
 }
@@ -120,6 +130,9 @@ export const FILTER_NAMES = [
   'at',
   'source',
   'campaign',
+  'tag',
+  'owner',
+  'hidden',
   'visits',
   'new',
 ] as const

@@ -61,24 +61,29 @@ export function useCompanies(tenant: string, view: CompanyView, page: number): D
   return { ...list, error: list.error ?? error }
 }
 
-/** Rows in the order that a person reads, and what waits. */
+/** Rows in the order that a person reads, and what is newer. */
 interface FrozenRows {
   readonly rows: readonly CompanyRow[]
   /** Companies of the newest answer that are not among the rows. */
   readonly newer: number
   /** Whether the newest answer has these rows in another order. */
   readonly isMoved: boolean
+  /** Shows the next answer in its own order: after a change by the reader. */
+  follow(): void
   /** Shows the newest answer. */
   show(): void
 }
 
 /** Keeps the order of a page of companies while its numbers change, so that no row moves under the pointer. */
 export function useFrozenRows({ value, of }: Data<CompaniesPage>): FrozenRows {
+  const before = useRef<CompaniesPage>()
   const kept = useRef<{ of: string | undefined; rows: readonly CompanyRow[] }>({ of: undefined, rows: [] })
   const [, setTurn] = useState(0)
   const latest = value?.rows ?? NO_ROWS
   // Without rows nothing can move.
-  if (kept.current.of !== of || kept.current.rows.length === 0) kept.current = { of, rows: latest }
+  const isFollowing = before.current !== undefined && before.current !== value
+  if (isFollowing) before.current = undefined
+  if (isFollowing || kept.current.of !== of || kept.current.rows.length === 0) kept.current = { of, rows: latest }
   const now = new Map(latest.map((row) => [row.company_id, row]))
   const rows = kept.current.rows.map((row) => now.get(row.company_id) ?? row)
   kept.current = { of, rows }
@@ -87,6 +92,9 @@ export function useFrozenRows({ value, of }: Data<CompaniesPage>): FrozenRows {
     rows,
     newer: latest.filter(({ company_id }) => !shown.has(company_id)).length,
     isMoved: latest.some(({ company_id }, i) => rows[i]?.company_id !== company_id),
+    follow() {
+      before.current = value
+    },
     show() {
       kept.current = { of, rows: latest }
       setTurn((turn) => turn + 1)

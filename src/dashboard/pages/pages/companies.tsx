@@ -1,6 +1,9 @@
 import { Columns3, Download, Keyboard, SearchX } from 'lucide-preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
+import type { CompanyRow } from '../../../../schemas/companies.ts'
 import type { CompaniesPage } from '../../../../schemas/dashboard/companies.ts'
+import { CORRECTION_LIMITS } from '../../../../schemas/dashboard/corrections.ts'
+import { CompanyBulk } from '../components/company-bulk.tsx'
 import { CompanyTable } from '../components/company-table.tsx'
 import { Filters } from '../components/filters.tsx'
 import { FirstEvent } from '../components/first-event.tsx'
@@ -9,7 +12,7 @@ import { DateRange } from '../design/date-range.tsx'
 import { Facts } from '../design/details.tsx'
 import { Dialog } from '../design/dialog.tsx'
 import { Checkbox, Fieldset } from '../design/field.tsx'
-import { Row, Text } from '../design/layout.tsx'
+import { Row, Stack, Text } from '../design/layout.tsx'
 import { EmptyState, Problem } from '../design/notice.tsx'
 import { Page } from '../design/page.tsx'
 import { Popover } from '../design/popover.tsx'
@@ -35,6 +38,8 @@ import { useUrlState } from '../lib/url-state.ts'
 import { useChoices, useCompanies, useDetails, useFrozenRows } from '../lib/use-companies.ts'
 import { useData } from '../lib/use-data.ts'
 
+const NONE: ReadonlyMap<string, CompanyRow> = new Map()
+
 /** Table of all companies. Its numbers follow the events; its order changes only when the reader asks. */
 export function Companies({ parameters }: PageProps) {
   const tenant = parameters.tenant!
@@ -46,7 +51,8 @@ export function Companies({ parameters }: PageProps) {
   useEffect(() => rememberList(tenant, search), [tenant, search])
   const page = pageOf(state)
   const list = useCompanies(tenant, view, page)
-  const { rows, newer, isMoved, show } = useFrozenRows(list)
+  const { rows, newer, isMoved, show, follow } = useFrozenRows(list)
+  const [chosen, setChosen] = useState<ReadonlyMap<string, CompanyRow>>(NONE)
   const isFiltered = FILTER_NAMES.some((name) => state.has(name))
   const version = isFiltered || list.value === undefined ? undefined : String(list.value.total)
   const choices = useChoices(tenant, view, version)
@@ -58,13 +64,21 @@ export function Companies({ parameters }: PageProps) {
     details.reload()
     choices.reload()
   }
+  const corrected = () => {
+    follow()
+    reload()
+  }
+  const choose = (ids: ReadonlySet<string>) => {
+    const known = new Map([...chosen, ...rows.map((row) => [row.company_id, row] as const)])
+    setChosen(new Map([...ids].slice(0, CORRECTION_LIMITS.companies).map((id) => [id, known.get(id)!])))
+  }
   const shown = shownColumns(state)
   const hide = (state.get('hide') ?? '').split(',').filter((name) => name !== '')
   const range = rangeOf(state)
   return (
     <Page
       title="Companies"
-      description="An event counts on its own day (UTC), whenever it was received."
+      description="Events count on their own day (UTC)."
       actions={
         <>
           <DateRange
@@ -82,33 +96,44 @@ export function Companies({ parameters }: PageProps) {
         </>
       }
     >
-      <Filters state={state} choices={choices.value} set={set} searchRef={searchField} />
-      <Row justify="between">
-        <Row>
-          <Text role="status" tone="soft">
-            {list.value === undefined ? ' ' : counted(total, 'company', 'companies')}
-            {list.isLoading && list.value !== undefined ? ' · loading…' : ''}
-          </Text>
-          {(newer > 0 || isMoved) && (
-            <Button size="s" onClick={show}>
-              {newer > 0 ? `${number(newer)} newer, show` : 'Order changed, show'}
-            </Button>
+      <Stack gap={3}>
+        <Filters state={state} choices={choices.value} set={set} searchRef={searchField} />
+        <Row justify="between">
+          {chosen.size > 0 ? (
+            <CompanyBulk
+              tenant={tenant}
+              companies={[...chosen.values()]}
+              changed={corrected}
+              onClear={() => setChosen(NONE)}
+            />
+          ) : (
+            <Row>
+              <Text role="status" tone="soft">
+                {list.value === undefined ? ' ' : counted(total, 'company', 'companies')}
+                {list.isLoading && list.value !== undefined ? ' · loading…' : ''}
+              </Text>
+              {(newer > 0 || isMoved) && (
+                <Button size="s" onClick={show}>
+                  {newer > 0 ? `${number(newer)} newer, show` : 'Order changed, show'}
+                </Button>
+              )}
+            </Row>
           )}
+          <Row gap={2}>
+            {isFiltered && (
+              <Button
+                size="s"
+                variant="quiet"
+                onClick={() => set({ ...Object.fromEntries(FILTER_NAMES.map((name) => [name, ''])), page: '' })}
+              >
+                Clear filters
+              </Button>
+            )}
+            <ColumnChoice shown={shown} onChange={(next) => set(columnsChange(next), true)} />
+            <Keys searchField={searchField} />
+          </Row>
         </Row>
-        <Row gap={2}>
-          {isFiltered && (
-            <Button
-              size="s"
-              variant="quiet"
-              onClick={() => set({ ...Object.fromEntries(FILTER_NAMES.map((name) => [name, ''])), page: '' })}
-            >
-              Clear filters
-            </Button>
-          )}
-          <ColumnChoice shown={shown} onChange={(next) => set(columnsChange(next), true)} />
-          <Keys searchField={searchField} />
-        </Row>
-      </Row>
+      </Stack>
       {error !== undefined && <Problem error={error} onRetry={reload} />}
       {list.value === undefined && list.error === undefined && <Loading rows={12} rowHeight={36} />}
       {list.value !== undefined && total === 0 && rows.length === 0 && (
@@ -129,6 +154,8 @@ export function Companies({ parameters }: PageProps) {
           onSort={(sort, dir) => set({ sort, dir, page: '' })}
           detailsOf={details.of}
           newSince={openedAt.current}
+          chosen={new Set(chosen.keys())}
+          onChoose={choose}
         />
       )}
       {total > 0 && list.value?.rows.length === 0 && !list.isLoading && (
@@ -234,6 +261,7 @@ function Keys({ searchField }: { readonly searchField: { readonly current: HTMLI
             facts={[
               ['j, k', 'Next company, previous company'],
               ['Enter', 'Open the company'],
+              ['x', 'Choose the company, for an action on several'],
               ['/', 'Search'],
               ['?', 'These keys'],
             ]}

@@ -2,19 +2,17 @@ import { ChevronDown, EyeOff, GitMerge, MessageSquare, Pencil, Tag, ThumbsDown, 
 import { useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import type { CompanyAnswer } from '../../../../../schemas/dashboard/company.ts'
-import {
-  CORRECTION_LIMITS,
-  type CompanyCorrection,
-  type CorrectedAnswer,
-  type CorrectionChange,
-  type CorrectionsAnswer,
-  type CorrectionsBody,
+import type {
+  CompanyCorrection,
+  CorrectedAnswer,
+  CorrectionChange,
+  CorrectionsAnswer,
 } from '../../../../../schemas/dashboard/corrections.ts'
+import { CorrectDialog, type CorrectTask } from '../../components/correct-dialog.tsx'
 import { Badge } from '../../design/badge.tsx'
 import { Button } from '../../design/button.tsx'
 import { Disclosure } from '../../design/details.tsx'
-import { Dialog } from '../../design/dialog.tsx'
-import { FieldError, TextArea, TextInput } from '../../design/field.tsx'
+import { FieldError } from '../../design/field.tsx'
 import { Icon } from '../../design/icon.tsx'
 import { List, Row, Stack, Text } from '../../design/layout.tsx'
 import { Notice } from '../../design/notice.tsx'
@@ -29,7 +27,7 @@ import { useAction } from '../../lib/use-action.ts'
 import { useData } from '../../lib/use-data.ts'
 import { NotThem } from './not-them.tsx'
 
-type Task = 'rename' | 'merge' | 'note' | 'tags' | 'owner' | 'not them'
+type Task = CorrectTask | 'not them'
 
 interface ActionsProps {
   readonly tenant: string
@@ -51,7 +49,6 @@ export function CompanyActions({ tenant, answer, correction, changed }: ActionsP
       await correct(tenant, body, isHidden ? `${company.name} is shown again.` : `${company.name} is hidden.`, changed)
     })
   const close = () => setTask(undefined)
-  const props = { tenant, answer, correction, changed, onClose: close }
   return (
     <>
       <Button icon={EyeOff} onClick={hide} disabled={hiding.isBusy}>
@@ -79,99 +76,18 @@ export function CompanyActions({ tenant, answer, correction, changed }: ActionsP
       />
       <FieldError error={hiding.error} />
       {task === 'not them' && <NotThem tenant={tenant} answer={answer} changed={changed} onClose={close} />}
-      {task !== undefined && task !== 'not them' && <CorrectDialog key={task} task={task} {...props} />}
+      {task !== undefined && task !== 'not them' && (
+        <CorrectDialog
+          key={task}
+          task={task}
+          tenant={tenant}
+          companies={[company]}
+          correction={correction}
+          changed={changed}
+          onClose={close}
+        />
+      )}
     </>
-  )
-}
-
-interface Form {
-  readonly title: string
-  readonly label: string
-  readonly hint: string
-  readonly maxLength: number
-  readonly valueOf: (correction: CompanyCorrection | undefined, name: string) => string
-  readonly wantedOf: (value: string, correction: CompanyCorrection | undefined) => Partial<CorrectionsBody>
-  readonly done: string
-}
-
-const tagsOf = (text: string) => [...new Set(text.split(',').map((tag) => tag.trim()))].filter((tag) => tag !== '')
-
-const FORMS: Readonly<Record<Exclude<Task, 'not them'>, Form>> = {
-  rename: {
-    ...{ title: 'Rename the company', label: 'Name', hint: 'Empty: the name that was found', done: 'It was renamed.' },
-    maxLength: CORRECTION_LIMITS.nameMaxChars,
-    valueOf: (_correction, name) => name,
-    wantedOf: (name) => ({ name }),
-  },
-  merge: {
-    ...{ title: 'Merge into another company', label: 'Id of the other company', done: 'It was merged.' },
-    hint: 'Such as example.com, as in its address. All events count for it, past ones too. Empty: a company of its own',
-    maxLength: CORRECTION_LIMITS.idMaxChars,
-    valueOf: (correction) => correction?.merged_into ?? '',
-    wantedOf: (merged_into) => ({ merged_into }),
-  },
-  note: {
-    ...{ title: 'Note', label: 'Note', hint: 'Everybody who sees this tenant reads it', done: 'The note was saved.' },
-    maxLength: CORRECTION_LIMITS.noteMaxChars,
-    valueOf: (correction) => correction?.note ?? '',
-    wantedOf: (note) => ({ note }),
-  },
-  tags: {
-    ...{ title: 'Tags', label: 'Tags', hint: 'Separated by commas', done: 'The tags were saved.' },
-    maxLength: CORRECTION_LIMITS.tags * (CORRECTION_LIMITS.tagMaxChars + 2),
-    valueOf: (correction) => correction?.tags.join(', ') ?? '',
-    wantedOf: (text, correction) => {
-      const [wanted, now] = [tagsOf(text), correction?.tags ?? []]
-      return {
-        add_tags: wanted.filter((tag) => !now.includes(tag)),
-        remove_tags: now.filter((tag) => !wanted.includes(tag)),
-      }
-    },
-  },
-  owner: {
-    ...{ title: 'Owner', label: 'Who looks after it', hint: 'Empty: no one', done: 'The owner was saved.' },
-    maxLength: CORRECTION_LIMITS.ownerMaxChars,
-    valueOf: (correction) => correction?.owner ?? '',
-    wantedOf: (owner) => ({ owner }),
-  },
-}
-
-interface CorrectDialogProps extends ActionsProps {
-  readonly task: Exclude<Task, 'not them'>
-  readonly onClose: () => void
-}
-
-function CorrectDialog({ task, tenant, answer: { company }, correction, changed, onClose }: CorrectDialogProps) {
-  const form = FORMS[task]
-  const [value, setValue] = useState(form.valueOf(correction, company.name))
-  const saving = useAction()
-  const save = () =>
-    saving.run(async () => {
-      const body = { companies: [company.company_id], ...form.wantedOf(value.trim(), correction) }
-      await correct(tenant, body, form.done, changed)
-      onClose()
-    })
-  const field = { label: form.label, hint: form.hint, maxLength: form.maxLength, value, onInput: setValue }
-  return (
-    <Dialog title={form.title} onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          save()
-        }}
-      >
-        <Stack>
-          {task === 'note' ? <TextArea {...field} rows={5} /> : <TextInput {...field} autocomplete="off" />}
-          <FieldError error={saving.error} />
-          <Row justify="right">
-            <Button onClick={onClose}>Cancel</Button>
-            <Button type="submit" variant="primary" disabled={saving.isBusy}>
-              Save
-            </Button>
-          </Row>
-        </Stack>
-      </form>
-    </Dialog>
   )
 }
 

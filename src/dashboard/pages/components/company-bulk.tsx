@@ -1,0 +1,73 @@
+import { Eye, EyeOff, GitMerge, MessageSquare, MoreHorizontal, Tag, User } from 'lucide-preact'
+import { useState } from 'preact/hooks'
+import type { CompanyRow } from '../../../../schemas/companies.ts'
+import { Button, IconButton } from '../design/button.tsx'
+import { FieldError } from '../design/field.tsx'
+import { Row, Text } from '../design/layout.tsx'
+import { Menu } from '../design/popover.tsx'
+import { correct } from '../lib/corrections.ts'
+import { counted } from '../lib/format.ts'
+import { useAction } from '../lib/use-action.ts'
+import { CorrectDialog, type CorrectTask } from './correct-dialog.tsx'
+
+interface BulkProps {
+  readonly tenant: string
+  /** The chosen companies; at least one. */
+  readonly companies: readonly CompanyRow[]
+  readonly changed: () => void
+  readonly onClear: () => void
+}
+
+/** What can be done with the chosen companies of a list, as one change that can be taken back. */
+export function CompanyBulk({ tenant, companies, changed, onClear }: BulkProps) {
+  const [task, setTask] = useState<CorrectTask>()
+  const hiding = useAction()
+  const words = counted(companies.length, 'company', 'companies')
+  const setHidden = (hidden: boolean) =>
+    hiding.run(async () => {
+      const done = `${words} ${companies.length === 1 ? 'is' : 'are'} ${hidden ? 'hidden' : 'shown again'}.`
+      await correct(tenant, { companies: companies.map(({ company_id }) => company_id), hidden }, done, changed)
+      onClear()
+    })
+  const isHidden = companies.every(({ hidden }) => hidden)
+  return (
+    <Row gap={2}>
+      <Text as="span" role="status">
+        {words} chosen
+      </Text>
+      <Button size="s" icon={isHidden ? Eye : EyeOff} disabled={hiding.isBusy} onClick={() => setHidden(!isHidden)}>
+        {isHidden ? 'Show again' : 'Hide'}
+      </Button>
+      <Button size="s" icon={Tag} onClick={() => setTask('add tags')}>
+        Add tags
+      </Button>
+      <Menu
+        label="More for the chosen companies"
+        trigger={(props) => <IconButton {...props} icon={MoreHorizontal} label="More" size="s" />}
+        entries={[
+          { label: 'Remove tags…', icon: Tag, onSelect: () => setTask('remove tags') },
+          { label: 'Owner…', icon: User, onSelect: () => setTask('owner') },
+          { label: 'Note…', icon: MessageSquare, onSelect: () => setTask('note') },
+          { label: 'Merge into one…', icon: GitMerge, onSelect: () => setTask('merge') },
+        ]}
+      />
+      <Button size="s" variant="quiet" onClick={onClear}>
+        Clear choice
+      </Button>
+      <FieldError error={hiding.error} />
+      {task !== undefined && (
+        <CorrectDialog
+          key={task}
+          task={task}
+          tenant={tenant}
+          companies={companies}
+          changed={() => {
+            changed()
+            onClear()
+          }}
+          onClose={() => setTask(undefined)}
+        />
+      )}
+    </Row>
+  )
+}

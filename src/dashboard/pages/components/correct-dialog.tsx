@@ -1,0 +1,136 @@
+import { useState } from 'preact/hooks'
+import {
+  CORRECTION_LIMITS,
+  type CompanyCorrection,
+  type CorrectionsBody,
+} from '../../../../schemas/dashboard/corrections.ts'
+import { Button } from '../design/button.tsx'
+import { Dialog } from '../design/dialog.tsx'
+import { FieldError, TextArea, TextInput } from '../design/field.tsx'
+import { Row, Stack } from '../design/layout.tsx'
+import { correct } from '../lib/corrections.ts'
+import { counted } from '../lib/format.ts'
+import { useAction } from '../lib/use-action.ts'
+
+/** A correction that needs a value. `tags` sets those of one company; the other two change them of many. */
+export type CorrectTask = 'rename' | 'merge' | 'note' | 'tags' | 'add tags' | 'remove tags' | 'owner'
+
+interface Form {
+  readonly title: string
+  readonly label: string
+  readonly hint: string
+  readonly maxLength: number
+  /** Whether an empty value says something. */
+  readonly canBeEmpty: boolean
+  readonly valueBefore?: (correction: CompanyCorrection | undefined, name: string) => string
+  readonly wantedOf: (value: string, correction: CompanyCorrection | undefined) => Partial<CorrectionsBody>
+  /** What was done, after "Acme" or "3 companies". */
+  readonly done: string
+}
+
+const tagsOf = (text: string) => [...new Set(text.split(',').map((tag) => tag.trim()))].filter((tag) => tag !== '')
+const TAGS = {
+  ...{ label: 'Tags', hint: 'Separated by commas', done: 'tagged' },
+  maxLength: CORRECTION_LIMITS.tags * (CORRECTION_LIMITS.tagMaxChars + 2),
+}
+
+const FORMS: Readonly<Record<CorrectTask, Form>> = {
+  rename: {
+    ...{ title: 'Rename', label: 'Name', hint: 'Empty: the name that was found', done: 'renamed' },
+    ...{ maxLength: CORRECTION_LIMITS.nameMaxChars, canBeEmpty: true },
+    valueBefore: (_correction, name) => name,
+    wantedOf: (name) => ({ name }),
+  },
+  merge: {
+    ...{ title: 'Merge into another company', label: 'Id of the other company', done: 'merged' },
+    hint: 'Such as example.com, as in its address. All events count for it, past ones too. Empty: a company of its own',
+    ...{ maxLength: CORRECTION_LIMITS.idMaxChars, canBeEmpty: true },
+    valueBefore: (correction) => correction?.merged_into ?? '',
+    wantedOf: (merged_into) => ({ merged_into }),
+  },
+  note: {
+    ...{ title: 'Note', label: 'Note', hint: 'Everybody who sees this tenant reads it', done: 'noted' },
+    ...{ maxLength: CORRECTION_LIMITS.noteMaxChars, canBeEmpty: true },
+    valueBefore: (correction) => correction?.note ?? '',
+    wantedOf: (note) => ({ note }),
+  },
+  tags: {
+    ...{ ...TAGS, title: 'Tags', canBeEmpty: true },
+    valueBefore: (correction) => correction?.tags.join(', ') ?? '',
+    wantedOf: (text, correction) => {
+      const [wanted, now] = [tagsOf(text), correction?.tags ?? []]
+      return {
+        add_tags: wanted.filter((tag) => !now.includes(tag)),
+        remove_tags: now.filter((tag) => !wanted.includes(tag)),
+      }
+    },
+  },
+  'add tags': {
+    ...{ ...TAGS, title: 'Add tags', canBeEmpty: false },
+    wantedOf: (text) => ({ add_tags: tagsOf(text) }),
+  },
+  'remove tags': {
+    ...{ ...TAGS, title: 'Remove tags', done: 'without these tags', canBeEmpty: false },
+    wantedOf: (text) => ({ remove_tags: tagsOf(text) }),
+  },
+  owner: {
+    ...{ title: 'Owner', label: 'Who looks after it', hint: 'Empty: no one', done: 'given an owner' },
+    ...{ maxLength: CORRECTION_LIMITS.ownerMaxChars, canBeEmpty: true },
+    valueBefore: (correction) => correction?.owner ?? '',
+    wantedOf: (owner) => ({ owner }),
+  },
+}
+
+interface CorrectDialogProps {
+  readonly task: CorrectTask
+  readonly tenant: string
+  readonly companies: readonly { readonly company_id: string; readonly name: string }[]
+  /** What holds of the company, when it is one. */
+  readonly correction?: CompanyCorrection | undefined
+  readonly changed: () => void
+  readonly onClose: () => void
+}
+
+/** Asks for the value of a correction, and makes it. The toast afterwards takes it back. */
+export function CorrectDialog({ task, tenant, companies, correction, changed, onClose }: CorrectDialogProps) {
+  const form = FORMS[task]
+  const [only] = companies
+  const name = companies.length === 1 ? only!.name : counted(companies.length, 'company', 'companies')
+  const [value, setValue] = useState(companies.length === 1 ? (form.valueBefore?.(correction, only!.name) ?? '') : '')
+  const saving = useAction()
+  const save = () =>
+    saving.run(async () => {
+      const ids = companies.map(({ company_id }) => company_id)
+      const body = { companies: ids, ...form.wantedOf(value.trim(), correction) }
+      const isCleared = value.trim() === ''
+      const verb = companies.length === 1 ? 'was' : 'were'
+      await correct(tenant, body, `${name} ${verb} ${isCleared ? 'changed' : form.done}.`, changed)
+      onClose()
+    })
+  const field = { label: form.label, hint: form.hint, maxLength: form.maxLength, value, onInput: setValue }
+  return (
+    <Dialog title={companies.length === 1 ? form.title : `${form.title}: ${name}`} onClose={onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          save()
+        }}
+      >
+        <Stack>
+          {task === 'note' ? (
+            <TextArea {...field} rows={5} />
+          ) : (
+            <TextInput {...field} required={!form.canBeEmpty} autocomplete="off" />
+          )}
+          <FieldError error={saving.error} />
+          <Row justify="right">
+            <Button onClick={onClose}>Cancel</Button>
+            <Button type="submit" variant="primary" disabled={saving.isBusy}>
+              Save
+            </Button>
+          </Row>
+        </Stack>
+      </form>
+    </Dialog>
+  )
+}
