@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { AFTER_DAYS_MAX, AFTER_DAYS_MIN, AFTER_DAYS_USUAL, LABEL_CHARS_MAX } from './dashboard/limits.ts'
 
 /** When an alert fires. */
 export const ALERT_TYPES = ['company.first_seen', 'company.returned', 'segment.entered', 'company.corrected'] as const
@@ -9,13 +10,13 @@ export const ALERT_KINDS = ['webhook', 'slack', 'email'] as const
 export type AlertKind = (typeof ALERT_KINDS)[number]
 
 export const ALERT_LIMITS = {
-  nameMaxChars: 64,
+  nameMaxChars: LABEL_CHARS_MAX,
   /** Alerts of a tenant. */
   alertsMax: 20,
-  afterDaysMin: 2,
-  afterDaysMax: 365,
+  afterDaysMin: AFTER_DAYS_MIN,
+  afterDaysMax: AFTER_DAYS_MAX,
   /** Default of `after_days`. */
-  afterDays: 30,
+  afterDays: AFTER_DAYS_USUAL,
   /** Companies that an alert remembers at a time: those of its segment, or those that it has reported lately. */
   companiesMax: 50_000,
   /** Waiting messages of an alert. With more, the alert is paused. */

@@ -1,7 +1,8 @@
 import { type Static, Type } from 'typebox'
+import { LABEL_CHARS_MAX } from './dashboard/limits.ts'
 
 export const SEGMENT_LIMITS = {
-  nameMaxChars: 64,
+  nameMaxChars: LABEL_CHARS_MAX,
   whereMaxChars: 4_000,
   /** Segments of a tenant. */
   segmentsMax: 200,

@@ -13,3 +13,11 @@ export const SKIPPED_MAX = 20
 /** Most characters of a person's name and e-mail address. */
 export const NAME_CHARS_MAX = 80
 export const EMAIL_CHARS_MAX = 254
+
+/** Most characters of the name of an alert or a segment. */
+export const LABEL_CHARS_MAX = 64
+
+/** Days without a visit after which a company returns. */
+export const AFTER_DAYS_MIN = 2
+export const AFTER_DAYS_MAX = 365
+export const AFTER_DAYS_USUAL = 30

@@ -293,7 +293,7 @@ async function checkBulk({ page, assertAccessible }: WatchedPage, { origin, tena
   await page.getByRole('checkbox', { name: 'Choose Zeta 113' }).check()
   await page.getByRole('button', { name: 'Add tags' }).click()
   await page.getByRole('textbox', { name: 'Tags' }).fill('toy fair')
-  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('button', { name: 'Save', exact: true }).click()
   await page.getByText('2 companies were tagged.').waitFor()
   await page.getByRole('button', { name: 'Filter', exact: true }).click()
   await page.getByRole('menuitem', { name: 'Tag', exact: true }).click()

@@ -19,7 +19,8 @@ export function sharedSite(): Promise<SharedSite> {
 }
 
 async function start(): Promise<SharedSite> {
-  const site = new TestSite({ after: atProcessEnd })
+  // Alerts of tests report to this machine.
+  const site = new TestSite({ after: atProcessEnd }, { WEBHOOK_PRIVATE: 'on' })
   const ready = (await site.start().ready()) as SharedSite['ready'] & { readonly dashboard_url: string }
   const signInLink = async () => (await site.ipid('dashboard')).stdout.trim()
   return { site, ready, origin: new URL(ready.dashboard_url).origin, signInLink }

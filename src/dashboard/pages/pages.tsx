@@ -1,4 +1,5 @@
 import {
+  Bell,
   Building2,
   FileText,
   FileUp,
@@ -15,6 +16,9 @@ import {
 import type { ComponentType } from 'preact'
 import type { PageProps } from './lib/page-props.ts'
 import { Accuracy } from './pages/accuracy.tsx'
+import { Messages } from './pages/alerts/messages.tsx'
+import { NewAlert } from './pages/alerts/new-alert.tsx'
+import { Alerts } from './pages/alerts.tsx'
 import { Companies } from './pages/companies.tsx'
 import { Company } from './pages/company.tsx'
 import { DeadLetter } from './pages/dead-letter.tsx'
@@ -81,6 +85,13 @@ export const PAGES: readonly PageEntry[] = [
     page: ReadPages,
     nav: { label: 'Pages', icon: FileText, group: 'companies' },
   },
+  {
+    path: '/t/:tenant/alerts',
+    page: Alerts,
+    nav: { label: 'Alerts', icon: Bell, group: 'companies' },
+  },
+  { path: '/t/:tenant/alerts/new', page: NewAlert, title: 'New alert' },
+  { path: '/t/:tenant/alerts/messages', page: Messages, title: 'Messages of alerts' },
   {
     path: '/t/:tenant/live',
     page: Live,

@@ -11,6 +11,7 @@ import { SEARCH_CHARS_MAX, viewOf } from '../lib/company-view.ts'
 import { country, daysAgo } from '../lib/days.ts'
 import { number } from '../lib/format.ts'
 import type { UrlChange } from '../lib/url-state.ts'
+import { OtherFilters } from './other-filters.tsx'
 
 interface FiltersProps {
   readonly state: URLSearchParams
@@ -113,6 +114,7 @@ export function Filters({ state, choices, set, searchRef }: FiltersProps) {
             onChange={(value) => change('hidden', value)}
           />
         )}
+        <OtherFilters state={state} set={set} />
         {more.length > 0 && (
           <Menu
             label="More filters"

@@ -1,12 +1,17 @@
+import type { ErrorBody } from '../../../../schemas/api/error.ts'
+
 /** A failed call, with the reason that the server gave. */
 export class ApiError extends Error {
   override name = 'ApiError'
   /** 0: the server did not answer. */
   readonly status: number
+  /** The field of a form that is wrong; undefined: the message is about all of it. */
+  readonly field: string | undefined
 
-  constructor(status: number, message: string) {
+  constructor(status: number, message: string, field?: string) {
     super(message)
     this.status = status
+    this.field = field
   }
 }
 
@@ -61,7 +66,8 @@ async function call<T>(path: string, init: RequestInit): Promise<T> {
     throw new ApiError(0, 'The dashboard cannot be reached. Is ipid running?')
   }
   if (response.status === 204) return undefined as T
-  const answer = (await response.json().catch(() => undefined)) as { detail?: string } | undefined
+  const answer = (await response.json().catch(() => undefined)) as Partial<ErrorBody> | undefined
   if (response.ok) return answer as T
-  throw new ApiError(response.status, answer?.detail ?? `The server answered ${response.status}.`)
+  const { detail = `The server answered ${response.status}.`, errors } = answer ?? {}
+  throw new ApiError(response.status, detail, errors?.[0]?.path)
 }

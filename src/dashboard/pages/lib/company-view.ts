@@ -1,5 +1,6 @@
 import type { CompanySort, CompanyView } from '../../../../schemas/companies.ts'
 import { type DayRange, daysOfRange, isRangeName, type RangeName } from '../design/ranges.ts'
+import { daysAgo } from './days.ts'
 
 /** A column of the list of companies. */
 export interface Column {
@@ -76,6 +77,8 @@ export function viewOf(state: URLSearchParams): CompanyView {
     owner: values('owner'),
     hidden: hiddenOf(of('hidden')),
     visits_min: wholeOf(of('visits')),
+    ...Object.fromEntries(OTHER_LISTS.map((name) => [name, values(name)])),
+    ...Object.fromEntries(OTHER_COUNTS.map((name) => [name, wholeOf(of(name))])),
     ...daysOf(state),
     new_since: momentOf(of('new'), DAY_OR_TIME),
     sort,
@@ -87,16 +90,29 @@ export function viewOf(state: URLSearchParams): CompanyView {
 export function rangeOf(state: URLSearchParams): RangeName | Partial<DayRange> | undefined {
   const days = ownDays(state)
   if (days !== undefined) return days
+  const last = lastDaysOf(state)
+  if (last !== undefined) return { from: daysAgo(last - 1), to: daysAgo(0) }
   const name = state.get('when')
   if (name === ALL_TIME) return undefined
   return isRangeName(name) ? name : DEFAULT_RANGE
 }
 
 /** The part of a URL that names a span. */
-export function rangeChange(range: RangeName | DayRange | undefined): { when: string; from: string; to: string } {
-  if (typeof range === 'object') return { when: '', ...range }
-  return { when: range === undefined ? ALL_TIME : range === DEFAULT_RANGE ? '' : range, from: '', to: '' }
+export function rangeChange(
+  range: RangeName | DayRange | undefined,
+): Readonly<Record<'when' | 'from' | 'to' | 'days', string>> {
+  const none = { when: '', from: '', to: '', days: '' }
+  if (typeof range === 'object') return { ...none, ...range }
+  return { ...none, when: range === undefined ? ALL_TIME : range === DEFAULT_RANGE ? '' : range }
 }
+
+/** The number of last days that a URL names, as segments do. */
+export function lastDaysOf(state: URLSearchParams): number | undefined {
+  const days = wholeOf(state.get('days') ?? undefined)
+  return days !== undefined && days >= 1 && days <= DAYS_MAX ? days : undefined
+}
+
+const DAYS_MAX = 3_660
 
 const ALL_TIME = 'all'
 const DEFAULT_RANGE = '30d'
@@ -120,6 +136,19 @@ function wholeOf(text: string | undefined): number | undefined {
   return text !== undefined && /^\d{1,12}$/.test(text) ? Number(text) : undefined
 }
 
+/** Filters that only segments of the command line have, by the names of `CompanyFilter`. */
+export const OTHER_LISTS = [
+  'industry_not',
+  'category_not',
+  'country_not',
+  'classification_not',
+  'tag_not',
+  'owner_not',
+  'source_not',
+  'campaign_not',
+] as const
+export const OTHER_COUNTS = ['page_visits_min', 'visits_max', 'events_min', 'events_max'] as const
+
 /** Names of the filters in a URL, without the days. */
 export const FILTER_NAMES = [
   'q',
@@ -135,6 +164,8 @@ export const FILTER_NAMES = [
   'hidden',
   'visits',
   'new',
+  ...OTHER_LISTS,
+  ...OTHER_COUNTS,
 ] as const
 
 const DAY = /^\d{4}-\d{2}-\d{2}$/

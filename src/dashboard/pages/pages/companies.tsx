@@ -7,6 +7,7 @@ import { CompanyBulk } from '../components/company-bulk.tsx'
 import { CompanyTable } from '../components/company-table.tsx'
 import { Filters } from '../components/filters.tsx'
 import { FirstEvent } from '../components/first-event.tsx'
+import { SegmentBar, useShownSegment } from '../components/segment-bar.tsx'
 import { Button, IconButton, LinkButton } from '../design/button.tsx'
 import { DateRange } from '../design/date-range.tsx'
 import { Facts } from '../design/details.tsx'
@@ -75,10 +76,15 @@ export function Companies({ parameters }: PageProps) {
   const shown = shownColumns(state)
   const hide = (state.get('hide') ?? '').split(',').filter((name) => name !== '')
   const range = rangeOf(state)
+  const segment = useShownSegment(state)
   return (
     <Page
-      title="Companies"
-      description="Events count on their own day (UTC)."
+      title={segment?.name ?? 'Companies'}
+      description={
+        segment === undefined
+          ? 'Events count on their own day (UTC).'
+          : 'A segment: companies with these filters now. Events count on their own day (UTC).'
+      }
       actions={
         <>
           <DateRange
@@ -120,6 +126,7 @@ export function Companies({ parameters }: PageProps) {
             </Row>
           )}
           <Row gap={2}>
+            <SegmentBar tenant={tenant} state={state} isFiltered={isFiltered} />
             {isFiltered && (
               <Button
                 size="s"

@@ -34,16 +34,34 @@ interface NavLinkProps {
   readonly icon: LucideIcon
   readonly label: string
   readonly isCurrent: boolean
+  /** `NavLink`s below it. */
+  readonly children?: ComponentChildren
 }
 
 /** A link of the sidebar. */
-export function NavLink({ href, icon, label, isCurrent }: NavLinkProps) {
+export function NavLink({ href, icon, label, isCurrent, children }: NavLinkProps) {
   return (
     <li>
       <Link href={href} class="ui-nav-link" aria-current={isCurrent ? 'page' : undefined}>
         <Icon of={icon} />
         <span>{label}</span>
       </Link>
+      {children}
     </li>
+  )
+}
+
+interface NavSubLinksProps {
+  readonly label: string
+  /** `NavLink`s. */
+  readonly children: ComponentChildren
+}
+
+/** Links below a link of the sidebar. */
+export function NavSubLinks({ label, children }: NavSubLinksProps) {
+  return (
+    <ul class="ui-nav-links is-below" aria-label={label}>
+      {children}
+    </ul>
   )
 }

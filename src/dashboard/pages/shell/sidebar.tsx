@@ -2,6 +2,7 @@ import './sidebar.css'
 import { ChevronsUpDown, LogOut, UserRound, X } from 'lucide-preact'
 import { useState } from 'preact/hooks'
 import { Link, useLocation } from 'wouter-preact'
+import { useSearch } from 'wouter-preact/use-browser-location'
 import { Avatar } from '../design/avatar.tsx'
 import { IconButton } from '../design/button.tsx'
 import { TextInput } from '../design/field.tsx'
@@ -13,6 +14,10 @@ import { useSession } from '../lib/session.ts'
 import { NAV_GROUPS, PAGES } from '../pages.tsx'
 import { Logo } from './logo.tsx'
 import { NavGroup, NavLink } from './nav.tsx'
+import { SegmentLinks } from './segment-links.tsx'
+
+/** The page with segments below its link. */
+const COMPANIES = '/t/:tenant/companies'
 
 interface SidebarProps {
   /** Undefined: there is none yet. */
@@ -26,6 +31,8 @@ interface SidebarProps {
 export function Sidebar({ tenant, isOpen, onClose }: SidebarProps) {
   const { role, name, version } = useSession()
   const [location] = useLocation()
+  const isList = location === COMPANIES.replace(':tenant', tenant ?? '')
+  const segment = new URLSearchParams(useSearch()).get('segment')
   const visible = PAGES.filter(
     ({ path, operator }) => (!operator || role === 'operator') && (tenant !== undefined || !path.includes(':tenant')),
   )
@@ -60,8 +67,15 @@ export function Sidebar({ tenant, isOpen, onClose }: SidebarProps) {
                     href={href}
                     icon={nav!.icon}
                     label={nav!.label}
-                    isCurrent={location === href || location.startsWith(`${href}/`)}
-                  />
+                    isCurrent={
+                      (location === href || location.startsWith(`${href}/`)) &&
+                      !(path === COMPANIES && isList && segment !== null)
+                    }
+                  >
+                    {path === COMPANIES && tenant !== undefined && (
+                      <SegmentLinks tenant={tenant} current={isList ? segment : null} />
+                    )}
+                  </NavLink>
                 )
               })}
             </NavGroup>

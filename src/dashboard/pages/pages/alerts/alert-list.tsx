@@ -1,0 +1,178 @@
+import { Ellipsis, List, Pause, Play, Send, Trash2 } from 'lucide-preact'
+import type { ComponentChildren } from 'preact'
+import { Link } from 'wouter-preact'
+import type { ListedAlert } from '../../../../../schemas/dashboard/alerts.ts'
+import { Badge } from '../../design/badge.tsx'
+import { IconButton } from '../../design/button.tsx'
+import { Row, Stack, Text } from '../../design/layout.tsx'
+import { sentence } from '../../design/notice.tsx'
+import { Menu } from '../../design/popover.tsx'
+import { Table } from '../../design/table.tsx'
+import { Time } from '../../design/time.tsx'
+import { companyPath } from '../../lib/company-links.ts'
+import { counted } from '../../lib/format.ts'
+import { messagesPath } from './messages-path.ts'
+import { answerWords, KIND_WORDS, whenWords } from './words.ts'
+
+export type AlertAction = 'test' | 'pause' | 'resume' | 'remove'
+
+interface AlertListProps {
+  readonly tenant: string
+  readonly alerts: readonly ListedAlert[]
+  readonly onAct: (action: AlertAction, alert: ListedAlert) => void
+}
+
+/** The alerts of a tenant: when they fire, where they report, and how it goes. */
+export function AlertList({ tenant, alerts, onAct }: AlertListProps) {
+  return (
+    <Table
+      label="Alerts"
+      rows={alerts}
+      keyOf={({ alert_id: id }) => id}
+      columns={[
+        {
+          key: 'name',
+          label: 'Alert',
+          text: 'wrap',
+          render: (alert) => (
+            <Stack gap={1}>
+              <Text as="span" isStrong>
+                {alert.name}
+              </Text>
+              <Text tone="soft" isSmall>
+                {whenWords(alert)}
+              </Text>
+            </Stack>
+          ),
+        },
+        {
+          key: 'to',
+          label: 'Reports to',
+          text: 'wrap',
+          inCard: 'whole',
+          render: ({ to, target, digest }) => (
+            <Stack gap={1}>
+              <span>{target}</span>
+              <Text tone="soft" isSmall>
+                {KIND_WORDS[to]}
+                {digest !== null && ', every Monday'}
+              </Text>
+            </Stack>
+          ),
+        },
+        {
+          key: 'state',
+          label: 'State',
+          text: 'wrap',
+          inCard: 'whole',
+          render: (alert) => <State tenant={tenant} alert={alert} />,
+        },
+        {
+          key: 'fired',
+          label: 'Last fired',
+          text: 'wrap',
+          render: ({ last_fired: fired }) =>
+            fired === null ? (
+              <Text as="span" tone="soft">
+                not yet
+              </Text>
+            ) : (
+              <Dated at={fired.at}>
+                <Link href={companyPath(tenant, fired.company_id)}>{fired.company_name}</Link>
+              </Dated>
+            ),
+        },
+        {
+          key: 'answer',
+          label: 'Last answer',
+          text: 'wrap',
+          render: ({ last_attempt: last }) =>
+            last === null ? (
+              <Text as="span" tone="soft">
+                none yet
+              </Text>
+            ) : (
+              <Dated at={last.at}>
+                <Text as="span" tone={last.error === null ? 'good' : 'bad'}>
+                  {answerWords(last)}
+                </Text>
+              </Dated>
+            ),
+        },
+        {
+          key: 'actions',
+          label: 'Actions',
+          isLabelHidden: true,
+          isActions: true,
+          render: (alert) => <Actions tenant={tenant} alert={alert} onAct={onAct} />,
+        },
+      ]}
+    />
+  )
+}
+
+/** A value and its age. */
+function Dated({ at, children }: { readonly at: string; readonly children: ComponentChildren }) {
+  return (
+    <>
+      {children}{' '}
+      <Text as="span" tone="soft" isSmall>
+        <Time at={at} isAgo />
+      </Text>
+    </>
+  )
+}
+
+function State({ tenant, alert }: { readonly tenant: string; readonly alert: ListedAlert }) {
+  const { paused, waiting, alert_id: id } = alert
+  return (
+    <Stack gap={1}>
+      <Row gap={2}>
+        {paused === null ? (
+          <Badge tone="good">on</Badge>
+        ) : (
+          <Badge tone={paused.by === 'person' ? 'neutral' : 'bad'}>{PAUSED[paused.by]}</Badge>
+        )}
+      </Row>
+      {paused !== null && (
+        <Text tone="soft" isSmall>
+          {paused.reason !== '' && `${sentence(paused.reason)} `}
+          Since <Time at={paused.at} />
+        </Text>
+      )}
+      {waiting > 0 && (
+        <Text isSmall>
+          <Link href={messagesPath(tenant, { alert: id, state: 'waiting' })}>
+            {counted(waiting, 'message')} waiting
+          </Link>
+        </Text>
+      )}
+    </Stack>
+  )
+}
+
+const PAUSED = {
+  person: 'paused by a person',
+  failures: 'paused after failures',
+  limit: 'paused: a limit was reached',
+} as const
+
+function Actions({ tenant, alert, onAct }: Pick<AlertListProps, 'tenant' | 'onAct'> & { readonly alert: ListedAlert }) {
+  const label = `Actions for ${alert.name}`
+  return (
+    <Menu
+      label={label}
+      align="end"
+      trigger={(props) => <IconButton icon={Ellipsis} label={label} {...props} />}
+      entries={[
+        { label: 'Send a test message', icon: Send, onSelect: () => onAct('test', alert) },
+        { label: 'Show its messages', icon: List, href: messagesPath(tenant, { alert: alert.alert_id }) },
+        alert.paused === null
+          ? { label: 'Pause', icon: Pause, onSelect: () => onAct('pause', alert) }
+          : { label: 'Resume', icon: Play, onSelect: () => onAct('resume', alert) },
+        'line',
+        { label: 'Remove', icon: Trash2, isDanger: true, onSelect: () => onAct('remove', alert) },
+      ]}
+    />
+  )
+}

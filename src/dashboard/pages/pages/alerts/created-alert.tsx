@@ -1,0 +1,51 @@
+import { useEffect, useRef } from 'preact/hooks'
+import type { CreatedAlertAnswer } from '../../../../../schemas/dashboard/alerts.ts'
+import { Button } from '../../design/button.tsx'
+import { CodeLine } from '../../design/code.tsx'
+import { Row, Stack, Text } from '../../design/layout.tsx'
+import { Card } from '../../design/page.tsx'
+import { TestMessage } from './test-message.tsx'
+import { KIND_WORDS, whenWords } from './words.ts'
+
+interface CreatedAlertProps {
+  readonly tenant: string
+  readonly created: CreatedAlertAnswer
+  readonly onDone: () => void
+}
+
+/** A new alert: the secret of its webhook, which is shown only once, and a test of its destination. */
+export function CreatedAlert({ tenant, created: { alert, secret }, onDone }: CreatedAlertProps) {
+  const heading = useRef<HTMLHeadingElement>(null)
+  // The form has disappeared. Without this, keyboard focus would move to the top of the page.
+  useEffect(() => heading.current?.focus(), [])
+  return (
+    <Stack gap={5}>
+      <div>
+        <h2 ref={heading} tabIndex={-1}>
+          The alert is on
+        </h2>
+        <Text>
+          {whenWords(alert)}: reported to {alert.target} ({KIND_WORDS[alert.to]}), from now on
+          {alert.digest === null ? '' : ', on Mondays'}.
+        </Text>
+      </div>
+      {secret !== null && (
+        <Card title="Signing secret" isAccent>
+          <Stack gap={3}>
+            <Text>Copy it now: it is shown only once.</Text>
+            <CodeLine text={secret} label="Signing secret" />
+            <Text>
+              Your program checks with it that a message comes from ipid, as Standard Webhooks describes. With the
+              package <code>standardwebhooks</code>:
+            </Text>
+            <CodeLine text="new Webhook(secret).verify(body, headers)" label="Line that verifies a message" />
+          </Stack>
+        </Card>
+      )}
+      <TestMessage tenant={tenant} alert={alert} />
+      <Row justify="right">
+        <Button onClick={onDone}>Done</Button>
+      </Row>
+    </Stack>
+  )
+}

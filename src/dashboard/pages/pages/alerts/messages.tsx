@@ -1,0 +1,245 @@
+import { MailSearch } from 'lucide-preact'
+import { useState } from 'preact/hooks'
+import { Link } from 'wouter-preact'
+import type { AlertsAnswer, ListedMessage, MessagesAnswer } from '../../../../../schemas/dashboard/alerts.ts'
+import { Badge, type Tone } from '../../design/badge.tsx'
+import { Button } from '../../design/button.tsx'
+import { FieldError, Select } from '../../design/field.tsx'
+import { Row, Stack, Text } from '../../design/layout.tsx'
+import { EmptyState, Problem } from '../../design/notice.tsx'
+import { Page } from '../../design/page.tsx'
+import { Loading } from '../../design/skeleton.tsx'
+import { Table } from '../../design/table.tsx'
+import { Segmented } from '../../design/tabs.tsx'
+import { Time } from '../../design/time.tsx'
+import { toast } from '../../design/toast.tsx'
+import { post } from '../../lib/api.ts'
+import { companyPath } from '../../lib/company-links.ts'
+import type { PageProps } from '../../lib/page-props.ts'
+import { useUrlState } from '../../lib/url-state.ts'
+import { useAction } from '../../lib/use-action.ts'
+import { useData } from '../../lib/use-data.ts'
+import { AlertTabs } from './alert-tabs.tsx'
+import { MessageDialog } from './message-dialog.tsx'
+import { answerWords, typeWords } from './words.ts'
+
+const LOOK_EVERY_MS = 5_000
+const STATES = ['waiting', 'failed', 'delivered'] as const
+
+/** Messages of alerts: where each is, what its receiver answered, and "send again". */
+export function Messages({ parameters }: PageProps) {
+  const tenant = parameters.tenant!
+  return <OfTenant key={tenant} tenant={tenant} />
+}
+
+function OfTenant({ tenant }: { readonly tenant: string }) {
+  const [state, set] = useUrlState()
+  const wanted = STATES.find((name) => name === state.get('state')) ?? ''
+  const [alert, before] = [state.get('alert') ?? '', state.get('before') ?? '']
+  const path = `/api/tenants/${tenant}/alerts`
+  const { value: known } = useData<AlertsAnswer>(path)
+  const query = { state: wanted, alert, before }
+  const list = useData<MessagesAnswer>(`${path}/messages`, query, LOOK_EVERY_MS)
+  const [shown, setShown] = useState<string>()
+  const sending = useAction()
+  const sendAgain = ({ message_id, company_name: name, type }: ListedMessage) =>
+    sending.run(async () => {
+      await post(`${path}/messages/send-again`, { message_id })
+      toast({ text: `The message ${name === '' ? `(${typeWords(type)})` : `about ${name}`} is sent again.` })
+      list.reload()
+    })
+  const { messages = [], next = null } = list.value ?? {}
+  return (
+    <Page title="Messages of alerts" description="Each message, its attempts, and what the receiver answered.">
+      <AlertTabs tenant={tenant} current="messages" />
+      <Row>
+        <Segmented
+          label="State"
+          value={wanted}
+          options={[{ value: '', label: 'All' }, ...STATES.map((value) => ({ value, label: STATE_WORDS[value] }))]}
+          onChange={(next) => set({ state: next, before: '' })}
+        />
+        <Select
+          label="Alert"
+          isLabelHidden
+          value={alert}
+          options={[
+            { value: '', label: 'All alerts' },
+            ...(known?.alerts ?? []).map(({ alert_id: value, name: label }) => ({ value, label })),
+          ]}
+          onChange={(next) => set({ alert: next, before: '' })}
+        />
+      </Row>
+      {list.error !== undefined && <Problem error={list.error} onRetry={list.reload} />}
+      <FieldError error={sending.error} />
+      {list.value === undefined && list.error === undefined && <Loading rows={6} rowHeight={44} />}
+      {list.value !== undefined && messages.length === 0 && (
+        <Nothing isFiltered={wanted !== '' || alert !== ''} isFirst={before === ''} isMore={next !== null} />
+      )}
+      {messages.length > 0 && (
+        <MessageTable
+          tenant={tenant}
+          messages={messages}
+          isBusy={sending.isBusy}
+          onShow={setShown}
+          onSendAgain={sendAgain}
+        />
+      )}
+      {(before !== '' || next !== null) && (
+        <Row>
+          <Button disabled={before === ''} onClick={() => set({ before: '' })}>
+            Newest messages
+          </Button>
+          <Button disabled={next === null} onClick={() => set({ before: next ?? '' })}>
+            Older messages
+          </Button>
+        </Row>
+      )}
+      {shown !== undefined && <MessageDialog tenant={tenant} messageId={shown} onClose={() => setShown(undefined)} />}
+    </Page>
+  )
+}
+
+const STATE_WORDS = { waiting: 'Waiting', failed: 'Failed', delivered: 'Delivered' } as const
+const TONES: Readonly<Record<ListedMessage['state'], Tone>> = { waiting: 'warn', failed: 'bad', delivered: 'good' }
+
+function Nothing(props: { readonly isFiltered: boolean; readonly isFirst: boolean; readonly isMore: boolean }) {
+  const { isFiltered, isFirst, isMore } = props
+  if (isMore) {
+    return (
+      <EmptyState icon={MailSearch} title="None of the latest messages matches">
+        <p>Older ones may: look further back with the button below.</p>
+      </EmptyState>
+    )
+  }
+  if (isFiltered) return <EmptyState icon={MailSearch} title="No message matches" />
+  return (
+    <EmptyState icon={MailSearch} title={isFirst ? 'No message yet' : 'No older messages'}>
+      <p>A message is made when an alert fires, and kept for 30 days.</p>
+    </EmptyState>
+  )
+}
+
+interface MessageTableProps {
+  readonly tenant: string
+  readonly messages: readonly ListedMessage[]
+  readonly isBusy: boolean
+  readonly onShow: (messageId: string) => void
+  readonly onSendAgain: (message: ListedMessage) => void
+}
+
+function MessageTable({ tenant, messages, isBusy, onShow, onSendAgain }: MessageTableProps) {
+  return (
+    <Table
+      label="Messages"
+      rows={messages}
+      keyOf={({ message_id: id }) => id}
+      columns={[
+        {
+          key: 'company',
+          label: 'Company',
+          text: 'wrap',
+          render: ({ company_id: id, company_name: name, type }) => (
+            <Stack gap={1}>
+              {id === '' || type === 'alert.test' ? (
+                <span>{name === '' ? 'Several' : name}</span>
+              ) : (
+                <Link href={companyPath(tenant, id)}>{name}</Link>
+              )}
+              <Text tone="soft" isSmall>
+                {typeWords(type)}
+              </Text>
+            </Stack>
+          ),
+        },
+        { key: 'alert', label: 'Alert', text: 'wrap', render: ({ alert_name: name }) => name },
+        { key: 'at', label: 'Made', render: ({ created_at: at }) => <Time at={at} isAgo /> },
+        {
+          key: 'state',
+          label: 'State',
+          text: 'wrap',
+          inCard: 'whole',
+          render: (message) => <State message={message} />,
+        },
+        { key: 'attempts', label: 'Attempts', isNumber: true, render: ({ attempts }) => attempts },
+        {
+          key: 'answer',
+          label: 'Last answer',
+          text: 'wrap',
+          inCard: 'whole',
+          render: ({ last_attempt: last }) =>
+            last === null ? (
+              <Text as="span" tone="soft">
+                none yet
+              </Text>
+            ) : (
+              <Stack gap={1}>
+                <Text as="span" tone={last.error === null ? undefined : 'bad'}>
+                  {answerWords(last)}
+                </Text>
+                {last.answer !== '' && (
+                  <Text tone="soft" isSmall>
+                    {last.answer.slice(0, 120)}
+                  </Text>
+                )}
+              </Stack>
+            ),
+        },
+        {
+          key: 'actions',
+          label: 'Actions',
+          isLabelHidden: true,
+          isActions: true,
+          render: (message) => {
+            const { message_id: id, company_name: name, alert_state: alertState, state } = message
+            const about = name === '' ? 'the digest' : name
+            return (
+              <Row gap={2} justify="right" isOneLine>
+                <Button size="s" variant="quiet" aria-label={`Details of ${about}`} onClick={() => onShow(id)}>
+                  Details
+                </Button>
+                {alertState !== null && (
+                  <Button
+                    size="s"
+                    disabled={isBusy}
+                    aria-label={`${state === 'waiting' ? 'Send now' : 'Send again'}: ${about}`}
+                    onClick={() => onSendAgain(message)}
+                  >
+                    {state === 'waiting' ? 'Send now' : 'Send again'}
+                  </Button>
+                )}
+              </Row>
+            )
+          },
+        },
+      ]}
+    />
+  )
+}
+
+function State({
+  message: { state, alert_state: alertState, next_attempt_at: next },
+}: {
+  readonly message: ListedMessage
+}) {
+  return (
+    <Row gap={2}>
+      <Badge tone={TONES[state]}>{state}</Badge>
+      {state === 'waiting' && (
+        <Text as="span" tone="soft" isSmall>
+          {alertState === null ? (
+            'not sent: the alert was removed'
+          ) : alertState === 'paused' ? (
+            'until the alert is resumed'
+          ) : next === null ? null : Date.parse(next) <= Date.now() ? (
+            'is being sent'
+          ) : (
+            <>
+              next attempt <Time at={next} isAgo />
+            </>
+          )}
+        </Text>
+      )}
+    </Row>
+  )
+}
