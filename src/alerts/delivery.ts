@@ -18,9 +18,9 @@ export interface Attempt {
   readonly tookMs: number
   /** Of the answer; undefined: there was none. */
   readonly status?: number
-  /** The beginning of the answer. */
+  /** The beginning of the answer, in one line. Only the last attempt of a message has it. */
   readonly answer?: string
-  /** Why it counts as failed; undefined: delivered. */
+  /** Why it counts as failed, in one line; undefined: delivered. Of earlier attempts, the beginning. */
   readonly error?: string
 }
 
@@ -58,7 +58,40 @@ const RETRY_DELAYS_MS = [
   ...[5 * SECOND_MS, 5 * MINUTE_MS, 30 * MINUTE_MS],
   ...[2, 5, 10, 14, 20, 24].map((hours) => hours * HOUR_MS),
 ]
+/** Receivers choose these texts, and Redis keeps them: with all of its attempts, a message has at most 3 KB of them. */
 const ATTEMPTS_KEPT = 20
+const ANSWER_BYTES_MAX = 256
+const ERROR_BYTES_MAX = 400
+const EARLIER_ERROR_BYTES_MAX = 80
+
+/** An attempt whose texts are in one line, short, and without control characters. */
+export function shortened({ answer, error, ...attempt }: Attempt): Attempt {
+  return {
+    ...attempt,
+    ...(answer !== undefined && { answer: shortText(answer, ANSWER_BYTES_MAX) }),
+    ...(error !== undefined && { error: shortText(error, ERROR_BYTES_MAX) }),
+  }
+}
+
+function earlier({ answer: _, error, ...attempt }: Attempt): Attempt {
+  return error === undefined ? attempt : { ...attempt, error: shortText(error, EARLIER_ERROR_BYTES_MAX) }
+}
+
+function shortText(text: string, maxBytes: number): string {
+  // Through UTF-8: an unpaired surrogate becomes U+FFFD.
+  const line = Buffer.from(text)
+    .toString()
+    .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\uFFFD\s]+/gu, ' ')
+    .trim()
+  const bytes = Buffer.from(line)
+  if (bytes.length <= maxBytes) return line
+  // A character that is cut in two becomes U+FFFD.
+  return `${bytes
+    .subarray(0, maxBytes - 3)
+    .toString('utf8')
+    .replace(/\uFFFD$/, '')
+    .trimEnd()}…`
+}
 
 /** A message after an attempt, and when it is due again. Undefined: it is finished. */
 export function afterAttempt(delivery: Delivery, attempt: Attempt): { readonly delivery: Delivery; dueAtMs?: number } {
@@ -71,7 +104,7 @@ export function afterAttempt(delivery: Delivery, attempt: Attempt): { readonly d
     rev: delivery.rev + 1,
     state,
     failures: isDelivered ? delivery.failures : delivery.failures + 1,
-    attempts: [...delivery.attempts, attempt].slice(-ATTEMPTS_KEPT),
+    attempts: [...delivery.attempts.map(earlier), attempt].slice(-ATTEMPTS_KEPT),
   }
   if (delayMs === undefined) return { delivery: next }
   return { delivery: next, dueAtMs: attempt.atMs + attempt.tookMs + delayMs }

@@ -1,4 +1,8 @@
+import { numbered } from '../run/counted.ts'
 import { DIGEST_TYPE, TEST_TYPE } from './delivery.ts'
+
+/** Slack cuts a text at 40,000 characters. */
+const SLACK_LINES_MAX = 50
 
 /** A company in a message. Unknown texts are empty. */
 export interface ReportedCompany {
@@ -194,10 +198,15 @@ export function textOf(message: Message): MessageText {
   }
 }
 
-function digestText({ alert, total = 0, url, tenant_id: tenantId }: MessageData, lines: readonly DigestLine[]) {
+function digestSubject({ alert, total = 0 }: MessageData): string {
+  return oneLine(`${alert.name}: ${numbered(total, 'company', 'companies')} this week`)
+}
+
+function digestText(data: MessageData, lines: readonly DigestLine[]) {
+  const { alert, total = 0, url, tenant_id: tenantId } = data
   const rest = total - lines.length
   return {
-    subject: oneLine(`${alert.name}: ${total} ${total === 1 ? 'company' : 'companies'} this week`),
+    subject: digestSubject(data),
     lines: [
       ...lines.flatMap(({ name, why, url: at }) => [`${name} ${why}`, `  ${at}`]),
       ...(rest > 0 ? [`and ${rest} more`] : []),
@@ -211,9 +220,24 @@ function digestText({ alert, total = 0, url, tenant_id: tenantId }: MessageData,
 
 /** For an incoming webhook of Slack, in its markup. A name cannot add markup. */
 export function slackText(message: Message): string {
-  const { company, url } = message.data
+  const { company, companies, url } = message.data
+  if (companies !== undefined) return slackDigest(message.data, companies)
   const details = detailsOf(company!)
-  return `*<${url}|${slackEscaped(company!.name)}>* ${slackEscaped(whyOf(message))}${details === '' ? '' : `\n${slackEscaped(details)}`}`
+  return `*${slackLink(url, company!.name)}* ${slackEscaped(whyOf(message))}${details === '' ? '' : `\n${slackEscaped(details)}`}`
+}
+
+function slackDigest(data: MessageData, lines: readonly DigestLine[]): string {
+  const listed = lines.slice(0, SLACK_LINES_MAX)
+  const rest = (data.total ?? 0) - listed.length
+  return [
+    `*${slackLink(data.url, digestSubject(data))}*`,
+    ...listed.map(({ name, why, url }) => `${slackLink(url, name)} ${slackEscaped(why)}`),
+    ...(rest > 0 ? [`and ${rest} more`] : []),
+  ].join('\n')
+}
+
+function slackLink(url: string, text: string): string {
+  return `<${url}|${slackEscaped(text)}>`
 }
 
 function detailsOf({ domain, industry, country_code: country }: ReportedCompany): string {

@@ -40,7 +40,7 @@ export function alertRole(context: ProcessContext): Service[] {
     secrets: new SecretBox(config),
     mailer: smtpUrl === undefined ? undefined : new Mailer({ url: smtpUrl, from: smtpFrom }),
     userAgent: `ipid/${version()}`,
-    clock,
+    ...{ clock, log },
   })
   const metrics = createAlertMetrics(telemetry.metrics, {
     waiting: () => deliveries.waiting(clock.now()),
@@ -60,6 +60,7 @@ export function alertRole(context: ProcessContext): Service[] {
   const sender = new Sender({
     lease: leaseOf('deliveries'),
     ...{ deliveries, alerts, clock, log },
+    tenants: async () => (await tenants.listTenants()).map(({ id }) => id),
     send: (alert, delivery, signal) => channels.send(alert, delivery, signal),
     persisted: () => persisted(redis),
     onAttempt: (result) => metrics.attempted(result),

@@ -12,6 +12,8 @@ interface SenderOptions {
   readonly lease: ShareLease
   readonly deliveries: RedisDeliveries
   readonly alerts: Pick<RedisAlerts, 'list'>
+  /** Ids of all tenants. */
+  readonly tenants: () => Promise<readonly string[]>
   readonly send: (alert: Alert, delivery: Delivery, signal: AbortSignal) => Promise<Attempt>
   /** Resolves when everything that Redis has answered is on disk. */
   readonly persisted: () => Promise<void>
@@ -25,6 +27,8 @@ const OF_ALERT_MAX = 8
 const OF_TENANT_MAX = 32
 const ALL_MAX = 256
 const LOOK_EVERY_MS = 500
+/** Removes old messages this often. */
+const TRIM_EVERY_MS = 3_600_000
 const LOOP_DELAY: DelayBounds = { minMs: 250, maxMs: 5_000 }
 /** A stop waits this long for attempts in progress, then aborts them. The next sender repeats them. */
 const STOP_MS = 3_000
@@ -42,6 +46,8 @@ export class Sender implements Service {
   #abort = new AbortController()
   /** Rotates the queue that is first in a round. */
   #turn = 0
+  /** `clock.now()` of the last time; undefined: not yet. */
+  #trimmedMs: number | undefined
 
   constructor(options: SenderOptions) {
     this.#options = options
@@ -86,6 +92,7 @@ export class Sender implements Service {
   async #round(): Promise<number> {
     const { lease, deliveries, clock } = this.#options
     lease.assertHeld()
+    await this.#trim()
     const queues = await deliveries.queues()
     if (queues.length === 0) return LOOK_EVERY_MS
     const alerts = await this.#alertsOf(queues)
@@ -98,6 +105,14 @@ export class Sender implements Service {
       await this.#begin(alert, queue, nowMs)
     }
     return LOOK_EVERY_MS
+  }
+
+  async #trim(): Promise<void> {
+    const { deliveries, tenants, clock } = this.#options
+    const nowMs = clock.now()
+    if (this.#trimmedMs !== undefined && nowMs - this.#trimmedMs < TRIM_EVERY_MS) return
+    for (const tenantId of await tenants()) await deliveries.trim(tenantId, nowMs)
+    this.#trimmedMs = nowMs
   }
 
   async #alertsOf(queues: readonly DeliveryQueue[]): Promise<ReadonlyMap<string, Alert>> {

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { type Logger, pino } from 'pino'
+import { ALERT_LIMITS } from '../../schemas/alert.ts'
 import type { Delivery } from '../../src/alerts/delivery.ts'
 import { type Alert, RedisAlerts } from '../../src/alerts/redis/alert-store.ts'
 import { RedisDeliveries } from '../../src/alerts/redis/delivery-store.ts'
@@ -9,6 +11,7 @@ import { Channels } from '../../src/alerts/sending/channels.ts'
 import { Destinations } from '../../src/alerts/sending/destinations.ts'
 import { Mailer } from '../../src/alerts/sending/mail.ts'
 import { connectRedis, type RedisClient } from '../../src/stores/redis/connect.ts'
+import { keys } from '../../src/stores/redis/keys.ts'
 import { Membership } from '../../src/stores/redis/membership.ts'
 import { addAlert, errorsOf, occurrenceOf, Receiver, startSmtp, testSecrets } from '../support/alerts.ts'
 import { quiet, silent } from '../support/pipeline.ts'
@@ -33,6 +36,7 @@ interface WorldOptions {
   readonly destinations?: Destinations
   readonly mailer?: Mailer
   readonly timeoutMs?: number
+  readonly log?: Logger
 }
 
 /** A sender on an empty Redis. */
@@ -46,13 +50,21 @@ async function startSender(t: TestContext, options: WorldOptions = {}): Promise<
   await evaluation.acquire(AbortSignal.timeout(10_000))
   const destinations = options.destinations ?? new Destinations({ allowsPrivate: true })
   const channels = new Channels({
-    ...{ destinations, secrets: testSecrets, mailer: options.mailer, userAgent: 'test', clock },
+    ...{
+      destinations,
+      secrets: testSecrets,
+      mailer: options.mailer,
+      userAgent: 'test',
+      clock,
+      log: options.log ?? silent,
+    },
     ...(options.timeoutMs !== undefined && { timeoutMs: options.timeoutMs }),
   })
   const results: string[] = []
   const sender = new Sender({
     lease: new Membership({ client, name: 'deliveries' }).share(0),
     ...{ deliveries, alerts, clock, log: silent, persisted: async () => {} },
+    tenants: async () => ['acme', 'idle'],
     send: (...args) => channels.send(...args),
     onAttempt: (result) => results.push(result),
   })
@@ -198,7 +210,9 @@ test('at every connection, a destination that has become private is refused', as
   const receiver = await Receiver.start(t)
   let address = '93.184.215.14'
   const destinations = new Destinations({ allowsPrivate: false, resolve: async () => [{ address, family: 4 }] })
-  const world = await startSender(t, { destinations, timeoutMs: 1_000 })
+  const logged: string[] = []
+  const log = pino({ level: 'info' }, { write: (text) => void logged.push(text) })
+  const world = await startSender(t, { destinations, timeoutMs: 1_000, log })
   const url = `http://hook.example:${new URL(receiver.url).port}/`
   await destinations.read(url)
   address = '127.0.0.1'
@@ -208,7 +222,9 @@ test('at every connection, a destination that has become private is refused', as
     () => world.about(alert, 'a.example'),
     (one) => one?.attempts.length === 1,
   )
-  assert.match(errorsOf(found)[0]!, /hook.example leads to 127.0.0.1, which is not a public address/)
+  assert.match(errorsOf(found)[0]!, /^hook\.example does not lead to a public address/)
+  assert.ok(!JSON.stringify(found).includes('127.0.0.1'), 'the tenant must not learn our network from it')
+  assert.match(logged.join(''), /"address":"127\.0\.0\.1 \(loopback\)"/)
   assert.equal(receiver.received.length, 0)
 })
 
@@ -253,4 +269,79 @@ test('an e-mail has name, reason and link, and the id of its message', async (t)
   assert.match(mail!, /^Subject: a\.example & <Co> was seen for the first time$/m)
   assert.ok(mail!.includes(`<${id}@site.example>`))
   assert.ok(mail!.includes('http://dash.example/t/acme/companies/of?id'))
+})
+
+test('of the answers of a receiver, a message keeps a short text of the last one', async (t) => {
+  const world = await startSender(t)
+  const receiver = await Receiver.start(t)
+  receiver.answer = (_, response) => void response.writeHead(500).end(`\u0000\u001b[2J"${'\u202e€'.repeat(1_000)}`)
+  const alert = await addAlert(world.client, 'acme', { url: receiver.url })
+  await world.record(alert, ['a.example'])
+  const look = (attempts: number) =>
+    until(
+      () => world.about(alert, 'a.example'),
+      (one) => one?.attempts.length === attempts,
+    )
+  const dueMs = async () => {
+    const found = (await world.about(alert, 'a.example'))!
+    return (await world.deliveries.dueTimes([found])).get(found.id)!
+  }
+  const { attempts: first } = await look(1)
+  assert.match(first[0]!.answer!, /^\[2J"( €)+…$/)
+  assert.ok(Buffer.byteLength(first[0]!.answer!) <= 256)
+  receiver.answer = (_, response) =>
+    void response.writeHead(302, { location: `http://x.example/${'y'.repeat(500)}` }).end()
+  world.clock.nowMs = await dueMs()
+  const { attempts } = await look(2)
+  assert.deepEqual(
+    attempts.map(({ answer }) => answer),
+    [undefined, ''],
+  )
+  assert.match(attempts[1]!.error!, /redirects are not followed/)
+  world.clock.nowMs = await dueMs()
+  const later = (await look(3)).attempts
+  assert.ok(Buffer.byteLength(later[1]!.error!) <= 80 && later[1]!.error!.endsWith('…'), later[1]!.error)
+})
+
+test('messages of a tenant without attempts are removed after their time', async (t) => {
+  const world = await startSender(t)
+  const receiver = await Receiver.start(t)
+  const alert = await addAlert(world.client, 'idle', { url: receiver.url })
+  await world.record(alert, ['a.example'])
+  await until(
+    () => world.about(alert, 'a.example'),
+    (one) => one?.state === 'delivered',
+  )
+  world.clock.nowMs += (ALERT_LIMITS.deliveryDays - 1) * 86_400_000
+  const recent = await addAlert(world.client, 'acme', { url: receiver.url })
+  await world.record(recent, ['b.example'])
+  await until(
+    () => world.about(recent, 'b.example'),
+    (one) => one?.state === 'delivered',
+  )
+  assert.ok(await world.about(alert, 'a.example'))
+  world.clock.nowMs += 2 * 86_400_000
+  await until(
+    () => world.about(alert, 'a.example'),
+    (one) => one === undefined,
+  )
+  const names = [keys.deliveries('idle'), keys.deliveryTimes('idle'), keys.finishedDeliveries('idle')]
+  assert.equal(await world.client.exists(...names), 0)
+  assert.ok(await world.about(recent, 'b.example'), 'a younger one stays')
+})
+
+test('requested messages above the limit are refused', async (t) => {
+  const { client, deliveries, clock } = await startSender(t)
+  const alert = await addAlert(client, 'acme', { url: 'http://127.0.0.1:9/' })
+  const later = clock.now() + 3_600_000
+  const full = Array.from({ length: ALERT_LIMITS.waitingMax - 1 }, (_, i) => [later, `msg_${i}`]).flat()
+  await client.zadd(keys.waitingDeliveries(alert.id, 'requested'), ...full)
+  const message = (company: string) => deliveryOf(alert, occurrenceOf(alert, company), clock.now())
+  assert.equal(await deliveries.add('acme', message('a.example'), later), true)
+  await assert.rejects(deliveries.add('acme', message('b.example'), later), {
+    name: 'InputError',
+    message: /^2000 requested messages of this alert wait: try again/,
+  })
+  const again = { ...message('a.example'), rev: 2 }
+  assert.equal(await deliveries.add('acme', again, later, 1), true, 'one that waits already takes no place')
 })

@@ -73,11 +73,12 @@ async function signIn(t: TestContext, options: Parameters<typeof routesOf>[0] = 
 async function startSender(t: TestContext): Promise<void> {
   const channels = new Channels({
     ...{ destinations: new Destinations({ allowsPrivate: true }), secrets: testSecrets, mailer: undefined },
-    ...{ userAgent: 'test', clock: systemClock },
+    ...{ userAgent: 'test', clock: systemClock, log: silent },
   })
   const sender = new Sender({
     lease: new Membership({ client: redis, name: 'deliveries' }).share(0),
     ...{ deliveries, alerts: store, clock: systemClock, log: silent, persisted: async () => {} },
+    tenants: async () => [],
     send: (...args) => channels.send(...args),
   })
   await sender.start()

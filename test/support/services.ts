@@ -324,7 +324,8 @@ export const SERVICES: Readonly<Record<string, ServiceCase>> = {
       const lease = new Membership({ client, name: 'deliveries' }).share(0)
       const stores = { deliveries: new RedisDeliveries(client), alerts: new RedisAlerts(client) }
       const send = async () => ({ atMs: 0, tookMs: 0 })
-      return new Sender({ lease, ...stores, send, persisted: async () => {}, clock: systemClock, log: silent })
+      const tenants = async () => []
+      return new Sender({ lease, ...stores, tenants, send, persisted: async () => {}, clock: systemClock, log: silent })
     }),
   },
   BulkWorker: {

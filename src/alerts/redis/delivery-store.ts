@@ -9,6 +9,7 @@ import { type Delivery, QUEUES, type Queue } from '../delivery.ts'
 
 const using = './alerts.lua'
 const addScript = loadScript(import.meta.url, './addDelivery-6.lua', { using })
+const trimScript = loadScript(import.meta.url, './trimDeliveries-3.lua', { using })
 const settleScript = loadScript(import.meta.url, './settleDelivery-8.lua', { using })
 
 /** A queue of an alert's waiting messages. */
@@ -128,6 +129,7 @@ export class RedisDeliveries {
    * Adds a message that a person requested.
    * @param rev its revision now; undefined: it is new
    * @returns false when it has changed meanwhile
+   * @throws InputError when too many wait
    */
   async add(tenantId: string, delivery: Delivery, dueAtMs: number, rev?: number): Promise<boolean> {
     const { id, alertId, createdAtMs } = delivery
@@ -140,8 +142,22 @@ export class RedisDeliveries {
       keys.finishedDeliveries(tenantId),
       keys.waitingDeliveries(alertId, 'due'),
     ]
-    const args = [id, JSON.stringify(delivery), createdAtMs, dueAtMs, memberOf(queue), rev ?? '']
-    return (await answered(addScript.run(this.#client, names, args))) === 1
+    const args = [
+      id,
+      JSON.stringify(delivery),
+      createdAtMs,
+      dueAtMs,
+      memberOf(queue),
+      rev ?? '',
+      ALERT_LIMITS.waitingMax,
+    ]
+    const result = await answered(addScript.run(this.#client, names, args))
+    if (result === -3) {
+      throw new InputError(
+        `${ALERT_LIMITS.waitingMax} requested messages of this alert wait: try again when they are sent`,
+      )
+    }
+    return result === 1
   }
 
   /**
@@ -180,6 +196,18 @@ export class RedisDeliveries {
       JSON.stringify(delivery.attempts.at(-1) ?? null),
     ]
     return (await settleScript.run(this.#client, names, args)) === 1
+  }
+
+  /** Removes finished messages of a tenant that are too old. A tenant without new messages has no other end of theirs. */
+  async trim(tenantId: string, nowMs: number): Promise<void> {
+    const finished = keys.finishedDeliveries(tenantId)
+    const beforeMs = nowMs - ALERT_LIMITS.deliveryDays * DAY_MS
+    const names = [keys.deliveries(tenantId), keys.deliveryTimes(tenantId), finished]
+    for (let left = await this.#client.zcard(finished); left > 0; ) {
+      const before = left
+      left = Number(await trimScript.run(this.#client, names, [ALERT_LIMITS.deliveriesMax, beforeMs]))
+      if (left >= before) return
+    }
   }
 
   /** Removes a message whose record is gone from its queue. */

@@ -1,10 +1,11 @@
+import type { Logger } from 'pino'
 import { causeText } from '../../run/cause-text.ts'
 import type { Clock } from '../../run/clock.ts'
 import type { SecretBox } from '../../secrets/secret-box.ts'
-import type { Attempt, Delivery } from '../delivery.ts'
+import { type Attempt, type Delivery, shortened } from '../delivery.ts'
 import { type Message, slackText, textOf } from '../messages.ts'
 import type { Alert } from '../redis/alert-store.ts'
-import type { Destinations } from './destinations.ts'
+import { DestinationRefusedError, type Destinations } from './destinations.ts'
 import type { Mailer } from './mail.ts'
 import { ANSWER_MS, type PostAnswer, post } from './post.ts'
 import { signedHeaders } from './signature.ts'
@@ -23,6 +24,7 @@ interface ChannelsOptions {
   readonly mailer: Mailer | undefined
   readonly userAgent: string
   readonly clock: Clock
+  readonly log: Logger
   /** Default: `ANSWER_MS`. */
   readonly timeoutMs?: number
 }
@@ -45,13 +47,17 @@ export class Channels {
     const began = performance.now()
     const result = await this.#try(alert, delivery, atMs, signal).catch((error: Error) => {
       signal.throwIfAborted()
+      if (error instanceof DestinationRefusedError) {
+        const facts = { tenant_id: alert.tenantId, alert: alert.id, message: delivery.id, address: error.found }
+        this.#options.log.info(facts, 'the destination of an alert leads to an address that is not public')
+      }
       return { error: causeText(error) }
     })
-    return { atMs, tookMs: Math.round(performance.now() - began), ...result }
+    return shortened({ atMs, tookMs: Math.round(performance.now() - began), ...result })
   }
 
   async #try(alert: Alert, delivery: Delivery, atMs: number, signal: AbortSignal) {
-    if (alert.to === 'email') return await this.#mail(alert, delivery)
+    if (alert.to === 'email') return await this.#mail(alert, delivery, signal)
     const { url: text, key } = this.#secretOf(alert)
     const url = new URL(text)
     const isSlack = alert.to === 'slack'
@@ -61,20 +67,22 @@ export class Channels {
       'user-agent': this.#options.userAgent,
       ...(key !== undefined && signedHeaders(key, delivery.id, atMs, body)),
     }
-    const deadlineMs = performance.now() + (this.#options.timeoutMs ?? ANSWER_MS)
-    const addresses = await this.#options.destinations.addressesOf(url)
+    const limitMs = this.#options.timeoutMs ?? ANSWER_MS
+    const deadlineMs = performance.now() + limitMs
+    const resolving = AbortSignal.any([signal, AbortSignal.timeout(limitMs)])
+    const addresses = await this.#options.destinations.addressesOf(url, resolving)
     const timeoutMs = Math.max(1, Math.round(deadlineMs - performance.now()))
     const answer = await post(url, { headers, body, addresses, signal, timeoutMs })
     const error = problemOf(answer)
     return { status: answer.status, answer: answer.text, ...(error !== undefined && { error }) }
   }
 
-  async #mail(alert: Alert, delivery: Delivery) {
+  async #mail(alert: Alert, delivery: Delivery, signal: AbortSignal) {
     const { mailer } = this.#options
     if (mailer === undefined) return { error: 'SMTP_URL is not set, so e-mail cannot be sent' }
     const { subject, lines } = textOf(JSON.parse(delivery.body) as Message)
-    const answer = await mailer.send({ id: delivery.id, to: alert.target, subject, text: lines.join('\n') })
-    return { answer: answer.slice(0, 1_024) }
+    const mail = { id: delivery.id, to: alert.target, subject, text: lines.join('\n') }
+    return { answer: await mailer.send(mail, signal) }
   }
 
   #secretOf({ id, secret = '' }: Alert): AlertSecret {

@@ -1,37 +1,72 @@
-import { promises as dns, type LookupAddress } from 'node:dns'
+import type { LookupAddress } from 'node:dns'
 import { isIP } from 'node:net'
+import { networkInterfaces } from 'node:os'
+import { judgedAddress } from '../../enrichment/addresses/judged.ts'
+import { parseCidr } from '../../enrichment/addresses/network.ts'
+import { RangeMap } from '../../enrichment/addresses/range-map.ts'
 import { ReservedRanges } from '../../enrichment/addresses/reserved.ts'
 import { parseAddress } from '../../pipeline/event/address.ts'
 import { InputError } from '../../run/errors.ts'
+import { resolveHost } from './resolve-host.ts'
 
-/** All addresses of a host name. Rejects when it has none. */
-export type Resolve = (host: string) => Promise<readonly LookupAddress[]>
+/** All addresses of a host name. Rejects when it has none, and soon after `signal` aborts. */
+export type Resolve = (host: string, signal: AbortSignal) => Promise<readonly LookupAddress[]>
 
 interface DestinationsOptions {
   /** Setting WEBHOOK_PRIVATE. */
   readonly allowsPrivate: boolean
-  /** Default: the name servers of the machine, then its hosts file. */
+  /** Default: `resolveHost`. */
   readonly resolve?: Resolve
+  /** Addresses of this machine. Default: those of its network interfaces. */
+  readonly ownAddresses?: () => readonly string[]
 }
 
 const URL_CHARS_MAX = 2_048
-const DNS_TRY_MS = 3_000
-const DNS_TRIES = 2
-/** The name servers know no such name, or there are none: the hosts file may know it. */
-const UNKNOWN: ReadonlySet<string> = new Set(['ENOTFOUND', 'ENODATA', 'ECONNREFUSED'])
+/** For the check of a new destination. */
+const RESOLVE_MS = 10_000
+const IN_TIME: ReadonlySet<unknown> = new Set(['ECANCELLED', 'ETIMEOUT'])
 
-/** A destination may not be used. The message is the reason. */
+/**
+ * Networks that no receiver of messages is in, though visitors may be: those that the registries of IANA call globally reachable but that
+ * serve the network of the machine, and the address at which a virtual machine in Azure reaches its platform.
+ */
+const NO_RECEIVERS = [
+  ['168.63.129.16/32', 'cloud platform'],
+  ['192.0.0.0/24', 'protocol assignments'],
+  ['192.31.196.0/24', 'AS112'],
+  ['192.52.193.0/24', 'multicast relays'],
+  ['192.175.48.0/24', 'AS112'],
+  ['2001::/23', 'protocol assignments'],
+  ['2620:4f:8000::/48', 'AS112'],
+] as const
+
+/** A destination may not be used. The message is for the tenant: it does not say where a name leads in our network. */
 export class DestinationRefusedError extends InputError {
   override name = 'DestinationRefusedError'
+  /** The refused address and why, for the log of the operator. */
+  readonly found: string
+
+  constructor(message: string, found: string) {
+    super(message)
+    this.found = found
+  }
 }
 
 /**
  * Where messages may go. Tenants choose destinations, so these must not reach what only this machine can reach: private, loopback,
- * link-local, shared and other reserved networks, also when they are embedded in IPv6.
+ * link-local, shared and other reserved networks, and the machine itself, also when their addresses are embedded in IPv6. The server of
+ * SMTP_URL is not checked: the operator chooses it, and it is often in a private network.
  */
 export class Destinations {
   readonly #options: DestinationsOptions
   readonly #reserved = new ReservedRanges()
+  readonly #noReceivers = RangeMap.of(
+    NO_RECEIVERS.map(([network, value]) => {
+      const range = parseCidr(network)
+      if (typeof range === 'string') throw new Error(range)
+      return { range, value }
+    }),
+  )
 
   constructor(options: DestinationsOptions) {
     this.#options = options
@@ -43,41 +78,64 @@ export class Destinations {
    */
   async read(text: string): Promise<URL> {
     const url = parseUrl(text)
-    await this.addressesOf(url)
+    await this.addressesOf(url, AbortSignal.timeout(RESOLVE_MS))
     return url
   }
 
   /**
    * Resolves the host of a URL once, and returns all its addresses. Connect to no other address: a second DNS answer may differ.
+   * @param signal ends the wait for name servers
    * @throws DestinationRefusedError when one of them is not public; InputError when there is none
    */
-  async addressesOf({ hostname }: URL): Promise<readonly LookupAddress[]> {
+  async addressesOf({ hostname }: URL, signal: AbortSignal): Promise<readonly LookupAddress[]> {
     // URL writes IPv6 in brackets, and every spelling of an IPv4 address in decimals.
     const host = hostname.replace(/^\[|\]$/g, '')
     const family = isIP(host)
-    const found = family === 0 ? await this.#resolve(host) : [{ address: host, family }]
+    const found = family === 0 ? await this.#resolve(host, signal) : [{ address: host, family }]
     if (found.length === 0) throw new InputError(`${host} has no address`)
     if (!this.#options.allowsPrivate) for (const { address } of found) this.#assertPublic(host, address)
     return found
   }
 
-  async #resolve(host: string): Promise<readonly LookupAddress[]> {
+  async #resolve(host: string, signal: AbortSignal): Promise<readonly LookupAddress[]> {
     try {
-      return await (this.#options.resolve ?? resolveHost)(host)
+      return await (this.#options.resolve ?? resolveHost)(host, signal)
     } catch (error) {
-      throw new InputError(`${host} cannot be resolved: ${(error as NodeJS.ErrnoException).code ?? error}`)
+      const { code } = error as NodeJS.ErrnoException
+      const isLate = signal.aborted || IN_TIME.has(code)
+      throw new InputError(
+        `${host} cannot be resolved: ${isLate ? 'the name servers do not answer in time' : (code ?? error)}`,
+      )
     }
   }
 
   #assertPublic(host: string, text: string): void {
-    const address = parseAddress(text)
-    const block = address === undefined ? { name: 'not an address' } : this.#reserved.find(address)
-    if (block === undefined) return
-    const what = host === text ? host : `${host} leads to ${text}, which`
-    throw new DestinationRefusedError(
-      `${what} is not a public address (${block.name}); WEBHOOK_PRIVATE=on allows those of this network`,
-    )
+    const why = this.#reasonAgainst(text)
+    if (why === undefined) return
+    const what =
+      host === text ? `${host} is not a public address (${why})` : `${host} does not lead to a public address`
+    throw new DestinationRefusedError(`${what}; WEBHOOK_PRIVATE=on allows those of this network`, `${text} (${why})`)
   }
+
+  /** Why messages must not go to an address; undefined: they may. */
+  #reasonAgainst(text: string): string | undefined {
+    const address = parseAddress(text)
+    if (address === undefined) return 'not an address'
+    const embedded = judgedAddress(address)
+    const block = this.#noReceivers.find(address) ?? this.#noReceivers.find(embedded)
+    const reserved = this.#reserved.find(address)?.name ?? block?.value
+    return reserved ?? (this.#own().has(embedded.text) ? 'this machine' : undefined)
+  }
+
+  /** Reads them at each check: a machine may get another address. */
+  #own(): ReadonlySet<string> {
+    const texts = (this.#options.ownAddresses ?? interfaceAddresses)()
+    return new Set(texts.flatMap((text) => parseAddress(text.replace(/%.*/, ''))?.text ?? []))
+  }
+}
+
+function interfaceAddresses(): string[] {
+  return Object.values(networkInterfaces()).flatMap((all = []) => all.map(({ address }) => address))
 }
 
 /** @throws InputError */
@@ -93,18 +151,4 @@ function parseUrl(text: string): URL {
   }
   url.hash = ''
   return url
-}
-
-/** Asks the name servers without a thread: a server that is silent would hold one of the few threads of the process. */
-async function resolveHost(host: string): Promise<readonly LookupAddress[]> {
-  const resolver = new dns.Resolver({ timeout: DNS_TRY_MS, tries: DNS_TRIES })
-  const [v4, v6] = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)])
-  const of = (settled: PromiseSettledResult<string[]>, family: number) =>
-    settled.status === 'fulfilled' ? settled.value.map((address) => ({ address, family })) : []
-  const found = [...of(v4, 4), ...of(v6, 6)]
-  if (found.length > 0) return found
-  const failures = [v4, v6].flatMap((settled) => (settled.status === 'rejected' ? [settled.reason] : []))
-  const other = failures.find(({ code }) => !UNKNOWN.has(code))
-  if (other !== undefined) throw other
-  return await dns.lookup(host, { all: true })
 }

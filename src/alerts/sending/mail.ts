@@ -15,35 +15,48 @@ interface Mail {
   readonly text: string
 }
 
+/** For each step of a conversation. */
 const SMTP_MS = 15_000
+/** For a mail as a whole: a server may be slow on purpose. */
+const MAIL_MS = 60_000
 
 /** Sends e-mail over SMTP. Loads its package with the first one. */
 export class Mailer {
   readonly #options: MailerOptions
-  #transport: Promise<Transporter> | undefined
+  #transport: Transporter | undefined
 
   constructor(options: MailerOptions) {
     this.#options = options
   }
 
-  /** Resolves with the answer of the server when it has accepted the mail. */
-  async send({ id, to, subject, text }: Mail): Promise<string> {
-    this.#transport ??= this.#connect()
+  /**
+   * Resolves with the answer of the server when it has accepted the mail.
+   * @param signal ends the attempt, with its connection
+   */
+  async send({ id, to, subject, text }: Mail, signal: AbortSignal): Promise<string> {
+    const { createTransport } = await import('nodemailer')
+    this.#transport ??= createTransport(this.#settings())
     const { from } = this.#options
     const host = from.slice(from.lastIndexOf('@') + 1).replace(/[^\w.-]/g, '')
-    const sent = await (await this.#transport).sendMail({
-      ...{ from, subject, text },
-      // Not a list: an address with a comma in it is one address.
-      to: { name: '', address: to },
-      messageId: `<${id}@${host}>`,
-      headers: { 'Auto-Submitted': 'auto-generated' },
-    })
-    return String((sent as { response?: string }).response ?? '')
+    const late = AbortSignal.timeout(MAIL_MS)
+    try {
+      const sent = await this.#transport.sendMail({
+        ...{ from, subject, text },
+        // Not a list: an address with a comma in it is one address.
+        to: { name: '', address: to },
+        messageId: `<${id}@${host}>`,
+        headers: { 'Auto-Submitted': 'auto-generated' },
+        signal: AbortSignal.any([signal, late]),
+      })
+      return String((sent as { response?: string }).response ?? '')
+    } catch (error) {
+      if (late.aborted) throw new Error(`the mail server did not take it within ${MAIL_MS / 1_000} s`, { cause: error })
+      throw error
+    }
   }
 
-  async #connect(): Promise<Transporter> {
-    const { createTransport } = await import('nodemailer')
+  #settings() {
     const times = { connectionTimeout: SMTP_MS, greetingTimeout: SMTP_MS, socketTimeout: SMTP_MS, dnsTimeout: SMTP_MS }
-    return createTransport({ url: this.#options.url, ...times, disableFileAccess: true, disableUrlAccess: true })
+    return { url: this.#options.url, ...times, disableFileAccess: true, disableUrlAccess: true }
   }
 }

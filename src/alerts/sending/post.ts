@@ -6,7 +6,7 @@ import { causeText } from '../../run/cause-text.ts'
 
 /** A receiver has this long to answer. */
 export const ANSWER_MS = 15_000
-/** This much of an answer is kept. */
+/** This much of an answer is read. */
 export const ANSWER_BYTES_MAX = 1_024
 /** The answer's text is of interest to people only, so a slow one is cut off. */
 const TEXT_MS = 2_000
