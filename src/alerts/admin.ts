@@ -96,8 +96,6 @@ export class AlertAdmin {
     if (on === 'segment.entered' && segment === undefined) {
       throw new InputError('segment.entered needs a segment', { field: 'segment' })
     }
-    if (on === 'company.corrected' && segment !== undefined)
-      throw new InputError('company.corrected takes no segment: it corrects all that was sent')
     if (afterDays !== undefined && on !== 'company.returned')
       throw new InputError('a number of days is for company.returned only')
     if (afterDays !== undefined && (afterDays < afterDaysMin || afterDays > afterDaysMax))

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { AlertRecord } from '../../schemas/alert.ts'
+import { ALERT_LIMITS, type AlertRecord } from '../../schemas/alert.ts'
 import { digestDue, Evaluator } from '../../src/alerts/evaluation/evaluator.ts'
 import { ClickHouseVisits } from '../../src/alerts/evaluation/visits.ts'
 import type { Message } from '../../src/alerts/messages.ts'
@@ -343,6 +343,67 @@ test('a company that was sent and is renamed, merged or hidden is corrected once
   await world.evaluated()
   assert.equal((await world.messages(first)).length, 4)
   assert.equal((await world.messages(corrected)).length, 3)
+})
+
+test('an alert on corrections of a segment reports companies that are in it after or before', async (t) => {
+  const world = await startEvaluator(t)
+  await world.alert({ on: 'company.first_seen' })
+  const visits = ['in.example', 'hidden.example', 'out.example', 'other.example'].map(
+    (company) => [company, { country_code: company.startsWith('o') ? 'FR' : 'DE' }] as const,
+  )
+  await world.visit(...visits)
+  await world.evaluated()
+  const segment = await world.segments.create(world.tenantId, 'Germans', 'country=DE')
+  const renamed = await world.segments.create(world.tenantId, 'Renamed', 'search=Better')
+  const ofGermans = await world.alert({ on: 'company.corrected', segment_id: segment.id })
+  const ofRenamed = await world.alert({ on: 'company.corrected', segment_id: renamed.id })
+  const correction = (company_id: string, field: string, value: string) => ({
+    ...{ tenant_id: world.tenantId, company_id, field, value, at: '2026-11-25 12:00:00.000', change_id: 'x' },
+    ...{ before: '', by: 'test', undoes: '' },
+  })
+  t.after(() => clickhouse.client.command({ query: 'TRUNCATE TABLE company_corrections' }).then(() => {}))
+  await clickhouse.client.insert({
+    table: 'company_corrections',
+    values: [
+      correction('in.example', 'name', 'Other'),
+      correction('hidden.example', 'hidden', 'yes'),
+      correction('out.example', 'name', 'Better'),
+      correction('other.example', 'hidden', 'yes'),
+    ],
+    format: 'JSONEachRow',
+  })
+  world.clock.nowMs += 60_000
+  await until(
+    async () => [await world.messages(ofGermans), await world.messages(ofRenamed)] as const,
+    ([germans, better]) => germans.length === 2 && better.length === 1,
+  )
+  const shown = (await world.messages(ofGermans)).map(({ data }) => [data.company!.company_id, data.segment])
+  assert.deepEqual(shown.sort(), [
+    ['hidden.example', 'Germans'],
+    ['in.example', 'Germans'],
+  ])
+  const [better] = await world.messages(ofRenamed)
+  assert.deepEqual([better!.data.company!.company_id, better!.data.segment], ['out.example', 'Renamed'])
+})
+
+test('an alert on corrections with too many waiting messages is paused, and the others are not', async (t) => {
+  const world = await startEvaluator(t)
+  await world.alert({ on: 'company.first_seen' })
+  const full = await world.alert({ on: 'company.corrected' })
+  const free = await world.alert({ on: 'company.corrected' })
+  await world.visit(['a.example'])
+  await world.evaluated()
+  const waiting = Array.from({ length: ALERT_LIMITS.waitingMax }, (_, i) => [0, `msg_${i}`]).flat()
+  await world.client.zadd(keys.waitingDeliveries(full.id, 'due'), ...waiting)
+  await clickhouse.client.command({ query: `DELETE FROM events WHERE tenant_id = '${world.tenantId}'` })
+  world.clock.nowMs += 60_000
+  await until(
+    () => world.messages(free),
+    (found) => found.length === 1,
+  )
+  assert.deepEqual(await world.messages(full), [])
+  const { paused } = (await world.alerts.get(world.tenantId, full.id))!
+  assert.deepEqual([paused!.by, paused!.reason], ['limit', 'more than 2000 messages wait'])
 })
 
 test('a weekly digest is one message of the week, and an empty week has none', async (t) => {

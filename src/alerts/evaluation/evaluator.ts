@@ -13,7 +13,15 @@ import type { Tenant } from '../../tenants/tenancy.ts'
 import { digestMessage, type MessageContext, messageOf } from '../messages.ts'
 import type { Alert, RedisAlerts } from '../redis/alert-store.ts'
 import type { RedisOccurrences, ReportedFacts, Touched } from '../redis/occurrence-store.ts'
-import { correctionOf, factsNow, occurrencesOf, reportedCompany, type VisitedCompany } from './rules.ts'
+import {
+  correctionOf,
+  factsNow,
+  occurrencesOf,
+  reportedCompany,
+  segmentsAround,
+  type VisitedCompany,
+  withSegments,
+} from './rules.ts'
 import type { ClickHouseVisits } from './visits.ts'
 
 interface EvaluatorOptions {
@@ -117,7 +125,7 @@ export class Evaluator implements Service {
     const active = (await alerts.list(tenantId)).filter(({ paused }) => paused === undefined)
     const ready: Alert[] = []
     for (const alert of active) if (await this.#prepare(alert, known)) ready.push(alert)
-    await this.#correct(tenant, ready)
+    await this.#correct(tenant, ready, known)
     for (const alert of ready) await this.#sweep(alert, known)
     const touched = await occurrences.touched(
       tenantId,
@@ -150,7 +158,8 @@ export class Evaluator implements Service {
     if (alert.on === 'company.corrected') {
       // It does not report corrections from before its start. The other alerts do.
       const others = (await this.#options.alerts.list(alert.tenantId)).filter(({ id }) => id !== alert.id)
-      await this.#correctNow(alert.tenantId, await this.#prepared(others))
+      const firing = await this.#prepared(others)
+      await this.#correctNow(alert.tenantId, { firing, noted: [...firing, alert], segments })
       return await occurrences.baseline(alert, [], filter, clock.now())
     }
     if (alert.on !== 'segment.entered' || segment === undefined) {
@@ -217,12 +226,10 @@ export class Evaluator implements Service {
     const companies = await visits.companies(tenantId, ids)
     const hasReturns = wanted.some(({ on }) => on === 'company.returned')
     const days = hasReturns ? await visits.days(tenantId, ids) : new Map<string, readonly string[]>()
-    const members = new Map<string, ReadonlySet<string>>()
-    for (const id of new Set(wanted.flatMap(({ segment_id: of }) => of ?? []))) {
-      members.set(id, new Set(await visits.members(tenantId, segments.get(id)!.where, ids, ids.length)))
-    }
+    const members = await this.#membersOf(tenantId, segmentIdsOf(alerts), segments, ids)
+    const noted = segmentIdsOf(alerts.filter(({ on }) => on === 'company.corrected'))
     for (const alert of wanted) {
-      const state = { companies, days, members, stamps }
+      const state = { companies, days, members, stamps, noted }
       const found = occurrencesOf(alert, state, this.#contextOf(alert, segments), clock.now(), FRESH_MS)
       const inside = alert.on === 'segment.entered' ? members.get(alert.segment_id!) : undefined
       if (inside !== undefined) {
@@ -255,18 +262,18 @@ export class Evaluator implements Service {
     await occurrences.removeMembers(alert, left, clock.now())
   }
 
-  async #correct(tenant: Tenant, alerts: readonly Alert[]): Promise<void> {
+  async #correct(tenant: Tenant, alerts: readonly Alert[], segments: ReadonlyMap<string, Segment>): Promise<void> {
     const { clock } = this.#options
     const correctors = alerts.filter(({ on }) => on === 'company.corrected')
     const correctedMs = this.#correctedMs.get(tenant.id)
     const isDue = correctedMs === undefined || clock.now() - correctedMs >= CORRECT_EVERY_MS
     if (correctors.length === 0 || !isDue) return
-    await this.#correctNow(tenant.id, correctors, tenant)
+    await this.#correctNow(tenant.id, { firing: correctors, noted: correctors, segments }, tenant)
     this.#correctedMs.set(tenant.id, clock.now())
   }
 
   /** Compares what was reported of companies with what is stored now. */
-  async #correctNow(tenantId: string, alerts: readonly Alert[], tenant?: Tenant): Promise<void> {
+  async #correctNow(tenantId: string, { firing, noted, segments }: Correctors, tenant?: Tenant): Promise<void> {
     const { occurrences, visits, clock, retentionDays } = this.#options
     const kept = tenant?.retentionDays ?? retentionDays
     const keptSinceMs = kept === undefined ? 0 : clock.now() - (kept - 1) * DAY_MS
@@ -275,34 +282,56 @@ export class Evaluator implements Service {
       const some = reported.slice(at, at + FACTS_PER_QUERY)
       const ids = some.map(([id]) => id)
       const [companies, fates] = await Promise.all([visits.companies(tenantId, ids), visits.fates(tenantId, ids)])
+      const members = await this.#membersOf(tenantId, segmentIdsOf(noted), segments, ids)
       const byId = new Map(companies.map((company) => [company.company_id, company]))
       for (const [id, json] of some) {
         const before = JSON.parse(json) as ReportedFacts
         const company = byId.get(id)
-        const now = factsNow(before, company, fates.get(id), keptSinceMs)
+        const now = withSegments(factsNow(before, company, fates.get(id), keptSinceMs), segmentsAround(id, members))
         if (JSON.stringify(now) === json) continue
         const correction = correctionOf(before, now)
-        const shown = company ?? unknownCompany(id, before)
-        const firing = correction === undefined ? [] : alerts
-        await occurrences.correct(
-          tenantId,
-          id,
-          {
-            before: json,
-            now,
-            messages: firing.map((alert) => ({
-              alert,
-              message: messageOf(
-                alert.on,
-                { company: reportedCompany(shown), atMs: clock.now(), ...(correction && { correction }) },
-                this.#contextOf(alert, new Map()),
-              ),
-            })),
-          },
-          clock.now(),
-        )
+        const report = {
+          company: reportedCompany(company ?? unknownCompany(id, before)),
+          atMs: clock.now(),
+          ...(correction && { correction }),
+        }
+        const around = new Set([...(before.segments ?? []), ...(now.segments ?? [])])
+        const messages = (correction === undefined ? [] : firing)
+          .filter(({ segment_id: of }) => of === undefined || around.has(of))
+          .map((alert) => ({ alert, message: messageOf(alert.on, report, this.#contextOf(alert, segments)) }))
+        await this.#writeCorrection(tenantId, id, { before: json, now, messages })
       }
     }
+  }
+
+  async #writeCorrection(
+    tenantId: string,
+    company: string,
+    facts: Parameters<RedisOccurrences['correct']>[2],
+  ): Promise<void> {
+    const { occurrences, clock } = this.#options
+    for (;;) {
+      const written = await occurrences.correct(tenantId, company, facts, clock.now())
+      const full = facts.messages.find(({ alert }) => alert.id === written)?.alert
+      if (full === undefined) return
+      await this.#pause(full, `more than ${ALERT_LIMITS.waitingMax} messages wait`)
+    }
+  }
+
+  /** Companies that are in segments now, among some, by segment id. */
+  async #membersOf(
+    tenantId: string,
+    wanted: ReadonlySet<string>,
+    segments: ReadonlyMap<string, Segment>,
+    ids: readonly string[],
+  ): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+    const members = new Map<string, ReadonlySet<string>>()
+    for (const id of wanted) {
+      const segment = segments.get(id)
+      if (segment === undefined) continue
+      members.set(id, new Set(await this.#options.visits.members(tenantId, segment.where, ids, ids.length)))
+    }
+    return members
   }
 
   async #digest(alert: Alert, segments: ReadonlyMap<string, Segment>): Promise<void> {
@@ -322,6 +351,19 @@ export class Evaluator implements Service {
     const segment = segmentId === undefined ? undefined : segments.get(segmentId)?.name
     return { tenantId, alertId: id, alertName: name, segment, dashboardUrl: this.#options.dashboardUrl }
   }
+}
+
+/** Alerts on corrections. */
+interface Correctors {
+  /** Those that report what has changed. */
+  readonly firing: readonly Alert[]
+  /** Those whose segments are noted in the facts: the next correction needs to know who was in them. */
+  readonly noted: readonly Alert[]
+  readonly segments: ReadonlyMap<string, Segment>
+}
+
+function segmentIdsOf(alerts: readonly Alert[]): ReadonlySet<string> {
+  return new Set(alerts.flatMap(({ segment_id: id }) => id ?? []))
 }
 
 /** A company that has no visible visits any more. */

@@ -19,6 +19,8 @@ export interface TouchedState {
   readonly members: ReadonlyMap<string, ReadonlySet<string>>
   /** Distinguishes repeated entries of a company into a segment, by company. */
   readonly stamps: ReadonlyMap<string, string>
+  /** Ids of the segments whose companies are noted for corrections. */
+  readonly noted: ReadonlySet<string>
 }
 
 /** Occurrences for which an alert fires on touched companies, including those that are already recorded. */
@@ -32,6 +34,7 @@ export function occurrencesOf(
   const { segment_id: segmentId } = alert
   const members = segmentId === undefined ? undefined : touched.members.get(segmentId)
   const wanted = touched.companies.filter(({ company_id: id }) => members === undefined || members.has(id))
+  const noted = new Map([...touched.members].filter(([id]) => touched.noted.has(id)))
   const sinceMs = Math.max(Date.parse(alert.active_since), nowMs - freshMs)
   return wanted.flatMap((company) => {
     const { company_id: id } = company
@@ -39,7 +42,7 @@ export function occurrencesOf(
       key,
       stamp,
       message: messageOf(alert.on, { company: reportedCompany(company), ...report }, context),
-      facts: factsOf(company),
+      facts: withSegments(factsOf(company), segmentsAround(id, noted)),
     })
     switch (alert.on) {
       case 'company.first_seen': {
@@ -87,6 +90,17 @@ export function reportedCompany({ given_name: _, ...company }: VisitedCompany): 
 
 export function factsOf({ name, domain, given_name: given, last_seen: seen }: VisitedCompany): ReportedFacts {
   return { name, domain, given, state: 'present', seen }
+}
+
+/** Ids of the segments that a company is in. @param members companies by segment id */
+export function segmentsAround(companyId: string, members: ReadonlyMap<string, ReadonlySet<string>>): string[] {
+  return [...members].flatMap(([id, companies]) => (companies.has(companyId) ? [id] : [])).sort()
+}
+
+/** The facts with the segments that the company is in now. One that has no visits to see keeps those from before. */
+export function withSegments({ segments: before, ...facts }: ReportedFacts, now: readonly string[]): ReportedFacts {
+  const segments = facts.state === 'present' ? now : (before ?? [])
+  return segments.length === 0 ? facts : { ...facts, segments }
 }
 
 /** How people have corrected a company. */

@@ -44,7 +44,7 @@ export async function tryAlert(
   nowMs: number,
 ): Promise<Tried> {
   const sinceMs = Date.parse(utcDay(nowMs - (days - 1) * DAY_MS))
-  if (on === 'company.corrected') return { occurrences: await visits.corrections(tenantId, sinceMs), days }
+  if (on === 'company.corrected') return { occurrences: await corrections(visits, tenantId, where, sinceMs), days }
   if (on === 'segment.entered') return await entries(visits, tenantId, { where: where ?? '', days, nowMs, isLate })
   const found: TriedOccurrence[] = []
   for (let after = ''; ; ) {
@@ -66,6 +66,20 @@ export async function tryAlert(
     after = ids.at(-1)!
   }
   return { occurrences: sorted(found), days }
+}
+
+/** With a segment, those of companies that are in it now: who was in it before is not stored. */
+async function corrections(
+  visits: ClickHouseVisits,
+  tenantId: string,
+  where: string | undefined,
+  sinceMs: number,
+): Promise<readonly TriedOccurrence[]> {
+  const all = await visits.corrections(tenantId, sinceMs)
+  if (where === undefined) return all
+  const ids = [...new Set(all.map(({ company_id: id }) => id))]
+  const inside = new Set(await visits.members(tenantId, where, ids, ids.length))
+  return all.filter(({ company_id: id }) => inside.has(id))
 }
 
 /**

@@ -42,6 +42,8 @@ export interface ReportedFacts {
   readonly state: string
   /** Its latest visit, RFC 3339. */
   readonly seen: string
+  /** Ids of the segments that it was in, of those with an alert on corrections; undefined: none. */
+  readonly segments?: readonly string[]
 }
 
 /** An alert that reports a correction, and its message. */
@@ -159,7 +161,8 @@ export class RedisOccurrences {
   /**
    * Replaces what was reported of a company, and writes the messages that correct it.
    * @param before its JSON
-   * @returns false when the facts before have changed meanwhile
+   * @returns false when the facts before have changed meanwhile; the id of an alert that has too many waiting messages, so that nothing
+   *   was written
    */
   async correct(
     tenantId: string,
@@ -170,7 +173,7 @@ export class RedisOccurrences {
       messages,
     }: { readonly before: string; readonly now: ReportedFacts; readonly messages: readonly CorrectionMessage[] },
     nowMs: number,
-  ): Promise<boolean> {
+  ): Promise<boolean | string> {
     const names = [
       keys.reportedFacts(tenantId),
       keys.alertsOf(tenantId),
@@ -182,7 +185,7 @@ export class RedisOccurrences {
       ]),
     ]
     const args = [
-      ...[company, before, JSON.stringify(now), nowMs, ALERT_LIMITS.digestMax],
+      ...[company, before, JSON.stringify(now), nowMs, ALERT_LIMITS.digestMax, ALERT_LIMITS.waitingMax],
       ...messages.flatMap(({ alert, message }) => {
         const key = { key: company, stamp: `${before}\n${JSON.stringify(now)}\n${nowMs}` }
         const delivery = deliveryOf(alert, { ...key, message }, nowMs)
@@ -192,7 +195,8 @@ export class RedisOccurrences {
         return [alert.id, queue, delivery.id, content, isDigest ? 1 : 0]
       }),
     ]
-    return (await this.#lease.run(correctScript, names, args)) === 1
+    const result = await this.#lease.run(correctScript, names, args)
+    return typeof result === 'number' ? result === 1 : String(result)
   }
 
   /** The companies of the next digest; undefined for those above the limit. */
