@@ -232,6 +232,18 @@ test('before an alert exists, its dry run counts the last 90 days', async (t) =>
   assert.equal((await dry({ on: 'company.returned', segment_id })).times, 0)
   const entered = await dry({ on: 'segment.entered', segment_id })
   assert.deepEqual([entered.days, entered.latest.map((one) => one.day)], [90, [day(3)]])
+  // By attributes and days it needs one query; by visits, one for each day with visits. Both say the same.
+  for (const [name, filter, days] of [
+    ['D7', { country: ['DE'], days: 7 }, [5, 40]],
+    ['D59', { country: ['DE'], days: 59 }, [40]],
+    ['D7 visits', { country: ['DE'], days: 7, visits_min: 1 }, [5, 40]],
+    ['D59 visits', { country: ['DE'], days: 59, visits_min: 1 }, [40]],
+    ['F2', { country: ['FR'], visits_min: 2 }, [2]],
+  ] as const) {
+    const made = await post<ListedSegment>(client, 'segments', { name, filter })
+    const { latest, times } = await dry({ on: 'segment.entered', segment_id: made.segment_id })
+    assert.deepEqual([times, latest.map((one) => one.day)], [days.length, days.map(day)], name)
+  }
   assert.equal((await refusal(client, 'alerts/try', { on: 'segment.entered' }))[1], 'segment')
   assert.deepEqual(await store.list('acme'), [])
 })

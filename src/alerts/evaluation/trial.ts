@@ -1,10 +1,11 @@
 import type { AlertType } from '../../../schemas/alert.ts'
+import type { CompanyFilter } from '../../../schemas/companies.ts'
+import { formatWhere, parseWhere } from '../../companies/where.ts'
 import { DAY_MS, utcDay } from '../../pipeline/event/outcomes.ts'
 import type { Clock } from '../../run/clock.ts'
-import { UnavailableError } from '../../run/errors.ts'
+import { compareTexts } from '../../run/compare-texts.ts'
 import { TenantSlots } from '../../run/tenant-slots.ts'
 import { ALERT_TRIALS } from '../../stores/clickhouse/read-limits.ts'
-import { returnsOf } from './rules.ts'
 import type { ClickHouseVisits } from './visits.ts'
 
 /** An occurrence for which an alert would have fired. */
@@ -19,7 +20,7 @@ interface TrialOptions {
   readonly afterDays: number
   /** Filter of its segment. */
   readonly where: string | undefined
-  /** Whether to end early; default: never. */
+  /** Whether to end early, with fewer days: trials of entries may take long. Default: never. */
   readonly isLate?: () => boolean
 }
 
@@ -30,7 +31,8 @@ interface Tried {
   readonly days: number
 }
 
-const COMPANIES_PER_PART = 500
+/** Companies of a segment that a trial knows. */
+const MEMBERS_MAX = 1_000_000
 
 /**
  * Finds when an alert would have fired on the last days, by the events and corrections that are stored now. Uses today's attributes of
@@ -45,27 +47,34 @@ export async function tryAlert(
 ): Promise<Tried> {
   const sinceMs = Date.parse(utcDay(nowMs - (days - 1) * DAY_MS))
   if (on === 'company.corrected') return { occurrences: await corrections(visits, tenantId, where, sinceMs), days }
-  if (on === 'segment.entered') return await entries(visits, tenantId, { where: where ?? '', days, nowMs, isLate })
-  const found: TriedOccurrence[] = []
-  for (let after = ''; ; ) {
-    const ids = await visits.visitedSince(tenantId, sinceMs, after, COMPANIES_PER_PART)
-    const targets = [...new Set((await visits.targets(tenantId, ids)).values())]
-    const inside = where === undefined ? targets : await visits.members(tenantId, where, targets, targets.length)
-    if (on === 'company.first_seen') {
-      for (const { company_id, first_seen } of await visits.companies(tenantId, inside)) {
-        if (Date.parse(first_seen) >= sinceMs) found.push({ day: first_seen.slice(0, 10), company_id })
-      }
-    } else {
-      const shown = (await visits.companies(tenantId, inside)).map(({ company_id: id }) => id)
-      for (const [company_id, visited] of await visits.days(tenantId, shown)) {
-        for (const { day } of returnsOf(visited, afterDays, sinceMs, nowMs)) found.push({ day, company_id })
-      }
-    }
-    if (ids.length < COMPANIES_PER_PART) break
-    if (isLate()) throw new UnavailableError('there are too many companies to try this here', { retryAfterSeconds: 60 })
-    after = ids.at(-1)!
+  const quick = on === 'segment.entered' ? byVisits(parseWhere(where ?? '')) : undefined
+  if (on === 'segment.entered' && quick === undefined) {
+    return await entries(visits, tenantId, { where: where ?? '', days, nowMs, isLate })
   }
-  return { occurrences: sorted(found), days }
+  const kept = quick?.where ?? where
+  const inside = kept ? new Set(await visits.members(tenantId, kept, undefined, MEMBERS_MAX)) : undefined
+  const gap = on === 'company.returned' ? afterDays : quick?.gap
+  const found = [
+    ...(on === 'company.returned' ? [] : await visits.firstVisits(tenantId, sinceMs)),
+    ...(gap === undefined ? [] : await visits.returns(tenantId, gap, sinceMs)),
+  ]
+  return { occurrences: sorted(found.filter(({ company_id: id }) => inside?.has(id) !== false)), days }
+}
+
+/** Fields of a filter that a visit does not change, by the attributes of today. */
+const LASTING: ReadonlySet<string> = new Set([
+  'search',
+  ...['industry', 'category', 'country', 'classification', 'tag', 'owner'].flatMap((name) => [name, `${name}_not`]),
+  'hidden',
+])
+
+/**
+ * How companies enter a segment when its filter looks at attributes and last days only: with their first visit, or with one after `gap`
+ * days or more. Undefined: by other filters too, so each day must be asked.
+ */
+function byVisits({ days, ...others }: CompanyFilter): { readonly where: string; readonly gap?: number } | undefined {
+  if (Object.keys(others).some((name) => !LASTING.has(name))) return undefined
+  return { where: formatWhere(others), ...(days !== undefined && { gap: days + 1 }) }
 }
 
 /** With a segment, those of companies that are in it now: who was in it before is not stored. */
@@ -98,29 +107,36 @@ async function entries(
 ): Promise<Tried> {
   const found: TriedOccurrence[] = []
   const visited = await visits.visitedDays(tenantId, nowMs - (days - 1) * DAY_MS)
-  const membersOn = (dayMs: number) => visits.membersOn(tenantId, where, dayMs)
-  let known: Promise<readonly string[]> | undefined
+  const snapshots = new Map<number, Promise<readonly string[]>>()
+  /** The members some days ago. */
+  const membersAgo = (daysAgo: number): Promise<readonly string[]> => {
+    const known = snapshots.get(daysAgo)
+    if (known !== undefined) return known
+    const members = visits.membersOn(tenantId, where, nowMs - daysAgo * DAY_MS)
+    // An early end leaves the one that was asked ahead.
+    members.catch(() => {})
+    snapshots.set(daysAgo, members)
+    return members
+  }
+  const dayOf = (daysAgo: number) => utcDay(nowMs - daysAgo * DAY_MS)
   let tried = 0
   for (; tried < days && (tried === 0 || !isLate()); tried++) {
-    const dayMs = nowMs - tried * DAY_MS
-    const day = utcDay(dayMs)
-    if (!visited.has(day)) {
-      known = undefined
-      continue
-    }
-    const yesterday = membersOn(dayMs - DAY_MS)
-    const [members, before] = await Promise.all([known ?? membersOn(dayMs), yesterday])
+    if (!visited.has(dayOf(tried))) continue
+    const both = [membersAgo(tried), membersAgo(tried + 1)] as const
+    // Two queries at a time.
+    if (tried + 1 < days && visited.has(dayOf(tried + 1))) membersAgo(tried + 2)
+    const [members, before] = await Promise.all(both)
+    snapshots.delete(tried)
     const earlier = new Set(before)
-    for (const company_id of members) if (!earlier.has(company_id)) found.push({ day, company_id })
-    known = yesterday
+    for (const company_id of members) if (!earlier.has(company_id)) found.push({ day: dayOf(tried), company_id })
   }
   return { occurrences: sorted(found), days: tried }
 }
 
-/** By day, each once: companies of several parts may be merged into one. */
+/** By day. */
 function sorted(found: readonly TriedOccurrence[]): TriedOccurrence[] {
-  const unique = new Map(found.map((occurrence) => [`${occurrence.day} ${occurrence.company_id}`, occurrence]))
-  return [...unique].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, occurrence]) => occurrence)
+  const text = ({ day, company_id }: TriedOccurrence) => `${day} ${company_id}`
+  return [...found].sort((a, b) => compareTexts(text(a), text(b)))
 }
 
 /** When an alert would have fired, for a person who waits for it. */
@@ -149,7 +165,7 @@ export class AlertTrials {
     this.#clock = clock
   }
 
-  /** @throws BackpressureError while others run, UnavailableError when it takes too long */
+  /** @throws BackpressureError while others run, UnavailableError when a query takes too long */
   run(tenantId: string, options: Omit<TrialOptions, 'isLate'>): Promise<ShownTrial> {
     return this.#slots.run(tenantId, async () => {
       const lateMs = performance.now() + TRIAL_MS

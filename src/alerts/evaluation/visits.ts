@@ -1,9 +1,10 @@
 import { ALERT_LIMITS } from '../../../schemas/alert.ts'
 import { inParts } from '../../companies/companies.ts'
+import { COMPANY, OF_SHOWN, WITH_MERGED } from '../../companies/corrected.ts'
 import { type NamedSource, type ResolvedFilter, resolveFilter } from '../../companies/filter.ts'
 import { matchingSql, partSql } from '../../companies/list.ts'
 import { parseWhere } from '../../companies/where.ts'
-import { utcDay } from '../../pipeline/event/outcomes.ts'
+import { DAY_MS, utcDay } from '../../pipeline/event/outcomes.ts'
 import type { Clock } from '../../run/clock.ts'
 import type { OfTenant, QuestionReader } from '../../stores/clickhouse/reader.ts'
 import type { Fate, VisitedCompany } from './rules.ts'
@@ -13,6 +14,12 @@ const PAGE_ROWS = 20_000
 const MERGED = `
   SELECT company_id, counts_for FROM corrected_companies
   WHERE tenant_id = {tenant:String} AND counts_for IN {companies:Array(String)}`
+
+/** A company, and a UTC day, `YYYY-MM-DD`. */
+interface CompanyDay {
+  readonly day: string
+  readonly company_id: string
+}
 
 /** What the evaluation reads from ClickHouse. */
 export class ClickHouseVisits {
@@ -82,11 +89,60 @@ export class ClickHouseVisits {
   /** UTC days with a visit since the day of a moment, `YYYY-MM-DD`. */
   async visitedDays(tenantId: string, sinceMs: number): Promise<ReadonlySet<string>> {
     const rows = await this.#reader.rows<{ day: string }>(
-      `SELECT DISTINCT toString(toDate32(timestamp, 'UTC')) AS day FROM events
-      WHERE tenant_id = {tenant:String} AND company_id != '' AND timestamp >= toDateTime64({since:String}, 3, 'UTC')`,
+      `SELECT toString(toDate32(timestamp)) AS day FROM events
+      WHERE tenant_id = {tenant:String} AND company_id > '' AND toDate32(timestamp) >= toDate32({since:String})
+      GROUP BY day`,
       { tenant: tenantId, since: utcDay(sinceMs) },
     )
     return new Set(rows.map(({ day }) => day))
+  }
+
+  /** Companies whose first visit is later than a moment, and its UTC day. */
+  firstVisits(tenantId: string, sinceMs: number): Promise<CompanyDay[]> {
+    return this.#pages(
+      `SELECT company_id, [toString(toDate32(first_seen))] AS days FROM companies
+      WHERE tenant_id = {tenant:String} AND company_id > {after:String}
+        AND first_seen >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
+      ORDER BY company_id LIMIT {limit:UInt32}`,
+      { tenant: tenantId, since: sinceMs },
+    )
+  }
+
+  /** UTC days since a moment on which a company came back, after this number of days or more. A timestamp may be up to a day ahead. */
+  returns(tenantId: string, afterDays: number, sinceMs: number): Promise<CompanyDay[]> {
+    return this.#pages(
+      `${WITH_MERGED}
+      SELECT
+        counted AS company_id,
+        arrayFilter(
+          (day, before) -> day >= toDate32({since:String}) AND day <= toDate32({until:String}) AND dateDiff('day', before, day) >= {gap:UInt16},
+          arrayPopFront(visited),
+          arrayPopBack(visited)
+        ) AS found,
+        arrayMap(day -> toString(day), found) AS days
+      FROM
+      (
+        SELECT ${COMPANY} AS counted, arraySort(groupUniqArray(toDate32(timestamp))) AS visited
+        FROM events
+        WHERE ${OF_SHOWN}
+        GROUP BY counted
+      )
+      WHERE counted > {after:String} AND notEmpty(found)
+      ORDER BY counted LIMIT {limit:UInt32}`,
+      { tenant: tenantId, since: utcDay(sinceMs), until: utcDay(this.#clock.now() + DAY_MS), gap: afterDays },
+    )
+  }
+
+  /** Rows of all pages of a query with the parameters `after` and `limit`. */
+  async #pages(query: string, parameters: OfTenant): Promise<CompanyDay[]> {
+    const found: CompanyDay[] = []
+    for (let after = ''; ; ) {
+      const page = { ...parameters, after, limit: PAGE_ROWS }
+      const rows = await this.#reader.rows<{ company_id: string; days: string[] }>(query, page)
+      for (const { company_id, days } of rows) for (const day of days) found.push({ day, company_id })
+      if (rows.length < PAGE_ROWS) return found
+      after = rows.at(-1)!.company_id
+    }
   }
 
   /** Companies that a filter keeps. @param ids only among these; undefined: of all @param limit of companies, without `ids` */

@@ -79,7 +79,7 @@ function Form({ tenant, onCreated, onCancel }: FormProps) {
   const [digest, setDigest] = useState<'' | 'weekly'>('')
   const [typedName, setName] = useState<string>()
   const creating = useAction()
-  const segment = on === 'company.corrected' ? undefined : segments?.find(({ segment_id: id }) => id === segmentId)
+  const segment = segments?.find(({ segment_id: id }) => id === segmentId)
   const when = whenOf(on, afterDays, segment?.segment_id)
   const name = typedName ?? suggestedName(on, afterDays, segment?.name)
   const cannotEmail = to === 'email' && known?.can_email === false
@@ -122,20 +122,19 @@ function Form({ tenant, onCreated, onCancel }: FormProps) {
                 onInput={setAfterDays}
               />
             )}
-            {on === 'company.corrected' ? (
+            {on === 'company.corrected' && (
               <Text tone="soft">
                 It reports when something that an alert has sent turns out wrong: the company was renamed, merged or
                 hidden, or its visits belong to another one.
               </Text>
-            ) : (
-              <SegmentChoice
-                tenant={tenant}
-                isNeeded={on === 'segment.entered'}
-                value={segment?.segment_id ?? ''}
-                error={errorOf('segment')}
-                onChange={setSegmentId}
-              />
             )}
+            <SegmentChoice
+              tenant={tenant}
+              isNeeded={on === 'segment.entered'}
+              value={segment?.segment_id ?? ''}
+              error={errorOf('segment')}
+              onChange={setSegmentId}
+            />
             <Trial tenant={tenant} when={when} />
           </Stack>
         </Card>
@@ -234,7 +233,7 @@ function suggestedName(on: On, afterDays: string, segment: string | undefined): 
     case 'segment.entered':
       return segment === undefined ? '' : `Enters ${segment}`.slice(0, LABEL_CHARS_MAX)
     case 'company.corrected':
-      return 'Corrections'
+      return `Corrections${inSegment}`.slice(0, LABEL_CHARS_MAX)
   }
 }
 

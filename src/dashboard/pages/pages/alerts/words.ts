@@ -14,7 +14,7 @@ export function whenWords({ on, after_days: days, segment }: When): string {
     case 'segment.entered':
       return `A company enters ${name}`
     case 'company.corrected':
-      return "A company's data is corrected"
+      return segment === null ? "A company's data is corrected" : `The data of a company${inSegment} are corrected`
   }
 }
 
