@@ -114,6 +114,23 @@ test('a session and its cookie end 30 days after sign-in, however much it is use
   assert.equal((await client.get('/api/session')).status, 401)
 })
 
+test('the link of a member signs in only after a confirmation, as programs that scan mail open links', async (t) => {
+  const dashboard = await startDashboard(t, redis, ROUTES)
+  const { port, origin } = portOf(dashboard.url)
+  const host = `127.0.0.1:${port}`
+  const { pathname, search, searchParams } = new URL(await dashboard.link(member))
+  const scanner = { host }
+  const browser = { host, 'sec-fetch-site': 'none', 'sec-fetch-dest': 'document', 'sec-fetch-mode': 'navigate' }
+  for (const headers of [scanner, browser, scanner]) {
+    const { status, text, headers: answered } = await sendRaw(port, pathname + search, headers)
+    assert.deepEqual([status, answered['set-cookie']], [200, undefined])
+    assert.match(text, /<form [^>]*method="post" action="\/sign-in">/)
+  }
+  const done = await sendRaw(port, '/sign-in', { host, origin }, searchParams.toString())
+  assert.deepEqual([done.status, done.headers.location], [303, '/'])
+  assert.match(String(done.headers['set-cookie']), /HttpOnly/)
+})
+
 test('a link opened by another site, or prefetched, signs in only after a confirmation', async (t) => {
   const dashboard = await startDashboard(t, redis, ROUTES)
   const { port, origin } = portOf(dashboard.url)
@@ -171,8 +188,8 @@ test('a link for another user replaces no session without a question', async (t)
   assert.equal((await operator.get('/api/system')).status, 401, 'the former session ends')
 
   const again = new URL(await dashboard.link(member))
-  const same = await sendRaw(port, again.pathname + again.search, { host, cookie: next.cookie })
-  assert.equal(same.status, 303, 'a link for the same needs no question')
+  const same = await sendRaw(port, '/sign-in', { host, origin, cookie: next.cookie }, again.searchParams.toString())
+  assert.equal(same.status, 303, 'a link for the same replaces without a question')
   assert.equal((await next.get('/api/session')).status, 401)
 })
 
@@ -210,8 +227,15 @@ test('links and sessions of one or all tenants are withdrawn, and open requests 
   await ended
   assert.equal(two.streams.size, 2)
   assert.deepEqual([(await ofAcme.get('/api/session')).status, (await ofOther.get('/api/session')).status], [401, 200])
-  const locations = links.map(async (link) => (await fetch(link, { redirect: 'manual' })).headers.get('location'))
-  assert.deepEqual(await Promise.all(locations), ['/?sign-in=failed', '/'])
+  const answers = await Promise.all(links.map((link) => fetch(link, { redirect: 'manual' })))
+  assert.deepEqual(
+    answers.map(({ status, headers }) => [status, headers.get('location')]),
+    [
+      [303, '/?sign-in=failed'],
+      [200, null],
+    ],
+  )
+  await followLink(links[1]!)
   // Signed out where the sign-in was.
   assert.equal((await operator.post('/sign-out')).status, 204)
   await goOn[0]

@@ -62,6 +62,14 @@ async function open(link: string, headers: Record<string, string> = {}) {
   return await sendRaw(Number(port), pathname + search, head)
 }
 
+/** Opens a link as a browser does, and confirms it. */
+async function enter(link: string) {
+  const { port, host, origin, searchParams } = new URL(link)
+  const asked = await open(link)
+  assert.ok(asked.status === 200 && !asked.text.includes('name="name"'), 'a link with a name asks for none')
+  return await sendRaw(Number(port), '/sign-in', { host, origin, 'user-agent': MAC }, searchParams.toString())
+}
+
 async function clientOf(url: string, { headers }: Awaited<ReturnType<typeof open>>): Promise<DashboardClient> {
   const cookie = String(headers['set-cookie']).split(';')[0]!
   const { csrf_token: token } = await new DashboardClient(url, cookie).read<SessionAnswer>('/api/session')
@@ -80,8 +88,8 @@ test('an invited person is listed with a device, and no secret is', async (t) =>
   assert.equal(before.invitations.length, 1)
   assert.ok(Math.abs(Date.parse(before.invitations[0]!.expires_at) - Date.parse(invited.expires_at)) < 60_000)
 
-  const answer = await open(link)
-  assert.equal(answer.status, 303, 'a link with a name asks for none')
+  const answer = await enter(link)
+  assert.equal(answer.status, 303)
   const ada = await clientOf(dashboard.url, answer)
   const session = await ada.read<SessionAnswer>('/api/session')
   assert.deepEqual([session.name, session.role, session.tenants], ['Ada Lovelace', 'member', ['acme']])
@@ -134,7 +142,7 @@ test('a known person is invited again under the same id, and the earlier link en
     dashboard.url,
   )
   assert.equal((await open(bare)).headers.location, '/?sign-in=failed')
-  const ada = await clientOf(dashboard.url, await open(third.href))
+  const ada = await clientOf(dashboard.url, await enter(third.href))
   await invite({ name: 'Ada Lovelace' })
   assert.equal(named(await list(operator), 'Ada Lovelace').id, id, 'without an address, the name recognises')
   assert.equal((await ada.get('/api/session')).status, 200, 'a new link ends no session')
@@ -203,6 +211,32 @@ test('a member ends sessions and invitations, and a removed person is out at onc
   assert.deepEqual([(await bob.get('/api/session')).status, (await list(operator)).people], [401, []])
 })
 
+test('a member makes a link for nobody else on the list', async (t) => {
+  const dashboard = await start(t)
+  const invite = async (name: string, email?: string) => {
+    const secret = await people.invite(member.tenant, {
+      name,
+      by: 'operator',
+      validMs: 60_000,
+      ...(email && { email }),
+    })
+    return `${dashboard.url}/sign-in?token=${secret}`
+  }
+  const [ada, bob] = [await followLink(await invite('Ada', 'ada@example.com')), await followLink(await invite('Bob'))]
+  const shown = await list(bob)
+  const [ofAda, ofBob] = [named(shown, 'Ada').id!, named(shown, 'Bob').id!]
+  assert.match(await refusal(bob, `${PATH}/link`, { person: ofAda, days: 1 }, 403), /only an operator/)
+  for (const body of [{ email: 'ADA@example.com' }, { name: 'Ada' }, { name: 'Renamed', email: 'ada@example.com' }]) {
+    assert.match(await refusal(bob, `${PATH}/invite`, { ...body, days: 1 }), /is on the list already/)
+  }
+  const after = await list(bob)
+  assert.deepEqual([named(after, 'Ada').invitations, named(after, 'Ada').id], [[], ofAda])
+  await post(bob, `${PATH}/link`, { person: ofBob, days: 1 })
+  await post(bob, `${PATH}/invite`, { name: 'Carl', days: 1 })
+  await post(await dashboard.signIn(), `${PATH}/link`, { person: ofAda, days: 1 })
+  assert.equal((await ada.get('/api/session')).status, 200)
+})
+
 test('more links than a list shows are refused', async (t) => {
   const dashboard = await start(t)
   const operator = await dashboard.signIn()
@@ -269,7 +303,7 @@ test('people of a tenant are unknown to another, to a later one of its name, and
     assert.equal((await stranger.post(`${PATH}/${path}`, body)).status, 404, path)
     const mine = await stranger.post(`/api/tenants/other/people/${path}`, body)
     if (path === 'sign-out') assert.deepEqual(await mine.json(), { ended: 0 })
-    else if (path !== 'invite') assert.equal(mine.status, 422, path)
+    else if (path !== 'invite') assert.equal(mine.status, path === 'link' ? 403 : 422, path)
   }
   assert.equal((await ada.get('/api/session')).status, 200)
 

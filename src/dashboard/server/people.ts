@@ -41,6 +41,8 @@ export interface Invitation {
   readonly email?: string
   /** Who invites. */
   readonly by: string
+  /** Whether it must not be a person of the list: with a link to their account, another member could act as them. Default: false. */
+  readonly isNew?: boolean
   /** Validity of the link. */
   readonly validMs: number
 }
@@ -61,13 +63,18 @@ export class People {
    * Creates a sign-in link for a person, and returns its secret. Earlier links of a known person end.
    * @throws InputError when name or address are invalid, or as `PersonStore.putPerson`
    */
-  async invite(tenant: TenantOfPeople, { name, email, by, validMs }: Invitation): Promise<string> {
+  async invite(tenant: TenantOfPeople, { name, email, by, validMs, isNew = false }: Invitation): Promise<string> {
     const address = email === undefined ? undefined : validEmail(email)
     const called = name === undefined ? address : validName(name)
     const grant = { role: 'member', tenant } as const
     if (called === undefined) return await this.#sessions.createLink(grant, validMs)
     const person = { ...this.#added(called), ...(address !== undefined && { email: address }), addedBy: by }
-    return await this.#link(tenant, await this.#store.putPerson(tenant, person, true), validMs)
+    if (isNew && (await this.#isListed(tenant, person))) {
+      throw new InputError(
+        `${called} is on the list already. Only an operator makes a new link for them; or remove them, then invite them again`,
+      )
+    }
+    return await this.#link(tenant, await this.#store.putPerson(tenant, person, !isNew), validMs)
   }
 
   /** Like `invite`, for a person of the list. @throws InputError when there is no such person */
@@ -104,6 +111,12 @@ export class People {
     if (!(await this.#store.removePerson(tenant.id, id))) throw unknownPerson()
     await Promise.all(own.map((found) => this.#sessions.end(found)))
     return own.length
+  }
+
+  /** Whether an invitation names a person of the list: by address, or by name without one. */
+  async #isListed(tenant: TenantOfPeople, { name, email }: Pick<Person, 'name' | 'email'>): Promise<boolean> {
+    const all = await this.#store.listPeople(tenant)
+    return all.some((person) => (email === undefined ? person.name === name : person.email === email))
   }
 
   async #link(tenant: TenantOfPeople, personId: string, validMs: number): Promise<string> {

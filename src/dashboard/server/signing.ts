@@ -55,8 +55,9 @@ export class Signing {
   }
 
   /**
-   * `GET /sign-in?token=…` starts a session. When another site led here, or the browser prefetches, it does not use the link,
-   * but shows a page that asks first. That page also asks a member for a name if the link has none.
+   * `GET /sign-in?token=…` shows a page that asks first, and for a name if the link of a member has none: programs that scan mail open
+   * links too. Links of operators come from a terminal and hold for minutes, so they start a session at once, except when another site
+   * led here or the browser prefetches.
    */
   async open(exchange: Exchange): Promise<HttpResponse> {
     const { request } = exchange
@@ -64,7 +65,7 @@ export class Signing {
     if (fetchDest !== '' && fetchDest !== 'document') throw new HttpError(403, 'open the sign-in link as a page')
     const token = new URLSearchParams(request.query).get('token') ?? ''
     const isMeant = DIRECT.includes(fetchSite) && !/prefetch|prerender|preview/i.test(purpose)
-    if (isMeant) return await this.#enter(token, this.#visitor(exchange), undefined, fetchDest === 'document')
+    if (isMeant) return await this.#enter(token, this.#visitor(exchange), undefined)
     // Do not count an invalid token as a failure here: another site could make its visitors fail.
     if (!isSecret(token)) return seeOther(FAILED)
     return this.#ask({ token, asksName: isNameless(await this.#options.sessions.grantOf(token)) })
@@ -79,7 +80,7 @@ export class Signing {
     const form = new URLSearchParams(await exchange.text())
     const name = form.get('name')?.trim() ?? ''
     const answers = { replaces: form.get('replace') === 'yes', name: name === '' ? undefined : validName(name) }
-    return await this.#enter(form.get('token') ?? '', visitor, answers, false)
+    return await this.#enter(form.get('token') ?? '', visitor, answers)
   }
 
   /** `POST /sign-out` ends the session. */
@@ -98,15 +99,9 @@ export class Signing {
   /**
    * A valid link always signs in, even after many invalid ones.
    * @param answers undefined: the user was not asked
-   * @param asksName whether to ask a member for the name that the link does not have
    */
-  async #enter(
-    token: string,
-    visitor: Visitor,
-    answers: Answers | undefined,
-    asksName: boolean,
-  ): Promise<HttpResponse> {
-    const response = await this.#tried(token, visitor, answers, asksName)
+  async #enter(token: string, visitor: Visitor, answers: Answers | undefined): Promise<HttpResponse> {
+    const response = await this.#tried(token, visitor, answers)
     if (response !== undefined) return response
     const waitSeconds = this.#failed.add(visitor.client)
     if (waitSeconds === 0) return seeOther(FAILED)
@@ -119,14 +114,12 @@ export class Signing {
     token: string,
     { secret: formerSecret, device }: Visitor,
     answers: Answers | undefined,
-    asksName: boolean,
   ): Promise<HttpResponse | undefined> {
     const { sessions, access, cookie, onSignedOut } = this.#options
     const [former, grant] = await Promise.all([sessions.look(formerSecret), sessions.grantOf(token)])
     if (grant === undefined || !(await access.opens(grant))) return undefined
     const isReplaced = former !== undefined && answers?.replaces !== true && !isSame(former, grant)
-    const isAsked = asksName && grant.role === 'member' && isNameless(grant)
-    if (isReplaced || isAsked) {
+    if (isReplaced || (answers === undefined && grant.role === 'member')) {
       const replaced = isReplaced ? { current: former, next: grant } : undefined
       return this.#ask({ token, asksName: isNameless(grant), replaced })
     }

@@ -92,6 +92,7 @@ export function People({ parameters }: PageProps) {
               onInvite={setInvited}
               onSignOut={signOut}
               onRemove={setRemoved}
+              isOperator={role === 'operator'}
             />
           )}
         </Section>

@@ -9,6 +9,7 @@ import {
   PersonBody,
   PersonLinkBody,
 } from '../../../../schemas/dashboard/people.ts'
+import { HttpError } from '../../../http/engine/http-error.ts'
 import type { Clock } from '../../../run/clock.ts'
 import { InputError } from '../../../run/errors.ts'
 import type { Tenant } from '../../../tenants/tenancy.ts'
@@ -28,7 +29,8 @@ const DAY_MS = 86_400_000
 
 /**
  * `/api/tenants/:tenant/people`: who is signed in where, and invitations. Members may invite and remove each other: they make keys
- * already, which give away more. Only operators see and end sessions of operators.
+ * already, which give away more. They get a link for themselves, but for no other person of the list, because they could act as them.
+ * Only operators see and end sessions of operators.
  */
 export function peopleRoutes({ people, sessions, publicUrl, clock }: PeopleDependencies): DashboardRoute[] {
   const ofTenant = async ({ id, createdAt }: Tenant) =>
@@ -66,7 +68,12 @@ export function peopleRoutes({ people, sessions, publicUrl, clock }: PeopleDepen
       path: '/api/tenants/:tenant/people/invite',
       body: InviteBody,
       async handle({ tenant, session, body: { days, ...person } }) {
-        const invitation = { ...person, by: authorOf(session), validMs: days * DAY_MS }
+        const invitation = {
+          ...person,
+          by: authorOf(session),
+          validMs: days * DAY_MS,
+          isNew: session.role !== 'operator',
+        }
         return json(answerOf(await people.invite(tenantOf(tenant), invitation), days))
       },
     }),
@@ -74,8 +81,12 @@ export function peopleRoutes({ people, sessions, publicUrl, clock }: PeopleDepen
       method: 'POST',
       path: '/api/tenants/:tenant/people/link',
       body: PersonLinkBody,
-      handle: async ({ tenant, body: { person, days } }) =>
-        json(answerOf(await people.inviteAgain(tenantOf(tenant), person, days * DAY_MS), days)),
+      async handle({ tenant, session, body: { person, days } }) {
+        if (session.role !== 'operator' && session.personId !== person) {
+          throw new HttpError(403, 'only an operator makes a sign-in link for another person')
+        }
+        return json(answerOf(await people.inviteAgain(tenantOf(tenant), person, days * DAY_MS), days))
+      },
     }),
     route({
       method: 'POST',

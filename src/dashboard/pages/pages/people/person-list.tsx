@@ -16,6 +16,8 @@ export interface PersonActions {
   readonly onInvite?: (person: ListedPerson) => void
   readonly onSignOut?: (person: ListedPerson) => void
   readonly onRemove?: (person: ListedPerson) => void
+  /** Whether the user may make sign-in links for others. */
+  readonly isOperator?: boolean
 }
 
 interface PersonListProps extends PersonActions {
@@ -169,7 +171,14 @@ function Invitations({ person, name, onEnd }: InvitationsProps) {
   )
 }
 
-function Actions({ person, onInvite, onSignOut, onRemove }: PersonActions & { readonly person: ListedPerson }) {
+function Actions({
+  person,
+  onInvite,
+  onSignOut,
+  onRemove,
+  isOperator,
+}: PersonActions & { readonly person: ListedPerson }) {
+  const mayLink = isOperator === true || person.sessions.some(({ is_current }) => is_current)
   const isOut = person.sessions.length + person.invitations.length === 0
   return (
     <Menu
@@ -177,7 +186,7 @@ function Actions({ person, onInvite, onSignOut, onRemove }: PersonActions & { re
       align="end"
       trigger={(props) => <IconButton icon={Ellipsis} label={`Actions for ${person.name}`} {...props} />}
       entries={[
-        { label: 'New sign-in link', icon: Link2, onSelect: () => onInvite?.(person) },
+        { label: 'New sign-in link', icon: Link2, isDisabled: !mayLink, onSelect: () => onInvite?.(person) },
         { label: 'Sign out everywhere', icon: LogOut, isDisabled: isOut, onSelect: () => onSignOut?.(person) },
         'line',
         { label: 'Remove', icon: Trash2, isDanger: true, onSelect: () => onRemove?.(person) },
