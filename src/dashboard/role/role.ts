@@ -1,6 +1,6 @@
 import { correctionsLock } from '../../companies/corrections/lock.ts'
-import type { Config } from '../../config/config.ts'
 import { version } from '../../config/version.ts'
+import { connectableHost } from '../../http/engine/connectable-host.ts'
 import type { HttpServer } from '../../http/engine/server.ts'
 import type { ProcessContext } from '../../process/context.ts'
 import type { Service } from '../../run/service.ts'
@@ -46,7 +46,13 @@ export function dashboardRole(context: ProcessContext): DashboardRole {
   const { accuracy, companies, corrections, home, overview, pages, visits } = tables
   const settings = settingsOf(context, redis, { sessions, people }, tables)
   const routes = dashboardRoutes({
-    ...{ tenants, version: version(), apiUrl: apiUrlOf(config), plans: config.plans, clock },
+    ...{
+      tenants,
+      version: version(),
+      apiUrl: `http://${connectableHost(config.host)}:${config.port}`,
+      plans: config.plans,
+      clock,
+    },
     lookups: context.enrichment.lookups,
     accuracy,
     companies,
@@ -90,10 +96,4 @@ export function dashboardRole(context: ProcessContext): DashboardRole {
     },
   }
   return { services: [...services, listener], url: () => http?.url }
-}
-
-/** The URL for users on this machine. */
-function apiUrlOf({ host, port }: Config): string {
-  const isAny = host === '0.0.0.0' || host === '::'
-  return `http://${isAny ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host}:${port}`
 }
