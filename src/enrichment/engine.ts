@@ -15,7 +15,7 @@ import type { LookupChoice } from './answers/choice.ts'
 import { lookupReserved, lookupUnknown } from './answers/lookup.ts'
 import { Snapshot } from './answers/snapshot.ts'
 import { withClaim } from './bots/proof.ts'
-import type { Facts } from './facts.ts'
+import { type Facts, makeFacts } from './facts.ts'
 import { type DataFile, DataFolder, filesOf, providersOf, STARTER_DIR } from './files/folder.ts'
 import { type ProviderReport, reportOf } from './files/report.ts'
 import { DEFAULT_ENRICHMENT_LIMITS, type EnrichmentLimits } from './limits.ts'
@@ -40,6 +40,19 @@ export interface EnrichmentOptions {
   readonly limits?: Partial<EnrichmentLimits>
   /** `enrich` adds host names that this has cached; undefined for none. */
   readonly hostnames?: Pick<ReverseDns, 'known'>
+}
+
+/** Data that do not change. */
+export interface FrozenData {
+  /** Names of the data sets, in order of trust. */
+  readonly names: readonly string[]
+  organisationOf(domain: string): Readonly<EnrichmentData> | undefined
+  /**
+   * @param hostname the host name that was known when the event arrived, which replaces reverse DNS; `''` for none
+   * @param claimed see `Enricher`
+   * @throws Error when enrichment fails
+   */
+  enrich(address: Address, hostname: string, claimed?: Bot): Enrichment
 }
 
 const DEFAULT_POLL_INTERVAL_MS = 2_000
@@ -128,6 +141,25 @@ export class EnrichmentEngine implements Enricher, Service {
 
   organisationOf(domain: string): Readonly<EnrichmentData> | undefined {
     return this.#snapshot.organisationOf(domain)
+  }
+
+  /** Answers from the data of this moment, for work that later changes of files must not reach. They stay in memory meanwhile. */
+  frozen(): FrozenData {
+    const snapshot = this.#snapshot
+    return {
+      names: snapshot.providers.map(({ name }) => name),
+      organisationOf: (domain) => snapshot.organisationOf(domain),
+      enrich: (address, hostname, claimed) => {
+        const facts = hostname === '' ? undefined : makeFacts({ hostname }, { hostname })
+        let enrichment = snapshot.cached(address, facts)
+        if (enrichment === undefined) {
+          const isReserved = this.#reserved.find(address) !== undefined
+          enrichment = isReserved ? RESERVED : snapshot.resolve(address, facts)
+          snapshot.remember(address, enrichment, facts)
+        }
+        return claimed === undefined ? enrichment : withClaim(enrichment, claimed)
+      },
+    }
   }
 
   #resolve(snapshot: Snapshot, address: Address, hostname: Facts | undefined): Enrichment {

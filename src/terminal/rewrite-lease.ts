@@ -1,8 +1,8 @@
+import { type RewriteHold, rewriteHold } from '../operations/reenrich/rewrite-hold.ts'
 import { StartupError } from '../run/errors.ts'
 import type { RedisClient } from '../stores/redis/connect.ts'
-import { Membership } from '../stores/redis/membership.ts'
+import { rewriteLease } from '../stores/redis/rewrite-lease.ts'
 
-const NAME = 'rewrite'
 /** The lease of a killed process expires within 3 s. */
 const WAIT_MS = 5_000
 
@@ -14,16 +14,16 @@ const WAIT_MS = 5_000
 export async function withRewriteLease<T>(
   client: RedisClient,
   what: string,
-  use: (assertHeld: () => void) => Promise<T>,
+  use: (hold: RewriteHold) => Promise<T>,
 ): Promise<T> {
-  const lease = new Membership({ client, name: NAME }).share(0)
+  const lease = rewriteLease({ client })
   if (!(await lease.acquire(AbortSignal.timeout(WAIT_MS)))) {
     throw new StartupError(
-      `${what} must wait: another command replaces or copies stored events; try again when it has ended`,
+      `${what} must wait: another command replaces or copies stored events, or a job applies rules to them (./ipid status); try again when it has ended`,
     )
   }
   try {
-    return await use(() => lease.assertHeld())
+    return await use(rewriteHold(client, lease))
   } finally {
     await lease.release()
   }

@@ -55,6 +55,7 @@ export async function checkCompaniesPages(watched: WatchedPage, site: CompaniesS
   await checkBulk(watched, site)
   await checkCompany(watched, at('companies'))
   await checkOddIds(watched, site)
+  await checkNotThem(watched, site)
   await checkClickWhileEventsArrive(page, site)
 
   await checkHome(watched, site)
@@ -372,6 +373,37 @@ async function checkCorrections(page: Page): Promise<void> {
   await page.getByRole('dialog').getByLabel('What is wrong?').selectOption('us')
   await page.getByRole('dialog').getByLabel('Network').waitFor()
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
+}
+
+/** A person says that a company is an access provider: it is gone from the list, with its past, and the rule is listed. */
+async function checkNotThem(
+  { page, assertAccessible }: WatchedPage,
+  { origin, clickhouseUrl, tenant }: CompaniesSite,
+): Promise<void> {
+  const sql = `INSERT INTO events
+      (ip, tenant_id, event_id, received_at, timestamp, account_id, company_id, domain, business_name)
+    SELECT '192.0.2.9', '${tenant}', 'wrong', now64(3), now64(3), 'wrong.example', 'wrong.example', 'wrong.example', 'Wrong Net'`
+  const response = await fetch(`${clickhouseUrl}/?database=ipid`, { method: 'POST', body: sql })
+  assert.equal(response.status, 200, await response.text())
+  await page.goto(`${origin}/t/${tenant}/companies/of?id=wrong.example`)
+  const main = page.getByRole('main')
+  await main.getByRole('button', { name: 'Correct', exact: true }).click()
+  await page.getByRole('menuitem', { name: 'It is not them…' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByText('Removes 1 company, with 1 visit').waitFor()
+  await dialog.getByText('Wrong Net: 1 visit, nothing is left of it').waitFor()
+  await assertAccessible()
+  await dialog.getByRole('button', { name: 'Make the rule and apply it' }).click()
+  await main.getByText(/^Stored visits (will be|are being) updated$/).waitFor()
+  await assertAccessible()
+  await main.getByText('1 visit is no longer counted').waitFor()
+  await main.getByText('No event of this company is shown').waitFor()
+  await page.goto(`${origin}/t/${tenant}/companies?q=Wrong%20Net`)
+  await page.getByRole('row').filter({ hasText: 'wrong.example' }).waitFor({ state: 'hidden' })
+  await page.goto(`${origin}/t/${tenant}/settings`)
+  await page.getByRole('button', { name: 'Remove always-noise wrong.example' }).waitFor()
+  await page.getByText('Stored visits are up to date').waitFor()
+  await assertAccessible()
 }
 
 /** Ids stay ids in a path and in a query, whatever they contain. */

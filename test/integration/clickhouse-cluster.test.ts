@@ -190,8 +190,8 @@ test('the tables of a cluster', async (t) => {
     assert.deepEqual(await readTrackedAccounts(client, '2025-11'), new Map([['acme', 1]]))
     const event = { tenantId: 'acme', eventId: 'a' }
     assert.equal((await new ClickHouseStoredEvents(client).find(event)).length, 2)
-    for await (const group of storedGroups(client, 'acme', '2025-11-01')) assert.equal(group.events, 2)
-    await filteredSums(client, 'acme', '2025-11-01')
+    for await (const group of storedGroups(client, 'acme', { since: '2025-11-01' })) assert.equal(group.events, 2)
+    await filteredSums(client, 'acme', { since: '2025-11-01' })
     const overOne = [...new Set(onCluster.filter((query) => query.includes('Distributed(')))]
     for (const query of overOne) {
       const again = query

@@ -227,22 +227,26 @@ test('the dashboard only reads; a dry run of rules counts, one per tenant, and e
 
   const tenant = { id: 'tried', plan: 'starter', archive: false, addresses: 'full', createdAt: '' } as const
   const trials = new ClickHouseRuleTrials(() => client, systemClock)
+  const own = 'own 203.0.113.7/32'
+  const unchanged = { before: {}, after: {}, changed: [], days: 2 }
   const [first, second] = await Promise.allSettled(
-    [1, 2].map(() => trials.run(tenant, { rules: ['own 203.0.113.7/32'] })),
+    [1, 2].map(() => trials.run(tenant, { ...unchanged, after: { rules: [own] }, changed: [own] })),
   )
   assert.deepEqual(first, {
     status: 'fulfilled',
     value: {
       since: new Date(Date.now() - DAY_MS).toISOString().slice(0, 10),
       ...{
-        stored: 2,
-        newly_filtered: { 'own 203.0.113.7/32': 1 },
+        stored: 1,
+        newly_filtered: { [own]: 1 },
         newly_held: {},
         filtered: 0,
         newly_kept: {},
         unknown: 0,
       },
       without_address: 0,
+      changed: { companies: 1, gone_companies: 0, events: 1, visits: 1 },
+      companies: [{ company_id: 'example.com', name: 'Example', events: 1, visits: 1, is_gone: false }],
     },
   })
   assert.ok((second as PromiseRejectedResult).reason instanceof BackpressureError)
@@ -251,8 +255,11 @@ test('the dashboard only reads; a dry run of rules counts, one per tenant, and e
       SELECT 'tried', toString(number), now64(3, 'UTC'), now64(3, 'UTC'), toString(number) FROM numbers(30000)`,
   })
   const brief = new ClickHouseRuleTrials(() => client, systemClock, 0.001)
-  await assert.rejects(brief.run(tenant, {}), { status: 503, message: /ipid rules add tried KIND SUBJECT --dry-run/ })
-  assert.equal((await trials.run(tenant, {})).stored, 30_002, 'the next call is not refused')
+  await assert.rejects(brief.run(tenant, unchanged), {
+    status: 503,
+    message: /ipid rules add tried KIND SUBJECT --dry-run/,
+  })
+  assert.equal((await trials.run(tenant, { ...unchanged, days: null })).stored, 30_002, 'the next call is not refused')
 })
 
 async function listOf<T>(from: AsyncIterable<T>): Promise<T[]> {

@@ -5,6 +5,7 @@ import type { CreatedKeyAnswer, KeysAnswer, ListedKey } from '../../schemas/dash
 import type { PageLookupAnswer } from '../../schemas/dashboard/lookup.ts'
 import type { InviteAnswer } from '../../schemas/dashboard/people.ts'
 import type { AccountsOfMonthAnswer, PlanAnswer } from '../../schemas/dashboard/plan.ts'
+import type { Reenrichment, ReenrichmentsAnswer } from '../../schemas/dashboard/reenrichments.ts'
 import type { RulesAnswer, RulesTrialAnswer } from '../../schemas/dashboard/rules.ts'
 import type { CreatedSourceAnswer, ListedSource, SourcesAnswer } from '../../schemas/dashboard/sources.ts'
 import type { ListedTenant, SignedOutAnswer, TenantsAnswer } from '../../schemas/dashboard/tenants.ts'
@@ -19,6 +20,7 @@ import { settingsRoutes } from '../../src/dashboard/server/routes.ts'
 import { Sessions } from '../../src/dashboard/server/sessions.ts'
 import { judgedLookup, ruleSetOf } from '../../src/enrichment/tenant-rules/judge.ts'
 import { parseRule } from '../../src/enrichment/tenant-rules/rule.ts'
+import { ReenrichJobs } from '../../src/operations/reenrich/jobs/job-store.ts'
 import { pullStatuses } from '../../src/pipeline/sources/pulls/statuses.ts'
 import { systemClock } from '../../src/run/clock.ts'
 import { UnavailableError } from '../../src/run/errors.ts'
@@ -48,6 +50,7 @@ const lookups = new TestLookups(({ text }) => ({
   provenance: { business_name: { provider: 'companies', network: '198.51.100.0/24' } },
 }))
 const tried: TenantRules[] = []
+const NO_COMPANIES = { changed: { companies: 0, gone_companies: 0, events: 0, visits: 0 }, companies: [] }
 const TRIAL = {
   since: '2026-11-20',
   stored: 5,
@@ -80,11 +83,12 @@ const SETTINGS = settingsRoutes({
   fetches: (found) => pullStatuses(redis, ingest, found),
   readRule: parseRule,
   trials: {
-    async run(_tenant, then) {
-      tried.push(then)
-      return { ...TRIAL, without_address: 0 }
+    async run(_tenant, { after }) {
+      tried.push(after)
+      return { ...TRIAL, ...NO_COMPANIES, without_address: 0 }
     },
   },
+  reenrichments: Object.assign(new ReenrichJobs(redis), { assertSupported: async () => {} }),
   lookups,
   asked: () => ['companies'],
   judge: (lookup, address, tenant) => judgedLookup(lookup, address, ruleSetOf(tenant)),
@@ -133,6 +137,8 @@ test('no call answers for another tenant, or without a session', async () => {
     '/api/tenants/:tenant/sources/revoke': { source_id },
     '/api/tenants/:tenant/rules': { unclassified: 'filtered' },
     '/api/tenants/:tenant/rules/try': { unclassified: 'filtered' },
+    '/api/tenants/:tenant/reenrichments': { rules: ['own 203.0.113.0/24'], past: { days: 90 } },
+    '/api/tenants/:tenant/reenrichments/cancel': { job_id: 'x' },
     '/api/tenants/:tenant/lookup': { text: '203.0.113.7' },
   }
   const all = async () =>
@@ -349,9 +355,9 @@ test('rules are edited in form fields, tested first, and refused with a clear te
   const client = await dashboard.signIn(await memberOf('ruled'))
   const path = '/api/tenants/ruled/rules'
   const add = (kind: string, subject: string) => ({ add: { kind, subject } })
-  assert.deepEqual(await client.read(path), { rules: [], unclassified: 'account' })
+  assert.deepEqual(await client.read(path), { rules: [], unclassified: 'account', job: null })
   assert.deepEqual(await post<RulesAnswer>(client, path, add('own', '203.0.113.9/32')), {
-    ...{ rules: ['own 203.0.113.9/32'], unclassified: 'account' },
+    ...{ rules: ['own 203.0.113.9/32'], unclassified: 'account', job: null },
   })
   await post(client, path, add('keep', 'ISP'))
   assert.deepEqual((await post<RulesAnswer>(client, path, { unclassified: 'event' })).unclassified, 'event')
@@ -383,6 +389,34 @@ test('rules are edited in form fields, tested first, and refused with a clear te
     [],
   )
   assert.match(await refusal(client, path, add('keep', 'cdn')), /at most 1000 rules/)
+})
+
+test('a rule is applied to the past by a job, which another request joins and a person cancels', async () => {
+  await admin.createTenant('past')
+  const client = await dashboard.signIn(await memberOf('past'))
+  const path = '/api/tenants/past/rules'
+  const jobs = '/api/tenants/past/reenrichments'
+  assert.deepEqual(await client.read(jobs), { job: null, waiting: null })
+  const add = [
+    { kind: 'always-noise', subject: '203.0.113.0/24' },
+    { kind: 'always-noise', subject: 'AS64500' },
+  ]
+  const { rules, job } = await post<RulesAnswer>(client, path, { add, past: { days: 90 } })
+  assert.deepEqual(rules, ['always-noise 203.0.113.0/24', 'always-noise AS64500'])
+  assert.deepEqual([job!.state, job!.days, job!.rules], ['waiting', 90, rules])
+  const gone = await post<RulesAnswer>(client, path, { remove: rules[0], past: { days: null } })
+  assert.deepEqual([gone.job!.job_id, gone.job!.days, gone.job!.rules], [job!.job_id, null, rules])
+  const both = await Promise.all(
+    [1, 2].map(() => post<Reenrichment>(client, jobs, { rules: [rules[1]], past: { days: 7 } })),
+  )
+  assert.deepEqual(new Set(both.map(({ job_id }) => job_id)), new Set([job!.job_id]))
+  assert.match(await refusal(client, path, { past: { days: 1 } }), /needs a change/)
+  assert.match(await refusal(client, jobs, { rules: ['own 10.0.0.0/8'], past: { days: 1 } }), /has no rule/)
+  const stranger = await dashboard.signIn(await memberOf('acme'))
+  assert.equal((await stranger.post(`${jobs}/cancel`, { job_id: job!.job_id })).status, 404)
+  const { waiting } = await post<ReenrichmentsAnswer>(client, `${jobs}/cancel`, { job_id: job!.job_id })
+  assert.equal(waiting, null)
+  assert.match(await refusal(client, `${jobs}/cancel`, { job_id: job!.job_id }), /has ended/)
 })
 
 test("a lookup explains each address once, by the tenant's rules, and counts on the quota", async () => {

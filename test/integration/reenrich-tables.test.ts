@@ -14,7 +14,7 @@ import { type EventRow, eventRows } from '../support/event-rows.ts'
 import { type Known, todaysData } from '../support/todays-data.ts'
 
 const clickhouse = await startTestClickHouse()
-const store = new ClickHouseReenrichment(clickhouse.url, 30)
+const store = new ClickHouseReenrichment(clickhouse.url, { sliceEvents: 30 })
 after(() => store.close())
 
 const NOVEMBER = Date.UTC(2025, 10, 20)

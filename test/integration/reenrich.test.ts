@@ -4,7 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { BatchJob } from '../../schemas/api/batch.ts'
+import { ReenrichJobs } from '../../src/operations/reenrich/jobs/job-store.ts'
 import { endReenrichment, type ReenrichResult } from '../../src/operations/replay/commands/reenrich.ts'
+import type { SystemStatus } from '../../src/operations/status/system-status.ts'
 import { connectRedis } from '../../src/stores/redis/connect.ts'
 import { withRewriteLease } from '../../src/terminal/rewrite-lease.ts'
 import type { CommandResult } from '../support/command.ts'
@@ -149,6 +151,15 @@ class Running {
     }
   }
 
+  async withJobs(use: (jobs: ReenrichJobs) => Promise<void>): Promise<void> {
+    const client = quiet(connectRedis(this.#ready.redis_url, { name: 'cli', kind: 'loop', timeoutMs: 5_000 }))
+    try {
+      await use(new ReenrichJobs(client))
+    } finally {
+      client.disconnect()
+    }
+  }
+
   replay(tenant: string, ...more: string[]): Promise<CommandResult> {
     return this.site.ipid('replay', ...argsOf(tenant), ...more)
   }
@@ -265,10 +276,41 @@ test('stored events are judged again by today’s data', async (t) => {
       assert.equal((await running.replay('acme', '--dry-run')).code, 0)
       // A run that was killed while it judged leaves copies of events.
       await running.query('CREATE TABLE reenrich_building AS events')
-      const nothing = () => {}
-      await endReenrichment(running.clickhouseUrl, nothing, nothing)
+      const hold = { assertHeld: () => {}, onReplaced: async () => {} }
+      await endReenrichment(running.clickhouseUrl, hold, () => {})
       assert.equal(await running.query('EXISTS TABLE reenrich_building'), '0')
     })
+  })
+
+  await step('rules are applied by a job that survives kill -9 of its process, as by the shell', async () => {
+    const rules = ['always-noise garden.example', 'is 17.4.0.0/16 moved.example Moved']
+    const tenants = ['by-job', 'by-shell']
+    for (const tenant of tenants) {
+      await running.send(tenant, FIRST)
+      await running.upload(tenant, LINES)
+      await running.untilCounted(tenant, FIRST.length + LINES.length)
+      for (const rule of rules)
+        assert.equal((await running.site.ipid('rules', 'add', tenant, ...rule.split(' '))).code, 0)
+    }
+    await running.reenrich('by-shell')
+    // Without the names of accounts, which come from either of two events of the same time.
+    const views = async (tenant: string) => (await running.views(tenant)).slice(1)
+    const expected = await views('by-shell')
+    assert.notDeepEqual(await views('by-job'), expected)
+    await running.withJobs(async (jobs) => {
+      const requested = { requestedBy: 'a test', requestedAtMs: Date.now() }
+      await jobs.request('by-job', { rules, unclassified: false, days: null, ...requested })
+      const read = async () => (await jobs.read('by-job')).job
+      await until(read, (job) => job?.state === 'running')
+      const { stdout } = await running.site.ipid('status', '--json')
+      const { processes, reenrichments } = JSON.parse(stdout) as SystemStatus
+      assert.equal(reenrichments.jobs[0]?.tenant_id, 'by-job')
+      process.kill(processes.find(({ roles }) => roles.includes('archive'))!.pid, 'SIGKILL')
+      const ended = await until(read, (job) => job !== undefined && job.state !== 'running')
+      assert.equal(ended!.state, 'done', ended!.problem)
+      assert.ok(ended!.result!.filtered_events > 0 && ended!.result!.changed_visits > 0)
+    })
+    assert.deepEqual(await views('by-job'), expected)
   })
 
   await step('an impossible call is refused in one line, before anything is read', async () => {

@@ -27,6 +27,10 @@ import { createHttpServer } from '../../src/http/api/server.ts'
 import { createServer } from '../../src/http/engine/server.ts'
 import { RedisBulkQueue } from '../../src/lookup/bulk/queue.ts'
 import { BulkWorker } from '../../src/lookup/bulk-worker.ts'
+import { ClickHouseReenrichment } from '../../src/operations/reenrich/clickhouse.ts'
+import { ReenrichJobs } from '../../src/operations/reenrich/jobs/job-store.ts'
+import { ReenrichJobRunner } from '../../src/operations/replay/job-runner.ts'
+import type { StoredEvents as ReplayedEvents } from '../../src/operations/replay/ports.ts'
 import type { AgedStore } from '../../src/operations/retention/ports.ts'
 import { RedisRetentionRecords } from '../../src/operations/retention/redis/records.ts'
 import { Retention } from '../../src/operations/retention/service.ts'
@@ -63,6 +67,7 @@ import { QuestionReader } from '../../src/stores/clickhouse/reader.ts'
 import { EVENTS } from '../../src/stores/clickhouse/tables.ts'
 import { connectRedis, type RedisClient } from '../../src/stores/redis/connect.ts'
 import { Membership } from '../../src/stores/redis/membership.ts'
+import { rewriteLease } from '../../src/stores/redis/rewrite-lease.ts'
 import { MetricsServer } from '../../src/telemetry/metrics-server.ts'
 import { CachedAuthenticator } from '../../src/tenants/authenticator.ts'
 import { KeyUses } from '../../src/tenants/key-uses.ts'
@@ -316,6 +321,21 @@ export const SERVICES: Readonly<Record<string, ServiceCase>> = {
         segments: new Segments(client, systemClock),
         getTenant: (id) => new RedisTenantStore(client).getTenant(id),
         ...{ retentionDays: undefined, dashboardUrl: 'http://127.0.0.1', settleMs: 0, clock: systemClock, log: silent },
+      })
+    }),
+  },
+  ReenrichJobRunner: {
+    make: onRedis((client) => {
+      const lease = rewriteLease({ client })
+      return new ReenrichJobRunner({
+        ...{ lease, jobs: new ReenrichJobs(client), events: new ClickHouseReenrichment(clickhouse.url) },
+        stored: {} as ReplayedEvents,
+        archive: { parts: async () => [], read: async () => [] },
+        openLane: async () => assert.fail('there is no job'),
+        withData: async () => assert.fail('there is no job'),
+        assertSupported: async () => {},
+        getTenant: async () => undefined,
+        ...{ retentionDays: undefined, windowMs: 1, persisted: async () => {}, clock: systemClock, log: silent },
       })
     }),
   },

@@ -1,8 +1,11 @@
+import type { Config } from '../../config/config.ts'
 import { attributionOf } from '../../enrichment/files/attribution.ts'
 import { judgedLookup, ruleSetOf } from '../../enrichment/tenant-rules/judge.ts'
 import { parseRule } from '../../enrichment/tenant-rules/rule.ts'
+import { ReenrichJobs } from '../../operations/reenrich/jobs/job-store.ts'
 import { pullStatuses } from '../../pipeline/sources/pulls/statuses.ts'
 import type { ProcessContext } from '../../process/context.ts'
+import { InputError } from '../../run/errors.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
 import { TenantAdmin } from '../../tenants/admin.ts'
 import { SharedDailyQuota } from '../../tenants/quota.ts'
@@ -12,6 +15,25 @@ import type { People } from '../server/people.ts'
 import type { SettingsDependencies } from '../server/routes.ts'
 import type { Sessions } from '../server/sessions.ts'
 import type { DashboardTables } from './tables.ts'
+
+/** Requests of jobs that apply rules to stored events. */
+function reenrichmentsOf(
+  redis: RedisClient,
+  { clickhouseCluster }: Pick<Config, 'clickhouseCluster'>,
+): SettingsDependencies['reenrichments'] {
+  const jobs = new ReenrichJobs(redis)
+  return {
+    read: (tenantId) => jobs.read(tenantId),
+    request: (tenantId, request) => jobs.request(tenantId, request),
+    cancel: (tenantId, jobId) => jobs.cancel(tenantId, jobId),
+    async assertSupported() {
+      if (clickhouseCluster === undefined) return
+      throw new InputError(
+        'rules cannot be applied to stored events in a ClickHouse cluster: they apply to new events only',
+      )
+    },
+  }
+}
 
 export function settingsOf(
   context: ProcessContext,
@@ -38,6 +60,7 @@ export function settingsOf(
     fetches: (found) => pullStatuses(redis, pipeline, found),
     readRule: parseRule,
     trials,
+    reenrichments: reenrichmentsOf(redis, config),
     lookups: enrichment.lookups,
     asked: () => (config.rdns === 'on' ? enrichment.lookups : enrichment.engine).providerNames(),
     judge: (lookup, address, tenant) =>

@@ -12,6 +12,7 @@ import { type OverviewDependencies, overviewRoute } from './routes/overview.ts'
 import { type PageDependencies, pageRoutes } from './routes/pages.ts'
 import { type PeopleDependencies, peopleRoutes } from './routes/people.ts'
 import { type PlanDependencies, planRoutes } from './routes/plan.ts'
+import { reenrichmentRoutes } from './routes/reenrichments.ts'
 import { type RuleDependencies, ruleRoutes } from './routes/rules.ts'
 import { type SegmentDependencies, segmentRoutes } from './routes/segments.ts'
 import { type SessionDependencies, sessionRoute } from './routes/session.ts'
@@ -75,6 +76,7 @@ export function settingsRoutes(parts: SettingsDependencies): DashboardRoute[] {
     ...keyRoutes(parts),
     ...planRoutes(parts),
     ...ruleRoutes(parts),
+    ...reenrichmentRoutes(parts),
     ...peopleRoutes(parts),
     ...tenantRoutes(parts),
     lookupRoute(parts),

@@ -1,7 +1,8 @@
-import { type Classification, NOISE } from '../../../schemas/classification.ts'
 import { type Address, parseAddress } from '../../pipeline/event/address.ts'
 import type { EnrichmentData } from '../../pipeline/event/enrichment.ts'
+import { compareTexts } from '../../run/compare-texts.ts'
 import { BoundedCache } from '../bounded-cache.ts'
+import { storedJudged } from './concern.ts'
 import { FILTERS, type Judged, type RuleSet, type Verdict } from './rule-set.ts'
 
 const ANSWERS_MAX = 20_000
@@ -13,6 +14,16 @@ interface StoredGroup {
   readonly classification: string
   readonly data: EnrichmentData
   readonly events: number
+  /** Distinct UTC days of these events. A visit is an address on a day. */
+  readonly days: readonly number[]
+}
+
+/** Events and visits of one company that would have been filtered, or would have belonged to another one. */
+interface TriedCompany {
+  readonly company_id: string
+  readonly name: string
+  readonly events: number
+  readonly visits: number
 }
 
 /** The number of events that were filtered for a reason. */
@@ -36,6 +47,8 @@ interface Trial {
   readonly unknown: number
   /** Stored events without an address: rules about networks were not tried on them. */
   readonly without_address: number
+  /** The companies that would have changed, most events first. */
+  readonly companies: readonly TriedCompany[]
 }
 
 /** Tries rules on past events. @param before the current rules @param after the rules to try */
@@ -49,21 +62,29 @@ export async function tryRules(
   const newlyHeld = new Map<string, number>()
   // Verdicts are cached per answer object, and a company has many addresses.
   const answers = new BoundedCache<string, Judged>(ANSWERS_MAX)
+  const companies = new CompanyTrial()
   let stored = 0
   let withoutAddress = 0
-  for await (const { ip, companyId, classification, data, events } of groups) {
+  for await (const { ip, companyId, classification, data, events, days } of groups) {
     stored += events
     const address = parseAddress(ip)
     if (address === undefined) withoutAddress += events
     const key = JSON.stringify([companyId, classification, data])
-    const answer = answers.get(key) ?? answerOf(companyId, classification, data)
+    const answer = answers.get(key) ?? storedJudged(companyId, classification, data)
     answers.set(key, answer)
     const [then, now] = [after, before].map((rules) => judgedBy(rules, address, answer)) as [Outcome, Outcome]
+    let isChanged = false
     if (then.isFiltered) {
-      if (!now.isFiltered) add(newlyFiltered, then.rule ?? classification, events)
+      isChanged = !now.isFiltered
+      if (isChanged) add(newlyFiltered, then.rule ?? classification, events)
     } else if (then.holder !== undefined && then.companyId !== now.companyId) {
+      isChanged = true
       add(newlyHeld, then.holder, events)
+    } else if (then.holder === undefined && now.holder !== undefined) {
+      // Only today's data can tell whose they would be.
+      isChanged = true
     }
+    if (isChanged && companyId !== '') companies.add(companyId, data, { ip, days, events })
   }
   const newlyKept = new Map<string, number>()
   let filtered = 0
@@ -77,12 +98,45 @@ export async function tryRules(
   return {
     ...{ stored, newly_filtered: Object.fromEntries(newlyFiltered), newly_held: Object.fromEntries(newlyHeld) },
     ...{ filtered, newly_kept: Object.fromEntries(newlyKept), unknown, without_address: withoutAddress },
+    companies: companies.list(),
   }
 }
 
-function answerOf(companyId: string, stored: string, data: EnrichmentData): Judged {
-  const classification = (stored || undefined) as Classification | undefined
-  return { noise: classification !== undefined && NOISE.has(classification), classification, companyId, data }
+/** Counts visits exactly up to this number. Above it, an address whose data changed during a day may count twice for that day. */
+const VISITS_COMPARED_MAX = 200_000
+/** Bounds memory. */
+const COMPANIES_MAX = 200_000
+
+/** Sums per company. */
+class CompanyTrial {
+  readonly #companies = new Map<string, { readonly name: string; events: number; visits: number }>()
+  readonly #visits = new Set<string>()
+
+  add(
+    companyId: string,
+    { business_name, org_name }: EnrichmentData,
+    { ip, days, events }: Pick<StoredGroup, 'ip' | 'days' | 'events'>,
+  ): void {
+    let found = this.#companies.get(companyId)
+    if (found === undefined) {
+      if (this.#companies.size >= COMPANIES_MAX) return
+      found = { name: String(business_name ?? org_name ?? companyId), events: 0, visits: 0 }
+      this.#companies.set(companyId, found)
+    }
+    found.events += events
+    for (const day of days) {
+      const visit = `${companyId} ${ip} ${day}`
+      if (this.#visits.has(visit)) continue
+      if (this.#visits.size < VISITS_COMPARED_MAX) this.#visits.add(visit)
+      found.visits++
+    }
+  }
+
+  list(): TriedCompany[] {
+    return [...this.#companies]
+      .map(([company_id, sums]) => ({ company_id, ...sums }))
+      .sort((a, b) => b.events - a.events || compareTexts(a.company_id, b.company_id))
+  }
 }
 
 interface Outcome {

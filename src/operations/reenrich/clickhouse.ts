@@ -71,16 +71,32 @@ const GENTLE = {
 /** For statements that list accounts or user agents. */
 const LONG = { max_query_size: String(QUERY_BYTES_MAX) } as const
 
+/** How much work is done at a time. */
+interface ReenrichmentSizes {
+  /** Events of one removal. Default: 4 million. */
+  readonly sliceEvents?: number
+  /** Groups judged in one piece. Default: 5,000. */
+  readonly portionGroups?: number
+}
+
+/** Visits that leave the table as noise, and those that stay with other values. */
+export interface StagedVisits {
+  readonly filtered: number
+  readonly kept: number
+}
+
 /** Reenriches stored events by means of a copy in the same database. */
 export class ClickHouseReenrichment implements StoredEvents, EventReplacement {
   readonly #client: ClickHouseClient
   readonly #sliceEvents: number
+  readonly #portionGroups: number
   /** Columns of the unfinished copy. */
   #copied: readonly string[] = []
 
   /** @param url as `connectClickHouse` takes it */
-  constructor(url: string, sliceEvents = SLICE_EVENTS) {
+  constructor(url: string, { sliceEvents = SLICE_EVENTS, portionGroups = PORTION_GROUPS }: ReenrichmentSizes = {}) {
     this.#sliceEvents = sliceEvents
+    this.#portionGroups = portionGroups
     this.#client = connectClickHouse(url, {
       application: 'reenrich',
       database: DATABASE,
@@ -94,6 +110,12 @@ export class ClickHouseReenrichment implements StoredEvents, EventReplacement {
 
   async addresses(selection: Selection): Promise<number> {
     const query = `SELECT uniq(ip) FROM events WHERE ${selected(selection)}`
+    return (await this.#rows<[number]>(query, selectionParams(selection)))[0]![0]
+  }
+
+  /** Number of events of the selection. */
+  async count(selection: Selection): Promise<number> {
+    const query = `SELECT count() FROM events WHERE ${selected(selection)}`
     return (await this.#rows<[number]>(query, selectionParams(selection)))[0]![0]
   }
 
@@ -128,7 +150,7 @@ export class ClickHouseReenrichment implements StoredEvents, EventReplacement {
     for await (const rows of result.stream<(string | number)[]>()) {
       for (const row of rows) {
         portion.push(groupOf(row.json<(string | number)[]>()))
-        if (portion.length < PORTION_GROUPS) continue
+        if (portion.length < this.#portionGroups) continue
         yield portion
         portion = []
       }
@@ -150,8 +172,9 @@ export class ClickHouseReenrichment implements StoredEvents, EventReplacement {
 
   async staged(): Promise<Staged | undefined> {
     if ((await this.#columns(STAGED)).length === 0) return undefined
-    const [row] = await this.#rows<[string, number]>(`SELECT any(tenant_id), count() FROM ${STAGED}`)
-    return { tenantId: row![0], events: row![1] }
+    const query = `SELECT any(tenant_id), any(${RUN}), count() FROM ${STAGED}`
+    const [row] = await this.#rows<[string, string, number]>(query)
+    return { tenantId: row![0], run: row![1], events: row![2] }
   }
 
   async begin(): Promise<void> {
@@ -178,6 +201,13 @@ export class ClickHouseReenrichment implements StoredEvents, EventReplacement {
 
   stagedSoFar(): Promise<number> {
     return this.#count(BUILDING)
+  }
+
+  /** Visits in the copy: distinct pairs of an address and a UTC day. */
+  async stagedVisits(): Promise<StagedVisits> {
+    const visits = `uniqExactIf((ip, toDate32(timestamp)), ${NOISE}), uniqExactIf((ip, toDate32(timestamp)), NOT ${NOISE})`
+    const [filtered, kept] = (await this.#rows<[number, number]>(`SELECT ${visits} FROM ${BUILDING}`))[0]!
+    return { filtered, kept }
   }
 
   async complete(): Promise<void> {

@@ -1,12 +1,26 @@
 import type { Bot } from '../../../schemas/bots.ts'
 import type { Classification } from '../../../schemas/classification.ts'
 import { ENRICHMENT_COLUMNS } from '../../../schemas/row.ts'
-import type { FilterReason } from '../../../schemas/tenant-rules.ts'
+import type { FilterReason, TenantRules } from '../../../schemas/tenant-rules.ts'
 import { botOf } from '../../enrichment/bots/user-agent.ts'
+import type { FrozenData } from '../../enrichment/engine.ts'
+import { type RuleConcern, storedJudged } from '../../enrichment/tenant-rules/concern.ts'
+import { judged, ruleSetOf } from '../../enrichment/tenant-rules/judge.ts'
 import { parseAddress } from '../../pipeline/event/address.ts'
 import type { Enrichment } from '../../pipeline/event/enrichment.ts'
 import { fromTsv } from '../../pipeline/event/row.ts'
 import type { EnrichmentColumn, Group, TodaysData, Values } from './ports.ts'
+
+/** Data, and after them the rules of a tenant. */
+export function judgedBy(data: Pick<FrozenData, 'enrich' | 'organisationOf'>, tenant: TenantRules): TodaysData {
+  const rules = ruleSetOf(tenant)
+  if (rules === undefined) return data
+  const organisationOf = (domain: string) => data.organisationOf(domain)
+  return {
+    enrich: (address, hostname, claimed) =>
+      judged(data.enrich(address, hostname, claimed), address, rules, organisationOf),
+  }
+}
 
 /** Result of today's data for stored events. */
 export interface Judgement {
@@ -18,6 +32,9 @@ export interface Judgement {
   /** Whether it differs from the stored values. */
   readonly isChange: boolean
 }
+
+/** Names of organisations that rules compare. */
+const RULE_COLUMNS = ['domain', 'business_name', 'org_name', 'as_name'] as const
 
 const HOSTNAME_AT = indexOf('hostname')
 
@@ -42,6 +59,15 @@ export function judge(
     values: today,
     isChange: enrichment.noise || today.some((value, i) => value !== values[i]),
   }
+}
+
+/** Whether a rule is about the events of a group, by their stored values. */
+export function isConcerned({ ip, values }: Pick<Group, 'ip' | 'values'>, concern: RuleConcern): boolean {
+  const of = (column: EnrichmentColumn) => columnValue(values, column)
+  const names = RULE_COLUMNS.flatMap((column) => (of(column) === '' ? [] : [[column, of(column)] as const]))
+  const asn = Number(of('asn'))
+  const data = { ...Object.fromEntries(names), ...(asn > 0 && { asn }) }
+  return concern.matches(parseAddress(ip), storedJudged(of('company_id'), of('classification'), data))
 }
 
 /** As `claimOf` for the event itself. */

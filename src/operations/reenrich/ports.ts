@@ -1,6 +1,7 @@
 import type { Bot } from '../../../schemas/bots.ts'
 import type { ENRICHMENT_COLUMNS } from '../../../schemas/row.ts'
 import type { FilterReason } from '../../../schemas/tenant-rules.ts'
+import type { Concern } from '../../enrichment/tenant-rules/concern.ts'
 import type { Address } from '../../pipeline/event/address.ts'
 import type { Enrichment } from '../../pipeline/event/enrichment.ts'
 
@@ -16,6 +17,8 @@ export interface Selection {
   readonly receivedUntilMs: number
   /** See `StoredEvents.botAgents`. */
   readonly botAgents?: BotAgents
+  /** Only events that one of these may concern; undefined: all. */
+  readonly concern?: Concern | undefined
 }
 
 /** Hashes of the user agents that may be a bot's. `all`: there are too many to list, so every one may be. */
@@ -67,6 +70,8 @@ export interface Bucket {
 /** A complete copy of the changed events. While it exists, their replacement has not finished. */
 export interface Staged {
   readonly tenantId: string
+  /** The run that made it. */
+  readonly run: string
   /** Includes events that leave the table as noise. */
   readonly events: number
 }

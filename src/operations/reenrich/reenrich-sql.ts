@@ -1,5 +1,6 @@
 import { ENRICHMENT_COLUMNS } from '../../../schemas/row.ts'
 import { AGENT_KEYS, AGENT_PARENTS, KEY_END } from '../../enrichment/bots/claim.ts'
+import { concerned } from '../../enrichment/tenant-rules/concern.ts'
 import { quote } from '../../stores/clickhouse/quote.ts'
 import type { BotAgents, Bucket, Selection, Slice } from './ports.ts'
 
@@ -84,13 +85,14 @@ export const KEY = 'sipHash128(event_id, received_at)'
 /** Prefix of `outcomes.source` for events that a reenrichment filtered. Their key follows after a slash. */
 export const REENRICHED = 'reenrich:'
 
-export function selected({ job }: Selection, bucket?: Bucket, table = ''): string {
+export function selected({ job, concern }: Selection, bucket?: Bucket, table = ''): string {
   return [
     `${table}tenant_id = {tenant:String}`,
     `${table}received_at >= toDateTime64({from:String}, 3, 'UTC')`,
     `${table}received_at < toDateTime64({to:String}, 3, 'UTC') + INTERVAL 1 DAY`,
     `${table}received_at <= fromUnixTimestamp64Milli({until:Int64}, 'UTC')`,
     ...(job === undefined ? [] : [`${table}job_id = {job:String}`]),
+    ...(concern === undefined ? [] : [concerned(concern, table)]),
     ...(bucket === undefined || bucket.of === 1 ? [] : [`sipHash64(${table}ip) % ${bucket.of} = ${bucket.index}`]),
   ].join(' AND ')
 }

@@ -1,7 +1,7 @@
 import { numbered } from '../../run/counted.ts'
 import { StartupError, UnavailableError } from '../../run/errors.ts'
 import { judge } from './judge.ts'
-import type { Bucket, Change, EventReplacement, Selection, Staged, StoredEvents, TodaysData } from './ports.ts'
+import type { Bucket, Change, EventReplacement, Group, Selection, Staged, StoredEvents, TodaysData } from './ports.ts'
 import { type ReenrichReport, ReportBuilder } from './report.ts'
 
 /** Addresses of a bucket. Bounds memory, here and in ClickHouse. */
@@ -16,7 +16,16 @@ interface ReenrichOptions {
   readonly say: (line: string) => void
   /** Default: 50,000. */
   readonly bucketAddresses?: number
+  /** Whether to judge a group. Default: all. */
+  readonly concerns?: (group: Group) => boolean
+  /** Called between two pieces of work, when nothing is half done. It may wait, and ends the run if it throws. */
+  readonly checkpoint?: (progress: ReenrichProgress) => Promise<void>
 }
+
+/** How far a run is. A copy that an earlier run left may be replaced first. */
+export type ReenrichProgress =
+  | { readonly step: 'judging'; readonly events: number }
+  | { readonly step: 'replacing'; readonly run: string; readonly slices: number; readonly slicesDone: number }
 
 interface ReplacementOptions extends ReenrichOptions {
   readonly replacement: EventReplacement
@@ -24,6 +33,10 @@ interface ReplacementOptions extends ReenrichOptions {
   readonly assertHeld: () => void
   /** Unique id of this run. */
   readonly run: string
+  /** Called with the final report, before the first event changes. */
+  readonly onJudged?: (report: ReenrichReport) => Promise<void>
+  /** Called when all events of a copy are replaced, before the copy is dropped. After a crash it may be called again. */
+  readonly onReplaced?: (staged: Staged) => Promise<void>
 }
 
 /**
@@ -59,10 +72,12 @@ export async function reenrich(selection: Selection, parts: ReplacementOptions):
     })
     if (changed === 0) {
       await replacement.discard()
+      await parts.onJudged?.(report)
       return report
     }
     // The numbers differ when an event was stored between reading the groups and making the copy.
     if ((await replacement.stagedSoFar()) === changed) {
+      await parts.onJudged?.(report)
       assertHeld()
       await replacement.complete()
       await finishReenrich(parts)
@@ -82,13 +97,15 @@ export async function reenrich(selection: Selection, parts: ReplacementOptions):
  * @returns undefined when there was no copy
  */
 export async function finishReenrich(
-  parts: Pick<ReplacementOptions, 'events' | 'replacement' | 'assertHeld' | 'say'>,
+  parts: Pick<ReplacementOptions, 'events' | 'replacement' | 'assertHeld' | 'say' | 'checkpoint' | 'onReplaced'>,
 ): Promise<Staged | undefined> {
   const { events, replacement, assertHeld, say } = parts
   const staged = await events.staged()
   if (staged === undefined) return undefined
   const slices = await replacement.slices()
+  const { run } = staged
   for (const [at, slice] of slices.entries()) {
+    await parts.checkpoint?.({ step: 'replacing', run, slices: slices.length, slicesDone: at })
     say(
       `replacing ${numbered(staged.events, 'event')} of tenant ${staged.tenantId}, part ${at + 1} of ${slices.length}`,
     )
@@ -106,6 +123,7 @@ export async function finishReenrich(
   }
   assertHeld()
   await replacement.countFiltered()
+  await parts.onReplaced?.(staged)
   assertHeld()
   await replacement.drop()
   return staged
@@ -114,11 +132,12 @@ export async function finishReenrich(
 /** @param take gets the changes of one bucket after the other; buckets without a change are skipped */
 async function judgeAll(
   selection: Selection,
-  { events, data, say, bucketAddresses = BUCKET_ADDRESSES }: ReenrichOptions,
+  { events, data, say, bucketAddresses = BUCKET_ADDRESSES, concerns, checkpoint }: ReenrichOptions,
   take: (selection: Selection, bucket: Bucket, changes: readonly Change[]) => Promise<void>,
 ): Promise<{ readonly changed: number; readonly report: ReenrichReport }> {
   const builder = new ReportBuilder()
   const asked = { ...selection, botAgents: await events.botAgents(selection) }
+  let seen = 0
   const of = Math.max(1, Math.ceil((await events.addresses(selection)) / bucketAddresses))
   for (let index = 0; index < of; index++) {
     const bucket = { index, of }
@@ -126,6 +145,8 @@ async function judgeAll(
     const addresses = new Set<string>()
     for await (const groups of events.groups(asked, bucket)) {
       for (const group of groups) {
+        seen += group.events
+        if (concerns !== undefined && !concerns(group)) continue
         const judgement = judge(group, data)
         builder.add(group, judgement)
         if (judgement === undefined) continue
@@ -135,6 +156,7 @@ async function judgeAll(
         const { isNoise, filteredAs, values } = judgement
         changes.set(`${ip} ${was}`, { ip, was, isNoise, filteredAs, values })
       }
+      await checkpoint?.({ step: 'judging', events: seen })
     }
     builder.countAddresses(addresses.size)
     if (changes.size > 0) await take(asked, bucket, [...changes.values()])

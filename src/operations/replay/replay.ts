@@ -1,7 +1,7 @@
 import type { EventEnvelope } from '../../../schemas/api/event.ts'
 import { claimOf } from '../../enrichment/bots/claim.ts'
-import { parseAddress } from '../../pipeline/event/address.ts'
-import type { Enricher, Hostnames } from '../../pipeline/event/enrichment.ts'
+import { type Address, parseAddress } from '../../pipeline/event/address.ts'
+import type { Enricher, Enrichment, Hostnames } from '../../pipeline/event/enrichment.ts'
 import type { AddressMask } from '../../pipeline/event/pseudonym.ts'
 import { sliceEvent } from '../../pipeline/sources/live/slice-event.ts'
 import { InputError, UnavailableError } from '../../run/errors.ts'
@@ -40,9 +40,13 @@ export interface ReplayOptions {
   /** Undefined: no reverse DNS. */
   readonly hostnames: Hostnames | undefined
   readonly windowMs: number
+  /** Which filtered events may return. Default: all that today's data keep. */
+  readonly returns?: (address: Address, enrichment: Enrichment) => boolean
+  /** Events of one round, which bounds memory. The next round starts when they are stored. Default: 50,000. */
+  readonly roundEvents?: number
   /** Called before each wait, with its reason. */
   readonly onStep: (what: string) => void
-  /** Called after each round. */
+  /** Called after each round. Ends the replay if it throws. */
   readonly onProgress: (progress: ReplayProgress) => void
 }
 
@@ -64,7 +68,6 @@ export interface ReplayReport {
   readonly damaged: readonly string[]
 }
 
-/** Events of one round. The next round starts when they are stored. */
 const ROUND_EVENTS = 50_000
 /** Longer events count as several, so that memory is bounded. */
 const EVENT_CHARS = 1_000
@@ -142,11 +145,12 @@ class Replay {
   }
 
   async run(): Promise<void> {
+    const { roundEvents = ROUND_EVENTS } = this.#options
     let round: PlacedUnit[] = []
     let events = 0
     for await (const placed of unitsInOrder(this.#parts, (part) => this.#read(part))) {
       const { unit } = placed
-      if (events >= ROUND_EVENTS && !isOfEntry(unit, round.at(-1)?.unit)) {
+      if (events >= roundEvents && !isOfEntry(unit, round.at(-1)?.unit)) {
         await this.#finish(round)
         round = []
         events = 0
@@ -267,7 +271,10 @@ class Replay {
     const address = parseAddress(event.ip)
     if (address === undefined) return undefined
     const claimed = claimOf(sliceEvent(text, 0, event))
-    const { noise, filteredAs = '', classification = '' } = this.#options.enricher.enrich(address, claimed)
+    const { enricher, returns } = this.#options
+    const enrichment = enricher.enrich(address, claimed)
+    const { noise, filteredAs = '', classification = '' } = enrichment
+    if (!noise && returns?.(address, enrichment) === false) return undefined
     return { isKept: !noise, reason: filteredAs, classification }
   }
 

@@ -14,6 +14,7 @@ import type {
   ProcessReport,
   QuotaStatus,
   RedisStatus,
+  ReenrichmentsStatus,
   SystemStatus,
 } from './system-status.ts'
 import { verdictOf } from './verdict.ts'
@@ -23,6 +24,8 @@ export interface StatusSources {
   pipeline(): Promise<PipelineStatus>
   batchJobs(): Promise<JobsStatus>
   bulkJobs(): Promise<JobsStatus>
+  /** Undefined: there are none. */
+  reenrichments?(): Promise<ReenrichmentsStatus>
   redis(): Promise<RedisStatus>
   dedup(): Promise<DedupStatus>
   /** Undefined: the URL is unknown. */
@@ -50,11 +53,12 @@ export async function collectStatus(
       return none
     }
   }
-  const [pipeline, batchJobs, bulkJobs, redis, dedup, clickhouse, quotas, reports, retention, damage] =
+  const [pipeline, batchJobs, bulkJobs, reenrichments, redis, dedup, clickhouse, quotas, reports, retention, damage] =
     await Promise.all([
       part<PipelineStatus>('streams', () => sources.pipeline(), { streams: [], dead_letters: 0 }),
       part('batch jobs', () => sources.batchJobs(), NO_JOBS),
       part('bulk jobs', () => sources.bulkJobs(), NO_JOBS),
+      part('reenrichment jobs', sources.reenrichments && (() => sources.reenrichments!()), NO_REENRICHMENTS),
       part<RedisStatus | null>('Redis', () => sources.redis(), null),
       part<DedupStatus | null>('dedup window', () => sources.dedup(), null),
       part<ClickHouseStatus | null>('ClickHouse', sources.clickhouse && (() => sources.clickhouse!()), null),
@@ -72,6 +76,7 @@ export async function collectStatus(
     oldest: oldestWork(waiting, batchJobs, bulkJobs),
     batch_jobs: batchJobs,
     bulk_jobs: bulkJobs,
+    reenrichments,
     last_minute: lastMinuteOf(reports),
     inserts: insertsOf(reports),
     redis,
@@ -87,6 +92,8 @@ export async function collectStatus(
   }
   return { ...found, verdict: verdictOf(found, limits, nowMs) }
 }
+
+export const NO_REENRICHMENTS: ReenrichmentsStatus = { open: 0, jobs: [] }
 
 export const NO_JOBS: JobsStatus = {
   ...{ uploading: 0, queued: 0, running: 0, lines: 0, lines_waiting: 0, oldest_ms: 0 },

@@ -22,6 +22,7 @@ import { createBuildMetrics, type StoreReads } from './metrics.ts'
 import { RedisDamageRecords, readDamage } from './redis/damage.ts'
 import { readDedup } from './redis/dedup.ts'
 import { readBatchJobs, readBulkJobs } from './redis/jobs.ts'
+import { readReenrichments } from './redis/reenrichments.ts'
 import { RedisReports } from './redis/reports.ts'
 import { readServers } from './redis/servers.ts'
 import { Reporter } from './reporter.ts'
@@ -56,6 +57,7 @@ export function statusSources({
     pipeline: () => readStatus(redis, pipeline),
     batchJobs: () => readBatchJobs(redis),
     bulkJobs: () => readBulkJobs(redis),
+    reenrichments: () => readReenrichments(redis),
     redis: () => readServers(redis),
     dedup: () => readDedup(redis, pipeline, clock.now()),
     reports: () => new RedisReports(redis, clock).read(),

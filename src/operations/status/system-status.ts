@@ -14,6 +14,7 @@ export interface SystemStatus extends PipelineStatus {
   readonly oldest: OldestWork | null
   readonly batch_jobs: JobsStatus
   readonly bulk_jobs: JobsStatus
+  readonly reenrichments: ReenrichmentsStatus
   readonly last_minute: LastMinute
   /** Inserts of the last minute, by consumer group. */
   readonly inserts: readonly InsertStatus[]
@@ -73,6 +74,27 @@ export interface JobsStatus {
   readonly oldest_ms: number
   /** The oldest jobs, at most 20. */
   readonly oldest_jobs: readonly OpenJobStatus[]
+}
+
+/** Jobs that apply rules to stored events, of all tenants. */
+export interface ReenrichmentsStatus {
+  readonly open: number
+  /** The running job, then those that wait longest, at most 20. */
+  readonly jobs: readonly OpenReenrichment[]
+}
+
+export interface OpenReenrichment {
+  readonly job_id: string
+  readonly tenant_id: string
+  readonly status: 'waiting' | 'running'
+  /** Done part, 0 to 1. */
+  readonly share: number
+  readonly changed_events: number
+  /** Null when unknown. */
+  readonly seconds_left: number | null
+  readonly age_ms: number
+  /** Why it is being tried again; null: it is not. */
+  readonly problem: string | null
 }
 
 export interface OpenJobStatus {

@@ -107,6 +107,17 @@ export const keys = {
   /** String: JSON of a person's request to a pull, see `PullAsk`. */
   pullAsk: (sourceId: string) => `${leased('pulls')}:ask:${sourceId}`,
 
+  /** Hash: tenant → JSON of its running or last reenrichment job. All keys of these jobs are in the slot of the lease `rewrite`. */
+  reenrichments: () => `${leased('rewrite')}:reenrichments`,
+  /** Hash: tenant → JSON of the job that waits. */
+  waitingReenrichments: () => `${leased('rewrite')}:reenrichments:waiting`,
+  /** Sorted set: tenants with a waiting or running job, by the time of its request, milliseconds. */
+  reenrichmentQueue: () => `${leased('rewrite')}:reenrichments:queue`,
+  /** Hash: tenant → the running job that a person cancelled. */
+  cancelledReenrichments: () => `${leased('rewrite')}:reenrichments:cancelled`,
+  /** Hash: tenant → the run of its running job, once all its events are replaced. */
+  replacedReenrichments: () => `${leased('rewrite')}:reenrichments:replaced`,
+
   /** Set: the tenants with an alert that is not paused. All keys of alerts share one slot. */
   alertingTenants: () => `${leased('alerts')}:tenants`,
   /** Hash: alert id → JSON of `AlertRecord`. */

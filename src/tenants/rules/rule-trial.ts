@@ -1,4 +1,5 @@
 import type { ClickHouseClient, ClickHouseSettings } from '@clickhouse/client'
+import { type Concern, concerned } from '../../enrichment/tenant-rules/concern.ts'
 import { givenUp } from '../../stores/clickhouse/client.ts'
 
 /** Stored events with equal values for all fields that rules use; see `StoredGroup`. */
@@ -8,6 +9,18 @@ interface Group {
   readonly classification: string
   readonly data: Readonly<Record<string, string | number>>
   readonly events: number
+  /** Distinct UTC days, as days since 1970. */
+  readonly days: readonly number[]
+}
+
+/** Which stored events to read. */
+interface StoredSelection {
+  /** First UTC day of receipt, `YYYY-MM-DD`. */
+  readonly since: string
+  /** Only events that one of these may concern; undefined: all. */
+  readonly concern?: Concern | undefined
+  /** Time limit; 0 or undefined: none. */
+  readonly secondsMax?: number
 }
 
 const DATA = ['domain', 'business_name', 'org_name', 'as_name'] as const
@@ -15,40 +28,45 @@ const NUMBERS = { output_format_json_quote_64bit_integers: 0 } as const
 /** A day may have more addresses than fit into the memory of a small engine. */
 const GENTLE = { max_threads: 1, max_bytes_before_external_group_by: '134217728' } as const
 
+type Row = [string, string, string, number, ...(string | number | number[])[]]
+
 /**
  * Streams stored events of a tenant in groups.
  * @param client of the database `ipid`
- * @param since first UTC day of receipt, `YYYY-MM-DD`
- * @param secondsMax time limit; 0: none
  */
 export async function* storedGroups(
   client: ClickHouseClient,
   tenantId: string,
-  since: string,
-  secondsMax = 0,
+  { since, concern, secondsMax = 0 }: StoredSelection,
 ): AsyncGenerator<Group> {
   const result = await client.query({
     query: `
-      SELECT ip, company_id, classification, asn, ${DATA.join()}, count()
+      SELECT ip, company_id, classification, asn, ${DATA.join()}, count(), groupUniqArray(toInt32(toDate32(timestamp)))
       FROM events
       WHERE tenant_id = {tenant:String} AND received_at >= toDateTime64({since:String}, 3, 'UTC')
-      GROUP BY ALL`,
+        ${concern === undefined ? '' : `AND ${concerned(concern)}`}
+      GROUP BY ip, company_id, classification, asn, ${DATA.join()}`,
     query_params: { tenant: tenantId, since: `${since} 00:00:00` },
     format: 'JSONCompactEachRow',
     ...within(secondsMax, { ...NUMBERS, ...GENTLE }),
   })
-  for await (const rows of result.stream<[string, string, string, number, ...string[]]>()) {
+  for await (const rows of result.stream<Row>()) {
     for (const row of rows) {
-      const [ip, companyId, classification, asn, ...rest] = row.json<[string, string, string, number, ...string[]]>()
-      const known = DATA.flatMap((name, i) => (rest[i] === '' ? [] : [[name, rest[i]!] as const]))
+      const [ip, companyId, classification, asn, ...rest] = row.json<Row>()
+      const days = rest.pop() as number[]
+      const known = DATA.flatMap((name, i) => (rest[i] === '' ? [] : [[name, String(rest[i])] as const]))
       const data = { ...Object.fromEntries(known), ...(asn > 0 && { asn }) }
-      yield { ip, companyId, classification, data, events: Number(rest[DATA.length]) }
+      yield { ip, companyId, classification, data, events: Number(rest[DATA.length]), days }
     }
   }
 }
 
-/** Counts of filtered events; parameters as in `storedGroups`. */
-export async function filteredSums(client: ClickHouseClient, tenantId: string, since: string, secondsMax = 0) {
+/** Counts of filtered events, which have no concern. */
+export async function filteredSums(
+  client: ClickHouseClient,
+  tenantId: string,
+  { since, secondsMax = 0 }: StoredSelection,
+) {
   const result = await client.query({
     query: `
       SELECT reason, classification, sum(events) AS events

@@ -289,9 +289,10 @@ test('lookups get the organisation of a rule `is`, with the rule as its source',
 test('a trial shows the effect of rules on stored events, and the unknown rest', async () => {
   async function* groups() {
     const stored = { companyId: 'example.com', classification: 'business', data: { asn: 64500 } }
-    yield { ...stored, ip: '9.9.9.9', events: 5 }
-    yield { ...stored, ip: '#0123456789abcdef', events: 7 }
-    yield { ip: '20.0.0.1', companyId: '', classification: 'isp', data: {}, events: 3 }
+    yield { ...stored, ip: '9.9.9.9', events: 3, days: [20_000, 20_001] }
+    yield { ...stored, ip: '9.9.9.9', events: 2, days: [20_001] }
+    yield { ...stored, ip: '#0123456789abcdef', events: 7, days: [20_000] }
+    yield { ip: '20.0.0.1', companyId: '', classification: 'isp', data: {}, events: 3, days: [20_000] }
   }
   const sums = [
     { reason: '', classification: 'isp', events: 100 },
@@ -303,6 +304,7 @@ test('a trial shows the effect of rules on stored events, and the unknown rest',
   assert.deepEqual(report, {
     ...{ stored: 15, newly_filtered: { 'own 9.9.9.0/24': 5 }, newly_held: {} },
     ...{ filtered: 111, newly_kept: { 'keep isp': 100 }, unknown: 11, without_address: 7 },
+    companies: [{ company_id: 'example.com', name: 'example.com', events: 5, visits: 2 }],
   })
   // Events that the rules of today would filter too, and that were stored before them, are not new.
   const today = ['keep isp', 'own 9.9.9.8/31']
@@ -311,4 +313,5 @@ test('a trial shows the effect of rules on stored events, and the unknown rest',
   assert.deepEqual(other.newly_filtered, { 'always-noise AS64500': 7, isp: 3 })
   const holders = new RuleSet({ rules: ['is 9.9.9.0/24 acme.com'] })
   assert.deepEqual((await tryRules(groups(), sums, noRules, holders)).newly_held, { 'is 9.9.9.0/24 acme.com': 5 })
+  assert.deepEqual((await tryRules(groups(), sums, holders, noRules)).companies, report.companies)
 })

@@ -30,7 +30,7 @@ function stores(answers: Partial<Record<string, unknown[]>> = {}) {
       return async () => {
         if (!['addresses', 'accountsAmong', 'botAgents', 'staged'].includes(name)) calls.push(name)
         if (name === 'complete') isComplete = true
-        if (name === 'staged') return isComplete ? { tenantId: 't', events: 1 } : undefined
+        if (name === 'staged') return isComplete ? { tenantId: 't', run: 'r', events: 1 } : undefined
         return answers[name]?.shift() ?? usual[name]
       }
     },

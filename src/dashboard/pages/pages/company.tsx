@@ -8,6 +8,7 @@ import type {
 } from '../../../../schemas/dashboard/company.ts'
 import type { CorrectionsStateAnswer } from '../../../../schemas/dashboard/corrections.ts'
 import { type ActivityAnswer, VISIT_LIMITS } from '../../../../schemas/dashboard/visits.ts'
+import { PastJob } from '../components/past-job.tsx'
 import { Avatar } from '../design/avatar.tsx'
 import { type Bar, BarList } from '../design/bar-list.tsx'
 import { Chart } from '../design/chart.tsx'
@@ -66,9 +67,11 @@ export function Company({ parameters }: PageProps) {
   if (id === '') return <Redirect to={`/t/${tenant}/companies`} replace />
   const correction = held.value?.companies.find(({ company_id }) => company_id === id)
   const back = { href: listPath(tenant), label: 'Companies' }
-  if (value === undefined || !isKnown) {
+  // Its last visit may have left it while it was shown.
+  if (value === undefined || !isKnown || error?.status === 404) {
     return (
       <Page title={id} back={back}>
+        <PastJob tenant={tenant} ended={changed} />
         {error === undefined ? (
           <Loading rows={8} rowHeight={32} />
         ) : error.status === 404 ? (
@@ -110,6 +113,7 @@ export function Company({ parameters }: PageProps) {
         </>
       }
     >
+      <PastJob tenant={tenant} ended={changed} />
       {correction !== undefined && <CorrectionState tenant={tenant} correction={correction} />}
       {error !== undefined && <Problem error={error} onRetry={reload} />}
       <Figures {...value} />

@@ -54,8 +54,8 @@ export async function withErasable<T>(
         archive: new StoreErasableArchive(store),
         tenants: new RedisTenantRemoval(client),
         alone: (erase) =>
-          withRewriteLease(client, 'an erasure', async (assertHeld) => {
-            await endReenrichment(clickhouseUrl, assertHeld, (line) => printLine(context.stderr, line))
+          withRewriteLease(client, 'an erasure', async (hold) => {
+            await endReenrichment(clickhouseUrl, hold, (line) => printLine(context.stderr, line))
             return await erase()
           }),
       })

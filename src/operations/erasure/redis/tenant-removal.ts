@@ -1,5 +1,4 @@
 import { RedisAlerts } from '../../../alerts/redis/alert-store.ts'
-import { correctionsWritten } from '../../../companies/corrections/lock.ts'
 import { RedisSessionStore } from '../../../dashboard/redis/sessions.ts'
 import { removePull } from '../../../pipeline/sources/pulls/redis/pull-store.ts'
 import { InputError } from '../../../run/errors.ts'
@@ -8,6 +7,7 @@ import { keys } from '../../../stores/redis/keys.ts'
 import { keysLike } from '../../../stores/redis/nodes.ts'
 import { loadScript } from '../../../stores/redis/scripts.ts'
 import { RedisTenantStore } from '../../../tenants/redis/tenant-store.ts'
+import { ReenrichJobs } from '../../reenrich/jobs/job-store.ts'
 import type { TenantRemoval } from '../ports.ts'
 
 const changeTenantScript = loadScript(import.meta.url, '../../../tenants/redis/changeTenant-1.lua')
@@ -25,7 +25,6 @@ export class RedisTenantRemoval implements TenantRemoval {
     const args = [tenantId, JSON.stringify({ deleting: true }), keys.tenantChanges()]
     const json = await changeTenantScript.run(this.#client, [keys.tenants()], args)
     if (json === null) throw new InputError(`unknown tenant ${JSON.stringify(tenantId)}`)
-    await correctionsWritten(this.#client)
   }
 
   async removeKeys(tenantId: string): Promise<number> {
@@ -47,6 +46,7 @@ export class RedisTenantRemoval implements TenantRemoval {
     for (const { prefix } of pulled) await removePull(this.#client, prefix)
     for await (const key of keysLike(this.#client, keys.countsPattern(tenantId))) await this.#client.del(key)
     await new RedisAlerts(this.#client).removeAll(tenantId, Date.now())
+    await new ReenrichJobs(this.#client).removeAll(tenantId)
     await this.#client.del(keys.segmentsOf(tenantId))
     await new RedisSessionStore(this.#client).removeAll(tenantId)
     await this.#client.del(keys.people(tenantId), keys.signIns(tenantId))

@@ -2,12 +2,13 @@ import { randomUUID } from 'node:crypto'
 import type { TenantRules } from '../../../../schemas/tenant-rules.ts'
 import type { Config } from '../../../config/config.ts'
 import { madeData } from '../../../enrichment/commands/default-data.ts'
-import { judged, ruleSetOf } from '../../../enrichment/tenant-rules/judge.ts'
 import { TodaysData } from '../../../enrichment/todays-data.ts'
 import { ClickHouseReenrichment } from '../../reenrich/clickhouse.ts'
-import type { TodaysData as Judge } from '../../reenrich/ports.ts'
+import { judgedBy } from '../../reenrich/judge.ts'
+import type { Staged } from '../../reenrich/ports.ts'
 import { finishReenrich, previewReenrich, reenrich } from '../../reenrich/reenrich.ts'
 import type { ReenrichReport } from '../../reenrich/report.ts'
+import type { RewriteHold } from '../../reenrich/rewrite-hold.ts'
 
 /** Arguments of `ipid replay --reenrich`. */
 interface ReenrichRequest {
@@ -26,6 +27,7 @@ interface ReenrichRequest {
 interface ReenrichTools {
   readonly events: ClickHouseReenrichment
   readonly assertHeld: () => void
+  readonly onReplaced?: (staged: Staged) => Promise<void>
   readonly say: (line: string) => void
 }
 
@@ -48,7 +50,7 @@ export interface ReenrichResult extends ReenrichReport {
  */
 export async function runReenrich(
   request: ReenrichRequest,
-  { events, assertHeld, say }: ReenrichTools,
+  { events, assertHeld, onReplaced, say }: ReenrichTools,
 ): Promise<ReenrichResult> {
   const { config, tenantId, rules, from, to, job, dryRun } = request
   const todays = await TodaysData.open(await madeData(config))
@@ -57,7 +59,7 @@ export async function runReenrich(
   const selection = { tenantId, from, to, job, receivedUntilMs }
   const report = dryRun
     ? await previewReenrich(selection, { events, data, say })
-    : await reenrich(selection, { events, replacement: events, assertHeld, data, say, run: randomUUID() })
+    : await reenrich(selection, { events, replacement: events, assertHeld, onReplaced, data, say, run: randomUUID() })
   return {
     tenant_id: tenantId,
     from,
@@ -69,28 +71,18 @@ export async function runReenrich(
   }
 }
 
-function judgedBy(data: TodaysData, tenant: TenantRules): Judge {
-  const rules = ruleSetOf(tenant)
-  if (rules === undefined) return data
-  const organisationOf = (domain: string) => data.organisationOf(domain)
-  return {
-    enrich: (address, hostname, claimed) =>
-      judged(data.enrich(address, hostname, claimed), address, rules, organisationOf),
-  }
-}
-
 /**
  * Finishes a re-enrichment of any tenant that was killed, and removes an incomplete copy. Call it inside of `withRewriteLease`
  * before other work replaces or removes stored events.
  */
 export async function endReenrichment(
   clickhouseUrl: string,
-  assertHeld: () => void,
+  { assertHeld, onReplaced }: RewriteHold,
   say: (line: string) => void,
 ): Promise<void> {
   const events = new ClickHouseReenrichment(clickhouseUrl)
   try {
-    await finishReenrich({ events, replacement: events, assertHeld, say })
+    await finishReenrich({ events, replacement: events, assertHeld, onReplaced, say })
     await events.discard()
   } finally {
     await events.close()

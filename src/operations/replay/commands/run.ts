@@ -1,12 +1,8 @@
-import { pino } from 'pino'
-import { Registry } from 'prom-client'
 import { ingest } from '../../../../pipelines/ingest.ts'
 import type { TenantRules } from '../../../../schemas/tenant-rules.ts'
 import { archiveLocationOf, type Config } from '../../../config/config.ts'
 import { madeData } from '../../../enrichment/commands/default-data.ts'
-import { EnrichmentEngine } from '../../../enrichment/engine.ts'
 import { leftOut } from '../../../enrichment/files/report.ts'
-import { ReverseDns } from '../../../enrichment/providers/rdns/reverse-dns.ts'
 import { tenantEnricher } from '../../../enrichment/tenant-rules/judge.ts'
 import type { AddressMask } from '../../../pipeline/event/pseudonym.ts'
 import { openObjectStore } from '../../../pipeline/sinks/archive/destination.ts'
@@ -23,8 +19,10 @@ import { withRewriteLease } from '../../../terminal/rewrite-lease.ts'
 import { withRedis, withTenants } from '../../../terminal/stores.ts'
 import { ClickHouseReenrichment } from '../../reenrich/clickhouse.ts'
 import { assertReadable } from '../../reenrich/reenrich.ts'
+import type { RewriteHold } from '../../reenrich/rewrite-hold.ts'
 import { retentionFloor } from '../../retention/policy.ts'
 import { PartReader } from '../archive-reader.ts'
+import { withOwnEnrichment } from '../own-enrichment.ts'
 import { RedisReplayLane } from '../redis/lane.ts'
 import { type ReplayReport, replay } from '../replay.ts'
 import { ReplayTables } from '../replay-tables.ts'
@@ -62,15 +60,9 @@ export async function runReplay(config: Config, flags: ReplayFlags, context: Cli
   const from = firstKeptDay(config, tenant, flags)
   if (from > flags.from) printLine(context.stderr, `skipping events received before ${from}: retention removes them`)
   const [report, rejudged] = await withRedis(await redisUrlOf(config), (client) => {
-    const run = (assertHeld: () => void) =>
-      runWith(
-        client,
-        assertHeld,
-        config,
-        { ...flags, from, where, mask: addressMaskOf(tenant), rules: tenant },
-        context,
-      )
-    if (flags.dryRun) return run(() => {})
+    const run = (hold: RewriteHold | undefined) =>
+      runWith(client, hold, config, { ...flags, from, where, mask: addressMaskOf(tenant), rules: tenant }, context)
+    if (flags.dryRun) return run(undefined)
     return withRewriteLease(client, flags.reenrich ? 're-enrichment' : 'a replay', run)
   })
   for (const problem of report.damaged) printLine(context.stderr, `ipid: skipped: ${problem}`)
@@ -91,7 +83,7 @@ function firstKeptDay({ retentionDays }: Config, tenant: Tenant, { from, to }: R
 
 async function runWith(
   client: RedisClient,
-  assertHeld: () => void,
+  hold: RewriteHold | undefined,
   config: Config,
   flags: ReplayRequest,
   context: CliContext,
@@ -103,20 +95,23 @@ async function runWith(
   const stored = new ReplayTables(url)
   const objects = openObjectStore(archiveLocationOf(config))
   try {
-    const held = { events, assertHeld, say }
-    if (dryRun) await assertReadable(events)
-    else await endReenrichment(url, assertHeld, say)
+    const assertHeld = () => hold?.assertHeld()
+    const held = { events, assertHeld, say, ...(hold && { onReplaced: hold.onReplaced }) }
+    if (hold === undefined) await assertReadable(events)
+    else await endReenrichment(url, hold, say)
     const rejudged = reenrich
       ? await runReenrich({ config, tenantId, rules, from, to, dryRun, ...(job !== undefined && { job }) }, held)
       : undefined
     const lane = await RedisReplayLane.open(client, ingest, { waitMs: WAIT_MS, assertHeld })
-    const report = await withEnricher(config, context, ({ enricher, hostnames }) =>
-      replay({
+    const report = await withOwnEnrichment(config, await madeData(config), ({ engine, hostnames }) => {
+      for (const { path, reason } of leftOut(engine.providers()))
+        printLine(context.stderr, `ipid: ${path} is left out: ${reason}`)
+      return replay({
         ...{ selection: selectionOf(flags), where, mask, dryRun, reenrich, onStep: say, onProgress },
-        ...{ reader: new PartReader(objects), stored, lane, hostnames, enricher: tenantEnricher(enricher, rules) },
+        ...{ reader: new PartReader(objects), stored, lane, hostnames, enricher: tenantEnricher(engine, rules) },
         windowMs: ingest.limits.dedupWindowMs,
-      }),
-    )
+      })
+    })
     return [report, rejudged]
   } finally {
     await events.close()
@@ -127,31 +122,6 @@ async function runWith(
 
 function selectionOf({ tenant, from, to, source, run }: Omit<ReplayFlags, 'where'>) {
   return { tenantId: tenant, from, to, source, run }
-}
-
-/** Runs an enrichment engine like that of the roles. */
-async function withEnricher<T>(
-  config: Config,
-  { stderr }: CliContext,
-  use: (enrichment: { readonly enricher: EnrichmentEngine; readonly hostnames: ReverseDns | undefined }) => Promise<T>,
-): Promise<T> {
-  const { rdns, rdnsServers, rdnsDeadlineMs, rdnsConcurrency } = config
-  const data = await madeData(config)
-  const metrics = new Registry()
-  const log = pino({ level: 'silent' })
-  const limits = { deadlineMs: rdnsDeadlineMs, concurrencyMax: rdnsConcurrency }
-  const hostnames =
-    rdns === 'on' ? new ReverseDns({ servers: rdnsServers, clock: systemClock, metrics, log, limits }) : undefined
-  const engine = new EnrichmentEngine({ ...data, hostnames, log, metrics })
-  await hostnames?.start()
-  await engine.start()
-  for (const { path, reason } of leftOut(engine.providers())) printLine(stderr, `ipid: ${path} is left out: ${reason}`)
-  try {
-    return await use({ enricher: engine, hostnames })
-  } finally {
-    await engine.stop()
-    await hostnames?.stop()
-  }
 }
 
 function progressOf(context: CliContext) {

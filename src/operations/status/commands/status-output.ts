@@ -21,6 +21,7 @@ export function printStatus(out: NodeJS.WritableStream, status: SystemStatus): v
   printPairs(out, [
     ['batch jobs', jobsText(status.batch_jobs, ['line', 'lines'])],
     ['bulk jobs', jobsText(status.bulk_jobs, ['address', 'addresses'])],
+    ...reenrichmentLines(status),
     ['oldest unfinished', status.oldest && `${ageText(status.oldest.age_ms)}, ${status.oldest.where}`],
     ['last minute', minuteText(status)],
     ...status.inserts.map((insert): [string, Cell] => [`inserts ${insert.group}`, insertText(insert)]),
@@ -88,6 +89,20 @@ function jobsText(
   if (queued + running === 0) return uploads.join() || 'none'
   const open = `${running} running and ${queued} queued, ${numbered(waiting, ...what)} to go`
   return [open, ...uploads, `the oldest since ${ageText(oldest)}`].join(', ')
+}
+
+/** The job that runs, or else the one that waits longest. */
+function reenrichmentLines({ reenrichments: { open, jobs } }: SystemStatus): [string, Cell][] {
+  const [job] = jobs
+  if (job === undefined) return []
+  const left = job.seconds_left === null ? '' : `, about ${ageText(job.seconds_left * 1_000)} left`
+  const state =
+    job.status === 'waiting'
+      ? `waiting since ${ageText(job.age_ms)}`
+      : `${Math.floor(job.share * 100)} % done, ${numbered(job.changed_events, 'event')} to change${left}`
+  const problem = job.problem === null ? '' : `; tried again: ${job.problem}`
+  const others = open > 1 ? `; ${numbered(open - 1, 'other')} open` : ''
+  return [['rules applied to the past', `tenant ${job.tenant_id}: ${state}${problem}${others}`]]
 }
 
 function minuteText({ last_minute: minute }: SystemStatus): string {

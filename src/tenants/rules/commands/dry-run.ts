@@ -4,6 +4,7 @@ import { RuleSet } from '../../../enrichment/tenant-rules/rule-set.ts'
 import { tryRules } from '../../../enrichment/tenant-rules/trial.ts'
 import { utcDay } from '../../../pipeline/event/outcomes.ts'
 import { systemClock } from '../../../run/clock.ts'
+import { numbered } from '../../../run/counted.ts'
 import { InputError } from '../../../run/errors.ts'
 import { connectClickHouse, DATABASE } from '../../../stores/clickhouse/client.ts'
 import type { CliContext } from '../../../terminal/context.ts'
@@ -14,6 +15,7 @@ import { filteredSums, storedGroups } from '../rule-trial.ts'
 
 const DAY_MS = 86_400_000
 const STATEMENT_MS = 300_000
+const COMPANIES_SHOWN = 20
 
 /** Prints the effect that a change of rules would have had on events received since yesterday, 0:00 UTC. */
 export async function dryRun(
@@ -33,10 +35,10 @@ export async function dryRun(
   const url = await clickhouseUrlOf(config)
   const client = connectClickHouse(url, { application: 'cli', database: DATABASE, requestTimeoutMs: STATEMENT_MS })
   try {
-    const sums = await filteredSums(client, id, since)
-    const trial = await tryRules(storedGroups(client, id, since), sums, new RuleSet(tenant), new RuleSet(then))
+    const sums = await filteredSums(client, id, { since })
+    const trial = await tryRules(storedGroups(client, id, { since }), sums, new RuleSet(tenant), new RuleSet(then))
     if (isJson) {
-      printJson(stdout, { tenant_id: id, since, ...trial })
+      printJson(stdout, { tenant_id: id, since, ...trial, companies: trial.companies.slice(0, COMPANIES_SHOWN) })
       return
     }
     printPairs(stdout, [
@@ -47,6 +49,12 @@ export async function dryRun(
       ...Object.entries(trial.newly_kept).map(([rule, n]) => [`  would be kept: ${rule}`, n] as const),
       ['  unknown, because their addresses are not stored', trial.unknown],
       ...(trial.without_address > 0 ? [['stored without an address', trial.without_address] as const] : []),
+      ...trial.companies
+        .slice(0, COMPANIES_SHOWN)
+        .map(
+          ({ name, events, visits }) =>
+            [`changed events of ${name}`, `${events} in ${numbered(visits, 'visit')}`] as const,
+        ),
       ['dry run', 'nothing was changed'],
     ])
   } finally {

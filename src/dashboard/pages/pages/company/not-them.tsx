@@ -1,12 +1,15 @@
 import { useState } from 'preact/hooks'
 import type { CompanyAnswer } from '../../../../../schemas/dashboard/company.ts'
-import type { RulesBody } from '../../../../../schemas/dashboard/rules.ts'
+import { RULES_ADDED_MAX, type RulesAnswer, type RulesBody } from '../../../../../schemas/dashboard/rules.ts'
+import { PastChoice } from '../../components/past-choice.tsx'
 import { Button } from '../../design/button.tsx'
 import { Dialog } from '../../design/dialog.tsx'
-import { FieldError, Select, TextInput } from '../../design/field.tsx'
+import { Checkbox, FieldError, Fieldset, Select, TextInput } from '../../design/field.tsx'
 import { Row, Stack, Text } from '../../design/layout.tsx'
+import { toast } from '../../design/toast.tsx'
 import { post } from '../../lib/api.ts'
-import { correct } from '../../lib/corrections.ts'
+import { counted } from '../../lib/format.ts'
+import { type PastChoice as Choice, pastJobStarted, pastOf } from '../../lib/past-jobs.ts'
 import { useAction } from '../../lib/use-action.ts'
 import { DryRun } from '../settings/dry-run.tsx'
 
@@ -18,6 +21,8 @@ const CHOICES = [
   { value: 'us', label: 'It is us: our own visits' },
 ]
 
+const KINDS = { provider: 'always-noise', other: 'is', us: 'own' } as const
+
 interface NotThemProps {
   readonly tenant: string
   readonly answer: CompanyAnswer
@@ -25,29 +30,34 @@ interface NotThemProps {
   readonly onClose: () => void
 }
 
-/** Asks what is wrong, and makes the rule that says so. What it would have changed is shown before. */
+/** Asks what is wrong, shows what a rule changes, makes it, and applies it to stored visits. */
 export function NotThem({ tenant, answer: { company, networks }, changed, onClose }: NotThemProps) {
+  const known = networks.filter(({ value }) => value !== '').slice(0, RULES_ADDED_MAX)
   const [wrong, setWrong] = useState<Wrong>('provider')
-  const [network, setNetwork] = useState(networks.find(({ value }) => value !== '')?.value ?? '')
+  const [isWhole, setWhole] = useState(true)
+  const [chosen, setChosen] = useState<readonly string[]>(known.map(({ value }) => value))
+  const [typed, setTyped] = useState('')
   const [domain, setDomain] = useState('')
+  const [past, setPast] = useState<Choice>('90')
   const saving = useAction()
   const path = `/api/tenants/${tenant}/rules`
-  const add: NonNullable<RulesBody['add']> =
-    wrong === 'provider'
-      ? { kind: 'always-noise', subject: company.domain || company.company_id }
-      : wrong === 'us'
-        ? { kind: 'own', subject: network.trim() }
-        : { kind: 'is', subject: `${network.trim()} ${domain.trim()}` }
-  const isReady = wrong === 'provider' || (network.trim() !== '' && (wrong === 'us' || domain.trim() !== ''))
+  const asksNetworks = wrong !== 'provider' || !isWhole
+  const subjects = asksNetworks
+    ? [...chosen, ...(typed.trim() === '' ? [] : [typed.trim()])].slice(0, RULES_ADDED_MAX)
+    : [company.domain || company.company_id]
+  const suffix = wrong === 'other' ? ` ${domain.trim()}` : ''
+  const add: NonNullable<RulesBody['add']> = subjects.map((subject) => ({
+    kind: KINDS[wrong],
+    subject: `${subject}${suffix}`,
+  }))
+  const isReady = add.length > 0 && (wrong !== 'other' || domain.trim() !== '')
+  const span = pastOf(past)
   const save = () =>
     saving.run(async () => {
-      await post(path, { add })
-      // A network of another company may not be all of this one, so only the other two hide it.
-      if (wrong === 'other') changed()
-      else {
-        const body = { companies: [company.company_id], hidden: true }
-        await correct(tenant, body, `The rule holds, and ${company.name} is hidden.`, changed)
-      }
+      const { job } = await post<RulesAnswer>(path, { add, ...(span && { past: span }) })
+      if (job === null) toast({ text: `${counted(add.length, 'rule')} made. Settings lists all rules.` })
+      else pastJobStarted(job)
+      changed()
       onClose()
     })
   return (
@@ -60,29 +70,60 @@ export function NotThem({ tenant, answer: { company, networks }, changed, onClos
       >
         <Stack>
           <Select label="What is wrong?" value={wrong} options={CHOICES} onChange={(next) => setWrong(next as Wrong)} />
-          {wrong !== 'provider' && (
-            <TextInput label="Network" required placeholder="203.0.113.0/24" value={network} onInput={setNetwork} />
+          {wrong === 'provider' && (
+            <Checkbox label={`All networks of ${company.name}`} isChecked={isWhole} onChange={setWhole} />
+          )}
+          {asksNetworks && known.length > 0 && (
+            <Fieldset legend="Networks of its visits">
+              {known.map(({ value, events }) => (
+                <Checkbox
+                  key={value}
+                  label={`${value}: ${counted(events, 'event')}`}
+                  isChecked={chosen.includes(value)}
+                  onChange={(isChosen) =>
+                    setChosen(isChosen ? [...chosen, value] : chosen.filter((each) => each !== value))
+                  }
+                />
+              ))}
+            </Fieldset>
+          )}
+          {asksNetworks && (
+            <TextInput
+              label={known.length > 0 ? 'Another network' : 'Network'}
+              placeholder="203.0.113.0/24"
+              autocomplete="off"
+              value={typed}
+              onInput={setTyped}
+            />
           )}
           {wrong === 'other' && (
             <TextInput
               label="Domain of the company that it is"
               required
               placeholder="example.com"
+              autocomplete="off"
               value={domain}
               onInput={setDomain}
             />
           )}
+          <PastChoice value={past} onChange={setPast} />
+          <DryRun
+            key={JSON.stringify([add, past])}
+            path={path}
+            body={{ add, past: span ?? { days: 90 } }}
+            isEnabled={isReady}
+            isAutomatic
+          />
           <Text tone="soft" isMeasured>
-            {wrong === 'other'
-              ? 'New visits from this network belong to that company at once. Stored ones follow when an operator judges them again.'
-              : `New visits are filtered at once, and ${company.name} is hidden with its past. Both can be taken back.`}
+            {span === undefined
+              ? 'Only new visits change. The settings can apply the rule to stored ones later.'
+              : 'New visits change at once. Stored ones follow in the background; this page shows the progress.'}
           </Text>
-          <DryRun key={JSON.stringify(add)} path={path} body={{ add }} isEnabled={isReady} />
           <FieldError error={saving.error} />
           <Row justify="right">
             <Button onClick={onClose}>Cancel</Button>
             <Button type="submit" variant="primary" disabled={saving.isBusy || !isReady}>
-              Make the rule
+              {span === undefined ? 'Make the rule' : 'Make the rule and apply it'}
             </Button>
           </Row>
         </Stack>

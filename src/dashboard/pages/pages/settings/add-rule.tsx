@@ -1,10 +1,12 @@
 import { useState } from 'preact/hooks'
 import type { RulesBody } from '../../../../../schemas/dashboard/rules.ts'
 import { KEPT_CLASSES, type RuleKind } from '../../../../../schemas/tenant-rules.ts'
+import { PastChoice } from '../../components/past-choice.tsx'
 import { Button } from '../../design/button.tsx'
 import { FieldError, Select, TextInput } from '../../design/field.tsx'
 import { Grow, Row, Stack } from '../../design/layout.tsx'
 import { Card } from '../../design/page.tsx'
+import { type PastChoice as Choice, pastOf } from '../../lib/past-jobs.ts'
 import { useAction } from '../../lib/use-action.ts'
 import { DryRun } from './dry-run.tsx'
 import { RULE_KIND_NAMES } from './rule-names.ts'
@@ -35,8 +37,10 @@ export function AddRule({
 }) {
   const [kind, setKind] = useState<RuleKind>('own')
   const [subject, setSubject] = useState('')
+  const [past, setPast] = useState<Choice>('none')
   const adding = useAction()
-  const body = { add: { kind, subject } }
+  const span = pastOf(past)
+  const body = { add: { kind, subject }, ...(span && { past: span }) }
   const submit = () =>
     adding.run(async () => {
       await change(body)
@@ -84,12 +88,13 @@ export function AddRule({
                 />
               )}
             </Grow>
+            <PastChoice value={past} onChange={setPast} />
             <Button type="submit" variant="primary" disabled={adding.isBusy}>
               Add rule
             </Button>
           </Row>
           <FieldError error={adding.error} />
-          <DryRun key={`${kind} ${subject}`} path={path} body={body} isEnabled={subject.trim() !== ''} />
+          <DryRun key={`${kind} ${subject} ${past}`} path={path} body={body} isEnabled={subject.trim() !== ''} />
         </Stack>
       </form>
     </Card>

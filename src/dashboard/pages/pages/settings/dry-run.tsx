@@ -1,24 +1,27 @@
 import { FlaskConical } from 'lucide-preact'
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import type { RulesBody, RulesTrialAnswer } from '../../../../../schemas/dashboard/rules.ts'
 import { Button } from '../../design/button.tsx'
 import { FieldError } from '../../design/field.tsx'
 import { Row, Stack } from '../../design/layout.tsx'
 import { Notice } from '../../design/notice.tsx'
 import { post } from '../../lib/api.ts'
-import { day, number } from '../../lib/format.ts'
+import { counted, day, number } from '../../lib/format.ts'
 import { useAction } from '../../lib/use-action.ts'
 
-/** Shows on request the effect of a change on recent events. A new `key` resets it. */
-export function DryRun({
-  path,
-  body,
-  isEnabled,
-}: {
+interface DryRunProps {
   readonly path: string
   readonly body: RulesBody
   readonly isEnabled: boolean
-}) {
+  /** Shows the effect without being asked. */
+  readonly isAutomatic?: boolean
+}
+
+/** Long enough that a person has finished typing. */
+const AUTOMATIC_AFTER_MS = 700
+
+/** Shows the effect of a change on stored events, of `body.past` or since yesterday. A new `key` resets it. */
+export function DryRun({ path, body, isEnabled, isAutomatic = false }: DryRunProps) {
   const { isBusy, error, run } = useAction()
   const [trial, setTrial] = useState<RulesTrialAnswer>()
   const ask = () =>
@@ -26,6 +29,11 @@ export function DryRun({
       setTrial(undefined)
       setTrial(await post<RulesTrialAnswer>(`${path}/try`, body))
     })
+  useEffect(() => {
+    if (!isAutomatic || !isEnabled) return
+    const timer = setTimeout(ask, AUTOMATIC_AFTER_MS)
+    return () => clearTimeout(timer)
+  }, [isAutomatic, isEnabled])
   return (
     <Stack gap={2}>
       <Row>
@@ -40,42 +48,65 @@ export function DryRun({
 }
 
 function Outcome({ trial, body }: { readonly trial: RulesTrialAnswer; readonly body: RulesBody }) {
-  const { since, stored, newly_filtered, newly_held, filtered, newly_kept, unknown, without_address } = trial
+  const { since, newly_filtered, newly_held, filtered, newly_kept, unknown, without_address, changed } = trial
   const left = Object.entries(newly_filtered)
   const held = Object.entries(newly_held)
   const kept = Object.entries(newly_kept)
+  const isPast = body.past !== undefined
   return (
-    <Notice>
+    <Notice title={titleOf(trial)}>
       <p>
-        Of the events received since {day(since)} (UTC), {number(stored)} are stored and {number(filtered)} were
-        filtered. Nothing is changed yet.
+        {since === null ? 'Of all stored events' : `Of the events received since ${day(since)} (UTC)`}. Nothing is
+        changed yet.
       </p>
       <ul>
         {left.map(([rule, events]) => (
           <li key={rule}>
-            <strong>{number(events)}</strong> of the stored events would have been filtered: <code>{rule}</code>
+            <strong>{number(events)}</strong> of the stored events {isPast ? 'are' : 'would have been'} filtered:{' '}
+            <code>{rule}</code>
           </li>
         ))}
         {held.map(([rule, events]) => (
           <li key={rule}>
-            <strong>{number(events)}</strong> of the stored events would have belonged to another organisation:{' '}
-            <code>{rule}</code>
+            <strong>{number(events)}</strong> of the stored events {isPast ? 'belong' : 'would have belonged'} to
+            another organisation: <code>{rule}</code>
           </li>
         ))}
         {kept.map(([rule, events]) => (
           <li key={rule}>
-            <strong>{number(events)}</strong> of the filtered events would have been kept: <code>{rule}</code>
+            <strong>{number(events)}</strong> of the {number(filtered)} filtered events would have been kept:{' '}
+            <code>{rule}</code>
+            {isPast && '. They come back if this tenant has an archive.'}
           </li>
         ))}
-        {left.length + held.length + kept.length === 0 && <li>No known event would have changed.</li>}
+        {left.length + held.length + kept.length + changed.events === 0 && <li>No known event would have changed.</li>}
+        {trial.companies.map(({ company_id, name, visits, is_gone }) => (
+          <li key={company_id}>
+            {name}: {counted(visits, 'visit')}
+            {is_gone && ', nothing is left of it'}
+          </li>
+        ))}
+        {changed.companies > trial.companies.length && (
+          <li>and {number(changed.companies - trial.companies.length)} more companies</li>
+        )}
         {body.unclassified === 'event' && <li>Events that would only have lost their account are not counted.</li>}
-        {unknown > 0 && (
+        {unknown > 0 && kept.length === 0 && left.length + held.length === 0 && (
           <li>{number(unknown)} filtered events are unknown: their addresses and organisations are not stored.</li>
         )}
         {without_address > 0 && (
-          <li>{number(without_address)} are stored without an address, so networks were not tried on them.</li>
+          <li>{number(without_address)} are stored without an address, so they stay as they are.</li>
         )}
       </ul>
     </Notice>
   )
+}
+
+/** "Removes 3 companies and 1,204 visits" */
+function titleOf({ changed: { companies, gone_companies, visits } }: RulesTrialAnswer): string {
+  if (companies === 0) return 'No company changes'
+  if (gone_companies === 0)
+    return `Changes ${counted(companies, 'company', 'companies')}, with ${counted(visits, 'visit')}`
+  const others = companies - gone_companies
+  const rest = others > 0 ? `, and changes ${counted(others, 'company', 'companies')}` : ''
+  return `Removes ${counted(gone_companies, 'company', 'companies')}${rest}, with ${counted(visits, 'visit')}`
 }

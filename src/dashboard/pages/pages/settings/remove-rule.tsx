@@ -1,7 +1,10 @@
+import { useState } from 'preact/hooks'
 import type { RulesBody } from '../../../../../schemas/dashboard/rules.ts'
+import { PastChoice } from '../../components/past-choice.tsx'
 import { Button } from '../../design/button.tsx'
 import { Dialog } from '../../design/dialog.tsx'
 import { FieldError } from '../../design/field.tsx'
+import { type PastChoice as Choice, pastOf } from '../../lib/past-jobs.ts'
 import { useAction } from '../../lib/use-action.ts'
 import { DryRun } from './dry-run.tsx'
 
@@ -18,9 +21,12 @@ export function RemoveRule({
   readonly onClose: () => void
 }) {
   const { isBusy, error, run } = useAction()
+  const [past, setPast] = useState<Choice>('none')
+  const span = pastOf(past)
+  const body = { remove: rule, ...(span && { past: span }) }
   const remove = () =>
     run(async () => {
-      await change({ remove: rule })
+      await change(body)
       onClose()
     })
   return (
@@ -39,8 +45,9 @@ export function RemoveRule({
       <p>
         <code>{rule}</code>
       </p>
-      <p>Later events are classified without it. Stored events stay.</p>
-      <DryRun path={path} body={{ remove: rule }} isEnabled />
+      <PastChoice value={past} onChange={setPast} />
+      {past !== 'none' && <p>Filtered visits come back only if this tenant has an archive.</p>}
+      <DryRun key={past} path={path} body={body} isEnabled isAutomatic />
       <FieldError error={error} />
     </Dialog>
   )

@@ -1,5 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { RulesAnswer, RulesBody } from '../../../../../schemas/dashboard/rules.ts'
+import { PastChoice } from '../../components/past-choice.tsx'
+import { PastJob } from '../../components/past-job.tsx'
 import { Button } from '../../design/button.tsx'
 import { Select } from '../../design/field.tsx'
 import { Row, Stack } from '../../design/layout.tsx'
@@ -8,9 +10,11 @@ import { Card, Section } from '../../design/page.tsx'
 import { Loading } from '../../design/skeleton.tsx'
 import { Table } from '../../design/table.tsx'
 import { post } from '../../lib/api.ts'
+import { type PastChoice as Choice, pastJobStarted, pastOf } from '../../lib/past-jobs.ts'
 import { useAction } from '../../lib/use-action.ts'
 import { type Data, useData } from '../../lib/use-data.ts'
 import { AddRule } from './add-rule.tsx'
+import { ApplyRule } from './apply-rule.tsx'
 import { DryRun } from './dry-run.tsx'
 import { RemoveRule } from './remove-rule.tsx'
 import { RULE_KIND_NAMES, UNCLASSIFIED_NAMES } from './rule-names.ts'
@@ -24,8 +28,9 @@ export function Rules({ tenant }: { readonly tenant: string }) {
   return (
     <Section
       title="Rules"
-      description="Define which traffic is yours, which is noise, and whose network it is. A change takes effect within seconds, for events received from then on; what is stored stays."
+      description="Define which traffic is yours, which is noise, and whose network it is. A change takes effect within seconds, and applies to stored visits too if you want it."
     >
+      <PastJob tenant={tenant} showsLast />
       {list.value === undefined ? (
         list.error === undefined ? (
           <Loading rows={3} />
@@ -33,24 +38,28 @@ export function Rules({ tenant }: { readonly tenant: string }) {
           <Problem error={list.error} onRetry={list.reload} />
         )
       ) : (
-        <Shown path={path} list={list} answer={list.value} />
+        <Shown tenant={tenant} path={path} list={list} answer={list.value} />
       )}
     </Section>
   )
 }
 
 function Shown({
+  tenant,
   path,
   list,
   answer,
 }: {
+  readonly tenant: string
   readonly path: string
   readonly list: Data<RulesAnswer>
   readonly answer: RulesAnswer
 }) {
   const [removing, setRemoving] = useState<string>()
+  const [applying, setApplying] = useState<string>()
   const change = async (body: RulesBody) => {
-    await post<RulesAnswer>(path, body)
+    const { job } = await post<RulesAnswer>(path, body)
+    if (job !== null) pastJobStarted(job)
     list.reload()
   }
   return (
@@ -60,10 +69,11 @@ function Shown({
           <p>There is no rule yet. A common first one is your own network, so that your team is not counted.</p>
         </Notice>
       ) : (
-        <RuleTable rules={answer.rules} onRemove={setRemoving} />
+        <RuleTable rules={answer.rules} onRemove={setRemoving} onApply={setApplying} />
       )}
       <AddRule path={path} change={change} />
       <UnclassifiedChoice key={answer.unclassified} path={path} current={answer.unclassified} change={change} />
+      {applying !== undefined && <ApplyRule tenant={tenant} rule={applying} onClose={() => setApplying(undefined)} />}
       {removing !== undefined && (
         <RemoveRule path={path} rule={removing} change={change} onClose={() => setRemoving(undefined)} />
       )}
@@ -74,9 +84,11 @@ function Shown({
 function RuleTable({
   rules,
   onRemove,
+  onApply,
 }: {
   readonly rules: readonly string[]
   readonly onRemove: (rule: string) => void
+  readonly onApply: (rule: string) => void
 }) {
   return (
     <Table
@@ -98,9 +110,14 @@ function RuleTable({
           isLabelHidden: true,
           isActions: true,
           render: (rule) => (
-            <Button size="s" aria-label={`Remove ${rule}`} onClick={() => onRemove(rule)}>
-              Remove
-            </Button>
+            <>
+              <Button size="s" aria-label={`Apply to the past: ${rule}`} onClick={() => onApply(rule)}>
+                Apply to the past
+              </Button>
+              <Button size="s" aria-label={`Remove ${rule}`} onClick={() => onRemove(rule)}>
+                Remove
+              </Button>
+            </>
           ),
         },
       ]}
@@ -123,8 +140,11 @@ function UnclassifiedChoice({
   readonly change: (body: RulesBody) => Promise<void>
 }) {
   const [chosen, setChosen] = useState(current)
+  const [past, setPast] = useState<Choice>('none')
   const saving = useAction()
-  const save = () => saving.run(() => change({ unclassified: chosen }))
+  const span = pastOf(past)
+  const body = { unclassified: chosen, ...(span && { past: span }) }
+  const save = () => saving.run(() => change(body))
   return (
     <Card>
       <form
@@ -142,11 +162,12 @@ function UnclassifiedChoice({
               options={Object.entries(UNCLASSIFIED_NAMES).map(([value, label]) => ({ value, label }))}
               onChange={(next) => setChosen(next as Unclassified)}
             />
+            {chosen !== current && <PastChoice value={past} onChange={setPast} />}
             <Button type="submit" disabled={chosen === current || saving.isBusy}>
               Save
             </Button>
           </Row>
-          <DryRun key={chosen} path={path} body={{ unclassified: chosen }} isEnabled={chosen !== current} />
+          <DryRun key={`${chosen} ${past}`} path={path} body={body} isEnabled={chosen !== current} />
         </Stack>
       </form>
     </Card>

@@ -1,0 +1,85 @@
+import { type Classification, NOISE } from '../../../schemas/classification.ts'
+import type { Address } from '../../pipeline/event/address.ts'
+import type { EnrichmentData } from '../../pipeline/event/enrichment.ts'
+import { quote } from '../../stores/clickhouse/quote.ts'
+import { type AddressRange, formatRange } from '../addresses/network.ts'
+import { readRule } from './rule.ts'
+import { type Judged, RuleSet } from './rule-set.ts'
+
+/** What stored events must have so that rules may concern them. */
+export interface Concern {
+  readonly networks: readonly AddressRange[]
+  readonly asns: readonly number[]
+  /** Company ids that are domains. */
+  readonly domains: readonly string[]
+}
+
+/** Finds the events that some rules concern, so that a change of these rules touches no others. */
+export class RuleConcern {
+  /** For `concerned`; undefined: SQL cannot narrow the events, so all must be read. */
+  readonly narrowed: Concern | undefined
+  readonly #rules: ReadonlySet<string>
+  readonly #set: RuleSet
+
+  /** @param unclassified also those of organisations of unknown class */
+  constructor(rules: readonly string[], unclassified: boolean) {
+    this.#rules = new Set(rules)
+    this.#set = new RuleSet({ rules, ...(unclassified && { unclassified: 'filtered' }) })
+    this.narrowed = unclassified ? undefined : concernOf(rules)
+  }
+
+  /** Whether a rule is about this event. @param address undefined when it is not stored */
+  matches(address: Address | undefined, event: Judged): boolean {
+    if (this.#set.find(address, event) !== undefined) return true
+    return address !== undefined && this.#set.holderOf(address) !== undefined
+  }
+
+  has(rule: string | undefined): boolean {
+    return rule !== undefined && this.#rules.has(rule)
+  }
+}
+
+/** Stored values as rules see them. @param classification empty: unknown */
+export function storedJudged(companyId: string, classification: string, data: EnrichmentData): Judged {
+  const known = (classification || undefined) as Classification | undefined
+  return { noise: known !== undefined && NOISE.has(known), classification: known, companyId, data }
+}
+
+/** A condition that holds for all events of a concern, and for few others. @param table prefix of columns with its dot */
+export function concerned({ networks, asns, domains }: Concern, table = ''): string {
+  const [ip, domain] = [`${table}ip`, `${table}domain`]
+  const conditions = networks.map((range) =>
+    range.version === 4
+      ? `IPv4StringToNumOrDefault(${ip}) BETWEEN ${range.first} AND ${range.last}`
+      : `toIPv6OrDefault(${ip}) BETWEEN ${boundsOf(range)}`,
+  )
+  // An IPv6 address may contain an IPv4 address.
+  if (networks.some(({ version }) => version === 4)) conditions.push(`position(${ip}, ':') > 0`)
+  if (asns.length > 0) conditions.push(`${table}asn IN (${asns.join()})`)
+  if (domains.length > 0) conditions.push(`${table}company_id IN (${domains.map(quote).join()})`)
+  for (const name of domains) conditions.push(`${domain} = ${quote(name)} OR endsWith(${domain}, ${quote(`.${name}`)})`)
+  return `(${conditions.join(' OR ')})`
+}
+
+function concernOf(rules: readonly string[]): Concern | undefined {
+  const networks: AddressRange[] = []
+  const asns: number[] = []
+  const domains: string[] = []
+  for (const text of rules) {
+    const rule = readRule(text)
+    if (typeof rule === 'string') return undefined
+    const { subject } = rule
+    if (subject.of === 'network' || subject.of === 'holder') networks.push(subject.range)
+    else if (subject.of === 'as') asns.push(subject.asn)
+    // The key of a name has no dot, and SQL cannot make it from a name.
+    else if (subject.of === 'organisation' && subject.id.includes('.')) domains.push(subject.id)
+    else return undefined
+  }
+  return networks.length + asns.length + domains.length === 0 ? undefined : { networks, asns, domains }
+}
+
+function boundsOf(range: AddressRange & { readonly version: 6 }): string {
+  const bound = (value: bigint) =>
+    `toIPv6(${quote(formatRange({ version: 6, first: value, last: value }).split('/')[0]!)})`
+  return `${bound(range.first)} AND ${bound(range.last)}`
+}
