@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { AlertRecord } from './alert.ts'
 import { ApiKeyRecord } from './api-key.ts'
+import { ExportRecord } from './export.ts'
 import { SegmentRecord } from './segment.ts'
 import { TenantRecord } from './tenant.ts'
 import { RULES_MAX } from './tenant-rules.ts'
@@ -107,6 +108,9 @@ export const TenantCopy = Type.Object({
     Type.Record(Type.String({ pattern: '^alert_[0-9a-f]{12}$' }), AlertRecord, {
       description: 'By id. Their secrets are encrypted under a key that a backup does not have',
     }),
+  ),
+  exports: Type.Optional(
+    Type.Record(Type.String({ pattern: '^export_[0-9a-f]{12}$' }), ExportRecord, { description: 'By id' }),
   ),
   lookups: Type.Object({
     day: Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\d$', description: 'UTC, YYYY-MM-DD' }),

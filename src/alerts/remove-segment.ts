@@ -1,21 +1,33 @@
 import type { Segments } from '../companies/segments/segments.ts'
+import type { RedisExports } from '../exports/redis/export-store.ts'
 import { InputError } from '../run/errors.ts'
 import type { RedisAlerts } from './redis/alert-store.ts'
 
+interface SegmentUsers {
+  readonly segments: Segments
+  readonly alerts: Pick<RedisAlerts, 'list'>
+  readonly exports: Pick<RedisExports, 'list'>
+}
+
 /**
- * Removes a segment that no alert needs. If an alert is created at the same time, the evaluation pauses it.
- * @throws InputError when an alert needs it, or there is none
+ * Removes a segment that no alert and no export needs. If one is created at the same time, it is paused later.
+ * @throws InputError when one needs it, or there is none
  */
 export async function removeSegment(
-  { segments, alerts }: { readonly segments: Segments; readonly alerts: Pick<RedisAlerts, 'list'> },
+  { segments, alerts, exports }: SegmentUsers,
   tenantId: string,
   id: string,
 ): Promise<void> {
   const segment = await segments.get(tenantId, id)
   if (segment === undefined) throw new InputError('there is no such segment any more')
-  const users = (await alerts.list(tenantId)).filter(({ segment_id: of }) => of === id).map(({ name }) => name)
-  if (users.length > 0) {
-    const needs = users.length === 1 ? `the alert ${users[0]} needs` : `the alerts ${users.join(', ')} need`
+  const namesOf = (all: readonly { readonly name: string; readonly segment_id?: string }[]) =>
+    all.filter(({ segment_id: of }) => of === id).map(({ name }) => name)
+  for (const [kind, users] of [
+    ['alert', namesOf(await alerts.list(tenantId))],
+    ['export', namesOf(await exports.list(tenantId))],
+  ] as const) {
+    if (users.length === 0) continue
+    const needs = users.length === 1 ? `the ${kind} ${users[0]} needs` : `the ${kind}s ${users.join(', ')} need`
     throw new InputError(`${needs} segment ${segment.name}: remove ${users.length === 1 ? 'it' : 'them'} first`)
   }
   await segments.remove(tenantId, id)

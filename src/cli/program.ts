@@ -6,6 +6,7 @@ import { version } from '../config/version.ts'
 import { dashboardCommand } from '../dashboard/commands/command.ts'
 import { dbCommand } from '../enrichment/commands/command.ts'
 import { enrichCommand } from '../enrichment/commands/enrich-command.ts'
+import { exportCommand } from '../exports/commands/export.ts'
 import { compareCommand } from '../operations/accuracy/commands/compare.ts'
 import { learnCommand } from '../operations/accuracy/commands/learn.ts'
 import { qualityCommand } from '../operations/accuracy/commands/quality.ts'
@@ -42,6 +43,7 @@ const COMMANDS = [
   rulesCommand,
   segmentCommand,
   alertCommand,
+  exportCommand,
   usageCommand,
   companyCommand,
   dashboardCommand,

@@ -24,6 +24,7 @@ import { Segments } from '../../src/companies/segments/segments.ts'
 import { alertRoutes } from '../../src/dashboard/server/routes/alerts.ts'
 import { segmentRoutes } from '../../src/dashboard/server/routes/segments.ts'
 import { sessionRoute } from '../../src/dashboard/server/routes/session.ts'
+import { RedisExports } from '../../src/exports/redis/export-store.ts'
 import { systemClock } from '../../src/run/clock.ts'
 import { connectReading, QuestionReader } from '../../src/stores/clickhouse/reader.ts'
 import { keys } from '../../src/stores/redis/keys.ts'
@@ -57,7 +58,10 @@ function routesOf({ allowsPrivate = true, canEmail = false } = {}) {
     dashboardUrl: 'http://dash.example',
   })
   const parts = { alerts, alertActivity: store, deliveries, segments, canEmail }
-  return [...segmentRoutes(parts), ...alertRoutes({ ...parts, alertTrials: new AlertTrials(visits, systemClock) })]
+  return [
+    ...segmentRoutes({ ...parts, exports: new RedisExports(redis) }),
+    ...alertRoutes({ ...parts, alertTrials: new AlertTrials(visits, systemClock) }),
+  ]
 }
 
 /** A member of acme, whose alerts and segments are gone after the test. */

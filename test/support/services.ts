@@ -23,6 +23,8 @@ import { createDashboard } from '../../src/dashboard/server/server.ts'
 import { type SessionStore, Sessions } from '../../src/dashboard/server/sessions.ts'
 import { EnrichmentEngine } from '../../src/enrichment/engine.ts'
 import { ReverseDns } from '../../src/enrichment/providers/rdns/reverse-dns.ts'
+import { Exporter } from '../../src/exports/exporter.ts'
+import { RedisExports } from '../../src/exports/redis/export-store.ts'
 import { createHttpServer } from '../../src/http/api/server.ts'
 import { createServer } from '../../src/http/engine/server.ts'
 import { RedisBulkQueue } from '../../src/lookup/bulk/queue.ts'
@@ -65,6 +67,7 @@ import { SecretBox } from '../../src/secrets/secret-box.ts'
 import { connectClickHouse, DATABASE } from '../../src/stores/clickhouse/client.ts'
 import { QuestionReader } from '../../src/stores/clickhouse/reader.ts'
 import { EVENTS } from '../../src/stores/clickhouse/tables.ts'
+import { FolderStore } from '../../src/stores/objects/folder-store.ts'
 import { connectRedis, type RedisClient } from '../../src/stores/redis/connect.ts'
 import { Membership } from '../../src/stores/redis/membership.ts'
 import { rewriteLease } from '../../src/stores/redis/rewrite-lease.ts'
@@ -336,6 +339,18 @@ export const SERVICES: Readonly<Record<string, ServiceCase>> = {
         assertSupported: async () => {},
         getTenant: async () => undefined,
         ...{ retentionDays: undefined, windowMs: 1, persisted: async () => {}, clock: systemClock, log: silent },
+      })
+    }),
+  },
+  Exporter: {
+    make: onRedis((client) => {
+      const [exports, segments] = [new RedisExports(client), new Segments(client, systemClock)]
+      return new Exporter({
+        ...{ exports, segments, clock: systemClock, log: silent },
+        lease: new Membership({ client, name: 'exports' }).share(0),
+        rows: async function* () {},
+        ...{ store: new FolderStore(dataDir), spoolDir: join(dataDir, 'export-spool') },
+        getTenant: (id) => new RedisTenantStore(client).getTenant(id),
       })
     }),
   },

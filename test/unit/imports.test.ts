@@ -57,6 +57,7 @@ const ROOMS = [
   'src/operations/status',
   'src/operations/accuracy',
   'src/companies',
+  'src/exports',
   'src/alerts',
   'src/http/api',
   'src/dashboard/pages',

@@ -3,6 +3,7 @@ import { AlertTrials } from '../../alerts/evaluation/trial.ts'
 import { RedisAlerts } from '../../alerts/redis/alert-store.ts'
 import { RedisDeliveries } from '../../alerts/redis/delivery-store.ts'
 import { Segments } from '../../companies/segments/segments.ts'
+import { RedisExports } from '../../exports/redis/export-store.ts'
 import type { ProcessContext } from '../../process/context.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
 import type { AlertDependencies } from '../server/routes/alerts.ts'
@@ -20,6 +21,7 @@ export function alertDependencies(
     alertActivity: new RedisAlerts(redis),
     deliveries: new RedisDeliveries(redis),
     segments: new Segments(redis, clock),
+    exports: new RedisExports(redis),
     alertTrials: new AlertTrials(alertVisits, clock),
     canEmail: config.smtpUrl !== undefined,
   }

@@ -1,6 +1,7 @@
 import { buffer } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
+import { exportFolder } from '../../exports/schedule.ts'
 import { indexKey, type PartLocation, parsePartKey, partKey } from '../../pipeline/sinks/archive/layout.ts'
 import { linesOf } from '../../pipeline/sinks/archive/part-lines.ts'
 import { numbered } from '../../run/counted.ts'
@@ -70,8 +71,8 @@ export class StoreErasableArchive implements ErasableArchive {
     let objects = 0
     await this.#store.removeLeftovers(ALL)
     // Removes events before their index, which lists them.
-    for (const prefix of ['', 'index/']) {
-      for await (const { key } of this.#store.list(`${prefix}tenant=${tenantId}/`)) {
+    for (const folder of [`tenant=${tenantId}/`, `index/tenant=${tenantId}/`, exportFolder(tenantId)]) {
+      for await (const { key } of this.#store.list(folder)) {
         await this.#store.delete(key)
         objects++
       }

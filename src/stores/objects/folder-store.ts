@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { copyFile, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { UnavailableError } from '../../run/errors.ts'
@@ -36,13 +36,31 @@ export class FolderStore implements ObjectStore {
   }
 
   put(key: string, bytes: Buffer): Promise<void> {
+    return this.#put(key, (partial) => writeSynced(partial, bytes))
+  }
+
+  putFile(key: string, path: string): Promise<void> {
+    return this.#put(key, async (partial) => {
+      await copyFile(path, partial)
+      const file = await open(partial, 'r+')
+      try {
+        await file.chmod(0o600)
+        await file.sync()
+      } finally {
+        await file.close()
+      }
+    })
+  }
+
+  /** @param write writes a file, which must not exist, and syncs it */
+  #put(key: string, write: (partial: string) => Promise<void>): Promise<void> {
     const path = this.#path(key)
     return done(async () => {
       const partial = join(this.#folder, PARTIAL, randomUUID())
       await makeFolder(dirname(partial))
       await makeFolder(dirname(path))
       try {
-        await writeSynced(partial, bytes)
+        await write(partial)
         await rename(partial, path)
       } catch (error) {
         await rm(partial, { force: true })

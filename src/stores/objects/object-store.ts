@@ -7,6 +7,14 @@ export interface ObjectEntry {
   readonly bytes: number
 }
 
+/** A complete local file that becomes an object. */
+export interface FileFacts {
+  readonly bytes: number
+  /** Base64. */
+  readonly md5: string
+  readonly contentType: string
+}
+
 /**
  * Named objects that are written whole. Keys are paths without a leading slash, see `assertKey`. Every method rejects with
  * `UnavailableError` on failure; calling it again is safe.
@@ -20,6 +28,8 @@ export interface ObjectStore {
   removeLeftovers(beforeMs: number): Promise<void>
   /** Resolves when the object is durable. Replaces an object of the same key atomically. */
   put(key: string, bytes: Buffer): Promise<void>
+  /** The same for a local file of any size, which is not held in memory. */
+  putFile(key: string, path: string, facts: FileFacts): Promise<void>
   /** Undefined when it does not exist. Read the stream to its end without long pauses, or destroy it. */
   get(key: string): Promise<Readable | undefined>
   /** Stored size; undefined when it does not exist. */

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import type { S3Client } from '@aws-sdk/client-s3'
 import { UnavailableError } from '../../run/errors.ts'
-import { assertKey, type ObjectEntry, type ObjectStore } from './object-store.ts'
+import { assertKey, type FileFacts, type ObjectEntry, type ObjectStore } from './object-store.ts'
 import { listAll } from './s3-list.ts'
 
 type Sdk = typeof import('@aws-sdk/client-s3')
@@ -37,6 +38,8 @@ export interface S3Object {
 
 const DEADLINE_MS = 60_000
 const IDLE_MS = 15_000
+/** The slowest upload of a file that is not given up. */
+const FILE_BYTES_PER_MS = 500
 const CONNECT_MS = 5_000
 /** The SDK retries with a growing delay. The archive sink retries after that. */
 const TRIES_MAX = 3
@@ -79,6 +82,27 @@ export class S3Store implements ObjectStore {
     })
     // A web server may answer 200 to anything. Some object stores send no ETag: then read the object back.
     if (!tag && !(await this.#has(key, bytes))) {
+      throw new UnavailableError(`${this.location}: ${name} was not stored: is this the right endpoint?`)
+    }
+  }
+
+  async putFile(key: string, path: string, { bytes, md5, contentType }: FileFacts): Promise<void> {
+    const name = this.#name(key)
+    const { deadlineMs = DEADLINE_MS } = this.#options
+    await this.#ask(
+      async ({ sdk, client }, Bucket, abortSignal) => {
+        const object = { Bucket, Key: name, ContentLength: bytes, ContentMD5: md5, ContentType: contentType }
+        const Body = bytes === 0 ? Buffer.alloc(0) : createReadStream(path)
+        try {
+          await client.send(new sdk.PutObjectCommand({ ...object, Body }), { abortSignal })
+        } finally {
+          if (!Buffer.isBuffer(Body)) Body.destroy()
+        }
+      },
+      deadlineMs + bytes / FILE_BYTES_PER_MS,
+    )
+    // A web server may answer 200 to anything.
+    if ((await this.head(key)) !== bytes) {
       throw new UnavailableError(`${this.location}: ${name} was not stored: is this the right endpoint?`)
     }
   }
@@ -182,9 +206,9 @@ export class S3Store implements ObjectStore {
     }
   }
 
-  async #ask<T>(work: Work<T>): Promise<T> {
-    const { bucket, deadlineMs = DEADLINE_MS } = this.#options
-    const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(deadlineMs)])
+  async #ask<T>(work: Work<T>, deadlineMs = this.#options.deadlineMs ?? DEADLINE_MS): Promise<T> {
+    const { bucket } = this.#options
+    const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(Math.ceil(deadlineMs))])
     try {
       return await work(await this.#load(), bucket, signal)
     } catch (error) {

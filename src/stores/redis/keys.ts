@@ -145,6 +145,17 @@ export const keys = {
   /** Set: `TENANT ALERT QUEUE` of the queues that are not empty. */
   deliveryQueues: () => `${leased('alerts')}:queues`,
 
+  /** Set: the tenants with exports. All keys of exports share one slot. */
+  exportingTenants: () => `${leased('exports')}:tenants`,
+  /** Hash: export id → JSON of `ExportRecord`. */
+  exportsOf: (tenantId: string) => `${leased('exports')}:of:${tenantId}`,
+  /** String: JSON of `ExportState`. */
+  exportState: (exportId: string) => `${leased('exports')}:state:${exportId}`,
+  /** String: when a person last requested a file, milliseconds. */
+  exportRequest: (exportId: string) => `${leased('exports')}:request:${exportId}`,
+  /** String: JSON of the file that is being written, see `ExportAttempt`. */
+  exportAttempt: () => `${leased('exports')}:attempt`,
+
   /** Hash: damaged parts of tables, `table/part` → JSON. */
   damagedParts: () => 'ipid:damaged-parts',
 

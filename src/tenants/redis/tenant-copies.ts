@@ -1,6 +1,7 @@
 import type { AlertRecord } from '../../../schemas/alert.ts'
 import type { ApiKeyRecord } from '../../../schemas/api-key.ts'
 import type { TenantCopy } from '../../../schemas/backup.ts'
+import type { ExportRecord } from '../../../schemas/export.ts'
 import type { SegmentRecord } from '../../../schemas/segment.ts'
 import type { TenantRecord } from '../../../schemas/tenant.ts'
 import type { Clock } from '../../run/clock.ts'
@@ -34,17 +35,26 @@ export class TenantCopies {
       // It may have been deleted meanwhile.
       if (json === null) continue
       const copied = [...(await this.#keysIn(keys.apiKeysOf(id))), ...(await this.#keysIn(keys.sourceKeysOf(id)))]
-      const [segments, alerts] = await Promise.all([
+      const [segments, alerts, exports] = await Promise.all([
         this.#recordsIn<SegmentRecord>(keys.segmentsOf(id)),
         this.#recordsIn<AlertRecord>(keys.alertsOf(id)),
+        this.#recordsIn<ExportRecord>(keys.exportsOf(id)),
       ])
       const lookups = await this.#quota.today(id)
-      yield { id, record: JSON.parse(json) as TenantRecord, keys: copied, segments, alerts, lookups }
+      yield { id, record: JSON.parse(json) as TenantRecord, keys: copied, segments, alerts, exports, lookups }
     }
   }
 
   /** Writes a copy. Keeps existing records, so it may be repeated. */
-  async add({ id, record, keys: copied, segments = {}, alerts = {}, lookups }: TenantCopy): Promise<void> {
+  async add({
+    id,
+    record,
+    keys: copied,
+    segments = {},
+    alerts = {},
+    exports = {},
+    lookups,
+  }: TenantCopy): Promise<void> {
     const channel = keys.tenantChanges()
     await createTenantScript.run(this.#client, [keys.tenants()], [id, JSON.stringify(record), channel])
     for (const { sha256, record: key } of copied) {
@@ -59,11 +69,15 @@ export class TenantCopies {
     for (const [segmentId, segment] of Object.entries(segments)) {
       await this.#client.hsetnx(keys.segmentsOf(id), segmentId, JSON.stringify(segment))
     }
-    // The state of alerts is not copied, so they start anew.
+    // The state of alerts and exports is not copied, so they start anew.
     const since = { active_since: new Date(this.#clock.now()).toISOString() }
     for (const [alertId, alert] of Object.entries(alerts)) {
       await this.#client.hsetnx(keys.alertsOf(id), alertId, JSON.stringify({ ...alert, ...since }))
       if (alert.paused === undefined) await this.#client.sadd(keys.alertingTenants(), id)
+    }
+    for (const [exportId, one] of Object.entries(exports)) {
+      await this.#client.hsetnx(keys.exportsOf(id), exportId, JSON.stringify({ ...one, ...since }))
+      await this.#client.sadd(keys.exportingTenants(), id)
     }
     if (lookups.used > 0) await this.#quota.set(id, lookups)
   }

@@ -26,6 +26,9 @@ class FailingStore implements ObjectStore {
     this.#change()
     this.objects.set(key, bytes)
   }
+  async putFile(): Promise<void> {
+    throw new Error('an erasure writes no files')
+  }
   async get(key: string): Promise<Readable | undefined> {
     const bytes = this.objects.get(key)
     return bytes && Readable.from([bytes])

@@ -40,15 +40,17 @@ export function segmentCommand(context: CliContext): Command {
     },
   )
 
-  subcommand('remove <tenant> <name>', 'remove a segment that no alert needs').action(
+  subcommand('remove <tenant> <name>', 'remove a segment that no alert and no export needs').action(
     async (tenant: string, name: string, { json }: SegmentOptions, command: Command) => {
       const removed = await manage(tenant, command, async (segments, client) => {
         const found = await segments.named(tenant, name)
-        const [{ RedisAlerts }, { removeSegment }] = await Promise.all([
+        const [{ RedisAlerts }, { RedisExports }, { removeSegment }] = await Promise.all([
           import('../../../alerts/redis/alert-store.ts'),
+          import('../../../exports/redis/export-store.ts'),
           import('../../../alerts/remove-segment.ts'),
         ])
-        await removeSegment({ segments, alerts: new RedisAlerts(client) }, tenant, found.id)
+        const users = { alerts: new RedisAlerts(client), exports: new RedisExports(client) }
+        await removeSegment({ segments, ...users }, tenant, found.id)
         return found
       })
       print(tenant, removed, json)

@@ -11,18 +11,20 @@ import { removeSegment } from '../../../alerts/remove-segment.ts'
 import { assertFilter } from '../../../companies/filter.ts'
 import type { Segment, Segments } from '../../../companies/segments/segments.ts'
 import { formatWhere, parseWhere } from '../../../companies/where.ts'
+import type { RedisExports } from '../../../exports/redis/export-store.ts'
 import { InputError } from '../../../run/errors.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
 
 export interface SegmentDependencies {
   readonly segments: Segments
   readonly alerts: AlertAdmin
+  readonly exports: Pick<RedisExports, 'list'>
 }
 
 const PATH = '/api/tenants/:tenant/segments'
 
 /** Saved filters of the list of companies (src/companies/README.md). */
-export function segmentRoutes({ segments, alerts }: SegmentDependencies): DashboardRoute[] {
+export function segmentRoutes({ segments, alerts, exports }: SegmentDependencies): DashboardRoute[] {
   const listed = async (tenantId: string, found: readonly Segment[]): Promise<ListedSegment[]> => {
     const all = await alerts.list(tenantId)
     return found.map(({ id, name, where, created_at }) => ({
@@ -62,7 +64,7 @@ export function segmentRoutes({ segments, alerts }: SegmentDependencies): Dashbo
       path: `${PATH}/remove`,
       body: RemoveSegmentBody,
       async handle({ tenant, body: { segment_id: id } }) {
-        await removeSegment({ segments, alerts }, tenant.id, id)
+        await removeSegment({ segments, alerts, exports }, tenant.id, id)
         return json({})
       },
     }),

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { RedisExports } from '../../../exports/redis/export-store.ts'
 import { LANES } from '../../../pipeline/declaration/lane.ts'
 import { type Pipeline, streamsOf } from '../../../pipeline/declaration/pipeline.ts'
 import { identityOf, partitionOf } from '../../../pipeline/event/envelope.ts'
@@ -63,7 +64,20 @@ export class RedisErasableRecords implements ErasableRecords {
     const { client } = this.#options
     // The feeder notices it after its current chunk, and then frees the job's slot.
     await this.#untilJobsEnded(tenantId, deadlineMs, (ids) => cancelJobs(client, tenantId, ids))
+    await this.#untilExported(tenantId, deadlineMs)
     await this.#untilPassed(deadlineMs)
+  }
+
+  /** Waits for a file that is being written. The attempt of a process that ended is no reason to wait: its successor removes the file. */
+  async #untilExported(tenantId: string, deadlineMs: number): Promise<void> {
+    const { client } = this.#options
+    const exports = new RedisExports(client)
+    const hasEnded = async () => {
+      if ((await exports.attempt())?.tenantId !== tenantId) return true
+      return (await client.zcount(keys.leaseMembers('exports'), Date.now(), '+inf')) === 0 || undefined
+    }
+    if (await poll(hasEnded, { everyMs: LOOK_EVERY_MS, deadlineMs })) return
+    throw new UnavailableError('an export of this tenant did not end in time')
   }
 
   async #untilPassed(deadlineMs: number): Promise<void> {

@@ -1,5 +1,6 @@
 import { RedisAlerts } from '../../../alerts/redis/alert-store.ts'
 import { RedisSessionStore } from '../../../dashboard/redis/sessions.ts'
+import { RedisExports } from '../../../exports/redis/export-store.ts'
 import { removePull } from '../../../pipeline/sources/pulls/redis/pull-store.ts'
 import { InputError } from '../../../run/errors.ts'
 import type { RedisClient } from '../../../stores/redis/connect.ts'
@@ -47,6 +48,7 @@ export class RedisTenantRemoval implements TenantRemoval {
     for await (const key of keysLike(this.#client, keys.countsPattern(tenantId))) await this.#client.del(key)
     await new RedisAlerts(this.#client).removeAll(tenantId, Date.now())
     await new ReenrichJobs(this.#client).removeAll(tenantId)
+    await new RedisExports(this.#client).removeAll(tenantId)
     await this.#client.del(keys.segmentsOf(tenantId))
     await new RedisSessionStore(this.#client).removeAll(tenantId)
     await this.#client.del(keys.people(tenantId), keys.signIns(tenantId))

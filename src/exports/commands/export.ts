@@ -1,0 +1,199 @@
+import { Command, Option } from 'commander'
+import {
+  EXPORT_FORMATS,
+  EXPORT_LIMITS,
+  EXPORT_PERIODS,
+  type ExportFormat,
+  type ExportPeriod,
+} from '../../../schemas/export.ts'
+import { archiveLocationOf } from '../../config/config.ts'
+import { systemClock } from '../../run/clock.ts'
+import { InputError, UnavailableError } from '../../run/errors.ts'
+import { poll } from '../../run/loop.ts'
+import type { CliContext } from '../../terminal/context.ts'
+import { integerOption, waitOption } from '../../terminal/integer-option.ts'
+import { printJson, printPairs, printTable } from '../../terminal/print.ts'
+import { addSettings, configOf, INSTANCE_SETTINGS } from '../../terminal/settings-options.ts'
+import type { ExportAdmin } from '../admin.ts'
+import type { Export, ExportState } from '../redis/export-store.ts'
+import { exportFolder } from '../schedule.ts'
+
+interface ExportOptions {
+  readonly segment: string
+  readonly every: ExportPeriod
+  readonly at: string
+  readonly format: ExportFormat
+  readonly keep: number
+  readonly wait: number
+  readonly json?: boolean
+}
+
+const LOOK_EVERY_MS = 200
+
+/** `ipid export create|list|run|pause|resume|remove` */
+export function exportCommand(context: CliContext): Command {
+  const root = new Command('export').description('write the companies of a segment to the object store by schedule')
+
+  subcommand('create <tenant> <name>', 'create an export; its name is a folder of its files')
+    .requiredOption('--segment <name>', 'the companies to write')
+    .addOption(new Option('--every <period>', 'week: on Mondays').choices(EXPORT_PERIODS).makeOptionMandatory())
+    .option('--at <time>', 'time of day, UTC', '06:00')
+    .addOption(new Option('--format <format>', 'CSV or lines of JSON').choices(EXPORT_FORMATS).default('csv'))
+    .addOption(
+      integerOption('keep', 'n', 'how many files are kept; older ones are removed', {
+        ...{ least: 1, most: EXPORT_LIMITS.keepMax, otherwise: EXPORT_LIMITS.keep },
+      }),
+    )
+    .action(async (tenant: string, name: string, { json, ...options }: ExportOptions, command: Command) => {
+      const { segment, every, at, format, keep } = options
+      await show(tenant, command, json, (admin) => admin.create(tenant, { name, segment, every, at, format, keep }))
+    })
+
+  subcommand('list <tenant>', 'list the exports of a tenant with their last files').action(
+    async (tenant: string, { json }: ExportOptions, command: Command) => {
+      const shown = await manage(tenant, command, async (admin, view) => {
+        return await Promise.all((await admin.exports.list(tenant)).map((one) => view(one)))
+      })
+      if (json)
+        printJson(
+          context.stdout,
+          shown.map(({ schedule: _, state: __, ...values }) => values),
+        )
+      else {
+        const rows = shown.map(({ name, segment, schedule, last, state }) => [
+          ...[name, segment, schedule, last?.written_at ?? 'never', last?.rows ?? '', last?.bytes ?? '', state],
+        ])
+        printTable(context.stdout, ['NAME', 'SEGMENT', 'WRITTEN', 'LAST', 'ROWS', 'BYTES', 'STATE'], rows)
+      }
+    },
+  )
+
+  subcommand('run <tenant> <name>', 'write a file now, and wait for it')
+    .addOption(waitOption('how long to wait for the file'))
+    .action(async (tenant: string, name: string, { wait, json }: ExportOptions, command: Command) => {
+      let error: ExportState['error']
+      await show(tenant, command, json, async (admin) => {
+        const found = await admin.named(tenant, name)
+        const asked = await admin.run(found)
+        const look = async () => {
+          const state = await admin.exports.state(found.id)
+          return state.askedMs >= asked ? state : undefined
+        }
+        const state = await poll(look, { everyMs: LOOK_EVERY_MS, deadlineMs: performance.now() + wait * 1_000 })
+        if (state === undefined)
+          throw new UnavailableError('no process with the role sink has written it yet: see ipid export list')
+        error = state.error
+        return found
+      })
+      if (error !== undefined) throw new UnavailableError(`the file was not written: ${error.message}`)
+    })
+
+  for (const [verb, about] of [
+    ['pause', 'write no more files until it is resumed'],
+    ['resume', 'write files again; times during the pause are not made up'],
+  ] as const) {
+    subcommand(`${verb} <tenant> <name>`, about).action(
+      async (tenant: string, name: string, { json }: ExportOptions, command: Command) => {
+        await show(tenant, command, json, async (admin) => admin[verb](await admin.named(tenant, name)))
+      },
+    )
+  }
+
+  subcommand('remove <tenant> <name>', 'remove an export; its files stay').action(
+    async (tenant: string, name: string, { json }: ExportOptions, command: Command) => {
+      const removed = await manage(tenant, command, async (admin, view) => {
+        const found = await admin.named(tenant, name)
+        const shown = await view(found)
+        await admin.exports.remove(tenant, found.id)
+        return shown
+      })
+      print(removed, json)
+    },
+  )
+
+  async function show(
+    tenant: string,
+    command: Command,
+    json: boolean | undefined,
+    change: (admin: ExportAdmin) => Promise<Export>,
+  ): Promise<void> {
+    print(await manage(tenant, command, async (admin, view) => view(await change(admin))), json)
+  }
+
+  function print(shown: ShownExport, json = false): void {
+    const { schedule, state, ...values } = shown
+    if (json) printJson(context.stdout, values)
+    else {
+      printPairs(context.stdout, [
+        ['export', shown.name],
+        ['segment', shown.segment ?? 'removed'],
+        ['written', schedule],
+        ['format', shown.format],
+        ['files', `${shown.keep} kept in ${shown.folder} of ${shown.place}`],
+        ['last file', shown.last === null ? 'none' : `${shown.last.key}, ${shown.last.rows} rows`],
+        ['state', state],
+      ])
+    }
+  }
+
+  async function manage<T>(
+    tenant: string,
+    command: Command,
+    use: (admin: ExportAdmin, view: (one: Export) => Promise<ShownExport>) => Promise<T>,
+  ): Promise<T> {
+    const [{ withTenants }, { asInstance }, { ExportAdmin: Admin }, { Segments }] = await Promise.all([
+      import('../../terminal/stores.ts'),
+      import('../../terminal/instance.ts'),
+      import('../admin.ts'),
+      import('../../companies/segments/segments.ts'),
+    ])
+    const config = await asInstance(configOf(context, command))
+    const location = archiveLocationOf(config)
+    const place = 'folder' in location ? location.folder : `s3://${location.bucket}/${location.prefix}`
+    return await withTenants(config, async (tenants, client) => {
+      const { deleting } = await tenants.getTenant(tenant)
+      if (deleting) throw new InputError(`tenant ${tenant} is being deleted`)
+      const admin = new Admin(client, systemClock)
+      const segments = new Segments(client, systemClock)
+      const view = async (one: Export) => {
+        const segment = await segments.get(tenant, one.segment_id)
+        return shownExport(one, await admin.exports.state(one.id), segment?.name, place)
+      }
+      return await use(admin, view)
+    })
+  }
+
+  function subcommand(usage: string, about: string): Command {
+    const settings = [...INSTANCE_SETTINGS, 'archiveUrl'] as const
+    return addSettings(root.command(usage).description(about).option('--json', 'print JSON'), settings)
+  }
+
+  return root
+}
+
+type ShownExport = ReturnType<typeof shownExport>
+
+function shownExport(
+  { id, tenantId, name, every, at, format, keep, created_at, paused }: Export,
+  { last, error, failures, retryAtMs }: ExportState,
+  segment: string | undefined,
+  place: string,
+) {
+  const activity = paused === undefined ? 'active' : `paused: ${paused.reason || 'by a person'}`
+  return {
+    ...{ export_id: id, tenant_id: tenantId, name, segment: segment ?? null, every, at, format, keep },
+    ...{ place, folder: exportFolder(tenantId, name), created_at, paused: paused ?? null },
+    last:
+      last === undefined
+        ? null
+        : { key: last.key, written_at: iso(last.atMs), rows: last.rows, bytes: last.bytes, took_ms: last.tookMs },
+    error:
+      error === undefined ? null : { at: iso(error.atMs), message: error.message, failures, retry_at: iso(retryAtMs) },
+    schedule: `${every === 'day' ? 'every day' : 'every Monday'} at ${at} UTC`,
+    state: error === undefined ? activity : `failed: ${error.message}`,
+  }
+}
+
+function iso(ms: number): string {
+  return new Date(ms).toISOString()
+}

@@ -1,0 +1,50 @@
+import { join } from 'node:path'
+import { Counter } from 'prom-client'
+import { ClickHouseCompanies, namedSources } from '../companies/companies.ts'
+import { Segments } from '../companies/segments/segments.ts'
+import { openObjectStore } from '../pipeline/sinks/archive/destination.ts'
+import type { ProcessContext } from '../process/context.ts'
+import type { Service } from '../run/service.ts'
+import { connectReading, QuestionReader } from '../stores/clickhouse/reader.ts'
+import { Membership } from '../stores/redis/membership.ts'
+import { RedisTenantStore } from '../tenants/redis/tenant-store.ts'
+import { Exporter } from './exporter.ts'
+import { RedisExports } from './redis/export-store.ts'
+
+/** Writes exports, in one of the processes that have it. */
+export function exportRole(context: ProcessContext): Service[] {
+  const { config, telemetry, leases, archiveLocation } = context
+  const { log, clock, metrics } = telemetry
+  const { processName, clickhouseUrl, dataDir } = config
+  const redis = context.connectLoop('exports')
+  const tenants = new RedisTenantStore(redis)
+  const reading = connectReading(clickhouseUrl, 'exports')
+  const companies = new ClickHouseCompanies(new QuestionReader(reading), clock, namedSources(tenants))
+  const store = openObjectStore(archiveLocation)
+  const attempts = new Counter({
+    name: 'ipid_export_attempts_total',
+    help: 'Attempts to write a file of an export, by result: done or failed (tried again later)',
+    labelNames: ['result'],
+    registers: [metrics],
+  })
+  for (const result of ['done', 'failed']) attempts.inc({ result }, 0)
+  const exporter = new Exporter({
+    lease: new Membership({ client: leases, name: 'exports', processName, log }).share(0),
+    exports: new RedisExports(redis),
+    segments: new Segments(redis, clock),
+    rows: (tenantId, filter, left) => companies.rows(tenantId, filter, left),
+    store,
+    spoolDir: join(dataDir, 'export-spool'),
+    getTenant: (id) => tenants.getTenant(id),
+    ...{ clock, log },
+    onAttempt: (result) => attempts.inc({ result }),
+  })
+  const connections: Service = {
+    name: 'connections of exports',
+    start: async () => {},
+    stop: async () => {
+      await Promise.all([reading.close(), store.close()])
+    },
+  }
+  return [connections, exporter]
+}

@@ -1,0 +1,29 @@
+import type { ExportRecord } from '../../schemas/export.ts'
+import { DAY_MS } from '../pipeline/event/outcomes.ts'
+
+const MONDAY = 1
+
+/** The last time at or before `nowMs` at which an export is due, milliseconds. */
+export function lastDue({ every, at }: Pick<ExportRecord, 'every' | 'at'>, nowMs: number): number {
+  const today = Math.floor(nowMs / DAY_MS) * DAY_MS
+  const ofDay = Date.parse(`1970-01-01T${at}Z`)
+  const due = today + ofDay > nowMs ? today - DAY_MS + ofDay : today + ofDay
+  if (every === 'day') return due
+  return due - ((new Date(due).getUTCDay() + 7 - MONDAY) % 7) * DAY_MS
+}
+
+/** Where the files of a tenant's exports are. @param name of one export */
+export function exportFolder(tenantId: string, name?: string): string {
+  return name === undefined ? `exports/${tenantId}/` : `exports/${tenantId}/${name}/`
+}
+
+/** The object of an export for a time: the same time has the same key. */
+export function exportKey(tenantId: string, { name, format }: Pick<ExportRecord, 'name' | 'format'>, atMs: number) {
+  const minute = new Date(atMs).toISOString().slice(0, 'YYYY-MM-DDTHH:MM'.length).replace(':', '-')
+  return `${exportFolder(tenantId, name)}${minute}Z.${format}`
+}
+
+/** Whether an object in the folder of an export is one of its files. */
+export function isExportFile(key: string): boolean {
+  return /\/\d{4}-\d\d-\d\dT\d\d-\d\dZ\.(?:csv|ndjson)$/.test(key)
+}
