@@ -22,6 +22,7 @@ export const COMPANY_LIMITS = {
   /** Days of a row's sparkline. */
   sparkDays: 30,
   choices: 500,
+  heatMax: 100,
   recentEvents: 50,
   /** For each of `properties`, `user_properties` and `extra` of a recent event. */
   propertiesMaxChars: 16_384,
@@ -44,6 +45,15 @@ const AnyOf = (description: string) =>
   )
 const Count = (description: string) =>
   Type.Optional(Type.Integer({ minimum: 0, maximum: COMPANY_LIMITS.countMax, description }))
+
+const Heat = (description: string) =>
+  Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: COMPANY_LIMITS.heatMax,
+      description: `${description}: interest of the last 30 days, 0 to ${COMPANY_LIMITS.heatMax}`,
+    }),
+  )
 
 /** Filters with a list of values. `NAME` keeps companies with any of them, `NAME_not` those with none. */
 const lists = {
@@ -84,6 +94,8 @@ export const FILTER_PROPERTIES = {
   visits_max: Count('At most this many visits'),
   events_min: Count('At least this many events'),
   events_max: Count('At most this many events'),
+  heat_min: Heat('At least this heat'),
+  heat_max: Heat('At most this heat'),
   hidden: Type.Optional(
     Type.Union([Type.Literal('without'), Type.Literal('only'), Type.Literal('with')], {
       description: 'Companies that people hid are left out; `only` lists these, `with` lists all',
@@ -119,6 +131,7 @@ export const COMPANY_SORTS = [
   'events',
   'visits',
   'unique_ips',
+  'heat',
   'first_seen',
   'last_seen',
   'quality',
@@ -163,7 +176,27 @@ const details = {
   /** Distinct pairs of address and UTC day, on the same days as `events`. */
   visits: Type.Integer(),
   unique_ips: Type.Integer(),
+  /** Interest of the last 30 UTC days, 0 to 100. */
+  heat: Type.Integer(),
 }
+
+/** What a heat is made of (src/companies/README.md, Heat). */
+export const CompanyHeat = Type.Object({
+  /** 0 to 100: the sum of the four parts. */
+  heat: Type.Integer(),
+  recency: Type.Integer(),
+  frequency: Type.Integer(),
+  depth: Type.Integer(),
+  intent: Type.Integer(),
+  /** UTC days since the last day with an event, of the last 30; 0: today. */
+  days_ago: Type.Integer(),
+  /** Of the last 30 UTC days. */
+  active_days: Type.Integer(),
+  events_per_day: Type.Number(),
+  /** Days with an intent page. */
+  intent_days: Type.Integer(),
+})
+export type CompanyHeat = Static<typeof CompanyHeat>
 
 /** A company with the counts of its addresses, which take longer. */
 export const CountedCompany = Type.Object({ ...CompanyRow.properties, ...details })

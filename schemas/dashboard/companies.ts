@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox'
 import {
   COMPANY_LIMITS,
   CompanyFilter,
+  CompanyHeat,
   CompanyRow,
   CountedCompany,
   FILTER_PROPERTIES,
@@ -61,6 +62,8 @@ export const CompanyDetails = Type.Object({
   company_id: Type.String(),
   visits: CountedCompany.properties.visits,
   unique_ips: CountedCompany.properties.unique_ips,
+  /** Null: no event in the last 30 days. */
+  heat: Type.Union([CompanyHeat, Type.Null()]),
   /** Visits of each day of `days`. */
   daily_visits: Type.Array(Type.Integer()),
 })

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { COMPANY_LIMITS, CountedCompany } from '../companies.ts'
+import { COMPANY_LIMITS, CompanyHeat, CountedCompany } from '../companies.ts'
 
 const Nullable = <T extends Parameters<typeof Type.Union>[0][number]>(type: T) => Type.Union([type, Type.Null()])
 
@@ -63,6 +63,8 @@ export type CompanyReason = Static<typeof CompanyReason>
 
 export const CompanyAnswer = Type.Object({
   company: CountedCompany,
+  /** Null: no event in the last 30 days. */
+  heat: Nullable(CompanyHeat),
   /** Accounts with the most events. */
   accounts: Type.Array(CompanySource),
   /** First and last UTC day of everything below: the last days on which the company was seen. */

@@ -15,7 +15,7 @@ import type {
 } from '../../schemas/dashboard/companies.ts'
 import { utcDay } from '../pipeline/event/outcomes.ts'
 import type { Clock } from '../run/clock.ts'
-import { encodedChars, type OfTenant, type QuestionReader } from '../stores/clickhouse/reader.ts'
+import { encodedChars, type OfTenant, type Parameters, type QuestionReader } from '../stores/clickhouse/reader.ts'
 import type { TenantStore } from '../tenants/stores.ts'
 import { findCompany, findOrigins, type StoredCompany } from './company.ts'
 import {
@@ -27,6 +27,7 @@ import {
   type ResolvedFilter,
   resolveFilter,
 } from './filter.ts'
+import { HEAT_OF_THESE, type HeatRow, heatOf } from './heat.ts'
 import {
   choicesSql,
   companyDays,
@@ -111,15 +112,17 @@ export class ClickHouseCompanies {
     const found = await this.#reader.rows<CompanyRow>(query, parameters)
     const rows = found.slice(0, part.limit)
     const days = { from: resolved.from, to: resolved.to }
+    const ids = rows.map(({ company_id }) => company_id)
     const sets = await this.#rowsOf<FoundSets>(
       setsSql(hasDays(days) ? days : undefined),
       { tenant: tenantId, ...parametersOf(days) },
-      rows.map(({ company_id }) => company_id),
+      ids,
     )
+    const heats = await this.#rowsOf<HeatRow>(HEAT_OF_THESE, { tenant: tenantId }, ids)
     const companies = rows.map((row) => {
       // Events may be erased between the two queries.
       const { visits = 0, unique_ips = 0 } = sets.get(row.company_id) ?? {}
-      return { ...rowOf(row, row.events), visits, unique_ips }
+      return { ...rowOf(row, row.events), visits, unique_ips, heat: heats.get(row.company_id)?.heat ?? 0 }
     })
     return { companies, next: found.length > rows.length ? rows.at(-1)!.company_id : undefined }
   }
@@ -129,13 +132,19 @@ export class ClickHouseCompanies {
     const { from, to } = resolveFilter(ofDays, this.#clock.now(), [])
     const spark = this.#sparkDays(to)
     const span = { spark_from: spark[0]!, spark_to: spark.at(-1)!, ...parametersOf({ from, to }) }
-    const ask = <T>(query: string) => this.#rowsOf<T>(query, { tenant: tenantId, ...span }, companies)
+    const ask = <T>(query: string, parameters: Parameters = span) =>
+      this.#rowsOf<T>(query, { tenant: tenantId, ...parameters }, companies)
     const view = hasDays({ from, to }) ? { from, to } : undefined
-    const [sets, days] = await Promise.all([ask<FoundSets>(setsSql(view)), ask<FoundDays>(SPARK_SQL)])
+    const [sets, days, heats] = await Promise.all([
+      ask<FoundSets>(setsSql(view)),
+      ask<FoundDays>(SPARK_SQL),
+      ask<HeatRow>(HEAT_OF_THESE, {}),
+    ])
     return {
       companies: [...sets].map(([company_id, { visits, unique_ips }]) => {
         const byDay = new Map(days.get(company_id)?.visits_of)
-        return { company_id, visits, unique_ips, daily_visits: spark.map((day) => byDay.get(day) ?? 0) }
+        const heat = heatOf(heats.get(company_id))
+        return { company_id, visits, unique_ips, heat, daily_visits: spark.map((day) => byDay.get(day) ?? 0) }
       }),
       days: [span.spark_from, span.spark_to],
     }
@@ -147,7 +156,7 @@ export class ClickHouseCompanies {
    */
   async *rows(tenantId: string, view: CompanyView, left: AbortSignal): AsyncGenerator<readonly CountedCompany[]> {
     const resolved = await this.#resolve(tenantId, view)
-    const { query, parameters } = listSql(tenantId, resolved, 'LIMIT {limit:UInt32}', ['visits', 'unique_ips'])
+    const { query, parameters } = listSql(tenantId, resolved, 'LIMIT {limit:UInt32}', ['visits', 'unique_ips', 'heat'])
     const limit = COMPANY_LIMITS.exportRows
     yield* this.#reader.stream<CountedCompany>(query, { ...parameters, limit }, left)
   }

@@ -3,6 +3,7 @@ import type { CompanyAnswer, CompanyDay, CompanyEvent, CompanySource } from '../
 import { utcDay } from '../pipeline/event/outcomes.ts'
 import { encodedChars, type Parameters, type QuestionReader } from '../stores/clickhouse/reader.ts'
 import { OF_COMPANY } from './corrected.ts'
+import { type HeatRow, heatOf, heatSql } from './heat.ts'
 import { companiesSql, rowOf, type StoredCompanyRow } from './list.ts'
 import { type OriginRow, type Origins, originsOf, originsSql } from './origins.ts'
 
@@ -21,6 +22,8 @@ const ACCOUNT_IDS = `SELECT account_id FROM events WHERE ${OF_COMPANY} GROUP BY 
 const ACCOUNTS_MAX_CHARS = 6_000
 
 const COMPANY = `SELECT * FROM (${companiesSql(` AND ${OF_COMPANY}`)}) WHERE company_id = {company:String}`
+
+const HEAT = heatSql(' AND company_id = {company:String}')
 
 const ACCOUNTS = `
   SELECT account_id AS value, count() AS events
@@ -94,8 +97,9 @@ export interface StoredCompany
 export async function findCompany(reader: QuestionReader, wanted: CompanyWanted): Promise<StoredCompany | undefined> {
   const { tenantId: tenant, companyId, days, today } = wanted
   const of = { tenant, company: companyId }
-  const [[found], accounts] = await Promise.all([
+  const [[found], [heat], accounts] = await Promise.all([
     reader.rows<StoredCompanyRow>(COMPANY, of),
+    reader.rows<HeatRow>(HEAT, of),
     reader.rows<CompanySource>(ACCOUNTS, of),
   ])
   if (found === undefined) return undefined
@@ -115,7 +119,8 @@ export async function findCompany(reader: QuestionReader, wanted: CompanyWanted)
   perDay.sort((a, b) => (a.day < b.day ? -1 : 1))
   const events = await reader.rows<EventRow>(eventsOf(rows + WITHIN), { ...within, from: recentFrom(perDay) ?? from })
   return {
-    company: { ...rowOf(found, found.stored), ...sets! },
+    company: { ...rowOf(found, found.stored), ...sets!, heat: heat?.heat ?? 0 },
+    heat: heatOf(heat),
     accounts: [...accounts],
     from,
     to,

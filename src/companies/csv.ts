@@ -5,6 +5,7 @@ const TITLES: Readonly<Record<keyof CountedCompany, string>> = {
   name: 'Company',
   events: 'Events',
   visits: 'Visits',
+  heat: 'Heat',
   last_seen: 'Last seen',
   domain: 'Domain',
   industry: 'Industry',

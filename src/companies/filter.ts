@@ -29,6 +29,9 @@ export interface NamedSource {
 /** Checks what the schema cannot. @throws InputError when a date does not exist, or fields contradict each other */
 export function assertFilter(filter: CompanyFilter): void {
   const { days, from, to, new_since, page = [], page_visits_min } = filter
+  for (const name of HEAT) {
+    if ((filter[name] ?? 0) > COMPANY_LIMITS.heatMax) throw new InputError(`${name}: must be 0 to ${COMPANY_LIMITS.heatMax}`)
+  }
   for (const [name, day] of Object.entries({ from, to, new_since })) {
     if (day !== undefined && !isMoment(day)) throw new InputError(`${name}: must be a date between 1900 and 2299`)
   }
@@ -152,6 +155,7 @@ export function conditionsOf(filter: ResolvedFilter): {
   for (const [name, column] of [
     ['events', events],
     ['visits', 'counts.visits'],
+    ['heat', 'heats.heat'],
   ] as const) {
     if (filter[`${name}_min`] !== undefined) others.push(`${column} >= {${name}_min:UInt64}`)
     if (filter[`${name}_max`] !== undefined) others.push(`${column} <= {${name}_max:UInt64}`)
@@ -161,6 +165,13 @@ export function conditionsOf(filter: ResolvedFilter): {
 
 export function hasDays({ from, to }: Days): boolean {
   return from !== undefined || to !== undefined
+}
+
+const HEAT = ['heat_min', 'heat_max'] as const
+
+/** Whether the filter compares heat, which must be computed for it. */
+export function needsHeat(filter: CompanyFilter): boolean {
+  return HEAT.some((name) => filter[name] !== undefined)
 }
 
 /** Whether the filter compares visits, which must be counted for it. */
@@ -262,7 +273,7 @@ export function parametersOf(filter: ResolvedFilter | Days): Parameters {
     const hints = pageHints(filter.page!)
     if (hints !== undefined) parameters.page_hints = hints
   }
-  for (const name of ['page_visits_min', 'visits_min', 'visits_max', 'events_min', 'events_max'] as const) {
+  for (const name of ['page_visits_min', 'visits_min', 'visits_max', 'events_min', 'events_max', ...HEAT] as const) {
     if (filter[name] !== undefined) parameters[name] = filter[name]
   }
   if (ofEvents) Object.assign(parameters, eventDayParameters(filter))

@@ -11,12 +11,14 @@ import {
   type Facet,
   hasDays,
   matchedSql,
+  needsHeat,
   needsVisits,
   parametersOf,
   type ResolvedFilter,
   TAGS,
   UTM,
 } from './filter.ts'
+import { HEAT_OF_THESE, heatSql } from './heat.ts'
 
 /*
  * To use a projection of `events`, a query must repeat its expressions exactly. Names and sums of companies come from
@@ -106,6 +108,8 @@ const SETS = {
   unique_ips: `finalizeAggregation(${ADDRESSES}) AS unique_ips`,
 } as const
 type SetName = keyof typeof SETS
+/** Columns that take as long as the rest of a list. */
+type SlowName = SetName | 'heat'
 
 /** A visit is a distinct pair of address and day, so this sums the distinct addresses of each day. */
 const SETS_OF_DAYS = {
@@ -133,16 +137,16 @@ interface Sql {
 /** A view with its days as dates, and its sources by id. */
 export type ResolvedView = ResolvedFilter & Pick<CompanyView, 'sort' | 'direction'>
 
-/** SQL of a view. @param sets columns to count for every company, in addition to those that sort and filter */
-export function listSql(tenantId: string, view: ResolvedView, page: string, sets: readonly SetName[] = []): Sql {
+/** SQL of a view. @param wanted columns to compute for every company, in addition to those that sort and filter */
+export function listSql(tenantId: string, view: ResolvedView, page: string, wanted: readonly SlowName[] = []): Sql {
   const { sort = 'last_seen', direction = 'desc' } = view
-  const shown = (['visits', 'unique_ips'] as const).filter((name) => name === sort || sets.includes(name))
+  const shown = (['visits', 'unique_ips', 'heat'] as const).filter((name) => name === sort || wanted.includes(name))
   const { facets, others } = conditionsOf(view)
   return {
     query: `
       SELECT
         company_id, name, domain, industry, industry_category, country_code, classification,
-        ${hasDays(view) ? 'counts.events' : 'stored'} AS events${shown.map((name) => `, counts.${name} AS ${name}`).join('')},
+        ${hasDays(view) ? 'counts.events' : 'stored'} AS events${shown.map((name) => `, ${name === 'heat' ? 'heats' : 'counts'}.${name} AS ${name}`).join('')},
         first_seen, last_seen, quality, tags, owner, hidden
       FROM ${joined(view, shown)}
       ${where([...facets.values(), ...others])}
@@ -246,11 +250,14 @@ export function eventChoicesSql(tenantId: string, filter: ResolvedFilter): Sql {
 }
 
 /** Companies with the counts and flags that the conditions of a filter use. @param of more conditions on companies */
-function joined(filter: ResolvedFilter, shown: readonly SetName[], of = ''): string {
-  const sets = [...new Set([...shown, ...(needsVisits(filter) ? (['visits'] as const) : [])])]
+function joined(filter: ResolvedFilter, shown: readonly SlowName[], of = ''): string {
+  const ofShown = shown.filter((name) => name !== 'heat')
+  const sets = [...new Set([...ofShown, ...(needsVisits(filter) ? (['visits'] as const) : [])])]
+  const heat = shown.includes('heat') || needsHeat(filter) ? (of === '' ? heatSql() : HEAT_OF_THESE) : ''
   const counts = hasDays(filter) || sets.length > 0 ? countsSql(hasDays(filter) ? filter : undefined, sets, of) : ''
   const matched = matchedSql(filter, of)
   return `(${companiesSql(of)}) AS companies
+      ${heat === '' ? '' : `LEFT JOIN (${heat}) AS heats USING company_id`}
       ${counts === '' ? '' : `INNER JOIN (${counts}) AS counts USING company_id`}
       ${matched === undefined ? '' : `LEFT JOIN (${matched}) AS matched USING company_id`}`
 }

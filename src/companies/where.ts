@@ -42,7 +42,7 @@ const list = (field: Field & `${string}`, read?: (value: string) => string): Ter
   '=': any(field, read),
   '!=': any(`${field}_not` as Field, read),
 })
-const count = (name: 'visits' | 'events'): Terms => ({
+const count = (name: 'visits' | 'events' | 'heat'): Terms => ({
   '>=': whole(`${name}_min`),
   '>': whole(`${name}_min`, 1),
   '<=': whole(`${name}_max`),
@@ -65,6 +65,7 @@ const KEYS: Readonly<Record<string, Terms>> = {
   page_visits: { '>=': whole('page_visits_min'), '>': whole('page_visits_min', 1) },
   visits: count('visits'),
   events: count('events'),
+  heat: count('heat'),
   hidden: { '=': oneOf('hidden', ['without', 'only', 'with']) },
   days: { '=': whole('days') },
   from: { '=': text('from') },

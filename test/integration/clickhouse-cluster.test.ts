@@ -47,10 +47,10 @@ test('the tables of a cluster', async (t) => {
     assert.deepEqual(
       (await engines()).map(({ name, engine }) => `${name} ${engine}`),
       [
-        ...['accounts View', 'companies View', 'company_corrections MergeTree', 'concerned_accounts View'],
-        ...['concerned_companies View', 'corrected_companies View', 'daily_outcomes View', 'daily_visits View'],
-        'events Distributed',
-        ...['events_local MergeTree', 'migrations MergeTree', 'outcomes Distributed', 'outcomes_local MergeTree'],
+        ...['accounts View', 'companies View', 'company_corrections MergeTree'],
+        ...['company_heat View', 'concerned_accounts View', 'concerned_companies View', 'corrected_companies View'],
+        ...['daily_outcomes View', 'daily_visits View', 'events Distributed', 'events_local MergeTree'],
+        ...['intent_pages View', 'migrations MergeTree', 'outcomes Distributed', 'outcomes_local MergeTree'],
         'sessions View',
       ],
     )
@@ -181,6 +181,7 @@ test('the tables of a cluster', async (t) => {
     assert.equal(found!.visits, 2)
     assert.equal((await companies.company('acme', 'example.com', 30))!.events.length, 4)
     await companies.choices('acme')
+    assert.equal((await companies.page('acme', { sort: 'heat', heat_max: 100 })).total, 1)
     for await (const rows of companies.rows('acme', view, new AbortController().signal)) assert.equal(rows.length, 1)
     const overview = new ClickHouseOverview(reader)
     assert.equal((await overview.eventDays('acme', days)).companies, 1)
@@ -233,6 +234,20 @@ test('the tables of a cluster', async (t) => {
       new ClickHouseAgedTables(url, 'away').removeAged(policy, Date.UTC(2026, 1, 1)),
       /127\.0\.0\.2:1\b/,
     )
+  })
+
+  await step('heat follows the events of all shards, and the intent pages of the tenant', async () => {
+    const nowMs = Date.now()
+    const recent = { received_at: nowMs, timestamp: nowMs, tenant_id: 'warm', extra: '{"url":"/buy"}' }
+    await sink!.insert([eventRows([{ event_id: 'warm', ...recent }])], sink!.newToken!())
+    const heat = async () => {
+      const [row] = await clickhouse.rows<{ heat: number }>("SELECT heat FROM ipid.companies WHERE tenant_id = 'warm'")
+      return row!.heat
+    }
+    assert.equal(await heat(), 49)
+    const own = { tenant_id: 'warm', company_id: '', field: 'intent_pages', at: nowMs, change_id: '1', value: 'else' }
+    await clickhouse.client.insert({ table: 'ipid.company_corrections', values: [own], format: 'JSONEachRow' })
+    assert.equal(await heat(), 41)
   })
 
   await step('tables of one form are not used in the other form', async () => {

@@ -71,6 +71,15 @@ test('an ALTER goes to the table with the rows, and visible columns to the one o
   for (const statement of mutations) assert.match(statement, /^ALTER TABLE ipid\.(?:events|outcomes)_local /)
 })
 
+test('a column that a view looks up in another one becomes a join, as Distributed tables have no correlated subqueries', () => {
+  const [companies] = rendered.filter((statement) => / ipid\.companies [\s\S]* heat UInt8/.test(statement))
+  assert.doesNotMatch(companies!, /ifNull\(\(SELECT/)
+  assert.match(
+    companies!,
+    /\nLEFT JOIN ipid\.company_heat AS heats ON heats\.tenant_id = rows\.tenant_id AND heats\.company_id = rows\.company_id\nCOMMENT 'One row/,
+  )
+})
+
 test('a statement without a form for a cluster is not sent to one', () => {
   const odd = [
     'DROP TABLE events',

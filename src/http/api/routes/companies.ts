@@ -149,6 +149,7 @@ const example = {
   quality: 90,
   visits: 7,
   unique_ips: 3,
+  heat: 61,
 }
 
 const TERMS = Object.entries(CompanyFilter.properties).map(([name, schema]) => ({
