@@ -30,7 +30,8 @@ export interface NamedSource {
 export function assertFilter(filter: CompanyFilter): void {
   const { days, from, to, new_since, page = [], page_visits_min } = filter
   for (const name of HEAT) {
-    if ((filter[name] ?? 0) > COMPANY_LIMITS.heatMax) throw new InputError(`${name}: must be 0 to ${COMPANY_LIMITS.heatMax}`)
+    if ((filter[name] ?? 0) > COMPANY_LIMITS.heatMax)
+      throw new InputError(`${name}: must be 0 to ${COMPANY_LIMITS.heatMax}`)
   }
   for (const [name, day] of Object.entries({ from, to, new_since })) {
     if (day !== undefined && !isMoment(day)) throw new InputError(`${name}: must be a date between 1900 and 2299`)

@@ -132,6 +132,79 @@ test('a merge unites sets of addresses, and shows the attributes of its target',
   ])
 })
 
+test('heat is the sum of recency, frequency, depth and intent of 30 days, after merges and without hidden companies', async () => {
+  // The day must not change between the inserts and the reads.
+  const nowMs = Date.now()
+  const today = Math.floor(nowMs / DAY_MS) * DAY_MS
+  let made = 0
+  const on = (company_id: string, daysAgo: number, pages: readonly string[]): EventRow[] =>
+    pages.map((page) => ({
+      ...{ company_id, account_id: company_id, event_id: `h${made++}` },
+      ...{ received_at: nowMs, timestamp: today - daysAgo * DAY_MS + 1 },
+      extra: page === '' ? '' : JSON.stringify({ url: page }),
+    }))
+  const events = [
+    ...on('one.example', 0, ['https://shop.example/pricing?x=1']),
+    ...on('busy.example', 7, ['/', '/Book%20a-Demo', '/repricing']),
+    ...on('busy.example', 20, ['/en/sign-up/', '/contacts', '/search?q=pricing']),
+    ...on('edge.example', 29, ['', '/other']),
+    ...on('old.example', 30, ['/pricing']),
+    ...on('part.example', 1, ['/prei\u00dfe', '/demo']),
+    ...on('gone.example', 0, ['/pricing']),
+    ...on('ahead.example', -1, ['/pricing']),
+  ]
+  await insert('heat', events)
+  await insert('own-pages', events)
+  const at = new Date(NOON_MS).toISOString().replace('T', ' ').replace('Z', '')
+  const own = { tenant_id: 'own-pages', company_id: '', field: 'intent_pages', at, change_id: '1', value: 'preiße\nq' }
+  await clickhouse.client.insert({ table: 'company_corrections', values: [own], format: 'JSONEachRow' })
+  await correct('heat', [
+    ['part.example', 'counts_for', 'one.example'],
+    ['gone.example', 'hidden', 'yes'],
+  ])
+  /** The formula as src/companies/README.md says it. */
+  const model = (company_id: string, daysAgo: number, days: number, count: number, intents: number) => {
+    const share = (value: number, most: number) => Math.min(1, Math.log2(1 + value) / Math.log2(1 + most))
+    const parts = {
+      recency: Math.round(30 * 2 ** (-daysAgo / 7)),
+      frequency: Math.round(30 * share(days, 15)),
+      depth: Math.round(15 * share(count / days, 31)),
+      intent: Math.round(25 * share(intents, 7)),
+    }
+    const heat = parts.recency + parts.frequency + parts.depth + parts.intent
+    return { company_id, heat, ...parts, active_days: days, intent_days: intents }
+  }
+  const found = (tenant: string) =>
+    clickhouse.rows(
+      `SELECT company_id, heat, recency, frequency, depth, intent, active_days, intent_days
+       FROM company_heat WHERE tenant_id = '${tenant}' ORDER BY company_id`,
+    )
+  assert.deepEqual(await found('heat'), [
+    model('busy.example', 7, 2, 6, 2),
+    model('edge.example', 29, 1, 2, 0),
+    model('one.example', 0, 2, 3, 2),
+  ])
+  assert.deepEqual(await found('own-pages'), [
+    model('busy.example', 7, 2, 6, 0),
+    model('edge.example', 29, 1, 2, 0),
+    model('gone.example', 0, 1, 1, 0),
+    model('one.example', 0, 1, 1, 0),
+    model('part.example', 1, 1, 2, 1),
+  ])
+  assert.deepEqual(
+    await clickhouse.rows(
+      "SELECT company_id, heat > 0 AS warm FROM companies WHERE tenant_id = 'heat' ORDER BY heat DESC, 1",
+    ),
+    [
+      { company_id: 'one.example', warm: 1 },
+      { company_id: 'busy.example', warm: 1 },
+      { company_id: 'edge.example', warm: 1 },
+      { company_id: 'ahead.example', warm: 0 },
+      { company_id: 'old.example', warm: 0 },
+    ],
+  )
+})
+
 test('views read projections, with and without corrections', async () => {
   await insert('plans', [
     { company_id: 'x.example', account_id: 'x.example' },

@@ -67,8 +67,8 @@ test('lists, details, searches and days read sums from the projections', async (
   await sums.eventDays('acme', days)
   await sums.outcomes('acme', days)
   const read = new Set<string>()
-  // No projection has sources or campaigns.
-  for (const given of asked.filter(({ query }) => !query.includes('utm_campaign'))) {
+  // No projection has sources or campaigns, nor the pages that heat reads.
+  for (const given of asked.filter(({ query }) => !/utm_campaign|company_heat/.test(query))) {
     const result = await client.query({ ...given, query: `EXPLAIN ${given.query}`, format: 'TabSeparatedRaw' })
     for (const [, name] of (await result.text()).matchAll(/ReadFromMergeTree \((.*?)\)/g)) read.add(name!)
   }
@@ -385,6 +385,34 @@ test('an export without its table is an error, not a file', async () => {
   assert.match(answer.text, /ClickHouse lacks a table of ipid/)
 })
 
+test('a list is sorted and filtered by heat, and says what it is made of', async () => {
+  const nowMs = Date.now()
+  const visit = (company: string, id: string, extra = '') =>
+    event(company, { ...{ tenant_id: 'other', event_id: id, extra }, ...{ received_at: nowMs, timestamp: nowMs } })
+  await insert([
+    visit('warm.example', 'heat-1'),
+    visit('hot.example', 'heat-2', '{"url":"/pricing"}'),
+    event('cold.example', { tenant_id: 'other', event_id: 'heat-3' }),
+  ])
+  const found = async (query: string) =>
+    (await page(`search=.example&${query}`, 'other')).rows.map(({ company_id }) => company_id)
+  assert.deepEqual((await found('sort=heat')).slice(0, 2), ['hot.example', 'warm.example'])
+  assert.deepEqual(await found('heat_min=49'), ['hot.example'])
+  assert.deepEqual(await found('heat_min=1&heat_max=48'), ['warm.example'])
+  assert.equal((await found('heat_max=0')).includes('cold.example'), true)
+  const { companies } = await readDetails({ companies: ['hot.example', 'cold.example'] }, 'other')
+  const heatOf = (id: string) => companies.find(({ company_id }) => company_id === id)!.heat
+  assert.equal(heatOf('cold.example'), null)
+  assert.deepEqual(heatOf('hot.example'), {
+    ...{ heat: 49, recency: 30, frequency: 8, depth: 3, intent: 8 },
+    ...{ days_ago: 0, active_days: 1, events_per_day: 1, intent_days: 1 },
+  })
+  const csv = await (await operator.get('/api/tenants/other/companies/export?search=hot.example')).text()
+  assert.match(csv, /^.*\r\nhot\.example,1,1,49,/)
+  const answer = await operator.get('/api/tenants/other/companies?heat_min=101')
+  assert.equal(answer.status, 422)
+})
+
 test('an export is the view as CSV, and no cell of it is a formula', async () => {
   const formula = '=HYPERLINK("http://evil.example","a, b")'
   await insert([event('formula.example', { tenant_id: 'quiet', business_name: formula, industry: '+1', domain: '@x' })])
@@ -393,12 +421,12 @@ test('an export is the view as CSV, and no cell of it is a formula', async () =>
   const [head, row, end] = (await response.text()).split('\r\n')
   assert.equal(
     head,
-    'Company,Events,Visits,Last seen,Domain,Industry,Visits from,Class,Unique IPs,First seen,Category,Quality,Tags,Owner,Hidden,Id',
+    'Company,Events,Visits,Heat,Last seen,Domain,Industry,Visits from,Class,Unique IPs,First seen,Category,Quality,Tags,Owner,Hidden,Id',
   )
   const noon = `${TODAY}T12:00:00.000Z`
   assert.equal(
     row,
-    `"'=HYPERLINK(""http://evil.example"",""a, b"")",1,1,${noon},'@x,'+1,DE,business,1,${noon},,80,,,,formula.example`,
+    `"'=HYPERLINK(""http://evil.example"",""a, b"")",1,1,0,${noon},'@x,'+1,DE,business,1,${noon},,80,,,,formula.example`,
   )
   assert.equal(end, '')
   const cells = async (query: string) => {
@@ -407,7 +435,7 @@ test('an export is the view as CSV, and no cell of it is a formula', async () =>
       .split('\r\n')
       .slice(1, -1)
       .map((line) => line.split(','))
-      .map(([, events, visits, last, , , , , ips, first, , quality, , , , id]) =>
+      .map(([, events, visits, , last, , , , , ips, first, , quality, , , , id]) =>
         [events, visits, ips, first, last, quality, id].join(),
       )
   }
@@ -423,6 +451,7 @@ test('an export is the view as CSV, and no cell of it is a formula', async () =>
     'country_code',
     'visits',
     'unique_ips',
+    'heat',
     'name',
     'tags',
     'owner',

@@ -19,6 +19,7 @@ test('a filter is read from its text', () => {
   assert.deepEqual(parseWhere('visits>2,visits<9,events<=7,page_visits>1,page~/a,page~/b'), {
     ...{ visits_min: 3, visits_max: 8, events_max: 7, page_visits_min: 2, page: ['/a', '/b'] },
   })
+  assert.deepEqual(parseWhere('heat>=50,heat<80'), { heat_min: 50, heat_max: 79 })
   assert.deepEqual(parseWhere('visits_min=3,country_not=US'), { visits_min: 3, country_not: ['US'] })
   assert.deepEqual(parseWhere(''), {})
 })

@@ -84,6 +84,7 @@ test('a name is no formula, even after a line feed', async () => {
   const csv = companiesCsv(rows(), [
     ...hidden,
     'unique_ips',
+    'heat',
     'first_seen',
     'last_seen',
     'quality',

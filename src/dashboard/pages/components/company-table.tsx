@@ -4,6 +4,7 @@ import type { CompanyDetails } from '../../../../schemas/dashboard/companies.ts'
 import { Avatar } from '../design/avatar.tsx'
 import { Badge } from '../design/badge.tsx'
 import { Country } from '../design/flag.tsx'
+import { HeatBadge } from '../design/heat-badge.tsx'
 import { Row, Text } from '../design/layout.tsx'
 import { Sparkline } from '../design/sparkline.tsx'
 import { Table, type TableColumn } from '../design/table.tsx'
@@ -11,6 +12,7 @@ import { Time } from '../design/time.tsx'
 import { companyPath } from '../lib/company-links.ts'
 import { COLUMNS, type Column } from '../lib/company-view.ts'
 import { counted, number } from '../lib/format.ts'
+import { heatParts } from '../lib/heat.ts'
 
 const SPARK_DAYS = 30
 const TEXT_PX = 180
@@ -101,6 +103,8 @@ function Value({ column, row, details }: ValueProps) {
       return <Time at={row[column]} isAgo />
     case 'trend':
       return <Sparkline values={details?.daily_visits} days={SPARK_DAYS} label={sparkLabel(details)} />
+    case 'heat':
+      return details === undefined ? <>…</> : <HeatBadge heat={details.heat?.heat ?? 0} why={heatParts(details.heat)} />
     case 'visits':
     case 'unique_ips':
       return <>{details === undefined ? '…' : number(details[column])}</>

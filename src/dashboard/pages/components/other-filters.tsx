@@ -18,6 +18,8 @@ const LABELS: Readonly<Record<Other, readonly [label: string, before: string]>> 
   visits_max: ['Visits', 'at most'],
   events_min: ['Events', 'at least'],
   events_max: ['Events', 'at most'],
+  heat_min: ['Heat', 'at least'],
+  heat_max: ['Heat', 'at most'],
 }
 
 interface OtherFiltersProps {

@@ -33,6 +33,7 @@ export const COLUMNS: readonly Column[] = [
   { key: 'industry_category', label: 'Category', isExtra: true },
   { key: 'tags', label: 'Tags', isExtra: true },
   { key: 'owner', label: 'Owner', isExtra: true },
+  { ...figure('heat', 'Heat'), isExtra: true },
   { ...figure('unique_ips', 'Unique IPs'), isExtra: true },
   { ...figure('quality', 'Quality'), isExtra: true },
 ]
@@ -147,7 +148,14 @@ export const OTHER_LISTS = [
   'source_not',
   'campaign_not',
 ] as const
-export const OTHER_COUNTS = ['page_visits_min', 'visits_max', 'events_min', 'events_max'] as const
+export const OTHER_COUNTS = [
+  'page_visits_min',
+  'visits_max',
+  'events_min',
+  'events_max',
+  'heat_min',
+  'heat_max',
+] as const
 
 /** Names of the filters in a URL, without the days. */
 export const FILTER_NAMES = [

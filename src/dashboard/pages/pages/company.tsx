@@ -15,6 +15,7 @@ import { Chart } from '../design/chart.tsx'
 import { CodeBlock } from '../design/code.tsx'
 import { Disclosure, Facts } from '../design/details.tsx'
 import { Country } from '../design/flag.tsx'
+import { HeatBadge } from '../design/heat-badge.tsx'
 import { Grid, List, Stack, Text } from '../design/layout.tsx'
 import { EmptyState, Notice, Problem } from '../design/notice.tsx'
 import { Card, Page, Section } from '../design/page.tsx'
@@ -27,6 +28,7 @@ import { pagesPath } from '../lib/company-links.ts'
 import { listPath } from '../lib/company-view.ts'
 import { country, daysBetween } from '../lib/days.ts'
 import { counted, day, number, percent } from '../lib/format.ts'
+import { heatParts } from '../lib/heat.ts'
 import { indentedJson } from '../lib/indented-json.ts'
 import type { PageProps } from '../lib/page-props.ts'
 import { useTitle } from '../lib/title.ts'
@@ -147,11 +149,14 @@ export function Company({ parameters }: PageProps) {
   )
 }
 
-function Figures({ company, from, to, days }: CompanyAnswer) {
+function Figures({ company, heat, from, to, days }: CompanyAnswer) {
   const firstDay = company.first_seen.slice(0, 10)
   const week = usualWeek(firstDay > from ? firstDay : from, to, days)
   return (
     <Stats>
+      <Stat label="Heat" value={<HeatBadge heat={company.heat} why={heatParts(heat)} />}>
+        interest of the last 30 days, of 100
+      </Stat>
       {week !== undefined && (
         <Stat label="Visits in the last 7 days shown" value={number(week.visits)}>
           {usualWeekText(week)}

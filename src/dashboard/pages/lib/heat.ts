@@ -1,0 +1,15 @@
+import type { CompanyHeat } from '../../../../schemas/companies.ts'
+import type { HeatPart } from '../design/heat-badge.tsx'
+import { counted, number } from './format.ts'
+
+/** What a heat is made of, in words; empty when it is 0. */
+export function heatParts(heat: CompanyHeat | null): HeatPart[] {
+  if (heat === null) return []
+  const { days_ago: ago } = heat
+  return [
+    { label: ago === 0 ? 'Seen today' : `Seen ${counted(ago, 'day')} ago`, points: heat.recency },
+    { label: `On ${number(heat.active_days)} of 30 days`, points: heat.frequency },
+    { label: `${counted(heat.events_per_day, 'event')} a day`, points: heat.depth },
+    { label: `Intent pages on ${counted(heat.intent_days, 'day')}`, points: heat.intent },
+  ]
+}
