@@ -35,6 +35,7 @@ test('a member saves a segment, is told when a company enters it, and sees what 
   const watched = await openWatched(context, origin)
   const { page, assertAccessible, assertClean } = watched
   await page.goto(await run('dashboard', 'link', TENANT, '--name', 'Ada'))
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
   await page.getByRole('button', { name: 'Sign out' }).waitFor()
   const main = page.getByRole('main')
   const at = (path: string) => `${origin}/t/${TENANT}/${path}`

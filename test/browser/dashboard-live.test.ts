@@ -80,6 +80,7 @@ test('events and the system are shown live, and dead letters are decided', { ski
   t.after(() => otherContext.close())
   const member = await openWatched(otherContext, origin)
   await member.page.goto((await site.ipid('dashboard', 'link', 'other', '--name', 'Ann')).stdout.trim())
+  await member.page.getByRole('button', { name: 'Sign in', exact: true }).click()
   await member.page.goto(`${origin}/t/other/live`)
   await member.page.getByText('Waiting for events').waitFor()
   const theirs = member.page.getByRole('row')

@@ -26,9 +26,10 @@ test('keys, rules, tenants and lookups, without a shell', { skip }, async (t) =>
     context.setDefaultTimeout(90_000)
     return await openWatched(context, origin)
   }
-  const openPage = async (link: string) => {
+  const openPage = async (link: string, isMember = false) => {
     const watched = await openGuest()
     await watched.page.goto(link)
+    if (isMember) await watched.page.getByRole('button', { name: 'Sign in', exact: true }).click()
     await watched.page.getByRole('button', { name: 'Sign out' }).waitFor()
     return watched
   }
@@ -63,7 +64,7 @@ test('keys, rules, tenants and lookups, without a shell', { skip }, async (t) =>
     await page.locator('button:focus', { hasText: 'Invite a person' }).waitFor()
   })
 
-  const member = await openPage(memberLink)
+  const member = await openPage(memberLink, true)
   const send = async (key: string) => {
     const headers = { 'x-api-key': key, 'content-type': 'application/json' }
     const body = JSON.stringify({ events: [{ ip: COMPANY_IP }] })
