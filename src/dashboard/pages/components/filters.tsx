@@ -5,7 +5,7 @@ import type { CompanyChoices, CountedValue } from '../../../../schemas/companies
 import { Button } from '../design/button.tsx'
 import { Chip, type ChipOption, Chips, FilterChip } from '../design/chip.tsx'
 import { TextInput } from '../design/field.tsx'
-import { Row } from '../design/layout.tsx'
+import { Row, Stack } from '../design/layout.tsx'
 import { Choice, Menu } from '../design/popover.tsx'
 import { SEARCH_CHARS_MAX, viewOf } from '../lib/company-view.ts'
 import { country, daysAgo } from '../lib/days.ts'
@@ -40,6 +40,7 @@ const LISTS = [
 const MORE = {
   tag: 'Tag',
   visits: 'Visits',
+  heat_min: 'Heat',
   category: 'Category',
   class: 'Class',
   owner: 'Owner',
@@ -53,7 +54,7 @@ type More = keyof typeof MORE
 /** Filters of the list of companies. The URL holds them. */
 export function Filters({ state, choices, set, searchRef }: FiltersProps) {
   // Ignore an invalid value in the URL.
-  const { visits_min, new_since, hidden } = viewOf(state)
+  const { page_visits_min, visits_min, heat_min, new_since, hidden } = viewOf(state)
   const [opened, setOpened] = useState<readonly More[]>([])
   const change = (name: string, value: string | readonly string[]) => set({ [name]: value, page: '' })
   const isShown = (name: string) => !(name in MORE) || state.has(name) || opened.includes(name as More)
@@ -76,12 +77,10 @@ export function Filters({ state, choices, set, searchRef }: FiltersProps) {
               />
             ),
         )}
-        <TextChip
-          label="Page"
-          field="Part of the address, such as /pricing"
-          summary={state.getAll('at').join(' or ')}
-          value={state.getAll('at')[0] ?? ''}
-          onChange={(at) => change('at', at)}
+        <PageChip
+          pages={state.getAll('at')}
+          visits={page_visits_min}
+          onChange={(at, visits) => set({ at, page_visits_min: visits, page: '' })}
         />
         {isShown('visits') && (
           <TextChip
@@ -92,6 +91,17 @@ export function Filters({ state, choices, set, searchRef }: FiltersProps) {
             isNumber
             isOpenAtFirst={isOpenAtFirst('visits')}
             onChange={(visits) => change('visits', visits)}
+          />
+        )}
+        {isShown('heat_min') && (
+          <TextChip
+            label={MORE.heat_min}
+            field="Heat, 0 to 100, at least"
+            summary={heat_min === undefined ? '' : `at least ${number(heat_min)}`}
+            value={heat_min === undefined ? '' : String(heat_min)}
+            isNumber
+            isOpenAtFirst={isOpenAtFirst('heat_min')}
+            onChange={(heat) => change('heat_min', heat)}
           />
         )}
         {isShown('new') && (
@@ -166,6 +176,77 @@ function Search({ value, inputRef, onChange }: SearchProps) {
       placeholder="Name, domain or id"
       onInput={setTyped}
     />
+  )
+}
+
+interface PageChipProps {
+  readonly pages: readonly string[]
+  /** Least visits with one of them. */
+  readonly visits: number | undefined
+  readonly onChange: (pages: readonly string[], visits: string) => void
+}
+
+/** Which pages a company read, and on how many visits. */
+function PageChip({ pages, visits, onChange }: PageChipProps) {
+  const often = visits === undefined || visits < 2 ? '' : `, on ${number(visits)} visits or more`
+  return (
+    <Chip
+      label="Page"
+      summary={pages.length === 0 ? undefined : pages.join(' or ') + often}
+      onClear={() => onChange([], '')}
+    >
+      {(close) => (
+        <PageForm
+          pages={pages}
+          visits={visits}
+          onChange={(...changed) => {
+            close()
+            onChange(...changed)
+          }}
+        />
+      )}
+    </Chip>
+  )
+}
+
+function PageForm({ pages, visits, onChange }: PageChipProps) {
+  const [page, setPage] = useState(pages[0] ?? '')
+  const [least, setLeast] = useState(visits === undefined ? '' : String(visits))
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault()
+        const first = page.trim()
+        // A segment may have more pages than the field shows.
+        const wanted = first === '' ? [] : first === pages[0] ? pages : [first]
+        onChange(wanted, first === '' ? '' : least)
+      }}
+    >
+      <Stack gap={3}>
+        <TextInput
+          label="Part of the address, such as /pricing"
+          isSmall
+          value={page}
+          maxLength={SEARCH_CHARS_MAX}
+          onInput={setPage}
+        />
+        <TextInput
+          label="Visits with it, at least"
+          isSmall
+          value={least}
+          maxLength={6}
+          inputMode="numeric"
+          pattern="[0-9]*"
+          placeholder="1"
+          onInput={setLeast}
+        />
+        <Row justify="right">
+          <Button type="submit" size="s">
+            Apply
+          </Button>
+        </Row>
+      </Stack>
+    </form>
   )
 }
 

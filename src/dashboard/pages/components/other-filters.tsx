@@ -14,11 +14,9 @@ const LABELS: Readonly<Record<Other, readonly [label: string, before: string]>> 
   owner_not: ['Owner', 'not'],
   source_not: ['Source', 'not'],
   campaign_not: ['Campaign', 'not'],
-  page_visits_min: ['Visits with the page', 'at least'],
   visits_max: ['Visits', 'at most'],
   events_min: ['Events', 'at least'],
   events_max: ['Events', 'at most'],
-  heat_min: ['Heat', 'at least'],
   heat_max: ['Heat', 'at most'],
 }
 

@@ -73,6 +73,7 @@ interface TextInputProps
       | 'autocomplete'
       | 'spellcheck'
       | 'inputMode'
+      | 'pattern'
       | 'disabled'
       | 'readOnly'
       | 'onKeyDown'

@@ -77,7 +77,9 @@ export function viewOf(state: URLSearchParams): CompanyView {
     tag: values('tag'),
     owner: values('owner'),
     hidden: hiddenOf(of('hidden')),
+    page_visits_min: wholeOf(of('page_visits_min')),
     visits_min: wholeOf(of('visits')),
+    heat_min: wholeOf(of('heat_min')),
     ...Object.fromEntries(OTHER_LISTS.map((name) => [name, values(name)])),
     ...Object.fromEntries(OTHER_COUNTS.map((name) => [name, wholeOf(of(name))])),
     ...daysOf(state),
@@ -148,14 +150,7 @@ export const OTHER_LISTS = [
   'source_not',
   'campaign_not',
 ] as const
-export const OTHER_COUNTS = [
-  'page_visits_min',
-  'visits_max',
-  'events_min',
-  'events_max',
-  'heat_min',
-  'heat_max',
-] as const
+export const OTHER_COUNTS = ['visits_max', 'events_min', 'events_max', 'heat_max'] as const
 
 /** Names of the filters in a URL, without the days. */
 export const FILTER_NAMES = [
@@ -170,7 +165,9 @@ export const FILTER_NAMES = [
   'tag',
   'owner',
   'hidden',
+  'page_visits_min',
   'visits',
+  'heat_min',
   'new',
   ...OTHER_LISTS,
   ...OTHER_COUNTS,

@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { test } from 'node:test'
+import { daysOfRange } from '../../src/dashboard/pages/design/ranges.ts'
+import { Receiver } from '../support/alerts.ts'
+import { sharedChromium } from '../support/chromium.ts'
+import { sharedSite } from '../support/shared-site.ts'
+import { openWatched } from '../support/watched-page.ts'
+
+/* What a marketer wants to know, found by the words on the pages alone. */
+
+const browser = await sharedChromium()
+const skip = typeof browser === 'string' ? browser : undefined
+const TENANT = 'tasks'
+
+test('five tasks of a marketer are done by the words on the pages', { skip }, async (t) => {
+  if (typeof browser === 'string') return
+  const { site, ready, origin } = await sharedSite()
+  const run = async (...args: string[]) => {
+    const { code, stdout, stderr } = await site.ipid(...args)
+    assert.equal(code, 0, stderr)
+    return stdout.trim()
+  }
+  await run('tenant', 'create', TENANT)
+  await storeVisits(ready.clickhouse_url)
+  const receiver = await Receiver.start(t)
+  const context = await browser.newContext()
+  t.after(() => context.close())
+  context.setDefaultTimeout(90_000)
+  const { page, assertAccessible, assertClean } = await openWatched(context, origin)
+  await page.goto(await run('dashboard', 'link', TENANT, '--name', 'Mia'))
+  const signIn = page.getByRole('button', { name: 'Sign in' })
+  await signIn
+    .or(page.getByRole('button', { name: 'Sign out' }))
+    .first()
+    .waitFor()
+  if (await signIn.isVisible()) await signIn.click()
+  const main = page.getByRole('main')
+  const names = () => main.locator('tbody tr[data-row] th a').allTextContents()
+  const openList = async () => {
+    await page.getByRole('navigation').getByRole('link', { name: 'Companies', exact: true }).click()
+    await main.getByRole('link', { name: 'Zweit Bank' }).waitFor()
+  }
+  const count = (text: string) => main.getByRole('status').getByText(text, { exact: true }).waitFor()
+
+  await t.test('who is new this week in Germany', async () => {
+    await openList()
+    await main.getByRole('search').getByRole('button', { name: 'Visits from' }).click()
+    await page.getByRole('checkbox', { name: /^Germany/ }).check()
+    await page.keyboard.press('Escape')
+    await main.getByRole('button', { name: 'Filter', exact: true }).click()
+    await page.getByRole('menuitem', { name: 'New since' }).click()
+    await page.getByRole('button', { name: 'Last 7 days', pressed: false }).click()
+    await count('1 company')
+    assert.deepEqual(await names(), ['Neu GmbH'])
+    await main.getByRole('button', { name: 'Clear filters' }).click()
+  })
+
+  await t.test('who read pricing twice', async () => {
+    await openList()
+    await main.getByRole('button', { name: 'Page', exact: true }).click()
+    await page.getByLabel('Part of the address').fill('/pricing')
+    await page.getByRole('button', { name: 'Apply' }).click()
+    await count('2 companies')
+    await main.getByRole('button', { name: /^Page:/ }).click()
+    await page.getByLabel('Visits with it, at least').fill('2')
+    await assertAccessible()
+    await page.getByRole('button', { name: 'Apply' }).click()
+    await main.getByRole('button', { name: 'Page: /pricing, on 2 visits or more' }).waitFor()
+    await count('1 company')
+    assert.deepEqual(await names(), ['Leser SARL'])
+    await main.getByRole('button', { name: 'Clear Page' }).click()
+    await main.getByRole('link', { name: 'Zweit Bank' }).waitFor()
+  })
+
+  await t.test('a wrong company is hidden', async () => {
+    await openList()
+    await main.getByRole('checkbox', { name: 'Choose Falsch Telecom' }).check()
+    await main.getByRole('button', { name: 'Hide', exact: true }).click()
+    await main.getByRole('link', { name: 'Falsch Telecom' }).waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Undo' }).waitFor()
+  })
+
+  await t.test('a message comes when a bank returns', async () => {
+    await openList()
+    await main.getByRole('search').getByRole('button', { name: 'Industry' }).click()
+    await page.getByRole('checkbox', { name: /^Banking/ }).check()
+    await page.keyboard.press('Escape')
+    await main.getByRole('button', { name: 'Save as segment' }).click()
+    await page.getByLabel('Name of the segment').fill('Banks')
+    await page.getByRole('button', { name: 'Save segment' }).click()
+    await main.getByRole('link', { name: 'Tell me when a company enters' }).click()
+    await main.getByLabel('Tell me when').selectOption('a company returns after some days')
+    await main.getByText('Would have fired once in 90 days').waitFor()
+    await main.getByRole('link', { name: 'Zweit Bank' }).waitFor()
+    await main.getByLabel('URL of your program').fill(receiver.url)
+    await main.getByRole('button', { name: 'Switch on' }).click()
+    await main.getByRole('heading', { name: 'The alert is on' }).waitFor()
+    const listed = await run('alert', 'list', TENANT, '--json')
+    assert.match(listed, /"company\.returned"/)
+  })
+
+  await t.test('the list of last week is sent to a colleague', async () => {
+    await page.goto(`${origin}/t/${TENANT}/home`)
+    await openList()
+    await main.getByRole('button', { name: 'Last 30 days' }).click()
+    await page.getByRole('button', { name: 'Last week' }).click()
+    await count('1 company')
+    assert.deepEqual(await names(), ['Wochen AG'])
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      main.getByRole('link', { name: 'Export CSV' }).click(),
+    ])
+    assert.match(await readFile(await download.path(), 'utf8'), /^Company,[^\n]*\r\nWochen AG,/)
+  })
+  assertClean()
+})
+
+async function storeVisits(clickhouseUrl: string): Promise<void> {
+  const lastWeek = Math.round((Date.now() - Date.parse(`${daysOfRange('last-week').from}T12:00:00Z`)) / 86_400_000)
+  const visits = [
+    ['neu.example', 'Neu GmbH', 'Software', 'DE', 0, '/'],
+    ['alt.example', 'Alt AG', 'Software', 'DE', 60, '/'],
+    ['alt.example', 'Alt AG', 'Software', 'DE', 0, '/'],
+    ['leser.example', 'Leser SARL', 'Software', 'FR', 25, '/pricing'],
+    ['leser.example', 'Leser SARL', 'Software', 'FR', 24, '/pricing?plan=pro'],
+    ['einmal.example', 'Einmal SARL', 'Software', 'FR', 24, '/pricing'],
+    ['falsch.example', 'Falsch Telecom', 'Telecommunications', 'US', 0, '/'],
+    ['bank.example', 'Zweit Bank', 'Banking', 'US', 70, '/'],
+    ['bank.example', 'Zweit Bank', 'Banking', 'US', 0, '/'],
+    ['woche.example', 'Wochen AG', 'Chemicals', 'CH', lastWeek, '/'],
+  ] as const
+  const rows = visits.map(
+    ([id, name, industry, code, days, path], i) =>
+      `('198.51.100.${i}', '${TENANT}', 'task-${i}', now64(3) - ${days} * 86400, now64(3) - ${days} * 86400, '${id}', '${id}', '${name}', '${id}', '${industry}', '${code}', '{"url":"https://site.example${path}"}')`,
+  )
+  const columns =
+    'ip, tenant_id, event_id, received_at, timestamp, account_id, company_id, business_name, domain, industry, country_code, extra'
+  const body = `INSERT INTO events (${columns}) VALUES ${rows.join()}`
+  const response = await fetch(`${clickhouseUrl}/?database=ipid`, { method: 'POST', body })
+  assert.equal(response.status, 200, await response.text())
+}
