@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { CompanyChoices } from '../../schemas/companies.ts'
 import type { CompaniesPage, CompanyDetailsAnswer } from '../../schemas/dashboard/companies.ts'
+import type { CorrectedAnswer, CorrectionsAnswer, CorrectionsStateAnswer } from '../../schemas/dashboard/corrections.ts'
 import { ClickHouseCompanies } from '../../src/companies/companies.ts'
 import { ClickHouseOverview } from '../../src/dashboard/queries/overview.ts'
 import { QuestionReader } from '../../src/stores/clickhouse/reader.ts'
@@ -296,6 +297,57 @@ test('companies are filtered by tag, owner and whether they are hidden', async (
   assert.deepEqual(choices.owner, [{ value: '', companies: 1 }])
   const csv = await (await operator.get('/api/tenants/labelled/companies/export?search=kept')).text()
   assert.ok(csv.includes(',"key account, retail, food",Ada,,kept.example'), csv)
+})
+
+test('companies are corrected by calls, by the person who signed in, and taken back', async () => {
+  await insert([event('wrong.call.example', { tenant_id: 'shop' }), event('right.call.example', { tenant_id: 'shop' })])
+  const path = '/api/tenants/shop/corrections'
+  const done = async (to: string, body: object) => {
+    const response = await operator.post(to, body)
+    assert.equal(response.status, 200, await response.clone().text())
+    return (await response.json()) as CorrectedAnswer
+  }
+  const listed = async () => (await page('search=call.example', 'shop')).rows.map(({ company_id }) => company_id)
+  const change_id = '00000000-0000-4000-8000-00000000000a'
+  const body = { companies: ['wrong.call.example'], hidden: true, note: 'a carrier', change_id }
+  const change = await done(path, body)
+  assert.deepEqual([change.change_id, change.companies], [change_id, 1])
+  assert.deepEqual(await done(path, body), change, 'a repeat is the same change')
+  assert.deepEqual(await listed(), ['right.call.example'])
+  const { changes } = await operator.read<CorrectionsAnswer>(`${path}?company=wrong.call.example`)
+  assert.deepEqual(
+    changes.map(({ by, corrections }) => [by, corrections.map(({ field, value }) => [field, value]).sort()]),
+    [
+      [
+        change.by,
+        [
+          ['hidden', 'yes'],
+          ['note', 'a carrier'],
+        ],
+      ],
+    ],
+  )
+  const state = await operator.read<CorrectionsStateAnswer>(`${path}/state?company=wrong.call.example`)
+  assert.deepEqual(
+    state.companies.map(({ hidden, note }) => [hidden, note]),
+    [[true, 'a carrier']],
+  )
+  await done(`${path}/undo`, { change_id })
+  assert.deepEqual(await listed(), ['right.call.example', 'wrong.call.example'])
+
+  for (const [wrong, part] of [
+    [{ companies: ['nobody.example'], hidden: true }, 'nobody.example'],
+    [{ companies: [], hidden: true }, 'companies'],
+    [{ companies: ['right.call.example'], colour: 'red' }, 'additional properties'],
+    [{ companies: ['right.call.example'], add_tags: ['x'.repeat(51)] }, 'tag'],
+  ] as const) {
+    const response = await operator.post(path, wrong)
+    assert.equal(response.status, 422)
+    const text = await response.text()
+    assert.ok(text.includes(part), text)
+  }
+  assert.equal((await member.post(path, { companies: ['right.call.example'], hidden: true })).status, 404)
+  assert.equal((await member.get(path)).status, 404)
 })
 
 test('a search text has no special characters', async () => {

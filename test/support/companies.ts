@@ -1,12 +1,15 @@
 import { after } from 'node:test'
 import { DEFAULT_PLANS } from '../../schemas/plans.ts'
 import { ClickHouseCompanies } from '../../src/companies/companies.ts'
+import { CompanyCorrections } from '../../src/companies/corrections/corrections.ts'
+import { correctionsLock } from '../../src/companies/corrections/lock.ts'
 import { ClickHouseHome } from '../../src/companies/home.ts'
 import { ClickHousePages } from '../../src/companies/pages.ts'
 import { ClickHouseVisits } from '../../src/companies/visits.ts'
 import { ClickHouseOverview } from '../../src/dashboard/queries/overview.ts'
 import { RedisUsage } from '../../src/dashboard/redis/usage.ts'
 import { companyRoutes } from '../../src/dashboard/server/routes/companies.ts'
+import { correctionRoutes } from '../../src/dashboard/server/routes/corrections.ts'
 import { homeRoute } from '../../src/dashboard/server/routes/home.ts'
 import { overviewRoute } from '../../src/dashboard/server/routes/overview.ts'
 import { pageRoutes } from '../../src/dashboard/server/routes/pages.ts'
@@ -69,6 +72,9 @@ export async function startCompanies() {
     overviewRoute({ companies, overview, usage, plans, clock }),
     homeRoute({ companies, home: new ClickHouseHome(reader, clock), overview, usage, plans, clock }),
     ...pageRoutes({ pages: new ClickHousePages(reader) }),
+    ...correctionRoutes({
+      corrections: new CompanyCorrections(() => clickhouse.client, clock, correctionsLock(redis)),
+    }),
     ...visitRoutes({ visits: new ClickHouseVisits(reader, clock) }),
   ]
 
