@@ -316,7 +316,7 @@ async function checkExport(page: Page): Promise<void> {
   ])
   const lines = (await readFile(await download.path(), 'utf8')).trimEnd().split('\r\n')
   assert.equal(lines.length, 12)
-  assert.match(lines[0]!, /^Company,Events,Visits,Last seen,Industry,/)
+  assert.match(lines[0]!, /^Company,Events,Visits,Heat,Last seen,Industry,/)
   assert.ok(lines.slice(1).every((line) => line.startsWith('Zeta 5')))
 }
 
