@@ -9,6 +9,7 @@ const FIRST_DAY = '1900-01-01'
 const LAST_DAY = '2299-12-31'
 /** Values are sent in the URL, which servers limit to 16 KiB. */
 const VALUES_MAX_CHARS = 8_000
+const HINT_CHARS = 24
 
 /** First and last UTC day. */
 export type Days = Pick<CompanyFilter, 'from' | 'to'>
@@ -253,7 +254,9 @@ function pageHints(parts: readonly string[]): string[] | undefined {
   const plain = parts.map(
     (part) => [...part.matchAll(/[\w.~-]+/g)].map(([run]) => run).sort((a, b) => b.length - a.length)[0],
   )
-  return plain.includes(undefined) ? undefined : [...(plain as string[]), ESCAPE]
+  if (plain.includes(undefined)) return undefined
+  // The pages are sent too, and all must fit into a URL.
+  return [...(plain as string[]).map((hint) => hint.slice(0, HINT_CHARS)), ESCAPE]
 }
 
 /** The parameters of all conditions. */

@@ -1,5 +1,6 @@
 import { COMPANY_LIMITS, type CompanyRow, type CompanySort, type CompanyView } from '../../schemas/companies.ts'
 import type { OfTenant } from '../stores/clickhouse/reader.ts'
+import { CORRECTIONS } from '../stores/clickhouse/tables.ts'
 import { COUNTS_FOR } from './corrected.ts'
 import {
   ATTRIBUTE_COLUMNS,
@@ -160,15 +161,22 @@ export function listSql(tenantId: string, view: ResolvedView, page: string, want
 export interface ListPart {
   /** The last id of the part before; `''` for the first one. */
   readonly after: string
-  /** Only companies with an event that was received at or after this moment. */
+  /** Only companies with an event that was received, or a correction that was made, at or after this moment. */
   readonly updatedSinceMs: number | undefined
   readonly limit: number
 }
 
+/** Companies that a correction concerned, with those that a merge now or formerly counts for. */
+const CORRECTED_SINCE = `
+    SELECT arrayJoin(if(field = 'counts_for', [company_id, value, before], [company_id]))
+    FROM ${CORRECTIONS}
+    WHERE tenant_id = {tenant:String} AND at >= fromUnixTimestamp64Milli({updated_since:Int64}, 'UTC')`
+
 /** SQL of a part of a list. */
 export function partSql(tenantId: string, filter: ResolvedFilter, { after, updatedSinceMs, limit }: ListPart): Sql {
   const { facets, others } = conditionsOf(filter)
-  const updated = updatedSinceMs === undefined ? [] : ['received_ms >= {updated_since:Int64}']
+  const updated =
+    updatedSinceMs === undefined ? [] : [`(received_ms >= {updated_since:Int64} OR company_id IN (${CORRECTED_SINCE}))`]
   return {
     query: `
       SELECT

@@ -25,7 +25,14 @@ const authenticator: Authenticator = {
 const headers = { 'x-api-key': API_KEY }
 
 test('programs read the companies of their tenant, page by page and filtered', async (t) => {
-  const { url } = await startHttp(t, { companies, authenticator })
+  const segment = {
+    id: 's',
+    name: 'Germans & co',
+    where: 'country=DE,visits>=1',
+    created_at: '2026-01-01T00:00:00.000Z',
+  }
+  const segments = { list: async (tenantId: string) => (tenantId === 'acme' ? [segment] : []) }
+  const { url } = await startHttp(t, { companies, segments, authenticator })
   t.after(() => client.close())
   const page = (path: string) => ({ extra: `{"url":"https://shop.example${path}"}` })
   await insert('acme', [
@@ -67,8 +74,34 @@ test('programs read the companies of their tenant, page by page and filtered', a
   assert.deepEqual(await ids(`?updated_since=${new Date(NOON_MS - DAY_MS).toISOString()}`), [
     ...['a.example', 'c.example', 'ä/ %.example'],
   ])
+  const ofSegment = `?segment=${encodeURIComponent(segment.name)}`
+  assert.deepEqual(await ids(ofSegment), ['a.example', 'c.example', 'ä/ %.example'])
+  assert.deepEqual(await ids(`${ofSegment}&page~/pricing`), ['a.example', 'c.example'])
+  assert.deepEqual(await ids(`${ofSegment}&country=FR`), [], 'further filters narrow it')
+  assert.deepEqual(await ids(`${ofSegment}&country=FR&country=DE&visits>=2`), ['a.example'])
+  const ofOthers = await fetch(`${url}/v1/companies${ofSegment}`, { headers: { 'x-api-key': OTHER_KEY } })
+  assert.equal(ofOthers.status, 422)
   const [counted] = (await get('?days=1&search=a.ex')).companies
   assert.deepEqual([counted!.events, counted!.visits, counted!.unique_ips], [1, 1, 1])
+
+  // People's corrections are changes: a name, a merge with its target, and its end with both.
+  const since = `?updated_since=${new Date(NOON_MS + DAY_MS).toISOString()}`
+  const correct = async (company_id: string, field: string, [before, value]: [string, string], day: number) => {
+    const at = new Date(NOON_MS + day * DAY_MS).toISOString().replace('T', ' ').replace('Z', '')
+    const row = { tenant_id: 'acme', company_id, field, before, value, at, change_id: `${day}`, by: 'Ada', undoes: '' }
+    await clickhouse.client.insert({ table: 'company_corrections', values: [row], format: 'JSONEachRow' })
+  }
+  assert.deepEqual(await ids(since), [])
+  await correct('a.example', 'owner', ['', 'Ada'], 0)
+  assert.deepEqual(await ids(since), [], 'a correction before the moment is none since')
+  await correct('c.example', 'owner', ['', 'Ada'], 1)
+  assert.deepEqual(await ids(since), ['c.example'])
+  await correct('ä/ %.example', 'counts_for', ['', 'b.example'], 2)
+  assert.deepEqual(await ids(since), ['b.example', 'c.example'])
+  await correct('ä/ %.example', 'counts_for', ['b.example', ''], 3)
+  assert.deepEqual(await ids(since), ['b.example', 'c.example', 'ä/ %.example'])
+  const later = `?updated_since=${new Date(NOON_MS + 3 * DAY_MS).toISOString()}`
+  assert.deepEqual(await ids(later), ['b.example', 'ä/ %.example'])
 
   // Companies that come or change while the pages are read shift nothing.
   const found: string[] = []
@@ -124,6 +157,8 @@ test('a wrong question about companies is refused with its fault', async (t) => 
     ['?visits<0', 422, /^"visits<0": no count is below 0$/],
     ['?country=%ff', 400, /^the query is not percent-encoded UTF-8/],
     [`?where=country=${'x'.repeat(8_000)}`, 422, /at most 8000 characters/],
+    ['?segment=Nobody', 422, /^segment must be the name of a saved segment$/],
+    [`/${'x'.repeat(501)}`, 422, /^company_id must be at most 500 characters$/],
     ['/a.example?days=367', 422, /^days must be a whole number from 1 to 366$/],
     ['/%ff', 400, /^company_id is not percent-encoded UTF-8$/],
     ['/a.example', 404, /^there is no such company$/],

@@ -13,7 +13,7 @@ const NOW_MS = Date.UTC(2025, 10, 20)
 const corrections = new CompanyCorrections(
   () => clickhouse.client,
   { now: () => NOW_MS },
-  (work) => work(),
+  (_, work) => work(),
 )
 const IDS = ['a.example', 'b.example', 'c.example', 'd.example']
 const BY = 'Ada'

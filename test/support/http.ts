@@ -57,6 +57,8 @@ export const noCompanies: RouteParts['companies'] = {
   origins: async () => ({ pages: [], referrers: [], campaigns: [], sources: [] }),
 }
 
+export const noSegments: RouteParts['segments'] = { list: async () => [] }
+
 export const noJobs: BatchJobs = {
   begin: async () => {
     throw new BackpressureError('no jobs here')
@@ -130,6 +132,7 @@ export async function startHttp(t: TestContext, options: TestHttpOptions = {}): 
     bulkJobs: options.bulkJobs ?? noBulkJobs,
     receipts: options.receipts ?? noReceipts,
     companies: options.companies ?? noCompanies,
+    segments: options.segments ?? noSegments,
   }
   const server = createHttpServer({
     host: '127.0.0.1',

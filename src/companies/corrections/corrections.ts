@@ -14,8 +14,8 @@ import { quote } from '../../stores/clickhouse/quote.ts'
 import { CORRECTIONS } from '../../stores/clickhouse/tables.ts'
 import { chainOf, endsOf, type Merges } from './merges.ts'
 
-/** Runs work while no other process writes corrections. */
-export type CorrectionsLock = <T>(work: () => Promise<T>) => Promise<T>
+/** Runs work while no other process writes corrections. Rejects with `InputError` when the tenant is gone. */
+export type CorrectionsLock = <T>(tenantId: string, work: () => Promise<T>) => Promise<T>
 
 interface Change {
   readonly companies: readonly string[]
@@ -71,7 +71,7 @@ export class CompanyCorrections {
     if (Object.values(wanted).every((value) => value === undefined)) throw new InputError('nothing to correct is named')
     const companies = [...new Set(change.companies)]
     assertTexts(wanted)
-    return await this.#lock(async () => {
+    return await this.#lock(tenantId, async () => {
       const done = await this.#changeOf(tenantId, changeId)
       if (done !== undefined) return done
       const into = wanted.merged_into ?? ''
@@ -87,7 +87,7 @@ export class CompanyCorrections {
     tenantId: string,
     { changeId, by }: { readonly changeId: string; readonly by: string },
   ): Promise<CorrectedAnswer> {
-    return this.#lock(async () => {
+    return this.#lock(tenantId, async () => {
       const rows = await this.#rows<Row>(
         `SELECT DISTINCT company_id, field, value, before
          FROM ${CORRECTIONS}

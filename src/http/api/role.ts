@@ -1,4 +1,5 @@
 import { ClickHouseCompanies, namedSources } from '../../companies/companies.ts'
+import { Segments } from '../../companies/segments/segments.ts'
 import { ownValues } from '../../config/setting.ts'
 import { RedisTailWire } from '../../dashboard/redis/live.ts'
 import { tenantEnricher } from '../../enrichment/tenant-rules/judge.ts'
@@ -95,6 +96,7 @@ export function ingressRole(context: ProcessContext): IngressRole {
     bulkJobs: new RedisBulkJobs({ client: requests, openMax: config.bulkQueueLimit }),
     receipts: receipts.receipts,
     companies: companies.companies,
+    segments: new Segments(requests, clock),
   })
   const limiter = new SharedRateLimiter(new RedisTokenCounters(requests, reconnection))
   const { host, port, httpEngine: engine } = config

@@ -1,4 +1,5 @@
 import type { ClickHouseCompanies } from '../../companies/companies.ts'
+import type { Segments } from '../../companies/segments/segments.ts'
 import type { BulkJobs } from '../../lookup/bulk.ts'
 import type { LookupService } from '../../lookup/lookup.ts'
 import type { EventReceipts } from '../../operations/receipts/receipts.ts'
@@ -26,6 +27,7 @@ export interface RouteParts {
   readonly bulkJobs: BulkJobs
   readonly receipts: EventReceipts
   readonly companies: Pick<ClickHouseCompanies, 'part' | 'company' | 'origins'>
+  readonly segments: Pick<Segments, 'list'>
 }
 
 /**
@@ -34,7 +36,11 @@ export interface RouteParts {
  */
 export function createRoutes(parts: RouteParts): Route[] {
   const lookups = [lookupRoute(parts), bulkRoute(parts), bulkJobRoute(parts.bulkJobs)]
-  const others = [eventRoute(parts.receipts), companiesRoute(parts.companies), companyRoute(parts.companies)]
+  const others = [
+    eventRoute(parts.receipts),
+    companiesRoute(parts.companies, parts.segments),
+    companyRoute(parts.companies),
+  ]
   const health = [healthzRoute(), readyzRoute(parts.readiness)]
   const openapi = [openapiRoute(() => buildOpenApi(routes)), ...docsRoutes()]
   assertRoutesApart(parts.sources, [...lookups, ...others, ...health, ...openapi])

@@ -88,8 +88,8 @@ export interface ErasableRecords {
 /** The records of a tenant. */
 export interface TenantRemoval {
   /**
-   * Revokes its keys and blocks its name.
-   * @throws InputError when the tenant does not exist
+   * Revokes its keys and blocks its name. No correction of its companies is written later.
+   * @throws InputError when the tenant does not exist; UnavailableError when a correction is being written for too long
    */
   mark(tenantId: string): Promise<void>
   /** Removes its keys, counters and sessions. Returns the number of keys. */

@@ -1,8 +1,11 @@
 import { Type } from 'typebox'
 import { ApiCompanyAnswer, COMPANIES_API_LIMITS, CompaniesAnswer } from '../../../../schemas/api/companies.ts'
 import { COMPANY_LIMITS, CompanyFilter } from '../../../../schemas/companies.ts'
+import { SEGMENT_LIMITS } from '../../../../schemas/segment.ts'
 import type { ClickHouseCompanies } from '../../../companies/companies.ts'
 import { assertFilter } from '../../../companies/filter.ts'
+import { narrowed } from '../../../companies/narrow.ts'
+import type { Segments } from '../../../companies/segments/segments.ts'
 import { formatWhere, parseTerms, parseWhere } from '../../../companies/where.ts'
 import { parseTimestamp } from '../../../pipeline/event/timestamp.ts'
 import { compileValidator } from '../../../pipeline/event/validator.ts'
@@ -19,10 +22,10 @@ import { assertSchema, schemaError } from '../../route/schema.ts'
 
 const { rows: ROWS, rowsMax: ROWS_MAX, days: DAYS, daysMax: DAYS_MAX, cursorMaxChars } = COMPANIES_API_LIMITS
 /** Parameters that are no terms of a filter. */
-const OWN = ['limit', 'cursor', 'updated_since', 'where'] as const
+const OWN = ['limit', 'cursor', 'updated_since', 'where', 'segment'] as const
 
 /** `GET /v1/companies`: the companies of a tenant in the order of their ids, which no event changes. */
-export function companiesRoute(companies: Pick<ClickHouseCompanies, 'part'>): Route {
+export function companiesRoute(companies: Pick<ClickHouseCompanies, 'part'>, segments: Pick<Segments, 'list'>): Route {
   const validate = compileValidator(CompanyFilter)
   return {
     method: 'GET',
@@ -34,14 +37,23 @@ export function companiesRoute(companies: Pick<ClickHouseCompanies, 'part'>): Ro
       const where = own.get('where')
       const ofWhere = where === undefined ? [] : asFieldError('where', () => termsOf(where))
       // Terms of both have one meaning: they are read together.
-      const filter = asFieldError('', () => parseTerms([...terms, ...ofWhere]))
-      assertSchema(validate, filter)
-      asFieldError('', () => assertFilter(filter))
-      const { companies: found, next } = await companies.part(tenant.id, filter, {
+      const further = asFieldError('', () => parseTerms([...terms, ...ofWhere]))
+      assertSchema(validate, further)
+      const part = {
         after: afterOf(own.get('cursor')),
         updatedSinceMs: momentOf(own.get('updated_since')),
         limit: wholeOf('limit', own.get('limit'), ROWS, ROWS_MAX),
+      }
+      const segment = own.get('segment')
+      const base = segment === undefined ? {} : await filterOfSegment(segments, tenant.id, segment)
+      const filter = asFieldError('', () => {
+        assertFilter(further)
+        const both = narrowed(base, further)
+        if (both !== undefined) assertFilter(both)
+        return both
       })
+      const { companies: found, next } =
+        filter === undefined ? { companies: [], next: undefined } : await companies.part(tenant.id, filter, part)
       const answer: CompaniesAnswer = {
         companies: [...found],
         next_cursor: next === undefined ? null : Buffer.from(next).toString('base64url'),
@@ -60,6 +72,11 @@ export function companyRoute(companies: Pick<ClickHouseCompanies, 'company' | 'o
     operation: oneOperation,
     async handle({ request }: Exchange, { tenant }: Caller): Promise<HttpResponse> {
       const id = pathParameter(request, 'company_id')
+      if (id.length > COMPANY_LIMITS.valueMaxChars) {
+        throw schemaError([
+          { path: 'company_id', message: `must be at most ${COMPANY_LIMITS.valueMaxChars} characters` },
+        ])
+      }
       const days = wholeOf('days', single(parseQuery(request.query), 'days'), DAYS, DAYS_MAX)
       const stored = await companies.company(tenant.id, id, days)
       if (stored === undefined) throw new HttpError(404, 'there is no such company')
@@ -90,6 +107,13 @@ function split(query: string): { readonly own: ReadonlyMap<string, string>; read
     own.set(name, term.slice(name.length + 1))
   }
   return { own, terms }
+}
+
+/** @throws HttpError 422 when the tenant has no such segment */
+async function filterOfSegment(segments: Pick<Segments, 'list'>, tenantId: string, name: string) {
+  const found = (await segments.list(tenantId)).find((segment) => segment.name === name)
+  if (found === undefined) throw schemaError([{ path: 'segment', message: 'must be the name of a saved segment' }])
+  return parseWhere(found.where)
 }
 
 /** @param path the wrong parameter; '': the message names it */
@@ -177,11 +201,23 @@ const listOperation: Operation = {
       schema: Type.String({ maxLength: COMPANY_LIMITS.whereMaxChars }),
     },
     {
+      name: 'segment',
+      in: 'query',
+      required: false,
+      description:
+        'Name of a saved segment: only its companies. Further filters narrow it, and an answer is empty when no company can be in both. ' +
+        '`days`, `from` and `to` set the days of the whole filter, so a segment with days of its own refuses them. Both can have other ' +
+        'values of `industry`, `category`, `country`, `classification`, `owner`, numbers, `new_since` and `…_not`, and of nothing else',
+      schema: Type.String({ minLength: 1, maxLength: SEGMENT_LIMITS.nameMaxChars }),
+    },
+    {
       name: 'updated_since',
       in: 'query',
       required: false,
       description:
-        'Only companies with an event that was received at or after this time. Events are stored some seconds after their receipt: ask ' +
+        'Only companies with an event that was received at or after this time, or that people corrected since: a company that was ' +
+        'renamed, tagged, hidden or shown again, the target of a merge, and both companies of a merge that was taken back. Hidden ' +
+        'companies come with `hidden=with`; a merged one has no row any more. Events are stored some seconds after their receipt: ask ' +
         'again from a few minutes before the last question',
       schema: Type.String({ format: 'rfc3339' }),
     },

@@ -1,4 +1,5 @@
 import { RedisAlerts } from '../../../alerts/redis/alert-store.ts'
+import { correctionsWritten } from '../../../companies/corrections/lock.ts'
 import { RedisSessionStore } from '../../../dashboard/redis/sessions.ts'
 import { RedisExports } from '../../../exports/redis/export-store.ts'
 import { removePull } from '../../../pipeline/sources/pulls/redis/pull-store.ts'
@@ -26,6 +27,7 @@ export class RedisTenantRemoval implements TenantRemoval {
     const args = [tenantId, JSON.stringify({ deleting: true }), keys.tenantChanges()]
     const json = await changeTenantScript.run(this.#client, [keys.tenants()], args)
     if (json === null) throw new InputError(`unknown tenant ${JSON.stringify(tenantId)}`)
+    await correctionsWritten(this.#client)
   }
 
   async removeKeys(tenantId: string): Promise<number> {
