@@ -18,6 +18,9 @@ export const EXPORT_LIMITS = {
 /** The name of an export is a folder of its files. */
 export const EXPORT_NAME = '^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$'
 
+/** A time of day, HH:MM. */
+export const EXPORT_TIME = '^(?:[01]\\d|2[0-3]):[0-5]\\d$'
+
 const time = (description: string) => Type.String({ format: 'rfc3339', description })
 
 /** An export as Redis keeps it. */
@@ -25,7 +28,7 @@ export const ExportRecord = Type.Object({
   name: Type.String({ pattern: EXPORT_NAME }),
   segment_id: Type.String({ maxLength: 64 }),
   every: Type.Enum([...EXPORT_PERIODS]),
-  at: Type.String({ pattern: '^(?:[01]\\d|2[0-3]):[0-5]\\d$', description: 'HH:MM, UTC' }),
+  at: Type.String({ pattern: EXPORT_TIME, description: 'HH:MM, UTC' }),
   format: Type.Enum([...EXPORT_FORMATS]),
   keep: Type.Integer({ minimum: 1, maximum: EXPORT_LIMITS.keepMax, description: 'How many files are kept' }),
   created_at: time('ISO 8601, UTC'),

@@ -97,9 +97,9 @@ export interface StoredCompany
 export async function findCompany(reader: QuestionReader, wanted: CompanyWanted): Promise<StoredCompany | undefined> {
   const { tenantId: tenant, companyId, days, today } = wanted
   const of = { tenant, company: companyId }
-  const [[found], [heat], accounts] = await Promise.all([
+  // Two at a time, so that one call does not wait for its own slots.
+  const [[found], accounts] = await Promise.all([
     reader.rows<StoredCompanyRow>(COMPANY, of),
-    reader.rows<HeatRow>(HEAT, of),
     reader.rows<CompanySource>(ACCOUNTS, of),
   ])
   if (found === undefined) return undefined
@@ -117,7 +117,10 @@ export async function findCompany(reader: QuestionReader, wanted: CompanyWanted)
       .map(({ value, events }) => ({ value, events }))
   const perDay = kind('days').map(({ value, events, visits }) => ({ day: value, events, visits }))
   perDay.sort((a, b) => (a.day < b.day ? -1 : 1))
-  const events = await reader.rows<EventRow>(eventsOf(rows + WITHIN), { ...within, from: recentFrom(perDay) ?? from })
+  const [events, [heat]] = await Promise.all([
+    reader.rows<EventRow>(eventsOf(rows + WITHIN), { ...within, from: recentFrom(perDay) ?? from }),
+    reader.rows<HeatRow>(HEAT, of),
+  ])
   return {
     company: { ...rowOf(found, found.stored), ...sets!, heat: heat?.heat ?? 0 },
     heat: heatOf(heat),

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { EXPORT_LIMITS, EXPORT_NAME, type ExportFormat, type ExportPeriod } from '../../schemas/export.ts'
+import { EXPORT_LIMITS, EXPORT_NAME, EXPORT_TIME, type ExportFormat, type ExportPeriod } from '../../schemas/export.ts'
 import { Segments } from '../companies/segments/segments.ts'
 import type { Clock } from '../run/clock.ts'
 import { InputError } from '../run/errors.ts'
@@ -46,7 +46,7 @@ export class ExportAdmin {
       const allowed = '1 to 64 letters, digits, - and _, because it names a folder'
       throw new InputError(`an export's name must be ${allowed}`, { field: 'name' })
     }
-    if (!/^(?:[01]\d|2[0-3]):[0-5]\d$/.test(at)) {
+    if (!new RegExp(EXPORT_TIME).test(at)) {
       throw new InputError(`${JSON.stringify(at)} is no time of day: write HH:MM, such as 06:00, in UTC`, {
         field: 'at',
       })

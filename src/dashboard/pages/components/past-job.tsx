@@ -1,3 +1,4 @@
+import { Fragment } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Reenrichment, ReenrichmentsAnswer } from '../../../../schemas/dashboard/reenrichments.ts'
 import { Button } from '../design/button.tsx'
@@ -168,10 +169,10 @@ function rulesText({ rules, days }: Reenrichment) {
       {days === null ? 'All days' : `Last ${counted(days, 'day')}`}
       {rules.length > 0 && ': '}
       {rules.slice(0, RULES_SHOWN).map((rule, at) => (
-        <>
+        <Fragment key={rule}>
           {at > 0 && ', '}
-          <code key={rule}>{rule}</code>
-        </>
+          <code>{rule}</code>
+        </Fragment>
       ))}
       {more > 0 && ` and ${more} more`}.
     </>

@@ -80,9 +80,9 @@ export function useFrozenRows({ value, of }: Data<CompaniesPage>): FrozenRows {
   const kept = useRef<{ of: string | undefined; rows: readonly CompanyRow[] }>({ of: undefined, rows: [] })
   const [, setTurn] = useState(0)
   const latest = value?.rows ?? NO_ROWS
-  // Without rows nothing can move.
   const isFollowing = before.current !== undefined && before.current !== value
   if (isFollowing) before.current = undefined
+  // Without rows nothing can move.
   if (isFollowing || kept.current.of !== of || kept.current.rows.length === 0) kept.current = { of, rows: latest }
   const now = new Map(latest.map((row) => [row.company_id, row]))
   const rows = kept.current.rows.map((row) => now.get(row.company_id) ?? row)
