@@ -5,6 +5,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { classes } from './classes.ts'
 import { Icon } from './icon.tsx'
 import { Hidden } from './layout.tsx'
+import { pageKeyTarget } from './page-key.ts'
 
 /** A column of a table. */
 export interface TableColumn<R> {
@@ -255,7 +256,6 @@ function useCutColumns(root: { current: HTMLElement | null }, scroll: { current:
   }, [])
 }
 
-const TYPES = 'input:not([type=checkbox]), textarea, select, [contenteditable]'
 const STEPS: Readonly<Record<string, number>> = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1 }
 
 /** Keys that move between rows. @param isWhole also while the focus is outside of the table */
@@ -263,11 +263,10 @@ function useRowKeys(root: { current: HTMLElement | null }, isWhole: boolean): vo
   useEffect(() => {
     const table = root.current!
     const press = (event: KeyboardEvent) => {
-      const { key, target } = event
-      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return
-      if (!(target instanceof Element) || target.matches(TYPES)) return
+      const { key } = event
+      const target = pageKeyTarget(event)
+      if (target === undefined) return
       const isInside = table.contains(target)
-      if (document.querySelector('dialog[open], [popover="auto"]:popover-open') !== null) return
       const rows = [...table.querySelectorAll<HTMLTableRowElement>('tbody > tr[data-row]')]
       const at = rows.findIndex((row) => row.contains(target))
       if (key === 'x' && at >= 0) rows[at]!.querySelector<HTMLInputElement>('input[type=checkbox]')?.click()

@@ -16,6 +16,7 @@ import { Checkbox, Fieldset } from '../design/field.tsx'
 import { Row, Stack, Text } from '../design/layout.tsx'
 import { EmptyState, Problem } from '../design/notice.tsx'
 import { Page } from '../design/page.tsx'
+import { pageKeyTarget } from '../design/page-key.ts'
 import { Popover } from '../design/popover.tsx'
 import type { DayRange } from '../design/ranges.ts'
 import { Loading } from '../design/skeleton.tsx'
@@ -239,17 +240,13 @@ function ColumnChoice({ shown, onChange }: ColumnChoiceProps) {
   )
 }
 
-const TYPES = 'input:not([type=checkbox]), textarea, select, [contenteditable]'
-
 /** The keys of the list: `/` searches, `?` shows all of them. */
 function Keys({ searchField }: { readonly searchField: { readonly current: HTMLInputElement | null } }) {
   const [isOpen, setOpen] = useState(false)
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
-      const { key, target } = event
-      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return
-      if (!(target instanceof Element) || target.matches(TYPES)) return
-      if (document.querySelector('dialog[open], [popover="auto"]:popover-open') !== null) return
+      const { key } = event
+      if (pageKeyTarget(event) === undefined) return
       if (key === '/') searchField.current?.focus()
       else if (key === '?') setOpen(true)
       else return

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { Reenrichment } from '../../../../../schemas/dashboard/reenrichments.ts'
+import type { RuleKind } from '../../../../../schemas/tenant-rules.ts'
 import { PastChoice } from '../../components/past-choice.tsx'
 import { Button } from '../../design/button.tsx'
 import { Dialog } from '../../design/dialog.tsx'
@@ -27,7 +28,7 @@ export function ApplyRule({ tenant, rule, onClose }: ApplyRuleProps) {
       onClose()
     })
   const space = rule.indexOf(' ')
-  const [kind, subject] = [rule.slice(0, space) as 'own', rule.slice(space + 1)]
+  const [kind, subject] = [rule.slice(0, space) as RuleKind, rule.slice(space + 1)]
   return (
     <Dialog
       title="Apply this rule to the past?"
