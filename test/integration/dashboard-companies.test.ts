@@ -338,7 +338,7 @@ test('companies are corrected by calls, by the person who signed in, and taken b
   for (const [wrong, part] of [
     [{ companies: ['nobody.example'], hidden: true }, 'nobody.example'],
     [{ companies: [], hidden: true }, 'companies'],
-    [{ companies: ['right.call.example'], colour: 'red' }, 'additional properties'],
+    [{ companies: ['right.call.example'], colour: 'red' }, 'colour is unknown: allowed are companies, '],
     [{ companies: ['right.call.example'], add_tags: ['x'.repeat(51)] }, 'tag'],
   ] as const) {
     const response = await operator.post(path, wrong)

@@ -6,6 +6,9 @@ import { parseTimestamp } from './timestamp.ts'
 /** Most errors to list for one value. */
 export const ERRORS_MAX = 20
 
+/** Most characters of an unknown field's name in a path: the sender chose it. */
+const UNKNOWN_NAME_MAX_CHARS = 100
+
 const NONE: readonly FieldError[] = []
 
 /** An error in a value. The path is like `events[3].ip`, or `''` for the value itself. */
@@ -36,7 +39,8 @@ export function compileValidator<S extends TSchema>(schema: S): Validator<S> {
 }
 
 function newAjv(allErrors: boolean): Ajv {
-  const ajv = new Ajv({ strict: true, allErrors })
+  // Verbose errors have the schema, which knows the allowed fields.
+  const ajv = new Ajv({ strict: true, allErrors, verbose: allErrors })
   ajv.addFormat('rfc3339', { type: 'string', validate: (text: string) => !Number.isNaN(parseTimestamp(text)) })
   ajv.addFormat('well-formed', { type: 'string', validate: isWellFormed })
   return ajv
@@ -48,9 +52,25 @@ function isWellFormed(text: string): boolean {
 
 function fieldError(error: ErrorObject): FieldError {
   const path = pathOf(error.instancePath)
-  if (error.keyword !== 'required') return { path, message: messageOf(error) }
-  const name = String(error.params.missingProperty)
-  return { path: path === '' ? name : `${path}.${name}`, message: 'is required' }
+  const field = (name: string) => (path === '' ? name : `${path}.${name}`)
+  switch (error.keyword) {
+    case 'required':
+      return { path: field(String(error.params.missingProperty)), message: 'is required' }
+    case 'additionalProperties':
+      return { path: field(shortened(String(error.params.additionalProperty))), message: unknownFieldMessage(error) }
+    default:
+      return { path, message: messageOf(error) }
+  }
+}
+
+function shortened(name: string): string {
+  if (name.length <= UNKNOWN_NAME_MAX_CHARS) return name
+  return `${name.slice(0, UNKNOWN_NAME_MAX_CHARS).replace(/[\ud800-\udbff]$/, '')}…`
+}
+
+function unknownFieldMessage({ parentSchema }: ErrorObject): string {
+  const names = Object.keys((parentSchema?.properties ?? {}) as object)
+  return names.length === 0 ? 'is unknown: no field is allowed here' : `is unknown: allowed are ${names.join(', ')}`
 }
 
 /** `/events/3/ip` → `events[3].ip` */

@@ -32,3 +32,23 @@ test('a schema mismatch is 422 with a list of errors; its detail names the first
   assert.equal(refusal.message, `${first.path} ${first.message}`)
   assert.equal(refusalOf([])!.message, 'the body must be an object')
 })
+
+test('an unknown field is named, with its place and the fields that are allowed', () => {
+  const Inner = Type.Object(
+    { ip: Type.String(), 'a/b~c': Type.Optional(Type.Integer()) },
+    { additionalProperties: false },
+  )
+  const Empty = Type.Object({}, { additionalProperties: false })
+  const strict = compileValidator(
+    Type.Object({ list: Type.Array(Inner), empty: Type.Optional(Empty) }, { additionalProperties: false }),
+  )
+  const errorsOf = (value: unknown) => [...strict(value)].sort((one, other) => (one.path < other.path ? -1 : 1))
+  assert.deepEqual(errorsOf({ list: [{ ip: '' }, { ip: '', colour: 1, 'a/b~c': 2 }], hue: 3, empty: { x: 1 } }), [
+    { path: 'empty.x', message: 'is unknown: no field is allowed here' },
+    { path: 'hue', message: 'is unknown: allowed are list, empty' },
+    { path: 'list[1].colour', message: 'is unknown: allowed are ip, a/b~c' },
+  ])
+  // The sender chooses the name: an answer must not repeat a megabyte of it, nor half a character.
+  const [long] = strict({ list: [], [`a${'😀'.repeat(1_000)}`]: 1 })
+  assert.equal(long!.path, `a${'😀'.repeat(49)}…`)
+})
