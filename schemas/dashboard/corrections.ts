@@ -74,7 +74,7 @@ export const CorrectedAnswer = Type.Object({
   /** ISO 8601, UTC. */
   at: Type.String(),
   by: Type.String(),
-  /** Companies that changed; 0 when all had these values before: there is no change to undo. */
+  /** Companies that changed, or 1 for intent pages; 0 when nothing did: there is no change to undo. */
   companies: Type.Integer(),
 })
 export type CorrectedAnswer = Static<typeof CorrectedAnswer>
@@ -113,7 +113,7 @@ export const CorrectionChange = Type.Object({
   undoes: Type.Union([Type.String(), Type.Null()]),
   /** The change that took this one back, or null. */
   undone_by: Type.Union([Type.String(), Type.Null()]),
-  /** The first of its corrections. Tags are one a line; `hidden` is `yes` or empty. */
+  /** The first of its corrections. Tags and intent pages are one a line; `hidden` is `yes` or empty. Intent pages have no company. */
   corrections: Type.Array(
     Type.Object({ company_id: Type.String(), field: Type.String(), before: Type.String(), value: Type.String() }),
   ),

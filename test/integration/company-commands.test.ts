@@ -62,6 +62,69 @@ test('companies are corrected, shown and taken back by commands', async () => {
   ])
 })
 
+test('intent pages are chosen, shown and taken back by commands, and heat follows for stored events', async () => {
+  await run('tenant', 'create', 'warm')
+  const nowMs = Date.now()
+  const paths = ['https://warm.example/Book%20a-Demo?x=1', '/en/enterprise/', '/enterprise', '/pricing']
+  await eventInserter(clickhouse)(
+    'warm',
+    paths.map((url, i) => ({
+      ...{ event_id: `w-${i}`, company_id: `c${i}.example`, account_id: `c${i}.example` },
+      ...{ received_at: nowMs, timestamp: nowMs, extra: JSON.stringify({ url }) },
+    })),
+  )
+  const done = async (...args: string[]) => {
+    const { code, stdout, stderr } = await run('company', ...args)
+    assert.equal(code, 0, stderr)
+    return stdout
+  }
+  const interested = async () =>
+    (
+      await clickhouse.rows<{ company_id: string }>(
+        "SELECT company_id FROM company_heat WHERE tenant_id = 'warm' AND intent > 0 ORDER BY 1",
+      )
+    ).map(({ company_id }) => company_id.slice(0, 2))
+
+  assert.deepEqual(await interested(), ['c0', 'c3'])
+  const byDefault = JSON.parse(await done('intent-pages', 'warm', '--json'))
+  assert.deepEqual(
+    [byDefault.is_default, byDefault.pages[0]],
+    [true, { page: 'pricing', read_pages: 1, example: '/pricing' }],
+  )
+  const set = await done('intent-pages', 'warm', 'https://warm.example/enterprise', '/book-a-demo', 'gone')
+  assert.match(set, /^intent pages changed; change [0-9a-f-]{36}\n$/)
+  assert.deepEqual(await interested(), ['c0', 'c1', 'c2'])
+  assert.equal(await done('intent-pages', 'warm', '/enterprise', '/book-a-demo', 'gone'), 'nothing to change\n')
+  const lines = (await done('intent-pages', 'warm')).split('\n').map((line) => line.trim().split(/ {2,}/))
+  assert.deepEqual(lines.slice(1, 4), [
+    ['/enterprise', '2', '/enterprise'],
+    ['/book-a-demo', '1', '/Book%20a-Demo'],
+    ['gone', '0', '-'],
+  ])
+  const [change] = JSON.parse(await done('history', 'warm', '--json'))
+  assert.equal(change.corrections[0].value, '/enterprise\n/book-a-demo\ngone')
+  await done('undo', 'warm', change.change_id)
+  assert.deepEqual(await interested(), ['c0', 'c3'])
+  await done('intent-pages', 'warm', 'enterprise')
+  assert.deepEqual(await interested(), ['c1', 'c2'])
+  await done('intent-pages', 'warm', '--default')
+  assert.deepEqual(await interested(), ['c0', 'c3'])
+
+  for (const [args, message] of [
+    [['/x?id=1'], /leave out what begins with \? or #/],
+    [['/pricing*'], /leave out the \*/],
+    [['https://warm.example/'], /has no word in its path/],
+    [['x'.repeat(101)], /at most 100 characters/],
+    [Array.from({ length: 51 }, (_, i) => `p${i}`), /50/],
+    [['demo', '--default'], /not both/],
+  ] as const) {
+    const { code, stderr } = await run('company', 'intent-pages', 'warm', ...args)
+    assert.equal(code, 2, args.join(' '))
+    assert.match(stderr, message)
+  }
+  assert.deepEqual(await interested(), ['c0', 'c3'])
+})
+
 test('a command that cannot correct says what is wrong, and writes nothing', async () => {
   await run('tenant', 'create', 'quiet')
   const before = await clickhouse.rows<{ n: number }>('SELECT count() AS n FROM company_corrections')

@@ -3,6 +3,11 @@ import { test } from 'node:test'
 import type { CompanyChoices } from '../../schemas/companies.ts'
 import type { CompaniesPage, CompanyDetailsAnswer } from '../../schemas/dashboard/companies.ts'
 import type { CorrectedAnswer, CorrectionsAnswer, CorrectionsStateAnswer } from '../../schemas/dashboard/corrections.ts'
+import {
+  INTENT_PAGES,
+  type IntentPageMatchesAnswer,
+  type IntentPagesAnswer,
+} from '../../schemas/dashboard/intent-pages.ts'
 import { ClickHouseCompanies } from '../../src/companies/companies.ts'
 import { ClickHouseOverview } from '../../src/dashboard/queries/overview.ts'
 import { QuestionReader } from '../../src/stores/clickhouse/reader.ts'
@@ -348,6 +353,89 @@ test('companies are corrected by calls, by the person who signed in, and taken b
   }
   assert.equal((await member.post(path, { companies: ['right.call.example'], hidden: true })).status, 404)
   assert.equal((await member.get(path)).status, 404)
+})
+
+test('intent pages are changed by calls, say what they match, and move heat at once', async () => {
+  const path = '/api/tenants/warm/intent-pages'
+  const pages = ['/pricing', '/Pricing?x=1', '/warm/p%C3%A9age', '/warm/\u4ef7\u683c']
+  await insert(
+    pages.map((url, i) =>
+      event(`c${i}.intent.example`, { tenant_id: 'warm', extra: JSON.stringify({ url }), timestamp: Date.now() - i }),
+    ),
+  )
+  // Pages are counted by the clock of this test, and heat by that of ClickHouse.
+  await insert(pages.map((url) => event('d.intent.example', { tenant_id: 'warm', extra: JSON.stringify({ url }) })))
+  const done = async (body: object, to = path) => {
+    const response = await operator.post(to, body)
+    assert.equal(response.status, 200, await response.clone().text())
+    return (await response.json()) as CorrectedAnswer
+  }
+  const state = () => operator.read<IntentPagesAnswer>(path)
+  const interested = async () => {
+    const rows = await clickhouse.rows<{ id: string }>(
+      "SELECT substring(company_id, 1, 2) AS id FROM company_heat WHERE tenant_id = 'warm' AND intent > 0 ORDER BY 1",
+    )
+    return rows.map(({ id }) => id).join()
+  }
+  const { changes, ...byDefault } = await state()
+  assert.deepEqual([byDefault, changes], [{ pages: [...INTENT_PAGES.defaults], is_default: true }, []])
+  assert.equal(await interested(), 'c0,c1')
+
+  const added = await done({ add: ['\u4ef7\u683c', 'PRICING', 'p\u00e9age'], remove: ['/demo/', 'quote'] })
+  assert.equal(added.companies, 1)
+  const own = (await state()).pages
+  assert.deepEqual(own, [
+    ...INTENT_PAGES.defaults.filter((page) => page !== 'demo' && page !== 'quote'),
+    '\u4ef7\u683c',
+    'p\u00e9age',
+  ])
+  const { matches } = await operator.read<IntentPageMatchesAnswer>(`${path}/matches`)
+  assert.deepEqual(
+    matches.map(({ page }) => page),
+    own,
+  )
+  assert.deepEqual(
+    matches.filter(({ read_pages }) => read_pages > 0),
+    [
+      { page: 'pricing', read_pages: 2, example: '/pricing' },
+      { page: '\u4ef7\u683c', read_pages: 1, example: '/warm/\u4ef7\u683c' },
+      { page: 'p\u00e9age', read_pages: 1, example: '/warm/p%C3%A9age' },
+    ],
+  )
+  assert.equal(await interested(), 'c0,c1,c2,c3')
+  await done({ change_id: added.change_id }, '/api/tenants/warm/corrections/undo')
+  assert.equal(await interested(), 'c0,c1')
+  const [back, first] = (await state()).changes
+  assert.deepEqual([back!.undoes, first!.undone_by], [added.change_id, back!.change_id])
+  await done({ pages: ['warm'] })
+  assert.equal(await interested(), 'c2,c3')
+  await done({ pages: [] })
+  assert.deepEqual([(await state()).is_default, await interested()], [true, 'c0,c1'])
+
+  const { changes: before } = await state()
+  for (const [wrong, part] of [
+    [{ add: ['/x?id=1'] }, 'leave out what begins with ? or #'],
+    [{ add: ['///'] }, 'has no word in its path'],
+    [{ remove: ['/nowhere'] }, '"/nowhere" is no intent page'],
+    [{ remove: [...INTENT_PAGES.defaults] }, 'at least one intent page is needed'],
+    [{ add: Array.from({ length: 40 }, (_, i) => `p${i}`) }, 'at most 50'],
+    [{}, 'no page is named'],
+  ] as const) {
+    const response = await operator.post(path, wrong)
+    assert.equal(response.status, 422)
+    const text = await response.text()
+    assert.ok(text.includes(JSON.stringify(part).slice(1, -1)), text)
+  }
+  assert.deepEqual((await state()).changes, before)
+  // As all settings: those of the tenant only, and not without the token of the session.
+  for (const call of [member.post(path, { add: ['x'] }), member.get(path), member.get(`${path}/matches`)]) {
+    assert.equal((await call).status, 404)
+  }
+  const own_path = '/api/tenants/acme/intent-pages'
+  assert.equal((await member.post(own_path, { add: ['x'] }, { 'x-csrf-token': '' })).status, 403)
+  assert.equal((await member.post(own_path, { add: ['ours'] })).status, 200)
+  assert.ok((await member.read<IntentPagesAnswer>(own_path)).pages.includes('ours'))
+  assert.ok(!(await state()).pages.includes('ours'))
 })
 
 test('a search text has no special characters', async () => {

@@ -204,6 +204,9 @@ test('erased events are in no file and no object, and all others are unchanged',
     await run.query(
       "INSERT INTO company_corrections (tenant_id, company_id, value) VALUES ('acme', 'x', 'of-acme-alone')",
     )
+    await run.query(
+      "INSERT INTO company_corrections (tenant_id, field, value) VALUES ('acme', 'intent_pages', 'of-acme-alone')",
+    )
     const before = await answers()
     const declined = await runCommand(['tenant', 'delete', 'acme'], { env: run.site.env as never, stdin: ['demo\n'] })
     assert.deepEqual([declined.code, declined.stderr.includes('nothing was deleted')], [2, true])
@@ -227,7 +230,7 @@ test('erased events are in no file and no object, and all others are unchanged',
     const done = await runCommand(['tenant', 'delete', 'acme', '--json'], options)
     assert.equal(done.code, 0, done.stderr)
     const { clickhouse, archive, redis } = JSON.parse(done.stdout) as DeletionReceipt
-    assert.deepEqual(clickhouse, { rows: 3, outcomes: 2, corrections: 1, detached_parts: 0 })
+    assert.deepEqual(clickhouse, { rows: 3, outcomes: 2, corrections: 2, detached_parts: 0 })
     assert.ok(archive.objects > 0 && archive.objects % 2 === 0)
     assert.deepEqual(redis, { keys: 2, dead_letters: 1, dedup: 3, batch_jobs: 1, bulk_jobs: 1, files: 'rewritten' })
 

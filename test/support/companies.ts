@@ -4,6 +4,7 @@ import { ClickHouseCompanies } from '../../src/companies/companies.ts'
 import { CompanyCorrections } from '../../src/companies/corrections/corrections.ts'
 import { correctionsLock } from '../../src/companies/corrections/lock.ts'
 import { ClickHouseHome } from '../../src/companies/home.ts'
+import { ClickHouseIntentPages } from '../../src/companies/intent-pages.ts'
 import { ClickHousePages } from '../../src/companies/pages.ts'
 import { ClickHouseVisits } from '../../src/companies/visits.ts'
 import { ClickHouseOverview } from '../../src/dashboard/queries/overview.ts'
@@ -11,6 +12,7 @@ import { RedisUsage } from '../../src/dashboard/redis/usage.ts'
 import { companyRoutes } from '../../src/dashboard/server/routes/companies.ts'
 import { correctionRoutes } from '../../src/dashboard/server/routes/corrections.ts'
 import { homeRoute } from '../../src/dashboard/server/routes/home.ts'
+import { intentPageRoutes } from '../../src/dashboard/server/routes/intent-pages.ts'
 import { overviewRoute } from '../../src/dashboard/server/routes/overview.ts'
 import { pageRoutes } from '../../src/dashboard/server/routes/pages.ts'
 import { sessionRoute } from '../../src/dashboard/server/routes/session.ts'
@@ -56,7 +58,7 @@ export async function startCompanies() {
   const client = connectReading(clickhouse.url, 'test')
   const redis = connectRedis((await startTestRedis()).url, { name: 'test', kind: 'loop' })
   const tenants = new RedisTenantStore(redis)
-  for (const id of ['acme', 'other', 'masked', 'quiet', 'shop', 'labelled']) {
+  for (const id of ['acme', 'other', 'masked', 'quiet', 'shop', 'labelled', 'warm']) {
     await tenants.createTenant({ id, plan: 'starter', archive: false, addresses: 'full', createdAt: CREATED })
   }
   const lookups = new TestLookups()
@@ -66,15 +68,15 @@ export async function startCompanies() {
   const overview = new ClickHouseOverview(reader)
   const usage = new RedisUsage(redis, clock)
   const plans = new Map(Object.entries(DEFAULT_PLANS))
+  const corrections = new CompanyCorrections(() => clickhouse.client, clock, correctionsLock(redis))
   const routes = [
     sessionRoute({ tenants, version: '1', apiUrl: null }),
     ...companyRoutes({ companies, lookups }),
     overviewRoute({ companies, overview, usage, plans, clock }),
     homeRoute({ companies, home: new ClickHouseHome(reader, clock), overview, usage, plans, clock }),
     ...pageRoutes({ pages: new ClickHousePages(reader) }),
-    ...correctionRoutes({
-      corrections: new CompanyCorrections(() => clickhouse.client, clock, correctionsLock(redis)),
-    }),
+    ...correctionRoutes({ corrections }),
+    ...intentPageRoutes({ corrections, intentPages: new ClickHouseIntentPages(reader, clock) }),
     ...visitRoutes({ visits: new ClickHouseVisits(reader, clock) }),
   ]
 

@@ -7,22 +7,27 @@ import {
   type CorrectionChange,
   type CorrectionWanted,
 } from '../../../schemas/dashboard/corrections.ts'
+import type { IntentPages, IntentPagesWanted } from '../../../schemas/dashboard/intent-pages.ts'
 import type { Clock } from '../../run/clock.ts'
 import { InputError } from '../../run/errors.ts'
 import { unavailable } from '../../stores/clickhouse/failures.ts'
 import { quote } from '../../stores/clickhouse/quote.ts'
 import { CORRECTIONS } from '../../stores/clickhouse/tables.ts'
+import { changedIntentPages, DEFAULT_INTENT_PAGES } from '../intent-pages.ts'
 import { chainOf, endsOf, type Merges } from './merges.ts'
 
 /** Runs work while no other process writes corrections. Rejects with `InputError` when the tenant is gone. */
 export type CorrectionsLock = <T>(tenantId: string, work: () => Promise<T>) => Promise<T>
 
-interface Change {
-  readonly companies: readonly string[]
-  readonly wanted: CorrectionWanted
+interface Authored {
   readonly by: string
   /** A repeat with the same id changes nothing. */
   readonly changeId?: string | undefined
+}
+
+interface Change extends Authored {
+  readonly companies: readonly string[]
+  readonly wanted: CorrectionWanted
 }
 
 /** The value of a field of a company that holds now. */
@@ -48,6 +53,8 @@ type State = ReadonlyMap<string, ReadonlyMap<string, Held>>
 /** Ids of companies are in the text of a query, because servers limit URLs to 16 KiB. */
 const SETTINGS = { output_format_json_quote_64bit_integers: 0, max_query_size: '67108864' } as const
 const NEAR_MATCHES = 3
+/** In the log, the intent pages of a tenant belong to no company. */
+const TENANT = { company_id: '', field: 'intent_pages' } as const
 
 /**
  * Corrections of companies by people. Every call rejects with `UnavailableError` when ClickHouse does not answer, and with
@@ -82,6 +89,28 @@ export class CompanyCorrections {
     })
   }
 
+  /** The intent pages of a tenant, which heat looks for. */
+  async intentPages(tenantId: string): Promise<IntentPages> {
+    return intentPagesOf(await this.#state(tenantId, [TENANT.company_id], false))
+  }
+
+  /** Changes the intent pages, for stored events too. */
+  async setIntentPages(
+    tenantId: string,
+    { wanted, by, changeId = randomUUID() }: Authored & { readonly wanted: IntentPagesWanted },
+  ): Promise<CorrectedAnswer> {
+    return await this.#lock(tenantId, async () => {
+      const done = await this.#changeOf(tenantId, changeId)
+      if (done !== undefined) return done
+      const state = await this.#state(tenantId, [TENANT.company_id], false)
+      const { pages, is_default } = changedIntentPages(intentPagesOf(state), wanted)
+      const before = held(state, TENANT.company_id, TENANT.field)?.value ?? ''
+      const value = is_default ? '' : pages.join('\n')
+      const rows = value === before ? [] : [{ ...TENANT, value, before }]
+      return await this.#write(tenantId, { rows, state, by, changeId, undoes: '' })
+    })
+  }
+
   /** Takes a change back, as a new change. An undo can be taken back too. */
   undo(
     tenantId: string,
@@ -104,7 +133,7 @@ export class CompanyCorrections {
         const undone = await this.#undoOf(tenantId, changeId)
         if (undone !== undefined) return undone
         throw new InputError(
-          `${field} of ${company_id} was corrected again later, by change ${log.at(-1)!.change_id}: undo that one first`,
+          `${field} of ${company_id || tenantId} was corrected again later, by change ${log.at(-1)!.change_id}: undo that one first`,
         )
       }
       const state = await this.#state(tenantId, companies)
@@ -140,7 +169,7 @@ export class CompanyCorrections {
       .sort((a, b) => (a.company_id < b.company_id ? -1 : 1))
   }
 
-  /** The newest changes first. @param company only changes of this one */
+  /** The newest changes first. @param company only changes of this one; `''`: of the intent pages */
   async history(tenantId: string, company?: string): Promise<CorrectionChange[]> {
     const of = company === undefined ? '' : 'AND company_id = {company:String}'
     const rows = await this.#rows<Omit<CorrectionChange, 'undoes' | 'undone_by' | 'corrections'> & HistoryRow>(
@@ -333,6 +362,11 @@ interface HistoryRow {
 
 function held(state: State, company: string, field: string): Held | undefined {
   return state.get(company)?.get(field)
+}
+
+function intentPagesOf(state: State): IntentPages {
+  const value = held(state, TENANT.company_id, TENANT.field)?.value ?? ''
+  return value === '' ? DEFAULT_INTENT_PAGES : { pages: value.split('\n'), is_default: false }
 }
 
 function tagsOf(value: string): string[] {

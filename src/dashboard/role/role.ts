@@ -43,7 +43,7 @@ export function dashboardRole(context: ProcessContext): DashboardRole {
   const streams = new EventStreams({}, (session, tenant) => access.isValid(session, tenant))
   const live = liveDependencies(context, streams)
   const tables = dashboardTables(context, tenants, correctionsLock(redis))
-  const { accuracy, companies, corrections, home, overview, pages, visits } = tables
+  const { accuracy, companies, corrections, home, intentPages, overview, pages, visits } = tables
   const settings = settingsOf(context, redis, { sessions, people }, tables)
   const routes = dashboardRoutes({
     ...{
@@ -58,6 +58,7 @@ export function dashboardRole(context: ProcessContext): DashboardRole {
     companies,
     corrections,
     home,
+    intentPages,
     overview,
     pages,
     visits,

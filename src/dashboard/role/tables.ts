@@ -2,6 +2,7 @@ import { ClickHouseVisits as AlertVisits } from '../../alerts/evaluation/visits.
 import { ClickHouseCompanies, namedSources } from '../../companies/companies.ts'
 import { CompanyCorrections, type CorrectionsLock } from '../../companies/corrections/corrections.ts'
 import { ClickHouseHome } from '../../companies/home.ts'
+import { ClickHouseIntentPages } from '../../companies/intent-pages.ts'
 import { ClickHousePages } from '../../companies/pages.ts'
 import { ClickHouseVisits } from '../../companies/visits.ts'
 import { judgedLookup, ruleSetOf } from '../../enrichment/tenant-rules/judge.ts'
@@ -23,6 +24,7 @@ export interface DashboardTables {
   readonly companies: ClickHouseCompanies
   readonly corrections: CompanyCorrections
   readonly home: ClickHouseHome
+  readonly intentPages: ClickHouseIntentPages
   readonly overview: ClickHouseOverview
   readonly pages: ClickHousePages
   readonly visits: ClickHouseVisits
@@ -59,6 +61,7 @@ export function dashboardTables(
     companies: new ClickHouseCompanies(reader, clock, namedSources(tenants)),
     corrections: new CompanyCorrections(writer, clock, lock),
     home: new ClickHouseHome(reader, clock),
+    intentPages: new ClickHouseIntentPages(reader, clock),
     overview: new ClickHouseOverview(reader),
     pages: new ClickHousePages(reader),
     visits: new ClickHouseVisits(reader, clock),

@@ -5,6 +5,7 @@ import { type CompanyDependencies, companyRoutes } from './routes/companies.ts'
 import { type CorrectionDependencies, correctionRoutes } from './routes/corrections.ts'
 import { type DeadLetterDependencies, deadLetterRoutes } from './routes/dead-letters.ts'
 import { type HomeDependencies, homeRoute } from './routes/home.ts'
+import { type IntentPageDependencies, intentPageRoutes } from './routes/intent-pages.ts'
 import { type KeyDependencies, keyRoutes } from './routes/keys.ts'
 import { type LiveDependencies, liveRoute } from './routes/live.ts'
 import { type LookupDependencies, lookupRoute } from './routes/lookup.ts'
@@ -35,6 +36,7 @@ interface DashboardDependencies
   extends SessionDependencies,
     CompanyDependencies,
     CorrectionDependencies,
+    IntentPageDependencies,
     SegmentDependencies,
     AlertDependencies,
     AccuracyDependencies,
@@ -59,6 +61,7 @@ export function dashboardRoutes(parts: DashboardDependencies): DashboardRoute[] 
     ...visitRoutes(parts),
     ...companyRoutes(parts),
     ...correctionRoutes(parts),
+    ...intentPageRoutes(parts),
     ...segmentRoutes(parts),
     ...alertRoutes(parts),
     ...accuracyRoutes(parts),

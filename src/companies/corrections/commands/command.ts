@@ -1,4 +1,6 @@
+import type { ClickHouseClient } from '@clickhouse/client'
 import { Command } from 'commander'
+import type { TObject } from 'typebox'
 import type { CorrectedAnswer, CorrectionWanted } from '../../../../schemas/dashboard/corrections.ts'
 import { compileValidator } from '../../../pipeline/event/validator.ts'
 import { systemClock } from '../../../run/clock.ts'
@@ -15,9 +17,14 @@ interface Flags {
   readonly remove?: boolean
 }
 
-const BY = 'command line'
+interface IntentFlags extends Flags {
+  readonly default?: boolean
+}
 
-/** `ipid company hide|show|rename|merge|note|tag|owner|list|history|undo` */
+const BY = 'command line'
+const NOTHING = 'nothing to change'
+
+/** `ipid company hide|show|rename|merge|note|tag|owner|list|intent-pages|history|undo` */
 export function companyCommand(context: CliContext): Command {
   const company = new Command('company').description(
     'correct companies: at once in every table, for stored events and for new ones',
@@ -62,7 +69,7 @@ export function companyCommand(context: CliContext): Command {
           const what =
             first === undefined
               ? ''
-              : `${first.company_id}: ${first.field} ${JSON.stringify(first.before)} → ${JSON.stringify(first.value)}`
+              : `${first.company_id === '' ? '' : `${first.company_id}: `}${first.field} ${JSON.stringify(first.before)} → ${JSON.stringify(first.value)}`
           return [change_id, at, by, companies, what, undone_by]
         }),
       )
@@ -76,6 +83,46 @@ export function companyCommand(context: CliContext): Command {
       )
     },
   )
+
+  subcommand(
+    'intent-pages <tenant> [page...]',
+    'show or choose the pages that show an intent to buy, which heat looks for',
+  )
+    .option('--default', 'take the default ones')
+    .action(async (name: string, chosen: string[], flags: IntentFlags, command: Command) => {
+      if (flags.default && chosen.length > 0) throw new InputError('name pages, or give --default: not both')
+      if (flags.default || chosen.length > 0) {
+        const { IntentPagesWanted } = await import('../../../../schemas/dashboard/intent-pages.ts')
+        const wanted = { pages: chosen }
+        assertValid(IntentPagesWanted, wanted)
+        const answer = await withCorrections(command, name, (corrections, tenant) =>
+          corrections.setIntentPages(tenant, { wanted, by: BY }),
+        )
+        if (flags.json) printJson(context.stdout, answer)
+        else
+          printLine(
+            context.stdout,
+            answer.companies === 0 ? NOTHING : `intent pages changed; change ${answer.change_id}`,
+          )
+        return
+      }
+      const [{ ClickHouseIntentPages }, { QuestionReader }, { INTENT_PAGES }] = await Promise.all([
+        import('../../intent-pages.ts'),
+        import('../../../stores/clickhouse/reader.ts'),
+        import('../../../../schemas/dashboard/intent-pages.ts'),
+      ])
+      const found = await withCorrections(command, name, async (corrections, tenant, client) => {
+        const { pages, is_default } = await corrections.intentPages(tenant)
+        const reader = new ClickHouseIntentPages(new QuestionReader(client), systemClock)
+        return { is_default, pages: await reader.matches(tenant, pages) }
+      })
+      if (flags.json) return printJson(context.stdout, found)
+      printTable(
+        context.stdout,
+        ['PAGE', `READ IN ${INTENT_PAGES.countedDays} DAYS`, 'SUCH AS'],
+        found.pages.map(({ page, read_pages, example }) => [page, read_pages, example]),
+      )
+    })
 
   function one(usage: string, about: string, wantedOf: (value: string) => CorrectionWanted): void {
     subcommand(usage, about).action(
@@ -99,8 +146,7 @@ export function companyCommand(context: CliContext): Command {
     wanted: CorrectionWanted,
   ): Promise<void> {
     const { CorrectionsBody } = await import('../../../../schemas/dashboard/corrections.ts')
-    const [problem] = compileValidator(CorrectionsBody)({ companies, ...wanted })
-    if (problem !== undefined) throw new InputError(`${problem.path} ${problem.message}`)
+    assertValid(CorrectionsBody, { companies, ...wanted })
     print(
       flags,
       await withCorrections(command, name, (corrections, tenant) =>
@@ -111,7 +157,7 @@ export function companyCommand(context: CliContext): Command {
 
   function print(flags: Flags, answer: CorrectedAnswer): void {
     if (flags.json) printJson(context.stdout, answer)
-    else if (answer.companies === 0) printLine(context.stdout, 'nothing to change')
+    else if (answer.companies === 0) printLine(context.stdout, NOTHING)
     else
       printLine(
         context.stdout,
@@ -126,7 +172,7 @@ export function companyCommand(context: CliContext): Command {
   async function withCorrections<T>(
     command: Command,
     name: string,
-    use: (corrections: CompanyCorrections, tenantId: string) => Promise<T>,
+    use: (corrections: CompanyCorrections, tenantId: string, client: ClickHouseClient) => Promise<T>,
   ): Promise<T> {
     const config = configOf(context, command)
     const [{ asInstance, clickhouseUrlOf, redisUrlOf }, { withRedis }, { connectClickHouse, DATABASE }] =
@@ -145,7 +191,7 @@ export function companyCommand(context: CliContext): Command {
     return await withRedis(await redisUrlOf(instance), async (redis) => {
       const client = connectClickHouse(url, { application: 'cli', database: DATABASE })
       try {
-        return await use(new CompanyCorrections(() => client, systemClock, correctionsLock(redis)), tenant.id)
+        return await use(new CompanyCorrections(() => client, systemClock, correctionsLock(redis)), tenant.id, client)
       } finally {
         await client.close()
       }
@@ -153,4 +199,10 @@ export function companyCommand(context: CliContext): Command {
   }
 
   return company
+}
+
+/** @throws InputError that names the first wrong field */
+function assertValid(schema: TObject, value: unknown): void {
+  const [problem] = compileValidator(schema)(value)
+  if (problem !== undefined) throw new InputError(`${problem.path} ${problem.message}`)
 }

@@ -1,4 +1,5 @@
 import type { CorrectedAnswer, CorrectionsBody } from '../../../../schemas/dashboard/corrections.ts'
+import type { IntentPagesWanted } from '../../../../schemas/dashboard/intent-pages.ts'
 import { toast } from '../design/toast.tsx'
 import { post } from './api.ts'
 
@@ -9,15 +10,29 @@ import { post } from './api.ts'
  * @throws ApiError
  */
 export async function correct(tenant: string, body: CorrectionsBody, done: string, changed: () => void): Promise<void> {
-  const path = `/api/tenants/${tenant}/corrections`
-  const { change_id, companies } = await post<CorrectedAnswer>(path, body)
+  await change(tenant, 'corrections', body, done, changed)
+}
+
+/** The same for the intent pages. */
+export async function changeIntentPages(
+  tenant: string,
+  wanted: IntentPagesWanted,
+  done: string,
+  changed: () => void,
+): Promise<void> {
+  await change(tenant, 'intent-pages', wanted, done, changed)
+}
+
+async function change(tenant: string, call: string, body: object, done: string, changed: () => void): Promise<void> {
+  const path = `/api/tenants/${tenant}`
+  const { change_id, companies } = await post<CorrectedAnswer>(`${path}/${call}`, body)
   changed()
   if (companies === 0) {
     toast({ text: 'It was so already.' })
     return
   }
   const undo = async () => {
-    await post<CorrectedAnswer>(`${path}/undo`, { change_id })
+    await post<CorrectedAnswer>(`${path}/corrections/undo`, { change_id })
     changed()
   }
   toast({ text: done, undo })

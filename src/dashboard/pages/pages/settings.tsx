@@ -2,11 +2,12 @@ import { UsersRound } from 'lucide-preact'
 import { LinkButton } from '../design/button.tsx'
 import { Page, Section } from '../design/page.tsx'
 import type { PageProps } from '../lib/page-props.ts'
+import { IntentPages } from './settings/intent-pages.tsx'
 import { Keys } from './settings/keys.tsx'
 import { Plan } from './settings/plan.tsx'
 import { Rules } from './settings/rules.tsx'
 
-/** Plan, keys and rules of a tenant, and the way to its people. */
+/** Plan, keys, rules and intent pages of a tenant, and the way to its people. */
 export function Settings({ parameters }: PageProps) {
   const tenant = parameters.tenant!
   return (
@@ -15,6 +16,7 @@ export function Settings({ parameters }: PageProps) {
       <Plan tenant={tenant} />
       <Keys tenant={tenant} />
       <Rules tenant={tenant} />
+      <IntentPages tenant={tenant} />
       <Section
         title="People"
         description="Who sees this tenant, where they are signed in, and invitations."

@@ -2,27 +2,19 @@ import { ChevronDown, EyeOff, GitMerge, MessageSquare, Pencil, Tag, ThumbsDown, 
 import { useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import type { CompanyAnswer } from '../../../../../schemas/dashboard/company.ts'
-import type {
-  CompanyCorrection,
-  CorrectedAnswer,
-  CorrectionChange,
-  CorrectionsAnswer,
-} from '../../../../../schemas/dashboard/corrections.ts'
+import type { CompanyCorrection, CorrectionsAnswer } from '../../../../../schemas/dashboard/corrections.ts'
 import { CorrectDialog, type CorrectTask } from '../../components/correct-dialog.tsx'
+import { CorrectionChanges } from '../../components/correction-changes.tsx'
 import { Badge } from '../../design/badge.tsx'
 import { Button } from '../../design/button.tsx'
 import { Disclosure } from '../../design/details.tsx'
 import { FieldError } from '../../design/field.tsx'
 import { Icon } from '../../design/icon.tsx'
-import { List, Row, Stack, Text } from '../../design/layout.tsx'
+import { Row, Stack, Text } from '../../design/layout.tsx'
 import { Notice } from '../../design/notice.tsx'
 import { Menu } from '../../design/popover.tsx'
-import { Time } from '../../design/time.tsx'
-import { toast } from '../../design/toast.tsx'
-import { post } from '../../lib/api.ts'
 import { companyPath } from '../../lib/company-links.ts'
 import { correct } from '../../lib/corrections.ts'
-import { counted } from '../../lib/format.ts'
 import { useAction } from '../../lib/use-action.ts'
 import { useData } from '../../lib/use-data.ts'
 import { NotThem } from './not-them.tsx'
@@ -144,62 +136,8 @@ export function CorrectionHistory(props: HistoryProps) {
 }
 
 function Changes({ tenant, companyId, changed }: HistoryProps) {
-  const path = `/api/tenants/${tenant}/corrections`
-  const { value, error } = useData<CorrectionsAnswer>(path, { company: companyId })
-  const undoing = useAction()
-  const undo = (change_id: string) =>
-    undoing.run(async () => {
-      await post<CorrectedAnswer>(`${path}/undo`, { change_id })
-      toast({ text: 'It was taken back.' })
-      changed()
-    })
+  const { value, error } = useData<CorrectionsAnswer>(`/api/tenants/${tenant}/corrections`, { company: companyId })
   if (value === undefined) return <FieldError error={error?.message} />
-  if (value.changes.length === 0) return <Text tone="soft">Nobody has corrected this company.</Text>
-  return (
-    <>
-      <List label="Corrections">
-        {value.changes.map((change) => (
-          <li key={change.change_id}>
-            <Row gap={3}>
-              <Text as="span">{wordsOf(change)}</Text>
-              <Text as="span" tone="soft" isSmall>
-                {change.by}, <Time at={change.at} />
-              </Text>
-              {change.undone_by !== null ? (
-                <Badge>taken back</Badge>
-              ) : (
-                <Button size="s" variant="quiet" disabled={undoing.isBusy} onClick={() => undo(change.change_id)}>
-                  Undo
-                </Button>
-              )}
-            </Row>
-          </li>
-        ))}
-      </List>
-      <FieldError error={undoing.error} />
-    </>
-  )
-}
-
-const FIELD_WORDS: Readonly<Record<string, string>> = {
-  merged_into: 'merged into',
-  name: 'name',
-  note: 'note',
-  tags: 'tags',
-  owner: 'owner',
-}
-
-/** "hidden", "name: Acme", "tags: key account; of 12 companies" */
-function wordsOf({ corrections, companies, undoes }: CorrectionChange): string {
-  const [first] = corrections
-  const words =
-    first === undefined
-      ? 'changed'
-      : first.field === 'hidden'
-        ? first.value === ''
-          ? 'shown again'
-          : 'hidden'
-        : `${FIELD_WORDS[first.field] ?? first.field}: ${first.value.replaceAll('\n', ', ') || 'none'}`
-  const of = companies > 1 ? `; of ${counted(companies, 'company', 'companies')}` : ''
-  return `${undoes === null ? '' : 'taken back, now '}${words}${of}`
+  const none = 'Nobody has corrected this company.'
+  return <CorrectionChanges tenant={tenant} changes={value.changes} none={none} changed={changed} />
 }

@@ -1,0 +1,82 @@
+import type { CorrectedAnswer, CorrectionChange } from '../../../../schemas/dashboard/corrections.ts'
+import { Badge } from '../design/badge.tsx'
+import { Button } from '../design/button.tsx'
+import { FieldError } from '../design/field.tsx'
+import { List, Row, Text } from '../design/layout.tsx'
+import { Time } from '../design/time.tsx'
+import { toast } from '../design/toast.tsx'
+import { post } from '../lib/api.ts'
+import { counted } from '../lib/format.ts'
+import { useAction } from '../lib/use-action.ts'
+
+interface ChangesProps {
+  readonly tenant: string
+  readonly changes: readonly CorrectionChange[]
+  /** Said when there are none. */
+  readonly none: string
+  readonly changed: () => void
+}
+
+/** Who corrected what, newest first, with a button that takes it back. */
+export function CorrectionChanges({ tenant, changes, none, changed }: ChangesProps) {
+  const undoing = useAction()
+  const undo = (change_id: string) =>
+    undoing.run(async () => {
+      await post<CorrectedAnswer>(`/api/tenants/${tenant}/corrections/undo`, { change_id })
+      toast({ text: 'It was taken back.' })
+      changed()
+    })
+  if (changes.length === 0) return <Text tone="soft">{none}</Text>
+  return (
+    <>
+      <List label="Corrections">
+        {changes.map((change) => (
+          <li key={change.change_id}>
+            <Row gap={3}>
+              <Text as="span">{wordsOf(change)}</Text>
+              <Text as="span" tone="soft" isSmall>
+                {change.by}, <Time at={change.at} />
+              </Text>
+              {change.undone_by !== null ? (
+                <Badge>taken back</Badge>
+              ) : (
+                <Button size="s" variant="quiet" disabled={undoing.isBusy} onClick={() => undo(change.change_id)}>
+                  Undo
+                </Button>
+              )}
+            </Row>
+          </li>
+        ))}
+      </List>
+      <FieldError error={undoing.error} />
+    </>
+  )
+}
+
+const FIELD_WORDS: Readonly<Record<string, string>> = {
+  merged_into: 'merged into',
+  name: 'name',
+  note: 'note',
+  tags: 'tags',
+  owner: 'owner',
+  intent_pages: 'intent pages',
+}
+
+/** "hidden", "name: Acme", "tags: key account; of 12 companies" */
+function wordsOf({ corrections, companies, undoes }: CorrectionChange): string {
+  const [first] = corrections
+  const words =
+    first === undefined
+      ? 'changed'
+      : first.field === 'hidden'
+        ? first.value === ''
+          ? 'shown again'
+          : 'hidden'
+        : `${FIELD_WORDS[first.field] ?? first.field}: ${first.value.replaceAll('\n', ', ') || noneOf(first.field)}`
+  const of = companies > 1 ? `; of ${counted(companies, 'company', 'companies')}` : ''
+  return `${undoes === null ? '' : 'taken back, now '}${words}${of}`
+}
+
+function noneOf(field: string): string {
+  return field === 'intent_pages' ? 'the default ones' : 'none'
+}

@@ -1,0 +1,205 @@
+import { useState } from 'preact/hooks'
+import {
+  INTENT_PAGES,
+  type IntentPageMatch,
+  type IntentPageMatchesAnswer,
+  type IntentPagesAnswer,
+  type IntentPagesWanted,
+} from '../../../../../schemas/dashboard/intent-pages.ts'
+import { CorrectionChanges } from '../../components/correction-changes.tsx'
+import { Button } from '../../design/button.tsx'
+import { Disclosure } from '../../design/details.tsx'
+import { FieldError, TextInput } from '../../design/field.tsx'
+import { Grow, Row, Stack, Text } from '../../design/layout.tsx'
+import { Problem, sentence } from '../../design/notice.tsx'
+import { Card, Section } from '../../design/page.tsx'
+import { Loading } from '../../design/skeleton.tsx'
+import { Table } from '../../design/table.tsx'
+import { changeIntentPages } from '../../lib/corrections.ts'
+import { counted } from '../../lib/format.ts'
+import { useAction } from '../../lib/use-action.ts'
+import { type Data, useData } from '../../lib/use-data.ts'
+
+/** The pages that show an intent to buy, which heat looks for. */
+export function IntentPages({ tenant }: { readonly tenant: string }) {
+  const path = `/api/tenants/${tenant}/intent-pages`
+  const list = useData<IntentPagesAnswer>(path)
+  const matches = useData<IntentPageMatchesAnswer>(`${path}/matches`)
+  const restoring = useAction()
+  const changed = () => {
+    list.reload()
+    matches.reload()
+  }
+  const change = (wanted: IntentPagesWanted, done: string) => changeIntentPages(tenant, wanted, done, changed)
+  const { value } = list
+  return (
+    <Section
+      title="Intent pages"
+      description="Companies that read these pages are hotter: up to 25 of the 100 points of heat. A change applies at once, to stored visits too."
+      actions={
+        value?.is_default === false && (
+          <Button
+            disabled={restoring.isBusy}
+            onClick={() => restoring.run(() => change({ pages: [] }, 'The default pages are back.'))}
+          >
+            Restore the default
+          </Button>
+        )
+      }
+    >
+      <FieldError error={restoring.error} />
+      {value === undefined ? (
+        list.error === undefined ? (
+          <Loading rows={6} />
+        ) : (
+          <Problem error={list.error} onRetry={list.reload} />
+        )
+      ) : (
+        <>
+          <Pages list={value} matches={matches} change={change} />
+          <AddPage change={change} />
+          <Disclosure summary="History of intent pages">
+            <CorrectionChanges
+              tenant={tenant}
+              changes={value.changes}
+              none="Nobody has changed them: these are the default pages."
+              changed={changed}
+            />
+          </Disclosure>
+        </>
+      )}
+    </Section>
+  )
+}
+
+interface ChangeProps {
+  readonly change: (wanted: IntentPagesWanted, done: string) => Promise<void>
+}
+
+interface PagesProps extends ChangeProps {
+  readonly list: IntentPagesAnswer
+  readonly matches: Data<IntentPageMatchesAnswer>
+}
+
+/** Pages that a person chose are all shown; default ones that match nothing are one line that opens. */
+function Pages({ list: { pages, is_default }, matches, change }: PagesProps) {
+  const { value, error } = matches
+  if (!is_default || error !== undefined) return <PageTable pages={pages} matches={matches} change={change} />
+  if (value === undefined) return <Loading rows={3} />
+  const unread = new Set(value.matches.filter(({ read_pages }) => read_pages === 0).map(({ page }) => page))
+  const read = pages.filter((page) => !unread.has(page))
+  return (
+    <>
+      {read.length > 0 && <PageTable pages={read} matches={matches} change={change} />}
+      {unread.size > 0 && (
+        <Disclosure
+          summary={`${counted(unread.size, 'default page')} ${unread.size === 1 ? 'matches' : 'match'} nothing yet`}
+        >
+          <PageTable pages={pages.filter((page) => unread.has(page))} matches={matches} change={change} />
+        </Disclosure>
+      )}
+    </>
+  )
+}
+
+function PageTable({
+  pages,
+  matches,
+  change,
+}: ChangeProps & { readonly pages: readonly string[]; readonly matches: Data<IntentPageMatchesAnswer> }) {
+  const removing = useAction()
+  const byPage = new Map(matches.value?.matches.map((match) => [match.page, match]))
+  return (
+    <>
+      <Table
+        label="Intent pages"
+        rows={pages}
+        keyOf={(page) => page}
+        columns={[
+          { key: 'page', label: 'Page', text: 'wrap', render: (page) => <code>{page}</code> },
+          {
+            key: 'matches',
+            label: 'Matches',
+            inCard: 'whole',
+            text: 'wrap',
+            render: (page) => <Matches match={byPage.get(page)} isUnknown={matches.error !== undefined} />,
+          },
+          {
+            key: 'actions',
+            label: 'Actions',
+            isLabelHidden: true,
+            isActions: true,
+            render: (page) => (
+              <Button
+                size="s"
+                aria-label={`Remove ${page}`}
+                disabled={removing.isBusy}
+                onClick={() => removing.run(() => change({ remove: [page] }, `${page} is no intent page any more.`))}
+              >
+                Remove
+              </Button>
+            ),
+          },
+        ]}
+      />
+      <FieldError error={removing.error ?? matches.error?.message} />
+    </>
+  )
+}
+
+/** "12 pages read in 90 days, such as /pricing" */
+function Matches({ match, isUnknown }: { readonly match: IntentPageMatch | undefined; readonly isUnknown: boolean }) {
+  if (match === undefined) return <Text tone="soft">{isUnknown ? '–' : '…'}</Text>
+  const { read_pages: count, example } = match
+  if (count === 0) return <Text tone="soft">No page read in {INTENT_PAGES.countedDays} days</Text>
+  return (
+    <Text>
+      {counted(count, 'page')} read in {INTENT_PAGES.countedDays} days, such as <code>{example}</code>
+    </Text>
+  )
+}
+
+function AddPage({ change }: ChangeProps) {
+  const [page, setPage] = useState('')
+  const adding = useAction()
+  return (
+    <Card title="Add an intent page">
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          adding.run(async () => {
+            await change({ add: [page] }, `${page.trim()} is an intent page now.`)
+            setPage('')
+          })
+        }}
+      >
+        <Stack gap={2}>
+          <Row align="end">
+            <Grow>
+              <TextInput
+                label="Words of its path, or its address"
+                value={page}
+                required
+                placeholder="/book-a-demo"
+                autocomplete="off"
+                spellcheck={false}
+                onInput={(text) => {
+                  setPage(text)
+                  adding.reset()
+                }}
+              />
+            </Grow>
+            <Button type="submit" disabled={adding.isBusy}>
+              Add page
+            </Button>
+          </Row>
+          <FieldError error={adding.error === undefined ? undefined : sentence(adding.error)} />
+          <Text tone="soft" isSmall>
+            Whole words match, anywhere in a path: /book-a-demo is also found in /en/Book-a-Demo.html, and not in
+            /ebook-a-demo.
+          </Text>
+        </Stack>
+      </form>
+    </Card>
+  )
+}
