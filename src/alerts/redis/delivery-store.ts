@@ -2,10 +2,13 @@ import { ALERT_LIMITS, type AlertRecord } from '../../../schemas/alert.ts'
 import { DAY_MS } from '../../pipeline/event/outcomes.ts'
 import { InputError } from '../../run/errors.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
-import { orUnavailable } from '../../stores/redis/errors.ts'
+import { answeredOr } from '../../stores/redis/errors.ts'
 import { keys } from '../../stores/redis/keys.ts'
 import { loadScript } from '../../stores/redis/scripts.ts'
 import { type Delivery, QUEUES, type Queue } from '../delivery.ts'
+
+/** Turns a failure of Redis into an `UnavailableError`. */
+export const answered = answeredOr('the store of alerts does not answer')
 
 const using = './alerts.lua'
 const addScript = loadScript(import.meta.url, './addDelivery-6.lua', { using })
@@ -228,11 +231,6 @@ export class RedisDeliveries {
     }
     return { waiting, dueSinceMs }
   }
-}
-
-/** Turns a failure of Redis into an `UnavailableError`. */
-export function answered<T>(reply: Promise<T>): Promise<T> {
-  return orUnavailable(reply, 'the store of alerts does not answer')
 }
 
 /** Member of the set of queues. */

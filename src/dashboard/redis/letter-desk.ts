@@ -7,7 +7,9 @@ import type {
 } from '../../../schemas/dashboard/dead-letters.ts'
 import { type DeadLetters, eventOf, positionOf } from '../../operations/dead-letters/dead-letters.ts'
 import { letterPage, summaryOf } from '../../operations/dead-letters/letter-views.ts'
-import { orUnavailable } from '../../stores/redis/errors.ts'
+import { answeredOr } from '../../stores/redis/errors.ts'
+
+const answered = answeredOr('Redis does not answer')
 
 const PAGE_LETTERS = 50
 /** Maximum number of changes of one call, and of concurrent ones. */
@@ -77,8 +79,4 @@ async function changeMany(
     for (const result of results) sums[result]++
   }
   return { ...sums, next: page.next }
-}
-
-function answered<T>(reply: Promise<T>): Promise<T> {
-  return orUnavailable(reply, 'Redis does not answer')
 }

@@ -1,10 +1,12 @@
 import { InputError } from '../../run/errors.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
 import { persisted } from '../../stores/redis/durability/persisted.ts'
-import { orUnavailable } from '../../stores/redis/errors.ts'
+import { answeredOr } from '../../stores/redis/errors.ts'
 import { keys } from '../../stores/redis/keys.ts'
 import { loadScript } from '../../stores/redis/scripts.ts'
 import type { Person, PersonStore, TenantOfPeople } from '../server/people.ts'
+
+const answered = answeredOr('Redis does not keep the people of the dashboard now')
 
 const putPersonScript = loadScript(import.meta.url, './putPerson-2.lua')
 
@@ -66,8 +68,4 @@ function personOf({ createdAt }: TenantOfPeople, id: string, json: string): Pers
   const { name, email, added_at: addedAt, added_by: addedBy, tenant_created_at } = JSON.parse(json) as PersonRecord
   if (tenant_created_at !== createdAt) return undefined
   return { id, name, addedAt, ...(email !== undefined && { email }), ...(addedBy !== undefined && { addedBy }) }
-}
-
-function answered<T>(reply: Promise<T>): Promise<T> {
-  return orUnavailable(reply, 'Redis does not keep the people of the dashboard now')
 }

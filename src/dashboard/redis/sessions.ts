@@ -2,7 +2,7 @@ import { type Clock, systemClock } from '../../run/clock.ts'
 import { InputError } from '../../run/errors.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
 import { persisted } from '../../stores/redis/durability/persisted.ts'
-import { orUnavailable } from '../../stores/redis/errors.ts'
+import { answeredOr } from '../../stores/redis/errors.ts'
 import { keys } from '../../stores/redis/keys.ts'
 import { keysLike } from '../../stores/redis/nodes.ts'
 import {
@@ -14,6 +14,8 @@ import {
   type Withdrawn,
 } from '../server/sessions.ts'
 import { RedisPersonStore } from './people.ts'
+
+const answered = answeredOr('Redis does not keep links and sessions of the dashboard now')
 
 /** The longest link is valid for 90 days. */
 const INDEX_MS = 91 * 86_400_000
@@ -151,8 +153,4 @@ function jsonOf<T extends Grant>(grant: T): string {
 
 function parsed<T>(json: string | null): T | undefined {
   return json === null ? undefined : (JSON.parse(json) as T)
-}
-
-function answered<T>(reply: Promise<T>): Promise<T> {
-  return orUnavailable(reply, 'Redis does not keep links and sessions of the dashboard now')
 }

@@ -2,11 +2,13 @@ import type { Plan } from '../../../schemas/plans.ts'
 import { type OriginWarning, originWarning } from '../../pipeline/event/origins.ts'
 import type { Clock } from '../../run/clock.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
-import { orUnavailable } from '../../stores/redis/errors.ts'
+import { answeredOr } from '../../stores/redis/errors.ts'
 import { SharedDailyQuota } from '../../tenants/quota.ts'
 import { RedisOriginCounts } from '../../tenants/redis/origin-counts.ts'
 import { RedisTokenCounters } from '../../tenants/redis/token-counters.ts'
 import { NO_CHANGE } from '../../tenants/shared-tokens.ts'
+
+const answered = answeredOr('the counters of the tenant cannot be read')
 
 /** Reads counters of a tenant. */
 export class RedisUsage {
@@ -22,7 +24,7 @@ export class RedisUsage {
 
   /** Addresses looked up on this UTC day. */
   lookups(tenantId: string): Promise<number> {
-    return orCountsUnavailable(this.#quota.used(tenantId))
+    return answered(this.#quota.used(tenantId))
   }
 
   /** Requests that the rate limit allows now. Takes no token. */
@@ -34,10 +36,6 @@ export class RedisUsage {
 
   /** Warns when most events come from one network; undefined: no warning. */
   async warning(tenantId: string): Promise<OriginWarning | undefined> {
-    return originWarning(await orCountsUnavailable(this.#origins.read(tenantId)))
+    return originWarning(await answered(this.#origins.read(tenantId)))
   }
-}
-
-function orCountsUnavailable<T>(reply: Promise<T>): Promise<T> {
-  return orUnavailable(reply, 'the counters of the tenant cannot be read')
 }

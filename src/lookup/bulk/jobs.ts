@@ -5,10 +5,12 @@ import type { BatchStatus } from '../../../schemas/api/batch.ts'
 import { BackpressureError } from '../../run/errors.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
 import { persisted } from '../../stores/redis/durability/persisted.ts'
-import { orUnavailable } from '../../stores/redis/errors.ts'
+import { answeredOr } from '../../stores/redis/errors.ts'
 import { keys } from '../../stores/redis/keys.ts'
 import { loadScript } from '../../stores/redis/scripts.ts'
 import type { BulkJobState, BulkJobs, BulkReservation, BulkWork } from '../bulk.ts'
+
+const answered = answeredOr('the job store did not answer')
 
 interface RedisBulkJobsOptions {
   /** A connection of kind `request`. */
@@ -92,8 +94,4 @@ export class RedisBulkJobs implements BulkJobs {
       lines: results ? (await unzip(results)).toString() : undefined,
     }
   }
-}
-
-function answered<T>(reply: Promise<T>): Promise<T> {
-  return orUnavailable(reply, 'the job store did not answer')
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '../../run/clock.ts'
-import { UnavailableError } from '../../run/errors.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
+import { answeredOr } from '../../stores/redis/errors.ts'
 import { keys } from '../../stores/redis/keys.ts'
 import { TurnBatcher } from '../../stores/redis/pipelined-calls.ts'
 import { loadScript, type ScriptArgument } from '../../stores/redis/scripts.ts'
@@ -25,6 +25,7 @@ const CLAIMS_PER_CALL = 1_000
 const claimScript = loadScript(import.meta.url, './claimSeen-3.lua')
 const heldScript = loadScript(import.meta.url, './heldSeen-1.lua')
 const sweepScript = loadScript(import.meta.url, './sweepSeen-1.lua')
+const answered = answeredOr('the dedup store did not answer')
 
 /** A claim that may be in the dedup store. */
 export interface Claim {
@@ -92,26 +93,18 @@ export class RedisSeenStore implements SeenStore {
       args.push(delivery.id, delivery.claimId, earliest, identities, bucketNumbers(identities))
     }
     for (const other of others) args.push(keys.seen(partition, other))
-    try {
-      const names = [
-        keys.seen(partition, generation),
-        keys.stream(partition, from, lane),
-        keys.seenGenerations(partition),
-      ]
-      return (await claimScript.run(client, names, args)) as (number[] | null)[]
-    } catch (error) {
-      throw new UnavailableError('the dedup store did not answer', { cause: error })
-    }
+    const names = [
+      keys.seen(partition, generation),
+      keys.stream(partition, from, lane),
+      keys.seenGenerations(partition),
+    ]
+    return (await answered(claimScript.run(client, names, args))) as (number[] | null)[]
   }
 
   async held(identities: Buffer, { partition, claimId }: Delivery): Promise<readonly number[]> {
     const { client, windowMs } = this.#options
     const prefix = keys.seen(partition, generationOf(claimIdMs(claimId), windowMs))
-    try {
-      return (await heldScript.run(client, [prefix], [claimId, BUCKETS - 1, identities])) as number[]
-    } catch (error) {
-      throw new UnavailableError('the dedup store did not answer', { cause: error })
-    }
+    return (await answered(heldScript.run(client, [prefix], [claimId, BUCKETS - 1, identities]))) as number[]
   }
 }
 

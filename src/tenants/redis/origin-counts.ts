@@ -2,11 +2,13 @@ import type { OriginCounts } from '../../pipeline/event/origins.ts'
 import { utcDay } from '../../pipeline/event/outcomes.ts'
 import type { Clock } from '../../run/clock.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
-import { orUnavailable } from '../../stores/redis/errors.ts'
+import { answeredOr } from '../../stores/redis/errors.ts'
 import { keys } from '../../stores/redis/keys.ts'
 import { loadScript } from '../../stores/redis/scripts.ts'
 import type { OriginStore } from '../origins.ts'
 import { RedisTenantStore } from './tenant-store.ts'
+
+const answered = answeredOr('the store of network counts does not answer')
 
 const DAY_MS = 86_400_000
 const KEPT_MS = 3 * DAY_MS
@@ -61,8 +63,4 @@ export class RedisOriginCounts implements OriginStore {
   #key(tenantId: string, daysAgo: number): string {
     return keys.origins(tenantId, utcDay(this.#clock.now() - daysAgo * DAY_MS))
   }
-}
-
-function answered<T>(reply: Promise<T>): Promise<T> {
-  return orUnavailable(reply, 'the store of network counts does not answer')
 }

@@ -5,12 +5,14 @@ import { RULES_MAX } from '../../../schemas/tenant-rules.ts'
 import { compareTexts } from '../../run/compare-texts.ts'
 import { Announcements } from '../../stores/redis/announcements.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
-import { orUnavailable } from '../../stores/redis/errors.ts'
+import { answeredOr } from '../../stores/redis/errors.ts'
 import { keys } from '../../stores/redis/keys.ts'
 import type { Reconnection } from '../../stores/redis/reconnection.ts'
 import { loadScript, type Script, type ScriptArgument } from '../../stores/redis/scripts.ts'
 import type { CallerStore, KeyHolder, KeyPage, StoredKey, StoredSource, TenantChanges, TenantStore } from '../stores.ts'
 import type { Tenant } from '../tenancy.ts'
+
+const answered = answeredOr('the store of tenants and keys does not answer')
 
 const findHolderScript = loadScript(import.meta.url, './findHolder-2.lua')
 const createTenantScript = loadScript(import.meta.url, './createTenant-1.lua')
@@ -186,10 +188,6 @@ export class RedisTenantChanges extends Announcements implements TenantChanges {
   constructor(client: RedisClient) {
     super(client, keys.tenantChanges())
   }
-}
-
-function answered<T>(reply: Promise<T>): Promise<T> {
-  return orUnavailable(reply, 'the store of tenants and keys does not answer')
 }
 
 /** @param json of a `TenantRecord` */

@@ -2,11 +2,13 @@ import { randomUUID } from 'node:crypto'
 import { REENRICHMENT_LIMITS } from '../../../../schemas/dashboard/reenrichments.ts'
 import { InputError, UnavailableError } from '../../../run/errors.ts'
 import type { RedisClient } from '../../../stores/redis/connect.ts'
-import { orUnavailable } from '../../../stores/redis/errors.ts'
+import { answeredOr } from '../../../stores/redis/errors.ts'
 import { keys } from '../../../stores/redis/keys.ts'
 import type { ShareLease } from '../../../stores/redis/membership.ts'
 import { loadScript } from '../../../stores/redis/scripts.ts'
 import type { ReenrichJob, ReenrichRequest } from './job.ts'
+
+const answered = answeredOr('Redis did not answer: try again')
 
 const using = '../../../stores/redis/members.lua'
 const putScript = loadScript(import.meta.url, './putWaiting-2.lua')
@@ -192,8 +194,4 @@ function parsed(text: string | null): ReenrichJob | undefined {
 /** The running job first. */
 function byTurn(a: ReenrichJob, b: ReenrichJob): number {
   return Number(b.state === 'running') - Number(a.state === 'running') || a.requestedAtMs - b.requestedAtMs
-}
-
-function answered<T>(reply: Promise<T>): Promise<T> {
-  return orUnavailable(reply, 'Redis did not answer: try again')
 }

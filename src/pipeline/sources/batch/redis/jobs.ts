@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto'
 import type { BatchJob, BatchJobList, ListedBatchJob } from '../../../../../schemas/api/batch.ts'
 import type { Addresses } from '../../../../../schemas/tenant.ts'
 import type { Clock } from '../../../../run/clock.ts'
-import { BackpressureError, UnavailableError } from '../../../../run/errors.ts'
+import { BackpressureError } from '../../../../run/errors.ts'
 import type { RedisClient } from '../../../../stores/redis/connect.ts'
 import { persisted } from '../../../../stores/redis/durability/persisted.ts'
+import { answeredOr } from '../../../../stores/redis/errors.ts'
 import { keys } from '../../../../stores/redis/keys.ts'
 import { loadScript } from '../../../../stores/redis/scripts.ts'
 import type {
@@ -31,6 +32,7 @@ interface RedisBatchJobsOptions {
 }
 
 const RETRY_AFTER_SECONDS = 10
+const answered = answeredOr('the event store did not answer')
 const reserveJobScript = loadScript(import.meta.url, './reserveJob-3.lua')
 const cancelJobScript = loadScript(import.meta.url, './cancelJob-1.lua')
 
@@ -53,20 +55,18 @@ export class RedisBatchJobs implements BatchJobs, BackgroundJobs, JobFiles {
     if (reason !== undefined) throw new BackpressureError(reason)
     const jobId = randomUUID()
     const receivedAtMs = clock.now()
-    try {
+    const reserved = await answered(async () => {
       // The key comes first: a feeder treats an open job without one as a dead upload.
       await client.set(keys.upload(jobId), 0, 'PX', UPLOAD_TTL_MS)
-      const reserved = await reserveJobScript.run(
+      const result = await reserveJobScript.run(
         client,
         [keys.openJobs(), keys.openJobsOf(tenantId), keys.batchesOf(tenantId)],
         [jobId, tenantId, openMax, receivedAtMs, keys.jobsOpened()],
       )
-      if (reserved === 0) await client.del(keys.upload(jobId))
-      if (reserved === 0) throw new BackpressureError(fullText(openMax), RETRY_AFTER_SECONDS, 'jobs')
-    } catch (error) {
-      if (error instanceof BackpressureError) throw error
-      throw new UnavailableError('the event store did not answer', { cause: error })
-    }
+      if (result === 0) await client.del(keys.upload(jobId))
+      return result
+    })
+    if (reserved === 0) throw new BackpressureError(fullText(openMax), RETRY_AFTER_SECONDS, 'jobs')
     const release = () => releaseJob(client, tenantId, jobId, 'no job')
     const context = { tenantId, archived, receivedAtMs }
     return new UploadSpool({ client, jobId, context, addresses, file, deadlineMs, release, closedBecause })
@@ -154,12 +154,4 @@ export class RedisBatchJobs implements BatchJobs, BackgroundJobs, JobFiles {
 
 function fullText(openMax: number): string {
   return `${openMax} batch jobs are queued or running already`
-}
-
-async function answered<T>(ask: () => Promise<T>): Promise<T> {
-  try {
-    return await ask()
-  } catch (error) {
-    throw new UnavailableError('the event store did not answer', { cause: error })
-  }
 }

@@ -1,10 +1,11 @@
-import { UnavailableError } from '../../../../run/errors.ts'
 import type { RedisClient } from '../../../../stores/redis/connect.ts'
+import { answeredOr } from '../../../../stores/redis/errors.ts'
 import { keys } from '../../../../stores/redis/keys.ts'
 import { loadScript } from '../../../../stores/redis/scripts.ts'
 import { RECORD_TTL_MS } from './job-record.ts'
 
 const claimFileScript = loadScript(import.meta.url, './claimFile-1.lua')
+const answered = answeredOr('the event store did not answer')
 
 /**
  * Remembers which files a tenant has uploaded: one key per file holds its job, and expires with the job's record. Without it, a
@@ -24,8 +25,8 @@ export class UploadedFiles {
    * @returns undefined when the claim succeeded, else the job that holds the file
    * @throws UnavailableError
    */
-  async claim(tenantId: string, digest: string, jobId: string, known = ''): Promise<string | undefined> {
-    try {
+  claim(tenantId: string, digest: string, jobId: string, known = ''): Promise<string | undefined> {
+    return answered(async () => {
       for (let replaced = known; ; ) {
         const args = [jobId, replaced, RECORD_TTL_MS]
         const holder = String(await claimFileScript.run(this.#client, [keys.uploadedFile(tenantId, digest)], args))
@@ -33,9 +34,7 @@ export class UploadedFiles {
         if (await this.#exists(holder)) return holder
         replaced = holder
       }
-    } catch (error) {
-      throw new UnavailableError('the event store did not answer', { cause: error })
-    }
+    })
   }
 
   /** False for a dead upload: it never became a job. */
