@@ -35,7 +35,7 @@ async function install(): Promise<void> {
   const prefix = [...(isRoot ? [] : ['sudo', '-n']), 'env', 'DEBIAN_FRONTEND=noninteractive', 'apt-get', '-q']
   const apt = (...args: string[]) => run(prefix[0]!, [...prefix.slice(1), ...args], { timeout: INSTALL_MS })
   await apt('update')
-  const add = (name: string) => apt('install', '-y', '--no-install-recommends', name)
+  const add = (name: string) => apt('install', '-y', '--no-install-recommends', '-o', 'DPkg::Lock::Timeout=120', name)
   // Not every distribution has the headless shell.
   await add('chromium-headless-shell').catch(() => add('chromium'))
 }

@@ -18,18 +18,15 @@ interface PackageManager {
   readonly attempts: readonly (readonly string[][])[]
 }
 
+/** Another install may hold the lock for a while, as on a machine that has just started. */
+const APT_INSTALL = ['install', '-y', '-q', '--no-install-recommends', '-o', 'DPkg::Lock::Timeout=120', 'redis-tools']
+
 /** None of these packages starts a service. `redis-tools` has the server's binary without its service. */
 const MANAGERS: readonly PackageManager[] = [
   {
     command: 'apt-get',
     asRoot: true,
-    attempts: [
-      [['install', '-y', '-q', '--no-install-recommends', 'redis-tools']],
-      [
-        ['update', '-q'],
-        ['install', '-y', '-q', '--no-install-recommends', 'redis-tools'],
-      ],
-    ],
+    attempts: [[APT_INSTALL], [['update', '-q'], APT_INSTALL]],
   },
   { command: 'dnf', asRoot: true, attempts: [[['install', '-y', 'valkey']], [['install', '-y', 'redis']]] },
   { command: 'apk', asRoot: true, attempts: [[['add', '--no-cache', 'redis']], [['add', '--no-cache', 'valkey']]] },
