@@ -1,5 +1,5 @@
-import uWS from 'uWebSockets.js'
 import { open } from 'node:fs/promises'
+import { findUws } from '../../src/http/engine/choose.ts'
 import { receiveInput, send } from '../run/child.ts'
 
 /*
@@ -13,6 +13,10 @@ interface Input {
   /** Bodies are written to this file and fsynced before the response. */
   readonly keepsIn?: string
 }
+
+const found = findUws()
+if (typeof found === 'string') throw new Error(found)
+const { uWS } = found
 
 const { answer, contentType, keepsIn } = await receiveInput<Input>()
 

@@ -33,7 +33,8 @@ test('ambiguous lengths are refused, and the bytes after them are no request', a
     const connection = await RawConnection.open(t, port)
     await connection.write(attempt + WHOLE)
     const received = await connection.untilClosed()
-    assert.match(received, /^$|^HTTP\/1\.1 400 /, attempt)
+    // From version 20.57 on, uWebSockets.js says of what it cannot read that it is another version of HTTP.
+    assert.match(received, /^$|^HTTP\/1\.1 (?:400|505) /, attempt)
     assert.ok(!received.includes('200 OK'), attempt)
   }
   assert.equal(intake.envelopes.length, 0)
@@ -74,6 +75,6 @@ test('an endless head is cut off, and does not block the server', async (t) => {
   const endless = await RawConnection.open(t, port)
   for (let i = 0; i < 40; i++)
     await endless.write(`${i === 0 ? 'GET / HTTP/1.1\r\n' : ''}x-${i}: ${'a'.repeat(1_000)}\r\n`)
-  assert.match(await endless.untilClosed(), ANSWERS_ALL ? /^HTTP\/1\.1 431 [\s\S]*too large/ : /^$/)
+  assert.match(await endless.untilClosed(), ANSWERS_ALL ? /^HTTP\/1\.1 431 [\s\S]*too large/ : /^$|^HTTP\/1\.1 431 /)
   assert.equal((await fetch(`${url}/healthz`)).status, 200)
 })

@@ -1,8 +1,9 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { StartupError } from '../../run/errors.ts'
 import type { CreateEngine } from './engine.ts'
+import type { UwsPackage } from './uws/engine.ts'
 
 /** The setting's values: an engine by the name of its package or module, or `auto` for the fastest that runs here. */
 export const ENGINE_CHOICES = ['auto', 'uWebSockets.js', 'node:http'] as const
@@ -11,6 +12,8 @@ export type EngineChoice = (typeof ENGINE_CHOICES)[number]
 export interface ChosenEngine {
   readonly name: Exclude<EngineChoice, 'auto'>
   readonly create: CreateEngine
+  /** Version of uWebSockets.js. */
+  readonly version?: string
   /** Why this is not the faster engine, and what to do about it. */
   readonly note?: string
 }
@@ -23,29 +26,66 @@ export async function chooseEngine(choice: EngineChoice): Promise<ChosenEngine> 
   const { createNodeEngine } = await import('./node/engine.ts')
   const nodeHttp = { name: 'node:http', create: createNodeEngine } as const
   if (choice === 'node:http') return nodeHttp
-  const native = await findNative()
-  if (typeof native === 'function') return { name: 'uWebSockets.js', create: native }
+  const native = findUws()
+  if (typeof native !== 'string') {
+    const { uwsEngine } = await import('./uws/engine.ts')
+    return { name: 'uWebSockets.js', create: uwsEngine(native.uWS), version: native.version }
+  }
   if (choice === 'uWebSockets.js') throw new StartupError(`HTTP_ENGINE=uWebSockets.js cannot run: ${native}`)
   return { ...nodeHttp, note: `${native}; src/http/engine/README.md says how to get the faster engine` }
 }
 
-/** The engine of uWebSockets.js, or the reason why it does not run here. */
-async function findNative(): Promise<CreateEngine | string> {
+/** Packages with builds of uWebSockets.js, the faster first: the other one also runs on glibc before 2.38, with Node.js 20. */
+const PACKAGES = ['uWebSockets.js', 'uws-node-20'] as const
+
+const requireHere = createRequire(import.meta.url)
+
+interface LoadedUws {
+  readonly uWS: UwsPackage
+  /** As the package says it. */
+  readonly version: string
+}
+
+/** The first package that loads, or why none does. */
+export function findUws(): LoadedUws | string {
+  const reasons: string[] = []
+  for (const name of PACKAGES) {
+    const found = loadUws(name)
+    if (typeof found !== 'string') return found
+    reasons.push(found)
+  }
+  return reasons.join('; ')
+}
+
+function loadUws(name: (typeof PACKAGES)[number]): LoadedUws | string {
   const { platform, arch, versions } = process
   const here = `Node.js ${versions.node} on ${platform}-${arch}`
-  const none = `the installed uWebSockets.js has no build for ${here}`
+  const none = `${name} has no build for ${here}`
   try {
-    // Without a build the package writes to the console and falls back to a server of its own, so check first.
-    if (!hasBuild(`uws_${platform}_${arch}_${versions.modules}.node`)) return none
-    const { createUwsEngine, isNative } = await import('./uws/engine.ts')
-    return isNative() ? createUwsEngine : none
+    const folder = dirname(requireHere.resolve(name))
+    // Without a build the older package writes to the console and falls back to a server of its own, so check first.
+    if (!hasBuild(folder, `uws_${platform}_${arch}_${versions.modules}.node`)) return none
+    // Not imported: an error while an imported CommonJS package loads is also an unhandled rejection.
+    const uWS = requireHere(name) as UwsPackage
+    // Its fallback has no `close`.
+    return 'close' in uWS.App() ? { uWS, version: versionOf(folder) } : none
   } catch (error) {
-    return `uWebSockets.js cannot be loaded by ${here}: ${error instanceof Error ? error.message.split('\n', 1)[0] : error}`
+    return `${name} cannot be loaded by ${here}: ${reasonOf(error)}`
   }
 }
 
 /** The package from npm and the official one have their builds in different folders. */
-function hasBuild(file: string): boolean {
-  const folder = dirname(createRequire(import.meta.url).resolve('uWebSockets.js'))
+function hasBuild(folder: string, file: string): boolean {
   return ['.', '../binaries'].some((place) => existsSync(join(folder, place, file)))
+}
+
+function versionOf(folder: string): string {
+  const file = ['.', '..'].map((place) => join(folder, place, 'package.json')).find((path) => existsSync(path))
+  return file === undefined ? 'unknown' : (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
+}
+
+/** The last line that is not empty: the newer package puts a text of its own before the reason of the system. */
+function reasonOf(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error)
+  return message.trim().split('\n').at(-1)!
 }

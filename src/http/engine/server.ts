@@ -95,8 +95,9 @@ export function createServer(options: ServerOptions): HttpServer {
     },
     async start() {
       starting ??= open().then(() => {
-        const { name, note } = chosen!
-        log.info({ url: this.url, engine: name, ...(note !== undefined && { note }) }, 'listening')
+        const { name, version, note } = chosen!
+        const engine = version === undefined ? name : `${name} ${version}`
+        log.info({ url: this.url, engine, ...(note !== undefined && { note }) }, 'listening')
       })
       await starting
     },

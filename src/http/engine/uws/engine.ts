@@ -1,11 +1,14 @@
-import uWS, { type HttpRequest, type HttpResponse, type TemplatedApp, type us_listen_socket } from 'uWebSockets.js'
+import type { HttpRequest, HttpResponse, us_listen_socket } from 'uWebSockets.js'
 import type { CreateEngine, EngineRoute } from '../engine.ts'
 import { readHead } from '../head.ts'
 import { listen } from './listen.ts'
 import { Outgoing, UwsResponseWriter } from './response-writer.ts'
 
-/** Its type declarations lack `close`, which ends all connections. The fallback without a native build has no `close`. */
-type ClosableApp = TemplatedApp & { close?: () => void }
+/** The package, of any version from 20.30 on. */
+export type UwsPackage = Pick<
+  typeof import('uWebSockets.js'),
+  'App' | 'us_listen_socket_close' | 'us_socket_local_port'
+>
 
 /**
  * uWebSockets.js. By itself it closes, without a response, a connection that sends less than 160 KiB in about 10 s, one
@@ -19,30 +22,27 @@ type ClosableApp = TemplatedApp & { close?: () => void }
  * request. So a request without a length where one is usual is the last of its connection too. For a GET this cannot be
  * detected, but proxies refuse such a header.
  */
-export const createUwsEngine: CreateEngine = (routes) => {
-  const app = uWS.App() as ClosableApp
-  const outgoing = new Outgoing()
-  for (const route of routes) app[METHODS[route.method]](route.path, handlerOf(route, outgoing))
-  let socket: us_listen_socket | undefined
-  return {
-    async listen(address, share) {
-      socket = await listen(app, address, share)
-      return uWS.us_socket_local_port(socket)
-    },
-    stopListening() {
-      if (socket !== undefined) uWS.us_listen_socket_close(socket)
-      socket = undefined
-    },
-    close() {
-      app.close?.()
-    },
+export const uwsEngine =
+  (uWS: UwsPackage): CreateEngine =>
+  (routes) => {
+    const app = uWS.App()
+    const outgoing = new Outgoing()
+    for (const route of routes) app[METHODS[route.method]](route.path, handlerOf(route, outgoing))
+    let socket: us_listen_socket | undefined
+    return {
+      async listen(address, share) {
+        socket = await listen(app, address, share)
+        return uWS.us_socket_local_port(socket)
+      },
+      stopListening() {
+        if (socket !== undefined) uWS.us_listen_socket_close(socket)
+        socket = undefined
+      },
+      close() {
+        app.close()
+      },
+    }
   }
-}
-
-/** Whether a native build was loaded, and not the fallback. */
-export function isNative(): boolean {
-  return (uWS.App() as ClosableApp).close !== undefined
-}
 
 const METHODS = { GET: 'get', HEAD: 'head', POST: 'post', OPTIONS: 'options', any: 'any' } as const
 
@@ -60,7 +60,7 @@ function handlerOf(route: EngineRoute, outgoing: Outgoing): (response: HttpRespo
     const isLast = head.isChunked || !hasLength
     const arrived = {
       head,
-      parameters: count === 0 ? NONE : Array.from({ length: count }, (_, i) => request.getParameter(i)),
+      parameters: count === 0 ? NONE : Array.from({ length: count }, (_, i) => request.getParameter(i) ?? ''),
       query: request.getQuery() ?? '',
       // It takes every value of five characters for `close`.
       closes: head.connection.length === 5,

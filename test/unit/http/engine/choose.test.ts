@@ -15,8 +15,9 @@ test('the native engine is used if it loads, else Node.js, with the remedy', asy
   assert.equal(isNative, chosen.note === undefined)
   if (isNative) {
     assert.equal((await chooseEngine('uWebSockets.js')).name, 'uWebSockets.js')
+    assert.match(chosen.version!, /^20\.(?:57\.0|30\.0-unofficial\.0)$/)
   } else {
-    assert.match(chosen.note!, new RegExp(`no build for Node\\.js ${process.versions.node} on .*README`))
+    assert.match(chosen.note!, new RegExp(`uWebSockets\\.js .* Node\\.js ${process.versions.node} on .*README`))
     await assert.rejects(chooseEngine('uWebSockets.js'), StartupError)
   }
   assert.deepEqual(Object.keys(await chooseEngine('node:http')).sort(), ['create', 'name'])
