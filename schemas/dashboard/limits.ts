@@ -21,3 +21,7 @@ export const LABEL_CHARS_MAX = 64
 export const AFTER_DAYS_MIN = 2
 export const AFTER_DAYS_MAX = 365
 export const AFTER_DAYS_USUAL = 30
+
+/** Files that an export keeps. */
+export const EXPORT_KEEP_MAX = 400
+export const EXPORT_KEEP_USUAL = 30

@@ -41,6 +41,13 @@ export class ExportAdmin {
     throw new InputError(`tenant ${tenantId} has no export ${JSON.stringify(name)}; it has ${names}`)
   }
 
+  /** @throws InputError when there is none */
+  async get(tenantId: string, id: string): Promise<Export> {
+    const found = await this.exports.get(tenantId, id)
+    if (found === undefined) throw new InputError('there is no such export any more')
+    return found
+  }
+
   async create(tenantId: string, { name, segment, every, at, format, keep }: NewExport): Promise<Export> {
     if (!new RegExp(EXPORT_NAME).test(name)) {
       const allowed = '1 to 64 letters, digits, - and _, because it names a folder'

@@ -14,8 +14,8 @@ import type { Service } from '../run/service.ts'
 import type { ObjectStore } from '../stores/objects/object-store.ts'
 import type { ShareLease } from '../stores/redis/membership.ts'
 import type { Tenant } from '../tenants/tenancy.ts'
-import type { Export, ExportedFile, ExportState, RedisExports } from './redis/export-store.ts'
-import { exportFolder, exportKey, isExportFile, lastDue } from './schedule.ts'
+import type { Export, ExportedFile, ExportFailure, ExportRun, ExportState, RedisExports } from './redis/export-store.ts'
+import { exportFolder, exportKey, isExportFile, openDue } from './schedule.ts'
 
 interface ExporterOptions {
   readonly lease: ShareLease
@@ -44,6 +44,8 @@ const RETRY_MAX_MS = 3_600_000
 /** Reading and writing one file. */
 const ATTEMPT_MS = 900_000
 const ERROR_MAX_CHARS = 500
+/** Attempts that the state of an export keeps. */
+const RUNS_MAX = 20
 
 /**
  * Writes the files of exports that are due. One process at a time does this, under a lease. A file is complete in `spoolDir` before it is
@@ -114,14 +116,9 @@ export class Exporter implements Service {
     for (const one of await exports.list(tenantId)) {
       const [state, askedMs] = await Promise.all([exports.state(one.id), exports.asked(one.id)])
       const nowMs = clock.now()
-      const dueMs = lastDue(one, nowMs)
-      // Of missed times only the last one is made up.
-      const isDue =
-        one.paused === undefined &&
-        dueMs > state.dueMs &&
-        dueMs >= Date.parse(one.active_since) &&
-        nowMs >= state.retryAtMs
-      if (isDue) await this.#attempt(one, { ...state, dueMs }, state, dueMs, signal)
+      const dueMs = openDue(one, state, nowMs)
+      if (dueMs !== undefined && nowMs >= state.retryAtMs)
+        await this.#attempt(one, { ...state, dueMs }, state, dueMs, signal)
       else if (askedMs > state.askedMs)
         await this.#attempt(one, { ...state, askedMs }, { ...state, askedMs }, askedMs, signal)
       else continue
@@ -149,7 +146,10 @@ export class Exporter implements Service {
       const last = await this.#write(one, key, AbortSignal.any([signal, AbortSignal.timeout(ATTEMPT_MS)]))
       if (await this.#isGone(one.tenantId)) await store.delete(key)
       else if (last !== undefined) await this.#trim(one)
-      await exports.settle(lease, one, { ...done, failures: 0, retryAtMs: 0, error: undefined, ...(last && { last }) })
+      await exports.settle(lease, one, {
+        ...{ ...done, failures: 0, retryAtMs: 0, error: undefined },
+        ...(last && { last, runs: withRun(done, last) }),
+      })
       if (last === undefined) return
       onAttempt?.('done')
       log.info(
@@ -161,13 +161,9 @@ export class Exporter implements Service {
       const failures = failed.failures + 1
       const delayMs = Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** Math.min(failures - 1, 20))
       const message = (err as Error).message.slice(0, ERROR_MAX_CHARS)
-      const nowMs = clock.now()
-      await exports.settle(lease, one, {
-        ...failed,
-        failures,
-        retryAtMs: nowMs + delayMs,
-        error: { atMs: nowMs, message },
-      })
+      const error: ExportFailure = { atMs: clock.now(), message }
+      const retryAtMs = error.atMs + delayMs
+      await exports.settle(lease, one, { ...failed, failures, retryAtMs, error, runs: withRun(failed, error) })
       onAttempt?.('failed')
       log.warn({ err, tenant_id: one.tenantId, export: one.name, ...PASSING }, 'an export is tried again later')
     }
@@ -228,6 +224,10 @@ export class Exporter implements Service {
     for await (const { key } of store.list(exportFolder(tenantId, name))) if (isExportFile(key)) files.push(key)
     for (const key of files.sort().slice(0, -keep)) await store.delete(key)
   }
+}
+
+function withRun({ runs = [] }: ExportState, run: ExportRun): readonly ExportRun[] {
+  return [run, ...runs].slice(0, RUNS_MAX)
 }
 
 async function* ndjson(rows: AsyncIterable<readonly CountedCompany[]>): AsyncGenerator<string> {

@@ -12,6 +12,32 @@ export function lastDue({ every, at }: Pick<ExportRecord, 'every' | 'at'>, nowMs
   return due - ((new Date(due).getUTCDay() + 7 - MONDAY) % 7) * DAY_MS
 }
 
+/** The next time after `nowMs` at which an export is due, milliseconds. */
+export function nextDue(schedule: Pick<ExportRecord, 'every' | 'at'>, nowMs: number): number {
+  return lastDue(schedule, nowMs) + (schedule.every === 'day' ? 1 : 7) * DAY_MS
+}
+
+/** The due time whose file is not written yet, milliseconds; undefined: none. Of missed times only the last one is made up. */
+export function openDue(
+  one: Pick<ExportRecord, 'every' | 'at' | 'active_since' | 'paused'>,
+  { dueMs: writtenMs }: { readonly dueMs: number },
+  nowMs: number,
+): number | undefined {
+  const dueMs = lastDue(one, nowMs)
+  const isOpen = one.paused === undefined && dueMs > writtenMs && dueMs >= Date.parse(one.active_since)
+  return isOpen ? dueMs : undefined
+}
+
+/** When the file that is not written yet was due or requested, milliseconds; undefined: none is missing. @param askedMs last request */
+export function openSince(
+  one: Parameters<typeof openDue>[0],
+  state: { readonly dueMs: number; readonly askedMs: number },
+  askedMs: number,
+  nowMs: number,
+): number | undefined {
+  return openDue(one, state, nowMs) ?? (askedMs > state.askedMs ? askedMs : undefined)
+}
+
 /** Where the files of a tenant's exports are. @param name of one export */
 export function exportFolder(tenantId: string, name?: string): string {
   return name === undefined ? `exports/${tenantId}/` : `exports/${tenantId}/${name}/`

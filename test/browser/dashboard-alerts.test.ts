@@ -6,6 +6,7 @@ import type { SegmentsAnswer } from '../../schemas/dashboard/segments.ts'
 import { Receiver } from '../support/alerts.ts'
 import { sharedChromium } from '../support/chromium.ts'
 import { sharedSite } from '../support/shared-site.ts'
+import { storeVisits } from '../support/stored-visits.ts'
 import { until } from '../support/until.ts'
 import { openWatched } from '../support/watched-page.ts'
 
@@ -27,7 +28,7 @@ test('a member saves a segment, is told when a company enters it, and sees what 
   }
   await run('tenant', 'create', TENANT)
   const { key } = JSON.parse(await run('key', 'create', TENANT, '--json')) as { key: string }
-  await storeVisits(ready.clickhouse_url)
+  await storeVisits(ready.clickhouse_url, TENANT)
   const receiver = await Receiver.start(t)
   const context = await browser.newContext()
   t.after(() => context.close())
@@ -226,22 +227,4 @@ async function checkNarrow(page: Page, urls: readonly string[]): Promise<void> {
     await page.waitForLoadState('networkidle')
     assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 390, url)
   }
-}
-
-/** A bank that returned, and a company that came once. */
-async function storeVisits(clickhouseUrl: string): Promise<void> {
-  const visits = [
-    ...[100, 5].map((days) => ['bank.example', 'Old Bank', 'DE', days] as const),
-    ['new.example', 'Newcomer', 'FR', 3] as const,
-    ['far.example', 'Faraway', 'JP', 60] as const,
-  ]
-  const rows = visits.map(
-    ([id, name, code, days], i) =>
-      `('198.51.100.${i}', '${TENANT}', 'old-${i}', now64(3) - ${days} * 86400, now64(3) - ${days} * 86400, '${id}', '${id}', '${name}', '${id}', 'Banks', '${code}')`,
-  )
-  const columns =
-    'ip, tenant_id, event_id, received_at, timestamp, account_id, company_id, business_name, domain, industry, country_code'
-  const body = `INSERT INTO events (${columns}) VALUES ${rows.join()}`
-  const response = await fetch(`${clickhouseUrl}/?database=ipid`, { method: 'POST', body })
-  assert.equal(response.status, 200, await response.text())
 }

@@ -47,6 +47,15 @@ test('the services together have every role once, and their variables are accept
   }
 })
 
+test('the services that archive, write exports and show their place have the bucket of ARCHIVE_URL', () => {
+  const names = ['ARCHIVE_URL', 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY']
+  const having = ours.filter(({ environment = {} }) => names.every((name) => name in environment))
+  assert.deepEqual(having.map(rolesOf).sort(), ['archive', 'dashboard', 'sink'])
+  // Without a bucket, files must survive a new container.
+  for (const name of ['archive', 'sink'])
+    assert.deepEqual(file.services[name]!.volumes, ['archive:/data/archive'], name)
+})
+
 test('only this machine can reach published ports, and every service has a health check', () => {
   for (const port of services.flatMap(({ ports = [] }) => ports)) assert.match(port, /^127\.0\.0\.1:\d+:\d+$/)
   for (const [name, { healthcheck }] of Object.entries(file.services)) assert.ok(healthcheck, name)

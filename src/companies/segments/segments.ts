@@ -46,6 +46,13 @@ export class Segments {
     return json === null ? undefined : { ...(JSON.parse(json) as SegmentRecord), id }
   }
 
+  /** @throws InputError when there is none */
+  async existing(tenantId: string, id: string): Promise<Segment> {
+    const segment = await this.get(tenantId, id)
+    if (segment === undefined) throw new InputError('there is no such segment any more', { field: 'segment' })
+    return segment
+  }
+
   async named(tenantId: string, name: string): Promise<Segment> {
     const all = await this.list(tenantId)
     const found = all.find((segment) => segment.name === name)

@@ -3,6 +3,7 @@ import {
   Building2,
   FileText,
   FileUp,
+  FolderDown,
   House,
   type LucideIcon,
   Plug,
@@ -23,6 +24,8 @@ import { Companies } from './pages/companies.tsx'
 import { Company } from './pages/company.tsx'
 import { DeadLetter } from './pages/dead-letter.tsx'
 import { DeadLetters } from './pages/dead-letters.tsx'
+import { NewExport } from './pages/exports/new-export.tsx'
+import { Exports } from './pages/exports.tsx'
 import { Home } from './pages/home.tsx'
 import { Live } from './pages/live.tsx'
 import { Lookup } from './pages/lookup.tsx'
@@ -92,6 +95,12 @@ export const PAGES: readonly PageEntry[] = [
   },
   { path: '/t/:tenant/alerts/new', page: NewAlert, title: 'New alert' },
   { path: '/t/:tenant/alerts/messages', page: Messages, title: 'Messages of alerts' },
+  {
+    path: '/t/:tenant/exports',
+    page: Exports,
+    nav: { label: 'Exports', icon: FolderDown, group: 'companies' },
+  },
+  { path: '/t/:tenant/exports/new', page: NewExport, title: 'New export' },
   {
     path: '/t/:tenant/live',
     page: Live,

@@ -4,6 +4,7 @@ import { type AlertDependencies, alertRoutes } from './routes/alerts.ts'
 import { type CompanyDependencies, companyRoutes } from './routes/companies.ts'
 import { type CorrectionDependencies, correctionRoutes } from './routes/corrections.ts'
 import { type DeadLetterDependencies, deadLetterRoutes } from './routes/dead-letters.ts'
+import { type ExportDependencies, exportRoutes } from './routes/exports.ts'
 import { type HomeDependencies, homeRoute } from './routes/home.ts'
 import { type IntentPageDependencies, intentPageRoutes } from './routes/intent-pages.ts'
 import { type KeyDependencies, keyRoutes } from './routes/keys.ts'
@@ -39,6 +40,7 @@ interface DashboardDependencies
     IntentPageDependencies,
     SegmentDependencies,
     AlertDependencies,
+    ExportDependencies,
     AccuracyDependencies,
     OverviewDependencies,
     HomeDependencies,
@@ -64,6 +66,7 @@ export function dashboardRoutes(parts: DashboardDependencies): DashboardRoute[] 
     ...intentPageRoutes(parts),
     ...segmentRoutes(parts),
     ...alertRoutes(parts),
+    ...exportRoutes(parts),
     ...accuracyRoutes(parts),
     liveRoute(parts),
     ...uploadRoutes(parts.uploads),

@@ -15,6 +15,7 @@ import { integerOption, waitOption } from '../../terminal/integer-option.ts'
 import { printJson, printPairs, printTable } from '../../terminal/print.ts'
 import { addSettings, configOf, INSTANCE_SETTINGS } from '../../terminal/settings-options.ts'
 import type { ExportAdmin } from '../admin.ts'
+import { placeOf } from '../place.ts'
 import type { Export, ExportState } from '../redis/export-store.ts'
 import { exportFolder } from '../schedule.ts'
 
@@ -148,8 +149,7 @@ export function exportCommand(context: CliContext): Command {
       import('../../companies/segments/segments.ts'),
     ])
     const config = await asInstance(configOf(context, command))
-    const location = archiveLocationOf(config)
-    const place = 'folder' in location ? location.folder : `s3://${location.bucket}/${location.prefix}`
+    const place = placeOf(archiveLocationOf(config))
     return await withTenants(config, async (tenants, client) => {
       const { deleting } = await tenants.getTenant(tenant)
       if (deleting) throw new InputError(`tenant ${tenant} is being deleted`)

@@ -34,6 +34,14 @@ export interface ExportedFile {
   readonly bytes: number
 }
 
+/** An attempt that has ended: its file, or why there is none. */
+export type ExportRun = ExportedFile | ExportFailure
+
+export interface ExportFailure {
+  readonly atMs: number
+  readonly message: string
+}
+
 /** What came of an export so far. */
 export interface ExportState {
   /** The last due time whose file is written, milliseconds; 0: none. */
@@ -46,7 +54,9 @@ export interface ExportState {
   readonly retryAtMs: number
   readonly last?: ExportedFile | undefined
   /** Why the last attempt failed; undefined: it did not. */
-  readonly error?: { readonly atMs: number; readonly message: string } | undefined
+  readonly error?: ExportFailure | undefined
+  /** The last attempts, newest first. Undefined from earlier versions. */
+  readonly runs?: readonly ExportRun[] | undefined
 }
 
 /** The object that is being written. */

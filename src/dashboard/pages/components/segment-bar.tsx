@@ -1,4 +1,4 @@
-import { BellPlus, Bookmark, Ellipsis, Pencil, Trash2 } from 'lucide-preact'
+import { BellPlus, Bookmark, Ellipsis, FolderDown, Pencil, Trash2 } from 'lucide-preact'
 import { useState } from 'preact/hooks'
 import { useLocation } from 'wouter-preact'
 import { LABEL_CHARS_MAX } from '../../../../schemas/dashboard/limits.ts'
@@ -81,6 +81,11 @@ export function SegmentBar({ tenant, state, isFiltered }: SegmentBarProps) {
               <IconButton size="s" icon={Ellipsis} label={`Actions for segment ${segment.name}`} {...props} />
             )}
             entries={[
+              {
+                label: 'Export it regularly',
+                icon: FolderDown,
+                href: `/t/${tenant}/exports/new?${new URLSearchParams({ segment: segment.segment_id })}`,
+              },
               { label: 'Rename segment', icon: Pencil, onSelect: () => setDialog('rename') },
               { label: 'Remove segment', icon: Trash2, isDanger: true, onSelect: () => setDialog('remove') },
             ]}

@@ -42,12 +42,8 @@ const PATH = '/api/tenants/:tenant/alerts'
 /** Alerts and their messages (src/alerts/README.md). */
 export function alertRoutes(parts: AlertDependencies): DashboardRoute[] {
   const { alerts, alertActivity, deliveries, segments, alertTrials, canEmail } = parts
-  const segmentOf = async (tenantId: string, id: string | undefined): Promise<Segment | undefined> => {
-    if (id === undefined) return undefined
-    const segment = await segments.get(tenantId, id)
-    if (segment === undefined) throw new InputError('there is no such segment any more', { field: 'segment' })
-    return segment
-  }
+  const segmentOf = async (tenantId: string, id: string | undefined): Promise<Segment | undefined> =>
+    id === undefined ? undefined : await segments.existing(tenantId, id)
   const listed = async (alert: Alert, names: ReadonlyMap<string, string>): Promise<ListedAlert> => {
     const [activity, waiting] = await Promise.all([alertActivity.activity(alert.id), deliveries.waitingOf(alert.id)])
     return listedAlert(alert, names, activity, waiting)

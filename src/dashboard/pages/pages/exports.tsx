@@ -1,0 +1,102 @@
+import { FolderDown, Plus } from 'lucide-preact'
+import { useState } from 'preact/hooks'
+import type { ExportsAnswer, ListedExport } from '../../../../schemas/dashboard/exports.ts'
+import { LinkButton } from '../design/button.tsx'
+import { FieldError } from '../design/field.tsx'
+import { Text } from '../design/layout.tsx'
+import { EmptyState, Notice, Problem } from '../design/notice.tsx'
+import { Page } from '../design/page.tsx'
+import { Loading } from '../design/skeleton.tsx'
+import { toast } from '../design/toast.tsx'
+import { post } from '../lib/api.ts'
+import type { PageProps } from '../lib/page-props.ts'
+import { useAction } from '../lib/use-action.ts'
+import { useData } from '../lib/use-data.ts'
+import { type ExportAction, ExportList } from './exports/export-list.tsx'
+import { FilesDialog } from './exports/files-dialog.tsx'
+import { RemoveExport } from './exports/remove-export.tsx'
+
+const LOOK_EVERY_MS = 5_000
+
+/** Scheduled exports: what they write, where, and whether that works. */
+export function Exports({ parameters }: PageProps) {
+  const tenant = parameters.tenant!
+  // The key makes sure that state of one tenant is never shown for another.
+  return <OfTenant key={tenant} tenant={tenant} />
+}
+
+const DONE = {
+  run: (name: string) => `${name} writes a file now.`,
+  pause: (name: string) => `${name} is paused. Files of this time are not made up.`,
+  resume: (name: string) => `${name} is on again.`,
+} as const
+
+function OfTenant({ tenant }: { readonly tenant: string }) {
+  const list = useData<ExportsAnswer>(`/api/tenants/${tenant}/exports`, {}, LOOK_EVERY_MS)
+  const [dialog, setDialog] = useState<{ readonly action: 'files' | 'remove'; readonly id: string }>()
+  const changing = useAction()
+  const act = (action: ExportAction, { export_id, name }: ListedExport) => {
+    if (action === 'files' || action === 'remove') return setDialog({ action, id: export_id })
+    changing.run(async () => {
+      await post(`/api/tenants/${tenant}/exports/${action}`, { export_id })
+      list.reload()
+      toast({ text: DONE[action](name) })
+    })
+  }
+  const close = () => setDialog(undefined)
+  const { exports = [], exports_max: max = 0, store } = list.value ?? {}
+  const isFull = list.value !== undefined && exports.length >= max
+  const shown = exports.find(({ export_id: id }) => id === dialog?.id)
+  const create = (
+    <LinkButton variant="primary" icon={Plus} href={`/t/${tenant}/exports/new`}>
+      New export
+    </LinkButton>
+  )
+  return (
+    <Page
+      title="Exports"
+      description="The companies of a segment as a file in your object store, every day or every Monday."
+      actions={exports.length > 0 && !isFull && create}
+    >
+      {list.error !== undefined && <Problem error={list.error} onRetry={list.reload} />}
+      <FieldError error={changing.error} />
+      {store !== undefined && <Place store={store} />}
+      {list.value === undefined && list.error === undefined && <Loading rows={4} rowHeight={48} />}
+      {list.value !== undefined && exports.length === 0 && (
+        <EmptyState icon={FolderDown} title="There is no export yet">
+          <p>
+            Give colleagues and other programs a fresh list: for example the companies that read your prices, as a file
+            on every Monday.
+          </p>
+          {create}
+        </EmptyState>
+      )}
+      {exports.length > 0 && <ExportList tenant={tenant} exports={exports} onAct={act} />}
+      {isFull && <Text tone="soft">A tenant has at most {max} exports: remove one to add another.</Text>}
+      {dialog?.action === 'files' && shown !== undefined && <FilesDialog shown={shown} onClose={close} />}
+      {dialog?.action === 'remove' && shown !== undefined && (
+        <RemoveExport tenant={tenant} shown={shown} onRemoved={list.reload} onClose={close} />
+      )}
+    </Page>
+  )
+}
+
+/** Where files go, and what to set when that is only the disk of ipid. */
+function Place({ store: { kind, place } }: Pick<ExportsAnswer, 'store'>) {
+  if (kind === 'bucket') {
+    return (
+      <Text tone="soft">
+        Files go to <code>{place}</code>.
+      </Text>
+    )
+  }
+  return (
+    <Notice tone="warn" title="No object store is set" role="status">
+      <p>
+        Files stay in {place === null ? 'a folder' : <code>{place}</code>} on the machine of ipid. To send them to a
+        bucket, an operator sets <code>ARCHIVE_URL</code>, such as <code>s3://bucket/prefix?region=eu-central-1</code>,
+        with <code>AWS_ACCESS_KEY_ID</code> and <code>AWS_SECRET_ACCESS_KEY</code>, and restarts ipid.
+      </p>
+    </Notice>
+  )
+}

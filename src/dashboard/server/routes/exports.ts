@@ -1,0 +1,122 @@
+import {
+  CreateExportBody,
+  ExportBody,
+  type ExportsAnswer,
+  type ListedExport,
+} from '../../../../schemas/dashboard/exports.ts'
+import { EXPORT_LIMITS } from '../../../../schemas/export.ts'
+import type { Segments } from '../../../companies/segments/segments.ts'
+import type { ExportAdmin } from '../../../exports/admin.ts'
+import { placeOf } from '../../../exports/place.ts'
+import type { Export, ExportRun } from '../../../exports/redis/export-store.ts'
+import { exportFolder, nextDue, openSince } from '../../../exports/schedule.ts'
+import type { ArchiveLocation } from '../../../pipeline/declaration/destination.ts'
+import type { Clock } from '../../../run/clock.ts'
+import { type DashboardRoute, json, route } from '../route.ts'
+
+export interface ExportDependencies {
+  readonly scheduledExports: ExportAdmin
+  readonly segments: Segments
+  /** Where their files are. */
+  readonly archiveLocation: ArchiveLocation
+  readonly clock: Clock
+}
+
+const PATH = '/api/tenants/:tenant/exports'
+
+/** Scheduled exports (src/exports/README.md). */
+export function exportRoutes(parts: ExportDependencies): DashboardRoute[] {
+  const { scheduledExports: admin, segments, archiveLocation, clock } = parts
+  const listed = async (one: Export): Promise<ListedExport> => {
+    const [segment, state, askedMs] = await Promise.all([
+      segments.get(one.tenantId, one.segment_id),
+      admin.exports.state(one.id),
+      admin.exports.asked(one.id),
+    ])
+    const { id, tenantId, name, every, at, format, keep, created_at, paused } = one
+    const { last, error, failures, retryAtMs, runs = [] } = state
+    const openMs = openSince(one, state, askedMs, clock.now())
+    return {
+      ...{ export_id: id, name, segment: { segment_id: one.segment_id, name: segment?.name ?? null } },
+      ...{ every, at, format, keep, folder: exportFolder(tenantId, name), created_at, paused: paused ?? null },
+      next_at: paused === undefined ? iso(nextDue(one, clock.now())) : null,
+      open_since: openMs === undefined ? null : iso(openMs),
+      last:
+        last === undefined
+          ? null
+          : {
+              ...{ object: last.key, written_at: iso(last.atMs), rows: last.rows, bytes: last.bytes },
+              took_ms: last.tookMs,
+            },
+      error:
+        error === undefined
+          ? null
+          : { at: iso(error.atMs), message: error.message, failures, retry_at: iso(retryAtMs) },
+      runs: runs.map(listedRun),
+    }
+  }
+  const change = (verb: 'run' | 'pause' | 'resume') =>
+    route({
+      method: 'POST',
+      path: `${PATH}/${verb}`,
+      body: ExportBody,
+      async handle({ tenant, body }) {
+        const found = await admin.get(tenant.id, body.export_id)
+        if (verb !== 'run') return json(await listed(await admin[verb](found)))
+        await admin.run(found)
+        return json(await listed(found))
+      },
+    })
+  return [
+    route({
+      method: 'GET',
+      path: PATH,
+      async handle({ tenant, session }) {
+        const found = await admin.exports.list(tenant.id)
+        const isFolder = 'folder' in archiveLocation
+        const answer: ExportsAnswer = {
+          exports: await Promise.all(found.map(listed)),
+          exports_max: EXPORT_LIMITS.exportsMax,
+          store: {
+            kind: isFolder ? 'folder' : 'bucket',
+            place: isFolder && session.role !== 'operator' ? null : placeOf(archiveLocation),
+          },
+        }
+        return json(answer)
+      },
+    }),
+    route({
+      method: 'POST',
+      path: PATH,
+      body: CreateExportBody,
+      async handle({ tenant, body: { segment_id: id, keep = EXPORT_LIMITS.keep, ...given } }) {
+        const { name: segment } = await segments.existing(tenant.id, id)
+        const made = await admin.create(tenant.id, { ...given, name: given.name.trim(), segment, keep })
+        return json(await listed(made))
+      },
+    }),
+    change('run'),
+    change('pause'),
+    change('resume'),
+    route({
+      method: 'POST',
+      path: `${PATH}/remove`,
+      body: ExportBody,
+      async handle({ tenant, body }) {
+        const { id } = await admin.get(tenant.id, body.export_id)
+        await admin.exports.remove(tenant.id, id)
+        return json({})
+      },
+    }),
+  ]
+}
+
+function listedRun(run: ExportRun): ListedExport['runs'][number] {
+  const at = iso(run.atMs)
+  if ('message' in run) return { at, object: null, rows: null, bytes: null, error: run.message }
+  return { at, object: run.key, rows: run.rows, bytes: run.bytes, error: null }
+}
+
+function iso(ms: number): string {
+  return new Date(ms).toISOString()
+}

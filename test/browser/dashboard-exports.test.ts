@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { ListedSegment } from '../../schemas/dashboard/segments.ts'
+import { sharedChromium } from '../support/chromium.ts'
+import { sharedSite } from '../support/shared-site.ts'
+import { storeVisits } from '../support/stored-visits.ts'
+import { openWatched } from '../support/watched-page.ts'
+
+/* Scheduled exports as a member uses them: a whole ipid, and a real browser. */
+
+const browser = await sharedChromium()
+const skip = typeof browser === 'string' ? browser : undefined
+const TENANT = 'lists'
+
+test('a member has the companies of a segment written every Monday, and finds the file', { skip }, async (t) => {
+  if (typeof browser === 'string') return
+  const { site, ready, origin } = await sharedSite()
+  const run = async (...args: string[]) => {
+    const { code, stdout, stderr } = await site.ipid(...args)
+    assert.equal(code, 0, stderr)
+    return stdout.trim()
+  }
+  await run('tenant', 'create', TENANT)
+  await storeVisits(ready.clickhouse_url, TENANT)
+  const context = await browser.newContext({ timezoneId: 'Europe/Berlin' })
+  t.after(() => context.close())
+  context.setDefaultTimeout(90_000)
+  const { page, assertAccessible, assertClean } = await openWatched(context, origin)
+  await page.goto(await run('dashboard', 'link', TENANT, '--name', 'Ada'))
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+  await page.getByRole('button', { name: 'Sign out' }).waitFor()
+  const main = page.getByRole('main')
+  const menu = async (entry: string) => {
+    await main.getByRole('button', { name: 'Actions for German-list' }).click()
+    await page.getByRole('menuitem', { name: entry }).click()
+  }
+
+  await t.test('the page says what an operator sets, and a new export needs a segment', async () => {
+    await page.getByRole('link', { name: 'Exports' }).click()
+    await main.getByText('There is no export yet').waitFor()
+    await main.getByText('an operator sets ARCHIVE_URL').waitFor()
+    // The folder of the machine is for operators.
+    assert.equal(await main.getByText(site.dir).count(), 0)
+    await assertAccessible()
+    await main.getByRole('link', { name: 'New export' }).click()
+    await main.getByText('There is no segment yet').waitFor()
+    assert.ok(await main.getByRole('button', { name: 'Switch on' }).isDisabled())
+    await assertAccessible()
+  })
+
+  await t.test('from a segment, an export is two clicks away', async () => {
+    const made = JSON.parse(
+      await run('segment', 'create', TENANT, 'German list', '--where', 'country=DE', '--json'),
+    ) as ListedSegment
+    await page.goto(`${origin}/t/${TENANT}/companies?country=DE&when=all&segment=${made.segment_id}`)
+    await main.getByRole('button', { name: 'Actions for segment German list' }).click()
+    await page.getByRole('menuitem', { name: 'Export it regularly' }).click()
+    const name = main.getByLabel('Name of the export')
+    assert.equal(await name.inputValue(), 'German-list')
+    await main.getByLabel('Time of day, in UTC').fill('05:30')
+    await main.getByText(/^That is 0?[67]:30/).waitFor()
+    await name.fill('two words')
+    await main.getByRole('button', { name: 'Switch on' }).click()
+    await main.getByText('because it names a folder').waitFor()
+    assert.equal(await name.getAttribute('aria-invalid'), 'true')
+    await assertAccessible()
+    for (const scheme of ['light', 'dark'] as const)
+      for (const width of [1440, 1024, 390]) {
+        await page.emulateMedia({ colorScheme: scheme })
+        await page.setViewportSize({ width, height: 1000 })
+      }
+    await page.emulateMedia({ colorScheme: 'light' })
+    await name.fill('German-list')
+    await main.getByRole('button', { name: 'Switch on' }).click()
+    await main.getByRole('row').getByText('Every Monday at 05:30 UTC').waitFor()
+    await main.getByText('none yet').waitFor()
+    await assertAccessible()
+    for (const scheme of ['light', 'dark'] as const)
+      for (const width of [1440, 1024, 390]) {
+        await page.emulateMedia({ colorScheme: scheme })
+        await page.setViewportSize({ width, height: 900 })
+      }
+    await page.emulateMedia({ colorScheme: 'light' })
+  })
+
+  await t.test('a file is written now, and shown with its size', async () => {
+    await menu('Write a file now')
+    const row = main.getByRole('row').filter({ hasText: 'German-list' })
+    await row.getByText('1 company').waitFor()
+    const file = (await row.getByText(/\.csv$/).textContent())!
+    const text = await readFile(join(site.dir, 'archive', 'exports', TENANT, 'German-list', file), 'utf8')
+    assert.match(text, /^Company,.*\r\nOld Bank,/)
+    await menu('Show its files')
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText(file).waitFor()
+    for (const scheme of ['light', 'dark'] as const)
+      for (const width of [1440, 390]) {
+        await page.emulateMedia({ colorScheme: scheme })
+        await page.setViewportSize({ width, height: 900 })
+      }
+    await page.emulateMedia({ colorScheme: 'light' })
+    await assertAccessible()
+    await dialog.getByRole('button', { name: 'Close' }).click()
+  })
+
+  await t.test('it is paused, resumed and removed, and its segment is kept until then', async () => {
+    await menu('Pause')
+    await main.getByText('paused', { exact: true }).waitFor()
+    await menu('Resume')
+    await main.getByText('on', { exact: true }).waitFor()
+    await main.getByRole('link', { name: 'German list' }).click()
+    await main.getByRole('button', { name: 'Actions for segment German list' }).click()
+    await page.getByRole('menuitem', { name: 'Remove segment' }).click()
+    await page.getByRole('button', { name: 'Remove segment' }).click()
+    await page.getByText('the export German-list needs segment German list').waitFor()
+    await page.getByRole('button', { name: 'Keep it' }).click()
+    await page.getByRole('link', { name: 'Exports' }).click()
+    await menu('Remove')
+    await page.getByText('stay in exports/lists/German-list/').waitFor()
+    await assertAccessible()
+    await page.getByRole('button', { name: 'Remove export' }).click()
+    await main.getByText('There is no export yet').waitFor()
+  })
+  assertClean([422])
+})

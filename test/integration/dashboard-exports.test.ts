@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import type { ExportsAnswer, ListedExport } from '../../schemas/dashboard/exports.ts'
+import { Segments } from '../../src/companies/segments/segments.ts'
+import { exportRoutes } from '../../src/dashboard/server/routes/exports.ts'
+import { sessionRoute } from '../../src/dashboard/server/routes/session.ts'
+import type { DashboardClient } from '../support/dashboard.ts'
+import { startDashboard } from '../support/dashboard.ts'
+import { member, tenant } from '../support/dashboard-access.ts'
+import { KEY, SIX, startExports, withPuts } from '../support/exports.ts'
+import { until } from '../support/until.ts'
+
+const DAY_MS = 86_400_000
+
+/** The dashboard with the calls of exports; its member is one of acme, which has the segment Keen. */
+async function startPage(t: TestContext, archiveLocation: Parameters<typeof exportRoutes>[0]['archiveLocation']) {
+  const world = await startExports(t)
+  const { admin, client, clock, tenants } = world
+  await tenants.createTenant(tenant('other'))
+  const segments = new Segments(client, clock)
+  const routes = exportRoutes({ scheduledExports: admin, segments, archiveLocation, clock })
+  const all = [sessionRoute({ tenants, version: '1.2.3', apiUrl: null }), ...routes]
+  const dashboard = await startDashboard(t, client, all)
+  const [segment] = await segments.list('acme')
+  const daily = { name: 'Daily', segment_id: segment!.id, every: 'day', at: '06:00', format: 'csv' }
+  return { ...world, dashboard, routes, segments, daily }
+}
+
+const BUCKET = { bucket: 'lists', prefix: 'ipid', endpoint: undefined, region: undefined }
+const at = (path = '') => `/api/tenants/acme/exports${path}`
+const read = (client: DashboardClient) => client.read<ExportsAnswer>(at())
+
+async function post<T>(client: DashboardClient, path: string, body: unknown): Promise<T> {
+  const response = await client.post(at(path), body)
+  const text = await response.text()
+  assert.equal(response.status, 200, text)
+  return JSON.parse(text) as T
+}
+
+/** The text of a refusal, and the field that it names. */
+async function refusal(client: DashboardClient, path: string, body: unknown) {
+  const response = await client.post(at(path), body)
+  const { detail, errors = [] } = (await response.json()) as { detail: string; errors?: { path: string }[] }
+  assert.equal(response.status, 422, detail)
+  return [detail, errors[0]?.path] as const
+}
+
+test('no call about exports answers for another tenant, without a session or its token', async (t) => {
+  const { dashboard, routes, segments, admin, daily, create } = await startPage(t, BUCKET)
+  const client = await dashboard.signIn(member)
+  const segment = await segments.create('other', 'Theirs', 'country=DE')
+  const theirs = await admin.create('other', { ...daily, segment: 'Theirs', keep: 1, every: 'day', format: 'csv' })
+  const mine = await create()
+  for (const { method, path } of routes) {
+    const of = path.replace(':tenant', 'other')
+    const body = path.endsWith('/exports') ? { ...daily, segment_id: segment.id } : { export_id: theirs.id }
+    const answer = method === 'GET' ? await client.get(of) : await client.post(of, body)
+    assert.deepEqual([answer.status, await answer.json()], [404, { detail: 'tenant not found' }], `${method} ${path}`)
+    const none = await fetch(dashboard.url + of, { method, ...(method === 'POST' && { body: '{}' }) })
+    assert.equal(none.status, 401, `${method} ${path}`)
+    if (method === 'GET') continue
+    const forged = await client.post(of.replace('other', 'acme'), body, { 'x-csrf-token': 'x' })
+    assert.equal(forged.status, 403, `${method} ${path}`)
+    // An id of the other tenant in a call for one's own.
+    assert.match((await refusal(client, path.replace('/api/tenants/:tenant/exports', ''), body))[0], /no such/)
+  }
+  assert.deepEqual(await admin.exports.list('other'), [theirs])
+  assert.deepEqual(await admin.exports.list('acme'), [mine])
+  assert.equal(await admin.exports.asked(theirs.id), 0)
+})
+
+test('an export is made, run, paused, resumed and removed, and shows its files', async (t) => {
+  const { dashboard, daily, clock, start, files, client: redis } = await startPage(t, BUCKET)
+  const client = await dashboard.signIn(member)
+  assert.deepEqual(await read(client), {
+    ...{ exports: [], exports_max: 20, store: { kind: 'bucket', place: 's3://lists/ipid' } },
+  })
+  const made = await post<ListedExport>(client, '', { ...daily, name: ' Daily ' })
+  assert.deepEqual(
+    [made.name, made.segment.name, made.folder, made.keep, made.next_at, made.open_since, made.last, made.runs],
+    ['Daily', 'Keen', 'exports/acme/Daily/', 30, new Date(SIX).toISOString(), null, null, []],
+  )
+  assert.deepEqual(await refusal(client, '', { ...daily, name: 'daily' }), [
+    'tenant acme has an export named "daily"',
+    'name',
+  ])
+  assert.equal((await refusal(client, '', { ...daily, name: 'a b' }))[1], 'name')
+  assert.equal((await refusal(client, '', { ...daily, name: 'B', at: '6' }))[1], 'at')
+  assert.equal((await refusal(client, '', { ...daily, name: 'B', segment_id: 'segment_1' }))[1], 'segment')
+  const { export_id } = made
+  clock.nowMs = SIX
+  assert.equal((await read(client)).exports[0]!.open_since, new Date(SIX).toISOString())
+  await start()
+  const listed = await until(
+    () => read(client),
+    ({ exports: [one] }) => one!.last !== null,
+  )
+  const [written] = listed.exports as [ListedExport]
+  const { last, runs } = written
+  assert.deepEqual([last!.object, last!.rows, written.open_since, written.error], [KEY, 2, null, null])
+  assert.deepEqual(runs, [{ at: last!.written_at, object: KEY, rows: 2, bytes: last!.bytes, error: null }])
+  assert.equal(written.next_at, new Date(SIX + DAY_MS).toISOString())
+
+  const paused = await post<ListedExport>(client, '/pause', { export_id })
+  assert.deepEqual([paused.paused?.by, paused.next_at], ['person', null])
+  clock.nowMs += 120_000
+  const asked = await post<ListedExport>(client, '/run', { export_id })
+  assert.equal(asked.open_since, new Date(clock.nowMs).toISOString())
+  const { exports: again } = await until(
+    () => read(client),
+    ({ exports: [one] }) => one!.runs.length === 2,
+  )
+  assert.deepEqual(
+    again[0]!.runs.map(({ object }) => object),
+    [KEY.replace('06-00', '06-02'), KEY],
+  )
+  assert.equal((await post<ListedExport>(client, '/resume', { export_id })).paused, null)
+  await post(client, '/remove', { export_id })
+  assert.deepEqual((await read(client)).exports, [])
+  assert.equal((await files()).length, 2)
+  for (const verb of ['run', 'pause', 'resume', 'remove'])
+    assert.deepEqual(await refusal(client, `/${verb}`, { export_id }), ['there is no such export any more', undefined])
+  assert.deepEqual(await redis.keys('*exports*:state:*'), [])
+})
+
+test('a failure is shown with its reason and its next attempt, and a folder only to operators', async (t) => {
+  const { dashboard, daily, clock, start, store, folder } = await startPage(t, { folder: '/srv/ipid/archive' })
+  const client = await dashboard.signIn(member)
+  await post(client, '', daily)
+  await start({
+    store: withPuts(store, async () => {
+      throw new Error('s3://lists: AccessDenied')
+    }),
+  })
+  clock.nowMs = SIX
+  const { exports, store: shown } = await until(
+    () => read(client),
+    ({ exports: [one] }) => one!.error !== null,
+  )
+  const at = new Date(SIX).toISOString()
+  const [message, retry_at] = ['s3://lists: AccessDenied', new Date(SIX + 60_000).toISOString()]
+  assert.deepEqual(exports[0]!.error, { at, message, failures: 1, retry_at })
+  assert.deepEqual(exports[0]!.runs, [{ at, object: null, rows: null, bytes: null, error: message }])
+  assert.equal(exports[0]!.open_since, at)
+  assert.deepEqual(shown, { kind: 'folder', place: null })
+  const operator = await dashboard.signIn()
+  assert.deepEqual((await read(operator)).store, { kind: 'folder', place: '/srv/ipid/archive' })
+  assert.ok(folder)
+})
