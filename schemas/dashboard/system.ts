@@ -62,6 +62,12 @@ export const SystemAnswer = Type.Object({
   dead_letters: Num,
   batch_jobs: Jobs,
   bulk_jobs: Jobs,
+  exports: Type.Object({
+    ...{ count: Num, failed: Num, late: Num },
+    worst: Type.Array(
+      Type.Object({ tenant_id: Text, name: Text, open_since: nullable(Text), failures: Num, error: nullable(Text) }),
+    ),
+  }),
   last_minute: Type.Object({
     ...{ live_events: Num, batch_lines: Num, processed: Num, stored: Num, dead: Num, requests: Num, refused: Num },
   }),

@@ -1,5 +1,4 @@
 import { join } from 'node:path'
-import { Counter } from 'prom-client'
 import { ClickHouseCompanies, namedSources } from '../companies/companies.ts'
 import { Segments } from '../companies/segments/segments.ts'
 import { openObjectStore } from '../pipeline/sinks/archive/destination.ts'
@@ -9,7 +8,9 @@ import { connectReading, QuestionReader } from '../stores/clickhouse/reader.ts'
 import { Membership } from '../stores/redis/membership.ts'
 import { RedisTenantStore } from '../tenants/redis/tenant-store.ts'
 import { Exporter } from './exporter.ts'
+import { createExportMetrics } from './metrics.ts'
 import { RedisExports } from './redis/export-store.ts'
+import { readExports } from './status.ts'
 
 /** Writes exports, in one of the processes that have it. */
 export function exportRole(context: ProcessContext): Service[] {
@@ -21,13 +22,7 @@ export function exportRole(context: ProcessContext): Service[] {
   const reading = connectReading(clickhouseUrl, 'exports')
   const companies = new ClickHouseCompanies(new QuestionReader(reading), clock, namedSources(tenants))
   const store = openObjectStore(archiveLocation)
-  const attempts = new Counter({
-    name: 'ipid_export_attempts_total',
-    help: 'Attempts to write a file of an export, by result: done or failed (tried again later)',
-    labelNames: ['result'],
-    registers: [metrics],
-  })
-  for (const result of ['done', 'failed']) attempts.inc({ result }, 0)
+  const measures = createExportMetrics(metrics, () => readExports(redis, clock.now()))
   const exporter = new Exporter({
     lease: new Membership({ client: leases, name: 'exports', processName, log }).share(0),
     exports: new RedisExports(redis),
@@ -37,7 +32,7 @@ export function exportRole(context: ProcessContext): Service[] {
     spoolDir: join(dataDir, 'export-spool'),
     getTenant: (id) => tenants.getTenant(id),
     ...{ clock, log },
-    onAttempt: (result) => attempts.inc({ result }),
+    onAttempt: (result) => measures.attempted(result),
   })
   const connections: Service = {
     name: 'connections of exports',

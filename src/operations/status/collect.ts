@@ -6,6 +6,7 @@ import type {
   DamageStatus,
   DataSetStatus,
   DedupStatus,
+  ExportsStatus,
   GroupWaiting,
   InsertStatus,
   JobsStatus,
@@ -26,6 +27,8 @@ export interface StatusSources {
   bulkJobs(): Promise<JobsStatus>
   /** Undefined: there are none. */
   reenrichments?(): Promise<ReenrichmentsStatus>
+  /** Undefined: there are none. */
+  exports?(): Promise<ExportsStatus>
   redis(): Promise<RedisStatus>
   dedup(): Promise<DedupStatus>
   /** Undefined: the URL is unknown. */
@@ -53,20 +56,33 @@ export async function collectStatus(
       return none
     }
   }
-  const [pipeline, batchJobs, bulkJobs, reenrichments, redis, dedup, clickhouse, quotas, reports, retention, damage] =
-    await Promise.all([
-      part<PipelineStatus>('streams', () => sources.pipeline(), { streams: [], dead_letters: 0 }),
-      part('batch jobs', () => sources.batchJobs(), NO_JOBS),
-      part('bulk jobs', () => sources.bulkJobs(), NO_JOBS),
-      part('reenrichment jobs', sources.reenrichments && (() => sources.reenrichments!()), NO_REENRICHMENTS),
-      part<RedisStatus | null>('Redis', () => sources.redis(), null),
-      part<DedupStatus | null>('dedup window', () => sources.dedup(), null),
-      part<ClickHouseStatus | null>('ClickHouse', sources.clickhouse && (() => sources.clickhouse!()), null),
-      part<QuotaStatus | null>('quotas', sources.quotas && (() => sources.quotas!()), null),
-      part<readonly ProcessReport[]>('processes', () => sources.reports(), []),
-      part('retention', () => sources.retention(), []),
-      part<DamageStatus>('damage', () => sources.damage(), { parts: [], archived_tenants: [] }),
-    ])
+  const [
+    pipeline,
+    batchJobs,
+    bulkJobs,
+    reenrichments,
+    exports,
+    redis,
+    dedup,
+    clickhouse,
+    quotas,
+    reports,
+    retention,
+    damage,
+  ] = await Promise.all([
+    part<PipelineStatus>('streams', () => sources.pipeline(), { streams: [], dead_letters: 0 }),
+    part('batch jobs', () => sources.batchJobs(), NO_JOBS),
+    part('bulk jobs', () => sources.bulkJobs(), NO_JOBS),
+    part('reenrichment jobs', sources.reenrichments && (() => sources.reenrichments!()), NO_REENRICHMENTS),
+    part('exports', sources.exports && (() => sources.exports!()), NO_EXPORTS),
+    part<RedisStatus | null>('Redis', () => sources.redis(), null),
+    part<DedupStatus | null>('dedup window', () => sources.dedup(), null),
+    part<ClickHouseStatus | null>('ClickHouse', sources.clickhouse && (() => sources.clickhouse!()), null),
+    part<QuotaStatus | null>('quotas', sources.quotas && (() => sources.quotas!()), null),
+    part<readonly ProcessReport[]>('processes', () => sources.reports(), []),
+    part('retention', () => sources.retention(), []),
+    part<DamageStatus>('damage', () => sources.damage(), { parts: [], archived_tenants: [] }),
+  ])
   const waiting = waitingOf(pipeline.streams)
   const found = {
     at: new Date(nowMs).toISOString(),
@@ -77,6 +93,7 @@ export async function collectStatus(
     batch_jobs: batchJobs,
     bulk_jobs: bulkJobs,
     reenrichments,
+    exports,
     last_minute: lastMinuteOf(reports),
     inserts: insertsOf(reports),
     redis,
@@ -94,6 +111,8 @@ export async function collectStatus(
 }
 
 export const NO_REENRICHMENTS: ReenrichmentsStatus = { open: 0, jobs: [] }
+
+export const NO_EXPORTS: ExportsStatus = { count: 0, failed: 0, late: 0, worst: [] }
 
 export const NO_JOBS: JobsStatus = {
   ...{ uploading: 0, queued: 0, running: 0, lines: 0, lines_waiting: 0, oldest_ms: 0 },

@@ -4,6 +4,7 @@ import type { Plans } from '../../../schemas/plans.ts'
 import type { Config } from '../../config/config.ts'
 import { version } from '../../config/version.ts'
 import { dataSetsOf } from '../../enrichment/files/report.ts'
+import { readExports } from '../../exports/status.ts'
 import type { Pipeline } from '../../pipeline/declaration/pipeline.ts'
 import { readStatus } from '../../pipeline/streams/status.ts'
 import type { ProcessContext } from '../../process/context.ts'
@@ -58,6 +59,7 @@ export function statusSources({
     batchJobs: () => readBatchJobs(redis),
     bulkJobs: () => readBulkJobs(redis),
     reenrichments: () => readReenrichments(redis),
+    exports: sharedRead(() => readExports(redis, clock.now()), EXPORTS),
     redis: () => readServers(redis),
     dedup: () => readDedup(redis, pipeline, clock.now()),
     reports: () => new RedisReports(redis, clock).read(),
@@ -67,6 +69,9 @@ export function statusSources({
     ...(clickhouseUrl && plans && { quotas: readQuotas({ redis, clickhouseUrl, plans, clock }) }),
   }
 }
+
+/** There may be thousands, and a page asks every 2 s. */
+const EXPORTS = { freshMs: 10_000, lateMs: 5_000 }
 
 function readQuotas(sources: QuotaSources): () => Promise<QuotaStatus> {
   const quotas = new Quotas(quotasOf(sources))

@@ -15,6 +15,7 @@ export interface SystemStatus extends PipelineStatus {
   readonly batch_jobs: JobsStatus
   readonly bulk_jobs: JobsStatus
   readonly reenrichments: ReenrichmentsStatus
+  readonly exports: ExportsStatus
   readonly last_minute: LastMinute
   /** Inserts of the last minute, by consumer group. */
   readonly inserts: readonly InsertStatus[]
@@ -203,6 +204,28 @@ export interface QuotaUse {
   readonly limit: number
   /** For accounts: receipt of the first event of the company beyond the limit; else null. */
   readonly passed_at: string | null
+}
+
+/** Scheduled exports of all tenants. */
+export interface ExportsStatus {
+  readonly count: number
+  /** Exports that are on and whose last attempt failed. */
+  readonly failed: number
+  /** Others whose file is missing 15 minutes after it was due or requested. */
+  readonly late: number
+  /** Failed and late ones, at most 20. */
+  readonly worst: readonly ExportProblem[]
+}
+
+export interface ExportProblem {
+  readonly tenant_id: string
+  readonly name: string
+  /** When the missing file was due or requested; null: only a requested one failed. */
+  readonly open_since: string | null
+  /** Failed attempts since the last file. */
+  readonly failures: number
+  /** Why the last attempt failed; null: it is late. */
+  readonly error: string | null
 }
 
 /** A file of enrichment data. */

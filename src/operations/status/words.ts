@@ -1,4 +1,7 @@
-import type { DamagedPart } from './system-status.ts'
+import { numbered } from '../../run/counted.ts'
+import type { DamagedPart, ExportsStatus } from './system-status.ts'
+
+const EXPORTS_NAMED = 3
 
 /** The command that restores a damaged part from the archive; undefined when the part has no days. */
 export function replayLine(tenant: string, { from, to }: Pick<DamagedPart, 'from' | 'to'>): string | undefined {
@@ -19,4 +22,13 @@ export function bytesText(bytes: number): string {
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB']
   const power = Math.min(units.length - 1, Math.max(0, Math.floor(Math.log2(Math.max(1, bytes)) / 10)))
   return `${(bytes / 1_024 ** power).toFixed(power === 0 ? 0 : 1)} ${units[power]}`
+}
+
+/** Which exports fail or are late, in one line; undefined: none. */
+export function exportsText({ failed, late, worst }: ExportsStatus): string | undefined {
+  if (failed + late === 0) return undefined
+  const names = worst.slice(0, EXPORTS_NAMED).map(({ tenant_id: tenant, name }) => `${name} of ${tenant}`)
+  const others = failed + late - names.length
+  const counts = [...(failed > 0 ? [`${failed} failed`] : []), ...(late > 0 ? [`${late} late`] : [])]
+  return `${counts.join(', ')}: ${names.join(', ')}${others > 0 ? ` and ${numbered(others, 'other')}` : ''}`
 }

@@ -121,6 +121,24 @@ test('each problem that needs an operator has a verdict', async () => {
     level: 'ok',
     text: 'ok: 0 events stored in the last minute; 1 batch job with 600,000 lines to feed; the oldest waits 1 min (batch job)',
   })
+  const failing = { open_since: null, failures: 2, error: 's3://lists: AccessDenied' }
+  const exports = {
+    ...{ count: 5, failed: 1, late: 1 },
+    worst: [
+      { tenant_id: 'acme', name: 'Weekly', ...failing },
+      { tenant_id: 'other', name: 'Daily', ...failing, error: null },
+    ],
+  }
+  assert.deepEqual(await verdict({ exports: async () => exports }), {
+    level: 'warning',
+    text: 'warning: exports: 1 failed, 1 late: Weekly of acme, Daily of other',
+  })
+  const out = new PassThrough()
+  printStatus(out, await collectStatus(sources({ exports: async () => exports }), LIMITS, NOW))
+  assert.match(
+    String(out.read()),
+    /^exports +5, 1 failed, 1 late: Weekly of acme, Daily of other; s3:\/\/lists: AccessDenied$/m,
+  )
   const full = { ...REDIS, used_bytes: 90, used_share: 0.9, append_only: false, evicts: true }
   assert.match(
     (await verdict({ redis: async () => full })).text,

@@ -1,7 +1,7 @@
 import { countText, nounFor, numbered } from '../../../run/counted.ts'
 import { type Cell, printLine, printPairs, printTable } from '../../../terminal/print.ts'
 import type { DamagedPart, InsertStatus, JobsStatus, SystemStatus } from '../system-status.ts'
-import { ageText, bytesText, replayLine } from '../words.ts'
+import { ageText, bytesText, exportsText, replayLine } from '../words.ts'
 
 const ERRORS_SHOWN = 5
 const TENANTS_SHOWN = 10
@@ -22,6 +22,7 @@ export function printStatus(out: NodeJS.WritableStream, status: SystemStatus): v
     ['batch jobs', jobsText(status.batch_jobs, ['line', 'lines'])],
     ['bulk jobs', jobsText(status.bulk_jobs, ['address', 'addresses'])],
     ...reenrichmentLines(status),
+    ...exportLines(status),
     ['oldest unfinished', status.oldest && `${ageText(status.oldest.age_ms)}, ${status.oldest.where}`],
     ['last minute', minuteText(status)],
     ...status.inserts.map((insert): [string, Cell] => [`inserts ${insert.group}`, insertText(insert)]),
@@ -103,6 +104,13 @@ function reenrichmentLines({ reenrichments: { open, jobs } }: SystemStatus): [st
   const problem = job.problem === null ? '' : `; tried again: ${job.problem}`
   const others = open > 1 ? `; ${numbered(open - 1, 'other')} open` : ''
   return [['rules applied to the past', `tenant ${job.tenant_id}: ${state}${problem}${others}`]]
+}
+
+function exportLines({ exports }: SystemStatus): [string, Cell][] {
+  if (exports.count === 0) return []
+  const [worst] = exports.worst
+  const error = worst?.error ? `; ${worst.error}` : ''
+  return [['exports', `${countText(exports.count)}, ${exportsText(exports) ?? 'none failed or late'}${error}`]]
 }
 
 function minuteText({ last_minute: minute }: SystemStatus): string {

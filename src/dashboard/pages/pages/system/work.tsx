@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact'
+import { Link } from 'wouter-preact'
 import type { SystemAnswer, SystemJobs } from '../../../../../schemas/dashboard/system.ts'
 import { Time } from '../../design/time.tsx'
 import { duration } from '../../lib/durations.ts'
@@ -81,6 +82,41 @@ export function Jobs({ batch, bulk, failure }: { readonly batch: SystemJobs; rea
         />
       )}
     </>
+  )
+}
+
+/** Exports that fail, or are late. */
+export function Exports({ exports, failure }: { readonly exports: SystemAnswer['exports'] } & MayFail) {
+  return (
+    <TableSection
+      title="Exports without a file"
+      none=""
+      note={`${number(exports.failed)} failed and ${number(exports.late)} late, of ${number(exports.count)}.`}
+      failure={failure}
+      rows={exports.worst}
+      keyOf={({ tenant_id: tenant, name }) => `${tenant} ${name}`}
+      columns={[
+        {
+          key: 'export',
+          label: 'Export',
+          render: ({ tenant_id: tenant, name }) => <Link href={`/t/${tenant}/exports`}>{name}</Link>,
+        },
+        { key: 'tenant', label: 'Tenant', render: ({ tenant_id: tenant }) => tenant },
+        {
+          key: 'since',
+          label: 'Missing since',
+          render: ({ open_since: since }) => (since === null ? '–' : <Time at={since} />),
+        },
+        { ...figure('failures', 'Failed attempts'), render: ({ failures }) => number(failures) },
+        {
+          key: 'error',
+          label: 'Reason',
+          text: 'wrap',
+          inCard: 'whole',
+          render: ({ error }) => error ?? 'late: is a process with the role sink running?',
+        },
+      ]}
+    />
   )
 }
 
