@@ -1,118 +1,31 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { watch } from 'node:fs'
+import { mkdir, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
-import { ClickHouseCompanies } from '../../src/companies/companies.ts'
-import { Segments } from '../../src/companies/segments/segments.ts'
-import { ExportAdmin } from '../../src/exports/admin.ts'
-import { Exporter } from '../../src/exports/exporter.ts'
+import { fileURLToPath } from 'node:url'
+import { ingest } from '../../pipelines/ingest.ts'
 import { exportKey, lastDue } from '../../src/exports/schedule.ts'
+import { readExports } from '../../src/exports/status.ts'
 import { StoreErasableArchive } from '../../src/operations/erasure/erasable-archive.ts'
+import { RedisErasableRecords } from '../../src/operations/erasure/redis/erasable-records.ts'
 import { RedisTenantRemoval } from '../../src/operations/erasure/redis/tenant-removal.ts'
-import { connectReading, QuestionReader } from '../../src/stores/clickhouse/reader.ts'
-import { FolderStore } from '../../src/stores/objects/folder-store.ts'
-import type { ObjectStore } from '../../src/stores/objects/object-store.ts'
+import { withResolvers } from '../../src/run/with-resolvers.ts'
 import { S3Store } from '../../src/stores/objects/s3-store.ts'
-import { connectRedis } from '../../src/stores/redis/connect.ts'
 import { keys } from '../../src/stores/redis/keys.ts'
-import { Membership } from '../../src/stores/redis/membership.ts'
 import { TenantCopies } from '../../src/tenants/redis/tenant-copies.ts'
-import { RedisTenantStore } from '../../src/tenants/redis/tenant-store.ts'
-import { startTestClickHouse } from '../support/clickhouse.ts'
 import { runCommand } from '../support/command.ts'
-import { eventInserter } from '../support/event-rows.ts'
-import { quiet, silent } from '../support/pipeline.ts'
-import { startTestRedis } from '../support/redis.ts'
+import type { ExportProcess } from '../support/export-process.ts'
+import { clickhouse, KEY, redis, SIX, startExports, withPuts } from '../support/exports.ts'
+import { silent } from '../support/pipeline.ts'
 import { S3_ENVIRONMENT, startTestS3 } from '../support/s3.ts'
-import { handClock } from '../support/tenants.ts'
 import { until } from '../support/until.ts'
 
 Object.assign(process.env, S3_ENVIRONMENT)
 
 const DAY_MS = 86_400_000
-/** A Wednesday. */
-const START = Date.UTC(2026, 10, 25, 5)
-const SIX = Date.UTC(2026, 10, 25, 6)
-const KEY = 'exports/acme/Daily/2026-11-25T06-00Z.csv'
-const clickhouse = await startTestClickHouse()
-const redis = await startTestRedis()
-await eventInserter(clickhouse)(
-  'acme',
-  ['a.example', 'b.example', 'c.example'].map((id, i) => ({
-    ...{ tenant_id: 'acme', event_id: id, company_id: id, account_id: id, domain: id, business_name: `Name, of ${id}` },
-    ...{ country_code: i === 2 ? 'FR' : 'DE', received_at: START, timestamp: START - i * 1_000 },
-  })),
-)
-
-/** Tenant acme with a segment of two companies, an empty store, and exporters. */
-async function startExports(t: TestContext, given?: ObjectStore) {
-  const client = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop', timeoutMs: 5_000 }))
-  const folder = await mkdtemp(join(tmpdir(), 'ipid-exports-'))
-  const reading = connectReading(clickhouse.url, 'test')
-  t.after(async () => {
-    await reading.close()
-    client.disconnect()
-    await rm(folder, { recursive: true, force: true })
-  })
-  await client.flushall()
-  const clock = handClock(START)
-  const tenants = new RedisTenantStore(client)
-  const [createdAt, plan] = ['2026-01-01T00:00:00.000Z', 'starter']
-  await tenants.createTenant({ id: 'acme', plan, archive: false, addresses: 'full', createdAt })
-  await new Segments(client, clock).create('acme', 'Keen', 'country=DE')
-  const companies = new ClickHouseCompanies(new QuestionReader(reading), clock)
-  const admin = new ExportAdmin(client, clock)
-  const store = given ?? new FolderStore(join(folder, 'archive'))
-  const start = async (options: { store?: ObjectStore } = {}) => {
-    const exporter = new Exporter({
-      lease: new Membership({ client, name: 'exports' }).share(0),
-      ...{ exports: admin.exports, segments: new Segments(client, clock), clock, log: silent, store, ...options },
-      rows: (tenantId, filter, left) => companies.rows(tenantId, filter, left),
-      spoolDir: join(folder, 'spool'),
-      getTenant: (id) => tenants.getTenant(id),
-    })
-    await exporter.start()
-    t.after(() => exporter.stop())
-    return exporter
-  }
-  return {
-    ...{ admin, client, clock, folder, start, store, tenants },
-    create: (given: Partial<Parameters<ExportAdmin['create']>[1]> = {}) =>
-      admin.create('acme', {
-        name: 'Daily',
-        segment: 'Keen',
-        every: 'day',
-        at: '06:00',
-        format: 'csv',
-        keep: 30,
-        ...given,
-      }),
-    async files(): Promise<string[]> {
-      const found: string[] = []
-      for await (const { key } of store.list('exports/')) found.push(key)
-      return found
-    },
-    read: async (key: string) => text((await store.get(key))!),
-    written: (id: string, dueMs: number) =>
-      until(
-        () => admin.exports.state(id),
-        (state) => state.dueMs === dueMs,
-      ),
-  }
-}
-
-/** A store whose next puts are given to a function. */
-function withPuts(store: ObjectStore, putFile: ObjectStore['putFile']): ObjectStore {
-  return new Proxy(store, {
-    get: (target, name) => {
-      if (name === 'putFile') return putFile
-      const value = Reflect.get(target, name) as unknown
-      return typeof value === 'function' ? value.bind(target) : value
-    },
-  })
-}
 
 test('the last due time of a day and of a week, and the key of a time', () => {
   const day = { every: 'day', at: '06:00' } as const
@@ -178,8 +91,115 @@ test('two processes write one file, and a killed one is replaced under the same 
   assert.equal((await admin.exports.state(daily.id)).last?.rows, 2)
 })
 
+/** A process that writes exports until it is killed. */
+function exporting(t: TestContext, options: Omit<ExportProcess, 'redisUrl' | 'clickhouseUrl'>) {
+  const given: ExportProcess = { redisUrl: redis.url, clickhouseUrl: clickhouse.url, ...options }
+  const script = fileURLToPath(new URL('../support/export-process.ts', import.meta.url))
+  const child = spawn(process.execPath, ['--import', 'tsx', script, JSON.stringify(given)], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  const gone = once(child, 'exit')
+  const kill = async () => {
+    child.kill('SIGKILL')
+    await gone
+  }
+  t.after(kill)
+  return { child, kill }
+}
+
+test('a process that is killed while it reads or writes leaves no part of a file, and its successor writes one', async (t) => {
+  const { create, clock, start, written, files, read, client, folder, admin } = await startExports(t)
+  const daily = await create()
+  const nowMs = SIX
+  const reading = exporting(t, { folder, nowMs, hangsWhileReading: true })
+  await once(reading.child.stdout, 'data')
+  assert.equal((await readdir(join(folder, 'spool'))).length, 1)
+  await reading.kill()
+  assert.deepEqual(await files(), [])
+  assert.deepEqual(await admin.exports.attempt(), { tenantId: 'acme', exportId: daily.id, key: KEY })
+
+  // About 40 MB, so that it is killed amid the copy into the store.
+  const partial = join(folder, 'archive', '.partial')
+  await mkdir(partial, { recursive: true })
+  const watcher = watch(partial)
+  t.after(() => watcher.close())
+  const copying = once(watcher, 'change')
+  const writing = exporting(t, { folder, nowMs, portions: 20 })
+  await copying
+  await writing.kill()
+  for (const key of await files()) {
+    assert.equal(key, KEY)
+    assert.equal((await read(key)).trimEnd().split('\r\n').length, 1 + 20 * 20_000)
+  }
+
+  clock.nowMs = nowMs
+  await start()
+  const { last, runs } = await written(daily.id, SIX)
+  assert.deepEqual(await files(), [KEY])
+  assert.deepEqual([last?.rows, runs?.length], [2, 1])
+  assert.equal(Buffer.byteLength(await read(KEY)), last?.bytes)
+  assert.deepEqual(await readdir(join(folder, 'spool')), [])
+  assert.equal(await client.exists(keys.exportAttempt()), 0)
+})
+
+test('the deletion of a tenant waits for its file that is being written, which then goes', async (t) => {
+  const { create, clock, start, files, client, store, admin } = await startExports(t)
+  const daily = await create()
+  const [begun, released] = [withResolvers(), withResolvers()]
+  const blocking = withPuts(store, async (key, ...rest) => {
+    begun.resolve()
+    await released.promise
+    await store.putFile(key, ...rest)
+  })
+  await start({ store: blocking })
+  clock.nowMs = SIX
+  await begun.promise
+  await new RedisTenantRemoval(client).mark('acme')
+  let looks = 0
+  const counting = new Proxy(client, {
+    get(target, name) {
+      const value = Reflect.get(target, name) as unknown
+      if (typeof value !== 'function') return value
+      return (...args: unknown[]) => {
+        if (name === 'get' && args[0] === keys.exportAttempt()) looks++
+        return value.apply(target, args)
+      }
+    },
+  })
+  const records = (deadlineMs: number) =>
+    new RedisErasableRecords({
+      ...{ client: counting, pipeline: ingest, partitions: 1, folder: undefined, log: silent },
+    }).untilCancelled('acme', performance.now() + deadlineMs)
+  await assert.rejects(records(1), /an export of this tenant did not end in time/)
+  // Another tenant does not wait.
+  await new RedisErasableRecords({
+    ...{ client, pipeline: ingest, partitions: 1, folder: undefined, log: silent },
+  }).untilCancelled('other', performance.now() + 60_000)
+  looks = 0
+  let hasEnded = false
+  const waiting = records(60_000).then(() => {
+    hasEnded = true
+  })
+  await until(() => looks > 3)
+  assert.equal(hasEnded, false)
+  released.resolve()
+  await waiting
+  assert.deepEqual([await files(), await admin.exports.attempt()], [[], undefined])
+  assert.equal((await admin.exports.state(daily.id)).last, undefined)
+})
+
+test('the deletion of a tenant does not wait for the file of a killed process', async (t) => {
+  const { create, client } = await startExports(t)
+  const daily = await create()
+  await client.set(keys.exportAttempt(), JSON.stringify({ tenantId: 'acme', exportId: daily.id, key: KEY }))
+  const records = new RedisErasableRecords({
+    ...{ client, pipeline: ingest, partitions: 1, folder: undefined, log: silent },
+  })
+  await records.untilCancelled('acme', performance.now() + 60_000)
+})
+
 test('a store that refuses delays only its export, with its reason, and the file comes later', async (t) => {
-  const { create, clock, start, written, files, admin, store } = await startExports(t)
+  const { create, clock, start, written, files, admin, store, client } = await startExports(t)
   const [daily, other] = [await create(), await create({ name: 'Other' })]
   let refuses = true
   const refusing = withPuts(store, async (key, ...rest) => {
@@ -195,10 +215,30 @@ test('a store that refuses delays only its export, with its reason, and the file
   )
   assert.deepEqual([state.error?.message, state.failures, state.dueMs], ['s3://bucket: AccessDenied', 1, 0])
   assert.equal(state.retryAtMs, SIX + 60_000)
+  const [open_since, error] = [new Date(SIX).toISOString(), 's3://bucket: AccessDenied']
+  assert.deepEqual(await readExports(client, clock.nowMs), {
+    ...{ count: 2, failed: 1, late: 0, worst: [{ tenant_id: 'acme', name: 'Daily', open_since, failures: 1, error }] },
+  })
   refuses = false
   clock.nowMs = state.retryAtMs
   assert.equal((await written(daily.id, SIX)).error, undefined)
   assert.equal((await files()).length, 2)
+  assert.deepEqual(await readExports(client, clock.nowMs), { count: 2, failed: 0, late: 0, worst: [] })
+})
+
+test('an export is late 15 minutes after its time or its request, unless it is paused', async (t) => {
+  const { create, clock, client, admin } = await startExports(t)
+  const daily = await create()
+  const late = async (afterMs: number) => (await readExports(client, clock.nowMs + afterMs)).worst
+  clock.nowMs = SIX
+  assert.deepEqual(await late(900_000 - 1), [])
+  const open_since = new Date(SIX).toISOString()
+  const problem = { tenant_id: 'acme', name: 'Daily', open_since, failures: 0, error: null }
+  assert.deepEqual(await late(900_000), [problem])
+  await admin.pause(daily)
+  assert.deepEqual(await late(900_000), [])
+  await admin.run(daily)
+  assert.deepEqual(await late(900_000), [problem])
 })
 
 test('a bucket gets the same files', async (t) => {
