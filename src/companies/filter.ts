@@ -190,13 +190,14 @@ const ESCAPE = '\\u'
 
 /**
  * The events that decide about pages, sources and campaigns, by company; undefined when the filter has none of these. Columns `page_in`,
- * `page_visits`, and `NAME_in` and `NAME_out` of sources and campaigns.
+ * `page_visits`, and `NAME_in` and `NAME_out` of sources and campaigns. Visits of a company are the sum of those of its days.
  *
  * ClickHouse computes `url` and `utm_campaign` from JSON, which is slow. So a search in the text comes first: a part of the wanted URL,
  * or an escaped character, which may be one of it.
  * @param of more conditions
+ * @param by `day`: by company and day, with the column `day`
  */
-export function matchedSql(filter: ResolvedFilter, of: string): string | undefined {
+export function matchedSql(filter: ResolvedFilter, of: string, by?: 'day'): string | undefined {
   const flags: string[] = []
   const sums: string[] = []
   const hints: string[] = []
@@ -226,16 +227,17 @@ export function matchedSql(filter: ResolvedFilter, of: string): string | undefin
   }
   if (flags.length === 0) return undefined
   const some = hints.includes('1') ? '' : ` AND (${hints.join(' OR ')})`
+  const day = by === undefined ? '' : 'toDate32(timestamp) AS day, '
   return `
-    SELECT company AS company_id, ${sums.join()}
+    SELECT company AS company_id, ${by === undefined ? '' : 'day, '}${sums.join()}
     FROM
     (
-      SELECT ${COUNTS_FOR} AS company, ip, timestamp, ${flags.join()}
+      SELECT ${COUNTS_FOR} AS company, ip, timestamp, ${day}${flags.join()}
       FROM events
       WHERE tenant_id = {tenant:String} AND company_id > ''${of}${daysOfEvents(filter)}${some}
     )
     WHERE ${flags.map((flag) => flag.slice(flag.lastIndexOf(' ') + 1)).join(' OR ')}
-    GROUP BY company`
+    GROUP BY company${by === undefined ? '' : ', day'}`
 }
 
 /** Condition on the days of events that decide. */

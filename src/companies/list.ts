@@ -194,13 +194,13 @@ export function partSql(tenantId: string, filter: ResolvedFilter, { after, updat
   }
 }
 
-/** SQL of those of the companies in the parameter `companies` that a filter keeps. */
-export function matchingSql(tenantId: string, filter: ResolvedFilter): Sql {
+/** SQL of the companies that a filter keeps. @param of default: only among those in the parameter `companies` */
+export function matchingSql(tenantId: string, filter: ResolvedFilter, of = OF_THESE): Sql {
   const { facets, others } = conditionsOf(filter)
   return {
     query: `
       SELECT company_id
-      FROM ${joined(filter, [], OF_THESE)}
+      FROM ${joined(filter, [], of)}
       ${where([...facets.values(), ...others])}`,
     parameters: { tenant: tenantId, ...parametersOf(filter) },
   }
@@ -298,7 +298,7 @@ export function countsSql(view: Days | undefined, sets: readonly SetName[], of =
 }
 
 /** Condition on the days of a view. */
-function daysOf({ from, to }: Days): string {
+export function daysOf({ from, to }: Days): string {
   const first = from === undefined ? '' : ' AND toDate32(timestamp) >= {from:Date32}'
   return to === undefined ? first : `${first} AND toDate32(timestamp) <= {to:Date32}`
 }

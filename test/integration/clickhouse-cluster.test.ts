@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { pino } from 'pino'
+import type { AlertType } from '../../schemas/alert.ts'
+import { tryAlert } from '../../src/alerts/evaluation/trial.ts'
+import { ClickHouseVisits } from '../../src/alerts/evaluation/visits.ts'
 import { ClickHouseCompanies } from '../../src/companies/companies.ts'
 import { ClickHouseOverview } from '../../src/dashboard/queries/overview.ts'
 import { ClickHouseStoredEvents } from '../../src/operations/reenrich/stored-events.ts'
@@ -193,6 +196,15 @@ test('the tables of a cluster', async (t) => {
     assert.equal((await new ClickHouseStoredEvents(client).find(event)).length, 2)
     for await (const group of storedGroups(client, 'acme', { since: '2025-11-01' })) assert.equal(group.events, 2)
     await filteredSums(client, 'acme', { since: '2025-11-01' })
+    const visits = new ClickHouseVisits(reader, async () => [], { now: () => Date.UTC(2025, 10, 21) })
+    const dry = (on: AlertType, where?: string) =>
+      tryAlert(visits, 'acme', { on, afterDays: 30, where }, 90, Date.UTC(2025, 10, 21))
+    const once = [{ day: '2025-11-20', company_id: 'example.com' }]
+    assert.deepEqual(await dry('company.first_seen', 'country=DE'), once)
+    assert.deepEqual(await dry('company.returned'), [])
+    assert.deepEqual(await dry('company.corrected', 'country=DE'), [])
+    assert.deepEqual(await dry('segment.entered', 'country=DE,visits>=2,days=30,page~utm_source,campaign!=x'), once)
+    assert.deepEqual(await dry('segment.entered', 'visits>=3,heat<=100'), [])
     const overOne = [...new Set(onCluster.filter((query) => query.includes('Distributed(')))]
     for (const query of overOne) {
       const again = query

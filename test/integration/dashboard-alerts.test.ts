@@ -236,13 +236,36 @@ test('before an alert exists, its dry run counts the last 90 days', async (t) =>
   assert.equal((await dry({ on: 'company.returned', segment_id })).times, 0)
   const entered = await dry({ on: 'segment.entered', segment_id })
   assert.deepEqual([entered.days, entered.latest.map((one) => one.day)], [90, [day(3)]])
-  // By attributes and days it needs one query; by visits, one for each day with visits. Both say the same.
+  await insert('acme', [
+    ...[60, 50, 30, 12, 11, 4].map((daysAgo) =>
+      visit('often.example', daysAgo, { country_code: 'IT', source_id: daysAgo === 50 ? 'src' : '' }),
+    ),
+    ...[60, 30, 12, 4].map((daysAgo) => ({
+      ...visit('often.example', daysAgo, { country_code: 'IT', extra: '{"url":"/pricing?utm_campaign=spring"}' }),
+      ...{ event_id: `often page ${daysAgo}`, ip: '192.0.2.9' },
+    })),
+  ])
   for (const [name, filter, days] of [
     ['D7', { country: ['DE'], days: 7 }, [5, 40]],
     ['D59', { country: ['DE'], days: 59 }, [40]],
     ['D7 visits', { country: ['DE'], days: 7, visits_min: 1 }, [5, 40]],
     ['D59 visits', { country: ['DE'], days: 59, visits_min: 1 }, [40]],
     ['F2', { country: ['FR'], visits_min: 2 }, [2]],
+    // Days and visits of it: 60: 2, 50: 1, 30: 2, 12: 2, 11: 1, 4: 2.
+    ['I all', { country: ['IT'] }, [60]],
+    ['I7', { country: ['IT'], days: 7 }, [12, 30, 50, 60]],
+    ['I8', { country: ['IT'], days: 8 }, [12, 30, 50, 60]],
+    ['I9 visits', { country: ['IT'], days: 9, visits_min: 3 }, [11]],
+    ['I30 visits', { country: ['IT'], days: 30, visits_min: 5 }, [11]],
+    ['I few', { country: ['IT'], days: 2, visits_max: 1 }, [50]],
+    ['I sum', { country: ['IT'], visits_min: 6 }, [12]],
+    ['I from', { country: ['IT'], from: day(35), events_min: 3 }, [12]],
+    ['I until', { country: ['IT'], to: day(20), visits_min: 4 }, [30]],
+    ['I page', { country: ['IT'], page: ['/pricing'], days: 10 }, [12, 30, 60]],
+    ['I pages', { country: ['IT'], page: ['/PRICING'], page_visits_min: 3 }, [4]],
+    ['I campaign', { country: ['IT'], campaign: ['spring'] }, [60]],
+    ['I source', { country: ['IT'], source: ['src'] }, [50]],
+    ['I no source', { country: ['IT'], source_not: ['src'], days: 15 }, [12, 30, 60]],
   ] as const) {
     const made = await post<ListedSegment>(client, 'segments', { name, filter })
     const { latest, times } = await dry({ on: 'segment.entered', segment_id: made.segment_id })

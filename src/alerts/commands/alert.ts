@@ -145,7 +145,7 @@ export function alertCommand(context: CliContext): Command {
         const segment = id === undefined ? undefined : await new Segments(client, systemClock).get(tenant, id)
         return [one, segment?.where, await namedSources(new RedisTenantStore(client))(tenant)] as const
       })
-      const { occurrences: tried } = await tryOn(config, tenant, found, where, days, async () => sources)
+      const tried = await tryOn(config, tenant, found, where, days, async () => sources)
       if (json) {
         printJson(context.stdout, { alert_id: found.id, days, times: tried.length, occurrences: tried })
         return

@@ -1,6 +1,4 @@
 import type { AlertType } from '../../../schemas/alert.ts'
-import type { CompanyFilter } from '../../../schemas/companies.ts'
-import { formatWhere, parseWhere } from '../../companies/where.ts'
 import { DAY_MS, utcDay } from '../../pipeline/event/outcomes.ts'
 import type { Clock } from '../../run/clock.ts'
 import { compareTexts } from '../../run/compare-texts.ts'
@@ -20,15 +18,6 @@ interface TrialOptions {
   readonly afterDays: number
   /** Filter of its segment. */
   readonly where: string | undefined
-  /** Whether to end early, with fewer days: trials of entries may take long. Default: never. */
-  readonly isLate?: () => boolean
-}
-
-/** The occurrences of a trial, by day. */
-interface Tried {
-  readonly occurrences: readonly TriedOccurrence[]
-  /** The last UTC days that it looked at: fewer than requested when it ended early. */
-  readonly days: number
 }
 
 /** Companies of a segment that a trial knows. */
@@ -36,45 +25,30 @@ const MEMBERS_MAX = 1_000_000
 
 /**
  * Finds when an alert would have fired on the last days, by the events and corrections that are stored now. Uses today's attributes of
- * companies, and evaluates a segment once a day.
+ * companies, and evaluates a segment once a day. By day.
  */
 export async function tryAlert(
   visits: ClickHouseVisits,
   tenantId: string,
-  { on, afterDays, where, isLate = () => false }: TrialOptions,
+  { on, afterDays, where }: TrialOptions,
   days: number,
   nowMs: number,
-): Promise<Tried> {
+): Promise<readonly TriedOccurrence[]> {
   const sinceMs = Date.parse(utcDay(nowMs - (days - 1) * DAY_MS))
-  if (on === 'company.corrected') return { occurrences: await corrections(visits, tenantId, where, sinceMs), days }
-  const quick = on === 'segment.entered' ? byVisits(parseWhere(where ?? '')) : undefined
-  if (on === 'segment.entered' && quick === undefined) {
-    return await entries(visits, tenantId, { where: where ?? '', days, nowMs, isLate })
+  switch (on) {
+    case 'company.corrected':
+      return await corrections(visits, tenantId, where, sinceMs)
+    case 'segment.entered':
+      return sorted(await visits.entries(tenantId, where ?? '', sinceMs))
+    default: {
+      const inside = where ? new Set(await visits.members(tenantId, where, undefined, MEMBERS_MAX)) : undefined
+      const found =
+        on === 'company.returned'
+          ? await visits.returns(tenantId, afterDays, sinceMs)
+          : await visits.firstVisits(tenantId, sinceMs)
+      return sorted(found.filter(({ company_id: id }) => inside?.has(id) !== false))
+    }
   }
-  const kept = quick?.where ?? where
-  const inside = kept ? new Set(await visits.members(tenantId, kept, undefined, MEMBERS_MAX)) : undefined
-  const gap = on === 'company.returned' ? afterDays : quick?.gap
-  const found = [
-    ...(on === 'company.returned' ? [] : await visits.firstVisits(tenantId, sinceMs)),
-    ...(gap === undefined ? [] : await visits.returns(tenantId, gap, sinceMs)),
-  ]
-  return { occurrences: sorted(found.filter(({ company_id: id }) => inside?.has(id) !== false)), days }
-}
-
-/** Fields of a filter that a visit does not change, by the attributes of today. */
-const LASTING: ReadonlySet<string> = new Set([
-  'search',
-  ...['industry', 'category', 'country', 'classification', 'tag', 'owner'].flatMap((name) => [name, `${name}_not`]),
-  'hidden',
-])
-
-/**
- * How companies enter a segment when its filter looks at attributes and last days only: with their first visit, or with one after `gap`
- * days or more. Undefined: by other filters too, so each day must be asked.
- */
-function byVisits({ days, ...others }: CompanyFilter): { readonly where: string; readonly gap?: number } | undefined {
-  if (Object.keys(others).some((name) => !LASTING.has(name))) return undefined
-  return { where: formatWhere(others), ...(days !== undefined && { gap: days + 1 }) }
 }
 
 /** With a segment, those of companies that are in it now: who was in it before is not stored. */
@@ -91,48 +65,6 @@ async function corrections(
   return all.filter(({ company_id: id }) => inside.has(id))
 }
 
-/**
- * Companies that are in a segment on a day with visits, and were not on the day before. The latest day first, so that an early end has
- * the last days.
- */
-async function entries(
-  visits: ClickHouseVisits,
-  tenantId: string,
-  {
-    where,
-    days,
-    nowMs,
-    isLate,
-  }: Pick<Required<TrialOptions>, 'isLate'> & { where: string; days: number; nowMs: number },
-): Promise<Tried> {
-  const found: TriedOccurrence[] = []
-  const visited = await visits.visitedDays(tenantId, nowMs - (days - 1) * DAY_MS)
-  const snapshots = new Map<number, Promise<readonly string[]>>()
-  /** The members some days ago. */
-  const membersAgo = (daysAgo: number): Promise<readonly string[]> => {
-    const known = snapshots.get(daysAgo)
-    if (known !== undefined) return known
-    const members = visits.membersOn(tenantId, where, nowMs - daysAgo * DAY_MS)
-    // An early end leaves the one that was asked ahead.
-    members.catch(() => {})
-    snapshots.set(daysAgo, members)
-    return members
-  }
-  const dayOf = (daysAgo: number) => utcDay(nowMs - daysAgo * DAY_MS)
-  let tried = 0
-  for (; tried < days && (tried === 0 || !isLate()); tried++) {
-    if (!visited.has(dayOf(tried))) continue
-    const both = [membersAgo(tried), membersAgo(tried + 1)] as const
-    // Two queries at a time.
-    if (tried + 1 < days && visited.has(dayOf(tried + 1))) membersAgo(tried + 2)
-    const [members, before] = await Promise.all(both)
-    snapshots.delete(tried)
-    const earlier = new Set(before)
-    for (const company_id of members) if (!earlier.has(company_id)) found.push({ day: dayOf(tried), company_id })
-  }
-  return { occurrences: sorted(found), days: tried }
-}
-
 /** By day. */
 function sorted(found: readonly TriedOccurrence[]): TriedOccurrence[] {
   const text = ({ day, company_id }: TriedOccurrence) => `${day} ${company_id}`
@@ -141,7 +73,7 @@ function sorted(found: readonly TriedOccurrence[]): TriedOccurrence[] {
 
 /** When an alert would have fired, for a person who waits for it. */
 interface ShownTrial {
-  /** The last UTC days that were looked at, today included. */
+  /** The last UTC days, today included. */
   readonly days: number
   readonly times: number
   readonly companies: number
@@ -151,8 +83,6 @@ interface ShownTrial {
 
 const DAYS = 90
 const SHOWN_MAX = 50
-/** Below the time limit of a request, with the wait for a slot. */
-const TRIAL_MS = 15_000
 
 /** Trials on the last 90 days, one at a time of a tenant. */
 export class AlertTrials {
@@ -166,17 +96,15 @@ export class AlertTrials {
   }
 
   /** @throws BackpressureError while others run, UnavailableError when a query takes too long */
-  run(tenantId: string, options: Omit<TrialOptions, 'isLate'>): Promise<ShownTrial> {
+  run(tenantId: string, options: TrialOptions): Promise<ShownTrial> {
     return this.#slots.run(tenantId, async () => {
-      const lateMs = performance.now() + TRIAL_MS
-      const trial = { ...options, isLate: () => performance.now() > lateMs }
-      const { occurrences, days } = await tryAlert(this.#visits, tenantId, trial, DAYS, this.#clock.now())
+      const occurrences = await tryAlert(this.#visits, tenantId, options, DAYS, this.#clock.now())
       const latest = occurrences.slice(-SHOWN_MAX).reverse()
       const ids = [...new Set(latest.map(({ company_id: id }) => id))]
       const found = await this.#visits.companies(tenantId, ids)
       const names = new Map(found.map(({ company_id: id, name }) => [id, name]))
       return {
-        days,
+        days: DAYS,
         times: occurrences.length,
         companies: new Set(occurrences.map(({ company_id: id }) => id)).size,
         latest: latest.map((one) => ({ ...one, name: names.get(one.company_id) ?? one.company_id })),

@@ -1,6 +1,6 @@
-import { ALERT_LIMITS } from '../../../schemas/alert.ts'
 import { inParts } from '../../companies/companies.ts'
 import { COMPANY, OF_SHOWN, WITH_MERGED } from '../../companies/corrected.ts'
+import { entriesSql } from '../../companies/entries.ts'
 import { type NamedSource, type ResolvedFilter, resolveFilter } from '../../companies/filter.ts'
 import { matchingSql, partSql } from '../../companies/list.ts'
 import { parseWhere } from '../../companies/where.ts'
@@ -86,17 +86,6 @@ export class ClickHouseVisits {
     return rows.map(({ company_id: id }) => id)
   }
 
-  /** UTC days with a visit since the day of a moment, `YYYY-MM-DD`. */
-  async visitedDays(tenantId: string, sinceMs: number): Promise<ReadonlySet<string>> {
-    const rows = await this.#reader.rows<{ day: string }>(
-      `SELECT toString(toDate32(timestamp)) AS day FROM events
-      WHERE tenant_id = {tenant:String} AND company_id > '' AND toDate32(timestamp) >= toDate32({since:String})
-      GROUP BY day`,
-      { tenant: tenantId, since: utcDay(sinceMs) },
-    )
-    return new Set(rows.map(({ day }) => day))
-  }
-
   /** Companies whose first visit is later than a moment, and its UTC day. */
   firstVisits(tenantId: string, sinceMs: number): Promise<CompanyDay[]> {
     return this.#pages(
@@ -154,13 +143,13 @@ export class ClickHouseVisits {
     return rows.map(({ company_id: id }) => id)
   }
 
-  /** The companies that a filter would have kept on a day, by their attributes of today. @param dayMs a moment of that UTC day */
-  async membersOn(tenantId: string, where: string, dayMs: number): Promise<string[]> {
-    const filter = parseWhere(where)
-    const isOpen = filter.days === undefined && filter.to === undefined
-    const until = isOpen ? { ...filter, to: utcDay(dayMs) } : filter
-    const sources = await this.#sources(tenantId)
-    return await this.#all(tenantId, resolveFilter(until, dayMs, sources), ALERT_LIMITS.companiesMax)
+  /** UTC days since a moment on which a visit brought a company into a filter, by its attributes of today. */
+  async entries(tenantId: string, where: string, sinceMs: number): Promise<CompanyDay[]> {
+    const nowMs = this.#clock.now()
+    const filter = resolveFilter(parseWhere(where), nowMs, await this.#sources(tenantId))
+    const { query, parameters } = entriesSql(tenantId, filter, utcDay(sinceMs), utcDay(nowMs))
+    const rows = await this.#reader.rows<{ entered: string; companies: string[] }>(query, parameters)
+    return rows.flatMap(({ entered: day, companies }) => companies.map((company_id) => ({ day, company_id })))
   }
 
   async #all(tenantId: string, filter: ResolvedFilter, limit: number): Promise<string[]> {

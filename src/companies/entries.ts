@@ -1,0 +1,121 @@
+import { COMPANY_LIMITS, type CompanyFilter } from '../../schemas/companies.ts'
+import { DAY_MS, utcDay } from '../pipeline/event/outcomes.ts'
+import type { OfTenant } from '../stores/clickhouse/reader.ts'
+import { matchedSql, parametersOf, type ResolvedFilter } from './filter.ts'
+import { companyDays, daysOf, matchingSql } from './list.ts'
+
+/** Fields that a visit changes. The others are about the company as it is today. */
+const MOVING: ReadonlySet<string> = new Set<keyof CompanyFilter>([
+  ...([
+    'days',
+    'from',
+    'to',
+    'visits_min',
+    'visits_max',
+    'events_min',
+    'events_max',
+    'page',
+    'page_visits_min',
+  ] as const),
+  ...(['source', 'source_not', 'campaign', 'campaign_not'] as const),
+])
+
+/** A condition on the sum of a column over the last days. */
+interface Condition {
+  readonly column: string
+  /** Whether it is a column of `matchedSql`. */
+  readonly isMatched: boolean
+  readonly holds: (sum: string) => string
+}
+
+function conditionsOf(filter: CompanyFilter): readonly Condition[] {
+  const least = (name: 'events_min' | 'visits_min' | 'page_visits_min') => (sum: string) => `${sum} >= {${name}:UInt64}`
+  const most = (name: 'events_max' | 'visits_max') => (sum: string) => `${sum} <= {${name}:UInt64}`
+  const some = (sum: string) => `${sum} > 0`
+  const none = (sum: string) => `${sum} = 0`
+  const counted = { isMatched: false }
+  const matched = { isMatched: true }
+  const all: readonly (Condition & { readonly name: keyof CompanyFilter })[] = [
+    { ...counted, name: 'events_min', column: 'events', holds: least('events_min') },
+    { ...counted, name: 'events_max', column: 'events', holds: most('events_max') },
+    { ...counted, name: 'visits_min', column: 'visits', holds: least('visits_min') },
+    { ...counted, name: 'visits_max', column: 'visits', holds: most('visits_max') },
+    { ...matched, name: 'page', column: 'page_in', holds: some },
+    { ...matched, name: 'page_visits_min', column: 'page_visits', holds: least('page_visits_min') },
+    { ...matched, name: 'source', column: 'source_in', holds: some },
+    { ...matched, name: 'source_not', column: 'source_out', holds: none },
+    { ...matched, name: 'campaign', column: 'campaign_in', holds: some },
+    { ...matched, name: 'campaign_not', column: 'campaign_out', holds: none },
+  ]
+  const isGiven = (value: unknown) => value !== undefined && (!Array.isArray(value) || value.length > 0)
+  return [{ ...counted, column: 'events', holds: some }, ...all.filter(({ name }) => isGiven(filter[name]))]
+}
+
+/**
+ * SQL of the days since a day on which companies entered a filter: columns `entered` and `companies`. A company enters with a visit, if the
+ * filter keeps it at the end of that day, and did not at the end of its visit before or of the day before.
+ *
+ * The sums over the last days come from the sums of each day. So one query covers any number of days.
+ */
+export function entriesSql(
+  tenantId: string,
+  filter: ResolvedFilter,
+  since: string,
+  today: string,
+): { readonly query: string; readonly parameters: OfTenant } {
+  const { days } = filter
+  const [from, to] = days === undefined ? [filter.from, filter.to] : []
+  const until = to !== undefined && to < today ? to : today
+  // The visit before an entry may be as old as the filter looks back, and counts the days before itself.
+  const firstOf = (lookBack: number) => utcDay(Date.parse(since) - 2 * lookBack * DAY_MS)
+  const eventDays = days ?? (from === undefined ? COMPANY_LIMITS.eventDays : undefined)
+  const counting = { from: days === undefined ? from : firstOf(days), to: until }
+  const matching = { ...filter, eventFrom: eventDays === undefined ? from! : firstOf(eventDays), eventTo: until }
+  const lasting = Object.fromEntries(
+    Object.entries(filter).filter(([name]) => !MOVING.has(name)),
+  ) as unknown as ResolvedFilter
+  const matched = matchedSql(matching, '', 'day')
+  const conditions = conditionsOf(filter)
+  const columns = [...new Map(conditions.map((condition) => [condition.column, condition])).values()]
+  const states = ['now', 'earlier'] as const
+  const window = (state: (typeof states)[number], lookBack: number | undefined) => {
+    const end = state === 'now' ? 'CURRENT ROW' : '1 PRECEDING'
+    const begin = lookBack === undefined ? 'UNBOUNDED' : state === 'now' ? lookBack - 1 : lookBack
+    return `(PARTITION BY company ORDER BY number RANGE BETWEEN ${begin} PRECEDING AND ${end})`
+  }
+  const sums = states.flatMap((state) =>
+    columns.map(
+      ({ column, isMatched }) =>
+        `sum(${column}) OVER ${window(state, isMatched ? eventDays : days)} AS ${column}_${state}`,
+    ),
+  )
+  const holds = (state: (typeof states)[number]) =>
+    conditions.map(({ column, holds: of }) => of(`${column}_${state}`)).join(' AND ')
+  return {
+    query: `
+      SELECT toString(day) AS entered, groupArray(company) AS companies
+      FROM
+      (
+        SELECT company, day, ${holds('now')} AS is_in, ${holds('earlier')} AS was_in,
+          lagInFrame(is_in) OVER (PARTITION BY company ORDER BY number ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS was_in_before
+        FROM
+        (
+          SELECT company, day, number, ${sums.join(', ')}
+          FROM
+          (
+            SELECT company, day, toInt32(day) AS number, day_events AS events, day_addresses AS visits${columns
+              .filter(({ isMatched }) => isMatched)
+              .map(({ column }) => `, toUInt64(matched.${column}) AS ${column}`)
+              .join('')}
+            FROM (${companyDays(daysOf(counting))}) AS counted
+            ${matched === undefined ? '' : `LEFT JOIN (${matched}) AS matched ON matched.company_id = counted.company AND matched.day = counted.day`}
+            WHERE company IN (${matchingSql(tenantId, lasting, '').query})
+          )
+        )
+      )
+      WHERE is_in AND NOT (was_in AND was_in_before) AND day >= {since:Date32}
+      GROUP BY day
+      ORDER BY day`,
+    parameters: { tenant: tenantId, since, ...parametersOf({ ...matching, ...counting }) },
+  }
+}
