@@ -79,18 +79,20 @@ class Running {
     const enrichDir = mkdtempSync(join(tmpdir(), 'ipid-enrich-'))
     t.after(() => rmSync(enrichDir, { recursive: true, force: true }))
     writeFileSync(join(enrichDir, 'organisations.csv'), BEFORE)
-    const site = new TestSite(t, { ENRICH_DIR: enrichDir })
+    const site = new TestSite(t, { ENRICH_DIR: enrichDir, ARCHIVE_PART_AGE_MS: '20000' })
     const started = site.start()
     return new Running(site, enrichDir, await started.ready())
   }
 
+  async register(tenant: string, ...more: string[]): Promise<string> {
+    await this.site.ipid('tenant', 'create', tenant, '--plan', 'custom', ...more)
+    const { key } = JSON.parse((await this.site.ipid('key', 'create', tenant, '--json')).stdout) as { key: string }
+    this.#keys.set(tenant, key)
+    return key
+  }
+
   async post(path: string, tenant: string, body: string): Promise<Response> {
-    let key = this.#keys.get(tenant)
-    if (key === undefined) {
-      await this.site.ipid('tenant', 'create', tenant, '--plan', 'custom')
-      key = (JSON.parse((await this.site.ipid('key', 'create', tenant, '--json')).stdout) as { key: string }).key
-      this.#keys.set(tenant, key)
-    }
+    const key = this.#keys.get(tenant) ?? (await this.register(tenant))
     const headers = { 'x-api-key': key, 'content-type': 'application/json' }
     return await fetch(`${this.#ready.url}${path}`, { method: 'POST', headers, body })
   }
@@ -99,6 +101,18 @@ class Running {
   async send(tenant: string, live: readonly Event[]): Promise<void> {
     for (const event of live)
       assert.equal((await this.post('/v1/ingest', tenant, JSON.stringify({ events: [event] }))).status, 200)
+  }
+
+  /** Sends an event until rules filter it. Returns how often it was sent. */
+  async untilFiltered(tenant: string, ip: string): Promise<number> {
+    let sent = 0
+    await until(async () => {
+      sent++
+      const answer = await this.post('/v1/ingest', tenant, JSON.stringify({ events: [{ ip, event_id: 'probe' }] }))
+      const { results } = (await answer.json()) as { results: { status: string }[] }
+      return results[0]!.status === 'filtered'
+    })
+    return sent
   }
 
   async upload(tenant: string, lines: readonly Event[]): Promise<string> {
@@ -311,6 +325,49 @@ test('stored events are judged again by today’s data', async (t) => {
       assert.ok(ended!.result!.filtered_events > 0 && ended!.result!.changed_visits > 0)
     })
     assert.deepEqual(await views('by-job'), expected)
+  })
+
+  await step('filtered events that now count return from the archive by a job, each once', async () => {
+    const rule = 'always-noise garden.example'
+    await running.register('returned', '--archive', 'on')
+    assert.equal((await running.site.ipid('rules', 'add', 'returned', ...rule.split(' '))).code, 0)
+    const probes = await running.untilFiltered('returned', '17.1.0.1')
+    for (const tenant of ['kept', 'returned']) {
+      await running.send(tenant, FIRST)
+      await running.upload(tenant, LINES)
+      await running.untilCounted(tenant, FIRST.length + LINES.length + (tenant === 'returned' ? probes : 0))
+    }
+    const stored = async (tenant: string) =>
+      await running.query(
+        `SELECT count(), uniqExact(event_id), sum(cityHash64(event_id, ip, account_id, company_id, timestamp)) FROM events WHERE tenant_id = '${tenant}' AND event_id != 'probe'`,
+      )
+    const expected = await stored('kept')
+    assert.notEqual(await stored('returned'), expected)
+    assert.equal((await running.site.ipid('rules', 'remove', 'returned', ...rule.split(' '))).code, 0)
+    await running.withJobs(async (jobs) => {
+      const read = async () => (await jobs.read('returned')).job
+      const ended = async (id: string) =>
+        (await until(read, (job) => job?.jobId === id && job.state !== 'running' && job.state !== 'waiting'))!
+      const ask = async () =>
+        await jobs.request('returned', {
+          ...{ rules: [rule], unclassified: false, days: null, requestedBy: 'a test', requestedAtMs: Date.now() },
+        })
+      const { jobId } = await ask()
+      await until(read, (job) => job?.jobId === jobId && (job.step === 'archive' || job.state === 'done'))
+      const { processes } = JSON.parse((await running.site.ipid('status', '--json')).stdout) as SystemStatus
+      process.kill(processes.find(({ roles }) => roles.includes('archive'))!.pid, 'SIGKILL')
+      const first = await ended(jobId)
+      assert.equal(first.state, 'done', first.problem)
+      await until(
+        () => stored('returned'),
+        (text) => text === expected,
+      )
+      const again = await ended((await ask()).jobId)
+      assert.deepEqual([again.state, again.result!.returned_events], ['done', 0])
+      assert.equal(await stored('returned'), expected)
+      const filtered = "SELECT sum(events) FROM daily_outcomes WHERE tenant_id = 'returned' AND reason = 'always_noise'"
+      assert.equal(await running.query(filtered), '0')
+    })
   })
 
   await step('an impossible call is refused in one line, before anything is read', async () => {

@@ -248,15 +248,18 @@ export class ReenrichJobRunner implements Service {
     const { lease, archive, stored, windowMs, clock } = this.#options
     const { tenantId, days } = turn.job
     const selection = { tenantId, from: this.#firstDay(days, tenant), to: utcDay(clock.now()) }
-    if ((await archive.parts(selection)).length === 0) return
+    if (!tenant.archive && (await archive.parts(selection)).length === 0) return
     await turn.began('archive', REPLACED_SHARE)
+    const lane = await this.#options.openLane(() => {
+      lease.assertHeld()
+      turn.assertGoing()
+    })
+    // Events that the old rules filtered just now are in a part that is still open.
+    await lane.untilArchived()
     const report = await replay({
       ...{ selection, where: [], mask: addressMaskOf(tenant), dryRun: false, reenrich: true },
       ...{ reader: archive, stored, hostnames, enricher: tenantEnricher(enricher, tenant), windowMs },
-      lane: await this.#options.openLane(() => {
-        lease.assertHeld()
-        turn.assertGoing()
-      }),
+      lane,
       returns: (address, enrichment) => concern.has(enrichment.rule) || concern.matches(address, enrichment),
       roundEvents: ROUND_EVENTS,
       onStep: () => {},

@@ -167,6 +167,8 @@ export interface ReplayLane {
   readonly partitionsSinceMs: number
   /** Resolves when all events in the pipeline are stored, and, unless `rowsOnly`, counted. */
   untilStored(rowsOnly?: boolean): Promise<void>
+  /** Resolves when all payloads that were received before are in the archive, which closes its parts after some time. */
+  untilArchived(): Promise<void>
   /** Redis' clock, milliseconds. */
   now(): Promise<number>
   /** Dead letters of a tenant, by `eventKey`. */

@@ -35,7 +35,8 @@ export function reenrichmentRole(context: ProcessContext): Service[] {
     events: new ClickHouseReenrichment(clickhouseUrl, SIZES),
     stored,
     archive: new PartReader(archive),
-    openLane: (assertHeld) => RedisReplayLane.open(redis, pipeline, { waitMs: WAIT_MS, assertHeld }),
+    openLane: (assertHeld) =>
+      RedisReplayLane.open(redis, pipeline, { waitMs: WAIT_MS, partAgeMs: config.archivePartAgeMs, assertHeld }),
     withData: (use) => withJobData(context, use),
     assertSupported: () => assertOneServer('a replay', clickhouseUrl, clickhouseCluster),
     getTenant: (id) => tenants.getTenant(id),

@@ -86,6 +86,7 @@ class Site {
     return {
       partitions: 1,
       partitionsSinceMs: 0,
+      untilArchived: async () => {},
       untilStored: async () => {
         this.#mayFail('untilStored')
         for (const { envelopes } of this.#waiting) this.rows.push(...envelopes.map(({ row }) => row))

@@ -32,6 +32,8 @@ const LANE = 'batch'
 interface ReplayLaneOptions {
   /** How long `untilStored` waits. */
   readonly waitMs: number
+  /** How much longer `untilArchived` waits: the age at which parts are closed. Default: 0. */
+  readonly partAgeMs?: number
   /** @throws LeaseLostError when another replay may have started */
   readonly assertHeld: () => void
 }
@@ -44,6 +46,7 @@ export class RedisReplayLane implements ReplayLane {
   readonly #pipeline: Pipeline
   readonly #assertHeld: () => void
   readonly #waitMs: number
+  readonly #partAgeMs: number
   readonly #producer = randomBytes(8).toString('hex')
   #sequence = 0
 
@@ -58,6 +61,7 @@ export class RedisReplayLane implements ReplayLane {
     this.partitions = partitions
     this.partitionsSinceMs = sinceMs
     this.#waitMs = options.waitMs
+    this.#partAgeMs = options.partAgeMs ?? 0
     this.#assertHeld = options.assertHeld
   }
 
@@ -71,9 +75,17 @@ export class RedisReplayLane implements ReplayLane {
 
   async untilStored(rowsOnly = false): Promise<void> {
     // The archive does not write to the tables.
-    const sinks = this.#pipeline.sinks.filter((sink) => sink.takes !== 'payloads' && (!rowsOnly || sink.completesJobs))
-    const pipeline = { ...this.#pipeline, sinks }
-    await orRetryLater(() => untilPassed(this.#client, pipeline, this.partitions, performance.now() + this.#waitMs))
+    await this.#untilPassed((sink) => sink.takes !== 'payloads' && (!rowsOnly || sink.completesJobs === true), 0)
+  }
+
+  async untilArchived(): Promise<void> {
+    await this.#untilPassed((sink) => sink.takes === 'payloads', this.#partAgeMs)
+  }
+
+  async #untilPassed(of: (sink: Pipeline['sinks'][number]) => boolean, longerMs: number): Promise<void> {
+    const pipeline = { ...this.#pipeline, sinks: this.#pipeline.sinks.filter(of) }
+    const deadlineMs = performance.now() + this.#waitMs + longerMs
+    await orRetryLater(() => untilPassed(this.#client, pipeline, this.partitions, deadlineMs))
   }
 
   now(): Promise<number> {
