@@ -1,4 +1,4 @@
-FROM node:24-trixie-slim
+FROM node:24.21.0-trixie-slim
 
 WORKDIR /app
 ENV NODE_ENV=production
@@ -14,7 +14,7 @@ COPY pipelines pipelines
 COPY src src
 RUN node src/ipid.mjs compile \
  && ln -s /app/src/ipid.mjs /usr/local/bin/ipid \
- && mkdir -p /data/archive \
+ && mkdir -p /data/archive /data/enrich \
  && chown -R node:node /data
 
 USER node

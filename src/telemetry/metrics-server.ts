@@ -21,18 +21,28 @@ interface MetricsServerOptions {
   readonly mayMove: boolean
   /** The metrics of every process, one set each. */
   readonly gather: () => Promise<MetricSet[]>
+  /** Why the machine's processes are not all at work, one line each; nothing when they are. */
+  readonly problems: () => Promise<readonly string[]>
   readonly log: Logger
 }
 
-/** `GET /metrics` in the Prometheus text format: the metrics of all processes of this machine as one. */
+/**
+ * `GET /metrics` in the Prometheus text format: the metrics of all processes of this machine as one. `GET /readyz`: 200 when every
+ * process runs and answers, else 503 with the reasons, one a line.
+ */
 export class MetricsServer implements Service {
   readonly name = 'metrics'
   readonly #options: MetricsServerOptions
   readonly #life = new Lifecycle()
+  readonly #paths: ReadonlyMap<string, (response: ServerResponse) => Promise<void>>
   #server: Server | undefined
 
   constructor(options: MetricsServerOptions) {
     this.#options = options
+    this.#paths = new Map([
+      ['/metrics', (response) => this.#answerMetrics(response)],
+      ['/readyz', (response) => this.#answerReadiness(response)],
+    ])
   }
 
   /** Its address; undefined while it does not listen. */
@@ -58,9 +68,10 @@ export class MetricsServer implements Service {
     const isLocal = isLoopbackHost(host.includes(':') ? `[${host}]` : host)
     const server = createServer((request, response) => {
       if (isLocal && !isLoopbackHost(request.headers.host)) return answer(response, 403, 'only for this machine\n')
-      if (request.url?.split('?')[0] !== '/metrics') return answer(response, 404, 'not found\n')
+      const answers = this.#paths.get(request.url?.split('?')[0] ?? '')
+      if (answers === undefined) return answer(response, 404, 'not found\n')
       if (request.method !== 'GET' && request.method !== 'HEAD') return answer(response, 405, 'method not allowed\n')
-      this.#answerMetrics(response)
+      void answers(response)
     })
     server.requestTimeout = 10_000
     try {
@@ -95,6 +106,12 @@ export class MetricsServer implements Service {
       this.#options.log.error({ err: error }, 'cannot gather metrics')
       answer(response, 500, 'cannot gather metrics\n')
     }
+  }
+
+  async #answerReadiness(response: ServerResponse): Promise<void> {
+    const problems = await this.#options.problems()
+    if (problems.length === 0) answer(response, 200, 'ready\n')
+    else answer(response, 503, problems.map((problem) => `${problem}\n`).join(''))
   }
 }
 

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { parse } from 'yaml'
 import { ROLES, readConfig, readRoles } from '../../src/config/config.ts'
@@ -11,6 +13,14 @@ import { until } from '../support/until.ts'
 interface Service {
   readonly image: string
   readonly command?: readonly string[]
+  readonly profiles?: readonly string[]
+  readonly user?: string
+  readonly read_only?: boolean
+  readonly tmpfs?: readonly string[]
+  readonly cap_drop?: readonly string[]
+  readonly security_opt?: readonly string[]
+  readonly mem_limit?: string
+  readonly logging?: { readonly options?: Readonly<Record<string, string>> }
   readonly environment?: Readonly<Record<string, string>>
   readonly ports?: readonly string[]
   readonly volumes?: readonly string[]
@@ -18,7 +28,8 @@ interface Service {
   readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>
 }
 
-const text = readFileSync(new URL('../../docker-compose.yml', import.meta.url), 'utf8')
+const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
+const text = read('docker-compose.yml')
 const file = parse(text, { merge: true }) as {
   services: Record<string, Service>
   volumes: Record<string, null>
@@ -26,9 +37,11 @@ const file = parse(text, { merge: true }) as {
 const services = Object.values(file.services)
 const ours = services.filter(({ image }) => image === 'ipid')
 
+const SECRET = '0123456789abcdef'.repeat(4)
+
 /** `${NAME:-default}` and `${NAME:?reason}`, as Compose expands them. */
 function interpolate(value: string): string {
-  return value.replace(/\$\{(\w+):([-?])([^}]*)\}/g, (_, _name, kind, rest) => (kind === '-' ? rest : '0123abcd'))
+  return value.replace(/\$\{(\w+):([-?])([^}]*)\}/g, (_, _name, kind, rest) => (kind === '-' ? rest : SECRET))
 }
 
 function rolesOf({ command = [] }: Service): string {
@@ -42,8 +55,8 @@ test('the services together have every role once, and their variables are accept
   for (const { environment = {} } of ours) {
     const env = Object.fromEntries(Object.entries(environment).map(([name, value]) => [name, interpolate(value)]))
     const { redisUrl, clickhouseUrl } = readConfig(env)
-    assert.equal(redisUrl, 'redis://redis:6379')
-    assert.equal(clickhouseUrl, 'http://ipid:0123abcd@clickhouse:8123')
+    assert.equal(redisUrl, `redis://:${SECRET}@redis:6379`)
+    assert.equal(clickhouseUrl, `http://ipid:${SECRET}@clickhouse:8123`)
   }
 })
 
@@ -71,19 +84,87 @@ test('only this machine can reach published ports, and every service has a healt
   }
 })
 
-test('the file holds no password', () => {
-  for (const [, value] of text.matchAll(/PASSWORD: (.*)$/gm)) assert.match(value!, /^\$\{CLICKHOUSE_PASSWORD:\?/)
+test('the file holds no secret, and does without one nowhere', () => {
+  const values = [...text.matchAll(/^ *(?:\w*PASSWORD|SECRETS_KEY|REDISCLI_AUTH): (.*)$/gm)].map(([, value]) => value!)
+  assert.ok(values.length >= 3)
+  for (const value of values) assert.match(value, /^\$\{(?:CLICKHOUSE_PASSWORD|REDIS_PASSWORD|SECRETS_KEY):\?/)
+  assert.match(file.services.redis!.command!.at(2)!, /^\$\{REDIS_PASSWORD:\?/)
 })
 
+test('no service has more rights, memory or log than it needs', () => {
+  for (const [name, service] of Object.entries(file.services)) {
+    assert.deepEqual(service.cap_drop, ['ALL'], name)
+    assert.deepEqual(service.security_opt, ['no-new-privileges:true'], name)
+    assert.ok(service.mem_limit, name)
+    assert.ok(service.logging?.options?.['max-size'], name)
+    // The image of ClickHouse writes its user into /etc.
+    assert.equal(service.read_only ?? false, name !== 'clickhouse', name)
+    assert.match(service.image, /^ipid$|:v?\d+\.\d+/, `${name} says its version`)
+  }
+  for (const name of ['redis', 'clickhouse']) assert.equal(file.services[name]!.user, name)
+})
+
+test('mounted files exist, and what the monitoring reads is what the services have', () => {
+  const mounted = services.flatMap(({ volumes = [] }) => volumes).filter((volume) => volume.startsWith('./'))
+  assert.ok(mounted.length >= 3)
+  for (const volume of mounted) assert.ok(existsSync(new URL(`../../${volume.split(':')[0]}`, import.meta.url)), volume)
+  const sources = parse(read('src/telemetry/monitoring/grafana/datasources/prometheus.yml'))
+  assert.equal(sources.datasources[0].url, 'http://prometheus:9090')
+  const { providers } = parse(read('src/telemetry/monitoring/grafana/dashboards/ipid.yml'))
+  const { grafana, prometheus } = file.services
+  assert.ok(
+    grafana!.volumes!.some((volume) => volume.split(':')[1] === `${providers[0].options.path}/grafana-dashboard.json`),
+  )
+  assert.ok(prometheus!.command!.includes('--config.file=/etc/prometheus/prometheus.yml'))
+  for (const service of [grafana, prometheus]) assert.deepEqual(service!.profiles, ['monitoring'])
+})
+
+/**
+ * What a container of `hardened` leaves a process: everything but its own folder is read-only, and there is no capability to gain.
+ * Undefined where this test may not make it.
+ */
+function confinement(site: TestSite): readonly string[] | undefined {
+  try {
+    execFileSync('unshare', ['--mount', 'setpriv', '--bounding-set=-all', 'true'], { stdio: 'ignore' })
+  } catch {
+    return undefined
+  }
+  const own = dirname(site.dir)
+  mkdirSync(join(own, 'tmp'))
+  site.env.TMPDIR = join(own, 'tmp')
+  const script = `
+    mount --bind "$1" "$1"
+    mount -t tmpfs tmpfs "$1/tmp"
+    for place in / "$(findmnt -n -o TARGET -T .)" "$(findmnt -n -o TARGET -T "$(dirname "$1")")"; do
+      mount -o remount,bind,ro "$place"
+    done
+    if touch "$PWD/written" 2>/dev/null; then exit 1; fi
+    shift
+    exec setpriv --no-new-privs --inh-caps=-all --bounding-set=-all "$@"`
+  return ['unshare', '--mount', 'bash', '-euc', script, 'bash', own]
+}
+
 test('the services as separate processes take an event from the API to the accounts', async (t) => {
-  const command = file.services.redis!.command!.slice(1).map(interpolate)
+  const [, requirepass, , ...command] = file.services.redis!.command!.map(interpolate)
+  assert.equal(requirepass, '--requirepass')
   const [redis, clickhouse] = await Promise.all([startTestRedis(t, command), startTestClickHouse(t)])
-  const env = { REDIS_URL: redis.url, CLICKHOUSE_URL: clickhouse.url }
   const started = ours.map((service) => {
-    const site = new TestSite(t, env)
-    return { roles: rolesOf(service), site, run: site.start(['--roles', rolesOf(service)]) }
+    const env = Object.entries(service.environment!).map(([name, value]) => [name, interpolate(value)])
+    const own = { REDIS_URL: redis.url, CLICKHOUSE_URL: clickhouse.url, ADMIN_HOST: '127.0.0.1' }
+    const site = new TestSite(t, { ...Object.fromEntries(env), ...own })
+    const through = confinement(site)
+    if (through === undefined) t.diagnostic('not confined: this test may not make mounts')
+    const { test: check } = service.healthcheck as { test: readonly string[] }
+    const run = site.start(['--roles', rolesOf(service)], { through: through ?? [] })
+    return { roles: rolesOf(service), site, run, check }
   })
   const ready = await Promise.all(started.map(({ run }) => run.ready()))
+  for (const [i, { check, roles }] of started.entries()) {
+    const address = roles === 'ingress' ? ready[i]!.url : new URL('/', ready[i]!.metrics_url).href.slice(0, -1)
+    const source = check.at(-1)!.replace(/http:\/\/127\.0\.0\.1:\d+/, address)
+    assert.deepEqual(check.slice(0, -1), ['CMD', 'node', '-e'])
+    execFileSync(process.execPath, ['-e', source])
+  }
   const url = ready.find((file) => file.url !== undefined)!.url
   assert.ok(ready.every((file) => file.api_key === undefined))
 

@@ -97,6 +97,22 @@ test('stores and roles start, killed ones restart at the same address, and nothi
   await supervisor.stop()
 })
 
+test('children that do not run, or do not answer, are named', async (t) => {
+  const { supervisor } = setUp(t)
+  assert.deepEqual(await supervisor.problems(), [
+    'ingress does not run',
+    'process+sink does not run',
+    'redis does not run',
+  ])
+  const { url } = await supervisor.start()
+  assert.deepEqual(await supervisor.problems(), [])
+  const { pid } = (await show(url!))!
+  process.kill(pid, 'SIGSTOP')
+  assert.deepEqual(await supervisor.problems(), ['ingress does not answer'])
+  process.kill(pid, 'SIGCONT')
+  await until(async () => (await supervisor.problems()).length === 0)
+})
+
 test('a request in flight is answered before its process ends', async (t) => {
   const { supervisor } = setUp(t)
   const { url } = await supervisor.start()

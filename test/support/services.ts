@@ -479,6 +479,7 @@ export const SERVICES: Readonly<Record<string, ServiceCase>> = {
         port: 0,
         mayMove: false,
         gather: async () => [],
+        problems: async () => [],
         log: countLines(calls),
       }),
     }),

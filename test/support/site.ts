@@ -69,11 +69,16 @@ export class TestSite {
     await until(() => this.processes().length === 0)
   }
 
-  /** `npm start`, or the same without npm around it. */
-  start(args: readonly string[] = [], { npm = false } = {}): Started {
+  /**
+   * `npm start`, or the same without npm around it.
+   * @param options.through a command that runs the command after it, such as `setpriv`
+   */
+  start(args: readonly string[] = [], { npm = false, through = [] as readonly string[] } = {}): Started {
     rmSync(this.#readyFile, { force: true })
     const flags = [...args, '--ready-file', this.#readyFile]
-    const command = npm ? ['npm', 'start', '--', ...flags] : [process.execPath, 'src/bootstrap.mjs', 'start', ...flags]
+    const command = npm
+      ? ['npm', 'start', '--', ...flags]
+      : [...through, process.execPath, 'src/bootstrap.mjs', 'start', ...flags]
     const started = run(command, this.env)
     const ready = async () => {
       const over = started.ended.then(({ code }) => code ?? -1)

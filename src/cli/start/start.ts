@@ -257,6 +257,7 @@ class Run {
       // The default port may move: the user did not ask for it.
       mayMove: config.adminPort === DEFAULT_ADMIN_PORT && this.#context.env.ADMIN_PORT === undefined,
       gather: async () => [...(await supervisor.metrics()), await this.#registry.getMetricsAsJSON()],
+      problems: () => supervisor.problems(),
       log: this.#surroundings.log,
     })
   }

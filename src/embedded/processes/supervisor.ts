@@ -96,7 +96,7 @@ export class Supervisor {
 
   /** Names of the supervised children. */
   get names(): readonly string[] {
-    return this.#all().map(({ name }) => name)
+    return this.#kept().map(({ name }) => name)
   }
 
   /**
@@ -129,7 +129,7 @@ export class Supervisor {
 
   /** Sends SIGKILL to all children. */
   kill(): void {
-    for (const kept of this.#all()) kept.kill()
+    for (const kept of this.#kept()) kept.kill()
   }
 
   /** The metrics of every role process that answers. */
@@ -137,6 +137,18 @@ export class Supervisor {
     return await Promise.all(
       [...this.#ingress, ...this.#workers, ...this.#dashboards].map((kept) => kept.current?.metrics() ?? []),
     )
+  }
+
+  /** Why the children are not all at work, one line each: nothing when they run and answer. Also before the start has ended. */
+  async problems(): Promise<string[]> {
+    const roles = [...this.#ingress, ...this.#workers, ...this.#dashboards]
+    const answers = await Promise.all(roles.map(async ({ current }) => (await current?.metrics())?.length !== 0))
+    return [
+      ...this.#kept()
+        .filter(({ current }) => current === undefined)
+        .map(({ name }) => `${name} does not run`),
+      ...roles.filter((_, i) => !answers[i]).map(({ name }) => `${name} does not answer`),
+    ]
   }
 
   async #stop(): Promise<void> {
@@ -148,7 +160,7 @@ export class Supervisor {
     await within(STOP_STORES_MS, [this.#clickhouse, this.#redis].filter(isThere))
   }
 
-  #all(): Kept[] {
+  #kept(): Kept[] {
     return [...this.#ingress, ...this.#dashboards, ...this.#workers, ...[this.#clickhouse, this.#redis].filter(isThere)]
   }
 
@@ -187,7 +199,7 @@ async function startStore(store: Store, kept: KeptProcess<RunningProcess> | unde
   return url!
 }
 
-type Kept = Pick<KeptProcess<RunningProcess>, 'name' | 'stop' | 'kill'>
+type Kept = Pick<KeptProcess<RunningProcess>, 'name' | 'current' | 'stop' | 'kill'>
 
 async function stopAll(processes: readonly Kept[], deadlineMs: number, log: Logger): Promise<void> {
   const late = new AbortController()

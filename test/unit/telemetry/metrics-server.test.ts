@@ -5,7 +5,13 @@ import { test } from 'node:test'
 import { pino } from 'pino'
 import { MetricsServer } from '../../../src/telemetry/metrics-server.ts'
 
-const OPTIONS = { port: 0, mayMove: false, gather: async () => [], log: pino({ level: 'silent' }) }
+const OPTIONS = {
+  port: 0,
+  mayMove: false,
+  gather: async () => [],
+  problems: async () => [],
+  log: pino({ level: 'silent' }),
+}
 
 test('a foreign name that resolves to this machine gets no metrics', async (t) => {
   const server = new MetricsServer({ ...OPTIONS, host: '127.0.0.1' })
@@ -57,4 +63,18 @@ test('the error names its cause: the address, or the port', async (t) => {
     `^ADMIN_PORT ${port}: cannot listen on 127\\.0\\.0\\.1:${port} \\(another program listens there\\); choose another port$`,
   )
   await assert.rejects(late.start(), { name: 'StartupError', message: taken })
+})
+
+test('readiness names what is not at work', async (t) => {
+  let problems = ['process+sink does not run', 'ingress does not answer']
+  const server = new MetricsServer({ ...OPTIONS, host: '127.0.0.1', problems: async () => problems })
+  await server.start()
+  t.after(() => server.stop())
+  const ask = async () => {
+    const answer = await fetch(new URL('/readyz', server.url), { headers: { connection: 'close' } })
+    return [answer.status, await answer.text()]
+  }
+  assert.deepEqual(await ask(), [503, 'process+sink does not run\ningress does not answer\n'])
+  problems = []
+  assert.deepEqual(await ask(), [200, 'ready\n'])
 })
