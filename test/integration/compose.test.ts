@@ -66,7 +66,7 @@ test('the services that archive, write exports and show their place have the buc
   assert.deepEqual(having.map(rolesOf).sort(), ['archive', 'dashboard', 'sink'])
   // Without a bucket, files must survive a new container.
   for (const name of ['archive', 'sink'])
-    assert.deepEqual(file.services[name]!.volumes, ['archive:/data/archive'], name)
+    assert.ok(file.services[name]!.volumes!.includes('archive:/data/archive'), name)
 })
 
 test('only this machine can reach published ports, and every service has a health check', () => {
