@@ -7,6 +7,10 @@ import type { Message } from '../../src/alerts/messages.ts'
 import { type Alert, RedisAlerts } from '../../src/alerts/redis/alert-store.ts'
 import { RedisDeliveries } from '../../src/alerts/redis/delivery-store.ts'
 import { RedisOccurrences } from '../../src/alerts/redis/occurrence-store.ts'
+import { Sender } from '../../src/alerts/sender.ts'
+import { Channels } from '../../src/alerts/sending/channels.ts'
+import { Destinations } from '../../src/alerts/sending/destinations.ts'
+import { Mailer } from '../../src/alerts/sending/mail.ts'
 import { Segments } from '../../src/companies/segments/segments.ts'
 import { packBlock } from '../../src/pipeline/event/block.ts'
 import { EnvelopeState, identityOf } from '../../src/pipeline/event/envelope.ts'
@@ -16,9 +20,10 @@ import { connectRedis } from '../../src/stores/redis/connect.ts'
 import { keys } from '../../src/stores/redis/keys.ts'
 import { Membership } from '../../src/stores/redis/membership.ts'
 import { RedisTenantStore } from '../../src/tenants/redis/tenant-store.ts'
-import { addAlert } from '../support/alerts.ts'
+import { addAlert, testSecrets } from '../support/alerts.ts'
 import { startTestClickHouse } from '../support/clickhouse.ts'
 import { type EventRow, eventInserter, eventRows } from '../support/event-rows.ts'
+import { readMail, startMailServer } from '../support/mail.ts'
 import { quiet, silent } from '../support/pipeline.ts'
 import { startTestRedis } from '../support/redis.ts'
 import { handClock } from '../support/tenants.ts'
@@ -424,11 +429,34 @@ test('a weekly digest is one message of the week, and an empty week has none', a
     'Name of a.example was seen for the first time',
     'Name of b.example was seen for the first time',
   ])
+  const smtp = await startMailServer(t)
+  const channels = new Channels({
+    ...{ destinations: new Destinations({ allowsPrivate: true }), secrets: testSecrets, userAgent: 'test' },
+    ...{ clock: world.clock, log: silent, mailer: new Mailer({ url: smtp.url, from: 'ipid@site.example' }) },
+  })
+  const sender = new Sender({
+    lease: new Membership({ client: world.client, name: 'deliveries' }).share(0),
+    ...{ deliveries: new RedisDeliveries(world.client), alerts: world.alerts, clock: world.clock, log: silent },
+    persisted: async () => {},
+    tenants: async () => [],
+    send: (...args) => channels.send(...args),
+  })
+  await sender.start()
+  t.after(() => sender.stop())
+  await until(() => smtp.mails.length > 0)
+  const { to, subject, text } = readMail(smtp.mails[0]!)
+  assert.deepEqual([to, subject], ['a@b.example', `${alert.name}: 2 companies this week`])
+  for (const id of ['a.example', 'b.example']) {
+    assert.ok(text.includes(`Name of ${id} was seen for the first time\n  http`), text)
+    assert.ok(text.includes(`companies/of?id=${id}`), text)
+  }
+  assert.match(text, new RegExp(`Alert ${alert.name} of ${world.tenantId}$`))
   world.clock.nowMs += 7 * DAY_MS
   await until(
     () => world.client.hget(keys.alertProgress(alert.id), 'digest'),
     (sent) => Number(sent) === dueMs + 7 * DAY_MS,
   )
+  assert.equal(smtp.mails.length, 1)
   assert.equal((await world.messages(alert)).length, 1)
 })
 

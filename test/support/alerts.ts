@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { type AddressInfo, createServer as createTcp } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import { Webhook } from 'standardwebhooks'
 import type { AlertRecord } from '../../schemas/alert.ts'
@@ -61,40 +61,6 @@ export class Receiver {
     this.received.push(received)
     this.answer(request, response, received)
   }
-}
-
-/** A server of SMTP on loopback that accepts everything. */
-export async function startSmtp(t: TestContext): Promise<{ url: string; mails: string[] }> {
-  const mails: string[] = []
-  const server = createTcp((socket) => {
-    let [text, isData] = ['', false]
-    const say = (line: string) => socket.write(`${line}\r\n`)
-    say('220 test')
-    socket.on('error', () => {})
-    socket.on('data', (bytes) => {
-      text += bytes
-      for (let end = text.indexOf('\r\n'); end >= 0; end = text.indexOf('\r\n')) {
-        if (isData) {
-          const over = text.indexOf('\r\n.\r\n')
-          if (over < 0) return
-          mails.push(text.slice(0, over))
-          text = text.slice(over + 5)
-          isData = false
-          say('250 kept as 1')
-          continue
-        }
-        const line = text.slice(0, end)
-        text = text.slice(end + 2)
-        if (line === 'DATA') {
-          isData = true
-          say('354 go')
-        } else say(line === 'QUIT' ? '221 bye' : '250 ok')
-      }
-    })
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => void server.close())
-  return { url: `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`, mails }
 }
 
 export const testSecrets = new SecretBox({ dataDir: '/nonexistent', secretsKey: 'ab'.repeat(32) })

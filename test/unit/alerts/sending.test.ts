@@ -13,9 +13,9 @@ import { Mailer } from '../../../src/alerts/sending/mail.ts'
 import { ANSWER_BYTES_MAX, post } from '../../../src/alerts/sending/post.ts'
 import { resolveHost } from '../../../src/alerts/sending/resolve-host.ts'
 import { newWebhookSecret, signedHeaders } from '../../../src/alerts/sending/signature.ts'
-import { startSmtp } from '../../support/alerts.ts'
 import { DnsServer } from '../../support/dns-server.ts'
 import { temporaryFolder } from '../../support/enrichment-data.ts'
+import { startMailServer } from '../../support/mail.ts'
 
 const NEVER = new AbortController().signal
 
@@ -226,7 +226,7 @@ test('an abort ends a mail at a server that is silent, with its connection', asy
 })
 
 test('a mailer that could not begin works for the next mail', async (t) => {
-  const smtp = await startSmtp(t)
+  const smtp = await startMailServer(t)
   let reads = 0
   const mailer = new Mailer({
     from: 'a@b.example',
