@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { sharedChromium } from '../support/chromium.ts'
+import { readMail, startMailServer } from '../support/mail.ts'
+import { type ReadyFile, TestSite } from '../support/site.ts'
+import { until } from '../support/until.ts'
+import { openWatched } from '../support/watched-page.ts'
+
+/* Alerts by e-mail: a whole ipid with SMTP_URL, a real browser, and a server of SMTP. */
+
+const browser = await sharedChromium()
+const skip = typeof browser === 'string' ? browser : undefined
+/** An address of a company in the starter data. */
+const COMPANY_IP = '17.253.144.10'
+
+test('an alert by e-mail is tried, fires, and a refused message is shown and sent again', { skip }, async (t) => {
+  if (typeof browser === 'string') return
+  const smtp = await startMailServer(t)
+  const site = new TestSite(t, { SMTP_URL: smtp.url, SMTP_FROM: 'ipid <ipid@site.example>' })
+  const ready = (await site.start().ready()) as ReadyFile & { readonly dashboard_url: string }
+  const origin = new URL(ready.dashboard_url).origin
+  const context = await browser.newContext()
+  t.after(() => context.close())
+  context.setDefaultTimeout(90_000)
+  const { page, assertAccessible, assertClean } = await openWatched(context, origin)
+  await page.goto((await site.ipid('dashboard')).stdout.trim())
+  await page.getByRole('button', { name: 'Sign out' }).waitFor()
+  const main = page.getByRole('main')
+  const at = (path: string) => `${origin}/t/${ready.tenant_id}/${path}`
+  const mail = async (n: number) => {
+    await until(() => smtp.mails.length >= n)
+    return readMail(smtp.mails[n - 1]!)
+  }
+
+  await page.goto(at('alerts/new'))
+  await main.getByText('E-mail', { exact: true }).click()
+  await main.getByLabel('E-mail address').fill('anna@site.example')
+  await main.getByText('One e-mail a week').waitFor()
+  await main.getByLabel('Name of the alert').fill('Newcomers')
+  await main.getByRole('button', { name: 'Switch on' }).click()
+  await main.getByRole('heading', { name: 'The alert is on' }).waitFor()
+  smtp.refusal = 'this mailbox is full'
+  await main.getByRole('button', { name: 'Send a test message' }).click()
+  await main
+    .getByText(/this mailbox is full/)
+    .first()
+    .waitFor()
+  await assertAccessible()
+  assert.deepEqual(smtp.mails, [])
+
+  await page.goto(at('alerts/messages?state=failed'))
+  const row = main.getByRole('row').filter({ hasText: 'Newcomers' })
+  await row.getByText('failed', { exact: true }).waitFor()
+  await row
+    .getByText(/this mailbox is full/)
+    .first()
+    .waitFor()
+  smtp.refusal = undefined
+  await main.getByRole('button', { name: /^Send again/ }).click()
+  const again = await mail(1)
+  assert.deepEqual([again.from, again.to], ['ipid <ipid@site.example>', 'anna@site.example'])
+  assert.match(again.subject, / is an example: this is a test of the alert$/)
+  await page.goto(at('alerts/messages?state=delivered'))
+  await row.getByText('delivered', { exact: true }).waitFor()
+
+  const response = await fetch(`${ready.url}/v1/ingest`, {
+    method: 'POST',
+    headers: { 'x-api-key': ready.api_key!, 'content-type': 'application/json' },
+    body: JSON.stringify({ events: [{ ip: COMPANY_IP }] }),
+  })
+  assert.equal(response.status, 200)
+  const fired = await mail(2)
+  assert.match(fired.subject, /^\S.* was seen for the first time$/)
+  const link = fired.text.split('\n').find((line) => line.startsWith('http'))!
+  assert.ok(fired.text.endsWith(`Alert Newcomers of ${ready.tenant_id}`), fired.text)
+  await page.goto(link)
+  await main
+    .getByRole('heading', { level: 1, name: fired.subject.replace(' was seen for the first time', '') })
+    .waitFor()
+  assertClean()
+})
