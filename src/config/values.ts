@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { InputError } from '../run/errors.ts'
+import { isSentinelUrl, readSentinelUrl, readWaitReplicas } from './redis-url.ts'
 
 /** Readers of setting values. Each throws `InputError` that says what the value must be. */
 
@@ -71,16 +72,24 @@ export function httpOrigin(value: string): string {
 
 const CLUSTER = /^redis-cluster:\/\/[^,/@\s]+:\d{1,5}(,[^,/@\s]+:\d{1,5})*\/?$/
 
-/** The four forms of a Redis address. */
+/** The forms of a Redis address. */
 export function redisUrl() {
   const server = url(['redis:', 'rediss:'])
   return (value: string): string => {
     if (CLUSTER.test(value) || /^unix:\/\/\/./.test(value)) return value
-    try {
-      return server(value)
-    } catch {
-      throw new InputError('must be redis://host:port, rediss://host:port, unix:///path or redis-cluster://h1:p1,h2:p2')
+    if (isSentinelUrl(value)) {
+      readSentinelUrl(value)
+      return value
     }
+    try {
+      server(value)
+    } catch {
+      throw new InputError(
+        'must be redis://host:port, rediss://host:port, unix:///path, redis-sentinel://h1:p1,h2:p2/name or redis-cluster://h1:p1,h2:p2',
+      )
+    }
+    readWaitReplicas(value)
+    return value
   }
 }
 
@@ -99,7 +108,8 @@ export function bytes(min: number, max = Number.MAX_SAFE_INTEGER) {
   }
 }
 
-/** The value without the password of a URL, so that it may be shown. */
+/** The value without the passwords of a URL, so that it may be shown. */
 export function shown(value: string): string {
-  return JSON.stringify(value.replace(/(:\/\/[^:/@\s]*:)[^/\s]*@/, '$1***@'))
+  const withoutCredentials = value.replace(/(:\/\/[^:/@\s]*:)[^/\s]*@/, '$1***@')
+  return JSON.stringify(withoutCredentials.replace(/([?&]\w*password=)[^&\s]*/gi, '$1***'))
 }

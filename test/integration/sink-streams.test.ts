@@ -1,15 +1,19 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
 import type { Redis } from 'ioredis'
 import { ingest } from '../../pipelines/ingest.ts'
 import { encodeBlock, packBlock } from '../../src/pipeline/event/block.ts'
 import type { SinkRun } from '../../src/pipeline/runner/sink-ports.ts'
 import { Janitor } from '../../src/pipeline/streams/janitor.ts'
-import type { RedisClient } from '../../src/stores/redis/connect.ts'
+import { agreeOnPartitions, createGroups } from '../../src/pipeline/streams/topology.ts'
+import { connectRedis, type RedisClient } from '../../src/stores/redis/connect.ts'
 import { counterFields, keys } from '../../src/stores/redis/keys.ts'
 import { LEASE_MS } from '../../src/stores/redis/membership.ts'
 import type { Caller } from '../../src/stores/redis/pipelined-calls.ts'
 import { envelope, quiet, silent } from '../support/pipeline.ts'
+import { takePort } from '../support/ports.ts'
+import { startTestRedis } from '../support/redis.ts'
 import { startSource, startStreams } from '../support/streams.ts'
 
 const ENRICHED = keys.stream(0, 'enriched', 'live')
@@ -55,6 +59,38 @@ test('a holder that takes a lease again checks again what the store lost meanwhi
   await client.set(key, JSON.stringify({ ...note, sinceMs: note.sinceMs + 60_000 }))
   await source.acquire(AbortSignal.timeout(60_000), async () => {})
   assert.equal(await source.forgotBefore(), before + 60_000)
+  await source.release()
+})
+
+test('entries that were read before the connection was lost are not inserted', async (t) => {
+  const { client } = await startStreams(t)
+  await client.xadd(ENRICHED, '*', ...encodeBlock(packBlock([envelope('t', 'a')])))
+  const source = await startSource(client)
+  const [{ partition, lane, entries }] = (await source.readNew(10, 1)) as [SinkRun]
+  const { id } = entries[0]!
+  const intent = { token: 't', ranges: [{ partition, lane, first: id, last: id, entries: 1 }] }
+  ;(client as Redis).disconnect(true)
+  await once(client, 'ready')
+  await assert.rejects(source.writeIntent(intent), /the connection to Redis was lost after the read/)
+  await source.acquire(AbortSignal.timeout(60_000), async () => {})
+  assert.equal((await source.readPending(10)).length, 1)
+  await source.writeIntent(intent)
+  await source.release()
+})
+
+test('a server that was demoted and promoted again counts as one that a sink has not met', async (t) => {
+  const port = takePort()
+  await startTestRedis(t, ['--port', String(port)])
+  const client = quiet(connectRedis(`redis://127.0.0.1:${port}`, { name: 'test', kind: 'loop' })) as Redis
+  t.after(() => client.disconnect())
+  await agreeOnPartitions(client, 1)
+  await createGroups(client, ingest, 1)
+  const source = await startSource(client)
+  const before = await source.forgotBefore()
+  assert.equal(await source.forgotBefore(), before)
+  await client.call('REPLICAOF', '127.0.0.1', String(takePort()))
+  await client.call('REPLICAOF', 'NO', 'ONE')
+  assert.ok((await source.forgotBefore()) > before)
   await source.release()
 })
 

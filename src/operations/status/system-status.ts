@@ -148,6 +148,20 @@ export interface RedisStatus {
   readonly used_share: number
   readonly evicts: boolean
   readonly append_only: boolean
+  /** With Sentinel. */
+  readonly sentinel?: SentinelStatus
+}
+
+/** The master that Sentinel names, and who else has its writes. */
+export interface SentinelStatus {
+  /** `host:port` of the server in use. */
+  readonly master: string
+  /** Replicas that are connected and have caught up. */
+  readonly replicas: number
+  /** `waitReplicas` of REDIS_URL. */
+  readonly wait_replicas: number
+  /** Whether Redis refuses writes without replicas: `min-replicas-to-write`. */
+  readonly refuses_alone: boolean
 }
 
 /** Size of the dedup window, summed over partitions. */

@@ -1,7 +1,7 @@
 import { INTAKE_MEMORY_SHARE_MAX } from '../../pipeline/declaration/pipeline.ts'
 import { nounFor, numbered } from '../../run/counted.ts'
 import { type StallLimits, stalledAt, stallText } from './stall.ts'
-import type { DamagedPart, SystemStatus, Verdict } from './system-status.ts'
+import type { DamagedPart, SentinelStatus, SystemStatus, Verdict } from './system-status.ts'
 import { ageText, bytesText, exportsText } from './words.ts'
 
 /** Older errors do not matter any more. */
@@ -75,7 +75,19 @@ export function redisWarnings(redis: SystemStatus['redis']): string[] {
   const found: string[] = []
   if (!redis.append_only) found.push('Redis has no append-only file: a restart of it loses accepted events')
   if (redis.evicts) found.push('Redis evicts keys when it is full, which loses accepted events')
+  if (redis.sentinel !== undefined) found.push(...sentinelWarnings(redis.sentinel))
   return found
+}
+
+function sentinelWarnings({ replicas, wait_replicas: needed, refuses_alone: refusesAlone }: SentinelStatus): string[] {
+  if (replicas < needed) {
+    return [`Redis has ${replicas} of the ${numbered(needed, 'replica')} that a write needs: requests are refused`]
+  }
+  if (replicas === 0) return ['Redis has no replica: nothing takes over from its master']
+  if (needed > 0 || refusesAlone) return []
+  return [
+    'Redis answers before a replica has a write: a fail-over may lose accepted events (waitReplicas of REDIS_URL)',
+  ]
 }
 
 function summaryOf({ last_minute: minute, oldest, batch_jobs: jobs }: Omit<SystemStatus, 'verdict'>): string {

@@ -9,7 +9,7 @@ const CLOCKS_MS = { ofMachines: 10_000, ofOne: 1_000 }
 
 /** The Redis servers that a sink has met. */
 interface RunIds {
-  /** `run_id` of each server, which is new at every start. */
+  /** Of each server the `run_id`, which is new at every start, and the replication id, which is new at every promotion. */
   readonly ids: string
   /** When a sink first met these servers, milliseconds. */
   readonly sinceMs: number
@@ -44,7 +44,8 @@ export class RedisRunIds {
    * covers the servers that the entries came from.
    */
   async forgotBefore(): Promise<number> {
-    const servers = await Promise.all(mastersOf(this.#client).map(serverOf))
+    const hasReplicas = !isLocal(this.#client)
+    const servers = await Promise.all(mastersOf(this.#client).map((node) => serverOf(node, hasReplicas)))
     const ids = servers
       .map(({ id }) => id)
       .sort()
@@ -87,8 +88,11 @@ interface Server {
   readonly startedMs: number
 }
 
-async function serverOf(node: Redis): Promise<Server> {
-  const info = await node.info('server')
+async function serverOf(node: Redis, hasReplicas: boolean): Promise<Server> {
+  const [info, replication] = await Promise.all([node.info('server'), hasReplicas ? node.info('replication') : ''])
   const upSeconds = Number(/^uptime_in_seconds:(\d+)/m.exec(info)?.[1] ?? 0)
-  return { id: /^run_id:(\w+)/m.exec(info)?.[1] ?? '', startedMs: Date.now() - 1_000 * upSeconds }
+  const runId = /^run_id:(\w+)/m.exec(info)?.[1] ?? ''
+  const replicationId = /^master_replid:(\w+)/m.exec(replication)?.[1]
+  const id = replicationId === undefined ? runId : `${runId}:${replicationId}`
+  return { id, startedMs: Date.now() - 1_000 * upSeconds }
 }

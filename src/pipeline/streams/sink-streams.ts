@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
+import { UnavailableError } from '../../run/errors.ts'
 import { pause, untilTick } from '../../run/loop.ts'
-import type { RedisClient } from '../../stores/redis/connect.ts'
+import { lossesOf, type RedisClient } from '../../stores/redis/connect.ts'
 import { persisted } from '../../stores/redis/durability/persisted.ts'
 import { replyCode } from '../../stores/redis/errors.ts'
 import { keys } from '../../stores/redis/keys.ts'
@@ -69,6 +70,8 @@ export class SinkStreams implements SinkSource {
   readonly #lease: ShareLease
   readonly #intentKey: string
   readonly #redisRunIds: RedisRunIds
+  /** `lossesOf` the client before the first read. */
+  #losses: number
   /** The last wait found nothing, so the next read waits at once, on all streams in one call. */
   #isAtRest = false
   /** Running mean. Starts high, because a backlog may have large entries, and a read holds them in memory. */
@@ -80,10 +83,12 @@ export class SinkStreams implements SinkSource {
     this.#lease = share ?? sinkMembership({ client: leases, group, processName, log }).share(0)
     this.#intentKey = intentKey(group, this.#lease.number, this.#lease.of)
     this.#redisRunIds = new RedisRunIds(client, this.#lease, group)
+    this.#losses = lossesOf(client)
   }
 
   acquire(signal: AbortSignal, finish: (source: SinkSource) => Promise<void>): Promise<boolean> {
     this.#redisRunIds.forget()
+    this.#losses = lossesOf(this.#options.client)
     return this.#lease.acquire(signal, (share) => finish(new SinkStreams({ ...this.#options, share })))
   }
 
@@ -110,6 +115,10 @@ export class SinkStreams implements SinkSource {
     await this.#lease.write(this.#intentKey, JSON.stringify(intent))
     // If Redis lost the intent after the insert, the rows would look new.
     await persisted(this.#options.client)
+    // The next master may lack entries that were read before. Their sender had no answer and sends them again, with a new claim.
+    if (lossesOf(this.#options.client) !== this.#losses) {
+      throw new UnavailableError('the connection to Redis was lost after the read: the entries are read again')
+    }
     this.#lease.assertHeld()
   }
 

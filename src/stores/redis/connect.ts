@@ -1,5 +1,9 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
+import { isSentinelUrl, readWaitReplicas } from '../../config/redis-url.ts'
 import { InputError } from '../../run/errors.ts'
+import { needReplicas } from './durability/replicated.ts'
+import { replyCode } from './errors.ts'
+import { sentinelOptions } from './sentinel.ts'
 
 export type RedisClient = Redis | Cluster
 
@@ -16,8 +20,8 @@ export interface ConnectionUse {
 }
 
 /**
- * Opens a client for `redis://`, `rediss://`, `unix:///path` or `redis-cluster://h1:p1,h2:p2`. It connects in the background and
- * reconnects for ever. It never repeats a command whose reply was lost: its outcome is unknown, and only the caller knows whether a
+ * Opens a client for `redis://`, `rediss://`, `unix:///path`, `redis-sentinel://h1:p1,h2:p2/name` or `redis-cluster://h1:p1,h2:p2`. It
+ * connects in the background, reconnects for ever, and leaves a server that is not the master. It never repeats a command whose reply was lost: its outcome is unknown, and only the caller knows whether a
  * repeat is safe. Exception: a cluster client repeats a transaction if all its replies are lost.
  * @throws InputError for any other address
  */
@@ -38,6 +42,8 @@ export function connectRedis(url: string, use: ConnectionUse): RedisClient {
     retryStrategy: reconnectMs,
     // Otherwise the client waits for Redis' estimate of its loading time, up to 10 s.
     maxLoadingRetryTime: LOADING_ASK_MS,
+    // The address may lead to another master by now.
+    reconnectOnError: (error) => replyCode(error) === 'READONLY',
     protocol: 2,
   }
   if (url.startsWith('redis-cluster://')) {
@@ -48,11 +54,34 @@ export function connectRedis(url: string, use: ConnectionUse): RedisClient {
       scaleReads: 'master',
     })
   }
+  const client = connectOne(url, options)
+  needReplicas(
+    client,
+    naming('REDIS_URL', () => readWaitReplicas(url)),
+  )
+  losses.set(client, 0)
+  client.on('close', () => losses.set(client, lossesOf(client) + 1))
+  return client
+}
+
+/** How often each client has lost its connection. */
+const losses = new WeakMap<RedisClient, number>()
+
+/**
+ * How often the client has lost its connection. What was read before the last loss may be from a server that is not the master any
+ * more. Always 0 for a Redis Cluster.
+ */
+export function lossesOf(client: RedisClient): number {
+  return losses.get(client) ?? 0
+}
+
+function connectOne(url: string, options: RedisOptions): Redis {
   if (url.startsWith('unix://')) {
     const path = url.slice('unix://'.length)
     if (!path.startsWith('/')) throw new InputError(`REDIS_URL: unix:// must have an absolute path, got ${url}`)
     return new Redis({ ...options, path })
   }
+  if (isSentinelUrl(url)) return new Redis({ ...options, ...naming('REDIS_URL', () => sentinelOptions(url)) })
   if (url.startsWith('redis://') || url.startsWith('rediss://')) {
     if (!URL.canParse(url)) throw new InputError(`REDIS_URL: not a URL: ${url}`)
     const option = [...new URL(url).searchParams.keys()].find((name) => !URL_OPTIONS.has(name))
@@ -62,12 +91,21 @@ export function connectRedis(url: string, use: ConnectionUse): RedisClient {
     return new Redis(url, options)
   }
   throw new InputError(
-    `REDIS_URL: must be redis://, rediss://, unix:///path or redis-cluster://host:port,host:port, got ${url}`,
+    `REDIS_URL: must be redis://, rediss://, unix:///path, redis-sentinel://host:port,host:port/name or redis-cluster://host:port,host:port, got ${url}`,
   )
 }
 
+function naming<T>(setting: string, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error
+    throw new InputError(`${setting}: ${error.message}`)
+  }
+}
+
 /** Query parameters that a URL may pass to ioredis. */
-const URL_OPTIONS: ReadonlySet<string> = new Set(['family', 'db', 'username', 'password'])
+const URL_OPTIONS: ReadonlySet<string> = new Set(['family', 'db', 'username', 'password', 'waitReplicas'])
 
 /** Short delays, because requests fail meanwhile, and a restarted Redis is ready in a fraction of a second. */
 function reconnectMs(attempt: number): number {

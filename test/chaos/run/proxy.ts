@@ -16,7 +16,7 @@ export class CuttingProxy {
     return this.#port
   }
 
-  async start(target: NetConnectOpts, cleanUp: CleanUp): Promise<void> {
+  async start(target: NetConnectOpts, cleanUp: Pick<CleanUp, 'after'>): Promise<void> {
     const server = createServer((client) => this.#lead(client, connect(target)))
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')

@@ -96,13 +96,19 @@ test('a bad variable is named as a variable, without the password in it', () => 
   })
 })
 
-test('understands sizes and the four forms of a Redis address', () => {
+test('understands sizes and the forms of a Redis address', () => {
   const size = (text: string) => readConfig({ REDIS_MAX_MEMORY: text }).redisMaxMemoryBytes
   assert.equal(size('512mb'), 512 * 2 ** 20)
   assert.equal(size('4GB'), 4 * 2 ** 30)
   assert.equal(size('33554432'), 33_554_432)
   assert.ok(size('half') > 0)
-  for (const url of ['redis://h:1', 'rediss://u:p@h', 'unix:///run/x.sock', 'redis-cluster://a:1,b:2']) {
+  for (const url of [
+    'redis://h:1',
+    'rediss://u:p@h',
+    'unix:///run/x.sock',
+    'redis-cluster://a:1,b:2',
+    'redis-sentinel://a,b/m',
+  ]) {
     assert.equal(readConfig({ REDIS_URL: url }).redisUrl, url)
   }
 })

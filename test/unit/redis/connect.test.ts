@@ -22,7 +22,7 @@ test('a URL cannot set client options that guarantees depend on', () => {
   ]) {
     assert.throws(() => connectRedis(`redis://127.0.0.1:1/0?${option}`, use), {
       name: 'InputError',
-      message: /^REDIS_URL: options must be among family, db, username, password, got \w+$/,
+      message: /^REDIS_URL: options must be among family, db, username, password, waitReplicas, got \w+$/,
     })
   }
   connectRedis('redis://127.0.0.1:1/0?family=4', use).disconnect()

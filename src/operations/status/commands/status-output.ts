@@ -139,7 +139,9 @@ function redisText({ redis }: SystemStatus): Cell {
   if (redis === null) return null
   const limit = redis.max_bytes === 0 ? 'no limit' : `${bytesText(redis.max_bytes)}`
   const share = redis.max_bytes === 0 ? '' : ` (${Math.round(redis.used_share * 100)} %)`
-  return `${redis.version}, ${bytesText(redis.used_bytes)} of ${limit}${share}`
+  const { sentinel } = redis
+  const master = sentinel === undefined ? '' : `; master ${sentinel.master}, ${numbered(sentinel.replicas, 'replica')}`
+  return `${redis.version}, ${bytesText(redis.used_bytes)} of ${limit}${share}${master}`
 }
 
 function clickhouseText({ clickhouse }: SystemStatus): Cell {

@@ -1,11 +1,14 @@
 import { Cluster, type Redis } from 'ioredis'
 import type { RedisClient } from '../../../stores/redis/connect.ts'
-import type { RedisStatus } from '../system-status.ts'
+import { replicasNeededBy } from '../../../stores/redis/durability/replicated.ts'
+import { sentinelMasterOf } from '../../../stores/redis/sentinel.ts'
+import type { RedisStatus, SentinelStatus } from '../system-status.ts'
 
 /** Memory and durability of Redis. Uses INFO, because managed servers often forbid CONFIG. */
 export async function readServers(client: RedisClient): Promise<RedisStatus> {
   const masters: Redis[] = client instanceof Cluster ? client.nodes('master') : [client]
   const servers = await Promise.all(masters.map(readServer))
+  const sentinel = client instanceof Cluster ? undefined : await readSentinel(client)
   const sum = (value: (server: RedisStatus) => number) => servers.reduce((total, server) => total + value(server), 0)
   return {
     version: servers[0]?.version ?? '',
@@ -14,6 +17,20 @@ export async function readServers(client: RedisClient): Promise<RedisStatus> {
     used_share: Math.max(0, ...servers.map((server) => server.used_share)),
     evicts: servers.some(({ evicts }) => evicts),
     append_only: servers.every((server) => server.append_only),
+    ...(sentinel !== undefined && { sentinel }),
+  }
+}
+
+async function readSentinel(client: Redis): Promise<SentinelStatus | undefined> {
+  const master = sentinelMasterOf(client)
+  if (master === undefined) return undefined
+  const info = await client.info('replication')
+  return {
+    master,
+    replicas: info.match(/^slave\d+:.*\bstate=online\b/gm)?.length ?? 0,
+    wait_replicas: replicasNeededBy(client),
+    // Redis says this only when the setting is in force.
+    refuses_alone: /^min_(slaves|replicas)_good_/m.test(info),
   }
 }
 

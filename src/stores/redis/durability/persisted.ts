@@ -2,13 +2,15 @@ import { readlinkSync } from 'node:fs'
 import { Redis } from 'ioredis'
 import type { RedisClient } from '../connect.ts'
 import { AppendOnlyFile, appendOnlyLink } from './append-only-file.ts'
+import { replicasNeededBy, replicated } from './replicated.ts'
 
 /** By open connection; null: this process need not sync. */
 const files = new WeakMap<RedisClient, AppendOnlyFile | null>()
 
 /**
  * Resolves when everything that Redis has answered to this client is on disk. Call it before anything leaves ipid: an answer, an
- * insert, an object. Resolves at once if Redis syncs by itself, or is not the embedded one.
+ * insert, an object. Resolves at once if Redis syncs by itself, or is not the embedded one. With `waitReplicas` in REDIS_URL it resolves
+ * when the replicas have it.
  *
  * Redis writes to its file before it answers, unless the write fails. After a failure it still answers once, then refuses writes and
  * PING until it has written everything. So this sends PING too, on the same connection: another one may reach a restarted Redis.
@@ -19,6 +21,7 @@ const files = new WeakMap<RedisClient, AppendOnlyFile | null>()
  *   failed write, or after a large reply. The next sync has them.
  */
 export async function persisted(client: RedisClient, isHot = false): Promise<void> {
+  if (client instanceof Redis && replicasNeededBy(client) > 0) await replicated(client)
   const file = fileOf(client)
   if (file === null) return
   try {

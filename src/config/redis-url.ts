@@ -1,0 +1,96 @@
+import { InputError } from '../run/errors.ts'
+
+/** Redis servers whose master Sentinel names: `redis-sentinel://` or, with TLS to both, `rediss-sentinel://`. */
+export interface SentinelAddress {
+  readonly sentinels: readonly HostPort[]
+  /** The name under which the Sentinels watch the master. */
+  readonly name: string
+  readonly isTls: boolean
+  /** Of the Redis servers. */
+  readonly username: string | undefined
+  readonly password: string | undefined
+  readonly sentinelUsername: string | undefined
+  readonly sentinelPassword: string | undefined
+  readonly db: number
+}
+
+export interface HostPort {
+  readonly host: string
+  readonly port: number
+}
+
+const SENTINEL = /^(rediss?)-sentinel:\/\/(?:([^@/?#\s]*)@)?([^@/?#\s]*)(?:\/([^/?#\s]*))?(?:\?([^#\s]*))?$/
+const EXAMPLE = 'as in redis-sentinel://h1:26379,h2:26379/mymaster'
+const SENTINEL_PORT = 26_379
+const PORT_MAX = 65_535
+const DB_MAX = 1_000_000
+const REPLICAS_MAX = 100
+const SENTINEL_OPTIONS = ['db', 'sentinelUsername', 'sentinelPassword', 'waitReplicas']
+
+export function isSentinelUrl(url: string): boolean {
+  return /^rediss?-sentinel:/.test(url)
+}
+
+/**
+ * Reads `redis-sentinel://[user:password@]host[:port],…/name[?db=…&sentinelUsername=…&sentinelPassword=…&waitReplicas=…]`.
+ * @throws InputError that says which part is wrong, without a password
+ */
+export function readSentinelUrl(url: string): SentinelAddress {
+  const [, scheme, credentials, hosts = '', name = '', query = ''] = SENTINEL.exec(url) ?? []
+  if (scheme === undefined) throw new InputError(`must be redis-sentinel://host:port,host:port/name, ${EXAMPLE}`)
+  if (name === '') throw new InputError(`must end with the name of the master, ${EXAMPLE}`)
+  const options = new URLSearchParams(query)
+  const unknown = [...options.keys()].find((option) => !SENTINEL_OPTIONS.includes(option))
+  if (unknown !== undefined) {
+    throw new InputError(`options of redis-sentinel:// must be among ${SENTINEL_OPTIONS.join(', ')}, got ${unknown}`)
+  }
+  const colon = credentials?.indexOf(':') ?? -1
+  if (credentials !== undefined && colon < 0) throw new InputError('credentials must be user:password@ or :password@')
+  readWaitReplicas(url)
+  return {
+    sentinels: hosts.split(',').map(readHost),
+    name: decoded(name),
+    isTls: scheme === 'rediss',
+    username: decoded(credentials?.slice(0, colon)) || undefined,
+    password: decoded(credentials?.slice(colon + 1)) || undefined,
+    sentinelUsername: options.get('sentinelUsername') || undefined,
+    sentinelPassword: options.get('sentinelPassword') || undefined,
+    db: integerOf('db', options.get('db'), DB_MAX),
+  }
+}
+
+/**
+ * How many replicas must have a write before it counts as stored: `waitReplicas` of a URL.
+ * @returns 0 when the URL does not say
+ * @throws InputError when it is no number
+ */
+export function readWaitReplicas(url: string): number {
+  const at = url.indexOf('?')
+  const text = at < 0 ? null : new URLSearchParams(url.slice(at + 1)).get('waitReplicas')
+  return integerOf('waitReplicas', text, REPLICAS_MAX)
+}
+
+function readHost(text: string): HostPort {
+  const [, inBrackets, plain, digits] = /^(?:\[([0-9a-f:.]+)\]|([^:[\]]+))(?::(\d{1,5}))?$/i.exec(text) ?? []
+  const host = inBrackets ?? plain
+  const port = digits === undefined ? SENTINEL_PORT : Number(digits)
+  if (host === undefined || port < 1 || port > PORT_MAX) {
+    throw new InputError(`a Sentinel must be host or host:port, got ${JSON.stringify(text)}`)
+  }
+  return { host, port }
+}
+
+function integerOf(name: string, text: string | null, max: number): number {
+  if (text === null) return 0
+  const number = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
+  if (!(number <= max)) throw new InputError(`${name} must be a whole number from 0 to ${max}`)
+  return number
+}
+
+function decoded<T extends string | undefined>(text: T): T {
+  try {
+    return (text === undefined ? undefined : decodeURIComponent(text)) as T
+  } catch {
+    throw new InputError('user, password and name must be percent-encoded: % is %25')
+  }
+}

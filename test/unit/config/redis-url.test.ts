@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { readConfig } from '../../../src/config/config.ts'
+import { readSentinelUrl } from '../../../src/config/redis-url.ts'
+import { shown } from '../../../src/config/values.ts'
+
+const PLAIN = {
+  isTls: false,
+  username: undefined,
+  password: undefined,
+  sentinelUsername: undefined,
+  sentinelPassword: undefined,
+  db: 0,
+}
+
+test('a Sentinel address names Sentinels, master, credentials and options', () => {
+  assert.deepEqual(readSentinelUrl('redis-sentinel://h1,[::1]:5,h3:26380/my%2Fmaster'), {
+    ...PLAIN,
+    sentinels: [
+      { host: 'h1', port: 26_379 },
+      { host: '::1', port: 5 },
+      { host: 'h3', port: 26_380 },
+    ],
+    name: 'my/master',
+  })
+  const url =
+    'rediss-sentinel://us%40er:p%3Ass@h/m?db=3&sentinelUsername=watcher&sentinelPassword=s%26cret&waitReplicas=2'
+  assert.deepEqual(readSentinelUrl(url), {
+    sentinels: [{ host: 'h', port: 26_379 }],
+    name: 'm',
+    isTls: true,
+    username: 'us@er',
+    password: 'p:ss',
+    sentinelUsername: 'watcher',
+    sentinelPassword: 's&cret',
+    db: 3,
+  })
+  assert.equal(readSentinelUrl('redis-sentinel://:only@h/m').password, 'only')
+})
+
+const WRONG: [url: string, message: RegExp][] = [
+  ['redis-sentinel://h1:26379,h2:26379', /must end with the name of the master, as in redis-sentinel:\/\/h1/],
+  ['redis-sentinel://h1:26379/', /must end with the name of the master/],
+  ['redis-sentinel:///m', /a Sentinel must be host or host:port, got ""/],
+  ['redis-sentinel://h1,,h2/m', /a Sentinel must be host or host:port, got ""/],
+  ['redis-sentinel://h1:0/m', /a Sentinel must be host or host:port, got "h1:0"/],
+  ['redis-sentinel://h1:99999/m', /a Sentinel must be host or host:port, got "h1:99999"/],
+  ['redis-sentinel://user@h1/m', /credentials must be user:password@ or :password@/],
+  ['redis-sentinel://u:100%@h1/m', /must be percent-encoded/],
+  ['redis-sentinel://h1/m?db=one', /db must be a whole number/],
+  ['redis-sentinel://h1/m?waitReplicas=-1', /waitReplicas must be a whole number from 0 to 100/],
+  ['redis-sentinel://h1/m?commandTimeout=1', /must be among db, .*, got commandTimeout/],
+  ['redis-sentinel://h1/m/0', /must be redis-sentinel:\/\/host:port,host:port\/name/],
+  ['redis://h1?waitReplicas=x', /waitReplicas must be a whole number/],
+]
+
+for (const [url, message] of WRONG) {
+  test(`an address that is wrong is refused under the name of its setting: ${url}`, () => {
+    assert.throws(
+      () => readConfig({ REDIS_URL: url }),
+      (error: Error) => {
+        assert.match(error.message, /^REDIS_URL "/)
+        assert.match(error.message, message)
+        return true
+      },
+    )
+  })
+}
+
+test('an address is shown without any of its passwords', () => {
+  const url = 'redis-sentinel://u:one@h1,h2/m?sentinelUsername=w&sentinelPassword=two&db=1'
+  assert.equal(shown(url), '"redis-sentinel://u:***@h1,h2/m?sentinelUsername=w&sentinelPassword=***&db=1"')
+  assert.equal(shown('redis://h?password=two'), '"redis://h?password=***"')
+  assert.throws(
+    () => readConfig({ REDIS_URL: `${url}&x=1` }),
+    (error: Error) => !/one|two/.test(error.message),
+  )
+})
