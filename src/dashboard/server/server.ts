@@ -10,6 +10,7 @@ import { parseJson } from '../../http/route/parse-json.ts'
 import { assertSchema } from '../../http/route/schema.ts'
 import { compileValidator } from '../../pipeline/event/validator.ts'
 import type { Clock } from '../../run/clock.ts'
+import { READ_WORK_MS } from '../../stores/clickhouse/read-limits.ts'
 import type { Tenant } from '../../tenants/tenancy.ts'
 import { Access } from './access.ts'
 import { SessionCookie } from './cookie.ts'
@@ -67,7 +68,8 @@ export async function createDashboard(options: DashboardOptions): Promise<HttpSe
     ...gate.pages(files),
   ]
   const listen = { host, port, hostSetting: 'DASHBOARD_HOST', portSetting: 'DASHBOARD_PORT' }
-  return createServer({ ...listen, sharePort: true, engine, targets, explain: errorResponse, log, metrics })
+  const limits = { workMs: READ_WORK_MS }
+  return createServer({ ...listen, sharePort: true, engine, targets, explain: errorResponse, log, metrics, limits })
 }
 
 class Gate {

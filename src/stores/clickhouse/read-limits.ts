@@ -2,9 +2,12 @@ import type { SlotLimits } from '../../run/tenant-slots.ts'
 
 const TOO_MANY = 'too many queries are running for this tenant, or for all: try again in a few seconds'
 
-/** Queries of pages. A busy tenant leaves a third of the slots to others. */
+/**
+ * Queries of pages. A busy tenant leaves a third of the slots to others. A query waits longer than another one may run, because a person who
+ * opens page after page leaves queries that no page needs any more.
+ */
 export const QUESTIONS: SlotLimits = {
-  ...{ ofTenant: 4, all: 6, waitingOfTenant: 32, waitMaxMs: 8_000 },
+  ...{ ofTenant: 4, all: 6, waitingOfTenant: 32, waitMaxMs: 25_000 },
   ...{ refusal: TOO_MANY, retrySeconds: 2 },
 }
 
@@ -35,8 +38,11 @@ export const ALERT_TRIALS: SlotLimits = {
 /** One connection for each slot. */
 export const CONNECTIONS_MAX = QUESTIONS.all + EXPORTS.all + TRIALS.all
 
-/**
- * Limits of a statement. With the wait for a slot, a query ends within about 30 s, the limit of a request. A request that waits
- * for the same query of another one may take longer, and then gets 500.
- */
+/** Limits of a statement. */
 export const STATEMENT_LIMITS = { seconds: 20, exportSeconds: 300, rows: 20_000, threads: 2 } as const
+
+/**
+ * Limit of a request to the dashboard: a query waits for its slot and ends within it. A request that asks several, one after the other, or
+ * waits for the same query of another request, may take longer, and then gets 500.
+ */
+export const READ_WORK_MS = 60_000

@@ -6,7 +6,7 @@ import { ClickHouseOverview } from '../../../src/dashboard/queries/overview.ts'
 import { errorResponse } from '../../../src/http/route/errors.ts'
 import { systemClock } from '../../../src/run/clock.ts'
 import { BackpressureError, UnavailableError } from '../../../src/run/errors.ts'
-import { QUESTIONS } from '../../../src/stores/clickhouse/read-limits.ts'
+import { QUESTIONS, READ_WORK_MS, STATEMENT_LIMITS } from '../../../src/stores/clickhouse/read-limits.ts'
 import { QuestionReader } from '../../../src/stores/clickhouse/reader.ts'
 
 interface Held {
@@ -69,6 +69,22 @@ test('a tenant that asks for list after list delays no other, and is refused in 
   assert.equal(asked.at(-1)!.tenant, 'late', 'before all that the greedy one has in line')
   for (const held of asked) await held.answer([])
   await Promise.all([...lists, ...others])
+})
+
+test('a page waits for queries of pages that were left, however long they run', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const { asked, companies } = heldTables()
+  const left = Array.from({ length: QUESTIONS.ofTenant }, (_, i) => companies.page('acme', { search: `${i}` }))
+  await settled()
+  const opened = companies.page('acme', {})
+  await settled()
+  const runMs = STATEMENT_LIMITS.seconds * 1_000
+  t.mock.timers.tick(runMs)
+  for (const held of [...asked]) await held.answer([])
+  await asked.at(-1)!.answer(['a.example'])
+  assert.equal((await opened).total, 1)
+  await Promise.all(left)
+  assert.ok(QUESTIONS.waitMaxMs + runMs < READ_WORK_MS, 'both fit into the time of a request')
 })
 
 test('equal questions share one query in progress, and one more for all that come meanwhile', async () => {
