@@ -1,18 +1,20 @@
 import { shown } from '../config/values.ts'
+import { version } from '../config/version.ts'
 import { agreeOnPartitions } from '../pipeline/streams/topology.ts'
 import { causeText } from '../run/cause-text.ts'
-import { StartupError } from '../run/errors.ts'
+import { StartupError, throwLater } from '../run/errors.ts'
 import { retry } from '../run/loop.ts'
 import type { Service } from '../run/service.ts'
 import { Lifecycle } from '../run/service.ts'
+import { agreeOnForm } from '../stores/redis/data-form.ts'
 import { assertNoRestore } from '../stores/redis/restore-mark.ts'
 import type { ProcessContext } from './context.ts'
 
 const PING_DELAY = { minMs: 100, maxMs: 500 }
 
 /**
- * Before anything reads or writes: refuses stores with a half-finished restore, fixes the number of partitions, and makes the
- * consumer groups. Checks again after each loss of the connection, because a restore may have begun in the meantime.
+ * Before anything reads or writes: refuses data of a later version and stores with a half-finished restore, fixes the number of
+ * partitions, and makes the consumer groups. Checks again after each loss of the connection, because a restore may have begun in the meantime.
  * @param end ends the process when the stores no longer fit it
  */
 export function topology(context: ProcessContext, end: (reason: Error) => void = throwLater): Service {
@@ -20,6 +22,7 @@ export function topology(context: ProcessContext, end: (reason: Error) => void =
   const stopping = new AbortController()
   const { shared, config } = context
   const assertUsable = async () => {
+    await agreeOnForm(shared, version())
     await assertNoRestore(shared)
     await agreeOnPartitions(shared, config.partitions)
   }
@@ -43,13 +46,6 @@ export function topology(context: ProcessContext, end: (reason: Error) => void =
         stopping.abort()
       }),
   }
-}
-
-/** Throws an uncaught error, so that it is logged and the process ends. */
-function throwLater(reason: Error): void {
-  setImmediate(() => {
-    throw reason
-  })
 }
 
 /** After a power failure, a Redis of the user's own may start later than ipid. */

@@ -39,6 +39,18 @@ export class StartupError extends Error {
   override name = 'StartupError'
 }
 
+/** Stored data are of a later version. The message names it if it is known, and says what to do. */
+export class NewerDataError extends StartupError {
+  override name = 'NewerDataError'
+}
+
+/** Throws an uncaught error, so that it is logged and the process ends. */
+export function throwLater(reason: Error): void {
+  setImmediate(() => {
+    throw reason
+  })
+}
+
 /** Another process holds a right that only one process may hold. */
 export class LeaseLostError extends Error {
   override name = 'LeaseLostError'

@@ -1,10 +1,12 @@
 import { once } from 'node:events'
 import type { Config } from '../config/config.ts'
 import { shown } from '../config/values.ts'
+import { version } from '../config/version.ts'
 import { causeText } from '../run/cause-text.ts'
 import { systemClock } from '../run/clock.ts'
 import { StartupError } from '../run/errors.ts'
 import { connectRedis, type RedisClient } from '../stores/redis/connect.ts'
+import { assertReadable } from '../stores/redis/data-form.ts'
 import { persisted } from '../stores/redis/durability/persisted.ts'
 import { replyCode } from '../stores/redis/errors.ts'
 import { TenantAdmin } from '../tenants/admin.ts'
@@ -16,7 +18,7 @@ const CONNECT_MS = 5_000
 /**
  * Connects to Redis while `use` runs. When it resolves, all changes are on disk.
  * @param connectMs time limit for connecting, and for each answer
- * @throws StartupError when Redis cannot be reached in that time
+ * @throws StartupError when Redis cannot be reached in that time, or holds data of a later version
  */
 export async function withRedis<T>(
   url: string,
@@ -24,15 +26,9 @@ export async function withRedis<T>(
   connectMs = CONNECT_MS,
 ): Promise<T> {
   const client = connectRedis(url, { name: 'cli', kind: 'request', timeoutMs: connectMs })
-  let problem = 'no answer'
-  client.on('error', (error: Error) => {
-    problem = causeText(error)
-  })
   try {
-    await once(client, 'ready', { signal: AbortSignal.timeout(connectMs) }).catch((error: Error) => {
-      const reason = error.name === 'AbortError' ? problem : causeText(error)
-      throw new StartupError(`cannot reach Redis at ${shown(url)}: ${reason}`, { cause: new Error(reason) })
-    })
+    await readyWithin(client, url, connectMs)
+    await assertReadable(client, version())
     const refused = await refusesWrites(client)
     const result = await use(client)
     // With writes refused, nothing was changed, and reads need no disk.
@@ -41,6 +37,21 @@ export async function withRedis<T>(
   } finally {
     client.disconnect()
   }
+}
+
+/**
+ * Waits for the first connection of a new client.
+ * @throws StartupError when there is none in time
+ */
+export async function readyWithin(client: RedisClient, url: string, connectMs: number): Promise<void> {
+  let problem = 'no answer'
+  client.on('error', (error: Error) => {
+    problem = causeText(error)
+  })
+  await once(client, 'ready', { signal: AbortSignal.timeout(connectMs) }).catch((error: Error) => {
+    const reason = error.name === 'AbortError' ? problem : causeText(error)
+    throw new StartupError(`cannot reach Redis at ${shown(url)}: ${reason}`, { cause: new Error(reason) })
+  })
 }
 
 /** Whether Redis cannot write to its file, for example on a full disk. */

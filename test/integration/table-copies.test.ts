@@ -86,7 +86,10 @@ test('tables are restored value for value, a user’s own too, however often the
     migrations,
     (await readMigrations()).map(({ name }) => name),
   )
-  await assert.rejects(tables.assertKnown([...migrations, '9999_later']), BackupRefusedError)
+  await assert.rejects(tables.assertKnown([...migrations, '9999_later'], '9.0.0'), {
+    name: 'BackupRefusedError',
+    message: /restore it with ipid 9\.0\.0$/,
+  })
 
   const hostile = (table: string, create: string) => tables.assertTables([{ table, columns: ['a'], create }])
   await tables.assertTables(shapes)

@@ -25,7 +25,7 @@ export async function readManifest(folder: string): Promise<BackupManifest> {
   const { checksum, ...manifest } = (await readJson(folder)) as BackupManifest & { checksum?: unknown }
   if (manifest.format !== undefined && manifest.format !== BACKUP_FORMAT) {
     throw new BackupRefusedError(
-      `the backup has format ${manifest.format}, but this ipid reads format ${BACKUP_FORMAT}`,
+      `ipid ${String(manifest.ipid_version)} wrote the backup in format ${manifest.format}, but this ipid reads format ${BACKUP_FORMAT}: restore it with ipid ${String(manifest.ipid_version)}`,
     )
   }
   const [problem] = compileValidator(BackupManifest)(manifest)

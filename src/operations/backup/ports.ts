@@ -24,8 +24,11 @@ export interface StoredEvent {
 export interface TableTarget {
   /** Name of a table with rows; undefined when all are empty. */
   filledTable(): Promise<string | undefined>
-  /** @throws BackupRefusedError when this version lacks one of the migrations */
-  assertKnown(migrations: readonly string[]): Promise<void>
+  /**
+   * @param version of the ipid that made the backup
+   * @throws BackupRefusedError when this version lacks one of the migrations
+   */
+  assertKnown(migrations: readonly string[], version: string): Promise<void>
   /**
    * Checks that each table exists or can be created. Never runs a statement of a backup as it is: see `createRestored`.
    * @throws BackupRefusedError when a table cannot be created

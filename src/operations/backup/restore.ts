@@ -63,7 +63,7 @@ export async function restoreBackup(dir: string, manifest: BackupManifest, optio
 
 async function fill(dir: string, manifest: BackupManifest, options: RestoreOptions): Promise<Restored> {
   const { tables, records, progress } = options
-  await tables.assertKnown(manifest.migrations)
+  await tables.assertKnown(manifest.migrations, manifest.ipid_version)
   await tables.assertTables(manifest.tables)
   const isRepeated = await records.begin(manifest.id, await tables.filledTable())
   if (isRepeated) progress.step('an earlier restore of this backup did not finish: starting over')

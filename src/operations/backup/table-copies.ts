@@ -99,12 +99,12 @@ export class ClickHouseTables implements TableSource, TableTarget {
     return undefined
   }
 
-  async assertKnown(names: readonly string[]): Promise<void> {
+  async assertKnown(names: readonly string[], version: string): Promise<void> {
     const known = (await readMigrations()).map(({ name }) => name)
     const unknown = names.find((name) => !known.includes(name))
     if (unknown === undefined) return
     throw new BackupRefusedError(
-      `the backup comes from a newer ipid: this version does not know its migration ${unknown}`,
+      `the backup comes from a newer ipid (${version}): this version does not know its migration ${unknown}; restore it with ipid ${version}`,
     )
   }
 

@@ -3,6 +3,7 @@ import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { exportFolder } from '../../exports/schedule.ts'
 import { indexKey, type PartLocation, parsePartKey, partKey } from '../../pipeline/sinks/archive/layout.ts'
+import { readIndex } from '../../pipeline/sinks/archive/part.ts'
 import { linesOf } from '../../pipeline/sinks/archive/part-lines.ts'
 import { numbered } from '../../run/counted.ts'
 import { InputError } from '../../run/errors.ts'
@@ -82,7 +83,7 @@ export class StoreErasableArchive implements ErasableArchive {
 
   async #readIndex(location: PartLocation): Promise<IndexInChange | undefined> {
     const stream = await this.#store.get(indexKey(location))
-    return stream && (JSON.parse(String(await unzip(await buffer(stream)))) as IndexInChange)
+    return stream && readIndex<IndexInChange>(String(await unzip(await buffer(stream))), partKey(location))
   }
 
   /** Undefined when the part does not exist. */

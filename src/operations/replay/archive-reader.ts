@@ -10,6 +10,7 @@ import {
   tenantDay,
   tenantDays,
 } from '../../pipeline/sinks/archive/layout.ts'
+import { readIndex } from '../../pipeline/sinks/archive/part.ts'
 import { numbered } from '../../run/counted.ts'
 import { InputError, UnavailableError } from '../../run/errors.ts'
 import type { ObjectStore } from '../../stores/objects/object-store.ts'
@@ -50,7 +51,7 @@ export class PartReader implements ArchiveReader {
 
   async read(part: ArchivedPart): Promise<ArchivedLines[]> {
     const { location } = part as PlacedPart
-    const index = JSON.parse((await this.#get(indexKey(location))).toString('utf8')) as IndexInChange
+    const index = readIndex<IndexInChange>((await this.#get(indexKey(location))).toString('utf8'), part.key)
     if (isHalfDone(index)) {
       throw new InputError(`an erasure of lines in ${part.key} did not finish: run the same "ipid erase" again`)
     }

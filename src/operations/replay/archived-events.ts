@@ -4,7 +4,7 @@ import { createGunzip } from 'node:zlib'
 import { type EventReceipt, RECEIPTS_MAX } from '../../../schemas/api/receipt.ts'
 import { indexKey, type PartLocation, parsePartKey, partKey } from '../../pipeline/sinks/archive/layout.ts'
 import { type FoundLine, LineFinder } from '../../pipeline/sinks/archive/line-finder.ts'
-import type { PartIndex } from '../../pipeline/sinks/archive/part.ts'
+import { type PartIndex, readIndex } from '../../pipeline/sinks/archive/part.ts'
 import { UnavailableError } from '../../run/errors.ts'
 import type { ObjectStore } from '../../stores/objects/object-store.ts'
 import type { ArchivedEvents, EventKey, Found } from '../receipts/ports.ts'
@@ -94,7 +94,7 @@ export class ArchiveEvents implements ArchivedEvents {
     const stream = await this.#store().get(indexKey(location))
     if (stream === undefined) return []
     const text = await buffer(unzipped(stream))
-    return (JSON.parse(text.toString('utf8')) as PartIndex).requests ?? []
+    return readIndex(text.toString('utf8'), partKey(location)).requests ?? []
   }
 }
 

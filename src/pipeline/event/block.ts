@@ -1,3 +1,5 @@
+import { ENVELOPE_FORM } from '../../../schemas/forms.ts'
+import { NewerDataError } from '../../run/errors.ts'
 import { type Envelope, type EnvelopeState, IDENTITY_BYTES } from './envelope.ts'
 
 /**
@@ -207,6 +209,8 @@ export function encodeBlock(block: Block): EntryFields {
     Buffer.from(block.states),
     'r',
     block.rows,
+    'v',
+    String(ENVELOPE_FORM),
   ]
   if (block.job !== undefined) fields.push('j', block.job)
   if (block.sourceId !== undefined) fields.push('w', block.sourceId)
@@ -229,8 +233,9 @@ function isNamed(field: Buffer, name: string): boolean {
   return true
 }
 
-/** @throws when the fields are not those of a block */
+/** @throws NewerDataError when a later version wrote them; another error when they are not those of a block */
 export function decodeBlock(fields: readonly Buffer[]): Block {
+  assertForm(fieldOf(fields, 'v'))
   const count = Number(fieldOf(fields, 'n')?.toString('latin1'))
   const identities = fieldOf(fields, 'i')
   const states = fieldOf(fields, 's')
@@ -249,6 +254,13 @@ export function decodeBlock(fields: readonly Buffer[]): Block {
   const block = { count, identities, states, rows, job: text('j'), sourceId: text('w'), jobCounted }
   const runs = fieldOf(fields, 'm')
   return runs === undefined ? { ...block, commit: text('c') } : withRuns(block, runs)
+}
+
+function assertForm(form: Buffer | undefined): void {
+  if (form === undefined || Number(form.toString('latin1')) <= ENVELOPE_FORM) return
+  throw new NewerDataError(
+    `events in Redis have form ${form.toString('latin1')}, but this ipid reads up to form ${ENVELOPE_FORM}: end this process, and start the version that wrote them; they stay in Redis for it`,
+  )
 }
 
 /** Decodes the runs only on demand: only splitting a block needs them. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
-import { LeaseLostError, StartupError } from '../../run/errors.ts'
+import { LeaseLostError, NewerDataError, StartupError, throwLater } from '../../run/errors.ts'
 import { type DelayBounds, Loop, retry } from '../../run/loop.ts'
 import { PASSING } from '../../run/passing.ts'
 import type { Service } from '../../run/service.ts'
@@ -63,9 +63,13 @@ export class SinkWorker implements Service {
   /** Inserts in a row with read-ahead. */
   #inserts = 0
   #markReady: () => void = () => {}
-  readonly #ready = new Promise<void>((resolve) => {
+  #markRefused: (reason: NewerDataError) => void = () => {}
+  readonly #ready = new Promise<void>((resolve, reject) => {
     this.#markReady = resolve
+    this.#markRefused = reject
   })
+  /** Whether `start` waits for `#ready`. */
+  #isStarting = false
 
   constructor(options: SinkWorkerOptions) {
     this.name = `sink ${options.group}`
@@ -82,6 +86,7 @@ export class SinkWorker implements Service {
         await options.source.release()
       },
       failed: (err, delayMs) => {
+        if (err instanceof NewerDataError) return this.#refuse(err)
         const isTaken = err instanceof LeaseLostError
         const { log, group } = options
         log.warn(
@@ -94,10 +99,18 @@ export class SinkWorker implements Service {
     this.#batcher = new InsertBatcher(options.source, options, this.#loop.signal)
   }
 
-  /** With `startsReady`, resolves when the destination is ready for the first time, or the sink stops. */
+  /**
+   * With `startsReady`, resolves when the destination is ready for the first time, or the sink stops.
+   * @throws NewerDataError when a later version has changed the destination
+   */
   async start(): Promise<void> {
+    this.#isStarting = this.#options.startsReady
     await this.#loop.start()
-    if (this.#options.startsReady) await this.#ready
+    try {
+      if (this.#isStarting) await this.#ready
+    } finally {
+      this.#isStarting = false
+    }
   }
 
   async stop(): Promise<void> {
@@ -107,6 +120,12 @@ export class SinkWorker implements Service {
     this.#markReady()
     this.#closed ??= this.#close()
     await this.#closed
+  }
+
+  /** Ends the process: only a later version can go on. */
+  #refuse(reason: NewerDataError): void {
+    if (this.#isStarting) this.#markRefused(reason)
+    else throwLater(reason)
   }
 
   async #close(): Promise<void> {

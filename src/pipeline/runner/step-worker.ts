@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { UnavailableError } from '../../run/errors.ts'
+import { NewerDataError, throwLater, UnavailableError } from '../../run/errors.ts'
 import { Loop } from '../../run/loop.ts'
 import { PASSING } from '../../run/passing.ts'
 import type { Service } from '../../run/service.ts'
@@ -67,6 +67,8 @@ export class StepWorker implements Service {
       round: (signal) => this.#round(reader, signal),
       leave: () => this.#settled(reader),
       failed: (err, delayMs) => {
+        // Each further delivery would count against the entries.
+        if (err instanceof NewerDataError) return throwLater(err)
         reader.recover()
         log.warn(
           { err, group, partition: reader.partition, delay_ms: Math.round(delayMs), ...PASSING },

@@ -1,3 +1,4 @@
+import { NewerDataError } from '../../run/errors.ts'
 import { LANES, type Lane } from '../declaration/lane.ts'
 import { type Block, CLAIM_ID_FIELD, decodeBlock, fieldOf } from '../event/block.ts'
 import type { BrokenEntry, Entry } from '../runner/ports.ts'
@@ -18,7 +19,10 @@ export function isForOther([, fields]: RawEntry, group: string): boolean {
   return only !== undefined && only.toString('utf8') !== group
 }
 
-/** @param deliveries number of deliveries, including this one */
+/**
+ * @param deliveries number of deliveries, including this one
+ * @throws NewerDataError when a later version wrote it: it must stay pending for that one
+ */
 export function readEntry(raw: RawEntry, lane: Lane, partition: number, deliveries: number): Entry | BrokenEntry {
   const id = raw[0].toString('latin1')
   const fields = raw[1]
@@ -29,6 +33,7 @@ export function readEntry(raw: RawEntry, lane: Lane, partition: number, deliveri
     const claimId = carried ?? claimIdOf(id, LANES.indexOf(lane))
     return { id, lane, partition, claimId, block, deliveries, repeated: deliveries > 1 || carried !== undefined }
   } catch (error) {
+    if (error instanceof NewerDataError) throw error
     return { id, lane, reason: error instanceof Error ? error.message : String(error) }
   }
 }

@@ -1,10 +1,12 @@
 import { readdir, readFile } from 'node:fs/promises'
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Logger } from 'pino'
+import { version } from '../../config/version.ts'
+import { NewerDataError } from '../../run/errors.ts'
 import { connectClickHouse, DATABASE } from './client.ts'
 import { assertFormOfTables, read, SOME_MAY_BE_AWAY, shardsOf } from './cluster.ts'
 import { clusterStatements, createDatabaseOn, everyReplica } from './cluster-form.ts'
-import { quoteName } from './quote.ts'
+import { quote, quoteName } from './quote.ts'
 
 /** A file of schemas/clickhouse: `NNNN_what.sql`. */
 export interface Migration {
@@ -26,7 +28,8 @@ interface MigrateOptions {
  * Brings the schema up to date: applies missing migrations in order, and recreates missing tables and views. Every
  * statement can be repeated, so two processes may run it at once, and the next run completes one that was killed.
  * @param url as for `connectClickHouse`
- * @throws StartupError when tables have the other form, or ClickHouse does not know the cluster
+ * @throws NewerDataError when a later version has changed the schema; StartupError when tables have the other form, or ClickHouse
+ * does not know the cluster
  */
 export async function migrate(url: string, log: Logger, { only, cluster }: MigrateOptions = {}): Promise<void> {
   await createDatabase(url, cluster)
@@ -35,18 +38,20 @@ export async function migrate(url: string, log: Logger, { only, cluster }: Migra
     if (cluster === undefined) await client.command({ query: MIGRATIONS_TABLE })
     const applied = await appliedMigrations(client, cluster)
     const migrations = await readMigrations()
+    await assertKnown(client, [...applied], migrations)
     await createMissing(
       client,
       migrations.filter(({ name }) => applied.has(name)),
       log,
       cluster,
     )
-    for (const migration of migrations) {
-      if (applied.has(migration.name) || only?.includes(migration.name) === false) continue
+    const missing = migrations.filter(({ name }) => !applied.has(name) && only?.includes(name) !== false)
+    if (missing.length > 0) await apply(client, VERSION_COLUMN, cluster)
+    for (const migration of missing) {
       for (const statement of migration.statements) await apply(client, statement, cluster)
       await client.command({
-        query: 'INSERT INTO migrations (name) SELECT {name:String}',
-        query_params: { name: migration.name },
+        query: 'INSERT INTO migrations (name, ipid_version) SELECT {name:String}, {version:String}',
+        query_params: { name: migration.name, version: version() },
       })
       log.info({ migration: migration.name }, 'applied a migration')
     }
@@ -132,6 +137,45 @@ export const MIGRATIONS = 'migrations'
 const MIGRATIONS_TABLE = `
   CREATE TABLE IF NOT EXISTS migrations (name String, applied_at DateTime64(3, 'UTC') DEFAULT now64(3))
   ENGINE = MergeTree ORDER BY name`
+
+/** Version 0.1.0 made the table without it. */
+const VERSION_COLUMN = `
+  ALTER TABLE ${MIGRATIONS} ADD COLUMN IF NOT EXISTS ipid_version String COMMENT 'Version of ipid that applied it; empty for 0.1.0'`
+
+/** @throws NewerDataError when a migration was applied that this version does not have: it could damage what that one changed */
+async function assertKnown(
+  client: ClickHouseClient,
+  applied: readonly string[],
+  migrations: readonly Migration[],
+): Promise<void> {
+  const known = new Set(migrations.map(({ name }) => name))
+  const unknown = applied.filter((name) => !known.has(name)).sort()
+  if (unknown.length === 0) return
+  const name = unknown.at(-1)!
+  const by = await migratedBy(client, name)
+  const later = by === '' ? 'a later version' : `ipid ${by} or later`
+  throw new NewerDataError(
+    `ClickHouse has the migration ${name} of ${by === '' ? 'a later ipid' : `ipid ${by}`}, which ipid ${version()} does not know: use ${later}. To go back to ${version()}, restore a backup that it can read into a new DATA_DIR (or empty stores)`,
+  )
+}
+
+/** The last applied migration, and the ipid that applied it (`''`: unknown). Undefined when there is none. */
+export async function lastMigration(
+  client: ClickHouseClient,
+  cluster?: string,
+): Promise<{ readonly name: string; readonly version: string } | undefined> {
+  const name = [...(await appliedMigrations(client, cluster))].sort().at(-1)
+  return name === undefined ? undefined : { name, version: await migratedBy(client, name) }
+}
+
+/** The ipid that applied a migration; `''`: unknown. */
+async function migratedBy(client: ClickHouseClient, name: string): Promise<string> {
+  const column = `SELECT 1 FROM system.columns WHERE database = '${DATABASE}' AND table = '${MIGRATIONS}' AND name = 'ipid_version'`
+  if ((await read(client, column)).length === 0) return ''
+  const query = `SELECT ipid_version FROM ${MIGRATIONS} WHERE name = ${quote(name)}`
+  const [row] = await read<[string]>(client, query)
+  return row?.[0] ?? ''
+}
 
 function connect(url: string, cluster: string | undefined, database?: string): ClickHouseClient {
   const waits = cluster === undefined ? {} : { requestTimeoutMs: ALL_HOSTS_MS }

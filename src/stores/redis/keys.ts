@@ -15,6 +15,9 @@ export const keys = {
   /** String: when a restore last changed that number, Unix milliseconds. */
   partitionsSince: () => 'ipid:partitions:since',
 
+  /** Hash: `form`, the latest form of the data (`REDIS_FORM`), and `version`, the ipid that brought it. Absent: form 1. */
+  form: () => 'ipid:form',
+
   /** String: JSON of an unfinished restore. While it exists, no role starts. */
   restore: () => 'ipid:restore',
 

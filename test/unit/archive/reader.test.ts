@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
+import { ARCHIVE_FORM } from '../../../schemas/forms.ts'
 import { PartReader } from '../../../src/operations/replay/archive-reader.ts'
 import type { ObjectStore } from '../../../src/stores/objects/object-store.ts'
 
@@ -24,7 +25,7 @@ test('parts of many days are not listed day by day', async () => {
   assert.deepEqual(await find('2026-11-20', '2026-11-22'), keys.slice(2, 3))
 })
 
-test('a part that differs from its index, or whose lines are being erased, is not read', async () => {
+test('a part is not read that differs from its index, is being erased, or is of a later form', async () => {
   const key = 'tenant=t/day=2026-11-22/source=ingest/run=2026-11-22T01/part-1-000000-p0.ndjson.gz'
   let index: object = {}
   const store = {
@@ -44,5 +45,9 @@ test('a part that differs from its index, or whose lines are being erased, is no
     [['{"a":1}', '{"a":2}']],
   )
   await assert.rejects(read(3), /2 lines, and its index 3/)
+  await assert.rejects(read(2, { form: ARCHIVE_FORM + 1 }), {
+    name: 'NewerDataError',
+    message: new RegExp(`^${key} in the archive has form ${ARCHIVE_FORM + 1}, but this ipid reads form ${ARCHIVE_FORM}: `),
+  })
   await assert.rejects(read(2, { erasing: [0] }), /an erasure of lines in .* did not finish/)
 })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { ENVELOPE_FORM } from '../../../schemas/forms.ts'
 import {
   type Block,
   commitAt,
@@ -45,6 +46,15 @@ test('a block keeps the source of its job when it is stored, split and joined', 
   for (const one of [decoded, first, rest, joinBlocks([first, rest])]) assert.equal(one.sourceId, 'src_0123abc')
   const older = encodeBlock(packBlock(envelopes, 'job-1')).map((field) => Buffer.from(field))
   assert.equal(decodeBlock(older).sourceId, undefined)
+})
+
+test('a block without a form is read, and one of a later form is refused', () => {
+  const fields = encodeBlock(packBlock(envelopes)).map((field) => Buffer.from(field))
+  const at = fields.findIndex((field) => field.toString() === 'v')
+  const earlier = fields.toSpliced(at, 2)
+  assert.deepEqual(rows(decodeBlock(earlier)), rows(packBlock(envelopes)))
+  const later = fields.toSpliced(at + 1, 1, Buffer.from(String(ENVELOPE_FORM + 1)))
+  assert.throws(() => decodeBlock(later), { name: 'NewerDataError' })
 })
 
 test('a block of more text than one gathering keeps all its envelopes', () => {

@@ -1,4 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { ARCHIVE_FORM } from '../../../../schemas/forms.ts'
+import { NewerDataError } from '../../../run/errors.ts'
 import type { EntryOfRows } from '../../declaration/destination.ts'
 import {
   type Counted,
@@ -15,6 +17,8 @@ type IndexEntry = readonly [partition: number, id: string, commit: string, lines
 
 /** Metadata of a part, stored as JSON. */
 export interface PartIndex {
+  /** Its form; undefined: 1. See `ARCHIVE_FORM`. */
+  readonly form?: number
   readonly lane: 'live' | 'batch'
   readonly lines: number
   /** Of the lines, before compression. */
@@ -27,6 +31,20 @@ export interface PartIndex {
   readonly requests?: readonly IndexRequest[]
   /** Events that are only counted, and not in the part: rejected, or without an address. Undefined if there are none. */
   readonly rejected?: readonly IndexRejected[]
+}
+
+/**
+ * Parses the index of a part.
+ * @param key of the part, for the message
+ * @throws NewerDataError when a later version wrote the part
+ */
+export function readIndex<Index extends PartIndex = PartIndex>(text: string, key: string): Index {
+  const index = JSON.parse(text) as Index
+  const { form = 1 } = index
+  if (form <= ARCHIVE_FORM) return index
+  throw new NewerDataError(
+    `${key} in the archive has form ${form}, but this ipid reads form ${ARCHIVE_FORM}: use the version that wrote it, or a later one`,
+  )
 }
 
 /** Events of a commit that are only counted. */
