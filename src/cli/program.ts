@@ -33,6 +33,7 @@ import { printLine, printLines } from '../terminal/print.ts'
 import { sqlCommand } from './sql.ts'
 import { loadPipelineSettings, startCommand } from './start/command.ts'
 import { compileCommand, roleCommand } from './start/hidden-commands.ts'
+import { versionCommand } from './version.ts'
 
 /** One file each. A command imports what it needs only when it runs, so that `--help` stays fast. */
 const COMMANDS = [
@@ -64,6 +65,7 @@ const COMMANDS = [
   restoreCommand,
   replayCommand,
   eraseCommand,
+  versionCommand,
 ]
 const HIDDEN_COMMANDS = [roleCommand, compileCommand]
 

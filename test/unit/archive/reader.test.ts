@@ -47,7 +47,9 @@ test('a part is not read that differs from its index, is being erased, or is of 
   await assert.rejects(read(3), /2 lines, and its index 3/)
   await assert.rejects(read(2, { form: ARCHIVE_FORM + 1 }), {
     name: 'NewerDataError',
-    message: new RegExp(`^${key} in the archive has form ${ARCHIVE_FORM + 1}, but this ipid reads form ${ARCHIVE_FORM}: `),
+    message: new RegExp(
+      `^${key} in the archive has form ${ARCHIVE_FORM + 1}, but this ipid reads form ${ARCHIVE_FORM}: `,
+    ),
   })
   await assert.rejects(read(2, { erasing: [0] }), /an erasure of lines in .* did not finish/)
 })
