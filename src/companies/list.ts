@@ -172,7 +172,18 @@ const CORRECTED_SINCE = `
     FROM ${CORRECTIONS}
     WHERE tenant_id = {tenant:String} AND at >= fromUnixTimestamp64Milli({updated_since:Int64}, 'UTC')`
 
-/** SQL of a part of a list. */
+/**
+ * Condition on the companies after a part, so that ClickHouse skips all before it by the key of its projection. Those that count for a
+ * later one stay, whatever their own id.
+ */
+const AFTER = ` AND (company_id > {after:String} OR company_id IN (
+    SELECT company_id FROM corrected_companies WHERE tenant_id = {tenant:String} AND counts_for > {after:String}
+  ))`
+
+/**
+ * SQL of a part of a list. It reads all companies after `after`, because a filter may keep few of them: a limit before the filter would
+ * miss some.
+ */
 export function partSql(tenantId: string, filter: ResolvedFilter, { after, updatedSinceMs, limit }: ListPart): Sql {
   const { facets, others } = conditionsOf(filter)
   const updated =
@@ -183,7 +194,7 @@ export function partSql(tenantId: string, filter: ResolvedFilter, { after, updat
         company_id, name, domain, industry, industry_category, country_code, classification,
         ${hasDays(filter) ? 'counts.events' : 'stored'} AS events, first_seen, last_seen, quality,
         tags, owner, hidden
-      FROM ${joined(filter, [])}
+      FROM ${joined(filter, [], after === '' ? '' : AFTER)}
       ${where(['company_id > {after:String}', ...updated, ...facets.values(), ...others])}
       ORDER BY company_id
       LIMIT {limit:UInt32}`,
@@ -261,7 +272,7 @@ export function eventChoicesSql(tenantId: string, filter: ResolvedFilter): Sql {
 function joined(filter: ResolvedFilter, shown: readonly SlowName[], of = ''): string {
   const ofShown = shown.filter((name) => name !== 'heat')
   const sets = [...new Set([...ofShown, ...(needsVisits(filter) ? (['visits'] as const) : [])])]
-  const heat = shown.includes('heat') || needsHeat(filter) ? (of === '' ? heatSql() : HEAT_OF_THESE) : ''
+  const heat = shown.includes('heat') || needsHeat(filter) ? (of === OF_THESE ? HEAT_OF_THESE : heatSql()) : ''
   const counts = hasDays(filter) || sets.length > 0 ? countsSql(hasDays(filter) ? filter : undefined, sets, of) : ''
   const matched = matchedSql(filter, of)
   return `(${companiesSql(of)}) AS companies

@@ -114,6 +114,19 @@ test('programs read the companies of their tenant, page by page and filtered', a
   }
   assert.deepEqual(found, ['a.example', 'b.example', 'c.example', 'ä/ %.example'])
 
+  // A company that counts for one of a later page is counted there.
+  const eventsOf = async (id: string, query: string) =>
+    (await get(query)).companies.find(({ company_id }) => company_id === id)!.events
+  const both = (await eventsOf('a.example', '')) + (await eventsOf('c.example', ''))
+  await correct('a.example', 'counts_for', ['', 'c.example'], 4)
+  const { companies: begin, next_cursor: after } = await get('?limit=2')
+  assert.deepEqual(
+    begin.map(({ company_id }) => company_id),
+    ['0.example', 'b.example'],
+  )
+  assert.equal(await eventsOf('c.example', `?limit=1&cursor=${after}`), both)
+  await correct('a.example', 'counts_for', ['c.example', ''], 5)
+
   const one = async (id: string, key = API_KEY) =>
     await fetch(`${url}/v1/companies/${encodeURIComponent(id)}`, { headers: { 'x-api-key': key } })
   const c = (await (await one('c.example')).json()) as ApiCompanyAnswer
