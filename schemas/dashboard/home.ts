@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { CompanyRow } from '../companies.ts'
+import { CompanyHeat, CompanyRow } from '../companies.ts'
 import { OutcomeCount, PlanUsage, TrafficWarning } from './overview.ts'
 
 /** Numbers of seven UTC days, by the day of the event. */
@@ -35,6 +35,19 @@ export const HomeCompany = Type.Object({
 })
 export type HomeCompany = Static<typeof HomeCompany>
 
+/** A company that is heating up. */
+export const RisingCompany = Type.Object({
+  ...HomeCompany.properties,
+  /** Heat of today, and of seven days ago; null without an event in the 30 days before. */
+  heat: Type.Union([CompanyHeat, Type.Null()]),
+  heat_before: Type.Integer(),
+  /** Days of this week with events. */
+  week_days: Type.Integer(),
+  /** The last intent page of this week, without its query; empty when there is none. */
+  intent_page: Type.String(),
+})
+export type RisingCompany = Static<typeof RisingCompany>
+
 /** `GET /api/tenants/:tenant/home` */
 export const HomeAnswer = Type.Object({
   /** First and last UTC day of this week: today and the six days before. */
@@ -45,8 +58,8 @@ export const HomeAnswer = Type.Object({
   before: WeekSums,
   /** First seen this week, those with the most visits first. */
   newcomers: Type.Array(HomeCompany),
-  /** Companies with clearly more visits than usual, the strongest rise first. */
-  rising: Type.Array(HomeCompany),
+  /** Known companies whose heat rose clearly, the strongest rise first; then those with clearly more visits than usual. */
+  rising: Type.Array(RisingCompany),
   /** Companies that came back after `HOME.awayDays` or more days, those with the most visits first. */
   returned: Type.Array(HomeCompany),
   /** Of this week, by the day of receipt. */
@@ -63,9 +76,14 @@ export const HOME = {
   weekDays: 7,
   /** Weeks before this one whose average is a usual week of a company. */
   usualWeeks: 4,
-  /** A rise has at least this many visits this week, and at least this multiple of a usual week. */
+  /** A clear rise of heat in seven days, with events on at least so many days. */
+  risingHeat: 10,
+  risingDays: 2,
+  /** A rise of visits has at least this many this week, and at least this multiple of a usual week. */
   risingVisits: 3,
   risingFactor: 1.5,
+  /** Companies whose heat is compared: those whose visits rose most. */
+  risingCandidates: 60,
   awayDays: 14,
   /** Companies in each list. */
   rows: 6,

@@ -1,12 +1,18 @@
-import { HOME, type HomeCompany, type WeekSums } from '../../schemas/dashboard/home.ts'
+import type { CompanyHeat } from '../../schemas/companies.ts'
+import { HOME, type HomeCompany, type RisingCompany, type WeekSums } from '../../schemas/dashboard/home.ts'
 import { utcDay } from '../pipeline/event/outcomes.ts'
 import type { Clock } from '../run/clock.ts'
-import type { QuestionReader } from '../stores/clickhouse/reader.ts'
+import type { OfTenant, QuestionReader } from '../stores/clickhouse/reader.ts'
+import { inParts } from './companies.ts'
 import { COMPANY, OF_SHOWN, WITH_MERGED } from './corrected.ts'
+import { type HeatDay, heatOfDays } from './heat.ts'
+import { IS_INTENT_PAGE, MAY_BE_INTENT_PAGE, WITH_INTENT_PAGES } from './intent-pages.ts'
 import { companiesSql, OF_THESE, rowOf, type StoredCompanyRow } from './list.ts'
 import { PAGE_OF_URL } from './pages.ts'
 
 const DAY_MS = 86_400_000
+/** The days of a heat of today, and of one a week ago. */
+const HEAT_SPAN_DAYS = 30 + HOME.weekDays
 const WITHIN = 'toDate32(timestamp) >= {from:Date32} AND toDate32(timestamp) <= {to:Date32}'
 
 /** Days of the numbers of a company. The same expressions as in the projection `account_days`. */
@@ -35,13 +41,14 @@ const FIRSTS = `
   )`
 
 const [WEEK, BEFORE] = ['day >= {week:Date32}', 'day < {week:Date32}']
-const row = `(company, week_visits, week_events, usual_visits, toString(start), if(is_known_before, toString(last_before), ''))`
-const list = (score: string, condition: string) =>
-  `arrayMap(entry -> entry.2, groupArraySortedIf(${HOME.rows})((-toFloat64(${score}), ${row}), ${condition}))`
+const row = `(company, week_visits, week_events, usual_visits, toString(start), if(is_known_before, toString(last_before), ''), week_days)`
+const list = (score: string, condition: string, rows: number = HOME.rows) =>
+  `arrayMap(entry -> entry.2, groupArraySortedIf(${rows})((-toFloat64(${score}), ${row}), ${condition}))`
 
 /**
- * Everything about this week in one pass. A rise is how far a week is above a usual one, in terms of the square root of a usual one: 2 visits
- * after 1 are less of a rise than 30 after 15.
+ * Everything about this week in one pass. A rise of visits is how far a week is above a usual one, in terms of the square root of a usual
+ * one: 2 visits after 1 are less of a rise than 30 after 15. Heat needs the pages of events, so only the companies with the strongest rises
+ * are compared by it.
  */
 const WEEKS = `
   ${WITH_MERGED}
@@ -55,7 +62,7 @@ const WEEKS = `
     sum(week_events) AS now_events,
     sum(last_week_events) AS before_events,
     ${list('week_visits', 'is_new')} AS newcomers,
-    ${list('(week_visits - usual_visits) / sqrt(usual_visits + 1)', 'is_rising')} AS rising,
+    ${list('(week_visits - usual_visits) / sqrt(usual_visits + 1)', 'is_known', HOME.risingCandidates)} AS candidates,
     ${list('week_visits', 'is_back')} AS returned
   FROM
   (
@@ -64,6 +71,7 @@ const WEEKS = `
       first_day,
       week_events,
       week_visits,
+      week_days,
       last_week_events,
       last_week_visits,
       start,
@@ -73,14 +81,14 @@ const WEEKS = `
       round(past_visits / greatest(1, least(${HOME.usualWeeks}, dateDiff('day', first_day, {week:Date32}) / ${HOME.weekDays})), 1) AS usual_visits,
       week_events > 0 AND NOT is_new AND
         dateDiff('day', if(is_known_before, last_before, greatest(first_day, {from:Date32} - 1)), start) >= ${HOME.awayDays} AS is_back,
-      NOT is_new AND NOT is_back AND usual_visits > 0 AND week_visits >= ${HOME.risingVisits}
-        AND week_visits >= ${HOME.risingFactor} * usual_visits AS is_rising
+      week_events > 0 AND NOT is_new AND NOT is_back AS is_known
     FROM
     (
       SELECT
         company,
         sumIf(day_events, ${WEEK}) AS week_events,
         sumIf(day_visits, ${WEEK}) AS week_visits,
+        countIf(${WEEK}) AS week_days,
         sumIf(day_events, ${BEFORE} AND day >= {last_week:Date32}) AS last_week_events,
         sumIf(day_visits, ${BEFORE} AND day >= {last_week:Date32}) AS last_week_visits,
         sumIf(day_visits, ${BEFORE}) AS past_visits,
@@ -100,12 +108,31 @@ const DAILY = `
   FROM (${days(OF_LISTED)})
   GROUP BY company`
 
-const PAGES = `
-  ${WITH_MERGED}
-  SELECT company AS company_id, argMin(page, timestamp) AS first_page, argMax(page, timestamp) AS last_page
+/** Days of companies for their heat, today and a week ago. */
+const HEAT_DAYS = `
+  ${WITH_MERGED}, ${WITH_INTENT_PAGES}
+  SELECT company AS company_id, ago, count() AS events, max(is_intent) AS intent
   FROM
   (
-    SELECT ${COMPANY} AS company, timestamp, ${PAGE_OF_URL} AS page
+    SELECT
+      ${COMPANY} AS company,
+      toUInt32(dateDiff('day', toDate32(timestamp), {to:Date32})) AS ago,
+      if(${MAY_BE_INTENT_PAGE}, ${IS_INTENT_PAGE}, 0) AS is_intent
+    FROM events
+    WHERE ${OF_SHOWN} AND ${WITHIN}${OF_LISTED}
+  )
+  GROUP BY company, ago`
+
+const PAGES = `
+  ${WITH_MERGED}, ${WITH_INTENT_PAGES}
+  SELECT
+    company AS company_id,
+    argMin(page, timestamp) AS first_page,
+    argMax(page, timestamp) AS last_page,
+    argMaxIf(page, timestamp, is_intent) AS intent_page
+  FROM
+  (
+    SELECT ${COMPANY} AS company, timestamp, ${PAGE_OF_URL} AS page, ${IS_INTENT_PAGE} AS is_intent
     FROM events
     WHERE ${OF_SHOWN} AND ${WITHIN}${OF_LISTED} AND url != ''
   )
@@ -119,10 +146,32 @@ type Entry = readonly [
   first_day: string,
   /** Empty: none, or not within the days that were read. */
   last_day_before: string,
+  week_days: number,
 ]
 
 type Sums = Readonly<Record<`${'now' | 'before'}_${'companies' | 'new' | 'visits' | 'events'}`, number>>
-type Lists = Readonly<Record<'newcomers' | 'rising' | 'returned', readonly Entry[]>>
+type Lists = Readonly<Record<'newcomers' | 'candidates' | 'returned', readonly Entry[]>>
+
+interface FoundPages {
+  readonly company_id: string
+  readonly first_page: string
+  readonly last_page: string
+  readonly intent_page: string
+}
+
+interface FoundHeatDay {
+  readonly company_id: string
+  readonly ago: number
+  readonly events: number
+  readonly intent: number
+}
+
+interface Rise {
+  readonly entry: Entry
+  readonly heat: CompanyHeat | null
+  readonly heat_before: number
+  readonly rise: number
+}
 
 /** What the first page says about companies. */
 export interface HomeWeek {
@@ -132,7 +181,7 @@ export interface HomeWeek {
   readonly now: WeekSums
   readonly before: WeekSums
   readonly newcomers: HomeCompany[]
-  readonly rising: HomeCompany[]
+  readonly rising: RisingCompany[]
   readonly returned: HomeCompany[]
 }
 
@@ -160,7 +209,8 @@ export class ClickHouseHome {
       last_week: before(2 * HOME.weekDays - 1),
     })
     const found = sums!
-    const ids = [...found.newcomers, ...found.rising, ...found.returned].map(([id]) => id)
+    const rising = await this.#rising(found.candidates, { tenant, from: before(HEAT_SPAN_DAYS - 1), to })
+    const ids = [...found.newcomers, ...rising.map(({ entry }) => entry), ...found.returned].map(([id]) => id)
     const [rows, daily, pages] =
       ids.length === 0
         ? [[], [], []]
@@ -170,7 +220,7 @@ export class ClickHouseHome {
               ...span,
               companies: ids,
             }),
-            this.#reader.rows<{ company_id: string; first_page: string; last_page: string }>(PAGES, {
+            this.#reader.rows<FoundPages>(PAGES, {
               ...{ tenant, from, to, companies: ids },
             }),
           ])
@@ -209,8 +259,37 @@ export class ClickHouseHome {
       now: sumsOf('now'),
       before: sumsOf('before'),
       newcomers: found.newcomers.flatMap(companyOf),
-      rising: found.rising.flatMap(companyOf),
+      rising: rising.flatMap(({ entry, heat, heat_before }) =>
+        companyOf(entry).map((company) => ({
+          ...company,
+          ...{ heat, heat_before, week_days: entry[6] },
+          intent_page: pages.find(({ company_id }) => company_id === entry[0])?.intent_page ?? '',
+        })),
+      ),
       returned: found.returned.flatMap(companyOf),
     }
+  }
+
+  /** Those of the candidates that are heating up, by the rise of their heat, then by that of their visits. */
+  async #rising(candidates: readonly Entry[], span: OfTenant): Promise<Rise[]> {
+    const days = new Map<string, HeatDay[]>()
+    for (const companies of inParts(candidates.map(([id]) => id))) {
+      for (const row of await this.#reader.rows<FoundHeatDay>(HEAT_DAYS, { ...span, companies })) {
+        const { company_id, ago, events, intent } = row
+        days.set(company_id, [...(days.get(company_id) ?? []), { ago, events, hasIntent: intent === 1 }])
+      }
+    }
+    const rises = candidates.map((entry) => {
+      const all = days.get(entry[0]) ?? []
+      const aWeekAgo = all.map((day) => ({ ...day, ago: day.ago - HOME.weekDays }))
+      const [heat, heat_before] = [heatOfDays(all), heatOfDays(aWeekAgo)?.heat ?? 0]
+      return { entry, heat, heat_before, rise: (heat?.heat ?? 0) - heat_before }
+    })
+    const isHotter = ({ entry, rise }: Rise) => rise >= HOME.risingHeat && entry[6] >= HOME.risingDays
+    const isOftener = ({ entry: [, visits, , usual] }: Rise) =>
+      usual > 0 && visits >= HOME.risingVisits && visits >= HOME.risingFactor * usual
+    const hotter = rises.filter(isHotter).sort((a, b) => b.rise - a.rise)
+    // The candidates are in the order of the rise of their visits.
+    return [...hotter, ...rises.filter((rise) => !isHotter(rise) && isOftener(rise))].slice(0, HOME.rows)
   }
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { heatOfDays } from '../../src/companies/heat.ts'
 import { startTestClickHouse } from '../support/clickhouse.ts'
 import { type ModelState, modelAccounts, modelCompanies, modelDays, modelSessions } from '../support/corrected-model.ts'
 import { type EventRow, eventInserter } from '../support/event-rows.ts'
@@ -150,6 +151,7 @@ test('heat is the sum of recency, frequency, depth and intent of 30 days, after 
     ...on('edge.example', 29, ['', '/other']),
     ...on('old.example', 30, ['/pricing']),
     ...on('part.example', 1, ['/prei\u00dfe', '/demo']),
+    ...[0, 1, 2, 3, 4, 5, 6].flatMap((ago) => on('week.example', ago, [''])),
     ...on('gone.example', 0, ['/pricing']),
     ...on('ahead.example', -1, ['/pricing']),
   ]
@@ -167,12 +169,23 @@ test('heat is the sum of recency, frequency, depth and intent of 30 days, after 
     const share = (value: number, most: number) => Math.min(1, Math.log2(1 + value) / Math.log2(1 + most))
     const parts = {
       recency: Math.round(30 * 2 ** (-daysAgo / 7)),
-      frequency: Math.round(30 * share(days, 15)),
+      // ClickHouse rounds a half to the even number: 22.5 of seven days is 22.
+      frequency: days === 7 ? 22 : Math.round(30 * share(days, 15)),
       depth: Math.round(15 * share(count / days, 31)),
       intent: Math.round(25 * share(intents, 7)),
     }
+    const all = Array.from({ length: days }, (_, i) => ({
+      ...{ ago: Math.min(29, daysAgo + i), events: i === 0 ? count - days + 1 : 1, hasIntent: i < intents },
+    }))
+    const {
+      events_per_day: _,
+      days_ago: __,
+      ...computed
+    } = heatOfDays([...all, { ago: 30, events: 9, hasIntent: true }])!
     const heat = parts.recency + parts.frequency + parts.depth + parts.intent
-    return { company_id, heat, ...parts, active_days: days, intent_days: intents }
+    const expected = { heat, ...parts, active_days: days, intent_days: intents }
+    assert.deepEqual(computed, expected, 'heat of another day has the same formula')
+    return { company_id, ...expected }
   }
   const found = (tenant: string) =>
     clickhouse.rows(
@@ -183,6 +196,7 @@ test('heat is the sum of recency, frequency, depth and intent of 30 days, after 
     model('busy.example', 7, 2, 6, 2),
     model('edge.example', 29, 1, 2, 0),
     model('one.example', 0, 2, 3, 2),
+    model('week.example', 0, 7, 7, 0),
   ])
   assert.deepEqual(await found('own-pages'), [
     model('busy.example', 7, 2, 6, 0),
@@ -190,6 +204,7 @@ test('heat is the sum of recency, frequency, depth and intent of 30 days, after 
     model('gone.example', 0, 1, 1, 0),
     model('one.example', 0, 1, 1, 0),
     model('part.example', 1, 1, 2, 1),
+    model('week.example', 0, 7, 7, 0),
   ])
   assert.deepEqual(
     await clickhouse.rows(
@@ -197,6 +212,7 @@ test('heat is the sum of recency, frequency, depth and intent of 30 days, after 
     ),
     [
       { company_id: 'one.example', warm: 1 },
+      { company_id: 'week.example', warm: 1 },
       { company_id: 'busy.example', warm: 1 },
       { company_id: 'edge.example', warm: 1 },
       { company_id: 'ahead.example', warm: 0 },

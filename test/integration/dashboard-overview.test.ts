@@ -79,12 +79,12 @@ test('the overview counts kept events by day of receipt and by day of the event,
   )
 })
 
-test('home names who is new, who visits more than usual and who came back, with numbers of both weeks', async () => {
-  const days = (company: string, ago: readonly number[]) =>
+test('home names who is new, who is heating up and who came back, with numbers of both weeks', async () => {
+  const days = (company: string, ago: readonly number[], pageOf = (day: number) => String(day)) =>
     ago.map((day, i) =>
       event(company, {
         ...{ tenant_id: 'masked', timestamp: NOON_MS - day * DAY_MS, received_at: NOON_MS - day * DAY_MS },
-        ...{ ip: `192.0.2.${i}`, extra: JSON.stringify({ url: `https://www.site.example/${day}?q=1` }) },
+        ...{ ip: `192.0.2.${i}`, extra: JSON.stringify({ url: `https://www.site.example/${pageOf(day)}?q=1` }) },
       }),
     )
   await insert([
@@ -97,18 +97,36 @@ test('home names who is new, who visits more than usual and who came back, with 
     ...days('long-ago.example', [1, 200]),
     ...days('young.example', [6, 6, 2]),
     ...days('gone.example', [8]),
+    // As many visits as ever, but of another page.
+    ...days('keen.example', [0, 2, 4, 7, 9, 11, 14, 16, 18], (day) =>
+      day > 6 ? 'docs' : day === 0 ? 'team' : 'Pricing',
+    ),
+    // No heat is left to gain, but twice the visits.
+    ...days('often.example', [...Array(28).keys(), ...Array(7).keys()]),
   ])
   const found = await operator.read<HomeAnswer>('/api/tenants/masked/home')
   assert.deepEqual([found.from, found.to], ['2026-03-09', TODAY])
   // One more company of this tenant comes with the fixture.
-  assert.deepEqual(found.now, { companies: 7, new_companies: 2, visits: 12, events: 12 })
-  assert.deepEqual(found.before, { companies: 3, new_companies: 1, visits: 3, events: 3 })
-  const ids = (rows: HomeAnswer['rising']) => rows.map(({ company_id }) => company_id)
+  assert.deepEqual(found.now, { companies: 9, new_companies: 2, visits: 29, events: 29 })
+  assert.deepEqual(found.before, { companies: 5, new_companies: 1, visits: 13, events: 13 })
+  const ids = (rows: HomeAnswer['newcomers']) => rows.map(({ company_id }) => company_id)
   assert.deepEqual(ids(found.newcomers), ['young.example', 'masked.example'])
-  assert.deepEqual(ids(found.rising), ['rising.example'])
+  assert.deepEqual(ids(found.rising), ['keen.example', 'rising.example', 'often.example'])
   assert.deepEqual(ids(found.returned), ['back.example', 'long-ago.example'])
   // It has been known for 3.4 weeks before this one.
-  const [rising] = found.rising
+  const [keen, rising, often] = found.rising
+  assert.deepEqual(
+    [keen!.heat, keen!.heat_before, keen!.week_days, keen!.intent_page],
+    [
+      {
+        ...{ heat: 71, recency: 30, frequency: 25, depth: 3, intent: 13 },
+        ...{ active_days: 9, events_per_day: 1, intent_days: 2, days_ago: 0 },
+      },
+      ...[54, 3, 'site.example/Pricing'],
+    ],
+  )
+  assert.deepEqual([often!.week_visits, often!.usual_visits, often!.heat!.heat - often!.heat_before], [14, 7, 1])
+  assert.deepEqual([rising!.heat!.heat, rising!.heat_before, rising!.intent_page], [52, 37, ''])
   assert.deepEqual([rising!.week_visits, rising!.usual_visits, rising!.daily_visits.length], [4, 0.6, 35])
   assert.deepEqual(rising!.daily_visits.slice(-7), [0, 0, 0, 1, 1, 1, 1])
   assert.deepEqual([rising!.first_page, rising!.last_page], ['site.example/3', 'site.example/0'])

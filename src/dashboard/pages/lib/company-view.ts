@@ -24,6 +24,7 @@ export const COLUMNS: readonly Column[] = [
   text('domain', 'Domain'),
   text('industry', 'Industry'),
   text('country_code', 'Visits from'),
+  figure('heat', 'Heat'),
   figure('visits', 'Visits'),
   { key: 'trend', label: '30 days' },
   figure('events', 'Events'),
@@ -33,7 +34,6 @@ export const COLUMNS: readonly Column[] = [
   { key: 'industry_category', label: 'Category', isExtra: true },
   { key: 'tags', label: 'Tags', isExtra: true },
   { key: 'owner', label: 'Owner', isExtra: true },
-  { ...figure('heat', 'Heat'), isExtra: true },
   { ...figure('unique_ips', 'Unique IPs'), isExtra: true },
   { ...figure('quality', 'Quality'), isExtra: true },
 ]

@@ -1,12 +1,14 @@
 import { Building2, FileText, KeyRound, Upload } from 'lucide-preact'
+import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { HOME, type HomeAnswer, type HomeCompany } from '../../../../schemas/dashboard/home.ts'
+import { HOME, type HomeAnswer, type HomeCompany, type RisingCompany } from '../../../../schemas/dashboard/home.ts'
 import type { PagesAnswer } from '../../../../schemas/dashboard/pages.ts'
 import { CompanyLines } from '../components/company-lines.tsx'
 import { BarList } from '../design/bar-list.tsx'
 import { LinkButton } from '../design/button.tsx'
 import { CodeLine } from '../design/code.tsx'
 import { Disclosure } from '../design/details.tsx'
+import { HeatBadge } from '../design/heat-badge.tsx'
 import { Grid, Row, Stack, Text } from '../design/layout.tsx'
 import { EmptyState, Notice, Problem } from '../design/notice.tsx'
 import { Card, Page } from '../design/page.tsx'
@@ -14,6 +16,7 @@ import { Loading } from '../design/skeleton.tsx'
 import { Change, Stat, Stats } from '../design/stat.tsx'
 import { companiesPath, pagesPath } from '../lib/company-links.ts'
 import { counted, number, percent, shortDay } from '../lib/format.ts'
+import { heatParts } from '../lib/heat.ts'
 import { ingestLine } from '../lib/ingest-line.ts'
 import type { PageProps } from '../lib/page-props.ts'
 import { useSession } from '../lib/session.ts'
@@ -108,9 +111,15 @@ function Week({ tenant, answer }: WeekProps) {
           tenant={tenant}
           title="Heating up"
           rows={rising}
-          none="No company visits clearly more than it usually does."
-          noteOf={({ last_page }) => (last_page === '' ? '' : `last on ${pathOf(last_page)}`)}
-          valueNoteOf={({ usual_visits }) => `usually ${number(usual_visits)} a week`}
+          none="No known company is clearly hotter than a week ago."
+          noteOf={whyRising}
+          valueFor={({ heat }) => <HeatBadge heat={heat?.heat ?? 0} why={heatParts(heat)} />}
+          valueNoteOf={({ heat, heat_before, week_visits, usual_visits }) => {
+            const rise = (heat?.heat ?? 0) - heat_before
+            return rise >= HOME.risingHeat
+              ? `+${number(rise)} in 7 days`
+              : `${counted(week_visits, 'visit')}, usually ${number(usual_visits)}`
+          }}
         />
         <Companies
           tenant={tenant}
@@ -128,18 +137,29 @@ function Week({ tenant, answer }: WeekProps) {
   )
 }
 
-interface CompaniesProps {
+/** "3 days of 7, read /pricing" */
+function whyRising({ week_days, intent_page, last_page }: RisingCompany): string {
+  const days = `${counted(week_days, 'day')} of ${HOME.weekDays}`
+  if (intent_page !== '') return `${days}, read ${pathOf(intent_page)}`
+  return last_page === '' ? days : `${days}, last on ${pathOf(last_page)}`
+}
+
+interface CompaniesProps<C extends HomeCompany> {
   readonly tenant: string
   readonly title: string
-  readonly rows: readonly HomeCompany[]
+  readonly rows: readonly C[]
   /** Said when there are none. */
   readonly none: string
-  readonly noteOf: (row: HomeCompany) => string
-  readonly valueNoteOf: (row: HomeCompany) => string
+  readonly noteOf: (row: C) => string
+  /** Default: the visits of this week. */
+  readonly valueFor?: (row: C) => ComponentChildren
+  readonly valueNoteOf: (row: C) => string
   readonly all?: { readonly href: string; readonly count: number }
 }
 
-function Companies({ tenant, title, rows, none, noteOf, valueNoteOf, all }: CompaniesProps) {
+function Companies<C extends HomeCompany>(props: CompaniesProps<C>) {
+  const { tenant, title, rows, none, noteOf, valueNoteOf, all } = props
+  const valueFor = props.valueFor ?? (({ week_visits }: C) => counted(week_visits, 'visit'))
   const hasMore = all !== undefined && all.count > rows.length
   return (
     <Card
@@ -160,7 +180,7 @@ function Companies({ tenant, title, rows, none, noteOf, valueNoteOf, all }: Comp
           lines={rows.map((row) => ({
             ...row,
             note: noteOf(row),
-            value: counted(row.week_visits, 'visit'),
+            value: valueFor(row),
             valueNote: valueNoteOf(row),
             dailyVisits: row.daily_visits,
           }))}
