@@ -31,6 +31,11 @@ test('/docs shows the operations and tries one with a key, without another serve
     ...['Events', 'Lookups', 'Companies', 'Service', 'Sources'],
   ])
 
+  for (const colorScheme of ['dark', 'light'] as const) {
+    await page.emulateMedia({ colorScheme })
+    await page.locator(colorScheme === 'dark' ? 'html.dark-mode' : 'html:not(.dark-mode)').waitFor()
+  }
+
   await page.locator('.btn.authorize').click()
   await page.locator('.auth-container', { hasText: 'X-API-Key' }).getByRole('textbox').fill(API_KEY)
   await page.locator('.auth-container', { hasText: 'X-API-Key' }).getByRole('button', { name: /apply/i }).click()

@@ -19,6 +19,7 @@ const HTML = `<!doctype html>
 <title>API of ipid</title>
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="docs/swagger-ui.css">
+<link rel="stylesheet" href="docs/page.css">
 <script src="docs/swagger-ui-bundle.js" defer></script>
 <script src="docs/start.js" defer></script>
 </head>
@@ -26,8 +27,18 @@ const HTML = `<!doctype html>
 </html>
 `
 
+/** Lines of a length that people read well, and no box around a single button. */
+const STYLE = `body { margin: 0; }
+#docs { max-width: 1100px; margin: 0 auto; }
+.swagger-ui .scheme-container { box-shadow: none; }
+`
+
 /** Without `validatorUrl: null`, the page would send the document to a server of others. */
-const START = `SwaggerUIBundle({
+const START = `const dark = matchMedia('(prefers-color-scheme: dark)')
+const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches)
+dark.addEventListener('change', follow)
+follow()
+SwaggerUIBundle({
   url: 'openapi.json',
   dom_id: '#docs',
   deepLinking: true,
@@ -58,6 +69,7 @@ interface File {
 const FILES: Readonly<Record<string, File>> = {
   'swagger-ui.css': { type: 'text/css; charset=utf-8', read: () => ofPackage('swagger-ui.css') },
   'swagger-ui-bundle.js': { type: SCRIPT, read: () => ofPackage('swagger-ui-bundle.js') },
+  'page.css': { type: 'text/css; charset=utf-8', read: async () => Buffer.from(STYLE) },
   'start.js': { type: SCRIPT, read: async () => Buffer.from(START) },
 }
 
