@@ -15,17 +15,19 @@ interface HeatBadgeProps {
   readonly heat: number
   /** What the heat is made of; undefined: no tooltip. */
   readonly why?: readonly HeatPart[]
+  /** In the place of a number. */
+  readonly isLarge?: boolean
 }
 
 const WARM = 40
 const HOT = 70
 
 /** How interested a company is, 0 to 100. The tooltip says why. */
-export function HeatBadge({ heat, why }: HeatBadgeProps) {
-  const name = classes('ui-heat', heat >= HOT ? 'is-hot' : heat >= WARM && 'is-warm')
+export function HeatBadge({ heat, why, isLarge }: HeatBadgeProps) {
+  const name = classes('ui-heat', heat >= HOT ? 'is-hot' : heat >= WARM && 'is-warm', isLarge && 'is-large')
   const content = (
     <>
-      {heat >= WARM && <Icon of={Flame} size={13} />}
+      {heat >= WARM && <Icon of={Flame} size={isLarge ? 20 : 13} />}
       {Math.round(heat)}
     </>
   )

@@ -154,8 +154,8 @@ function Figures({ company, heat, from, to, days }: CompanyAnswer) {
   const week = usualWeek(firstDay > from ? firstDay : from, to, days)
   return (
     <Stats>
-      <Stat label="Heat" value={<HeatBadge heat={company.heat} why={heatParts(heat)} />}>
-        interest of the last 30 days, of 100
+      <Stat label="Heat" value={<HeatBadge heat={company.heat} why={heatParts(heat)} isLarge />}>
+        of 100, by the last 30 days
       </Stat>
       {week !== undefined && (
         <Stat label="Visits in the last 7 days shown" value={number(week.visits)}>
