@@ -51,12 +51,12 @@ export function ReadPages({ parameters }: PageProps) {
       description="Which pages of yours companies read, and which companies. An event counts on its own day (UTC)."
       actions={<DateRange value={range} onChange={choose} />}
     >
-      <Row justify="between" align="end">
+      <Row justify="between">
         <TextInput
           type="search"
           label="Search pages"
           isLabelHidden
-          placeholder="Search, such as pricing"
+          placeholder="Such as pricing"
           maxLength={PAGE_LIMITS.searchMaxChars}
           value={search}
           onInput={(text) => set({ q: text, rows: '' }, true)}

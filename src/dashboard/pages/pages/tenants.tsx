@@ -138,11 +138,12 @@ function CreateTenant({ plans, onCreated }: { readonly plans: Plans; readonly on
         <Stack gap={3}>
           <Row align="end">
             <TextInput
-              label="Name: a-z, 0-9 and -, for ever"
+              label="Name, which stays"
               required
               maxLength={64}
               autocomplete="off"
               spellcheck={false}
+              placeholder="a-z, 0-9 and -"
               value={name}
               onInput={setName}
             />

@@ -69,7 +69,7 @@ function SourceTable({ label, sources, fetches, onAct }: SourceListProps & { rea
             <Name source={source} fetched={fetches.find(({ source_id: id }) => id === source.source_id)} />
           ),
         },
-        { key: 'state', label: 'State', inCard: 'plain', render: (source) => <State source={source} /> },
+        { key: 'state', label: 'State', inCard: 'whole', render: (source) => <State source={source} /> },
         count('today', 'Today (UTC)', ({ received }) => received),
         count('without', 'No address', ({ without_address: without }) => without),
         count('rejected', 'Rejected', ({ rejected }) => rejected),
