@@ -9,6 +9,11 @@ export class UnavailableError extends Error {
   }
 }
 
+/** A query needs more time or memory than it has: a part of it may succeed. */
+export class TooMuchError extends UnavailableError {
+  override name = 'TooMuchError'
+}
+
 /** Intake refuses work because a limit is reached, and accepts again when the queue has drained. Answered with 429. */
 export class BackpressureError extends Error {
   override name = 'BackpressureError'

@@ -2,6 +2,7 @@ import type { AlertType } from '../../../schemas/alert.ts'
 import { DAY_MS, utcDay } from '../../pipeline/event/outcomes.ts'
 import type { Clock } from '../../run/clock.ts'
 import { compareTexts } from '../../run/compare-texts.ts'
+import { TooMuchError } from '../../run/errors.ts'
 import { TenantSlots } from '../../run/tenant-slots.ts'
 import { ALERT_TRIALS } from '../../stores/clickhouse/read-limits.ts'
 import type { ClickHouseVisits } from './visits.ts'
@@ -18,6 +19,8 @@ interface TrialOptions {
   readonly afterDays: number
   /** Filter of its segment. */
   readonly where: string | undefined
+  /** Limit of the query of entries. Default: that of all queries. */
+  readonly seconds?: number
 }
 
 /** Companies of a segment that a trial knows. */
@@ -30,7 +33,7 @@ const MEMBERS_MAX = 1_000_000
 export async function tryAlert(
   visits: ClickHouseVisits,
   tenantId: string,
-  { on, afterDays, where }: TrialOptions,
+  { on, afterDays, where, seconds }: TrialOptions,
   days: number,
   nowMs: number,
 ): Promise<readonly TriedOccurrence[]> {
@@ -39,7 +42,7 @@ export async function tryAlert(
     case 'company.corrected':
       return await corrections(visits, tenantId, where, sinceMs)
     case 'segment.entered':
-      return sorted(await visits.entries(tenantId, where ?? '', sinceMs))
+      return sorted(await visits.entries(tenantId, where ?? '', sinceMs, seconds))
     default: {
       const inside = where ? new Set(await visits.members(tenantId, where, undefined, MEMBERS_MAX)) : undefined
       const found =
@@ -73,7 +76,7 @@ function sorted(found: readonly TriedOccurrence[]): TriedOccurrence[] {
 
 /** When an alert would have fired, for a person who waits for it. */
 interface ShownTrial {
-  /** The last UTC days, today included. */
+  /** The last UTC days that were looked at, today included. */
   readonly days: number
   readonly times: number
   readonly companies: number
@@ -81,10 +84,15 @@ interface ShownTrial {
   readonly latest: readonly (TriedOccurrence & { readonly name: string })[]
 }
 
-const DAYS = 90
+/** Days of a trial: fewer days read fewer events. With the wait for a slot, all spans together end within the time of a request. */
+const SPANS = [
+  { days: 90, seconds: 14 },
+  { days: 30, seconds: 8 },
+  { days: 7, seconds: 8 },
+] as const
 const SHOWN_MAX = 50
 
-/** Trials on the last 90 days, one at a time of a tenant. */
+/** Trials on the last 90 days, or fewer when there are too many events. One at a time of a tenant. */
 export class AlertTrials {
   readonly #visits: ClickHouseVisits
   readonly #clock: Clock
@@ -96,19 +104,39 @@ export class AlertTrials {
   }
 
   /** @throws BackpressureError while others run, UnavailableError when a query takes too long */
-  run(tenantId: string, options: TrialOptions): Promise<ShownTrial> {
+  run(tenantId: string, options: Omit<TrialOptions, 'seconds'>): Promise<ShownTrial> {
     return this.#slots.run(tenantId, async () => {
-      const occurrences = await tryAlert(this.#visits, tenantId, options, DAYS, this.#clock.now())
+      const { days, occurrences } = await this.#longest(tenantId, options)
       const latest = occurrences.slice(-SHOWN_MAX).reverse()
       const ids = [...new Set(latest.map(({ company_id: id }) => id))]
       const found = await this.#visits.companies(tenantId, ids)
       const names = new Map(found.map(({ company_id: id, name }) => [id, name]))
       return {
-        days: DAYS,
+        days,
         times: occurrences.length,
         companies: new Set(occurrences.map(({ company_id: id }) => id)).size,
         latest: latest.map((one) => ({ ...one, name: names.get(one.company_id) ?? one.company_id })),
       }
     })
+  }
+
+  /** The occurrences of the longest span that is answered in time. */
+  async #longest(
+    tenantId: string,
+    options: Omit<TrialOptions, 'seconds'>,
+  ): Promise<{ readonly days: number; readonly occurrences: readonly TriedOccurrence[] }> {
+    // For other types, fewer days take hardly less time.
+    const spans = options.on === 'segment.entered' ? SPANS : SPANS.slice(0, 1)
+    let tooMuch: unknown
+    for (const { days, seconds } of spans) {
+      try {
+        const limited = { ...options, seconds }
+        return { days, occurrences: await tryAlert(this.#visits, tenantId, limited, days, this.#clock.now()) }
+      } catch (error) {
+        if (!(error instanceof TooMuchError)) throw error
+        tooMuch = error
+      }
+    }
+    throw tooMuch
   }
 }

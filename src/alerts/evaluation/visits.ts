@@ -143,12 +143,15 @@ export class ClickHouseVisits {
     return rows.map(({ company_id: id }) => id)
   }
 
-  /** UTC days since a moment on which a visit brought a company into a filter, by its attributes of today. */
-  async entries(tenantId: string, where: string, sinceMs: number): Promise<CompanyDay[]> {
+  /**
+   * UTC days since a moment on which a visit brought a company into a filter, by its attributes of today.
+   * @throws TooMuchError when it takes longer than `seconds`
+   */
+  async entries(tenantId: string, where: string, sinceMs: number, seconds?: number): Promise<CompanyDay[]> {
     const nowMs = this.#clock.now()
     const filter = resolveFilter(parseWhere(where), nowMs, await this.#sources(tenantId))
     const { query, parameters } = entriesSql(tenantId, filter, utcDay(sinceMs), utcDay(nowMs))
-    const rows = await this.#reader.rows<{ entered: string; companies: string[] }>(query, parameters)
+    const rows = await this.#reader.rows<{ entered: string; companies: string[] }>(query, parameters, seconds)
     return rows.flatMap(({ entered: day, companies }) => companies.map((company_id) => ({ day, company_id })))
   }
 

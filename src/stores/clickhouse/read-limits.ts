@@ -31,7 +31,7 @@ export const TRIALS: SlotLimits = {
 
 /** Dry runs of alerts: each asks many questions, one after the other, in slots of `QUESTIONS`. */
 export const ALERT_TRIALS: SlotLimits = {
-  ...{ ofTenant: 1, all: 2, waitingOfTenant: 3, waitMaxMs: 12_000 },
+  ...{ ofTenant: 1, all: 2, waitingOfTenant: 3, waitMaxMs: 22_000 },
   ...{ refusal: 'other dry runs are running: try again in a few seconds', retrySeconds: 5 },
 }
 

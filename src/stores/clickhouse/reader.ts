@@ -1,5 +1,5 @@
 import { type ClickHouseClient, ClickHouseError } from '@clickhouse/client'
-import { UnavailableError } from '../../run/errors.ts'
+import { TooMuchError, UnavailableError } from '../../run/errors.ts'
 import { TenantSlots } from '../../run/tenant-slots.ts'
 import { connectClickHouse, DATABASE, givenUp } from './client.ts'
 import { unavailable } from './failures.ts'
@@ -59,25 +59,39 @@ export class QuestionReader {
     return this.#client
   }
 
-  /** Rejects with `UnavailableError`, also when a table is missing, or with `BackpressureError`. */
-  async find<T>(query: string, parameters: OfTenant): Promise<Found<T>> {
-    return await this.ask(parameters.tenant, JSON.stringify([query, parameters]), async () => {
-      const { seconds, rows } = STATEMENT_LIMITS
-      const result = await this.client.query({
-        query,
-        query_params: { ...parameters },
-        format: 'JSON',
-        abort_signal: givenUp(seconds),
-        clickhouse_settings: { ...SETTINGS, max_result_rows: String(rows) },
-      })
-      const { data, rows_before_limit_at_least } = await result.json<T>()
-      return { rows: data, total: rows_before_limit_at_least ?? data.length }
+  /**
+   * Rejects with `UnavailableError`, also when a table is missing, with its `TooMuchError` when the query takes too long, or with
+   * `BackpressureError`.
+   */
+  async find<T>(query: string, parameters: OfTenant, seconds: number = STATEMENT_LIMITS.seconds): Promise<Found<T>> {
+    return await this.ask(parameters.tenant, JSON.stringify([query, parameters, seconds]), async () => {
+      const end = givenUp(seconds)
+      try {
+        const result = await this.client.query({
+          query,
+          query_params: { ...parameters },
+          format: 'JSON',
+          abort_signal: end,
+          clickhouse_settings: {
+            ...SETTINGS,
+            max_execution_time: seconds,
+            max_result_rows: String(STATEMENT_LIMITS.rows),
+          },
+        })
+        const { data, rows_before_limit_at_least } = await result.json<T>()
+        return { rows: data, total: rows_before_limit_at_least ?? data.length }
+      } catch (error) {
+        // A busy ClickHouse notices its own limit too late.
+        if (end.aborted)
+          throw new TooMuchError('ClickHouse does not answer in time: try again in a moment', { cause: error })
+        throw error
+      }
     })
   }
 
   /** The rows of `find`. */
-  async rows<T>(query: string, parameters: OfTenant): Promise<readonly T[]> {
-    return (await this.find<T>(query, parameters)).rows
+  async rows<T>(query: string, parameters: OfTenant, seconds?: number): Promise<readonly T[]> {
+    return (await this.find<T>(query, parameters, seconds)).rows
   }
 
   /**
@@ -127,11 +141,13 @@ export function encodedChars(text: string): number {
 const TOO_MUCH: ReadonlySet<string | undefined> = new Set(['TIMEOUT_EXCEEDED', 'MEMORY_LIMIT_EXCEEDED'])
 
 function failureOf(error: unknown): UnavailableError {
-  if (error instanceof ClickHouseError && TOO_MUCH.has(error.type)) {
-    const message = 'too many events to count: choose fewer days, or sort by another column than visits and unique IPs'
-    return new UnavailableError(message, { cause: error, retryAfterSeconds: STATEMENT_LIMITS.seconds })
-  }
+  if (error instanceof ClickHouseError && TOO_MUCH.has(error.type)) return tooMuch(error)
   return unavailable(error)
+}
+
+function tooMuch(cause: unknown): TooMuchError {
+  const message = 'too many events to count: choose fewer days, or sort by another column than visits and unique IPs'
+  return new TooMuchError(message, { cause, retryAfterSeconds: STATEMENT_LIMITS.seconds })
 }
 
 /**

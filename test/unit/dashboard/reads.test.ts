@@ -5,7 +5,7 @@ import { ClickHouseCompanies } from '../../../src/companies/companies.ts'
 import { ClickHouseOverview } from '../../../src/dashboard/queries/overview.ts'
 import { errorResponse } from '../../../src/http/route/errors.ts'
 import { systemClock } from '../../../src/run/clock.ts'
-import { BackpressureError, UnavailableError } from '../../../src/run/errors.ts'
+import { BackpressureError, TooMuchError, UnavailableError } from '../../../src/run/errors.ts'
 import { QUESTIONS, READ_WORK_MS, STATEMENT_LIMITS } from '../../../src/stores/clickhouse/read-limits.ts'
 import { QuestionReader } from '../../../src/stores/clickhouse/reader.ts'
 
@@ -122,6 +122,7 @@ test('a failure gives its reason to all who asked the same, and does not affect 
   const both = [first, ask()].map((page) => assert.rejects(page, told(/another column than visits/, 20)))
   await asked[0]!.fail(slow)
   await Promise.all(both)
+  await assert.rejects(first, TooMuchError)
   assert.equal(asked.length, 1)
   const away = assert.rejects(ask(), told(/ClickHouse does not answer/, 1))
   await settled()
