@@ -14,6 +14,7 @@ export interface Ready {
   readonly url: string
   readonly clickhouse_url: string
   readonly redis_url: string
+  readonly metrics_url: string
   readonly pid: number
   readonly tenant_id?: string
   readonly api_key?: string

@@ -128,8 +128,13 @@ export function createIntakeMetrics(registry: Registry, isStalled: () => boolean
   })
 }
 
-export function createBuildMetrics(registry: Registry, version: string): void {
-  gaugesOf(registry)('ipid_build_info', '1; the labels have the versions', ['version', 'node'], async (set) => {
+/** What a process is, so that a rule can see that a version or a role is gone. */
+export function createProcessMetrics(registry: Registry, version: string, roles: readonly string[]): void {
+  const gauge = gaugesOf(registry)
+  gauge('ipid_role', '1 for each role that a process of this machine has', ['role'], async (set) => {
+    for (const role of roles) set({ role }, 1)
+  })
+  gauge('ipid_build_info', '1; the labels have the versions', ['version', 'node'], async (set) => {
     set({ version, node: process.version }, 1)
   })
 }

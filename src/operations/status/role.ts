@@ -19,7 +19,7 @@ import { readRetention } from '../retention/redis/records.ts'
 import type { StatusSources } from './collect.ts'
 import { DamageWatch } from './damage-watch.ts'
 import { ClickHouseDamage } from './detached-parts.ts'
-import { createBuildMetrics, type StoreReads } from './metrics.ts'
+import { createProcessMetrics, type StoreReads } from './metrics.ts'
 import { RedisDamageRecords, readDamage } from './redis/damage.ts'
 import { readDedup } from './redis/dedup.ts'
 import { readBatchJobs, readBulkJobs } from './redis/jobs.ts'
@@ -121,7 +121,7 @@ export function stallLimits(config: Pick<Config, 'stallMs' | 'archivePartAgeMs'>
 /** Reports this process. @param roles that it runs */
 export function reporter(context: ProcessContext, roles: readonly string[]): Reporter {
   const { clock, problems, metrics } = context.telemetry
-  createBuildMetrics(metrics, version())
+  createProcessMetrics(metrics, version(), roles)
   return new Reporter({
     store: new RedisReports(context.shared, clock),
     process: { roles, host: hostname(), pid: process.pid, version: version() },

@@ -52,7 +52,19 @@ async function metricsOf(t: TestContext): Promise<Map<string, ReadonlySet<string
   return found
 }
 
-const FUNCTIONS = new Set(['max', 'min', 'sum', 'count', 'rate', 'increase', 'time', 'histogram_quantile', 'by'])
+const FUNCTIONS = new Set([
+  'max',
+  'min',
+  'sum',
+  'count',
+  'rate',
+  'increase',
+  'time',
+  'histogram_quantile',
+  'by',
+  'absent',
+  'or',
+])
 
 /** The parts of an expression: metrics, and labels with the requested values. */
 function namesIn(expr: string) {
@@ -97,9 +109,17 @@ test('every metric and label of the dashboard and the alert rules exists', async
       )
     // Texts may name labels that the expression keeps.
     const named = [...text.matchAll(/\{\{\s*(?:\$labels\.)?(\w+)\s*\}\}/g)].map(([, label]) => label!)
-    const left = grouped.length > 0 || /\b(?:max|min|sum|count)\(/.test(expr) ? grouped : ['instance', 'job']
+    const left =
+      grouped.length > 0 || /\b(?:max|min|sum|count|absent)\(/.test(expr) ? [...grouped] : ['instance', 'job']
+    if (/\babsent\(/.test(expr)) left.push(...labels)
     for (const label of named) assert.ok(left.includes(label), `${where}: ${label} is not left`)
   }
+})
+
+test('a rule watches every role', () => {
+  const { expr } = rules.find(({ alert }) => alert === 'IpidRoleGone')!
+  const watched = [...expr.matchAll(/absent\(ipid_role\{role="(\w+)"\}\)/g)].map(([, role]) => role)
+  assert.deepEqual(watched.sort(), [...ROLES].sort())
 })
 
 test('panels have distinct ids, rules distinct names', () => {

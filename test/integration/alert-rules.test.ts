@@ -1,0 +1,180 @@
+import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parse } from 'yaml'
+import { connectRedis } from '../../src/stores/redis/connect.ts'
+import { runCommand } from '../support/command.ts'
+import { mmdb } from '../support/enrichment-data.ts'
+import { startInstance } from '../support/instance.ts'
+import { envelope } from '../support/pipeline.ts'
+import { findPrometheus, startPrometheus } from '../support/prometheus.ts'
+import { bury, queryTables } from '../support/running.ts'
+import { stepsOf } from '../support/steps.ts'
+import { until } from '../support/until.ts'
+
+/* Every alert rule, in a real Prometheus that asks a running instance: it fires when its fault is made, and clears after. */
+
+const RULES = readFileSync(new URL('../../src/telemetry/monitoring/alerts.yml', import.meta.url), 'utf8')
+/** Waits of minutes and hours as seconds. */
+const SHORTER: readonly (readonly [RegExp, string])[] = [
+  [/for: \d+m/g, 'for: 1s'],
+  [/\[\d+m\]/g, '[20s]'],
+  [/> (?:120|14400)$/gm, '> 2'],
+]
+const NAMES = (parse(RULES) as { groups: { rules: { alert: string }[] }[] }).groups
+  .flatMap(({ rules }) => rules)
+  .map(({ alert }) => alert)
+const DAY_S = 86_400
+
+const prometheus = await findPrometheus()
+
+test('each alert fires when its fault is made, and clears after', {
+  skip: typeof prometheus === 'string' && prometheus,
+}, async (t) => {
+  const { binary } = prometheus as { binary: string }
+  const step = stepsOf(t)
+  const seen = new Set<string>()
+  const instance = await startInstance(t, {
+    INTAKE_HIGH_WATER_EVENTS: '1000',
+    STALL_MS: '2000',
+    REDIS_MAX_MEMORY: '64mb',
+    ARCHIVE_URL: '',
+  })
+  const { ready } = instance
+  const ipid = (...args: string[]) => runCommand(args, { env: { DATA_DIR: instance.dataDir } })
+  const redis = connectRedis(ready.redis_url, { name: 'test', kind: 'request' })
+  redis.on('error', () => {})
+  t.after(() => redis.disconnect())
+  const watch = await startPrometheus(t, {
+    binary,
+    target: new URL(ready.metrics_url).host,
+    rules: SHORTER.reduce((text, [long, short]) => text.replace(long, short), RULES),
+  })
+  const quiet = () =>
+    until(
+      () => watch.firing(),
+      (names) => names.length === 0,
+    )
+  const fires = async (...expected: readonly string[]) => {
+    for (const name of expected) seen.add(name)
+    await until(
+      () => watch.firing(),
+      (names) => expected.every((name) => names.includes(name)),
+    )
+  }
+  await quiet()
+
+  await step('a role process that hangs', async () => {
+    instance.kill('ipid process,sink', 'SIGSTOP')
+    await fires('IpidRoleGone')
+    instance.kill('ipid process,sink', 'SIGCONT')
+    await quiet()
+  })
+
+  await step('a service that does not answer', async () => {
+    process.kill(ready.pid, 'SIGSTOP')
+    await fires('IpidDown')
+    process.kill(ready.pid, 'SIGCONT')
+    await quiet()
+  })
+
+  await step('a process that keeps ending', async () => {
+    for (let times = 0; times < 3; times++) {
+      const ended = instance.kill('ipid dashboard' as 'ipid ingress')
+      await until(() => instance.pids().others.every((pid) => pid !== ended))
+      await until(
+        () => fetch(new URL('/readyz', ready.metrics_url), { headers: { connection: 'close' } }),
+        ({ ok }) => ok,
+      )
+    }
+    await fires('IpidRestarts')
+    await quiet()
+  })
+
+  await step('a table that takes no rows', async () => {
+    const events = (from: number, count: number) => ({
+      events: Array.from({ length: count }, (_, i) => ({ ip: '17.1.2.3', event_id: `e${from + i}` })),
+    })
+    const limit = (parts: number) =>
+      queryTables(ready, `ALTER TABLE ipid.events MODIFY SETTING parts_to_throw_insert = ${parts}`)
+    const post = async (path: string, body: unknown) => {
+      const answer = await instance.post(path, body)
+      await answer.arrayBuffer()
+      return answer.status
+    }
+    assert.equal(await post('/v1/ingest', events(0, 1)), 200)
+    await until(async () => (await instance.query('SELECT count() FROM ipid.events')) === '1')
+    await limit(1)
+    const lines = Array.from({ length: 50 }, (_, i) => JSON.stringify({ ip: '17.1.2.4', event_id: `b${i}` }))
+    assert.equal(await post('/v1/ingest/batch', lines.join('\n')), 202)
+    for (let i = 1; i < 12; i++) await post('/v1/ingest', events(i * 100, 100))
+    let asking = true
+    const asked = (async () => {
+      while (asking) {
+        await post('/v1/ingest', events(10_000, 1))
+        await (await fetch(`${ready.url}/readyz`, { headers: { connection: 'close' } })).arrayBuffer()
+        await sleep(50)
+      }
+    })()
+    const names = ['IpidInsertsFail', 'IpidEventsWait', 'IpidStalled', 'IpidIntakeClosed', 'IpidRefusesLoad']
+    try {
+      await fires(...names, 'IpidJobsWait', 'IpidServerErrors')
+    } finally {
+      asking = false
+      await asked
+    }
+    await limit(3_000)
+    await quiet()
+    assert.equal(await instance.query("SELECT uniqExact(event_id) FROM ipid.events WHERE event_id != 'e10000'"), '1151')
+  })
+
+  await step('a Redis that is nearly full', async () => {
+    const junk = Array.from({ length: 47 }, (_, i) => `junk:${i}`)
+    for (const key of junk) await redis.set(key, Buffer.alloc(2 ** 20))
+    await fires('IpidRedisMemory')
+    await redis.del(...junk)
+    await quiet()
+  })
+
+  await step('an event that cannot be processed', async () => {
+    await bury(redis, envelope('demo', 'dead'))
+    await fires('IpidDeadLetters')
+    assert.equal((await ipid('dead-letter', 'discard', '--all')).code, 0)
+    await quiet()
+  })
+
+  await step('a file of enrichment data that is broken, and one that is old', async () => {
+    const file = (name: string) => join(instance.dir, 'enrich', name)
+    const asn = (builtS: number) =>
+      mmdb('GeoLite2-ASN', { '17.0.0.0/8': { autonomous_system_number: 714 } }, { buildEpoch: builtS })
+    const nowS = Math.floor(Date.now() / 1_000)
+    writeFileSync(file('cloud-broken.txt'), 'not a network\n')
+    await fires('IpidEnrichmentFile')
+    writeFileSync(file('cloud-broken.txt'), '3.0.0.0/9\n')
+    await quiet()
+    writeFileSync(file('sources.json'), '[{"url": "http://127.0.0.1:1/asn.mmdb"}]')
+    writeFileSync(file('asn.mmdb'), asn(nowS - 100 * DAY_S))
+    await fires('IpidEnrichmentOld')
+    writeFileSync(file('asn.mmdb'), asn(nowS))
+    await quiet()
+  })
+
+  await step('an export that fails', async () => {
+    const folder = join(instance.dataDir, 'archive', 'exports')
+    await rm(folder, { recursive: true, force: true })
+    await mkdir(join(instance.dataDir, 'archive'), { recursive: true })
+    await writeFile(folder, 'a file in place of the folder')
+    assert.equal((await ipid('segment', 'create', 'demo', 'All', '--where', 'days=30')).code, 0)
+    assert.equal((await ipid('export', 'create', 'demo', 'weekly', '--segment', 'All', '--every', 'week')).code, 0)
+    await ipid('export', 'run', 'demo', 'weekly')
+    await fires('IpidExports')
+    await rm(folder)
+    assert.equal((await ipid('export', 'run', 'demo', 'weekly')).code, 0)
+    await quiet()
+  })
+
+  await step('no rule is left out', () => assert.deepEqual([...seen].sort(), NAMES.sort()))
+})
