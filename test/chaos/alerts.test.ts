@@ -16,6 +16,8 @@ import { until } from '../support/until.ts'
 const COMPANIES = 1_000
 const PER_REQUEST = 20
 const TENANT = 'demo'
+/** An alert fires within this of the visit. */
+const FIRED_WITHIN_MS = 60_000
 
 const addressOf = (n: number) => `11.${n >> 8}.${n & 255}.1`
 
@@ -29,7 +31,7 @@ test('every process is killed amid 1,000 occurrences: each is received under one
   const folder = await mkdtemp(join(tmpdir(), 'ipid-alerts-'))
   t.after(() => rm(folder, { recursive: true, force: true }))
   const rows = Array.from(
-    { length: COMPANIES },
+    { length: COMPANIES + 1 },
     (_, n) => `11.${n >> 8}.${n & 255}.0/24,Company ${n},Company ${n},c${n}.example,Software,Technology,business,US`,
   )
   const head = 'network,business_name,org_name,domain,industry,industry_category,classification,country_code'
@@ -92,6 +94,18 @@ test('every process is killed amid 1,000 occurrences: each is received under one
   )
   const ids = new Set(receiver.received.map(({ id }) => id))
   assert.deepEqual([ids.size, companies().size, receiver.invalid], [COMPANIES, COMPANIES, []])
+
+  const last = await instance.post('/v1/ingest', { events: [{ ip: addressOf(COMPANIES), event_id: 'last' }] })
+  assert.equal(last.status, 200)
+  await until(
+    () => companies().has(`c${COMPANIES}.example`),
+    (isReceived) => isReceived,
+    FIRED_WITHIN_MS,
+  )
+  await until(
+    () => client.exists(keys.waitingDeliveries(alert.id, 'due'), keys.touchedCompanies(TENANT)),
+    (exists) => exists === 0,
+  )
 
   // The same events again, and another evaluation of all companies, send nothing.
   const before = receiver.received.length
