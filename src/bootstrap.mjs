@@ -1,5 +1,5 @@
 /*
- * `npm start`, `npm test`, `npm run check`, `bench`, `chaos` and `mutants` on a machine with only Node.js: installs the packages,
+ * `npm start`, `npm test`, `npm run check`, `bench`, `chaos`, `upgrade` and `mutants` on a machine with only Node.js: installs the packages,
  * builds, then runs the program or a developer's command in this process. Plain JavaScript without packages.
  */
 
@@ -39,6 +39,12 @@ async function develop() {
   if (command === 'test' || command === 'check') {
     const { runTests, runChecks } = await import('../test/support/run-tests.mjs')
     process.exitCode = command === 'test' ? await runTests(args) : await runChecks()
+    return
+  }
+  if (command === 'upgrade') {
+    const { runTests } = await import('../test/support/run-tests.mjs')
+    const asked = args.some((arg) => !arg.startsWith('-')) ? [] : ['test/upgrade/data.ts', 'test/upgrade/rolling.ts']
+    process.exitCode = await runTests([...asked, '--test-concurrency=1', ...args])
     return
   }
   if (command === 'chaos' || command === 'mutants') {

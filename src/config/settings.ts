@@ -220,6 +220,13 @@ export const SETTINGS = {
     'ingress processes that share the port (Linux)',
     integer(1, 64),
   ),
+  portShared: setting(
+    'PORT_SHARED',
+    'on|off',
+    'off',
+    'whether the ingress may share its port with that of another ipid on this machine, as during an upgrade (Linux)',
+    choice(['on', 'off']),
+  ),
   feederShares: setting(
     'FEEDER_SHARES',
     'n',

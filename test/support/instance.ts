@@ -52,6 +52,16 @@ const TABLE = `network,business_name,org_name,domain,industry,industry_category,
 3.0.0.0/8,Example Cloud,Example Cloud,cloud.example,Hosting,Technology,cloud,US
 `
 
+/** Writes the organisations of tests, and a plan without limits. Returns the settings that name them. */
+export async function writeTestData(dir: string): Promise<Record<string, string>> {
+  const settings = { ENRICH_DIR: join(dir, 'enrich'), PLANS_FILE: join(dir, 'plans.json') }
+  await mkdir(settings.ENRICH_DIR)
+  writeFileSync(join(settings.ENRICH_DIR, 'organisations.csv'), TABLE)
+  const unlimited = { rate: 1e6, burst: 1e6, daily_lookups: 1e6, monthly_accounts: 1e6 }
+  writeFileSync(settings.PLANS_FILE, JSON.stringify({ custom: unlimited }))
+  return settings
+}
+
 /**
  * Starts one; it is stopped and its folder removed after the test.
  * @param env settings beside those that keep the instance private
@@ -64,13 +74,9 @@ export async function startInstance(
 ): Promise<TestInstance> {
   const dir = await mkdtemp(join(under, 'ipid-test-'))
   const dataDir = join(dir, 'data')
-  const enrichDir = join(dir, 'enrich')
   const readyFile = join(dir, 'ready.json')
-  await mkdir(enrichDir)
+  const data = await writeTestData(dir)
   if (env.CLICKHOUSE_URL === undefined) await copySchema(join(dataDir, 'clickhouse'))
-  writeFileSync(join(enrichDir, 'organisations.csv'), TABLE)
-  const unlimited = { rate: 1e6, burst: 1e6, daily_lookups: 1e6, monthly_accounts: 1e6 }
-  writeFileSync(join(dir, 'plans.json'), JSON.stringify({ custom: unlimited }))
   const [port, clickhousePort, dashboardPort] = [takePort(), takePort(), takePort()].map(String)
   const ports = { PORT: port, CLICKHOUSE_PORT: clickhousePort, ADMIN_PORT: '0', DASHBOARD_PORT: dashboardPort }
   let printed = ''
@@ -81,8 +87,7 @@ export async function startInstance(
         PATH: process.env.PATH,
         HOME: dir,
         DATA_DIR: dataDir,
-        ENRICH_DIR: enrichDir,
-        PLANS_FILE: join(dir, 'plans.json'),
+        ...data,
         LOG_LEVEL: 'warn',
         ...ports,
         ...env,

@@ -229,7 +229,8 @@ class Run {
 
   /** Fixes the port here, because all ingress processes share it and a restarted process must get the same one. */
   async #ingressPort(): Promise<number> {
-    const { host, port } = this.#options.config
+    const { host, port, portShared } = this.#options.config
+    if (portShared === 'on' && port !== 0) return port
     const listen = { hostSetting: 'HOST', host, portSetting: 'PORT', port }
     return await waitForFreePort(listen, this.#surroundings.patienceMs)
   }

@@ -11,12 +11,16 @@ export interface LoadOptions {
   readonly random: Random
   /** Requests per second, of `PER_REQUEST` events. */
   readonly rate: number
+  /** Number of the first event of each kind, for a second load of a ledger. A multiple of `UPLOAD_LINES`. Default: 0. */
+  readonly first?: number
+  /** Called for each request: its status, or why there is no answer. */
+  readonly onAnswer?: (answer: number | Error, path: string) => void
 }
 
 const PER_REQUEST = 20
 /** Part of the requests that a source sends. */
 const SOURCE_SHARE = 0.3
-const UPLOAD_LINES = 2_000
+export const UPLOAD_LINES = 2_000
 const ANSWER_WITHIN_MS = 10_000
 const AGAIN_MS = 100
 const NEXT_UPLOAD_MS = 2_000
@@ -25,6 +29,7 @@ const NEXT_UPLOAD_MS = 2_000
 export class Load {
   readonly #options: LoadOptions
   #stopped = false
+  #abandoned = false
   #live = 0
   #uploads = 0
 
@@ -34,6 +39,12 @@ export class Load {
 
   stop(): void {
     this.#stopped = true
+  }
+
+  /** Stops, and gives up what is not answered: nothing answers any more. */
+  abandon(): void {
+    this.#stopped = true
+    this.#abandoned = true
   }
 
   /**
@@ -63,7 +74,7 @@ export class Load {
   async upload(): Promise<void> {
     const { ledger } = this.#options
     while (!this.#stopped) {
-      const first = this.#uploads++ * UPLOAD_LINES
+      const first = (this.#options.first ?? 0) + this.#uploads++ * UPLOAD_LINES
       const keys = Array.from({ length: UPLOAD_LINES }, (_, i) => `batch-${first + i}`)
       const lines = keys.map((key) => JSON.stringify(bodyOf(key, true)))
       const group = { keys, answered: false }
@@ -81,7 +92,7 @@ export class Load {
   }
 
   #keys(kind: string): string[] {
-    const first = this.#live++ * PER_REQUEST
+    const first = (this.#options.first ?? 0) + this.#live++ * PER_REQUEST
     return Array.from({ length: PER_REQUEST }, (_, i) => `${kind}-${first + i}`)
   }
 
@@ -93,16 +104,16 @@ export class Load {
   }
 
   async #sendUntilAnswered(keys: string[]): Promise<void> {
-    while (!(await this.#send(keys, true))) await sleep(AGAIN_MS)
+    while (!this.#abandoned && !(await this.#send(keys, true))) await sleep(AGAIN_MS)
   }
 
   async #send(keys: readonly string[], withIds: boolean): Promise<boolean> {
-    const { ledger, random, url } = this.#options
+    const { ledger, random, url, onAnswer } = this.#options
     ledger.attempt(keys)
     const events = keys.map((key) => bodyOf(key, withIds))
     const isOfSource = withIds && random.next() < SOURCE_SHARE
     const answer = isOfSource
-      ? await post(`${url()}/s/http/${ledger.sourceKey}`, {}, JSON.stringify(events))
+      ? await post(`${url()}/s/http/${ledger.sourceKey}`, {}, JSON.stringify(events), onAnswer)
       : await this.#post('/v1/ingest', JSON.stringify({ events }))
     if (answer?.status !== 200) return false
     ledger.answered(keys)
@@ -110,8 +121,8 @@ export class Load {
   }
 
   #post(path: string, body: string): Promise<Answer | undefined> {
-    const { url, ledger } = this.#options
-    return post(url() + path, { 'x-api-key': ledger.apiKey }, body)
+    const { url, ledger, onAnswer } = this.#options
+    return post(url() + path, { 'x-api-key': ledger.apiKey }, body, onAnswer)
   }
 }
 
@@ -125,25 +136,30 @@ export async function post(
   url: string,
   key: Readonly<Record<string, string>>,
   body: string,
+  onAnswer: (answer: number | Error, path: string) => void = () => {},
 ): Promise<Answer | undefined> {
   try {
     const headers = { ...key, 'content-type': 'application/json' }
     const signal = AbortSignal.timeout(ANSWER_WITHIN_MS)
     const answer = await fetch(url, { method: 'POST', headers, body, signal })
-    return { status: answer.status, text: await answer.text() }
-  } catch {
+    const text = await answer.text()
+    onAnswer(answer.status, new URL(url).pathname)
+    return { status: answer.status, text }
+  } catch (error) {
+    onAnswer(error as Error, new URL(url).pathname)
     return undefined
   }
 }
 
-function summaryOf(first: number) {
-  const fates = Array.from({ length: UPLOAD_LINES }, (_, i) => eventOf(first + i).fate)
+/** The summary of an upload of events with consecutive numbers. */
+export function summaryOf(first: number, lines = UPLOAD_LINES) {
+  const fates = Array.from({ length: lines }, (_, i) => eventOf(first + i).fate)
   const filtered = fates.filter((fate) => fate === 'filtered').length
   const invalid = fates.filter((fate) => fate === 'invalid_ip').length
   return {
-    processed: UPLOAD_LINES,
-    valid_ips: UPLOAD_LINES - invalid,
-    identified_ips: UPLOAD_LINES - invalid - filtered,
+    processed: lines,
+    valid_ips: lines - invalid,
+    identified_ips: lines - invalid - filtered,
     rejected: 0,
     filtered,
     invalid_ip: invalid,

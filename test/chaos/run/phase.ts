@@ -1,19 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isDeepStrictEqual } from 'node:util'
 import type { Redis } from 'ioredis'
 import type { Releases } from '../../../bench/run/releases.ts'
-import { ingest } from '../../../pipelines/ingest.ts'
-import type { BatchJob } from '../../../schemas/api/batch.ts'
 import { DEFAULT_PLANS } from '../../../schemas/plans.ts'
-import { readStatus } from '../../../src/pipeline/streams/status.ts'
 import type { Random } from '../../../src/run/random.ts'
-import { connectRedis, type RedisClient } from '../../../src/stores/redis/connect.ts'
+import { connectRedis } from '../../../src/stores/redis/connect.ts'
 import { tenantAdmin, withRedis } from '../../../src/terminal/stores.ts'
 import { isAlive } from '../../support/processes.ts'
-import { until } from '../../support/until.ts'
 import { CleanUp } from './clean-up.ts'
-import { compareTables, note, type Query, type Verdict } from './compare.ts'
+import { note, type Verdict } from './compare.ts'
 import { type Fault, faultsOfClustered, faultsOfOwn, faultsOfProxied } from './faults.ts'
+import { judgeStored } from './judge.ts'
 import { Ledger } from './ledger.ts'
 import { Load } from './load.ts'
 import { Probe } from './probe.ts'
@@ -46,7 +42,6 @@ export interface PhaseOptions {
 
 const LIVE_RATE = 15
 const GOOD_WITHIN_MS = 60_000
-const SETTLED_WITHIN_MS = 180_000
 const FAULT_WITHIN_MS = 90_000
 
 /**
@@ -161,74 +156,10 @@ async function tenants({ instance, redisUrl }: Surroundings): Promise<Ledger[]> 
 
 async function judge(service: Surroundings, ledgers: readonly Ledger[], say: PhaseOptions['say']): Promise<Verdict> {
   const { instance, redisUrl, clickhouseUrl } = service
-  const total: Verdict = { stored: 0, lost: 0, doubled: 0, wrong: 0, examples: [] }
-  const redis = connectRedis(redisUrl, { name: 'judge', kind: 'loop' })
-  redis.on('error', () => {})
-  try {
-    say('the load has ended; waiting until all is stored')
-    for (const ledger of ledgers) await compareJobs(ledger, instance.ready.url, total)
-    await settled(redis, total)
-    const query: Query = (sql) =>
-      until(
-        () => ask(clickhouseUrl, sql),
-        (text) => text !== undefined,
-      )
-    let stored = 0
-    for (const ledger of ledgers) {
-      const verdict = await compareTables(ledger, query)
-      for (const kind of ['lost', 'doubled', 'wrong'] as const) total[kind] += verdict[kind]
-      total.examples.push(...verdict.examples)
-      stored += verdict.stored
-    }
-    const { others, redis: servers } = instance.pids()
-    if ((await instance.stop()) !== 0) note(total, 'wrong', 'the service did not end with 0')
-    for (const pid of [...others, ...servers]) if (isAlive(pid)) note(total, 'wrong', `process ${pid} is left`)
-    return { ...total, stored }
-  } finally {
-    redis.disconnect()
-  }
-}
-
-async function ask(url: string, sql: string): Promise<string | undefined> {
-  const answer = await fetch(`${url}/?database=ipid`, { method: 'POST', body: sql })
-  if (answer.ok) return await answer.text()
-  throw new Error(await answer.text())
-}
-
-/** Every upload that was answered ends with exact counts. */
-async function compareJobs({ tenantId, apiKey, jobs }: Ledger, url: string, verdict: Verdict): Promise<void> {
-  const headers = { 'x-api-key': apiKey }
-  for (const { id, expected } of jobs) {
-    const read = async () => (await (await fetch(`${url}/v1/ingest/batch/${id}`, { headers })).json()) as BatchJob
-    const ended = ({ status }: BatchJob) => status === 'completed' || status === 'failed'
-    const job = await until(read, ended, SETTLED_WITHIN_MS).catch(() => undefined)
-    const { errors, rejected_reasons: _, ...counts } = { ...job?.result_summary }
-    delete counts.warning
-    if (isDeepStrictEqual(counts, expected) && errors?.length === 0) continue
-    note(verdict, 'wrong', `${tenantId}: job ${id} is ${job?.status}, ${JSON.stringify(job?.result_summary)}`)
-  }
-}
-
-/** Queues are empty, nothing is dead, and nothing is left. */
-async function settled(redis: RedisClient, verdict: Verdict): Promise<void> {
-  const state = () => readStatus(redis, ingest)
-  const idle = await until(
-    state,
-    ({ streams }) => streams.length > 0 && streams.every(({ waiting_events }) => waiting_events === 0),
-    SETTLED_WITHIN_MS,
-  ).catch((error: Error) => error)
-  if (idle instanceof Error) note(verdict, 'wrong', `something still waits: ${idle.message}`)
-  const left = await until(
-    () => leftKeys(redis),
-    (names) => names.length === 0,
-    SETTLED_WITHIN_MS / 6,
-  ).catch(() => leftKeys(redis))
-  for (const name of left) note(verdict, 'wrong', `${name} is left in Redis`)
-}
-
-/** Chunks and progress of ended jobs, intents of sinks, dead letters. */
-async function leftKeys(redis: RedisClient): Promise<string[]> {
-  const nodes = 'nodes' in redis ? redis.nodes('master') : [redis]
-  const names = (await Promise.all(nodes.map((node) => node.keys('*')))).flat()
-  return names.filter((name) => /:(chunks|upload|intent|dead)$|^\{p\d+\}:job:/.test(name))
+  say('the load has ended; waiting until all is stored')
+  const verdict = await judgeStored({ url: instance.ready.url, redisUrl, clickhouseUrl }, ledgers)
+  const { others, redis: servers } = instance.pids()
+  if ((await instance.stop()) !== 0) note(verdict, 'wrong', 'the service did not end with 0')
+  for (const pid of [...others, ...servers]) if (isAlive(pid)) note(verdict, 'wrong', `process ${pid} is left`)
+  return verdict
 }
