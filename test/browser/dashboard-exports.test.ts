@@ -66,23 +66,11 @@ test('a member has the companies of a segment written every Monday, and finds th
     await main.getByText('because it names a folder').waitFor()
     assert.equal(await name.getAttribute('aria-invalid'), 'true')
     await assertAccessible()
-    for (const scheme of ['light', 'dark'] as const)
-      for (const width of [1440, 1024, 390]) {
-        await page.emulateMedia({ colorScheme: scheme })
-        await page.setViewportSize({ width, height: 1000 })
-      }
-    await page.emulateMedia({ colorScheme: 'light' })
     await name.fill('German-list')
     await main.getByRole('button', { name: 'Switch on' }).click()
     await main.getByRole('row').getByText('Every Monday at 05:30 UTC').waitFor()
     await main.getByText('none yet').waitFor()
     await assertAccessible()
-    for (const scheme of ['light', 'dark'] as const)
-      for (const width of [1440, 1024, 390]) {
-        await page.emulateMedia({ colorScheme: scheme })
-        await page.setViewportSize({ width, height: 900 })
-      }
-    await page.emulateMedia({ colorScheme: 'light' })
   })
 
   await t.test('a file is written now, and shown with its size', async () => {
@@ -95,12 +83,6 @@ test('a member has the companies of a segment written every Monday, and finds th
     await menu('Show its files')
     const dialog = page.getByRole('dialog')
     await dialog.getByText(file).waitFor()
-    for (const scheme of ['light', 'dark'] as const)
-      for (const width of [1440, 390]) {
-        await page.emulateMedia({ colorScheme: scheme })
-        await page.setViewportSize({ width, height: 900 })
-      }
-    await page.emulateMedia({ colorScheme: 'light' })
     await assertAccessible()
     await dialog.getByRole('button', { name: 'Close' }).click()
   })
