@@ -46,6 +46,28 @@ export const BackupTable = Type.Object({
 })
 export type BackupTable = Static<typeof BackupTable>
 
+const Text = (description: string) => Type.String({ maxLength: 100, description })
+
+/** What the rows and records of a backup add up to. `ipid restore --check` compares it with a restored instance. */
+export const BackupFigures = Type.Object({
+  events: Type.Object({
+    rows: Count,
+    ids: Type.Integer({ minimum: 0, description: 'Distinct event ids, by 26 bits of their CRC-32' }),
+    companies: Type.Integer({ minimum: 0, description: 'Distinct companies, counted in the same way' }),
+    tenants: Type.Integer({ minimum: 0, description: 'Distinct tenants, counted in the same way' }),
+    of_jobs: Type.Integer({ minimum: 0, description: 'Events of batch jobs' }),
+    first_received: Text('UTC; empty without events'),
+    last_received: Text('UTC; empty without events'),
+    checksum: Type.Integer({ minimum: 0, description: 'Exclusive or of the CRC-32 of all rows' }),
+  }),
+  outcomes: Type.Integer({ minimum: 0, description: 'Sum of the events in the table of outcomes' }),
+  tenants: Count,
+  keys: Type.Integer({ minimum: 0, description: 'API keys and keys of sources, revoked ones too' }),
+  pulls: Count,
+  dead_letters: Count,
+})
+export type BackupFigures = Static<typeof BackupFigures>
+
 /** `manifest.json`. It is written last: a folder without it is not a backup. */
 export const BackupManifest = Type.Object({
   format: Type.Literal(BACKUP_FORMAT),
@@ -73,6 +95,7 @@ export const BackupManifest = Type.Object({
     { place: Type.String({ maxLength: 4_096, description: 'Where the objects were' }), file: BackupFile },
     { description: 'List of the objects in the raw archive; the backup does not contain them' },
   ),
+  figures: Type.Optional(BackupFigures),
 })
 export type BackupManifest = Static<typeof BackupManifest>
 

@@ -4,6 +4,7 @@ import type { Role } from './config/config.ts'
 import { dashboardRole } from './dashboard/role/role.ts'
 import { exportRole } from './exports/role.ts'
 import { ingressRole } from './http/api/role.ts'
+import { backupRole } from './operations/backup/role.ts'
 import { reenrichmentRole } from './operations/replay/role.ts'
 import { reporter } from './operations/status/role.ts'
 import type { Pipeline } from './pipeline/declaration/pipeline.ts'
@@ -47,7 +48,7 @@ export async function createRoles(
   const work: Service[] = []
   // In a group of their own: sinks need not wait for enrichment data, as steps and listeners do.
   const sinks = new ServiceGroup('sinks', has('sink') ? sinkRole(context) : [])
-  if (has('archive')) work.push(...archiveRole(context), ...reenrichmentRole(context))
+  if (has('archive')) work.push(...archiveRole(context), ...reenrichmentRole(context), ...backupRole(context))
   if (has('sink')) work.push(...alertRole(context), ...exportRole(context))
   if (has('process')) work.push(...processRole(context))
   if (has('batch')) work.push(...batchRole(context), ...pullRole(context))

@@ -68,6 +68,16 @@ export const SystemAnswer = Type.Object({
       Type.Object({ tenant_id: Text, name: Text, open_since: nullable(Text), failures: Num, error: nullable(Text) }),
     ),
   }),
+  /** Scheduled backups; null: they are off, or unknown. */
+  backup: Type.Union([
+    Type.Object({
+      ...{ place: Text, every: Type.Enum(['day', 'week']), at: Text },
+      last: Type.Union([Type.Object({ name: Text, at: Text, took_ms: Num, bytes: Num }), Type.Null()]),
+      ...{ age_ms: nullable(Num), missing_since: nullable(Text), late_ms: Num, next_at: Text },
+      ...{ failures: Num, error: nullable(Text) },
+    }),
+    Type.Null(),
+  ]),
   last_minute: Type.Object({
     ...{ live_events: Num, batch_lines: Num, processed: Num, stored: Num, dead: Num, requests: Num, refused: Num },
   }),

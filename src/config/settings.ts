@@ -1,3 +1,4 @@
+import { EXPORT_PERIODS, EXPORT_TIME } from '../../schemas/export.ts'
 import { RETENTION_DAYS_MAX } from '../../schemas/tenant.ts'
 import { readArchiveUrl } from './archive-url.ts'
 import { availableMemory } from './memory.ts'
@@ -105,6 +106,27 @@ export const SETTINGS = {
     'age at which parts of the archive are closed, milliseconds',
     integer(100, DAY_MS),
   ),
+  backupUrl: optional(
+    'BACKUP_URL',
+    'url',
+    's3://bucket/prefix?endpoint=…&region=… or file:///folder for scheduled backups, of this instance only; unset: none',
+    readArchiveUrl,
+  ),
+  backupEvery: setting(
+    'BACKUP_EVERY',
+    'period',
+    'day',
+    'how often a scheduled backup is written: day or week (on Mondays)',
+    choice(EXPORT_PERIODS),
+  ),
+  backupAt: setting(
+    'BACKUP_AT',
+    'time',
+    '03:00',
+    'time of day of scheduled backups, UTC',
+    text(new RegExp(EXPORT_TIME), 'a time of day from 00:00 to 23:59'),
+  ),
+  backupKeep: setting('BACKUP_KEEP', 'n', '7', 'scheduled backups that are kept', integer(1, 1_000)),
   retentionDays: optional(
     'RETENTION_DAYS',
     'n',

@@ -6,6 +6,8 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parse } from 'yaml'
 import { connectRedis } from '../../src/stores/redis/connect.ts'
+import { keys } from '../../src/stores/redis/keys.ts'
+import { makeFolder } from '../support/backup.ts'
 import { runCommand } from '../support/command.ts'
 import { mmdb } from '../support/enrichment-data.ts'
 import { startInstance } from '../support/instance.ts'
@@ -22,7 +24,7 @@ const RULES = readFileSync(new URL('../../src/telemetry/monitoring/alerts.yml', 
 const SHORTER: readonly (readonly [RegExp, string])[] = [
   [/for: \d+m/g, 'for: 1s'],
   [/\[\d+m\]/g, '[20s]'],
-  [/> (?:120|14400)$/gm, '> 2'],
+  [/> (?:120|7200|14400)$/gm, '> 2'],
 ]
 const NAMES = (parse(RULES) as { groups: { rules: { alert: string }[] }[] }).groups
   .flatMap(({ rules }) => rules)
@@ -37,11 +39,13 @@ test('each alert fires when its fault is made, and clears after', {
   const { binary } = prometheus as { binary: string }
   const step = stepsOf(t)
   const seen = new Set<string>()
+  const backups = join(makeFolder(t), 'backups')
   const instance = await startInstance(t, {
     INTAKE_HIGH_WATER_EVENTS: '1000',
     STALL_MS: '2000',
     REDIS_MAX_MEMORY: '64mb',
     ARCHIVE_URL: '',
+    BACKUP_URL: `file://${backups}`,
   })
   const { ready } = instance
   const ipid = (...args: string[]) => runCommand(args, { env: { DATA_DIR: instance.dataDir } })
@@ -173,6 +177,17 @@ test('each alert fires when its fault is made, and clears after', {
     await fires('IpidExports')
     await rm(folder)
     assert.equal((await ipid('export', 'run', 'demo', 'weekly')).code, 0)
+    await quiet()
+  })
+
+  await step('a place of backups that takes none', async () => {
+    await rm(backups, { recursive: true, force: true })
+    await writeFile(backups, 'a file in place of the folder')
+    // As a new place: the backup is due at once.
+    await redis.del(keys.backupSchedule())
+    await fires('IpidBackupOld')
+    await rm(backups)
+    await redis.del(keys.backupSchedule())
     await quiet()
   })
 

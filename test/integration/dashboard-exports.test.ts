@@ -7,8 +7,9 @@ import { sessionRoute } from '../../src/dashboard/server/routes/session.ts'
 import type { DashboardClient } from '../support/dashboard.ts'
 import { startDashboard } from '../support/dashboard.ts'
 import { member, tenant } from '../support/dashboard-access.ts'
-import { KEY, SIX, startExports, withPuts } from '../support/exports.ts'
+import { KEY, SIX, startExports } from '../support/exports.ts'
 import { until } from '../support/until.ts'
+import { withPuts } from '../support/with-puts.ts'
 
 const DAY_MS = 86_400_000
 

@@ -18,10 +18,11 @@ import { keys } from '../../src/stores/redis/keys.ts'
 import { TenantCopies } from '../../src/tenants/redis/tenant-copies.ts'
 import { runCommand } from '../support/command.ts'
 import type { ExportProcess } from '../support/export-process.ts'
-import { clickhouse, KEY, redis, SIX, startExports, withPuts } from '../support/exports.ts'
+import { clickhouse, KEY, redis, SIX, startExports } from '../support/exports.ts'
 import { silent } from '../support/pipeline.ts'
 import { S3_ENVIRONMENT, startTestS3 } from '../support/s3.ts'
 import { until } from '../support/until.ts'
+import { withPuts } from '../support/with-puts.ts'
 
 Object.assign(process.env, S3_ENVIRONMENT)
 

@@ -92,14 +92,3 @@ export async function startExports(t: TestContext, given?: ObjectStore) {
       ),
   }
 }
-
-/** A store whose next puts are given to a function. */
-export function withPuts(store: ObjectStore, putFile: ObjectStore['putFile']): ObjectStore {
-  return new Proxy(store, {
-    get: (target, name) => {
-      if (name === 'putFile') return putFile
-      const value = Reflect.get(target, name) as unknown
-      return typeof value === 'function' ? value.bind(target) : value
-    },
-  })
-}

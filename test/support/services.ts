@@ -85,6 +85,8 @@ import { noData, noLimit, oneKey } from './http.ts'
 import { TestLookups } from './lookups.ts'
 import { quiet, silent } from './pipeline.ts'
 import { startTestRedis } from './redis.ts'
+import { scheduledBackups } from './scheduled-backups.ts'
+import { handClock } from './tenants.ts'
 
 const PARTITIONS = 1
 
@@ -353,6 +355,9 @@ export const SERVICES: Readonly<Record<string, ServiceCase>> = {
         getTenant: (id) => new RedisTenantStore(client).getTenant(id),
       })
     }),
+  },
+  ScheduledBackups: {
+    make: onRedis((client) => scheduledBackups({ client, folder: dataDir, clock: handClock() })),
   },
   Sender: {
     make: onRedis((client) => {

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { BACKUP_FORMAT, type BackupManifest, type BackupTable } from '../../../schemas/backup.ts'
+import { BACKUP_FORMAT, type BackupManifest, type BackupTable, type TenantCopy } from '../../../schemas/backup.ts'
 import type { Clock } from '../../run/clock.ts'
 import { InputError } from '../../run/errors.ts'
+import { TableMeters } from './figures.ts'
 import { jsonLines, syncFolder, writeLines } from './files.ts'
 import { writeManifest } from './manifest.ts'
 import type { ArchiveList, RecordSource, TableShape, TableSource } from './ports.ts'
@@ -19,6 +20,8 @@ export interface BackupOptions {
   readonly progress: Progress
   /** How long to wait until all events answered before the call are stored, milliseconds. */
   readonly waitMs: number
+  /** Called for every piece of the tables, and for every object of the archive; throws to end the work. */
+  readonly mayGoOn?: () => void
 }
 
 /**
@@ -80,19 +83,30 @@ async function writeFiles(folder: string, options: BackupOptions): Promise<Backu
   await records.untilStored(options.waitMs)
 
   let written: BackupTable[] = []
+  const meters = new TableMeters()
   const migrations = await tables.migrations()
   // The file of letters stays open while the tables are read.
   const deadLetters = await writeLines(
     folder,
     'dead-letters.ndjson.gz',
     lettersAround(records, async () => {
-      written = await writeTables(folder, await tables.tables(), options)
+      written = await writeTables(folder, await tables.tables(), meters, options)
     }),
   )
   progress.step('tenants')
-  const tenants = await writeLines(folder, 'tenants.ndjson.gz', jsonLines(records.tenants()))
+  let keys = 0
+  const onTenant = (tenant: TenantCopy) => {
+    keys += tenant.keys.length
+  }
+  const tenants = await writeLines(folder, 'tenants.ndjson.gz', jsonLines(noted(records.tenants(), onTenant)))
   progress.step('objects of the archive')
-  const objects = await writeLines(folder, 'archive.ndjson.gz', jsonLines(archive.list()))
+  const objects = await writeLines(
+    folder,
+    'archive.ndjson.gz',
+    jsonLines(noted(archive.list(), () => options.mayGoOn?.())),
+  )
+  const counts = { tenants: tenants.lines, keys, pulls: pulls.lines, dead_letters: deadLetters.lines }
+  const ofTables = meters.figures()
   return {
     format: BACKUP_FORMAT,
     id: randomUUID(),
@@ -107,6 +121,15 @@ async function writeFiles(folder: string, options: BackupOptions): Promise<Backu
     pulls,
     dead_letters: deadLetters,
     archive: { place: archive.place, file: objects },
+    ...(ofTables && { figures: { ...ofTables, ...counts } }),
+  }
+}
+
+/** Passes values on, and calls `note` with each. */
+async function* noted<T>(values: AsyncIterable<T>, note: (value: T) => void): AsyncGenerator<T> {
+  for await (const value of values) {
+    note(value)
+    yield value
   }
 }
 
@@ -120,13 +143,19 @@ async function* lettersAround(records: RecordSource, work: () => Promise<void>):
 async function writeTables(
   folder: string,
   shapes: readonly TableShape[],
-  { tables, progress }: BackupOptions,
+  meters: TableMeters,
+  { tables, progress, mayGoOn }: BackupOptions,
 ): Promise<BackupTable[]> {
   const written: BackupTable[] = []
   for (const [index, shape] of shapes.entries()) {
     const name = `${String(index + 1).padStart(2, '0')}-${fileNameOf(shape.table)}.tsv.gz`
     const onLines = progress.rows(shape.table)
-    written.push({ ...shape, file: await writeLines(folder, name, tables.rows(shape), onLines) })
+    const meter = meters.of(shape)
+    const rows = noted(tables.rows(shape), (piece) => {
+      mayGoOn?.()
+      meter?.push(piece)
+    })
+    written.push({ ...shape, file: await writeLines(folder, name, rows, onLines) })
   }
   return written
 }

@@ -71,6 +71,7 @@ export async function verifyFile(folder: string, { name, bytes, sha256 }: Backup
     }
   } catch (error) {
     if (error instanceof BackupRefusedError) throw error
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw damaged(`the file ${name} is missing`)
     throw damaged(`${name} cannot be read: ${(error as Error).message}`)
   }
   if (hash.digest('hex') !== sha256) throw damaged(`the checksum of ${name} is wrong`)

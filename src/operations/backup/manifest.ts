@@ -6,12 +6,12 @@ import { isTooDeep, TOO_DEEP } from '../../pipeline/event/json-depth.ts'
 import { compileValidator } from '../../pipeline/event/validator.ts'
 import { BackupRefusedError } from './ports.ts'
 
-const NAME = 'manifest.json'
+export const MANIFEST = 'manifest.json'
 const BYTES_MAX = 67_108_864
 
 /** Writes the manifest, which makes the folder a complete backup. */
 export async function writeManifest(folder: string, manifest: BackupManifest): Promise<void> {
-  const file = await open(join(folder, NAME), 'wx', 0o600)
+  const file = await open(join(folder, MANIFEST), 'wx', 0o600)
   try {
     await file.writeFile(`${JSON.stringify({ ...manifest, checksum: checksumOf(manifest) }, null, 2)}\n`)
     await file.sync()
@@ -30,10 +30,10 @@ export async function readManifest(folder: string): Promise<BackupManifest> {
   }
   const [problem] = compileValidator(BackupManifest)(manifest)
   if (problem !== undefined) {
-    throw new BackupRefusedError(`the backup is damaged: ${NAME}: ${problem.path}: ${problem.message}`)
+    throw new BackupRefusedError(`the backup is damaged: ${MANIFEST}: ${problem.path}: ${problem.message}`)
   }
   if (checksum !== checksumOf(manifest)) {
-    throw new BackupRefusedError(`the backup is damaged: the checksum of ${NAME} is wrong`)
+    throw new BackupRefusedError(`the backup is damaged: the checksum of ${MANIFEST} is wrong`)
   }
   assertDistinct(
     'file',
@@ -49,25 +49,25 @@ export async function readManifest(folder: string): Promise<BackupManifest> {
 function assertDistinct(what: string, names: readonly string[]): void {
   const twice = names.find((name, at) => names.indexOf(name) !== at)
   if (twice === undefined) return
-  throw new BackupRefusedError(`the backup is damaged: ${NAME} names the ${what} ${JSON.stringify(twice)} twice`)
+  throw new BackupRefusedError(`the backup is damaged: ${MANIFEST} names the ${what} ${JSON.stringify(twice)} twice`)
 }
 
 async function readJson(folder: string): Promise<object> {
   let text: string
   try {
-    const { size } = await stat(join(folder, NAME))
-    if (size > BYTES_MAX) throw new Error(`${NAME} is larger than ${BYTES_MAX} bytes`)
-    text = await readFile(join(folder, NAME), 'utf8')
+    const { size } = await stat(join(folder, MANIFEST))
+    if (size > BYTES_MAX) throw new Error(`${MANIFEST} is larger than ${BYTES_MAX} bytes`)
+    text = await readFile(join(folder, MANIFEST), 'utf8')
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     if (code !== 'ENOENT' && code !== 'ENOTDIR') throw new BackupRefusedError(`cannot read the backup: ${message}`)
-    throw new BackupRefusedError(`${folder} is not a backup, or the backup did not finish: it has no ${NAME}`)
+    throw new BackupRefusedError(`${folder} is not a backup, or the backup did not finish: it has no ${MANIFEST}`)
   }
-  if (isTooDeep(text)) throw new BackupRefusedError(`the backup is damaged: ${NAME} ${TOO_DEEP}`)
+  if (isTooDeep(text)) throw new BackupRefusedError(`the backup is damaged: ${MANIFEST} ${TOO_DEEP}`)
   try {
     return Object(JSON.parse(text)) as object
   } catch {
-    throw new BackupRefusedError(`the backup is damaged: ${NAME} is not JSON`)
+    throw new BackupRefusedError(`the backup is damaged: ${MANIFEST} is not JSON`)
   }
 }
 

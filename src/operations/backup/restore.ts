@@ -16,6 +16,8 @@ interface RestoreOptions {
   readonly partitions: number | undefined
   readonly clock: Clock
   readonly progress: Progress
+  /** Called when the tables are filled and still have the form of the backup. */
+  readonly onTables?: () => Promise<void>
 }
 
 export interface Restored {
@@ -75,6 +77,7 @@ async function fill(dir: string, manifest: BackupManifest, options: RestoreOptio
   // First the schema of the backup, so that the rows fit. Then later migrations, as in an upgrade.
   await tables.migrate(manifest.migrations)
   await fillTables(dir, manifest, options)
+  await options.onTables?.()
   await tables.migrate()
   progress.step('tenants')
   for await (const tenants of readTenants(dir, manifest)) await records.addTenants(tenants)

@@ -2,15 +2,17 @@ import { randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Logger } from 'pino'
+import type { BackupFigures } from '../../../schemas/backup.ts'
 import { connectClickHouse, DATABASE } from '../../stores/clickhouse/client.ts'
 import { appliedMigrations, MIGRATIONS, migrate, readMigrations } from '../../stores/clickhouse/migrate.ts'
 import { quote, quoteName } from '../../stores/clickhouse/quote.ts'
 import { ERASING } from '../../stores/clickhouse/remove-rows.ts'
-import { CORRECTIONS, OUTCOMES } from '../../stores/clickhouse/tables.ts'
+import { CORRECTIONS, EVENTS as EVENTS_TABLE, OUTCOMES } from '../../stores/clickhouse/tables.ts'
+import { DISTINCT_MASK, type EventFigures } from './figures.ts'
 import { BackupRefusedError, type StoredEvent, type TableShape, type TableSource, type TableTarget } from './ports.ts'
 import { createRestored } from './restored-table.ts'
 
-const EVENTS = 'events'
+const EVENTS = EVENTS_TABLE.name
 
 /** Only migrations create these tables. */
 const OURS: ReadonlySet<string> = new Set([EVENTS, OUTCOMES.name, CORRECTIONS])
@@ -141,6 +143,28 @@ export class ClickHouseTables implements TableSource, TableTarget {
     const engine = `SELECT engine FROM system.tables WHERE database = currentDatabase() AND name = {table:String}`
     const [found] = await this.#rows<[string]>(engine, { table })
     return /^(?:Replicated)?MergeTree$/.test(found?.[0] ?? '') ? await this.#count(table) : undefined
+  }
+
+  /** Queries the figures of the tables. @param shape of the restored events */
+  async figures({ columns }: TableShape): Promise<Pick<BackupFigures, 'events' | 'outcomes'>> {
+    // The text of a field or row with its line feed, as the backup has it.
+    const crc = (...names: readonly string[]) => `CRC32(formatRow('TabSeparated', ${names.map(quoteName).join()}))`
+    const distinct = (name: string) => `toUInt64(groupBitmap(bitAnd(${crc(name)}, ${DISTINCT_MASK})))`
+    const time = (name: string) => `if(count() = 0, '', toString(${name}(received_at)))`
+    const query = `
+      SELECT count() AS rows, ${distinct('event_id')} AS ids, ${distinct('company_id')} AS companies,
+        ${distinct('tenant_id')} AS tenants, countIf(job_id != '') AS of_jobs,
+        ${time('min')} AS first_received, ${time('max')} AS last_received, toUInt64(groupBitXor(${crc(...columns)})) AS checksum
+      FROM ${EVENTS}`
+    const result = await this.#client.query({
+      query,
+      format: 'JSONEachRow',
+      clickhouse_settings: { ...EXACT_TEXT, output_format_json_quote_64bit_integers: 0 },
+    })
+    const [events] = await result.json<EventFigures>()
+    const [sum] = await this.#rows<[number]>(`SELECT toUInt64(sum(events)) FROM ${OUTCOMES.name}`)
+    if (events === undefined || sum === undefined) throw new Error('ClickHouse sent an empty answer')
+    return { events, outcomes: sum[0] }
   }
 
   async *eventsSince(ms: number): AsyncGenerator<StoredEvent[]> {

@@ -2,6 +2,7 @@ import type { GroupStatus, PipelineStatus } from '../../pipeline/declaration/sta
 import { compareTexts } from '../../run/compare-texts.ts'
 import { oldestWork, type StallLimits } from './stall.ts'
 import type {
+  BackupStatus,
   ClickHouseStatus,
   DamageStatus,
   DataSetStatus,
@@ -29,6 +30,8 @@ export interface StatusSources {
   reenrichments?(): Promise<ReenrichmentsStatus>
   /** Undefined: there are none. */
   exports?(): Promise<ExportsStatus>
+  /** Undefined or null: they are off. */
+  backup?(): Promise<BackupStatus | null>
   redis(): Promise<RedisStatus>
   dedup(): Promise<DedupStatus>
   /** Undefined: the URL is unknown. */
@@ -62,6 +65,7 @@ export async function collectStatus(
     bulkJobs,
     reenrichments,
     exports,
+    backup,
     redis,
     dedup,
     clickhouse,
@@ -75,6 +79,7 @@ export async function collectStatus(
     part('bulk jobs', () => sources.bulkJobs(), NO_JOBS),
     part('reenrichment jobs', sources.reenrichments && (() => sources.reenrichments!()), NO_REENRICHMENTS),
     part('exports', sources.exports && (() => sources.exports!()), NO_EXPORTS),
+    part<BackupStatus | null>('backups', sources.backup && (() => sources.backup!()), null),
     part<RedisStatus | null>('Redis', () => sources.redis(), null),
     part<DedupStatus | null>('dedup window', () => sources.dedup(), null),
     part<ClickHouseStatus | null>('ClickHouse', sources.clickhouse && (() => sources.clickhouse!()), null),
@@ -94,6 +99,7 @@ export async function collectStatus(
     bulk_jobs: bulkJobs,
     reenrichments,
     exports,
+    backup,
     last_minute: lastMinuteOf(reports),
     inserts: insertsOf(reports),
     redis,

@@ -15,6 +15,8 @@ import type { RedisClient } from '../../stores/redis/connect.ts'
 import type { RecentProblems } from '../../telemetry/problems.ts'
 import { Quotas } from '../../tenants/quota-report.ts'
 import { type QuotaSources, quotasOf } from '../../tenants/role.ts'
+import { readSchedule } from '../backup/redis/schedule-store.ts'
+import { backupStatus } from '../backup/status.ts'
 import { readRetention } from '../retention/redis/records.ts'
 import type { StatusSources } from './collect.ts'
 import { DamageWatch } from './damage-watch.ts'
@@ -60,6 +62,7 @@ export function statusSources({
     bulkJobs: () => readBulkJobs(redis),
     reenrichments: () => readReenrichments(redis),
     exports: sharedRead(() => readExports(redis, clock.now()), EXPORTS),
+    backup: async () => backupStatus(await readSchedule(redis), clock.now()),
     redis: () => readServers(redis),
     dedup: () => readDedup(redis, pipeline, clock.now()),
     reports: () => new RedisReports(redis, clock).read(),

@@ -16,6 +16,8 @@ export interface SystemStatus extends PipelineStatus {
   readonly bulk_jobs: JobsStatus
   readonly reenrichments: ReenrichmentsStatus
   readonly exports: ExportsStatus
+  /** Scheduled backups; null: they are off, or unknown. */
+  readonly backup: BackupStatus | null
   readonly last_minute: LastMinute
   /** Inserts of the last minute, by consumer group. */
   readonly inserts: readonly InsertStatus[]
@@ -239,6 +241,33 @@ export interface ExportProblem {
   /** Failed attempts since the last file. */
   readonly failures: number
   /** Why the last attempt failed; null: it is late. */
+  readonly error: string | null
+}
+
+/** Scheduled backups. */
+export interface BackupStatus {
+  /** The folder or bucket. */
+  readonly place: string
+  readonly every: 'day' | 'week'
+  /** HH:MM, UTC. */
+  readonly at: string
+  /** The last whole one; null: there is none yet. */
+  readonly last: {
+    readonly name: string
+    readonly at: string
+    readonly took_ms: number
+    readonly bytes: number
+  } | null
+  /** Of the last one. */
+  readonly age_ms: number | null
+  /** Since when one is due that is not whole yet; null: none is. */
+  readonly missing_since: string | null
+  /** Time since then; 0: none is missing. */
+  readonly late_ms: number
+  readonly next_at: string
+  /** Failed attempts since the last one. */
+  readonly failures: number
+  /** Why the last attempt failed; null: it did not. */
   readonly error: string | null
 }
 

@@ -2,7 +2,7 @@ import { INTAKE_MEMORY_SHARE_MAX } from '../../pipeline/declaration/pipeline.ts'
 import { nounFor, numbered } from '../../run/counted.ts'
 import { type StallLimits, stalledAt, stallText } from './stall.ts'
 import type { DamagedPart, SentinelStatus, SystemStatus, Verdict } from './system-status.ts'
-import { ageText, bytesText, exportsText } from './words.ts'
+import { ageText, backupProblem, bytesText, exportsText } from './words.ts'
 
 /** Older errors do not matter any more. */
 const FRESH_MS = 600_000
@@ -44,6 +44,8 @@ function warningsOf(status: Omit<SystemStatus, 'verdict'>, nowMs: number): strin
   if (dead > 0) found.push(`${numbered(dead, 'dead letter')} ${nounFor(dead, 'waits', 'wait')} for retry or discard`)
   const exports = exportsText(status.exports)
   if (exports !== undefined) found.push(`exports: ${exports}`)
+  const backup = status.backup === null ? undefined : backupProblem(status.backup)
+  if (backup !== undefined) found.push(`backups: ${backup}`)
   const bad = data.filter(({ state }) => state === 'failed' || state === 'stale')
   for (const { name, state } of bad) found.push(`data set ${name} is ${state}`)
   const old = data.filter(({ too_old: tooOld }) => tooOld).map(({ name }) => name)

@@ -1,7 +1,9 @@
 import { numbered } from '../../run/counted.ts'
-import type { DamagedPart, ExportsStatus } from './system-status.ts'
+import type { BackupStatus, DamagedPart, ExportsStatus } from './system-status.ts'
 
 const EXPORTS_NAMED = 3
+/** Longer than most backups take. `IpidBackupOld` in alerts.yml has the same time. */
+export const BACKUP_LATE_MS = 7_200_000
 
 /** The command that restores a damaged part from the archive; undefined when the part has no days. */
 export function replayLine(tenant: string, { from, to }: Pick<DamagedPart, 'from' | 'to'>): string | undefined {
@@ -31,4 +33,20 @@ export function exportsText({ failed, late, worst }: ExportsStatus): string | un
   const others = failed + late - names.length
   const counts = [...(failed > 0 ? [`${failed} failed`] : []), ...(late > 0 ? [`${late} late`] : [])]
   return `${counts.join(', ')}: ${names.join(', ')}${others > 0 ? ` and ${numbered(others, 'other')}` : ''}`
+}
+
+/** The age and size of the last backup, in one line. */
+export function backupText({ last, age_ms: ageMs, place, next_at: nextAt }: BackupStatus): string {
+  const found =
+    last === null || ageMs === null
+      ? 'none yet'
+      : `${ageText(ageMs)} old, ${bytesText(last.bytes)}, took ${ageText(last.took_ms)}: ${last.name}`
+  return `${found} in ${place}; the next at ${nextAt}`
+}
+
+/** What is wrong with backups, in one line; undefined: nothing. */
+export function backupProblem({ error, late_ms: lateMs, failures }: BackupStatus): string | undefined {
+  if (error !== null) return `the last attempt failed (${numbered(failures, 'failure')}): ${error}`
+  if (lateMs < BACKUP_LATE_MS) return undefined
+  return `one is ${ageText(lateMs)} late: is a process with the role archive running?`
 }

@@ -128,7 +128,7 @@ async function done<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    throw new UnavailableError(`the archive's folder: ${(error as Error).message}`, { cause: error })
+    throw new UnavailableError(`the folder of objects: ${(error as Error).message}`, { cause: error })
   }
 }
 

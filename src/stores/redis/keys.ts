@@ -159,6 +159,9 @@ export const keys = {
   /** String: JSON of the file that is being written, see `ExportAttempt`. */
   exportAttempt: () => `${leased('exports')}:attempt`,
 
+  /** String: JSON of `ScheduleState`; absent: scheduled backups are off. */
+  backupSchedule: () => `${leased('backups')}:schedule`,
+
   /** Hash: damaged parts of tables, `table/part` → JSON. */
   damagedParts: () => 'ipid:damaged-parts',
 

@@ -14,7 +14,7 @@ import { bytes, capitalised, counted, number, percent } from '../lib/format.ts'
 import { useEvents } from '../lib/use-events.ts'
 import { DataSets } from './system/data-sets.tsx'
 import { Problems, Processes } from './system/processes.tsx'
-import { Exports, Inserts, Jobs, Quotas, Waiting } from './system/work.tsx'
+import { Backups, Exports, Inserts, Jobs, Quotas, Waiting } from './system/work.tsx'
 
 const TONES = { ok: 'good', warning: 'warn', stalled: 'bad' } as const
 
@@ -73,6 +73,9 @@ function Picture({ status }: { readonly status: SystemAnswer }) {
       <Jobs batch={status.batch_jobs} bulk={status.bulk_jobs} failure={of('batch jobs') ?? of('bulk jobs')} />
       {(status.exports.worst.length > 0 || of('exports') !== undefined) && (
         <Exports exports={status.exports} failure={of('exports')} />
+      )}
+      {(status.backup !== null || of('backups') !== undefined) && (
+        <Backups backup={status.backup} failure={of('backups')} />
       )}
       {(status.quotas !== null || of('quotas') !== undefined) && (
         <Quotas quotas={status.quotas ?? []} failure={of('quotas')} />

@@ -1,4 +1,3 @@
-import { resolve } from 'node:path'
 import { Command } from 'commander'
 import type { BackupManifest } from '../../../../schemas/backup.ts'
 import type { SettingName } from '../../../config/settings.ts'
@@ -12,52 +11,41 @@ const RESTORE_SETTINGS: readonly SettingName[] = [
   ...(['redisFsync', 'redisMaxMemoryBytes', 'partitions'] as const),
 ]
 
-/** `ipid restore DIR`: fills empty stores with a backup. Starts embedded stores itself. */
+interface RestoreFlags {
+  readonly check?: boolean
+  readonly json?: boolean
+}
+
+/** `ipid restore FROM`: fills empty stores with a backup. Starts embedded stores itself. */
 export function restoreCommand(context: CliContext): Command {
   const command = new Command('restore')
     .description('fill a new DATA_DIR, or empty stores, with a backup; no ipid may run on them')
-    .argument('<dir>', 'folder of the backup')
+    .argument('<from>', 'folder of the backup, its URL, or BACKUP_URL for the newest one')
+    .option('--check', 'restore it into a temporary folder, compare it with what was stored, and remove it again')
     .option('--json', 'print JSON')
-  return addSettings(command, RESTORE_SETTINGS).action(async (dir: string, { json }: { json?: boolean }) => {
+  return addSettings(command, RESTORE_SETTINGS).action(async (from: string, { check, json }: RestoreFlags) => {
     const config = configOf(context, command)
-    const [{ openBackup, restoreBackup }, { Progress }, { withStores }, { withRedis }] = await Promise.all([
+    const [{ openBackup }, { Progress }, { withBackupFolder }, { createLogger }] = await Promise.all([
       import('../restore.ts'),
       import('../progress.ts'),
-      import('./own-stores.ts'),
-      import('../../../terminal/stores.ts'),
+      import('./source-folder.ts'),
+      import('../../../telemetry/logger.ts'),
     ])
-    const [{ RedisRecordTarget }, { ClickHouseTables }, { ingest }, { systemClock }, { createLogger }] =
-      await Promise.all([
-        import('../redis/record-target.ts'),
-        import('../table-copies.ts'),
-        import('../../../../pipelines/ingest.ts'),
-        import('../../../run/clock.ts'),
-        import('../../../telemetry/logger.ts'),
-      ])
-    const [{ openArchiveList }, { assertOneServer }] = await Promise.all([
-      import('./archive-list.ts'),
-      import('../../../stores/clickhouse/cluster.ts'),
-    ])
-    await assertOneServer('a restore', config.clickhouseUrl, config.clickhouseCluster)
+    const { assertOneServer } = await import('../../../stores/clickhouse/cluster.ts')
+    if (!check) await assertOneServer('a restore', config.clickhouseUrl, config.clickhouseCluster)
     const log = await createLogger({ level: 'warn', name: 'restore', pretty: context.stderr.isTTY === true })
     const progress = new Progress((line) => printLine(context.stderr, line))
-    const path = resolve(dir)
-    const manifest = await openBackup(path, progress)
-    const archive = openArchiveList(config)
-    const restored = await withStores({ config, env: context.env, log }, async ({ redisUrl, clickhouseUrl }) => {
-      const tables = new ClickHouseTables(clickhouseUrl, log)
-      try {
-        return await withRedis(redisUrl, (client) => {
-          const records = new RedisRecordTarget(client, ingest, systemClock)
-          const partitions = config.given.includes('partitions') ? config.partitions : undefined
-          return restoreBackup(path, manifest, { tables, records, archive, partitions, clock: systemClock, progress })
-        })
-      } finally {
-        await tables.close()
-        await archive.close()
+    await withBackupFolder(from, progress, async (path) => {
+      const manifest = await openBackup(path, progress)
+      const run = { path, manifest, config, env: context.env, log, progress }
+      if (check) {
+        const { checkBackup, printComparison } = await import('./check.ts')
+        return printComparison(context, manifest, await checkBackup(run), json === true)
       }
+      const { restoreInto } = await import('./restore-into.ts')
+      const { restored, place } = await restoreInto(run)
+      print(context, manifest, restored, place, json === true)
     })
-    print(context, manifest, restored, archive.place, json === true)
   })
 }
 

@@ -1,7 +1,7 @@
 import { countText, nounFor, numbered } from '../../../run/counted.ts'
 import { type Cell, printLine, printPairs, printTable } from '../../../terminal/print.ts'
 import type { DamagedPart, InsertStatus, JobsStatus, SystemStatus } from '../system-status.ts'
-import { ageText, bytesText, exportsText, replayLine } from '../words.ts'
+import { ageText, backupProblem, backupText, bytesText, exportsText, replayLine } from '../words.ts'
 
 const ERRORS_SHOWN = 5
 const TENANTS_SHOWN = 10
@@ -23,6 +23,7 @@ export function printStatus(out: NodeJS.WritableStream, status: SystemStatus): v
     ['bulk jobs', jobsText(status.bulk_jobs, ['address', 'addresses'])],
     ...reenrichmentLines(status),
     ...exportLines(status),
+    ...backupLines(status),
     ['oldest unfinished', status.oldest && `${ageText(status.oldest.age_ms)}, ${status.oldest.where}`],
     ['last minute', minuteText(status)],
     ...status.inserts.map((insert): [string, Cell] => [`inserts ${insert.group}`, insertText(insert)]),
@@ -111,6 +112,12 @@ function exportLines({ exports }: SystemStatus): [string, Cell][] {
   const [worst] = exports.worst
   const error = worst?.error ? `; ${worst.error}` : ''
   return [['exports', `${countText(exports.count)}, ${exportsText(exports) ?? 'none failed or late'}${error}`]]
+}
+
+function backupLines({ backup }: SystemStatus): [string, Cell][] {
+  if (backup === null) return []
+  const problem = backupProblem(backup)
+  return [['last backup', `${backupText(backup)}${problem === undefined ? '' : `; ${problem}`}`]]
 }
 
 function minuteText({ last_minute: minute }: SystemStatus): string {

@@ -3,7 +3,7 @@ import { Link } from 'wouter-preact'
 import type { SystemAnswer, SystemJobs } from '../../../../../schemas/dashboard/system.ts'
 import { Time } from '../../design/time.tsx'
 import { duration } from '../../lib/durations.ts'
-import { number, percent } from '../../lib/format.ts'
+import { bytes, number, percent } from '../../lib/format.ts'
 import { type MayFail, TableSection } from './section.tsx'
 
 /** A column of numbers. */
@@ -114,6 +114,43 @@ export function Exports({ exports, failure }: { readonly exports: SystemAnswer['
           text: 'wrap',
           inCard: 'whole',
           render: ({ error }) => error ?? 'late: is a process with the role sink running?',
+        },
+      ]}
+    />
+  )
+}
+
+/** The last scheduled backup, and the next. */
+export function Backups({ backup, failure }: { readonly backup: SystemAnswer['backup'] } & MayFail) {
+  return (
+    <TableSection
+      title="Backups"
+      none=""
+      note={backup !== null && `In ${backup.place}, every ${backup.every} at ${backup.at} UTC.`}
+      failure={failure}
+      rows={backup === null ? [] : [backup]}
+      keyOf={({ place }) => place}
+      columns={[
+        {
+          key: 'last',
+          label: 'Last whole one',
+          render: ({ last }) => (last === null ? 'none yet' : <Time at={last.at} />),
+        },
+        { ...figure('bytes', 'Size'), render: ({ last }) => (last === null ? '–' : bytes(last.bytes)) },
+        { ...figure('took', 'Took'), render: ({ last }) => (last === null ? '–' : duration(last.took_ms)) },
+        {
+          key: 'missing',
+          label: 'Missing since',
+          render: ({ missing_since: since }) => (since === null ? '–' : <Time at={since} />),
+        },
+        { key: 'next', label: 'Next', render: ({ next_at: next }) => <Time at={next} /> },
+        { ...figure('failures', 'Failed attempts'), render: ({ failures }) => number(failures) },
+        {
+          key: 'name',
+          label: 'Name, or reason',
+          text: 'wrap',
+          inCard: 'whole',
+          render: ({ error, last }) => error ?? <code>{last?.name ?? '–'}</code>,
         },
       ]}
     />

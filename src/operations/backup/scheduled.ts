@@ -1,0 +1,214 @@
+import { randomBytes } from 'node:crypto'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import type { BackupManifest } from '../../../schemas/backup.ts'
+import type { ExportPeriod } from '../../../schemas/export.ts'
+import { lastDue } from '../../exports/schedule.ts'
+import type { Clock } from '../../run/clock.ts'
+import { LeaseLostError, UnavailableError } from '../../run/errors.ts'
+import { type DelayBounds, Loop } from '../../run/loop.ts'
+import { PASSING } from '../../run/passing.ts'
+import type { Service } from '../../run/service.ts'
+import type { ShareLease } from '../../stores/redis/membership.ts'
+import { type BackupPlace, dueOf, setName } from './place.ts'
+import { type KeptBackup, type ScheduleState, writeSchedule } from './redis/schedule-store.ts'
+
+/** Settings of scheduled backups. */
+export interface BackupSchedule {
+  readonly every: ExportPeriod
+  /** HH:MM, UTC. */
+  readonly at: string
+  /** How many whole backups are kept. */
+  readonly keep: number
+}
+
+interface ScheduledBackupsOptions {
+  readonly lease: ShareLease
+  /** The lease of the process that replaces, removes or copies stored events. */
+  readonly rewriting: ShareLease
+  readonly read: () => Promise<ScheduleState | undefined>
+  /** Undefined: backups are off. */
+  readonly place: BackupPlace | undefined
+  readonly schedule: BackupSchedule
+  /**
+   * Writes a whole backup into a new folder.
+   * @param mayGoOn to be called often; throws to end the work
+   */
+  readonly write: (dir: string, mayGoOn: () => void, signal: AbortSignal) => Promise<BackupManifest>
+  /** Folder of a backup that is not complete yet. */
+  readonly spoolDir: string
+  readonly clock: Clock
+  readonly log: Logger
+  readonly onAttempt?: (result: 'done' | 'failed') => void
+}
+
+const LOOK_EVERY_MS = 1_000
+/** When backups are off there is nothing to look for. */
+const OFF_EVERY_MS = 3_600_000
+const LOOP_DELAY: DelayBounds = { minMs: 250, maxMs: 5_000 }
+/** As of an export: a failed backup is tried again after a minute, then after twice the time before, up to an hour. */
+const RETRY_MIN_MS = 60_000
+const RETRY_MAX_MS = 3_600_000
+const LEASE_WAIT_MS = 5_000
+const ERROR_MAX_CHARS = 500
+/** A process that was paused for less might still finish its copy. */
+const LEFTOVER_MS = 86_400_000
+
+/**
+ * Writes backups that are due. One process at a time does this, under a lease. A backup is complete in `spoolDir` before its files
+ * are copied to the place, the manifest last. Its name is made of the due time and of a random part: a process that was paused and
+ * comes back writes no object of its successor.
+ */
+export class ScheduledBackups implements Service {
+  readonly name = 'backups'
+  readonly #options: ScheduledBackupsOptions
+  readonly #loop: Loop
+
+  constructor(options: ScheduledBackupsOptions) {
+    this.#options = options
+    this.#loop = new Loop({
+      name: this.name,
+      enter: (signal) => this.#enter(signal),
+      round: (signal) => this.#round(signal),
+      leave: () => options.lease.release(),
+      failed: (err, delayMs) =>
+        options.log.warn(
+          { err, delay_ms: Math.round(delayMs), ...PASSING },
+          'no backups are written at the moment; the last missed one is made up',
+        ),
+      delay: LOOP_DELAY,
+    })
+  }
+
+  start(): Promise<void> {
+    return this.#loop.start()
+  }
+
+  stop(): Promise<void> {
+    return this.#loop.stop()
+  }
+
+  async #enter(signal: AbortSignal): Promise<void> {
+    const { lease, place, spoolDir } = this.#options
+    if (place === undefined) return
+    if (!(await lease.acquire(signal))) return
+    // Left by a killed process.
+    await rm(spoolDir, { recursive: true, force: true })
+    const state = await this.#state(place)
+    if (state.attempt === undefined) return
+    const left = (await place.sets()).find(({ name }) => name === state.attempt?.name)
+    if (left?.isWhole) {
+      const { name, dueMs, beganMs } = state.attempt
+      const atMs = this.#options.clock.now()
+      await this.#done(state, dueMs, { name, atMs, tookMs: atMs - beganMs, bytes: left.bytes })
+    } else await this.#failed(state, new Error('the process ended while it wrote a backup'))
+  }
+
+  async #round(signal: AbortSignal): Promise<number> {
+    const { lease, place, read, schedule, clock } = this.#options
+    if (place === undefined) {
+      // Waits while a process works that has BACKUP_URL.
+      if ((await read()) === undefined || !(await lease.acquire(signal))) return OFF_EVERY_MS
+      await writeSchedule(lease, undefined)
+      await lease.release()
+      return OFF_EVERY_MS
+    }
+    lease.assertHeld()
+    const state = await this.#state(place)
+    const dueMs = lastDue(schedule, clock.now())
+    if (dueMs > state.dueMs && clock.now() >= state.retryAtMs) await this.#attempt(place, state, dueMs, signal)
+    return LOOK_EVERY_MS
+  }
+
+  /** The state with the settings of this process. Another place begins anew. */
+  async #state(place: BackupPlace): Promise<ScheduleState> {
+    const { lease, read, schedule, clock } = this.#options
+    const { every, at } = schedule
+    const found = await read()
+    if (found?.place === place.location && found.every === every && found.at === at) return found
+    const sinceMs = clock.now()
+    const kept = found?.place === place.location ? found : { dueMs: 0, failures: 0, retryAtMs: 0 }
+    const state: ScheduleState = { ...kept, place: place.location, every, at, sinceMs }
+    await writeSchedule(lease, state)
+    return state
+  }
+
+  async #attempt(place: BackupPlace, state: ScheduleState, dueMs: number, signal: AbortSignal): Promise<void> {
+    const { lease, rewriting, write, spoolDir, clock, log } = this.#options
+    const name = setName(dueMs, randomBytes(4).toString('hex'))
+    const beganMs = clock.now()
+    let isWhole = false
+    await writeSchedule(lease, { ...state, attempt: { name, dueMs, beganMs } })
+    try {
+      const wait = AbortSignal.any([signal, AbortSignal.timeout(LEASE_WAIT_MS)])
+      if (!(await rewriting.acquire(wait))) throw new UnavailableError('another command or job changes stored events')
+      const mayGoOn = () => {
+        signal.throwIfAborted()
+        lease.assertHeld()
+        rewriting.assertHeld()
+      }
+      const dir = join(spoolDir, name)
+      let manifest: BackupManifest
+      try {
+        manifest = await write(dir, mayGoOn, signal)
+      } finally {
+        await rewriting.release()
+      }
+      const mayCopy = () => {
+        signal.throwIfAborted()
+        lease.assertHeld()
+      }
+      const bytes = await place.put(name, dir, manifest, mayCopy)
+      isWhole = true
+      await this.#done(state, dueMs, { name, atMs: clock.now(), tookMs: clock.now() - beganMs, bytes })
+      log.info({ backup: name, place: place.location, bytes }, 'a backup is written')
+    } catch (err) {
+      // Redis still has the attempt, so `#enter` finds a whole backup and notes it.
+      if (err instanceof LeaseLostError || isWhole) throw err
+      // A killed process cannot do this: `#trim` removes what it left.
+      await place.removeAttempt(name).catch(() => {})
+      if (signal.aborted) {
+        await writeSchedule(lease, state)
+        throw err
+      }
+      await this.#failed(state, err as Error)
+      return
+    } finally {
+      await rm(spoolDir, { recursive: true, force: true })
+    }
+    await this.#trim(place, dueMs).catch((err) => {
+      if (err instanceof LeaseLostError) throw err
+      log.warn({ err, ...PASSING }, 'old backups are removed after the next backup')
+    })
+  }
+
+  async #done(state: ScheduleState, dueMs: number, last: KeptBackup): Promise<void> {
+    const { lease, onAttempt } = this.#options
+    const { attempt: _, error: __, ...kept } = state
+    await writeSchedule(lease, { ...kept, dueMs, failures: 0, retryAtMs: 0, last })
+    onAttempt?.('done')
+  }
+
+  async #failed(state: ScheduleState, err: Error): Promise<void> {
+    const { lease, clock, log, onAttempt } = this.#options
+    const { attempt: _, ...kept } = state
+    const failures = state.failures + 1
+    const delayMs = Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** Math.min(failures - 1, 20))
+    const error = { atMs: clock.now(), message: err.message.slice(0, ERROR_MAX_CHARS) }
+    await writeSchedule(lease, { ...kept, failures, retryAtMs: error.atMs + delayMs, error })
+    onAttempt?.('failed')
+    log.warn({ err, ...PASSING }, 'a backup is tried again later')
+  }
+
+  /** Removes the oldest backups above the number to keep, and what killed processes left. The newest whole one always stays. */
+  async #trim(place: BackupPlace, dueMs: number): Promise<void> {
+    const sets = await place.sets()
+    const whole = sets.filter(({ isWhole }) => isWhole)
+    const left = sets.filter(({ name, isWhole }) => !isWhole && dueOf(name) <= dueMs - LEFTOVER_MS)
+    for (const set of [...whole.slice(0, -this.#options.schedule.keep), ...left]) {
+      this.#options.lease.assertHeld()
+      await place.remove(set)
+    }
+  }
+}

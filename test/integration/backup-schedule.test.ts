@@ -1,0 +1,220 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { watch } from 'node:fs'
+import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { BackupPlace } from '../../src/operations/backup/place.ts'
+import { Progress } from '../../src/operations/backup/progress.ts'
+import { readSchedule, type ScheduleState } from '../../src/operations/backup/redis/schedule-store.ts'
+import { openBackup } from '../../src/operations/backup/restore.ts'
+import { backupStatus } from '../../src/operations/backup/status.ts'
+import { FolderStore } from '../../src/stores/objects/folder-store.ts'
+import { connectRedis } from '../../src/stores/redis/connect.ts'
+import { rewriteLease } from '../../src/stores/redis/rewrite-lease.ts'
+import type { BackupProcess } from '../support/backup-process.ts'
+import { quiet } from '../support/pipeline.ts'
+import { startTestRedis } from '../support/redis.ts'
+import { scheduledBackups } from '../support/scheduled-backups.ts'
+import { handClock } from '../support/tenants.ts'
+import { until } from '../support/until.ts'
+import { withPuts } from '../support/with-puts.ts'
+
+const DAY_MS = 86_400_000
+const MINUTE_MS = 60_000
+const THREE = Date.UTC(2026, 10, 25, 3)
+const redis = await startTestRedis()
+
+async function startBackups(t: TestContext) {
+  const client = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop', timeoutMs: 5_000 }))
+  const folder = await mkdtemp(join(tmpdir(), 'ipid-backups-'))
+  t.after(async () => {
+    client.disconnect()
+    await rm(folder, { recursive: true, force: true })
+  })
+  await client.flushall()
+  const clock = handClock(THREE)
+  const place = new BackupPlace({ folder: join(folder, 'backups') })
+  return {
+    ...{ client, clock, folder, place },
+    async start(parts: Partial<Parameters<typeof scheduledBackups>[0]> = {}) {
+      const backups = scheduledBackups({ client, folder, clock, ...parts })
+      await backups.start()
+      t.after(() => backups.stop())
+      return backups
+    },
+    state: (accept: (state: ScheduleState) => boolean) =>
+      until(async () => {
+        const found = await readSchedule(client)
+        return found !== undefined && accept(found) ? found : undefined
+      }),
+    /** The due times of the whole ones, as in their names. */
+    whole: async () =>
+      (await place.sets())
+        .filter(({ isWhole }) => isWhole)
+        .map(({ name }) => name.slice(0, '2026-11-25T03-00Z'.length)),
+  }
+}
+
+const progress = new Progress(() => {})
+
+test('the first backup is written at once, missed times once, and old ones go after a newer one', async (t) => {
+  const { clock, start, state, whole, place, folder } = await startBackups(t)
+  clock.nowMs = THREE + 5 * MINUTE_MS
+  const backups = await start()
+  const { last } = await state(({ dueMs }) => dueMs === THREE)
+  assert.match(last!.name, /^2026-11-25T03-00Z-[0-9a-f]{8}$/)
+  assert.equal((await openBackup(join(folder, 'backups', last!.name), progress)).tables[0]!.file.lines, 1)
+  const [set] = await place.sets()
+  assert.equal(set!.bytes, last!.bytes)
+  await backups.stop()
+  // Five days without a process: one backup.
+  clock.nowMs = THREE + 5 * DAY_MS + MINUTE_MS
+  await start()
+  await state(({ dueMs }) => dueMs === THREE + 5 * DAY_MS)
+  assert.deepEqual(await whole(), ['2026-11-25T03-00Z', '2026-11-30T03-00Z'])
+  clock.nowMs += DAY_MS
+  await state(({ dueMs }) => dueMs === THREE + 6 * DAY_MS)
+  await until(async () => (await readdir(join(folder, 'backups'))).filter((name) => name !== '.partial').length === 2)
+  assert.deepEqual(await whole(), ['2026-11-30T03-00Z', '2026-12-01T03-00Z'])
+  await until(async () => !(await readdir(folder)).includes('spool'))
+})
+
+test('two processes write one backup', async (t) => {
+  const { clock, start, state, whole } = await startBackups(t)
+  await Promise.all([start(), start()])
+  await state(({ dueMs }) => dueMs === THREE)
+  clock.nowMs += DAY_MS
+  await state(({ dueMs }) => dueMs === THREE + DAY_MS)
+  assert.deepEqual(await whole(), ['2026-11-25T03-00Z', '2026-11-26T03-00Z'])
+})
+
+test('a backup that fails removes no old one, leaves nothing, and is tried again', async (t) => {
+  const { clock, start, state, whole, place, folder } = await startBackups(t)
+  let fails = false
+  const folderStore = new FolderStore(join(folder, 'backups'))
+  const store = withPuts(folderStore, async (key, ...rest) => {
+    if (fails && key.endsWith('manifest.json')) throw new Error('no space left')
+    await folderStore.putFile(key, rest[0])
+  })
+  await start({ store, schedule: { keep: 1 } })
+  await state(({ dueMs }) => dueMs === THREE)
+  fails = true
+  clock.nowMs = THREE + DAY_MS
+  const failed = await state(({ failures }) => failures === 1)
+  assert.deepEqual([failed.error?.message, failed.retryAtMs], ['no space left', clock.nowMs + MINUTE_MS])
+  assert.deepEqual(await whole(), ['2026-11-25T03-00Z'])
+  assert.equal((await place.sets()).length, 1)
+  const status = backupStatus(failed, clock.nowMs + 2 * MINUTE_MS)!
+  assert.deepEqual([status.missing_since, status.late_ms], ['2026-11-26T03:00:00.000Z', 2 * MINUTE_MS])
+  clock.nowMs += MINUTE_MS
+  const again = await state(({ failures }) => failures === 2)
+  assert.equal(again.retryAtMs, clock.nowMs + 2 * MINUTE_MS)
+  fails = false
+  clock.nowMs += 2 * MINUTE_MS
+  const done = await state(({ dueMs }) => dueMs === THREE + DAY_MS)
+  assert.deepEqual([done.failures, done.error], [0, undefined])
+  await until(async () => (await place.sets()).length === 1)
+  assert.deepEqual(await whole(), ['2026-11-26T03-00Z'])
+})
+
+test('a backup waits while another command changes stored events', async (t) => {
+  const { client, start, state, whole, clock } = await startBackups(t)
+  const lease = rewriteLease({ client })
+  assert.ok(await lease.acquire(AbortSignal.timeout(5_000)))
+  await start()
+  const { error } = await state(({ failures }) => failures === 1)
+  assert.match(error!.message, /^another command or job changes stored events$/)
+  await lease.release()
+  clock.nowMs += MINUTE_MS
+  await state(({ dueMs }) => dueMs === THREE)
+  assert.deepEqual(await whole(), ['2026-11-25T03-00Z'])
+})
+
+test('another place begins anew, and without a place the schedule is forgotten', async (t) => {
+  const { client, clock, start, state, folder } = await startBackups(t)
+  const first = await start()
+  await state(({ dueMs }) => dueMs === THREE)
+  await first.stop()
+  const other = new FolderStore(join(folder, 'other'))
+  clock.nowMs += MINUTE_MS
+  const second = await start({ store: other })
+  const { last, sinceMs } = await state(({ place, dueMs }) => place === other.location && dueMs === THREE)
+  assert.deepEqual([sinceMs, last?.atMs], [clock.nowMs, clock.nowMs])
+  // It waits for the process that has a place.
+  const off = await start({ on: false })
+  assert.ok(await readSchedule(client))
+  await second.stop()
+  await until(async () => (await readSchedule(client)) === undefined)
+  await off.stop()
+})
+
+/** A process that writes backups until it is killed. */
+function backingUp(t: TestContext, options: Omit<BackupProcess, 'redisUrl'>) {
+  const script = fileURLToPath(new URL('../support/backup-process.ts', import.meta.url))
+  const given = JSON.stringify({ redisUrl: redis.url, ...options } satisfies BackupProcess)
+  const child = spawn(process.execPath, ['--import', 'tsx', script, given], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const gone = once(child, 'exit')
+  const kill = async () => {
+    child.kill('SIGKILL')
+    await gone
+  }
+  t.after(kill)
+  return { child, kill }
+}
+
+test('a process that is killed amid a backup leaves none that could be taken for a whole one', async (t) => {
+  const { client, clock, start, state, whole, folder, place } = await startBackups(t)
+  const nowMs = THREE
+  const reading = backingUp(t, { folder, nowMs, hangsWhileReading: true })
+  await once(reading.child.stdout, 'data')
+  await reading.kill()
+  assert.deepEqual(await place.sets(), [])
+  assert.ok((await readSchedule(client))?.attempt)
+  await client.flushall()
+
+  // Large, so that it is killed amid the copy into the place.
+  const partial = join(folder, 'backups', '.partial')
+  await mkdir(partial, { recursive: true })
+  const watcher = watch(partial)
+  t.after(() => watcher.close())
+  const copying = once(watcher, 'change')
+  const writing = backingUp(t, { folder, nowMs, rowBytes: 20_000_000 })
+  await copying
+  await writing.kill()
+  for (const { isWhole, name } of await place.sets()) {
+    if (isWhole) await openBackup(join(folder, 'backups', name), progress)
+  }
+  const killed = (await place.sets()).filter(({ isWhole }) => !isWhole)
+
+  await start()
+  const { error } = await state(({ failures }) => failures === 1)
+  assert.match(error!.message, /^the process ended while it wrote a backup$/)
+  clock.nowMs += MINUTE_MS
+  const { last } = await state(({ dueMs }) => dueMs === THREE)
+  assert.deepEqual(await whole(), ['2026-11-25T03-00Z'])
+  await openBackup(join(folder, 'backups', last!.name), progress)
+  // Its files go with the backup of the next day: the process might have been only paused.
+  clock.nowMs += DAY_MS
+  await state(({ dueMs }) => dueMs === THREE + DAY_MS)
+  await until(async () => (await place.sets()).every(({ name }) => killed.every((left) => left.name !== name)))
+  assert.deepEqual(await whole(), ['2026-11-25T03-00Z', '2026-11-26T03-00Z'])
+})
+
+test('a process that is killed after the last object, and before it notes that, has written the backup', async (t) => {
+  const { client, clock, start, state, whole } = await startBackups(t)
+  const first = await start()
+  const { last, ...before } = await state(({ dueMs }) => dueMs === THREE)
+  await first.stop()
+  const attempt = { name: last!.name, dueMs: THREE, beganMs: THREE }
+  const killed = { ...before, dueMs: 0, attempt } satisfies ScheduleState
+  await client.set('{lease:backups}:schedule', JSON.stringify(killed))
+  clock.nowMs += MINUTE_MS
+  await start()
+  const found = await state(({ dueMs }) => dueMs === THREE)
+  assert.deepEqual([found.last?.name, found.attempt], [last!.name, undefined])
+  assert.deepEqual(await whole(), ['2026-11-25T03-00Z'])
+})

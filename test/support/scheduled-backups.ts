@@ -1,0 +1,67 @@
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { writeBackup } from '../../src/operations/backup/backup.ts'
+import { BackupPlace } from '../../src/operations/backup/place.ts'
+import type { RecordSource, TableSource } from '../../src/operations/backup/ports.ts'
+import { Progress } from '../../src/operations/backup/progress.ts'
+import { readSchedule } from '../../src/operations/backup/redis/schedule-store.ts'
+import { type BackupSchedule, ScheduledBackups } from '../../src/operations/backup/scheduled.ts'
+import { FolderStore } from '../../src/stores/objects/folder-store.ts'
+import type { ObjectStore } from '../../src/stores/objects/object-store.ts'
+import type { RedisClient } from '../../src/stores/redis/connect.ts'
+import { Membership } from '../../src/stores/redis/membership.ts'
+import { rewriteLease } from '../../src/stores/redis/rewrite-lease.ts'
+import { silent } from './pipeline.ts'
+import type { handClock } from './tenants.ts'
+
+interface Parts {
+  readonly client: RedisClient
+  readonly folder: string
+  readonly clock: ReturnType<typeof handClock>
+  readonly schedule?: Partial<BackupSchedule>
+  /** False: backups are off. */
+  readonly on?: boolean
+  readonly store?: ObjectStore
+  /** Called before a row is written. */
+  readonly onRow?: () => Promise<void>
+  /** Bytes of the row. */
+  readonly rowBytes?: number
+}
+
+async function* none() {}
+
+/** Scheduled backups of a table with one row, into `folder/backups`. */
+export function scheduledBackups({ client, folder, clock, schedule, on = true, store, onRow, rowBytes = 1 }: Parts) {
+  const location = { folder: join(folder, 'backups') }
+  const tables = {
+    migrations: async () => [],
+    tables: async () => [{ table: 'own', columns: ['a'], create: 'CREATE' }],
+    async *rows() {
+      await onRow?.()
+      // Random, so that gzip does not shrink it much.
+      yield Buffer.from(`${randomBytes(rowBytes).toString('hex')}\n`)
+    },
+  } satisfies TableSource
+  const records: RecordSource = {
+    partitions: async () => 1,
+    partitionsSinceMs: async () => 0,
+    untilStored: async () => {},
+    tenants: none,
+    pulls: none,
+    letters: none,
+  }
+  return new ScheduledBackups({
+    lease: new Membership({ client, name: 'backups' }).share(0),
+    rewriting: rewriteLease({ client }),
+    read: () => readSchedule(client),
+    place: on ? new BackupPlace(location, store ?? new FolderStore(location.folder)) : undefined,
+    schedule: { every: 'day', at: '03:00', keep: 2, ...schedule },
+    write: (dir, mayGoOn) =>
+      writeBackup(dir, {
+        ...{ tables, records, version: '1', clock, mayGoOn, waitMs: 1, progress: new Progress(() => {}) },
+        archive: { place: 'none', list: none },
+      }),
+    spoolDir: join(folder, 'spool'),
+    ...{ clock, log: silent },
+  })
+}
