@@ -16,7 +16,7 @@ const SEED = 7
 const RATE = 10
 /** Live events to have before something happens. */
 const SOME = 600
-const JOB_LINES = 40_000
+const JOB_LINES = 100_000
 /** Numbers of events that the load does not use. */
 const JOB_FIRST = 1_000_000
 const OPEN_FIRST = 2_000_000
@@ -127,8 +127,8 @@ test('data of the last release: nothing is lost or doubled by the upgrade, nor o
       () => 'answered',
       () => 'cut',
     )
-    await until(async () => Number(await sql(`SELECT count() FROM events WHERE job_id = '${id}'`)) > 0)
-    const job = (await (await fetch(`${ready.url}/v1/ingest/batch/${id}`, { headers })).json()) as BatchJob
+    const read = async () => (await (await fetch(`${ready.url}/v1/ingest/batch/${id}`, { headers })).json()) as BatchJob
+    const job = await until(read, ({ status }) => status !== 'queued')
     await machine.kill()
     assert.equal(job.status, 'running')
     assert.equal(await unanswered, 'cut')
