@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { test } from 'node:test'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { dirname } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { promisify } from 'node:util'
 import type { Redis } from 'ioredis'
 import type { BatchJob } from '../../schemas/api/batch.ts'
 import type { SystemStatus } from '../../src/operations/status/system-status.ts'
@@ -12,7 +16,7 @@ import { CuttingProxy } from '../chaos/run/proxy.ts'
 import { runCommand } from '../support/command.ts'
 import { startInstance, type TestInstance } from '../support/instance.ts'
 import { quiet } from '../support/pipeline.ts'
-import { startSentinelSet } from '../support/sentinel.ts'
+import { startSecretSet, startSentinelSet } from '../support/sentinel.ts'
 import { stepsOf } from '../support/steps.ts'
 import { until } from '../support/until.ts'
 
@@ -205,6 +209,75 @@ test('every kind of connection follows the master; a wrong name is told', async 
   const wrong = open('w', 'request', set.url().replace('mymaster', 'other'))
   const [error] = (await once(wrong, 'error')) as [Error]
   assert.match(error.message, /^no Sentinel knows the master other: 127.0.0.1:\d+ says: ERR No such master/)
+})
+
+test('a Sentinel that missed the last fail-over does not lead back to the old master', async (t) => {
+  const set = await startSentinelSet(t)
+  const old = (await set.master())!
+  const stale = await startStaleSentinel(t, old.port)
+  const client = quiet(
+    connectRedis(set.url('', [stale.port]), { name: 't', kind: 'request', timeoutMs: 1_000 }),
+  ) as Redis
+  t.after(() => client.disconnect())
+  await until(() => sentinelMasterOf(client) === old.address && client.status === 'ready')
+  await old.isolate()
+  const next = await set.nextMaster(old)
+  const ports = [stale.port, ...set.sentinels.map(({ port }) => port)]
+  const other = quiet(connectRedis(set.url('', ports), { name: 't', kind: 'request', timeoutMs: 1_000 })) as Redis
+  t.after(() => other.disconnect())
+  await until(() => sentinelMasterOf(other) === next.address && other.status === 'ready')
+  for (const sentinel of set.sentinels) sentinel.signal('SIGSTOP')
+  // Only the stale one answers now.
+  const asked = stale.asked
+  await until(() => stale.asked > asked + 4)
+  assert.equal(sentinelMasterOf(other), next.address)
+  assert.equal(await other.set('a', '1'), 'OK')
+  assert.equal(sentinelMasterOf(client), old.address)
+})
+
+/** A Sentinel that for ever names one master, of no fail-over. */
+async function startStaleSentinel(t: TestContext, masterPort: number): Promise<{ port: number; asked: number }> {
+  const bulk = (text: string) => `$${text.length}\r\n${text}\r\n`
+  const answers = [
+    [/get-master-addr-by-name/i, `*2\r\n${bulk('127.0.0.1')}${bulk(String(masterPort))}`],
+    [/sentinel\r\n\$6\r\nmaster/i, `*2\r\n${bulk('config-epoch')}${bulk('0')}`],
+  ] as const
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    sockets.add(socket.on('error', () => {}))
+    socket.on('data', (data) => {
+      for (const command of data.toString().split(/(?=\*\d+\r\n)/)) {
+        const answer = answers.find(([form]) => form.test(command))?.[1]
+        if (answer !== undefined) stale.asked++
+        socket.write(answer ?? '+OK\r\n')
+      }
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => {
+    server.close()
+    for (const socket of sockets) socket.destroy()
+  })
+  const stale = { port: (server.address() as AddressInfo).port, asked: 0 }
+  return stale
+}
+
+test('passwords and TLS reach both Sentinels and servers; without them the reason is told', async (t) => {
+  const { url, authority } = await startSecretSet(t)
+  const list = (redisUrl: string, ca = authority) => {
+    const env = { ...process.env, REDIS_URL: redisUrl, NODE_EXTRA_CA_CERTS: ca, DATA_DIR: dirname(authority) }
+    return promisify(execFile)(process.execPath, ['src/ipid.mjs', 'tenant', 'list', '--json'], { env }).then(
+      ({ stdout }) => stdout,
+      ({ stderr }) => String(stderr),
+    )
+  }
+  assert.deepEqual(JSON.parse(await list(url)), [])
+  assert.match(await list(url, ''), /no Sentinel knows the master mymaster: .* says: self-signed certificate/)
+  assert.match(await list(url.replace('watch%26me', 'wrong')), /WRONGPASS|NOAUTH/)
+  const refused = await list(url.replace('p%40ss', 'wrong'))
+  assert.match(refused, /WRONGPASS/)
+  assert.doesNotMatch(refused, /watch%26me/)
 })
 
 test('a write counts once the replicas have it; a lost connection or replica fails it', async (t) => {

@@ -1,10 +1,11 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Redis } from 'ioredis'
+import { promisify } from 'node:util'
+import { Redis, type RedisOptions } from 'ioredis'
 import { takePort } from './ports.ts'
 import { until } from './until.ts'
 
@@ -22,14 +23,20 @@ export class SentinelNode {
   readonly #args: readonly string[]
   #child: ChildProcess
 
-  constructor(port: number, dir: string, lines: readonly string[], args: readonly string[] = []) {
+  /** @param port 0: none without TLS @param more arguments of the server, options of `client` */
+  constructor(
+    port: number,
+    dir: string,
+    lines: readonly string[],
+    { args = [], client = {} }: { readonly args?: readonly string[]; readonly client?: RedisOptions } = {},
+  ) {
     this.port = port
     mkdirSync(dir)
     const file = join(dir, 'redis.conf')
     writeFileSync(file, [`port ${port}`, 'bind 127.0.0.1', `dir ${dir}`, ...lines, ''].join('\n'))
     this.#args = [file, ...args]
     this.#child = this.#launch()
-    this.client = new Redis({ port, retryStrategy: () => 50, maxRetriesPerRequest: null, protocol: 2 })
+    this.client = new Redis({ port, retryStrategy: () => 50, maxRetriesPerRequest: null, protocol: 2, ...client })
     this.client.on('error', () => {})
   }
 
@@ -46,6 +53,11 @@ export class SentinelNode {
     const gone = once(this.#child, 'exit')
     this.#child.kill('SIGKILL')
     await gone
+  }
+
+  async end(): Promise<void> {
+    this.client.disconnect()
+    await this.kill()
   }
 
   async restart(): Promise<void> {
@@ -138,6 +150,36 @@ export class SentinelSet {
   }
 }
 
+/** One server and its Sentinel with passwords, which speak TLS only. @returns the URL, and the file of its certificate authority */
+export async function startSecretSet(t: {
+  after(hook: () => Promise<void>): void
+}): Promise<{ url: string; authority: string }> {
+  const dir = await mkdtemp(join(tmpdir(), 'ipid-sentinel-'))
+  const [key, certificate] = [join(dir, 'key.pem'), join(dir, 'certificate.pem')]
+  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1,DNS:localhost']
+  const form = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2']
+  await promisify(execFile)('openssl', [...form, '-keyout', key, '-out', certificate, ...subject])
+  const files = [`tls-cert-file ${certificate}`, `tls-key-file ${key}`, `tls-ca-cert-file ${certificate}`]
+  const [port, watchPort] = [takePort(), takePort()]
+  const tls = (own: number) => [`tls-port ${own}`, ...files, 'tls-auth-clients no', 'tls-replication yes']
+  const clientOptions = { tls: { ca: readFileSync(certificate) } }
+  const server = new SentinelNode(0, join(dir, 'server'), [...tls(port), 'requirepass "p@ss"'], {
+    client: { ...clientOptions, port, password: 'p@ss' },
+  })
+  const watch = [`sentinel monitor ${NAME} 127.0.0.1 ${port} 1`, `sentinel auth-pass ${NAME} p@ss`]
+  const sentinel = new SentinelNode(0, join(dir, 'sentinel'), [...tls(watchPort), 'requirepass watch&me', ...watch], {
+    args: ['--sentinel'],
+    client: { ...clientOptions, port: watchPort, password: 'watch&me' },
+  })
+  t.after(async () => {
+    for (const node of [server, sentinel]) await node.end()
+    await rm(dir, { recursive: true, force: true, maxRetries: 5 })
+  })
+  await until(async () => (await factOf(sentinel.client, 'flags')) === 'master')
+  const url = `rediss-sentinel://:p%40ss@127.0.0.1:${watchPort}/${NAME}?sentinelPassword=watch%26me`
+  return { url, authority: certificate }
+}
+
 /** Starts them; they end after the test. @param lines more of each server's configuration */
 export async function startSentinelSet(
   t: { after(hook: () => Promise<void>): void },
@@ -146,15 +188,12 @@ export async function startSentinelSet(
   const dir = await mkdtemp(join(tmpdir(), 'ipid-sentinel-'))
   const nodes: SentinelNode[] = []
   t.after(async () => {
-    for (const node of nodes) {
-      node.client.disconnect()
-      await node.kill()
-    }
+    for (const node of nodes) await node.end()
     await rm(dir, { recursive: true, force: true, maxRetries: 5 })
   })
   const durable = ['save ""', 'appendonly yes', 'appendfsync always', 'repl-diskless-sync-delay 0', ...lines]
-  const start = (kind: string, own: readonly string[], args?: readonly string[]) => {
-    const node = new SentinelNode(takePort(), join(dir, `${kind}-${nodes.length}`), own, args)
+  const start = (kind: string, own: readonly string[], args: readonly string[] = []) => {
+    const node = new SentinelNode(takePort(), join(dir, `${kind}-${nodes.length}`), own, { args })
     nodes.push(node)
     return node
   }

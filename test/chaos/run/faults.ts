@@ -4,8 +4,9 @@ import { ingest } from '../../../pipelines/ingest.ts'
 import type { Random } from '../../../src/run/random.ts'
 import { keys } from '../../../src/stores/redis/keys.ts'
 import { type TestInstance, VICTIMS } from '../../support/instance.ts'
+import type { SentinelNode } from '../../support/sentinel.ts'
 import type { CuttingProxy } from './proxy.ts'
-import type { Clustered, Own, Proxied, SecondSet } from './services.ts'
+import type { Clustered, Own, Proxied, SecondSet, Watched } from './services.ts'
 import type { SmallDisk } from './small-disk.ts'
 
 /** A fault of a running service. */
@@ -156,6 +157,56 @@ export function faultsOfClustered({ instance, nodes }: Clustered): Fault[] {
     restarted(instance, 1),
   ]
 }
+
+/** For a service whose Redis Sentinel watches: every way in which a server stops being the master. */
+export function faultsOfWatched({ instance, set }: Watched): Fault[] {
+  const failOver = (kind: string, weight: number, begin: Step, end: Step): Fault => ({
+    kind,
+    weight,
+    async inflict(random) {
+      const old = await set.whole()
+      await begin(old)
+      await set.nextMaster(old)
+      const over = performance.now()
+      await sleep(random.between(0, 3_000))
+      await end(old)
+      return over
+    },
+  })
+  return [
+    failOver(
+      'master killed, another takes over',
+      3,
+      (old) => old.kill(),
+      (old) => old.restart(),
+    ),
+    failOver(
+      'master paused, another takes over',
+      3,
+      (old) => old.signal('SIGSTOP'),
+      (old) => old.signal('SIGCONT'),
+    ),
+    failOver(
+      'master cut off, another takes over',
+      3,
+      (old) => old.isolate(),
+      (old) => old.rejoin(),
+    ),
+    {
+      kind: 'master demoted by an operator',
+      weight: 3,
+      async inflict() {
+        await set.handOver()
+        return performance.now()
+      },
+    },
+    killed(instance, 'ipid process,sink', 1),
+    killed(instance, 'ipid ingress', 1),
+    restarted(instance, 1),
+  ]
+}
+
+type Step = (old: SentinelNode) => Promise<void> | void
 
 /** None where no disk could be mounted. */
 function filled(disk: SmallDisk | undefined, kind: string, weight: number): Fault[] {

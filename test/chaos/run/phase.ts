@@ -8,15 +8,18 @@ import { tenantAdmin, withRedis } from '../../../src/terminal/stores.ts'
 import { isAlive } from '../../support/processes.ts'
 import { CleanUp } from './clean-up.ts'
 import { note, type Verdict } from './compare.ts'
-import { type Fault, faultsOfClustered, faultsOfOwn, faultsOfProxied } from './faults.ts'
+import { type Fault, faultsOfClustered, faultsOfOwn, faultsOfProxied, faultsOfWatched } from './faults.ts'
 import { judgeStored } from './judge.ts'
 import { Ledger } from './ledger.ts'
 import { Load } from './load.ts'
 import { Probe } from './probe.ts'
-import { type Surroundings, startClustered, startOwn, startProxied } from './services.ts'
+import { type Surroundings, startClustered, startOwn, startProxied, startWatched } from './services.ts'
 
-/** `own`: its own stores, like `npm start`; `proxied`: external stores behind proxies; `cluster`: a Redis Cluster. */
-export const PHASES = ['own', 'proxied', 'cluster'] as const
+/**
+ * `own`: its own stores, like `npm start`; `proxied`: external stores behind proxies; `cluster`: a Redis Cluster; `sentinel`: a Redis that
+ * Sentinel watches.
+ */
+export const PHASES = ['own', 'proxied', 'cluster', 'sentinel'] as const
 export type PhaseName = (typeof PHASES)[number]
 
 export interface InflictedFault {
@@ -70,6 +73,10 @@ async function start(phase: PhaseName, cleanUp: CleanUp): Promise<{ service: Sur
     redis.on('error', () => {})
     cleanUp.after(() => redis.disconnect())
     return { service, faults: faultsOfProxied(service, redis) }
+  }
+  if (phase === 'sentinel') {
+    const service = await startWatched(cleanUp)
+    return { service, faults: faultsOfWatched(service) }
   }
   const service = await startClustered(cleanUp)
   return { service, faults: faultsOfClustered(service) }

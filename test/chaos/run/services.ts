@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { startTestClickHouse, type TestClickHouse } from '../../support/clickhouse.ts'
 import { startInstance, type TestInstance } from '../../support/instance.ts'
 import { startTestRedis, type TestRedis } from '../../support/redis.ts'
+import { type SentinelSet, startSentinelSet } from '../../support/sentinel.ts'
 import { until } from '../../support/until.ts'
 import type { CleanUp } from './clean-up.ts'
 import { type ClusterNode, startCluster } from './cluster.ts'
@@ -44,6 +45,11 @@ export interface Proxied extends Surroundings {
 export interface SecondSet {
   /** Ends it: by SIGTERM, or at once. */
   end(signal: 'SIGTERM' | 'SIGKILL'): Promise<void>
+}
+
+/** With three servers of Redis, three Sentinels, and an answer only for what a replica has. */
+export interface Watched extends Surroundings {
+  readonly set: SentinelSet
 }
 
 export interface Clustered extends Surroundings {
@@ -93,6 +99,13 @@ export async function startClustered(cleanUp: CleanUp): Promise<Clustered> {
   const redisUrl = `redis-cluster://${nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}`
   const instance = await startInstance(cleanUp, { ...SETTINGS, ...SHARED, REDIS_URL: redisUrl })
   return { instance, nodes, redisUrl, clickhouseUrl: instance.ready.clickhouse_url }
+}
+
+export async function startWatched(cleanUp: CleanUp): Promise<Watched> {
+  const set = await startSentinelSet(cleanUp)
+  const redisUrl = set.url('?waitReplicas=1')
+  const instance = await startInstance(cleanUp, { ...SETTINGS, ...SHARED, REDIS_URL: redisUrl })
+  return { instance, set, redisUrl, clickhouseUrl: instance.ready.clickhouse_url }
 }
 
 async function startSecondSet(
