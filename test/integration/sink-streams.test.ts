@@ -92,7 +92,7 @@ test('a server that was demoted and promoted again counts as one that a sink has
   await client.call('REPLICAOF', 'NO', 'ONE')
   const afterwards = await source.forgotBefore()
   await source.release()
-  assert.ok(afterwards > before)
+  assert.notEqual(afterwards, before)
 })
 
 test('draining works when Redis is full: leases and intents, settlements, trimming', async (t) => {
