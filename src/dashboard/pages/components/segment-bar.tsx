@@ -13,6 +13,7 @@ import { post } from '../lib/api.ts'
 import { isSameFilter, segmentFilter, segmentPath } from '../lib/segment-view.ts'
 import { useSegments } from '../lib/segments.ts'
 import { useAction } from '../lib/use-action.ts'
+import { ConfirmDialog } from './confirm-dialog.tsx'
 
 /** The segment that the list of companies shows; undefined: none. */
 export function useShownSegment(state: URLSearchParams): ListedSegment | undefined {
@@ -198,27 +199,13 @@ interface RemoveSegmentProps {
 }
 
 function RemoveSegment({ segment, path, onRemoved, onClose }: RemoveSegmentProps) {
-  const { isBusy, error, run } = useAction()
-  const remove = () =>
-    run(async () => {
-      await post(`${path}/remove`, { segment_id: segment.segment_id })
-      onRemoved()
-    })
+  const remove = async () => {
+    await post(`${path}/remove`, { segment_id: segment.segment_id })
+    onRemoved()
+  }
   return (
-    <Dialog
-      title={`Remove ${segment.name}?`}
-      onClose={onClose}
-      actions={
-        <>
-          <Button onClick={onClose}>Keep it</Button>
-          <Button variant="danger" disabled={isBusy} onClick={remove}>
-            Remove segment
-          </Button>
-        </>
-      }
-    >
+    <ConfirmDialog title={`Remove ${segment.name}?`} confirm="Remove segment" onConfirm={remove} onClose={onClose}>
       <Text>The companies stay: only the saved filter goes, for everybody who sees this tenant.</Text>
-      <FieldError error={error} />
-    </Dialog>
+    </ConfirmDialog>
   )
 }

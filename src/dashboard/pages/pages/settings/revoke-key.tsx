@@ -1,10 +1,7 @@
 import type { ListedKey } from '../../../../../schemas/dashboard/keys.ts'
-import { Button } from '../../design/button.tsx'
-import { Dialog } from '../../design/dialog.tsx'
-import { FieldError } from '../../design/field.tsx'
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { Time } from '../../design/time.tsx'
 import { post } from '../../lib/api.ts'
-import { useAction } from '../../lib/use-action.ts'
 
 /** Confirms the revocation of a key, and explains its effect. */
 export function RevokeKey({
@@ -18,24 +15,11 @@ export function RevokeKey({
   readonly onClose: () => void
   readonly onRevoked: (key: ListedKey) => void
 }) {
-  const { isBusy, error, run } = useAction()
-  const revoke = () =>
-    run(async () => {
-      onRevoked(await post<ListedKey>(`/api/tenants/${tenant}/keys/revoke`, { prefix: revoking.prefix }))
-    })
+  const revoke = async () => {
+    onRevoked(await post<ListedKey>(`/api/tenants/${tenant}/keys/revoke`, { prefix: revoking.prefix }))
+  }
   return (
-    <Dialog
-      title="Revoke this key?"
-      onClose={onClose}
-      actions={
-        <>
-          <Button onClick={onClose}>Keep it</Button>
-          <Button variant="danger" disabled={isBusy} onClick={revoke}>
-            Revoke key
-          </Button>
-        </>
-      }
-    >
+    <ConfirmDialog title="Revoke this key?" confirm="Revoke key" onConfirm={revoke} onClose={onClose}>
       <p>
         <code>{revoking.prefix}</code>
       </p>
@@ -48,7 +32,6 @@ export function RevokeKey({
         </p>
       )}
       <p>A revoked key never works again.</p>
-      <FieldError error={error} />
-    </Dialog>
+    </ConfirmDialog>
   )
 }

@@ -1,10 +1,7 @@
 import type { ListedSource } from '../../../../../schemas/dashboard/sources.ts'
-import { Button } from '../../design/button.tsx'
-import { Dialog } from '../../design/dialog.tsx'
-import { FieldError } from '../../design/field.tsx'
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { Time } from '../../design/time.tsx'
 import { post } from '../../lib/api.ts'
-import { useAction } from '../../lib/use-action.ts'
 
 /** Confirms the revocation of a source, and explains its effect. */
 export function RevokeSource({
@@ -18,25 +15,12 @@ export function RevokeSource({
   readonly onClose: () => void
   readonly onRevoked: () => void
 }) {
-  const { isBusy, error, run } = useAction()
-  const revoke = () =>
-    run(async () => {
-      await post<ListedSource>(`/api/tenants/${tenant}/sources/revoke`, { source_id: source.source_id })
-      onRevoked()
-    })
+  const revoke = async () => {
+    await post<ListedSource>(`/api/tenants/${tenant}/sources/revoke`, { source_id: source.source_id })
+    onRevoked()
+  }
   return (
-    <Dialog
-      title="Revoke this source?"
-      onClose={onClose}
-      actions={
-        <>
-          <Button onClick={onClose}>Keep it</Button>
-          <Button variant="danger" disabled={isBusy} onClick={revoke}>
-            Revoke source
-          </Button>
-        </>
-      }
-    >
+    <ConfirmDialog title="Revoke this source?" confirm="Revoke source" onConfirm={revoke} onClose={onClose}>
       <p>
         {source.name ?? source.title} <code>{source.source_id}</code>
       </p>
@@ -49,7 +33,6 @@ export function RevokeSource({
         </p>
       )}
       <p>A revoked key never works again.</p>
-      <FieldError error={error} />
-    </Dialog>
+    </ConfirmDialog>
   )
 }
