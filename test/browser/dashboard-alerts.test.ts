@@ -5,10 +5,10 @@ import { Webhook } from 'standardwebhooks'
 import type { SegmentsAnswer } from '../../schemas/dashboard/segments.ts'
 import { Receiver } from '../support/alerts.ts'
 import { sharedChromium } from '../support/chromium.ts'
+import { openAsMember, ran } from '../support/member-page.ts'
 import { sharedSite } from '../support/shared-site.ts'
 import { storeVisits } from '../support/stored-visits.ts'
 import { until } from '../support/until.ts'
-import { openWatched } from '../support/watched-page.ts'
 
 /* Segments and alerts as a member uses them: a whole ipid, a real browser, and a receiver of webhooks. */
 
@@ -20,24 +20,15 @@ const COMPANY_IP = '17.253.144.10'
 
 test('a member saves a segment, is told when a company enters it, and sees what became of it', { skip }, async (t) => {
   if (typeof browser === 'string') return
-  const { site, ready, origin } = await sharedSite()
-  const run = async (...args: string[]) => {
-    const { code, stdout, stderr } = await site.ipid(...args)
-    assert.equal(code, 0, stderr)
-    return stdout.trim()
-  }
+  const shared = await sharedSite()
+  const { ready, origin } = shared
+  const run = (...args: string[]) => ran(shared, ...args)
   await run('tenant', 'create', TENANT)
   const { key } = JSON.parse(await run('key', 'create', TENANT, '--json')) as { key: string }
   await storeVisits(ready.clickhouse_url, TENANT)
   const receiver = await Receiver.start(t)
-  const context = await browser.newContext()
-  t.after(() => context.close())
-  context.setDefaultTimeout(90_000)
-  const watched = await openWatched(context, origin)
+  const watched = await openAsMember(t, browser, shared, { tenant: TENANT, name: 'Ada' })
   const { page, assertAccessible, assertClean } = watched
-  await page.goto(await run('dashboard', 'link', TENANT, '--name', 'Ada'))
-  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
-  await page.getByRole('button', { name: 'Sign out' }).waitFor()
   const main = page.getByRole('main')
   const at = (path: string) => `${origin}/t/${TENANT}/${path}`
   const alertMenu = async (name: string, entry: string) => {

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import type { ListedSegment } from '../../schemas/dashboard/segments.ts'
 import { sharedChromium } from '../support/chromium.ts'
+import { openAsMember, ran } from '../support/member-page.ts'
 import { sharedSite } from '../support/shared-site.ts'
 import { storeVisits } from '../support/stored-visits.ts'
-import { openWatched } from '../support/watched-page.ts'
 
 /* Scheduled exports as a member uses them: a whole ipid, and a real browser. */
 
@@ -16,21 +16,16 @@ const TENANT = 'lists'
 
 test('a member has the companies of a segment written every Monday, and finds the file', { skip }, async (t) => {
   if (typeof browser === 'string') return
-  const { site, ready, origin } = await sharedSite()
-  const run = async (...args: string[]) => {
-    const { code, stdout, stderr } = await site.ipid(...args)
-    assert.equal(code, 0, stderr)
-    return stdout.trim()
-  }
+  const shared = await sharedSite()
+  const { site, ready, origin } = shared
+  const run = (...args: string[]) => ran(shared, ...args)
   await run('tenant', 'create', TENANT)
   await storeVisits(ready.clickhouse_url, TENANT)
-  const context = await browser.newContext({ timezoneId: 'Europe/Berlin' })
-  t.after(() => context.close())
-  context.setDefaultTimeout(90_000)
-  const { page, assertAccessible, assertClean } = await openWatched(context, origin)
-  await page.goto(await run('dashboard', 'link', TENANT, '--name', 'Ada'))
-  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
-  await page.getByRole('button', { name: 'Sign out' }).waitFor()
+  const { page, assertAccessible, assertClean } = await openAsMember(t, browser, shared, {
+    tenant: TENANT,
+    name: 'Ada',
+    timezoneId: 'Europe/Berlin',
+  })
   const main = page.getByRole('main')
   const menu = async (entry: string) => {
     await main.getByRole('button', { name: 'Actions for German-list' }).click()

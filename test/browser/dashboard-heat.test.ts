@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sharedChromium } from '../support/chromium.ts'
+import { openAsMember, ran } from '../support/member-page.ts'
 import { sharedSite } from '../support/shared-site.ts'
-import { openWatched } from '../support/watched-page.ts'
 
 /* Heat as a person sees it: sorted, filtered, explained, and by the intent pages of the tenant. */
 
@@ -13,20 +13,16 @@ const WIDE = { width: 1440, height: 900 }
 
 test('heat sorts, filters and says why, and intent pages move it at once', { skip }, async (t) => {
   if (typeof browser === 'string') return
-  const { site, ready, origin } = await sharedSite()
-  const run = async (...args: string[]) => {
-    const { code, stdout, stderr } = await site.ipid(...args)
-    assert.equal(code, 0, stderr)
-    return stdout.trim()
-  }
+  const shared = await sharedSite()
+  const { ready, origin } = shared
+  const run = (...args: string[]) => ran(shared, ...args)
   await run('tenant', 'create', TENANT)
   await storeVisits(ready.clickhouse_url)
-  const context = await browser.newContext({ viewport: WIDE })
-  t.after(() => context.close())
-  context.setDefaultTimeout(90_000)
-  const { page, assertAccessible, assertClean } = await openWatched(context, origin)
-  await page.goto(await run('dashboard', 'link', TENANT, '--name', 'Mia'))
-  await page.getByRole('button', { name: 'Sign in' }).click()
+  const { page, assertAccessible, assertClean } = await openAsMember(t, browser, shared, {
+    tenant: TENANT,
+    name: 'Mia',
+    viewport: WIDE,
+  })
   const main = page.getByRole('main')
   await main.getByRole('heading', { name: 'Home', level: 1 }).waitFor()
   const names = () => main.locator('tbody tr[data-row] th a').allTextContents()

@@ -4,8 +4,8 @@ import { test } from 'node:test'
 import { daysOfRange } from '../../src/dashboard/pages/design/ranges.ts'
 import { Receiver } from '../support/alerts.ts'
 import { sharedChromium } from '../support/chromium.ts'
+import { openAsMember, ran } from '../support/member-page.ts'
 import { sharedSite } from '../support/shared-site.ts'
-import { openWatched } from '../support/watched-page.ts'
 
 /* What a marketer wants to know, found by the words on the pages alone. */
 
@@ -15,26 +15,16 @@ const TENANT = 'tasks'
 
 test('five tasks of a marketer are done by the words on the pages', { skip }, async (t) => {
   if (typeof browser === 'string') return
-  const { site, ready, origin } = await sharedSite()
-  const run = async (...args: string[]) => {
-    const { code, stdout, stderr } = await site.ipid(...args)
-    assert.equal(code, 0, stderr)
-    return stdout.trim()
-  }
+  const shared = await sharedSite()
+  const { ready, origin } = shared
+  const run = (...args: string[]) => ran(shared, ...args)
   await run('tenant', 'create', TENANT)
   await storeVisits(ready.clickhouse_url)
   const receiver = await Receiver.start(t)
-  const context = await browser.newContext()
-  t.after(() => context.close())
-  context.setDefaultTimeout(90_000)
-  const { page, assertAccessible, assertClean } = await openWatched(context, origin)
-  await page.goto(await run('dashboard', 'link', TENANT, '--name', 'Mia'))
-  const signIn = page.getByRole('button', { name: 'Sign in' })
-  await signIn
-    .or(page.getByRole('button', { name: 'Sign out' }))
-    .first()
-    .waitFor()
-  if (await signIn.isVisible()) await signIn.click()
+  const { page, assertAccessible, assertClean } = await openAsMember(t, browser, shared, {
+    tenant: TENANT,
+    name: 'Mia',
+  })
   const main = page.getByRole('main')
   const names = () => main.locator('tbody tr[data-row] th a').allTextContents()
   const openList = async () => {
