@@ -76,8 +76,9 @@ export const HOME = {
   weekDays: 7,
   /** Weeks before this one whose average is a usual week of a company. */
   usualWeeks: 4,
-  /** A clear rise of heat in seven days, with events on at least so many days. */
+  /** A rise of heat in seven days has at least this many points, */
   risingHeat: 10,
+  /** and events on at least this many days. */
   risingDays: 2,
   /** A rise of visits has at least this many this week, and at least this multiple of a usual week. */
   risingVisits: 3,

@@ -75,7 +75,7 @@ for (const [what, line] of FLOODS) {
 }
 
 /**
- * So much fits into the kernel's buffers. With more, the last answer waits for room, and uWebSockets.js closes a connection whose next
+ * Bytes that the kernel's buffers take. With more, the last answer waits for room, and uWebSockets.js closes a connection whose next
  * request is already there: it takes one after the other.
  */
 const BUFFERED_BYTES = 2_500_000

@@ -171,7 +171,7 @@ test('under Sentinel every fail-over keeps each answered event once', async (t) 
   })
 })
 
-test('every kind of connection follows the master; a wrong name is told', async (t) => {
+test('every kind of connection follows the master; a wrong name is reported', async (t) => {
   const set = await startSentinelSet(t)
   const open = (name: string, kind: 'request' | 'loop', url = set.url()) => {
     const client = quiet(connectRedis(url, { name, kind, timeoutMs: 1_000 })) as Redis
@@ -201,7 +201,7 @@ test('every kind of connection follows the master; a wrong name is told', async 
   old.signal('SIGCONT')
   await set.whole()
 
-  // Demoted behind the back of Sentinel: it refuses the write, and Sentinel soon promotes it again.
+  // Demoted without Sentinel: it refuses the write, and Sentinel soon promotes it again.
   await next.client.call('REPLICAOF', '127.0.0.1', old.port)
   await assert.rejects(request.set('a', '1'), /READONLY|Connection is closed|writeable/)
   await until(() => request.set('a', '1').catch(() => undefined))
@@ -263,7 +263,7 @@ async function startStaleSentinel(t: TestContext, masterPort: number): Promise<{
   return stale
 }
 
-test('passwords and TLS reach both Sentinels and servers; without them the reason is told', async (t) => {
+test('passwords and TLS reach both Sentinels and servers; without them the reason is reported', async (t) => {
   const { url, authority } = await startSecretSet(t)
   const list = (redisUrl: string, ca = authority) => {
     const env = { ...process.env, REDIS_URL: redisUrl, NODE_EXTRA_CA_CERTS: ca, DATA_DIR: dirname(authority) }

@@ -21,7 +21,7 @@ const JOB_LINES = 100_000
 const JOB_FIRST = 1_000_000
 const OPEN_FIRST = 2_000_000
 const POISON = 5
-/** They wait behind the job. */
+/** These events are queued after those of the job. */
 const STORED_WITHIN_MS = 300_000
 const TODAY = new Date().toISOString().slice(0, 10)
 

@@ -7,7 +7,7 @@ import { TooMuchError, UnavailableError } from '../../../src/run/errors.ts'
 const NOW_MS = Date.UTC(2026, 2, 15, 12)
 const DAY_MS = 86_400_000
 
-/** Trials of a tenant whose entries are counted in time for so many days only. */
+/** Trials of a tenant for which a query over more days takes too long. */
 function trialsOf(daysMax: number, failure: Error = new TooMuchError('too many events')) {
   const asked: number[] = []
   const entries = async (_tenant: string, _where: string, sinceMs: number) => {

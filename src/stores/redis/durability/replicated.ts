@@ -20,8 +20,8 @@ export function replicasNeededBy(client: object): number {
 }
 
 /**
- * Resolves when so many replicas have everything that the client's Redis had done before this call, whoever asked for it. Rejects when
- * it is not so in time, and when the connection is lost: the next server may lack all of it.
+ * Resolves when `replicasNeededBy(client)` replicas have every write that the client's Redis made before this call, also those of other
+ * clients. Rejects after the time limit, and when the connection is lost: the next server may lack all of them.
  */
 export async function replicated(client: Redis): Promise<void> {
   const replicas = replicasNeededBy(client)

@@ -62,7 +62,7 @@ export function IntentPages({ tenant }: { readonly tenant: string }) {
             <CorrectionChanges
               tenant={tenant}
               changes={value.changes}
-              none="Nobody has changed them: these are the default pages."
+              none="These are the default pages."
               changed={changed}
             />
           </Disclosure>
