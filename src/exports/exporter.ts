@@ -15,7 +15,7 @@ import type { ObjectStore } from '../stores/objects/object-store.ts'
 import type { ShareLease } from '../stores/redis/membership.ts'
 import type { Tenant } from '../tenants/tenancy.ts'
 import type { Export, ExportedFile, ExportFailure, ExportRun, ExportState, RedisExports } from './redis/export-store.ts'
-import { exportFolder, exportKey, isExportFile, openDue } from './schedule.ts'
+import { exportFolder, exportKey, isExportFile, openDue, retryDelayMs } from './schedule.ts'
 
 interface ExporterOptions {
   readonly lease: ShareLease
@@ -38,9 +38,6 @@ interface ExporterOptions {
 
 const LOOK_EVERY_MS = 1_000
 const LOOP_DELAY: DelayBounds = { minMs: 250, maxMs: 5_000 }
-/** A failed export is tried again after a minute, then after twice the time before, up to an hour. */
-const RETRY_MIN_MS = 60_000
-const RETRY_MAX_MS = 3_600_000
 /** Reading and writing one file. */
 const ATTEMPT_MS = 900_000
 const ERROR_MAX_CHARS = 500
@@ -159,10 +156,9 @@ export class Exporter implements Service {
     } catch (err) {
       if (err instanceof LeaseLostError || signal.aborted) throw err
       const failures = failed.failures + 1
-      const delayMs = Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** Math.min(failures - 1, 20))
       const message = (err as Error).message.slice(0, ERROR_MAX_CHARS)
       const error: ExportFailure = { atMs: clock.now(), message }
-      const retryAtMs = error.atMs + delayMs
+      const retryAtMs = error.atMs + retryDelayMs(failures)
       await exports.settle(lease, one, { ...failed, failures, retryAtMs, error, runs: withRun(failed, error) })
       onAttempt?.('failed')
       log.warn({ err, tenant_id: one.tenantId, export: one.name, ...PASSING }, 'an export is tried again later')

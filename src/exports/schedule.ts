@@ -38,6 +38,14 @@ export function openSince(
   return openDue(one, state, nowMs) ?? (askedMs > state.askedMs ? askedMs : undefined)
 }
 
+const RETRY_MIN_MS = 60_000
+const RETRY_MAX_MS = 3_600_000
+
+/** Milliseconds until a failed attempt is repeated: a minute, then twice the time before, up to an hour. */
+export function retryDelayMs(failures: number): number {
+  return Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** Math.min(failures - 1, 20))
+}
+
 /** Where the files of a tenant's exports are. @param name of one export */
 export function exportFolder(tenantId: string, name?: string): string {
   return name === undefined ? `exports/${tenantId}/` : `exports/${tenantId}/${name}/`

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { BackupManifest } from '../../../schemas/backup.ts'
 import type { ExportPeriod } from '../../../schemas/export.ts'
-import { lastDue } from '../../exports/schedule.ts'
+import { lastDue, retryDelayMs } from '../../exports/schedule.ts'
 import type { Clock } from '../../run/clock.ts'
 import { LeaseLostError, UnavailableError } from '../../run/errors.ts'
 import { type DelayBounds, Loop } from '../../run/loop.ts'
@@ -47,9 +47,6 @@ const LOOK_EVERY_MS = 1_000
 /** When backups are off there is nothing to look for. */
 const OFF_EVERY_MS = 3_600_000
 const LOOP_DELAY: DelayBounds = { minMs: 250, maxMs: 5_000 }
-/** As of an export: a failed backup is tried again after a minute, then after twice the time before, up to an hour. */
-const RETRY_MIN_MS = 60_000
-const RETRY_MAX_MS = 3_600_000
 const LEASE_WAIT_MS = 5_000
 const ERROR_MAX_CHARS = 500
 /** A process that was paused for less might still finish its copy. */
@@ -194,9 +191,8 @@ export class ScheduledBackups implements Service {
     const { lease, clock, log, onAttempt } = this.#options
     const { attempt: _, ...kept } = state
     const failures = state.failures + 1
-    const delayMs = Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** Math.min(failures - 1, 20))
     const error = { atMs: clock.now(), message: err.message.slice(0, ERROR_MAX_CHARS) }
-    await writeSchedule(lease, { ...kept, failures, retryAtMs: error.atMs + delayMs, error })
+    await writeSchedule(lease, { ...kept, failures, retryAtMs: error.atMs + retryDelayMs(failures), error })
     onAttempt?.('failed')
     log.warn({ err, ...PASSING }, 'a backup is tried again later')
   }
