@@ -1,6 +1,6 @@
 import { Plus } from 'lucide-preact'
 import type { Ref } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { CompanyChoices, CountedValue } from '../../../../schemas/companies.ts'
 import { Button } from '../design/button.tsx'
 import { Chip, type ChipOption, Chips, FilterChip } from '../design/chip.tsx'
@@ -157,13 +157,20 @@ interface SearchProps {
 
 function Search({ value, inputRef, onChange }: SearchProps) {
   const [typed, setTyped] = useState(value)
-  // The back button changes it too.
-  useEffect(() => setTyped(value), [value])
+  const reported = useRef(value)
+  useEffect(() => {
+    // The back button changes it too. A value that comes from here is older than what was typed since.
+    if (value !== reported.current) setTyped(value)
+    reported.current = value
+  }, [value])
   useEffect(() => {
     if (typed === value) return
-    const timer = setTimeout(() => onChange(typed), TYPED_MS)
+    const timer = setTimeout(() => {
+      reported.current = typed
+      onChange(typed)
+    }, TYPED_MS)
     return () => clearTimeout(timer)
-  }, [typed])
+  }, [typed, value])
   return (
     <TextInput
       type="search"
