@@ -321,14 +321,12 @@ test('when the process that pulls a source is killed, another one goes on, each 
   // The second one only starts now: on a busy machine it could take over from the first one before the kill.
   await until(() => killed)
   await pullers[1]!.start()
-  // The next process cannot know yet whether the job will be created. The upload of a dead process ends by itself.
   await until(
-    () => readPullState(client, id),
-    (state) => state?.waitsFor !== undefined,
-  )
-  await pass(client)
-  await until(
-    () => pathsInJobs(client, id),
+    async () => {
+      // The next process cannot know yet whether the job will be created. The upload of a dead process ends by itself.
+      if ((await readPullState(client, id))?.waitsFor !== undefined) await pass(client)
+      return pathsInJobs(client, id)
+    },
     (paths) => paths.length >= pathsOf(items).length,
   )
   assert.deepEqual([...new Set(places[0].opened)], ['a', 'b'])
