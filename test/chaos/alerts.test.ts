@@ -11,6 +11,8 @@ import { keys } from '../../src/stores/redis/keys.ts'
 import { Receiver } from '../support/alerts.ts'
 import { startInstance, VICTIMS } from '../support/instance.ts'
 import { quiet } from '../support/pipeline.ts'
+import { receivedDays } from '../support/received-days.ts'
+import { TestSite } from '../support/site.ts'
 import { until } from '../support/until.ts'
 
 const COMPANIES = 1_000
@@ -37,8 +39,15 @@ test('every process is killed amid 1,000 occurrences: each is received under one
   const head = 'network,business_name,org_name,domain,industry,industry_category,classification,country_code'
   await writeFile(join(folder, 'organisations.csv'), [head, ...rows, ''].join('\n'))
   const secretsKey = 'ef'.repeat(32)
-  const settings = { WEBHOOK_PRIVATE: 'on', SECRETS_KEY: secretsKey }
+  const settings = { WEBHOOK_PRIVATE: 'on', SECRETS_KEY: secretsKey, ARCHIVE_PART_AGE_MS: '200' }
   const instance = await startInstance(t, { ENRICH_DIR: folder, ...settings })
+  const site = new TestSite(t, { DATA_DIR: instance.dataDir })
+  const ipid = async (...args: string[]) => {
+    const { code, stdout, stderr } = await site.ipid(...args)
+    assert.equal(code, 0, stderr)
+    return JSON.parse(stdout)
+  }
+  await ipid('tenant', 'set', TENANT, '--archive', 'on', '--json')
   const receiver = await Receiver.start(t)
   const counts = new Map<string, number>()
   receiver.answer = (_, response, { id }) => {
@@ -107,9 +116,13 @@ test('every process is killed amid 1,000 occurrences: each is received under one
     (exists) => exists === 0,
   )
 
-  // The same events again, and another evaluation of all companies, send nothing.
+  // The same events again, a replay of lost rows, and another evaluation of all companies, send nothing.
   const before = receiver.received.length
   await send()
+  const replay = (...flags: string[]) => ipid('replay', '--tenant', TENANT, ...receivedDays(), ...flags, '--json')
+  await instance.query('ALTER TABLE events DELETE WHERE cityHash64(event_id) % 3 = 0 SETTINGS mutations_sync = 2')
+  assert.ok((await replay()).replayed > COMPANIES / 4)
+  assert.equal((await replay('--reenrich')).events.changed, 0)
   await client.zadd(keys.touchedCompanies(TENANT), Date.now() * 1_000, '*')
   await until(
     () => client.exists(keys.touchedCompanies(TENANT)),
