@@ -53,9 +53,10 @@ async function startEvaluator(t: TestContext) {
   const lease = new Membership({ client, name: 'alerts' }).share(0)
   const occurrences = new RedisOccurrences(client, lease)
   const reading = connectReading(clickhouse.url, 'test')
+  const visits = new ClickHouseVisits(new QuestionReader(reading), async () => [], clock)
   const evaluator = new Evaluator({
     ...{ lease, alerts, occurrences, segments, clock, log: silent, retentionDays: undefined, settleMs: 0 },
-    visits: new ClickHouseVisits(new QuestionReader(reading), async () => [], clock),
+    visits,
     getTenant: (id) => store.getTenant(id),
     dashboardUrl: 'http://dash.example',
   })
@@ -80,7 +81,7 @@ async function startEvaluator(t: TestContext) {
     return observe([packBlock(envelopes)])
   }
   return {
-    ...{ tenantId, client, clock, alerts, segments, store, evaluator, observeRows, eventOf },
+    ...{ tenantId, client, clock, alerts, segments, store, visits, evaluator, observeRows, eventOf },
     /** Stores visits as the sink does. */
     async visit(...rows: readonly (readonly [company: string, row?: EventRow])[]) {
       const full = rows.map(([company, row = {}]) => eventOf(company, row))
@@ -144,6 +145,27 @@ test('a company that is seen for the first time is reported once, and one of the
   await world.observeRows(rows)
   world.clock.nowMs += 60_000
   await world.visit(['new.example'])
+  await world.evaluated()
+  assert.deepEqual(companiesOf(await world.messages(alert)), ['new.example'])
+})
+
+test('a visit whose evaluation failed, as if its process was killed, is reported', async (t) => {
+  const world = await startEvaluator(t)
+  const alert = await world.alert({ on: 'company.first_seen' })
+  const { visits } = world
+  const read = visits.companies.bind(visits)
+  let failed = 0
+  visits.companies = () => {
+    failed++
+    return Promise.reject(new Error('ClickHouse is down'))
+  }
+  await world.visit(['new.example'])
+  await until(() => failed)
+  visits.companies = read
+  await until(
+    async () => companiesOf(await world.messages(alert)),
+    (companies) => companies.length > 0,
+  )
   await world.evaluated()
   assert.deepEqual(companiesOf(await world.messages(alert)), ['new.example'])
 })

@@ -726,4 +726,26 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
       ],
     ],
   },
+  {
+    name: 'occurrence-again',
+    promise: 'an occurrence is one message, however often it is found',
+    file: 'src/alerts/redis/recordOccurrences-13.lua',
+    from: "if call('ZADD', KEYS[5], 'NX', ARGV[6], ARGV[i]) == 1 then",
+    to: "if call('ZADD', KEYS[5], 'NX', ARGV[6], ARGV[i]) >= 0 then",
+    noticedBy: [
+      [
+        'test/integration/alert-deliveries.test.ts',
+        'an occurrence is one signed message, however often it is recorded',
+      ],
+      ['test/chaos/alerts.test.ts', 'each is received under one id'],
+    ],
+  },
+  {
+    name: 'touched-forgotten',
+    promise: 'a company with a visit stays noted until its alerts were evaluated',
+    file: 'src/alerts/evaluation/evaluator.ts',
+    from: '    if (touched.length > 0) {\n',
+    to: '    if (touched.length > 0) {\n      await occurrences.forgetTouched(tenantId, touched)\n',
+    noticedBy: [['test/integration/alert-evaluation.test.ts', 'a visit whose evaluation failed']],
+  },
 ]
