@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
@@ -158,4 +158,18 @@ test('a folder is private, shows no partial object, and drops leftovers of a kil
   await store.prepare()
   assert.deepEqual(await readdir(partial), ['new'])
   assert.deepEqual(await keysOf(store, 'a/'), ['a/b'])
+})
+
+test('a folder with files of others lists its objects only', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'ipid-archive-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  const store = new FolderStore(folder)
+  await store.put('a/b', Buffer.from('x'))
+  for (const name of ['lost+found', 'a/$RECYCLE.BIN', '.Trash-1000']) {
+    await mkdir(join(folder, name))
+    await writeFile(join(folder, name, 'x'), '')
+  }
+  for (const name of ['.DS_Store', 'my notes.txt', 'a/..b', 'a/b..c', `a/${'n'.repeat(201)}`])
+    await writeFile(join(folder, name), '')
+  assert.deepEqual(await keysOf(store, ''), ['a/b'])
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { watch } from 'node:fs'
-import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -119,6 +119,64 @@ test('a backup that fails removes no old one, leaves nothing, and is tried again
   assert.deepEqual([done.failures, done.error], [0, undefined])
   await until(async () => (await place.sets()).length === 1)
   assert.deepEqual(await whole(), ['2026-11-26T03-00Z'])
+})
+
+test('files of others in the place are neither in the way nor removed', async (t) => {
+  const { client, clock, start, state, whole, folder } = await startBackups(t)
+  const backups = join(folder, 'backups')
+  // A disk has such a folder, which only root may read.
+  for (const name of ['lost+found', 'photos']) {
+    await mkdir(join(backups, name), { recursive: true })
+    await writeFile(join(backups, name, 'x'), '')
+  }
+  await writeFile(join(backups, '.DS_Store'), '')
+  const first = await start({ schedule: { keep: 1 } })
+  const { last } = await state(({ dueMs }) => dueMs === THREE)
+  for (const name of ['READ ME.txt', 'notes.txt']) await writeFile(join(backups, last!.name, name), '')
+  clock.nowMs += DAY_MS
+  const { attempt: _, ...before } = await state(({ dueMs }) => dueMs === THREE + DAY_MS)
+  await until(async () => (await whole()).length === 1)
+  assert.deepEqual((await readdir(join(backups, last!.name))).sort(), ['READ ME.txt', 'notes.txt'])
+  assert.deepEqual((await readdir(backups)).filter((name) => !name.startsWith('2026')).sort(), [
+    '.DS_Store',
+    '.partial',
+    'lost+found',
+    'photos',
+  ])
+  await first.stop()
+  // A process was killed amid a backup: the next one looks at the place first.
+  const attempt = { name: '2026-11-27T03-00Z-00000000', dueMs: THREE + 2 * DAY_MS, beganMs: clock.nowMs }
+  await client.set('{lease:backups}:schedule', JSON.stringify({ ...before, attempt }))
+  clock.nowMs += DAY_MS
+  await start({ schedule: { keep: 1 } })
+  await state(({ failures }) => failures === 1)
+  clock.nowMs += MINUTE_MS
+  await state(({ dueMs }) => dueMs === THREE + 2 * DAY_MS)
+})
+
+test('an old backup that cannot be removed keeps no other one', async (t) => {
+  const { clock, start, state, whole, folder } = await startBackups(t)
+  const folderStore = new FolderStore(join(folder, 'backups'))
+  let stuck = ''
+  const store = new Proxy(folderStore, {
+    get: (target, name) => {
+      if (name === 'delete') {
+        return (key: string) => {
+          if (stuck !== '' && key.startsWith(stuck)) throw new Error('no rights')
+          return target.delete(key)
+        }
+      }
+      const value = Reflect.get(target, name) as unknown
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+  await start({ store, schedule: { keep: 1 } })
+  stuck = (await state(({ dueMs }) => dueMs === THREE)).last!.name
+  for (const day of [1, 2]) {
+    clock.nowMs = THREE + day * DAY_MS
+    await state(({ dueMs }) => dueMs === clock.nowMs)
+  }
+  await until(async () => (await whole()).join() === '2026-11-25T03-00Z,2026-11-27T03-00Z')
 })
 
 test('a backup waits while another command changes stored events', async (t) => {

@@ -12,6 +12,10 @@ import { BackupRefusedError } from './ports.ts'
 
 /** When it was due, and its attempt: `2026-11-27T03-00Z-1a2b3c4d`. Sorted by name, the oldest is first. */
 const SET_NAME = /^\d{4}-\d\d-\d\dT\d\d-\d\dZ-[0-9a-f]{8}$/
+/** With which all these names begin until the year 3000. */
+const MILLENNIUM = '2'
+/** A file that a backup writes. */
+const FILE_NAME = /^(?:manifest\.json|[a-z0-9_-]+(?:\.tsv|\.ndjson)\.gz)$/
 
 /** A backup in a place. */
 export interface BackupSet {
@@ -50,12 +54,13 @@ export class BackupPlace {
     return this.#store.location
   }
 
-  /** Every backup, the oldest first. Ignores other objects. */
+  /** Every backup, the oldest first. Ignores objects of others, also those beside the files of a backup. */
   async sets(): Promise<BackupSet[]> {
     const found = new Map<string, { keys: string[]; bytes: number }>()
-    for await (const { key, bytes } of this.#store.list('')) {
-      const [name = '', ...rest] = key.split('/')
-      if (!SET_NAME.test(name) || rest.length !== 1) continue
+    // Folders of others may be large, or not for us to read.
+    for await (const { key, bytes } of this.#store.list(MILLENNIUM)) {
+      const [name = '', file = '', ...deeper] = key.split('/')
+      if (!SET_NAME.test(name) || !FILE_NAME.test(file) || deeper.length > 0) continue
       const set = found.get(name) ?? { keys: [], bytes: 0 }
       set.keys.push(key)
       found.set(name, { keys: set.keys, bytes: set.bytes + bytes })

@@ -174,10 +174,7 @@ export class ScheduledBackups implements Service {
     } finally {
       await rm(spoolDir, { recursive: true, force: true })
     }
-    await this.#trim(place, dueMs).catch((err) => {
-      if (err instanceof LeaseLostError) throw err
-      log.warn({ err, ...PASSING }, 'old backups are removed after the next backup')
-    })
+    await this.#trim(place, dueMs).catch((err) => this.#notRemoved(err))
   }
 
   async #done(state: ScheduleState, dueMs: number, last: KeptBackup): Promise<void> {
@@ -204,7 +201,13 @@ export class ScheduledBackups implements Service {
     const left = sets.filter(({ name, isWhole }) => !isWhole && dueOf(name) <= dueMs - LEFTOVER_MS)
     for (const set of [...whole.slice(0, -this.#options.schedule.keep), ...left]) {
       this.#options.lease.assertHeld()
-      await place.remove(set)
+      // One that cannot be removed keeps no other one.
+      await place.remove(set).catch((err) => this.#notRemoved(err, set.name))
     }
+  }
+
+  #notRemoved(err: Error, backup?: string): void {
+    if (err instanceof LeaseLostError) throw err
+    this.#options.log.warn({ err, backup, ...PASSING }, 'old backups are removed after the next backup')
   }
 }

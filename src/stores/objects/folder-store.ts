@@ -4,7 +4,7 @@ import { copyFile, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promis
 import { dirname, join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { UnavailableError } from '../../run/errors.ts'
-import { assertKey, type ObjectEntry, type ObjectStore } from './object-store.ts'
+import { assertKey, isNamePart, type ObjectEntry, type ObjectStore } from './object-store.ts'
 
 /** Folder of unfinished objects; no key can name it. */
 const PARTIAL = '.partial'
@@ -112,8 +112,9 @@ export class FolderStore implements ObjectStore {
     )
     const named = entries.map((entry) => ({ entry, key: folder + entry.name + (entry.isDirectory() ? '/' : '') }))
     for (const { entry, key } of named.sort((a, b) => (a.key < b.key ? -1 : 1))) {
-      if (entry.name === PARTIAL || !(key.startsWith(prefix) || (entry.isDirectory() && prefix.startsWith(key))))
-        continue
+      // No object: unfinished ones, and what others keep here, as the `lost+found` of a disk.
+      if (!isNamePart(entry.name)) continue
+      if (!(key.startsWith(prefix) || (entry.isDirectory() && prefix.startsWith(key)))) continue
       if (entry.isDirectory()) yield* this.#walk(key, prefix)
       else {
         const bytes = await this.head(key)

@@ -46,8 +46,14 @@ export interface ObjectStore {
 /** Allowed parts of a key between its slashes. */
 const NAME_PART = /^[A-Za-z0-9_][A-Za-z0-9_=.-]{0,199}$/
 
+/** Whether a file or folder of this name can belong to a key. */
+export function isNamePart(name: string): boolean {
+  return NAME_PART.test(name) && !name.includes('..')
+}
+
 /** @throws when a key could lead out of the store, or mean another object in another store */
 export function assertKey(key: string): void {
-  const isSafe = key.length <= 900 && key.split('/').every((part) => NAME_PART.test(part) && !part.includes('..'))
-  if (!isSafe) throw new Error(`${JSON.stringify(key)} is not a valid key of an object`)
+  if (key.length > 900 || !key.split('/').every(isNamePart)) {
+    throw new Error(`${JSON.stringify(key)} is not a valid key of an object`)
+  }
 }
