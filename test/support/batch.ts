@@ -114,20 +114,24 @@ export async function drainAsSink(client: RedisClient): Promise<number> {
   let drained = 0
   for (let partition = 0; partition < PARTITIONS; partition++) {
     const stream = keys.stream(partition, 'enriched', 'batch')
-    const reply = (await client.call('XREADGROUP', 'GROUP', 'clickhouse', 's', 'COUNT', 10, 'STREAMS', stream, '>')) as
-      | [string, [string, string[]][]][]
-      | null
-    for (const [id, fields] of reply?.[0]?.[1] ?? []) {
-      const field = (name: string) => fields[fields.findIndex((value, i) => i % 2 === 0 && value === name) + 1]!
-      const events = Number(field('n'))
-      const done = counterFields.done('clickhouse', 'enriched', 'batch', 'events')
-      await client
-        .multi()
-        .xack(stream, 'clickhouse', id)
-        .hincrby(keys.counters(partition), done, events)
-        .hincrby(keys.jobProgress(partition, field('j')), 'stored', events)
-        .exec()
-      drained += events
+    // The first are those that it read and did not acknowledge.
+    for (const from of ['0', '>']) {
+      const group = ['GROUP', 'clickhouse', 's', 'COUNT', 10]
+      const reply = (await client.call('XREADGROUP', ...group, 'STREAMS', stream, from)) as
+        | [string, [string, string[]][]][]
+        | null
+      for (const [id, fields] of reply?.[0]?.[1] ?? []) {
+        const field = (name: string) => fields[fields.findIndex((value, i) => i % 2 === 0 && value === name) + 1]!
+        const events = Number(field('n'))
+        const done = counterFields.done('clickhouse', 'enriched', 'batch', 'events')
+        await client
+          .multi()
+          .xack(stream, 'clickhouse', id)
+          .hincrby(keys.counters(partition), done, events)
+          .hincrby(keys.jobProgress(partition, field('j')), 'stored', events)
+          .exec()
+        drained += events
+      }
     }
   }
   return drained

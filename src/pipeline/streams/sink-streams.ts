@@ -1,7 +1,6 @@
 import type { Logger } from 'pino'
-import { UnavailableError } from '../../run/errors.ts'
 import { pause, untilTick } from '../../run/loop.ts'
-import { lossesOf, type RedisClient } from '../../stores/redis/connect.ts'
+import { assertSameConnection, lossesOf, type RedisClient } from '../../stores/redis/connect.ts'
 import { persisted } from '../../stores/redis/durability/persisted.ts'
 import { replyCode } from '../../stores/redis/errors.ts'
 import { keys } from '../../stores/redis/keys.ts'
@@ -115,10 +114,8 @@ export class SinkStreams implements SinkSource {
     await this.#lease.write(this.#intentKey, JSON.stringify(intent))
     // If Redis lost the intent after the insert, the rows would look new.
     await persisted(this.#options.client)
-    // The next master may lack entries that were read before. Their sender had no answer and sends them again, with a new claim.
-    if (lossesOf(this.#options.client) !== this.#losses) {
-      throw new UnavailableError('the connection to Redis was lost after the read: the entries are read again')
-    }
+    // The sender of an entry that the next master lacks had no answer, and sends its events again with a new claim.
+    assertSameConnection(this.#options.client, this.#losses)
     this.#lease.assertHeld()
   }
 

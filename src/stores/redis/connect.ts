@@ -1,7 +1,7 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
 import { isSentinelUrl, readWaitReplicas } from '../../config/redis-url.ts'
-import { InputError } from '../../run/errors.ts'
-import { needReplicas } from './durability/replicated.ts'
+import { InputError, UnavailableError } from '../../run/errors.ts'
+import { isConnected, needReplicas } from './durability/replicated.ts'
 import { replyCode } from './errors.ts'
 import { sentinelOptions } from './sentinel.ts'
 
@@ -72,7 +72,20 @@ const losses = new WeakMap<RedisClient, number>()
  * more. Always 0 for a Redis Cluster.
  */
 export function lossesOf(client: RedisClient): number {
-  return losses.get(client) ?? 0
+  const before = losses.get(client) ?? 0
+  // Its socket has ended already, and `close` follows.
+  const isEnding = client instanceof Redis && client.status === 'ready' && !isConnected(client)
+  return isEnding ? before + 1 : before
+}
+
+/**
+ * Call it right before a write that depends on what was read before, or on a write before.
+ * @param losses `lossesOf` the client before that
+ * @throws UnavailableError when the connection was lost since: the next master may lack what the last one answered
+ */
+export function assertSameConnection(client: RedisClient, losses: number): void {
+  if (lossesOf(client) === losses) return
+  throw new UnavailableError('the connection to Redis was lost after the read: the next master may lack what was read')
 }
 
 function connectOne(url: string, options: RedisOptions): Redis {

@@ -78,8 +78,8 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     name: 'read-from-a-lost-master',
     promise: 'a sink does not insert what it read from a Redis that another one may have replaced',
     file: 'src/pipeline/streams/sink-streams.ts',
-    from: 'lossesOf(this.#options.client) !== this.#losses',
-    to: 'lossesOf(this.#options.client) < this.#losses',
+    from: 'assertSameConnection(this.#options.client, this.#losses)',
+    to: '',
     noticedBy: [['test/integration/sink-streams.test.ts', 'entries that were read before the connection was lost']],
   },
   {
@@ -554,6 +554,14 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
         'a chunk fed in part and again under changed rules keeps each line once',
       ],
     ],
+  },
+  {
+    name: 'fed-to-a-lost-master',
+    promise: 'a feeder writes nothing that follows from what it read from a Redis that another one may have replaced',
+    file: 'src/pipeline/sources/batch/redis/feeder-store.ts',
+    from: 'assertSameConnection(this.#options.client, this.#losses)',
+    to: '',
+    noticedBy: [['test/integration/batch-fail-over.test.ts', 'a fail-over that loses an upload without an answer']],
   },
   {
     name: 'advance-once',

@@ -40,7 +40,8 @@ export interface LaneLevel {
 
 /**
  * A feeder's side of the store. Every method may be repeated after a crash and acts once. A feeder whose lease expired while
- * it worked may still feed and advance the chunk that it holds; that also happens once.
+ * it worked may still feed and advance the chunk that it holds; that also happens once. After a loss of the connection every write
+ * rejects until the next `acquire`, because another server may lack what was read.
  */
 export interface FeederStore {
   /** Waits for a share of the tenants. Resolves to false when `signal` ended the wait. */

@@ -19,14 +19,18 @@ export function replicasNeededBy(client: object): number {
   return needed.get(client) ?? 0
 }
 
+/** Whether a command would be sent now. Otherwise it would wait for the next connection, which may lead to another server. */
+export function isConnected(client: Redis): boolean {
+  return client.status === 'ready' && client.stream.writable
+}
+
 /**
  * Resolves when `replicasNeededBy(client)` replicas have every write that the client's Redis made before this call, also those of other
  * clients. Rejects after the time limit, and when the connection is lost: the next server may lack all of them.
  */
 export async function replicated(client: Redis): Promise<void> {
   const replicas = replicasNeededBy(client)
-  // A queued command would go to the next server.
-  if (client.status !== 'ready') throw new UnavailableError('the connection to Redis is lost')
+  if (!isConnected(client)) throw new UnavailableError('the connection to Redis is lost')
   const waitMs = Math.min(WAIT_MS_MAX, WAIT_SHARE * (client.options.commandTimeout ?? WAIT_MS_MAX))
   // WAIT is about the writes until the last command of its own connection. The PING moves that to now.
   const [, found] = await Promise.all([client.ping(), client.call('WAIT', replicas, Math.ceil(waitMs))])

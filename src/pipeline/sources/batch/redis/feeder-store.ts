@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import { BATCH_LIMITS, type BatchSummary } from '../../../../../schemas/api/batch.ts'
 import type { Addresses } from '../../../../../schemas/tenant.ts'
 import type { TenantRules } from '../../../../../schemas/tenant-rules.ts'
-import type { RedisClient } from '../../../../stores/redis/connect.ts'
+import { assertSameConnection, lossesOf, type RedisClient } from '../../../../stores/redis/connect.ts'
 import { keys } from '../../../../stores/redis/keys.ts'
 import { Membership, shareOf } from '../../../../stores/redis/membership.ts'
 import type { Caller } from '../../../../stores/redis/pipelined-calls.ts'
@@ -49,15 +49,28 @@ export class RedisFeederStore implements FeederStore {
   /** A cache of other feeders' jobs. It may be stale: it only serves to count their tenants. */
   readonly #others = new Map<string, OpenJob>()
   #othersUntilMs = 0
+  /** `lossesOf` the client before the first list of jobs. */
+  #losses: number
 
   constructor(options: RedisFeederStoreOptions) {
     const { leases: client = options.client, processName, shares = 1, log } = options
     this.#options = options
+    this.#losses = lossesOf(options.client)
     this.#membership = new Membership({ client, name: 'feeder', shares, processName, setting: 'FEEDER_SHARES', log })
   }
 
-  acquire(signal: AbortSignal): Promise<boolean> {
-    return this.#membership.acquireAny(signal)
+  async acquire(signal: AbortSignal): Promise<boolean> {
+    const isHeld = await this.#membership.acquireAny(signal)
+    this.#losses = lossesOf(this.#options.client)
+    return isHeld
+  }
+
+  /**
+   * Every write depends on a list of jobs and on the writes before. A next master may lack the last chunk, and would refuse it after
+   * the one that follows; or a whole job whose upload had no answer; or the last progress of a job.
+   */
+  #assertSameConnection(): void {
+    assertSameConnection(this.#options.client, this.#losses)
   }
 
   assertHeld(): void {
@@ -164,6 +177,7 @@ export class RedisFeederStore implements FeederStore {
     const counted =
       pipeline.outcomes !== undefined && outcomes.size > 0 ? packOutcomes([[commit, outcomes]]) : undefined
     const home = job.next % partitions
+    this.#assertSameConnection()
     // Each job is a producer, and the chunk's number its sequence number. So each stream takes a chunk once.
     const append = async (partition: number) => {
       const appended: BlockAppend[] = []
@@ -191,6 +205,7 @@ export class RedisFeederStore implements FeederStore {
     const { errorsMax, reasonsMax, reasonLinesMax } = BATCH_LIMITS
     const counters = Object.entries({ fed, rejected, invalid_ip: invalidIp })
     const groups = reasons.map(({ reason, count, lines }) => [reason, count, lines.join()])
+    this.#assertSameConnection()
     const result = await advanceJobScript.run(
       this.#options.client,
       [keys.job(job.id), keys.chunks(job.id), keys.jobErrors(job.id), keys.chunk(job.id, job.next)],
@@ -246,12 +261,14 @@ export class RedisFeederStore implements FeederStore {
 
   async #end(job: OpenJob, next: number | '', fields: Record<string, string>): Promise<boolean> {
     const args = [RECORD_TTL_MS, next, ...Object.entries(fields).flat()]
+    this.#assertSameConnection()
     return (await endJobScript.run(this.#options.client, [keys.job(job.id)], args)) === 1
   }
 
-  cleanUp(job: OpenJob): Promise<void> {
+  async cleanUp(job: OpenJob): Promise<void> {
     const { client, partitions } = this.#options
-    return freeJob(client, partitions, job, job.state === 'gone' ? 'no job' : 'a job')
+    this.#assertSameConnection()
+    await freeJob(client, partitions, job, job.state === 'gone' ? 'no job' : 'a job')
   }
 }
 

@@ -1,6 +1,6 @@
 import type { BatchJob, BatchStatus, BatchSummary } from '../../../../../schemas/api/batch.ts'
 import { nounFor } from '../../../../run/counted.ts'
-import type { RedisClient } from '../../../../stores/redis/connect.ts'
+import { assertSameConnection, lossesOf, type RedisClient } from '../../../../stores/redis/connect.ts'
 import { keys, progressFields } from '../../../../stores/redis/keys.ts'
 import { loadScript } from '../../../../stores/redis/scripts.ts'
 import { problemOf, type Rejections, rejectedText, rejectionsOf } from './rejected-reasons.ts'
@@ -42,6 +42,7 @@ export async function freeJob(
   job: { readonly id: string; readonly tenantId: string },
   what: 'a job' | 'no job',
 ): Promise<void> {
+  const losses = lossesOf(client)
   const failed = (await client.hget(keys.job(job.id), 'status')) === 'failed'
   await freeChunks(client, job.id)
   await client.del(keys.jobErrors(job.id))
@@ -51,6 +52,8 @@ export async function freeJob(
     if (failed) await keepProgressScript.run(client, [progress], [RECORD_TTL_MS, progressFields.stored])
     else await client.del(progress)
   }
+  // On the next master the job may still run, and only feeders of open jobs end it.
+  assertSameConnection(client, losses)
   await releaseJob(client, job.tenantId, job.id, what)
 }
 
