@@ -10,6 +10,7 @@ import { redisWarnings } from '../../src/operations/status/verdict.ts'
 import { EmptyUploadError } from '../../src/pipeline/declaration/batch-jobs.ts'
 import type { RejectedGroup } from '../../src/pipeline/declaration/source.ts'
 import { RedisFeederStore } from '../../src/pipeline/sources/batch/redis/feeder-store.ts'
+import { removeStrayProgress } from '../../src/pipeline/sources/batch/redis/stray-progress.ts'
 import { spoolChunk, UPLOAD_TTL_MS } from '../../src/pipeline/sources/batch/redis/upload-spool.ts'
 import { readStatus } from '../../src/pipeline/streams/status.ts'
 import { BackpressureError } from '../../src/run/errors.ts'
@@ -133,6 +134,21 @@ test('an upload that lost lines in Redis is refused', async (t) => {
   await another.abort()
 })
 
+test('an upload that a fail-over removed from the open jobs is refused', async (t) => {
+  const { redis, jobs } = await startBatch(t)
+  const feeders = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop' }))
+  t.after(() => feeders.disconnect())
+  for (const isForgotten of [true, false]) {
+    const begun = await jobs.begin('acme')
+    await begun.write(Buffer.from('{"ip":"192.0.2.1"}'))
+    if (isForgotten) await feeders.hdel(keys.openJobs(), begun.jobId)
+    await feeders.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes')
+    if (isForgotten) await assert.rejects(begun.complete(), /the upload was interrupted for too long/)
+    else assert.equal((await begun.complete()).received, 1)
+    await begun.abort()
+  }
+})
+
 test('lines are removed with their job and with an unfinished upload, whatever is left of them', async (t) => {
   const { redis, client, jobs } = await startBatch(t)
   const lines = '{"ip":"192.0.2.1"}\n'.repeat(40_000)
@@ -231,6 +247,21 @@ test('a tenant sees its own jobs, newest first, in pages, until their records ex
   await completed(client, jobs, 'other', last)
   await until(async () => (await client.exists(keys.batchesOf('acme'))) === 0)
   await Promise.all([stopFeeder(), worker.stop()])
+})
+
+test('progress without an open job is removed, except what a failed job still counts', async (t) => {
+  const { client, jobs } = await startBatch(t)
+  const [open, failed] = [
+    await upload(jobs, 'acme', '{"ip":"192.0.2.1"}'),
+    await upload(jobs, 'acme', '{"ip":"192.0.2.1"}'),
+  ]
+  await jobs.cancel('acme', failed)
+  for (const id of [open, failed, 'ended']) await client.hincrby(keys.jobProgress(1, id), 'stored', 1)
+  assert.equal(await removeStrayProgress(client), 1)
+  assert.equal(await removeStrayProgress(client), 0)
+  assert.equal(await client.hget(keys.jobProgress(1, open), 'stored'), '1')
+  assert.equal(await client.hget(keys.jobProgress(1, failed), 'stored'), '1')
+  assert.equal(await client.exists(keys.jobProgress(1, 'ended')), 0)
 })
 
 test('of a cancel and a normal end, the first one counts', async (t) => {

@@ -50,6 +50,7 @@ import { Feeder } from '../../src/pipeline/sources/batch/feeder.ts'
 import { readChunk } from '../../src/pipeline/sources/batch/read-chunk.ts'
 import { RedisFeederStore } from '../../src/pipeline/sources/batch/redis/feeder-store.ts'
 import { RedisBatchJobs } from '../../src/pipeline/sources/batch/redis/jobs.ts'
+import { strayProgress } from '../../src/pipeline/sources/batch/redis/stray-progress.ts'
 import { EventTail } from '../../src/pipeline/sources/live/tail.ts'
 import { Puller } from '../../src/pipeline/sources/pulls/puller.ts'
 import { RedisPullStore } from '../../src/pipeline/sources/pulls/redis/pull-store.ts'
@@ -176,6 +177,7 @@ export const SERVICES: Readonly<Record<string, ServiceCase>> = {
     },
   },
   Janitor: { make: onRedis((client) => new Janitor({ client, ...onPipeline })) },
+  strayProgress: { make: onRedis((client) => strayProgress(client, silent)) },
   Retention: {
     make: onRedis((client) => {
       const store: AgedStore = { name: 'tables', removeAged: async () => 0, close: async () => {} }

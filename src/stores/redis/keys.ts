@@ -97,6 +97,10 @@ export const keys = {
   jobErrors: (jobId: string) => `{job:${jobId}}:errors`,
   /** Hash: the progress of a job in a partition, see `progressFields`. */
   jobProgress: (n: number, jobId: string) => `${partition(n)}:job:${jobId}`,
+  /** Matches the progress of all jobs in all partitions. */
+  jobProgressPattern: () => '{p*}:job:*',
+  /** String: exists for an hour after a process has removed progress without a job. */
+  strayProgressTurn: () => '{batch}:stray-progress',
 
   /** String: JSON of the intent of a sink. @param share undefined: the sink has one share */
   sinkIntent: (name: string, share?: number) => `${leased(name, share)}:intent`,

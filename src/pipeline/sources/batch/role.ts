@@ -11,10 +11,11 @@ import { readerOfJobs } from '../../declaration/pipeline.ts'
 import { compileValidator } from '../../event/validator.ts'
 import { Feeder } from './feeder.ts'
 import { RedisFeederStore } from './redis/feeder-store.ts'
+import { strayProgress } from './redis/stray-progress.ts'
 
 /** Feeds batch jobs, and works on bulk lookup jobs. */
 export function batchRole(context: ProcessContext): Service[] {
-  return [feeder(context), bulkWorker(context)]
+  return [feeder(context), strayProgress(context.shared, context.telemetry.log), bulkWorker(context)]
 }
 
 function feeder(context: ProcessContext): Feeder {

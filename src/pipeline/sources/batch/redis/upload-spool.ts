@@ -1,7 +1,7 @@
 import type { Addresses } from '../../../../../schemas/tenant.ts'
 import { BackpressureError, UnavailableError } from '../../../../run/errors.ts'
 import { type DelayBounds, Loop, retry } from '../../../../run/loop.ts'
-import type { RedisClient } from '../../../../stores/redis/connect.ts'
+import { lossesOf, type RedisClient } from '../../../../stores/redis/connect.ts'
 import { persisted } from '../../../../stores/redis/durability/persisted.ts'
 import { keys } from '../../../../stores/redis/keys.ts'
 import { loadScript, type Write } from '../../../../stores/redis/scripts.ts'
@@ -88,11 +88,14 @@ export class UploadSpool implements Upload {
   #unsyncedBytes = 0
   #ended = false
   #completing = false
+  /** `lossesOf` the client before the first chunk. */
+  readonly #losses: number
 
   /** The upload's key must exist already. */
   constructor(options: UploadSpoolOptions) {
     this.#options = options
     const { client, jobId, file } = options
+    this.#losses = lossesOf(client)
     this.#chunker = new LineChunker((chunk) => this.#send(chunk), file.bytesMax)
     this.#heartbeat = new Loop({
       name: `upload ${jobId}`,
@@ -146,6 +149,7 @@ export class UploadSpool implements Upload {
     commit()
     this.#completing = true
     await this.#persist(async () => {
+      if (await this.#isForgotten()) return 0
       const result = await completeUploadScript.run(client, names, args)
       await persisted(client)
       return result
@@ -163,6 +167,15 @@ export class UploadSpool implements Upload {
     if (this.#completing) return
     await client.unlink(keys.upload(jobId), ...chunkKeys(jobId, this.#chunks))
     await release()
+  }
+
+  /** After a fail-over, the upload may be missing among the open jobs. No feeder would find its job. */
+  async #isForgotten(): Promise<boolean> {
+    const { client, jobId } = this.#options
+    if (lossesOf(client) === this.#losses) return false
+    // An earlier call may have made the job, and it may have ended.
+    const [isOpen, isJob] = await Promise.all([client.hexists(keys.openJobs(), jobId), client.exists(keys.job(jobId))])
+    return isOpen + isJob === 0
   }
 
   #send(chunk: LineChunk): void {
