@@ -39,7 +39,8 @@ export function openSince(
 }
 
 const RETRY_MIN_MS = 60_000
-const RETRY_MAX_MS = 3_600_000
+/** The longest delay until a failed attempt is repeated. */
+export const RETRY_MAX_MS = 3_600_000
 
 /** Milliseconds until a failed attempt is repeated: a minute, then twice the time before, up to an hour. */
 export function retryDelayMs(failures: number): number {

@@ -38,6 +38,14 @@ export function dueOf(name: string): number {
   return Date.parse(`${name.slice(0, 13)}:${name.slice(14, 16)}Z`)
 }
 
+/** A clock may be ahead of another one by less. */
+export const AHEAD_MS = 3_600_000
+
+/** Whether a backup was written while the clock was ahead. */
+export function isOfFuture({ name }: Pick<BackupSet, 'name'>, nowMs: number): boolean {
+  return dueOf(name) > nowMs + AHEAD_MS
+}
+
 /** A folder or bucket with backups, each in a folder of its own. */
 export class BackupPlace {
   readonly #store: ObjectStore
@@ -70,6 +78,12 @@ export class BackupPlace {
       const { keys, bytes } = found.get(name)!
       return { name, isWhole: keys.includes(`${name}/${MANIFEST}`), keys, bytes }
     })
+  }
+
+  /** The newest whole one; undefined: there is none. One of the future only if there is no other. */
+  async newest(nowMs: number): Promise<string | undefined> {
+    const whole = (await this.sets()).filter(({ isWhole }) => isWhole)
+    return (whole.filter((set) => !isOfFuture(set, nowMs)).at(-1) ?? whole.at(-1))?.name
   }
 
   /**

@@ -4,14 +4,14 @@ import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { BackupManifest } from '../../../schemas/backup.ts'
 import type { ExportPeriod } from '../../../schemas/export.ts'
-import { lastDue, retryDelayMs } from '../../exports/schedule.ts'
+import { lastDue, RETRY_MAX_MS, retryDelayMs } from '../../exports/schedule.ts'
 import type { Clock } from '../../run/clock.ts'
 import { LeaseLostError, UnavailableError } from '../../run/errors.ts'
 import { type DelayBounds, Loop } from '../../run/loop.ts'
 import { PASSING } from '../../run/passing.ts'
 import type { Service } from '../../run/service.ts'
 import type { ShareLease } from '../../stores/redis/membership.ts'
-import { type BackupPlace, dueOf, setName } from './place.ts'
+import { AHEAD_MS, type BackupPlace, dueOf, isOfFuture, setName } from './place.ts'
 import { type KeptBackup, type ScheduleState, writeSchedule } from './redis/schedule-store.ts'
 
 /** Settings of scheduled backups. */
@@ -118,14 +118,15 @@ export class ScheduledBackups implements Service {
     return LOOK_EVERY_MS
   }
 
-  /** The state with the settings of this process. Another place begins anew. */
+  /** The state with the settings of this process. Another place begins anew, and so does a clock that was ahead. */
   async #state(place: BackupPlace): Promise<ScheduleState> {
     const { lease, read, schedule, clock } = this.#options
     const { every, at } = schedule
     const found = await read()
-    if (found?.place === place.location && found.every === every && found.at === at) return found
     const sinceMs = clock.now()
-    const kept = found?.place === place.location ? found : { dueMs: 0, failures: 0, retryAtMs: 0 }
+    const isAhead = found !== undefined && Math.max(found.dueMs, found.retryAtMs - RETRY_MAX_MS) > sinceMs + AHEAD_MS
+    if (!isAhead && found?.place === place.location && found.every === every && found.at === at) return found
+    const kept = !isAhead && found?.place === place.location ? found : { dueMs: 0, failures: 0, retryAtMs: 0 }
     const state: ScheduleState = { ...kept, place: place.location, every, at, sinceMs }
     await writeSchedule(lease, state)
     return state
@@ -194,9 +195,13 @@ export class ScheduledBackups implements Service {
     log.warn({ err, ...PASSING }, 'a backup is tried again later')
   }
 
-  /** Removes the oldest backups above the number to keep, and what killed processes left. The newest whole one always stays. */
+  /**
+   * Removes the oldest backups above the number to keep, and what killed processes left. The newest whole one always stays. Those
+   * of a time when the clock was ahead are not counted until it comes.
+   */
   async #trim(place: BackupPlace, dueMs: number): Promise<void> {
-    const sets = await place.sets()
+    const nowMs = this.#options.clock.now()
+    const sets = (await place.sets()).filter((set) => !isOfFuture(set, nowMs))
     const whole = sets.filter(({ isWhole }) => isWhole)
     const left = sets.filter(({ name, isWhole }) => !isWhole && dueOf(name) <= dueMs - LEFTOVER_MS)
     for (const set of [...whole.slice(0, -this.#options.schedule.keep), ...left]) {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import { readArchiveUrl } from '../../../config/archive-url.ts'
 import type { ArchiveLocation } from '../../../pipeline/declaration/destination.ts'
+import { systemClock as clock } from '../../../run/clock.ts'
 import { InputError } from '../../../run/errors.ts'
 import { MANIFEST } from '../manifest.ts'
 import { BackupPlace } from '../place.ts'
@@ -69,7 +70,7 @@ async function fetchBackup(
 async function newestIn(location: ArchiveLocation, progress: Progress): Promise<string | undefined> {
   const place = new BackupPlace(location)
   try {
-    const name = (await place.sets()).filter(({ isWhole }) => isWhole).at(-1)?.name
+    const name = await place.newest(clock.now())
     if (name !== undefined) progress.step(`the newest whole backup in ${place.location} is ${name}`)
     return name
   } finally {
