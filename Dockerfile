@@ -14,7 +14,7 @@ COPY pipelines pipelines
 COPY src src
 RUN node src/ipid.mjs compile \
  && ln -s /app/src/ipid.mjs /usr/local/bin/ipid \
- && mkdir -p /data/archive /data/enrich \
+ && mkdir -p /data/archive /data/backups /data/enrich \
  && chown -R node:node /data
 
 USER node

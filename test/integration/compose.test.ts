@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { parse } from 'yaml'
 import { ROLES, readConfig, readRoles } from '../../src/config/config.ts'
+import { SETTINGS } from '../../src/config/settings.ts'
 import { startTestClickHouse } from '../support/clickhouse.ts'
 import { startTestRedis } from '../support/redis.ts'
 import { TestSite } from '../support/site.ts'
@@ -67,6 +68,18 @@ test('the services that archive, write exports and show their place have the buc
   // Without a bucket, files must survive a new container.
   for (const name of ['archive', 'sink'])
     assert.ok(file.services[name]!.volumes!.includes('archive:/data/archive'), name)
+})
+
+test('the service that writes scheduled backups is given their settings, and keeps those of a folder', () => {
+  const { archive } = file.services
+  const settings = Object.values(SETTINGS).filter(({ env }) => env.startsWith('BACKUP_'))
+  assert.ok(settings.length >= 4)
+  const env = Object.fromEntries(settings.map(({ env: name }) => [name, archive!.environment?.[name] ?? 'missing']))
+  for (const { env: name, default: fallback = '' } of settings) assert.equal(interpolate(env[name]!), fallback, name)
+  const place = 'file:///data/backups'
+  assert.deepEqual(readConfig({ BACKUP_URL: place }).backupUrl, { folder: '/data/backups' })
+  assert.ok(archive!.volumes!.map(interpolate).includes('backups:/data/backups') && 'backups' in file.volumes)
+  assert.match(read('Dockerfile'), /mkdir -p .*\/data\/backups/)
 })
 
 test('only this machine can reach published ports, and every service has a health check', () => {
