@@ -32,9 +32,13 @@ export class TenantSlots {
     this.#limits = limits
   }
 
-  /** Runs `work` in a slot. @throws BackpressureError when no slot is free in time, or too many calls wait */
-  async run<T>(tenantId: string, work: () => Promise<T>): Promise<T> {
-    await this.#take(tenantId)
+  /**
+   * Runs `work` in a slot.
+   * @param left ends the wait for a slot, with its reason
+   * @throws BackpressureError when no slot is free in time, or too many calls wait
+   */
+  async run<T>(tenantId: string, work: () => Promise<T>, left?: AbortSignal): Promise<T> {
+    await this.#take(tenantId, left)
     try {
       return await work()
     } finally {
@@ -52,7 +56,8 @@ export class TenantSlots {
     }
   }
 
-  async #take(tenantId: string): Promise<void> {
+  async #take(tenantId: string, left?: AbortSignal): Promise<void> {
+    left?.throwIfAborted()
     const { ofTenant, all, waitingOfTenant, refusal, retrySeconds } = this.#limits
     const line = this.#lines.get(tenantId) ?? { held: 0, waiting: [] }
     if (this.#held < all && line.held < ofTenant) {
@@ -61,21 +66,29 @@ export class TenantSlots {
     }
     if (line.waiting.length >= waitingOfTenant) throw new BackpressureError(refusal, retrySeconds, 'questions')
     this.#lines.set(tenantId, line)
-    await this.#wait(tenantId, line)
+    await this.#wait(tenantId, line, left)
   }
 
-  #wait(tenantId: string, { waiting }: Line): Promise<void> {
+  #wait(tenantId: string, { waiting }: Line, left: AbortSignal | undefined): Promise<void> {
     const { waitMaxMs, refusal, retrySeconds } = this.#limits
     return new Promise((resolve, reject) => {
-      const begin = () => {
+      const end = () => {
         clearTimeout(timer)
+        left?.removeEventListener('abort', leave)
+      }
+      const begin = () => {
+        end()
         resolve()
       }
-      const timer = setTimeout(() => {
+      const refuse = (reason: Error) => {
+        end()
         waiting.splice(waiting.indexOf(begin), 1)
         this.#forget(tenantId)
-        reject(new BackpressureError(refusal, retrySeconds, 'questions'))
-      }, waitMaxMs)
+        reject(reason)
+      }
+      const leave = () => refuse(left!.reason)
+      const timer = setTimeout(() => refuse(new BackpressureError(refusal, retrySeconds, 'questions')), waitMaxMs)
+      left?.addEventListener('abort', leave)
       waiting.push(begin)
     })
   }

@@ -2,11 +2,17 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { ClickHouseCompanies } from '../../src/companies/companies.ts'
 import { ClickHouseOverview } from '../../src/dashboard/queries/overview.ts'
+import { json, route } from '../../src/dashboard/server/route.ts'
+import { sessionRoute } from '../../src/dashboard/server/routes/session.ts'
 import { UnavailableError } from '../../src/run/errors.ts'
 import { connectReading, QuestionReader } from '../../src/stores/clickhouse/reader.ts'
+import { connectRedis } from '../../src/stores/redis/connect.ts'
 import { readTrackedAccounts, readUsage } from '../../src/tenants/usage.ts'
 import { startTestClickHouse } from '../support/clickhouse.ts'
 import { clock, TODAY } from '../support/companies.ts'
+import { startDashboard } from '../support/dashboard.ts'
+import { quiet } from '../support/pipeline.ts'
+import { startTestRedis } from '../support/redis.ts'
 import { until } from '../support/until.ts'
 
 // This hook must run before the one that ends the store.
@@ -21,15 +27,36 @@ test('the client of the dashboard pages cannot write', async () => {
   }
 })
 
-test('a cancelled query ends in ClickHouse, too', async () => {
-  const underWay = async () => {
-    const query = "SELECT count() AS n FROM system.processes WHERE query LIKE 'SELECT sum(%'"
-    const result = await clickhouse.client.query({ query, format: 'JSONEachRow' })
-    return Number((await result.json<{ n: string }>())[0]!.n)
-  }
+const ENDLESS = "SELECT sum(sipHash64(number)) FROM numbers(1000000000000) WHERE {tenant:String} > ''"
+
+async function underWay(): Promise<number> {
+  const query = "SELECT count() AS n FROM system.processes WHERE query LIKE 'SELECT sum(%'"
+  const result = await clickhouse.client.query({ query, format: 'JSONEachRow' })
+  return Number((await result.json<{ n: string }>())[0]!.n)
+}
+
+test('a query of a page ends in ClickHouse when the page is left', async (t) => {
+  const redis = await startTestRedis(t)
+  const requests = quiet(connectRedis(redis.url, { name: 'test', kind: 'request' }))
+  t.after(() => requests.disconnect())
+  const tenants = { listTenants: async () => [] }
+  const asking = route({
+    ...{ method: 'GET', path: '/api/endless', endsWithCaller: true },
+    handle: async () => json(await reader.rows(ENDLESS, { tenant: 'acme' }, 60)),
+  })
+  const dashboard = await startDashboard(t, requests, [sessionRoute({ tenants, version: '0', apiUrl: null }), asking])
+  const { cookie } = await dashboard.signIn()
   const leaving = new AbortController()
-  const query = "SELECT sum(sipHash64(number)) FROM numbers(1000000000000) WHERE {tenant:String} > ''"
-  const first = reader.stream(query, { tenant: 'acme' }, leaving.signal).next()
+  const page = fetch(`${dashboard.url}/api/endless`, { headers: { cookie }, signal: leaving.signal })
+  await until(underWay, (count) => count === 1, 20_000)
+  leaving.abort()
+  await assert.rejects(page)
+  await until(underWay, (count) => count === 0, 20_000)
+})
+
+test('a cancelled query ends in ClickHouse, too', async () => {
+  const leaving = new AbortController()
+  const first = reader.stream(ENDLESS, { tenant: 'acme' }, leaving.signal).next()
   await until(underWay, (count) => count === 1, 20_000)
   leaving.abort()
   await assert.rejects(first, UnavailableError)

@@ -17,6 +17,8 @@ export interface DashboardRoute {
   readonly streamedMaxBytes: number | undefined
   /** Whether it changes Redis: then the answer waits until the change is on disk. */
   readonly changes: boolean
+  /** Whether its queries end when the caller leaves. Not for what goes on after the answer, or is shared. */
+  readonly endsWithCaller: boolean
   /** Throws like routes of the public API. */
   handle(call: Call): HttpResponse | Promise<HttpResponse>
 }
@@ -44,6 +46,8 @@ interface RouteFacts<Q extends TObject, B extends TObject> {
   readonly streamedMaxBytes?: number
   /** Default: a POST does. */
   readonly changes?: boolean
+  /** Default: false. */
+  readonly endsWithCaller?: boolean
   readonly handle: (call: Call<Static<Q>, Static<B>>) => HttpResponse | Promise<HttpResponse>
 }
 
@@ -51,9 +55,10 @@ interface RouteFacts<Q extends TObject, B extends TObject> {
 export function route<Q extends TObject = TObject, B extends TObject = TObject>(
   facts: RouteFacts<Q, B>,
 ): DashboardRoute {
-  const { method, path, access = 'session', query, body, streamedMaxBytes, changes = method === 'POST' } = facts
+  const { method, path, access = 'session', query, body, streamedMaxBytes } = facts
+  const { changes = method === 'POST', endsWithCaller = false } = facts
   const handle = facts.handle as DashboardRoute['handle']
-  return { method, path, access, query, body, streamedMaxBytes, changes, handle }
+  return { method, path, access, query, body, streamedMaxBytes, changes, endsWithCaller, handle }
 }
 
 /** A JSON response with status 200. */

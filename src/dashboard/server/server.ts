@@ -9,6 +9,7 @@ import { errorResponse } from '../../http/route/errors.ts'
 import { parseJson } from '../../http/route/parse-json.ts'
 import { assertSchema } from '../../http/route/schema.ts'
 import { compileValidator } from '../../pipeline/event/validator.ts'
+import { forCaller } from '../../run/caller.ts'
 import type { Clock } from '../../run/clock.ts'
 import { READ_WORK_MS } from '../../stores/clickhouse/read-limits.ts'
 import type { Tenant } from '../../tenants/tenancy.ts'
@@ -104,7 +105,8 @@ class Gate {
       if (validQuery !== undefined) assertSchema(validQuery, query)
       const body = readBody === undefined ? undefined : parseJson(await exchange.text())
       if (readBody !== undefined) assertSchema(readBody, body)
-      const response = await route.handle({ exchange, session, parameters, tenant: tenant!, query, body })
+      const handle = () => route.handle({ exchange, session, parameters, tenant: tenant!, query, body })
+      const response = await (route.endsWithCaller ? forCaller(exchange.left, handle) : handle())
       if (route.changes) await this.#options.persisted()
       return response
     }

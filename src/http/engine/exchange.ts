@@ -70,6 +70,7 @@ export class Exchange implements RequestReceiver, InFlight {
   #text: string | Promise<string> | undefined
   #begun = false
   #committed = false
+  #leaving: AbortController | undefined
   readonly #pace: BodyPace
 
   /** @param headOnly `HEAD`: the response is its head only */
@@ -128,6 +129,13 @@ export class Exchange implements RequestReceiver, InFlight {
     const { head, isLast } = this.request
     if (isLast || head.badFraming !== undefined || this.#traffic.crowded) setImmediate(() => this.#respond())
     else this.#respond()
+  }
+
+  /** Aborts when the connection is gone before the response began, or the request was answered with an error meanwhile. */
+  get left(): AbortSignal {
+    this.#leaving ??= new AbortController()
+    if (this.#state !== 'open') this.#leaving.abort(new AbortedError())
+    return this.#leaving.signal
   }
 
   /** Adds a header to the response, whichever that will be. @param name in lower case */
@@ -215,6 +223,7 @@ export class Exchange implements RequestReceiver, InFlight {
     this.#body?.fail(error)
     this.#source?.return?.().catch(() => {})
     this.#send(response)
+    this.#leaving?.abort(new AbortedError())
   }
 
   abort(): void {
@@ -224,6 +233,7 @@ export class Exchange implements RequestReceiver, InFlight {
     this.#body?.fail(new AbortedError())
     this.#response?.abort()
     this.#source?.return?.().catch(() => {})
+    this.#leaving?.abort(new AbortedError())
   }
 
   sweep(nowMs: number): void {

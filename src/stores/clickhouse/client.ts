@@ -1,4 +1,5 @@
 import { type ClickHouseClient, ClickHouseLogLevel, type ClickHouseSettings, createClient } from '@clickhouse/client'
+import { callerLeft } from '../../run/caller.ts'
 import { InputError } from '../../run/errors.ts'
 
 /** The database of all tables. */
@@ -59,9 +60,14 @@ export function connectClickHouse(url: string, options: ClickHouseClientOptions)
 
 const GRACE_SECONDS = 3
 
-/** Aborts a query a little later than ClickHouse should have, so that a silent server does not hold the connection. */
+/**
+ * Aborts a query a little later than ClickHouse should have, so that a silent server does not hold the connection; or when the caller
+ * leaves, see `forCaller`.
+ */
 export function givenUp(secondsMax: number): AbortSignal {
-  return AbortSignal.timeout((secondsMax + GRACE_SECONDS) * 1_000)
+  const late = AbortSignal.timeout((secondsMax + GRACE_SECONDS) * 1_000)
+  const left = callerLeft()
+  return left === undefined ? late : AbortSignal.any([late, left])
 }
 
 function parse(url: string): URL {

@@ -3,8 +3,8 @@ import type { SlotLimits } from '../../run/tenant-slots.ts'
 const TOO_MANY = 'too many queries are running for this tenant, or for all: try again in a few seconds'
 
 /**
- * Queries of pages. A busy tenant leaves a third of the slots to others. A query waits longer than another one may run, because a person who
- * opens page after page leaves queries that no page needs any more.
+ * Queries of pages. A busy tenant leaves a third of the slots to others. A query waits longer than another one may run, because a person may
+ * open several pages at once.
  */
 export const QUESTIONS: SlotLimits = {
   ...{ ofTenant: 4, all: 6, waitingOfTenant: 32, waitMaxMs: 25_000 },

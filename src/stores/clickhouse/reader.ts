@@ -1,4 +1,5 @@
 import { type ClickHouseClient, ClickHouseError } from '@clickhouse/client'
+import { callerLeft, forCaller } from '../../run/caller.ts'
 import { TooMuchError, UnavailableError } from '../../run/errors.ts'
 import { TenantSlots } from '../../run/tenant-slots.ts'
 import { connectClickHouse, DATABASE, givenUp } from './client.ts'
@@ -37,7 +38,11 @@ export function connectReading(url: string, application: string, database = DATA
     // An export may need a while for its first row.
     requestTimeoutMs: exportSeconds * 1_000,
     connectionsMax: CONNECTIONS_MAX,
-    settings: { readonly: '1', max_execution_time: seconds, timeout_overflow_mode: 'throw', max_threads: threads },
+    settings: {
+      ...{ readonly: '1', max_execution_time: seconds, timeout_overflow_mode: 'throw', max_threads: threads },
+      // A query that nobody waits for ends with its connection.
+      cancel_http_readonly_queries_on_client_close: 1,
+    },
   })
 }
 
@@ -81,6 +86,7 @@ export class QuestionReader {
         const { data, rows_before_limit_at_least } = await result.json<T>()
         return { rows: data, total: rows_before_limit_at_least ?? data.length }
       } catch (error) {
+        callerLeft()?.throwIfAborted()
         // A busy ClickHouse notices its own limit too late.
         if (end.aborted)
           throw new TooMuchError('ClickHouse does not answer in time: try again in a moment', { cause: error })
@@ -95,7 +101,7 @@ export class QuestionReader {
   }
 
   /**
-   * Runs a query in a slot of the tenant. Rejects as `find` does.
+   * Runs a query in a slot of the tenant. Rejects as `find` does. When all its callers have left, it ends: see `forCaller` and `givenUp`.
    * @param question identifies the query with all its parameters
    */
   ask<T>(tenantId: string, question: string, ask: () => Promise<T>): Promise<T> {
@@ -103,6 +109,7 @@ export class QuestionReader {
       try {
         return await ask()
       } catch (error) {
+        callerLeft()?.throwIfAborted()
         throw failureOf(error)
       }
     })
@@ -150,49 +157,72 @@ function tooMuch(cause: unknown): TooMuchError {
   return new TooMuchError(message, { cause, retryAfterSeconds: STATEMENT_LIMITS.seconds })
 }
 
+/** A query that waits or runs, for one caller or several. */
+interface Question<T> {
+  readonly answer: Promise<T>
+  /** Aborts when all callers have left. */
+  readonly leaving: AbortController
+  callers: number
+}
+
 /**
  * Runs queries of tenants in slots, and shares equal queries. While a query runs, equal ones share one that waits for it. So
  * every caller gets an answer that is newer than its call.
  */
 class Questions {
   readonly #slots: TenantSlots
-  readonly #waiting = new Map<string, Promise<unknown>>()
-  readonly #underWay = new Map<string, Promise<unknown>>()
+  readonly #waiting = new Map<string, Question<unknown>>()
+  readonly #underWay = new Map<string, Question<unknown>>()
 
   constructor(slots: TenantSlots) {
     this.#slots = slots
   }
 
   /** @param question identifies the query with all its parameters and the tenant */
-  ask<T>(tenantId: string, question: string, ask: () => Promise<T>): Promise<T> {
-    const waiting = this.#waiting.get(question)
-    if (waiting !== undefined) return waiting as Promise<T>
-    const answer = this.#answer(tenantId, question, ask)
-    this.#waiting.set(question, answer)
-    return answer
+  async ask<T>(tenantId: string, question: string, ask: () => Promise<T>): Promise<T> {
+    const left = callerLeft()
+    left?.throwIfAborted()
+    let asked = this.#waiting.get(question) as Question<T> | undefined
+    if (asked === undefined) {
+      const leaving = new AbortController()
+      const answer = this.#answer(tenantId, question, () => forCaller(leaving.signal, ask), leaving.signal)
+      asked = { answer, leaving, callers: 0 }
+      this.#waiting.set(question, asked)
+    }
+    const { leaving } = asked
+    asked.callers++
+    left?.addEventListener('abort', () => {
+      if (--asked.callers > 0) return
+      if (this.#waiting.get(question) === asked) this.#waiting.delete(question)
+      leaving.abort(left.reason)
+    })
+    return asked.answer
   }
 
-  async #answer<T>(tenantId: string, question: string, ask: () => Promise<T>): Promise<T> {
-    let waits = true
-    const begin = () => {
-      waits = false
-      this.#waiting.delete(question)
-      return this.#begin(question, ask)
-    }
+  async #answer<T>(tenantId: string, question: string, ask: () => Promise<T>, left: AbortSignal): Promise<T> {
+    const isOwn = () => this.#waiting.get(question)?.leaving.signal === left
+    const before = this.#underWay.get(question)
     try {
-      // If that fails, this would fail too.
-      await this.#underWay.get(question)
-      return await this.#slots.run(tenantId, begin)
+      // If that fails, this would fail too, unless that had no caller any more.
+      await before?.answer.catch((error) => {
+        if (!before.leaving.signal.aborted) throw error
+      })
+      const begin = () => {
+        left.throwIfAborted()
+        return this.#begin(question, ask)
+      }
+      return await this.#slots.run(tenantId, begin, left)
     } finally {
-      if (waits) this.#waiting.delete(question)
+      if (isOwn()) this.#waiting.delete(question)
     }
   }
 
   async #begin<T>(question: string, ask: () => Promise<T>): Promise<T> {
-    const answer = ask()
-    this.#underWay.set(question, answer)
+    const asked = this.#waiting.get(question)!
+    this.#waiting.delete(question)
+    this.#underWay.set(question, asked)
     try {
-      return await answer
+      return await ask()
     } finally {
       this.#underWay.delete(question)
     }

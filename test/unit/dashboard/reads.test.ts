@@ -4,6 +4,7 @@ import { type ClickHouseClient, ClickHouseError } from '@clickhouse/client'
 import { ClickHouseCompanies } from '../../../src/companies/companies.ts'
 import { ClickHouseOverview } from '../../../src/dashboard/queries/overview.ts'
 import { errorResponse } from '../../../src/http/route/errors.ts'
+import { forCaller } from '../../../src/run/caller.ts'
 import { systemClock } from '../../../src/run/clock.ts'
 import { BackpressureError, TooMuchError, UnavailableError } from '../../../src/run/errors.ts'
 import { QUESTIONS, READ_WORK_MS, STATEMENT_LIMITS } from '../../../src/stores/clickhouse/read-limits.ts'
@@ -16,11 +17,17 @@ interface Held {
   fail(error: Error): Promise<void>
 }
 
+interface Asked {
+  readonly query_params: Record<string, string>
+  readonly abort_signal: AbortSignal
+}
+
 /** Tables that hold their answers back. */
 function heldTables() {
   const asked: Held[] = []
-  const query = ({ query_params: { tenant, search } }: { query_params: Record<string, string> }) =>
+  const query = ({ query_params: { tenant, search }, abort_signal: end }: Asked) =>
     new Promise((resolve, reject) => {
+      end.addEventListener('abort', () => reject(end.reason))
       asked.push({
         tenant: tenant!,
         search,
@@ -71,7 +78,7 @@ test('a tenant that asks for list after list delays no other, and is refused in 
   await Promise.all([...lists, ...others])
 })
 
-test('a page waits for queries of pages that were left, however long they run', async (t) => {
+test('a page waits for queries of other pages, however long they run', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const { asked, companies } = heldTables()
   const left = Array.from({ length: QUESTIONS.ofTenant }, (_, i) => companies.page('acme', { search: `${i}` }))
@@ -109,6 +116,35 @@ test('equal questions share one query in progress, and one more for all that com
   assert.equal(asked.length, 5, 'no answer is kept')
   for (const held of asked) await held.answer([])
   await Promise.all([again, other, third])
+})
+
+test('a query ends when the last of its callers has left, waiting or under way', async () => {
+  const { asked, companies } = heldTables()
+  const callers: AbortController[] = []
+  const page = (search: string) => {
+    const caller = new AbortController()
+    callers.push(caller)
+    return forCaller(caller.signal, () => companies.page('acme', { search }))
+  }
+  const gone = new Error('gone')
+  const running = Array.from({ length: QUESTIONS.ofTenant }, (_, i) => page(`${i}`))
+  await settled()
+  const waiting = [page('waits'), page('waits'), page('other')]
+  await settled()
+  // The question of two callers loses one, the other question its only one.
+  callers.at(-3)!.abort(gone)
+  callers.at(-1)!.abort(gone)
+  await assert.rejects(waiting[2]!, gone)
+  callers[0]!.abort(gone)
+  await assert.rejects(running[0]!, gone)
+  await settled()
+  assert.equal(asked.at(-1)!.search, 'waits', 'its slot is free')
+  // Another caller asks what the first one left, and needs a query of its own.
+  const again = page('0')
+  for (const held of asked) await held.answer(['a'])
+  assert.equal((await again).total, 1)
+  assert.equal(asked.filter(({ search }) => search === '0').length, 2)
+  await Promise.all([...running.slice(1), ...waiting.slice(0, 2)])
 })
 
 test('a failure gives its reason to all who asked the same, and does not affect the next query', async () => {

@@ -31,9 +31,9 @@ export function get<T>(path: string, query: Query = {}, signal?: AbortSignal): P
 }
 
 /** @throws ApiError */
-export function post<T>(path: string, body: unknown = {}): Promise<T> {
+export function post<T>(path: string, body: unknown = {}, signal?: AbortSignal): Promise<T> {
   const headers = { 'content-type': 'application/json', 'x-csrf-token': csrfToken }
-  return call<T>(path, { method: 'POST', headers, body: JSON.stringify(body) })
+  return call<T>(path, { method: 'POST', headers, body: JSON.stringify(body), signal })
 }
 
 /** Like `post`, with raw bytes. @throws ApiError */

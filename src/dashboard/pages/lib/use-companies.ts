@@ -135,12 +135,12 @@ export function useDetails(tenant: string, rows: readonly CompanyRow[], { from, 
   const asking = wanted.map(({ company_id, events }) => `${company_id} ${events}`).join('\n')
   useEffect(() => {
     if (wanted.length === 0) return
-    let isGone = false
+    const leaving = new AbortController()
     let timer: number | undefined
     const askedMs = performance.now()
     const ask = async () => {
       const body = { companies: wanted.map(({ company_id }) => company_id), from, to }
-      const answer = await post<CompanyDetailsAnswer>(`/api/tenants/${tenant}/companies/details`, body)
+      const answer = await post<CompanyDetailsAnswer>(`/api/tenants/${tenant}/companies/details`, body, leaving.signal)
       if (known.current.size > DETAILS_KEPT) known.current.clear()
       const events = new Map(wanted.map((row) => [row.company_id, row.events]))
       for (const details of answer.companies) {
@@ -148,20 +148,20 @@ export function useDetails(tenant: string, rows: readonly CompanyRow[], { from, 
       }
     }
     const failed = (failure: unknown) => {
-      if (isGone) return
+      if (leaving.signal.aborted) return
       const known = failure instanceof ApiError ? failure : new ApiError(0, String(failure))
       setError(known)
       const waitMs = retryMs(known.status, performance.now() - askedMs)
       if (waitMs !== undefined) timer = window.setTimeout(again, waitMs)
     }
     const found = () => {
-      if (isGone) return
+      if (leaving.signal.aborted) return
       setError(undefined)
       again()
     }
     ask().then(found, failed)
     return () => {
-      isGone = true
+      leaving.abort()
       clearTimeout(timer)
     }
   }, [asking, from, to, turn])

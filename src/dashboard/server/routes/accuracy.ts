@@ -15,12 +15,14 @@ export function accuracyRoutes({ accuracy }: AccuracyDependencies): DashboardRou
     route({
       method: 'GET',
       path: '/api/tenants/:tenant/accuracy',
+      endsWithCaller: true,
       query: AccuracyQuery,
       handle: async ({ tenant, query }) => json(await accuracy.quality(tenant, query.days ?? DAYS)),
     }),
     route({
       method: 'GET',
       path: '/api/tenants/:tenant/accuracy/proposals',
+      endsWithCaller: true,
       query: AccuracyQuery,
       handle: async ({ tenant, query }) => json(await accuracy.proposals(tenant, query.days ?? PROPOSAL_DAYS)),
     }),

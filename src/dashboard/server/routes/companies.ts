@@ -31,6 +31,7 @@ export function companyRoutes({ companies, lookups }: CompanyDependencies): Dash
     route({
       method: 'GET',
       path: PATH,
+      endsWithCaller: true,
       query: CompaniesQuery,
       async handle({ tenant, query }) {
         assertFilter(query)
@@ -40,6 +41,7 @@ export function companyRoutes({ companies, lookups }: CompanyDependencies): Dash
     route({
       method: 'POST',
       path: `${PATH}/details`,
+      endsWithCaller: true,
       changes: false,
       body: CompanyDetailsBody,
       async handle({ tenant, body }) {
@@ -51,6 +53,7 @@ export function companyRoutes({ companies, lookups }: CompanyDependencies): Dash
     route({
       method: 'GET',
       path: `${PATH}/choices`,
+      endsWithCaller: true,
       query: CompanyChoicesQuery,
       async handle({ tenant, query }) {
         assertFilter(query)
@@ -60,6 +63,7 @@ export function companyRoutes({ companies, lookups }: CompanyDependencies): Dash
     route({
       method: 'GET',
       path: `${PATH}/version`,
+      endsWithCaller: true,
       async handle({ tenant }) {
         const answer: CompaniesVersion = { version: await companies.version(tenant.id) }
         return json(answer)
@@ -82,6 +86,7 @@ export function companyRoutes({ companies, lookups }: CompanyDependencies): Dash
     route({
       method: 'GET',
       path: `${PATH}/of/:company`,
+      endsWithCaller: true,
       query: CompanyQuery,
       async handle({ tenant, parameters, query }) {
         const stored = await companies.company(tenant.id, parameters.company!, query.days ?? COMPANY_LIMITS.companyDays)

@@ -12,6 +12,7 @@ export function homeRoute(parts: HomeDependencies): DashboardRoute {
   return route({
     method: 'GET',
     path: '/api/tenants/:tenant/home',
+    endsWithCaller: true,
     async handle({ tenant }) {
       const { companies, home, overview, usage } = parts
       const [week, version, warning, used] = await Promise.all([

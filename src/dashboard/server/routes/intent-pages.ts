@@ -30,6 +30,7 @@ export function intentPageRoutes({ corrections, intentPages }: IntentPageDepende
     route({
       method: 'GET',
       path: `${PATH}/matches`,
+      endsWithCaller: true,
       async handle({ tenant: { id } }) {
         const { pages } = await corrections.intentPages(id)
         const answer: IntentPageMatchesAnswer = { matches: await intentPages.matches(id, pages) }

@@ -30,6 +30,7 @@ export function overviewRoute(parts: OverviewDependencies): DashboardRoute {
   return route({
     method: 'GET',
     path: '/api/tenants/:tenant/overview',
+    endsWithCaller: true,
     query: OverviewQuery,
     async handle({ tenant, query }) {
       const { overview, companies, usage, clock } = parts

@@ -24,6 +24,7 @@ export function pageRoutes({ pages }: PageDependencies): DashboardRoute[] {
     route({
       method: 'GET',
       path: PATH,
+      endsWithCaller: true,
       query: PagesQuery,
       async handle({ tenant, query }) {
         const { rows, total } = await pages.pages(tenant.id, query, daysOf(query))
@@ -34,6 +35,7 @@ export function pageRoutes({ pages }: PageDependencies): DashboardRoute[] {
     route({
       method: 'GET',
       path: `${PATH}/companies`,
+      endsWithCaller: true,
       query: PageCompaniesQuery,
       async handle({ tenant, query: { from, to, host = '', path } }) {
         daysOf({ from, to })

@@ -15,6 +15,7 @@ export function visitRoutes({ visits }: VisitDependencies): DashboardRoute[] {
     route({
       method: 'GET',
       path: `${PATH}/visits`,
+      endsWithCaller: true,
       query: VisitsQuery,
       handle: async ({ tenant, parameters, query }) =>
         json(await visits.events(tenant.id, parameters.company!, query.before)),
@@ -22,6 +23,7 @@ export function visitRoutes({ visits }: VisitDependencies): DashboardRoute[] {
     route({
       method: 'GET',
       path: `${PATH}/activity`,
+      endsWithCaller: true,
       query: ActivityQuery,
       handle: async ({ tenant, parameters, query }) =>
         json(await visits.activity(tenant.id, parameters.company!, query.days ?? COMPANY_LIMITS.companyDays)),
