@@ -1,26 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { EXPORT_KEEP_MAX, EXPORT_KEEP_USUAL } from './dashboard/limits.ts'
-
-export const EXPORT_FORMATS = ['csv', 'ndjson'] as const
-export type ExportFormat = (typeof EXPORT_FORMATS)[number]
-
-/** How often an export is written; `week`: on Mondays. */
-export const EXPORT_PERIODS = ['day', 'week'] as const
-export type ExportPeriod = (typeof EXPORT_PERIODS)[number]
-
-export const EXPORT_LIMITS = {
-  /** Exports of a tenant. */
-  exportsMax: 20,
-  /** Default and maximum of `keep`. */
-  keep: EXPORT_KEEP_USUAL,
-  keepMax: EXPORT_KEEP_MAX,
-} as const
-
-/** The name of an export is a folder of its files. */
-export const EXPORT_NAME = '^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$'
-
-/** A time of day, HH:MM. */
-export const EXPORT_TIME = '^(?:[01]\\d|2[0-3]):[0-5]\\d$'
+import { EXPORT_FORMATS, EXPORT_LIMITS, EXPORT_NAME, EXPORT_PERIODS, EXPORT_TIME } from './limits.ts'
 
 const time = (description: string) => Type.String({ format: 'rfc3339', description })
 

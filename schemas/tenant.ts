@@ -1,8 +1,6 @@
 import { type Static, Type } from 'typebox'
+import { RETENTION_DAYS_MAX } from './limits.ts'
 import { RULES_MAX, UNCLASSIFIED } from './tenant-rules.ts'
-
-/** A hundred years. */
-export const RETENTION_DAYS_MAX = 36_500
 
 /** How the addresses of a tenant's events are stored (schemas/README.md, Addresses). */
 export const Addresses = Type.Union([Type.Literal('full'), Type.Literal('truncated'), Type.Literal('dropped')])

@@ -1,25 +1,30 @@
 #!/usr/bin/env node
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { importBuilt, importSource } from './bootstrap/build.mjs'
-import { isInstalled, TREE_FILE } from './bootstrap/packages.mjs'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
 const args = process.argv.slice(2)
 // A user's own role module (`ipid role MODULE`) imports modules of src, so both must be loaded from the sources.
 const isOurs = args[0] !== 'role' || args.length === 1
-const program = await load()
-await program?.main(args)
+if (args.length === 1 && args[0] === '--version') {
+  // Without packages or a build: scripts that install and update ask for it.
+  process.stdout.write(`${JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).version}\n`)
+} else {
+  const program = await load()
+  await program?.main(args)
+}
 
 /** The program, or undefined after a message when its packages are missing. */
 async function load() {
+  const { importBuilt, importSource, TREE_FILE } = await import('./bootstrap/build.mjs')
   if (!existsSync(join(ROOT, TREE_FILE))) return failWithoutPackages()
   try {
     return await (isOurs ? importBuilt : importSource)('main.ts')
   } catch (error) {
     // Checks the packages only after a failure: a missing one makes the import or the build fail.
+    const { isInstalled } = await import('./bootstrap/packages.mjs')
     if (isInstalled(ROOT, false)) throw error
     return failWithoutPackages()
   }

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
-import { EXPORT_FORMATS, EXPORT_LIMITS, EXPORT_PERIODS, PAUSED } from '../export.ts'
+import { PAUSED } from '../export.ts'
+import { EXPORT_FORMATS, EXPORT_LIMITS, EXPORT_PERIODS } from '../limits.ts'
 
 const Text = Type.Union([Type.String(), Type.Null()])
 const Count = Type.Union([Type.Integer(), Type.Null()])

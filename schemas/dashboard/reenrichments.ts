@@ -1,7 +1,5 @@
 import { type Static, Type } from 'typebox'
-
-/** Limits of jobs that apply rules to stored events. */
-export const REENRICHMENT_LIMITS = { rules: 50, daysMax: 3_650, ruleMaxChars: 1_000 } as const
+import { REENRICHMENT_LIMITS } from '../limits.ts'
 
 const Nullable = <T extends Parameters<typeof Type.Union>[0][number]>(type: T) => Type.Union([type, Type.Null()])
 

@@ -4,11 +4,9 @@ import { basename, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { holdLeash } from '../run/leash.mjs'
 import { takeLock, untilReleased } from '../run/socket-lock.mjs'
+import { TREE_FILE } from './build.mjs'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-
-/** npm writes this file after the last package, so it marks a complete installation. Relative to the root. */
-export const TREE_FILE = join('node_modules', '.package-lock.json')
 
 /**
  * Installs the packages of package-lock.json unless they are installed. Safe for several processes at once, and after a kill.

@@ -1,73 +1,159 @@
 import { Command, CommanderError } from 'commander'
-import { alertCommand } from '../alerts/commands/alert.ts'
-import { companyCommand } from '../companies/corrections/commands/command.ts'
-import { segmentCommand } from '../companies/segments/commands/segment.ts'
 import { version } from '../config/version.ts'
-import { dashboardCommand } from '../dashboard/commands/command.ts'
-import { dbCommand } from '../enrichment/commands/command.ts'
-import { enrichCommand } from '../enrichment/commands/enrich-command.ts'
-import { exportCommand } from '../exports/commands/export.ts'
-import { compareCommand } from '../operations/accuracy/commands/compare.ts'
-import { learnCommand } from '../operations/accuracy/commands/learn.ts'
-import { qualityCommand } from '../operations/accuracy/commands/quality.ts'
-import { backupCommand } from '../operations/backup/commands/backup.ts'
-import { restoreCommand } from '../operations/backup/commands/restore.ts'
-import { deadLetterCommand } from '../operations/dead-letters/commands/dead-letter.ts'
-import { demoCommand } from '../operations/demo/commands/demo.ts'
-import { eraseCommand } from '../operations/erasure/commands/erase.ts'
-import { eventCommand } from '../operations/receipts/commands/event.ts'
-import { replayCommand } from '../operations/replay/commands/command.ts'
-import { statusCommand } from '../operations/status/commands/status.ts'
-import { pipelineCommand } from '../pipeline/commands/pipeline.ts'
-import { batchCommand } from '../pipeline/sources/batch/commands/command.ts'
-import { syncCommand } from '../pipeline/sources/sync/commands/command.ts'
 import { InputError } from '../run/errors.ts'
 import { joinedLines } from '../run/visible-text.ts'
-import { keyCommand } from '../tenants/commands/key.ts'
-import { sourceCommand } from '../tenants/commands/source.ts'
-import { tenantCommand } from '../tenants/commands/tenant.ts'
-import { usageCommand } from '../tenants/commands/usage.ts'
-import { rulesCommand } from '../tenants/rules/commands/command.ts'
 import type { CliContext } from '../terminal/context.ts'
 import { printLine, printLines } from '../terminal/print.ts'
-import { sqlCommand } from './sql.ts'
-import { loadPipelineSettings, startCommand } from './start/command.ts'
-import { compileCommand, roleCommand } from './start/hidden-commands.ts'
-import { versionCommand } from './version.ts'
 
-/** One file each. A command imports what it needs only when it runs, so that `--help` stays fast. */
-const COMMANDS = [
-  startCommand,
-  tenantCommand,
-  keyCommand,
-  sourceCommand,
-  rulesCommand,
-  segmentCommand,
-  alertCommand,
-  exportCommand,
-  usageCommand,
-  companyCommand,
-  dashboardCommand,
-  batchCommand,
-  syncCommand,
-  sqlCommand,
-  statusCommand,
-  pipelineCommand,
-  deadLetterCommand,
-  eventCommand,
-  enrichCommand,
-  qualityCommand,
-  compareCommand,
-  learnCommand,
-  dbCommand,
-  demoCommand,
-  backupCommand,
-  restoreCommand,
-  replayCommand,
-  eraseCommand,
-  versionCommand,
+type Create = (context: CliContext, setExitCode: (code: number) => void) => Command | Promise<Command>
+
+/** Name and arguments as `--help` shows them; description; the function that creates the command, in a module of its own. */
+type Listed = readonly [term: string, about: string, load: () => Promise<Create>]
+
+/** All commands that `--help` shows. Only the module of the one that runs is loaded, because all of them take longer than most commands. */
+export const COMMANDS: readonly Listed[] = [
+  [
+    'start [options]',
+    'start the service; every flag is an environment variable too, named in parentheses with the default',
+    async () => (await import('./start/command.ts')).startCommand,
+  ],
+  ['tenant', 'manage tenants', async () => (await import('../tenants/commands/tenant.ts')).tenantCommand],
+  ['key', 'manage API keys', async () => (await import('../tenants/commands/key.ts')).keyCommand],
+  [
+    'source',
+    'manage sources: keys that only send events of one tool',
+    async () => (await import('../tenants/commands/source.ts')).sourceCommand,
+  ],
+  [
+    'rules',
+    'manage rules of a tenant: what is noise, which networks are its own, and whose network one is',
+    async () => (await import('../tenants/rules/commands/command.ts')).rulesCommand,
+  ],
+  [
+    'segment',
+    'manage segments: named filters over the companies of a tenant',
+    async () => (await import('../companies/segments/commands/segment.ts')).segmentCommand,
+  ],
+  [
+    'alert',
+    'manage alerts: when companies are reported, and where',
+    async () => (await import('../alerts/commands/alert.ts')).alertCommand,
+  ],
+  [
+    'export',
+    'write the companies of a segment to the object store by schedule',
+    async () => (await import('../exports/commands/export.ts')).exportCommand,
+  ],
+  [
+    'usage [options] <tenant>',
+    'show the accounts that a tenant tracked in a month, and its limit',
+    async () => (await import('../tenants/commands/usage.ts')).usageCommand,
+  ],
+  [
+    'company',
+    'correct companies: at once in every table, for stored events and for new ones',
+    async () => (await import('../companies/corrections/commands/command.ts')).companyCommand,
+  ],
+  [
+    'dashboard [options]',
+    'print a link that signs in an operator; it works once, for 10 minutes',
+    async () => (await import('../dashboard/commands/command.ts')).dashboardCommand,
+  ],
+  [
+    'batch',
+    'upload events from files, and follow their jobs',
+    async () => (await import('../pipeline/sources/batch/commands/command.ts')).batchCommand,
+  ],
+  [
+    'sync [options] <file...>',
+    'send the page views of log files to a source of kind http; a second run sends only what is new, and finds rotated logs by itself',
+    async () => (await import('../pipeline/sources/sync/commands/command.ts')).syncCommand,
+  ],
+  [
+    'sql [options] <statement>',
+    'run one ClickHouse statement in the database ipid',
+    async () => (await import('./sql.ts')).sqlCommand,
+  ],
+  [
+    'status [options]',
+    'show a verdict, queue lengths, throughput of the last minute, and the health of the stores',
+    async () => (await import('../operations/status/commands/status.ts')).statusCommand,
+  ],
+  [
+    'pipeline [options]',
+    'show the declared pipeline, with the queue length of each consumer group',
+    async () => (await import('../pipeline/commands/pipeline.ts')).pipelineCommand,
+  ],
+  [
+    'dead-letter',
+    'list, retry or discard events that could not be processed',
+    async () => (await import('../operations/dead-letters/commands/dead-letter.ts')).deadLetterCommand,
+  ],
+  [
+    'event [options] <tenant> <event_id>',
+    'show the status of an event, and the known times that it was received',
+    async () => (await import('../operations/receipts/commands/event.ts')).eventCommand,
+  ],
+  [
+    'enrich [options] <ip...>',
+    'look addresses up in the data files',
+    async () => (await import('../enrichment/commands/enrich-command.ts')).enrichCommand,
+  ],
+  [
+    'quality [options] <tenant>',
+    'show how many visits of people with a known work e-mail address were attributed to their company',
+    async () => (await import('../operations/accuracy/commands/quality.ts')).qualityCommand,
+  ],
+  [
+    'compare [options] <tenant>',
+    'compare the data with those of another folder on the stored addresses; changes nothing',
+    async () => (await import('../operations/accuracy/commands/compare.ts')).compareCommand,
+  ],
+  [
+    'learn [options] <tenant>',
+    'propose rules "is" for networks whose visitors keep having work e-mail addresses of one domain',
+    async () => (await import('../operations/accuracy/commands/learn.ts')).learnCommand,
+  ],
+  [
+    'db',
+    'list, check, build and update enrichment data',
+    async () => (await import('../enrichment/commands/command.ts')).dbCommand,
+  ],
+  [
+    'demo [options]',
+    'fill a tenant with a month of made-up visits, or remove them again',
+    async () => (await import('../operations/demo/commands/demo.ts')).demoCommand,
+  ],
+  [
+    'backup [options] <dir>',
+    'write tenants, keys and all tables into a new folder, while everything runs',
+    async () => (await import('../operations/backup/commands/backup.ts')).backupCommand,
+  ],
+  [
+    'restore [options] <from>',
+    'fill a new DATA_DIR, or empty stores, with a backup; no ipid may run on them',
+    async () => (await import('../operations/backup/commands/restore.ts')).restoreCommand,
+  ],
+  [
+    'replay [options]',
+    'send archived events that are missing in the tables through the pipeline again; none counts twice',
+    async () => (await import('../operations/replay/commands/command.ts')).replayCommand,
+  ],
+  [
+    'erase [options] <tenant>',
+    "remove a tenant's events of an address, an account, an id or a source from all stores; prints a receipt",
+    async () => (await import('../operations/erasure/commands/erase.ts')).eraseCommand,
+  ],
+  [
+    'version [options]',
+    'print the versions of ipid, Node.js and the HTTP engine, and the forms of data that they read and write',
+    async () => (await import('./version.ts')).versionCommand,
+  ],
 ]
-const HIDDEN_COMMANDS = [roleCommand, compileCommand]
+const HIDDEN_COMMANDS: readonly Listed[] = [
+  ['role [module]', '', async () => (await import('./start/hidden-commands.ts')).roleCommand],
+  ['compile', '', async () => (await import('./start/hidden-commands.ts')).compileCommand],
+]
 
 const EXIT_FAILED = 1
 const EXIT_USAGE = 2
@@ -83,21 +169,30 @@ export async function runCli(args: readonly string[], context: CliContext): Prom
     .description('Finds the organisation behind an IP address and turns visitor events into accounts in ClickHouse.')
     .version(version(), '--version', 'print the version')
     .helpCommand(false)
-  const setExitCode = (code: number) => {
-    exitCode = code
+    .configureHelp({ subcommandTerm: (command) => COMMANDS.find(([term]) => nameOf(term) === command.name())![0] })
+  const asked = args.find((arg) => !arg.startsWith('-'))
+  const add = async ([term, about, load]: Listed, hidden: boolean) => {
+    const name = nameOf(term)
+    const create = name === asked ? await load() : () => new Command(name)
+    const command = await create(context, (code) => {
+      exitCode = code
+    })
+    program.addCommand(command.description(about), { hidden })
   }
-  for (const create of COMMANDS) program.addCommand(create(context, setExitCode))
-  for (const create of HIDDEN_COMMANDS) program.addCommand(create(context, setExitCode), { hidden: true })
-  settle(program, context)
-  program.hook('preSubcommand', async (_program, command) => {
-    if (command.name() === 'start') await loadPipelineSettings(command)
-  })
   try {
+    for (const listed of COMMANDS) await add(listed, false)
+    for (const listed of HIDDEN_COMMANDS) await add(listed, true)
+    settle(program, context)
     await program.parseAsync([...args], { from: 'user' })
     return exitCode
   } catch (error) {
     return explain(error, context)
   }
+}
+
+/** `sql [options] <statement>` → `sql` */
+function nameOf(term: string): string {
+  return term.split(' ', 1)[0]!
 }
 
 /** Makes commands throw errors instead of printing them and ending the process. */

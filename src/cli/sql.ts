@@ -5,7 +5,6 @@ import { addSettings, configOf, INSTANCE_SETTINGS } from '../terminal/settings-o
 /** `ipid sql "SELECT …"` */
 export function sqlCommand(context: CliContext): Command {
   const command = new Command('sql')
-    .description('run one ClickHouse statement in the database ipid')
     .argument('<statement>', 'the statement; a FORMAT of its own is honoured')
     .option('--json', "print ClickHouse's JSON format: meta, data, rows")
   return addSettings(command, INSTANCE_SETTINGS).action(async (statement: string, options: { json?: boolean }) => {

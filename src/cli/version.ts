@@ -23,11 +23,7 @@ interface StoredNumber {
 
 /** `ipid version`: versions of the program and what it runs on, and the forms of data that it reads and writes. */
 export function versionCommand(context: CliContext): Command {
-  const command = new Command('version')
-    .description(
-      'print the versions of ipid, Node.js and the HTTP engine, and the forms of data that they read and write',
-    )
-    .option('--json', 'print JSON')
+  const command = new Command('version').option('--json', 'print JSON')
   return addSettings(command, [...INSTANCE_SETTINGS, 'httpEngine', 'clickhouseCluster']).action(
     async ({ json }: { json?: boolean }) => {
       const config = configOf(context, command)

@@ -1,5 +1,4 @@
-import { EXPORT_PERIODS, EXPORT_TIME } from '../../schemas/export.ts'
-import { RETENTION_DAYS_MAX } from '../../schemas/tenant.ts'
+import { EXPORT_PERIODS, EXPORT_TIME, RETENTION_DAYS_MAX } from '../../schemas/limits.ts'
 import { readArchiveUrl } from './archive-url.ts'
 import { availableMemory } from './memory.ts'
 import { readNameServers } from './name-servers.ts'

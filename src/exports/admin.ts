@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { EXPORT_LIMITS, EXPORT_NAME, EXPORT_TIME, type ExportFormat, type ExportPeriod } from '../../schemas/export.ts'
+import { EXPORT_LIMITS, EXPORT_NAME, EXPORT_TIME, type ExportFormat, type ExportPeriod } from '../../schemas/limits.ts'
 import { Segments } from '../companies/segments/segments.ts'
 import type { Clock } from '../run/clock.ts'
 import { InputError } from '../run/errors.ts'

@@ -31,7 +31,7 @@ const TRY_DAYS_MAX = 365
 
 /** `ipid alert create|list|test|pause|resume|remove|try` */
 export function alertCommand(context: CliContext): Command {
-  const alert = new Command('alert').description('manage alerts: when companies are reported, and where')
+  const alert = new Command('alert')
 
   subcommand('create <tenant> <name>', 'create an alert; the secret of a webhook is shown this once')
     .addOption(new Option('--on <type>', 'when it fires').choices(ALERT_TYPES).makeOptionMandatory())

@@ -9,23 +9,19 @@ interface StartFlags {
   readonly json?: boolean
 }
 
-/** Adds the settings that sources and sinks declare. Only `ipid start` calls it, because the pipeline takes time to load. */
-export async function loadPipelineSettings(command: Command): Promise<void> {
+/** `ipid start`: runs all roles, or some, until it is stopped. */
+export async function startCommand(context: CliContext, setExitCode: (code: number) => void): Promise<Command> {
   const [{ ingest }, { settingsOf }] = await Promise.all([
     import('../../../pipelines/ingest.ts'),
     import('../../pipeline/declaration/pipeline.ts'),
   ])
-  addPipelineSettings(command, settingsOf(ingest))
-}
-
-/** `ipid start`: runs all roles, or some, until it is stopped. */
-export function startCommand(context: CliContext, setExitCode: (code: number) => void): Command {
   const command = new Command('start')
-    .description('start the service; every flag is an environment variable too, named in parentheses with the default')
     .option('--roles <roles>', `${ROLES.join(', ')}: some of them, with commas (all)`)
     .option('--ready-file <path>', 'file that gets one JSON object when every role is ready')
     .option('--json', 'print that JSON object instead of text')
-  return addSettings(command, ALL_SETTINGS).action(async (flags: StartFlags) => {
+  addSettings(command, ALL_SETTINGS)
+  addPipelineSettings(command, settingsOf(ingest))
+  return command.action(async (flags: StartFlags) => {
     const problems = new InputProblems()
     const roles = problems.of(() => (flags.roles === undefined ? undefined : readRoles(flags.roles)))
     const config = problems.of(() => configOf(context, command)) as Config

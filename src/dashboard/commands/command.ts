@@ -17,9 +17,7 @@ interface LinkFlags {
 
 /** `ipid dashboard`: creates sign-in links, and ends sessions. */
 export function dashboardCommand(context: CliContext): Command {
-  const command = new Command('dashboard').description(
-    'print a link that signs in an operator; it works once, for 10 minutes',
-  )
+  const command = new Command('dashboard')
   const link = new Command('link')
     .description('print a link that signs in a member, who sees only this tenant; it works once')
     .argument('<tenant>')

@@ -38,7 +38,7 @@ interface UpdateFlags extends DataFlags {
 
 /** `ipid db …`: the data files, without a server. */
 export function dbCommand(context: CliContext, setExitCode: (code: number) => void): Command {
-  const command = new Command('db').description('list, check, build and update enrichment data').helpCommand(false)
+  const command = new Command('db').helpCommand(false)
   const dirOf = async ({ enrichDir }: Flags) => (await followed(configOfData(context, { enrichDir }))).enrichDir
   const sourcesOf = async ({ enrichDir, dataDir }: DataFlags) =>
     sourcesDirOf(await followed(configOfData(context, { enrichDir, dataDir })))

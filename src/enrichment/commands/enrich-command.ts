@@ -16,7 +16,6 @@ interface EnrichFlags {
 /** `ipid enrich IP…`: looks addresses up in the data files, without a server unless a tenant is named. */
 export function enrichCommand(context: CliContext): Command {
   const command = new Command('enrich')
-    .description('look addresses up in the data files')
     .argument('<ip...>', 'addresses; - reads them from standard input, one a line')
     .option('--explain', 'show the provider and network of each value, and the rule that classified the address')
     .option('--rdns', 'query reverse DNS too')

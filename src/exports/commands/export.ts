@@ -5,7 +5,7 @@ import {
   EXPORT_PERIODS,
   type ExportFormat,
   type ExportPeriod,
-} from '../../../schemas/export.ts'
+} from '../../../schemas/limits.ts'
 import { archiveLocationOf } from '../../config/config.ts'
 import { systemClock } from '../../run/clock.ts'
 import { InputError, UnavailableError } from '../../run/errors.ts'
@@ -33,7 +33,7 @@ const LOOK_EVERY_MS = 200
 
 /** `ipid export create|list|run|pause|resume|remove` */
 export function exportCommand(context: CliContext): Command {
-  const root = new Command('export').description('write the companies of a segment to the object store by schedule')
+  const root = new Command('export')
 
   subcommand('create <tenant> <name>', 'create an export; its name is a folder of its files')
     .requiredOption('--segment <name>', 'the companies to write')

@@ -1,4 +1,5 @@
-import { EXPORT_LIMITS, type ExportRecord } from '../../../schemas/export.ts'
+import type { ExportRecord } from '../../../schemas/export.ts'
+import { EXPORT_LIMITS } from '../../../schemas/limits.ts'
 import { compareTexts } from '../../run/compare-texts.ts'
 import { InputError } from '../../run/errors.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'

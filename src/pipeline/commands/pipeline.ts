@@ -8,9 +8,7 @@ import type { GroupStatus } from '../declaration/status.ts'
 
 /** `ipid pipeline` */
 export function pipelineCommand(context: CliContext): Command {
-  const command = new Command('pipeline')
-    .description('show the declared pipeline, with the queue length of each consumer group')
-    .option('--json', 'print JSON')
+  const command = new Command('pipeline').option('--json', 'print JSON')
   return addSettings(command, INSTANCE_SETTINGS).action(async (options: { json?: boolean }) => {
     const config = configOf(context, command)
     const [{ ingest }, { drawPipeline, waitingByGroup, describePipeline }] = await Promise.all([

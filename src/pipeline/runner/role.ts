@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { createStoreMetrics } from '../../operations/status/metrics.ts'
-import { storeReads } from '../../operations/status/role.ts'
+import { storeReads } from '../../operations/status/role/process.ts'
 import type { ProcessContext } from '../../process/context.ts'
 import type { Service } from '../../run/service.ts'
 import { pipelinedCalls } from '../../stores/redis/pipelined-calls.ts'

@@ -11,7 +11,7 @@ interface KeyOptions {
 
 /** `ipid key create|list|revoke` */
 export function keyCommand(context: CliContext): Command {
-  const key = new Command('key').description('manage API keys')
+  const key = new Command('key')
 
   subcommand('create <tenant>', 'create a key; it is shown only once').action(
     async (tenant: string, options: KeyOptions, command: Command) => {

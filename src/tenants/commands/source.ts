@@ -37,7 +37,7 @@ interface SourceOptions extends PullOptions, JsonOptions {
 
 /** `ipid source create|list|set|run|pause|resume|revoke` */
 export function sourceCommand(context: CliContext): Command {
-  const source = new Command('source').description('manage sources: keys that only send events of one tool')
+  const source = new Command('source')
 
   addJsonOptions(
     subcommand('create <tenant> <kind>', 'create a source; its key is shown this once, with the text to paste'),

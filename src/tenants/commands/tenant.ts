@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander'
-import { type Addresses, RETENTION_DAYS_MAX, type TenantChange } from '../../../schemas/tenant.ts'
+import { RETENTION_DAYS_MAX } from '../../../schemas/limits.ts'
+import type { Addresses, TenantChange } from '../../../schemas/tenant.ts'
 import { UNCLASSIFIED, type Unclassified } from '../../../schemas/tenant-rules.ts'
 import { integer } from '../../config/values.ts'
 import { deleteTenantCommand } from '../../operations/erasure/commands/delete-tenant.ts'
@@ -22,7 +23,7 @@ interface TenantOptions {
 
 /** `ipid tenant create|list|show|set|delete` */
 export function tenantCommand(context: CliContext): Command {
-  const tenant = new Command('tenant').description('manage tenants')
+  const tenant = new Command('tenant')
 
   subcommand('create <name>', 'create a tenant; its name may have a-z, 0-9 and -')
     .addOption(planOption())

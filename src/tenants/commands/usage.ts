@@ -13,7 +13,6 @@ interface UsageOptions {
 /** `ipid usage TENANT`: shows the accounts tracked in a month, and the limit of the plan. */
 export function usageCommand(context: CliContext): Command {
   const command = new Command('usage')
-    .description('show the accounts that a tenant tracked in a month, and its limit')
     .argument('<tenant>')
     .option('--month <YYYY-MM>', 'UTC month; default: the current one')
     .option('--json', 'print JSON')

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -31,6 +31,14 @@ test('the launcher of a clone without packages says to run npm start once', (t) 
   const { status, stdout, stderr } = spawnSync(join(dir, 'ipid'), ['status'], { encoding: 'utf8' })
   assert.deepEqual({ status, stdout }, { status: 1, stdout: '' })
   assert.equal(stderr, `ipid: its packages are not installed: run "npm start" once in ${dir}/\n`)
+})
+
+test('the launcher tells its version without packages and without a build', (t) => {
+  const dir = temporaryDir(t)
+  for (const part of ['ipid', 'package.json', 'src/ipid.mjs']) cpSync(join(ROOT, part), join(dir, part))
+  const { status, stdout, stderr } = spawnSync(join(dir, 'ipid'), ['--version'], { encoding: 'utf8' })
+  const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string }
+  assert.deepEqual({ status, stdout, stderr }, { status: 0, stdout: `${version}\n`, stderr: '' })
 })
 
 test('the launcher on a machine without Node.js says that it is missing', (t) => {

@@ -2,7 +2,6 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import { Command } from 'commander'
 import type { TObject } from 'typebox'
 import type { CorrectedAnswer, CorrectionWanted } from '../../../../schemas/dashboard/corrections.ts'
-import { compileValidator } from '../../../pipeline/event/validator.ts'
 import { systemClock } from '../../../run/clock.ts'
 import { numbered } from '../../../run/counted.ts'
 import { InputError } from '../../../run/errors.ts'
@@ -26,9 +25,7 @@ const NOTHING = 'nothing to change'
 
 /** `ipid company hide|show|rename|merge|note|tag|owner|list|intent-pages|history|undo` */
 export function companyCommand(context: CliContext): Command {
-  const company = new Command('company').description(
-    'correct companies: at once in every table, for stored events and for new ones',
-  )
+  const company = new Command('company')
 
   many('hide <tenant> <company...>', 'leave companies out everywhere', { hidden: true })
   many('show <tenant> <company...>', 'show hidden companies again', { hidden: false })
@@ -94,7 +91,7 @@ export function companyCommand(context: CliContext): Command {
       if (flags.default || chosen.length > 0) {
         const { IntentPagesWanted } = await import('../../../../schemas/dashboard/intent-pages.ts')
         const wanted = { pages: chosen }
-        assertValid(IntentPagesWanted, wanted)
+        await assertValid(IntentPagesWanted, wanted)
         const answer = await withCorrections(command, name, (corrections, tenant) =>
           corrections.setIntentPages(tenant, { wanted, by: BY }),
         )
@@ -146,7 +143,7 @@ export function companyCommand(context: CliContext): Command {
     wanted: CorrectionWanted,
   ): Promise<void> {
     const { CorrectionsBody } = await import('../../../../schemas/dashboard/corrections.ts')
-    assertValid(CorrectionsBody, { companies, ...wanted })
+    await assertValid(CorrectionsBody, { companies, ...wanted })
     print(
       flags,
       await withCorrections(command, name, (corrections, tenant) =>
@@ -202,7 +199,8 @@ export function companyCommand(context: CliContext): Command {
 }
 
 /** @throws InputError that names the first wrong field */
-function assertValid(schema: TObject, value: unknown): void {
+async function assertValid(schema: TObject, value: unknown): Promise<void> {
+  const { compileValidator } = await import('../../../pipeline/event/validator.ts')
   const [problem] = compileValidator(schema)(value)
   if (problem !== undefined) throw new InputError(`${problem.path} ${problem.message}`)
 }

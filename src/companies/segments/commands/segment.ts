@@ -13,7 +13,7 @@ interface SegmentOptions {
 
 /** `ipid segment create|list|show|remove` */
 export function segmentCommand(context: CliContext): Command {
-  const segment = new Command('segment').description('manage segments: named filters over the companies of a tenant')
+  const segment = new Command('segment')
 
   subcommand('create <tenant> <name>', 'create a segment')
     .requiredOption('--where <filter>', "such as 'industry=Software,country=DE,visits>=3,days=30,page~/pricing'")

@@ -4,7 +4,7 @@ import {
   type ExportsAnswer,
   type ListedExport,
 } from '../../../../schemas/dashboard/exports.ts'
-import { EXPORT_LIMITS } from '../../../../schemas/export.ts'
+import { EXPORT_LIMITS } from '../../../../schemas/limits.ts'
 import type { Segments } from '../../../companies/segments/segments.ts'
 import type { ExportAdmin } from '../../../exports/admin.ts'
 import { placeOf } from '../../../exports/place.ts'

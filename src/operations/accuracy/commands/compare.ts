@@ -16,8 +16,7 @@ interface CompareFlags {
 
 /** `ipid compare`: what another data folder would say about the stored addresses. */
 export function compareCommand(context: CliContext): Command {
-  const about = 'compare the data with those of another folder on the stored addresses; changes nothing'
-  const command = truthCommand('compare', about, 30).addOption(
+  const command = truthCommand('compare', 30).addOption(
     new Option('--with <dir>', 'the other data folder').makeOptionMandatory(),
   )
   return command.action(async (name: string, flags: CompareFlags) => {

@@ -15,8 +15,7 @@ const ID_CHARS_MAX = 20
 
 /** `ipid learn`: proposes rules `is` for networks that keep meeting one domain. */
 export function learnCommand(context: CliContext): Command {
-  const about = 'propose rules "is" for networks whose visitors keep having work e-mail addresses of one domain'
-  const command = truthCommand('learn', about, 90).option('--apply <id>', 'make the rule of a proposal')
+  const command = truthCommand('learn', 90).option('--apply <id>', 'make the rule of a proposal')
   return command.action(async (name: string, flags: LearnFlags) => {
     const config = configOf(context, command)
     const { stdout } = context

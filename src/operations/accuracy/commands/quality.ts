@@ -12,8 +12,7 @@ interface QualityFlags {
 
 /** `ipid quality`: how often events with a known domain were attributed to it. */
 export function qualityCommand(context: CliContext): Command {
-  const about = 'show how many visits of people with a known work e-mail address were attributed to their company'
-  return truthCommand('quality', about, 30).action(async (name: string, flags: QualityFlags, command: Command) => {
+  return truthCommand('quality', 30).action(async (name: string, flags: QualityFlags, command: Command) => {
     const { stdout } = context
     const report = await withTruth(configOf(context, command), name, flags.days, async (opened) => {
       const [{ qualityOf }, { dataSetBy }, { namedByRule }, { madeData }, { TodaysData }, rules] = await Promise.all([

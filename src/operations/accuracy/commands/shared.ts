@@ -17,9 +17,8 @@ export const NO_TRUTH = (tenant: string) =>
   `no event of tenant ${tenant} has a known domain: send the e-mail address of people who sign up, as "email" in "user_properties"`
 
 /** A command about the truth of a tenant's sign-ups. */
-export function truthCommand(name: string, about: string, days: number): Command {
+export function truthCommand(name: string, days: number): Command {
   const command = new Command(name)
-    .description(about)
     .argument('<tenant>')
     .addOption(
       integerOption('days', 'n', 'visits of the last days, today included', { least: 1, most: 3_650, otherwise: days }),

@@ -15,7 +15,6 @@ interface BackupFlags {
 /** `ipid backup DIR`: writes tenants, keys and tables to a folder, while everything runs. */
 export function backupCommand(context: CliContext): Command {
   const command = new Command('backup')
-    .description('write tenants, keys and all tables into a new folder, while everything runs')
     .argument('<dir>', 'new or empty folder')
     .addOption(waitOption('how long to wait until all received events are stored'))
     .option('--json', 'print JSON')

@@ -19,7 +19,6 @@ interface RestoreFlags {
 /** `ipid restore FROM`: fills empty stores with a backup. Starts embedded stores itself. */
 export function restoreCommand(context: CliContext): Command {
   const command = new Command('restore')
-    .description('fill a new DATA_DIR, or empty stores, with a backup; no ipid may run on them')
     .argument('<from>', 'folder of the backup, its URL, or BACKUP_URL for the newest one')
     .option('--check', 'restore it into a temporary folder, compare it with what was stored, and remove it again')
     .option('--json', 'print JSON')

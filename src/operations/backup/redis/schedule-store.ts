@@ -1,4 +1,4 @@
-import type { ExportPeriod } from '../../../../schemas/export.ts'
+import type { ExportPeriod } from '../../../../schemas/limits.ts'
 import type { RedisClient } from '../../../stores/redis/connect.ts'
 import { orUnavailable } from '../../../stores/redis/errors.ts'
 import { keys } from '../../../stores/redis/keys.ts'

@@ -24,7 +24,7 @@ interface ChangeOptions extends FilterOptions {
 
 /** `ipid dead-letter list|show|retry|discard` */
 export function deadLetterCommand(context: CliContext, setExitCode: (code: number) => void): Command {
-  const command = new Command('dead-letter').description('list, retry or discard events that could not be processed')
+  const command = new Command('dead-letter')
   const output = () => import('./dead-letter-output.ts')
 
   filtered(subcommand('list', 'list dead letters, newest first'))

@@ -30,7 +30,6 @@ interface DemoFlags {
 /** `ipid demo`: fills a tenant with made-up visits, or removes them. */
 export function demoCommand(context: CliContext): Command {
   const command = new Command('demo')
-    .description('fill a tenant with a month of made-up visits, or remove them again')
     .option('--tenant <name>', 'whose accounts they fill', 'demo')
     .addOption(integerOption('days', 'n', 'days up to now', { least: 1, most: 365, otherwise: 30 }))
     .addOption(

@@ -15,9 +15,6 @@ interface EraseFlags extends SelectorFlags {
 /** `ipid erase TENANT --ip|--account|--event|--source`: removes events from all stores, while everything runs. */
 export function eraseCommand(context: CliContext): Command {
   const command = new Command('erase')
-    .description(
-      "remove a tenant's events of an address, an account, an id or a source from all stores; prints a receipt",
-    )
     .argument('<tenant>', 'whose events')
     .option('--ip <address>', 'events of this address, in any spelling')
     .option('--account <id>', 'events of this account')

@@ -17,7 +17,6 @@ const QUERY_MS = 30_000
 /** `ipid event TENANT EVENT_ID`: the status and receipts of an event. */
 export function eventCommand(context: CliContext): Command {
   const command = new Command('event')
-    .description('show the status of an event, and the known times that it was received')
     .argument('<tenant>')
     .argument('<event_id>')
     .option('--received-at <time>', 'approximate time when it was sent: the archive is searched around it')

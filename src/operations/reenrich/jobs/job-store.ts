@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { REENRICHMENT_LIMITS } from '../../../../schemas/dashboard/reenrichments.ts'
+import { REENRICHMENT_LIMITS } from '../../../../schemas/limits.ts'
 import { InputError, UnavailableError } from '../../../run/errors.ts'
 import type { RedisClient } from '../../../stores/redis/connect.ts'
 import { answeredOr } from '../../../stores/redis/errors.ts'

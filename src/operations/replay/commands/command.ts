@@ -7,7 +7,6 @@ import type { ReplayFlags } from './run.ts'
 /** `ipid replay`: sends archived events that are missing in the tables through the pipeline again. */
 export function replayCommand(context: CliContext, setExitCode: (code: number) => void): Command {
   const command = new Command('replay')
-    .description('send archived events that are missing in the tables through the pipeline again; none counts twice')
     .requiredOption('--tenant <tenant>', 'tenant whose archive to read')
     .requiredOption('--from <day>', 'first UTC day of receipt, YYYY-MM-DD')
     .requiredOption('--to <day>', 'last UTC day of receipt, YYYY-MM-DD')

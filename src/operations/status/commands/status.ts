@@ -7,9 +7,7 @@ import type { SystemStatus } from '../system-status.ts'
 
 /** `ipid status`: shows the status of the system, with a verdict in the first line. */
 export function statusCommand(context: CliContext): Command {
-  const command = new Command('status')
-    .description('show a verdict, queue lengths, throughput of the last minute, and the health of the stores')
-    .option('--json', 'print JSON')
+  const command = new Command('status').option('--json', 'print JSON')
   return addSettings(command, INSTANCE_SETTINGS).action(async (options: { json?: boolean }) => {
     const status = await readSystem(configOf(context, command))
     if (options.json) return printJson(context.stdout, status)
@@ -24,7 +22,7 @@ async function readSystem(given: Config): Promise<SystemStatus> {
       import('../../../terminal/stores.ts'),
       import('../../../terminal/instance.ts'),
       import('../collect.ts'),
-      import('../role.ts'),
+      import('../role/sources.ts'),
       import('../../../../pipelines/ingest.ts'),
     ])
   const config = await asInstance(given)

@@ -19,9 +19,7 @@ const DATA = ['enrichDir', 'defaultData'] as const
 
 /** `ipid rules list|add|remove|check` */
 export function rulesCommand(context: CliContext): Command {
-  const rules = new Command('rules').description(
-    'manage rules of a tenant: what is noise, which networks are its own, and whose network one is',
-  )
+  const rules = new Command('rules')
   const ABOUT =
     'own NETWORK; is NETWORK DOMAIN [NAME]; never-noise or always-noise with a network, an AS or an organisation; keep CLASS'
 

@@ -19,7 +19,7 @@ interface ListOptions extends AccessOptions {
 
 /** `ipid batch upload|list|show|cancel` */
 export function batchCommand(context: CliContext, setExitCode: (code: number) => void): Command {
-  const command = new Command('batch').description('upload events from files, and follow their jobs')
+  const command = new Command('batch')
   command.addCommand(uploadCommand(context, setExitCode))
   command.addCommand(listCommand(context))
   command.addCommand(showCommand(context, setExitCode))

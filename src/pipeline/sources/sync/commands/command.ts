@@ -8,9 +8,6 @@ import type { SyncChoice } from './sync.ts'
 /** `ipid sync FILE…` */
 export function syncCommand(context: CliContext, setExitCode: (code: number) => void): Command {
   const command = new Command('sync')
-    .description(
-      'send the page views of log files to a source of kind http; a second run sends only what is new, and finds rotated logs by itself',
-    )
     .argument('<file...>', 'plain or gzip, detected from the content; - reads standard input')
     .requiredOption('--source <key>', 'the source key, as "./ipid source create TENANT http" prints it')
     .option('--follow', 'wait for further lines, across rotation by renaming and by copying')

@@ -1,0 +1,113 @@
+import type { ClickHouseClient } from '@clickhouse/client'
+import type { Plans } from '../../../../schemas/plans.ts'
+import type { Config } from '../../../config/config.ts'
+import { readExports } from '../../../exports/status.ts'
+import type { Pipeline } from '../../../pipeline/declaration/pipeline.ts'
+import { readStatus } from '../../../pipeline/streams/status.ts'
+import { type Clock, systemClock } from '../../../run/clock.ts'
+import { connectClickHouse } from '../../../stores/clickhouse/client.ts'
+import { type Migration, missingObjects, readMigrations } from '../../../stores/clickhouse/migrate.ts'
+import type { RedisClient } from '../../../stores/redis/connect.ts'
+import { Quotas } from '../../../tenants/quota-report.ts'
+import { type QuotaSources, quotasOf } from '../../../tenants/quota-sources.ts'
+import { readSchedule } from '../../backup/redis/schedule-store.ts'
+import { backupStatus } from '../../backup/status.ts'
+import { readRetention } from '../../retention/redis/records.ts'
+import type { StatusSources } from '../collect.ts'
+import { readDamage } from '../redis/damage.ts'
+import { readDedup } from '../redis/dedup.ts'
+import { readBatchJobs, readBulkJobs } from '../redis/jobs.ts'
+import { readReenrichments } from '../redis/reenrichments.ts'
+import { RedisReports } from '../redis/reports.ts'
+import { readServers } from '../redis/servers.ts'
+import { sharedRead } from '../shared-read.ts'
+import type { StallLimits } from '../stall.ts'
+import type { ClickHouseStatus, QuotaStatus } from '../system-status.ts'
+
+const CLICKHOUSE_MS = 2_000
+
+interface StatusStores {
+  readonly redis: RedisClient
+  /** Undefined or empty: unknown. */
+  readonly clickhouseUrl: string | undefined
+  readonly pipeline: Pipeline
+  /** Limits of tenants; undefined: the status has no quotas. */
+  readonly plans?: Plans
+  readonly clock?: Clock
+}
+
+/** Quotas are expensive to read, and a ClickHouse that hangs must not delay a status. */
+const QUOTAS = { freshMs: 60_000, lateMs: 5_000 }
+
+/** The sources of `collectStatus`. They cache, so create them once. */
+export function statusSources({
+  redis,
+  clickhouseUrl,
+  pipeline,
+  plans,
+  clock = systemClock,
+}: StatusStores): StatusSources {
+  return {
+    pipeline: () => readStatus(redis, pipeline),
+    batchJobs: () => readBatchJobs(redis),
+    bulkJobs: () => readBulkJobs(redis),
+    reenrichments: () => readReenrichments(redis),
+    exports: sharedRead(() => readExports(redis, clock.now()), EXPORTS),
+    backup: async () => backupStatus(await readSchedule(redis), clock.now()),
+    redis: () => readServers(redis),
+    dedup: () => readDedup(redis, pipeline, clock.now()),
+    reports: () => new RedisReports(redis, clock).read(),
+    retention: () => readRetention(redis),
+    damage: () => readDamage(redis),
+    ...(clickhouseUrl && { clickhouse: () => clickhouseStatus(clickhouseUrl) }),
+    ...(clickhouseUrl && plans && { quotas: readQuotas({ redis, clickhouseUrl, plans, clock }) }),
+  }
+}
+
+/** There may be thousands, and a page asks every 2 s. */
+const EXPORTS = { freshMs: 10_000, lateMs: 5_000 }
+
+function readQuotas(sources: QuotaSources): () => Promise<QuotaStatus> {
+  const quotas = new Quotas(quotasOf(sources))
+  return sharedRead(() => quotas.read(), QUOTAS)
+}
+
+let migrations: Promise<readonly Migration[]> | undefined
+
+/** ClickHouse's version and memory, and the missing tables and views of ipid. */
+export async function clickhouseStatus(url: string): Promise<ClickHouseStatus> {
+  const client = connectClickHouse(url, { application: 'status', requestTimeoutMs: CLICKHOUSE_MS })
+  try {
+    migrations ??= readMigrations()
+    const [memory, missing] = await Promise.all([readMemory(client), missingObjects(client, await migrations)])
+    return { ...memory, missing_tables: missing }
+  } finally {
+    await client.close()
+  }
+}
+
+/** The archive gathers events for a while before it writes a part, so its group gets more time. */
+export function stallLimits(config: Pick<Config, 'stallMs' | 'archivePartAgeMs'>, pipeline: Pipeline): StallLimits {
+  const archiving = pipeline.sinks.filter(({ takes }) => takes === 'payloads')
+  return {
+    stallMs: config.stallMs,
+    slackMs: Object.fromEntries(archiving.map(({ group }) => [group, config.archivePartAgeMs])),
+  }
+}
+
+const MEMORY_QUERY = `
+  SELECT
+    version() AS version,
+    (SELECT sum(value) FROM system.metrics WHERE metric = 'MemoryTracking') AS memory_bytes,
+    (SELECT sum(toUInt64OrZero(value)) FROM system.server_settings WHERE name = 'max_server_memory_usage') AS memory_max_bytes`
+
+type Memory = Omit<ClickHouseStatus, 'missing_tables'>
+
+/** ClickHouse's version, and the memory that it reports. */
+async function readMemory(client: ClickHouseClient): Promise<Memory> {
+  const settings = { output_format_json_quote_64bit_integers: 0, log_queries: 0 } as const
+  const result = await client.query({ query: MEMORY_QUERY, format: 'JSONEachRow', clickhouse_settings: settings })
+  const [row] = await result.json<Memory>()
+  if (row === undefined) throw new Error('ClickHouse sent an empty answer')
+  return row
+}
