@@ -82,7 +82,16 @@ export const SystemAnswer = Type.Object({
     ...{ live_events: Num, batch_lines: Num, processed: Num, stored: Num, dead: Num, requests: Num, refused: Num },
   }),
   inserts: Type.Array(Type.Object({ group: Text, inserts: Num, rows: Num, failures: Num, avg_ms: Num, max_ms: Num })),
-  redis: Type.Union([Type.Object({ version: Text, used_bytes: Num, max_bytes: Num, used_share: Num }), Type.Null()]),
+  redis: Type.Union([
+    Type.Object({
+      ...{ version: Text, used_bytes: Num, max_bytes: Num, used_share: Num },
+      /** Absent without Sentinel. */
+      sentinel: Type.Optional(
+        Type.Object({ master: Text, replicas: Num, wait_replicas: Num, refuses_alone: Type.Boolean() }),
+      ),
+    }),
+    Type.Null(),
+  ]),
   dedup: Type.Union([Type.Object({ entries: Num, bytes: Num }), Type.Null()]),
   /** The tenants nearest to their quotas; null: unknown. */
   quotas: Type.Union([

@@ -10,6 +10,7 @@ import { asnMmdb } from '../support/enrichment-data.ts'
 import { eventRows } from '../support/event-rows.ts'
 import { quiet } from '../support/pipeline.ts'
 import { queryTables } from '../support/running.ts'
+import { startSentinelSet } from '../support/sentinel.ts'
 import { TestSite } from '../support/site.ts'
 import { until } from '../support/until.ts'
 import { openWatched } from '../support/watched-page.ts'
@@ -169,4 +170,32 @@ test('events and the system are shown live, and dead letters are decided', { ski
   started.child.kill('SIGTERM')
   assert.equal((await started.ended).code, 0)
   assert.ok(!started.stderr().includes('requests were cut off') && !started.stdout().includes('requests were cut off'))
+})
+
+test('the System page shows the Redis that Sentinel names, and follows a fail-over', { skip }, async (t) => {
+  if (typeof browser === 'string') return
+  const set = await startSentinelSet(t)
+  const site = new TestSite(t)
+  site.env.REDIS_URL = set.url('?waitReplicas=1')
+  const started = site.start()
+  const ready = (await started.ready()) as Awaited<ReturnType<typeof started.ready>> & { dashboard_url: string }
+  const context = await browser.newContext()
+  t.after(() => context.close())
+  const operator = await openWatched(context, new URL(ready.dashboard_url).origin)
+  const { page } = operator
+  await page.goto(ready.dashboard_url)
+  await page.goto(new URL('/system', ready.dashboard_url).href)
+  const cells = page.getByRole('table', { name: 'Redis with Sentinel' }).locator('tbody > tr > *')
+  const shown = (master: string) =>
+    until(
+      () => cells.allTextContents(),
+      (texts) => texts.join('|') === `${master}|2|1|requests are refused`,
+    )
+  await shown((await set.master())!.address)
+  await operator.assertAccessible()
+  const next = await set.handOver()
+  await set.whole()
+  await shown(next.address)
+  started.child.kill('SIGTERM')
+  assert.equal((await started.ended).code, 0)
 })

@@ -14,7 +14,7 @@ import { bytes, capitalised, counted, number, percent } from '../lib/format.ts'
 import { useEvents } from '../lib/use-events.ts'
 import { DataSets } from './system/data-sets.tsx'
 import { Problems, Processes } from './system/processes.tsx'
-import { Backups, Exports, Inserts, Jobs, Quotas, Waiting } from './system/work.tsx'
+import { Backups, Exports, Inserts, Jobs, Quotas, Sentinel, Waiting } from './system/work.tsx'
 
 const TONES = { ok: 'good', warning: 'warn', stalled: 'bad' } as const
 
@@ -80,6 +80,7 @@ function Picture({ status }: { readonly status: SystemAnswer }) {
       {(status.quotas !== null || of('quotas') !== undefined) && (
         <Quotas quotas={status.quotas ?? []} failure={of('quotas')} />
       )}
+      {status.redis?.sentinel !== undefined && <Sentinel sentinel={status.redis.sentinel} />}
       <Inserts inserts={status.inserts} failure={ofProcesses} />
       <DataSets sets={status.data} update={status.data_update} failure={ofProcesses} />
       <Processes processes={status.processes} failure={ofProcesses} />

@@ -157,6 +157,34 @@ export function Backups({ backup, failure }: { readonly backup: SystemAnswer['ba
   )
 }
 
+type SentinelFacts = NonNullable<NonNullable<SystemAnswer['redis']>['sentinel']>
+
+/** The Redis server in use, and its replicas. */
+export function Sentinel({ sentinel }: { readonly sentinel: SentinelFacts }) {
+  return (
+    <TableSection
+      title="Redis with Sentinel"
+      none=""
+      rows={[sentinel]}
+      keyOf={({ master }) => master}
+      columns={[
+        { key: 'master', label: 'Master in use', render: ({ master }) => <code>{master}</code> },
+        { ...figure('replicas', 'Replicas connected'), render: ({ replicas }) => number(replicas) },
+        {
+          ...figure('wait', 'Replicas that must have a write'),
+          render: ({ wait_replicas: wait }) => number(wait),
+        },
+        {
+          key: 'alone',
+          label: 'Without a replica',
+          render: ({ wait_replicas: wait, refuses_alone: refusesAlone }) =>
+            wait > 0 || refusesAlone ? 'requests are refused' : 'requests are answered',
+        },
+      ]}
+    />
+  )
+}
+
 /** Inserts of the last minute. */
 export function Inserts({ inserts, failure }: { readonly inserts: SystemAnswer['inserts'] } & MayFail) {
   return (
