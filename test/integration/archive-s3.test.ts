@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { UnavailableError } from '../../src/run/errors.ts'
@@ -49,6 +52,29 @@ test('an upload that is always interrupted fails, and succeeds once the store wo
   proxy.lasting = 'none'
   await store.put('a', PART)
   assert.deepEqual(await buffer((await direct.get('a'))!), PART)
+})
+
+test('a large file is sent in parts, a part that breaks off alone, and an upload that fails makes no object', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'ipid-parts-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  const path = join(folder, 'file')
+  const content = randomBytes(12_000_000)
+  await writeFile(path, content)
+  const facts = {
+    bytes: content.length,
+    md5: createHash('md5').update(content).digest('base64'),
+    contentType: 'application/gzip',
+  }
+  const { store, direct, proxy } = await start(t, { partBytes: 5 * 2 ** 20 })
+  proxy.faults.push({ cutAfterBytes: 7_000_000 })
+  await store.putFile('large', path, facts)
+  assert.deepEqual(await buffer((await direct.get('large'))!), content)
+  assert.ok(proxy.connections > 1)
+
+  const failing = await start(t, { partBytes: 5 * 2 ** 20 })
+  failing.proxy.lasting = { cutAfterBytes: 4_000_000 }
+  await assert.rejects(failing.store.putFile('other', path, facts), UnavailableError)
+  assert.equal(await failing.direct.head('other'), undefined)
 })
 
 test('a silent store is given up at the deadline, and a stop ends the wait', async (t) => {

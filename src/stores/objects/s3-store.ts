@@ -25,6 +25,8 @@ export interface S3StoreOptions {
   readonly deadlineMs?: number
   /** Time limit for connecting, and for silence on a connection, milliseconds. */
   readonly idleMs?: number
+  /** A larger file is sent in parts of this size; at least 5 MiB. */
+  readonly partBytes?: number
 }
 
 /** An object as a list names it. */
@@ -38,6 +40,9 @@ export interface S3Object {
 
 const DEADLINE_MS = 60_000
 const IDLE_MS = 15_000
+/** One request may send 5 GB, and a part that breaks off is sent again alone. */
+const PART_BYTES = 268_435_456
+const PARTS_MAX = 10_000
 /** The slowest upload of a file that is not given up. */
 const FILE_BYTES_PER_MS = 500
 const CONNECT_MS = 5_000
@@ -68,7 +73,10 @@ export class S3Store implements ObjectStore {
     await this.#load()
   }
 
-  /** Nothing to do: an object is sent as one request, and a cut-off request stores nothing. */
+  /**
+   * Nothing to do: a cut-off request stores nothing. Parts of a large file that a killed process left are no object; a rule of the
+   * bucket removes them.
+   */
   async removeLeftovers(): Promise<void> {}
 
   async put(key: string, bytes: Buffer): Promise<void> {
@@ -87,24 +95,92 @@ export class S3Store implements ObjectStore {
   }
 
   async putFile(key: string, path: string, { bytes, md5, contentType }: FileFacts): Promise<void> {
-    const name = this.#name(key)
-    const { deadlineMs = DEADLINE_MS } = this.#options
-    await this.#ask(
-      async ({ sdk, client }, Bucket, abortSignal) => {
-        const object = { Bucket, Key: name, ContentLength: bytes, ContentMD5: md5, ContentType: contentType }
-        const Body = bytes === 0 ? Buffer.alloc(0) : createReadStream(path)
-        try {
-          await client.send(new sdk.PutObjectCommand({ ...object, Body }), { abortSignal })
-        } finally {
-          if (!Buffer.isBuffer(Body)) Body.destroy()
-        }
-      },
-      deadlineMs + bytes / FILE_BYTES_PER_MS,
-    )
+    const Key = this.#name(key)
+    const partBytes = Math.max(this.#options.partBytes ?? PART_BYTES, Math.ceil(bytes / PARTS_MAX))
+    if (bytes > partBytes) await this.#putParts({ Key, ContentType: contentType }, path, bytes, partBytes)
+    else {
+      const object = { Key, ContentLength: bytes, ContentMD5: md5, ContentType: contentType }
+      await this.#send(path, { from: 0, bytes }, ({ sdk, client }, Bucket, abortSignal, Body) =>
+        client.send(new sdk.PutObjectCommand({ ...object, Bucket, Body }), { abortSignal }),
+      )
+    }
     // A web server may answer 200 to anything.
     if ((await this.head(key)) !== bytes) {
-      throw new UnavailableError(`${this.location}: ${name} was not stored: is this the right endpoint?`)
+      throw new UnavailableError(`${this.location}: ${Key} was not stored: is this the right endpoint?`)
     }
+  }
+
+  /** Sends a file in parts. The object exists when all have been sent. */
+  async #putParts(
+    object: { readonly Key: string; readonly ContentType: string },
+    path: string,
+    bytes: number,
+    partBytes: number,
+  ): Promise<void> {
+    const { Key } = object
+    const { UploadId } = await this.#ask(({ sdk, client }, Bucket, abortSignal) =>
+      client.send(new sdk.CreateMultipartUploadCommand({ ...object, Bucket }), { abortSignal }),
+    )
+    try {
+      const Parts: { PartNumber: number; ETag: string | undefined }[] = []
+      for (let from = 0; from < bytes; from += partBytes) {
+        const part = { from, bytes: Math.min(partBytes, bytes - from) }
+        const PartNumber = Parts.length + 1
+        Parts.push({ PartNumber, ETag: await this.#putPart({ Key, UploadId, PartNumber }, path, part) })
+      }
+      await this.#ask(({ sdk, client }, Bucket, abortSignal) =>
+        client.send(new sdk.CompleteMultipartUploadCommand({ Bucket, Key, UploadId, MultipartUpload: { Parts } }), {
+          abortSignal,
+        }),
+      )
+    } catch (error) {
+      await this.#ask(({ sdk, client }, Bucket, abortSignal) =>
+        client.send(new sdk.AbortMultipartUploadCommand({ Bucket, Key, UploadId }), { abortSignal }),
+      ).catch(() => {})
+      throw error
+    }
+  }
+
+  /** @returns its tag */
+  async #putPart(
+    name: { readonly Key: string; readonly UploadId: string | undefined; readonly PartNumber: number },
+    path: string,
+    part: FileRange,
+  ): Promise<string | undefined> {
+    const hash = createHash('md5')
+    for await (const piece of readRange(path, part)) hash.update(piece as Buffer)
+    const request = { ...name, ContentLength: part.bytes, ContentMD5: hash.digest('base64') }
+    for (let tries = 1; ; tries++) {
+      try {
+        const { ETag } = await this.#send(path, part, ({ sdk, client }, Bucket, abortSignal, Body) =>
+          client.send(new sdk.UploadPartCommand({ ...request, Bucket, Body }), { abortSignal }),
+        )
+        return ETag
+      } catch (error) {
+        // The SDK does not repeat a request whose body is a stream.
+        if (tries === TRIES_MAX || this.#closing.signal.aborted) throw error
+      }
+    }
+  }
+
+  /** A request with a part of a file. */
+  #send<T>(
+    path: string,
+    range: FileRange,
+    work: (...args: [...Parameters<Work<T>>, body: Readable | Buffer]) => Promise<T>,
+  ): Promise<T> {
+    const { deadlineMs = DEADLINE_MS } = this.#options
+    return this.#ask(
+      async (loaded, bucket, signal) => {
+        const body = range.bytes === 0 ? Buffer.alloc(0) : readRange(path, range)
+        try {
+          return await work(loaded, bucket, signal, body)
+        } finally {
+          if (!Buffer.isBuffer(body)) body.destroy()
+        }
+      },
+      deadlineMs + range.bytes / FILE_BYTES_PER_MS,
+    )
   }
 
   async #has(key: string, bytes: Buffer): Promise<boolean> {
@@ -251,3 +327,12 @@ type Work<T> = (
   bucket: string,
   signal: AbortSignal,
 ) => Promise<T>
+
+interface FileRange {
+  readonly from: number
+  readonly bytes: number
+}
+
+function readRange(path: string, { from, bytes }: FileRange): Readable {
+  return createReadStream(path, { start: from, end: from + bytes - 1 })
+}
