@@ -20,6 +20,14 @@ export const WITH_MERGED = `
 /** The company that an event counts for. A list without a value is refused, so each has one that changes nothing. */
 export const COMPANY = countsFor('merged')
 
+/** `sipHash64` of it: for many rows, numbers are compared several times as fast. */
+export const COMPANY_HASH = `transform(
+    sipHash64(company_id) AS company_hash,
+    arrayPushBack(arrayMap(merged_id -> sipHash64(merged_id), merged.1), 0),
+    arrayPushBack(arrayMap(merged_id -> sipHash64(merged_id), merged.2), 0),
+    company_hash
+  )`
+
 /** The same for a query that is part of another one. */
 export const COUNTS_FOR = countsFor(`(${MERGED})`)
 

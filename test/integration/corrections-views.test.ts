@@ -4,6 +4,7 @@ import { heatOfDays } from '../../src/companies/heat.ts'
 import { startTestClickHouse } from '../support/clickhouse.ts'
 import { type ModelState, modelAccounts, modelCompanies, modelDays, modelSessions } from '../support/corrected-model.ts'
 import { type EventRow, eventInserter } from '../support/event-rows.ts'
+import { randomOf } from '../support/random.ts'
 
 const clickhouse = await startTestClickHouse()
 /** Events of a tenant that only this test uses. */
@@ -12,15 +13,6 @@ const insert = eventInserter(clickhouse)
 const DAY_MS = 86_400_000
 const NOON_MS = Date.UTC(2025, 2, 10, 12)
 const COMPANIES = ['a.example', 'b.example', 'c.example', 'd.example', 'e.example']
-
-/** Small random numbers that a seed repeats. */
-function randomOf(seed: number): (below: number) => number {
-  let state = seed
-  return (below) => {
-    state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7f_ff_ff_ff
-    return (state >> 8) % below
-  }
-}
 
 function randomEvents(random: (below: number) => number, from: number, count: number): EventRow[] {
   return Array.from({ length: count }, (_, i) => {
