@@ -2,6 +2,7 @@ import { availableParallelism, cpus, loadavg, totalmem } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { printJson } from '../src/terminal/print.ts'
+import { lastRelease } from '../test/upgrade/released.ts'
 import { defaultLoader } from './loader/loader.ts'
 import { checkOut } from './run/checkout.ts'
 import { atLeastOne, type Options } from './run/options.ts'
@@ -26,7 +27,7 @@ async function bench(options: Options, releases: Releases): Promise<void> {
   const scenarios = SCENARIOS.filter(({ name }) => options.scenarios.length === 0 || options.scenarios.includes(name))
   const conditions = conditionsNow(options)
   if (!options.json) process.stdout.write(`${Object.values(conditions).join(', ')}\n`)
-  const base = options.against === undefined ? undefined : await checkOut(ROOT, options.against, releases)
+  const base = options.against === undefined ? undefined : await baseOf(options.against, releases)
   const results: ScenarioResult[] = []
   for (const scenario of scenarios) {
     const ofBase: Run[] = []
@@ -46,6 +47,14 @@ async function bench(options: Options, releases: Releases): Promise<void> {
     if (!options.json) printResult(process.stdout, result)
   }
   if (options.json) printJson(process.stdout, { ...conditions, against: options.against, results })
+}
+
+/** The checkout to compare with. @throws Error when it is not to be had */
+async function baseOf(revision: string, releases: Releases): Promise<string> {
+  if (revision !== 'last') return await checkOut(ROOT, revision, releases)
+  const release = await lastRelease()
+  if (typeof release === 'string') throw new Error(release)
+  return release.root
 }
 
 /** The conditions that figures depend on. */
@@ -69,7 +78,10 @@ function readOptions(args: readonly string[]): Options {
     .option('--runs <n>', 'runs of each scenario', atLeastOne, 3)
     .option('--seconds <n>', 'seconds of each load', atLeastOne)
     .option('--connections <n>', 'connections of each load', atLeastOne)
-    .option('--against <revision>', 'run another revision in turn with this checkout')
+    .option(
+      '--against <revision>',
+      'run another revision in turn with this checkout; last: the last release, with its packages',
+    )
     .addOption(new Option('--loader <name>', 'the loader (default: wrk if it is on PATH)').choices(['wrk', 'own']))
     .option('--no-bounds', 'skip the bounds to compare with')
     .option('--set <NAME=VALUE>', 'a setting of the product; may be repeated', setting, {})

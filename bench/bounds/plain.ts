@@ -4,7 +4,8 @@ import { hasAddressData } from '../plain/address-data.ts'
 import { type PlainStack, startPlainHttp, startPlainStack } from '../plain/stack.ts'
 import type { Bound, Stage } from '../run/scenario.ts'
 
-const NAME = 'plain stack'
+/** The name of its bounds. */
+export const PLAIN_STACK = 'plain stack'
 const STORED_WITHIN_MS = 180_000
 
 /**
@@ -22,11 +23,14 @@ export async function plainIngestBound(
   const stack = await startPlainStack(stage)
   try {
     await sendAndStore(stage, stack, warmUp, perRequest)
+    const before = stack.cpuSeconds()
     const { requests, seconds, behindSeconds } = await sendAndStore(stage, stack, spec, perRequest)
     const events = requests * perRequest
+    const bound = (figure: string, value: number) => ({ name: PLAIN_STACK, figure, value })
     return [
-      { name: NAME, figure: 'events/s', value: events / (seconds + behindSeconds) },
-      { name: NAME, figure: 'answered events/s', value: events / seconds },
+      bound('events/s', events / (seconds + behindSeconds)),
+      bound('answered events/s', events / seconds),
+      bound('cpu together µs/event', ((stack.cpuSeconds() - before) * 1e6) / events),
     ]
   } finally {
     await stack.stop()

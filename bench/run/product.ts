@@ -68,7 +68,13 @@ export function redisFigures(before: RedisState, after: RedisState, events: numb
 
 /** CPU of each process per event. @param events number of events */
 export function cpuFigures(accounting: Accounting, events: number, loaderSeconds?: number): Figures {
-  const cpu = [...accounting.cpu(), ...(loaderSeconds === undefined ? [] : [['loader', loaderSeconds] as const])]
+  const own = [...accounting.cpu()]
+  const together = own.reduce((sum, [, seconds]) => sum + seconds, 0)
+  const cpu = [
+    ...own,
+    ['together', together] as const,
+    ...(loaderSeconds === undefined ? [] : [['loader', loaderSeconds] as const]),
+  ]
   return Object.fromEntries(cpu.map(([name, seconds]) => [`cpu ${name} µs/event`, (seconds * 1e6) / events]))
 }
 

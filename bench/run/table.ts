@@ -1,4 +1,5 @@
 import { printTable } from '../../src/terminal/print.ts'
+import { PLAIN_STACK } from '../bounds/plain.ts'
 import type { ScenarioResult, Spread } from './results.ts'
 
 /** Prints the results of a scenario as tables. */
@@ -11,11 +12,17 @@ export function printResult(out: NodeJS.WritableStream, result: ScenarioResult):
   } else {
     const { figures: base, ratios } = result.base
     const of = (spread: Spread | undefined) => spread?.median
-    const rows = figures.map(([name, spread]) => [name, of(base[name]), spread.median, ratios[name]])
-    print(out, ['', 'BASE', 'BRANCH', 'RATIO'], rows)
+    const plain = (figure: string) =>
+      result.bounds.find(({ name, figure: of }) => name === PLAIN_STACK && of === figure)
+    const rows = figures.map(([name, spread]) => {
+      const bound = plain(name)
+      return [name, of(base[name]), spread.median, ratios[name], bound?.median, bound?.ratio]
+    })
+    print(out, ['', 'BASE', 'BRANCH', 'RATIO', 'PLAIN STACK', 'BRANCH : PLAIN'], rows)
   }
-  if (result.bounds.length === 0) return
-  const rows = result.bounds.map(({ name, figure, median, ratio }) => [`${figure} of ${name}`, median, ratio])
+  const bounds = result.bounds.filter(({ name }) => result.base === undefined || name !== PLAIN_STACK)
+  if (bounds.length === 0) return
+  const rows = bounds.map(({ name, figure, median, ratio }) => [`${figure} of ${name}`, median, ratio])
   print(out, ['BOUND', 'MEDIAN', 'PRODUCT : BOUND'], rows)
 }
 
