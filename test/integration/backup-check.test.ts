@@ -85,6 +85,20 @@ test('a scheduled backup is known, and a check finds every kind of damage', asyn
     assert.deepEqual(processesNaming(temporary), [])
   })
 
+  await step('a check that is killed leaves a folder, which the next check removes', async () => {
+    site.env.TMPDIR = temporary
+    const killed = site.spawn('restore', '--check', whole)
+    const files = () => readdirSync(temporary, { recursive: true, encoding: 'utf8' })
+    await until(() => files().some((file) => file.endsWith('redis.sock')))
+    killed.child.kill('SIGKILL')
+    await until(() => processesNaming(temporary).length === 0)
+    const [left, ...others] = readdirSync(temporary)
+    assert.match(left!, /^ipid-check-/)
+    assert.deepEqual(others, [])
+    assert.equal((await check(whole)).code, 0)
+    assert.deepEqual(readdirSync(temporary), [])
+  })
+
   const eventsFile = () => readdirSync(whole).find((file) => file.includes('events'))!
   /** Changes a copy, and returns the error of its check. */
   const damaged = async (change: (folder: string) => void): Promise<string> => {

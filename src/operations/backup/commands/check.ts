@@ -1,11 +1,8 @@
-import { rmSync } from 'node:fs'
-import { mkdtemp } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { BackupFigures, BackupManifest } from '../../../../schemas/backup.ts'
 import { EVENTS } from '../../../stores/clickhouse/tables.ts'
 import type { CliContext } from '../../../terminal/context.ts'
 import { printJson, printLine, printTable } from '../../../terminal/print.ts'
+import { withTemporaryFolder } from '../../../terminal/temporary-folder.ts'
 import { assertEqual, type Comparison, compareFigures } from '../comparison.ts'
 import { BackupRefusedError } from '../ports.ts'
 import { restoredCounts } from '../redis/restored-counts.ts'
@@ -17,37 +14,37 @@ import { type RestoreRun, restoreInto } from './restore-into.ts'
  * @throws BackupRefusedError when it cannot be restored
  */
 export async function checkBackup(run: RestoreRun): Promise<Comparison[]> {
-  const { manifest, config } = run
+  const { manifest } = run
   const events = manifest.tables.find(({ table }) => table === EVENTS.name)
   if (events === undefined) throw new BackupRefusedError('the backup is damaged: it has no table of events')
-  const home = await mkdtemp(join(tmpdir(), 'ipid-check-'))
-  const remove = () => rmSync(home, { recursive: true, force: true })
-  // Ctrl-C ends this process with its stores; the folder would stay.
-  process.on('exit', remove)
+  return await withTemporaryFolder('ipid-check-', (dataDir) => checkIn(dataDir, run, events))
+}
+
+async function checkIn(
+  dataDir: string,
+  run: RestoreRun,
+  events: BackupManifest['tables'][number],
+): Promise<Comparison[]> {
+  const { manifest, config } = run
   const scratch = {
     ...config,
-    ...{ dataDir: join(home, 'data'), clickhousePort: 0, given: config.given.filter((name) => name !== 'partitions') },
+    ...{ dataDir, clickhousePort: 0, given: config.given.filter((name) => name !== 'partitions') },
     ...{ redisUrl: undefined, clickhouseUrl: undefined, clickhouseCluster: undefined, archiveUrl: undefined },
   }
   let tables: Pick<BackupFigures, 'events' | 'outcomes'> | undefined
   let counts: Awaited<ReturnType<typeof restoredCounts>> | undefined
-  try {
-    const { restored } = await restoreInto(
-      { ...run, config: scratch },
-      {
-        onTables: async (restoredTables) => {
-          if (manifest.figures !== undefined) tables = await restoredTables.figures(events)
-        },
-        onEnd: async (client) => {
-          counts = await restoredCounts(client)
-        },
+  const { restored } = await restoreInto(
+    { ...run, config: scratch },
+    {
+      onTables: async (restoredTables) => {
+        if (manifest.figures !== undefined) tables = await restoredTables.figures(events)
       },
-    )
-    return compareFigures(manifest, { ...tables!, ...counts! }, restored.lettersStored)
-  } finally {
-    process.off('exit', remove)
-    remove()
-  }
+      onEnd: async (client) => {
+        counts = await restoredCounts(client)
+      },
+    },
+  )
+  return compareFigures(manifest, { ...tables!, ...counts! }, restored.lettersStored)
 }
 
 /** @throws BackupRefusedError when a figure differs */

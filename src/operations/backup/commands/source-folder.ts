@@ -1,11 +1,10 @@
 import { existsSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import { readArchiveUrl } from '../../../config/archive-url.ts'
 import type { ArchiveLocation } from '../../../pipeline/declaration/destination.ts'
 import { systemClock as clock } from '../../../run/clock.ts'
 import { InputError } from '../../../run/errors.ts'
+import { withTemporaryFolder } from '../../../terminal/temporary-folder.ts'
 import { MANIFEST } from '../manifest.ts'
 import { BackupPlace } from '../place.ts'
 import { BackupRefusedError } from '../ports.ts'
@@ -22,14 +21,10 @@ export async function withBackupFolder<T>(
 ): Promise<T> {
   const location = locationOf(from)
   if ('folder' in location) return await use(await folderOf(location.folder, progress))
-  const home = await mkdtemp(join(tmpdir(), 'ipid-backup-'))
-  const dir = join(home, 'backup')
-  try {
+  return await withTemporaryFolder('ipid-backup-', async (dir) => {
     await fetchBackup(location, dir, progress)
     return await use(dir)
-  } finally {
-    await rm(home, { recursive: true, force: true })
-  }
+  })
 }
 
 function locationOf(from: string): ArchiveLocation {
