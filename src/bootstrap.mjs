@@ -1,29 +1,29 @@
 /*
- * `npm start`, `npm test`, `npm run check`, `bench`, `chaos`, `upgrade` and `mutants` on a machine with only Node.js: installs the packages,
- * builds, then runs the program or a developer's command in this process. Plain JavaScript without packages.
+ * `npm start`, `npm run doctor`, `npm test`, `npm run check`, `bench`, `chaos`, `upgrade` and `mutants` on a machine with only Node.js: installs
+ * the packages, builds, then runs the program or a developer's command in this process. Plain JavaScript without packages.
  */
 
-const NODE_MIN = [20, 12]
+import { unmetRequirement } from './bootstrap/requirements.mjs'
+
+/** Commands of the program; the others are a developer's. */
+const OF_PROGRAM = ['start', 'doctor']
 
 const [command, ...args] = process.argv.slice(2)
-const [major, minor] = process.versions.node.split('.').map(Number)
-const isOld = major < NODE_MIN[0] || (major === NODE_MIN[0] && minor < NODE_MIN[1])
+const unmet = unmetRequirement()
 
 // Exit at once until the program sets its own handlers. The leash then ends npm.
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(command === 'start' ? 0 : 130))
 
-if (isOld) {
-  fail(`needs Node.js ${NODE_MIN.join('.')} or newer; this is ${process.versions.node}`)
-} else if (process.platform !== 'linux' && process.platform !== 'darwin') {
-  fail(`runs on Linux and macOS; this is ${process.platform} (on Windows: in WSL)`)
+if (unmet !== undefined) {
+  fail(unmet)
 } else {
   try {
     const { ensurePackages } = await import('./bootstrap/packages.mjs')
-    await ensurePackages({ withDev: command !== 'start' })
+    await ensurePackages({ withDev: !OF_PROGRAM.includes(command) })
     const { built, importBuilt } = await import('./bootstrap/build.mjs')
-    if (command === 'start') {
+    if (OF_PROGRAM.includes(command)) {
       const { main } = await importBuilt('main.ts')
-      await main(['start', ...args])
+      await main([command, ...args])
     } else {
       await built()
       const { register } = await import('tsx/esm/api')

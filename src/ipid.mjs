@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { unmetRequirement } from './bootstrap/requirements.mjs'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
@@ -16,8 +17,10 @@ if (args.length === 1 && args[0] === '--version') {
   await program?.main(args)
 }
 
-/** The program, or undefined after a message when its packages are missing. */
+/** The program, or undefined after a message when this machine or its packages are not enough. */
 async function load() {
+  const unmet = unmetRequirement()
+  if (unmet !== undefined) return fail(unmet)
   const { importBuilt, importSource, TREE_FILE } = await import('./bootstrap/build.mjs')
   if (!existsSync(join(ROOT, TREE_FILE))) return failWithoutPackages()
   try {
@@ -31,6 +34,11 @@ async function load() {
 }
 
 function failWithoutPackages() {
-  process.stderr.write(`ipid: its packages are not installed: run "npm start" once in ${ROOT}\n`)
+  const remedy = args[0] === 'doctor' ? 'run "npm run doctor"' : 'run "npm start" once'
+  fail(`its packages are not installed: ${remedy} in ${ROOT}`)
+}
+
+function fail(reason) {
+  process.stderr.write(`ipid: ${reason}\n`)
   process.exitCode = 1
 }

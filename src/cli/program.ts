@@ -80,6 +80,11 @@ export const COMMANDS: readonly Listed[] = [
     async () => (await import('../operations/status/commands/status.ts')).statusCommand,
   ],
   [
+    'doctor [options]',
+    'say what is wrong or risky in settings, files, rights, ports, clocks, disks and stores, and how to mend it',
+    async () => (await import('../operations/doctor/commands/doctor.ts')).doctorCommand,
+  ],
+  [
     'pipeline [options]',
     'show the declared pipeline, with the queue length of each consumer group',
     async () => (await import('../pipeline/commands/pipeline.ts')).pipelineCommand,

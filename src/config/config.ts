@@ -75,6 +75,32 @@ export function readConfig(
   pipeline: PipelineSettings = { settings: [] },
 ): Config {
   const problems = new InputProblems()
+  const config = readAround(problems, env, flags, taken, pipeline)
+  problems.throwIfAny()
+  return config
+}
+
+/**
+ * Reads the settings of `ipid start`. A wrong one has its default, so that the others can be judged.
+ * @returns the settings, and one line about each wrong one, as `readConfig` says it
+ */
+export function readWhatIsRight(
+  env: Environment,
+  flags: Flags,
+  pipeline: PipelineSettings,
+): { readonly config: Config; readonly problems: readonly string[] } {
+  const problems = new InputProblems()
+  const taken = Object.keys(SETTINGS) as SettingName[]
+  return { config: readAround(problems, env, flags, taken, pipeline), problems: problems.messages }
+}
+
+function readAround(
+  problems: InputProblems,
+  env: Environment,
+  flags: Flags,
+  taken: readonly SettingName[],
+  pipeline: PipelineSettings,
+): Config {
   const values = Object.fromEntries(
     Object.entries(SETTINGS).map(([name, setting]) => [
       name,
@@ -92,25 +118,38 @@ export function readConfig(
         throw new InputError(`must be at most PARTITIONS, which is ${values.partitions}`)
     }),
   )
-  const own = Object.fromEntries(
+  const byVariable = Object.fromEntries(pipeline.settings.map((setting) => [setting.env, setting]))
+  const own: Record<string, unknown> = Object.fromEntries(
     pipeline.settings.map((setting) => [
       setting.env,
       problems.of(() => readOwnSetting(setting, env[setting.env], pipeline.flags?.[setting.env])),
     ]),
   )
-  const plans = problems.of(() =>
-    named(SETTINGS.plansFile, values.plansFile ?? '', flags.plansFile !== undefined, () => readPlans(values.plansFile)),
-  ) as Plans
-  problems.throwIfAny()
+  const plans =
+    problems.of(() =>
+      named(SETTINGS.plansFile, values.plansFile ?? '', flags.plansFile !== undefined, () =>
+        readPlans(values.plansFile),
+      ),
+    ) ?? readPlans(undefined)
   const given = (Object.keys(SETTINGS) as SettingName[]).filter(
     (name) => (flags[name] ?? env[SETTINGS[name].env] ?? '') !== '',
   )
-  return Object.freeze({ ...values, plans, given, own })
+  return Object.freeze({ ...withDefaults(SETTINGS, values), plans, given, own: withDefaults(byVariable, own) })
+}
+
+/** A setting that could not be read gets its default. */
+function withDefaults<T extends object>(settings: Readonly<Record<string, Setting<unknown>>>, values: T): T {
+  const read = ([name, value]: [string, unknown]) => [name, value ?? readSetting(settings[name]!, undefined, undefined)]
+  return Object.fromEntries(Object.entries(values).map(read)) as T
 }
 
 /** Collects the errors of several inputs, so that a user can correct all of them at once. */
 export class InputProblems {
   readonly #messages: string[] = []
+
+  get messages(): readonly string[] {
+    return this.#messages
+  }
 
   /** Runs `read`. @returns its result; undefined when it threw an `InputError`, which is kept */
   of<T>(read: () => T): T | undefined {

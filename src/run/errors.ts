@@ -42,6 +42,23 @@ export class InputError extends Error {
 /** The program cannot run here. The message gives the reason and the remedy. Exit code 1. */
 export class StartupError extends Error {
   override name = 'StartupError'
+  /** The message without the remedy, if both are known apart. */
+  readonly reason: string
+  readonly remedy: string | undefined
+
+  constructor(
+    message: string,
+    options: { readonly cause?: unknown; readonly reason?: string; readonly remedy?: string } = {},
+  ) {
+    super(message, { cause: options.cause })
+    this.reason = options.reason ?? message
+    this.remedy = options.remedy
+  }
+
+  /** An error of a reason and its remedy, with both in its message. */
+  static of(reason: string, remedy: string): StartupError {
+    return new StartupError(`${reason}: ${remedy}`, { reason, remedy })
+  }
 }
 
 /** Stored data are of a later version. The message names it if it is known, and says what to do. */

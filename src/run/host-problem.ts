@@ -20,7 +20,8 @@ export interface ListenPort {
 
 /** One wording for every port: which port is not free, why, and what to do. */
 export function portRefusal({ host, portSetting, port }: ListenPort, { code, message }: NodeJS.ErrnoException) {
-  const reason = code === 'EADDRINUSE' ? 'another program listens there' : (code ?? message)
+  const cause = code === 'EADDRINUSE' ? 'another program listens there' : (code ?? message)
   const address = `${host.includes(':') ? `[${host}]` : host}:${port}`
-  return new StartupError(`${portSetting} ${port}: cannot listen on ${address} (${reason}); choose another port`)
+  const [reason, remedy] = [`${portSetting} ${port}: cannot listen on ${address} (${cause})`, 'choose another port']
+  return new StartupError(`${reason}; ${remedy}`, { reason, remedy })
 }

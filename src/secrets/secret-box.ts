@@ -46,7 +46,7 @@ export class SecretBox {
   #cached: Buffer | undefined
 
   constructor({ dataDir, secretsKey }: SecretBoxOptions) {
-    this.#file = join(dataDir, 'secrets.key')
+    this.#file = secretsKeyFile(dataDir)
     this.#given = secretsKey === undefined ? undefined : Buffer.from(secretsKey, 'hex')
   }
 
@@ -123,11 +123,17 @@ function keyIdOf(key: Buffer): string {
   return hash('sha256', `ipid key ${key.toString('hex')}`, 'hex').slice(0, KEY_ID_CHARS)
 }
 
-function readKeyFile(file: string): Buffer | undefined {
+/** The file of the key, unless SECRETS_KEY replaces it. */
+export function secretsKeyFile(dataDir: string): string {
+  return join(dataDir, 'secrets.key')
+}
+
+/** @returns undefined when there is no file @throws StartupError when it is not a key, or others may have read or changed it */
+export function readKeyFile(file: string): Buffer | undefined {
   let text: string
   try {
     if ((statSync(file).mode & OTHERS) !== 0) {
-      throw new StartupError(`every user can read ${file}: chmod 600 it, and replace the secrets that it protects`)
+      throw StartupError.of(`every user can read ${file}`, 'chmod 600 it, and replace the secrets that it protects')
     }
     text = readFileSync(file, 'utf8').trim()
   } catch (error) {

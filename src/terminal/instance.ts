@@ -1,8 +1,8 @@
 import { readFileSync, rmSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Plan } from '../../schemas/plans.ts'
-import type { Config } from '../config/config.ts'
-import type { SettingName } from '../config/settings.ts'
+import type { Config, Role } from '../config/config.ts'
+import { SETTINGS, type SettingName, type Settings } from '../config/settings.ts'
 import { type DataDir, trustedDataDir } from '../embedded/processes/data-dir.ts'
 import { InputError, StartupError } from '../run/errors.ts'
 import { isHeld } from '../run/socket-lock.mjs'
@@ -27,19 +27,33 @@ const FOLLOWED = [
 
 type Followed = Pick<Config, (typeof FOLLOWED)[number]>
 
+/** Settings that the file does not repeat: the folder that it lies in, addresses of stores, and secrets. */
+const UNTOLD: readonly SettingName[] = ['dataDir', 'redisUrl', 'clickhouseUrl', 'secretsKey', 'smtpUrl']
+
+/** What the instance was started with, except `UNTOLD`. */
+interface Started extends Partial<Settings> {
+  /** Names of all settings that a flag or a variable gave. */
+  readonly given: readonly SettingName[]
+  readonly roles: readonly Role[]
+}
+
 /** Further contents of the file. */
-interface InstanceFile extends Instance {
+export interface InstanceFile extends Instance {
+  /** Undefined from earlier versions. */
+  readonly started?: Started
   /** The settings as they are read. */
   readonly settings?: Partial<Followed>
   readonly plans?: Readonly<Record<string, Plan>>
 }
 
-export function writeInstance(dir: DataDir, instance: Instance, config: Config): void {
+export function writeInstance(dir: DataDir, instance: Instance, config: Config, roles: readonly Role[]): void {
   const settings = Object.fromEntries(FOLLOWED.map((name) => [name, config[name]])) as Partial<Followed>
-  const { enrichDir } = config
+  const told = (Object.keys(SETTINGS) as SettingName[]).filter((name) => !UNTOLD.includes(name))
+  const { enrichDir, given } = config
   const file: InstanceFile = {
     ...instance,
     settings: { ...settings, ...(enrichDir !== undefined && { enrichDir: resolve(enrichDir) }) },
+    started: { ...Object.fromEntries(told.map((name) => [name, config[name]])), given, roles },
     plans: Object.fromEntries(config.plans),
   }
   writePrivateFile(dir.instanceFile, `${JSON.stringify(file)}\n`)
@@ -48,7 +62,7 @@ export function writeInstance(dir: DataDir, instance: Instance, config: Config):
 /** The configuration with the plans and settings of the running instance, except those that the command was given. */
 export async function asInstance(config: Config): Promise<Config> {
   const dir = trustedDataDir(config.dataDir)
-  const file = (await isHeld(dir.lock)) ? readInstance(dir) : undefined
+  const file = await runningOn(dir)
   if (file === undefined || (config.redisUrl ?? file.redis_url) !== file.redis_url) return config
   const { settings = {}, plans = {} } = file
   const isGiven = (name: SettingName) => config.given.includes(name)
@@ -58,6 +72,11 @@ export async function asInstance(config: Config): Promise<Config> {
     ...(Object.fromEntries(followed) as Partial<Followed>),
     plans: isGiven('plansFile') ? config.plans : new Map([...config.plans, ...Object.entries(plans)]),
   }
+}
+
+/** The instance that runs on this folder now; undefined when none does, or it is not ready. */
+export async function runningOn(dir: DataDir): Promise<InstanceFile | undefined> {
+  return (await isHeld(dir.lock)) ? readInstance(dir) : undefined
 }
 
 /** The content of the file, whether or not that instance runs. Undefined when there is no file. */
@@ -116,7 +135,7 @@ export async function dashboardUrlOf(config: Config): Promise<string> {
 /** @param otherwise what mends it when the instance runs elsewhere */
 async function runningInstance(config: Config, otherwise = 'REDIS_URL and CLICKHOUSE_URL'): Promise<Instance> {
   const dir = trustedDataDir(config.dataDir)
-  const instance = (await isHeld(dir.lock)) ? readInstance(dir) : undefined
+  const instance = await runningOn(dir)
   if (instance !== undefined) return instance
   throw new StartupError(
     `no ipid is running on ${dir.path}: start one with "npm start", or set DATA_DIR, or ${otherwise}`,

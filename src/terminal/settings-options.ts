@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import { type Config, type Flags, readConfig } from '../config/config.ts'
+import { type Config, type Flags, readConfig, readWhatIsRight } from '../config/config.ts'
 import type { Setting } from '../config/setting.ts'
 import { flagOf, SETTINGS, type SettingName } from '../config/settings.ts'
 import type { CliContext } from './context.ts'
@@ -34,6 +34,17 @@ function optionOf(setting: Setting<unknown>): Option {
 
 /** Reads the configuration from the environment and from flags that `addSettings` and `addPipelineSettings` added. */
 export function configOf(context: CliContext, command: Command): Config {
+  const { flags, names, pipeline } = givenTo(command)
+  return readConfig(context.env, flags, names, pipeline)
+}
+
+/** As `configOf`, but a wrong setting has its default, and a line in `problems`. */
+export function rightConfigOf(context: CliContext, command: Command): ReturnType<typeof readWhatIsRight> {
+  const { flags, pipeline } = givenTo(command)
+  return readWhatIsRight(context.env, flags, pipeline)
+}
+
+function givenTo(command: Command) {
   // A parent command parses the options that it shares with its subcommands, wherever they are written.
   const options = command.optsWithGlobals<Record<string, string>>()
   const flags: { [Name in SettingName]?: string } = {}
@@ -47,8 +58,7 @@ export function configOf(context: CliContext, command: Command): Config {
     const value = options[optionKey(flagOf(setting))]
     return value === undefined ? [] : [[setting.env, value] as const]
   })
-  const pipeline = { settings, flags: Object.fromEntries(flagsOfPipeline) }
-  return readConfig(context.env, flags satisfies Flags, names, pipeline)
+  return { flags: flags satisfies Flags, names, pipeline: { settings, flags: Object.fromEntries(flagsOfPipeline) } }
 }
 
 /** `--data-dir` → `dataDir`, as commander does it. */

@@ -71,6 +71,7 @@ const ROOMS = [
   'src/app.ts',
   'src/embedded',
   'src/terminal',
+  'src/operations/doctor',
   'src/*/commands',
   'src/cli',
   'src/main.ts',

@@ -131,7 +131,7 @@ class Run {
     this.#problems.ready()
     await this.#tellProblems(addresses.redisUrl)
     const ready = await this.#ready(addresses, metrics.url ?? '')
-    writeInstance(this.#surroundings.dir, ready.instance, config)
+    writeInstance(this.#surroundings.dir, ready.instance, config, this.#options.roles ?? ROLES)
     await this.#warnOfRedis(addresses.redisUrl)
     const json = JSON.stringify(readyObject(ready))
     if (readyFile !== undefined) writePrivateFile(readyFile, `${json}\n`)

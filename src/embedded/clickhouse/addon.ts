@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
 import { StartupError } from '../../run/errors.ts'
 
 /** A native connection to the engine, with its own settings, database and parameters. */
@@ -48,16 +50,38 @@ const REMEDY =
  * @throws StartupError when `chdb` is not installed, or has no binary for this platform
  */
 export function loadAddon(): ChdbAddon {
-  const require = createRequire(import.meta.url)
   try {
-    const root = dirname(require.resolve('chdb/package.json'))
-    const loader = require(join(root, 'dist', 'loader.js')) as { loadNative(): ChdbAddon }
-    return loader.loadNative()
+    const { loadNative } = createRequire(import.meta.url)(loaderPath()) as { loadNative(): ChdbAddon }
+    return loadNative()
   } catch (error) {
-    const reason = (error as Error).message.split('\n')[0]
-    throw new StartupError(`cannot load the embedded ClickHouse (npm package chdb): ${reason}. ${REMEDY}`, {
-      cause: error,
-    })
+    throw unloadable((error as Error).message.split('\n')[0]!, error)
+  }
+}
+
+function loaderPath(): string {
+  const { resolve } = createRequire(import.meta.url)
+  return join(dirname(resolve('chdb/package.json')), 'dist', 'loader.js')
+}
+
+function unloadable(problem: string, cause?: unknown): StartupError {
+  const reason = `cannot load the embedded ClickHouse (npm package chdb): ${problem}`
+  return new StartupError(`${reason}. ${REMEDY}`, { reason, remedy: REMEDY, cause })
+}
+
+const LOAD_MS = 10_000
+
+/**
+ * Loads the engine's library in a process of its own, which a library for another processor would end.
+ * @throws StartupError as `loadAddon`
+ */
+export async function assertLoadable(): Promise<void> {
+  try {
+    const script = `require(${JSON.stringify(loaderPath())}).loadNative(); process.reallyExit(0)`
+    await promisify(execFile)(process.execPath, ['-e', script], { env: {}, timeout: LOAD_MS })
+  } catch (error) {
+    const { message, stderr = '', signal } = error as Error & { stderr?: string; signal?: string | null }
+    const line = /^(?:\w*Error): (.+)$/m.exec(stderr)?.[1]
+    throw unloadable(line ?? (signal ? `it ended with ${signal}` : message.split('\n')[0]!), error)
   }
 }
 

@@ -103,18 +103,19 @@ function isOf(stats: Stats, user: number | undefined): boolean {
 }
 
 function foreign(folder: string): StartupError {
-  return new StartupError(`${folder} belongs to another user: delete it, or choose another DATA_DIR`)
+  return StartupError.of(`${folder} belongs to another user`, 'delete it, or choose another DATA_DIR')
 }
 
 function openForAll(path: string, found: Stats): StartupError {
   if (isOf(found, userId())) {
-    return new StartupError(`every user can write to ${path}: chmod 700 it, or choose another DATA_DIR`)
+    return StartupError.of(`every user can write to ${path}`, 'chmod 700 it, or choose another DATA_DIR')
   }
   // This user cannot change the mode: a Docker volume, or a mount.
   const command = `chown ${userId()}:${process.getgid?.()} ${path} && chmod 700 ${path}`
   const inDocker = `docker run --rm -u 0 --entrypoint sh -v VOLUME:${path} IMAGE -c '${command}'`
-  return new StartupError(
-    `every user can write to ${path}, which root owns: as root, run "${command}" (for a Docker volume: ${inDocker}), or choose another DATA_DIR`,
+  return StartupError.of(
+    `every user can write to ${path}, which root owns`,
+    `as root, run "${command}" (for a Docker volume: ${inDocker}), or choose another DATA_DIR`,
   )
 }
 

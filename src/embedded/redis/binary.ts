@@ -1,12 +1,10 @@
-import { execFile } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { mkdirSync, rmSync, statSync, symlinkSync } from 'node:fs'
 import { basename, delimiter, join } from 'node:path'
-import { promisify } from 'node:util'
+import { text } from 'node:stream/consumers'
 import type { Logger } from 'pino'
 import { StartupError } from '../../run/errors.ts'
 import { installRedis } from './install.ts'
-
-const run = promisify(execFile)
 
 export interface RedisBinary {
   readonly path: string
@@ -14,13 +12,16 @@ export interface RedisBinary {
   readonly version: string
 }
 
-interface FindRedisOptions {
+interface SearchOptions {
   /** Folders to search, as in PATH. */
   readonly path: string
-  /** Folder for a link to a binary with another name. */
-  readonly linkDir: string
   /** Folders to search after `path`: a user's PATH may lack the folders of servers. */
   readonly moreFolders?: readonly string[]
+}
+
+interface FindRedisOptions extends SearchOptions {
+  /** Folder for a link to a binary with another name. */
+  readonly linkDir: string
   readonly log: Pick<Logger, 'info' | 'warn'>
   readonly signal?: AbortSignal
 }
@@ -35,39 +36,45 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
 
 const MORE_FOLDERS = ['/usr/local/bin', '/usr/bin', '/usr/local/sbin', '/usr/sbin', '/opt/homebrew/bin']
 
-const MAJOR_MIN = 7
+/** The earliest major version of Redis that works. */
+export const REDIS_MAJOR_MIN = 7
 
 /**
  * Finds a Redis or Valkey server from version 7.0 on, or installs one with the package manager if that needs no input.
  * @throws StartupError with instructions
  */
 export async function findRedisServer(options: FindRedisOptions): Promise<RedisBinary> {
+  const before = await searchRedis(options)
+  const found = before instanceof StartupError && (await installRedis(options)) ? await searchRedis(options) : before
+  if (found instanceof StartupError) throw found
+  return OTHER_NAMES[basename(found.path)] === undefined ? found : { ...found, path: link(found.path, options.linkDir) }
+}
+
+/**
+ * Searches without a change to the machine.
+ * @returns the server, whose file may have another name (`OTHER_NAMES`); the error with instructions when there is none
+ */
+export async function searchRedis(options: SearchOptions): Promise<RedisBinary | StartupError> {
   const tooOld: string[] = []
-  const found = (await search(options, tooOld)) ?? (await searchAfterInstall(options, tooOld))
+  const found = await search(options, tooOld)
   if (found !== undefined) return found
-  const seen = tooOld.length === 0 ? 'No redis-server or valkey-server was found' : `${tooOld.at(-1)} is too old`
-  throw new StartupError(
-    `${seen}: install Redis 7.0 or newer (Debian, Ubuntu: apt-get install redis-tools; Fedora: dnf install valkey; ` +
+  return StartupError.of(
+    tooOld.length === 0 ? 'No redis-server or valkey-server was found' : `${tooOld.at(-1)} is too old`,
+    'install Redis 7.0 or newer (Debian, Ubuntu: apt-get install redis-tools; Fedora: dnf install valkey; ' +
       'Alpine: apk add redis; macOS: brew install redis), or set REDIS_URL to a running Redis',
   )
 }
 
-async function searchAfterInstall(options: FindRedisOptions, tooOld: string[]): Promise<RedisBinary | undefined> {
-  if (!(await installRedis(options))) return undefined
-  return await search(options, tooOld)
-}
-
-async function search(options: FindRedisOptions, tooOld: string[]): Promise<RedisBinary | undefined> {
+async function search(options: SearchOptions, tooOld: string[]): Promise<RedisBinary | undefined> {
   const { path: searchPath, moreFolders = MORE_FOLDERS } = options
   const folders = [...new Set([...searchPath.split(delimiter), ...moreFolders])].filter((folder) => folder !== '')
   for (const name of [...NAMES, ...Object.keys(OTHER_NAMES)]) {
     for (const folder of folders) {
       const path = join(folder, name)
       if (!isFile(path)) continue
-      const server = OTHER_NAMES[name] === undefined ? path : link(path, options.linkDir)
-      const version = await versionOf(server)
+      const version = await versionOf(path, OTHER_NAMES[name] ?? name)
       if (version === undefined) continue
-      if (Number(version.split('.')[0]) >= MAJOR_MIN) return { path: server, version }
+      if (Number(version.split('.')[0]) >= REDIS_MAJOR_MIN) return { path, version }
       tooOld.push(`${path} (version ${version})`)
     }
   }
@@ -82,14 +89,13 @@ function link(path: string, dir: string): string {
   return server
 }
 
-async function versionOf(path: string): Promise<string | undefined> {
-  try {
-    const { stdout } = await run(path, ['--version'], { timeout: 10_000 })
-    return /\bv=(\d+\.\d+\.\d+)/.exec(stdout)?.[1]
-  } catch {
-    // A binary that cannot be run here counts as missing.
-    return undefined
-  }
+/** @param name under which it runs: the binary acts as the program of its name */
+async function versionOf(path: string, name: string): Promise<string | undefined> {
+  const child = spawn(path, ['--version'], { argv0: name, timeout: 10_000, stdio: ['ignore', 'pipe', 'ignore'] })
+  // A binary that cannot be run here counts as missing.
+  child.once('error', () => {})
+  const answer = await text(child.stdout).catch(() => '')
+  return /\bv=(\d+\.\d+\.\d+)/.exec(answer)?.[1]
 }
 
 function isFile(path: string): boolean {

@@ -37,17 +37,26 @@ const TIMEOUT_MS = 300_000
 
 /** Tries the machine's package managers. @returns whether one of them succeeded */
 export async function installRedis(options: InstallRedisOptions): Promise<boolean> {
-  for (const manager of MANAGERS) {
-    if (!(await exists(manager.command, options))) continue
-    const prefix = manager.asRoot ? await rootPrefix(options) : []
-    if (prefix === undefined) {
-      options.log.warn(`cannot run ${manager.command} without a password`)
-      continue
-    }
+  for await (const { manager, prefix } of usableManagers(options)) {
     options.log.info(`no Redis server found; installing one with ${manager.command}`)
     if (await tryAttempts(manager, prefix, options)) return true
   }
   return false
+}
+
+/** The package manager with which `installRedis` would begin; undefined when it cannot install anything. */
+export async function firstManager(options: InstallRedisOptions): Promise<string | undefined> {
+  for await (const { manager } of usableManagers(options)) return manager.command
+  return undefined
+}
+
+async function* usableManagers(options: InstallRedisOptions) {
+  for (const manager of MANAGERS) {
+    if (!(await exists(manager.command, options))) continue
+    const prefix = manager.asRoot ? await rootPrefix(options) : []
+    if (prefix === undefined) options.log.warn(`cannot run ${manager.command} without a password`)
+    else yield { manager, prefix }
+  }
 }
 
 async function tryAttempts(

@@ -1,9 +1,10 @@
 import { basename } from 'node:path'
 import type { CliContext } from '../../terminal/context.ts'
 import { printJson, printLine, printTable } from '../../terminal/print.ts'
+import { readFolder } from '../files/read-folder.ts'
 import { type ProviderReport, reportOf } from '../files/report.ts'
 import { MAPPABLE } from '../providers/mmdb/mapping.ts'
-import { day, readFolder } from './folder.ts'
+import { day } from './output.ts'
 
 /**
  * `ipid db check`: prints the format of each file. A file that is not recognised is not broken; it gets a hint.

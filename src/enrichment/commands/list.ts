@@ -4,9 +4,10 @@ import { printJson, printLine, printTable } from '../../terminal/print.ts'
 import { attributionOf } from '../files/attribution.ts'
 import { providersOf } from '../files/folder.ts'
 import { oldDataIn } from '../files/old-data.ts'
+import { readFolder, readOptional } from '../files/read-folder.ts'
 import { ageOf, hasSource, isTooOld } from '../files/renewal.ts'
 import { RDNS_PROVIDER } from '../providers/rdns/provider.ts'
-import { day, readFolder, readOptional } from './folder.ts'
+import { day } from './output.ts'
 
 interface ListRequest {
   readonly config: Config

@@ -100,3 +100,8 @@ function aligned(rows: readonly (readonly string[])[]): string {
 function withoutBlanks(row: readonly string[]): string[] {
   return row.filter((cell) => cell !== '')
 }
+
+/** A date as `2026-06-19`. */
+export function day(date: Date | undefined): string | null {
+  return date?.toISOString().slice(0, 10) ?? null
+}

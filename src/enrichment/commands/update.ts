@@ -2,7 +2,7 @@ import type { CliContext } from '../../terminal/context.ts'
 import { printJson, printLine } from '../../terminal/print.ts'
 import { readSources } from '../files/update/sources.ts'
 import { type FileSummary, type UpdateReport, updateSources } from '../files/update/update.ts'
-import { day } from './folder.ts'
+import { day } from './output.ts'
 
 interface UpdateRequest {
   readonly dir: string

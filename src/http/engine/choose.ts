@@ -16,6 +16,8 @@ export interface ChosenEngine {
   readonly version?: string
   /** Why this is not the faster engine, and what to do about it. */
   readonly note?: string
+  /** Why a faster build of the same engine does not load here. */
+  readonly passedOver?: string
 }
 
 /**
@@ -29,7 +31,8 @@ export async function chooseEngine(choice: EngineChoice): Promise<ChosenEngine> 
   const native = findUws()
   if (typeof native !== 'string') {
     const { uwsEngine } = await import('./uws/engine.ts')
-    return { name: 'uWebSockets.js', create: uwsEngine(native.uWS), version: native.version }
+    const { uWS, version, passedOver } = native
+    return { name: 'uWebSockets.js', create: uwsEngine(uWS), version, ...(passedOver !== '' && { passedOver }) }
   }
   if (choice === 'uWebSockets.js') throw new StartupError(`HTTP_ENGINE=uWebSockets.js cannot run: ${native}`)
   return { ...nodeHttp, note: `${native}; src/http/engine/README.md says how to get the faster engine` }
@@ -44,6 +47,8 @@ interface LoadedUws {
   readonly uWS: UwsPackage
   /** As the package says it. */
   readonly version: string
+  /** Why faster builds do not load; `''`: this is the fastest. */
+  readonly passedOver: string
 }
 
 /** The first package that loads, or why none does. */
@@ -51,13 +56,13 @@ export function findUws(): LoadedUws | string {
   const reasons: string[] = []
   for (const name of PACKAGES) {
     const found = loadUws(name)
-    if (typeof found !== 'string') return found
+    if (typeof found !== 'string') return { ...found, passedOver: reasons.join('; ') }
     reasons.push(found)
   }
   return reasons.join('; ')
 }
 
-function loadUws(name: (typeof PACKAGES)[number]): LoadedUws | string {
+function loadUws(name: (typeof PACKAGES)[number]): Omit<LoadedUws, 'passedOver'> | string {
   const { platform, arch, versions } = process
   const here = `Node.js ${versions.node} on ${platform}-${arch}`
   const none = `${name} has no build for ${here}`

@@ -1,7 +1,7 @@
 import { INTAKE_MEMORY_SHARE_MAX } from '../../pipeline/declaration/pipeline.ts'
 import { nounFor, numbered } from '../../run/counted.ts'
 import { type StallLimits, stalledAt, stallText } from './stall.ts'
-import type { DamagedPart, SentinelStatus, SystemStatus, Verdict } from './system-status.ts'
+import type { DamagedPart, RedisStatus, SentinelStatus, SystemStatus, Verdict } from './system-status.ts'
 import { ageText, backupProblem, bytesText, exportsText } from './words.ts'
 
 /** Older errors do not matter any more. */
@@ -73,22 +73,46 @@ function damageTexts(parts: readonly DamagedPart[]): string[] {
 
 /** Warns about settings of Redis that may lose accepted events. */
 export function redisWarnings(redis: SystemStatus['redis']): string[] {
-  if (redis === null) return []
-  const found: string[] = []
-  if (!redis.append_only) found.push('Redis has no append-only file: a restart of it loses accepted events')
-  if (redis.evicts) found.push('Redis evicts keys when it is full, which loses accepted events')
-  if (redis.sentinel !== undefined) found.push(...sentinelWarnings(redis.sentinel))
-  return found
+  return redis === null ? [] : redisRisks(redis).map(({ seen, why }) => `${seen}${why}`)
 }
 
-function sentinelWarnings({ replicas, wait_replicas: needed, refuses_alone: refusesAlone }: SentinelStatus): string[] {
-  if (replicas < needed) {
-    return [`Redis has ${replicas} of the ${numbered(needed, 'replica')} that a write needs: requests are refused`]
+/** A state of Redis that may lose accepted events, or stops requests. The warning is `seen` and `why` in one sentence. */
+interface RedisRisk {
+  readonly name: 'no-file' | 'evicts' | 'too-few-replicas' | 'no-replica' | 'answers-alone'
+  readonly seen: string
+  readonly why: string
+}
+
+export function redisRisks(redis: RedisStatus): RedisRisk[] {
+  const found: RedisRisk[] = []
+  if (!redis.append_only) {
+    found.push({
+      name: 'no-file',
+      seen: 'Redis has no append-only file',
+      why: ': a restart of it loses accepted events',
+    })
   }
-  if (replicas === 0) return ['Redis has no replica: nothing takes over from its master']
+  if (redis.evicts) {
+    found.push({ name: 'evicts', seen: 'Redis evicts keys when it is full', why: ', which loses accepted events' })
+  }
+  return redis.sentinel === undefined ? found : [...found, ...sentinelRisks(redis.sentinel)]
+}
+
+function sentinelRisks({ replicas, wait_replicas: needed, refuses_alone: refusesAlone }: SentinelStatus): RedisRisk[] {
+  if (replicas < needed) {
+    const seen = `Redis has ${replicas} of the ${numbered(needed, 'replica')} that a write needs`
+    return [{ name: 'too-few-replicas', seen, why: ': requests are refused' }]
+  }
+  if (replicas === 0) {
+    return [{ name: 'no-replica', seen: 'Redis has no replica', why: ': nothing takes over from its master' }]
+  }
   if (needed > 0 || refusesAlone) return []
   return [
-    'Redis answers before a replica has a write: a fail-over may lose accepted events (waitReplicas of REDIS_URL)',
+    {
+      name: 'answers-alone',
+      seen: 'Redis answers before a replica has a write',
+      why: ': a fail-over may lose accepted events (waitReplicas of REDIS_URL)',
+    },
   ]
 }
 

@@ -8,7 +8,7 @@ import type { DedupStatus } from '../system-status.ts'
 const BUCKET_BYTES = 104
 const IDENTITY_BYTES = 29
 /** `hash-max-listpack-entries`: a larger bucket is a hash table. */
-const COMPACT_MAX = 128
+export const COMPACT_MAX = 128
 const LOOSE_IDENTITY_BYTES = 116
 
 /** Reads the number of identities in the dedup window from counters, and estimates their memory. */

@@ -1,8 +1,8 @@
 import { stat } from 'node:fs/promises'
 import { pino } from 'pino'
 import { InputError } from '../../run/errors.ts'
-import { DataFolder, type FolderOptions, STARTER_DIR } from '../files/folder.ts'
 import { DEFAULT_ENRICHMENT_LIMITS } from '../limits.ts'
+import { DataFolder, type FolderOptions, STARTER_DIR } from './folder.ts'
 
 /**
  * Reads all files of a folder, as the server does when it starts.
@@ -25,9 +25,4 @@ export async function readOptional(dir: string | undefined, options: FolderOptio
   const folder = new DataFolder(dir, DEFAULT_ENRICHMENT_LIMITS, pino({ level: 'silent' }), () => {}, options)
   await folder.look(true)
   return [folder]
-}
-
-/** A date as `2026-06-19`. */
-export function day(date: Date | undefined): string | null {
-  return date?.toISOString().slice(0, 10) ?? null
 }

@@ -1,0 +1,78 @@
+import { SETTINGS } from '../../config/settings.ts'
+import { waitForFreePort } from '../../embedded/processes/free-port.ts'
+import { InputError } from '../../run/errors.ts'
+import { type Finding, findingsOf, type Subject } from './finding.ts'
+import { listenerOn } from './listener.ts'
+import { SkippedError } from './run-checks.ts'
+
+/** A port that a start listens on. */
+interface Door {
+  /** Its setting. */
+  readonly name: 'port' | 'clickhousePort' | 'dashboardPort' | 'adminPort'
+  readonly what: string
+  readonly port: number
+  readonly host: string
+  /** Undefined for a fixed host. */
+  readonly hostSetting?: string
+  /** Whether a start uses another port when this one is taken. */
+  readonly mayMove: boolean
+}
+
+/** Before a start: whether its ports are free, and who has those that are not. */
+export async function checkPorts(subject: Subject): Promise<Finding[]> {
+  if (subject.isHeld) throw new SkippedError('its own processes listen there')
+  const doors = doorsOf(subject).filter(({ port }) => port !== 0)
+  const found: Finding[] = []
+  // One after the other: a check listens for a moment.
+  for (const [i, door] of doors.entries()) {
+    const other = doors.slice(0, i).find(({ port }) => port === door.port)
+    found.push(...(other === undefined || door.mayMove ? await checkDoor(door) : [shared(other, door)]))
+  }
+  if (found.length > 0) return found
+  const free = doors.map(({ name, port }) => `${SETTINGS[name].env} ${port}`)
+  return [findingsOf('ports').fine(free.length === 0 ? 'each start takes free ones' : `${free.join(', ')} are free`)]
+}
+
+function doorsOf({ config, roles }: Subject): Door[] {
+  const doors: Door[] = []
+  const add = (name: Door['name'], what: string, host: string, rest: Pick<Door, 'mayMove' | 'hostSetting'>) =>
+    doors.push({ name, what, host, port: config[name], ...rest })
+  const moves = (name: Door['name']) => !config.given.includes(name)
+  if (roles.includes('ingress') && config.portShared === 'off') {
+    add('port', 'the API', config.host, { hostSetting: 'HOST', mayMove: false })
+  }
+  if (roles.includes('sink') && config.clickhouseUrl === undefined) {
+    add('clickhousePort', 'the embedded ClickHouse', '127.0.0.1', { mayMove: false })
+  }
+  if (roles.includes('dashboard')) {
+    const rest = { hostSetting: 'DASHBOARD_HOST', mayMove: moves('dashboardPort') }
+    add('dashboardPort', 'the dashboard', config.dashboardHost, rest)
+  }
+  add('adminPort', 'GET /metrics', config.adminHost, { hostSetting: 'ADMIN_HOST', mayMove: moves('adminPort') })
+  return doors
+}
+
+function shared(other: Door, { name, port }: Door): Finding {
+  const [one, two] = [SETTINGS[other.name].env, SETTINGS[name].env]
+  const remedy = `set ${two} to another port`
+  return findingsOf('ports').problem(`${one} and ${two} are both ${port}`, 'ipid does not start.', remedy)
+}
+
+async function checkDoor({ name, what, port, host, hostSetting, mayMove }: Door): Promise<Finding[]> {
+  const { problem, risk } = findingsOf('ports')
+  const portSetting = SETTINGS[name].env
+  try {
+    await waitForFreePort({ ...(hostSetting !== undefined && { hostSetting }), host, portSetting, port }, 0)
+    return []
+  } catch (error) {
+    const { message, reason = message } = error as Error & { readonly reason?: string }
+    if (error instanceof InputError) {
+      const remedy = `set ${hostSetting} to an address of this machine, such as 127.0.0.1`
+      return [problem(message, 'ipid does not start.', remedy)]
+    }
+    const seen = reason.replace('another program', (await listenerOn(port)) ?? 'another program')
+    const remedy = `end that program, or set ${portSetting} to another port (0: any free one)`
+    if (!mayMove) return [problem(seen, 'ipid does not start.', remedy)]
+    return [risk(seen, `The next start takes any free port for ${what}, a new one each time.`, remedy)]
+  }
+}

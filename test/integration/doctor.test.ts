@@ -1,0 +1,273 @@
+import assert from 'node:assert/strict'
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import type { Finding } from '../../src/operations/doctor/finding.ts'
+import { connectRedis } from '../../src/stores/redis/connect.ts'
+import { startTestClickHouse } from '../support/clickhouse.ts'
+import { runCommand } from '../support/command.ts'
+import { quiet } from '../support/pipeline.ts'
+import { takePort } from '../support/ports.ts'
+import { startTestRedis } from '../support/redis.ts'
+import { TestSite } from '../support/site.ts'
+import { until } from '../support/until.ts'
+
+interface Report {
+  readonly ok: boolean
+  readonly problems: number
+  readonly risks: number
+  readonly running: boolean
+  readonly findings: readonly Finding[]
+}
+
+/** Runs `ipid doctor --json` on a folder that does not exist, and free ports. */
+async function doctor(t: TestContext, env: Record<string, string> = {}, ...args: string[]) {
+  const base = mkdtempSync(join(tmpdir(), 'ipid-doctor-'))
+  t.after(() => rmSync(base, { recursive: true }))
+  const ports = { PORT: String(takePort()), CLICKHOUSE_PORT: '0', DASHBOARD_PORT: '0', ADMIN_PORT: '0' }
+  const all = { PATH: process.env.PATH!, DATA_DIR: join(base, 'data'), ...ports, ...env }
+  return reportOf(await runCommand(['doctor', '--json', ...args], { env: all }))
+}
+
+function reportOf({ code, stdout, stderr }: { code: number; stdout: string; stderr: string }) {
+  assert.equal(stderr, '')
+  const report = JSON.parse(stdout) as Report
+  assert.equal(code, report.problems > 0 ? 1 : 0)
+  assert.equal(report.ok, code === 0)
+  return report
+}
+
+function problemsOf({ findings }: Report): string[] {
+  return textsOf(findings, 'problem')
+}
+
+function textsOf(findings: readonly Finding[], level: Finding['level']): string[] {
+  return findings.flatMap((finding) => (finding.level === level ? [`${finding.check}: ${finding.seen}`] : []))
+}
+
+/** A server that takes connections and never answers. */
+async function silentServer(t: TestContext): Promise<number> {
+  const sockets: Socket[] = []
+  const server = createServer((socket) => sockets.push(socket.on('error', () => {})))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return (server.address() as AddressInfo).port
+}
+
+test('before the first start a healthy machine has no problem, and nothing is made', async (t) => {
+  const base = mkdtempSync(join(tmpdir(), 'ipid-doctor-'))
+  t.after(() => rmSync(base, { recursive: true }))
+  const report = await doctor(t, { DATA_DIR: join(base, 'data') })
+  assert.deepEqual(problemsOf(report), [])
+  assert.equal(report.running, false)
+  const fine = report.findings.flatMap(({ check, level }) => (level === 'fine' ? [check] : []))
+  for (const check of ['settings', 'node', 'data-dir', 'ports', 'redis-server', 'embedded-clickhouse']) {
+    assert.ok(fine.includes(check), check)
+  }
+  assert.deepEqual(readdirSync(base), [])
+})
+
+test('every finding that is not fine says why it matters and what mends it', async (t) => {
+  const { findings } = await doctor(t, {
+    ...{ PORT: 'x', DATA_DRI: '/tmp', HOST: '0.0.0.0', REDIS_URL: 'redis://127.0.0.1:1', ADMIN_HOST: '0.0.0.0' },
+    ...{ CLICKHOUSE_URL: 'http://127.0.0.1:1', DASHBOARD_HOST: '0.0.0.0', SMTP_URL: 'smtp://h', WEBHOOK_PRIVATE: 'on' },
+  })
+  const bad = findings.filter(({ level }) => level !== 'fine')
+  assert.ok(bad.length > 8)
+  for (const { seen, why, remedy } of bad) {
+    assert.match(why ?? '', /^[A-Za-z].*\.$/, seen)
+    assert.ok(remedy, seen)
+  }
+})
+
+test('a wrong value and a misspelt name of settings are problems, and the rest is judged', async (t) => {
+  const report = await doctor(t, { SINK_SHARES: 'many', RETENTON_DAYS: '30' })
+  assert.deepEqual(problemsOf(report), [
+    'settings: SINK_SHARES "many": must be a whole number from 1 to 64',
+    'setting-names: RETENTON_DAYS is set, which is no setting; RETENTION_DAYS is one',
+  ])
+})
+
+test('a taken port is a problem that names the program', async (t) => {
+  const port = await silentServer(t)
+  const [problem, ...rest] = problemsOf(await doctor(t, { PORT: String(port) }))
+  assert.match(problem!, new RegExp(`^ports: PORT ${port}: .*process ${process.pid}\\) listens there`))
+  assert.deepEqual(rest, [])
+  assert.deepEqual(problemsOf(await doctor(t, { PORT: String(port) }, '--roles', 'sink')), [])
+})
+
+test('two doors on one port are a problem', async (t) => {
+  const port = String(takePort())
+  const report = await doctor(t, { PORT: port, DASHBOARD_PORT: port })
+  assert.deepEqual(problemsOf(report), [`ports: PORT and DASHBOARD_PORT are both ${port}`])
+})
+
+test('a DATA_DIR that others can write is a problem, and so is an open key', async (t) => {
+  const base = mkdtempSync(join(tmpdir(), 'ipid-doctor-'))
+  t.after(() => rmSync(base, { recursive: true }))
+  const dir = join(base, 'data')
+  mkdirSync(dir)
+  chmodSync(dir, 0o777)
+  const open = (await doctor(t, { DATA_DIR: dir })).findings.find(({ level }) => level === 'problem')!
+  assert.equal(open.seen, `every user can write to ${dir}`)
+  assert.equal(open.remedy, 'chmod 700 it, or choose another DATA_DIR')
+  chmodSync(dir, 0o700)
+  writeFileSync(join(dir, 'secrets.key'), `${'0'.repeat(64)}\n`, { mode: 0o644 })
+  chmodSync(join(dir, 'secrets.key'), 0o644)
+  const problems = problemsOf(await doctor(t, { DATA_DIR: dir }))
+  assert.deepEqual(problems, [`secrets-key: every user can read ${join(dir, 'secrets.key')}`])
+})
+
+test('a broken file of enrichment data is a problem', async (t) => {
+  const dir = mkdtempSync(join(tmpdir(), 'ipid-doctor-'))
+  t.after(() => rmSync(dir, { recursive: true }))
+  writeFileSync(join(dir, 'mine.mmdb'), 'no database')
+  const [problem] = problemsOf(await doctor(t, { ENRICH_DIR: dir }))
+  assert.match(problem!, /^enrichment-data: .*mine\.mmdb cannot be read: /)
+})
+
+test('settings of Redis that lose events are problems, with the commands that mend them', async (t) => {
+  const bad = ['--appendonly', 'no', '--maxmemory', '64mb', '--maxmemory-policy', 'allkeys-lru']
+  const slow = ['--hash-max-listpack-entries', '16', '--appendfsync', 'everysec', '--no-appendfsync-on-rewrite', 'yes']
+  const redis = await startTestRedis(t, [...bad, ...slow])
+  const report = await doctor(t, { REDIS_URL: redis.url })
+  assert.deepEqual(problemsOf(report), [
+    'redis-disk: Redis has no append-only file',
+    'redis-memory: Redis evicts keys when it is full',
+  ])
+  const risks = textsOf(report.findings, 'risk')
+  for (const seen of [
+    'appendfsync is everysec',
+    'no-appendfsync-on-rewrite is yes',
+    'hash-max-listpack-entries is 16',
+  ]) {
+    assert.ok(
+      risks.some((risk) => risk.includes(seen)),
+      seen,
+    )
+  }
+  // The remedies work.
+  const client = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop' }))
+  t.after(() => client.disconnect())
+  for (const { remedy = '' } of report.findings) {
+    const [, name, value] = /^redis-cli CONFIG SET (\S+) (\S+)/.exec(remedy) ?? []
+    if (name !== undefined) await client.call('CONFIG', 'SET', name, value!)
+  }
+  await until(async () => /aof_rewrite_in_progress:0/.test((await client.call('INFO', 'persistence')) as string))
+  const mended = (await doctor(t, { REDIS_URL: redis.url })).findings
+  assert.deepEqual(
+    mended.filter(({ check, level }) => check.startsWith('redis') && level !== 'fine'),
+    [],
+  )
+})
+
+test('a Redis that others reach without a password is a risk', async (t) => {
+  const port = String(takePort())
+  await startTestRedis(t, ['--port', port, '--bind', '0.0.0.0', '--protected-mode', 'no'])
+  const url = `redis://127.0.0.1:${port}`
+  const risks = async () => textsOf((await doctor(t, { REDIS_URL: url })).findings, 'risk')
+  const open = 'redis-door: no password, protected mode is off, and other machines reach it'
+  assert.ok((await risks()).includes(open))
+  const client = quiet(connectRedis(url, { name: 'test', kind: 'loop' }))
+  t.after(() => client.disconnect())
+  await client.call('CONFIG', 'SET', 'protected-mode', 'yes')
+  assert.ok(!(await risks()).includes(open))
+})
+
+test('a table without tokens and a missing view are problems', async (t) => {
+  const clickhouse = await startTestClickHouse(t)
+  const of = async () => problemsOf(await doctor(t, { CLICKHOUSE_URL: clickhouse.url }))
+  assert.deepEqual(await of(), [])
+  await clickhouse.client.command({
+    query: 'ALTER TABLE events MODIFY SETTING non_replicated_deduplication_window = 0',
+  })
+  await clickhouse.client.command({ query: 'DROP VIEW accounts' })
+  assert.deepEqual(await of(), [
+    'clickhouse-schema: it lacks accounts',
+    'exactly-once: the table events remembers no tokens of inserts (non_replicated_deduplication_window is 0)',
+  ])
+})
+
+test('servers that are dead or silent are problems, and do not hold the command', async (t) => {
+  const [dead, silent] = [1, await silentServer(t)]
+  for (const port of [dead, silent]) {
+    const report = await doctor(t, {
+      REDIS_URL: `redis://127.0.0.1:${port}`,
+      CLICKHOUSE_URL: `http://127.0.0.1:${port}`,
+      ARCHIVE_URL: `s3://bucket/a?endpoint=http://127.0.0.1:${port}`,
+      BACKUP_URL: `s3://bucket/b?endpoint=http://127.0.0.1:${port}`,
+      ...{ AWS_ACCESS_KEY_ID: 'id', AWS_SECRET_ACCESS_KEY: 'secret' },
+    })
+    const checks = report.findings.flatMap(({ check, level }) => (level === 'problem' ? [check] : []))
+    assert.deepEqual(checks.sort(), ['archive', 'backups', 'clickhouse', 'redis'])
+  }
+})
+
+test('no secret is printed', async () => {
+  const secrets = ['hunter-redis', 'hunter-house', 'hunter-mail', 'hunter-aws', 'hunter-key', 'hunter/slash']
+  const env = {
+    PATH: process.env.PATH!,
+    DATA_DIR: join(tmpdir(), 'ipid-doctor-none'),
+    REDIS_URL: 'redis://:hunter-redis@127.0.0.1:1',
+    CLICKHOUSE_URL: 'http://ipid:hunter-house@127.0.0.1:1',
+    SMTP_URL: 'smtp//me:hunter-mail@host',
+    SECRETS_KEY: 'hunter-key',
+    REDIS_PASSWORD: 'hunter-redis',
+    DASHBOARD_URL: 'x://u:hunter/slash@host',
+    ARCHIVE_URL: 's3://bucket?endpoint=http://127.0.0.1:1',
+    ...{ AWS_ACCESS_KEY_ID: 'id', AWS_SECRET_ACCESS_KEY: 'hunter-aws' },
+  }
+  for (const args of [['doctor'], ['doctor', '--json']]) {
+    const { code, stdout, stderr } = await runCommand(args, { env })
+    assert.equal(code, 1)
+    assert.match(stdout, /cannot reach Redis/)
+    for (const secret of secrets) assert.ok(!`${stdout}${stderr}`.includes(secret), secret)
+  }
+})
+
+test('wrong roles are wrong usage', async () => {
+  const { code, stdout, stderr } = await runCommand(['doctor', '--roles', 'web'])
+  assert.deepEqual([code, stdout], [2, ''])
+  assert.match(stderr, /^ipid: --roles "web": must be one or more of /)
+})
+
+test('a running instance has no problem, is judged by its own settings, and is not changed', async (t) => {
+  const site = new TestSite(t, { ADMIN_HOST: '0.0.0.0', REDIS_FSYNC: 'everysec' })
+  const ready = await site.start().ready()
+  for (const name of ['ADMIN_HOST', 'REDIS_FSYNC', 'PORT', 'CLICKHOUSE_PORT']) delete site.env[name]
+  const client = quiet(connectRedis(ready.redis_url, { name: 'test', kind: 'loop' }))
+  t.after(() => client.disconnect())
+  const files = () => readdirSync(site.dir).sort()
+  const before = files()
+  const report = reportOf(await site.ipid('doctor', '--json'))
+  assert.deepEqual(problemsOf(report), [])
+  assert.equal(report.running, true)
+  const risks = textsOf(report.findings, 'risk').filter((text) => !text.startsWith('disk'))
+  assert.deepEqual(risks, [
+    'doors: ADMIN_HOST is 0.0.0.0: other machines reach GET /metrics',
+    'backups: BACKUP_URL is not set: no backups by schedule',
+    'redis-disk: REDIS_FSYNC is everysec',
+  ])
+  const fine = report.findings.flatMap(({ check, level }) => (level === 'fine' ? [check] : []))
+  for (const check of ['redis', 'redis-data', 'redis-door', 'clickhouse', 'clickhouse-schema', 'exactly-once']) {
+    assert.ok(fine.includes(check), check)
+  }
+  assert.equal(fine.filter((check) => check === 'clocks').length, 2)
+  assert.deepEqual(files(), before)
+  const page = await site.ipid('doctor')
+  assert.match(page.stdout, /^0 problems, \d risks: the ipid that runs on /)
+
+  site.env.PORT = '1234'
+  const other = textsOf(reportOf(await site.ipid('doctor', '--json')).findings, 'risk')
+  assert.ok(other.includes('settings: the running ipid was started with another PORT'))
+
+  await client.call('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru')
+  assert.deepEqual(problemsOf(reportOf(await site.ipid('doctor', '--json'))), [
+    'redis-memory: Redis evicts keys when it is full',
+  ])
+})

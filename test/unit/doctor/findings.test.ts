@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { clockFinding } from '../../../src/operations/doctor/clocks.ts'
+import { findingsOf } from '../../../src/operations/doctor/finding.ts'
+import { runChecks, SkippedError } from '../../../src/operations/doctor/run-checks.ts'
+import { secretRemover } from '../../../src/operations/doctor/without-secrets.ts'
+import { StartupError } from '../../../src/run/errors.ts'
+
+test('a check that never ends, fails or has nothing to look at does not stop the others', async () => {
+  const { fine } = findingsOf('good')
+  const found = await runChecks(
+    [
+      { name: 'silent', run: () => new Promise(() => {}) },
+      { name: 'broken', run: () => assert.fail('oh no') },
+      {
+        name: 'refused',
+        run: async () => {
+          throw StartupError.of('it is taken', 'free it')
+        },
+      },
+      {
+        name: 'skipped',
+        run: () => {
+          throw new SkippedError('nothing there')
+        },
+      },
+      { name: 'good', run: () => [fine('it works')] },
+    ],
+    20,
+  )
+  const shown = found.map(({ check, level, seen, remedy }) => [check, level, seen, remedy])
+  assert.deepEqual(shown, [
+    ['silent', 'problem', 'no result within 0.02 s', 'run "./ipid doctor" again'],
+    ['broken', 'problem', 'oh no', 'run "./ipid doctor" again'],
+    ['refused', 'problem', 'it is taken', 'free it'],
+    ['good', 'fine', 'it works', undefined],
+  ])
+})
+
+test('clocks: two seconds apart are a risk, twenty a problem', () => {
+  const levels = [0, 1_999, -2_000, 19_999, -20_000].map((ms) => clockFinding('Redis', ms).level)
+  assert.deepEqual(levels, ['fine', 'fine', 'risk', 'risk', 'problem'])
+  assert.match(clockFinding('Redis', -60_000).seen, /^the clock of Redis is 1 min behind this machine's$/)
+})
+
+test('secrets of the environment and of addresses are taken out of what a library says', () => {
+  const env = {
+    AWS_SECRET_ACCESS_KEY: 'aws/secret+1',
+    SECRETS_KEY: 'ab'.repeat(32),
+    REDIS_URL: 'redis-sentinel://u:p%40ss@h/m?sentinelPassword=watch5',
+    CLICKHOUSE_URL: 'http://ipid:not/encoded@host:8123',
+    SMTP_URL: 'smtp://a:mail5@h',
+    PORT: '8080',
+  }
+  const { problem } = findingsOf('x')
+  const texts = [...Object.values(env), 'p@ss', 'deep5', 'PORT 8080'].join(' ')
+  const { seen, remedy } = secretRemover(env, ['redis://:deep5@h'])(problem(texts, 'why', texts))
+  for (const secret of ['aws/secret', 'abab', 'p%40ss', 'p@ss', 'watch5', 'not/encoded', 'mail5', 'deep5']) {
+    assert.ok(!`${seen}${remedy}`.includes(secret), secret)
+  }
+  assert.match(seen, /PORT 8080/)
+})

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { SETTINGS } from '../../../src/config/settings.ts'
+import { misspelt } from '../../../src/operations/doctor/setting-names.ts'
+
+const VARIABLES = Object.values(SETTINGS).map(({ env }) => env)
+
+function found(env: Record<string, string>): string[] {
+  return misspelt(env, VARIABLES).map(({ level, seen, remedy }) => `${level}: ${seen} → ${remedy}`)
+}
+
+test('a slip in the name of a setting is a problem that names the setting', () => {
+  const slips = {
+    DATA_DRI: 'DATA_DIR',
+    RETENTON_DAYS: 'RETENTION_DAYS',
+    REDIS_MAXMEMORY: 'REDIS_MAX_MEMORY',
+    backup_url: 'BACKUP_URL',
+  }
+  for (const [name, meant] of Object.entries(slips)) {
+    assert.deepEqual(found({ [name]: 'x' }), [
+      `problem: ${name} is set, which is no setting; ${meant} is one → rename it to ${meant}, or unset ${name}`,
+    ])
+  }
+})
+
+test('a slip beside the right name is a risk', () => {
+  assert.deepEqual(found({ DATADIR: 'x', DATA_DIR: 'y' }), [
+    'risk: DATADIR is set, which is no setting; DATA_DIR is one → unset DATADIR',
+  ])
+})
+
+test('another name that begins like a setting is a risk', () => {
+  const [risk, ...rest] = found({ REDIS_PASSWORD: 'hunter22' })
+  assert.match(risk!, /^risk: REDIS_PASSWORD is set.* → put it into REDIS_URL;/)
+  assert.deepEqual(rest, [])
+})
+
+test('names of other programs, of services, of settings, and empty ones are fine', () => {
+  const names = [
+    'PATH',
+    'HOSTNAME',
+    'POST',
+    'LANG',
+    'AWS_ACCESS_KEY_ID',
+    'IPID_API_KEY',
+    'NODE_OPTIONS',
+    'REDISCLI_AUTH',
+  ]
+  const services = ['REDIS_SERVICE_HOST', 'REDIS_PORT_6379_TCP_ADDR', 'CLICKHOUSE_PORT_8123_TCP']
+  const env = Object.fromEntries([...names, ...services, ...VARIABLES].map((name) => [name, 'x']))
+  assert.deepEqual(found({ ...env, DATA_DIRR: '' }), [])
+})
