@@ -140,7 +140,7 @@ export async function checkExactlyOnce({ client, config }: ClickHouseSubject): P
     if (engine === 'Distributed') continue
     const isReplicated = /^(?:Replicated|Shared)/.test(engine)
     const setting = `${isReplicated ? '' : 'non_'}replicated_deduplication_window`
-    const window = new RegExp(`\\b${setting} = (\\d+)`).exec(definition)?.[1]
+    const window = WINDOW.exec(definition)?.[1]
     // Without a value, replicated tables remember tokens and others do not.
     if (window === undefined ? isReplicated : window !== '0') continue
     found.push(
@@ -155,6 +155,7 @@ export async function checkExactlyOnce({ client, config }: ClickHouseSubject): P
   return found.length > 0 ? found : [fine('inserts carry tokens, which the tables remember')]
 }
 
+const WINDOW = /\b(?:non_)?replicated_deduplication_window = (\d+)/
 /** As in schemas/clickhouse/0001_events.sql. */
 const TOKENS = 10_000
 

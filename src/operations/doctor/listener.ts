@@ -41,6 +41,11 @@ async function fromProc(port: number): Promise<string | undefined> {
 async function fromLsof(port: number): Promise<string | undefined> {
   const args = ['-nP', `-iTCP:${port}`, '-sTCP:LISTEN', '-Fpc']
   const { stdout } = await promisify(execFile)('lsof', args, { timeout: LSOF_MS })
-  const [pid, name] = ['p', 'c'].map((field) => new RegExp(`^${field}(.+)$`, 'm').exec(stdout)?.[1])
+  const [pid, name] = ['p', 'c'].map((field) =>
+    stdout
+      .split('\n')
+      .find((line) => line.startsWith(field))
+      ?.slice(1),
+  )
   return pid === undefined ? undefined : `${name} (process ${pid})`
 }

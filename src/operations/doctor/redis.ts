@@ -11,7 +11,7 @@ import { appendOnlyLink } from '../../stores/redis/durability/append-only-file.t
 import { mastersOf } from '../../stores/redis/nodes.ts'
 import { assertNoRestore } from '../../stores/redis/restore-mark.ts'
 import { COMPACT_MAX } from '../status/redis/dedup.ts'
-import { readServers } from '../status/redis/servers.ts'
+import { infoValue, readServers } from '../status/redis/servers.ts'
 import type { RedisStatus } from '../status/system-status.ts'
 import { redisRisks } from '../status/verdict.ts'
 import { bytesText } from '../status/words.ts'
@@ -195,8 +195,7 @@ function judged(settings: ReadonlyMap<string, string>, embedded: string | undefi
 /** What became of the last writes to its file. */
 function writesOf(info: string): Finding[] {
   const { problem, risk } = findingsOf('redis-disk')
-  const is = (name: string, value: string) => new RegExp(`^${name}:${value}\\r?$`, 'm').test(info)
-  if (is('aof_last_write_status', 'err')) {
+  if (infoValue(info, 'aof_last_write_status') === 'err') {
     return [
       problem(
         'Redis could not write to its file',
@@ -205,7 +204,7 @@ function writesOf(info: string): Finding[] {
       ),
     ]
   }
-  if (!is('aof_last_bgrewrite_status', 'err')) return []
+  if (infoValue(info, 'aof_last_bgrewrite_status') !== 'err') return []
   return [
     risk(
       'Redis could not rewrite its file',

@@ -34,10 +34,15 @@ async function readSentinel(client: Redis): Promise<SentinelStatus | undefined> 
   }
 }
 
+/** A value of INFO; `''` when it has none of this name. */
+export function infoValue(info: string, name: string): string {
+  return new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? ''
+}
+
 async function readServer(node: Redis): Promise<RedisStatus> {
   // One section per call: a proxy in front of Redis may not support several.
   const info = (await Promise.all(['server', 'memory', 'persistence'].map((section) => node.info(section)))).join('\n')
-  const value = (name: string) => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? ''
+  const value = (name: string) => infoValue(info, name)
   const [used, max] = [Number(value('used_memory')), Number(value('maxmemory'))]
   const policy = value('maxmemory_policy')
   return {
