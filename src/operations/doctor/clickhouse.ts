@@ -6,9 +6,9 @@ import { localOf } from '../../stores/clickhouse/cluster-form.ts'
 import { lastMigration, type Migration, readMigrations } from '../../stores/clickhouse/migrate.ts'
 import { quote } from '../../stores/clickhouse/quote.ts'
 import { EVENTS, OUTCOMES } from '../../stores/clickhouse/tables.ts'
-import { clickhouseStatus } from '../status/role.ts'
+import { clickhouseStatus } from '../status/role/sources.ts'
 import { bytesText } from '../status/words.ts'
-import { type Finding, findingsOf } from './finding.ts'
+import { ANSWER_MS, type Finding, findingsOf } from './finding.ts'
 import { problemOf, SkippedError } from './run-checks.ts'
 
 export interface ClickHouseSubject {
@@ -25,7 +25,7 @@ export interface ClickHouseSubject {
 export async function checkClickHouse({ ofDatabase, url, config, isRunning }: ClickHouseSubject): Promise<Finding[]> {
   const { fine } = findingsOf('clickhouse')
   const [{ version, missing_tables: missing }, last, migrations] = await Promise.all([
-    clickhouseStatus(url),
+    clickhouseStatus(url, ANSWER_MS),
     // Without the table, nothing has been applied.
     lastMigration(ofDatabase, config.clickhouseCluster).catch(() => undefined),
     readMigrations(),

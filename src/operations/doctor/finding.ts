@@ -48,4 +48,4 @@ export interface Subject {
 }
 
 /** How long a server may take to connect, and for each answer. */
-export const ANSWER_MS = 3_000
+export const ANSWER_MS = 5_000

@@ -1,4 +1,5 @@
-import { InputError, StartupError } from '../../run/errors.ts'
+import { causeText } from '../../run/cause-text.ts'
+import type { StartupError } from '../../run/errors.ts'
 import { type Finding, findingsOf } from './finding.ts'
 
 /** A group of checks that ask the same thing. */
@@ -13,10 +14,10 @@ export class SkippedError extends Error {
 }
 
 /** Longer than any single answer may take. */
-const CHECK_MS = 8_000
+const CHECK_MS = 10_000
 
 /**
- * Runs checks side by side. Never rejects: a check that fails or does not end in time is a problem of its own.
+ * Runs checks side by side. Never rejects: a check that fails or does not end in time is a finding of its own.
  * @returns the findings in the order of the checks
  */
 export async function runChecks(checks: readonly Check[], deadlineMs = CHECK_MS): Promise<Finding[]> {
@@ -24,28 +25,27 @@ export async function runChecks(checks: readonly Check[], deadlineMs = CHECK_MS)
 }
 
 async function runCheck({ name, run }: Check, deadlineMs: number): Promise<readonly Finding[]> {
-  const { problem } = findingsOf(name)
   let timer: NodeJS.Timeout | undefined
-  const late = new Promise<Finding[]>((resolve) => {
-    const seen = `no result within ${deadlineMs / 1_000} s`
-    timer = setTimeout(() => resolve([problem(seen, UNJUDGED, 'run "./ipid doctor" again')]), deadlineMs)
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no result within ${deadlineMs / 1_000} s`)), deadlineMs)
   })
   try {
     return await Promise.race([(async () => run())(), late])
   } catch (error) {
-    if (error instanceof SkippedError) return []
-    return [problemOf(name, error as Error)]
+    return error instanceof SkippedError ? [] : [unjudged(name, error as Error)]
   } finally {
     clearTimeout(timer)
   }
 }
 
-const UNJUDGED = 'This part could not be judged, and may not work.'
+/** No problem yet: the server may be busy. */
+function unjudged(check: string, error: Error): Finding {
+  const remedy = 'run "./ipid doctor" again when the machine is less busy'
+  return findingsOf(check).risk(`could not be judged: ${causeText(error)}`, 'It may not work.', remedy)
+}
 
-/** A problem from the error of a start. */
-export function problemOf(check: string, error: Error, why = UNJUDGED): Finding {
-  const isExplained = error instanceof StartupError || error instanceof InputError
-  const { reason = error.message, remedy } = error as Partial<StartupError>
-  const otherwise = isExplained ? 'the message says it' : 'run "./ipid doctor" again'
-  return findingsOf(check).problem(reason || error.message, why, remedy ?? otherwise)
+/** A problem from the error with which a start would end. */
+export function problemOf(check: string, error: Error, why: string): Finding {
+  const { reason = error.message, remedy = 'do what the message says' } = error as Partial<StartupError>
+  return findingsOf(check).problem(reason, why, remedy)
 }

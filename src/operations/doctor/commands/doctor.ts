@@ -33,7 +33,10 @@ export async function doctorCommand(context: CliContext, setExitCode: (code: num
     ])
     const { env, stdout } = context
     const { subject, findings: ofInstance } = await subjectOf({ config, env, roles })
-    const variables = [...Object.values(SETTINGS).map((setting) => setting.env), ...ofPipeline.map((setting) => setting.env)]
+    const variables = [
+      ...Object.values(SETTINGS).map((setting) => setting.env),
+      ...ofPipeline.map((setting) => setting.env),
+    ]
     const found = [...checkSettings(problems, env, variables), ...ofInstance, ...(await examine(subject))]
     const { running } = subject
     const findings = found.map(secretRemover(env, [running?.redis_url, running?.clickhouse_url]))

@@ -75,8 +75,8 @@ function readQuotas(sources: QuotaSources): () => Promise<QuotaStatus> {
 let migrations: Promise<readonly Migration[]> | undefined
 
 /** ClickHouse's version and memory, and the missing tables and views of ipid. */
-export async function clickhouseStatus(url: string): Promise<ClickHouseStatus> {
-  const client = connectClickHouse(url, { application: 'status', requestTimeoutMs: CLICKHOUSE_MS })
+export async function clickhouseStatus(url: string, requestTimeoutMs = CLICKHOUSE_MS): Promise<ClickHouseStatus> {
+  const client = connectClickHouse(url, { application: 'status', requestTimeoutMs })
   try {
     migrations ??= readMigrations()
     const [memory, missing] = await Promise.all([readMemory(client), missingObjects(client, await migrations)])
