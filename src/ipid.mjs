@@ -2,7 +2,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { unmetRequirement } from './bootstrap/requirements.mjs'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
@@ -19,6 +18,7 @@ if (args.length === 1 && args[0] === '--version') {
 
 /** The program, or undefined after a message when this machine or its packages are not enough. */
 async function load() {
+  const { unmetRequirement } = await import('./bootstrap/requirements.mjs')
   const unmet = unmetRequirement()
   if (unmet !== undefined) return fail(unmet)
   const { importBuilt, importSource, TREE_FILE } = await import('./bootstrap/build.mjs')
