@@ -20,14 +20,14 @@ const daysAgo = (day: string) => `toUInt8(toInt32({to:Date32}) - toInt32(${day})
 const WITHIN = 'toDate32(timestamp) >= {from:Date32} AND toDate32(timestamp) <= {to:Date32}'
 
 /** Days of the numbers of a company. The same expressions as in the projection `account_days`. */
-const days = (of = '') => `
+const days = (of = OF_SHOWN) => `
   SELECT
     ${COMPANY} AS company,
     toDate32(timestamp) AS day,
     count() AS day_events,
     finalizeAggregation(uniqExactState(sipHash64(ip))) AS day_visits
   FROM events
-  WHERE ${OF_SHOWN} AND ${WITHIN}${of}
+  WHERE ${of} AND ${WITHIN}
   GROUP BY company, day`
 
 /**
@@ -155,7 +155,12 @@ const weeksSql = (spans: string) => `
     INNER JOIN (${FIRSTS}) AS firsts USING id
   )`
 
-const OF_LISTED = ` AND ${COMPANY} IN {companies:Array(String)}`
+/** Condition on the events of the parameter `companies`, which nobody hid. ClickHouse finds an id in a set faster than what it counts for. */
+const OF_LISTED = `tenant_id = {tenant:String} AND company_id IN (
+    SELECT arrayJoin({companies:Array(String)})
+    UNION ALL
+    SELECT company_id FROM corrected_companies WHERE tenant_id = {tenant:String} AND counts_for IN {companies:Array(String)}
+  )`
 
 const DAILY = `
   ${WITH_MERGED}
@@ -174,7 +179,7 @@ const HEAT_DAYS = `
       toUInt32(dateDiff('day', toDate32(timestamp), {to:Date32})) AS ago,
       if(${MAY_BE_INTENT_PAGE}, ${IS_INTENT_PAGE}, 0) AS is_intent
     FROM events
-    WHERE ${OF_SHOWN} AND ${WITHIN}${OF_LISTED}
+    WHERE ${OF_LISTED} AND ${WITHIN}
   )
   GROUP BY company, ago`
 
@@ -189,7 +194,7 @@ const PAGES = `
   (
     SELECT ${COMPANY} AS company, timestamp, ${PAGE_OF_URL} AS page, ${IS_INTENT_PAGE} AS is_intent
     FROM events
-    WHERE ${OF_SHOWN} AND ${WITHIN}${OF_LISTED} AND url != ''
+    WHERE ${OF_LISTED} AND ${WITHIN} AND url != ''
   )
   GROUP BY company`
 
