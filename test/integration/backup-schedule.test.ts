@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { watch } from 'node:fs'
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { BackupPlace } from '../../src/operations/backup/place.ts'
@@ -12,6 +12,7 @@ import { Progress } from '../../src/operations/backup/progress.ts'
 import { readSchedule, type ScheduleState } from '../../src/operations/backup/redis/schedule-store.ts'
 import { openBackup } from '../../src/operations/backup/restore.ts'
 import { backupStatus } from '../../src/operations/backup/status.ts'
+import { UnavailableError } from '../../src/run/errors.ts'
 import { FolderStore } from '../../src/stores/objects/folder-store.ts'
 import { connectRedis } from '../../src/stores/redis/connect.ts'
 import { rewriteLease } from '../../src/stores/redis/rewrite-lease.ts'
@@ -80,7 +81,7 @@ test('the first backup is written at once, missed times once, and old ones go af
   await state(({ dueMs }) => dueMs === THREE + 6 * DAY_MS)
   await until(async () => (await readdir(join(folder, 'backups'))).filter((name) => name !== '.partial').length === 2)
   assert.deepEqual(await whole(), ['2026-11-30T03-00Z', '2026-12-01T03-00Z'])
-  await until(async () => !(await readdir(folder)).includes('spool'))
+  await until(async () => (await readdir(join(folder, 'spool'))).length === 0)
 })
 
 test('two processes write one backup', async (t) => {
@@ -203,6 +204,46 @@ test('an old backup that cannot be removed keeps no other one', async (t) => {
     await state(({ dueMs }) => dueMs === clock.nowMs)
   }
   await until(async () => (await whole()).join() === '2026-11-25T03-00Z,2026-11-27T03-00Z')
+})
+
+test('a backup that would fill the disk ends, and leaves nothing', async (t) => {
+  const { clock, start, state, folder, place } = await startBackups(t)
+  let isFull = true
+  const refused = () => {
+    if (isFull) throw new UnavailableError('the disk is nearly full')
+  }
+  await start({
+    assertRoom: refused,
+    onRow: async () => assert.equal((await readdir(join(folder, 'spool'))).length, 1),
+  })
+  assert.equal((await state(({ failures }) => failures === 1)).error?.message, 'the disk is nearly full')
+  assert.deepEqual([await readdir(join(folder, 'spool')), await place.sets()], [[], []])
+  isFull = false
+  clock.nowMs += MINUTE_MS
+  await state(({ dueMs }) => dueMs === THREE)
+})
+
+test('an attempt that cannot write its first object leaves no folder', async (t) => {
+  const { start, state, folder } = await startBackups(t)
+  const full = Object.assign(new Error('ENOSPC: no space left on device, copyfile'), { code: 'ENOSPC' })
+  const store = withPuts(new FolderStore(join(folder, 'backups')), async (key) => {
+    await mkdir(join(folder, 'backups', dirname(key)), { recursive: true })
+    throw full
+  })
+  await start({ store })
+  await state(({ failures }) => failures === 1)
+  assert.deepEqual(await readdir(join(folder, 'backups')), [])
+})
+
+test('a start removes what a killed process left in the spool, and nothing else', async (t) => {
+  const { start, state, folder } = await startBackups(t)
+  const spool = join(folder, 'spool')
+  for (const name of ['2026-11-24T03-00Z-0123abcd', '2026-11-24T03-00Z-0123abcd.17.part', 'lost+found']) {
+    await mkdir(join(spool, name), { recursive: true })
+  }
+  await start()
+  await state(({ dueMs }) => dueMs === THREE)
+  await until(async () => (await readdir(spool)).join() === 'lost+found')
 })
 
 test('a backup waits while another command changes stored events', async (t) => {

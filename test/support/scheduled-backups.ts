@@ -26,12 +26,23 @@ interface Parts {
   readonly onRow?: () => Promise<void>
   /** Bytes of the row. */
   readonly rowBytes?: number
+  readonly assertRoom?: (spoolDir: string) => void
 }
 
 async function* none() {}
 
 /** Scheduled backups of a table with one row, into `folder/backups`. */
-export function scheduledBackups({ client, folder, clock, schedule, on = true, store, onRow, rowBytes = 1 }: Parts) {
+export function scheduledBackups({
+  client,
+  folder,
+  clock,
+  schedule,
+  on = true,
+  store,
+  onRow,
+  rowBytes = 1,
+  assertRoom = () => {},
+}: Parts) {
   const location = { folder: join(folder, 'backups') }
   const tables = {
     migrations: async () => [],
@@ -62,6 +73,7 @@ export function scheduledBackups({ client, folder, clock, schedule, on = true, s
         archive: { place: 'none', list: none },
       }),
     spoolDir: join(folder, 'spool'),
+    assertRoom,
     ...{ clock, log: silent },
   })
 }

@@ -3,7 +3,7 @@ import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { BACKUP_FORMAT, type BackupManifest, type BackupTable, type TenantCopy } from '../../../schemas/backup.ts'
 import type { Clock } from '../../run/clock.ts'
-import { InputError } from '../../run/errors.ts'
+import { InputError, UnavailableError } from '../../run/errors.ts'
 import { TableMeters } from './figures.ts'
 import { jsonLines, syncFolder, writeLines } from './files.ts'
 import { writeManifest } from './manifest.ts'
@@ -31,7 +31,7 @@ export interface BackupOptions {
  * New letters come again after the tables; a restore skips a letter whose event is stored. Tenants come last, so that every
  * event has its tenant. How far pulls are comes first: what they fetch meanwhile is fetched again after a restore, as repeats.
  * @param dir absolute path of the folder to create
- * @throws InputError when the folder is not empty or cannot be created
+ * @throws InputError when the folder is not empty or cannot be created; UnavailableError when its disk is full
  */
 export async function writeBackup(dir: string, options: BackupOptions): Promise<BackupManifest> {
   await assertFreeFolder(dir)
@@ -47,7 +47,10 @@ export async function writeBackup(dir: string, options: BackupOptions): Promise<
     return manifest
   } catch (error) {
     await rm(part, { recursive: true, force: true })
-    throw error
+    if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
+    throw new UnavailableError(`the disk of ${dirname(dir)} is full: make room, or take a folder on another disk`, {
+      cause: error,
+    })
   }
 }
 

@@ -33,6 +33,11 @@ export function setName(dueMs: number, attempt: string): string {
   return `${minute}Z-${attempt}`
 }
 
+/** Whether a folder holds a backup that is being written, by its name: `writeBackup` adds an ending until it is complete. */
+export function isSpooled(folder: string): boolean {
+  return SET_NAME.test(folder.split('.', 1)[0]!)
+}
+
 /** When a backup was due, milliseconds. */
 export function dueOf(name: string): number {
   return Date.parse(`${name.slice(0, 13)}:${name.slice(14, 16)}Z`)
@@ -108,17 +113,17 @@ export class BackupPlace {
   }
 
   /** Removes a backup. The manifest goes first, so what is left after a crash is not taken for a backup. */
-  async remove({ name, keys }: BackupSet): Promise<void> {
+  async remove({ name, keys }: Pick<BackupSet, 'name' | 'keys'>): Promise<void> {
     const manifest = `${name}/${MANIFEST}`
     for (const key of [manifest, ...keys.filter((one) => one !== manifest)]) await this.#store.delete(key)
     // Another process may have put an object there; an empty folder does no harm.
     if (this.#folder !== undefined) await rmdir(join(this.#folder, name)).catch(() => {})
   }
 
-  /** Removes the objects of an attempt of this process that failed. */
+  /** Removes the objects of an attempt of this process that failed, and its folder. */
   async removeAttempt(name: string): Promise<void> {
     const found = (await this.sets()).find((set) => set.name === name)
-    if (found !== undefined) await this.remove(found)
+    await this.remove(found ?? { name, keys: [] })
   }
 
   /**

@@ -13,6 +13,7 @@ import { BackupPlace } from './place.ts'
 import { Progress } from './progress.ts'
 import { RedisRecordSource } from './redis/record-source.ts'
 import { readSchedule } from './redis/schedule-store.ts'
+import { assertRoom } from './room.ts'
 import { ScheduledBackups } from './scheduled.ts'
 import { backupStatus } from './status.ts'
 import { ClickHouseTables } from './table-copies.ts'
@@ -55,6 +56,7 @@ export function backupRole(context: ProcessContext): Service[] {
       }
     },
     spoolDir: join(config.dataDir, 'backup-spool'),
+    assertRoom,
     ...{ clock, log },
     onAttempt: (result) => measures.attempted(result),
   })

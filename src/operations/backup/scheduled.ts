@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { rm } from 'node:fs/promises'
+import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { BackupManifest } from '../../../schemas/backup.ts'
@@ -11,7 +11,7 @@ import { type DelayBounds, Loop } from '../../run/loop.ts'
 import { PASSING } from '../../run/passing.ts'
 import type { Service } from '../../run/service.ts'
 import type { ShareLease } from '../../stores/redis/membership.ts'
-import { AHEAD_MS, type BackupPlace, dueOf, isOfFuture, setName } from './place.ts'
+import { AHEAD_MS, type BackupPlace, dueOf, isOfFuture, isSpooled, setName } from './place.ts'
 import { type KeptBackup, type ScheduleState, writeSchedule } from './redis/schedule-store.ts'
 
 /** Settings of scheduled backups. */
@@ -38,6 +38,8 @@ interface ScheduledBackupsOptions {
   readonly write: (dir: string, mayGoOn: () => void, signal: AbortSignal) => Promise<BackupManifest>
   /** Folder of a backup that is not complete yet. */
   readonly spoolDir: string
+  /** Called while a backup is written. @throws UnavailableError when others need the room that is left */
+  readonly assertRoom: (spoolDir: string) => void
   readonly clock: Clock
   readonly log: Logger
   readonly onAttempt?: (result: 'done' | 'failed') => void
@@ -90,8 +92,10 @@ export class ScheduledBackups implements Service {
     const { lease, place, spoolDir } = this.#options
     if (place === undefined) return
     if (!(await lease.acquire(signal))) return
-    // Left by a killed process.
-    await rm(spoolDir, { recursive: true, force: true })
+    // Left by a killed process. The folder itself may be a disk of its own.
+    for (const name of await readdir(spoolDir).catch(() => [])) {
+      if (isSpooled(name)) await rm(join(spoolDir, name), { recursive: true, force: true })
+    }
     const state = await this.#state(place)
     if (state.attempt === undefined) return
     const left = (await place.sets()).find(({ name }) => name === state.attempt?.name)
@@ -133,8 +137,9 @@ export class ScheduledBackups implements Service {
   }
 
   async #attempt(place: BackupPlace, state: ScheduleState, dueMs: number, signal: AbortSignal): Promise<void> {
-    const { lease, rewriting, write, spoolDir, clock, log } = this.#options
+    const { lease, rewriting, write, spoolDir, assertRoom, clock, log } = this.#options
     const name = setName(dueMs, randomBytes(4).toString('hex'))
+    const dir = join(spoolDir, name)
     const beganMs = clock.now()
     let isWhole = false
     await writeSchedule(lease, { ...state, attempt: { name, dueMs, beganMs } })
@@ -145,8 +150,8 @@ export class ScheduledBackups implements Service {
         signal.throwIfAborted()
         lease.assertHeld()
         rewriting.assertHeld()
+        assertRoom(spoolDir)
       }
-      const dir = join(spoolDir, name)
       let manifest: BackupManifest
       try {
         manifest = await write(dir, mayGoOn, signal)
@@ -173,7 +178,8 @@ export class ScheduledBackups implements Service {
       await this.#failed(state, err as Error)
       return
     } finally {
-      await rm(spoolDir, { recursive: true, force: true })
+      // Not the whole folder: after a pause it may have that of a successor.
+      await rm(dir, { recursive: true, force: true })
     }
     await this.#trim(place, dueMs).catch((err) => this.#notRemoved(err))
   }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -18,6 +18,19 @@ import { InputError } from '../../../src/run/errors.ts'
 const TABLES = ['events', 'outcomes'].map((table) => ({ table, columns: ['a'], create: 'CREATE' }))
 const progress = new Progress(() => {})
 const clock = { now: () => 0 }
+
+test('a backup on a full disk says which disk, and leaves nothing', async (t) => {
+  const home = mkdtempSync(join(tmpdir(), 'ipid-backup-'))
+  t.after(() => rmSync(home, { recursive: true }))
+  const partitions = async () => {
+    throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
+  }
+  const writing = writeBackup(join(home, 'backup'), { records: { partitions }, clock } as unknown as BackupOptions)
+  await assert.rejects(writing, {
+    message: `the disk of ${home} is full: make room, or take a folder on another disk`,
+  })
+  assert.deepEqual(readdirSync(home), [])
+})
 
 test('backup and restore work in an order that keeps every event in one place', async (t) => {
   const home = mkdtempSync(join(tmpdir(), 'ipid-backup-'))
