@@ -19,7 +19,7 @@ export interface HostPort {
   readonly port: number
 }
 
-const SENTINEL = /^(rediss?)-sentinel:\/\/(?:([^@/?#\s]*)@)?([^@/?#\s]*)(?:\/([^/?#\s]*))?(?:\?([^#\s]*))?$/
+const SENTINEL = /^(rediss?)-sentinel:\/\/(?:([^@/?#\s]*)@)?([^@/?#\s]*)(?:\/([^@/?#\s]*))?(?:\?([^#\s]*))?$/
 const EXAMPLE = 'as in redis-sentinel://h1:26379,h2:26379/mymaster'
 const SENTINEL_PORT = 26_379
 const PORT_MAX = 65_535
@@ -37,9 +37,13 @@ export function isSentinelUrl(url: string): boolean {
  */
 export function readSentinelUrl(url: string): SentinelAddress {
   const [, scheme, credentials, hosts = '', name = '', query = ''] = SENTINEL.exec(url) ?? []
-  if (scheme === undefined) throw new InputError(`must be redis-sentinel://host:port,host:port/name, ${EXAMPLE}`)
-  if (name === '') throw new InputError(`must end with the name of the master, ${EXAMPLE}`)
-  const options = new URLSearchParams(query)
+  // An @ that did not end the credentials means that one of their characters ended them before.
+  const remedy = url.includes('@') ? `; characters of a user or password must be percent-encoded, as %40 for @` : ''
+  if (scheme === undefined)
+    throw new InputError(`must be redis-sentinel://host:port,host:port/name, ${EXAMPLE}${remedy}`)
+  if (name === '') throw new InputError(`must end with the name of the master, ${EXAMPLE}${remedy}`)
+  // In a query, + would be a space. It is as likely in a password.
+  const options = new URLSearchParams(query.replaceAll('+', '%2B'))
   const unknown = [...options.keys()].find((option) => !SENTINEL_OPTIONS.includes(option))
   if (unknown !== undefined) {
     throw new InputError(`options of redis-sentinel:// must be among ${SENTINEL_OPTIONS.join(', ')}, got ${unknown}`)

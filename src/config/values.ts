@@ -110,7 +110,7 @@ export function bytes(min: number, max = Number.MAX_SAFE_INTEGER) {
 
 /** The value without the passwords of a URL, so that it may be shown. */
 export function shown(value: string): string {
-  // Up to the last @, because a password that is not percent-encoded may have one, or a slash.
-  const withoutCredentials = value.replace(/(:\/\/[^:/@\s]*:)\S*@/, '$1***@')
+  // Up to the last @, because a password that is not percent-encoded may have one, a slash or a space.
+  const withoutCredentials = value.replace(/(:\/\/[^:/@\s]*:).*@/s, '$1***@')
   return JSON.stringify(withoutCredentials.replace(/([?&]\w*password=)[^&\s]*/gi, '$1***'))
 }

@@ -1,5 +1,6 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
 import { isSentinelUrl, readWaitReplicas } from '../../config/redis-url.ts'
+import { shown } from '../../config/values.ts'
 import { InputError, UnavailableError } from '../../run/errors.ts'
 import { isConnected, needReplicas } from './durability/replicated.ts'
 import { replyCode } from './errors.ts'
@@ -91,12 +92,12 @@ export function assertSameConnection(client: RedisClient, losses: number): void 
 function connectOne(url: string, options: RedisOptions): Redis {
   if (url.startsWith('unix://')) {
     const path = url.slice('unix://'.length)
-    if (!path.startsWith('/')) throw new InputError(`REDIS_URL: unix:// must have an absolute path, got ${url}`)
+    if (!path.startsWith('/')) throw new InputError(`REDIS_URL: unix:// must have an absolute path, got ${shown(url)}`)
     return new Redis({ ...options, path })
   }
   if (isSentinelUrl(url)) return new Redis({ ...options, ...naming('REDIS_URL', () => sentinelOptions(url)) })
   if (url.startsWith('redis://') || url.startsWith('rediss://')) {
-    if (!URL.canParse(url)) throw new InputError(`REDIS_URL: not a URL: ${url}`)
+    if (!URL.canParse(url)) throw new InputError(`REDIS_URL: not a URL: ${shown(url)}`)
     const option = [...new URL(url).searchParams.keys()].find((name) => !URL_OPTIONS.has(name))
     // Options of the URL would replace those above, which ensure that nothing is sent twice.
     if (option !== undefined)
@@ -104,7 +105,7 @@ function connectOne(url: string, options: RedisOptions): Redis {
     return new Redis(url, options)
   }
   throw new InputError(
-    `REDIS_URL: must be redis://, rediss://, unix:///path, redis-sentinel://host:port,host:port/name or redis-cluster://host:port,host:port, got ${url}`,
+    `REDIS_URL: must be redis://, rediss://, unix:///path, redis-sentinel://host:port,host:port/name or redis-cluster://host:port,host:port, got ${shown(url)}`,
   )
 }
 

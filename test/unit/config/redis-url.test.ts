@@ -36,6 +36,7 @@ test('a Sentinel address names Sentinels, master, credentials and options', () =
     db: 3,
   })
   assert.equal(readSentinelUrl('redis-sentinel://:only@h/m').password, 'only')
+  assert.equal(readSentinelUrl('redis-sentinel://h/m?sentinelPassword=a+b%20c').sentinelPassword, 'a+b c')
 })
 
 const WRONG: [url: string, message: RegExp][] = [
@@ -64,6 +65,26 @@ for (const [url, message] of WRONG) {
         return true
       },
     )
+  })
+}
+
+for (const character of ['@', '/', '?', '#', ' ', '://', '=', '&']) {
+  test(`a password that is not percent-encoded is not shown, and the remedy is: ${character}`, () => {
+    for (const url of [
+      `redis-sentinel://u:sec${character}ret@h1:26379/m`,
+      `redis-sentinel://:sec${character}ret@h1:26379`,
+    ]) {
+      assert.doesNotMatch(shown(url), /sec|ret/)
+      let message = ''
+      try {
+        readConfig({ REDIS_URL: url })
+      } catch (error) {
+        message = (error as Error).message
+      }
+      assert.doesNotMatch(message, /sec|ret/)
+      if (/[@/?# ]/.test(character)) assert.match(message, /percent-encoded, as %40 for @$/)
+    }
+    assert.doesNotMatch(shown(`redis://u:sec${character}ret@h1:6379/0?password=secret`), /sec|ret/)
   })
 }
 
