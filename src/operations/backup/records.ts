@@ -1,4 +1,6 @@
 import { ArchivedObject, type BackupManifest, LetterCopy, PullCopy, TenantCopy } from '../../../schemas/backup.ts'
+import { ENVELOPE_FORM } from '../../../schemas/forms.ts'
+import { formOf } from '../../pipeline/event/block.ts'
 import { compileValidator, type Validator } from '../../pipeline/event/validator.ts'
 import { readRecords } from './files.ts'
 
@@ -43,7 +45,7 @@ export async function* readPulls(dir: string, { pulls }: BackupManifest): AsyncG
 }
 
 /** @throws BackupRefusedError that names file and line */
-export function readLetters(dir: string, { dead_letters: file, partitions }: BackupManifest) {
+export function readLetters(dir: string, { dead_letters: file, partitions, ipid_version: version }: BackupManifest) {
   /** The last id of each partition: milliseconds and number. */
   const last = new Map<number, readonly [bigint, bigint]>()
   return readRecords(dir, file, (value): LetterCopy => {
@@ -58,6 +60,13 @@ export function readLetters(dir: string, { dead_letters: file, partitions }: Bac
     last.set(partition, [ms, number])
     if (fields.length % 2 !== 0) throw new Error('a field has no value')
     if (!fields.every(isBase64)) throw new Error('a field is not base64')
+    const form = formOf(fields.map((field) => Buffer.from(field, 'base64')))
+    // A retry of such a letter would end the workers.
+    if (form > ENVELOPE_FORM) {
+      throw new Error(
+        `its event has form ${form}, but this ipid reads up to form ${ENVELOPE_FORM}: restore it with ipid ${version}`,
+      )
+    }
     return letter
   })
 }

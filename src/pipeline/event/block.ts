@@ -235,7 +235,7 @@ function isNamed(field: Buffer, name: string): boolean {
 
 /** @throws NewerDataError when a later version wrote them; another error when they are not those of a block */
 export function decodeBlock(fields: readonly Buffer[]): Block {
-  assertForm(fieldOf(fields, 'v'))
+  assertForm(formOf(fields))
   const count = Number(fieldOf(fields, 'n')?.toString('latin1'))
   const identities = fieldOf(fields, 'i')
   const states = fieldOf(fields, 's')
@@ -256,10 +256,16 @@ export function decodeBlock(fields: readonly Buffer[]): Block {
   return runs === undefined ? { ...block, commit: text('c') } : withRuns(block, runs)
 }
 
-function assertForm(form: Buffer | undefined): void {
-  if (form === undefined || Number(form.toString('latin1')) <= ENVELOPE_FORM) return
+/** The form of a block: 1 when it has no number, as of version 0.1.0. */
+export function formOf(fields: readonly Buffer[]): number {
+  const form = fieldOf(fields, 'v')
+  return form === undefined ? 1 : Number(form.toString('latin1'))
+}
+
+function assertForm(form: number): void {
+  if (form <= ENVELOPE_FORM) return
   throw new NewerDataError(
-    `events in Redis have form ${form.toString('latin1')}, but this ipid reads up to form ${ENVELOPE_FORM}: end this process, and start the version that wrote them; they stay in Redis for it`,
+    `events in Redis have form ${form}, but this ipid reads up to form ${ENVELOPE_FORM}: end this process, and start the version that wrote them; they stay in Redis for it`,
   )
 }
 

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { BACKUP_FORMAT, BACKUP_LINE_BYTES_MAX, type BackupManifest } from '../../../schemas/backup.ts'
+import { ENVELOPE_FORM } from '../../../schemas/forms.ts'
 import { readPortions, writeLines } from '../../../src/operations/backup/files.ts'
 import { writeManifest } from '../../../src/operations/backup/manifest.ts'
 import { BackupRefusedError } from '../../../src/operations/backup/ports.ts'
@@ -61,6 +62,7 @@ test('our own backup is opened', async (t) => {
   assert.equal((await openBackup(dir, progress)).partitions, 4)
 })
 
+const base64 = (text: string) => Buffer.from(text).toString('base64')
 const withKey = (change: object, record: object = {}) => ({
   tenants: [{ ...TENANT, keys: [{ ...TENANT.keys[0], ...change, record: { ...KEY, ...record } }] }],
 })
@@ -91,6 +93,12 @@ const REFUSED: Readonly<Record<string, readonly [Content, RegExp]>> = {
   'letters out of order': [withLetter({ id: '4-9' }), /line 2: its id must be greater than the one before/],
   'a letter whose field has no value': [withLetter({ fields: ['YQ==', 'YQ==', 'YQ=='] }), /a field has no value/],
   'a letter that is not base64': [withLetter({ fields: ['YQ==', '*'] }), /a field is not base64/],
+  'a letter of a later version': [
+    withLetter({ fields: [...LETTER.fields, base64('v'), base64(String(ENVELOPE_FORM + 1))] }),
+    new RegExp(
+      `line 2: its event has form ${ENVELOPE_FORM + 1}, but this ipid reads up to form ${ENVELOPE_FORM}: restore it with ipid 1$`,
+    ),
+  ],
   'an invalid claim id': [withLetter({ claim: 'YQ==' }), /line 2: claim: /],
   'an object without a size': [{ objects: [{ key: 'a' }] }, /archive\.ndjson\.gz, line 1: bytes: is required/],
   'a line that is not JSON': [{ objects: [OBJECT, '{'] }, /archive\.ndjson\.gz, line 2: /],
