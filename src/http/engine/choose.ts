@@ -52,9 +52,9 @@ interface LoadedUws {
 }
 
 /** The first package that loads, or why none does. */
-export function findUws(): LoadedUws | string {
+export function findUws(packages: readonly string[] = PACKAGES): LoadedUws | string {
   const reasons: string[] = []
-  for (const name of PACKAGES) {
+  for (const name of packages) {
     const found = loadUws(name)
     if (typeof found !== 'string') return { ...found, passedOver: reasons.join('; ') }
     reasons.push(found)
@@ -62,7 +62,7 @@ export function findUws(): LoadedUws | string {
   return reasons.join('; ')
 }
 
-function loadUws(name: (typeof PACKAGES)[number]): Omit<LoadedUws, 'passedOver'> | string {
+function loadUws(name: string): Omit<LoadedUws, 'passedOver'> | string {
   const { platform, arch, versions } = process
   const here = `Node.js ${versions.node} on ${platform}-${arch}`
   const none = `${name} has no build for ${here}`
@@ -91,6 +91,7 @@ function versionOf(folder: string): string {
 
 /** The last line that is not empty: the newer package puts a text of its own before the reason of the system. */
 function reasonOf(error: unknown): string {
+  if ((error as NodeJS.ErrnoException).code === 'MODULE_NOT_FOUND') return 'it is not installed'
   const message = error instanceof Error ? error.message : String(error)
   return message.trim().split('\n').at(-1)!
 }

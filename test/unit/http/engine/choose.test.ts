@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { HTTP_ENGINES } from '../../../../src/config/settings.ts'
-import { chooseEngine, ENGINE_CHOICES } from '../../../../src/http/engine/choose.ts'
+import { chooseEngine, ENGINE_CHOICES, findUws } from '../../../../src/http/engine/choose.ts'
 import { canSharePorts } from '../../../../src/http/engine/node/engine.ts'
 import { StartupError } from '../../../../src/run/errors.ts'
 
@@ -21,6 +21,11 @@ test('the native engine is used if it loads, else Node.js, with the remedy', asy
     await assert.rejects(chooseEngine('uWebSockets.js'), StartupError)
   }
   assert.deepEqual(Object.keys(await chooseEngine('node:http')).sort(), ['create', 'name'])
+})
+
+test('a package that is not installed, as in the image, is said to be missing', () => {
+  const here = `Node.js ${process.versions.node} on ${process.platform}-${process.arch}`
+  assert.equal(findUws(['no-such-engine']), `no-such-engine cannot be loaded by ${here}: it is not installed`)
 })
 
 test('ports are shared if the system and Node.js can', () => {
