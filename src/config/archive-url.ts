@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import type { ArchiveLocation } from '../pipeline/declaration/destination.ts'
 import { InputError } from '../run/errors.ts'
+import { shown } from './values.ts'
 
 const BUCKET_URL = 's3://bucket/prefix?endpoint=http://host:port&region=name'
 const WANTED = `must be ${BUCKET_URL}, or file:///folder`
@@ -53,6 +54,6 @@ function readEndpoint(text: string | null, wanted: string): string | undefined {
   if (text === null) return undefined
   const url = URL.canParse(text) ? new URL(text) : undefined
   const isOrigin = url !== undefined && /^https?:$/.test(url.protocol) && url.pathname === '/' && url.search === ''
-  if (!isOrigin || url.username !== '') throw new InputError(`"${text}" is not an endpoint: ${wanted}`)
+  if (!isOrigin || url.username !== '') throw new InputError(`${shown(text)} is not an endpoint: ${wanted}`)
   return url.origin
 }

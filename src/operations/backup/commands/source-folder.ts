@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { readArchiveUrl } from '../../../config/archive-url.ts'
+import { shown } from '../../../config/values.ts'
 import type { ArchiveLocation } from '../../../pipeline/declaration/destination.ts'
 import { systemClock as clock } from '../../../run/clock.ts'
 import { InputError } from '../../../run/errors.ts'
@@ -28,11 +29,11 @@ export async function withBackupFolder<T>(
 }
 
 function locationOf(from: string): ArchiveLocation {
-  if (!/^(?:s3|file):/.test(from)) return { folder: resolve(from) }
+  if (!/^(?:\w+:\/\/|file:)/.test(from)) return { folder: resolve(from) }
   try {
     return readArchiveUrl(from)
   } catch (error) {
-    throw new InputError(`${JSON.stringify(from)}: ${(error as Error).message}`)
+    throw new InputError(`${shown(from)}: ${(error as Error).message}`)
   }
 }
 
