@@ -90,7 +90,8 @@ function statOf(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false })
   } catch (error) {
-    throw new StartupError(`cannot read the folder ${path}: ${(error as Error).message}`)
+    const remedy = 'choose another DATA_DIR, or run ipid as the user who owns it'
+    throw new StartupError(`cannot read the folder ${path}: ${(error as Error).message}`, { remedy })
   }
 }
 

@@ -106,6 +106,7 @@ async function examineClickHouse(url: string, subject: Subject): Promise<Finding
 
 function remedyFor(store: string, setting: string, { running, config }: Subject): string {
   const isOwn = config.given.includes(setting === 'REDIS_URL' ? 'redisUrl' : 'clickhouseUrl')
-  if (running !== undefined && !isOwn) return 'ipid restarts it by itself: see its log, and "./ipid doctor" in a minute'
+  if (running !== undefined && !isOwn)
+    return 'ipid starts it again when it has ended; if this stays, see the log of ipid, and restart ipid'
   return `start ${store}, and check address and password in ${setting}`
 }

@@ -32,7 +32,7 @@ export async function subjectOf({ config, env, roles = ROLES }: Asked): Promise<
     const subject = { config: settings, env, roles: started.roles, dir, running, isHeld: true }
     return { subject, findings: unapplied(config, started) }
   } catch (error) {
-    const why = 'Others may have forged what is in it, so ipid does not start on it.'
+    const why = 'ipid does not start on a folder that it cannot read, or that others may have changed.'
     const finding = problemOf('data-dir', error as Error, why)
     return { subject: { config, env, roles, dir: undefined, running: undefined, isHeld: false }, findings: [finding] }
   }
