@@ -39,6 +39,10 @@ test('a query of a page ends in ClickHouse when the page is left', async (t) => 
   const redis = await startTestRedis(t)
   const requests = quiet(connectRedis(redis.url, { name: 'test', kind: 'request' }))
   t.after(() => requests.disconnect())
+  await until(
+    () => requests.ping(),
+    (pong) => pong === 'PONG',
+  )
   const tenants = { listTenants: async () => [] }
   const asking = route({
     ...{ method: 'GET', path: '/api/endless', endsWithCaller: true },

@@ -231,14 +231,21 @@ test('a reply of Redis that is lost loses no line, and doubles none', async (t) 
   }
 })
 
+interface PullerOptions {
+  readonly tempDir: string
+  /** As in a process, a connection of its own: renewals would wait behind the lines of a large item. Default: the client. */
+  readonly leases?: RedisClient
+  readonly isPaused?: () => boolean
+}
+
 /** The part of a process that pulls one source, at a place. */
 function newPuller(
   client: RedisClient,
   id: string,
   place: PullPlace,
-  { tempDir, isPaused = () => false }: { readonly tempDir: string; readonly isPaused?: () => boolean },
+  { tempDir, leases = client, isPaused = () => false }: PullerOptions,
 ): Puller {
-  const lease = new Membership({ client, name: 'pulls', processName: tempDir }).share(0)
+  const lease = new Membership({ client: leases, name: 'pulls', processName: tempDir }).share(0)
   return new Puller({
     ...{ lease, store: new RedisPullStore(client, lease), clock: systemClock, log: silent, tempDir },
     pullOf: () => ({ ...s3Source.pull!, begin: () => ({ done: [] }), open: () => place }),
@@ -298,24 +305,27 @@ test('when the process that pulls a source is killed, another one goes on, each 
   const places = [new ListedPlace(items), new ListedPlace(items)] as const
   const id = 'src_two'
   await client.sadd(keys.pulledSources(), id)
-  const clients = places.map(() => quiet(connectRedis(redis.url, { name: 'test-puller', kind: 'loop' })) as Redis)
+  const connect = () => quiet(connectRedis(redis.url, { name: 'test-puller', kind: 'loop' })) as Redis
+  const [clients, leases] = [places.map(connect), places.map(connect)]
   let killed = false
   const receipts = new Set<string>()
-  const send = clients[0]!.sendCommand.bind(clients[0]!)
-  clients[0]!.sendCommand = (command, stream) => {
-    for (const arg of command.args.map(String)) if (arg.endsWith(':receipt')) receipts.add(arg)
-    // About to create its second job: the intent is written, and the lines are in Redis.
-    if (receipts.size === 2) killed = true
-    if (!killed) return send(command, stream)
-    command.reject(new Error('this process was killed'))
-    return command.promise
+  for (const own of [clients[0]!, leases[0]!]) {
+    const send = own.sendCommand.bind(own)
+    own.sendCommand = (command, stream) => {
+      for (const arg of command.args.map(String)) if (arg.endsWith(':receipt')) receipts.add(arg)
+      // About to create its second job: the intent is written, and the lines are in Redis.
+      if (receipts.size === 2) killed = true
+      if (!killed) return send(command, stream)
+      command.reject(new Error('this process was killed'))
+      return command.promise
+    }
   }
   const pullers = places.map((place, n) =>
-    newPuller(clients[n]!, id, place, { tempDir: join(redis.dir, `pulls-${n}`) }),
+    newPuller(clients[n]!, id, place, { tempDir: join(redis.dir, `pulls-${n}`), leases: leases[n]! }),
   )
   t.after(async () => {
     await Promise.all(pullers.map((puller) => puller.stop()))
-    for (const one of clients) one.disconnect()
+    for (const one of [...clients, ...leases]) one.disconnect()
   })
   await pullers[0]!.start()
   // The second one only starts now: on a busy machine it could take over from the first one before the kill.
