@@ -155,7 +155,7 @@ const weeksSql = (spans: string) => `
     INNER JOIN (${FIRSTS}) AS firsts USING id
   )`
 
-/** Condition on the events of the parameter `companies`, which nobody hid. ClickHouse finds an id in a set faster than what it counts for. */
+/** Condition on the events of the parameter `companies`, which are not hidden. ClickHouse finds an id in a set faster than what it counts for. */
 const OF_LISTED = `tenant_id = {tenant:String} AND company_id IN (
     SELECT arrayJoin({companies:Array(String)})
     UNION ALL

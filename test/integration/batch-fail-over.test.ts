@@ -17,7 +17,7 @@ const body = Array.from({ length: LINES }, (_, i) => `{"ip":"192.0.2.${i % 200}"
 
 type Step = 'readChunk' | 'feed' | 'advance' | 'summaryIfFinished' | 'complete'
 
-/** Runs `before` and `after` around calls of a step. Its caller goes on when `after` has ended. */
+/** Runs `before` and `after` around calls of a step. Its caller continues when `after` has ended. */
 function around(
   store: FeederStore,
   step: Step,

@@ -233,7 +233,7 @@ test('a reply of Redis that is lost loses no line, and doubles none', async (t) 
 
 interface PullerOptions {
   readonly tempDir: string
-  /** As in a process, a connection of its own: renewals would wait behind the lines of a large item. Default: the client. */
+  /** As in a process, a connection of its own: renewals would wait until the lines of a large item are written. Default: the client. */
   readonly leases?: RedisClient
   readonly isPaused?: () => boolean
 }

@@ -17,7 +17,7 @@ export interface DashboardRoute {
   readonly streamedMaxBytes: number | undefined
   /** Whether it changes Redis: then the answer waits until the change is on disk. */
   readonly changes: boolean
-  /** Whether its queries end when the caller leaves. Not for what goes on after the answer, or is shared. */
+  /** Whether its queries end when the caller leaves. Not for work that continues after the answer, or is shared. */
   readonly endsWithCaller: boolean
   /** Throws like routes of the public API. */
   handle(call: Call): HttpResponse | Promise<HttpResponse>

@@ -67,7 +67,7 @@ function memoryOf({ used_bytes: used, max_bytes: max, used_share: share }: Redis
     return [risk(`${bytesText(used)} used, maxmemory is not set`, why, remedy)]
   }
   const seen = `${bytesText(used)} of ${bytesText(max)} used`
-  const remedy = 'raise maxmemory (embedded: REDIS_MAX_MEMORY), and see "./ipid status" for what waits'
+  const remedy = 'raise maxmemory (embedded: REDIS_MAX_MEMORY), and see the queues in "./ipid status"'
   if (share > INTAKE_MEMORY_SHARE_MAX) return [problem(seen, 'Intake is closed: requests are answered 429.', remedy)]
   if (share > USED_SHARE_WISE) {
     const closes = `${Math.round(INTAKE_MEMORY_SHARE_MAX * 100)} %`

@@ -1,7 +1,7 @@
 import type { Environment } from '../../config/config.ts'
 import { type Finding, findingsOf } from './finding.ts'
 
-/** From these lengths on, so many letters may differ. Shorter names have too many neighbours. */
+/** The number of letters that may differ, for names of at least this length. Shorter ones have too many neighbours. */
 const SLIPS = [
   { length: 10, letters: 2 },
   { length: 6, letters: 1 },

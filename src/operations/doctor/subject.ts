@@ -6,7 +6,7 @@ import { type InstanceFile, runningOn } from '../../terminal/instance.ts'
 import { type Finding, findingsOf, type Subject } from './finding.ts'
 import { problemOf } from './run-checks.ts'
 
-/** What a command is told to examine. */
+/** What a command examines. */
 interface Asked {
   readonly config: Config
   readonly env: Environment

@@ -40,7 +40,7 @@ export function connectReading(url: string, application: string, database = DATA
     connectionsMax: CONNECTIONS_MAX,
     settings: {
       ...{ readonly: '1', max_execution_time: seconds, timeout_overflow_mode: 'throw', max_threads: threads },
-      // A query that nobody waits for ends with its connection.
+      // When its caller leaves, a query ends with its connection.
       cancel_http_readonly_queries_on_client_close: 1,
     },
   })

@@ -6,7 +6,7 @@ import { UnavailableError } from '../../../src/run/errors.ts'
 
 const MIB = 1_048_576
 
-/** A disk of so many MiB. */
+/** A disk of this size, MiB. */
 function disk(mib: number, free: number) {
   return (() => ({ bsize: MIB, blocks: mib, bavail: free }) as StatsFs) as unknown as typeof statfsSync
 }

@@ -23,7 +23,7 @@ test('the list of commands shows the name and arguments that each command has', 
   )
 })
 
-test('a misspelled command is told the right name', async () => {
+test('a misspelled command is refused with the right name', async () => {
   const { code, stderr } = await runCommand(['tenat', 'list'])
   assert.deepEqual([code, stderr], [2, "ipid: unknown command 'tenat' (Did you mean tenant?)\n"])
 })
