@@ -2,12 +2,10 @@ import { type Static, Type } from 'typebox'
 import { AlertRecord } from './alert.ts'
 import { ApiKeyRecord } from './api-key.ts'
 import { ExportRecord } from './export.ts'
+import { BACKUP_FORMAT } from './forms.ts'
 import { SegmentRecord } from './segment.ts'
 import { TenantRecord } from './tenant.ts'
 import { RULES_MAX } from './tenant-rules.ts'
-
-/** Version of the format. A restore refuses any other. */
-export const BACKUP_FORMAT = 1
 
 /** Longest line of a file. Real lines are far shorter; the limit bounds the memory of a restore, which holds one line. */
 export const BACKUP_LINE_BYTES_MAX = 67_108_864

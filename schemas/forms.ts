@@ -1,6 +1,6 @@
 /*
  * Forms of stored data. A version reads its own form and all earlier ones, and refuses later ones. Raise a number when an earlier
- * version would misread what this one writes. `./ipid version` prints them; the tables have migrations, and backups `BACKUP_FORMAT`.
+ * version would misread what this one writes. `./ipid version` prints them; the tables have migrations.
  */
 
 /**
@@ -14,3 +14,6 @@ export const ENVELOPE_FORM = 2
 
 /** Of the parts of the archive. An index without a number is of form 1. */
 export const ARCHIVE_FORM = 1
+
+/** Of backups. A restore refuses any other. */
+export const BACKUP_FORMAT = 1

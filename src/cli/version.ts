@@ -1,6 +1,8 @@
 import { Command } from 'commander'
+import { ARCHIVE_FORM, BACKUP_FORMAT, ENVELOPE_FORM, REDIS_FORM } from '../../schemas/forms.ts'
 import type { Config } from '../config/config.ts'
 import { version } from '../config/version.ts'
+import { migrationNames } from '../stores/clickhouse/migrations.ts'
 import type { CliContext } from '../terminal/context.ts'
 import { printJson, printLine, printPairs, printTable } from '../terminal/print.ts'
 import { addSettings, configOf, INSTANCE_SETTINGS } from '../terminal/settings-options.ts'
@@ -61,20 +63,17 @@ export function versionCommand(context: CliContext): Command {
 }
 
 async function formsOf(config: Config): Promise<{ readonly forms: Form[]; readonly unknown: string[] }> {
-  const [{ ARCHIVE_FORM, ENVELOPE_FORM, REDIS_FORM }, { BACKUP_FORMAT }, { readMigrations }] = await Promise.all([
-    import('../../schemas/forms.ts'),
-    import('../../schemas/backup.ts'),
-    import('../stores/clickhouse/migrate.ts'),
-  ])
-  const schema = Math.max(...(await readMigrations()).map(({ name }) => migrationNumber(name)))
+  const schema = Math.max(...(await migrationNames()).map(migrationNumber))
   const unknown: string[] = []
   const known = async <T>(read: () => Promise<T>) =>
     read().catch((error: Error) => {
       if (!unknown.includes(error.message)) unknown.push(error.message)
       return undefined
     })
-  const redis = await known(() => storedInRedis(config))
-  const clickhouse = await known(() => storedInClickHouse(config))
+  const [redis, clickhouse] = await Promise.all([
+    known(() => storedInRedis(config)),
+    known(() => storedInClickHouse(config)),
+  ])
   const forms: Form[] = [
     { data: 'clickhouse', reads: [1, schema], writes: schema, ...(clickhouse && { stored: clickhouse }) },
     { data: 'redis', reads: [1, REDIS_FORM], writes: REDIS_FORM, ...(redis && { stored: redis }) },
@@ -94,13 +93,13 @@ const ANSWER_MS = 5_000
 
 /** Connects by itself, because other commands refuse data of a later version. */
 async function storedInRedis(config: Config): Promise<StoredNumber | undefined> {
-  const [{ connectRedis }, { storedForm }, { redisUrlOf }, { readyWithin }] = await Promise.all([
+  const { redisUrlOf } = await import('../terminal/instance.ts')
+  const url = await redisUrlOf(config)
+  const [{ connectRedis }, { storedForm }, { readyWithin }] = await Promise.all([
     import('../stores/redis/connect.ts'),
     import('../stores/redis/data-form.ts'),
-    import('../terminal/instance.ts'),
     import('../terminal/stores.ts'),
   ])
-  const url = await redisUrlOf(config)
   const client = connectRedis(url, { name: 'cli', kind: 'request', timeoutMs: ANSWER_MS })
   try {
     await readyWithin(client, url, ANSWER_MS)
@@ -112,12 +111,12 @@ async function storedInRedis(config: Config): Promise<StoredNumber | undefined> 
 }
 
 async function storedInClickHouse(config: Config): Promise<StoredNumber | undefined> {
-  const [{ connectClickHouse, DATABASE }, { lastMigration }, { clickhouseUrlOf }] = await Promise.all([
+  const { clickhouseUrlOf } = await import('../terminal/instance.ts')
+  const url = await clickhouseUrlOf(config)
+  const [{ connectClickHouse, DATABASE }, { lastMigration }] = await Promise.all([
     import('../stores/clickhouse/client.ts'),
     import('../stores/clickhouse/migrate.ts'),
-    import('../terminal/instance.ts'),
   ])
-  const url = await clickhouseUrlOf(config)
   const client = connectClickHouse(url, {
     application: 'version',
     database: DATABASE,

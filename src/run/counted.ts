@@ -1,6 +1,12 @@
-/** `1,234,567` */
+/** `1,234,567`, of a whole number. Without `toLocaleString`, which loads the data of all languages: 25 ms for the first number of a command. */
 export function countText(count: number): string {
-  return count.toLocaleString('en-US')
+  let high = String(Math.abs(count))
+  let groups = ''
+  while (high.length > 3) {
+    groups = `,${high.slice(-3)}${groups}`
+    high = high.slice(0, -3)
+  }
+  return `${count < 0 ? '-' : ''}${high}${groups}`
 }
 
 /** `line` for 1, `lines` for any other count. @param many when it is not one with an s */

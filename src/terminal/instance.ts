@@ -4,6 +4,7 @@ import type { Plan } from '../../schemas/plans.ts'
 import type { Config, Role } from '../config/config.ts'
 import { SETTINGS, type SettingName, type Settings } from '../config/settings.ts'
 import { type DataDir, trustedDataDir } from '../embedded/processes/data-dir.ts'
+import type { PipelineOutline } from '../pipeline/declaration/pipeline.ts'
 import { InputError, StartupError } from '../run/errors.ts'
 import { isHeld } from '../run/socket-lock.mjs'
 import { writePrivateFile } from './atomic-file.ts'
@@ -44,9 +45,18 @@ export interface InstanceFile extends Instance {
   /** The settings as they are read. */
   readonly settings?: Partial<Followed>
   readonly plans?: Readonly<Record<string, Plan>>
+  /** Undefined from earlier versions. */
+  readonly pipeline?: PipelineOutline
 }
 
-export function writeInstance(dir: DataDir, instance: Instance, config: Config, roles: readonly Role[]): void {
+/** What the process was started with, beside its addresses. */
+interface StartedWith {
+  readonly config: Config
+  readonly roles: readonly Role[]
+  readonly pipeline: PipelineOutline
+}
+
+export function writeInstance(dir: DataDir, instance: Instance, { config, roles, pipeline }: StartedWith): void {
   const settings = Object.fromEntries(FOLLOWED.map((name) => [name, config[name]])) as Partial<Followed>
   const told = (Object.keys(SETTINGS) as SettingName[]).filter((name) => !UNTOLD.includes(name))
   const { enrichDir, given } = config
@@ -55,21 +65,30 @@ export function writeInstance(dir: DataDir, instance: Instance, config: Config, 
     settings: { ...settings, ...(enrichDir !== undefined && { enrichDir: resolve(enrichDir) }) },
     started: { ...Object.fromEntries(told.map((name) => [name, config[name]])), given, roles },
     plans: Object.fromEntries(config.plans),
+    pipeline,
   }
   writePrivateFile(dir.instanceFile, `${JSON.stringify(file)}\n`)
 }
 
 /** The configuration with the plans and settings of the running instance, except those that the command was given. */
 export async function asInstance(config: Config): Promise<Config> {
-  const dir = trustedDataDir(config.dataDir)
-  const file = await runningOn(dir)
-  if (file === undefined || (config.redisUrl ?? file.redis_url) !== file.redis_url) return config
-  const { settings = {}, plans = {} } = file
+  const file = await instanceOf(config)
+  return file === undefined ? config : followed(config, file)
+}
+
+/** The running instance that a command works on; undefined when none runs on its folder, or another Redis is meant. */
+export async function instanceOf(config: Config): Promise<InstanceFile | undefined> {
+  const file = await runningOn(trustedDataDir(config.dataDir))
+  return file === undefined || (config.redisUrl ?? file.redis_url) !== file.redis_url ? undefined : file
+}
+
+/** As `asInstance`, of a file that is read already. */
+export function followed(config: Config, { settings = {}, plans = {} }: InstanceFile): Config {
   const isGiven = (name: SettingName) => config.given.includes(name)
-  const followed = Object.entries(settings).filter(([name]) => !isGiven(name as SettingName))
+  const taken = Object.entries(settings).filter(([name]) => !isGiven(name as SettingName))
   return {
     ...config,
-    ...(Object.fromEntries(followed) as Partial<Followed>),
+    ...(Object.fromEntries(taken) as Partial<Followed>),
     plans: isGiven('plansFile') ? config.plans : new Map([...config.plans, ...Object.entries(plans)]),
   }
 }

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
+import { ingest } from '../../pipelines/ingest.ts'
 import type { SystemStatus } from '../../src/operations/status/system-status.ts'
+import { outlineOf } from '../../src/pipeline/declaration/pipeline.ts'
 import { TestSite } from '../support/site.ts'
 import { until } from '../support/until.ts'
 
@@ -153,6 +155,20 @@ test('commands reach the running instance', async (t) => {
   assert.deepEqual(pick(status.data[0]!, 'name', 'state', 'records'), ['mine', 'ok', 1])
   assert.deepEqual(pick(status.redis!, 'max_bytes', 'evicts', 'append_only'), [2 ** 28, false, true])
   assert.ok(status.redis!.used_bytes > 0 && status.clickhouse!.memory_bytes > 0)
+  const file = join(site.dir, 'run/instance.json')
+  const written = readFileSync(file, 'utf8')
+  const { pipeline, ...earlier } = JSON.parse(written)
+  assert.deepEqual(pipeline, outlineOf(ingest))
+  const groupsWith = async (given: object) => {
+    writeFileSync(file, JSON.stringify(given))
+    const { streams }: SystemStatus = await json('status')
+    return [...new Set(streams.map(({ group }) => group))]
+  }
+  const groups = [...new Set(status.streams.map(({ group }) => group))]
+  assert.deepEqual(await groupsWith(earlier), groups, 'an instance of version 0.2.0 wrote no pipeline')
+  const own = await groupsWith({ ...earlier, pipeline: { ...pipeline, sinks: [] } })
+  assert.deepEqual(own, ['process'], 'the pipeline of the instance, not that of the command')
+  writeFileSync(file, written)
   assert.deepEqual(
     (await json('db', 'list')).map(({ name }: { name: string }) => name),
     ['mine', 'rdns'],

@@ -10,6 +10,7 @@ import { type Addresses, type Store, Supervisor } from '../../embedded/processes
 import { readServers } from '../../operations/status/redis/servers.ts'
 import { supervisorReporter } from '../../operations/status/role/process.ts'
 import { redisWarnings } from '../../operations/status/verdict.ts'
+import type { PipelineOutline } from '../../pipeline/declaration/pipeline.ts'
 import { systemClock } from '../../run/clock.ts'
 import { InputError } from '../../run/errors.ts'
 import { connectRedis } from '../../stores/redis/connect.ts'
@@ -36,6 +37,7 @@ interface StartOptions {
   readonly readyFile: string | undefined
   /** Print JSON instead of text. */
   readonly json: boolean
+  readonly pipeline: PipelineOutline
 }
 
 const ROLE_SCRIPT = fileURLToPath(new URL('../../ipid.mjs', import.meta.url))
@@ -131,7 +133,8 @@ class Run {
     this.#problems.ready()
     await this.#tellProblems(addresses.redisUrl)
     const ready = await this.#ready(addresses, metrics.url ?? '')
-    writeInstance(this.#surroundings.dir, ready.instance, config, this.#options.roles ?? ROLES)
+    const { pipeline, roles = ROLES } = this.#options
+    writeInstance(this.#surroundings.dir, ready.instance, { config, roles, pipeline })
     await this.#warnOfRedis(addresses.redisUrl)
     const json = JSON.stringify(readyObject(ready))
     if (readyFile !== undefined) writePrivateFile(readyFile, `${json}\n`)

@@ -25,9 +25,7 @@ export interface ChosenEngine {
  * @throws StartupError when the engine is named and cannot run here
  */
 export async function chooseEngine(choice: EngineChoice): Promise<ChosenEngine> {
-  const { createNodeEngine } = await import('./node/engine.ts')
-  const nodeHttp = { name: 'node:http', create: createNodeEngine } as const
-  if (choice === 'node:http') return nodeHttp
+  if (choice === 'node:http') return await nodeHttp()
   const native = findUws()
   if (typeof native !== 'string') {
     const { uwsEngine } = await import('./uws/engine.ts')
@@ -35,7 +33,12 @@ export async function chooseEngine(choice: EngineChoice): Promise<ChosenEngine> 
     return { name: 'uWebSockets.js', create: uwsEngine(uWS), version, ...(passedOver !== '' && { passedOver }) }
   }
   if (choice === 'uWebSockets.js') throw new StartupError(`HTTP_ENGINE=uWebSockets.js cannot run: ${native}`)
-  return { ...nodeHttp, note: `${native}; src/http/engine/README.md says how to get the faster engine` }
+  return { ...(await nodeHttp()), note: `${native}; src/http/engine/README.md says how to get the faster engine` }
+}
+
+async function nodeHttp() {
+  const { createNodeEngine } = await import('./node/engine.ts')
+  return { name: 'node:http', create: createNodeEngine } as const
 }
 
 /** Packages with builds of uWebSockets.js, the faster first: the other one also runs on glibc before 2.38, with Node.js 20. */

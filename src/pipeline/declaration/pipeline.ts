@@ -6,17 +6,33 @@ import type { ReadLines, SourceEntry } from './source.ts'
 import type { Stage } from './stage.ts'
 
 /** A pipeline as `pipelines/` declares it: sources, steps and sinks, connected by streams. */
-export interface Pipeline {
+export interface Pipeline extends PipelineOutline {
   /** At least one of them makes batch jobs. */
   readonly sources: readonly SourceEntry[]
   readonly steps: readonly Step[]
   readonly sinks: readonly Sink[]
+}
+
+/** The streams, groups and limits of a pipeline, without its code. It can be JSON. */
+export interface PipelineOutline {
+  readonly sources: readonly Pick<SourceEntry, 'to' | 'raw'>[]
+  readonly steps: readonly Pick<Step, 'group' | 'from' | 'to'>[]
+  readonly sinks: readonly Pick<Sink, 'group' | 'from' | 'takes'>[]
   /**
    * The stream for counts of events that are not stored, as rows of `outcomes`. Sources, steps and the sink that completes jobs
    * write them in one step with the events' fate. Only sinks read it. Undefined: these events are not counted.
    */
   readonly outcomes?: string
   readonly limits: PipelineLimits
+}
+
+export function outlineOf({ sources, steps, sinks, ...rest }: Pipeline): PipelineOutline {
+  return {
+    ...rest,
+    sources: sources.map(({ to, raw }) => ({ to, ...(raw !== undefined && { raw }) })),
+    steps: steps.map(({ group, from, to }) => ({ group, from, to })),
+    sinks: sinks.map(({ group, from, takes }) => ({ group, from, ...(takes !== undefined && { takes }) })),
+  }
 }
 
 /** A consumer group that reads a stream and runs its stages. Kept events are written in one step with the acknowledgement. */
@@ -78,26 +94,26 @@ export const INTAKE_MEMORY_SHARE_MAX = 0.85
 export type Group = Step | Sink
 
 /** All consumer groups, steps first. */
-export function groupsOf({ steps, sinks }: Pipeline): Group[] {
-  return [...steps, ...sinks]
+export function groupsOf<Given extends PipelineOutline>({ steps, sinks }: Given) {
+  return [...steps, ...sinks] as (Given['steps'][number] | Given['sinks'][number])[]
 }
 
 /** The names of the groups that read a stream. */
-export function readersOf(pipeline: Pipeline, stream: string): string[] {
+export function readersOf(pipeline: PipelineOutline, stream: string): string[] {
   return groupsOf(pipeline)
     .filter(({ from }) => from === stream)
     .map(({ group }) => group)
 }
 
 /** The streams of a pipeline, in the order that an event passes them. */
-export function streamsOf({ sources, steps, outcomes }: Pipeline): string[] {
+export function streamsOf({ sources, steps, outcomes }: PipelineOutline): string[] {
   const first = sources.map(({ to }) => to)
   const aside = outcomes === undefined ? [] : [outcomes]
   return [...new Set([...first, ...steps.map(({ to }) => to), ...aside, ...rawStreamsOf(sources)])]
 }
 
 /** The streams that hold payloads. */
-export function rawStreamsOf(sources: readonly SourceEntry[]): string[] {
+export function rawStreamsOf(sources: PipelineOutline['sources']): string[] {
   return [...new Set(sources.flatMap(({ raw }) => raw ?? []))]
 }
 

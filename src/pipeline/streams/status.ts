@@ -2,7 +2,7 @@ import type { RedisClient } from '../../stores/redis/connect.ts'
 import { counterFields, keys } from '../../stores/redis/keys.ts'
 import { loadScript } from '../../stores/redis/scripts.ts'
 import { LANES, type Lane } from '../declaration/lane.ts'
-import { groupsOf, type Pipeline, readersOf, streamsOf } from '../declaration/pipeline.ts'
+import { groupsOf, type PipelineOutline, readersOf, streamsOf } from '../declaration/pipeline.ts'
 import type { GroupStatus, PipelineStatus } from '../declaration/status.ts'
 
 const streamGroupsScript = loadScript(import.meta.url, './streamGroups-1.lua')
@@ -15,7 +15,7 @@ interface StatusScope {
 /** Lag and pending entries of every group. Uses counters of our own, because Redis' lag is wrong after a trim. */
 export async function readStatus(
   client: RedisClient,
-  pipeline: Pipeline,
+  pipeline: PipelineOutline,
   scope: StatusScope = {},
 ): Promise<PipelineStatus> {
   const partitions = Number((await client.get(keys.partitions())) ?? 0)
@@ -38,7 +38,7 @@ type Counters = Readonly<Record<string, string>>
 
 async function readPartition(
   client: RedisClient,
-  pipeline: Pipeline,
+  pipeline: PipelineOutline,
   partition: number,
   counters: Counters,
   { onlyWaiting = false }: StatusScope,
@@ -119,7 +119,7 @@ interface WaitingScope {
 /** Number of events that wait in the pipeline. An event that waits for several groups of a stream counts once. */
 export async function waitingEvents(
   client: RedisClient,
-  pipeline: Pipeline,
+  pipeline: PipelineOutline,
   partitions: number,
   scope: WaitingScope = {},
 ): Promise<number> {
@@ -130,7 +130,7 @@ export async function waitingEvents(
 /** `waitingEvents`, and the number of events ever added to a stream in these lanes, from one read of the counters. */
 export async function levelOf(
   client: RedisClient,
-  pipeline: Pipeline,
+  pipeline: PipelineOutline,
   partitions: number,
   { stream, ...scope }: WaitingScope & { readonly stream: string },
 ): Promise<{ readonly waiting: number; readonly added: number }> {
@@ -148,7 +148,7 @@ function readCounters(client: RedisClient, partitions: number): Promise<Counters
 
 function waitingIn(
   counters: readonly Counters[],
-  pipeline: Pipeline,
+  pipeline: PipelineOutline,
   { lanes = LANES, groups: only }: WaitingScope,
 ): number {
   let waiting = 0

@@ -1,4 +1,3 @@
-import { readdir, readFile } from 'node:fs/promises'
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Logger } from 'pino'
 import { version } from '../../config/version.ts'
@@ -6,15 +5,8 @@ import { NewerDataError } from '../../run/errors.ts'
 import { connectClickHouse, DATABASE } from './client.ts'
 import { assertFormOfTables, read, SOME_MAY_BE_AWAY, shardsOf } from './cluster.ts'
 import { clusterStatements, createDatabaseOn, everyReplica } from './cluster-form.ts'
+import { type Migration, readMigrations } from './migrations.ts'
 import { quote, quoteName } from './quote.ts'
-
-/** A file of schemas/clickhouse: `NNNN_what.sql`. */
-export interface Migration {
-  readonly name: string
-  readonly statements: readonly string[]
-}
-
-const FOLDER = new URL('../../../schemas/clickhouse/', import.meta.url)
 
 /** Which migrations to apply, and for which form of tables. */
 interface MigrateOptions {
@@ -226,23 +218,4 @@ export async function appliedMigrations(client: ClickHouseClient, cluster?: stri
     clickhouse_settings: settings,
   })
   return new Set((await result.json<[string]>()).map(([name]) => name))
-}
-
-/** In order of application. */
-export async function readMigrations(folder: URL = FOLDER): Promise<Migration[]> {
-  const names = (await readdir(folder)).filter((name) => /^\d{4}_\w+\.sql$/.test(name)).sort()
-  return Promise.all(
-    names.map(async (name) => ({
-      name: name.replace(/\.sql$/, ''),
-      statements: splitStatements(await readFile(new URL(name, folder), 'utf8')),
-    })),
-  )
-}
-
-/** Statements end with a semicolon at the end of a line. */
-export function splitStatements(sql: string): string[] {
-  return sql
-    .split(/;[ \t]*(?:\r?\n|$)/)
-    .map((statement) => statement.trim())
-    .filter((statement) => statement.replace(/^--.*$/gm, '').trim() !== '')
 }

@@ -58,13 +58,34 @@ function packagesOf(path: string, seen = new Set<string>()): string[] {
   return [...new Set([...own, ...imported.flatMap((file) => packagesOf(file, seen))])].sort()
 }
 
-test('the program and its short commands begin with few packages', async () => {
+/** Finds the packages that a module of src loads in the build. */
+async function findPackages(): Promise<(source: string) => string[]> {
   const dir = join(await built(), 'program')
   const paths = readdirSync(dir, { recursive: true, encoding: 'utf8' }).map((name) => join(dir, name))
   const texts = paths.filter((path) => path.endsWith('.mjs')).map((path) => [path, readFileSync(path, 'utf8')] as const)
+  return (source) => packagesOf(texts.find(([, text]) => text.includes(`\n// src/${source}.ts\n`))![0])
+}
+
+test('the program and its short commands begin with few packages', async () => {
+  const packages = await findPackages()
   const commands = ['tenants/commands/tenant', 'tenants/commands/key', 'tenants/rules/commands/command', 'cli/version']
   for (const source of ['main', 'operations/status/commands/status', ...commands]) {
-    const [path] = texts.find(([, text]) => text.includes(`\n// src/${source}.ts\n`))!
-    assert.deepEqual(packagesOf(path), ['commander'], source)
+    assert.deepEqual(packages(source), ['commander'], source)
+  }
+})
+
+test('a status and a version load the clients of the stores, and no code of the pipeline', async () => {
+  const packages = await findPackages()
+  const clients = [...packages('stores/redis/connect'), ...packages('stores/clickhouse/client')]
+  const loaded = [
+    ...['operations/status/role/sources', 'operations/status/collect', 'operations/status/commands/status-output'],
+    ...['terminal/stores', 'terminal/instance', 'stores/redis/data-form', 'stores/clickhouse/migrate'],
+  ]
+  for (const source of loaded) {
+    assert.deepEqual(
+      packages(source).filter((name) => !clients.includes(name) && name !== 'commander'),
+      [],
+      source,
+    )
   }
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { clusterStatements } from '../../../src/stores/clickhouse/cluster-form.ts'
-import { readMigrations } from '../../../src/stores/clickhouse/migrate.ts'
+import { readMigrations } from '../../../src/stores/clickhouse/migrations.ts'
 
 const statements = (await readMigrations()).flatMap((migration) => migration.statements)
 const rendered = statements.flatMap((statement) => clusterStatements(statement, 'c1'))

@@ -17,20 +17,22 @@ export function statusCommand(context: CliContext): Command {
 }
 
 async function readSystem(given: Config): Promise<SystemStatus> {
-  const [{ withRedis }, { asInstance, clickhouseUrlOf, redisUrlOf }, { collectStatus }, roles, { ingest }] =
+  const [{ withRedis }, { clickhouseUrlOf, followed, instanceOf, redisUrlOf }, { collectStatus }, roles] =
     await Promise.all([
       import('../../../terminal/stores.ts'),
       import('../../../terminal/instance.ts'),
       import('../collect.ts'),
       import('../role/sources.ts'),
-      import('../../../../pipelines/ingest.ts'),
     ])
-  const config = await asInstance(given)
+  const instance = await instanceOf(given)
+  const config = instance === undefined ? given : followed(given, instance)
+  // Loading the code of the pipeline takes longer than all questions.
+  const pipeline = instance?.pipeline ?? (await import('../../../../pipelines/ingest.ts')).ingest
   const redisUrl = await redisUrlOf(config)
   // REDIS_URL may be set without CLICKHOUSE_URL.
   const clickhouseUrl = await clickhouseUrlOf(config).catch(() => undefined)
-  const limits = roles.stallLimits(config, ingest)
+  const limits = roles.stallLimits(config, pipeline)
   return await withRedis(redisUrl, (redis) =>
-    collectStatus(roles.statusSources({ redis, clickhouseUrl, pipeline: ingest, plans: config.plans }), limits),
+    collectStatus(roles.statusSources({ redis, clickhouseUrl, pipeline, plans: config.plans }), limits),
   )
 }

@@ -1,4 +1,4 @@
-import type { Pipeline } from '../../../pipeline/declaration/pipeline.ts'
+import type { PipelineOutline } from '../../../pipeline/declaration/pipeline.ts'
 import { BUCKETS, CLAIM_GENERATIONS, generationOf } from '../../../pipeline/streams/seen-store.ts'
 import type { RedisClient } from '../../../stores/redis/connect.ts'
 import { keys } from '../../../stores/redis/keys.ts'
@@ -12,7 +12,11 @@ export const COMPACT_MAX = 128
 const LOOSE_IDENTITY_BYTES = 116
 
 /** Reads the number of identities in the dedup window from counters, and estimates their memory. */
-export async function readDedup(client: RedisClient, pipeline: Pipeline, nowMs: number): Promise<DedupStatus> {
+export async function readDedup(
+  client: RedisClient,
+  pipeline: Pick<PipelineOutline, 'limits'>,
+  nowMs: number,
+): Promise<DedupStatus> {
   const partitions = Number((await client.get(keys.partitions())) ?? 0)
   const newest = generationOf(nowMs, pipeline.limits.dedupWindowMs)
   const names = Array.from({ length: partitions }, (_, partition) =>

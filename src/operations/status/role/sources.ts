@@ -2,11 +2,12 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import type { Plans } from '../../../../schemas/plans.ts'
 import type { Config } from '../../../config/config.ts'
 import { readExports } from '../../../exports/status.ts'
-import type { Pipeline } from '../../../pipeline/declaration/pipeline.ts'
+import type { PipelineOutline } from '../../../pipeline/declaration/pipeline.ts'
 import { readStatus } from '../../../pipeline/streams/status.ts'
 import { type Clock, systemClock } from '../../../run/clock.ts'
 import { connectClickHouse } from '../../../stores/clickhouse/client.ts'
-import { type Migration, missingObjects, readMigrations } from '../../../stores/clickhouse/migrate.ts'
+import { missingObjects } from '../../../stores/clickhouse/migrate.ts'
+import { type Migration, readMigrations } from '../../../stores/clickhouse/migrations.ts'
 import type { RedisClient } from '../../../stores/redis/connect.ts'
 import { Quotas } from '../../../tenants/quota-report.ts'
 import { type QuotaSources, quotasOf } from '../../../tenants/quota-sources.ts'
@@ -30,7 +31,7 @@ interface StatusStores {
   readonly redis: RedisClient
   /** Undefined or empty: unknown. */
   readonly clickhouseUrl: string | undefined
-  readonly pipeline: Pipeline
+  readonly pipeline: PipelineOutline
   /** Limits of tenants; undefined: the status has no quotas. */
   readonly plans?: Plans
   readonly clock?: Clock
@@ -87,7 +88,10 @@ export async function clickhouseStatus(url: string, requestTimeoutMs = CLICKHOUS
 }
 
 /** The archive gathers events for a while before it writes a part, so its group gets more time. */
-export function stallLimits(config: Pick<Config, 'stallMs' | 'archivePartAgeMs'>, pipeline: Pipeline): StallLimits {
+export function stallLimits(
+  config: Pick<Config, 'stallMs' | 'archivePartAgeMs'>,
+  pipeline: PipelineOutline,
+): StallLimits {
   const archiving = pipeline.sinks.filter(({ takes }) => takes === 'payloads')
   return {
     stallMs: config.stallMs,
