@@ -22,7 +22,7 @@ if (unmet !== undefined) {
     await ensurePackages({ withDev: !OF_PROGRAM.includes(command) })
     const { built, importBuilt } = await import('./bootstrap/build.mjs')
     if (OF_PROGRAM.includes(command)) {
-      const { main } = await importBuilt('main.ts')
+      const { main } = await importBuilt('program', 'main.ts')
       await main([command, ...args])
     } else {
       await built()

@@ -7,7 +7,8 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
 const args = process.argv.slice(2)
 // A user's own role module (`ipid role MODULE`) imports modules of src, so both must be loaded from the sources.
-const isOurs = args[0] !== 'role' || args.length === 1
+const isOwnRole = args[0] === 'role' && args.length > 1
+const isChild = args[0] === 'role' && args.length === 1 && process.send !== undefined
 if (args.length === 1 && args[0] === '--version') {
   // Without packages or a build: scripts that install and update ask for it.
   process.stdout.write(`${JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).version}\n`)
@@ -24,7 +25,8 @@ async function load() {
   const { importBuilt, importSource, TREE_FILE } = await import('./bootstrap/build.mjs')
   if (!existsSync(join(ROOT, TREE_FILE))) return failWithoutPackages()
   try {
-    return await (isOurs ? importBuilt : importSource)('main.ts')
+    if (isOwnRole) return await importSource('main.ts')
+    return await (isChild ? importBuilt('child', 'child.ts') : importBuilt('program', 'main.ts'))
   } catch (error) {
     // Checks the packages only after a failure: a missing one makes the import or the build fail.
     const { isInstalled } = await import('./bootstrap/packages.mjs')

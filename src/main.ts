@@ -1,18 +1,16 @@
 import { runCli } from './cli/program.ts'
+import { ignoreBrokenPipes } from './terminal/broken-pipes.ts'
 import type { StopSignals } from './terminal/context.ts'
 
 /** Runs one command of the command line in this process, and exits with its code. */
 export async function main(args: readonly string[]): Promise<void> {
-  // A reader that closes the pipe early (`ipid sql … | head`) is not an error.
-  process.stdout.on('error', ignoreBrokenPipe)
-  process.stderr.on('error', ignoreBrokenPipe)
+  ignoreBrokenPipes()
   const code = await runCli(args, {
     env: process.env,
     stdin: process.stdin,
     stdout: process.stdout,
     stderr: process.stderr,
     stopSignals,
-    roleModule: () => import('./app.ts'),
   })
   process.exit(code)
 }
@@ -45,8 +43,4 @@ function stopWithParent(stop: AbortController): void {
   setInterval(() => {
     if (process.ppid !== parent) stop.abort()
   }, PARENT_CHECK_MS).unref()
-}
-
-function ignoreBrokenPipe(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'EPIPE') throw error
 }

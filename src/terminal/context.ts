@@ -1,4 +1,3 @@
-import type { RoleModule } from '../app.ts'
 import type { Environment } from '../config/config.ts'
 
 /** Requests to end the process. */
@@ -17,6 +16,4 @@ export interface CliContext {
   readonly stderr: NodeJS.WriteStream
   /** Takes over SIGTERM and SIGINT. Without this call a signal ends the process at once. */
   readonly stopSignals: () => StopSignals
-  /** The roles that `ipid start` runs in processes of their own. */
-  readonly roleModule: () => Promise<RoleModule>
 }

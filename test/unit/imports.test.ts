@@ -75,6 +75,7 @@ const ROOMS = [
   'src/*/commands',
   'src/cli',
   'src/main.ts',
+  'src/child.ts',
   'src/bootstrap.mjs',
   'src/ipid.mjs',
 ]
@@ -93,7 +94,13 @@ const ENCLOSED: readonly (readonly [name: string, place: string, chosenIn: reado
 ]
 
 /** Entry points of processes. Only the code that starts the process imports them. */
-const ENTRIES = ['src/main.ts', 'src/bootstrap.mjs', 'src/ipid.mjs', 'src/embedded/clickhouse/process.ts']
+const ENTRIES = [
+  'src/main.ts',
+  'src/child.ts',
+  'src/bootstrap.mjs',
+  'src/ipid.mjs',
+  'src/embedded/clickhouse/process.ts',
+]
 
 const FILES = ['schemas', 'pipelines', 'src'].flatMap((folder) =>
   readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })

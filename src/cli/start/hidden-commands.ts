@@ -1,11 +1,11 @@
 import { Command } from 'commander'
 import type { CliContext } from '../../terminal/context.ts'
 
-/** `ipid role [MODULE]`: a child of `ipid start`, which sends it its work over IPC. */
-export function roleCommand(context: CliContext, setExitCode: (code: number) => void): Command {
+/** `ipid role MODULE`: roles of a module, in a child that gets its work over IPC. A child of `ipid start` runs src/child.ts. */
+export function roleCommand(_context: CliContext, setExitCode: (code: number) => void): Command {
   return new Command('role').argument('[module]').action(async (module?: string) => {
     const { runRole } = await import('./run-roles.ts')
-    setExitCode(await runRole(module === undefined ? context.roleModule : () => import(module)))
+    setExitCode(await runRole(() => import(module!)))
   })
 }
 

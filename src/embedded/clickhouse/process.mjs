@@ -1,3 +1,3 @@
 import { importBuilt } from '../../bootstrap/build.mjs'
 
-await importBuilt('embedded/clickhouse/process.ts')
+await importBuilt('clickhouse', 'embedded/clickhouse/process.ts')

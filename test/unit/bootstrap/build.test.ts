@@ -133,6 +133,8 @@ test('a read-only installation is built in a temporary folder, with its packages
 test('the program, its pages and TypeBox are in the build', async () => {
   const dir = await built()
   assert.ok(readdirSync(join(dir, 'program')).includes('main.mjs'))
+  const loaded = readdirSync(join(dir, 'child')).filter((name) => name.endsWith('.mjs'))
+  assert.ok(loaded.includes('child.mjs') && loaded.length < 20, 'each file takes a child of `ipid start` a millisecond')
   const pages = readdirSync(join(dir, 'pages'))
   for (const type of ['js', 'css'])
     assert.ok(
