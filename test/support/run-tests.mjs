@@ -16,7 +16,7 @@ const TOGETHER = new Map([
   ['integration', 10],
   ['conformance', 4],
   ['example', 2],
-  ['unit', Number.POSITIVE_INFINITY],
+  ['unit', 80],
 ])
 /** Hooks around each test would also run around tests of other files, and a process has one engine. */
 const ALONE = /^(?:before|after)Each\(|againWithNodeHttp\(/m
