@@ -105,8 +105,12 @@ test('every service is checked against the contract', () => {
     .filter((file) => file !== 'app.ts' && !/\/role(?:\.ts|\/)/.test(file))
     .map((file) => readFileSync(join(src, file), 'utf8'))
   const namesIn = (pattern: RegExp) => texts.flatMap((text) => [...text.matchAll(pattern)].map((match) => match[1]!))
-  const shapes = ['Service', ...namesIn(/\binterface (\w+) extends [^{]*\bService\b/g)].join('|')
-  const classes = namesIn(new RegExp(`\\bclass (\\w+)[^{]*\\bimplements [^{]*\\b(?:${shapes})\\b`, 'g'))
+  const shapes = [
+    'Service',
+    ...namesIn(/\binterface (\w+) extends [^{]*\bService\b/g),
+    ...namesIn(/\babstract class (\w+) implements Service\b/g),
+  ].join('|')
+  const classes = namesIn(new RegExp(`\\bclass (\\w+)[^{]*\\b(?:implements|extends) [^{]*\\b(?:${shapes})\\b`, 'g'))
   const factories = namesIn(new RegExp(`\\bfunction (\\w+)\\([^)]*\\): (?:Promise<)?(?:${shapes})\\b`, 'g'))
   assert.deepEqual([...classes, ...factories].sort(), Object.keys(SERVICES).sort())
 })

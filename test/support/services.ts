@@ -62,6 +62,7 @@ import { SinkStreams } from '../../src/pipeline/streams/sink-streams.ts'
 import { readStatus } from '../../src/pipeline/streams/status.ts'
 import { agreeOnPartitions, createGroups } from '../../src/pipeline/streams/topology.ts'
 import { systemClock } from '../../src/run/clock.ts'
+import { LeasedService } from '../../src/run/leased-service.ts'
 import { Loop } from '../../src/run/loop.ts'
 import { type Service, ServiceGroup } from '../../src/run/service.ts'
 import { SecretBox } from '../../src/secrets/secret-box.ts'
@@ -164,6 +165,15 @@ export const SERVICES: Readonly<Record<string, ServiceCase>> = {
       const round = () => calls.hold().then(() => 1)
       return { service: new Loop({ name: 'loop', round, failed() {}, delay: { minMs: 1, maxMs: 1 } }) }
     },
+  },
+  LeasedService: {
+    make: onRedis((client) => {
+      class Leased extends LeasedService {
+        protected override round = async () => 1
+      }
+      const lease = new Membership({ client, name: 'test' }).share(0)
+      return new Leased({ name: 'leased', lease, delay: { minMs: 1, maxMs: 1 }, problem: 'waits', log: silent })
+    }),
   },
   ServiceGroup: {
     make: (calls) => {

@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import { EventEmitter, once } from 'node:events'
 import type { Logger } from 'pino'
 import { LeaseLostError } from '../../run/errors.ts'
+import type { Lease } from '../../run/leased-service.ts'
 import { type DelayBounds, Loop } from '../../run/loop.ts'
 import { PASSING } from '../../run/passing.ts'
 import { keys } from './keys.ts'
@@ -56,20 +57,14 @@ export interface MembershipOptions {
 export type Finish = (share: ShareLease) => Promise<void>
 
 /** A share, for a worker that works on it alone. */
-export interface ShareLease {
+export interface ShareLease extends Lease {
   readonly number: number
   /** How many shares there are. */
   readonly of: number
-  /**
-   * Waits until the share is ours, and keeps it from then on. The caller must have no work of it in progress.
-   * @param finish called for each intent that was left open under another number of shares; we hold its share meanwhile
-   * @returns false when `signal` ended the wait
-   */
+  /** @param finish called for each intent that was left open under another number of shares; we hold its share meanwhile */
   acquire(signal: AbortSignal, finish?: Finish): Promise<boolean>
   /** Milliseconds for which the share is ours even if this process stands still; below 0 when the lease ran out. */
   leftMs(): number
-  /** @throws LeaseLostError when the share may be another member's */
-  assertHeld(): void
   /** Renews the lease now, unless that was done a moment ago. Rejects when Redis does not answer. */
   renew(): Promise<void>
   /**
@@ -85,8 +80,6 @@ export interface ShareLease {
   run(script: Script, keys: readonly string[], args: readonly ScriptArgument[]): Promise<unknown>
   /** Call it while no work of the share is in progress. True: another member should have the share, so call `release`. */
   givesBack(): boolean
-  /** Gives the share back, so that others need not wait for the end of the lease. May be called without holding it. */
-  release(): Promise<void>
 }
 
 /** The state of a share in this process. */
