@@ -5,10 +5,9 @@ import { DAY_MS } from '../../pipeline/event/outcomes.ts'
 import { ALL_COMPANIES, FRESH_MS } from '../../pipeline/sinks/touched/touched-companies.ts'
 import type { Clock } from '../../run/clock.ts'
 import { LeaseLostError } from '../../run/errors.ts'
-import { type DelayBounds, Loop } from '../../run/loop.ts'
+import { type Lease, LeasedService } from '../../run/leased-service.ts'
+import type { DelayBounds } from '../../run/loop.ts'
 import { PASSING } from '../../run/passing.ts'
-import type { Service } from '../../run/service.ts'
-import type { ShareLease } from '../../stores/redis/membership.ts'
 import type { Tenant } from '../../tenants/tenancy.ts'
 import { digestMessage, type MessageContext, messageOf } from '../messages.ts'
 import type { Alert, RedisAlerts } from '../redis/alert-store.ts'
@@ -25,7 +24,7 @@ import {
 import type { ClickHouseVisits } from './visits.ts'
 
 interface EvaluatorOptions {
-  readonly lease: ShareLease
+  readonly lease: Lease
   readonly alerts: RedisAlerts
   readonly occurrences: RedisOccurrences
   readonly visits: ClickHouseVisits
@@ -62,46 +61,23 @@ export function digestDue(nowMs: number): number {
  * Finds when alerts fire. One process at a time does this, under a lease. It evaluates the state of the companies that the sink has noted,
  * and not events. After a crash, a replay or a reenrichment it evaluates them again, and reports nothing twice.
  */
-export class Evaluator implements Service {
-  readonly name = 'alert evaluator'
+export class Evaluator extends LeasedService {
   readonly #options: EvaluatorOptions
-  readonly #loop: Loop
   /** `clock.now()` of the last sweeps and corrections, by alert and by tenant. */
   readonly #sweptMs = new Map<string, number>()
   readonly #correctedMs = new Map<string, number>()
 
   constructor(options: EvaluatorOptions) {
+    const problem = 'alerts are not evaluated at the moment; nothing is lost'
+    super({ ...options, name: 'alert evaluator', delay: LOOP_DELAY, problem })
     this.#options = options
-    this.#loop = new Loop({
-      name: this.name,
-      enter: async (signal) => {
-        await options.lease.acquire(signal)
-      },
-      round: (signal) => this.#round(signal),
-      leave: () => options.lease.release(),
-      failed: (err, delayMs) =>
-        options.log.warn(
-          { err, delay_ms: Math.round(delayMs), ...PASSING },
-          'alerts are not evaluated at the moment; nothing is lost',
-        ),
-      delay: LOOP_DELAY,
-    })
   }
 
-  start(): Promise<void> {
-    return this.#loop.start()
-  }
-
-  stop(): Promise<void> {
-    return this.#loop.stop()
-  }
-
-  async #round(signal: AbortSignal): Promise<number> {
-    const { lease, occurrences, log } = this.#options
-    lease.assertHeld()
+  protected override async round(): Promise<number> {
+    const { occurrences, log } = this.#options
     let isMore = false
     for (const tenantId of await occurrences.tenants()) {
-      if (signal.aborted) break
+      if (this.signal.aborted) break
       try {
         if (await this.#turn(tenantId)) isMore = true
       } catch (err) {
