@@ -8,9 +8,9 @@ import type { Segments } from '../companies/segments/segments.ts'
 import { parseWhere } from '../companies/where.ts'
 import type { Clock } from '../run/clock.ts'
 import { LeaseLostError } from '../run/errors.ts'
-import { type DelayBounds, Loop } from '../run/loop.ts'
+import { LeasedService } from '../run/leased-service.ts'
+import type { DelayBounds } from '../run/loop.ts'
 import { PASSING } from '../run/passing.ts'
-import type { Service } from '../run/service.ts'
 import type { ObjectStore } from '../stores/objects/object-store.ts'
 import type { ShareLease } from '../stores/redis/membership.ts'
 import type { Tenant } from '../tenants/tenancy.ts'
@@ -48,38 +48,17 @@ const RUNS_MAX = 20
  * Writes the files of exports that are due. One process at a time does this, under a lease. A file is complete in `spoolDir` before it is
  * put into the object store, which shows it only whole. Its key is made of the due time, so a repeat after a crash replaces it.
  */
-export class Exporter implements Service {
-  readonly name = 'exporter'
+export class Exporter extends LeasedService {
   readonly #options: ExporterOptions
-  readonly #loop: Loop
 
   constructor(options: ExporterOptions) {
+    const problem = 'exports are not written at the moment; they are made up later'
+    super({ ...options, name: 'exporter', delay: LOOP_DELAY, problem })
     this.#options = options
-    this.#loop = new Loop({
-      name: this.name,
-      enter: (signal) => this.#enter(signal),
-      round: (signal) => this.#round(signal),
-      leave: () => options.lease.release(),
-      failed: (err, delayMs) =>
-        options.log.warn(
-          { err, delay_ms: Math.round(delayMs), ...PASSING },
-          'exports are not written at the moment; they are made up later',
-        ),
-      delay: LOOP_DELAY,
-    })
   }
 
-  start(): Promise<void> {
-    return this.#loop.start()
-  }
-
-  stop(): Promise<void> {
-    return this.#loop.stop()
-  }
-
-  async #enter(signal: AbortSignal): Promise<void> {
+  protected override async takeOver(): Promise<void> {
     const { lease, exports, store, spoolDir } = this.#options
-    if (!(await lease.acquire(signal))) return
     // Left by a killed process.
     await rm(spoolDir, { recursive: true, force: true })
     const left = await exports.attempt()
@@ -95,29 +74,26 @@ export class Exporter implements Service {
   }
 
   /** Writes at most one file for each tenant, so that none waits for all files of another one. */
-  async #round(signal: AbortSignal): Promise<number> {
-    const { lease, exports } = this.#options
-    lease.assertHeld()
+  protected override async round(): Promise<number> {
+    const { exports } = this.#options
     let isMore = false
     for (const tenantId of await exports.tenants()) {
-      if (signal.aborted) break
+      if (this.signal.aborted) break
       if (await this.#isGone(tenantId)) await exports.removeAll(tenantId)
-      else if (await this.#turn(tenantId, signal)) isMore = true
+      else if (await this.#turn(tenantId)) isMore = true
     }
     return isMore ? 0 : LOOK_EVERY_MS
   }
 
   /** @returns whether it tried an export */
-  async #turn(tenantId: string, signal: AbortSignal): Promise<boolean> {
+  async #turn(tenantId: string): Promise<boolean> {
     const { exports, clock } = this.#options
     for (const one of await exports.list(tenantId)) {
       const [state, askedMs] = await Promise.all([exports.state(one.id), exports.asked(one.id)])
       const nowMs = clock.now()
       const dueMs = openDue(one, state, nowMs)
-      if (dueMs !== undefined && nowMs >= state.retryAtMs)
-        await this.#attempt(one, { ...state, dueMs }, state, dueMs, signal)
-      else if (askedMs > state.askedMs)
-        await this.#attempt(one, { ...state, askedMs }, { ...state, askedMs }, askedMs, signal)
+      if (dueMs !== undefined && nowMs >= state.retryAtMs) await this.#attempt(one, { ...state, dueMs }, state, dueMs)
+      else if (askedMs > state.askedMs) await this.#attempt(one, { ...state, askedMs }, { ...state, askedMs }, askedMs)
       else continue
       return true
     }
@@ -128,19 +104,13 @@ export class Exporter implements Service {
    * @param done the state after a success
    * @param failed the state after a failure, without its delay
    */
-  async #attempt(
-    one: Export,
-    done: ExportState,
-    failed: ExportState,
-    atMs: number,
-    signal: AbortSignal,
-  ): Promise<void> {
+  async #attempt(one: Export, done: ExportState, failed: ExportState, atMs: number): Promise<void> {
     const { lease, exports, store, clock, log, onAttempt } = this.#options
     const key = exportKey(one.tenantId, one, atMs)
     // Before the tenant is read: its deletion waits for a noted attempt.
     await exports.setAttempt(lease, { tenantId: one.tenantId, exportId: one.id, key })
     try {
-      const last = await this.#write(one, key, AbortSignal.any([signal, AbortSignal.timeout(ATTEMPT_MS)]))
+      const last = await this.#write(one, key, AbortSignal.any([this.signal, AbortSignal.timeout(ATTEMPT_MS)]))
       if (await this.#isGone(one.tenantId)) await store.delete(key)
       else if (last !== undefined) await this.#trim(one)
       await exports.settle(lease, one, {
@@ -154,7 +124,7 @@ export class Exporter implements Service {
         'an export is written',
       )
     } catch (err) {
-      if (err instanceof LeaseLostError || signal.aborted) throw err
+      if (err instanceof LeaseLostError || this.signal.aborted) throw err
       const failures = failed.failures + 1
       const message = (err as Error).message.slice(0, ERROR_MAX_CHARS)
       const error: ExportFailure = { atMs: clock.now(), message }
