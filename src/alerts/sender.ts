@@ -1,15 +1,14 @@
 import type { Logger } from 'pino'
 import type { Clock } from '../run/clock.ts'
-import { type DelayBounds, Loop, pause } from '../run/loop.ts'
+import { type Lease, LeasedService } from '../run/leased-service.ts'
+import { type DelayBounds, pause } from '../run/loop.ts'
 import { PASSING } from '../run/passing.ts'
-import type { Service } from '../run/service.ts'
-import type { ShareLease } from '../stores/redis/membership.ts'
 import { type Attempt, afterAttempt, type Delivery, pausedAfter, TEST_TYPE } from './delivery.ts'
 import type { Alert, RedisAlerts } from './redis/alert-store.ts'
 import type { DeliveryQueue, RedisDeliveries } from './redis/delivery-store.ts'
 
 interface SenderOptions {
-  readonly lease: ShareLease
+  readonly lease: Lease
   readonly deliveries: RedisDeliveries
   readonly alerts: Pick<RedisAlerts, 'list'>
   /** Ids of all tenants. */
@@ -37,10 +36,8 @@ const STOP_MS = 3_000
  * Sends the messages that are due. One process at a time does this, under a lease. An attempt whose outcome is not recorded, because the
  * process ended, is made again with the same id: a receiver gets each message at least once.
  */
-export class Sender implements Service {
-  readonly name = 'alert sender'
+export class Sender extends LeasedService {
   readonly #options: SenderOptions
-  readonly #loop: Loop
   /** By message id. */
   readonly #sending = new Map<string, { readonly of: DeliveryQueue; readonly ended: Promise<void> }>()
   #abort = new AbortController()
@@ -50,48 +47,21 @@ export class Sender implements Service {
   #trimmedMs: number | undefined
 
   constructor(options: SenderOptions) {
+    const problem = 'messages of alerts are not sent at the moment; none is lost'
+    super({ ...options, name: 'alert sender', delay: LOOP_DELAY, problem })
     this.#options = options
-    this.#loop = new Loop({
-      name: this.name,
-      enter: (signal) => this.#enter(signal),
-      round: () => this.#round(),
-      leave: async () => {
-        await this.#settle(STOP_MS)
-        await options.lease.release()
-      },
-      failed: (err, delayMs) =>
-        options.log.warn(
-          { err, delay_ms: Math.round(delayMs), ...PASSING },
-          'messages of alerts are not sent at the moment; none is lost',
-        ),
-      delay: LOOP_DELAY,
-    })
   }
 
-  start(): Promise<void> {
-    return this.#loop.start()
-  }
-
-  stop(): Promise<void> {
-    return this.#loop.stop()
-  }
-
-  async #enter(signal: AbortSignal): Promise<void> {
-    await this.#settle(0)
-    await this.#options.lease.acquire(signal)
-  }
-
-  async #settle(withinMs: number): Promise<void> {
+  protected override async settle(): Promise<void> {
     const ended = Promise.all([...this.#sending.values()].map((sending) => sending.ended))
-    if (withinMs > 0) await Promise.race([ended, pause(withinMs)])
+    if (this.signal.aborted) await Promise.race([ended, pause(STOP_MS)])
     this.#abort.abort()
     await ended
     this.#abort = new AbortController()
   }
 
-  async #round(): Promise<number> {
-    const { lease, deliveries, clock } = this.#options
-    lease.assertHeld()
+  protected override async round(): Promise<number> {
+    const { deliveries, clock } = this.#options
     await this.#trim()
     const queues = await deliveries.queues()
     if (queues.length === 0) return LOOK_EVERY_MS
@@ -136,7 +106,7 @@ export class Sender implements Service {
         })
         .finally(() => {
           this.#sending.delete(id)
-          this.#loop.wake()
+          this.wake()
         })
       this.#sending.set(id, { of: queue, ended })
     }
