@@ -1,11 +1,10 @@
 import { mkdir, rm } from 'node:fs/promises'
 import type { Logger } from 'pino'
 import type { Clock } from '../../../run/clock.ts'
-import { type DelayBounds, growingDelay, Loop } from '../../../run/loop.ts'
+import { type Lease, LeasedService } from '../../../run/leased-service.ts'
+import { type DelayBounds, growingDelay } from '../../../run/loop.ts'
 import { PASSING } from '../../../run/passing.ts'
-import type { Service } from '../../../run/service.ts'
 import { type SecretBox, SecretError } from '../../../secrets/secret-box.ts'
-import type { ShareLease } from '../../../stores/redis/membership.ts'
 import type { StoredKey, TenantStore } from '../../../tenants/stores.ts'
 import type { Tenant } from '../../../tenants/tenancy.ts'
 import type { BackgroundJobs } from '../../declaration/batch-jobs.ts'
@@ -15,7 +14,7 @@ import { firstState, type PullAsk, type PullState, problemAt } from './state.ts'
 import { type PulledSource, PullTurn, type TurnEnd } from './turn.ts'
 
 interface PullerOptions {
-  readonly lease: ShareLease
+  readonly lease: Lease
   readonly store: RedisPullStore
   readonly tenants: Pick<TenantStore, 'getKey' | 'getTenant'>
   readonly jobs: BackgroundJobs
@@ -41,63 +40,41 @@ const FAILURE_DELAY: DelayBounds = { minMs: 2_000, maxMs: 3_600_000 }
 const LOOP_DELAY: DelayBounds = { minMs: 250, maxMs: 5_000 }
 
 /** Pulls the sources of all tenants, on their schedules. One process at a time does this, under a lease. */
-export class Puller implements Service {
-  readonly name = 'puller'
+export class Puller extends LeasedService {
   readonly #options: PullerOptions
-  readonly #loop: Loop
   /** By source id, for the schedule. Undefined: it must be read from Redis again. A turn reads its state from Redis itself. */
   readonly #states = new Map<string, PullState | undefined>()
   readonly #turns = new Map<string, { readonly tenantId: string; readonly ended: Promise<void> }>()
   #halt = new AbortController()
 
   constructor(options: PullerOptions) {
+    const problem = 'pulls failed and will be tried again; nothing is lost'
+    super({ ...options, name: 'puller', delay: LOOP_DELAY, problem })
     this.#options = options
-    this.#loop = new Loop({
-      name: this.name,
-      enter: (signal) => this.#enter(signal),
-      round: () => this.#round(),
-      leave: async () => {
-        await this.#settle()
-        await options.lease.release()
-      },
-      failed: (err, delayMs) =>
-        options.log.warn(
-          { err, delay_ms: Math.round(delayMs), ...PASSING },
-          'pulls failed and will be tried again; nothing is lost',
-        ),
-      delay: LOOP_DELAY,
-    })
   }
 
-  start(): Promise<void> {
-    return this.#loop.start()
-  }
-
-  async stop(): Promise<void> {
+  override async stop(): Promise<void> {
     this.#halt.abort()
-    await this.#loop.stop()
+    await super.stop()
   }
 
-  async #enter(signal: AbortSignal): Promise<void> {
-    await this.#settle()
-    this.#states.clear()
-    if (!(await this.#options.lease.acquire(signal))) return
+  protected override async takeOver(): Promise<void> {
     const { tempDir } = this.#options
     await rm(tempDir, { recursive: true, force: true })
     await mkdir(tempDir, { recursive: true, mode: 0o700 })
   }
 
   /** Ends all turns. */
-  async #settle(): Promise<void> {
+  protected override async settle(): Promise<void> {
     this.#halt.abort()
     await Promise.all([...this.#turns.values()].map(({ ended }) => ended))
-    if (!this.#loop.signal.aborted) this.#halt = new AbortController()
+    this.#states.clear()
+    if (!this.signal.aborted) this.#halt = new AbortController()
   }
 
   /** Begins the turns of sources that are due, those that wait longest first. */
-  async #round(): Promise<number> {
-    const { lease, store, clock } = this.#options
-    lease.assertHeld()
+  protected override async round(): Promise<number> {
+    const { store, clock } = this.#options
     const ids = await store.sources()
     for (const id of this.#states.keys()) if (!ids.includes(id) && !this.#turns.has(id)) await this.#forget(id)
     if (ids.length === 0) return NONE_EVERY_MS
