@@ -5,7 +5,7 @@ import { BackupPlace } from '../../src/operations/backup/place.ts'
 import type { RecordSource, TableSource } from '../../src/operations/backup/ports.ts'
 import { Progress } from '../../src/operations/backup/progress.ts'
 import { readSchedule } from '../../src/operations/backup/redis/schedule-store.ts'
-import { type BackupSchedule, ScheduledBackups } from '../../src/operations/backup/scheduled.ts'
+import { type BackupSchedule, noScheduledBackups, ScheduledBackups } from '../../src/operations/backup/scheduled.ts'
 import { FolderStore } from '../../src/stores/objects/folder-store.ts'
 import type { ObjectStore } from '../../src/stores/objects/object-store.ts'
 import type { RedisClient } from '../../src/stores/redis/connect.ts'
@@ -61,11 +61,13 @@ export function scheduledBackups({
     pulls: none,
     letters: none,
   }
+  const lease = new Membership({ client, name: 'backups' }).share(0)
+  const read = () => readSchedule(client)
+  if (!on) return noScheduledBackups({ lease, read, log: silent })
   return new ScheduledBackups({
-    lease: new Membership({ client, name: 'backups' }).share(0),
+    ...{ lease, read, clock, log: silent },
     rewriting: rewriteLease({ client }),
-    read: () => readSchedule(client),
-    place: on ? new BackupPlace(location, store ?? new FolderStore(location.folder)) : undefined,
+    place: new BackupPlace(location, store ?? new FolderStore(location.folder)),
     schedule: { every: 'day', at: '03:00', keep: 2, ...schedule },
     write: (dir, mayGoOn) =>
       writeBackup(dir, {
@@ -74,6 +76,5 @@ export function scheduledBackups({
       }),
     spoolDir: join(folder, 'spool'),
     assertRoom,
-    ...{ clock, log: silent },
   })
 }

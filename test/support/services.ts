@@ -368,6 +368,9 @@ export const SERVICES: Readonly<Record<string, ServiceCase>> = {
       })
     }),
   },
+  noScheduledBackups: {
+    make: onRedis((client) => scheduledBackups({ client, folder: dataDir, clock: handClock(), on: false })),
+  },
   ScheduledBackups: {
     make: onRedis((client) => scheduledBackups({ client, folder: dataDir, clock: handClock() })),
   },

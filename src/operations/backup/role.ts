@@ -14,7 +14,7 @@ import { Progress } from './progress.ts'
 import { RedisRecordSource } from './redis/record-source.ts'
 import { readSchedule } from './redis/schedule-store.ts'
 import { assertRoom } from './room.ts'
-import { ScheduledBackups } from './scheduled.ts'
+import { noScheduledBackups, ScheduledBackups } from './scheduled.ts'
 import { backupStatus } from './status.ts'
 import { ClickHouseTables } from './table-copies.ts'
 
@@ -27,14 +27,15 @@ export function backupRole(context: ProcessContext): Service[] {
   const { backupUrl, backupEvery, backupAt, backupKeep, clickhouseUrl, clickhouseCluster, processName } = config
   const { log, clock, metrics } = telemetry
   const redis = context.connectLoop('backups')
-  const archive = openObjectStore(context.archiveLocation)
   const place = backupUrl === undefined ? undefined : new BackupPlace(backupUrl)
-  const measures = createBackupMetrics(metrics, async () => backupStatus(await readSchedule(redis), clock.now()))
+  const read = () => readSchedule(redis)
+  const measures = createBackupMetrics(metrics, async () => backupStatus(await read(), clock.now()))
+  const lease = new Membership({ client: leases, name: 'backups', processName, log }).share(0)
+  if (place === undefined) return [noScheduledBackups({ lease, read, log })]
+  const archive = openObjectStore(context.archiveLocation)
   const backups = new ScheduledBackups({
-    lease: new Membership({ client: leases, name: 'backups', processName, log }).share(0),
+    ...{ lease, read, place, clock, log },
     rewriting: rewriteLease({ client: leases, processName, log }),
-    read: () => readSchedule(redis),
-    place,
     schedule: { every: backupEvery, at: backupAt, keep: backupKeep },
     async write(dir, mayGoOn, signal) {
       await assertOneServer('a backup', clickhouseUrl, clickhouseCluster)
@@ -57,7 +58,6 @@ export function backupRole(context: ProcessContext): Service[] {
     },
     spoolDir: join(config.dataDir, 'backup-spool'),
     assertRoom,
-    ...{ clock, log },
     onAttempt: (result) => measures.attempted(result),
   })
   const stores: Service = {
@@ -65,7 +65,7 @@ export function backupRole(context: ProcessContext): Service[] {
     start: async () => {},
     stop: async () => {
       await archive.close()
-      await place?.close()
+      await place.close()
     },
   }
   return [stores, backups]

@@ -7,6 +7,7 @@ import type { ExportPeriod } from '../../../schemas/limits.ts'
 import { lastDue, RETRY_MAX_MS, retryDelayMs } from '../../exports/schedule.ts'
 import type { Clock } from '../../run/clock.ts'
 import { LeaseLostError, UnavailableError } from '../../run/errors.ts'
+import { LeasedService } from '../../run/leased-service.ts'
 import { type DelayBounds, Loop } from '../../run/loop.ts'
 import { PASSING } from '../../run/passing.ts'
 import type { Service } from '../../run/service.ts'
@@ -28,8 +29,7 @@ interface ScheduledBackupsOptions {
   /** The lease of the process that replaces, removes or copies stored events. */
   readonly rewriting: ShareLease
   readonly read: () => Promise<ScheduleState | undefined>
-  /** Undefined: backups are off. */
-  readonly place: BackupPlace | undefined
+  readonly place: BackupPlace
   readonly schedule: BackupSchedule
   /**
    * Writes a whole backup into a new folder.
@@ -45,8 +45,9 @@ interface ScheduledBackupsOptions {
   readonly onAttempt?: (result: 'done' | 'failed') => void
 }
 
+const NAME = 'backups'
 const LOOK_EVERY_MS = 1_000
-/** When backups are off there is nothing to look for. */
+/** When backups are off there is little to look for. */
 const OFF_EVERY_MS = 3_600_000
 const LOOP_DELAY: DelayBounds = { minMs: 250, maxMs: 5_000 }
 const LEASE_WAIT_MS = 5_000
@@ -54,49 +55,49 @@ const ERROR_MAX_CHARS = 500
 /** A process that was paused for less might still finish its copy. */
 const LEFTOVER_MS = 86_400_000
 
+/** Forgets the schedule when backups are off. First waits until no process works that has BACKUP_URL. */
+export function noScheduledBackups({
+  lease,
+  read,
+  log,
+}: Pick<ScheduledBackupsOptions, 'lease' | 'read' | 'log'>): Service {
+  return new Loop({
+    name: NAME,
+    round: async (signal) => {
+      if ((await read()) !== undefined && (await lease.acquire(signal))) {
+        await writeSchedule(lease, undefined)
+        await lease.release()
+      }
+      return OFF_EVERY_MS
+    },
+    leave: () => lease.release(),
+    failed: (err, delayMs) =>
+      log.warn({ err, delay_ms: Math.round(delayMs), ...PASSING }, 'the schedule of backups is forgotten later'),
+    delay: LOOP_DELAY,
+  })
+}
+
 /**
  * Writes backups that are due. One process at a time does this, under a lease. A backup is complete in `spoolDir` before its files
  * are copied to the place, the manifest last. Its name is made of the due time and of a random part: a process that was paused and
  * comes back writes no object of its successor.
  */
-export class ScheduledBackups implements Service {
-  readonly name = 'backups'
+export class ScheduledBackups extends LeasedService {
   readonly #options: ScheduledBackupsOptions
-  readonly #loop: Loop
 
   constructor(options: ScheduledBackupsOptions) {
+    const problem = 'no backups are written at the moment; the last missed one is made up'
+    super({ ...options, name: NAME, delay: LOOP_DELAY, problem })
     this.#options = options
-    this.#loop = new Loop({
-      name: this.name,
-      enter: (signal) => this.#enter(signal),
-      round: (signal) => this.#round(signal),
-      leave: () => options.lease.release(),
-      failed: (err, delayMs) =>
-        options.log.warn(
-          { err, delay_ms: Math.round(delayMs), ...PASSING },
-          'no backups are written at the moment; the last missed one is made up',
-        ),
-      delay: LOOP_DELAY,
-    })
   }
 
-  start(): Promise<void> {
-    return this.#loop.start()
-  }
-
-  stop(): Promise<void> {
-    return this.#loop.stop()
-  }
-
-  async #enter(signal: AbortSignal): Promise<void> {
-    const { lease, place, spoolDir } = this.#options
-    if (place === undefined) return
-    if (!(await lease.acquire(signal))) return
+  protected override async takeOver(): Promise<void> {
+    const { place, spoolDir } = this.#options
     // Left by a killed process. The folder itself may be a disk of its own.
     for (const name of await readdir(spoolDir).catch(() => [])) {
       if (isSpooled(name)) await rm(join(spoolDir, name), { recursive: true, force: true })
     }
-    const state = await this.#state(place)
+    const state = await this.#state()
     if (state.attempt === undefined) return
     const left = (await place.sets()).find(({ name }) => name === state.attempt?.name)
     if (left?.isWhole) {
@@ -106,25 +107,17 @@ export class ScheduledBackups implements Service {
     } else await this.#failed(state, new Error('the process ended while it wrote a backup'))
   }
 
-  async #round(signal: AbortSignal): Promise<number> {
-    const { lease, place, read, schedule, clock } = this.#options
-    if (place === undefined) {
-      // Waits while a process works that has BACKUP_URL.
-      if ((await read()) === undefined || !(await lease.acquire(signal))) return OFF_EVERY_MS
-      await writeSchedule(lease, undefined)
-      await lease.release()
-      return OFF_EVERY_MS
-    }
-    lease.assertHeld()
-    const state = await this.#state(place)
+  protected override async round(): Promise<number> {
+    const { schedule, clock } = this.#options
+    const state = await this.#state()
     const dueMs = lastDue(schedule, clock.now())
-    if (dueMs > state.dueMs && clock.now() >= state.retryAtMs) await this.#attempt(place, state, dueMs, signal)
+    if (dueMs > state.dueMs && clock.now() >= state.retryAtMs) await this.#attempt(state, dueMs)
     return LOOK_EVERY_MS
   }
 
   /** The state with the settings of this process. Another place begins anew, and so does a clock that was ahead. */
-  async #state(place: BackupPlace): Promise<ScheduleState> {
-    const { lease, read, schedule, clock } = this.#options
+  async #state(): Promise<ScheduleState> {
+    const { lease, place, read, schedule, clock } = this.#options
     const { every, at } = schedule
     const found = await read()
     const sinceMs = clock.now()
@@ -136,8 +129,9 @@ export class ScheduledBackups implements Service {
     return state
   }
 
-  async #attempt(place: BackupPlace, state: ScheduleState, dueMs: number, signal: AbortSignal): Promise<void> {
-    const { lease, rewriting, write, spoolDir, assertRoom, clock, log } = this.#options
+  async #attempt(state: ScheduleState, dueMs: number): Promise<void> {
+    const { signal } = this
+    const { lease, rewriting, place, write, spoolDir, assertRoom, clock, log } = this.#options
     const name = setName(dueMs, randomBytes(4).toString('hex'))
     const dir = join(spoolDir, name)
     const beganMs = clock.now()
@@ -181,7 +175,7 @@ export class ScheduledBackups implements Service {
       // Not the whole folder: after a pause it may have that of a successor.
       await rm(dir, { recursive: true, force: true })
     }
-    await this.#trim(place, dueMs).catch((err) => this.#notRemoved(err))
+    await this.#trim(dueMs).catch((err) => this.#notRemoved(err))
   }
 
   async #done(state: ScheduleState, dueMs: number, last: KeptBackup): Promise<void> {
@@ -205,8 +199,9 @@ export class ScheduledBackups implements Service {
    * Removes the oldest backups above the number to keep, and what killed processes left. The newest whole one always stays. Those
    * of a time when the clock was ahead are not counted until it comes.
    */
-  async #trim(place: BackupPlace, dueMs: number): Promise<void> {
-    const nowMs = this.#options.clock.now()
+  async #trim(dueMs: number): Promise<void> {
+    const { place, clock } = this.#options
+    const nowMs = clock.now()
     const sets = (await place.sets()).filter((set) => !isOfFuture(set, nowMs))
     const whole = sets.filter(({ isWhole }) => isWhole)
     const left = sets.filter(({ name, isWhole }) => !isWhole && dueOf(name) <= dueMs - LEFTOVER_MS)
