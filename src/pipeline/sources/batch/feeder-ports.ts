@@ -1,6 +1,7 @@
 import type { BatchSummary } from '../../../../schemas/api/batch.ts'
 import type { Addresses } from '../../../../schemas/tenant.ts'
 import type { TenantRules } from '../../../../schemas/tenant-rules.ts'
+import type { Lease } from '../../../run/leased-service.ts'
 import type { ChunkCounts, ChunkReading, LineChunk } from '../../declaration/source.ts'
 import type { OriginCounts } from '../../event/origins.ts'
 import type { AddressMask } from '../../event/pseudonym.ts'
@@ -39,20 +40,15 @@ export interface LaneLevel {
 }
 
 /**
- * A feeder's side of the store. Every method may be repeated after a crash and acts once. A feeder whose lease expired while
- * it worked may still feed and advance the chunk that it holds; that also happens once. After a loss of the connection every write
- * rejects until the next `acquire`, because another server may lack what was read.
+ * A feeder's side of the store, and its lease of shares of the tenants. Every method may be repeated after a crash and acts once.
+ * A feeder whose lease expired while it worked may still feed and advance the chunk that it holds; that also happens once. After a
+ * loss of the connection every write rejects until the next `acquire`, because another server may lack what was read.
  */
-export interface FeederStore {
-  /** Waits for a share of the tenants. Resolves to false when `signal` ended the wait. */
-  acquire(signal: AbortSignal): Promise<boolean>
-  /** @throws LeaseLostError when another feeder may hold a share of ours */
-  assertHeld(): void
+export interface FeederStore extends Lease {
   /** Whether this feeder holds more than its part while other feeders wait. */
   hasSpare(): boolean
   /** Releases the spare shares. No chunk may be in flight; job lists from before the call are stale. */
   giveBack(): Promise<void>
-  release(): Promise<void>
   /** The open jobs of all tenants. */
   openJobs(): Promise<OpenJob[]>
   /** Events in the batch lane that at least one group of the pipeline has not finished. */

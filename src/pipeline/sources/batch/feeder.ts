@@ -2,9 +2,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { TenantRules } from '../../../../schemas/tenant-rules.ts'
 import type { Clock } from '../../../run/clock.ts'
-import { Loop, pause } from '../../../run/loop.ts'
-import { PASSING } from '../../../run/passing.ts'
-import type { Service } from '../../../run/service.ts'
+import { LeasedService } from '../../../run/leased-service.ts'
+import { pause } from '../../../run/loop.ts'
 import type {
   ChunkCounts,
   ChunkReading,
@@ -66,10 +65,8 @@ type Queues = Map<string, OpenJob[]>
  * The feeder first feeds a chunk, then advances the job. Both calls carry the chunk's number, so a repeat after a crash adds
  * nothing twice. While Redis takes one chunk, the feeder reads the next one and lists the jobs. Chunks are fed strictly in order.
  */
-export class Feeder implements Service {
-  readonly name = 'feeder'
+export class Feeder extends LeasedService {
   readonly #options: FeederOptions
-  readonly #loop: Loop
   #lastTenant = ''
   /** The list for the next round, when it was requested early. */
   #listing: Promise<OpenJob[]> | undefined
@@ -80,35 +77,22 @@ export class Feeder implements Service {
   readonly #missing = new Set<string>()
 
   constructor(options: FeederOptions) {
+    const problem = 'feeder failed and will retry; no job is lost'
+    super({ ...options, lease: options.store, name: 'feeder', delay: RETRY_DELAY, problem })
     this.#options = options
-    const { store, onFed, log } = options
+    const { store, onFed } = options
     this.#inHand = new ChunksInHand(store, onFed)
     this.#room = new LaneRoom(options)
-    this.#loop = new Loop({
-      name: this.name,
-      enter: async (signal) => {
-        await this.#settle()
-        await store.acquire(signal)
-      },
-      round: (signal) => this.#round(signal),
-      leave: async () => {
-        await this.#settle()
-        await store.release()
-      },
-      failed: (err, delayMs) =>
-        log.warn({ err, delay_ms: Math.round(delayMs), ...PASSING }, 'feeder failed and will retry; no job is lost'),
-      delay: RETRY_DELAY,
-    })
   }
 
-  async start(): Promise<void> {
-    if (!this.#isWatching && !this.#loop.signal.aborted) this.#options.opened?.watch(() => this.#loop.wake())
+  override async start(): Promise<void> {
+    if (!this.#isWatching && !this.signal.aborted) this.#options.opened?.watch(() => this.wake())
     this.#isWatching = true
-    await this.#loop.start()
+    await super.start()
   }
 
-  async stop(): Promise<void> {
-    await this.#loop.stop()
+  override async stop(): Promise<void> {
+    await super.stop()
     this.#options.opened?.close()
   }
 
@@ -116,7 +100,7 @@ export class Feeder implements Service {
     return this.#options.opened === undefined ? NO_JOBS_MS : NO_JOBS_ANNOUNCED_MS
   }
 
-  async #settle(): Promise<void> {
+  protected override async settle(): Promise<void> {
     await Promise.allSettled([this.#listing, this.#inHand.settle()])
     this.#listing = undefined
   }
@@ -127,9 +111,8 @@ export class Feeder implements Service {
   }
 
   /** Sorts the open jobs into queues, then feeds a chunk of each tenant in turn until the next list arrives. */
-  async #round(signal: AbortSignal): Promise<number | undefined> {
+  protected override async round(): Promise<number | undefined> {
     const { store } = this.#options
-    store.assertHeld()
     if (store.hasSpare()) await this.#giveBack()
     const jobs = await (this.#listing ?? this.#list())
     this.#listing = undefined
@@ -147,7 +130,7 @@ export class Feeder implements Service {
     if (queues.size === 0) await this.#inHand.advanced
     if (queues.size === 0) return jobs.length === 0 ? this.#noJobsMs : IDLE_MS
     const fractions = laneFractions(firstOf(queues), firstOf(others))
-    return (await this.#feedInTurn(queues, fractions, signal)) ? undefined : IDLE_MS
+    return (await this.#feedInTurn(queues, fractions)) ? undefined : IDLE_MS
   }
 
   /** A job whose source was removed from the pipeline waits until the source returns: accepted events are never dropped. */
@@ -164,7 +147,7 @@ export class Feeder implements Service {
   /** Hands tenants to another feeder. First finishes their chunks and drops the list that still has their jobs as ours. */
   async #giveBack(): Promise<void> {
     await this.#inHand.advanced
-    await this.#settle()
+    await this.settle()
     await this.#options.store.giveBack()
   }
 
@@ -192,9 +175,10 @@ export class Feeder implements Service {
   }
 
   /** Returns false when every job has to wait for the archive. */
-  async #feedInTurn(queues: Queues, fractions: LaneFractions, signal: AbortSignal): Promise<boolean> {
+  async #feedInTurn(queues: Queues, fractions: LaneFractions): Promise<boolean> {
+    const { signal } = this
     const { store } = this.#options
-    const isListed = this.#listSoon(signal)
+    const isListed = this.#listSoon()
     const room = this.#room
     room.reset()
     let fed = 0
@@ -228,9 +212,9 @@ export class Feeder implements Service {
   }
 
   /** Requests the next list after `LIST_EVERY_MS`. The returned function says whether it has arrived. */
-  #listSoon(signal: AbortSignal): () => boolean {
+  #listSoon(): () => boolean {
     let isListed = false
-    const listing = pause(LIST_EVERY_MS, signal).then(() => this.#list())
+    const listing = pause(LIST_EVERY_MS, this.signal).then(() => this.#list())
     const end = () => {
       isListed = true
     }
