@@ -69,6 +69,7 @@ export class Sender extends LeasedService {
     const nowMs = clock.now()
     const first = this.#turn++ % queues.length
     for (const queue of [...queues.slice(first), ...queues.slice(0, first)]) {
+      if (this.signal.aborted) break
       const alert = alerts.get(queue.alertId)
       // Removed, or paused.
       if (alert === undefined || (queue.queue === 'due' && alert.paused !== undefined)) continue

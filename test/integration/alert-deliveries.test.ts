@@ -23,6 +23,7 @@ import { until } from '../support/until.ts'
 const redis = await startTestRedis()
 
 interface World {
+  readonly sender: Sender
   readonly client: RedisClient
   readonly clock: ReturnType<typeof handClock>
   readonly deliveries: RedisDeliveries
@@ -77,7 +78,7 @@ async function startSender(t: TestContext, options: WorldOptions = {}): Promise<
   })
   const occurrences = new RedisOccurrences(client, evaluation)
   return {
-    ...{ client, clock, deliveries, alerts, results },
+    ...{ sender, client, clock, deliveries, alerts, results },
     record: (alert, companies) =>
       occurrences.record(
         alert,
@@ -189,6 +190,29 @@ test('messages of a paused alert are not sent until it is resumed', async (t) =>
     () => world.about(alert, 'a.example'),
     (one) => one?.state === 'delivered',
   )
+})
+
+test('a stop amid a round begins no attempt of another alert', async (t) => {
+  const { sender, client, deliveries, record } = await startSender(t)
+  const receiver = await Receiver.start(t)
+  const [queues, due] = [deliveries.queues.bind(deliveries), deliveries.due.bind(deliveries)]
+  // One round sees both alerts.
+  deliveries.queues = async () => {
+    const found = await queues()
+    return found.length === 2 ? found : []
+  }
+  let stopped: Promise<void> | undefined
+  deliveries.due = async (...args) => {
+    const ids = await due(...args)
+    stopped ??= sender.stop()
+    return ids
+  }
+  for (const company of ['a.example', 'b.example']) {
+    await record(await addAlert(client, 'acme', { url: receiver.url }), [company])
+  }
+  await until(() => stopped !== undefined)
+  await stopped
+  assert.equal(receiver.received.length, 1)
 })
 
 test('a silent receiver does not hold up the others', async (t) => {
