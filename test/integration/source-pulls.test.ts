@@ -298,6 +298,24 @@ test('a source that is paused in its turn continues where it was', async (t) => 
   assert.deepEqual(state!.counts, { objects: 1, refused: 1, lines: 3, rejected: 0 })
 })
 
+test('a stop amid a round begins no turn', async (t) => {
+  const { redis, client } = await startBatch(t)
+  const own = quiet(connectRedis(redis.url, { name: 'test-puller', kind: 'loop' }))
+  t.after(() => own.disconnect())
+  const id = 'src_stopped'
+  await client.sadd(keys.pulledSources(), id)
+  let stopped: Promise<void> | undefined
+  const isPaused = () => {
+    stopped ??= puller.stop()
+    return false
+  }
+  const puller = newPuller(own, id, new ListedPlace(), { tempDir: join(redis.dir, 'pulls'), isPaused })
+  await puller.start()
+  await until(() => stopped !== undefined)
+  await stopped
+  assert.equal(await readPullState(client, id), undefined)
+})
+
 test('when the process that pulls a source is killed, another one goes on, each line once', async (t) => {
   const { redis, client } = await startBatch(t)
   // The second one is larger than what shares a job with others, so there are three jobs.

@@ -114,7 +114,7 @@ export class Puller extends LeasedService {
       return
     }
     const isTaken = [...this.#turns.values()].some(({ tenantId }) => tenantId === source.tenantId)
-    if (isTaken || source.pull.paused === true) return
+    if (isTaken || source.pull.paused === true || this.signal.aborted) return
     const { signal } = this.#halt
     const ended = this.#turn(key!, source, ask, signal)
       .catch((err) => {
