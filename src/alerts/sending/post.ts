@@ -1,8 +1,7 @@
 import type { LookupAddress } from 'node:dns'
-import { once } from 'node:events'
-import { type IncomingMessage, request as requestHttp } from 'node:http'
-import { request as requestHttps } from 'node:https'
+import type { IncomingMessage } from 'node:http'
 import { causeText } from '../../run/cause-text.ts'
+import { requestAt } from './request-at.ts'
 
 /** A receiver has this long to answer. */
 export const ANSWER_MS = 15_000
@@ -38,31 +37,20 @@ export async function post(url: URL, options: PostOptions): Promise<PostAnswer> 
   const { headers, body, addresses, timeoutMs = ANSWER_MS, signal } = options
   const late = AbortSignal.timeout(timeoutMs)
   const both = AbortSignal.any([signal, late])
-  const request = (url.protocol === 'https:' ? requestHttps : requestHttp)(url, {
-    method: 'POST',
-    headers: { ...headers, 'content-length': Buffer.byteLength(body) },
-    agent: false,
-    signal: both,
-    lookup: (_host, { all }, found) => {
-      const [first] = addresses
-      if (all) found(null, [...addresses])
-      else found(null, first!.address, first!.family)
-    },
-  })
-  // May also come after the answer has begun.
-  request.on('error', () => {})
+  const sized = { ...headers, 'content-length': Buffer.byteLength(body) }
   try {
-    const answered = once(request, 'response', { signal: both })
-    request.end(body)
-    const [response] = (await answered) as [IncomingMessage]
-    const { statusCode: status = 0 } = response
-    const { location } = response.headers
-    return { status, text: await beginOf(response), ...(location !== undefined && { location }) }
+    return await requestAt(
+      url,
+      { method: 'POST', headers: sized, body, addresses, signal: both },
+      async (response): Promise<PostAnswer> => {
+        const { statusCode: status = 0 } = response
+        const { location } = response.headers
+        return { status, text: await beginOf(response), ...(location !== undefined && { location }) }
+      },
+    )
   } catch (error) {
     if (signal.aborted) throw signal.reason
     throw new Error(late.aborted ? `no answer within ${timeoutMs / 1_000} s` : causeText(error), { cause: error })
-  } finally {
-    request.destroy()
   }
 }
 
