@@ -15,5 +15,7 @@ export const SessionAnswer = Type.Object({
   version: Type.String(),
   /** URL of the API for sample commands; null when unknown. */
   api_url: Type.Union([Type.String(), Type.Null()]),
+  /** Whether pages show the favicons of companies. */
+  favicons: Type.Boolean(),
 })
 export type SessionAnswer = Static<typeof SessionAnswer>

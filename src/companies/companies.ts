@@ -17,7 +17,7 @@ import { utcDay } from '../pipeline/event/outcomes.ts'
 import type { Clock } from '../run/clock.ts'
 import { encodedChars, type OfTenant, type Parameters, type QuestionReader } from '../stores/clickhouse/reader.ts'
 import type { TenantStore } from '../tenants/stores.ts'
-import { findCompany, findOrigins, type StoredCompany } from './company.ts'
+import { findCompany, findDomain, findOrigins, type StoredCompany } from './company.ts'
 import {
   type Days,
   type Facet,
@@ -200,6 +200,11 @@ export class ClickHouseCompanies {
   /** Undefined when the company does not exist. @param days up to its last event */
   company(tenantId: string, companyId: string, days: number): Promise<StoredCompany | undefined> {
     return findCompany(this.#reader, { tenantId, companyId, days, today: utcDay(this.#clock.now()) })
+  }
+
+  /** Its domain, empty when it is unknown; undefined when the company does not exist. */
+  domain(tenantId: string, companyId: string): Promise<string | undefined> {
+    return findDomain(this.#reader, tenantId, companyId)
   }
 
   /** Rows of a query about the companies in its parameter `companies`, by id. */

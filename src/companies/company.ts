@@ -23,6 +23,8 @@ const ACCOUNTS_MAX_CHARS = 6_000
 
 const COMPANY = `SELECT * FROM (${companiesSql(` AND ${OF_COMPANY}`)}) WHERE company_id = {company:String}`
 
+const DOMAIN = `SELECT domain FROM (${companiesSql(` AND ${OF_COMPANY}`)}) WHERE company_id = {company:String}`
+
 const HEAT = heatSql(' AND company_id = {company:String}')
 
 const ACCOUNTS = `
@@ -135,6 +137,12 @@ export async function findCompany(reader: QuestionReader, wanted: CompanyWanted)
     addresses: kind('addresses').map(({ value, events }) => ({ ip: value, events })),
     events: events.map(eventOf),
   }
+}
+
+/** The domain of a company, empty when it is unknown; undefined when the company does not exist. */
+export async function findDomain(reader: QuestionReader, tenant: string, company: string): Promise<string | undefined> {
+  const [found] = await reader.rows<Pick<StoredCompanyRow, 'domain'>>(DOMAIN, { tenant, company })
+  return found?.domain
 }
 
 /** Condition on the shown days. */

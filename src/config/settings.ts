@@ -169,6 +169,13 @@ export const SETTINGS = {
     'http(s)://host[:port] of the dashboard for users, when it is reached through a proxy',
     url(['http:', 'https:']),
   ),
+  dashboardFavicons: setting(
+    'DASHBOARD_FAVICONS',
+    'on|off',
+    'off',
+    "whether the dashboard shows companies' favicons, which it fetches from their sites; their servers then see that this server asks",
+    choice(['on', 'off']),
+  ),
   webhookPrivate: setting(
     'WEBHOOK_PRIVATE',
     'on|off',

@@ -7,10 +7,12 @@ import { ClickHouseHome } from '../../src/companies/home.ts'
 import { ClickHouseIntentPages } from '../../src/companies/intent-pages.ts'
 import { ClickHousePages } from '../../src/companies/pages.ts'
 import { ClickHouseVisits } from '../../src/companies/visits.ts'
+import type { Favicons } from '../../src/dashboard/favicons/favicons.ts'
 import { ClickHouseOverview } from '../../src/dashboard/queries/overview.ts'
 import { RedisUsage } from '../../src/dashboard/redis/usage.ts'
 import { companyRoutes } from '../../src/dashboard/server/routes/companies.ts'
 import { correctionRoutes } from '../../src/dashboard/server/routes/corrections.ts'
+import { faviconRoutes } from '../../src/dashboard/server/routes/favicons.ts'
 import { homeRoute } from '../../src/dashboard/server/routes/home.ts'
 import { intentPageRoutes } from '../../src/dashboard/server/routes/intent-pages.ts'
 import { overviewRoute } from '../../src/dashboard/server/routes/overview.ts'
@@ -45,8 +47,8 @@ export function event(company: string, row: EventRow = {}): EventRow {
   }
 }
 
-/** A dashboard over companies of a few tenants, for a whole file. */
-export async function startCompanies() {
+/** A dashboard over companies of a few tenants, for a whole file. @param favicons undefined: DASHBOARD_FAVICONS is off */
+export async function startCompanies(favicons?: Favicons) {
   const ends: (() => Promise<void>)[] = []
   // This hook must run before those that end the stores.
   after(async () => {
@@ -56,7 +58,8 @@ export async function startCompanies() {
   })
   const clickhouse = await startTestClickHouse()
   const client = connectReading(clickhouse.url, 'test')
-  const redis = connectRedis((await startTestRedis()).url, { name: 'test', kind: 'loop' })
+  const { url: redisUrl } = await startTestRedis()
+  const redis = connectRedis(redisUrl, { name: 'test', kind: 'loop' })
   const tenants = new RedisTenantStore(redis)
   for (const id of ['acme', 'other', 'masked', 'quiet', 'shop', 'labelled', 'warm']) {
     await tenants.createTenant({ id, plan: 'starter', archive: false, addresses: 'full', createdAt: CREATED })
@@ -70,8 +73,9 @@ export async function startCompanies() {
   const plans = new Map(Object.entries(DEFAULT_PLANS))
   const corrections = new CompanyCorrections(() => clickhouse.client, clock, correctionsLock(redis))
   const routes = [
-    sessionRoute({ tenants, version: '1', apiUrl: null }),
+    sessionRoute({ tenants, version: '1', apiUrl: null, favicons }),
     ...companyRoutes({ companies, lookups }),
+    ...faviconRoutes({ companies, favicons }),
     overviewRoute({ companies, overview, usage, plans, clock }),
     homeRoute({ companies, home: new ClickHouseHome(reader, clock), overview, usage, plans, clock }),
     ...pageRoutes({ pages: new ClickHousePages(reader) }),
@@ -114,5 +118,5 @@ export async function startCompanies() {
   )
   const member = await dashboard.signIn({ role: 'member', tenant: { id: 'acme', createdAt: CREATED } })
   const operator = await dashboard.signIn()
-  return { clickhouse, client, redis, lookups, insert, member, operator }
+  return { clickhouse, client, redis, redisUrl, lookups, insert, dashboard, member, operator }
 }

@@ -17,6 +17,7 @@ import { dashboardRoutes } from '../server/routes.ts'
 import { createDashboard } from '../server/server.ts'
 import { Sessions } from '../server/sessions.ts'
 import { alertDependencies } from './alerts.ts'
+import { faviconsOf } from './favicons.ts'
 import { liveDependencies } from './live.ts'
 import { settingsOf } from './settings.ts'
 import { dashboardTables } from './tables.ts'
@@ -44,6 +45,7 @@ export function dashboardRole(context: ProcessContext): DashboardRole {
   const live = liveDependencies(context, streams)
   const tables = dashboardTables(context, tenants, correctionsLock(redis))
   const { accuracy, companies, corrections, home, intentPages, overview, pages, visits } = tables
+  const favicons = faviconsOf(context)
   const settings = settingsOf(context, redis, { sessions, people }, tables)
   const routes = dashboardRoutes({
     ...{
@@ -57,6 +59,7 @@ export function dashboardRole(context: ProcessContext): DashboardRole {
     accuracy,
     companies,
     corrections,
+    favicons,
     home,
     intentPages,
     overview,
@@ -90,8 +93,9 @@ export function dashboardRole(context: ProcessContext): DashboardRole {
       await http.start()
     },
     async stop() {
-      // Otherwise the stop would wait for open streams.
+      // Otherwise the stop would wait for open streams and slow sites.
       streams.end()
+      favicons?.stop()
       await http?.stop()
       await tables.close()
     },

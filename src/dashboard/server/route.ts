@@ -15,6 +15,8 @@ export interface DashboardRoute {
   readonly body: TObject | undefined
   /** Maximum size of a body that `handle` reads with `Exchange.stream`. */
   readonly streamedMaxBytes: number | undefined
+  /** Of its responses. Undefined: that of the pages. */
+  readonly contentSecurityPolicy: string | undefined
   /** Whether it changes Redis: then the answer waits until the change is on disk. */
   readonly changes: boolean
   /** Whether its queries end when the caller leaves. Not for work that continues after the answer, or is shared. */
@@ -44,6 +46,8 @@ interface RouteFacts<Q extends TObject, B extends TObject> {
   readonly query?: Q
   readonly body?: B
   readonly streamedMaxBytes?: number
+  /** Default: that of the pages. */
+  readonly contentSecurityPolicy?: string
   /** Default: a POST does. */
   readonly changes?: boolean
   /** Default: false. */
@@ -55,10 +59,10 @@ interface RouteFacts<Q extends TObject, B extends TObject> {
 export function route<Q extends TObject = TObject, B extends TObject = TObject>(
   facts: RouteFacts<Q, B>,
 ): DashboardRoute {
-  const { method, path, access = 'session', query, body, streamedMaxBytes } = facts
+  const { method, path, access = 'session', query, body, streamedMaxBytes, contentSecurityPolicy } = facts
   const { changes = method === 'POST', endsWithCaller = false } = facts
   const handle = facts.handle as DashboardRoute['handle']
-  return { method, path, access, query, body, streamedMaxBytes, changes, endsWithCaller, handle }
+  return { method, path, access, query, body, streamedMaxBytes, contentSecurityPolicy, changes, endsWithCaller, handle }
 }
 
 /** A JSON response with status 200. */

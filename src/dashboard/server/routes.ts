@@ -5,6 +5,7 @@ import { type CompanyDependencies, companyRoutes } from './routes/companies.ts'
 import { type CorrectionDependencies, correctionRoutes } from './routes/corrections.ts'
 import { type DeadLetterDependencies, deadLetterRoutes } from './routes/dead-letters.ts'
 import { type ExportDependencies, exportRoutes } from './routes/exports.ts'
+import { type FaviconDependencies, faviconRoutes } from './routes/favicons.ts'
 import { type HomeDependencies, homeRoute } from './routes/home.ts'
 import { type IntentPageDependencies, intentPageRoutes } from './routes/intent-pages.ts'
 import { type KeyDependencies, keyRoutes } from './routes/keys.ts'
@@ -36,6 +37,7 @@ export type SettingsDependencies = KeyDependencies &
 interface DashboardDependencies
   extends SessionDependencies,
     CompanyDependencies,
+    FaviconDependencies,
     CorrectionDependencies,
     IntentPageDependencies,
     SegmentDependencies,
@@ -62,6 +64,7 @@ export function dashboardRoutes(parts: DashboardDependencies): DashboardRoute[] 
     ...pageRoutes(parts),
     ...visitRoutes(parts),
     ...companyRoutes(parts),
+    ...faviconRoutes(parts),
     ...correctionRoutes(parts),
     ...intentPageRoutes(parts),
     ...segmentRoutes(parts),

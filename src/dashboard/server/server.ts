@@ -89,9 +89,7 @@ class Gate {
     const names = path.split('/').flatMap((segment) => (segment.startsWith(':') ? [segment.slice(1)] : []))
     const readBody = route.body === undefined ? undefined : compileValidator(route.body)
     const validQuery = route.query === undefined ? undefined : compileValidator(route.query)
-    const respond = async (exchange: Exchange) => {
-      // Applies to refusals too.
-      exchange.addHeader('cache-control', 'no-store')
+    const answer = async (exchange: Exchange) => {
       const session = await this.#session(exchange)
       if (method === 'POST' && !isCsrfToken(session, exchange.request.head.csrfToken)) {
         throw new HttpError(403, 'the x-csrf-token header does not match this session: reload the page')
@@ -110,9 +108,24 @@ class Gate {
       if (route.changes) await this.#options.persisted()
       return response
     }
+    const respond = async (exchange: Exchange) => {
+      let isKept = false
+      try {
+        const response = await answer(exchange)
+        isKept = response.headers?.['cache-control'] !== undefined
+        return response
+      } finally {
+        // Applies to refusals too.
+        if (!isKept) exchange.addHeader('cache-control', 'no-store')
+      }
+    }
+    const headers =
+      route.contentSecurityPolicy === undefined
+        ? HEADERS
+        : { ...HEADERS, 'content-security-policy': route.contentSecurityPolicy }
     const bodyMaxBytes = streamedMaxBytes ?? (route.body === undefined ? undefined : BODY_MAX_BYTES)
     const streamsBody = streamedMaxBytes !== undefined
-    return [{ method, path, endpoint: { path, bodyMaxBytes, streamsBody, respond: this.#guarded(respond) } }]
+    return [{ method, path, endpoint: { path, bodyMaxBytes, streamsBody, respond: this.#guarded(respond, headers) } }]
   }
 
   /** `/sign-in` starts a session, `/sign-out` ends it. */

@@ -1,13 +1,13 @@
 import './company-lines.css'
 import type { ComponentChildren } from 'preact'
 import { Link } from 'wouter-preact'
-import { Avatar } from '../design/avatar.tsx'
 import { Flag } from '../design/flag.tsx'
 import { Hidden } from '../design/layout.tsx'
 import { Sparkline } from '../design/sparkline.tsx'
 import { companyPath } from '../lib/company-links.ts'
 import { country } from '../lib/days.ts'
 import { counted } from '../lib/format.ts'
+import { CompanyAvatar } from './company-avatar.tsx'
 
 /** A company in a short list. */
 export interface CompanyLine {
@@ -33,7 +33,7 @@ export function CompanyLines({ tenant, lines }: { readonly tenant: string; reado
         const sum = line.dailyVisits.reduce((total, visits) => total + visits, 0)
         return (
           <li key={line.company_id} class="company-line">
-            <Avatar name={line.name} id={line.company_id} size={32} />
+            <CompanyAvatar tenant={tenant} company={line} size={32} />
             <div>
               <div class="company-line-name">
                 <Link href={companyPath(tenant, line.company_id)}>{line.name}</Link>

@@ -1,7 +1,6 @@
 import { Link } from 'wouter-preact'
 import type { CompanyRow, CompanySort } from '../../../../schemas/companies.ts'
 import type { CompanyDetails } from '../../../../schemas/dashboard/companies.ts'
-import { Avatar } from '../design/avatar.tsx'
 import { Badge } from '../design/badge.tsx'
 import { Country } from '../design/flag.tsx'
 import { HeatBadge } from '../design/heat-badge.tsx'
@@ -13,6 +12,7 @@ import { companyPath } from '../lib/company-links.ts'
 import { COLUMNS, type Column } from '../lib/company-view.ts'
 import { counted, number } from '../lib/format.ts'
 import { heatParts } from '../lib/heat.ts'
+import { CompanyAvatar } from './company-avatar.tsx'
 
 const SPARK_DAYS = 30
 const TEXT_PX = 180
@@ -76,7 +76,7 @@ interface NameProps {
 function Name({ tenant, row, hasDomain, isNew }: NameProps) {
   return (
     <Row gap={3} isOneLine>
-      <Avatar name={row.name} id={row.company_id} size={28} />
+      <CompanyAvatar tenant={tenant} company={row} size={28} />
       <Text as="div" isCut>
         <Link href={companyPath(tenant, row.company_id)}>{row.name}</Link> {isNew && <Badge tone="good">new</Badge>}{' '}
         {row.hidden && <Badge>hidden</Badge>}

@@ -1,4 +1,5 @@
 import './avatar.css'
+import { classes } from './classes.ts'
 import { hueOf, initialsOf } from './initials.ts'
 
 interface AvatarProps {
@@ -7,13 +8,19 @@ interface AvatarProps {
   readonly id: string
   /** Pixels; default 24. */
   readonly size?: number
+  /** URL of a small image that has loaded; shown in place of the initials. */
+  readonly icon?: string | undefined
 }
 
-/** Initials in a steady colour. The name must be beside it: screen readers skip the avatar. */
-export function Avatar({ name, id, size = 24 }: AvatarProps) {
+/** Initials in a steady colour, or an icon. The name must be beside it: screen readers skip the avatar. */
+export function Avatar({ name, id, size = 24, icon }: AvatarProps) {
   return (
-    <span class="ui-avatar" style={{ '--size': `${size}px`, '--hue': String(hueOf(id)) }} aria-hidden="true">
-      {initialsOf(name)}
+    <span
+      class={classes('ui-avatar', icon !== undefined && 'is-icon')}
+      style={{ '--size': `${size}px`, '--hue': String(hueOf(id)) }}
+      aria-hidden="true"
+    >
+      {icon === undefined ? initialsOf(name) : <img src={icon} alt="" />}
     </span>
   )
 }

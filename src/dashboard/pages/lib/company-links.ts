@@ -14,6 +14,11 @@ export function companyPath(tenant: string, companyId: string): string {
   return `/t/${tenant}/companies/of?${new URLSearchParams({ id: companyId })}`
 }
 
+/** URL of a company's favicon, at our server. */
+export function companyIconPath(tenant: string, companyId: string): string {
+  return `/api/tenants/${tenant}/companies/of/${encodeURIComponent(companyId)}/icon`
+}
+
 /** URL of the list of companies with filters. */
 export function companiesPath(tenant: string, { from, to, newSince, page, sort }: ListFilter): string {
   const query = new URLSearchParams()

@@ -8,8 +8,8 @@ import type {
 } from '../../../../schemas/dashboard/company.ts'
 import type { CorrectionsStateAnswer } from '../../../../schemas/dashboard/corrections.ts'
 import { type ActivityAnswer, VISIT_LIMITS } from '../../../../schemas/dashboard/visits.ts'
+import { CompanyAvatar } from '../components/company-avatar.tsx'
 import { PastJob } from '../components/past-job.tsx'
-import { Avatar } from '../design/avatar.tsx'
 import { type Bar, BarList } from '../design/bar-list.tsx'
 import { Chart } from '../design/chart.tsx'
 import { CodeBlock } from '../design/code.tsx'
@@ -95,7 +95,7 @@ export function Company({ parameters }: PageProps) {
     <Page
       title={
         <>
-          <Avatar name={company.name} id={company.company_id} size={36} />
+          <CompanyAvatar tenant={tenant} company={company} size={36} />
           {company.name}
         </>
       }

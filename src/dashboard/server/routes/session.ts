@@ -1,15 +1,18 @@
 import type { SessionAnswer } from '../../../../schemas/dashboard/session.ts'
 import type { TenantStore } from '../../../tenants/stores.ts'
+import type { Favicons } from '../../favicons/favicons.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
 
 export interface SessionDependencies {
   readonly tenants: Pick<TenantStore, 'listTenants'>
   readonly version: string
   readonly apiUrl: string | null
+  /** Undefined: DASHBOARD_FAVICONS is off. */
+  readonly favicons?: Favicons | undefined
 }
 
 /** `GET /api/session`: role, name and visible tenants of the session. */
-export function sessionRoute({ tenants, version, apiUrl }: SessionDependencies): DashboardRoute {
+export function sessionRoute({ tenants, version, apiUrl, favicons }: SessionDependencies): DashboardRoute {
   return route({
     method: 'GET',
     path: '/api/session',
@@ -22,6 +25,7 @@ export function sessionRoute({ tenants, version, apiUrl }: SessionDependencies):
         csrf_token: session.csrfToken,
         version,
         api_url: apiUrl,
+        favicons: favicons !== undefined,
       }
       return json(answer)
     },

@@ -1,0 +1,17 @@
+const RIFF_TYPE_AT = 8
+/** An ICO has a directory of at least one image after its header. */
+const ICO_BYTES_MIN = 22
+
+/**
+ * The media type of a raster image by its first bytes; undefined for everything else. SVG is not among them: it can have scripts and
+ * links.
+ */
+export function imageTypeOf(bytes: Buffer): string | undefined {
+  const beginsWith = (text: string, at = 0) => bytes.toString('latin1', at, at + text.length) === text
+  if (beginsWith('\x89PNG\r\n\x1a\n')) return 'image/png'
+  if (beginsWith('\0\0\x01\0') && bytes.length >= ICO_BYTES_MIN && bytes.readUInt16LE(4) > 0) return 'image/x-icon'
+  if (beginsWith('\xff\xd8\xff')) return 'image/jpeg'
+  if (beginsWith('GIF87a') || beginsWith('GIF89a')) return 'image/gif'
+  if (beginsWith('RIFF') && beginsWith('WEBP', RIFF_TYPE_AT)) return 'image/webp'
+  return undefined
+}

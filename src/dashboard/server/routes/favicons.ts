@@ -1,0 +1,41 @@
+import type { ClickHouseCompanies } from '../../../companies/companies.ts'
+import { HttpError } from '../../../http/engine/http-error.ts'
+import type { Favicons } from '../../favicons/favicons.ts'
+import { type DashboardRoute, route } from '../route.ts'
+
+export interface FaviconDependencies {
+  readonly companies: ClickHouseCompanies
+  /** Undefined: DASHBOARD_FAVICONS is off, and there is no call. */
+  readonly favicons?: Favicons | undefined
+}
+
+/** Browsers ask again after these seconds. */
+const ICON_SECONDS = 86_400
+const NO_ICON_SECONDS = 3_600
+
+/**
+ * `GET /api/tenants/:tenant/companies/of/:company/icon`: the favicon of a company, or 204. It is asked for by company and not by domain, so that
+ * nobody makes this server ask any site.
+ */
+export function faviconRoutes({ companies, favicons }: FaviconDependencies): DashboardRoute[] {
+  if (favicons === undefined) return []
+  return [
+    route({
+      method: 'GET',
+      path: '/api/tenants/:tenant/companies/of/:company/icon',
+      // It is somebody else's file: opened as a page, it may do nothing.
+      contentSecurityPolicy: "default-src 'none'; sandbox; frame-ancestors 'none'",
+      async handle({ tenant, parameters }) {
+        const domain = await companies.domain(tenant.id, parameters.company!)
+        if (domain === undefined) throw new HttpError(404, 'there is no such company')
+        const icon = await favicons.of(tenant.id, domain)
+        if (icon === undefined) return { status: 204, body: '', headers: kept(NO_ICON_SECONDS) }
+        return { status: 200, body: icon.bytes, type: icon.type, headers: kept(ICON_SECONDS) }
+      },
+    }),
+  ]
+}
+
+function kept(seconds: number): Readonly<Record<string, string>> {
+  return { 'cache-control': `private, max-age=${seconds}` }
+}
