@@ -77,6 +77,9 @@ function configXml(users: string, keptFree: number, { memoryBytesMax }: EngineLi
 /** Limit for results that must be complete before they are sent, by the engine's measure. Streamed results have none. */
 const WHOLE_RESULT_BYTES_MAX = 536_870_912
 
+/** A statement takes another thread for each of these that is free. */
+const THREAD_BYTES = 268_435_456
+
 /** The default settings of all statements. */
 function profileOf({ memoryBytesMax, readSecondsMax }: EngineLimits): Record<string, string | number> {
   return {
@@ -85,6 +88,8 @@ function profileOf({ memoryBytesMax, readSecondsMax }: EngineLimits): Record<str
     max_execution_time: readSecondsMax,
     max_memory_usage: Math.floor(memoryBytesMax / 2),
     max_result_bytes: WHOLE_RESULT_BYTES_MAX,
+    // Its default of 1 GiB leaves one thread to a server with 1 GiB.
+    max_threads_min_free_memory_per_thread: THREAD_BYTES,
     // Row groups are built in memory. With the default of 1,000,000 rows an export of events needs 1.5 GB, with 100,000 0.3 GB.
     output_format_parquet_row_group_size: 100_000,
     output_format_parquet_row_group_size_bytes: 67_108_864,

@@ -134,7 +134,7 @@ export function intoFile(path: string): string {
 const PLAIN_CHARACTERS_MAX = 16_384
 const PLAIN_SYMBOLS = ' \t\n\r!%&()*+,-./:;<=>?@[]^{|}~'
 
-/** Whether the ends of all strings are unambiguous: ASCII, simple strings, no other quotes, no comments. */
+/** Whether the ends of all strings are unambiguous: ASCII, strings without escaped quotes, no other quotes, no comments. */
 export function isPlain(text: string): boolean {
   if (text.length > PLAIN_CHARACTERS_MAX) return false
   for (const scanner = new Scanner(text); ; ) {
@@ -149,7 +149,11 @@ export function isPlain(text: string): boolean {
 
 function isPlainToken({ kind, token }: Scanner): boolean {
   if (kind === 'symbol') return PLAIN_SYMBOLS.includes(token)
-  if (kind === 'string') return token[0] === "'" && !/[\\\0]/.test(token) && token.split("'").length % 2 === 1
+  if (kind === 'string') {
+    // A backslash always takes the next character with it.
+    const text = token.replace(/\\[^'\0]/g, '')
+    return text[0] === "'" && !/[\\\0]/.test(text) && text.split("'").length % 2 === 1
+  }
   return kind !== 'name' && !token.includes('$')
 }
 

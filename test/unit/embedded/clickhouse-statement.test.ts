@@ -171,9 +171,10 @@ test('a clause before its format writes a result into a file', () => {
 })
 
 test('only unambiguous statements count as plain', () => {
-  for (const sql of ["SELECT a - 1, b / 2, 'x -- ä' FROM t WHERE c != ''''", 'SELECT {n:UInt8}[1] % 2;']) {
+  for (const sql of ["SELECT a - 1, b / 2, 'x -- ä' FROM t WHERE c != ''''", "SELECT '\\x1f\\\\', {n:UInt8}[1] % 2;"]) {
     assert.equal(isPlain(sql), true, sql)
   }
+  for (const text of ["'a\\n", "'a\\"]) assert.equal(isPlain(`SELECT ${text}`), false, text)
   for (const text of ['"a"', '`a`', "'a", "'\\''", '--', '/*', '//', '#', '$a$', 'ä', '‘', '\0', 'x'.repeat(20_000)]) {
     assert.equal(isPlain(`SELECT ${text}`), false, text)
   }
