@@ -23,7 +23,8 @@ export interface HeatDay {
   readonly hasIntent: boolean
 }
 
-const HEAT_DAYS = 30
+/** UTC days that a heat counts, today included. */
+export const HEAT_DAYS = 30
 
 /** The heat of a day, which the view has of today only, by the same formula; null without an event in its 30 days. */
 export function heatOfDays(days: readonly HeatDay[]): CompanyHeat | null {

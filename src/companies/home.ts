@@ -1,18 +1,19 @@
 import type { CompanyHeat } from '../../schemas/companies.ts'
 import { HOME, type HomeCompany, type RisingCompany, type WeekSums } from '../../schemas/dashboard/home.ts'
 import { utcDay } from '../pipeline/event/outcomes.ts'
-import type { Clock } from '../run/clock.ts'
 import type { OfTenant, QuestionReader } from '../stores/clickhouse/reader.ts'
 import { inParts } from './companies.ts'
 import { COMPANY, COMPANY_HASH, OF_SHOWN, WITH_MERGED } from './corrected.ts'
-import { type HeatDay, heatOfDays } from './heat.ts'
-import { IS_INTENT_PAGE, MAY_BE_INTENT_PAGE, WITH_INTENT_PAGES } from './intent-pages.ts'
+import { HEAT_DAYS, heatOfDays } from './heat.ts'
+import { IS_INTENT_PAGE, MAY_BE_INTENT_PAGE, WITH_INTENT_PAGES } from './is-intent-page.ts'
 import { companiesSql, OF_THESE, rowOf, type StoredCompanyRow } from './list.ts'
-import { PAGE_OF_URL } from './pages.ts'
+import { PAGE_OF_URL } from './page-of-url.ts'
 
 const DAY_MS = 86_400_000
 /** The days of a heat of today, and of one a week ago. */
-const HEAT_SPAN_DAYS = 30 + HOME.weekDays
+const HEAT_SPAN_DAYS = HEAT_DAYS + HOME.weekDays
+/** A day times this spreads over all bits, and takes less time than a hash of address and day. */
+const ODD = '0x9e3779b97f4a7c15'
 /** Bits of a company's number; a key adds two bits to it. */
 const ID_BITS = '0x3fffffffffffffff'
 const SPAN = 'bitAnd(key, 3)'
@@ -53,13 +54,13 @@ const keyOf = (hash: string) =>
 
 /**
  * Companies and weeks, from events: for companies with few events a day, this takes a quarter of the time of the projection, which has a set
- * of addresses for each day. A visit has a day, so the visits of weeks add up.
+ * of addresses for each day. A visit has a day, so the visits of weeks add up. A list takes less time than a set of few.
  */
 const SPANS_OF_EVENTS = `
   SELECT
     ${keyOf('hash')},
     count() AS span_events,
-    uniqExact(visit) AS span_visits,
+    length(arrayDistinct(groupArray(visit))) AS span_visits,
     bitCount(groupBitOr(bitShiftLeft(toUInt64(1), ago))) AS span_days,
     min(ago) AS last_ago,
     max(ago) AS first_ago
@@ -68,7 +69,7 @@ const SPANS_OF_EVENTS = `
     SELECT
       ${COMPANY_HASH} AS hash,
       ${daysAgo('toDate32(timestamp)')} AS ago,
-      sipHash64(ip, toDate32(timestamp)) AS visit
+      bitXor(sipHash64(ip), ago * ${ODD}) AS visit
     FROM events
     WHERE tenant_id = {tenant:String} AND company_id > '' AND ${WITHIN}
   )
@@ -162,41 +163,32 @@ const OF_LISTED = `tenant_id = {tenant:String} AND company_id IN (
     SELECT company_id FROM corrected_companies WHERE tenant_id = {tenant:String} AND counts_for IN {companies:Array(String)}
   )`
 
-const DAILY = `
-  ${WITH_MERGED}
-  SELECT company AS company_id, groupArray((toString(day), day_visits)) AS visits_of
-  FROM (${days(OF_LISTED)})
-  GROUP BY company`
-
-/** Days of companies for their heat, today and a week ago. */
-const HEAT_DAYS = `
+/** What companies did on each day, for their heat today and a week ago too. Pages are those of this week. */
+const COMPANY_DAYS = `
   ${WITH_MERGED}, ${WITH_INTENT_PAGES}
-  SELECT company AS company_id, ago, count() AS events, max(is_intent) AS intent
+  SELECT
+    company AS company_id,
+    ago,
+    count() AS events,
+    uniqExact(ip) AS visits,
+    max(is_intent) AS intent,
+    argMinIf(page, timestamp, page != '') AS first_page,
+    argMaxIf(page, timestamp, page != '') AS last_page,
+    argMaxIf(page, timestamp, page != '' AND is_intent) AS intent_page
   FROM
   (
     SELECT
       ${COMPANY} AS company,
-      toUInt32(dateDiff('day', toDate32(timestamp), {to:Date32})) AS ago,
-      if(${MAY_BE_INTENT_PAGE}, ${IS_INTENT_PAGE}, 0) AS is_intent
+      ${daysAgo('toDate32(timestamp)')} AS ago,
+      ip,
+      timestamp,
+      if(${MAY_BE_INTENT_PAGE}, ${IS_INTENT_PAGE}, 0) AS is_intent,
+      if(ago < ${HOME.weekDays}, ${PAGE_OF_URL}, '') AS page
     FROM events
     WHERE ${OF_LISTED} AND ${WITHIN}
   )
-  GROUP BY company, ago`
-
-const PAGES = `
-  ${WITH_MERGED}, ${WITH_INTENT_PAGES}
-  SELECT
-    company AS company_id,
-    argMin(page, timestamp) AS first_page,
-    argMax(page, timestamp) AS last_page,
-    argMaxIf(page, timestamp, is_intent) AS intent_page
-  FROM
-  (
-    SELECT ${COMPANY} AS company, timestamp, ${PAGE_OF_URL} AS page, ${IS_INTENT_PAGE} AS is_intent
-    FROM events
-    WHERE ${OF_LISTED} AND ${WITHIN} AND url != ''
-  )
-  GROUP BY company`
+  GROUP BY company, ago
+  ORDER BY company, ago`
 
 type Entry = readonly [
   company_id: string,
@@ -212,18 +204,16 @@ type Entry = readonly [
 type Sums = Readonly<Record<`${'now' | 'before'}_${'companies' | 'new' | 'visits' | 'events'}`, number>>
 type Lists = Readonly<Record<'newcomers' | 'candidates' | 'returned', readonly Entry[]>>
 
-interface FoundPages {
-  readonly company_id: string
-  readonly first_page: string
-  readonly last_page: string
-  readonly intent_page: string
-}
-
-interface FoundHeatDay {
+interface CompanyDay {
   readonly company_id: string
   readonly ago: number
   readonly events: number
+  readonly visits: number
   readonly intent: number
+  /** Empty: none. */
+  readonly first_page: string
+  readonly last_page: string
+  readonly intent_page: string
 }
 
 interface Rise {
@@ -245,22 +235,24 @@ export interface HomeWeek {
   readonly returned: HomeCompany[]
 }
 
+/** First and last UTC day of the week that ends at a time. */
+export function weekOf(nowMs: number): { readonly from: string; readonly to: string } {
+  return { from: utcDay(nowMs - (HOME.weekDays - 1) * DAY_MS), to: utcDay(nowMs) }
+}
+
 /**
  * Reads this week of the companies of a tenant: today and the six days before, against the days before. Rejects as `ClickHouseCompanies`.
  */
 export class ClickHouseHome {
   readonly #reader: QuestionReader
-  readonly #clock: Clock
 
-  constructor(reader: QuestionReader, clock: Clock) {
+  constructor(reader: QuestionReader) {
     this.#reader = reader
-    this.#clock = clock
   }
 
-  async week(tenant: string): Promise<HomeWeek> {
-    const nowMs = this.#clock.now()
+  async week(tenant: string, nowMs: number): Promise<HomeWeek> {
     const before = (days: number) => utcDay(nowMs - days * DAY_MS)
-    const [from, to] = [before(HOME.weekDays - 1), utcDay(nowMs)]
+    const { from, to } = weekOf(nowMs)
     const dayCount = HOME.weekDays * (1 + HOME.usualWeeks)
     const span = { tenant, from: before(dayCount - 1), to }
     const [yesterday] = await this.#reader.rows<{ has_many: number }>(HAS_MANY_EVENTS, { tenant, yesterday: before(1) })
@@ -271,22 +263,16 @@ export class ClickHouseHome {
       last_week: before(2 * HOME.weekDays - 1),
     })
     const found = sums!
-    const rising = await this.#rising(found.candidates, { tenant, from: before(HEAT_SPAN_DAYS - 1), to })
-    const ids = [...found.newcomers, ...rising.map(({ entry }) => entry), ...found.returned].map(([id]) => id)
-    const [rows, daily, pages] =
-      ids.length === 0
-        ? [[], [], []]
-        : await Promise.all([
-            this.#reader.rows<StoredCompanyRow>(companiesSql(OF_THESE), { tenant, companies: ids }),
-            this.#reader.rows<{ company_id: string; visits_of: [string, number][] }>(DAILY, {
-              ...span,
-              companies: ids,
-            }),
-            this.#reader.rows<FoundPages>(PAGES, {
-              ...{ tenant, from, to, companies: ids },
-            }),
-          ])
-    const all = Array.from({ length: dayCount }, (_, i) => before(dayCount - 1 - i))
+    // Not only those that are rising: to know them first would take longer.
+    const ids = [...found.newcomers, ...found.candidates, ...found.returned].map(([id]) => id)
+    const [rows, companyDays] = await Promise.all([
+      this.#ofCompanies<StoredCompanyRow>(companiesSql(OF_THESE), { tenant }, ids),
+      this.#ofCompanies<CompanyDay>(COMPANY_DAYS, { tenant, from: before(HEAT_SPAN_DAYS - 1), to }, ids),
+    ])
+    const daysOf = new Map<string, CompanyDay[]>(ids.map((id) => [id, []]))
+    for (const day of companyDays) daysOf.get(day.company_id)?.push(day)
+    const rising = risesOf(found.candidates, daysOf)
+    const agos = Array.from({ length: dayCount }, (_, i) => dayCount - 1 - i)
     const companyOf = ([
       id,
       week_visits,
@@ -298,14 +284,16 @@ export class ClickHouseHome {
       const row = rows.find(({ company_id }) => company_id === id)
       // Erased since the first query.
       if (row === undefined) return []
-      const visits = new Map(daily.find(({ company_id }) => company_id === id)?.visits_of)
-      const { first_page = '', last_page = '' } = pages.find(({ company_id }) => company_id === id) ?? {}
+      const days = daysOf.get(id)!
+      const visits = new Map(days.map((day) => [day.ago, day.visits]))
       return [
         {
           ...rowOf(row, row.stored),
-          ...{ week_visits, week_events, usual_visits, first_day, first_page, last_page },
+          ...{ week_visits, week_events, usual_visits, first_day },
+          first_page: days.findLast((day) => day.first_page !== '')?.first_page ?? '',
+          last_page: days.find((day) => day.last_page !== '')?.last_page ?? '',
           last_day_before: last_day_before === '' ? null : last_day_before,
-          daily_visits: all.map((day) => visits.get(day) ?? 0),
+          daily_visits: agos.map((ago) => visits.get(ago) ?? 0),
         },
       ]
     }
@@ -325,33 +313,34 @@ export class ClickHouseHome {
         companyOf(entry).map((company) => ({
           ...company,
           ...{ heat, heat_before, week_days: entry[6] },
-          intent_page: pages.find(({ company_id }) => company_id === entry[0])?.intent_page ?? '',
+          intent_page: daysOf.get(entry[0])!.find(({ intent_page }) => intent_page !== '')?.intent_page ?? '',
         })),
       ),
       returned: found.returned.flatMap(companyOf),
     }
   }
 
-  /** Those of the candidates that are heating up, by the rise of their heat, then by that of their visits. */
-  async #rising(candidates: readonly Entry[], span: OfTenant): Promise<Rise[]> {
-    const days = new Map<string, HeatDay[]>()
-    for (const companies of inParts(candidates.map(([id]) => id))) {
-      for (const row of await this.#reader.rows<FoundHeatDay>(HEAT_DAYS, { ...span, companies })) {
-        const { company_id, ago, events, intent } = row
-        days.set(company_id, [...(days.get(company_id) ?? []), { ago, events, hasIntent: intent === 1 }])
-      }
-    }
-    const rises = candidates.map((entry) => {
-      const all = days.get(entry[0]) ?? []
-      const aWeekAgo = all.map((day) => ({ ...day, ago: day.ago - HOME.weekDays }))
-      const [heat, heat_before] = [heatOfDays(all), heatOfDays(aWeekAgo)?.heat ?? 0]
-      return { entry, heat, heat_before, rise: (heat?.heat ?? 0) - heat_before }
-    })
-    const isHotter = ({ entry, rise }: Rise) => rise >= HOME.risingHeat && entry[6] >= HOME.risingDays
-    const isOftener = ({ entry: [, visits, , usual] }: Rise) =>
-      usual > 0 && visits >= HOME.risingVisits && visits >= HOME.risingFactor * usual
-    const hotter = rises.filter(isHotter).sort((a, b) => b.rise - a.rise)
-    // The candidates are in the order of the rise of their visits.
-    return [...hotter, ...rises.filter((rise) => !isHotter(rise) && isOftener(rise))].slice(0, HOME.rows)
+  /** Asks a query for each part of the companies that a URL takes. */
+  async #ofCompanies<T>(query: string, parameters: OfTenant, ids: readonly string[]): Promise<readonly T[]> {
+    const parts = inParts(ids).map((companies) => this.#reader.rows<T>(query, { ...parameters, companies }))
+    return (await Promise.all(parts)).flat()
   }
+}
+
+/** Those of the candidates that are heating up, by the rise of their heat, then by that of their visits. */
+function risesOf(candidates: readonly Entry[], daysOf: ReadonlyMap<string, readonly CompanyDay[]>): Rise[] {
+  const rises = candidates.map((entry) => {
+    const heatAt = (past: number) =>
+      heatOfDays(
+        daysOf.get(entry[0])!.map(({ ago, events, intent }) => ({ ago: ago - past, events, hasIntent: intent === 1 })),
+      )
+    const [heat, heat_before] = [heatAt(0), heatAt(HOME.weekDays)?.heat ?? 0]
+    return { entry, heat, heat_before, rise: (heat?.heat ?? 0) - heat_before }
+  })
+  const isHotter = ({ entry, rise }: Rise) => rise >= HOME.risingHeat && entry[6] >= HOME.risingDays
+  const isOftener = ({ entry: [, visits, , usual] }: Rise) =>
+    usual > 0 && visits >= HOME.risingVisits && visits >= HOME.risingFactor * usual
+  const hotter = rises.filter(isHotter).sort((a, b) => b.rise - a.rise)
+  // The candidates are in the order of the rise of their visits.
+  return [...hotter, ...rises.filter((rise) => !isHotter(rise) && isOftener(rise))].slice(0, HOME.rows)
 }

@@ -10,7 +10,7 @@ import { InputError } from '../run/errors.ts'
 import type { QuestionReader } from '../stores/clickhouse/reader.ts'
 import { shownDays } from './company.ts'
 import { OF_COMPANY } from './corrected.ts'
-import { HOST_OF_URL, PAGE_OF_URL } from './pages.ts'
+import { HOST_OF_URL, PAGE_OF_URL } from './page-of-url.ts'
 
 /** The primary key has the account, so a condition on accounts finds the rows of a company fast. */
 const OF_ACCOUNTS = `${OF_COMPANY} AND account_id IN (SELECT account_id FROM events WHERE ${OF_COMPANY} GROUP BY account_id)`

@@ -15,7 +15,7 @@ const clickhouse = await startTestClickHouse()
 const client = connectReading(clickhouse.url, 'test')
 after(() => client.close())
 const insert = eventInserter(clickhouse)
-const home = new ClickHouseHome(new QuestionReader(client), { now: () => NOON_MS })
+const home = new ClickHouseHome(new QuestionReader(client))
 
 /** A company has its own pace, and the first half of all were not there in the weeks before. */
 function randomEvents(random: (below: number) => number, from: number, count: number, companies: number): EventRow[] {
@@ -60,7 +60,11 @@ for (const [perDay, seed, companies] of [
       // Two inserts are two parts with visits of the same addresses on the same days.
       await insert(tenant, more.slice(0, 125))
       await insert(tenant, more.slice(125))
-      assert.deepEqual(numbersOf(await home.week(tenant)), modelHome(events, states, NOON_MS), `events of ${round}`)
+      assert.deepEqual(
+        numbersOf(await home.week(tenant, NOON_MS)),
+        modelHome(events, states, NOON_MS),
+        `events of ${round}`,
+      )
       // A third each, so that no merge has another one as its target.
       const [to, from, hidden] = [0, 1, 2].map((third) => `c${random(companies / 3) * 3 + third}.example`) as [
         string,
@@ -78,7 +82,7 @@ for (const [perDay, seed, companies] of [
         format: 'JSONEachRow',
       })
       assert.deepEqual(
-        numbersOf(await home.week(tenant)),
+        numbersOf(await home.week(tenant, NOON_MS)),
         modelHome(events, states, NOON_MS),
         `corrections of ${round}`,
       )
@@ -93,7 +97,11 @@ for (const [perDay, seed, companies] of [
         query: `ALTER TABLE events UPDATE company_id = '${found}' WHERE tenant_id = '${tenant}' AND company_id = '${before}'`,
         clickhouse_settings: { mutations_sync: '2' },
       })
-      assert.deepEqual(numbersOf(await home.week(tenant)), modelHome(events, states, NOON_MS), `replaced in ${round}`)
+      assert.deepEqual(
+        numbersOf(await home.week(tenant, NOON_MS)),
+        modelHome(events, states, NOON_MS),
+        `replaced in ${round}`,
+      )
     }
   })
 }

@@ -77,7 +77,7 @@ export async function startCompanies(favicons?: Favicons) {
     ...companyRoutes({ companies, lookups }),
     ...faviconRoutes({ companies, favicons }),
     overviewRoute({ companies, overview, usage, plans, clock }),
-    homeRoute({ companies, home: new ClickHouseHome(reader, clock), overview, usage, plans, clock }),
+    homeRoute({ companies, home: new ClickHouseHome(reader), overview, usage, plans, clock }),
     ...pageRoutes({ pages: new ClickHousePages(reader) }),
     ...correctionRoutes({ corrections }),
     ...intentPageRoutes({ corrections, intentPages: new ClickHouseIntentPages(reader, clock) }),

@@ -60,7 +60,7 @@ export function dashboardTables(
     alertVisits: new AlertVisits(reader, namedSources(tenants), clock),
     companies: new ClickHouseCompanies(reader, clock, namedSources(tenants)),
     corrections: new CompanyCorrections(writer, clock, lock),
-    home: new ClickHouseHome(reader, clock),
+    home: new ClickHouseHome(reader),
     intentPages: new ClickHouseIntentPages(reader, clock),
     overview: new ClickHouseOverview(reader),
     pages: new ClickHousePages(reader),

@@ -18,7 +18,7 @@ export interface Found<T> {
 }
 
 const SETTINGS = {
-  max_bytes_before_external_group_by: '134217728',
+  max_bytes_before_external_group_by: '268435456',
   max_bytes_before_external_sort: '134217728',
   output_format_json_quote_64bit_integers: 0,
   date_time_output_format: 'iso',

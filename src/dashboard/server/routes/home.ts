@@ -1,5 +1,5 @@
 import type { HomeAnswer } from '../../../../schemas/dashboard/home.ts'
-import type { ClickHouseHome } from '../../../companies/home.ts'
+import { type ClickHouseHome, weekOf } from '../../../companies/home.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
 import { type OverviewDependencies, planUsage, trafficWarning } from './overview.ts'
 
@@ -14,16 +14,18 @@ export function homeRoute(parts: HomeDependencies): DashboardRoute {
     path: '/api/tenants/:tenant/home',
     endsWithCaller: true,
     async handle({ tenant }) {
-      const { companies, home, overview, usage } = parts
-      const [week, version, warning, used] = await Promise.all([
-        home.week(tenant.id),
+      const { companies, home, overview, usage, clock } = parts
+      const nowMs = clock.now()
+      const [week, outcomes, version, warning, used] = await Promise.all([
+        home.week(tenant.id, nowMs),
+        overview.outcomes(tenant.id, weekOf(nowMs)),
         companies.version(tenant.id),
         trafficWarning(usage, tenant),
         planUsage(parts, tenant),
       ])
       const answer: HomeAnswer = {
         ...week,
-        outcomes: [...(await overview.outcomes(tenant.id, week))],
+        outcomes: [...outcomes],
         has_events: version !== '0',
         warning,
         usage: used,
