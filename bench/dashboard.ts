@@ -45,7 +45,7 @@ const events = (at: string) => `
   SELECT
     concat(toString(11 + company % 80), '.', toString(intDiv(company, 80) % 256), '.', toString(intDiv(company, 20480)), '.', toString(host)) AS ip,
     'acme' AS tenant_id, concat('e', toString(number)) AS event_id, ${at} AS received_at, received_at AS timestamp,
-    ['page_view', 'click', 'signup', 'download'][1 + hash % 4] AS event_type, hash % 100000 AS session_id,
+    ['page_view', 'click', 'signup', 'download'][1 + hash % 4] AS event_type, toInt64(cityHash64(ip, toDate32(timestamp)) % 1000000000000) AS session_id,
     ['web', 'ios', 'android'][1 + hash % 3] AS platform,
     concat('{"plan":"', ['free', 'pro'][1 + hash % 2], '","referrer":"https://example.com/"}') AS properties,
     concat('{"title":"A page","url":"https://shop.example/', multiIf(hash % 50 = 0, 'pricing', hash % 50 = 1, 'demo', concat('products/', toString(hash % 1000))), if(hash % 20 = 7, concat('?utm_source=mail&utm_campaign=spring-', toString(company % 5)), ''), '"}') AS extra,
@@ -105,7 +105,7 @@ function questions(reader: QuestionReader): Readonly<Record<string, Question>> {
   const clock = { now: Date.now }
   const companies = new ClickHouseCompanies(reader, clock)
   const overview = new ClickHouseOverview(reader)
-  const home = new ClickHouseHome(reader, clock)
+  const home = new ClickHouseHome(reader)
   const pages = new ClickHousePages(reader)
   const sources = new ClickHouseSources(reader, clock)
   const accuracy = new ClickHouseAccuracy(reader, clock, () => NO_LOOKUP)
@@ -120,7 +120,8 @@ function questions(reader: QuestionReader): Readonly<Record<string, Question>> {
     Home: {
       call: () =>
         Promise.all([
-          home.week('acme').then((found) => overview.outcomes('acme', found)),
+          home.week('acme', Date.now()),
+          overview.outcomes('acme', week),
           companies.version('acme'),
           overview.tracked('acme', day(0).slice(0, 7), 1_000_000),
         ]),

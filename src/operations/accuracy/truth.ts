@@ -69,7 +69,15 @@ const SESSIONS = `
 
 /** The event's own domain, or else that of its session. An event without a session is joined with none: NULL equals nothing. */
 const KNOWN = "if(known_domain != '', toString(known_domain), of_session)"
-const JOINED = `events GLOBAL ANY LEFT JOIN (${SESSIONS}) AS sessions ON events.session_id = sessions.id`
+const joined = (events: string) =>
+  `${events} GLOBAL ANY LEFT JOIN (${SESSIONS}) AS sessions ON events.session_id = sessions.id`
+const JOINED = joined('events')
+/** Only the events that have a domain, or may have one: a search in a set takes less time than a join. */
+const JOINED_KNOWN = joined(`(
+    SELECT ip, session_id, known_domain, company_id, domain, classification, quality
+    FROM events
+    WHERE ${WHERE} AND (known_domain != '' OR session_id GLOBAL IN (SELECT id FROM (${SESSIONS})))
+  ) AS events`)
 
 /** `TruthGroup.place` */
 const PLACE = `multiIf(startsWith(ip, '#'), concat('#', known), position(ip, '#') > 0, substringIndex(ip, '#', 1), ip)`
@@ -125,8 +133,8 @@ export class ClickHouseTruth {
   async *groups({ tenantId, since }: TruthSelection): AsyncGenerator<TruthGroup> {
     const query = `
       SELECT ${PLACE} AS place, ${KNOWN} AS known, company_id, domain, classification, quality, count()
-      FROM ${JOINED}
-      WHERE ${WHERE} AND known != ''
+      FROM ${JOINED_KNOWN}
+      WHERE known != ''
       GROUP BY ALL ORDER BY place, known`
     type Row = [string, string, string, string, string, number, number]
     for await (const row of this.#rows<Row>(query, tenantId, since)) {
