@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
-import type { Redis } from 'ioredis'
+import { Redis } from 'ioredis'
 import { ingest } from '../../pipelines/ingest.ts'
 import type { FeederStore } from '../../src/pipeline/sources/batch/feeder-ports.ts'
 import { RedisFeederStore } from '../../src/pipeline/sources/batch/redis/feeder-store.ts'
@@ -9,6 +9,7 @@ import { connectRedis, type RedisClient } from '../../src/stores/redis/connect.t
 import { keys } from '../../src/stores/redis/keys.ts'
 import { completed, drainAsSink, enricher, PARTITIONS, startBatch, startFeeder, upload } from '../support/batch.ts'
 import { quiet, startWorker } from '../support/pipeline.ts'
+import { startCluster } from '../support/redis-cluster.ts'
 import { until } from '../support/until.ts'
 
 /** More than a chunk. */
@@ -34,24 +35,31 @@ function around(
   Object.assign(store, { [step]: instead })
 }
 
-/** All keys of a Redis at one moment: name, dump, milliseconds to live. */
-type Moment = readonly [name: Buffer, value: Buffer, ttlMs: number][]
+/** All keys of a Redis at one moment: for each its name, its dump, and milliseconds to live. */
+type Moment = readonly (Buffer | number)[]
 
 const ALL_KEYS = `
   local all = {}
-  for i, name in ipairs(redis.call('KEYS', '*')) do
-    all[i] = { name, redis.call('DUMP', name), math.max(0, redis.call('PTTL', name)) }
+  for _, name in ipairs(redis.call('KEYS', '*')) do
+    all[#all + 1] = name
+    all[#all + 1] = redis.call('DUMP', name)
+    all[#all + 1] = math.max(0, redis.call('PTTL', name))
   end
   return all`
+const RESTORE = `
+  redis.call('FLUSHALL')
+  for i = 1, #ARGV, 3 do
+    redis.call('RESTORE', ARGV[i], ARGV[i + 2], ARGV[i + 1])
+  end`
 
-/** A Redis, and the feeder's connection to it, that can fail over to an earlier moment. */
+/** A Redis or a cluster of one node, and the feeder's connection to it, that can fail over to an earlier moment. */
 class FailingOver {
   readonly #client: RedisClient
-  readonly #feeding: Redis
+  readonly #feeding: RedisClient
   #moment: Moment = []
   times = 0
 
-  constructor(client: RedisClient, feeding: Redis) {
+  constructor(client: RedisClient, feeding: RedisClient) {
     this.#client = client
     this.#feeding = feeding
   }
@@ -62,26 +70,29 @@ class FailingOver {
   }
 
   async failOver(): Promise<void> {
-    const closed = once(this.#feeding, 'close')
-    this.#feeding.disconnect(true)
-    await closed
-    const next = this.#client.multi().flushall()
-    for (const [name, value, ttlMs] of this.#moment) next.restore(name, ttlMs, value)
-    await next.exec()
+    const connections = this.#feeding instanceof Redis ? [this.#feeding] : this.#feeding.nodes('master')
+    await Promise.all(
+      connections.map(async (connection) => {
+        const closed = once(connection, 'close')
+        connection.disconnect(true)
+        await closed
+      }),
+    )
+    await this.#client.callBuffer('EVAL', RESTORE, 0, ...this.#moment)
     this.times++
   }
 }
 
-async function start(t: TestContext) {
-  const { redis, client, jobs } = await startBatch(t)
-  const feeding = quiet(connectRedis(redis.url, { name: 'test-feeder', kind: 'loop', timeoutMs: 2_000 })) as Redis
+async function start(t: TestContext, url?: string) {
+  const { redis, client, jobs } = await startBatch(t, 3, url === undefined ? undefined : { url })
+  const feeding = quiet(connectRedis(redis.url, { name: 'test-feeder', kind: 'loop', timeoutMs: 2_000 }))
   t.after(() => feeding.disconnect())
   const store = new RedisFeederStore({ client: feeding, pipeline: ingest, partitions: PARTITIONS })
   const worker = await startWorker(redis.url, ingest, 'process', PARTITIONS, enricher)
   const failingOver = new FailingOver(client, feeding)
+  const stops = [worker.stop]
   const feedUntilFailedOver = async () => {
-    const stopFeeder = await startFeeder(redis, 1_000_000, { store })
-    t.after(() => Promise.all([worker.stop(), stopFeeder()]))
+    stops.push(await startFeeder(redis, 1_000_000, { store }))
     await until(async () => {
       await drainAsSink(client)
       return failingOver.times === 1
@@ -100,16 +111,19 @@ async function start(t: TestContext) {
       (found) => found.length === 1,
     )
     assert.deepEqual(await names(), [keys.job(jobId)])
+    // Before the Redis ends: a client of a cluster that is gone waits for it.
+    await Promise.all(stops.map((stop) => stop()))
   }
   return { jobs, store, redis: failingOver, feedUntilFailedOver, endsWell }
 }
 
-for (const [title, step] of [
-  ['a chunk that was fed', 'feed'],
-  ['the end of a job', 'complete'],
+for (const [title, step, startServer] of [
+  ['a fail-over that loses a chunk that was fed', 'feed', startNone],
+  ['a fail-over that loses the end of a job', 'complete', startNone],
+  ['a fail-over in a Redis Cluster that loses a chunk that was fed', 'feed', startCluster],
 ] as const) {
-  test(`a fail-over that loses ${title} loses and repeats no line, and leaves nothing`, async (t) => {
-    const { jobs, store, redis, feedUntilFailedOver, endsWell } = await start(t)
+  test(`${title} loses and repeats no line, and leaves nothing`, async (t) => {
+    const { jobs, store, redis, feedUntilFailedOver, endsWell } = await start(t, await startServer(t))
     const isFirst = () => redis.times === 0
     around(
       store,
@@ -144,3 +158,6 @@ test('a fail-over that loses an upload without an answer leaves nothing of it', 
 })
 
 async function nothing(): Promise<void> {}
+
+/** `startBatch` starts one. */
+async function startNone(): Promise<undefined> {}

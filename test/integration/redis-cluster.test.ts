@@ -1,10 +1,6 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { type Cluster, Redis } from 'ioredis'
 import { ingest } from '../../pipelines/ingest.ts'
 import type { LetterCopy } from '../../schemas/backup.ts'
@@ -35,47 +31,13 @@ import { runCommand } from '../support/command.ts'
 import { acme } from '../support/http.ts'
 import { startInstance } from '../support/instance.ts'
 import { envelope, quiet, startIntake } from '../support/pipeline.ts'
-import { takePort } from '../support/ports.ts'
 import { readEvents } from '../support/read-events.ts'
+import { startCluster } from '../support/redis-cluster.ts'
 import { TestSite } from '../support/site.ts'
 import { until } from '../support/until.ts'
 
 const PARTITIONS = 4
 const WINDOW_MS = ingest.limits.dedupWindowMs
-
-/** A cluster of one node: it holds all slots, and refuses commands whose keys are in several slots. */
-async function startCluster(t: TestContext): Promise<string> {
-  const dir = await mkdtemp(join(tmpdir(), 'ipid-cluster-'))
-  const port = takePort()
-  const options = [
-    '--port',
-    String(port),
-    '--bind',
-    '127.0.0.1',
-    // A node that never met another one does not know its own address.
-    '--cluster-announce-ip',
-    '127.0.0.1',
-    '--dir',
-    dir,
-    '--save',
-    '',
-    '--cluster-enabled',
-    'yes',
-  ]
-  const child = spawn('redis-server', [...options, '--cluster-port', String(takePort())], { stdio: 'ignore' })
-  t.after(async () => {
-    const gone = once(child, 'exit')
-    child.kill('SIGKILL')
-    await gone
-    await rm(dir, { recursive: true, force: true })
-  })
-  const client = new Redis({ port, host: '127.0.0.1', retryStrategy: () => 20, maxRetriesPerRequest: null })
-  client.on('error', () => {})
-  await client.call('CLUSTER', 'ADDSLOTSRANGE', 0, 16_383)
-  await until(async () => String(await client.call('CLUSTER', 'INFO')).includes('cluster_state:ok'))
-  client.disconnect()
-  return `redis-cluster://127.0.0.1:${port}`
-}
 
 /** Rows in the intake of all partitions. */
 async function rowsOf(client: RedisClient, stream: string, partitions = PARTITIONS): Promise<string[]> {

@@ -48,35 +48,56 @@ export function connectRedis(url: string, use: ConnectionUse): RedisClient {
     protocol: 2,
   }
   if (url.startsWith('redis-cluster://')) {
-    return new Cluster(clusterNodes(url), {
+    const cluster = new Cluster(clusterNodes(url), {
       redisOptions: options,
       enableOfflineQueue: use.kind === 'loop',
       clusterRetryStrategy: reconnectMs,
       scaleReads: 'master',
     })
+    cluster.on('+node', (node: Redis) => node.on('close', () => countLoss(cluster)))
+    return cluster
   }
   const client = connectOne(url, options)
   needReplicas(
     client,
     naming('REDIS_URL', () => readWaitReplicas(url)),
   )
-  losses.set(client, 0)
-  client.on('close', () => losses.set(client, lossesOf(client) + 1))
+  client.on('close', () => countLoss(client))
   return client
 }
 
-/** How often each client has lost its connection. */
+/** How often each client has lost a connection. */
 const losses = new WeakMap<RedisClient, number>()
 
+function countLoss(client: RedisClient): void {
+  losses.set(client, (losses.get(client) ?? 0) + 1)
+}
+
 /**
- * How often the client has lost its connection. What was read before the last loss may be from a server that is not the master any
- * more. Always 0 for a Redis Cluster.
+ * How often the client has lost its connection, or one to a node of a Redis Cluster, or found another master for slots. What was read
+ * before the last loss may be from a server that is not the master any more.
  */
 export function lossesOf(client: RedisClient): number {
-  const before = losses.get(client) ?? 0
-  // Its socket has ended already, and `close` follows.
-  const isEnding = client instanceof Redis && client.status === 'ready' && !isConnected(client)
-  return isEnding ? before + 1 : before
+  if (client instanceof Cluster) countMoves(client)
+  const connections = client instanceof Cluster ? client.nodes() : [client]
+  // The socket has ended already, and `close` follows.
+  const ending = connections.filter((one) => one.status === 'ready' && !isConnected(one)).length
+  return (losses.get(client) ?? 0) + ending
+}
+
+/** The master of each slot of a cluster when `lossesOf` was last called. */
+const mastersSeen = new WeakMap<Cluster, readonly (string | undefined)[]>()
+
+/** A demoted master may keep its connection: it answers MOVED, and the client goes to the next master. */
+function countMoves(cluster: Cluster): void {
+  const { slots } = cluster
+  const before = mastersSeen.get(cluster)
+  if (before?.length === slots.length && slots.every(([master], slot) => master === before[slot])) return
+  mastersSeen.set(
+    cluster,
+    slots.map(([master]) => master),
+  )
+  if (before?.some((master, slot) => master !== slots[slot]?.[0])) countLoss(cluster)
 }
 
 /**

@@ -564,6 +564,14 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     noticedBy: [['test/integration/batch-fail-over.test.ts', 'a fail-over that loses an upload without an answer']],
   },
   {
+    name: 'lost-node-of-a-cluster',
+    promise: 'a lost connection to a node of a Redis Cluster counts as one to a Redis',
+    file: 'src/stores/redis/connect.ts',
+    from: "cluster.on('+node', (node: Redis) => node.on('close', () => countLoss(cluster)))",
+    to: '',
+    noticedBy: [['test/integration/batch-fail-over.test.ts', 'a fail-over in a Redis Cluster']],
+  },
+  {
     name: 'advance-once',
     promise: 'a job advances once for a chunk',
     file: 'src/pipeline/sources/batch/redis/advanceJob-4.lua',
