@@ -130,7 +130,7 @@ export const COMMANDS: readonly Listed[] = [
     async () => (await import('../operations/demo/commands/demo.ts')).demoCommand,
   ],
   [
-    'backup [options] <dir>',
+    'backup [options] [dir]',
     'write tenants, keys and all tables into a new folder, while everything runs',
     async () => (await import('../operations/backup/commands/backup.ts')).backupCommand,
   ],

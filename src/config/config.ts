@@ -1,4 +1,4 @@
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import type { Plans } from '../../schemas/plans.ts'
 import type { ArchiveLocation } from '../pipeline/declaration/destination.ts'
 import { InputError } from '../run/errors.ts'
@@ -22,7 +22,7 @@ export interface Config extends Settings {
 }
 
 /** The location of the raw archive. */
-export function archiveLocationOf({ archiveUrl, dataDir }: Config): ArchiveLocation {
+export function archiveLocationOf({ archiveUrl, dataDir }: Pick<Config, 'archiveUrl' | 'dataDir'>): ArchiveLocation {
   return archiveUrl ?? { folder: join(dataDir, 'archive') }
 }
 
@@ -118,6 +118,9 @@ function readAround(
         throw new InputError(`must be at most PARTITIONS, which is ${values.partitions}`)
     }),
   )
+  problems.of(() => {
+    if (taken.includes('backupUrl')) assertApart(values)
+  })
   const byVariable = Object.fromEntries(pipeline.settings.map((setting) => [setting.env, setting]))
   const own: Record<string, unknown> = Object.fromEntries(
     pipeline.settings.map((setting) => [
@@ -135,6 +138,28 @@ function readAround(
     (name) => (flags[name] ?? env[SETTINGS[name].env] ?? '') !== '',
   )
   return Object.freeze({ ...withDefaults(SETTINGS, values), plans, given, own: withDefaults(byVariable, own) })
+}
+
+/** @throws InputError when backups would lie in the archive, or the archive in the place of backups */
+function assertApart({ backupUrl, archiveUrl, dataDir }: Settings): void {
+  if (backupUrl === undefined || dataDir === undefined) return
+  const archive = archiveLocationOf({ archiveUrl, dataDir })
+  const isInside = isWithin(backupUrl, archive)
+  // The archive is under DATA_DIR by default, where a folder around it is no mistake.
+  if (!isInside && (archiveUrl === undefined || !isWithin(archive, backupUrl))) return
+  const where = archiveUrl === undefined ? 'the archive under DATA_DIR' : 'ARCHIVE_URL'
+  throw new InputError(
+    `BACKUP_URL lies ${isInside ? 'in' : 'around'} ${where}: erasures, retention and old backups need a place each; give BACKUP_URL ${'folder' in backupUrl ? 'another folder' : 'another bucket or prefix'}`,
+  )
+}
+
+/** Whether a place is another one or lies in it. */
+function isWithin(inner: ArchiveLocation, outer: ArchiveLocation): boolean {
+  if ('folder' in inner || 'folder' in outer) {
+    return 'folder' in inner && 'folder' in outer && `${resolve(inner.folder)}/`.startsWith(`${resolve(outer.folder)}/`)
+  }
+  if (inner.bucket !== outer.bucket || inner.endpoint !== outer.endpoint) return false
+  return outer.prefix === '' || `${inner.prefix}/`.startsWith(`${outer.prefix}/`)
 }
 
 /** A setting that could not be read gets its default. */

@@ -108,7 +108,7 @@ export const SETTINGS = {
   backupUrl: optional(
     'BACKUP_URL',
     'url',
-    's3://bucket/prefix?endpoint=…&region=… or file:///folder for scheduled backups, of this instance only; unset: none',
+    's3://bucket/prefix?endpoint=…&region=… or file:///folder that exists, for scheduled backups of this instance only; unset: none',
     readArchiveUrl,
   ),
   backupEvery: setting(

@@ -22,7 +22,7 @@ export interface Instance {
 
 /** Settings that a command takes from the running instance. */
 const FOLLOWED = [
-  ...(['enrichDir', 'defaultData', 'rdns', 'rdnsServers', 'archiveUrl', 'archivePartAgeMs'] as const),
+  ...(['enrichDir', 'defaultData', 'rdns', 'rdnsServers', 'archiveUrl', 'archivePartAgeMs', 'backupUrl'] as const),
   ...(['retentionDays', 'stallMs', 'partitions', 'webhookPrivate'] as const),
 ]
 

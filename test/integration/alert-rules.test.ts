@@ -40,6 +40,7 @@ test('each alert fires when its fault is made, and clears after', {
   const step = stepsOf(t)
   const seen = new Set<string>()
   const backups = join(makeFolder(t), 'backups')
+  await mkdir(backups)
   const instance = await startInstance(t, {
     INTAKE_HIGH_WATER_EVENTS: '1000',
     STALL_MS: '2000',
@@ -187,6 +188,7 @@ test('each alert fires when its fault is made, and clears after', {
     await redis.del(keys.backupSchedule())
     await fires('IpidBackupOld')
     await rm(backups)
+    await mkdir(backups)
     await redis.del(keys.backupSchedule())
     await quiet()
   })

@@ -21,7 +21,7 @@ test('a scheduled backup is known, and a check finds every kind of damage', asyn
   const step = stepsOf(t)
   const dir = makeFolder(t)
   const [backups, temporary] = [join(dir, 'backups'), join(dir, 'tmp')]
-  mkdirSync(temporary)
+  for (const made of [backups, temporary]) mkdirSync(made)
   const site = new TestSite(t)
   const whole = join(dir, 'whole')
   let name = ''

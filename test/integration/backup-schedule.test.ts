@@ -2,21 +2,24 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { watch } from 'node:fs'
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { BackupPlace } from '../../src/operations/backup/place.ts'
 import { Progress } from '../../src/operations/backup/progress.ts'
-import { readSchedule, type ScheduleState } from '../../src/operations/backup/redis/schedule-store.ts'
+import { backupInstance, readSchedule, type ScheduleState } from '../../src/operations/backup/redis/schedule-store.ts'
 import { openBackup } from '../../src/operations/backup/restore.ts'
 import { backupStatus } from '../../src/operations/backup/status.ts'
+import { backupProblem } from '../../src/operations/status/words.ts'
 import { UnavailableError } from '../../src/run/errors.ts'
 import { FolderStore } from '../../src/stores/objects/folder-store.ts'
 import { connectRedis } from '../../src/stores/redis/connect.ts'
+import { keys } from '../../src/stores/redis/keys.ts'
 import { rewriteLease } from '../../src/stores/redis/rewrite-lease.ts'
 import type { BackupProcess } from '../support/backup-process.ts'
+import { runCommand } from '../support/command.ts'
 import { quiet } from '../support/pipeline.ts'
 import { startTestRedis } from '../support/redis.ts'
 import { scheduledBackups } from '../support/scheduled-backups.ts'
@@ -37,6 +40,7 @@ async function startBackups(t: TestContext) {
     await rm(folder, { recursive: true, force: true })
   })
   await client.flushall()
+  await mkdir(join(folder, 'backups'))
   const clock = handClock(THREE)
   const place = new BackupPlace({ folder: join(folder, 'backups') })
   return {
@@ -79,7 +83,9 @@ test('the first backup is written at once, missed times once, and old ones go af
   assert.deepEqual(await whole(), ['2026-11-25T03-00Z', '2026-11-30T03-00Z'])
   clock.nowMs += DAY_MS
   await state(({ dueMs }) => dueMs === THREE + 6 * DAY_MS)
-  await until(async () => (await readdir(join(folder, 'backups'))).filter((name) => name !== '.partial').length === 2)
+  await until(
+    async () => (await readdir(join(folder, 'backups'))).filter((name) => name.startsWith('2026')).length === 2,
+  )
   assert.deepEqual(await whole(), ['2026-11-30T03-00Z', '2026-12-01T03-00Z'])
   await until(async () => (await readdir(join(folder, 'spool'))).length === 0)
 })
@@ -142,6 +148,7 @@ test('files of others in the place are neither in the way nor removed', async (t
     '.DS_Store',
     '.partial',
     'lost+found',
+    'owner.json',
     'photos',
   ])
   await first.stop()
@@ -232,7 +239,7 @@ test('an attempt that cannot write its first object leaves no folder', async (t)
   })
   await start({ store })
   await state(({ failures }) => failures === 1)
-  assert.deepEqual(await readdir(join(folder, 'backups')), [])
+  assert.deepEqual((await readdir(join(folder, 'backups'))).sort(), ['.partial', 'owner.json'])
 })
 
 test('a start removes what a killed process left in the spool, and nothing else', async (t) => {
@@ -277,6 +284,101 @@ test('another place begins anew, and without a place the schedule is forgotten',
   await off.stop()
 })
 
+test('a second ipid writes and removes nothing in the place of another one, until it takes over', async (t) => {
+  const { client, clock, start, state, whole, place } = await startBackups(t)
+  const first = await start()
+  await state(({ dueMs }) => dueMs === THREE)
+  await first.stop()
+  const owner = (await place.owner())!
+  // Another Redis, so another instance.
+  await client.flushall()
+  clock.nowMs += DAY_MS
+  const second = await start({ schedule: { keep: 1 } })
+  const { error } = await state(({ failures }) => failures === 1)
+  assert.match(
+    error!.message,
+    new RegExp(`/backups has the backups of another ipid: ${owner.instance} on .*--take-over"$`),
+  )
+  assert.deepEqual(await whole(), ['2026-11-25T03-00Z'])
+  await place.take(await backupInstance(client), clock.nowMs)
+  clock.nowMs += MINUTE_MS
+  await state(({ dueMs }) => dueMs === THREE + DAY_MS)
+  await until(async () => (await whole()).join() === '2026-11-26T03-00Z')
+  await second.stop()
+})
+
+test('an ipid whose place is taken over while it copies a backup leaves no whole one', async (t) => {
+  const { clock, start, state, whole, place, folder } = await startBackups(t)
+  const folderStore = new FolderStore(join(folder, 'backups'))
+  let isTaken = false
+  const store = withPuts(folderStore, async (key, ...rest) => {
+    await folderStore.putFile(key, rest[0])
+    if (isTaken) await place.take('another', clock.nowMs)
+  })
+  await start({ store, schedule: { keep: 1 } })
+  await state(({ dueMs }) => dueMs === THREE)
+  isTaken = true
+  clock.nowMs += DAY_MS
+  assert.match((await state(({ failures }) => failures === 1)).error!.message, /has the backups of another ipid/)
+  assert.deepEqual(await whole(), ['2026-11-25T03-00Z'])
+})
+
+test('where the disk of backups is not mounted, none is written, and the status says so', async (t) => {
+  const { clock, start, state, whole, folder } = await startBackups(t)
+  const [backups, away] = [join(folder, 'backups'), join(folder, 'away')]
+  await rename(backups, away)
+  await start()
+  const missing = await state(({ failures }) => failures === 1)
+  assert.match(missing.error!.message, /\/backups is no folder: mount the disk of backups, or make the folder/)
+  await rename(away, backups)
+  clock.nowMs += MINUTE_MS
+  await state(({ dueMs }) => dueMs === THREE)
+  // A mount point without its disk is an empty folder.
+  await rename(backups, away)
+  await mkdir(backups)
+  clock.nowMs = THREE + DAY_MS
+  const unmounted = await state(({ failures }) => failures === 1)
+  assert.match(
+    unmounted.error!.message,
+    /has neither owner\.json nor the last backup, 2026-11-25.*is its disk mounted\?/,
+  )
+  assert.match(backupProblem(backupStatus(unmounted, clock.nowMs)!)!, /is its disk mounted/)
+  assert.deepEqual(await readdir(backups), [])
+  await rm(backups, { recursive: true })
+  await rename(away, backups)
+  clock.nowMs += MINUTE_MS
+  await state(({ dueMs }) => dueMs === THREE + DAY_MS)
+  assert.deepEqual(await whole(), ['2026-11-25T03-00Z', '2026-11-26T03-00Z'])
+})
+
+test('a place with backups of version 0.2.0, which knew no owners, goes on', async (t) => {
+  const { clock, start, state, whole, place, folder } = await startBackups(t)
+  const first = await start()
+  await state(({ dueMs }) => dueMs === THREE)
+  await first.stop()
+  await rm(join(folder, 'backups', 'owner.json'))
+  clock.nowMs += DAY_MS
+  await start()
+  await state(({ dueMs }) => dueMs === THREE + DAY_MS)
+  assert.ok(await place.owner())
+  assert.deepEqual(await whole(), ['2026-11-25T03-00Z', '2026-11-26T03-00Z'])
+})
+
+test('"backup --take-over" makes the instance the owner of BACKUP_URL', async (t) => {
+  const { client, place, folder } = await startBackups(t)
+  await place.take('another', THREE)
+  const env = { REDIS_URL: redis.url, DATA_DIR: folder, BACKUP_URL: `file://${join(folder, 'backups')}` }
+  const { code, stdout, stderr } = await runCommand(['backup', '--take-over', '--json'], { env })
+  assert.equal(code, 0, stderr)
+  const { instance, before } = JSON.parse(stdout)
+  assert.deepEqual([before.instance, instance], ['another', await backupInstance(client)])
+  assert.equal((await place.owner())!.instance, instance)
+  for (const args of [['backup'], ['backup', 'x', '--take-over']]) {
+    const { code, stderr } = await runCommand(args, { env })
+    assert.deepEqual([code, stderr], [2, 'ipid: give either a new folder or --take-over\n'])
+  }
+})
+
 /** A process that writes backups until it is killed. */
 function backingUp(t: TestContext, options: Omit<BackupProcess, 'redisUrl'>) {
   const script = fileURLToPath(new URL('../support/backup-process.ts', import.meta.url))
@@ -299,7 +401,7 @@ test('a process that is killed amid a backup leaves none that could be taken for
   await reading.kill()
   assert.deepEqual(await place.sets(), [])
   assert.ok((await readSchedule(client))?.attempt)
-  await client.flushall()
+  await client.del(keys.backupSchedule())
 
   // Large, so that it is killed amid the copy into the place.
   const partial = join(folder, 'backups', '.partial')

@@ -4,7 +4,7 @@ import { writeBackup } from '../../src/operations/backup/backup.ts'
 import { BackupPlace } from '../../src/operations/backup/place.ts'
 import type { RecordSource, TableSource } from '../../src/operations/backup/ports.ts'
 import { Progress } from '../../src/operations/backup/progress.ts'
-import { readSchedule } from '../../src/operations/backup/redis/schedule-store.ts'
+import { backupInstance, readSchedule } from '../../src/operations/backup/redis/schedule-store.ts'
 import { type BackupSchedule, noScheduledBackups, ScheduledBackups } from '../../src/operations/backup/scheduled.ts'
 import { FolderStore } from '../../src/stores/objects/folder-store.ts'
 import type { ObjectStore } from '../../src/stores/objects/object-store.ts'
@@ -67,6 +67,7 @@ export function scheduledBackups({
   return new ScheduledBackups({
     ...{ lease, read, clock, log: silent },
     rewriting: rewriteLease({ client }),
+    instance: () => backupInstance(client),
     place: new BackupPlace(location, store ?? new FolderStore(location.folder)),
     schedule: { every: 'day', at: '03:00', keep: 2, ...schedule },
     write: (dir, mayGoOn) =>

@@ -1,11 +1,14 @@
 import { createHash } from 'node:crypto'
 import { createReadStream, createWriteStream } from 'node:fs'
 import { mkdir, rmdir, stat } from 'node:fs/promises'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import type { BackupManifest } from '../../../schemas/backup.ts'
 import type { ArchiveLocation } from '../../pipeline/declaration/destination.ts'
 import { openObjectStore } from '../../pipeline/sinks/archive/destination.ts'
+import { UnavailableError } from '../../run/errors.ts'
 import type { ObjectStore } from '../../stores/objects/object-store.ts'
 import { filesOf, MANIFEST, readManifest } from './manifest.ts'
 import { BackupRefusedError } from './ports.ts'
@@ -16,6 +19,18 @@ const SET_NAME = /^\d{4}-\d\d-\d\dT\d\d-\d\dZ-[0-9a-f]{8}$/
 const MILLENNIUM = '2'
 /** A file that a backup writes. */
 const FILE_NAME = /^(?:manifest\.json|[a-z0-9_-]+(?:\.tsv|\.ndjson)\.gz)$/
+
+/** Says which instance writes into the place. */
+const OWNER = 'owner.json'
+
+/** The instance that writes its backups into a place. */
+export interface PlaceOwner {
+  /** `backupInstance` of its Redis. */
+  readonly instance: string
+  readonly host: string
+  /** ISO 8601, UTC. */
+  readonly since: string
+}
 
 /** A backup in a place. */
 export interface BackupSet {
@@ -85,6 +100,68 @@ export class BackupPlace {
     })
   }
 
+  /** Undefined: no instance has taken the place, or only an ipid before owners existed. @throws UnavailableError */
+  async owner(): Promise<PlaceOwner | undefined> {
+    const content = await this.#store.get(OWNER)
+    if (content === undefined) return undefined
+    try {
+      const owner = JSON.parse(await text(content)) as PlaceOwner
+      if (typeof owner.instance === 'string') return owner
+      throw new Error('it names no instance')
+    } catch (error) {
+      throw new UnavailableError(`${OWNER} in ${this.location} cannot be read: ${(error as Error).message}`)
+    }
+  }
+
+  /** Makes an instance of this machine the owner, also in place of another one. */
+  async take(instance: string, nowMs: number): Promise<void> {
+    await this.#assertFolder()
+    const owner: PlaceOwner = { instance, host: hostname(), since: new Date(nowMs).toISOString() }
+    await this.#store.put(OWNER, Buffer.from(`${JSON.stringify(owner)}\n`))
+  }
+
+  /**
+   * Makes an instance the owner, unless there is another one.
+   * @param last a backup that the place must have if it has no owner; undefined: it may be empty
+   * @throws UnavailableError when the place is another instance's, or not the one that has the earlier backups
+   */
+  async own(instance: string, last: string | undefined, nowMs: number): Promise<void> {
+    await this.#assertFolder()
+    if ((await this.owner()) === undefined) {
+      // A disk that is not mounted has neither: backups would fill the disk below it, and nobody would look there.
+      if (last !== undefined && !(await this.sets()).some(({ name }) => name === last)) {
+        throw new UnavailableError(
+          `${this.location} has neither ${OWNER} nor the last backup, ${last}: is its disk mounted? If the place was emptied on purpose, run "./ipid backup --take-over"`,
+        )
+      }
+      await this.take(instance, nowMs)
+    }
+    await this.assertOwnedBy(instance)
+  }
+
+  /** @throws UnavailableError when the place is another instance's, or has no owner */
+  async assertOwnedBy(instance: string): Promise<void> {
+    const owner = await this.owner()
+    if (owner?.instance === instance) return
+    const found =
+      owner === undefined
+        ? `${this.location} has lost its ${OWNER}`
+        : `${this.location} has the backups of another ipid: ${owner.instance} on ${owner.host}, since ${owner.since}`
+    throw new UnavailableError(
+      `${found}. Give each ipid a BACKUP_URL of its own; if this one takes its place, run "./ipid backup --take-over"`,
+    )
+  }
+
+  /** Never makes the folder: where a disk is not mounted, it would be on another one. */
+  async #assertFolder(): Promise<void> {
+    if (this.#folder === undefined) return
+    const found = await stat(this.#folder).catch(() => undefined)
+    if (found?.isDirectory()) return
+    throw new UnavailableError(
+      `${this.#folder} is no folder: mount the disk of backups, or make the folder with mkdir (BACKUP_URL)`,
+    )
+  }
+
   /** The newest whole one; undefined: there is none. One of the future only if there is no other. */
   async newest(nowMs: number): Promise<string | undefined> {
     const whole = (await this.sets()).filter(({ isWhole }) => isWhole)
@@ -94,9 +171,16 @@ export class BackupPlace {
   /**
    * Copies a complete backup from a folder. The manifest goes last, so a copy that ends early is not taken for a backup.
    * @param mayGoOn called before each object; throws to end the copy
+   * @param instance must own the place until the end
    * @returns bytes of all objects
    */
-  async put(name: string, dir: string, manifest: BackupManifest, mayGoOn: () => void): Promise<number> {
+  async put(
+    name: string,
+    dir: string,
+    manifest: BackupManifest,
+    instance: string,
+    mayGoOn: () => void,
+  ): Promise<number> {
     await this.#store.prepare()
     let total = 0
     for (const file of [...filesOf(manifest).map((one) => one.name), MANIFEST]) {
@@ -105,6 +189,7 @@ export class BackupPlace {
       const { size: bytes } = await stat(path)
       const contentType = file === MANIFEST ? 'application/json' : 'application/gzip'
       const md5 = await md5Of(path)
+      if (file === MANIFEST) await this.assertOwnedBy(instance)
       mayGoOn()
       await this.#store.putFile(`${name}/${file}`, path, { bytes, md5, contentType })
       total += bytes

@@ -12,7 +12,7 @@ import { createBackupMetrics } from './metrics.ts'
 import { BackupPlace } from './place.ts'
 import { Progress } from './progress.ts'
 import { RedisRecordSource } from './redis/record-source.ts'
-import { readSchedule } from './redis/schedule-store.ts'
+import { backupInstance, readSchedule } from './redis/schedule-store.ts'
 import { assertRoom } from './room.ts'
 import { noScheduledBackups, ScheduledBackups } from './scheduled.ts'
 import { backupStatus } from './status.ts'
@@ -36,6 +36,7 @@ export function backupRole(context: ProcessContext): Service[] {
   const backups = new ScheduledBackups({
     ...{ lease, read, place, clock, log },
     rewriting: rewriteLease({ client: leases, processName, log }),
+    instance: () => backupInstance(redis),
     schedule: { every: backupEvery, at: backupAt, keep: backupKeep },
     async write(dir, mayGoOn, signal) {
       await assertOneServer('a backup', clickhouseUrl, clickhouseCluster)

@@ -29,6 +29,8 @@ interface ScheduledBackupsOptions {
   /** The lease of the process that replaces, removes or copies stored events. */
   readonly rewriting: ShareLease
   readonly read: () => Promise<ScheduleState | undefined>
+  /** `backupInstance`. */
+  readonly instance: () => Promise<string>
   readonly place: BackupPlace
   readonly schedule: BackupSchedule
   /**
@@ -131,13 +133,16 @@ export class ScheduledBackups extends LeasedService {
 
   async #attempt(state: ScheduleState, dueMs: number): Promise<void> {
     const { signal } = this
-    const { lease, rewriting, place, write, spoolDir, assertRoom, clock, log } = this.#options
+    const { lease, rewriting, place, write, instance, spoolDir, assertRoom, clock, log } = this.#options
     const name = setName(dueMs, randomBytes(4).toString('hex'))
     const dir = join(spoolDir, name)
     const beganMs = clock.now()
     let isWhole = false
     await writeSchedule(lease, { ...state, attempt: { name, dueMs, beganMs } })
+    let self = ''
     try {
+      self = await instance()
+      await place.own(self, state.last?.name, beganMs)
       const wait = AbortSignal.any([signal, AbortSignal.timeout(LEASE_WAIT_MS)])
       if (!(await rewriting.acquire(wait))) throw new UnavailableError('another command or job changes stored events')
       const mayGoOn = () => {
@@ -156,7 +161,7 @@ export class ScheduledBackups extends LeasedService {
         signal.throwIfAborted()
         lease.assertHeld()
       }
-      const bytes = await place.put(name, dir, manifest, mayCopy)
+      const bytes = await place.put(name, dir, manifest, self, mayCopy)
       isWhole = true
       await this.#done(state, dueMs, { name, atMs: clock.now(), tookMs: clock.now() - beganMs, bytes })
       log.info({ backup: name, place: place.location, bytes }, 'a backup is written')
@@ -175,7 +180,7 @@ export class ScheduledBackups extends LeasedService {
       // Not the whole folder: after a pause it may have that of a successor.
       await rm(dir, { recursive: true, force: true })
     }
-    await this.#trim(dueMs).catch((err) => this.#notRemoved(err))
+    await this.#trim(self, dueMs).catch((err) => this.#notRemoved(err))
   }
 
   async #done(state: ScheduleState, dueMs: number, last: KeptBackup): Promise<void> {
@@ -199,8 +204,9 @@ export class ScheduledBackups extends LeasedService {
    * Removes the oldest backups above the number to keep, and what killed processes left. The newest whole one always stays. Those
    * of a time when the clock was ahead are not counted until it comes.
    */
-  async #trim(dueMs: number): Promise<void> {
+  async #trim(instance: string, dueMs: number): Promise<void> {
     const { place, clock } = this.#options
+    await place.assertOwnedBy(instance)
     const nowMs = clock.now()
     const sets = (await place.sets()).filter((set) => !isOfFuture(set, nowMs))
     const whole = sets.filter(({ isWhole }) => isWhole)

@@ -8,7 +8,7 @@ import { readSchedule } from '../backup/redis/schedule-store.ts'
 import { backupStatus } from '../backup/status.ts'
 import { backupProblem, backupText } from '../status/words.ts'
 import { ANSWER_MS, type Finding, findingsOf, type Subject } from './finding.ts'
-import { may, nearest } from './paths.ts'
+import { may, nearest, statIfThere } from './paths.ts'
 
 /** Whether the folder or bucket of the archive answers. Reads one page of its list and writes nothing. */
 export async function checkArchive({ config }: Subject): Promise<Finding[]> {
@@ -19,10 +19,14 @@ export async function checkArchive({ config }: Subject): Promise<Finding[]> {
 /** Whether the place of backups answers, and is not the disk that they should survive. */
 export async function checkBackupPlace({ config }: Subject): Promise<Finding[]> {
   const { backupUrl, dataDir } = config
-  const { risk } = findingsOf('backups')
+  const { risk, problem } = findingsOf('backups')
   if (backupUrl === undefined) {
     const remedy = 'set BACKUP_URL to a bucket or a folder on another disk, or run "./ipid backup DIR" by schedule'
     return [risk('BACKUP_URL is not set: no backups by schedule', 'A lost disk loses every event and key.', remedy)]
+  }
+  if ('folder' in backupUrl && !(await statIfThere(backupUrl.folder))?.isDirectory()) {
+    const remedy = `mount the disk of backups, or run "mkdir -p ${backupUrl.folder}" on it`
+    return [problem(`${backupUrl.folder} is no folder`, 'Scheduled backups fail: ipid does not make it.', remedy)]
   }
   const found = await placeFinding('backups', backupUrl, 'BACKUP_URL', 'Scheduled backups fail.')
   if (!('folder' in backupUrl)) return [found]

@@ -165,6 +165,8 @@ export const keys = {
 
   /** String: JSON of `ScheduleState`; absent: scheduled backups are off. */
   backupSchedule: () => `${leased('backups')}:schedule`,
+  /** String: the random name of this instance in the place of its backups. No backup has it: a restored instance is another one. */
+  backupInstance: () => 'ipid:backups:instance',
 
   /** Hash: damaged parts of tables, `table/part` → JSON. */
   damagedParts: () => 'ipid:damaged-parts',

@@ -50,6 +50,13 @@ const REFUSED: [flags: Flags, message: RegExp][] = [
   [{ redisUrl: 'unix://path' }, /^--redis-url/],
   [{ redisUrl: 'redis-cluster://a' }, /^--redis-url/],
   [{ clickhouseUrl: 'localhost:8123' }, /^--clickhouse-url "localhost:8123": must be http:\/\/host:port or https/],
+  [
+    { backupUrl: 's3://bucket', archiveUrl: 's3://bucket/archive' },
+    /^BACKUP_URL lies around ARCHIVE_URL: .*another bucket or prefix$/,
+  ],
+  [{ backupUrl: 's3://bucket/x/y', archiveUrl: 's3://bucket/x' }, /^BACKUP_URL lies in ARCHIVE_URL: /],
+  [{ backupUrl: 'file:///a/b', archiveUrl: 'file:///a/b' }, /^BACKUP_URL lies in ARCHIVE_URL: .*another folder$/],
+  [{ backupUrl: 'file:///a/b/archive/c', dataDir: '/a/b' }, /^BACKUP_URL lies in the archive under DATA_DIR: /],
   [{ clickhouseCluster: 'c1' }, /^CLICKHOUSE_CLUSTER needs CLICKHOUSE_URL: the embedded engine is not a cluster$/],
   ...["c1'", '1c', 'a.b', 'a-b', '{cluster}', 'a b', 'x'.repeat(65)].map((clickhouseCluster): [Flags, RegExp] => [
     { clickhouseCluster, clickhouseUrl: 'http://h:8123' },

@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import { Command } from 'commander'
 import type { BackupManifest } from '../../../../schemas/backup.ts'
 import { version } from '../../../config/version.ts'
+import { InputError } from '../../../run/errors.ts'
 import type { CliContext } from '../../../terminal/context.ts'
 import { waitOption } from '../../../terminal/integer-option.ts'
 import { printJson, printLine, printPairs } from '../../../terminal/print.ts'
@@ -10,17 +11,24 @@ import { addSettings, configOf, INSTANCE_SETTINGS } from '../../../terminal/sett
 interface BackupFlags {
   readonly wait: number
   readonly json?: boolean
+  readonly takeOver?: boolean
 }
 
-/** `ipid backup DIR`: writes tenants, keys and tables to a folder, while everything runs. */
+/** `ipid backup DIR`: writes tenants, keys and tables to a folder, while everything runs. `--take-over`: see `takeOver`. */
 export function backupCommand(context: CliContext): Command {
   const command = new Command('backup')
-    .argument('<dir>', 'new or empty folder')
+    .argument('[dir]', 'new or empty folder')
     .addOption(waitOption('how long to wait until all received events are stored'))
+    .option('--take-over', 'make this ipid the owner of BACKUP_URL in place of another one; writes no backup')
     .option('--json', 'print JSON')
-  return addSettings(command, [...INSTANCE_SETTINGS, 'archiveUrl']).action(
-    async (dir: string, { wait, json }: BackupFlags) => {
+  return addSettings(command, [...INSTANCE_SETTINGS, 'archiveUrl', 'backupUrl']).action(
+    async (dir: string | undefined, { wait, json, takeOver: takesOver = false }: BackupFlags) => {
       const config = configOf(context, command)
+      if ((dir === undefined) !== takesOver) throw new InputError('give either a new folder or --take-over')
+      if (dir === undefined) {
+        const { takeOver } = await import('./take-over.ts')
+        return await takeOver(config, context, json === true)
+      }
       const [{ withRedis }, { asInstance, clickhouseUrlOf, redisUrlOf }, { RedisRecordSource }, { ClickHouseTables }] =
         await Promise.all([
           import('../../../terminal/stores.ts'),

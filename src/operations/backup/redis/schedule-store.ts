@@ -1,5 +1,8 @@
+import { randomBytes } from 'node:crypto'
 import type { ExportPeriod } from '../../../../schemas/limits.ts'
+import { UnavailableError } from '../../../run/errors.ts'
 import type { RedisClient } from '../../../stores/redis/connect.ts'
+import { persisted } from '../../../stores/redis/durability/persisted.ts'
 import { orUnavailable } from '../../../stores/redis/errors.ts'
 import { keys } from '../../../stores/redis/keys.ts'
 import type { ShareLease } from '../../../stores/redis/membership.ts'
@@ -38,6 +41,16 @@ export interface ScheduleState {
 export async function readSchedule(client: RedisClient): Promise<ScheduleState | undefined> {
   const json = await orUnavailable(client.get(keys.backupSchedule()), 'the store of backups does not answer')
   return json === null ? undefined : (JSON.parse(json) as ScheduleState)
+}
+
+/** The name of this instance in the place of its backups, durable before it is used. */
+export async function backupInstance(client: RedisClient): Promise<string> {
+  const key = keys.backupInstance()
+  await client.set(key, randomBytes(8).toString('hex'), 'NX')
+  await persisted(client)
+  const name = await client.get(key)
+  if (name === null) throw new UnavailableError('the store of backups lost the name of this instance')
+  return name
 }
 
 /** @param state undefined: backups are off @throws LeaseLostError */
