@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer as createHttpServer } from 'node:http'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text as textOf } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import type { Finding } from '../../src/operations/doctor/finding.ts'
 import { connectRedis } from '../../src/stores/redis/connect.ts'
@@ -190,6 +192,92 @@ test('a table without tokens and a missing view are problems', async (t) => {
   assert.deepEqual(await of(), [
     'clickhouse-schema: it lacks accounts',
     'exactly-once: the table events remembers no tokens of inserts (non_replicated_deduplication_window is 0)',
+  ])
+})
+
+test('a folder of backups that does not exist is a problem', async (t) => {
+  const folder = join(tmpdir(), 'ipid-doctor-no-backups')
+  assert.deepEqual(problemsOf(await doctor(t, { BACKUP_URL: `file://${folder}` })), [`backups: ${folder} is no folder`])
+})
+
+/** A ClickHouse that answers queries as `answerOf` says: a text, or the exception of a real server. */
+async function startRefusing(t: TestContext, answerOf: (query: string, params: URLSearchParams) => string) {
+  const server = createHttpServer(async (request, response) => {
+    const { searchParams } = new URL(request.url!, 'http://x')
+    const answer = answerOf(searchParams.get('query') ?? (await textOf(request)), searchParams)
+    const code = /^Code: (\d+)\./.exec(answer)?.[1]
+    response.writeHead(
+      code === undefined ? 200 : 500,
+      code === undefined ? {} : { 'x-clickhouse-exception-code': code },
+    )
+    response.end(answer)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => void server.close().closeAllConnections())
+  return `http://ipid-app:hush@127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+const IN_24_8 = '(version 24.8.4.13 (official build))'
+const denied = (grant: string) =>
+  `Code: 497. DB::Exception: ipid-app: Not enough privileges. To execute this query, it's necessary to have the grant ${grant}. (ACCESS_DENIED) ${IN_24_8}\n`
+const WRONG_PASSWORD = `Code: 516. DB::Exception: ipid-app: Authentication failed: password is incorrect, or there is no user with such name. (AUTHENTICATION_FAILED) ${IN_24_8}\n`
+const READ_ONLY = `Code: 164. DB::Exception: Cannot modify 'async_insert' setting in readonly mode. (READONLY) ${IN_24_8}\n`
+const NO_DATABASE = `Code: 81. DB::Exception: Database ipid does not exist. (UNKNOWN_DATABASE) ${IN_24_8}\n`
+
+/** Answers of a server in order, to the queries that the doctor asks first. */
+function inOrder(query: string, params: URLSearchParams): string {
+  if (params.get('database') === 'ipid') return NO_DATABASE
+  if (query.startsWith('CHECK GRANT')) return '1\n'
+  if (query.includes('toUnixTimestamp64Milli')) return `[${Date.now()}]\n`
+  if (query.includes('version() AS version')) return '{"version":"24.8.4.13","memory_bytes":1,"memory_max_bytes":2}\n'
+  return query.startsWith('SELECT 1') ? '1\n' : ''
+}
+
+test('a ClickHouse that refuses the user is said to, with a statement that mends it', async (t) => {
+  const of = async (answerOf: typeof inOrder) => {
+    const { findings } = await doctor(t, { CLICKHOUSE_URL: await startRefusing(t, answerOf) })
+    const bad = findings.filter(
+      ({ check, level }) => level === 'problem' && /^(?:clickhouse|exactly|clocks)/.test(check),
+    )
+    return bad.map(({ check, seen, remedy }) => [check, seen, remedy])
+  }
+  assert.deepEqual(await of(() => WRONG_PASSWORD), [
+    [
+      'clickhouse',
+      'ClickHouse refuses the password of the user ipid-app, or has no such user',
+      "correct user and password in CLICKHOUSE_URL, or set them: CREATE USER OR REPLACE `ipid-app` IDENTIFIED BY 'PASSWORD'",
+    ],
+  ])
+  assert.deepEqual(await of(() => READ_ONLY), [
+    [
+      'clickhouse',
+      'the user ipid-app may only read, with the settings of its profile (readonly = 1)',
+      "give the user a profile with readonly = 0: ALTER USER `ipid-app` SETTINGS PROFILE 'default'",
+    ],
+  ])
+  assert.deepEqual(await of(inOrder), [], 'a database that the first start makes is no problem')
+  const without = (refused: RegExp, answer: string) => (query: string, params: URLSearchParams) =>
+    refused.test(query) ? answer : inOrder(query, params)
+  assert.deepEqual(await of(without(/system\.metrics/, denied('SELECT(metric, value) ON system.metrics'))), [
+    [
+      'clickhouse',
+      'the user ipid-app lacks SELECT(metric, value) ON system.metrics',
+      'GRANT SELECT ON system.* TO `ipid-app`',
+    ],
+  ])
+  assert.deepEqual(await of(without(/FROM migrations/, denied('SELECT(name) ON ipid.migrations'))), [
+    [
+      'clickhouse',
+      'the user ipid-app lacks SELECT(name) ON ipid.migrations',
+      'GRANT SELECT(name) ON ipid.migrations TO `ipid-app`',
+    ],
+  ])
+  assert.deepEqual(await of(without(/^CHECK GRANT (?:CREATE|DROP)/, '0\n')), [
+    [
+      'clickhouse-rights',
+      'the user ipid-app lacks CREATE DATABASE, CREATE TABLE, CREATE VIEW, DROP TABLE, DROP VIEW on ipid',
+      'GRANT CREATE DATABASE, CREATE TABLE, CREATE VIEW, DROP TABLE, DROP VIEW ON ipid.* TO `ipid-app`',
+    ],
   ])
 })
 

@@ -3,6 +3,7 @@ import type { Config } from '../../config/config.ts'
 import { DATABASE } from '../../stores/clickhouse/client.ts'
 import { assertFormOfTables, read, shardsOf } from '../../stores/clickhouse/cluster.ts'
 import { localOf } from '../../stores/clickhouse/cluster-form.ts'
+import { missingTable } from '../../stores/clickhouse/failures.ts'
 import { lastMigration } from '../../stores/clickhouse/migrate.ts'
 import { type Migration, readMigrations } from '../../stores/clickhouse/migrations.ts'
 import { quote } from '../../stores/clickhouse/quote.ts'
@@ -10,6 +11,7 @@ import { EVENTS, OUTCOMES } from '../../stores/clickhouse/tables.ts'
 import { clickhouseStatus } from '../status/role/sources.ts'
 import { bytesText } from '../status/words.ts'
 import { ANSWER_MS, type Finding, findingsOf } from './finding.ts'
+import { named, userOf } from './refusals.ts'
 import { problemOf, SkippedError } from './run-checks.ts'
 
 export interface ClickHouseSubject {
@@ -28,7 +30,10 @@ export async function checkClickHouse({ ofDatabase, url, config, isRunning }: Cl
   const [{ version, missing_tables: missing }, last, migrations] = await Promise.all([
     clickhouseStatus(url, ANSWER_MS),
     // Without the table, nothing has been applied.
-    lastMigration(ofDatabase, config.clickhouseCluster).catch(() => undefined),
+    lastMigration(ofDatabase, config.clickhouseCluster).catch((error) => {
+      if (missingTable(error) === undefined) throw error
+      return undefined
+    }),
     readMigrations(),
   ])
   return [fine(`ClickHouse ${version} answers`), ...schemaOf(last, migrations, missing, isRunning)]
@@ -84,19 +89,20 @@ const RIGHTS = [
 ] as const
 
 /** Rights of the user. The embedded engine has one user, who has them. */
-export async function checkClickHouseRights({ client, config }: ClickHouseSubject): Promise<Finding[]> {
+export async function checkClickHouseRights({ client, url, config }: ClickHouseSubject): Promise<Finding[]> {
   if (config.clickhouseUrl === undefined) throw new SkippedError('the embedded engine has no users')
   const { problem, fine } = findingsOf('clickhouse-rights')
-  const granted = await Promise.all(RIGHTS.map((right) => isGranted(client, right)))
+  const rights = config.clickhouseCluster === undefined ? (['CREATE DATABASE', ...RIGHTS] as const) : RIGHTS
+  const granted = await Promise.all(rights.map((right) => isGranted(client, right)))
   if (granted.includes(undefined)) return [fine('this server does not say which rights the user has')]
-  const lacking = RIGHTS.filter((_, i) => granted[i] === false)
+  const lacking = rights.filter((_, i) => granted[i] === false)
   if (lacking.length === 0) return [fine(`the user may do everything in ${DATABASE}`)]
-  const [user] = (await read<[string]>(client, 'SELECT currentUser()'))[0]!
+  const user = userOf(url)
   return [
     problem(
       `the user ${user} lacks ${lacking.join(', ')} on ${DATABASE}`,
       'ipid makes its tables and views, inserts, and removes what is erased or too old.',
-      `GRANT ${lacking.join(', ')} ON ${DATABASE}.* TO ${user}`,
+      `GRANT ${lacking.join(', ')} ON ${DATABASE}.* TO ${named(user)}`,
     ),
   ]
 }

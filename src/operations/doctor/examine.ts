@@ -20,6 +20,7 @@ import { checkEmbeddedClickHouse, checkEngine, checkMemory, checkNode, checkRedi
 import { checkArchive, checkBackupPlace, checkBackups } from './objects.ts'
 import { checkPorts } from './ports.ts'
 import { checkRedis, checkRedisConfig, checkRedisDoor, type RedisSubject } from './redis.ts'
+import { refusalOf } from './refusals.ts'
 import { type Check, problemOf, runChecks } from './run-checks.ts'
 import { checkSecrets } from './secrets.ts'
 
@@ -85,6 +86,8 @@ async function examineClickHouse(url: string, subject: Subject): Promise<Finding
     try {
       await (await client.query({ query: 'SELECT 1' })).text()
     } catch (error) {
+      const refusal = refusalOf('clickhouse', error, url)
+      if (refusal !== undefined) return [refusal]
       const seen = `cannot reach ClickHouse at ${JSON.parse(shown(url))}: ${causeText(error)}`
       const { problem } = findingsOf('clickhouse')
       const remedy = remedyFor('ClickHouse', 'CLICKHOUSE_URL', subject)
@@ -92,12 +95,21 @@ async function examineClickHouse(url: string, subject: Subject): Promise<Finding
     }
     const { config, running } = subject
     const facts: ClickHouseSubject = { client, ofDatabase, url, config, isRunning: running !== undefined }
+    const check = (name: string, ask: () => Promise<Finding[]>): Check => ({
+      name,
+      run: () =>
+        ask().catch((error: Error) => {
+          const refusal = refusalOf(name, error, url)
+          if (refusal === undefined) throw error
+          return [refusal]
+        }),
+    })
     return await runChecks([
-      { name: 'clickhouse', run: () => checkClickHouse(facts) },
-      { name: 'clickhouse-rights', run: () => checkClickHouseRights(facts) },
-      { name: 'exactly-once', run: () => checkExactlyOnce(facts) },
-      { name: 'clickhouse-disk', run: () => checkClickHouseDisk(facts) },
-      { name: 'clocks', run: () => checkClickHouseClock(facts.client) },
+      check('clickhouse', () => checkClickHouse(facts)),
+      check('clickhouse-rights', () => checkClickHouseRights(facts)),
+      check('exactly-once', () => checkExactlyOnce(facts)),
+      check('clickhouse-disk', () => checkClickHouseDisk(facts)),
+      check('clocks', () => checkClickHouseClock(facts.client)),
     ])
   } finally {
     await Promise.all([client.close(), ofDatabase.close()])
