@@ -487,6 +487,22 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     ],
   },
   {
+    name: 'lease-checked',
+    promise: 'a service that lost its lease does no further round',
+    file: 'src/run/leased-service.ts',
+    from: 'lease.assertHeld()',
+    to: '',
+    noticedBy: [['test/unit/runner/leased-service.test.ts', 'after the loss of the lease it does no round']],
+  },
+  {
+    name: 'lease-after-work',
+    promise: 'a service waits for its lease only once its earlier work has ended',
+    file: 'src/run/leased-service.ts',
+    from: 'await this.settle?.()\n        if',
+    to: 'void this.settle?.()\n        if',
+    noticedBy: [['test/unit/runner/leased-service.test.ts', 'after the loss of the lease it does no round']],
+  },
+  {
     name: 'share-partitions',
     promise: 'a share of a sink reads its own partitions only',
     file: 'src/pipeline/streams/sink-streams.ts',
