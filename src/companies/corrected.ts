@@ -9,8 +9,8 @@ const MERGED = `
     FROM corrected_companies
     WHERE tenant_id = {tenant:String} AND counts_for != ''`
 
-const countsFor = (merged: string) =>
-  `transform(company_id, arrayPushBack(${merged}.1, ''), arrayPushBack(${merged}.2, ''), company_id)`
+const countsFor = (merged: string, id = 'company_id') =>
+  `transform(${id}, arrayPushBack(${merged}.1, ''), arrayPushBack(${merged}.2, ''), ${id})`
 
 /** Begins a query that uses `COMPANY`. */
 export const WITH_MERGED = `
@@ -30,6 +30,19 @@ export const COMPANY_HASH = `transform(
 
 /** The same for a query that is part of another one. */
 export const COUNTS_FOR = countsFor(`(${MERGED})`)
+
+/** The same of a column that has another name. */
+export const countsForOf = (id: string) => countsFor(`(${MERGED})`, id)
+
+/**
+ * Condition on the events of the parameter `companies`, and of those that are merged into them. ClickHouse finds an id in a set faster than
+ * what it counts for.
+ */
+export const IN_COMPANIES = `company_id IN (
+    SELECT arrayJoin({companies:Array(String)})
+    UNION ALL
+    SELECT company_id FROM corrected_companies WHERE tenant_id = {tenant:String} AND counts_for IN {companies:Array(String)}
+  )`
 
 /** Condition on events of known companies of the tenant that nobody hid. */
 export const OF_SHOWN = `tenant_id = {tenant:String} AND company_id > '' AND ${COMPANY} NOT IN

@@ -1,15 +1,56 @@
 import type { CompanyHeat } from '../../schemas/companies.ts'
+import { countsForOf, IN_COMPANIES } from './corrected.ts'
+import { IS_INTENT_PAGE, MAY_BE_INTENT_PAGE, WITH_INTENT_PAGES } from './is-intent-page.ts'
 
-/** Heat of the companies that have some, by company: the others have 0. @param of more conditions on `company_id` */
+/** UTC days that a heat counts, today included. */
+export const HEAT_DAYS = 30
+
+const TODAY = "toDate32(now('UTC'))"
+const DAY_BIT = `bitShiftLeft(toUInt32(1), toUInt8(toInt32(${TODAY}) - toInt32(toDate32(timestamp))))`
+
+/**
+ * Heat of the companies of the tenant that have some, by company: the others have 0. The same as the view `company_heat`, which takes half as
+ * long again, because it is for all tenants.
+ * @param of more conditions on events
+ */
 export const heatSql = (of = '') => `
   SELECT
-    company_id, heat, recency, frequency, depth, intent, active_days, events_per_day, intent_days,
-    dateDiff('day', last_day, toDate32(now('UTC'))) AS days_ago
-  FROM company_heat
-  WHERE tenant_id = {tenant:String}${of}`
+    company_id,
+    recency + frequency + depth + intent AS heat,
+    toUInt8(round(30 * exp2(-days_ago / 7))) AS recency,
+    toUInt8(round(30 * least(1, log2(1 + active_days) / 4))) AS frequency,
+    toUInt8(round(15 * least(1, log2(1 + events_per_day) / 5))) AS depth,
+    toUInt8(round(25 * least(1, log2(1 + intent_days) / 3))) AS intent,
+    bitCount(day_bits) AS active_days,
+    heat_events / active_days AS events_per_day,
+    bitCount(intent_bits) AS intent_days,
+    bitCount(bitXor(day_bits, day_bits - 1)) - 1 AS days_ago
+  FROM
+  (
+    SELECT
+      ${countsForOf('part_id')} AS company_id,
+      groupBitOr(part_days) AS day_bits,
+      groupBitOr(part_intents) AS intent_bits,
+      sum(part_events) AS heat_events
+    FROM
+    (
+      WITH ${WITH_INTENT_PAGES}
+      SELECT
+        company_id AS part_id,
+        groupBitOr(${DAY_BIT}) AS part_days,
+        groupBitOrIf(${DAY_BIT}, if(${MAY_BE_INTENT_PAGE}, ${IS_INTENT_PAGE}, 0)) AS part_intents,
+        count() AS part_events
+      FROM events
+      WHERE tenant_id = {tenant:String} AND company_id > ''${of}
+        AND toDate32(timestamp) > ${TODAY} - toIntervalDay(${HEAT_DAYS}) AND toDate32(timestamp) <= ${TODAY}
+      GROUP BY part_id
+    )
+    GROUP BY company_id
+  )
+  WHERE company_id NOT IN (SELECT company_id FROM corrected_companies WHERE tenant_id = {tenant:String} AND is_hidden)`
 
 /** Heat of the companies in the parameter `companies`. */
-export const HEAT_OF_THESE = heatSql(' AND company_id IN {companies:Array(String)}')
+export const HEAT_OF_THESE = heatSql(` AND ${IN_COMPANIES}`)
 
 /** A row of `heatSql`. */
 export type HeatRow = CompanyHeat & { readonly company_id: string }
@@ -22,9 +63,6 @@ export interface HeatDay {
   /** Whether an event has an intent page. */
   readonly hasIntent: boolean
 }
-
-/** UTC days that a heat counts, today included. */
-export const HEAT_DAYS = 30
 
 /** The heat of a day, which the view has of today only, by the same formula; null without an event in its 30 days. */
 export function heatOfDays(days: readonly HeatDay[]): CompanyHeat | null {

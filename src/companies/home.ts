@@ -3,7 +3,7 @@ import { HOME, type HomeCompany, type RisingCompany, type WeekSums } from '../..
 import { utcDay } from '../pipeline/event/outcomes.ts'
 import type { OfTenant, QuestionReader } from '../stores/clickhouse/reader.ts'
 import { inParts } from './companies.ts'
-import { COMPANY, COMPANY_HASH, OF_SHOWN, WITH_MERGED } from './corrected.ts'
+import { COMPANY, COMPANY_HASH, IN_COMPANIES, OF_SHOWN, WITH_MERGED } from './corrected.ts'
 import { HEAT_DAYS, heatOfDays } from './heat.ts'
 import { IS_INTENT_PAGE, MAY_BE_INTENT_PAGE, WITH_INTENT_PAGES } from './is-intent-page.ts'
 import { companiesSql, OF_THESE, rowOf, type StoredCompanyRow } from './list.ts'
@@ -156,13 +156,6 @@ const weeksSql = (spans: string) => `
     INNER JOIN (${FIRSTS}) AS firsts USING id
   )`
 
-/** Condition on the events of the parameter `companies`, which are not hidden. ClickHouse finds an id in a set faster than what it counts for. */
-const OF_LISTED = `tenant_id = {tenant:String} AND company_id IN (
-    SELECT arrayJoin({companies:Array(String)})
-    UNION ALL
-    SELECT company_id FROM corrected_companies WHERE tenant_id = {tenant:String} AND counts_for IN {companies:Array(String)}
-  )`
-
 /** What companies did on each day, for their heat today and a week ago too. Pages are those of this week. */
 const COMPANY_DAYS = `
   ${WITH_MERGED}, ${WITH_INTENT_PAGES}
@@ -185,7 +178,7 @@ const COMPANY_DAYS = `
       if(${MAY_BE_INTENT_PAGE}, ${IS_INTENT_PAGE}, 0) AS is_intent,
       if(ago < ${HOME.weekDays}, ${PAGE_OF_URL}, '') AS page
     FROM events
-    WHERE ${OF_LISTED} AND ${WITHIN}
+    WHERE tenant_id = {tenant:String} AND ${IN_COMPANIES} AND ${WITHIN}
   )
   GROUP BY company, ago
   ORDER BY company, ago`

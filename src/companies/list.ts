@@ -1,7 +1,7 @@
 import { COMPANY_LIMITS, type CompanyRow, type CompanySort, type CompanyView } from '../../schemas/companies.ts'
 import type { OfTenant } from '../stores/clickhouse/reader.ts'
 import { CORRECTIONS } from '../stores/clickhouse/tables.ts'
-import { COUNTS_FOR } from './corrected.ts'
+import { COUNTS_FOR, IN_COMPANIES } from './corrected.ts'
 import {
   ATTRIBUTE_COLUMNS,
   conditionsOf,
@@ -95,11 +95,7 @@ export function rowOf(row: Omit<CompanyRow, 'events'>, events: number): CompanyR
 }
 
 /** Condition on the companies of the parameter `companies`. */
-export const OF_THESE = ` AND company_id IN (
-    SELECT arrayJoin({companies:Array(String)})
-    UNION ALL
-    SELECT company_id FROM corrected_companies WHERE tenant_id = {tenant:String} AND counts_for IN {companies:Array(String)}
-  ) AND ${COUNTS_FOR} IN {companies:Array(String)}`
+export const OF_THESE = ` AND ${IN_COMPANIES} AND ${COUNTS_FOR} IN {companies:Array(String)}`
 
 const ADDRESSES = 'uniqExactState(sipHash64(ip))'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { heatOfDays } from '../../src/companies/heat.ts'
+import { heatOfDays, heatSql } from '../../src/companies/heat.ts'
 import { startTestClickHouse } from '../support/clickhouse.ts'
 import { type ModelState, modelAccounts, modelCompanies, modelDays, modelSessions } from '../support/corrected-model.ts'
 import { type EventRow, eventInserter } from '../support/event-rows.ts'
@@ -179,11 +179,14 @@ test('heat is the sum of recency, frequency, depth and intent of 30 days, after 
     assert.deepEqual(computed, expected, 'heat of another day has the same formula')
     return { company_id, ...expected }
   }
-  const found = (tenant: string) =>
-    clickhouse.rows(
-      `SELECT company_id, heat, recency, frequency, depth, intent, active_days, intent_days
-       FROM company_heat WHERE tenant_id = '${tenant}' ORDER BY company_id`,
-    )
+  const found = async (tenant: string) => {
+    const columns = 'SELECT company_id, heat, recency, frequency, depth, intent, active_days, intent_days'
+    const rows = await clickhouse.rows(`${columns} FROM company_heat WHERE tenant_id = '${tenant}' ORDER BY company_id`)
+    const query = `${columns} FROM (${heatSql()}) ORDER BY company_id`
+    const ofLists = await clickhouse.client.query({ query, query_params: { tenant }, format: 'JSONEachRow' })
+    assert.deepEqual(await ofLists.json(), rows, 'lists have the heat of the view')
+    return rows
+  }
   assert.deepEqual(await found('heat'), [
     model('busy.example', 7, 2, 6, 2),
     model('edge.example', 29, 1, 2, 0),
