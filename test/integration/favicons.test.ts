@@ -228,7 +228,7 @@ test('many equal questions are one search, and other sites are asked a few at a 
   const other = favicons.of('other', 'n11.example')
   const theirs = favicons.of('other', 'own.example')
   assert.equal(await theirs, undefined)
-  assert.equal(open.length, 4)
+  await until(() => open.length === 5)
   let ended = 0
   await until(() => {
     while (open.length > 0) {
@@ -242,6 +242,25 @@ test('many equal questions are one search, and other sites are asked a few at a 
     sites.asked.filter((place) => place !== 'own.example/' && place !== 'own.example/favicon.ico').length,
     12,
   )
+})
+
+test('a tenant does not wait for the line of another one that asked for the same domain before', async (t) => {
+  const { sites, favicons } = await startWorld(t)
+  const open: (() => void)[] = []
+  for (let i = 0; i < 4; i++) {
+    sites.answers.set(`n${i}.example/favicon.ico`, (_request, response) => void open.push(() => response.end(PNG)))
+  }
+  sites.answers.set('both.example/favicon.ico', PNG)
+  const slow = Array.from({ length: 4 }, (_, i) => favicons.of('t', `n${i}.example`))
+  await until(() => open.length === 4)
+  let isAnySlowEnded = false
+  for (const search of slow) void search.finally(() => (isAnySlowEnded = true))
+  const waiting = favicons.of('t', 'both.example')
+  const theirs = await favicons.of('other', 'both.example')
+  assert.equal(isAnySlowEnded, false)
+  for (const end of open) end()
+  for (const icon of await Promise.all([...slow, waiting, theirs])) assert.equal(icon?.type, 'image/png')
+  assert.equal(sites.asked.filter((place) => place === 'both.example/favicon.ico').length, 1)
 })
 
 test('a stop ends searches, and keeps nothing of them', async (t) => {

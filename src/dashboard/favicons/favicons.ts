@@ -54,6 +54,8 @@ export interface Favicon {
 export class Favicons {
   readonly #options: FaviconsOptions
   readonly #slots = new TenantSlots(SEARCHES)
+  /** By tenant and domain: waits for a slot of the tenant. */
+  readonly #questions = new Map<string, Promise<Buffer>>()
   /** By domain. */
   readonly #searches = new Map<string, Promise<Buffer>>()
   readonly #stopping = new AbortController()
@@ -75,23 +77,23 @@ export class Favicons {
   async of(tenantId: string, text: string): Promise<Favicon | undefined> {
     const domain = text.toLowerCase()
     if (!DOMAIN.test(domain)) return undefined
-    const bytes = (await this.#options.cache.get(domain)) ?? (await this.#shared(tenantId, domain))
+    const bytes = (await this.#options.cache.get(domain)) ?? (await this.#question(tenantId, domain))
     // Also of what was on disk.
     const type = imageTypeOf(bytes)
     return type === undefined ? undefined : { bytes, type }
   }
 
-  /** One search for all who ask for a domain meanwhile. */
-  #shared(tenantId: string, domain: string): Promise<Buffer> {
-    let search = this.#searches.get(domain)
-    if (search === undefined) {
-      const { signal } = this.#stopping
-      search = this.#slots
-        .run(tenantId, () => this.#searchAndKeep(domain), signal)
-        .finally(() => this.#searches.delete(domain))
-      this.#searches.set(domain, search)
-    }
-    return search
+  /** One question for all callers of a tenant. Each tenant waits in its own line, also when another one asked before. */
+  #question(tenantId: string, domain: string): Promise<Buffer> {
+    const { signal } = this.#stopping
+    const ask = () => this.#slots.run(tenantId, () => this.#kept(domain), signal)
+    return shared(this.#questions, `${tenantId}/${domain}`, ask)
+  }
+
+  /** What another tenant's search found meanwhile, or else one search for all tenants. */
+  async #kept(domain: string): Promise<Buffer> {
+    const search = () => this.#searchAndKeep(domain)
+    return (await this.#options.cache.get(domain)) ?? (await shared(this.#searches, domain, search))
   }
 
   async #searchAndKeep(domain: string): Promise<Buffer> {
@@ -163,6 +165,16 @@ interface Got {
   readonly isCut: boolean
   /** After redirects. */
   readonly url: URL
+}
+
+/** The work in progress for a key, or else new work. */
+function shared<T>(inProgress: Map<string, Promise<T>>, key: string, work: () => Promise<T>): Promise<T> {
+  let one = inProgress.get(key)
+  if (one === undefined) {
+    one = work().finally(() => inProgress.delete(key))
+    inProgress.set(key, one)
+  }
+  return one
 }
 
 /** Where a link or redirect leads. Undefined: not from https to http, nor to another port, which may be of another service. */
