@@ -7,7 +7,8 @@ export const PNG = Buffer.from(
 )
 export const GIF = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64')
 export const WEBP = Buffer.from('UklGRiQAAABXRUJQVlA4IBgAAAAwAQCdASoBAAEAAwA0JaQAA3AA/vuUAAA=', 'base64')
-export const JPEG = Buffer.from('ffd8ffe000104a46494600010100000100010000', 'hex')
+/** Its header. */
+export const JPEG = Buffer.from('ffd8ffe000104a46494600010100000100010000ffc0000b080001000101011100ffd9', 'hex')
 /** A directory of one image, which is `PNG`. */
 export const ICO = icoOf(PNG)
 

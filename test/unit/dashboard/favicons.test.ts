@@ -36,6 +36,44 @@ test('raster images are recognised by their first bytes, and nothing else is', (
   assert.equal(imageTypeOf(Buffer.concat([Buffer.from('000002000100', 'hex'), PNG])), undefined, 'a cursor')
 })
 
+/** Bytes with others in their place. */
+const patched = (bytes: Buffer, at: number, hex: string): Buffer => {
+  const copy = Buffer.from(bytes)
+  copy.set(Buffer.from(hex, 'hex'), at)
+  return copy
+}
+const PNG_AT = ICO.indexOf(PNG)
+const GIF_PICTURE_AT = GIF.indexOf(0x2c)
+const JPEG_FRAME_AT = JPEG.indexOf(Buffer.from('ffc0', 'hex'))
+const BMP = Buffer.concat([ICO.subarray(0, PNG_AT), Buffer.from('28000000010000000200000001002000', 'hex')])
+const VP8X = Buffer.from('524946461e000000574542505650385800000000000000000000000000000000', 'hex')
+const VP8L = Buffer.from('524946461e000000574542505650384c000000002f0000000000000000000000', 'hex')
+
+/** An image that a browser may decode, where it has a side, and more than 2,048 pixels there. */
+const SIDES: Readonly<Record<string, readonly [image: Buffer, at: number, large: string]>> = {
+  'width of PNG': [PNG, 16, '00000801'],
+  'height of PNG': [PNG, 20, '80000000'],
+  'screen of GIF': [GIF, 6, '0108'],
+  'picture of GIF': [GIF, GIF_PICTURE_AT + 7, '0108'],
+  'place of a picture of GIF': [GIF, GIF_PICTURE_AT + 1, '0008'],
+  'height of JPEG': [JPEG, JPEG_FRAME_AT + 5, '0801'],
+  'width of progressive JPEG': [patched(JPEG, JPEG_FRAME_AT, 'ffc2'), JPEG_FRAME_AT + 7, 'ffff'],
+  'width of WEBP': [WEBP, 26, '0108'],
+  'width of WEBP without loss': [VP8L, 21, '0008'],
+  'height of WEBP without loss': [VP8L, 23, '0002'],
+  'height of extended WEBP': [VP8X, 27, '000800'],
+  'PNG in ICO': [ICO, PNG_AT + 16, '00000801'],
+  'BMP in ICO': [BMP, PNG_AT + 4, '01080000'],
+  'height of BMP in ICO': [BMP, PNG_AT + 8, '00000080'],
+}
+for (const [name, [image, at, large]] of Object.entries(SIDES)) {
+  test(`an image that would fill the memory of a browser does not pass: ${name}`, () => {
+    assert.notEqual(imageTypeOf(image), undefined)
+    assert.equal(imageTypeOf(patched(image, at, large)), undefined)
+    for (let end = 0; end < at; end++) assert.equal(imageTypeOf(image.subarray(0, end)), undefined, 'cut')
+  })
+}
+
 const LINKS: Readonly<Record<string, readonly [html: string, links: readonly string[]]>> = {
   'in any form': [`<LINK  Href='/a.png'\n rel="Shortcut ICON"><link rel=icon href=b.ico>`, ['/a.png', 'b.ico']],
   'not others': ['<link rel="stylesheet" href="a.css"><link rel="mask-icon" href="m.png"><a rel=icon href="x">', []],
