@@ -329,3 +329,22 @@ test('the folder does not grow without bound', async (t) => {
   await cache.put('last.example', Buffer.alloc(0), 1_000)
   assert.deepEqual([(await readdir(dir)).length, (await cache.get('last.example'))?.length], [1, 0])
 })
+
+test('what another process is writing is not removed, and what could not be kept leaves nothing', async (t) => {
+  const dir = join(await temporaryFolder(t), 'favicons')
+  const clock = { now: () => Date.now() }
+  const cache = new IconCache({ dir, clock, log: silent, trimEvery: 1 })
+  await mkdir(dir)
+  await writeFile(join(dir, 'x.part'), PNG)
+  await cache.put('acme.example', PNG, HOUR_MS)
+  assert.ok((await readdir(dir)).includes('x.part'))
+  const hourAgo = new Date(Date.now() - HOUR_MS)
+  await utimes(join(dir, 'x.part'), hourAgo, hourAgo)
+  const [name] = (await readdir(dir)).filter((file) => file !== 'x.part')
+  await rm(join(dir, name!))
+  await mkdir(join(dir, name!, 'a folder in its place'), { recursive: true })
+  await cache.put('acme.example', PNG, HOUR_MS)
+  assert.deepEqual((await readdir(dir)).sort(), [name, 'x.part'].sort())
+  await cache.put('other.example', PNG, HOUR_MS)
+  assert.ok(!(await readdir(dir)).includes('x.part'))
+})

@@ -19,6 +19,9 @@ interface IconCacheOptions {
 const FILES_MAX = 2_000
 /** So far it may pass `FILES_MAX`. */
 const TRIM_EVERY = 50
+const PART = '.part'
+/** A process writes a part in less than this. */
+const PART_MS = 60_000
 
 /**
  * Icons of domains, in a folder that the processes of a machine share. A file has the digest of its domain as its name, the icon as its
@@ -47,15 +50,16 @@ export class IconCache {
   /** Keeps an icon, or an empty buffer for none. Never rejects: without the cache, icons are fetched again. */
   async put(domain: string, icon: Buffer, validMs: number): Promise<void> {
     const { dir, clock, log, trimEvery } = this.#options
+    const part = join(dir, `${randomUUID()}${PART}`)
     try {
       await mkdir(dir, { recursive: true, mode: 0o700 })
-      const part = join(dir, `${randomUUID()}.part`)
       await writeFile(part, icon, { mode: 0o600, flag: 'wx' })
       const expires = new Date(clock.now() + validMs)
       await utimes(part, expires, expires)
       await rename(part, this.#path(domain))
       if (this.#writes++ % trimEvery === 0) await this.#trim()
     } catch (error) {
+      await rm(part, { force: true }).catch(() => {})
       log.warn({ reason: causeText(error) }, 'an icon of a company is not kept, so it is fetched again')
     }
   }
@@ -68,7 +72,8 @@ export class IconCache {
       const path = join(dir, name)
       // Another process may have removed it.
       const file = await stat(path).catch(() => undefined)
-      if (file !== undefined) found.push({ path, expiresMs: file.mtimeMs })
+      // A folder is none of ours, and cannot be removed as a file.
+      if (file?.isFile()) found.push({ path, expiresMs: file.mtimeMs + (name.endsWith(PART) ? PART_MS : 0) })
     }
     const valid = found.filter(({ expiresMs }) => expiresMs > clock.now()).sort((a, b) => b.expiresMs - a.expiresMs)
     const kept = new Set(valid.slice(0, filesMax))
