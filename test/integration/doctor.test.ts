@@ -245,7 +245,7 @@ test('a ClickHouse that refuses the user is said to, with a statement that mends
     [
       'clickhouse',
       'ClickHouse refuses the password of the user ipid-app, or has no such user',
-      "correct user and password in CLICKHOUSE_URL, or set them: CREATE USER OR REPLACE `ipid-app` IDENTIFIED BY 'PASSWORD'",
+      "correct user and password in CLICKHOUSE_URL, or change the password: ALTER USER `ipid-app` IDENTIFIED BY 'PASSWORD'",
     ],
   ])
   assert.deepEqual(await of(() => READ_ONLY), [

@@ -19,7 +19,7 @@ export function refusalOf(check: string, error: unknown, url: string): Finding |
     return problem(
       `ClickHouse refuses the password of the user ${user}, or has no such user`,
       'ipid does not start, and events wait in Redis.',
-      `correct user and password in CLICKHOUSE_URL, or set them: CREATE USER OR REPLACE ${named(user)} IDENTIFIED BY 'PASSWORD'`,
+      `correct user and password in CLICKHOUSE_URL, or change the password: ALTER USER ${named(user)} IDENTIFIED BY 'PASSWORD'`,
     )
   }
   if (error.code === READ_ONLY) {
