@@ -499,6 +499,7 @@ async function checkDrawer(page: Page): Promise<void> {
   const menu = page.getByRole('button', { name: 'Menu', exact: true })
   const link = page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Companies' })
   assert.equal(await link.isVisible(), false)
+  await page.emulateMedia({ reducedMotion: 'no-preference' })
   await menu.focus()
   await page.keyboard.press('Enter')
   await link.waitFor()

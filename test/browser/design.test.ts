@@ -23,7 +23,10 @@ async function openParts(t: { after(end: () => Promise<void>): void }, width = 1
     format: 'iife',
   })
   const of = (end: string) => outputFiles.find(({ path }) => path.endsWith(end))!.text
-  const context = await (browser as Browser).newContext({ viewport: { width, height: 700 } })
+  const context = await (browser as Browser).newContext({
+    viewport: { width, height: 700 },
+    reducedMotion: 'no-preference',
+  })
   t.after(() => context.close())
   const watched = await openWatched(context, '')
   await watched.page.setContent('<!doctype html><html lang="en"><title>Parts</title><body></body></html>')
