@@ -9,8 +9,8 @@ const TODAY = "toDate32(now('UTC'))"
 const DAY_BIT = `bitShiftLeft(toUInt32(1), toUInt8(toInt32(${TODAY}) - toInt32(toDate32(timestamp))))`
 
 /**
- * Heat of the companies of the tenant that have some, by company: the others have 0. The same as the view `company_heat`, which takes half as
- * long again, because it is for all tenants.
+ * Heat of the companies of the tenant that have some, by company: the others have 0. The same as the view `company_heat`, which would read
+ * the events of all companies for a few.
  * @param of more conditions on events
  */
 export const heatSql = (of = '') => `
