@@ -90,11 +90,13 @@ const SPANS_OF_DAYS = `
 /** Events of a company a day from which on the projection is faster. */
 const MANY_EVENTS_A_DAY = 4
 
-/** Whether companies had many events yesterday. It only decides which query is faster. */
+/** Whether companies had many events a day. It only decides which query is faster. */
 const HAS_MANY_EVENTS = `
-  SELECT count() > ${MANY_EVENTS_A_DAY} * uniqExact(sipHash64(company_id)) AS has_many
+  SELECT
+    count() > 0 AS has_events,
+    count() > ${MANY_EVENTS_A_DAY} * uniqExact(sipHash64(company_id), toDate32(timestamp)) AS has_many
   FROM events
-  WHERE tenant_id = {tenant:String} AND company_id > '' AND toDate32(timestamp) = {yesterday:Date32}`
+  WHERE tenant_id = {tenant:String} AND company_id > '' AND ${WITHIN}`
 
 const row = `(company, week_visits, week_events, usual_visits, toString(start), if(is_known_before, toString(last_before), ''), week_days)`
 const list = (score: string, condition: string, rows: number = HOME.rows) =>
@@ -248,8 +250,9 @@ export class ClickHouseHome {
     const { from, to } = weekOf(nowMs)
     const dayCount = HOME.weekDays * (1 + HOME.usualWeeks)
     const span = { tenant, from: before(dayCount - 1), to }
-    const [yesterday] = await this.#reader.rows<{ has_many: number }>(HAS_MANY_EVENTS, { tenant, yesterday: before(1) })
-    const spans = yesterday!.has_many === 1 ? SPANS_OF_DAYS : SPANS_OF_EVENTS
+    // After a day without events, one of the weeks before may have had very many.
+    const hasMany = (await this.#hasMany(tenant, before(1), before(1))) ?? (await this.#hasMany(tenant, span.from, to))
+    const spans = hasMany === true ? SPANS_OF_DAYS : SPANS_OF_EVENTS
     const [sums] = await this.#reader.rows<Sums & Lists>(weeksSql(spans), {
       ...span,
       week: from,
@@ -311,6 +314,13 @@ export class ClickHouseHome {
       ),
       returned: found.returned.flatMap(companyOf),
     }
+  }
+
+  /** Undefined: there are no events on these days. */
+  async #hasMany(tenant: string, from: string, to: string): Promise<boolean | undefined> {
+    type Row = { has_events: number; has_many: number }
+    const [found] = await this.#reader.rows<Row>(HAS_MANY_EVENTS, { tenant, from, to })
+    return found!.has_events === 1 ? found!.has_many === 1 : undefined
   }
 
   /** Asks a query for each part of the companies that a URL takes. */

@@ -105,3 +105,22 @@ for (const [perDay, seed, companies] of [
     }
   })
 }
+
+test('after a day without events, Home keeps no list of the visits of companies with many events a day', async () => {
+  const [tenant, asked] = ['of-quiet', [] as string[]]
+  class Recorder extends QuestionReader {
+    override rows<T>(...given: Parameters<QuestionReader['rows']>): Promise<readonly T[]> {
+      asked.push(given[0])
+      return super.rows<T>(...given)
+    }
+  }
+  const timestamp = NOON_MS - 3 * DAY_MS
+  const events = Array.from({ length: 9 }, (_, i) => ({
+    ...{ event_id: `event-${i}`, company_id: 'c1.example', account_id: 'c1.example', ip: `192.0.2.${i % 2}` },
+    ...{ timestamp, received_at: timestamp, extra: '{}' },
+  }))
+  await insert(tenant, events)
+  const week = await new ClickHouseHome(new Recorder(client)).week(tenant, NOON_MS)
+  assert.deepEqual([week.now.companies, week.now.visits, week.now.events], [1, 2, 9])
+  assert.ok(!asked.some((query) => query.includes('groupArray(visit)')))
+})
