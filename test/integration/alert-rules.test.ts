@@ -115,7 +115,13 @@ test('each alert fires when its fault is made, and clears after', {
     await limit(1)
     const lines = Array.from({ length: 50 }, (_, i) => JSON.stringify({ ip: '17.1.2.4', event_id: `b${i}` }))
     assert.equal(await post('/v1/ingest/batch', lines.join('\n')), 202)
-    for (let i = 1; i < 12; i++) await post('/v1/ingest', events(i * 100, 100))
+    let answered = 1 + lines.length
+    // On a slow machine the intake closes before the last of them.
+    for (let i = 1; i < 12; i++) {
+      const status = await post('/v1/ingest', events(i * 100, 100))
+      assert.ok(status === 200 || status === 503, String(status))
+      if (status === 200) answered += 100
+    }
     let asking = true
     const asked = (async () => {
       while (asking) {
@@ -133,7 +139,10 @@ test('each alert fires when its fault is made, and clears after', {
     }
     await limit(3_000)
     await quiet()
-    assert.equal(await instance.query("SELECT uniqExact(event_id) FROM ipid.events WHERE event_id != 'e10000'"), '1151')
+    assert.equal(
+      await instance.query("SELECT uniqExact(event_id) FROM ipid.events WHERE event_id != 'e10000'"),
+      String(answered),
+    )
   })
 
   await step('a Redis that is nearly full', async () => {

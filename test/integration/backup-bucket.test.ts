@@ -27,7 +27,7 @@ test('a backup in a bucket is found by its URL or that of its place, and a missi
   const location = { bucket: s3.bucket, prefix: 'ipid/backups', endpoint: s3.endpoint, region: undefined }
   const store = new S3Store(location)
   const clock = handClock(Date.UTC(2026, 10, 25, 3))
-  const backups = scheduledBackups({ client, folder, clock, store })
+  const backups = scheduledBackups({ client, folder, clock, store, location })
   t.after(async () => {
     await backups.stop()
     await store.close()

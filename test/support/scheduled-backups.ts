@@ -6,7 +6,8 @@ import type { RecordSource, TableSource } from '../../src/operations/backup/port
 import { Progress } from '../../src/operations/backup/progress.ts'
 import { backupInstance, readSchedule } from '../../src/operations/backup/redis/schedule-store.ts'
 import { type BackupSchedule, noScheduledBackups, ScheduledBackups } from '../../src/operations/backup/scheduled.ts'
-import { FolderStore } from '../../src/stores/objects/folder-store.ts'
+import type { ArchiveLocation } from '../../src/pipeline/declaration/destination.ts'
+import { openObjectStore } from '../../src/pipeline/sinks/archive/destination.ts'
 import type { ObjectStore } from '../../src/stores/objects/object-store.ts'
 import type { RedisClient } from '../../src/stores/redis/connect.ts'
 import { Membership } from '../../src/stores/redis/membership.ts'
@@ -22,6 +23,8 @@ interface Parts {
   /** False: backups are off. */
   readonly on?: boolean
   readonly store?: ObjectStore
+  /** Of the store. Default: `folder/backups`. */
+  readonly location?: ArchiveLocation
   /** Called before a row is written. */
   readonly onRow?: () => Promise<void>
   /** Bytes of the row. */
@@ -31,7 +34,7 @@ interface Parts {
 
 async function* none() {}
 
-/** Scheduled backups of a table with one row, into `folder/backups`. */
+/** Scheduled backups of a table with one row. */
 export function scheduledBackups({
   client,
   folder,
@@ -39,11 +42,11 @@ export function scheduledBackups({
   schedule,
   on = true,
   store,
+  location = { folder: join(folder, 'backups') },
   onRow,
   rowBytes = 1,
   assertRoom = () => {},
 }: Parts) {
-  const location = { folder: join(folder, 'backups') }
   const tables = {
     migrations: async () => [],
     tables: async () => [{ table: 'own', columns: ['a'], create: 'CREATE' }],
@@ -68,7 +71,7 @@ export function scheduledBackups({
     ...{ lease, read, clock, log: silent },
     rewriting: rewriteLease({ client }),
     instance: () => backupInstance(client),
-    place: new BackupPlace(location, store ?? new FolderStore(location.folder)),
+    place: new BackupPlace(location, store ?? openObjectStore(location)),
     schedule: { every: 'day', at: '03:00', keep: 2, ...schedule },
     write: (dir, mayGoOn) =>
       writeBackup(dir, {
