@@ -110,14 +110,14 @@ function RuleTable({
           isLabelHidden: true,
           isActions: true,
           render: (rule) => (
-            <>
+            <Row gap={2} justify="right" isOneLine>
               <Button size="s" aria-label={`Apply to the past: ${rule}`} onClick={() => onApply(rule)}>
                 Apply to the past
               </Button>
               <Button size="s" aria-label={`Remove ${rule}`} onClick={() => onRemove(rule)}>
                 Remove
               </Button>
-            </>
+            </Row>
           ),
         },
       ]}
