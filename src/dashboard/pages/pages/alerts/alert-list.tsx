@@ -49,6 +49,7 @@ export function AlertList({ tenant, alerts, onAct }: AlertListProps) {
           key: 'to',
           label: 'Reports to',
           text: 'wrap',
+          width: 220,
           inCard: 'whole',
           render: ({ to, target, digest }) => (
             <Stack gap={1}>
