@@ -48,7 +48,7 @@ export function ReadPages({ parameters }: PageProps) {
   return (
     <Page
       title="Pages"
-      description="Which pages of yours companies read, and which companies. An event counts on its own day (UTC)."
+      description="Which of your pages companies read, and which companies read them. An event counts on its own day (UTC)."
       actions={<DateRange value={range} onChange={choose} />}
     >
       <Row justify="between">
