@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { counted, time } from '../../../src/dashboard/pages/lib/format.ts'
+import { counted, percent, time } from '../../../src/dashboard/pages/lib/format.ts'
 
 test('one uses the singular', () => {
   assert.equal(counted(1, 'event'), '1 event')
@@ -12,4 +12,11 @@ test('a moment of another year names it', () => {
   const now = new Date('2026-11-22T12:00:00Z')
   assert.match(time('2025-11-20T12:00:00Z', now), /2025/)
   assert.doesNotMatch(time('2026-11-20T12:00:00Z', now), /2026/)
+})
+
+test('a small share is not none', () => {
+  assert.equal(percent(0), '0%')
+  assert.equal(percent(0.0001), '<0.1%')
+  assert.equal(percent(0.0005), '0.1%')
+  assert.equal(percent(0.123), '12.3%')
 })

@@ -12,8 +12,9 @@ const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' })
 export const number = (value: number) => numbers.format(value)
 /** 1234567 → 1.2M */
 export const shortNumber = (value: number) => compact.format(value)
-/** 0.123 → 12.3 % */
-export const percent = (share: number) => percents.format(share)
+/** 0.123 → 12.3 %; 0.0001 → <0.1 %, because 0 % means none */
+export const percent = (share: number) =>
+  share > 0 && share < 0.0005 ? `<${percents.format(0.001)}` : percents.format(share)
 /** 1 → 1 event; 1234 → 1,234 events. @param many default: `one` with an s */
 export const counted = (value: number, one: string, many = `${one}s`) => `${number(value)} ${value === 1 ? one : many}`
 
