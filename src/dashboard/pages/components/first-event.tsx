@@ -1,3 +1,4 @@
+import { Building2 } from 'lucide-preact'
 import { Link } from 'wouter-preact'
 import { CodeLine } from '../design/code.tsx'
 import { EmptyState } from '../design/notice.tsx'
@@ -8,7 +9,7 @@ import { useSession } from '../lib/session.ts'
 export function FirstEvent({ tenant, title }: { readonly tenant: string; readonly title: string }) {
   const { api_url } = useSession()
   return (
-    <EmptyState title={title}>
+    <EmptyState icon={Building2} title={title}>
       <p>
         <Link href={`/t/${tenant}/settings`}>Make an API key</Link> and send events from your site, or{' '}
         <Link href={`/t/${tenant}/uploads`}>upload a file</Link>. Companies appear here within seconds. With your key in

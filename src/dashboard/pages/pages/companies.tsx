@@ -200,7 +200,9 @@ function Nothing({ tenant, isFiltered, hasDays, onAllTime }: NothingProps) {
       </EmptyState>
     )
   }
-  if (isAsking && all.value === undefined) return null
+  if (isAsking && all.value === undefined) {
+    return all.error === undefined ? <Loading rows={3} /> : <Problem error={all.error} onRetry={all.reload} />
+  }
   if (isAsking && all.value!.total > 0) {
     return (
       <EmptyState icon={SearchX} title="No company on these days">
