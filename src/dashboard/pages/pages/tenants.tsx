@@ -75,7 +75,7 @@ function TenantTable({ tenants, plans, onChanged, onInvite }: TenantTableProps) 
           key: 'tenant',
           label: 'Tenant',
           render: ({ id, deleting }) => (
-            <Row gap={2}>
+            <Row gap={2} isOneLine>
               <Avatar name={id} id={id} />
               {deleting ? (
                 <>
@@ -187,7 +187,7 @@ function PlanChoice({ tenant, plans, onChanged }: PlanChoiceProps) {
       onChanged()
     })
   return (
-    <Row gap={2}>
+    <Row gap={2} isOneLine>
       <Select
         label={`Plan of ${tenant.id}`}
         isLabelHidden
