@@ -173,7 +173,7 @@ function PageTable({ tenant, rows, days, sort, onSort }: PageTableProps) {
           label: 'Which',
           inCard: 'whole',
           render: (row) => (
-            <Row gap={2} isOneLine>
+            <Row gap={2}>
               {row.top.map(({ company_id, name }) => (
                 <Avatar key={company_id} name={name} id={company_id} />
               ))}
