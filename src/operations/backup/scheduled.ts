@@ -137,11 +137,10 @@ export class ScheduledBackups extends LeasedService {
     const name = setName(dueMs, randomBytes(4).toString('hex'))
     const dir = join(spoolDir, name)
     const beganMs = clock.now()
+    const self = await instance()
     let isWhole = false
     await writeSchedule(lease, { ...state, attempt: { name, dueMs, beganMs } })
-    let self = ''
     try {
-      self = await instance()
       await place.own(self, state.last?.name, beganMs)
       const wait = AbortSignal.any([signal, AbortSignal.timeout(LEASE_WAIT_MS)])
       if (!(await rewriting.acquire(wait))) throw new UnavailableError('another command or job changes stored events')
@@ -166,7 +165,7 @@ export class ScheduledBackups extends LeasedService {
       await this.#done(state, dueMs, { name, atMs: clock.now(), tookMs: clock.now() - beganMs, bytes })
       log.info({ backup: name, place: place.location, bytes }, 'a backup is written')
     } catch (err) {
-      // Redis still has the attempt, so `#enter` finds a whole backup and notes it.
+      // Redis still has the attempt, so `takeOver` finds a whole backup and notes it.
       if (err instanceof LeaseLostError || isWhole) throw err
       // A killed process cannot do this: `#trim` removes what it left.
       await place.removeAttempt(name).catch(() => {})
