@@ -3,8 +3,7 @@ import type { CompanyAnswer, CompanyDay, CompanyEvent, CompanySource } from '../
 import { utcDay } from '../pipeline/event/outcomes.ts'
 import { encodedChars, type Parameters, type QuestionReader } from '../stores/clickhouse/reader.ts'
 import { OF_COMPANY } from './corrected.ts'
-import { HEAT_DAYS, heatOfDays } from './heat.ts'
-import { IS_INTENT_PAGE, MAY_BE_INTENT_PAGE, WITH_INTENT_PAGES } from './is-intent-page.ts'
+import { type HeatRow, heatOf, heatSql } from './heat.ts'
 import { companiesSql, rowOf, type StoredCompanyRow } from './list.ts'
 import { type OriginRow, type Origins, originsOf, originsSql } from './origins.ts'
 
@@ -28,14 +27,6 @@ const DOMAIN = `SELECT domain FROM (${companiesSql(` AND ${OF_COMPANY}`)}) WHERE
 
 /** Condition on days. */
 const WITHIN = ' AND toDate32(timestamp) >= {from:Date32} AND toDate32(timestamp) <= {to:Date32}'
-
-/** The days of the company's heat. The view `company_heat` would read the events of all companies. */
-const heatDaysOf = (rows: string) => `
-  WITH ${WITH_INTENT_PAGES}
-  SELECT ago, count() AS events, max(if(${MAY_BE_INTENT_PAGE}, ${IS_INTENT_PAGE}, 0)) AS intent
-  FROM events
-  WHERE ${rows}${WITHIN}
-  GROUP BY toUInt8(toInt32({to:Date32}) - toInt32(toDate32(timestamp))) AS ago`
 
 const ACCOUNTS = `
   SELECT account_id AS value, count() AS events
@@ -91,12 +82,6 @@ interface Count {
   readonly visits: number
 }
 
-interface FoundHeatDay {
-  readonly ago: number
-  readonly events: number
-  readonly intent: number
-}
-
 type EventRow = Omit<CompanyEvent, 'properties' | 'user_properties' | 'extra' | 'is_cut'> & {
   readonly shown_properties: string
   readonly shown_user_properties: string
@@ -135,16 +120,13 @@ export async function findCompany(reader: QuestionReader, wanted: CompanyWanted)
       .map(({ value, events }) => ({ value, events }))
   const perDay = kind('days').map(({ value, events, visits }) => ({ day: value, events, visits }))
   perDay.sort((a, b) => (a.day < b.day ? -1 : 1))
-  const heatFrom = utcDay(Date.parse(today) - (HEAT_DAYS - 1) * DAY_MS)
-  const [events, heatDays] = await Promise.all([
+  const [events, [heat]] = await Promise.all([
     reader.rows<EventRow>(eventsOf(rows + WITHIN), { ...within, from: recentFrom(perDay) ?? from }),
-    // A hidden company has no heat.
-    found.hidden ? [] : reader.rows<FoundHeatDay>(heatDaysOf(rows), { ...of, ...ids, from: heatFrom, to: today }),
+    reader.rows<HeatRow>(heatSql(` AND ${rows}`), { ...of, ...ids }),
   ])
-  const heat = heatOfDays(heatDays.map(({ ago, events, intent }) => ({ ago, events, hasIntent: intent === 1 })))
   return {
     company: { ...rowOf(found, found.stored), ...sets!, heat: heat?.heat ?? 0 },
-    heat,
+    heat: heatOf(heat),
     accounts: [...accounts],
     from,
     to,

@@ -28,11 +28,9 @@ export const COMPANY_HASH = `transform(
     company_hash
   )`
 
-/** The same for a query that is part of another one. */
-export const COUNTS_FOR = countsFor(`(${MERGED})`)
-
-/** The same of a column that has another name. */
+/** The same for a query that is part of another one. @param id the column with the company of the event */
 export const countsForOf = (id: string) => countsFor(`(${MERGED})`, id)
+export const COUNTS_FOR = countsForOf('company_id')
 
 /**
  * Condition on the events of the parameter `companies`, and of those that are merged into them. ClickHouse finds an id in a set faster than

@@ -21,14 +21,14 @@ const daysAgo = (day: string) => `toUInt8(toInt32({to:Date32}) - toInt32(${day})
 const WITHIN = 'toDate32(timestamp) >= {from:Date32} AND toDate32(timestamp) <= {to:Date32}'
 
 /** Days of the numbers of a company. The same expressions as in the projection `account_days`. */
-const days = (of = OF_SHOWN) => `
+const DAYS = `
   SELECT
     ${COMPANY} AS company,
     toDate32(timestamp) AS day,
     count() AS day_events,
     finalizeAggregation(uniqExactState(sipHash64(ip))) AS day_visits
   FROM events
-  WHERE ${of} AND ${WITHIN}
+  WHERE ${OF_SHOWN} AND ${WITHIN}
   GROUP BY company, day`
 
 /**
@@ -84,7 +84,7 @@ const SPANS_OF_DAYS = `
     count() AS span_days,
     min(ago) AS last_ago,
     max(ago) AS first_ago
-  FROM (SELECT *, ${daysAgo('day')} AS ago FROM (${days()}))
+  FROM (SELECT *, ${daysAgo('day')} AS ago FROM (${DAYS}))
   GROUP BY key`
 
 /** Events of a company a day from which on the projection is faster. */
