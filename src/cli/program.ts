@@ -156,7 +156,7 @@ export const COMMANDS: readonly Listed[] = [
   ],
 ]
 const HIDDEN_COMMANDS: readonly Listed[] = [
-  ['role [module]', '', async () => (await import('./start/hidden-commands.ts')).roleCommand],
+  ['role <module>', '', async () => (await import('./start/hidden-commands.ts')).roleCommand],
   ['compile', '', async () => (await import('./start/hidden-commands.ts')).compileCommand],
 ]
 

@@ -3,9 +3,9 @@ import type { CliContext } from '../../terminal/context.ts'
 
 /** `ipid role MODULE`: roles of a module, in a child that gets its work over IPC. A child of `ipid start` runs src/child.ts. */
 export function roleCommand(_context: CliContext, setExitCode: (code: number) => void): Command {
-  return new Command('role').argument('[module]').action(async (module?: string) => {
+  return new Command('role').argument('<module>').action(async (module: string) => {
     const { runRole } = await import('./run-roles.ts')
-    setExitCode(await runRole(() => import(module!)))
+    setExitCode(await runRole(() => import(module)))
   })
 }
 

@@ -77,7 +77,7 @@ function configXml(users: string, keptFree: number, { memoryBytesMax }: EngineLi
 /** Limit for results that must be complete before they are sent, by the engine's measure. Streamed results have none. */
 const WHOLE_RESULT_BYTES_MAX = 536_870_912
 
-/** A statement takes another thread for each of these that is free. */
+/** Free memory for each thread of a statement: with less, it takes fewer threads. */
 const THREAD_BYTES = 268_435_456
 
 /** The default settings of all statements. */
