@@ -108,7 +108,8 @@ test('the lock of an installation is inside it, also when its path is long', asy
   for (const name of ['package.json', 'package-lock.json', 'part-1.0.0.tgz']) cpSync(join(root, name), join(long, name))
   const tmp = join(root, 'tmp')
   mkdirSync(tmp)
-  const env = { PATH: process.env.PATH, HOME: root, TMPDIR: tmp }
+  // npm keeps a compile cache in TMPDIR from Node.js 22.8 on.
+  const env = { PATH: process.env.PATH, HOME: root, TMPDIR: tmp, NODE_DISABLE_COMPILE_CACHE: '1' }
   // In the root folder, as npm runs a script.
   const options = { env, timeout: 60_000, cwd: long }
   const { stderr } = await run(process.execPath, ['--input-type=module', '-e', SCRIPT, long], options)

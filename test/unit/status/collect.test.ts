@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
-import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
 import { collectStatus, NO_JOBS, type StatusSources } from '../../../src/operations/status/collect.ts'
 import { printStatus } from '../../../src/operations/status/commands/status-output.ts'
 import { MinuteSums, RecentWork } from '../../../src/operations/status/recent.ts'
 import type { ProcessReport, RedisStatus } from '../../../src/operations/status/system-status.ts'
 import { RecentProblems } from '../../../src/telemetry/problems.ts'
+import { printed } from '../../support/printed.ts'
 
 const NOW = Date.parse('2026-11-22T08:00:00.000Z')
 const LIMITS = { stallMs: 300_000, slackMs: {} }
@@ -89,10 +89,8 @@ test('the worst state of a data set is reported, and a waiting set is no fault',
     ],
   )
   assert.equal(status.verdict.text, 'warning: data set b is failed')
-  const out = new PassThrough()
-  printStatus(out, status)
   assert.match(
-    String(out.read()),
+    printed((out) => printStatus(out, status)),
     /^a +waiting .*\nb +failed .*\n {2}a: it is being compiled\n {2}b: it is too large\n/m,
   )
 })
@@ -133,10 +131,9 @@ test('each problem that needs an operator has a verdict', async () => {
     level: 'warning',
     text: 'warning: exports: 1 failed, 1 late: Weekly of acme, Daily of other',
   })
-  const out = new PassThrough()
-  printStatus(out, await collectStatus(sources({ exports: async () => exports }), LIMITS, NOW))
+  const withExports = await collectStatus(sources({ exports: async () => exports }), LIMITS, NOW)
   assert.match(
-    String(out.read()),
+    printed((out) => printStatus(out, withExports)),
     /^exports +5, 1 failed, 1 late: Weekly of acme, Daily of other; s3:\/\/lists: AccessDenied$/m,
   )
   const full = { ...REDIS, used_bytes: 90, used_share: 0.9, append_only: false, evicts: true }
@@ -190,20 +187,19 @@ test('rows that ClickHouse lost are reported, with the way to restore them', asy
   ]
   const status = async (archived_tenants: string[]) =>
     collectStatus(sources({ damage: async () => ({ parts, archived_tenants }) }), LIMITS, NOW)
-  const { verdict } = await status([])
-  assert.deepEqual(verdict, {
+  const withoutArchive = await status([])
+  assert.deepEqual(withoutArchive.verdict, {
     level: 'warning',
     text:
       'warning: ClickHouse lost 1,203 rows of 2026-10-03 to 2026-11-01: it set aside 2 damaged parts of events; ' +
       'ClickHouse lost rows: it set aside 1 damaged part of migrations',
   })
-  const printed = async (tenants: string[]) => {
-    const out = new PassThrough()
-    printStatus(out, await status(tenants))
-    return String(out.read())
-  }
-  assert.match(await printed([]), /^ {2}no tenant has an archive/m)
-  const text = await printed(['acme', 'other'])
+  assert.match(
+    printed((out) => printStatus(out, withoutArchive)),
+    /^ {2}no tenant has an archive/m,
+  )
+  const withArchives = await status(['acme', 'other'])
+  const text = printed((out) => printStatus(out, withArchives))
   for (const line of [
     'damaged part of events: 1,200 rows, received 2026-10-03 to 2026-10-04, in broken-on-start_202610_1_1_0',
     '  to restore rows from the archive: ./ipid replay --tenant acme --from 2026-10-03 --to 2026-11-01',
@@ -239,9 +235,7 @@ test('one uses the singular', async () => {
     ],
   })
   const status = await collectStatus(found, LIMITS, NOW)
-  const out = new PassThrough()
-  printStatus(out, status)
-  const text = String(out.read())
+  const text = printed((out) => printStatus(out, status))
   for (const said of [
     ...['1 live event, 1 line;', '1 request,', '1 insert of clickhouse failed', '1 dead letter waits', 'of 1 row;'],
     ...['1 line to go', '1 address to go', 'a data set is old: a', '1 old object of the archive', '1 old row removed'],

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
 import type { BatchJob } from '../../../../schemas/api/batch.ts'
 import { BadRows } from '../../../../src/pipeline/sources/batch/commands/bad-rows.ts'
 import { printJob, printJobs } from '../../../../src/pipeline/sources/batch/commands/job-output.ts'
+import { printed } from '../../../support/printed.ts'
 
 const PROBLEM = 'most of the 9 lines were not kept: 8 rejected (7 of them: session_id must be an integer)'
 const job: BatchJob = {
@@ -21,12 +21,6 @@ const job: BatchJob = {
     ],
     rejected_reasons: [],
   },
-}
-
-function printed(print: (out: NodeJS.WritableStream) => void): string {
-  const out = new PassThrough()
-  print(out)
-  return String(out.read())
 }
 
 test('a job is shown with its rejected lines by reason, and no error is repeated', () => {
