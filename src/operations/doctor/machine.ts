@@ -11,6 +11,12 @@ import { problemOf, SkippedError } from './run-checks.ts'
 /** A busy ingress has this many connections, and ClickHouse a file for each column that it reads. */
 const OPEN_FILES_MIN = 4_096
 
+/** When support of a major version of Node.js ends: https://github.com/nodejs/release */
+const NODE_SUPPORT_ENDS: Readonly<Record<number, string>> = {
+  ...{ 20: '2026-04-30', 21: '2024-06-01', 22: '2027-04-30', 23: '2025-06-01', 24: '2028-04-30' },
+  ...{ 25: '2026-06-01', 26: '2029-04-30' },
+}
+
 /** What the process learns about itself. */
 interface Report {
   readonly header: { readonly glibcVersionRuntime?: string }
@@ -19,15 +25,11 @@ interface Report {
 
 /** Node.js, its C library, and how many files it may open. */
 export function checkNode(): Finding[] {
-  const { header, userLimits } = processReport()
-  const { platform, arch, versions } = process
-  const library =
-    platform === 'linux' ? `, ${header.glibcVersionRuntime ? `glibc ${header.glibcVersionRuntime}` : 'no glibc'}` : ''
-  const { soft } = userLimits.open_files
+  const { soft } = processReport().userLimits.open_files
   const files = findingsOf('open-files')
   const isFew = typeof soft === 'number' && soft < OPEN_FILES_MIN
   return [
-    findingsOf('node').fine(`Node.js ${versions.node} on ${platform}-${arch}${library}`),
+    nodeFinding(thisMachine(), Date.now()),
     isFew
       ? files.risk(
           `a process may open ${soft} files`,
@@ -36,6 +38,41 @@ export function checkNode(): Finding[] {
         )
       : files.fine(`a process may open ${soft} files`),
   ]
+}
+
+/** Node.js and the system below it. */
+export interface Machine {
+  readonly node: string
+  readonly platform: string
+  readonly arch: string
+  /** Undefined on macOS, and with another C library. */
+  readonly glibc: string | undefined
+}
+
+/** Whether Node.js still gets security fixes. A version newer than our list does. */
+export function nodeFinding({ node, platform, arch, glibc }: Machine, now: number): Finding {
+  const { risk, fine } = findingsOf('node')
+  const library = platform === 'linux' ? `, ${glibc ? `glibc ${glibc}` : 'no glibc'}` : ''
+  const seen = `Node.js ${node} on ${platform}-${arch}${library}`
+  const end = NODE_SUPPORT_ENDS[Number.parseInt(node, 10)]
+  if (end === undefined || now < Date.parse(end)) return fine(seen)
+  return risk(
+    `${seen}: out of support since ${end}`,
+    'Security holes that are found in it stay open.',
+    'use Node.js 24',
+  )
+}
+
+/** What makes the API faster than with `node:http`. */
+export function engineRemedy({ platform, glibc = '0.0' }: Pick<Machine, 'platform' | 'glibc'>): string {
+  const [major, minor] = glibc.split('.').map(Number) as [number, number]
+  if (platform === 'darwin' || major > 2 || (major === 2 && minor >= 38)) return 'use Node.js 24'
+  return 'use Node.js 24 on a system with glibc 2.38 or newer (Debian 13, Ubuntu 24.04), as the image does'
+}
+
+function thisMachine(): Machine {
+  const { platform, arch, versions } = process
+  return { node: versions.node, platform, arch, glibc: processReport().header.glibcVersionRuntime }
 }
 
 function processReport(): Report {
@@ -54,9 +91,14 @@ export async function checkEngine({ config, roles }: Subject): Promise<Finding[]
     const seen = [name, version].filter(Boolean).join(' ')
     const slower = note ?? passedOver
     if (slower === undefined) return [fine(seen)]
-    const remedy = 'use Node.js 24 on a system with glibc 2.38 or newer (Debian 13, Ubuntu 24.04), as the image does'
     if (note === undefined) return [fine(`${seen}; a newer build does not load: ${slower}`)]
-    return [risk(`${seen}: ${slower}`, 'The API takes fewer requests a second than with uWebSockets.js.', remedy)]
+    return [
+      risk(
+        `the API runs on ${seen}: ${slower}`,
+        'It takes fewer requests a second than with uWebSockets.js.',
+        engineRemedy(thisMachine()),
+      ),
+    ]
   } catch (error) {
     if (!(error instanceof StartupError)) throw error
     const { problem } = findingsOf('http-engine')
