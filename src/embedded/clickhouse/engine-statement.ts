@@ -20,6 +20,8 @@ export interface EngineStatement extends Omit<StatementContext, 'defaults'> {
   readonly tables: readonly ExternalTable[]
   /** Whether the statement is ipid's own and uses the reserved slots. */
   readonly isOwn: boolean
+  /** Whether to measure what it reads, as far as it reads alone. */
+  readonly isMeasured: boolean
   /** Called repeatedly before the response begins, if settings ask for it. */
   readonly onProgress: (progress: Progress) => void
 }

@@ -281,7 +281,7 @@ export class Engine {
     cancel: () => void,
     consume: Consume,
   ): Promise<Rest> {
-    const { defaultFormat, waitsForEnd, protocolRevision: revision } = statement
+    const { defaultFormat, waitsForEnd, isMeasured, protocolRevision: revision } = statement
     const given = textOf(statement)
     const shape = shapeOf(given)
     if (shape.isEmpty) throw new Exception(Code.SyntaxError, 'Syntax error: Empty query. (SYNTAX_ERROR)')
@@ -294,7 +294,10 @@ export class Engine {
     const native = { sql, shape, defaultFormat, revision, settings }
     const tools = { ask: asking(this.#addon, connection), canonical: (text: string) => this.#canonical(text) }
     const answer = await forRevision(native, tools, consume)
-    return await this.#reading.read({ connection, sql, shape, defaultFormat, waitsForEnd, signal, cancel }, answer)
+    return await this.#reading.read(
+      { connection, sql, shape, defaultFormat, waitsForEnd, isMeasured, signal, cancel },
+      answer,
+    )
   }
 
   /** The engine reads the received bytes, in any format. */

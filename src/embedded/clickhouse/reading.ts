@@ -41,12 +41,15 @@ export const NOTHING_DONE: Summary = {
   elapsedNs: 0,
 }
 
+const UNMEASURED: Measurement = { read: async () => undefined }
+
 interface ReadStatement {
   readonly connection: Connection
   readonly sql: string
   readonly shape: StatementShape
   readonly defaultFormat: string
   readonly waitsForEnd: boolean
+  readonly isMeasured: boolean
   /** Aborted when the client disconnects. */
   readonly signal: AbortSignal
   /** Cancels the statement, even before it began. */
@@ -120,7 +123,7 @@ export class Reading {
     const close = () => (closed ??= closeResult(statement, running, pipe))
     try {
       const sql = await this.#intoFile(statement, pipe.path)
-      const measurement = await this.#options.counter.begin()
+      const measurement = await this.#measure(statement)
       running.follow(this.#query(statement, sql))
       const leave = () => pipe.leave()
       statement.signal.addEventListener('abort', leave, { once: true })
@@ -147,7 +150,7 @@ export class Reading {
     try {
       await writeFile(path, '', { mode: 0o600 })
       const sql = await this.#intoFile(statement, path)
-      const measurement = await this.#options.counter.begin()
+      const measurement = await this.#measure(statement)
       const summary = await summaryOf(await this.#query(statement, sql), measurement)
       await this.#options.written()
       const isEmpty = (await stat(path)).size === 0
@@ -162,10 +165,15 @@ export class Reading {
   }
 
   async #throughMemory(statement: ReadStatement, consume: Consume): Promise<Rest> {
-    const measurement = await this.#options.counter.begin()
+    const measurement = await this.#measure(statement)
     const result = await this.#query(statement, statement.sql)
     const summary = await summaryOf(result, measurement)
     return () => consume({ format: formatOf(statement), chunks: chunksOf([result.bytes]), summary })
+  }
+
+  /** Call it right before the statement. */
+  async #measure({ isMeasured }: ReadStatement): Promise<Measurement> {
+    return isMeasured ? await this.#options.counter.begin() : UNMEASURED
   }
 
   #query({ connection, defaultFormat }: ReadStatement, sql: string): Promise<QueryResult> {

@@ -27,6 +27,8 @@ export interface StatementRequest {
   readonly waitsForEnd: boolean
   /** Whether it is from ipid's sink or migrations, as proven by the secret. */
   readonly isOwn: boolean
+  /** Whether the answer says what it read, which ipid's own processes do not ask. */
+  readonly isMeasured: boolean
   /** Files of the request. */
   readonly tables: readonly ExternalTable[]
 }
@@ -116,6 +118,7 @@ export function parseRequest(
     isRead,
     waitsForEnd: isOn(params, 'wait_end_of_query') || isOn(params, 'http_wait_end_of_query'),
     isOwn: own.mayPass(user, headers),
+    isMeasured: user !== OWN_USER,
     tables,
   }
 }
