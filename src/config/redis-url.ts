@@ -26,9 +26,69 @@ const PORT_MAX = 65_535
 const DB_MAX = 1_000_000
 const REPLICAS_MAX = 100
 const SENTINEL_OPTIONS = ['db', 'sentinelUsername', 'sentinelPassword', 'waitReplicas']
+/** The client would take others, which replace options that keep commands from being sent twice. */
+const SERVER_OPTIONS = ['family', 'db', 'username', 'password', 'waitReplicas']
+const CLUSTER = 'redis-cluster://'
 
 export function isSentinelUrl(url: string): boolean {
   return /^rediss?-sentinel:/.test(url)
+}
+
+/**
+ * Asserts the form of `redis[s]://[user:password@]host[:port][/db][?options]`.
+ * @throws InputError that says which part is wrong, without a password
+ */
+export function assertServerUrl(url: string): void {
+  const parsed = URL.canParse(url) ? new URL(url) : undefined
+  if (parsed === undefined || !/^rediss?:$/.test(parsed.protocol) || parsed.hostname === '') {
+    throw new InputError(
+      `must be redis://host:port, rediss://host:port, unix:///path, redis-sentinel://h1:p1,h2:p2/name or redis-cluster://h1:p1,h2:p2${remedyFor(url)}`,
+    )
+  }
+  if (url.includes('#')) throw new InputError(`must have no #${remedyFor(url)}`)
+  if (!/^(?:\/\d{0,7})?$/.test(parsed.pathname)) {
+    throw new InputError(`the path must be the number of a database, as in redis://host:6379/0${remedyFor(url)}`)
+  }
+  const option = [...parsed.searchParams.keys()].find((name) => !SERVER_OPTIONS.includes(name))
+  if (option !== undefined) {
+    throw new InputError(`options must be among ${SERVER_OPTIONS.join(', ')}${gotOption(option)}${remedyFor(url)}`)
+  }
+  for (const part of [parsed.username, parsed.password]) decoded(part)
+  integerOf('db', parsed.searchParams.get('db'), DB_MAX)
+  readWaitReplicas(url)
+}
+
+/** Another form may be the end of a password. */
+function gotOption(name: string): string {
+  return /^\w+$/.test(name) ? `, got ${name}` : ''
+}
+
+export function isClusterUrl(url: string): boolean {
+  return url.startsWith(CLUSTER)
+}
+
+/**
+ * Reads `redis-cluster://host:port,host:port`.
+ * @throws InputError that says which part is wrong, without a password
+ */
+export function readClusterUrl(url: string): HostPort[] {
+  const nodes = url.slice(CLUSTER.length).replace(/\/$/, '')
+  if (nodes.includes('@')) throw new InputError(`${CLUSTER} takes no user and no password`)
+  if (nodes.includes('?')) throw new InputError(`${CLUSTER} takes no options`)
+  if (nodes.includes('/')) throw new InputError(`${CLUSTER} has only the database 0`)
+  return nodes.split(',').map((node) => {
+    const [, host, digits] = /^([^,@\s]+):(\d{1,5})$/.exec(node) ?? []
+    const port = Number(digits)
+    if (host === undefined || port < 1 || port > PORT_MAX) {
+      throw new InputError(`a node of a cluster must be host:port, got ${JSON.stringify(node)}`)
+    }
+    return { host, port }
+  })
+}
+
+/** An @ that did not end the credentials means that one of their characters ended them before. */
+function remedyFor(url: string): string {
+  return url.includes('@') ? '; characters of a user or password must be percent-encoded, as %40 for @' : ''
 }
 
 /**
@@ -37,8 +97,7 @@ export function isSentinelUrl(url: string): boolean {
  */
 export function readSentinelUrl(url: string): SentinelAddress {
   const [, scheme, credentials, hosts = '', name = '', query = ''] = SENTINEL.exec(url) ?? []
-  // An @ that did not end the credentials means that one of their characters ended them before.
-  const remedy = url.includes('@') ? `; characters of a user or password must be percent-encoded, as %40 for @` : ''
+  const remedy = remedyFor(url)
   if (scheme === undefined)
     throw new InputError(`must be redis-sentinel://host:port,host:port/name, ${EXAMPLE}${remedy}`)
   if (name === '') throw new InputError(`must end with the name of the master, ${EXAMPLE}${remedy}`)
@@ -46,7 +105,8 @@ export function readSentinelUrl(url: string): SentinelAddress {
   const options = new URLSearchParams(query.replaceAll('+', '%2B'))
   const unknown = [...options.keys()].find((option) => !SENTINEL_OPTIONS.includes(option))
   if (unknown !== undefined) {
-    throw new InputError(`options of redis-sentinel:// must be among ${SENTINEL_OPTIONS.join(', ')}, got ${unknown}`)
+    const got = `${SENTINEL_OPTIONS.join(', ')}${gotOption(unknown)}`
+    throw new InputError(`options of redis-sentinel:// must be among ${got}${remedy}`)
   }
   const colon = credentials?.indexOf(':') ?? -1
   if (credentials !== undefined && colon < 0) throw new InputError('credentials must be user:password@ or :password@')

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { InputError } from '../run/errors.ts'
-import { isSentinelUrl, readSentinelUrl, readWaitReplicas } from './redis-url.ts'
+import { assertServerUrl, isClusterUrl, isSentinelUrl, readClusterUrl, readSentinelUrl } from './redis-url.ts'
 
 /** Readers of setting values. Each throws `InputError` that says what the value must be. */
 
@@ -70,25 +70,13 @@ export function httpOrigin(value: string): string {
   throw new InputError('must be https://host or http://host:port')
 }
 
-const CLUSTER = /^redis-cluster:\/\/[^,/@\s]+:\d{1,5}(,[^,/@\s]+:\d{1,5})*\/?$/
-
 /** The forms of a Redis address. */
 export function redisUrl() {
-  const server = url(['redis:', 'rediss:'])
   return (value: string): string => {
-    if (CLUSTER.test(value) || /^unix:\/\/\/./.test(value)) return value
-    if (isSentinelUrl(value)) {
-      readSentinelUrl(value)
-      return value
-    }
-    try {
-      server(value)
-    } catch {
-      throw new InputError(
-        'must be redis://host:port, rediss://host:port, unix:///path, redis-sentinel://h1:p1,h2:p2/name or redis-cluster://h1:p1,h2:p2',
-      )
-    }
-    readWaitReplicas(value)
+    if (/^unix:\/\/\/./.test(value)) return value
+    if (isClusterUrl(value)) readClusterUrl(value)
+    else if (isSentinelUrl(value)) readSentinelUrl(value)
+    else assertServerUrl(value)
     return value
   }
 }

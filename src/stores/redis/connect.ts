@@ -1,5 +1,11 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
-import { isSentinelUrl, readWaitReplicas } from '../../config/redis-url.ts'
+import {
+  assertServerUrl,
+  isClusterUrl,
+  isSentinelUrl,
+  readClusterUrl,
+  readWaitReplicas,
+} from '../../config/redis-url.ts'
 import { shown } from '../../config/values.ts'
 import { InputError, UnavailableError } from '../../run/errors.ts'
 import { isConnected, needReplicas } from './durability/replicated.ts'
@@ -47,8 +53,9 @@ export function connectRedis(url: string, use: ConnectionUse): RedisClient {
     reconnectOnError: (error) => replyCode(error) === 'READONLY',
     protocol: 2,
   }
-  if (url.startsWith('redis-cluster://')) {
-    const cluster = new Cluster(clusterNodes(url), {
+  if (isClusterUrl(url)) {
+    const nodes = naming('REDIS_URL', () => readClusterUrl(url))
+    const cluster = new Cluster(nodes, {
       redisOptions: options,
       enableOfflineQueue: use.kind === 'loop',
       clusterRetryStrategy: reconnectMs,
@@ -117,17 +124,8 @@ function connectOne(url: string, options: RedisOptions): Redis {
     return new Redis({ ...options, path })
   }
   if (isSentinelUrl(url)) return new Redis({ ...options, ...naming('REDIS_URL', () => sentinelOptions(url)) })
-  if (url.startsWith('redis://') || url.startsWith('rediss://')) {
-    if (!URL.canParse(url)) throw new InputError(`REDIS_URL: not a URL: ${shown(url)}`)
-    const option = [...new URL(url).searchParams.keys()].find((name) => !URL_OPTIONS.has(name))
-    // Options of the URL would replace those above, which ensure that nothing is sent twice.
-    if (option !== undefined)
-      throw new InputError(`REDIS_URL: options must be among ${[...URL_OPTIONS].join(', ')}, got ${option}`)
-    return new Redis(url, options)
-  }
-  throw new InputError(
-    `REDIS_URL: must be redis://, rediss://, unix:///path, redis-sentinel://host:port,host:port/name or redis-cluster://host:port,host:port, got ${shown(url)}`,
-  )
+  naming('REDIS_URL', () => assertServerUrl(url))
+  return new Redis(url, options)
 }
 
 function naming<T>(setting: string, read: () => T): T {
@@ -138,9 +136,6 @@ function naming<T>(setting: string, read: () => T): T {
     throw new InputError(`${setting}: ${error.message}`)
   }
 }
-
-/** Query parameters that a URL may pass to ioredis. */
-const URL_OPTIONS: ReadonlySet<string> = new Set(['family', 'db', 'username', 'password', 'waitReplicas'])
 
 /** Short delays, because requests fail meanwhile, and a restarted Redis is ready in a fraction of a second. */
 function reconnectMs(attempt: number): number {
@@ -161,19 +156,4 @@ const LOADS = 1_000
 function speedUpStrings(): void {
   const inheriting = Object.create(String.prototype) as string
   for (let i = 0; i < LOADS; i++) inheriting.charCodeAt
-}
-
-function clusterNodes(url: string): { host: string; port: number }[] {
-  return url
-    .slice('redis-cluster://'.length)
-    .replace(/\/$/, '')
-    .split(',')
-    .map((node) => {
-      const at = node.lastIndexOf(':')
-      const port = Number(node.slice(at + 1))
-      if (at < 1 || !Number.isInteger(port) || port < 1 || port > 65_535) {
-        throw new InputError(`REDIS_URL: a cluster node is host:port, got ${node}`)
-      }
-      return { host: node.slice(0, at), port }
-    })
 }

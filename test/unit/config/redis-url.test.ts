@@ -53,6 +53,17 @@ const WRONG: [url: string, message: RegExp][] = [
   ['redis-sentinel://h1/m?commandTimeout=1', /must be among db, .*, got commandTimeout/],
   ['redis-sentinel://h1/m/0', /must be redis-sentinel:\/\/host:port,host:port\/name/],
   ['redis://h1?waitReplicas=x', /waitReplicas must be a whole number/],
+  ['redis://h1:6379/abc', /the path must be the number of a database, as in redis:\/\/host:6379\/0$/],
+  ['redis://h1:6379/0/1', /the path must be the number of a database/],
+  ['rediss://h1?db=one', /db must be a whole number/],
+  ['redis://:100%@h1', /must be percent-encoded/],
+  ['redis://h1?commandTimeout=1', /options must be among family, db, .*, got commandTimeout$/],
+  ['redis-cluster://h1:7000,h2:99999', /a node of a cluster must be host:port, got "h2:99999"$/],
+  ['redis-cluster://h1', /a node of a cluster must be host:port, got "h1"$/],
+  ['redis-cluster://', /a node of a cluster must be host:port, got ""$/],
+  ['redis-cluster://:secret@h1:7000', /redis-cluster:\/\/ takes no user and no password$/],
+  ['redis-cluster://h1:7000/1', /redis-cluster:\/\/ has only the database 0$/],
+  ['redis-cluster://h1:7000?waitReplicas=1', /redis-cluster:\/\/ takes no options$/],
 ]
 
 for (const [url, message] of WRONG) {
@@ -73,6 +84,7 @@ for (const character of ['@', '/', '?', '#', ' ', '://', '=', '&']) {
     for (const url of [
       `redis-sentinel://u:sec${character}ret@h1:26379/m`,
       `redis-sentinel://:sec${character}ret@h1:26379`,
+      `redis://:sec${character}ret@h1:6379`,
     ]) {
       assert.doesNotMatch(shown(url), /sec|ret/)
       let message = ''
@@ -82,7 +94,13 @@ for (const character of ['@', '/', '?', '#', ' ', '://', '=', '&']) {
         message = (error as Error).message
       }
       assert.doesNotMatch(message, /sec|ret/)
-      if (/[@/?# ]/.test(character)) assert.match(message, /percent-encoded, as %40 for @$/)
+      const unreadable = url.startsWith('redis:') ? /[/?#]/ : /[@/?# ]/
+      if (unreadable.test(character)) assert.match(message, /percent-encoded, as %40 for @$/)
+    }
+    // Digits may be taken for a port, so that the rest is taken for a path or an option.
+    for (const url of [`redis://u:12${character}ret@h1`, `redis-sentinel://u:1/m${character}ret@h1/m`]) {
+      const read = () => readConfig({ REDIS_URL: url })
+      if (/[/?#]/.test(character)) assert.throws(read, (error: Error) => !error.message.includes('ret'))
     }
     assert.doesNotMatch(shown(`redis://u:sec${character}ret@h1:6379/0?password=secret`), /sec|ret/)
   })
