@@ -1,5 +1,7 @@
 import { once } from 'node:events'
+import { Redis } from 'ioredis'
 import type { Config } from '../config/config.ts'
+import { isClusterUrl } from '../config/redis-url.ts'
 import { shown } from '../config/values.ts'
 import { version } from '../config/version.ts'
 import { causeText } from '../run/cause-text.ts'
@@ -25,15 +27,27 @@ export async function withRedis<T>(
   use: (client: RedisClient) => Promise<T>,
   connectMs = CONNECT_MS,
 ): Promise<T> {
-  const client = connectRedis(url, { name: 'cli', kind: 'request', timeoutMs: connectMs })
-  try {
-    await readyWithin(client, url, connectMs)
-    await assertReadable(client, version())
+  const useAndPersist = async (client: RedisClient) => {
     const refused = await refusesWrites(client)
     const result = await use(client)
     // With writes refused, nothing was changed, and reads need no disk.
     if (!refused || !(await refusesWrites(client))) await persisted(client)
     return result
+  }
+  return await readingRedis(url, useAndPersist, connectMs)
+}
+
+/** As `withRedis`, for a `use` that only reads: it needs neither the disk nor the replicas of Redis. */
+export async function readingRedis<T>(
+  url: string,
+  use: (client: RedisClient) => Promise<T>,
+  connectMs = CONNECT_MS,
+): Promise<T> {
+  const client = connectRedis(url, { name: 'cli', kind: 'request', timeoutMs: connectMs })
+  try {
+    await readyWithin(client, url, connectMs)
+    await assertReadable(client, version())
+    return await use(client)
   } finally {
     client.disconnect()
   }
@@ -41,7 +55,7 @@ export async function withRedis<T>(
 
 /**
  * Waits for the first connection of a new client.
- * @throws StartupError when there is none in time
+ * @throws StartupError when there is none in time, or to a Sentinel
  */
 export async function readyWithin(client: RedisClient, url: string, connectMs: number): Promise<void> {
   let problem = 'no answer'
@@ -49,9 +63,21 @@ export async function readyWithin(client: RedisClient, url: string, connectMs: n
     problem = causeText(error)
   })
   await once(client, 'ready', { signal: AbortSignal.timeout(connectMs) }).catch((error: Error) => {
-    const reason = error.name === 'AbortError' ? problem : causeText(error)
+    const cause = error.name === 'AbortError' ? problem : causeText(error)
+    const reason = isClusterUrl(url) ? `no node answers as one of a cluster: ${cause}` : cause
     throw new StartupError(`cannot reach Redis at ${shown(url)}: ${reason}`, { cause: new Error(reason) })
   })
+  if (await isSentinel(client)) {
+    throw StartupError.of(`${shown(url)} is a Sentinel`, 'REDIS_URL must be redis-sentinel://…/NAME of a master')
+  }
+}
+
+/** A Sentinel is ready like a server, but knows none of our commands. */
+async function isSentinel(client: RedisClient): Promise<boolean> {
+  if (!(client instanceof Redis)) return false
+  // A user may lack the right to ask.
+  const info = await client.info('server').catch(() => '')
+  return /^redis_mode:sentinel\b/m.test(info)
 }
 
 /** Whether Redis cannot write to its file, for example on a full disk. */

@@ -168,6 +168,30 @@ test('settings of Redis that lose events are problems, with the commands that me
   )
 })
 
+test('too few replicas for waitReplicas are a problem, and a status still answers', async (t) => {
+  const port = String(takePort())
+  await startTestRedis(t, ['--port', port, '--appendonly', 'yes'])
+  const REDIS_URL = `redis://127.0.0.1:${port}?waitReplicas=1`
+  const seen = 'Redis has 0 of the 1 replica that a write needs'
+  assert.deepEqual(problemsOf(await doctor(t, { REDIS_URL })), [`redis-replicas: ${seen}`])
+  const { code, stdout, stderr } = await runCommand(['status'], { env: { REDIS_URL } })
+  assert.deepEqual([code, stderr], [0, ''])
+  assert.match(stdout, new RegExp(`^warning: .*${seen}: requests are refused`))
+})
+
+test('a Redis Cluster that is none, or not there, is said to be', async (t) => {
+  const port = String(takePort())
+  await startTestRedis(t, ['--port', port])
+  for (const [REDIS_URL, reason] of [
+    [`redis-cluster://127.0.0.1:${port}`, /no node answers as one of a cluster: ERR .*cluster support disabled$/],
+    ['redis-cluster://127.0.0.1:1', /no node answers as one of a cluster: Connection is closed\.$/],
+  ] as const) {
+    const [problem, ...rest] = problemsOf(await doctor(t, { REDIS_URL }))
+    assert.match(problem!, reason)
+    assert.deepEqual(rest, [])
+  }
+})
+
 test('a Redis that others reach without a password is a risk', async (t) => {
   const port = String(takePort())
   await startTestRedis(t, ['--port', port, '--bind', '0.0.0.0', '--protected-mode', 'no'])

@@ -209,6 +209,10 @@ test('every kind of connection follows the master; a wrong name is reported', as
   const wrong = open('w', 'request', set.url().replace('mymaster', 'other'))
   const [error] = (await once(wrong, 'error')) as [Error]
   assert.match(error.message, /^no Sentinel knows the master other: 127.0.0.1:\d+ says: ERR No such master/)
+
+  const REDIS_URL = `redis://127.0.0.1:${set.sentinels[0]!.port}`
+  const { stderr } = await runCommand(['tenant', 'list'], { env: { REDIS_URL } })
+  assert.match(stderr, /^ipid: "redis:\/\/127.0.0.1:\d+" is a Sentinel: .* must be redis-sentinel:\/\/…\/NAME/)
 })
 
 test('a Sentinel that missed the last fail-over does not lead back to the old master', async (t) => {

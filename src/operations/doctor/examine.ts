@@ -1,6 +1,7 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { shown } from '../../config/values.ts'
 import { causeText } from '../../run/cause-text.ts'
+import type { StartupError } from '../../run/errors.ts'
 import { connectClickHouse, DATABASE } from '../../stores/clickhouse/client.ts'
 import { connectRedis } from '../../stores/redis/connect.ts'
 import { readyWithin } from '../../terminal/stores.ts'
@@ -70,7 +71,8 @@ async function examineRedis(url: string, subject: Subject): Promise<Finding[]> {
     ])
   } catch (error) {
     const why = 'Requests are answered 500, and ipid does not start.'
-    return [{ ...problemOf('redis', error as Error, why), remedy: remedyFor('Redis', 'REDIS_URL', subject) }]
+    const { remedy = remedyFor('Redis', 'REDIS_URL', subject) } = error as Partial<StartupError>
+    return [{ ...problemOf('redis', error as Error, why), remedy }]
   } finally {
     client.disconnect()
   }

@@ -109,7 +109,7 @@ export async function checkRedisConfig({ client, url, config }: RedisSubject): P
     found.push(...writesOf(info))
     const settings = await settingsOf(master)
     if (settings === undefined) {
-      const { risk } = findingsOf('redis-config')
+      const { risk } = findingsOf('redis-disk')
       const why =
         'How it writes to its disk cannot be judged: accepted events survive a power failure only with appendfsync always.'
       found.push(

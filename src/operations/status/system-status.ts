@@ -152,16 +152,22 @@ export interface RedisStatus {
   readonly append_only: boolean
   /** With Sentinel. */
   readonly sentinel?: SentinelStatus
+  /** With `waitReplicas` in REDIS_URL, and without Sentinel. */
+  readonly replication?: ReplicationStatus
 }
 
-/** The master that Sentinel names, and who else has its writes. */
-export interface SentinelStatus {
-  /** `host:port` of the server in use. */
-  readonly master: string
+/** Who else has the writes of a master. */
+export interface ReplicationStatus {
   /** Replicas that are connected and have caught up. */
   readonly replicas: number
   /** `waitReplicas` of REDIS_URL. */
   readonly wait_replicas: number
+}
+
+/** The master that Sentinel names, and who else has its writes. */
+export interface SentinelStatus extends ReplicationStatus {
+  /** `host:port` of the server in use. */
+  readonly master: string
   /** Whether Redis refuses writes without replicas: `min-replicas-to-write`. */
   readonly refuses_alone: boolean
 }

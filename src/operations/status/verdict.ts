@@ -95,14 +95,16 @@ export function redisRisks(redis: RedisStatus): RedisRisk[] {
   if (redis.evicts) {
     found.push({ name: 'evicts', seen: 'Redis evicts keys when it is full', why: ', which loses accepted events' })
   }
-  return redis.sentinel === undefined ? found : [...found, ...sentinelRisks(redis.sentinel)]
+  const { sentinel, replication = sentinel } = redis
+  if (replication !== undefined && replication.replicas < replication.wait_replicas) {
+    const needed = numbered(replication.wait_replicas, 'replica')
+    const seen = `Redis has ${replication.replicas} of the ${needed} that a write needs`
+    return [...found, { name: 'too-few-replicas', seen, why: ': requests are refused' }]
+  }
+  return sentinel === undefined ? found : [...found, ...sentinelRisks(sentinel)]
 }
 
 function sentinelRisks({ replicas, wait_replicas: needed, refuses_alone: refusesAlone }: SentinelStatus): RedisRisk[] {
-  if (replicas < needed) {
-    const seen = `Redis has ${replicas} of the ${numbered(needed, 'replica')} that a write needs`
-    return [{ name: 'too-few-replicas', seen, why: ': requests are refused' }]
-  }
   if (replicas === 0) {
     return [{ name: 'no-replica', seen: 'Redis has no replica', why: ': nothing takes over from its master' }]
   }

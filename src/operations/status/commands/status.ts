@@ -17,7 +17,7 @@ export function statusCommand(context: CliContext): Command {
 }
 
 async function readSystem(given: Config): Promise<SystemStatus> {
-  const [{ withRedis }, { clickhouseUrlOf, followed, instanceOf, redisUrlOf }, { collectStatus }, roles] =
+  const [{ readingRedis }, { clickhouseUrlOf, followed, instanceOf, redisUrlOf }, { collectStatus }, roles] =
     await Promise.all([
       import('../../../terminal/stores.ts'),
       import('../../../terminal/instance.ts'),
@@ -32,7 +32,7 @@ async function readSystem(given: Config): Promise<SystemStatus> {
   // REDIS_URL may be set without CLICKHOUSE_URL.
   const clickhouseUrl = await clickhouseUrlOf(config).catch(() => undefined)
   const limits = roles.stallLimits(config, pipeline)
-  return await withRedis(redisUrl, (redis) =>
+  return await readingRedis(redisUrl, (redis) =>
     collectStatus(roles.statusSources({ redis, clickhouseUrl, pipeline, plans: config.plans }), limits),
   )
 }

@@ -2,13 +2,13 @@ import { Cluster, type Redis } from 'ioredis'
 import type { RedisClient } from '../../../stores/redis/connect.ts'
 import { replicasNeededBy } from '../../../stores/redis/durability/replicated.ts'
 import { sentinelMasterOf } from '../../../stores/redis/sentinel.ts'
-import type { RedisStatus, SentinelStatus } from '../system-status.ts'
+import type { RedisStatus } from '../system-status.ts'
 
 /** Memory and durability of Redis. Uses INFO, because managed servers often forbid CONFIG. */
 export async function readServers(client: RedisClient): Promise<RedisStatus> {
   const masters: Redis[] = client instanceof Cluster ? client.nodes('master') : [client]
   const servers = await Promise.all(masters.map(readServer))
-  const sentinel = client instanceof Cluster ? undefined : await readSentinel(client)
+  const replication = client instanceof Cluster ? {} : await readReplication(client)
   const sum = (value: (server: RedisStatus) => number) => servers.reduce((total, server) => total + value(server), 0)
   return {
     version: servers[0]?.version ?? '',
@@ -17,21 +17,18 @@ export async function readServers(client: RedisClient): Promise<RedisStatus> {
     used_share: Math.max(0, ...servers.map((server) => server.used_share)),
     evicts: servers.some(({ evicts }) => evicts),
     append_only: servers.every((server) => server.append_only),
-    ...(sentinel !== undefined && { sentinel }),
+    ...replication,
   }
 }
 
-async function readSentinel(client: Redis): Promise<SentinelStatus | undefined> {
-  const master = sentinelMasterOf(client)
-  if (master === undefined) return undefined
+async function readReplication(client: Redis): Promise<Pick<RedisStatus, 'sentinel' | 'replication'>> {
+  const [master, needed] = [sentinelMasterOf(client), replicasNeededBy(client)]
+  if (master === undefined && needed === 0) return {}
   const info = await client.info('replication')
-  return {
-    master,
-    replicas: info.match(/^slave\d+:.*\bstate=online\b/gm)?.length ?? 0,
-    wait_replicas: replicasNeededBy(client),
-    // Redis says this only when the setting is in force.
-    refuses_alone: /^min_(slaves|replicas)_good_/m.test(info),
-  }
+  const replication = { replicas: info.match(/^slave\d+:.*\bstate=online\b/gm)?.length ?? 0, wait_replicas: needed }
+  if (master === undefined) return { replication }
+  // Redis says this only when the setting is in force.
+  return { sentinel: { master, ...replication, refuses_alone: /^min_(slaves|replicas)_good_/m.test(info) } }
 }
 
 /** A value of INFO; `''` when it has none of this name. */
