@@ -90,6 +90,19 @@ test('the first backup is written at once, missed times once, and old ones go af
   await until(async () => (await readdir(join(folder, 'spool'))).length === 0)
 })
 
+test('the first backup waits for the tables, which is no failure', async (t) => {
+  const { clock, start, state, client } = await startBackups(t)
+  let asked = 0
+  await start({ areMigrated: async () => ++asked > 2 })
+  await until(() => asked >= 2)
+  const waiting = (await readSchedule(client))!
+  assert.deepEqual([waiting.failures, waiting.attempt, waiting.error], [0, undefined, undefined])
+  // A backup that never comes is still missed.
+  assert.equal(backupStatus(waiting, clock.nowMs + MINUTE_MS)!.late_ms, MINUTE_MS)
+  const { failures, last } = await state(({ dueMs }) => dueMs === THREE)
+  assert.deepEqual([failures, last !== undefined], [0, true])
+})
+
 test('two processes write one backup', async (t) => {
   const { clock, start, state, whole } = await startBackups(t)
   await Promise.all([start(), start()])

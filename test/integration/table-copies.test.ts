@@ -70,7 +70,9 @@ test('tables are restored value for value, a user’s own too, however often the
   }
 
   assert.equal(await tables.filledTable(), undefined, 'there is no database yet')
+  assert.equal(await tables.areMigrated(), false)
   await migrate(url, silent)
+  assert.equal(await tables.areMigrated(), true)
   assert.equal(await tables.filledTable(), undefined)
   for (const query of [OWN_TABLE, OWN_ROWS, MANY_PARTS, MANY_ROWS, EVENTS]) await client.command({ query })
   assert.equal(await tables.filledTable(), 'events')
@@ -111,6 +113,7 @@ test('tables are restored value for value, a user’s own too, however often the
   const withColumns = migrations.slice(0, migrations.indexOf('0015_corrections') + 1)
   await tables.migrate(withColumns)
   assert.deepEqual(await tables.migrations(), withColumns)
+  assert.equal(await tables.areMigrated(), false)
   for (const attempt of [1, 2]) {
     for (const [shape, rows] of copies) {
       await tables.clear(shape)

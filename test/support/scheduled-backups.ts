@@ -30,6 +30,7 @@ interface Parts {
   /** Bytes of the row. */
   readonly rowBytes?: number
   readonly assertRoom?: (spoolDir: string) => void
+  readonly areMigrated?: () => Promise<boolean>
 }
 
 async function* none() {}
@@ -46,6 +47,7 @@ export function scheduledBackups({
   onRow,
   rowBytes = 1,
   assertRoom = () => {},
+  areMigrated = async () => true,
 }: Parts) {
   const tables = {
     migrations: async () => [],
@@ -79,6 +81,6 @@ export function scheduledBackups({
         archive: { place: 'none', list: none },
       }),
     spoolDir: join(folder, 'spool'),
-    assertRoom,
+    ...{ assertRoom, areMigrated },
   })
 }

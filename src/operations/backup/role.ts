@@ -33,29 +33,35 @@ export function backupRole(context: ProcessContext): Service[] {
   const lease = new Membership({ client: leases, name: 'backups', processName, log }).share(0)
   if (place === undefined) return [noScheduledBackups({ lease, read, log })]
   const archive = openObjectStore(context.archiveLocation)
+  const withTables = async <T>(use: (tables: ClickHouseTables) => Promise<T>): Promise<T> => {
+    const tables = new ClickHouseTables(clickhouseUrl, log)
+    try {
+      return await use(tables)
+    } finally {
+      await tables.close()
+    }
+  }
   const backups = new ScheduledBackups({
     ...{ lease, read, place, clock, log },
     rewriting: rewriteLease({ client: leases, processName, log }),
     instance: () => backupInstance(redis),
+    areMigrated: () => withTables((tables) => tables.areMigrated()),
     schedule: { every: backupEvery, at: backupAt, keep: backupKeep },
     async write(dir, mayGoOn, signal) {
       await assertOneServer('a backup', clickhouseUrl, clickhouseCluster)
-      const tables = new ClickHouseTables(clickhouseUrl, log)
       // A stop does not wait until all received events are stored.
       const stopped = once(signal, 'abort').then(() => {
         throw new Error('this process stops')
       })
-      try {
+      return await withTables((tables) => {
         const writing = writeBackup(dir, {
           ...{ tables, clock, waitMs: WAIT_MS, mayGoOn, version: version() },
           records: new RedisRecordSource(redis, pipeline, clock),
           archive: { place: archive.location, list: () => archive.list('') },
           progress: new Progress((line) => log.debug({ step: line }, 'a backup is being written')),
         })
-        return await Promise.race([writing, stopped])
-      } finally {
-        await tables.close()
-      }
+        return Promise.race([writing, stopped])
+      })
     },
     spoolDir: join(config.dataDir, 'backup-spool'),
     assertRoom,

@@ -31,6 +31,8 @@ interface ScheduledBackupsOptions {
   readonly read: () => Promise<ScheduleState | undefined>
   /** `backupInstance`. */
   readonly instance: () => Promise<string>
+  /** `ClickHouseTables.areMigrated`. */
+  readonly areMigrated: () => Promise<boolean>
   readonly place: BackupPlace
   readonly schedule: BackupSchedule
   /**
@@ -113,8 +115,16 @@ export class ScheduledBackups extends LeasedService {
     const { schedule, clock } = this.#options
     const state = await this.#state()
     const dueMs = lastDue(schedule, clock.now())
-    if (dueMs > state.dueMs && clock.now() >= state.retryAtMs) await this.#attempt(state, dueMs)
+    if (dueMs > state.dueMs && clock.now() >= state.retryAtMs && (await this.#hasTables(state)))
+      await this.#attempt(state, dueMs)
     return LOOK_EVERY_MS
+  }
+
+  /** At a first start the backup is due before a sink has made the tables. */
+  async #hasTables({ last }: ScheduleState): Promise<boolean> {
+    if (last !== undefined) return true
+    // An attempt reports what is wrong with ClickHouse.
+    return await this.#options.areMigrated().catch(() => true)
   }
 
   /** The state with the settings of this process. Another place begins anew, and so does a clock that was ahead. */

@@ -4,6 +4,7 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import type { Logger } from 'pino'
 import type { BackupFigures } from '../../../schemas/backup.ts'
 import { connectClickHouse, DATABASE } from '../../stores/clickhouse/client.ts'
+import { missingTable } from '../../stores/clickhouse/failures.ts'
 import { appliedMigrations, MIGRATIONS, migrate } from '../../stores/clickhouse/migrate.ts'
 import { readMigrations } from '../../stores/clickhouse/migrations.ts'
 import { quote, quoteName } from '../../stores/clickhouse/quote.ts'
@@ -63,6 +64,17 @@ export class ClickHouseTables implements TableSource, TableTarget {
 
   async migrations(): Promise<string[]> {
     return [...(await appliedMigrations(this.#client))].sort()
+  }
+
+  /** Whether ClickHouse has every migration of this version. The start of a sink applies them. */
+  async areMigrated(): Promise<boolean> {
+    try {
+      const applied = new Set(await this.migrations())
+      return (await readMigrations()).every(({ name }) => applied.has(name))
+    } catch (error) {
+      if (missingTable(error) === undefined) throw error
+      return false
+    }
   }
 
   async tables(): Promise<TableShape[]> {
