@@ -58,6 +58,11 @@ export function url(protocols: readonly string[]) {
     if (parsed === undefined || !protocols.includes(parsed.protocol) || parsed.hostname === '') {
       throw new InputError(wanted)
     }
+    try {
+      decodeURIComponent(parsed.username + parsed.password)
+    } catch {
+      throw new InputError('user and password must be percent-encoded: % is %25')
+    }
     return value
   }
 }

@@ -34,6 +34,25 @@ test('an interrupted upload is sent again, and the object is whole', async (t) =
   assert.deepEqual(await buffer((await direct.get('a'))!), PART)
 })
 
+test('a bucket of Amazon without a region is reported with its remedy', async (t) => {
+  const { AWS_REGION } = process.env
+  const before = { AWS_REGION, AWS_CONFIG_FILE: process.env.AWS_CONFIG_FILE }
+  t.after(() => {
+    for (const [name, value] of Object.entries(before)) {
+      if (value === undefined) delete process.env[name]
+      else process.env[name] = value
+    }
+  })
+  delete process.env.AWS_REGION
+  process.env.AWS_CONFIG_FILE = '/dev/null'
+  const store = new S3Store({ bucket: 'bucket', prefix: 'raw', region: undefined, endpoint: undefined })
+  t.after(() => store.close())
+  await assert.rejects(store.get('a'), {
+    name: 'UnavailableError',
+    message: 's3://bucket/raw has no region: add ?region=… to its URL, or set AWS_REGION',
+  })
+})
+
 test('a store that is too busy is asked again', async (t) => {
   const { store, direct, proxy } = await start(t)
   proxy.faults.push('busy', 'busy')

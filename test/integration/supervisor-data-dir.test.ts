@@ -107,11 +107,10 @@ test('sockets move to a short folder when the path of DATA_DIR is long', async (
 
 test('an impossible DATA_DIR is refused with its path', (t) => {
   const base = folder(t)
-  writeFileSync(join(base, 'file'), '')
-  assert.throws(() => makeDataDir(join(base, 'file')), {
-    name: 'StartupError',
-    message: /cannot create the folder .*file/,
-  })
+  const file = join(base, 'file')
+  writeFileSync(file, '')
+  const message = `${file} is not a folder: set DATA_DIR to a folder`
+  for (const use of [makeDataDir, trustedDataDir]) assert.throws(() => use(file), { name: 'StartupError', message })
   mkdirSync(join(base, 'elsewhere'))
   mkdirSync(join(base, 'data'))
   symlinkSync(join(base, 'elsewhere'), join(base, 'data/run'))

@@ -45,6 +45,7 @@ export function dataDirAt(dir: string): DataDir {
  * @throws StartupError when that fails, or another user can write to a folder
  */
 export function makeDataDir(dir: string): DataDir {
+  if (statOf(dir)?.isDirectory() === false) throw noFolder(dir)
   makeFolder(dir)
   const paths = dataDirAt(dir)
   assertPrivate(paths.path)
@@ -77,6 +78,7 @@ export function trustedDataDir(dir: string): DataDir {
  */
 function assertPrivate(path: string): number | undefined {
   const found = statOf(path)
+  if (found?.isDirectory() === false) throw noFolder(path)
   if (found === undefined || userId() === undefined) return undefined
   // In Kubernetes, root owns the mount of a volume, and this user's group can write to it.
   const isTrusted = isOf(found, userId()) || isOf(found, ROOT) || (userId() === ROOT && !isForAll(dirname(path)))
@@ -101,6 +103,10 @@ function isForAll(path: string): boolean {
 
 function isOf(stats: Stats, user: number | undefined): boolean {
   return stats.isDirectory() && (userId() === undefined || stats.uid === user)
+}
+
+function noFolder(path: string): StartupError {
+  return StartupError.of(`${path} is not a folder`, 'set DATA_DIR to a folder')
 }
 
 function foreign(folder: string): StartupError {

@@ -39,9 +39,6 @@ export async function checkDataDir({ dir, config }: Subject): Promise<Finding[]>
     }
     return [fine(`${dir.path} does not exist yet, and can be created`), ...(await checkSpace(parent))]
   }
-  if (!found.isDirectory()) {
-    return [problem(`${dir.path} is not a folder`, 'ipid does not start.', 'set DATA_DIR to a folder')]
-  }
   const closed = await closedIn(dir.path)
   const rights =
     closed.length === 0

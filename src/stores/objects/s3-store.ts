@@ -288,6 +288,7 @@ export class S3Store implements ObjectStore {
     try {
       return await work(await this.#load(), bucket, signal)
     } catch (error) {
+      if (error instanceof UnavailableError) throw error
       const { name, message } = error as Error
       throw new UnavailableError(`${this.location}: ${[name, message].filter(Boolean).join(': ')}`, { cause: error })
     }
@@ -314,6 +315,9 @@ export class S3Store implements ObjectStore {
       requestChecksumCalculation: 'WHEN_REQUIRED',
       responseChecksumValidation: 'WHEN_REQUIRED',
       requestHandler: { connectionTimeout: CONNECT_MS, socketTimeout: idleMs },
+    })
+    await client.config.region().catch(() => {
+      throw new UnavailableError(`${this.location} has no region: add ?region=… to its URL, or set AWS_REGION`)
     })
     return { sdk, client }
   }

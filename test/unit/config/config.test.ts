@@ -51,6 +51,10 @@ const REFUSED: [flags: Flags, message: RegExp][] = [
   [{ redisUrl: 'redis-cluster://a' }, /^--redis-url/],
   [{ clickhouseUrl: 'localhost:8123' }, /^--clickhouse-url "localhost:8123": must be http:\/\/host:port or https/],
   [
+    { clickhouseUrl: 'http://u:100%@h:8123' },
+    /^--clickhouse-url .*: user and password must be percent-encoded: % is %25$/,
+  ],
+  [
     { backupUrl: 's3://bucket', archiveUrl: 's3://bucket/archive' },
     /^BACKUP_URL lies around ARCHIVE_URL: .*another bucket or prefix$/,
   ],
