@@ -31,7 +31,7 @@ export const SETTINGS = {
     ...optional(
       'SECRETS_KEY',
       'key',
-      'key that encrypts the secrets of sources, 64 hexadecimal characters; unset: secrets.key in DATA_DIR',
+      'key that encrypts the secrets of sources and alerts, 64 hexadecimal characters; unset: secrets.key in DATA_DIR',
       text(/^[0-9a-f]{64}$/, '64 hexadecimal characters, as "openssl rand -hex 32" prints them'),
     ),
     isSecret: true,

@@ -23,6 +23,7 @@ interface Service {
   readonly mem_limit?: string
   readonly logging?: { readonly options?: Readonly<Record<string, string>> }
   readonly environment?: Readonly<Record<string, string>>
+  readonly env_file?: readonly object[]
   readonly ports?: readonly string[]
   readonly volumes?: readonly string[]
   readonly healthcheck?: object
@@ -80,6 +81,13 @@ test('the service that writes scheduled backups is given their settings, and kee
   assert.deepEqual(readConfig({ BACKUP_URL: place }).backupUrl, { folder: '/data/backups' })
   assert.ok(archive!.volumes!.map(interpolate).includes('backups:/data/backups') && 'backups' in file.volumes)
   assert.match(read('Dockerfile'), /mkdir -p .*\/data\/backups/)
+})
+
+test('every setting can be changed: in .env, or in a file of settings that may be missing', () => {
+  for (const service of ours) assert.deepEqual(service.env_file, [{ path: 'ipid.env', required: false }])
+  assert.match(read('src/process/README.md'), /`ipid\.env`/)
+  // It may hold passwords.
+  assert.match(read('.gitignore'), /^ipid\.env$/m)
 })
 
 test('only this machine can reach published ports, and every service has a health check', () => {
