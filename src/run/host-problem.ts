@@ -20,8 +20,13 @@ export interface ListenPort {
 
 /** One wording for every port: which port is not free, why, and what to do. */
 export function portRefusal({ host, portSetting, port }: ListenPort, { code, message }: NodeJS.ErrnoException) {
-  const cause = code === 'EADDRINUSE' ? 'another program listens there' : (code ?? message)
+  const [cause, remedy] = REFUSALS[code ?? ''] ?? [code ?? message, 'choose another port']
   const address = `${host.includes(':') ? `[${host}]` : host}:${port}`
-  const [reason, remedy] = [`${portSetting} ${port}: cannot listen on ${address} (${cause})`, 'choose another port']
+  const reason = `${portSetting} ${port}: cannot listen on ${address} (${cause})`
   return new StartupError(`${reason}; ${remedy}`, { reason, remedy })
+}
+
+const REFUSALS: Readonly<Record<string, readonly [cause: string, remedy: string]>> = {
+  EADDRINUSE: ['another program listens there', 'choose another port'],
+  EACCES: ['this user may not use this port', 'choose one from 1024 upwards'],
 }

@@ -1,6 +1,6 @@
 import { SETTINGS } from '../../config/settings.ts'
 import { waitForFreePort } from '../../embedded/processes/free-port.ts'
-import { InputError } from '../../run/errors.ts'
+import { InputError, type StartupError } from '../../run/errors.ts'
 import { type Finding, findingsOf, type Subject } from './finding.ts'
 import { listenerOn } from './listener.ts'
 import { SkippedError } from './run-checks.ts'
@@ -65,13 +65,17 @@ async function checkDoor({ name, what, port, host, hostSetting, mayMove }: Door)
     await waitForFreePort({ ...(hostSetting !== undefined && { hostSetting }), host, portSetting, port }, 0)
     return []
   } catch (error) {
-    const { message, reason = message } = error as Error & { readonly reason?: string }
+    const { message, reason = message, remedy: choose = 'choose another port' } = error as Partial<StartupError> & Error
     if (error instanceof InputError) {
       const remedy = `set ${hostSetting} to an address of this machine, such as 127.0.0.1`
       return [problem(message, 'ipid does not start.', remedy)]
     }
-    const seen = reason.replace('another program', (await listenerOn(port)) ?? 'another program')
-    const remedy = `end that program, or set ${portSetting} to another port (0: any free one)`
+    const other = (await listenerOn(port)) ?? 'another program'
+    const seen = reason.replace('another program', other)
+    const isTaken = seen.includes(other)
+    const remedy = isTaken
+      ? `end that program, or set ${portSetting} to another port (0: any free one)`
+      : `${choose} with ${portSetting} (0: any free one)`
     if (!mayMove) return [problem(seen, 'ipid does not start.', remedy)]
     return [risk(seen, `The next start takes any free port for ${what}, a new one each time.`, remedy)]
   }
