@@ -11,6 +11,11 @@ const PREFIX = /^[\w!.*'()=+:@-]+(?:\/[\w!.*'()=+:@-]+)*$/
 const REGION = /^[\w-]{1,64}$/
 const PARAMETERS = ['endpoint', 'region']
 
+/** Whether a text is meant as a URL, and not as a path. */
+export function isUrl(text: string): boolean {
+  return /^(?:\w+:\/\/|file:)/.test(text)
+}
+
 /** Reads the location of the archive. @throws InputError that says what is wrong */
 export function readArchiveUrl(text: string): ArchiveLocation {
   const url = URL.canParse(text) ? new URL(text) : undefined

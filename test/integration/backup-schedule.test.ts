@@ -406,6 +406,14 @@ function backingUp(t: TestContext, options: Omit<BackupProcess, 'redisUrl'>) {
   return { child, kill }
 }
 
+test('a URL is no folder: "backup" writes into none of that name', async () => {
+  for (const url of ['s3://bucket/ipid', 'file:///mnt/backups']) {
+    const { code, stderr } = await runCommand(['backup', url], { env: { REDIS_URL: redis.url } })
+    const remedy = 'give a folder, and copy it; BACKUP_URL names the place of scheduled backups'
+    assert.deepEqual([code, stderr], [2, `ipid: "${url}" is a URL: ${remedy}\n`])
+  }
+})
+
 test('a process that is killed amid a backup leaves none that could be taken for a whole one', async (t) => {
   const { client, clock, start, state, whole, folder, place } = await startBackups(t)
   const nowMs = THREE

@@ -1,6 +1,8 @@
 import { resolve } from 'node:path'
 import { Command } from 'commander'
 import type { BackupManifest } from '../../../../schemas/backup.ts'
+import { isUrl } from '../../../config/archive-url.ts'
+import { shown } from '../../../config/values.ts'
 import { version } from '../../../config/version.ts'
 import { InputError } from '../../../run/errors.ts'
 import type { CliContext } from '../../../terminal/context.ts'
@@ -28,6 +30,10 @@ export function backupCommand(context: CliContext): Command {
       if (dir === undefined) {
         const { takeOver } = await import('./take-over.ts')
         return await takeOver(config, context, json === true)
+      }
+      if (isUrl(dir)) {
+        const remedy = 'give a folder, and copy it; BACKUP_URL names the place of scheduled backups'
+        throw new InputError(`${shown(dir)} is a URL: ${remedy}`)
       }
       const [{ withRedis }, { asInstance, clickhouseUrlOf, redisUrlOf }, { RedisRecordSource }, { ClickHouseTables }] =
         await Promise.all([

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import { readArchiveUrl } from '../../../config/archive-url.ts'
+import { isUrl, readArchiveUrl } from '../../../config/archive-url.ts'
 import { shown } from '../../../config/values.ts'
 import type { ArchiveLocation } from '../../../pipeline/declaration/destination.ts'
 import { systemClock as clock } from '../../../run/clock.ts'
@@ -29,7 +29,7 @@ export async function withBackupFolder<T>(
 }
 
 function locationOf(from: string): ArchiveLocation {
-  if (!/^(?:\w+:\/\/|file:)/.test(from)) return { folder: resolve(from) }
+  if (!isUrl(from)) return { folder: resolve(from) }
   try {
     return readArchiveUrl(from)
   } catch (error) {
