@@ -7,6 +7,7 @@ import { retry } from '../run/loop.ts'
 import type { Service } from '../run/service.ts'
 import { Lifecycle } from '../run/service.ts'
 import { agreeOnForm } from '../stores/redis/data-form.ts'
+import { assertNoSentinel } from '../stores/redis/nodes.ts'
 import { assertNoRestore } from '../stores/redis/restore-mark.ts'
 import type { ProcessContext } from './context.ts'
 
@@ -36,6 +37,7 @@ export function topology(context: ProcessContext, end: (reason: Error) => void =
     start: () =>
       life.start(async () => {
         await untilRedisAnswers(context, stopping.signal)
+        if (config.redisUrl !== undefined) await assertNoSentinel(shared, config.redisUrl)
         await assertUsable()
         await context.createGroups()
         shared.on('ready', lookAgain)

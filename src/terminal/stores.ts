@@ -1,5 +1,4 @@
 import { once } from 'node:events'
-import { Redis } from 'ioredis'
 import type { Config } from '../config/config.ts'
 import { isClusterUrl } from '../config/redis-url.ts'
 import { shown } from '../config/values.ts'
@@ -11,6 +10,7 @@ import { connectRedis, type RedisClient } from '../stores/redis/connect.ts'
 import { assertReadable } from '../stores/redis/data-form.ts'
 import { persisted } from '../stores/redis/durability/persisted.ts'
 import { replyCode } from '../stores/redis/errors.ts'
+import { assertNoSentinel } from '../stores/redis/nodes.ts'
 import { TenantAdmin } from '../tenants/admin.ts'
 import { RedisTenantStore } from '../tenants/redis/tenant-store.ts'
 import { asInstance, redisUrlOf } from './instance.ts'
@@ -67,17 +67,7 @@ export async function readyWithin(client: RedisClient, url: string, connectMs: n
     const reason = isClusterUrl(url) ? `no node answers as one of a cluster: ${cause}` : cause
     throw new StartupError(`cannot reach Redis at ${shown(url)}: ${reason}`, { cause: new Error(reason) })
   })
-  if (await isSentinel(client)) {
-    throw StartupError.of(`${shown(url)} is a Sentinel`, 'REDIS_URL must be redis-sentinel://…/NAME of a master')
-  }
-}
-
-/** A Sentinel is ready like a server, but knows none of our commands. */
-async function isSentinel(client: RedisClient): Promise<boolean> {
-  if (!(client instanceof Redis)) return false
-  // A user may lack the right to ask.
-  const info = await client.info('server').catch(() => '')
-  return /^redis_mode:sentinel\b/m.test(info)
+  await assertNoSentinel(client, url)
 }
 
 /** Whether Redis cannot write to its file, for example on a full disk. */

@@ -17,6 +17,7 @@ import { runCommand } from '../support/command.ts'
 import { startInstance, type TestInstance } from '../support/instance.ts'
 import { quiet } from '../support/pipeline.ts'
 import { startSecretSet, startSentinelSet } from '../support/sentinel.ts'
+import { TestSite } from '../support/site.ts'
 import { stepsOf } from '../support/steps.ts'
 import { until } from '../support/until.ts'
 
@@ -211,8 +212,11 @@ test('every kind of connection follows the master; a wrong name is reported', as
   assert.match(error.message, /^no Sentinel knows the master other: 127.0.0.1:\d+ says: ERR No such master/)
 
   const REDIS_URL = `redis://127.0.0.1:${set.sentinels[0]!.port}`
-  const { stderr } = await runCommand(['tenant', 'list'], { env: { REDIS_URL } })
-  assert.match(stderr, /^ipid: "redis:\/\/127.0.0.1:\d+" is a Sentinel: .* must be redis-sentinel:\/\/…\/NAME/)
+  const refusal = /^ipid: "redis:\/\/127.0.0.1:\d+" is a Sentinel: .* must be redis-sentinel:\/\/…\/NAME/m
+  assert.match((await runCommand(['tenant', 'list'], { env: { REDIS_URL } })).stderr, refusal)
+  const started = new TestSite(t, { REDIS_URL }).start(['--roles', 'process'])
+  assert.equal((await started.ended).code, 1)
+  assert.match(started.stderr(), refusal)
 })
 
 test('a Sentinel that missed the last fail-over does not lead back to the old master', async (t) => {

@@ -1,5 +1,6 @@
 import { Cluster, type Redis } from 'ioredis'
-import { UnavailableError } from '../../run/errors.ts'
+import { shown } from '../../config/values.ts'
+import { StartupError, UnavailableError } from '../../run/errors.ts'
 import type { RedisClient } from './connect.ts'
 
 const SCAN_COUNT = 1_000
@@ -7,6 +8,19 @@ const SCAN_COUNT = 1_000
 /** The servers that take writes. */
 export function mastersOf(client: RedisClient): Redis[] {
   return client instanceof Cluster ? client.nodes('master') : [client]
+}
+
+/**
+ * A Sentinel is ready and answers to PING like a server, but knows none of our commands.
+ * @param url of the client
+ * @throws StartupError when the client is connected to one
+ */
+export async function assertNoSentinel(client: RedisClient, url: string): Promise<void> {
+  if (client instanceof Cluster) return
+  // A user may lack the right to ask.
+  const info = await client.info('server').catch(() => '')
+  if (!/^redis_mode:sentinel\b/m.test(info)) return
+  throw StartupError.of(`${shown(url)} is a Sentinel`, 'REDIS_URL must be redis-sentinel://…/NAME of a master')
 }
 
 /** All matching keys that exist during the whole call. May repeat keys. */
