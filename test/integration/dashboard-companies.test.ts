@@ -493,8 +493,9 @@ test('an invalid request is refused with the name of the field', async () => {
   ]) {
     await refused(query)
   }
-  const long = Array.from({ length: 20 }, (_, i) => `industry=${encodeURIComponent(`${i}${'€'.repeat(400)}`)}`)
-  assert.match(await refused(long.slice(0, 5).join('&')), /the filter is too long/)
+  // With its headers shorter than the 16 KB that node:http takes.
+  const long = Array.from({ length: 3 }, (_, i) => `industry=${encodeURIComponent(`${i}${'€'.repeat(400)}`)}`)
+  assert.match(await refused(long.join('&')), /the filter is too long/)
   assert.equal((await operator.post('/api/tenants/acme/companies/details', { companies: [], from: 'x' })).status, 422)
 })
 
