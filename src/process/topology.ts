@@ -2,8 +2,8 @@ import { shown } from '../config/values.ts'
 import { version } from '../config/version.ts'
 import { agreeOnPartitions } from '../pipeline/streams/topology.ts'
 import { causeText } from '../run/cause-text.ts'
-import { StartupError, throwLater } from '../run/errors.ts'
-import { retry } from '../run/loop.ts'
+import { StartupError, throwLater, UnavailableError } from '../run/errors.ts'
+import { pause, retry } from '../run/loop.ts'
 import type { Service } from '../run/service.ts'
 import { Lifecycle } from '../run/service.ts'
 import { agreeOnForm } from '../stores/redis/data-form.ts'
@@ -60,13 +60,19 @@ async function untilRedisAnswers({ shared, config }: ProcessContext, signal: Abo
     cause = error
   }
   shared.on('error', note)
+  const answered = new AbortController()
+  // The client of a cluster keeps a command for as long as no node answers.
+  const late = pause(redisStartMs, AbortSignal.any([signal, answered.signal])).then(() => {
+    if (!answered.signal.aborted) throw new UnavailableError('no answer')
+  })
   try {
-    await retry(() => shared.ping(), { delay: PING_DELAY, deadlineMs, signal })
+    await Promise.race([retry(() => shared.ping(), { delay: PING_DELAY, deadlineMs, signal }), late])
   } catch (error) {
     const where = redisUrl === undefined ? 'Redis' : `Redis at ${JSON.parse(shown(redisUrl))}`
     const limit = `within ${redisStartMs / 1_000} s (REDIS_URL, REDIS_START_MS)`
     throw new StartupError(`${where} does not answer ${limit}: ${causeText(cause ?? error)}`)
   } finally {
+    answered.abort()
     shared.off('error', note)
   }
 }

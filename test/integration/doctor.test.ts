@@ -177,6 +177,13 @@ test('too few replicas for waitReplicas are a problem, and a status still answer
   const { code, stdout, stderr } = await runCommand(['status'], { env: { REDIS_URL } })
   assert.deepEqual([code, stderr], [0, ''])
   assert.match(stdout, new RegExp(`^warning: .*${seen}: requests are refused`))
+  for (const [args, error] of [
+    [['pipeline'], ''],
+    [['usage', 'demo'], 'ipid: unknown tenant "demo"\n'],
+    [['rules', 'list', 'demo'], 'ipid: unknown tenant "demo"\n'],
+  ] as const) {
+    assert.equal((await runCommand(args, { env: { REDIS_URL } })).stderr, error)
+  }
 })
 
 test('a Redis Cluster that is none, or not there, is said to be', async (t) => {

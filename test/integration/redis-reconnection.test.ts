@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import type { ProcessContext } from '../../src/process/context.ts'
+import { topology } from '../../src/process/topology.ts'
 import { UnavailableError } from '../../src/run/errors.ts'
 import { connectRedis } from '../../src/stores/redis/connect.ts'
 import { Reconnection } from '../../src/stores/redis/reconnection.ts'
@@ -8,6 +10,8 @@ import { SharedRateLimiter } from '../../src/tenants/rate-limiter.ts'
 import { RedisTenantStore } from '../../src/tenants/redis/tenant-store.ts'
 import { RedisTokenCounters } from '../../src/tenants/redis/token-counters.ts'
 import type { Caller } from '../../src/tenants/tenancy.ts'
+import { quiet } from '../support/pipeline.ts'
+import { takePort } from '../support/ports.ts'
 import { startTestRedis } from '../support/redis.ts'
 import { until } from '../support/until.ts'
 
@@ -49,5 +53,16 @@ test('a request is refused while Redis is down for longer', async (t) => {
   for (let round = 0; round < 2; round++) {
     const answers = await Promise.allSettled(ask())
     assert.ok(answers.every((answer) => answer.status === 'rejected' && answer.reason instanceof UnavailableError))
+  }
+})
+
+test('a start gives up when nothing answers within REDIS_START_MS, at a server and at a cluster', async (t) => {
+  for (const scheme of ['redis', 'redis-cluster']) {
+    const redisUrl = `${scheme}://127.0.0.1:${takePort()}`
+    const client = quiet(connectRedis(redisUrl, { name: 'test', kind: 'loop' }))
+    t.after(() => client.disconnect())
+    const context = { shared: client, config: { redisUrl, redisStartMs: 300 } } as unknown as ProcessContext
+    const refused = `Redis at ${redisUrl} does not answer within 0.3 s (REDIS_URL, REDIS_START_MS): `
+    await assert.rejects(topology(context).start(), ({ message }: Error) => message.startsWith(refused))
   }
 })

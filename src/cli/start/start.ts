@@ -24,7 +24,7 @@ import { holdDataDir } from '../../terminal/data-dir-lock.ts'
 import { embeddedClickHouse, embeddedRedis, type StoreSurroundings } from '../../terminal/embedded-stores.ts'
 import { removeInstance, writeInstance } from '../../terminal/instance.ts'
 import { printLine } from '../../terminal/print.ts'
-import { withRedis } from '../../terminal/stores.ts'
+import { readingRedis } from '../../terminal/stores.ts'
 import { announce, type Ready } from './announce.ts'
 import { createDemoTenant } from './demo-tenant.ts'
 import { EnrichmentKeeper } from './enrichment-keeper.ts'
@@ -163,7 +163,7 @@ class Run {
     if (this.#options.config.redisUrl === undefined) return
     const { log } = this.#surroundings
     try {
-      for (const warning of redisWarnings(await withRedis(redisUrl, readServers))) log.warn(warning)
+      for (const warning of redisWarnings(await readingRedis(redisUrl, readServers))) log.warn(warning)
     } catch (error) {
       log.debug({ err: error }, 'cannot read the durability settings of Redis')
     }

@@ -5,7 +5,7 @@ import { causeText } from '../../run/cause-text.ts'
 import { pause } from '../../run/loop.ts'
 import { PASSING } from '../../run/passing.ts'
 import { connectClickHouse } from '../../stores/clickhouse/client.ts'
-import { withRedis } from '../../terminal/stores.ts'
+import { readingRedis } from '../../terminal/stores.ts'
 
 /** A store that the user runs, and that may not answer. */
 interface AwaitedStore {
@@ -27,7 +27,7 @@ const SAY_EVERY_MS = 10_000
 export function awaitedStores({ redisUrl, clickhouseUrl }: Config): AwaitedStore[] {
   const stores: AwaitedStore[] = []
   if (redisUrl !== undefined) {
-    const probe = () => withRedis(redisUrl, (client) => client.ping(), PROBE_MS)
+    const probe = () => readingRedis(redisUrl, (client) => client.ping(), PROBE_MS)
     stores.push({ name: 'Redis', setting: 'REDIS_URL', url: redisUrl, probe })
   }
   if (clickhouseUrl !== undefined) {

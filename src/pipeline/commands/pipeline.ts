@@ -30,11 +30,11 @@ export function pipelineCommand(context: CliContext): Command {
 }
 
 async function readStreams(config: ReturnType<typeof configOf>, pipeline: Pipeline): Promise<readonly GroupStatus[]> {
-  const [{ withRedis }, { redisUrlOf }, { readStatus }] = await Promise.all([
+  const [{ readingRedis }, { redisUrlOf }, { readStatus }] = await Promise.all([
     import('../../terminal/stores.ts'),
     import('../../terminal/instance.ts'),
     import('../streams/status.ts'),
   ])
-  const { streams } = await withRedis(await redisUrlOf(config), (client) => readStatus(client, pipeline))
+  const { streams } = await readingRedis(await redisUrlOf(config), (client) => readStatus(client, pipeline))
   return streams
 }

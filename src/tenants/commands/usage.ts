@@ -20,7 +20,7 @@ export function usageCommand(context: CliContext): Command {
     const given = configOf(context, command)
     const month = options.month ?? new Date().toISOString().slice(0, 7)
     const [
-      { tenantAdmin, withRedis },
+      { readingRedis, tenantAdmin },
       { asInstance, clickhouseUrlOf, redisUrlOf },
       { connectClickHouse, DATABASE },
       { readUsage },
@@ -33,7 +33,7 @@ export function usageCommand(context: CliContext): Command {
       import('../redis/origin-counts.ts'),
     ])
     const config = await asInstance(given)
-    const [tenant, warning] = await withRedis(await redisUrlOf(config), async (redis) => [
+    const [tenant, warning] = await readingRedis(await redisUrlOf(config), async (redis) => [
       await tenantAdmin(redis, config).getTenant(name),
       originWarning(await new RedisOriginCounts(redis, systemClock).read(name)),
     ])

@@ -47,7 +47,7 @@ export function eventCommand(context: CliContext): Command {
         import('../../../run/clock.ts'),
       ])
     const url = await instance.clickhouseUrlOf(config)
-    return await stores.withRedis(await instance.redisUrlOf(config), async (redis) => {
+    return await stores.readingRedis(await instance.redisUrlOf(config), async (redis) => {
       const tenant = await stores.tenantAdmin(redis, config).getTenant(name)
       const partitions = await change.partitionsOf(redis)
       if (partitions === 0) throw new StartupError('nothing was ever received: ipid has not been started yet')
