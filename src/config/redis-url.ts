@@ -14,6 +14,15 @@ export interface SentinelAddress {
   readonly db: number
 }
 
+/** Nodes of a Redis Cluster that name the others: `redis-cluster://` or, with TLS, `rediss-cluster://`. */
+interface ClusterAddress {
+  readonly nodes: HostPort[]
+  readonly isTls: boolean
+  /** The same for all nodes. */
+  readonly username: string | undefined
+  readonly password: string | undefined
+}
+
 export interface HostPort {
   readonly host: string
   readonly port: number
@@ -28,7 +37,6 @@ const REPLICAS_MAX = 100
 const SENTINEL_OPTIONS = ['db', 'sentinelUsername', 'sentinelPassword', 'waitReplicas']
 /** The client would take others, which replace options that keep commands from being sent twice. */
 const SERVER_OPTIONS = ['family', 'db', 'username', 'password', 'waitReplicas']
-const CLUSTER = 'redis-cluster://'
 
 export function isSentinelUrl(url: string): boolean {
   return /^rediss?-sentinel:/.test(url)
@@ -64,19 +72,21 @@ function gotOption(name: string): string {
 }
 
 export function isClusterUrl(url: string): boolean {
-  return url.startsWith(CLUSTER)
+  return /^rediss?-cluster:/.test(url)
 }
 
 /**
- * Reads `redis-cluster://host:port,host:port`.
+ * Reads `redis[s]-cluster://[user:password@]host:port,host:port`.
  * @throws InputError that says which part is wrong, without a password
  */
-export function readClusterUrl(url: string): HostPort[] {
-  const nodes = url.slice(CLUSTER.length).replace(/\/$/, '')
-  if (nodes.includes('@')) throw new InputError(`${CLUSTER} takes no user and no password`)
-  if (nodes.includes('?')) throw new InputError(`${CLUSTER} takes no options`)
-  if (nodes.includes('/')) throw new InputError(`${CLUSTER} has only the database 0`)
-  return nodes.split(',').map((node) => {
+export function readClusterUrl(url: string): ClusterAddress {
+  const [scheme, rest = ''] = url.split(/:\/\/(.*)/s)
+  const at = rest.lastIndexOf('@')
+  const nodes = rest.slice(at + 1).replace(/\/$/, '')
+  if (nodes.includes('?')) throw new InputError(`${scheme}:// takes no options${remedyFor(url)}`)
+  if (nodes.includes('/')) throw new InputError(`${scheme}:// has only the database 0${remedyFor(url)}`)
+  const { username, password } = credentialsOf(at < 0 ? undefined : rest.slice(0, at))
+  const hosts = nodes.split(',').map((node) => {
     const [, host, digits] = /^([^,@\s]+):(\d{1,5})$/.exec(node) ?? []
     const port = Number(digits)
     if (host === undefined || port < 1 || port > PORT_MAX) {
@@ -84,6 +94,19 @@ export function readClusterUrl(url: string): HostPort[] {
     }
     return { host, port }
   })
+  return { nodes: hosts, isTls: scheme === 'rediss-cluster', username, password }
+}
+
+/** @param text what stands before the @ */
+function credentialsOf(text: string | undefined): Pick<ClusterAddress, 'username' | 'password'> {
+  if (text === undefined) return { username: undefined, password: undefined }
+  const colon = text.indexOf(':')
+  if (colon < 0) throw new InputError('credentials must be user:password@ or :password@')
+  if (/[@/?#\s]/.test(text)) throw new InputError(remedyFor('@').slice(2))
+  return {
+    username: decoded(text.slice(0, colon)) || undefined,
+    password: decoded(text.slice(colon + 1)) || undefined,
+  }
 }
 
 /** An @ that did not end the credentials means that one of their characters ended them before. */
@@ -108,15 +131,14 @@ export function readSentinelUrl(url: string): SentinelAddress {
     const got = `${SENTINEL_OPTIONS.join(', ')}${gotOption(unknown)}`
     throw new InputError(`options of redis-sentinel:// must be among ${got}${remedy}`)
   }
-  const colon = credentials?.indexOf(':') ?? -1
-  if (credentials !== undefined && colon < 0) throw new InputError('credentials must be user:password@ or :password@')
+  const { username, password } = credentialsOf(credentials)
   readWaitReplicas(url)
   return {
     sentinels: hosts.split(',').map(readHost),
     name: decoded(name),
     isTls: scheme === 'rediss',
-    username: decoded(credentials?.slice(0, colon)) || undefined,
-    password: decoded(credentials?.slice(colon + 1)) || undefined,
+    username,
+    password,
     sentinelUsername: options.get('sentinelUsername') || undefined,
     sentinelPassword: options.get('sentinelPassword') || undefined,
     db: integerOf('db', options.get('db'), DB_MAX),

@@ -39,7 +39,7 @@ export const SETTINGS = {
   redisUrl: optional(
     'REDIS_URL',
     'url',
-    'redis://, rediss://, unix:///path, redis-sentinel://h1:p1,h2:p2/name or redis-cluster://h1:p1,h2:p2; unset: a private Redis under DATA_DIR',
+    'redis://, rediss://, unix:///path, redis-sentinel://h1:p1,h2:p2/name or redis-cluster://h1:p1,h2:p2 (rediss-… with TLS); unset: a private Redis under DATA_DIR',
     redisUrl(),
   ),
   clickhouseUrl: optional(

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import { archiveLocationOf, type Config, defaultDataDirOf, enrichCacheOf, fetchedDirOf } from '../config/config.ts'
+import { isClusterUrl } from '../config/redis-url.ts'
 import { EnrichmentEngine } from '../enrichment/engine.ts'
 import { DataLookups } from '../enrichment/lookup-service.ts'
 import { ReverseDns } from '../enrichment/providers/rdns/reverse-dns.ts'
@@ -85,7 +86,7 @@ export class ProcessContext {
 
   /** Whether Redis is a cluster, so that one call must stay within one hash slot. */
   get isCluster(): boolean {
-    return this.config.redisUrl.startsWith('redis-cluster://')
+    return isClusterUrl(this.config.redisUrl)
   }
 
   get archiveLocation(): ArchiveLocation {

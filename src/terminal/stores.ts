@@ -58,16 +58,37 @@ export async function readingRedis<T>(
  * @throws StartupError when there is none in time, or to a Sentinel
  */
 export async function readyWithin(client: RedisClient, url: string, connectMs: number): Promise<void> {
+  const cause = await failureOf(client, connectMs)
+  if (cause !== undefined) {
+    const reason = isClusterUrl(url) ? `no node answers as one of a cluster: ${await ofNode(url, cause)}` : cause
+    throw new StartupError(`cannot reach Redis at ${shown(url)}: ${reason}`, { cause: new Error(reason) })
+  }
+  await assertNoSentinel(client, url)
+}
+
+/** Why a new client does not connect in time; undefined when it does. */
+async function failureOf(client: RedisClient, connectMs: number): Promise<string | undefined> {
   let problem = 'no answer'
   client.on('error', (error: Error) => {
     problem = causeText(error)
   })
-  await once(client, 'ready', { signal: AbortSignal.timeout(connectMs) }).catch((error: Error) => {
-    const cause = error.name === 'AbortError' ? problem : causeText(error)
-    const reason = isClusterUrl(url) ? `no node answers as one of a cluster: ${cause}` : cause
-    throw new StartupError(`cannot reach Redis at ${shown(url)}: ${reason}`, { cause: new Error(reason) })
-  })
-  await assertNoSentinel(client, url)
+  return await once(client, 'ready', { signal: AbortSignal.timeout(connectMs) }).then(
+    () => undefined,
+    (error: Error) => (error.name === 'AbortError' ? problem : causeText(error)),
+  )
+}
+
+const NODE_MS = 2_000
+
+/** A cluster client does not say why it cannot connect to a node, such as a certificate, so this asks the first node. */
+async function ofNode(clusterUrl: string, otherwise: string): Promise<string> {
+  const url = clusterUrl.replace('-cluster:', ':').replace(/,[^@]*$/, '')
+  const client = connectRedis(url, { name: 'cli', kind: 'request' })
+  try {
+    return (await failureOf(client, NODE_MS)) ?? otherwise
+  } finally {
+    client.disconnect()
+  }
 }
 
 /** Whether Redis cannot write to its file, for example on a full disk. */

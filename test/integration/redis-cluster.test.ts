@@ -32,7 +32,7 @@ import { acme } from '../support/http.ts'
 import { startInstance } from '../support/instance.ts'
 import { envelope, quiet, startIntake } from '../support/pipeline.ts'
 import { readEvents } from '../support/read-events.ts'
-import { startCluster } from '../support/redis-cluster.ts'
+import { startCluster, startSecretCluster } from '../support/redis-cluster.ts'
 import { TestSite } from '../support/site.ts'
 import { until } from '../support/until.ts'
 
@@ -107,7 +107,7 @@ test('on a Redis Cluster live and batch events arrive once, in accounts and arch
 test('a request refused by a partial cluster is whole after its repeat, and counts once', async (t) => {
   const url = await startCluster(t)
   const client = quiet(connectRedis(url, { name: 'test', kind: 'loop', timeoutMs: 5_000 }))
-  const node = new Redis({ port: Number(new URL(url).port), host: '127.0.0.1' })
+  const node = new Redis({ port: Number(new URL(url).port), host: '127.0.0.1', password: 'p@ss' })
   const { intake, stop } = startIntake(url, PARTITIONS, 700)
   t.after(async () => {
     await stop()
@@ -214,4 +214,23 @@ test('on a cluster a restore moves dead letters to other partitions, where all c
   assert.equal((await ipid('discard', '--tenant', 'acme')).discarded, 8)
   assert.equal((await ipid('retry', '--all')).retried, 12)
   assert.equal((await rowsOf(client, 'intake', 6)).length, 12)
+})
+
+test('a Redis Cluster with TLS needs its authority and its password, and an error shows neither', async (t) => {
+  const { url, authority } = await startSecretCluster(t)
+  const site = new TestSite(t)
+  const list = async (redisUrl: string, ca?: string) => {
+    Object.assign(site.env, { REDIS_URL: redisUrl, NODE_EXTRA_CA_CERTS: ca })
+    const { ended, stdout, stderr } = site.spawn('tenant', 'list', '--json')
+    await ended
+    return stdout() + stderr()
+  }
+  assert.equal(await list(url, authority), '[]\n')
+  assert.match(
+    await list(url),
+    /^ipid: cannot reach Redis at .*: no node answers as one of a cluster: self-signed certificate$/m,
+  )
+  const refused = await list(url.replace('p%40ss', 'wrong'), authority)
+  assert.match(refused, /^ipid: cannot reach Redis at "rediss-cluster:\/\/:\*\*\*@127.0.0.1:\d+": .*WRONGPASS/)
+  assert.doesNotMatch(refused, /wrong/)
 })

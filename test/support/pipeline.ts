@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import { pino } from 'pino'
 import { ingest } from '../../pipelines/ingest.ts'
 import { ENRICHMENT_COLUMNS, EVENT_COLUMNS } from '../../schemas/row.ts'
+import { isClusterUrl } from '../../src/config/redis-url.ts'
 import { type Pipeline, stepsOfJobs } from '../../src/pipeline/declaration/pipeline.ts'
 import type { Enricher } from '../../src/pipeline/event/enrichment.ts'
 import { type Envelope, EnvelopeState, identityOf } from '../../src/pipeline/event/envelope.ts'
@@ -147,7 +148,7 @@ export async function collectingSink(url: string, group: string, partitions: num
 /** A group commit with its own connection. */
 export function startIntake(url: string, partitions: number, deadlineMs = 1_500) {
   const client = quiet(connectRedis(url, { name: 'test-intake', kind: 'request', timeoutMs: 1_000 }))
-  const intake = groupCommit(client, { partitions, deadlineMs, cluster: url.startsWith('redis-cluster://') })
+  const intake = groupCommit(client, { partitions, deadlineMs, cluster: isClusterUrl(url) })
   return { intake, stop: () => intake.stop().then(() => client.disconnect()) }
 }
 

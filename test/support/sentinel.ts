@@ -1,11 +1,11 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { Redis, type RedisOptions } from 'ioredis'
+import { selfSigned } from './certificate.ts'
 import { takePort } from './ports.ts'
 import { until } from './until.ts'
 
@@ -155,10 +155,7 @@ export async function startSecretSet(t: {
   after(hook: () => Promise<void>): void
 }): Promise<{ url: string; authority: string }> {
   const dir = await mkdtemp(join(tmpdir(), 'ipid-sentinel-'))
-  const [key, certificate] = [join(dir, 'key.pem'), join(dir, 'certificate.pem')]
-  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1,DNS:localhost']
-  const form = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2']
-  await promisify(execFile)('openssl', [...form, '-keyout', key, '-out', certificate, ...subject])
+  const { key, certificate } = await selfSigned(dir)
   const files = [`tls-cert-file ${certificate}`, `tls-key-file ${key}`, `tls-ca-cert-file ${certificate}`]
   const [port, watchPort] = [takePort(), takePort()]
   const tls = (own: number) => [`tls-port ${own}`, ...files, 'tls-auth-clients no', 'tls-replication yes']

@@ -27,7 +27,7 @@ export interface ConnectionUse {
 }
 
 /**
- * Opens a client for `redis://`, `rediss://`, `unix:///path`, `redis-sentinel://h1:p1,h2:p2/name` or `redis-cluster://h1:p1,h2:p2`. It
+ * Opens a client for `redis://`, `rediss://`, `unix:///path`, `redis-sentinel://h1:p1,h2:p2/name` or `redis[s]-cluster://h1:p1,h2:p2`. It
  * connects in the background, reconnects for ever, and leaves a server that is not the master. It never repeats a command whose reply was lost: its outcome is unknown, and only the caller knows whether a
  * repeat is safe. Exception: a cluster client repeats a transaction if all its replies are lost.
  * @throws InputError for any other address
@@ -54,9 +54,11 @@ export function connectRedis(url: string, use: ConnectionUse): RedisClient {
     protocol: 2,
   }
   if (isClusterUrl(url)) {
-    const nodes = naming('REDIS_URL', () => readClusterUrl(url))
+    const { nodes, isTls, username, password } = naming('REDIS_URL', () => readClusterUrl(url))
     const cluster = new Cluster(nodes, {
-      redisOptions: options,
+      redisOptions: { ...options, username, password, ...(isTls && { tls: {} }) },
+      // Certificates name hosts, and by default the client would connect to their addresses.
+      ...(isTls && { dnsLookup: (host, found) => found(null, host) }),
       enableOfflineQueue: use.kind === 'loop',
       clusterRetryStrategy: reconnectMs,
       scaleReads: 'master',

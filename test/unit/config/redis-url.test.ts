@@ -61,7 +61,9 @@ const WRONG: [url: string, message: RegExp][] = [
   ['redis-cluster://h1:7000,h2:99999', /a node of a cluster must be host:port, got "h2:99999"$/],
   ['redis-cluster://h1', /a node of a cluster must be host:port, got "h1"$/],
   ['redis-cluster://', /a node of a cluster must be host:port, got ""$/],
-  ['redis-cluster://:secret@h1:7000', /redis-cluster:\/\/ takes no user and no password$/],
+  ['redis-cluster://secret@h1:7000', /credentials must be user:password@ or :password@$/],
+  ['redis-cluster://:se@cret@h1:7000', /characters of a user or password must be percent-encoded, as %40 for @$/],
+  ['rediss-cluster://:100%@h1:7000', /must be percent-encoded/],
   ['redis-cluster://h1:7000/1', /redis-cluster:\/\/ has only the database 0$/],
   ['redis-cluster://h1:7000?waitReplicas=1', /redis-cluster:\/\/ takes no options$/],
 ]
