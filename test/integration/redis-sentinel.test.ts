@@ -111,12 +111,13 @@ test('under Sentinel every fail-over keeps each answered event once', async (t) 
     await upload()
     const old = (await set.master())!
     await old.kill()
-    const next = await set.nextMaster(old)
+    await set.nextMaster(old)
     await more()
     await upload()
     await old.restart()
-    await set.whole()
-    assert.equal((await status()).redis?.sentinel?.master, next.address)
+    // On a busy machine the Sentinels may change the master once more.
+    const { address } = await set.whole()
+    assert.equal((await status()).redis?.sentinel?.master, address)
   })
   await step('a demoted master', async () => {
     await set.handOver()
