@@ -1,5 +1,5 @@
 import { type RewriteHold, rewriteHold } from '../operations/reenrich/rewrite-hold.ts'
-import { StartupError } from '../run/errors.ts'
+import { LeaseLostError, StartupError } from '../run/errors.ts'
 import type { RedisClient } from '../stores/redis/connect.ts'
 import { rewriteLease } from '../stores/redis/rewrite-lease.ts'
 
@@ -9,7 +9,7 @@ const WAIT_MS = 5_000
 /**
  * Runs `use` while no other process replaces, removes or copies stored events. Inserts continue.
  * @param what the name of this work, for the message
- * @throws StartupError when another process holds the lease
+ * @throws StartupError when another process holds the lease, or may have got it meanwhile
  */
 export async function withRewriteLease<T>(
   client: RedisClient,
@@ -24,6 +24,10 @@ export async function withRewriteLease<T>(
   }
   try {
     return await use(rewriteHold(client, lease))
+  } catch (error) {
+    if (!(error instanceof LeaseLostError)) throw error
+    const reason = 'for 3 s this process stood still, or Redis did not answer, so that another command may have begun'
+    throw new StartupError(`${what} is not finished: ${reason}; run it again`, { cause: error })
   } finally {
     await lease.release()
   }

@@ -7,6 +7,7 @@ import { connectRedis } from '../../src/stores/redis/connect.ts'
 import { keys } from '../../src/stores/redis/keys.ts'
 import { Membership, type MembershipOptions, type ShareLease, shareOf } from '../../src/stores/redis/membership.ts'
 import { pipelinedCalls } from '../../src/stores/redis/pipelined-calls.ts'
+import { withRewriteLease } from '../../src/terminal/rewrite-lease.ts'
 import { quiet } from '../support/pipeline.ts'
 import { startTestRedis } from '../support/redis.ts'
 import { until } from '../support/until.ts'
@@ -428,4 +429,18 @@ test('a name always has the same share, and names are spread over all shares', (
     `${counts}`,
   )
   assert.deepEqual([shareOf('acme', 64), shareOf('acme', 1)], [shareOf('acme', 64), 0])
+})
+
+test('work that lost the lease for replacing events says so, and to run it again', async (t) => {
+  const redis = await startTestRedis(t)
+  const client = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop' }))
+  t.after(() => client.disconnect())
+  const work = withRewriteLease(client, 'a replay', async (hold) => {
+    await client.flushall()
+    for (;;) {
+      hold.assertHeld()
+      await client.ping()
+    }
+  })
+  await assert.rejects(work, { name: 'StartupError', message: /^a replay is not finished: for 3 s .*; run it again$/ })
 })
