@@ -288,6 +288,12 @@ test('stored events are judged again by today’s data', async (t) => {
         )
       }
       assert.equal((await running.replay('acme', '--dry-run')).code, 0)
+      // Data are loaded before the lease is taken, because a large file would let it run out.
+      const broken = join(running.enrichDir, 'broken.csv')
+      writeFileSync(broken, 'network,nonsense\nx,y\n')
+      const { stderr } = await running.replay('acme')
+      assert.match(stderr, /broken.csv cannot be used/)
+      rmSync(broken)
       // A run that was killed while it judged leaves copies of events.
       await running.query('CREATE TABLE reenrich_building AS events')
       const hold = { assertHeld: () => {}, onReplaced: async () => {} }

@@ -1,8 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { TenantRules } from '../../../../schemas/tenant-rules.ts'
-import type { Config } from '../../../config/config.ts'
-import { madeData } from '../../../enrichment/commands/default-data.ts'
-import { TodaysData } from '../../../enrichment/todays-data.ts'
+import type { TodaysData } from '../../../enrichment/todays-data.ts'
 import { ClickHouseReenrichment } from '../../reenrich/clickhouse.ts'
 import { judgedBy } from '../../reenrich/judge.ts'
 import type { Staged } from '../../reenrich/ports.ts'
@@ -12,7 +10,6 @@ import type { RewriteHold } from '../../reenrich/rewrite-hold.ts'
 
 /** Arguments of `ipid replay --reenrich`. */
 interface ReenrichRequest {
-  readonly config: Config
   readonly tenantId: string
   /** Rules of the tenant. */
   readonly rules: TenantRules
@@ -21,10 +18,11 @@ interface ReenrichRequest {
   readonly to: string
   readonly dryRun: boolean
   /** Only events of this batch job. */
-  readonly job?: string
+  readonly job?: string | undefined
 }
 
 interface ReenrichTools {
+  readonly todays: TodaysData
   readonly events: ClickHouseReenrichment
   readonly assertHeld: () => void
   readonly onReplaced?: (staged: Staged) => Promise<void>
@@ -50,10 +48,9 @@ export interface ReenrichResult extends ReenrichReport {
  */
 export async function runReenrich(
   request: ReenrichRequest,
-  { events, assertHeld, onReplaced, say }: ReenrichTools,
+  { todays, events, assertHeld, onReplaced, say }: ReenrichTools,
 ): Promise<ReenrichResult> {
-  const { config, tenantId, rules, from, to, job, dryRun } = request
-  const todays = await TodaysData.open(await madeData(config))
+  const { tenantId, rules, from, to, job, dryRun } = request
   const data = judgedBy(todays, rules)
   const receivedUntilMs = Date.now()
   const selection = { tenantId, from, to, job, receivedUntilMs }

@@ -4,6 +4,7 @@ import { archiveLocationOf, type Config } from '../../../config/config.ts'
 import { madeData } from '../../../enrichment/commands/default-data.ts'
 import { leftOut } from '../../../enrichment/files/report.ts'
 import { tenantEnricher } from '../../../enrichment/tenant-rules/judge.ts'
+import { TodaysData } from '../../../enrichment/todays-data.ts'
 import type { AddressMask } from '../../../pipeline/event/pseudonym.ts'
 import { openObjectStore } from '../../../pipeline/sinks/archive/destination.ts'
 import { progressBar } from '../../../pipeline/sources/batch/commands/progress-bar.ts'
@@ -22,7 +23,7 @@ import { assertReadable } from '../../reenrich/reenrich.ts'
 import type { RewriteHold } from '../../reenrich/rewrite-hold.ts'
 import { retentionFloor } from '../../retention/policy.ts'
 import { PartReader } from '../archive-reader.ts'
-import { withOwnEnrichment } from '../own-enrichment.ts'
+import { type Enriching, withOwnEnrichment } from '../own-enrichment.ts'
 import { RedisReplayLane } from '../redis/lane.ts'
 import { type ReplayReport, replay } from '../replay.ts'
 import { ReplayTables } from '../replay-tables.ts'
@@ -59,12 +60,18 @@ export async function runReplay(config: Config, flags: ReplayFlags, context: Cli
   const tenant = await withTenants(config, (admin) => admin.getTenant(flags.tenant))
   const from = firstKeptDay(config, tenant, flags)
   if (from > flags.from) printLine(context.stderr, `skipping events received before ${from}: retention removes them`)
-  const [report, rejudged] = await withRedis(await redisUrlOf(config), (client) => {
-    const run = (hold: RewriteHold | undefined) =>
-      runWith(client, hold, config, { ...flags, from, where, mask: addressMaskOf(tenant), rules: tenant }, context)
-    if (flags.dryRun) return run(undefined)
-    return withRewriteLease(client, flags.reenrich ? 're-enrichment' : 'a replay', run)
-  })
+  const folders = await madeData(config)
+  const request = { ...flags, from, where, mask: addressMaskOf(tenant), rules: tenant }
+  // Data are loaded before the lease is taken: nothing renews it while a large file is read.
+  const todays = flags.reenrich ? await TodaysData.open(folders) : undefined
+  const [report, rejudged] = await withOwnEnrichment(config, folders, async (enriching) =>
+    withRedis(await redisUrlOf(config), (client) => {
+      const run = (hold: RewriteHold | undefined) =>
+        runWith({ client, hold, todays, enriching }, config, request, context)
+      if (flags.dryRun) return run(undefined)
+      return withRewriteLease(client, flags.reenrich ? 're-enrichment' : 'a replay', run)
+    }),
+  )
   for (const problem of report.damaged) printLine(context.stderr, `ipid: skipped: ${problem}`)
   if (flags.json) printJson(context.stdout, jsonOf(report, rejudged, flags.dryRun === true))
   else print(report, rejudged, flags.dryRun === true, context)
@@ -81,9 +88,17 @@ function firstKeptDay({ retentionDays }: Config, tenant: Tenant, { from, to }: R
   throw new InputError(`--to ${to}: must be ${floor} or later; retention removes older events of tenant "${tenant.id}"`)
 }
 
+interface ReplayTools {
+  readonly client: RedisClient
+  /** Undefined: a dry run. */
+  readonly hold: RewriteHold | undefined
+  /** Undefined: stored events are not judged again. */
+  readonly todays: TodaysData | undefined
+  readonly enriching: Enriching
+}
+
 async function runWith(
-  client: RedisClient,
-  hold: RewriteHold | undefined,
+  { client, hold, todays, enriching: { engine, hostnames } }: ReplayTools,
   config: Config,
   flags: ReplayRequest,
   context: CliContext,
@@ -99,18 +114,14 @@ async function runWith(
     const held = { events, assertHeld, say, ...(hold && { onReplaced: hold.onReplaced }) }
     if (hold === undefined) await assertReadable(events)
     else await endReenrichment(url, hold, say)
-    const rejudged = reenrich
-      ? await runReenrich({ config, tenantId, rules, from, to, dryRun, ...(job !== undefined && { job }) }, held)
-      : undefined
+    const rejudged = todays && (await runReenrich({ tenantId, rules, from, to, job, dryRun }, { ...held, todays }))
     const lane = await RedisReplayLane.open(client, ingest, { waitMs: WAIT_MS, assertHeld })
-    const report = await withOwnEnrichment(config, await madeData(config), ({ engine, hostnames }) => {
-      for (const { path, reason } of leftOut(engine.providers()))
-        printLine(context.stderr, `ipid: ${path} is left out: ${reason}`)
-      return replay({
-        ...{ selection: selectionOf(flags), where, mask, dryRun, reenrich, onStep: say, onProgress },
-        ...{ reader: new PartReader(objects), stored, lane, hostnames, enricher: tenantEnricher(engine, rules) },
-        windowMs: ingest.limits.dedupWindowMs,
-      })
+    for (const { path, reason } of leftOut(engine.providers()))
+      printLine(context.stderr, `ipid: ${path} is left out: ${reason}`)
+    const report = await replay({
+      ...{ selection: selectionOf(flags), where, mask, dryRun, reenrich, onStep: say, onProgress },
+      ...{ reader: new PartReader(objects), stored, lane, hostnames, enricher: tenantEnricher(engine, rules) },
+      windowMs: ingest.limits.dedupWindowMs,
     })
     return [report, rejudged]
   } finally {
