@@ -82,7 +82,9 @@ const NODE_MS = 2_000
 
 /** A cluster client does not say why it cannot connect to a node, such as a certificate, so this asks the first node. */
 async function ofNode(clusterUrl: string, otherwise: string): Promise<string> {
-  const url = clusterUrl.replace('-cluster:', ':').replace(/,[^@]*$/, '')
+  // A password may have a comma.
+  const second = clusterUrl.indexOf(',', clusterUrl.lastIndexOf('@') + 1)
+  const url = clusterUrl.slice(0, second < 0 ? undefined : second).replace('-cluster:', ':')
   const client = connectRedis(url, { name: 'cli', kind: 'request' })
   try {
     return (await failureOf(client, NODE_MS)) ?? otherwise
