@@ -7,10 +7,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from './support/free-port.ts'
 import { descendants } from './support/processes.ts'
 
 const SEND_EVERY_MS = 25
@@ -171,13 +171,4 @@ function pidOf(command: string): number {
   const found = descendants(main.pid!).find(({ title }) => title.includes(command))
   if (found === undefined) throw new Error(`no process ${command} is running`)
   return found.pid
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
 }

@@ -9,13 +9,13 @@
  */
 import { createWriteStream } from 'node:fs'
 import { mkdtemp, rename, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createGzip } from 'node:zlib'
+import { freePort } from './support/free-port.ts'
 import { startInstance } from './support/instance.ts'
 import { percentile } from './support/load.ts'
 import { type ChildProcessInfo, cpuSeconds, descendants, residentMb } from './support/processes.ts'
@@ -128,14 +128,6 @@ async function stalls(adminPort: number): Promise<Map<string, number>> {
     found.set(labels!, Math.max(found.get(labels!) ?? 0, Number(value) * 1_000))
   }
   return found
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as { port: number }
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }
 
 async function nameAt(url: string, apiKey: string): Promise<string> {

@@ -1,11 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
+import { freePort } from './support/free-port.ts'
 import { type Instance, startInstance } from './support/instance.ts'
 import { percentile, sendLoad } from './support/load.ts'
 
@@ -118,14 +117,6 @@ async function startServer(args: readonly string[]): Promise<number> {
   const port = await freePort()
   const dir = mkdtempSync(join(folder, 'redis-'))
   servers.push(spawn('redis-server', ['--port', String(port), '--dir', dir, ...DURABLE, ...args], { stdio: 'ignore' }))
-  return port
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
   return port
 }
 
