@@ -102,16 +102,18 @@ function credentialsOf(text: string | undefined): Pick<ClusterAddress, 'username
   if (text === undefined) return { username: undefined, password: undefined }
   const colon = text.indexOf(':')
   if (colon < 0) throw new InputError('credentials must be user:password@ or :password@')
-  if (/[@/?#\s]/.test(text)) throw new InputError(remedyFor('@').slice(2))
+  if (/[@/?#\s]/.test(text)) throw new InputError(ENCODING)
   return {
     username: decoded(text.slice(0, colon)) || undefined,
     password: decoded(text.slice(colon + 1)) || undefined,
   }
 }
 
+const ENCODING = 'characters of a user or password must be percent-encoded, as %40 for @'
+
 /** An @ that did not end the credentials means that one of their characters ended them before. */
 function remedyFor(url: string): string {
-  return url.includes('@') ? '; characters of a user or password must be percent-encoded, as %40 for @' : ''
+  return url.includes('@') ? `; ${ENCODING}` : ''
 }
 
 /**

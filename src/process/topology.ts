@@ -61,7 +61,7 @@ async function untilRedisAnswers({ shared, config }: ProcessContext, signal: Abo
   }
   shared.on('error', note)
   const answered = new AbortController()
-  // The client of a cluster keeps a command for as long as no node answers.
+  // At a cluster, the command of a loop would wait for ever.
   const late = pause(redisStartMs, AbortSignal.any([signal, answered.signal])).then(() => {
     if (!answered.signal.aborted) throw new UnavailableError('no answer')
   })

@@ -27,7 +27,7 @@ export interface StatementRequest {
   readonly waitsForEnd: boolean
   /** Whether it is from ipid's sink or migrations, as proven by the secret. */
   readonly isOwn: boolean
-  /** Whether the answer says what it read, which ipid's own processes do not ask. */
+  /** Whether the answer says what the statement read. ipid's own processes do not need it. */
   readonly isMeasured: boolean
   /** Files of the request. */
   readonly tables: readonly ExternalTable[]

@@ -21,6 +21,7 @@ export interface ConnectionUse {
   /**
    * `request`: a caller waits, so a command fails at once while there is no connection. `loop`: a background loop tries again by
    * itself, so a command waits for the next attempt to connect, and fails with it. Both fail after `timeoutMs` without a reply.
+   * At a cluster, a command of a loop waits for as long as no node answers.
    */
   readonly kind: 'request' | 'loop'
   readonly timeoutMs?: number

@@ -17,7 +17,8 @@ import type { CliContext } from '../../../terminal/context.ts'
 import { clickhouseUrlOf, redisUrlOf } from '../../../terminal/instance.ts'
 import { printJson, printLine, printPairs } from '../../../terminal/print.ts'
 import { withRewriteLease } from '../../../terminal/rewrite-lease.ts'
-import { withRedis, withTenants } from '../../../terminal/stores.ts'
+import { withRedis } from '../../../terminal/stores.ts'
+import { tenantOf } from '../../../terminal/tenant-of.ts'
 import { ClickHouseReenrichment } from '../../reenrich/clickhouse.ts'
 import { assertReadable } from '../../reenrich/reenrich.ts'
 import type { RewriteHold } from '../../reenrich/rewrite-hold.ts'
@@ -57,7 +58,7 @@ const WAIT_MS = 600_000
 export async function runReplay(config: Config, flags: ReplayFlags, context: CliContext): Promise<number> {
   const where = (flags.where ?? []).map(readCondition)
   await assertOneServer('a replay', await clickhouseUrlOf(config), config.clickhouseCluster)
-  const tenant = await withTenants(config, (admin) => admin.getTenant(flags.tenant))
+  const tenant = await tenantOf(config, flags.tenant)
   const from = firstKeptDay(config, tenant, flags)
   if (from > flags.from) printLine(context.stderr, `skipping events received before ${from}: retention removes them`)
   const folders = await madeData(config)
