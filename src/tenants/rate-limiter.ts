@@ -3,7 +3,10 @@ import type { Service } from '../run/service.ts'
 import { SharedTokens, type Taken, type TokenCounters } from './shared-tokens.ts'
 import type { Caller, RateDecision, RateLimiter } from './tenancy.ts'
 
-/** One token bucket per tenant, shared exactly by all processes. */
+/**
+ * Token buckets of the size and rate of the tenant's plan, shared exactly by all processes: one for the API keys of a tenant, and one
+ * for each key of a source, so that a key in a public page uses up nothing but its own.
+ */
 export class SharedRateLimiter implements RateLimiter, Service {
   readonly name = 'rate limiter'
   readonly #tokens: SharedTokens
@@ -19,8 +22,11 @@ export class SharedRateLimiter implements RateLimiter, Service {
     return this.#tokens.stop()
   }
 
-  take({ tenant, plan }: Caller): RateDecision | Promise<RateDecision> {
-    const taken = this.#tokens.take({ tenantId: tenant.id, size: plan.burst, rate: plan.rate }, 1)
+  take({ tenant, plan, source }: Caller): RateDecision | Promise<RateDecision> {
+    const taken = this.#tokens.take(
+      { tenantId: tenant.id, ...(source && { keyId: source.id }), size: plan.burst, rate: plan.rate },
+      1,
+    )
     return taken instanceof Promise ? taken.then((it) => decide(plan, it)) : decide(plan, taken)
   }
 }

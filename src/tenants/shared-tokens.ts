@@ -6,6 +6,8 @@ import { Lifecycle } from '../run/service.ts'
 /** A counter of tokens of one tenant. A bucket fills at a rate; a window counts tokens up to its size and never fills. */
 interface TokenCounter {
   readonly tenantId: string
+  /** The key of a source that has this bucket alone; undefined: the tenant's API keys share it. */
+  readonly keyId?: string
   /** Name of the window, such as its day; undefined: a bucket. */
   readonly window?: string
   /** Tokens. */
@@ -339,8 +341,8 @@ export class SharedTokens {
   }
 }
 
-function nameOf({ tenantId, window }: TokenCounter): string {
-  return window === undefined ? tenantId : `${tenantId} ${window}`
+function nameOf({ tenantId, keyId = '', window = '' }: TokenCounter): string {
+  return `${tenantId} ${keyId} ${window}`
 }
 
 function isSame(a: TokenCounter, b: TokenCounter): boolean {

@@ -90,7 +90,7 @@ export interface RateDecision {
 
 export interface RateLimiter {
   /**
-   * Takes one token of the tenant's bucket. Answers without a promise from reserved tokens. Rejects with `UnavailableError`.
+   * Takes one token of the bucket of the caller's key. Answers without a promise from reserved tokens. Rejects with `UnavailableError`.
    */
   take(caller: Caller): RateDecision | Promise<RateDecision>
 }

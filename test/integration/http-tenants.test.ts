@@ -43,6 +43,28 @@ test("a tenant's rate limit spans its keys and all ingress processes, and no oth
   assert.equal((await two.post(key)).status, 200)
 })
 
+test("a source key uses up its own rate, not that of the tenant's API keys or of another source", async (t) => {
+  const redis = await startTestRedis(t)
+  const tenants = await startTenants(t, redis.url, { plans: slow })
+  const { url } = await startHttp(t, { ...tenants, settings: { trustedProxies: [] } })
+  const { admin } = tenants
+  await admin.createTenant('acme', { plan: 'slow' })
+  const [api, one, two] = [
+    await admin.createKey('acme'),
+    await admin.createSource('acme', { kind: 'http', address: 'auto' }),
+    await admin.createSource('acme', { kind: 'http', address: 'auto' }),
+  ]
+  const statuses = async (requests: number, path: string, headers: Record<string, string> = {}) => {
+    const answers = await Promise.all(Array.from({ length: requests }, () => fetch(url + path, { headers })))
+    return answers.map(({ status }) => status).sort()
+  }
+  const flood = await statuses(40, `/s/http/${one.key}`)
+  assert.deepEqual(flood, [...Array(12).fill(200), ...Array(28).fill(429)])
+  assert.deepEqual(await statuses(12, '/v1/ingest/batch', { 'x-api-key': api.key }), Array(12).fill(200))
+  assert.deepEqual(await statuses(12, `/s/http/${two.key}`), Array(12).fill(200))
+  assert.deepEqual(await statuses(1, '/v1/ingest/batch', { 'x-api-key': api.key }), [429])
+})
+
 test('a prefix cannot authenticate, and a revoked key is 401', async (t) => {
   const redis = await startTestRedis(t)
   const { admin, post } = await startIngress(t, redis)

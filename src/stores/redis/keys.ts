@@ -198,8 +198,12 @@ export const keys = {
   liveEvents: (tenant: string) => `ipid:live:events:${tenant}`,
   /** Matches the counters of a tenant. */
   countsPattern: (tenantId: string) => `{tenant:${tenantId}}:*`,
-  /** String: the tokens in a tenant's bucket, then their reservations; expires when the bucket is full. */
-  rateBucket: (tenantId: string) => `{tenant:${tenantId}}:bucket`,
+  /**
+   * String: the tokens in a bucket, then their reservations; expires when the bucket is full.
+   * @param keyId a key of a source, which has a bucket of its own; undefined: the tenant's API keys share one
+   */
+  rateBucket: (tenantId: string, keyId?: string) =>
+    keyId === undefined ? `{tenant:${tenantId}}:bucket` : `{tenant:${tenantId}}:bucket:${keyId}`,
 
   /** String: JSON of the rights of a sign-in link, by the SHA-256 of its secret; expires. */
   signInLink: (digest: string) => `ipid:dashboard:link:${digest}`,

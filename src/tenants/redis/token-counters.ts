@@ -34,8 +34,8 @@ export class RedisTokenCounters implements TokenCounters {
   }
 
   async #take(demands: readonly TokenDemand[]): Promise<TokenGrant[]> {
-    const names = demands.map(({ counter: { tenantId, window } }) =>
-      window === undefined ? keys.rateBucket(tenantId) : keys.lookups(tenantId, window),
+    const names = demands.map(({ counter: { tenantId, keyId, window } }) =>
+      window === undefined ? keys.rateBucket(tenantId, keyId) : keys.lookups(tenantId, window),
     )
     const runs = demands.map(({ tokens }) => runsOf(tokens))
     const args = demands.flatMap(({ counter: { size, rate, keptMs = 0 }, change }, i) => {

@@ -64,8 +64,8 @@ export const TENANTS_APART: readonly Mutant[] = [
     name: 'bucket-of-the-tenant',
     promise: 'the rate limit of a tenant is its own',
     file: 'src/tenants/redis/token-counters.ts',
-    from: 'keys.rateBucket(tenantId)',
-    to: "keys.rateBucket(tenantId && 'all')",
+    from: 'keys.rateBucket(tenantId, keyId)',
+    to: "keys.rateBucket(tenantId && 'all', keyId)",
     noticedBy: [
       ['test/integration/http-tenants.test.ts', "a tenant's rate limit spans its keys and all ingress processes"],
     ],

@@ -33,7 +33,7 @@ export function Usage({ usage }: { readonly usage: PlanUsage }) {
           )}
         </Stat>
         <Stat label="Requests" value={number(rate.per_second)} unit="a second">
-          {number(rate.left)} of {number(rate.burst)} at once are free now
+          {number(rate.left)} of {number(rate.burst)} at once are free now; each source has as many for itself
         </Stat>
       </Stats>
     </Section>
