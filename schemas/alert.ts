@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { AFTER_DAYS_MAX, AFTER_DAYS_MIN, AFTER_DAYS_USUAL, LABEL_CHARS_MAX } from './dashboard/limits.ts'
+import { Maker } from './maker.ts'
 
 /** When an alert fires. */
 export const ALERT_TYPES = ['company.first_seen', 'company.returned', 'segment.entered', 'company.corrected'] as const
@@ -51,6 +52,7 @@ export const AlertRecord = Type.Object({
   ),
   digest: Type.Optional(Type.Literal('weekly')),
   created_at: time('ISO 8601, UTC'),
+  made_by: Type.Optional(Maker),
   active_since: time('It reports what happens from here on: its creation, or when it was last resumed or restored'),
   paused: Type.Optional(
     Type.Object({

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { Maker } from './maker.ts'
 
 /** Where a source takes the addresses of its events from; see `SourceFacts`. */
 export const SOURCE_ADDRESSES = ['auto', 'payload', 'connection'] as const
@@ -51,5 +52,6 @@ export const ApiKeyRecord = Type.Object({
   created_at: Type.String({ description: 'ISO 8601, UTC' }),
   revoked_at: Type.Optional(Type.String({ description: 'ISO 8601, UTC' })),
   source: Type.Optional(SourceFacts),
+  made_by: Type.Optional(Maker),
 })
 export type ApiKeyRecord = Static<typeof ApiKeyRecord>

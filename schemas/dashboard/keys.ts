@@ -4,6 +4,9 @@ import { type Static, Type } from 'typebox'
 export const ListedKey = Type.Object({
   prefix: Type.String({ description: 'First 12 characters of the raw key, then bullets' }),
   created_at: Type.String({ description: 'ISO 8601, UTC' }),
+  made_by: Type.Union([Type.String(), Type.Null()], {
+    description: 'Name or role of its maker; null: the command line, or an earlier version',
+  }),
   /** Time of the last use, about a second late at most; null: never. */
   last_used: Type.Union([Type.String(), Type.Null()]),
   revoked_at: Type.Union([Type.String(), Type.Null()]),

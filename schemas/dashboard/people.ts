@@ -1,4 +1,7 @@
 import { type Static, Type } from 'typebox'
+import { ALERT_KINDS } from '../alert.ts'
+import { MakerId } from '../maker.ts'
+import { ListedKey } from './keys.ts'
 import { EMAIL_CHARS_MAX, LINK_DAYS_MAX, NAME_CHARS_MAX } from './limits.ts'
 
 const Id = Type.String({ pattern: '^[0-9a-f]{16}$' })
@@ -78,6 +81,43 @@ export type EndSignInBody = Static<typeof EndSignInBody>
 /** `POST /api/tenants/:tenant/people/sign-out` and `/remove` */
 export const PersonBody = Type.Object({ person: Id }, { additionalProperties: false })
 export type PersonBody = Static<typeof PersonBody>
+
+/** `GET /api/tenants/:tenant/people/made` */
+export const MadeQuery = Type.Object({ maker: MakerId }, { additionalProperties: false })
+
+/** What still works of what a maker made: it outlives their removal. */
+export const MadeAnswer = Type.Object({
+  keys: Type.Array(ListedKey),
+  sources: Type.Array(
+    Type.Object({
+      source_id: Type.String(),
+      kind: Type.String(),
+      name: Text,
+      created_at: Type.String(),
+      last_used: Text,
+    }),
+  ),
+  alerts: Type.Array(
+    Type.Object({
+      alert_id: Type.String(),
+      name: Type.String(),
+      to: Type.Enum([...ALERT_KINDS]),
+      target: Type.String(),
+      created_at: Type.String(),
+    }),
+  ),
+  people: Type.Array(Type.Object({ id: Type.String(), name: Type.String(), added_at: Type.String() }), {
+    description: 'People whom they invited, or who came by a link of theirs',
+  }),
+  /** Counts of those without a known maker: made on the command line, or by an earlier version. */
+  unknown: Type.Object({
+    keys: Type.Integer(),
+    sources: Type.Integer(),
+    alerts: Type.Integer(),
+    links: Type.Integer({ description: 'Open links without a person' }),
+  }),
+})
+export type MadeAnswer = Static<typeof MadeAnswer>
 
 /** Number of sessions and invitations that ended. */
 export const EndedAnswer = Type.Object({ ended: Type.Integer() })

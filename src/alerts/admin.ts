@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { ALERT_LIMITS, type AlertKind, type AlertRecord, type AlertType } from '../../schemas/alert.ts'
+import type { Maker } from '../../schemas/maker.ts'
 import { readName, type Segment, Segments } from '../companies/segments/segments.ts'
 import type { Config } from '../config/config.ts'
 import type { Clock } from '../run/clock.ts'
@@ -27,6 +28,8 @@ export interface NewAlert {
   /** The URL, or the e-mail address. */
   readonly target: string
   readonly digest?: 'weekly' | undefined
+  /** User of the dashboard. */
+  readonly madeBy?: Maker | undefined
 }
 
 interface AlertAdminOptions {
@@ -84,6 +87,7 @@ export class AlertAdmin {
       ...(segment && { segment_id: segment.id }),
       ...(sealed !== undefined && { secret: sealed }),
       ...(given.digest && { digest: given.digest }),
+      ...(given.madeBy && { made_by: given.madeBy }),
     }
     const alert = await alerts.create({ ...record, id, tenantId })
     return { alert, ...(key !== undefined && { secret: key }) }

@@ -1,4 +1,5 @@
 import type { SourceFacts } from '../../schemas/api-key.ts'
+import type { Maker } from '../../schemas/maker.ts'
 import type { Plans } from '../../schemas/plans.ts'
 import type { TenantChange } from '../../schemas/tenant.ts'
 import { RULES_MAX } from '../../schemas/tenant-rules.ts'
@@ -120,9 +121,9 @@ export class TenantAdmin {
     return changed
   }
 
-  /** Creates a key. No store has its raw form. */
-  async createKey(tenantId: string): Promise<CreatedKey> {
-    const { key, prefix, createdAt } = await this.#newKey(tenantId, generateRawKey, barePrefix)
+  /** Creates a key. No store has its raw form. @param madeBy user of the dashboard */
+  async createKey(tenantId: string, madeBy?: Maker): Promise<CreatedKey> {
+    const { key, prefix, createdAt } = await this.#newKey(tenantId, generateRawKey, barePrefix, { madeBy })
     return { key, prefix: displayPrefix(prefix), tenant_id: tenantId, created_at: createdAt }
   }
 
@@ -130,7 +131,7 @@ export class TenantAdmin {
     tenantId: string,
     generate: () => string,
     prefixOf: (key: string) => string,
-    sourceOf?: (id: string) => SourceFacts,
+    { sourceOf, madeBy }: { readonly sourceOf?: (id: string) => SourceFacts; readonly madeBy?: Maker | undefined },
   ) {
     await this.#assertNotDeleting(tenantId)
     for (let attempt = 0; attempt < PREFIX_ATTEMPTS_MAX; attempt++) {
@@ -138,7 +139,7 @@ export class TenantAdmin {
       const prefix = prefixOf(key)
       const createdAt = this.#nowIso()
       const source = sourceOf?.(prefix)
-      const stored = { prefix, tenantId, createdAt, revokedAt: undefined, lastUsed: undefined, source }
+      const stored = { prefix, tenantId, createdAt, revokedAt: undefined, lastUsed: undefined, source, madeBy }
       const result = await this.#store.createKey(hashKey(key), stored)
       if (result === 'no tenant') unknownTenant(tenantId)
       if (result === 'created') return { key, prefix, createdAt }
@@ -149,11 +150,17 @@ export class TenantAdmin {
   /**
    * Makes a source and its key. The raw key is in the answer and nowhere else.
    * @param secret encrypts the source's secret for its id; undefined: it has none
+   * @param madeBy user of the dashboard
    */
-  async createSource(tenantId: string, facts: SourceFacts, secret?: (id: string) => string): Promise<CreatedSource> {
+  async createSource(
+    tenantId: string,
+    facts: SourceFacts,
+    secret?: (id: string) => string,
+    madeBy?: Maker,
+  ): Promise<CreatedSource> {
     assertFacts(facts)
     const sourceOf = (id: string) => (secret === undefined ? facts : { ...facts, secret: secret(id) })
-    const { key, prefix, createdAt } = await this.#newKey(tenantId, generateSourceKey, sourceIdOf, sourceOf)
+    const { key, prefix, createdAt } = await this.#newKey(tenantId, generateSourceKey, sourceIdOf, { sourceOf, madeBy })
     return { key, id: prefix, tenantId, createdAt, source: facts }
   }
 

@@ -1,4 +1,5 @@
 import type { SourceFacts } from '../../schemas/api-key.ts'
+import type { Maker } from '../../schemas/maker.ts'
 import type { TenantChange } from '../../schemas/tenant.ts'
 import type { CallerSource, Tenant } from './tenancy.ts'
 
@@ -13,6 +14,8 @@ export interface StoredKey {
   readonly lastUsed: string | undefined
   /** Undefined: it is an API key. */
   readonly source?: SourceFacts | undefined
+  /** Undefined: it was made on the command line, or by an earlier version. */
+  readonly madeBy?: Maker | undefined
 }
 
 /** Whose key it is. */

@@ -1,5 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import type { SourceFacts } from '../../schemas/api-key.ts'
+import type { Maker } from '../../schemas/maker.ts'
 import type { Plan } from '../../schemas/plans.ts'
 import type { Addresses } from '../../schemas/tenant.ts'
 import type { TenantRules } from '../../schemas/tenant-rules.ts'
@@ -65,6 +66,8 @@ export interface ApiKey {
   readonly createdAt: string
   readonly lastUsed: string | undefined
   readonly revokedAt: string | undefined
+  /** Undefined: it was made on the command line, or by an earlier version. */
+  readonly madeBy?: Maker | undefined
 }
 
 export interface Authenticator {

@@ -1,16 +1,27 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { EndedAnswer, InviteAnswer, ListedPerson, PeopleAnswer } from '../../schemas/dashboard/people.ts'
+import type { CreatedKeyAnswer } from '../../schemas/dashboard/keys.ts'
+import type {
+  EndedAnswer,
+  InviteAnswer,
+  ListedPerson,
+  MadeAnswer,
+  PeopleAnswer,
+} from '../../schemas/dashboard/people.ts'
 import type { SessionAnswer } from '../../schemas/dashboard/session.ts'
+import { DEFAULT_PLANS } from '../../schemas/plans.ts'
+import { RedisAlerts } from '../../src/alerts/redis/alert-store.ts'
 import { RedisPersonStore } from '../../src/dashboard/redis/people.ts'
 import { RedisSessionStore } from '../../src/dashboard/redis/sessions.ts'
 import { People, type TenantOfPeople } from '../../src/dashboard/server/people.ts'
 import { route } from '../../src/dashboard/server/route.ts'
+import { keyRoutes } from '../../src/dashboard/server/routes/keys.ts'
 import { peopleRoutes } from '../../src/dashboard/server/routes/people.ts'
 import { authorOf, Sessions } from '../../src/dashboard/server/sessions.ts'
 import { RedisTenantRemoval } from '../../src/operations/erasure/redis/tenant-removal.ts'
 import { systemClock } from '../../src/run/clock.ts'
 import { keys } from '../../src/stores/redis/keys.ts'
+import { TenantAdmin } from '../../src/tenants/admin.ts'
 import { DashboardClient, followLink, startDashboard } from '../support/dashboard.ts'
 import { member, ROUTES, redis, tenant, tenants } from '../support/dashboard-access.ts'
 import { sendRaw } from '../support/raw-request.ts'
@@ -26,7 +37,10 @@ const who = route({
   path: '/api/author',
   handle: ({ session }) => ({ status: 200, body: JSON.stringify(authorOf(session)) }),
 })
-const PEOPLE = [...ROUTES, who, ...peopleRoutes({ people, sessions, publicUrl: undefined, clock: systemClock })]
+const admin = new TenantAdmin({ store: tenants, plans: new Map(Object.entries(DEFAULT_PLANS)), clock: systemClock })
+const alerts = new RedisAlerts(redis)
+const parts = { people, sessions, admin, alerts, publicUrl: undefined, clock: systemClock }
+const PEOPLE = [...ROUTES, who, ...peopleRoutes(parts), ...keyRoutes({ admin })]
 
 /** An instance without sessions and people. */
 async function start(t: TestContext) {
@@ -167,7 +181,7 @@ test('a known person is invited again under the same id, and the earlier link en
 test('a member ends sessions and invitations, and a removed person is out at once', async (t) => {
   const dashboard = await start(t)
   const link = async (name: string) => {
-    const secret = await people.invite(member.tenant, { name, by: 'operator', validMs: 60_000 })
+    const secret = await people.invite(member.tenant, { name, by: { name: 'operator' }, validMs: 60_000 })
     return `${dashboard.url}/sign-in?token=${secret}`
   }
   const [ada, again] = [await followLink(await link('Ada')), await followLink(await link('Ada'))]
@@ -211,12 +225,107 @@ test('a member ends sessions and invitations, and a removed person is out at onc
   assert.deepEqual([(await bob.get('/api/session')).status, (await list(operator)).people], [401, []])
 })
 
+test('a removed member does not come back by links that they made, and their keys are listed', async (t) => {
+  const dashboard = await start(t)
+  const operator = await dashboard.signIn()
+  const absolute = ({ url }: InviteAnswer) => new URL(url, dashboard.url).href
+  const invite = async (client: DashboardClient, body: object = {}) =>
+    absolute(await post<InviteAnswer>(client, `${PATH}/invite`, { days: 30, ...body }))
+  const ada = await followLink(await invite(operator, { name: 'Ada' }))
+  const person = named(await list(ada), 'Ada').id!
+  const maker = `person:${person}`
+  const unnamed = await invite(ada)
+  const carls = await invite(ada, { name: 'Carl' })
+  // A session without a person, and what it makes.
+  const second = await followLink(await invite(ada))
+  const bySecond = await invite(second)
+  const keyBySecond = await post<CreatedKeyAnswer>(second, '/api/tenants/acme/keys', {})
+  const named2 = new URL(await invite(second))
+  const dora = await sendRaw(
+    Number(named2.port),
+    '/sign-in',
+    { host: named2.host, origin: named2.origin },
+    `${named2.searchParams}&name=Dora`,
+  )
+  assert.equal(dora.status, 303)
+  const created = await post<CreatedKeyAnswer>(ada, '/api/tenants/acme/keys', {})
+  await admin.createKey('acme')
+  const source = await admin.createSource('acme', { kind: 'web', address: 'auto' }, undefined, {
+    id: maker,
+    name: 'Ada',
+  })
+  const own = await invite(operator)
+  const bob = await followLink(await invite(operator, { name: 'Bob' }))
+
+  await post(bob, `${PATH}/remove`, { person })
+  assert.equal((await second.get('/api/session')).status, 401, 'a session without a person, by a link of theirs')
+  for (const link of [unnamed, carls, bySecond]) {
+    assert.equal((await open(link)).headers.location, '/?sign-in=failed')
+  }
+  assert.equal((await open(own)).status, 200, 'links of others work')
+  assert.equal((await bob.get('/api/session')).status, 200)
+
+  const made = await bob.read<MadeAnswer>(`${PATH}/made?maker=${maker}`)
+  assert.deepEqual(
+    made.keys.map(({ prefix, made_by }) => [prefix, made_by]).sort(),
+    [
+      [created.prefix, 'Ada'],
+      [keyBySecond.prefix, 'member'],
+    ].sort(),
+  )
+  assert.deepEqual(
+    made.sources.map(({ source_id }) => source_id),
+    [source.id],
+  )
+  assert.deepEqual(
+    made.people.map(({ name }) => name),
+    ['Carl', 'Dora'],
+  )
+  assert.ok(made.unknown.keys >= 1)
+  await post(bob, '/api/tenants/acme/keys/revoke', { prefix: created.prefix })
+  await post(bob, `${PATH}/remove`, { person: named(await list(bob), 'Dora').id })
+  const after = await bob.read<MadeAnswer>(`${PATH}/made?maker=${maker}`)
+  assert.deepEqual(
+    [after.keys.map(({ prefix }) => prefix), after.people.map(({ name }) => name)],
+    [[keyBySecond.prefix], ['Carl']],
+  )
+  const stranger = await dashboard.signIn({ role: 'member', tenant: { ...member.tenant, id: 'other' } })
+  assert.equal((await stranger.get(`${PATH}/made?maker=${maker}`)).status, 404)
+  const elsewhere = await stranger.read<MadeAnswer>(`/api/tenants/other/people/made?maker=${maker}`)
+  assert.deepEqual([elsewhere.keys, elsewhere.people], [[], []])
+})
+
+test('a link that is made while its maker is removed does not work', async (t) => {
+  const dashboard = await start(t)
+  const link = await people.invite(member.tenant, { name: 'Ada', by: { name: 'operator' }, validMs: 60_000 })
+  const ada = await followLink(`${dashboard.url}/sign-in?token=${link}`)
+  const { id } = named(await list(ada), 'Ada')
+  await people.remove(member.tenant, id!)
+  const late = await sessions.createLink({ ...member, madeBy: `person:${id}` }, 60_000)
+  assert.equal((await open(`${dashboard.url}/sign-in?token=${late}`)).headers.location, '/?sign-in=failed')
+})
+
+test('the end of a session without a person ends the links that it made', async (t) => {
+  const dashboard = await start(t)
+  const [nameless, operator] = [await dashboard.signIn(member), await dashboard.signIn()]
+  const link = async (client: DashboardClient) =>
+    new URL((await post<InviteAnswer>(client, `${PATH}/invite`, { days: 1 })).url, dashboard.url).href
+  const [first, second, kept] = [await link(nameless), await link(operator), await link(await dashboard.signIn())]
+  const { people: found, operators } = await list(operator)
+  const session = found.find(({ sessions }) => sessions.length > 0)!.sessions[0]!
+  assert.deepEqual(await post(operator, `${PATH}/end`, { id: session.id }), { ended: 2 })
+  const other = operators.flatMap(({ sessions: own }) => own).find(({ is_current }) => is_current)!
+  await post(operator, `${PATH}/end`, { id: other.id })
+  for (const ended of [first, second]) assert.equal((await open(ended)).headers.location, '/?sign-in=failed')
+  assert.equal((await open(kept)).status, 200)
+})
+
 test('a member makes a link for nobody else on the list', async (t) => {
   const dashboard = await start(t)
   const invite = async (name: string, email?: string) => {
     const secret = await people.invite(member.tenant, {
       name,
-      by: 'operator',
+      by: { name: 'operator' },
       validMs: 60_000,
       ...(email && { email }),
     })
@@ -250,7 +359,7 @@ test('more links than a list shows are refused', async (t) => {
 
 test('a link without a name asks a browser for one, which makes a new person', async (t) => {
   const dashboard = await start(t)
-  await people.invite(member.tenant, { name: 'Ada', by: 'operator', validMs: 60_000 })
+  await people.invite(member.tenant, { name: 'Ada', by: { name: 'operator' }, validMs: 60_000 })
   const link = new URL(await dashboard.link(member))
   const { status, text, headers } = await open(link.href)
   assert.deepEqual([status, headers['set-cookie']], [200, undefined])
@@ -288,7 +397,8 @@ test('a link without a name asks a browser for one, which makes a new person', a
 test('people of a tenant are unknown to another, to a later one of its name, and after its deletion', async (t) => {
   const dashboard = await start(t)
   const other = { role: 'member', tenant: { ...member.tenant, id: 'other' } } as const
-  const invite = (of: TenantOfPeople, name: string) => people.invite(of, { name, by: 'operator', validMs: 60_000 })
+  const invite = (of: TenantOfPeople, name: string) =>
+    people.invite(of, { name, by: { name: 'operator' }, validMs: 60_000 })
   const link = `${dashboard.url}/sign-in?token=${await invite(member.tenant, 'Ada')}`
   const [ada, stranger] = [await followLink(link), await dashboard.signIn(other)]
   const { id: person, sessions: own } = named(await list(ada), 'Ada')

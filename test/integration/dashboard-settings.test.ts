@@ -11,6 +11,7 @@ import type { CreatedSourceAnswer, ListedSource, SourcesAnswer } from '../../sch
 import type { ListedTenant, SignedOutAnswer, TenantsAnswer } from '../../schemas/dashboard/tenants.ts'
 import { DEFAULT_PLANS } from '../../schemas/plans.ts'
 import type { TenantRules } from '../../schemas/tenant-rules.ts'
+import { RedisAlerts } from '../../src/alerts/redis/alert-store.ts'
 import { RedisPersonStore } from '../../src/dashboard/redis/people.ts'
 import { RedisSessionStore } from '../../src/dashboard/redis/sessions.ts'
 import { People } from '../../src/dashboard/server/people.ts'
@@ -69,6 +70,7 @@ const SETTINGS = settingsRoutes({
   clock: systemClock,
   sessions,
   people: new People(new RedisPersonStore(redis), sessions, systemClock),
+  alerts: new RedisAlerts(redis),
   publicUrl: undefined,
   quota,
   lookupCounts: quota,
@@ -164,7 +166,7 @@ test("a member manages the keys of one tenant, and no prefix reaches another ten
   assert.match(made.key, /^ipid_[0-9a-f]{64}$/)
   const list = async () => (await client.read<KeysAnswer>('/api/tenants/acme/keys')).keys
   assert.deepEqual(await list(), [
-    { prefix: made.prefix, created_at: made.created_at, last_used: null, revoked_at: null },
+    { prefix: made.prefix, created_at: made.created_at, made_by: 'member', last_used: null, revoked_at: null },
   ])
   const one = `/api/tenants/acme/keys/${made.key.slice(0, 12)}`
   assert.equal((await client.read<ListedKey>(one)).last_used, null)

@@ -27,7 +27,7 @@ export async function memberUrl(config: Config, tenantId: string, invitation: Om
     const { id, createdAt } = await tenantAdmin(client, config).getTenant(tenantId)
     const sessions = new Sessions(new RedisSessionStore(client), systemClock)
     const people = new People(new RedisPersonStore(client), sessions, systemClock)
-    return await people.invite({ id, createdAt }, { ...invitation, by: 'operator' })
+    return await people.invite({ id, createdAt }, { ...invitation, by: { name: 'operator' } })
   })
   return signInUrl(dashboardUrl, secret)
 }

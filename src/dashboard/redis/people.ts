@@ -19,6 +19,7 @@ interface PersonRecord {
   readonly email?: string
   readonly added_at: string
   readonly added_by?: string
+  readonly added_by_id?: string
   readonly tenant_created_at: string
 }
 
@@ -31,11 +32,12 @@ export class RedisPersonStore implements PersonStore {
   }
 
   async putPerson(tenant: TenantOfPeople, person: Person, isKnown: boolean): Promise<string> {
-    const { id, name, email, addedAt, addedBy } = person
+    const { id, name, email, addedAt, addedBy, addedById } = person
     const record: PersonRecord = {
       ...{ name, added_at: addedAt, tenant_created_at: tenant.createdAt },
       ...(email !== undefined && { email }),
       ...(addedBy !== undefined && { added_by: addedBy }),
+      ...(addedById !== undefined && { added_by_id: addedById }),
     }
     const args = [tenant.id, tenant.createdAt, id, JSON.stringify(record), isKnown ? 1 : 0, PEOPLE_MAX]
     const script = putPersonScript.run(this.#client, [keys.tenants(), keys.people(tenant.id)], args)
@@ -65,7 +67,13 @@ export class RedisPersonStore implements PersonStore {
 }
 
 function personOf({ createdAt }: TenantOfPeople, id: string, json: string): Person | undefined {
-  const { name, email, added_at: addedAt, added_by: addedBy, tenant_created_at } = JSON.parse(json) as PersonRecord
-  if (tenant_created_at !== createdAt) return undefined
-  return { id, name, addedAt, ...(email !== undefined && { email }), ...(addedBy !== undefined && { addedBy }) }
+  const record = JSON.parse(json) as PersonRecord
+  if (record.tenant_created_at !== createdAt) return undefined
+  const { name, email, added_at: addedAt, added_by: addedBy, added_by_id: addedById } = record
+  return {
+    ...{ id, name, addedAt },
+    ...(email !== undefined && { email }),
+    ...(addedBy !== undefined && { addedBy }),
+    ...(addedById !== undefined && { addedById }),
+  }
 }

@@ -7,6 +7,7 @@ import { keys } from '../../stores/redis/keys.ts'
 import { keysLike } from '../../stores/redis/nodes.ts'
 import {
   type Grant,
+  personOfMaker,
   type SessionStore,
   SIGN_INS_MAX,
   type SignIn,
@@ -47,7 +48,8 @@ export class RedisSessionStore implements SessionStore {
   }
 
   async getLink(digest: string): Promise<Grant | undefined> {
-    return await this.#named(parsed<Grant>(await answered(this.#client.get(keys.signInLink(digest)))))
+    const grant = await this.#named(parsed<Grant>(await answered(this.#client.get(keys.signInLink(digest)))))
+    return grant !== undefined && (await this.#hasMaker(grant)) ? grant : undefined
   }
 
   async removeLink(digest: string): Promise<boolean> {
@@ -65,7 +67,10 @@ export class RedisSessionStore implements SessionStore {
   }
 
   async getSession(digest: string): Promise<StoredSession | undefined> {
-    return await this.#named(parsed<StoredSession>(await answered(this.#client.get(keys.session(digest)))))
+    const session = await this.#named(parsed<StoredSession>(await answered(this.#client.get(keys.session(digest)))))
+    // A person stays when the one who invited them is removed.
+    const isOwn = session?.personId !== undefined
+    return session !== undefined && (isOwn || (await this.#hasMaker(session))) ? session : undefined
   }
 
   async extendSession(digest: string, usedMs: number, validMs: number): Promise<void> {
@@ -130,6 +135,12 @@ export class RedisSessionStore implements SessionStore {
     if (grant?.personId === undefined || grant.tenant === undefined) return grant
     const person = await this.#people.getPerson(grant.tenant, grant.personId)
     return person && { ...grant, name: person.name }
+  }
+
+  /** Whether the person who made the link, if a person made it, was not removed. */
+  async #hasMaker({ tenant, madeBy }: Grant): Promise<boolean> {
+    const maker = personOfMaker(madeBy)
+    return maker === undefined || tenant === undefined || (await this.#people.getPerson(tenant, maker)) !== undefined
   }
 
   /** Call this before writing the link or session. An entry without a record is harmless, but no list shows a record without an entry. */

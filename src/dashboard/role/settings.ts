@@ -1,3 +1,4 @@
+import { RedisAlerts } from '../../alerts/redis/alert-store.ts'
 import type { Config } from '../../config/config.ts'
 import { attributionOf } from '../../enrichment/files/attribution.ts'
 import { judgedLookup, ruleSetOf } from '../../enrichment/tenant-rules/judge.ts'
@@ -51,6 +52,7 @@ export function settingsOf(
     clock,
     sessions,
     people,
+    alerts: new RedisAlerts(redis),
     publicUrl,
     quota,
     lookupCounts: quota,

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { EMAIL_CHARS_MAX, NAME_CHARS_MAX } from '../../../schemas/dashboard/limits.ts'
+import type { Maker } from '../../../schemas/maker.ts'
 import type { Clock } from '../../run/clock.ts'
 import { InputError } from '../../run/errors.ts'
-import type { Grant, Sessions, SignIn } from './sessions.ts'
+import { type Grant, makerIdOf, personMaker, personOfMaker, type Sessions, type SignIn } from './sessions.ts'
 
 /** A member of a tenant. */
 export interface Person {
@@ -12,8 +13,10 @@ export interface Person {
   readonly email?: string
   /** First invitation or sign-in, ISO 8601. */
   readonly addedAt: string
-  /** Who invited the person; undefined: they gave their name with a link that had none. */
+  /** Who invited the person, or made the link without a name with which they came; undefined: it is not known. */
   readonly addedBy?: string
+  /** Their maker id, see `makerOf`; undefined: the command line, or an earlier version. */
+  readonly addedById?: string
 }
 
 /** A tenant, as opposed to one with the same name that was deleted. */
@@ -39,8 +42,8 @@ export interface Invitation {
   /** Default: the e-mail address; without one, the link asks for a name. */
   readonly name?: string
   readonly email?: string
-  /** Who invites. */
-  readonly by: string
+  /** Who invites; without an id: a user of the command line. */
+  readonly by: Pick<Maker, 'name'> & Partial<Maker>
   /** Whether it must not be a person of the list: with a link to their account, another member could act as them. Default: false. */
   readonly isNew?: boolean
   /** Validity of the link. */
@@ -66,29 +69,37 @@ export class People {
   async invite(tenant: TenantOfPeople, { name, email, by, validMs, isNew = false }: Invitation): Promise<string> {
     const address = email === undefined ? undefined : validEmail(email)
     const called = name === undefined ? address : validName(name)
-    const grant = { role: 'member', tenant } as const
+    const grant = { role: 'member', tenant, ...(by.id !== undefined && { madeBy: by.id }) } as const
     if (called === undefined) return await this.#sessions.createLink(grant, validMs)
-    const person = { ...this.#added(called), ...(address !== undefined && { email: address }), addedBy: by }
+    const person = {
+      ...this.#added(called),
+      ...(address !== undefined && { email: address }),
+      ...{ addedBy: by.name, ...(by.id !== undefined && { addedById: by.id }) },
+    }
     if (isNew && (await this.#isListed(tenant, person))) {
       throw new InputError(
         `${called} is on the list already. Only an operator makes a new link for them; or remove them, then invite them again`,
       )
     }
-    return await this.#link(tenant, await this.#store.putPerson(tenant, person, !isNew), validMs)
+    return await this.#link(grant, await this.#store.putPerson(tenant, person, !isNew), validMs)
   }
 
   /** Like `invite`, for a person of the list. @throws InputError when there is no such person */
-  async inviteAgain(tenant: TenantOfPeople, id: string, validMs: number): Promise<string> {
+  async inviteAgain(tenant: TenantOfPeople, id: string, { by, validMs }: Pick<Invitation, 'by' | 'validMs'>) {
     if ((await this.#store.getPerson(tenant, id)) === undefined) throw unknownPerson()
-    return await this.#link(tenant, id, validMs)
+    return await this.#link({ role: 'member', tenant, ...(by.id !== undefined && { madeBy: by.id }) }, id, validMs)
   }
 
   /**
    * Adds the user of a link without a person. Giving the name of a listed person adds another person.
+   * @param madeBy maker of the link
    * @returns the id
    */
-  async introduce(tenant: TenantOfPeople, name: string): Promise<string> {
-    return await this.#store.putPerson(tenant, this.#added(validName(name)), false)
+  async introduce(tenant: TenantOfPeople, name: string, madeBy?: string): Promise<string> {
+    const maker = personOfMaker(madeBy)
+    const by = maker === undefined ? undefined : await this.#store.getPerson(tenant, maker)
+    const added = { ...(by && { addedBy: by.name }), ...(madeBy !== undefined && { addedById: madeBy }) }
+    return await this.#store.putPerson(tenant, { ...this.#added(validName(name)), ...added }, false)
   }
 
   /** By name. */
@@ -97,14 +108,14 @@ export class People {
     return all.sort((a, b) => a.name.localeCompare(b.name, 'en') || (a.id < b.id ? -1 : 1))
   }
 
-  /** Ends the links and sessions of a person. Returns how many. */
+  /** Ends the links and sessions of a person, and links that they made. Returns how many. */
   async signOut(tenant: TenantOfPeople, id: string): Promise<number> {
     const own = await this.#signInsOf(tenant, id)
     const ended = await Promise.all(own.map((found) => this.#sessions.end(found)))
     return ended.filter(Boolean).length
   }
 
-  /** Forgets a person, which ends their links and sessions. Returns how many. @throws InputError when there is no such person */
+  /** Forgets a person, which ends their links and sessions, and links that they made. Returns how many. @throws InputError when there is no such person */
   async remove(tenant: TenantOfPeople, id: string): Promise<number> {
     const own = await this.#signInsOf(tenant, id)
     // Their links and sessions stop working here. The rest only removes the records.
@@ -113,25 +124,45 @@ export class People {
     return own.length
   }
 
+  /** Ends a link, or a session and, if it has no person, the links that it made. Returns how many. */
+  async end(signIn: SignIn, all: readonly SignIn[]): Promise<number> {
+    const { kind, grant } = signIn
+    const ended = await this.#sessions.end(signIn)
+    const made = kind === 'session' && grant.personId === undefined ? madeBy(makerIdOf(signIn), all) : []
+    const links = await Promise.all(made.filter((other) => other !== signIn).map((link) => this.#sessions.end(link)))
+    return [ended, ...links].filter(Boolean).length
+  }
+
   /** Whether an invitation names a person of the list: by address, or by name without one. */
   async #isListed(tenant: TenantOfPeople, { name, email }: Pick<Person, 'name' | 'email'>): Promise<boolean> {
     const all = await this.#store.listPeople(tenant)
     return all.some((person) => (email === undefined ? person.name === name : person.email === email))
   }
 
-  async #link(tenant: TenantOfPeople, personId: string, validMs: number): Promise<string> {
-    const own = await this.#signInsOf(tenant, personId)
-    await Promise.all(own.filter(({ kind }) => kind === 'link').map((link) => this.#sessions.end(link)))
-    return await this.#sessions.createLink({ role: 'member', tenant, personId }, validMs)
+  async #link(grant: Grant & { readonly tenant: TenantOfPeople }, personId: string, validMs: number): Promise<string> {
+    const all = await this.#sessions.list(grant.tenant.id)
+    const links = all.filter((found) => found.kind === 'link' && found.grant.personId === personId)
+    await Promise.all(links.map((link) => this.#sessions.end(link)))
+    return await this.#sessions.createLink({ ...grant, personId }, validMs)
   }
 
+  /** What ends with a person. */
   async #signInsOf(tenant: TenantOfPeople, personId: string): Promise<SignIn[]> {
-    return (await this.#sessions.list(tenant.id)).filter(({ grant }) => grant.personId === personId)
+    const all = await this.#sessions.list(tenant.id)
+    return [...all.filter(({ grant }) => grant.personId === personId), ...madeBy(personMaker(personId), all)]
   }
 
   #added(name: string): Person {
     return { id: randomBytes(8).toString('hex'), name, addedAt: new Date(this.#clock.now()).toISOString() }
   }
+}
+
+/** Links that a maker made, and sessions without a person of theirs, except those of a maker's own person. */
+function madeBy(makerId: string, all: readonly SignIn[]): SignIn[] {
+  return all.filter(({ kind, grant: { madeBy: by, personId } }) => {
+    const isOwn = personId !== undefined && personMaker(personId) === makerId
+    return by === makerId && !isOwn && (kind === 'link' || personId === undefined)
+  })
 }
 
 function unknownPerson(): InputError {

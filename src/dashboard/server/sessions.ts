@@ -1,5 +1,6 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { DashboardRole } from '../../../schemas/dashboard/session.ts'
+import type { Maker } from '../../../schemas/maker.ts'
 import type { Clock } from '../../run/clock.ts'
 
 /** Rights of a sign-in link and of its session. */
@@ -11,6 +12,8 @@ export interface Grant {
   readonly personId?: string
   /** Name of the user: of a person, as the list has it. */
   readonly name?: string
+  /** Id of the maker of the link, see `makerOf`; undefined: it was made on the command line, or by an earlier version. */
+  readonly madeBy?: string
 }
 
 export interface StoredSession extends Grant {
@@ -46,12 +49,12 @@ export interface Withdrawn {
 export interface SessionStore {
   /** @throws InputError when too many links and sessions of the tenant are open */
   putLink(digest: string, grant: Grant, validMs: number): Promise<void>
-  /** Undefined when the link is unknown, used, withdrawn or expired, or its person was removed. */
+  /** Undefined when the link is unknown, used, withdrawn or expired, or its person or maker was removed. */
   getLink(digest: string): Promise<Grant | undefined>
   /** Whether it existed. Only one caller gets true. */
   removeLink(digest: string): Promise<boolean>
   putSession(digest: string, session: StoredSession, validMs: number): Promise<void>
-  /** Undefined when it has ended, or its person was removed. */
+  /** Undefined when it has ended, or its person was removed; without a person, the maker of its link. */
   getSession(digest: string): Promise<StoredSession | undefined>
   /** Does nothing when the session does not exist. @param usedMs time of its last use */
   extendSession(digest: string, usedMs: number, validMs: number): Promise<void>
@@ -182,6 +185,32 @@ export class Sessions {
 /** Who made a change, for records of it: the name of the user, else the role. */
 export function authorOf({ name, role }: Grant): string {
   return name ?? role
+}
+
+/**
+ * The maker of what a session makes. A session without a person whose link a person made counts as that person, so that a removal ends
+ * what they reach through it.
+ */
+export function makerOf(session: Session): Maker {
+  return { id: makerIdOf({ kind: 'session', digest: session.id, grant: session }), name: authorOf(session) }
+}
+
+/** As `makerOf`, of a listed session. */
+export function makerIdOf({ digest, grant }: SignIn & { readonly kind: 'session' }): string {
+  if (grant.role === 'operator') return `operator:${signInIdOf(digest)}`
+  if (grant.personId !== undefined) return personMaker(grant.personId)
+  const isOwn = grant.madeBy === undefined || grant.madeBy.startsWith('operator:')
+  return isOwn ? `session:${signInIdOf(digest)}` : grant.madeBy
+}
+
+/** Maker id of a person. */
+export function personMaker(personId: string): string {
+  return `person:${personId}`
+}
+
+/** The person of a maker id; undefined: it is not of a person. */
+export function personOfMaker(makerId: string | undefined): string | undefined {
+  return makerId?.startsWith('person:') ? makerId.slice('person:'.length) : undefined
 }
 
 /** Identifies a link or a session in lists. It reveals neither the secret nor the key of the record. */

@@ -138,7 +138,7 @@ export class Signing {
     const { sessions, people } = this.#options
     if (name === undefined || !isNameless(grant)) return await sessions.signIn(token, { device })
     if (grant.tenant === undefined) return await sessions.signIn(token, { name, device })
-    const personId = await people.introduce(grant.tenant, name)
+    const personId = await people.introduce(grant.tenant, name, grant.madeBy)
     const secret = await sessions.signIn(token, { personId, device })
     // Another request used the link meanwhile.
     if (secret === undefined) await people.remove(grant.tenant, personId)

@@ -30,8 +30,10 @@ export function keyCommand(context: CliContext): Command {
     async (tenant: string, options: KeyOptions, command: Command) => {
       const found = await manage(command, (admin) => admin.listKeys(tenant))
       if (options.json) return printJson(context.stdout, found.map(keyJson))
-      const rows = found.map(({ prefix, createdAt, lastUsed, revokedAt }) => [prefix, createdAt, lastUsed, revokedAt])
-      printTable(context.stdout, ['PREFIX', 'CREATED', 'LAST USED', 'REVOKED'], rows)
+      const rows = found.map(({ prefix, createdAt, madeBy, lastUsed, revokedAt }) => [
+        ...[prefix, createdAt, madeBy?.name, lastUsed, revokedAt],
+      ])
+      printTable(context.stdout, ['PREFIX', 'CREATED', 'MADE BY', 'LAST USED', 'REVOKED'], rows)
     },
   )
 
@@ -60,11 +62,12 @@ export function keyCommand(context: CliContext): Command {
   return key
 }
 
-function keyJson({ prefix, tenantId, createdAt, lastUsed, revokedAt }: ApiKey): object {
+function keyJson({ prefix, tenantId, createdAt, madeBy, lastUsed, revokedAt }: ApiKey): object {
   return {
     prefix,
     tenant_id: tenantId,
     created_at: createdAt,
+    made_by: madeBy?.name ?? null,
     last_used: lastUsed ?? null,
     revoked_at: revokedAt ?? null,
   }

@@ -97,8 +97,9 @@ export class RedisTenantStore implements TenantStore, CallerStore {
   }
 
   async createKey(keyHash: string, key: StoredKey): Promise<'created' | 'no tenant' | 'prefix taken'> {
-    const { prefix, tenantId, createdAt, source } = key
-    const record: ApiKeyRecord = { prefix, tenant_id: tenantId, created_at: createdAt, ...(source && { source }) }
+    const { prefix, tenantId, createdAt, source, madeBy } = key
+    const made = { created_at: createdAt, ...(madeBy && { made_by: madeBy }) }
+    const record: ApiKeyRecord = { prefix, tenant_id: tenantId, ...made, ...(source && { source }) }
     const list = source === undefined ? keys.apiKeysOf(tenantId) : keys.sourceKeysOf(tenantId)
     const result = await this.#run(
       createKeyScript,
@@ -225,5 +226,6 @@ function keyOf(json: string, use: string): StoredKey {
     revokedAt: record.revoked_at,
     lastUsed: use === '' ? undefined : new Date(Number(use)).toISOString(),
     ...(record.source && { source: record.source }),
+    ...(record.made_by && { madeBy: record.made_by }),
   }
 }

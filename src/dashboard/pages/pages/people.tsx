@@ -15,6 +15,7 @@ import { useSession } from '../lib/session.ts'
 import { useAction } from '../lib/use-action.ts'
 import { useData } from '../lib/use-data.ts'
 import { Invite } from './people/invite.tsx'
+import { Made } from './people/made.tsx'
 import { PersonList } from './people/person-list.tsx'
 import { RemovePerson } from './people/remove.tsx'
 
@@ -28,15 +29,18 @@ export function People({ parameters }: PageProps) {
   const list = useData<PeopleAnswer>(path, {}, LOOK_EVERY_MS)
   const [invited, setInvited] = useState<ListedPerson | 'new'>()
   const [removed, setRemoved] = useState<ListedPerson>()
+  /** A maker who is gone, whose things are shown. */
+  const [left, setLeft] = useState<{ readonly maker: string; readonly title: string }>()
   const acting = useAction()
   const act = (work: () => Promise<string>) =>
     acting.run(async () => {
       toast({ text: await work() })
       list.reload()
     })
-  const end = (id: string, done: string) =>
+  const end = (id: string, done: string, maker?: string) =>
     act(async () => {
       await post<EndedAnswer>(`${path}/end`, { id })
+      if (maker !== undefined) setLeft({ maker, title: 'The session was ended' })
       return done
     })
   const signOut = ({ id, name }: ListedPerson) =>
@@ -99,7 +103,7 @@ export function People({ parameters }: PageProps) {
       )}
       {operators.length > 0 && (
         <Section title="Operators" description="They see every tenant. Only operators see this list.">
-          <PersonList label="Operators" nameless="Operator" people={operators} onEnd={end} />
+          <PersonList label="Operators" nameless="Operator" people={operators} onEnd={(id, done) => end(id, done)} />
         </Section>
       )}
       {invited !== undefined && (
@@ -111,7 +115,19 @@ export function People({ parameters }: PageProps) {
         />
       )}
       {removed !== undefined && (
-        <RemovePerson tenant={tenant} person={removed} onRemoved={list.reload} onClose={() => setRemoved(undefined)} />
+        <RemovePerson
+          tenant={tenant}
+          person={removed}
+          onRemoved={() => {
+            setRemoved(undefined)
+            setLeft({ maker: `person:${removed.id}`, title: `${removed.name} was removed` })
+            list.reload()
+          }}
+          onClose={() => setRemoved(undefined)}
+        />
+      )}
+      {left !== undefined && (
+        <Made key={left.maker} tenant={tenant} {...left} onChanged={list.reload} onClose={() => setLeft(undefined)} />
       )}
     </Page>
   )

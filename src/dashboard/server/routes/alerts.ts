@@ -26,6 +26,7 @@ import type { Segment, Segments } from '../../../companies/segments/segments.ts'
 import { HttpError } from '../../../http/engine/http-error.ts'
 import { InputError } from '../../../run/errors.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
+import { makerOf } from '../sessions.ts'
 
 export interface AlertDependencies {
   readonly alerts: AlertAdmin
@@ -101,14 +102,15 @@ export function alertRoutes(parts: AlertDependencies): DashboardRoute[] {
       method: 'POST',
       path: PATH,
       body: CreateAlertBody,
-      async handle({ tenant, body: { after_days: afterDays, segment_id: id, ...given } }) {
+      async handle({ tenant, session, body: { after_days: afterDays, segment_id: id, ...given } }) {
         if (given.to === 'email' && !canEmail)
           throw new InputError('e-mail is not set up: set SMTP_URL and SMTP_FROM, and restart ipid', {
             field: 'target',
           })
         const segment = (await segmentOf(tenant.id, id))?.name
         const target = given.target.trim()
-        const { alert, secret = null } = await alerts.create(tenant.id, { ...given, target, afterDays, segment })
+        const wanted = { ...given, target, afterDays, segment, madeBy: makerOf(session) }
+        const { alert, secret = null } = await alerts.create(tenant.id, wanted)
         const answer: CreatedAlertAnswer = { alert: await listed(alert, await segmentNames(tenant.id)), secret }
         return json(answer)
       },

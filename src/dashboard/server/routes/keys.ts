@@ -9,6 +9,7 @@ import {
 import type { TenantAdmin } from '../../../tenants/admin.ts'
 import type { ApiKey } from '../../../tenants/tenancy.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
+import { makerOf } from '../sessions.ts'
 
 export interface KeyDependencies {
   readonly admin: Pick<TenantAdmin, 'pageKeys' | 'getKey' | 'createKey' | 'revokeKey'>
@@ -37,8 +38,8 @@ export function keyRoutes({ admin }: KeyDependencies): DashboardRoute[] {
     route({
       method: 'POST',
       path: '/api/tenants/:tenant/keys',
-      async handle({ tenant }) {
-        const { key, prefix, created_at } = await admin.createKey(tenant.id)
+      async handle({ tenant, session }) {
+        const { key, prefix, created_at } = await admin.createKey(tenant.id, makerOf(session))
         const answer: CreatedKeyAnswer = { key, prefix, created_at }
         return json(answer)
       },
@@ -52,6 +53,7 @@ export function keyRoutes({ admin }: KeyDependencies): DashboardRoute[] {
   ]
 }
 
-function listed({ prefix, createdAt, lastUsed, revokedAt }: ApiKey): ListedKey {
-  return { prefix, created_at: createdAt, last_used: lastUsed ?? null, revoked_at: revokedAt ?? null }
+export function listed({ prefix, createdAt, lastUsed, revokedAt, madeBy }: ApiKey): ListedKey {
+  const made = { created_at: createdAt, made_by: madeBy?.name ?? null }
+  return { prefix, ...made, last_used: lastUsed ?? null, revoked_at: revokedAt ?? null }
 }

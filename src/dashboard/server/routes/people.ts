@@ -5,6 +5,7 @@ import {
   InviteBody,
   type ListedPerson,
   type ListedSession,
+  MadeQuery,
   type PeopleAnswer,
   PersonBody,
   PersonLinkBody,
@@ -13,13 +14,13 @@ import { HttpError } from '../../../http/engine/http-error.ts'
 import type { Clock } from '../../../run/clock.ts'
 import { InputError } from '../../../run/errors.ts'
 import type { Tenant } from '../../../tenants/tenancy.ts'
-import type { People, Person } from '../people.ts'
+import type { Person } from '../people.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
-import { authorOf, type Session, type Sessions, type SignIn, signInIdOf, signInUrl } from '../sessions.ts'
+import { makerOf, type Session, type Sessions, type SignIn, signInIdOf, signInUrl } from '../sessions.ts'
+import { type MadeDependencies, madeOf } from './made.ts'
 
-export interface PeopleDependencies {
-  readonly people: People
-  readonly sessions: Pick<Sessions, 'list' | 'end' | 'withdraw'>
+export interface PeopleDependencies extends MadeDependencies {
+  readonly sessions: Pick<Sessions, 'list' | 'withdraw'>
   /** Public URL of the dashboard; undefined: the page uses its own address. */
   readonly publicUrl: string | undefined
   readonly clock: Clock
@@ -32,10 +33,13 @@ const DAY_MS = 86_400_000
  * already, which give away more. They get a link for themselves, but for no other person of the list, because they could act as them.
  * Only operators see and end sessions of operators.
  */
-export function peopleRoutes({ people, sessions, publicUrl, clock }: PeopleDependencies): DashboardRoute[] {
+export function peopleRoutes(parts: PeopleDependencies): DashboardRoute[] {
+  const { people, sessions, admin, publicUrl, clock } = parts
   const ofTenant = async ({ id, createdAt }: Tenant) =>
     (await sessions.list(id)).filter(({ grant }) => grant.tenant?.createdAt === createdAt)
   const ofOperators = async ({ role }: Session) => (role === 'operator' ? await sessions.list(undefined) : [])
+  const ofAllTenants = async () =>
+    (await Promise.all((await admin.listTenants()).map(({ id }) => sessions.list(id)))).flat()
   const answerOf = (secret: string, days: number): InviteAnswer => ({
     url: signInUrl(publicUrl ?? '', secret),
     expires_at: new Date(clock.now() + days * DAY_MS).toISOString(),
@@ -64,13 +68,19 @@ export function peopleRoutes({ people, sessions, publicUrl, clock }: PeopleDepen
       },
     }),
     route({
+      method: 'GET',
+      path: '/api/tenants/:tenant/people/made',
+      query: MadeQuery,
+      handle: async ({ tenant, query }) => json(await madeOf(parts, tenant, query.maker, await ofTenant(tenant))),
+    }),
+    route({
       method: 'POST',
       path: '/api/tenants/:tenant/people/invite',
       body: InviteBody,
       async handle({ tenant, session, body: { days, ...person } }) {
         const invitation = {
           ...person,
-          by: authorOf(session),
+          by: makerOf(session),
           validMs: days * DAY_MS,
           isNew: session.role !== 'operator',
         }
@@ -85,7 +95,8 @@ export function peopleRoutes({ people, sessions, publicUrl, clock }: PeopleDepen
         if (session.role !== 'operator' && session.personId !== person) {
           throw new HttpError(403, 'only an operator makes a sign-in link for another person')
         }
-        return json(answerOf(await people.inviteAgain(tenantOf(tenant), person, days * DAY_MS), days))
+        const validity = { by: makerOf(session), validMs: days * DAY_MS }
+        return json(answerOf(await people.inviteAgain(tenantOf(tenant), person, validity), days))
       },
     }),
     route({
@@ -96,7 +107,7 @@ export function peopleRoutes({ people, sessions, publicUrl, clock }: PeopleDepen
         const all = [...(await ofTenant(tenant)), ...(await ofOperators(session))]
         const found = all.find(({ digest }) => signInIdOf(digest) === id)
         if (found === undefined) throw new InputError('it has ended already: reload the page')
-        return ended((await sessions.end(found)) ? 1 : 0)
+        return ended(await people.end(found, found.grant.role === 'operator' ? await ofAllTenants() : all))
       },
     }),
     route({

@@ -18,6 +18,7 @@ import { sourceReport } from '../../../tenants/sources/report.ts'
 import type { StoredSource } from '../../../tenants/stores.ts'
 import type { ClickHouseSources } from '../../queries/sources.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
+import { makerOf } from '../sessions.ts'
 
 export interface SourceDependencies {
   readonly admin: Pick<TenantAdmin, 'pageSources' | 'createSource' | 'setSource' | 'revokeSource'>
@@ -64,10 +65,10 @@ export function sourceRoutes({ admin, sources, counts, fetches, clock }: SourceD
       method: 'POST',
       path: '/api/tenants/:tenant/sources',
       body: CreateSourceBody,
-      async handle({ tenant, body: { kind, name, base, preset, map } }) {
+      async handle({ tenant, session, body: { kind, name, base, preset, map } }) {
         const [tool, origin] = [toolOf(tools, kind), baseOf(base)]
         const facts = { kind, address: 'auto', ...(name && { name }), ...fieldFacts(tool, preset, map) } as const
-        const { id, key, createdAt } = await admin.createSource(tenant.id, facts)
+        const { id, key, createdAt } = await admin.createSource(tenant.id, facts, undefined, makerOf(session))
         const answer: CreatedSourceAnswer = {
           source_id: id,
           kind,

@@ -1,5 +1,5 @@
 import { Ellipsis, Link2, LogOut, Trash2, X } from 'lucide-preact'
-import type { ListedPerson, ListedSession } from '../../../../../schemas/dashboard/people.ts'
+import type { ListedPerson } from '../../../../../schemas/dashboard/people.ts'
 import { Avatar } from '../../design/avatar.tsx'
 import { Badge } from '../../design/badge.tsx'
 import { IconButton } from '../../design/button.tsx'
@@ -10,8 +10,12 @@ import { Time } from '../../design/time.tsx'
 
 /** Actions of a list of people. */
 export interface PersonActions {
-  /** Ends a session or withdraws an invitation. @param done what to say then */
-  readonly onEnd: (id: string, done: string) => void
+  /**
+   * Ends a session or withdraws an invitation.
+   * @param done what to say then
+   * @param maker maker id of a session without a person
+   */
+  readonly onEnd: (id: string, done: string, maker?: string) => void
   /** Undefined: the people are on no list. */
   readonly onInvite?: (person: ListedPerson) => void
   readonly onSignOut?: (person: ListedPerson) => void
@@ -37,7 +41,7 @@ export function PersonList({ label, nameless, people, ...actions }: PersonListPr
       label: 'Signed in',
       text: 'wrap',
       inCard: 'whole',
-      render: (person) => <Sessions sessions={person.sessions} name={nameOf(person)} onEnd={actions.onEnd} />,
+      render: (person) => <Sessions person={person} name={nameOf(person)} onEnd={actions.onEnd} />,
     },
     {
       key: 'invitation',
@@ -88,11 +92,12 @@ function Name({ person, name }: { readonly person: ListedPerson; readonly name: 
 }
 
 interface SessionsProps extends Pick<PersonActions, 'onEnd'> {
-  readonly sessions: readonly ListedSession[]
+  readonly person: ListedPerson
   readonly name: string
 }
 
-function Sessions({ sessions, name, onEnd }: SessionsProps) {
+function Sessions({ person, name, onEnd }: SessionsProps) {
+  const { sessions } = person
   if (sessions.length === 0) return <Text tone="soft">not signed in</Text>
   return (
     <Stack gap={2}>
@@ -122,7 +127,9 @@ function Sessions({ sessions, name, onEnd }: SessionsProps) {
               icon={X}
               size="s"
               label={`End the session of ${name}: ${device ?? 'unknown device'}`}
-              onClick={() => onEnd(id, `A session of ${name} was ended.`)}
+              onClick={() =>
+                onEnd(id, `A session of ${name} was ended.`, person.id === null ? `session:${id}` : undefined)
+              }
             />
           )}
         </Row>

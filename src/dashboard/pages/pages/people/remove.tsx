@@ -10,6 +10,7 @@ import { useAction } from '../../lib/use-action.ts'
 interface RemoveProps {
   readonly tenant: string
   readonly person: ListedPerson
+  /** The person was removed: what they made may still work. */
   readonly onRemoved: () => void
   readonly onClose: () => void
 }
@@ -21,7 +22,6 @@ export function RemovePerson({ tenant, person, onRemoved, onClose }: RemoveProps
     run(async () => {
       await post(`/api/tenants/${tenant}/people/remove`, { person: person.id })
       toast({ text: `${person.name} was removed.` })
-      onClose()
       onRemoved()
     })
   return (
@@ -37,10 +37,14 @@ export function RemovePerson({ tenant, person, onRemoved, onClose }: RemoveProps
         </>
       }
     >
-      <Text>They are signed out everywhere at once, and links that they did not open stop working.</Text>
+      <Text>
+        They are signed out everywhere at once. Links that they did not open, and invitations that they made and that
+        were not opened, stop working.
+      </Text>
       <Text tone="soft">
-        Name and e-mail address are deleted here. What they changed keeps their name. Keys that they saw keep working:
-        revoke them in Settings.
+        Name and e-mail address are deleted here. What they changed keeps their name. The next step lists the keys,
+        sources, alerts and people that they added, which keep working until you end them. They may also have seen other
+        keys.
       </Text>
       <FieldError error={error} />
     </Dialog>

@@ -79,6 +79,7 @@ function KeyTable({ label, keys, onRevoke }: Pick<KeyListProps, 'keys' | 'onRevo
         columns={[
           { key: 'key', label: 'Key', render: ({ prefix }) => <code>{prefix}</code> },
           { key: 'created', label: 'Created', render: ({ created_at: at }) => <Time at={at} /> },
+          { key: 'maker', label: 'Made by', render: ({ made_by: name }) => name ?? <Soft>not recorded</Soft> },
           {
             key: 'used',
             label: 'Last used',
