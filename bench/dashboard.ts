@@ -144,7 +144,7 @@ function questions(reader: QuestionReader): Readonly<Record<string, Question>> {
       plain: list(`${COMPANY_COLUMNS}, heat`, 'ORDER BY heat DESC'),
     },
     'Companies, page~/pricing,page_visits>=2': {
-      call: () => companies.page('acme', { page: ['/pricing'], page_visits_min: 2 }),
+      call: () => companies.page('acme', { page_contains: ['/pricing'], page_visits_min: 2 }),
       plain: `SELECT company_id, uniqExact(ip, toDate32(timestamp)) AS visits FROM events
         WHERE ${OF_ACME} AND ${KNOWN} AND ${SINCE(30)} AND url ILIKE '%/pricing%' GROUP BY company_id HAVING visits >= 2 ORDER BY visits DESC LIMIT 50`,
     },

@@ -76,7 +76,7 @@ const lists = {
 }
 
 /**
- * Which companies of a tenant. All conditions must hold. Conditions on events (`page`, `source`, `campaign`) and counts look at the days
+ * Which companies of a tenant. All conditions must hold. Conditions on events (`page`, `page_contains`, `source`, `campaign`) and counts look at the days
  * of the filter; conditions on events look at the last 30 days when it has none.
  */
 export const FILTER_PROPERTIES = {
@@ -88,8 +88,14 @@ export const FILTER_PROPERTIES = {
     }),
   ),
   ...lists,
-  page: AnyOf('An event on a page whose URL contains any of these texts, in upper or lower case'),
-  page_visits_min: Count('At least this many visits with an event on those pages'),
+  page: AnyOf(
+    'An event on any of these pages: host without `www.` and path, such as `shop.example/pricing`. A path alone, such as `/pricing`, is ' +
+      'that path on any host; `-` in place of the host means events that name none. Upper and lower case differ',
+  ),
+  page_contains: AnyOf('An event on a page whose URL contains any of these texts, in upper or lower case'),
+  page_visits_min: Count(
+    'At least this many visits with an event on those pages: needs either `page` or `page_contains`',
+  ),
   visits_min: Count('At least this many visits'),
   visits_max: Count('At most this many visits'),
   events_min: Count('At least this many events'),

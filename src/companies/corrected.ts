@@ -42,9 +42,12 @@ export const IN_COMPANIES = `company_id IN (
     SELECT company_id FROM corrected_companies WHERE tenant_id = {tenant:String} AND counts_for IN {companies:Array(String)}
   )`
 
-/** Condition on events of known companies of the tenant that nobody hid. */
-export const OF_SHOWN = `tenant_id = {tenant:String} AND company_id > '' AND ${COMPANY} NOT IN
+/** Whether people hid the company that an event counts for. */
+export const IS_HIDDEN = `${COMPANY} IN
     (SELECT company_id FROM corrected_companies WHERE tenant_id = {tenant:String} AND is_hidden)`
+
+/** Condition on events of known companies of the tenant that nobody hid. */
+export const OF_SHOWN = `tenant_id = {tenant:String} AND company_id > '' AND NOT ${IS_HIDDEN}`
 
 /** Condition on the events of the parameter `company`, with those of the companies that are merged into it. */
 export const OF_COMPANY = `tenant_id = {tenant:String} AND company_id IN (

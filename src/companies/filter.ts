@@ -3,6 +3,7 @@ import { utcDay } from '../pipeline/event/outcomes.ts'
 import { InputError } from '../run/errors.ts'
 import { encodedChars, type Parameters } from '../stores/clickhouse/reader.ts'
 import { COUNTS_FOR } from './corrected.ts'
+import { HOST_OF_URL, PATH_OF_URL } from './page-of-url.ts'
 
 const DAY_MS = 86_400_000
 const FIRST_DAY = '1900-01-01'
@@ -29,7 +30,7 @@ export interface NamedSource {
 
 /** Checks what the schema cannot. @throws InputError when a date does not exist, or fields contradict each other */
 export function assertFilter(filter: CompanyFilter): void {
-  const { days, from, to, new_since, page = [], page_visits_min } = filter
+  const { days, from, to, new_since, page_visits_min } = filter
   for (const name of HEAT) {
     if ((filter[name] ?? 0) > COMPANY_LIMITS.heatMax)
       throw new InputError(`${name}: must be 0 to ${COMPANY_LIMITS.heatMax}`)
@@ -44,8 +45,9 @@ export function assertFilter(filter: CompanyFilter): void {
   if (days !== undefined && (days < 1 || days > COMPANY_LIMITS.daysMax)) {
     throw new InputError(`days: must be 1 to ${COMPANY_LIMITS.daysMax}`)
   }
-  if (page_visits_min !== undefined && page.length === 0)
-    throw new InputError('page_visits_min: needs a page too, such as page~/pricing')
+  const pageFields = (['page', 'page_contains'] as const).filter((name) => isGiven(filter, name))
+  if (page_visits_min !== undefined && pageFields.length !== 1)
+    throw new InputError('page_visits_min: needs pages too, either page~/pricing or page=shop.example/pricing')
   const chars = Object.values(filter)
     .flatMap((value) => (Array.isArray(value) ? value : []))
     .reduce((sum, value) => sum + encodedChars(value), 0)
@@ -152,6 +154,7 @@ export function conditionsOf(filter: ResolvedFilter): {
     others.push("first_seen >= fromUnixTimestamp64Milli({new_since:Int64}, 'UTC')")
   }
   if (isGiven(filter, 'page')) others.push('matched.page_in')
+  if (isGiven(filter, 'page_contains')) others.push('matched.page_contains_in')
   if (filter.page_visits_min !== undefined) others.push('matched.page_visits >= {page_visits_min:UInt64}')
   const events = hasDays(filter) ? 'counts.events' : 'stored'
   for (const [name, column] of [
@@ -188,9 +191,17 @@ function isGiven(filter: CompanyFilter, name: string): boolean {
 
 const ESCAPE = '\\u'
 
+/** Conditions on the page of an event. Exact pages are written as `exactPage` does, or are a path on any host. */
+const PAGES = {
+  page: `(concat(if(${HOST_OF_URL} = '', '-', ${HOST_OF_URL}), ${PATH_OF_URL}) IN {page:Array(String)}
+    OR (startsWith(${PATH_OF_URL}, '/') AND ${PATH_OF_URL} IN {page:Array(String)}))`,
+  page_contains: 'multiSearchAnyCaseInsensitiveUTF8(url, {page_contains:Array(String)})',
+} as const
+type PageField = keyof typeof PAGES
+
 /**
  * The events that decide about pages, sources and campaigns, by company; undefined when the filter has none of these. Columns `page_in`,
- * `page_visits`, and `NAME_in` and `NAME_out` of sources and campaigns. Visits of a company are the sum of those of its days.
+ * `page_contains_in`, `page_visits`, and `NAME_in` and `NAME_out` of sources and campaigns. Visits of a company are the sum of those of its days.
  *
  * ClickHouse computes `url` and `utm_campaign` from JSON, which is slow. So a search in the text comes first: a part of the wanted URL,
  * or an escaped character, which may be one of it.
@@ -201,12 +212,13 @@ export function matchedSql(filter: ResolvedFilter, of: string, by?: 'day'): stri
   const flags: string[] = []
   const sums: string[] = []
   const hints: string[] = []
-  if (isGiven(filter, 'page')) {
-    const hint = pageHints(filter.page!) === undefined ? '1' : textHas('page_hints')
-    flags.push(`(${hint} AND multiSearchAnyCaseInsensitiveUTF8(url, {page:Array(String)})) AS is_page`)
-    sums.push('max(is_page) AS page_in')
+  for (const [name, condition] of Object.entries(PAGES) as [PageField, string][]) {
+    if (!isGiven(filter, name)) continue
+    const hint = pageHints(filter[name]!) === undefined ? '1' : textHas(`${name}_hints`)
+    flags.push(`(${hint} AND ${condition}) AS is_${name}`)
+    sums.push(`max(is_${name}) AS ${name}_in`)
     if (filter.page_visits_min !== undefined) {
-      sums.push('uniqExactIf(sipHash64(ip, toDate32(timestamp)), is_page) AS page_visits')
+      sums.push(`uniqExactIf(sipHash64(ip, toDate32(timestamp)), is_${name}) AS page_visits`)
     }
     hints.push(hint)
   }
@@ -254,7 +266,8 @@ export const UTM = `(multiSearchAny(extra, ['utm_', '\\\\u']) OR multiSearchAny(
 function pageHints(parts: readonly string[]): string[] | undefined {
   // JSON never has to escape these, so they are the same there, unless every character is escaped.
   const plain = parts.map(
-    (part) => [...part.matchAll(/[\w.~-]+/g)].map(([run]) => run).sort((a, b) => b.length - a.length)[0],
+    (part) =>
+      [...part.replace(/^-/, '').matchAll(/[\w.~-]+/g)].map(([run]) => run).sort((a, b) => b.length - a.length)[0],
   )
   if (plain.includes(undefined)) return undefined
   // The pages are sent too, and all must fit into a URL.
@@ -272,12 +285,13 @@ export function parametersOf(filter: ResolvedFilter | Days): Parameters {
     if (isGiven(filter, name)) parameters[name] = filter[name]!.map((value) => (value === NOT_KNOWN ? '' : value))
   }
   const ofEvents =
-    isGiven(filter, 'page') ||
+    Object.keys(PAGES).some((name) => isGiven(filter, name)) ||
     Object.keys(OF_EVENTS).some((name) => isGiven(filter, name) || isGiven(filter, `${name}_not`))
-  if (isGiven(filter, 'page')) {
-    parameters.page = filter.page!
-    const hints = pageHints(filter.page!)
-    if (hints !== undefined) parameters.page_hints = hints
+  for (const name of Object.keys(PAGES) as PageField[]) {
+    if (!isGiven(filter, name)) continue
+    parameters[name] = filter[name]!
+    const hints = pageHints(filter[name]!)
+    if (hints !== undefined) parameters[`${name}_hints`] = hints
   }
   for (const name of ['page_visits_min', 'visits_min', 'visits_max', 'events_min', 'events_max', ...HEAT] as const) {
     if (filter[name] !== undefined) parameters[name] = filter[name]

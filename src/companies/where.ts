@@ -61,7 +61,7 @@ const KEYS: Readonly<Record<string, Terms>> = {
   campaign: list('campaign'),
   tag: list('tag'),
   owner: list('owner'),
-  page: { '~': any('page') },
+  page: { '=': any('page'), '~': any('page_contains') },
   page_visits: { '>=': whole('page_visits_min'), '>': whole('page_visits_min', 1) },
   visits: count('visits'),
   events: count('events'),
@@ -76,7 +76,7 @@ const KEYS: Readonly<Record<string, Terms>> = {
 /** Names of fields are keys too, such as `visits_min=3`. */
 const FIELDS: Readonly<Record<string, Terms>> = Object.fromEntries(
   Object.values(KEYS)
-    .flatMap((terms) => [terms['='], terms['!='], terms['>='], terms['<=']])
+    .flatMap((terms) => [terms['='], terms['!='], terms['>='], terms['<='], terms['~']])
     .flatMap((term) => (term === undefined || Object.hasOwn(KEYS, term.field) ? [] : [[term.field, { '=': term }]])),
 )
 

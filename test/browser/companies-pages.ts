@@ -90,7 +90,7 @@ async function checkHome({ page, assertAccessible }: WatchedPage, { origin, tena
     .waitFor()
   await assertAccessible()
   await news.getByRole('link', { name: /^All / }).click()
-  await page.waitForURL(/\/companies\?new=/)
+  await page.waitForURL(/\/companies\?.*new=/)
   await page.goto(home)
   await news.getByRole('link', { name: 'Apple' }).click()
   await page.waitForURL(/companies\/of\?id=apple\.com/)
@@ -111,8 +111,14 @@ async function checkPages({ page, assertAccessible }: WatchedPage, { origin, ten
   await page.getByRole('button', { name: 'Last 7 days' }).click()
   await page.getByRole('button', { name: 'Last 30 days' }).click()
   await page.waitForURL(/days=30d/)
+  await page.waitForLoadState('networkidle')
+  const counted = await page.getByRole('row').filter({ hasText: '/pricing' }).getByRole('cell').first().textContent()
   await page.getByRole('link', { name: '/pricing' }).click()
-  await page.waitForURL(/\/companies\?.*at=/)
+  await page.waitForURL(/\/companies\?.*page_is=/)
+  await page
+    .getByRole('status')
+    .getByText(new RegExp(`^${counted} compan`))
+    .waitFor()
 }
 
 /** The choice is in the URL. */

@@ -143,7 +143,7 @@ test('no call about alerts and segments answers for another tenant, without a se
 
 test('a segment is saved, renamed, changed, and removed only when no alert needs it', async (t) => {
   const client = await signIn(t)
-  const filter = { country: ['DE'], visits_min: 3, page: ['/pricing'] }
+  const filter = { country: ['DE'], visits_min: 3, page_contains: ['/pricing'] }
   const made = await post<ListedSegment>(client, 'segments', { name: ' Keen ', filter })
   assert.deepEqual(
     [made.name, made.filter, made.where, made.alerts],
@@ -261,8 +261,9 @@ test('before an alert exists, its dry run counts the last 90 days', async (t) =>
     ['I sum', { country: ['IT'], visits_min: 6 }, [12]],
     ['I from', { country: ['IT'], from: day(35), events_min: 3 }, [12]],
     ['I until', { country: ['IT'], to: day(20), visits_min: 4 }, [30]],
-    ['I page', { country: ['IT'], page: ['/pricing'], days: 10 }, [12, 30, 60]],
-    ['I pages', { country: ['IT'], page: ['/PRICING'], page_visits_min: 3 }, [4]],
+    ['I page', { country: ['IT'], page_contains: ['/pricing'], days: 10 }, [12, 30, 60]],
+    ['I pages', { country: ['IT'], page_contains: ['/PRICING'], page_visits_min: 3 }, [4]],
+    ['I page is', { country: ['IT'], page: ['/pricing'], days: 10 }, [12, 30, 60]],
     ['I campaign', { country: ['IT'], campaign: ['spring'] }, [60]],
     ['I source', { country: ['IT'], source: ['src'] }, [50]],
     ['I no source', { country: ['IT'], source_not: ['src'], days: 15 }, [12, 30, 60]],

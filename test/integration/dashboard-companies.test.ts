@@ -8,7 +8,10 @@ import {
   type IntentPageMatchesAnswer,
   type IntentPagesAnswer,
 } from '../../schemas/dashboard/intent-pages.ts'
+import type { PageCompaniesAnswer, PagesAnswer } from '../../schemas/dashboard/pages.ts'
 import { ClickHouseCompanies } from '../../src/companies/companies.ts'
+import { companiesPath } from '../../src/dashboard/pages/lib/company-links.ts'
+import { viewOf } from '../../src/dashboard/pages/lib/company-view.ts'
 import { ClickHouseOverview } from '../../src/dashboard/queries/overview.ts'
 import { QuestionReader } from '../../src/stores/clickhouse/reader.ts'
 import { clock, DAY_MS, event, NOON_MS, ODD, startCompanies, TODAY } from '../support/companies.ts'
@@ -143,21 +146,21 @@ test('companies are filtered by pages, sources, campaigns and counts', async () 
     (await page(`${query}&sort=name&direction=asc`, 'shop')).rows
       .map(({ company_id }) => company_id.split('.')[0])
       .join(' ')
-  assert.equal(await found('page=/PRICING'), 'escaped reader slashes')
-  assert.equal(await found('page=/pricing&days=60'), 'escaped old reader slashes')
-  assert.equal(await found('page=/pricing&to=2026-02-10'), 'old')
-  assert.equal(await found('page=/pricing&page=/blog'), 'escaped old reader slashes')
-  assert.equal(await found('page=/docs/pricing'), 'slashes')
-  assert.equal(await found(`page=${encodeURIComponent('ÖSSE/')}`), '')
-  assert.equal(await found(`page=${encodeURIComponent('GRÖßE/Ä')}`), 'umlaut')
-  assert.equal(await found('page=%25'), 'mail')
-  assert.equal(await found('page=/pricing&page_visits_min=2'), 'reader')
+  assert.equal(await found('page_contains=/PRICING'), 'escaped reader slashes')
+  assert.equal(await found('page_contains=/pricing&days=60'), 'escaped old reader slashes')
+  assert.equal(await found('page_contains=/pricing&to=2026-02-10'), 'old')
+  assert.equal(await found('page_contains=/pricing&page_contains=/blog'), 'escaped old reader slashes')
+  assert.equal(await found('page_contains=/docs/pricing'), 'slashes')
+  assert.equal(await found(`page_contains=${encodeURIComponent('ÖSSE/')}`), '')
+  assert.equal(await found(`page_contains=${encodeURIComponent('GRÖßE/Ä')}`), 'umlaut')
+  assert.equal(await found('page_contains=%25'), 'mail')
+  assert.equal(await found('page_contains=/pricing&page_visits_min=2'), 'reader')
   assert.equal(await found('industry=Software&industry=Banking'), 'escaped reader slashes umlaut')
   assert.equal(await found('industry=Software&industry=Banking&country_not=FR'), 'escaped reader slashes')
   assert.equal(await found('industry_not=-'), 'escaped reader slashes umlaut')
   assert.equal(await found('source=Website'), 'mail')
   assert.equal(await found('source=src_000000b2'), 'app')
-  assert.equal(await found('source=-&page=/pricing&industry=Software'), 'reader slashes')
+  assert.equal(await found('source=-&page_contains=/pricing&industry=Software'), 'reader slashes')
   assert.equal(await found('source_not=-'), 'mail')
   assert.equal(await found('campaign=spring%20sale'), 'app mail')
   assert.equal(await found('campaign=spring%20sale&source_not=Website'), 'app')
@@ -167,16 +170,65 @@ test('companies are filtered by pages, sources, campaigns and counts', async () 
   assert.equal(await found('events_min=2&days=30'), 'app reader')
   assert.equal(await found('visits_min=2'), 'app old reader')
   assert.equal(await found('visits_min=2&days=1'), 'app')
-  assert.equal(await found('events_max=1&page=/pricing'), 'escaped slashes')
-  assert.equal(await found('visits_max=1&days=1&page=/pricing'), 'escaped reader slashes')
+  assert.equal(await found('events_max=1&page_contains=/pricing'), 'escaped slashes')
+  assert.equal(await found('visits_max=1&days=1&page_contains=/pricing'), 'escaped reader slashes')
   const [reader] = (await page('search=reader&days=1', 'shop')).rows
   assert.equal(reader!.events, 1)
 
   const companies = new ClickHouseCompanies(new QuestionReader(client), clock)
-  const matching = await companies.matching('shop', { page: ['/pricing'], visits_min: 2 }, [
+  const matching = await companies.matching('shop', { page_contains: ['/pricing'], visits_min: 2 }, [
     ...['reader.example', 'slashes.example', 'old.example', 'nobody.example'],
   ])
   assert.deepEqual([...matching], ['reader.example'])
+})
+
+test('the link of each page opens exactly the companies that the page counts', async () => {
+  const urls = [
+    ['root', 'https://shop.example'],
+    ['slash', 'https://www.shop.example/'],
+    ['pricing', 'https://shop.example:8443/pricing?plan=a#top'],
+    ['deeper', 'https://shop.example/pricing/teams'],
+    ['case', 'https://shop.example/PRICING'],
+    ['other', 'https://blog.example/pricing'],
+    ['alone', '/pricing'],
+    ['alone', '/'],
+    ['nothing', 'shop.example/pricing'],
+    ['word', 'pricing'],
+    ['dash', '-/pricing'],
+    ['odd', 'https://shop.example/a,"b"/größe/%C3%A4/c+d'],
+    ['escaped', 'https://shop.example/pr\\u0069cing'],
+  ]
+  await insert(
+    urls.map(([name, url]) =>
+      event(`${name}.example`, { tenant_id: 'linked', extra: `{"url":"${url!.replaceAll('"', '\\"')}"}` }),
+    ),
+  )
+  const days = { from: '2026-03-09', to: TODAY }
+  const { rows } = await operator.read<PagesAnswer>(`/api/tenants/linked/pages?${new URLSearchParams(days)}`)
+  assert.equal(rows.length, 11)
+  for (const { host, path, companies } of rows) {
+    const [, search] = companiesPath('linked', { ...days, page: { host, path } }).split('?')
+    const { page: pages, from, to, ...others } = viewOf(new URLSearchParams(search))
+    assert.deepEqual(
+      Object.values(others).filter((value) => value !== undefined),
+      [],
+    )
+    const query = new URLSearchParams({ from: from!, to: to!, page: pages![0]! })
+    const opened = await page(query.toString(), 'linked')
+    assert.equal(opened.total, companies, `${host} ${path}`)
+    const { companies: readers } = await operator.read<PageCompaniesAnswer>(
+      `/api/tenants/linked/pages/companies?${new URLSearchParams({ ...days, host, path })}`,
+    )
+    const idsOf = (found: readonly { company_id: string }[]) => found.map(({ company_id: id }) => id).sort()
+    assert.deepEqual(idsOf(opened.rows), idsOf(readers), `${host} ${path}`)
+  }
+  const found = async (query: string) =>
+    (await page(`${query}&sort=name&direction=asc`, 'linked')).rows.map(({ name }) => name)
+  assert.deepEqual(
+    await found('page=/pricing'),
+    ['alone', 'escaped', 'other', 'pricing'].map((name) => `${name}.example`),
+  )
+  assert.deepEqual(await found('page=/pricing&page_contains=8443'), ['pricing.example'])
 })
 
 test('the choices of a filter follow all other filters', async () => {
@@ -198,7 +250,7 @@ test('the choices of a filter follow all other filters', async () => {
     source: ':2',
     campaign: '',
   })
-  assert.deepEqual(await choices('page=/pricing&country=DE&industry=Banking'), {
+  assert.deepEqual(await choices('page_contains=/pricing&country=DE&industry=Banking'), {
     industry: 'Software:2 Banking:1',
     country: 'DE:1',
     source: ':1',
@@ -242,7 +294,7 @@ test('lists, details and pages of companies follow what people corrected', async
     (await companies.page('corrected', filter)).rows.map(({ name, events, industry }) => [name, events, industry])
   assert.deepEqual(await names({}), [['First', 3, 'Software']])
   assert.deepEqual(await names({ days: 1, visits_min: 1, sort: 'visits' }), [['First', 2, 'Software']])
-  assert.deepEqual(await names({ page: ['/pricing'], search: 'first' }), [['First', 3, 'Software']])
+  assert.deepEqual(await names({ page_contains: ['/pricing'], search: 'first' }), [['First', 3, 'Software']])
   const { companies: details } = await companies.details('corrected', { companies: ['one.example', 'gone.example'] })
   const [one] = details.filter(({ company_id }) => company_id === 'one.example')
   assert.deepEqual([one!.visits, one!.unique_ips, one!.daily_visits.slice(-2)], [2, 2, [1, 1]])

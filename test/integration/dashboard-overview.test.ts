@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { CompaniesPage } from '../../schemas/dashboard/companies.ts'
 import type { HomeAnswer } from '../../schemas/dashboard/home.ts'
 import type { OverviewAnswer } from '../../schemas/dashboard/overview.ts'
 import type { PageCompaniesAnswer, PagesAnswer } from '../../schemas/dashboard/pages.ts'
 import type { VisitsAnswer } from '../../schemas/dashboard/visits.ts'
+import { companiesPath } from '../../src/dashboard/pages/lib/company-links.ts'
+import { viewOf } from '../../src/dashboard/pages/lib/company-view.ts'
 import { keys } from '../../src/stores/redis/keys.ts'
 import { RedisOriginCounts } from '../../src/tenants/redis/origin-counts.ts'
 import { clock, DAY_MS, event, NOON_MS, ODD, startCompanies, TODAY } from '../support/companies.ts'
@@ -230,4 +233,37 @@ test('home and pages follow corrections at once: a merged company counts for its
   )
   const { events } = await operator.read<VisitsAnswer>('/api/tenants/masked/companies/of/target.example/visits')
   assert.deepEqual(events.map(({ ip }) => ip).sort(), ['192.0.2.1', '192.0.2.2'])
+})
+
+test('a number of companies is the number of rows that its link opens', async () => {
+  // A company whose clock is a year ahead was first seen when its event was received.
+  await insert([
+    event('ahead.example', { tenant_id: 'masked', timestamp: NOON_MS + 366 * DAY_MS, received_at: NOON_MS }),
+    event('quiet.example', {
+      tenant_id: 'masked',
+      timestamp: NOON_MS - 60 * DAY_MS,
+      received_at: NOON_MS - 60 * DAY_MS,
+    }),
+  ])
+  const rowsOf = async (path: string) => {
+    const view = viewOf(new URLSearchParams(path.split('?')[1]))
+    const given = Object.entries(view).filter(([, value]) => value !== undefined)
+    const query = new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)]))
+    return (await operator.read<CompaniesPage>(`/api/tenants/masked/companies?${query}`)).total
+  }
+  const { from, to, now } = await operator.read<HomeAnswer>('/api/tenants/masked/home')
+  assert.equal(await rowsOf(companiesPath('masked', { from, to })), now.companies)
+  assert.equal(await rowsOf(companiesPath('masked', { from, to, newSince: from })), now.new_companies)
+  for (const days of [7, 30, 90]) {
+    const found = await operator.read<OverviewAnswer>(`/api/tenants/masked/overview?days=${days}`)
+    const span = { from: found.from, to: found.to }
+    assert.equal(await rowsOf(companiesPath('masked', span)), found.companies_seen, `seen in ${days} days`)
+    assert.equal(
+      await rowsOf(companiesPath('masked', { newSince: found.from })),
+      found.companies_new,
+      `new in ${days} days`,
+    )
+    const today = found.event_days.find(({ day }) => day === TODAY)!
+    assert.equal(await rowsOf(companiesPath('masked', { from: TODAY, to: TODAY })), today.companies)
+  }
 })

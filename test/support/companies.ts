@@ -61,7 +61,7 @@ export async function startCompanies(favicons?: Favicons) {
   const { url: redisUrl } = await startTestRedis()
   const redis = connectRedis(redisUrl, { name: 'test', kind: 'loop' })
   const tenants = new RedisTenantStore(redis)
-  for (const id of ['acme', 'other', 'masked', 'quiet', 'shop', 'labelled', 'warm']) {
+  for (const id of ['acme', 'other', 'masked', 'quiet', 'shop', 'labelled', 'linked', 'warm']) {
     await tenants.createTenant({ id, plan: 'starter', archive: false, addresses: 'full', createdAt: CREATED })
   }
   const lookups = new TestLookups()

@@ -1,4 +1,5 @@
 import type { EventDay, OutcomeCount } from '../../../schemas/dashboard/overview.ts'
+import { COMPANY, IS_HIDDEN, WITH_MERGED } from '../../companies/corrected.ts'
 import { companiesSql } from '../../companies/list.ts'
 import { utcDay } from '../../pipeline/event/outcomes.ts'
 import { givenUp } from '../../stores/clickhouse/client.ts'
@@ -19,25 +20,28 @@ const DAYS_MAX = 366
 const perDay = (aggregate: string) => `${aggregate}Resample(0, ${DAYS_MAX}, 1)`
 
 /**
+ * Companies are counted as lists show them: merged ones for their target, hidden ones not at all. Their events are kept, and count.
  * Reads the projection `account_days` once: distinct companies, and companies and events by day. There may be many pairs of
  * company and day, so each takes only 21 bytes.
  */
 const SEEN = `
+  ${WITH_MERGED}
   SELECT
-    uniqExactIf(company, is_known) AS seen,
-    ${perDay('countIf')}(is_known, day_index) AS companies_by_day,
+    uniqExactIf(company, is_shown) AS seen,
+    ${perDay('countIf')}(is_shown, day_index) AS companies_by_day,
     ${perDay('sumIf')}(n, is_known, day_index) AS known_by_day,
     ${perDay('sumIf')}(n, NOT is_known, day_index) AS unknown_by_day
   FROM
   (
     SELECT
       company_id > '' AS is_known,
-      sipHash64(company_id) AS company,
+      is_known AND NOT ${IS_HIDDEN} AS is_shown,
+      sipHash64(${COMPANY}) AS company,
       toInt32(toDate32(timestamp)) - toInt32({from:Date32}) AS day_index,
       count() AS n
     FROM events
     WHERE tenant_id = {tenant:String} AND toDate32(timestamp) >= {from:Date32} AND toDate32(timestamp) <= {to:Date32}
-    GROUP BY is_known, company, day_index
+    GROUP BY is_known, is_shown, company, day_index
   )`
 
 const NEW = `

@@ -20,6 +20,7 @@ test('a filter narrows another one, and never widens it', () => {
   assert.deepEqual(narrowed({ search: 'a', hidden: 'with' }, { search: 'a' }), { search: 'a', hidden: 'with' })
   for (const [base, further, message] of [
     [{ page: ['/a'] }, { page: ['/b'] }, 'page: the segment has a filter on this already'],
+    [{ page_contains: ['/a'] }, { page_contains: ['/b'] }, 'page_contains: the segment has a filter on this already'],
     [{ tag: ['a'] }, { tag: ['b'] }, 'tag: the segment has a filter on this already'],
     [{ search: 'a' }, { search: 'b' }, 'search: the segment has a filter on this already'],
     [{ days: 30 }, { from: '2026-01-01' }, 'days: the segment has days already'],

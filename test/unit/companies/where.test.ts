@@ -6,7 +6,7 @@ import { InputError } from '../../../src/run/errors.ts'
 
 test('a filter is read from its text', () => {
   assert.deepEqual(parseWhere('industry=Software,country=DE,visits>=3,days=30,page~/pricing'), {
-    ...{ industry: ['Software'], country: ['DE'], visits_min: 3, days: 30, page: ['/pricing'] },
+    ...{ industry: ['Software'], country: ['DE'], visits_min: 3, days: 30, page_contains: ['/pricing'] },
   })
   assert.deepEqual(parseWhere(' country = de , country=US,country=DE, country!=- '), {
     country: ['DE', 'US'],
@@ -17,8 +17,13 @@ test('a filter is read from its text', () => {
     search: 'a = b',
   })
   assert.deepEqual(parseWhere('visits>2,visits<9,events<=7,page_visits>1,page~/a,page~/b'), {
-    ...{ visits_min: 3, visits_max: 8, events_max: 7, page_visits_min: 2, page: ['/a', '/b'] },
+    ...{ visits_min: 3, visits_max: 8, events_max: 7, page_visits_min: 2, page_contains: ['/a', '/b'] },
   })
+  assert.deepEqual(parseWhere('page=shop.example/pricing,page=/,page~docs'), {
+    page: ['shop.example/pricing', '/'],
+    page_contains: ['docs'],
+  })
+  assert.deepEqual(parseWhere('page_contains=docs'), { page_contains: ['docs'] })
   assert.deepEqual(parseWhere('heat>=50,heat<80'), { heat_min: 50, heat_max: 79 })
   assert.deepEqual(parseWhere('visits_min=3,country_not=US'), { visits_min: 3, country_not: ['US'] })
   assert.deepEqual(parseWhere(''), {})
@@ -27,7 +32,7 @@ test('a filter is read from its text', () => {
 test('parameters of a query are terms whose commas are part of values', () => {
   const terms = ['industry=Food, drink', 'visits>=3', 'page~/pricing', 'events_min=2', 'campaign="a ""b"""']
   assert.deepEqual(parseTerms(terms), {
-    ...{ industry: ['Food, drink'], visits_min: 3, page: ['/pricing'], events_min: 2, campaign: ['a "b"'] },
+    ...{ industry: ['Food, drink'], visits_min: 3, page_contains: ['/pricing'], events_min: 2, campaign: ['a "b"'] },
   })
 })
 
@@ -38,7 +43,7 @@ test('a wrong term is named, with what would be right', () => {
     ['country=DE,nonsense', /^"nonsense": must be KEY, an operator and a value/],
     ['country=DE,,days=1', /^"": must be KEY/],
     ['visits=3', /^"visits=3": after "visits" comes >= or > or <= or </],
-    ['page=/pricing', /^"page=\/pricing": after "page" comes ~/],
+    ['page>=/pricing', /^"page>=\/pricing": after "page" comes = or ~/],
     ['hidden=maybe', /^"hidden=maybe": must be without or only or with/],
     ['days=many', /^"days=many": must be a whole number/],
     ['days=1,days=2', /^"days=2": "days" is given twice/],
@@ -96,6 +101,7 @@ test('the text of any filter reads as the same filter', () => {
     country: () => ['DE', 'US', '-', 'Ü, "'].slice(random(4)),
     country_not: () => ['FR'],
     page: words,
+    page_contains: words,
     ...Object.fromEntries(
       ['page_visits_min', 'visits_min', 'visits_max', 'events_min', 'events_max'].map((name) => [
         name,

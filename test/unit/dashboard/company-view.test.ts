@@ -46,9 +46,10 @@ test('columns that are chosen are in the URL, and old URLs hide the same columns
 })
 
 test('a filter has several values, and a wrong number is ignored', () => {
-  assert.deepEqual(set('when=all&country=DE&country=FR&at=/pricing&visits=3'), {
+  assert.deepEqual(set('when=all&country=DE&country=FR&at=/pricing&page_is=shop.example/&visits=3'), {
     country: ['DE', 'FR'],
-    page: ['/pricing'],
+    page: ['shop.example/'],
+    page_contains: ['/pricing'],
     visits_min: 3,
   })
   assert.deepEqual(set('when=all&visits=many'), {})

@@ -7,7 +7,8 @@ import { Chip, type ChipOption, Chips, FilterChip } from '../design/chip.tsx'
 import { TextInput } from '../design/field.tsx'
 import { Row, Stack } from '../design/layout.tsx'
 import { Choice, Menu } from '../design/popover.tsx'
-import { SEARCH_CHARS_MAX, viewOf } from '../lib/company-view.ts'
+import { Segmented } from '../design/tabs.tsx'
+import { NOT_KNOWN, SEARCH_CHARS_MAX, viewOf } from '../lib/company-view.ts'
 import { country, daysAgo } from '../lib/days.ts'
 import { number } from '../lib/format.ts'
 import type { UrlChange } from '../lib/url-state.ts'
@@ -22,7 +23,6 @@ interface FiltersProps {
 }
 
 const TYPED_MS = 250
-const NOT_KNOWN = '-'
 
 /** Filters with a list of values: name in the URL, label, name in the choices, words for a value. */
 const LISTS = [
@@ -77,11 +77,20 @@ export function Filters({ state, choices, set, searchRef }: FiltersProps) {
               />
             ),
         )}
-        <PageChip
-          pages={state.getAll('at')}
-          visits={page_visits_min}
-          onChange={(at, visits) => set({ at, page_visits_min: visits, page: '' })}
-        />
+        {PAGE_OPERATORS.map(
+          (operator) =>
+            (operator === 'at' ? !state.has('page_is') || state.has('at') : state.has('page_is')) && (
+              <PageChip
+                key={operator}
+                operator={operator}
+                pages={state.getAll(operator)}
+                visits={page_visits_min}
+                onChange={(next, pages, visits) =>
+                  set({ [operator]: '', [next]: pages, page_visits_min: visits, page: '' })
+                }
+              />
+            ),
+        )}
         {isShown('visits') && (
           <TextChip
             label={MORE.visits}
@@ -186,24 +195,30 @@ function Search({ value, inputRef, onChange }: SearchProps) {
   )
 }
 
+/** Names in the URL: texts that the URL of a page contains, and pages themselves. */
+const PAGE_OPERATORS = ['at', 'page_is'] as const
+type PageOperator = (typeof PAGE_OPERATORS)[number]
+
 interface PageChipProps {
+  readonly operator: PageOperator
   readonly pages: readonly string[]
   /** Least visits with one of them. */
   readonly visits: number | undefined
-  readonly onChange: (pages: readonly string[], visits: string) => void
+  readonly onChange: (operator: PageOperator, pages: readonly string[], visits: string) => void
 }
 
 /** Which pages a company read, and on how many visits. */
-function PageChip({ pages, visits, onChange }: PageChipProps) {
+function PageChip({ operator, pages, visits, onChange }: PageChipProps) {
   const often = visits === undefined || visits < 2 ? '' : `, on ${number(visits)} visits or more`
   return (
     <Chip
       label="Page"
-      summary={pages.length === 0 ? undefined : pages.join(' or ') + often}
-      onClear={() => onChange([], '')}
+      summary={pages.length === 0 ? undefined : `${operator === 'at' ? 'contains ' : ''}${pages.join(' or ')}${often}`}
+      onClear={() => onChange(operator, [], '')}
     >
       {(close) => (
         <PageForm
+          operator={operator}
           pages={pages}
           visits={visits}
           onChange={(...changed) => {
@@ -216,7 +231,8 @@ function PageChip({ pages, visits, onChange }: PageChipProps) {
   )
 }
 
-function PageForm({ pages, visits, onChange }: PageChipProps) {
+function PageForm({ operator, pages, visits, onChange }: PageChipProps) {
+  const [chosen, setChosen] = useState(operator)
   const [page, setPage] = useState(pages[0] ?? '')
   const [least, setLeast] = useState(visits === undefined ? '' : String(visits))
   return (
@@ -226,12 +242,23 @@ function PageForm({ pages, visits, onChange }: PageChipProps) {
         const first = page.trim()
         // A segment may have more pages than the field shows.
         const wanted = first === '' ? [] : first === pages[0] ? pages : [first]
-        onChange(wanted, first === '' ? '' : least)
+        onChange(chosen, wanted, first === '' ? '' : least)
       }}
     >
       <Stack gap={3}>
+        <Segmented
+          label="How the page is compared"
+          value={chosen}
+          options={[
+            { value: 'at', label: 'Contains' },
+            { value: 'page_is', label: 'Is' },
+          ]}
+          onChange={(value) => setChosen(value as PageOperator)}
+        />
         <TextInput
-          label="Part of the address, such as /pricing"
+          label={
+            chosen === 'at' ? 'Part of the address, such as /pricing' : 'Page, such as shop.example/pricing or /pricing'
+          }
           isSmall
           value={page}
           maxLength={SEARCH_CHARS_MAX}

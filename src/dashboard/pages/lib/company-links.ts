@@ -1,11 +1,17 @@
+import type { PageRow } from '../../../../schemas/dashboard/pages.ts'
+import { ALL_TIME, NOT_KNOWN } from './company-view.ts'
+
+type ListedPage = Pick<PageRow, 'host' | 'path'>
+
 /** Filters of the list of companies that other pages link to. */
 interface ListFilter {
+  /** Without days: all time. */
   readonly from?: string
   readonly to?: string
   /** First UTC day of companies that are new. */
   readonly newSince?: string
-  /** A part of the URL of a page that they read. */
-  readonly page?: string
+  /** A page that they read: as text of the filter, or as Pages lists it. */
+  readonly page?: string | ListedPage
   readonly sort?: 'visits' | 'events' | 'last_seen'
 }
 
@@ -19,15 +25,16 @@ export function companyIconPath(tenant: string, companyId: string): string {
   return `/api/tenants/${tenant}/companies/of/${encodeURIComponent(companyId)}/icon`
 }
 
-/** URL of the list of companies with filters. */
+/** URL of the list of companies with filters. They keep exactly these companies. */
 export function companiesPath(tenant: string, { from, to, newSince, page, sort }: ListFilter): string {
   const query = new URLSearchParams()
-  const values = { from, to, new: newSince, at: page, sort }
+  const when = from === undefined && to === undefined ? ALL_TIME : undefined
+  const values = { from, to, when, new: newSince, page_is: typeof page === 'object' ? exactPage(page) : page, sort }
   for (const [name, value] of Object.entries(values)) if (value !== undefined) query.set(name, value)
   return `/t/${tenant}/companies?${query}`
 }
 
-/** URL of the list of pages. */
-export function pagesPath(tenant: string, search = ''): string {
-  return `/t/${tenant}/pages${search === '' ? '' : `?${new URLSearchParams({ q: search })}`}`
+/** The text of a page in a filter. A page without a host has `-` in its place. */
+function exactPage({ host, path }: ListedPage): string {
+  return `${host === '' ? NOT_KNOWN : host}${path}`
 }

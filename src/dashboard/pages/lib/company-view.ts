@@ -55,6 +55,9 @@ export function columnsChange(shown: ReadonlySet<Column['key']>): { hide: string
   return { hide: names(false), show: names(true) }
 }
 
+/** A value of a filter that matches unknown ones. */
+export const NOT_KNOWN = '-'
+
 export const PAGE_ROWS = 50
 export const SEARCH_CHARS_MAX = 200
 
@@ -71,7 +74,8 @@ export function viewOf(state: URLSearchParams): CompanyView {
     category: values('category'),
     country: values('country'),
     classification: values('class'),
-    page: values('at'),
+    page: values('page_is'),
+    page_contains: values('at'),
     source: values('source'),
     campaign: values('campaign'),
     tag: values('tag'),
@@ -117,7 +121,7 @@ export function lastDaysOf(state: URLSearchParams): number | undefined {
 
 const DAYS_MAX = 3_660
 
-const ALL_TIME = 'all'
+export const ALL_TIME = 'all'
 const DEFAULT_RANGE = '30d'
 
 function ownDays(state: URLSearchParams): Partial<DayRange> | undefined {
@@ -159,6 +163,7 @@ export const FILTER_NAMES = [
   'category',
   'country',
   'class',
+  'page_is',
   'at',
   'source',
   'campaign',

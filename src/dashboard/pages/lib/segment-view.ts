@@ -17,7 +17,8 @@ const DAYS: Readonly<Record<RangeName, number>> = {
 const NAMES: Readonly<Partial<Record<keyof CompanyFilter, string>>> = {
   search: 'q',
   classification: 'class',
-  page: 'at',
+  page: 'page_is',
+  page_contains: 'at',
   visits_min: 'visits',
   new_since: 'new',
 }

@@ -24,7 +24,7 @@ import { Stat, Stats } from '../design/stat.tsx'
 import { Table } from '../design/table.tsx'
 import { Segmented } from '../design/tabs.tsx'
 import { Time } from '../design/time.tsx'
-import { pagesPath } from '../lib/company-links.ts'
+import { companiesPath } from '../lib/company-links.ts'
 import { listPath } from '../lib/company-view.ts'
 import { country, daysBetween } from '../lib/days.ts'
 import { counted, day, number, percent } from '../lib/format.ts'
@@ -225,7 +225,7 @@ interface ActivityProps {
 function Activity({ tenant, answer, activity: { value, error, reload } }: ActivityProps) {
   if (error !== undefined) return <Problem error={error} onRetry={reload} />
   if (value === undefined) return <Loading rows={5} />
-  const { all_events: all, accounts, company } = answer
+  const { all_events: all, accounts, company, from, to } = answer
   const shown = new Set(['', company.company_id, ...value.people.map((person) => person.value)])
   const hosts = new Set(value.pages.map(({ value: page }) => page.slice(0, page.indexOf('/'))))
   return (
@@ -235,7 +235,7 @@ function Activity({ tenant, answer, activity: { value, error, reload } }: Activi
         rows={value.pages}
         all={all}
         nameOf={(page) => (hosts.size > 1 ? page : pathOf(page))}
-        hrefOf={(page) => pagesPath(tenant, page)}
+        hrefOf={(page) => companiesPath(tenant, { from, to, page })}
         none="No event names a page."
       />
       <Ranking title="Referrers" rows={value.referrers} all={all} none="No event names another site as its referrer." />

@@ -14,7 +14,7 @@ import { EmptyState, Notice, Problem } from '../design/notice.tsx'
 import { Card, Page } from '../design/page.tsx'
 import { Loading } from '../design/skeleton.tsx'
 import { Change, Stat, Stats } from '../design/stat.tsx'
-import { companiesPath, pagesPath } from '../lib/company-links.ts'
+import { companiesPath } from '../lib/company-links.ts'
 import { counted, number, percent, shortDay } from '../lib/format.ts'
 import { heatParts } from '../lib/heat.ts'
 import { ingestLine } from '../lib/ingest-line.ts'
@@ -74,7 +74,7 @@ function Week({ tenant, answer }: WeekProps) {
         <Stat
           label="New companies"
           value={number(now.new_companies)}
-          href={companiesPath(tenant, { newSince: from })}
+          href={companiesPath(tenant, { ...span, newSince: from })}
           change={<Change now={now.new_companies} before={before.new_companies} isMoreGood />}
         >
           on the 7 days before
@@ -105,7 +105,7 @@ function Week({ tenant, answer }: WeekProps) {
           none="No company was seen for the first time."
           noteOf={({ first_page }) => (first_page === '' ? '' : `began on ${pathOf(first_page)}`)}
           valueNoteOf={({ first_day }) => `since ${shortDay(first_day)}`}
-          all={{ href: companiesPath(tenant, { newSince: from }), count: now.new_companies }}
+          all={{ href: companiesPath(tenant, { ...span, newSince: from }), count: now.new_companies }}
         />
         <Companies
           tenant={tenant}
@@ -203,7 +203,7 @@ function ReadPages({ tenant, from, to }: { readonly tenant: string; readonly fro
       actions={
         value !== undefined &&
         value.total > rows.length && (
-          <LinkButton href={pagesPath(tenant)} size="s" variant="quiet">
+          <LinkButton href={`/t/${tenant}/pages`} size="s" variant="quiet">
             All {number(value.total)}
           </LinkButton>
         )
@@ -219,7 +219,7 @@ function ReadPages({ tenant, from, to }: { readonly tenant: string; readonly fro
           bars={rows.map(({ host, path, companies }) => ({
             key: `${host} ${path}`,
             name: hosts.size > 1 ? `${host}${path}` : path,
-            href: pagesPath(tenant, `${host}${path}`),
+            href: companiesPath(tenant, { from, to, page: { host, path } }),
             value: companies,
             text: counted(companies, 'company', 'companies'),
           }))}

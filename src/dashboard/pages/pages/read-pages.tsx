@@ -156,7 +156,7 @@ function PageTable({ tenant, rows, days, sort, onSort }: PageTableProps) {
           label: 'Page',
           text: 420,
           render: ({ host, path }) => (
-            <Link href={companiesPath(tenant, { ...days, page: `${host}${path}` })} title={`${host}${path}`}>
+            <Link href={companiesPath(tenant, { ...days, page: { host, path } })} title={`${host}${path}`}>
               {hosts.size > 1 ? `${host}${path}` : path}
             </Link>
           ),

@@ -189,7 +189,7 @@ const listOperation: Operation = {
   summary: 'The companies of a tenant',
   description:
     'An extension. All filters must hold, and a repeated one means any of its values. Besides `visits_min=3` the query may say ' +
-    '`visits>=3`, `country!=US` and `page~/pricing`. Companies come in the order of their ids, which no event changes: with the same ' +
+    '`visits>=3`, `country!=US` and `page~/pricing`, which is `page_contains=/pricing`. Companies come in the order of their ids, which no event changes: with the same ' +
     'filters and `next_cursor` as `cursor`, no company that is there all the time is left out or comes twice. A tenant may ask two ' +
     'questions at a time; eight wait for at most 5 s, and more are answered 429.',
   parameters: [
