@@ -74,7 +74,7 @@ async function measureLookups(dir: string, texts: readonly string[], costs: Cost
   const service = new DataLookups({ engine, reverseDns, asksAlways: false })
   const names = `${engine.providerNames().length} providers`
   const lookupAll = (options: LookupOptions) => () => {
-    for (const text of texts) service.lookup(parseAddress(text)!, options)
+    for (const text of texts) void service.lookup(parseAddress(text)!, options)
   }
   const few = { allow: service.providerNames().slice(0, 2) }
   time(costs, `lookup over ${names} with provenance, text parsed, cold`, texts.length, 1, lookupAll({}))

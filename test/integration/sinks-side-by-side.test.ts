@@ -85,7 +85,7 @@ function startProcess(t: TestContext, redis: TestRedis, table: Table, shares: nu
     for (const worker of workers) worker.stop().catch(() => {})
     drop()
   })
-  for (const worker of workers) worker.start()
+  for (const worker of workers) void worker.start()
   return process
 }
 

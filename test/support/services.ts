@@ -137,7 +137,7 @@ async function connect(calls: Calls): Promise<RedisClient> {
   await once(client, 'ready')
   const send = client.sendCommand.bind(client)
   client.sendCommand = (command, stream) => {
-    calls.hold().then(() => void send(command, stream))
+    void calls.hold().then(() => void send(command, stream))
     return command.promise
   }
   return client

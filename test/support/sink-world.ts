@@ -201,7 +201,7 @@ export async function runProcess(world: World, crash?: Crash, isOver = () => fal
     retryDelay: { minMs: 1, maxMs: 1 },
     log: silent,
   })
-  sink.start()
+  void sink.start()
   // A sink that repeats itself for ever shows in the state it leaves.
   await until(() => crashed || idle || isOver() || world.log.length > 500)
   // A crashed one is left as it is: nothing of it runs any more.

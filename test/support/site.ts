@@ -83,7 +83,7 @@ export class TestSite {
     const ready = async () => {
       const over = started.ended.then(({ code }) => code ?? -1)
       let code: number | undefined
-      over.then((value) => {
+      void over.then((value) => {
         code = value
       })
       return await until(() => {

@@ -34,7 +34,7 @@ export async function runRole(load: () => Promise<RoleModule>): Promise<number> 
   const metrics = new Registry()
   metrics.setDefaultLabels({ process: roles.includes('ingress') ? 'ingress' : roles.join('+') })
   collectNodeMetrics(metrics)
-  answerMetrics(metrics)
+  answerMetrics(metrics, log)
   exitOnPanic(log)
   try {
     const { createRoles } = await loading
@@ -68,10 +68,14 @@ async function stopRequested(): Promise<{ readonly type: 'stop' }> {
   return { type: 'stop' }
 }
 
-function answerMetrics(registry: Registry): void {
-  process.on('message', async (message: ToRole) => {
+/** A metric that cannot be read costs one scrape, and never the process. */
+function answerMetrics(registry: Registry, log: Logger): void {
+  process.on('message', (message: ToRole) => {
     if (message.type !== 'metrics') return
-    await tell({ type: 'metrics', id: message.id, metrics: await registry.getMetricsAsJSON() })
+    registry.getMetricsAsJSON().then(
+      (metrics) => tell({ type: 'metrics', id: message.id, metrics }),
+      (error) => log.error({ err: error }, 'cannot read the metrics of this process'),
+    )
   })
 }
 

@@ -107,7 +107,9 @@ function untilReady(
       if (message.type === 'ready') resolve(message.url)
       else if (message.type === 'failed') failure = message.reason
     })
-    exited.then((reason) => reject(new StartupError(failure ?? `the ${roles.join('+')} process ended (${reason})`)))
+    void exited.then((reason) =>
+      reject(new StartupError(failure ?? `the ${roles.join('+')} process ended (${reason})`)),
+    )
   })
 }
 

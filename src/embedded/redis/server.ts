@@ -89,7 +89,7 @@ async function startServer(options: EmbeddedRedisOptions): Promise<RunningProces
   const leash = holdLeash(child.pid, LEASH_SECONDS, env)
   const rotation = rotateAgain(logFile, options.log)
   void rotation.start()
-  exited.then(() => {
+  void exited.then(() => {
     leash.release()
     void rotation.stop()
   })
@@ -101,7 +101,7 @@ async function startServer(options: EmbeddedRedisOptions): Promise<RunningProces
     throw error
   }
   const rewrites = lowerRewrites({ pid: child.pid, dir: appendOnlyDir(options), log: options.log })
-  exited.then(() => rewrites.stop())
+  void exited.then(() => rewrites.stop())
   return {
     pid: child.pid,
     url: `unix://${options.socket}`,
@@ -192,7 +192,7 @@ async function untilReady(
   logFile: string,
 ): Promise<void> {
   let end: string | undefined
-  exited.then((reason) => {
+  void exited.then((reason) => {
     end = reason
   })
   let reportMs = performance.now() + LOADING_REPORT_MS

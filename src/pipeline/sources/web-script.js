@@ -68,7 +68,7 @@
     sending = 1
     const body = bodyOf(batch)
     // Browsers refuse more than 64 KB with keepalive.
-    fetch(target, { method: 'POST', body, keepalive: body.length < 2e4, credentials: 'omit' })
+    void fetch(target, { method: 'POST', body, keepalive: body.length < 2e4, credentials: 'omit' })
       .then(
         ({ status }) => status === 408 || status === 429 || status > 499,
         () => 1,

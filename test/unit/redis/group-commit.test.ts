@@ -58,7 +58,7 @@ function heldCommits() {
   let made = 0
   const send = (requests: number, events = 1) => {
     for (let i = 0; i < requests; i++) {
-      intake.append(Array.from({ length: events }, () => envelope('t', `e${made++}`)))
+      void intake.append(Array.from({ length: events }, () => envelope('t', `e${made++}`)))
     }
   }
   return { calls, send, appended, sent: () => calls.map(({ events }) => events) }

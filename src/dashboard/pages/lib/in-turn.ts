@@ -18,7 +18,7 @@ export class InTurn {
   add(url: string, loaded: () => void): () => void {
     const entry: Entry = { url, loaded }
     this.#waiting.push(entry)
-    this.#next()
+    void this.#next()
     return () => {
       entry.loaded = undefined
       const at = this.#waiting.indexOf(entry)
@@ -34,7 +34,7 @@ export class InTurn {
     const isLoaded = await this.#load(entry.url)
     this.#loading--
     if (isLoaded) entry.loaded?.()
-    this.#next()
+    void this.#next()
   }
 }
 

@@ -80,7 +80,8 @@ export async function clickhouseStatus(url: string, requestTimeoutMs = CLICKHOUS
   const client = connectClickHouse(url, { application: 'status', requestTimeoutMs })
   try {
     migrations ??= readMigrations()
-    const [memory, missing] = await Promise.all([readMemory(client), missingObjects(client, await migrations)])
+    const known = await migrations
+    const [memory, missing] = await Promise.all([readMemory(client), missingObjects(client, known)])
     return { ...memory, missing_tables: missing }
   } finally {
     await client.close()
