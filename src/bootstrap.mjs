@@ -1,5 +1,5 @@
 /*
- * `npm start`, `npm run doctor`, `npm test`, `npm run check`, `bench`, `chaos`, `upgrade` and `mutants` on a machine with only Node.js: installs
+ * `npm start`, `npm run doctor` and the commands of a developer (package.json lists them) on a machine with only Node.js: installs
  * the packages, builds, then runs the program or a developer's command in this process. Plain JavaScript without packages.
  */
 
@@ -36,9 +36,14 @@ if (unmet !== undefined) {
 }
 
 async function develop() {
-  if (command === 'test' || command === 'check') {
-    const { runTests, runChecks } = await import('../test/support/run-tests.mjs')
-    process.exitCode = command === 'test' ? await runTests(args) : await runChecks()
+  if (command === 'test' || command === 'test:all') {
+    const { runTests } = await import('../test/support/run-tests.mjs')
+    process.exitCode = await runTests(args, { all: command === 'test:all' })
+    return
+  }
+  if (command === 'check') {
+    const { runChecks } = await import('../test/support/run-tests.mjs')
+    process.exitCode = await runChecks()
     return
   }
   if (command === 'upgrade') {

@@ -7,7 +7,7 @@ import { PHASES } from './run/phase.ts'
 const SEED = 11
 /** Enough for a few faults of each phase; `npm run chaos` takes ten. */
 const MINUTES = 0.35
-/** `test/integration/redis-sentinel.test.ts` has each fault of the other one. */
+/** `test/extended/redis-sentinel.test.ts` has each fault of the other one. */
 const RUN_PHASES = PHASES.filter((phase) => phase !== 'sentinel')
 /** On a busy machine. */
 const FAULTS_LEAST = 4

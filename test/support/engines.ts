@@ -2,7 +2,7 @@ import { type ChosenEngine, chooseEngine } from '../../src/http/engine/choose.ts
 
 /*
  * A file of tests about HTTP runs with the engine that is set here, and once more with `node:http` when a list in
- * test/integration/node-http/ names it.
+ * test/extended/node-http/ names it.
  */
 
 let chosen = await chooseEngine('auto')

@@ -1,10 +1,24 @@
 import { spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { delimiter, dirname, join, relative, resolve, sep } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+
+/** The folders of `npm test`: they prove the product in under 5 minutes on two cores. `npm run test:all` runs every folder. */
+const QUICK = ['unit', 'integration', 'example', 'tour']
 
 /**
  * Files of a room that run in one process, one after the other: a process takes longer to start than most tests take, and its files
@@ -12,7 +26,9 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
  */
 const TOGETHER = new Map([
   ['chaos', 1],
+  ['tour', 1],
   ['browser', 6],
+  ['extended', 10],
   ['integration', 10],
   ['conformance', 4],
   ['example', 2],
@@ -26,21 +42,28 @@ const IN_TURN = new URL('files-in-turn.mjs', import.meta.url).href
 /** A test that hangs fails, after longer than any test, or all tests of a process, take on a busy machine. */
 const TIMEOUT_MS = 1_800_000
 
+/** What a signalled process has to end, before SIGKILL. */
+const END_WITHIN_MS = 10_000
+
 /**
- * Runs the tests and returns the exit code of Node's test runner.
- * @param {readonly string[]} args test files or folders (none: all), and options of `node --test`
+ * Runs tests. Their temporary files and processes end with the run, also after SIGINT; a process that outlives its test fails the run.
+ * @param {readonly string[]} args test files or folders, and options of `node --test`
+ * @param {{ all?: boolean }} [tier] all: without files or folders, every test instead of the quick ones
+ * @returns {Promise<number>} the exit code
  */
-export async function runTests(args) {
+export async function runTests(args, { all = false } = {}) {
   const options = args.filter((arg) => arg.startsWith('-'))
   const paths = args.filter((arg) => !arg.startsWith('-'))
-  const asked = paths.length === 0 ? [join(ROOT, 'test')] : paths.map((path) => resolve(path))
+  const folders = all ? [''] : QUICK
+  const asked =
+    paths.length === 0 ? folders.map((name) => join(ROOT, 'test', name)) : paths.map((path) => resolve(path))
   const files = [...new Set(testFiles(asked))]
   const path = await pathWithRedis()
   // Tests that wait for a store or a process leave a core idle: with one file per core a third of the time is idle.
   const concurrency = Math.max(2, Math.ceil(availableParallelism() * 1.5))
-  const dir = mkdtempSync(join(tmpdir(), 'ipid-tests-'))
+  const dir = temporaryFolder()
   try {
-    return await run(
+    const code = await run(
       process.execPath,
       [
         '--import',
@@ -58,10 +81,52 @@ export async function runTests(args) {
           : []),
         ...together(files, dir),
       ],
-      path,
+      { PATH: path, TMPDIR: dir },
     )
+    return (await endProcesses(dir)) && code === 0 ? 1 : code
   } finally {
-    rmSync(dir, { recursive: true, force: true })
+    rmSync(dir, { recursive: true, force: true, maxRetries: 5 })
+  }
+}
+
+/** The TMPDIR of a run. Its name leads to every process that a test started: each has a folder in it, in its environment or arguments. */
+function temporaryFolder() {
+  const dir = mkdtempSync(join(tmpdir(), 'ipid-tests-'))
+  // Compiled modules are kept from run to run.
+  for (const name of [`tsx-${process.geteuid?.()}`, 'node-compile-cache']) {
+    mkdirSync(join(tmpdir(), name), { recursive: true })
+    symlinkSync(join(tmpdir(), name), join(dir, name))
+  }
+  return dir
+}
+
+/**
+ * Ends the processes of a run that are left, and names them.
+ * @param {string} dir the TMPDIR of the run
+ * @returns {Promise<boolean>} whether there were any
+ */
+async function endProcesses(dir) {
+  const { commandLine, processesNaming } = await import('./processes.ts')
+  const left = processesNaming(dir)
+  for (const pid of left) {
+    process.stderr.write(
+      `ipid: still running after the tests, ended now: ${pid} ${commandLine(pid).replaceAll('\0', ' ')}\n`,
+    )
+    signal(pid, 'SIGTERM')
+  }
+  const deadline = Date.now() + END_WITHIN_MS
+  for (let running = left; running.length > 0; running = processesNaming(dir)) {
+    if (Date.now() > deadline) for (const pid of running) signal(pid, 'SIGKILL')
+    await sleep(50)
+  }
+  return left.length > 0
+}
+
+function signal(pid, name) {
+  try {
+    process.kill(pid, name)
+  } catch (error) {
+    if (error.code !== 'ESRCH') throw error
   }
 }
 
@@ -134,10 +199,10 @@ export async function runChecks() {
   return 0
 }
 
-function run(command, args, path = process.env.PATH) {
+function run(command, args, env = {}) {
   return new Promise((done, fail) => {
-    const child = spawn(command, args, { cwd: ROOT, env: { ...process.env, PATH: path }, stdio: 'inherit' })
-    // It ends its tests by itself; Ctrl-C reaches it like this process.
+    const child = spawn(command, args, { cwd: ROOT, env: { ...process.env, ...env }, stdio: 'inherit' })
+    // The child ends its tests by itself; Ctrl-C reaches both processes.
     for (const signal of ['SIGINT', 'SIGTERM']) {
       process.removeAllListeners(signal)
       process.on(signal, () => child.kill(signal))

@@ -64,7 +64,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     file: 'src/stores/redis/restore-mark.ts',
     from: 'if ((await readMark(client)) === undefined) return',
     to: 'if ((await readMark(client)) !== null) return',
-    noticedBy: [['test/integration/restore-mark.test.ts']],
+    noticedBy: [['test/extended/restore-mark.test.ts']],
   },
   {
     name: 'on-replicas-before-answered',
@@ -72,7 +72,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     file: 'src/stores/redis/durability/persisted.ts',
     from: 'replicasNeededBy(client) > 0) await replicated(client)',
     to: 'replicasNeededBy(client) > 0) void replicated(client).catch(() => {})',
-    noticedBy: [['test/integration/redis-sentinel.test.ts', 'a write counts once the replicas have it']],
+    noticedBy: [['test/extended/redis-sentinel.test.ts', 'a write counts once the replicas have it']],
   },
   {
     name: 'read-from-a-lost-master',
@@ -96,7 +96,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     file: 'src/stores/redis/sentinel.ts',
     from: 'Math.max(...answers',
     to: 'Math.min(...answers',
-    noticedBy: [['test/integration/redis-sentinel.test.ts', 'a Sentinel that missed the last fail-over']],
+    noticedBy: [['test/extended/redis-sentinel.test.ts', 'a Sentinel that missed the last fail-over']],
   },
   {
     name: 'on-disk-before-answered',
@@ -330,7 +330,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     file: 'src/pipeline/streams/forgetSeen-1.lua',
     from: 'if claimId and msOf(claimId) < before then',
     to: 'if claimId then',
-    noticedBy: [['test/integration/erasure-redis.test.ts']],
+    noticedBy: [['test/extended/erasure-redis.test.ts']],
   },
   {
     name: 'intent-first',
@@ -548,7 +548,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     file: 'src/embedded/redis/server.ts',
     from: 'const bytes = removeHoles(dir)',
     to: 'const bytes = 0 * removeHoles.length',
-    noticedBy: [['test/integration/redis-file-holes.test.ts', 'zeros between commands are removed, and nothing else']],
+    noticedBy: [['test/extended/redis-file-holes.test.ts', 'zeros between commands are removed, and nothing else']],
   },
   {
     name: 'feed-then-advance',
@@ -577,7 +577,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     file: 'src/pipeline/sources/batch/redis/feeder-store.ts',
     from: 'assertSameConnection(this.#options.client, this.#losses)',
     to: '',
-    noticedBy: [['test/integration/batch-fail-over.test.ts', 'a fail-over that loses an upload without an answer']],
+    noticedBy: [['test/extended/batch-fail-over.test.ts', 'a fail-over that loses an upload without an answer']],
   },
   {
     name: 'lost-node-of-a-cluster',
@@ -585,7 +585,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     file: 'src/stores/redis/connect.ts',
     from: "cluster.on('+node', (node: Redis) => node.on('close', () => countLoss(cluster)))",
     to: '',
-    noticedBy: [['test/integration/batch-fail-over.test.ts', 'a fail-over in a Redis Cluster']],
+    noticedBy: [['test/extended/batch-fail-over.test.ts', 'a fail-over in a Redis Cluster']],
   },
   {
     name: 'advance-once',
@@ -625,7 +625,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     file: 'src/pipeline/sources/pulls/redis/pull-store.ts',
     from: "return isUploading === 1 ? 'unknown' : 'never created'",
     to: "return isUploading === 1 ? 'unknown' : 'created'",
-    noticedBy: [['test/integration/source-pulls.test.ts', 'a process that is killed after any command loses no line']],
+    noticedBy: [['test/extended/source-pulls.test.ts', 'a process that is killed after any command loses no line']],
   },
   {
     name: 'pull-partial',
@@ -633,7 +633,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     file: 'src/pipeline/sources/pulls/turn.ts',
     from: 'const skip = this.#state.partials.find(({ id }) => id === item.id)?.lines ?? 0',
     to: 'const skip = 0',
-    noticedBy: [['test/integration/source-pulls.test.ts', 'an item that fails stops no other that can be read']],
+    noticedBy: [['test/extended/source-pulls.test.ts', 'an item that fails stops no other that can be read']],
   },
   {
     name: 'shares-change-intent',
@@ -730,7 +730,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     file: 'src/pipeline/sinks/clickhouse/absent-rows.ts',
     from: 'Math.floor(replicasPerShard / 2) + 1',
     to: 'Math.min(replicasPerShard, 1)',
-    noticedBy: [['test/integration/clickhouse-cluster.test.ts', 'the tables of a cluster']],
+    noticedBy: [['test/extended/clickhouse-cluster.test.ts', 'the tables of a cluster']],
   },
   {
     name: 'restore-letter-home',
@@ -740,7 +740,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     to: 'return partition % this.#partitions\n    return partition % this.#partitions',
     noticedBy: [
       [
-        'test/integration/restore-partitions.test.ts',
+        'test/extended/restore-partitions.test.ts',
         'a restore moves dead letters and their claims to the partitions of a new number',
       ],
     ],
@@ -753,7 +753,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     to: 'const brought = carrier >= 0 ?',
     noticedBy: [
       [
-        'test/integration/restore-partitions.test.ts',
+        'test/extended/restore-partitions.test.ts',
         'a replay counts events of a removed partition under that partition',
       ],
     ],
@@ -765,10 +765,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     from: "if call('ZADD', KEYS[5], 'NX', ARGV[6], ARGV[i]) == 1 then",
     to: "if call('ZADD', KEYS[5], 'NX', ARGV[6], ARGV[i]) >= 0 then",
     noticedBy: [
-      [
-        'test/integration/alert-deliveries.test.ts',
-        'an occurrence is one signed message, however often it is recorded',
-      ],
+      ['test/extended/alert-deliveries.test.ts', 'an occurrence is one signed message, however often it is recorded'],
       ['test/chaos/alerts.test.ts', 'each is received under one id'],
     ],
   },
@@ -778,6 +775,6 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     file: 'src/alerts/evaluation/evaluator.ts',
     from: '    if (touched.length > 0) {\n',
     to: '    if (touched.length > 0) {\n      await occurrences.forgetTouched(tenantId, touched)\n',
-    noticedBy: [['test/integration/alert-evaluation.test.ts', 'a visit whose evaluation failed']],
+    noticedBy: [['test/extended/alert-evaluation.test.ts', 'a visit whose evaluation failed']],
   },
 ]

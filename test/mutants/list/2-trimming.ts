@@ -24,7 +24,7 @@ export const TRIMMING: readonly Mutant[] = [
     file: 'src/pipeline/streams/trim-N.lua',
     from: 'if not oldest or before(keep, oldest) then',
     to: 'if not oldest or before(oldest, keep) then',
-    noticedBy: [['test/integration/pipeline-forms.test.ts', 'an event for several groups is stored once']],
+    noticedBy: [['test/extended/pipeline-forms.test.ts', 'an event for several groups is stored once']],
   },
   {
     name: 'trim-missing-group',
@@ -42,7 +42,7 @@ export const TRIMMING: readonly Mutant[] = [
     to: "ARGV[1], '$', 'MKSTREAM'",
     noticedBy: [
       [
-        'test/integration/pipeline-forms.test.ts',
+        'test/extended/pipeline-forms.test.ts',
         'a group added to an existing stream processes exactly the entries still in it',
       ],
     ],
@@ -53,7 +53,7 @@ export const TRIMMING: readonly Mutant[] = [
     file: 'src/pipeline/streams/createGroup-2.lua',
     from: "return group['name']",
     to: '',
-    noticedBy: [['test/integration/pipeline-forms.test.ts', 'an undeclared group is refused while it has work']],
+    noticedBy: [['test/extended/pipeline-forms.test.ts', 'an undeclared group is refused while it has work']],
   },
   {
     name: 'idle-consumers',

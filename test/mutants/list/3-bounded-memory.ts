@@ -112,6 +112,6 @@ export const BOUNDED_MEMORY: readonly Mutant[] = [
     file: 'src/http/engine/traffic.ts',
     from: 'if (this.#heldBytes <= this.limits.bodiesMaxBytes) return undefined',
     to: 'if (this.#heldBytes >= 0) return undefined',
-    noticedBy: [['test/integration/http-flood.test.ts', 'more requests or body bytes than the limit are 429']],
+    noticedBy: [['test/extended/http-flood.test.ts', 'more requests or body bytes than the limit are 429']],
   },
 ]

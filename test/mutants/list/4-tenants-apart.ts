@@ -103,8 +103,8 @@ export const TENANTS_APART: readonly Mutant[] = [
     from: 'own === undefined || own.id === id ?',
     to: 'id !== undefined ?',
     noticedBy: [
-      ['test/integration/dashboard-settings.test.ts', 'no call answers for another tenant, or without a session'],
-      ['test/integration/dashboard-requests.test.ts', 'a member sees one tenant, and no trace of another'],
+      ['test/extended/dashboard-settings.test.ts', 'no call answers for another tenant, or without a session'],
+      ['test/extended/dashboard-requests.test.ts', 'a member sees one tenant, and no trace of another'],
     ],
   },
   {
@@ -161,6 +161,6 @@ export const TENANTS_APART: readonly Mutant[] = [
     file: 'src/operations/reenrich/stored-events.ts',
     from: 'WHERE tenant_id = {tenant:String} AND event_id',
     to: "WHERE tenant_id != '' AND {tenant:String} != '' AND event_id",
-    noticedBy: [['test/integration/stored-events.test.ts']],
+    noticedBy: [['test/extended/stored-events.test.ts']],
   },
 ]

@@ -1,0 +1,7 @@
+import '../../integration/http-connections.test.ts'
+import '../http-flood.test.ts'
+import '../../integration/http-malformed.test.ts'
+import '../../integration/http-pipelining.test.ts'
+import '../../integration/http-stream.test.ts'
+import '../../integration/http-streamed.test.ts'
+import '../../integration/http-trailers.test.ts'

@@ -1,0 +1,7 @@
+import '../../integration/bulk-http.test.ts'
+import '../../integration/event-http.test.ts'
+import '../../integration/event-streams.test.ts'
+import '../../integration/http-ingest.test.ts'
+import '../../integration/http-routes.test.ts'
+import '../../integration/http-tenants.test.ts'
+import '../../integration/lookup-http.test.ts'

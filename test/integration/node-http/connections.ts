@@ -1,7 +1,0 @@
-import '../http-connections.test.ts'
-import '../http-flood.test.ts'
-import '../http-malformed.test.ts'
-import '../http-pipelining.test.ts'
-import '../http-stream.test.ts'
-import '../http-streamed.test.ts'
-import '../http-trailers.test.ts'

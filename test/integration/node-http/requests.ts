@@ -1,7 +1,0 @@
-import '../bulk-http.test.ts'
-import '../event-http.test.ts'
-import '../event-streams.test.ts'
-import '../http-ingest.test.ts'
-import '../http-routes.test.ts'
-import '../http-tenants.test.ts'
-import '../lookup-http.test.ts'
