@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { statSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { SystemStatus } from '../../src/operations/status/system-status.ts'
@@ -41,7 +41,18 @@ test('npm start: a signal ends all processes, and the next start finds its tenan
     assert.equal(ready.tenant_id, 'demo')
     assert.match(ready.api_key!, /^ipid_[0-9a-f]{64}$/)
     await until(() => first.stdout().includes('See the accounts'))
-    assert.ok(first.stdout().includes(ready.url) && first.stdout().includes(ready.api_key!))
+    assert.ok(first.stdout().includes(ready.url))
+    // A pipe may end in a log: secrets are in private files that the output names.
+    const [keyFile, linkFile] = [join(site.dir, 'first-api-key'), join(site.dir, 'run/sign-in-link')]
+    for (const [file, secret] of [
+      [keyFile, ready.api_key!],
+      [linkFile, new URL(ready.dashboard_url!).searchParams.get('token')!],
+    ] as const) {
+      assert.ok(readFileSync(file, 'utf8').includes(secret))
+      assert.equal(statSync(file).mode & 0o777, 0o600)
+      assert.ok(first.stdout().includes(file), first.stdout())
+      assert.ok(!first.stdout().includes(secret) && !first.stderr().includes(secret))
+    }
     assert.equal(statSync(join(site.dir, 'run/instance.json')).mode & 0o777, 0o600)
     assert.equal(await ingest(ready.url, ready.api_key!, { ip: '198.51.100.1' }), 200)
     // The printed line works in sh unchanged.

@@ -19,6 +19,7 @@ export interface ReadyFile {
   readonly pid: number
   readonly tenant_id?: string
   readonly api_key?: string
+  readonly dashboard_url?: string
 }
 
 export interface Started {

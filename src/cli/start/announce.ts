@@ -1,9 +1,11 @@
 import { shown } from '../../config/values.ts'
+import type { DataDir } from '../../embedded/processes/data-dir.ts'
+import { writePrivateFile } from '../../terminal/atomic-file.ts'
 import type { Instance } from '../../terminal/instance.ts'
 import { printLine } from '../../terminal/print.ts'
 import type { DemoKey } from './demo-tenant.ts'
 
-/** The facts to print when everything runs. */
+/** What is known when everything runs. */
 export interface Ready {
   readonly instance: Instance
   /** Set only at the start that created the key. */
@@ -13,20 +15,70 @@ export interface Ready {
   readonly signIn: string | undefined
 }
 
+/** Private files with the secrets of a start; see `keepSecrets`. */
+export interface SecretFiles {
+  readonly apiKey?: string
+  readonly signIn?: string
+}
+
+/**
+ * Writes the secrets of a start into files that only this user may read. Without a terminal, standard output is a log (journald,
+ * `docker logs`), which others read and which is kept.
+ */
+export function keepSecrets(dir: DataDir, { created, signIn }: Pick<Ready, 'created' | 'signIn'>): SecretFiles {
+  if (created !== undefined) writePrivateFile(dir.firstKeyFile, `${created.api_key}\n`)
+  if (signIn !== undefined) writePrivateFile(dir.signInFile, `${signIn}\n`)
+  return {
+    ...(created !== undefined && { apiKey: dir.firstKeyFile }),
+    ...(signIn !== undefined && { signIn: dir.signInFile }),
+  }
+}
+
+/** The JSON object of `--ready-file`, and of `--json`. @param files what has the secrets instead; undefined: the object has them */
+export function readyObject({ instance, created, signIn, metricsUrl }: Ready, files?: SecretFiles): object {
+  const { dashboard: _, clickhouse_url: clickhouse, redis_url: redis, ...addresses } = instance
+  if (files === undefined) {
+    const urls = { clickhouse_url: clickhouse, redis_url: redis }
+    const secrets = { ...(signIn !== undefined && { dashboard_url: signIn }), ...created }
+    return { ...addresses, ...urls, metrics_url: metricsUrl, ...secrets }
+  }
+  return {
+    ...{ ...addresses, clickhouse_url: clickhouse && withoutPassword(clickhouse), redis_url: withoutPassword(redis) },
+    metrics_url: metricsUrl,
+    ...(files.signIn !== undefined && { dashboard_url_file: files.signIn }),
+    ...(created !== undefined && { tenant_id: created.tenant_id, api_key_file: files.apiKey }),
+  }
+}
+
 /** An address of a company that the starter data know. */
 const EXAMPLE_IP = '17.253.144.10'
 
-/** Prints the addresses, the key, and lines to paste into a terminal. */
-export function announce(out: NodeJS.WritableStream, { instance, created, metricsUrl, signIn }: Ready): void {
+/**
+ * Prints the addresses, the key, and lines to paste into a terminal.
+ * @param files what has the secrets instead; undefined: prints them
+ */
+export function announce(out: NodeJS.WritableStream, ready: Ready, files?: SecretFiles): void {
+  const { instance, created, metricsUrl, signIn } = ready
   const lines = ['', 'ipid is ready.', '']
-  if (signIn !== undefined) lines.push(`  Dashboard    ${signIn}`, '               (works once, for 10 minutes)')
+  if (signIn !== undefined) {
+    const [shown, note] =
+      files === undefined
+        ? [signIn, 'works once, for 10 minutes']
+        : [instance.dashboard, `sign-in link, once and for 10 minutes: ${files.signIn}; a new one: ./ipid dashboard`]
+    lines.push(`  Dashboard    ${shown}`, `               (${note})`)
+  }
   if (instance.url !== undefined) lines.push(`  API          ${instance.url}`)
   if (created !== undefined) {
-    lines.push(`  API key      ${created.api_key}`, `               (tenant ${created.tenant_id}; shown only once)`)
+    const [shown, note] =
+      files === undefined
+        ? [created.api_key, 'shown only once']
+        : [`in ${files.apiKey}`, 'written only once: move it to a safe place']
+    lines.push(`  API key      ${shown}`, `               (tenant ${created.tenant_id}; ${note})`)
   }
   if (instance.clickhouse_url !== '') lines.push(`  ClickHouse   ${withoutPassword(instance.clickhouse_url)}`)
   lines.push(`  Metrics      ${metricsUrl}`, '')
-  if (instance.url !== undefined) lines.push('Send an event:', '', `  ${ingestLine(instance.url, created)}`, '')
+  if (instance.url !== undefined)
+    lines.push('Send an event:', '', `  ${ingestLine(instance.url, created, files?.apiKey)}`, '')
   if (created === undefined && instance.url !== undefined) {
     lines.push('A new key:', '', '  ./ipid key create demo', '')
   }
@@ -36,13 +88,24 @@ export function announce(out: NodeJS.WritableStream, { instance, created, metric
   for (const line of lines) printLine(out, line)
 }
 
-function ingestLine(url: string, created: DemoKey | undefined): string {
-  const key = created === undefined ? '"x-api-key: $IPID_API_KEY"' : `'x-api-key: ${created.api_key}'`
+/** @param keyFile has the key; undefined: the line has it */
+function ingestLine(url: string, created: DemoKey | undefined, keyFile: string | undefined): string {
+  const key =
+    created === undefined
+      ? '"x-api-key: $IPID_API_KEY"'
+      : keyFile === undefined
+        ? `'x-api-key: ${created.api_key}'`
+        : `"x-api-key: $(cat ${shellWord(keyFile)})"`
   return `curl -s ${url}/v1/ingest -H ${key} -H 'content-type: application/json' -d '{"events":[{"ip":"${EXAMPLE_IP}"}]}'`
 }
 
 function accountsLine(url: string): string {
   return `curl -s '${withoutPassword(url).replace(/\/$/, '')}/?database=ipid' -d 'SELECT * FROM accounts FORMAT PrettyCompact'`
+}
+
+/** A word of `sh` with exactly this text. */
+function shellWord(text: string): string {
+  return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }
 
 function withoutPassword(url: string): string {

@@ -25,7 +25,7 @@ import { embeddedClickHouse, embeddedRedis, type StoreSurroundings } from '../..
 import { removeInstance, writeInstance } from '../../terminal/instance.ts'
 import { printLine } from '../../terminal/print.ts'
 import { readingRedis } from '../../terminal/stores.ts'
-import { announce, type Ready } from './announce.ts'
+import { announce, keepSecrets, type Ready, readyObject } from './announce.ts'
 import { createDemoTenant } from './demo-tenant.ts'
 import { EnrichmentKeeper } from './enrichment-keeper.ts'
 import { awaitedStores, warnOfAwaitedStores } from './store-watch.ts'
@@ -136,11 +136,11 @@ class Run {
     const { pipeline, roles = ROLES } = this.#options
     writeInstance(this.#surroundings.dir, ready.instance, { config, roles, pipeline })
     await this.#warnOfRedis(addresses.redisUrl)
-    const json = JSON.stringify(readyObject(ready))
-    if (readyFile !== undefined) writePrivateFile(readyFile, `${json}\n`)
     const { stdout } = this.#context
-    if (this.#options.json) printLine(stdout, json)
-    else announce(stdout, ready)
+    const files = stdout.isTTY ? undefined : keepSecrets(this.#surroundings.dir, ready)
+    if (readyFile !== undefined) writePrivateFile(readyFile, `${JSON.stringify(readyObject(ready))}\n`)
+    if (this.#options.json) printLine(stdout, JSON.stringify(readyObject(ready, files)))
+    else announce(stdout, ready, files)
     const seconds = Math.round(performance.now() / 100) / 10
     this.#surroundings.log.info({ metrics: metrics.url, seconds }, 'ready')
   }
@@ -269,11 +269,6 @@ class Run {
 
 const DEFAULT_ADMIN_PORT = 9_090
 const DEFAULT_DASHBOARD_PORT = 8_081
-
-function readyObject({ instance, created, signIn, metricsUrl }: Ready): object {
-  const { dashboard: _, ...addresses } = instance
-  return { ...addresses, metrics_url: metricsUrl, ...(signIn !== undefined && { dashboard_url: signIn }), ...created }
-}
 
 /** Removes the file of an earlier start, which says nothing about this one. */
 function prepareReadyFile(path: string): string {

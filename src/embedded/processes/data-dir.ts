@@ -14,6 +14,9 @@ export interface DataDir {
   /** `instance.json`, `clickhouse.pid`; and sockets unless their paths would be too long. Mode 0700. */
   readonly run: string
   readonly instanceFile: string
+  /** Key of the first start, and the last sign-in link, of starts without a terminal. Mode 0600. */
+  readonly firstKeyFile: string
+  readonly signInFile: string
   /** Records the process of the embedded ClickHouse. */
   readonly clickhousePidFile: string
   readonly lock: string
@@ -34,6 +37,8 @@ export function dataDirAt(dir: string): DataDir {
     clickhouse: join(path, 'clickhouse'),
     run,
     instanceFile: join(run, 'instance.json'),
+    firstKeyFile: join(path, 'first-api-key'),
+    signInFile: join(run, 'sign-in-link'),
     clickhousePidFile: join(run, 'clickhouse.pid'),
     lock: join(sockets, 'lock.sock'),
     redisSocket: join(sockets, 'redis.sock'),
