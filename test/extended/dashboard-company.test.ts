@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { ActivityAnswer, ActivityEventsAnswer } from '../../schemas/dashboard/activity.ts'
 import type { CompanyAnswer } from '../../schemas/dashboard/company.ts'
-import type { ActivityAnswer, VisitsAnswer } from '../../schemas/dashboard/visits.ts'
+import { sessionsOf, type VisitorSession } from '../../src/dashboard/pages/lib/visitor-sessions.ts'
 import { DAY_MS, event, NOON_MS, ODD, startCompanies, TODAY } from '../support/companies.ts'
 import { lookupOf } from '../support/lookups.ts'
+import { randomOf } from '../support/random.ts'
 
 const { insert, lookups, operator } = await startCompanies()
 
@@ -105,7 +107,7 @@ test('a company of many accounts is whole, and shows its newest events', async (
   )
 })
 
-test('visits are read event by event, with the person as sent, and older ones follow without gaps', async () => {
+test('activity is read event by event, with the person as sent, and older ones follow without gaps', async () => {
   const total = 205
   const rows = Array.from({ length: total }, (_, i) =>
     event('visits.example', {
@@ -122,9 +124,11 @@ test('visits are read event by event, with the person as sent, and older ones fo
   )
   await insert(rows)
   const path = '/api/tenants/quiet/companies/of/visits.example'
-  const first = await operator.read<VisitsAnswer>(`${path}/visits`)
+  const first = await operator.read<ActivityEventsAnswer>(`${path}/activity/events`)
   assert.equal(first.events.length, 200)
-  const rest = await operator.read<VisitsAnswer>(`${path}/visits?before=${encodeURIComponent(first.older!)}`)
+  const rest = await operator.read<ActivityEventsAnswer>(
+    `${path}/activity/events?before=${encodeURIComponent(first.older!)}`,
+  )
   assert.equal(rest.older, null)
   const ids = [...first.events, ...rest.events].map(({ event_id }) => event_id)
   assert.deepEqual([ids.length, new Set(ids).size], [total, total])
@@ -138,14 +142,64 @@ test('visits are read event by event, with the person as sent, and older ones fo
   assert.equal(of('visit~2').person, '')
   const activity = await operator.read<ActivityAnswer>(`${path}/activity`)
   assert.deepEqual(activity, {
-    pages: [{ value: 'site.example/pricing', events: total }],
-    referrers: [{ value: 'search.example', events: 103 }],
-    campaigns: [{ value: 'spring · mail', events: total }],
+    // That of session 7, that of person 42, and that of the address.
+    sessions: 3,
+    direct_sessions: 0,
+    pages: [{ value: 'site.example/pricing', sessions: 3 }],
+    referrers: [{ value: 'search.example', sessions: 1 }],
+    campaigns: [{ value: 'spring · mail', sessions: 3 }],
     people: [
-      { value: '42', events: 1 },
-      { value: 'ann@visits.example', events: 1 },
+      { value: '42', sessions: 1 },
+      { value: 'ann@visits.example', sessions: 1 },
     ],
+    accounts: [{ value: 'visits.example', sessions: 3 }],
     is_cut: false,
   })
-  assert.equal((await operator.get(`${path}/visits?before=nonsense`)).status, 422)
+  assert.equal((await operator.get(`${path}/activity/events?before=nonsense`)).status, 422)
+})
+
+test('shares of a company are of the sessions that its page lists', async () => {
+  const random = randomOf(14)
+  const pick = <T>(from: readonly T[]) => from[random(from.length)]!
+  const rows = Array.from({ length: 180 }, (_, i) =>
+    event('sessions.example', {
+      ...{ tenant_id: 'quiet', event_id: `session ${i}`, session_id: random(3) === 0 ? random(4) : '\\N' },
+      // Gaps of exactly 30 minutes are frequent, and of several days.
+      ...{
+        timestamp: NOON_MS - random(12) * 900_000 - random(3) * DAY_MS - random(2),
+        received_at: NOON_MS + random(2),
+      },
+      ...{ ip: pick(['192.0.2.1', '192.0.2.2', '']), account_id: pick(['sessions.example', 'crm-1', '']) },
+      extra: JSON.stringify({
+        url: pick(['https://site.example/', 'https://site.example/pricing?utm_campaign=spring', undefined]),
+        referrer: pick(['https://search.example/', 'https://site.example/', 'https://news.example/', undefined]),
+        user_id: pick(['ann', 'bob', undefined, undefined]),
+      }),
+    }),
+  )
+  await insert(rows)
+  const path = '/api/tenants/quiet/companies/of/sessions.example/activity'
+  const { events, older } = await operator.read<ActivityEventsAnswer>(`${path}/events`)
+  assert.deepEqual([events.length, older], [rows.length, null])
+  const sessions = sessionsOf(events)
+  const count = (valuesOf: (session: VisitorSession) => readonly (string | undefined)[]) => {
+    const counts = new Map<string, number>()
+    for (const session of sessions) {
+      for (const value of new Set(valuesOf(session))) if (value) counts.set(value, (counts.get(value) ?? 0) + 1)
+    }
+    return [...counts]
+      .map(([value, n]) => ({ value, sessions: n }))
+      .sort((a, b) => b.sessions - a.sessions || (a.value < b.value ? -1 : 1))
+  }
+  assert.ok(sessions.length > 20)
+  assert.deepEqual(await operator.read<ActivityAnswer>(path), {
+    sessions: sessions.length,
+    direct_sessions: sessions.filter(({ source }) => source === undefined).length,
+    pages: count(({ pages }) => pages),
+    referrers: count((session) => [session.events.find(({ referrer }) => referrer !== '')?.referrer]),
+    campaigns: count((session) => [session.events.find(({ utm_campaign }) => utm_campaign !== '')?.utm_campaign]),
+    people: count(({ people }) => people),
+    accounts: count((session) => session.events.map(({ account_id }) => account_id)),
+    is_cut: false,
+  })
 })

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { ActivityEventsAnswer } from '../../schemas/dashboard/activity.ts'
 import type { CompaniesPage } from '../../schemas/dashboard/companies.ts'
 import type { HomeAnswer } from '../../schemas/dashboard/home.ts'
 import type { OverviewAnswer } from '../../schemas/dashboard/overview.ts'
 import type { PageCompaniesAnswer, PagesAnswer } from '../../schemas/dashboard/pages.ts'
-import type { VisitsAnswer } from '../../schemas/dashboard/visits.ts'
 import { companiesPath } from '../../src/dashboard/pages/lib/company-links.ts'
 import { viewOf } from '../../src/dashboard/pages/lib/company-view.ts'
 import { keys } from '../../src/stores/redis/keys.ts'
@@ -231,7 +231,9 @@ test('home and pages follow corrections at once: a merged company counts for its
     [rows[0]!.companies, rows[0]!.visits, rows[0]!.top.map(({ name }) => name)],
     [1, 2, ['Target, as people call it']],
   )
-  const { events } = await operator.read<VisitsAnswer>('/api/tenants/masked/companies/of/target.example/visits')
+  const { events } = await operator.read<ActivityEventsAnswer>(
+    '/api/tenants/masked/companies/of/target.example/activity/events',
+  )
   assert.deepEqual(events.map(({ ip }) => ip).sort(), ['192.0.2.1', '192.0.2.2'])
 })
 

@@ -1,15 +1,16 @@
 import { after } from 'node:test'
 import { DEFAULT_PLANS } from '../../schemas/plans.ts'
+import { ClickHouseActivity } from '../../src/companies/activity.ts'
 import { ClickHouseCompanies } from '../../src/companies/companies.ts'
 import { CompanyCorrections } from '../../src/companies/corrections/corrections.ts'
 import { correctionsLock } from '../../src/companies/corrections/lock.ts'
 import { ClickHouseHome } from '../../src/companies/home.ts'
 import { ClickHouseIntentPages } from '../../src/companies/intent-pages.ts'
 import { ClickHousePages } from '../../src/companies/pages.ts'
-import { ClickHouseVisits } from '../../src/companies/visits.ts'
 import type { Favicons } from '../../src/dashboard/favicons/favicons.ts'
 import { ClickHouseOverview } from '../../src/dashboard/queries/overview.ts'
 import { RedisUsage } from '../../src/dashboard/redis/usage.ts'
+import { activityRoutes } from '../../src/dashboard/server/routes/activity.ts'
 import { companyRoutes } from '../../src/dashboard/server/routes/companies.ts'
 import { correctionRoutes } from '../../src/dashboard/server/routes/corrections.ts'
 import { faviconRoutes } from '../../src/dashboard/server/routes/favicons.ts'
@@ -18,7 +19,6 @@ import { intentPageRoutes } from '../../src/dashboard/server/routes/intent-pages
 import { overviewRoute } from '../../src/dashboard/server/routes/overview.ts'
 import { pageRoutes } from '../../src/dashboard/server/routes/pages.ts'
 import { sessionRoute } from '../../src/dashboard/server/routes/session.ts'
-import { visitRoutes } from '../../src/dashboard/server/routes/visits.ts'
 import { TableInserter } from '../../src/pipeline/sinks/clickhouse/inserter.ts'
 import { connectReading, QuestionReader } from '../../src/stores/clickhouse/reader.ts'
 import { EVENTS } from '../../src/stores/clickhouse/tables.ts'
@@ -81,7 +81,7 @@ export async function startCompanies(favicons?: Favicons) {
     ...pageRoutes({ pages: new ClickHousePages(reader) }),
     ...correctionRoutes({ corrections }),
     ...intentPageRoutes({ corrections, intentPages: new ClickHouseIntentPages(reader, clock) }),
-    ...visitRoutes({ visits: new ClickHouseVisits(reader, clock) }),
+    ...activityRoutes({ activity: new ClickHouseActivity(reader, clock) }),
   ]
 
   let inserts = 0

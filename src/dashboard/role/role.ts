@@ -44,7 +44,7 @@ export function dashboardRole(context: ProcessContext): DashboardRole {
   const streams = new EventStreams({}, (session, tenant) => access.isValid(session, tenant))
   const live = liveDependencies(context, streams)
   const tables = dashboardTables(context, tenants, correctionsLock(redis))
-  const { accuracy, companies, corrections, home, intentPages, overview, pages, visits } = tables
+  const { accuracy, companies, corrections, home, intentPages, overview, pages, activity } = tables
   const favicons = faviconsOf(context)
   const settings = settingsOf(context, redis, { sessions, people }, tables)
   const routes = dashboardRoutes({
@@ -64,7 +64,7 @@ export function dashboardRole(context: ProcessContext): DashboardRole {
     intentPages,
     overview,
     pages,
-    visits,
+    activity,
     usage: new RedisUsage(redis, clock),
     settings,
     uploads,

@@ -1,10 +1,10 @@
 import { ClickHouseVisits as AlertVisits } from '../../alerts/evaluation/visits.ts'
+import { ClickHouseActivity } from '../../companies/activity.ts'
 import { ClickHouseCompanies, namedSources } from '../../companies/companies.ts'
 import { CompanyCorrections, type CorrectionsLock } from '../../companies/corrections/corrections.ts'
 import { ClickHouseHome } from '../../companies/home.ts'
 import { ClickHouseIntentPages } from '../../companies/intent-pages.ts'
 import { ClickHousePages } from '../../companies/pages.ts'
-import { ClickHouseVisits } from '../../companies/visits.ts'
 import { judgedLookup, ruleSetOf } from '../../enrichment/tenant-rules/judge.ts'
 import type { ProcessContext } from '../../process/context.ts'
 import { UnavailableError } from '../../run/errors.ts'
@@ -27,7 +27,7 @@ export interface DashboardTables {
   readonly intentPages: ClickHouseIntentPages
   readonly overview: ClickHouseOverview
   readonly pages: ClickHousePages
-  readonly visits: ClickHouseVisits
+  readonly activity: ClickHouseActivity
   readonly trials: ClickHouseRuleTrials
   readonly sources: ClickHouseSources
   close(): Promise<void>
@@ -64,7 +64,7 @@ export function dashboardTables(
     intentPages: new ClickHouseIntentPages(reader, clock),
     overview: new ClickHouseOverview(reader),
     pages: new ClickHousePages(reader),
-    visits: new ClickHouseVisits(reader, clock),
+    activity: new ClickHouseActivity(reader, clock),
     trials: new ClickHouseRuleTrials(() => reader.client, clock),
     sources: new ClickHouseSources(reader, clock),
     close: async () => {

@@ -1,5 +1,6 @@
 import type { DashboardRoute } from './route.ts'
 import { type AccuracyDependencies, accuracyRoutes } from './routes/accuracy.ts'
+import { type ActivityDependencies, activityRoutes } from './routes/activity.ts'
 import { type AlertDependencies, alertRoutes } from './routes/alerts.ts'
 import { type CompanyDependencies, companyRoutes } from './routes/companies.ts'
 import { type CorrectionDependencies, correctionRoutes } from './routes/corrections.ts'
@@ -23,7 +24,6 @@ import { type SourceDependencies, sourceRoutes } from './routes/sources.ts'
 import { type SystemDependencies, systemRoutes } from './routes/system.ts'
 import { type TenantDependencies, tenantRoutes } from './routes/tenants.ts'
 import { type UploadDependencies, uploadRoutes } from './routes/uploads.ts'
-import { type VisitDependencies, visitRoutes } from './routes/visits.ts'
 
 /** Dependencies of the calls of Sources, Settings, Tenants and Lookup. */
 export type SettingsDependencies = KeyDependencies &
@@ -47,7 +47,7 @@ interface DashboardDependencies
     OverviewDependencies,
     HomeDependencies,
     PageDependencies,
-    VisitDependencies,
+    ActivityDependencies,
     LiveDependencies,
     SystemDependencies,
     DeadLetterDependencies {
@@ -62,7 +62,7 @@ export function dashboardRoutes(parts: DashboardDependencies): DashboardRoute[] 
     homeRoute(parts),
     overviewRoute(parts),
     ...pageRoutes(parts),
-    ...visitRoutes(parts),
+    ...activityRoutes(parts),
     ...companyRoutes(parts),
     ...faviconRoutes(parts),
     ...correctionRoutes(parts),

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { Redirect } from 'wouter-preact'
+import { ACTIVITY_LIMITS, type ActivityAnswer, type InSessions } from '../../../../schemas/dashboard/activity.ts'
 import type {
   CompanyAnswer,
   CompanyEvent,
@@ -7,7 +8,6 @@ import type {
   CompanySource,
 } from '../../../../schemas/dashboard/company.ts'
 import type { CorrectionsStateAnswer } from '../../../../schemas/dashboard/corrections.ts'
-import { type ActivityAnswer, VISIT_LIMITS } from '../../../../schemas/dashboard/visits.ts'
 import { CompanyAvatar } from '../components/company-avatar.tsx'
 import { PastJob } from '../components/past-job.tsx'
 import { type Bar, BarList } from '../design/bar-list.tsx'
@@ -35,15 +35,15 @@ import { useTitle } from '../lib/title.ts'
 import { useUrlState } from '../lib/url-state.ts'
 import { type Data, useData } from '../lib/use-data.ts'
 import { usualWeek, usualWeekText } from '../lib/usual-week.ts'
-import { pathOf } from '../lib/visits.ts'
+import { pathOf } from '../lib/visitor-sessions.ts'
 import { wordNote } from '../lib/word-note.ts'
 import { CompanyActions, CorrectionHistory, CorrectionState } from './company/corrections.tsx'
-import { VisitList } from './company/visit-list.tsx'
+import { SessionList } from './company/session-list.tsx'
 
 const SPANS = ['30', '90', '365']
 const REFRESH_MS = 30_000
 
-/** A company: who it is, what it did, where its visits come from, and why it was recognised. */
+/** A company: who it is, what it did, where it came from, and why it was recognised. */
 export function Company({ parameters }: PageProps) {
   const tenant = parameters.tenant!
   const [state, set] = useUrlState()
@@ -126,7 +126,7 @@ export function Company({ parameters }: PageProps) {
         <DaysChart {...value} />
       </Section>
       <Grid min={440} gap={6}>
-        <VisitList key={path} path={path} />
+        <SessionList key={path} path={path} />
         <Activity tenant={tenant} answer={value} activity={activity} />
       </Grid>
       <Sources {...value} />
@@ -225,39 +225,62 @@ interface ActivityProps {
 function Activity({ tenant, answer, activity: { value, error, reload } }: ActivityProps) {
   if (error !== undefined) return <Problem error={error} onRetry={reload} />
   if (value === undefined) return <Loading rows={5} />
-  const { all_events: all, accounts, company, from, to } = answer
+  const { company, from, to } = answer
+  const { sessions: all, direct_sessions: direct } = value
   const shown = new Set(['', company.company_id, ...value.people.map((person) => person.value)])
   const hosts = new Set(value.pages.map(({ value: page }) => page.slice(0, page.indexOf('/'))))
   return (
     <Stack gap={4}>
+      <Text tone="soft" isSmall>
+        Shares are of the {counted(all, 'session')} of these days
+        {value.is_cut && `, those of their newest ${number(ACTIVITY_LIMITS.summedEvents)} events`}. Direct: neither a
+        referrer nor a campaign.
+      </Text>
       <Ranking
         title="Top pages"
-        rows={value.pages}
+        rows={value.pages.map(inSessions)}
         all={all}
         nameOf={(page) => (hosts.size > 1 ? page : pathOf(page))}
         hrefOf={(page) => companiesPath(tenant, { from, to, page })}
         none="No event names a page."
       />
-      <Ranking title="Referrers" rows={value.referrers} all={all} none="No event names another site as its referrer." />
-      <Ranking title="Campaigns" rows={value.campaigns} all={all} none="No event belongs to a campaign." />
+      <Ranking
+        title="Referrers"
+        rows={[...value.referrers, ...(direct > 0 ? [{ value: DIRECT, sessions: direct }] : [])]
+          .sort((a, b) => b.sessions - a.sessions)
+          .map(inSessions)}
+        all={all}
+        none="No session came from another site."
+      />
+      <Ranking
+        title="Campaigns"
+        rows={value.campaigns.map(inSessions)}
+        all={all}
+        none="No session came from a campaign."
+      />
       <Ranking
         title="People and accounts"
-        rows={[...value.people, ...accounts.filter((account) => !shown.has(account.value))]}
+        rows={[...value.people, ...value.accounts.filter((account) => !shown.has(account.value))].map(inSessions)}
         all={all}
         none="No event names a person or an account of yours."
       />
-      {value.is_cut && (
-        <Text tone="soft" isSmall>
-          Of the newest {number(VISIT_LIMITS.summedEvents)} events of these days.
-        </Text>
-      )}
     </Stack>
   )
 }
 
+const DIRECT = 'Direct'
+
+interface Ranked {
+  readonly value: string
+  readonly count: number
+}
+
+const inSessions = ({ value, sessions }: InSessions): Ranked => ({ value, count: sessions })
+const inEvents = ({ value, events }: CompanySource): Ranked => ({ value, count: events })
+
 interface RankingProps {
   readonly title: string
-  readonly rows: readonly CompanySource[]
+  readonly rows: readonly Ranked[]
   readonly all: number
   readonly none: string
   readonly note?: string | undefined
@@ -266,12 +289,12 @@ interface RankingProps {
 }
 
 function Ranking({ title, rows, all, none, note, nameOf = (value) => value, hrefOf }: RankingProps) {
-  const bars = rows.map(({ value, events }): Bar => {
+  const bars = rows.map(({ value, count }): Bar => {
     const bar = {
       key: value,
       name: value === '' ? 'not known' : nameOf(value),
-      value: events,
-      text: percent(events / Math.max(1, all)),
+      value: count,
+      text: percent(count / Math.max(1, all)),
     }
     return hrefOf === undefined ? bar : { ...bar, href: hrefOf(value) }
   })
@@ -292,13 +315,13 @@ function Sources(answer: CompanyAnswer) {
   const note = addresses === 'full' ? ofAddresses(located, all) : 'Addresses of these events are not kept.'
   const none = 'Not known.'
   return (
-    <Disclosure summary="Where visits come from: networks, cities, kinds of events and platforms">
+    <Disclosure summary="Where events come from: networks, cities, kinds of events and platforms, as shares of events">
       <Grid min={300} gap={4}>
-        <Ranking title="Networks" rows={answer.networks} all={located} note={note} none={none} />
-        <Ranking title="Cities" rows={answer.cities.map(named)} all={located} note={note} none={none} />
-        <Ranking title="Autonomous systems" rows={answer.as} all={all} none={none} />
-        <Ranking title="Event types" rows={answer.event_types} all={all} none={none} />
-        <Ranking title="Platforms" rows={answer.platforms} all={all} none={none} />
+        <Ranking title="Networks" rows={answer.networks.map(inEvents)} all={located} note={note} none={none} />
+        <Ranking title="Cities" rows={answer.cities.map(named).map(inEvents)} all={located} note={note} none={none} />
+        <Ranking title="Autonomous systems" rows={answer.as.map(inEvents)} all={all} none={none} />
+        <Ranking title="Event types" rows={answer.event_types.map(inEvents)} all={all} none={none} />
+        <Ranking title="Platforms" rows={answer.platforms.map(inEvents)} all={all} none={none} />
       </Grid>
     </Disclosure>
   )

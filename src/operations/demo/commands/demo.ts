@@ -92,7 +92,7 @@ async function addVisits({ tenant, seed, days, json }: DemoFlags, given: Config,
     return printJson(context.stdout, { tenant_id: tenant, source_id: id, events, organisations, noise_networks })
   printLines(
     context.stdout,
-    `${events} made-up visits of ${organisations} organisations and ${noise_networks} noise networks are on their way.
+    `${events} made-up events of ${organisations} organisations and ${noise_networks} noise networks are on their way.
 They are visible in some seconds; ./ipid demo --remove removes them.
 `,
   )
@@ -119,10 +119,10 @@ async function removeVisits({ tenant, wait, json }: DemoFlags, config: Config, c
     return removed
   })
   if (json) return printJson(context.stdout, { tenant_id: tenant, removed: rows })
-  printLine(context.stdout, `${rows} made-up visits were removed`)
+  printLine(context.stdout, `${rows} made-up events were removed`)
 }
 
-/** Revoked ones too: their visits are still there. */
+/** Revoked ones too: their events are still stored. */
 async function demoSources(admin: TenantAdmin, tenant: string): Promise<readonly StoredSource[]> {
   const sources = await admin.listSources(tenant)
   return sources.filter(({ source }) => source.name === NAME)

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { VisitEvent } from '../../../schemas/dashboard/visits.ts'
+import type { ActivityEvent } from '../../../schemas/dashboard/activity.ts'
 import { usualWeek, usualWeekText } from '../../../src/dashboard/pages/lib/usual-week.ts'
-import { durationText, visitsOf } from '../../../src/dashboard/pages/lib/visits.ts'
+import { durationText, sessionsOf } from '../../../src/dashboard/pages/lib/visitor-sessions.ts'
 import { weekSentence } from '../../../src/dashboard/pages/lib/week-sentence.ts'
 
 let ids = 0
 
-function event(minute: number, event: Partial<VisitEvent> = {}): VisitEvent {
+function event(minute: number, event: Partial<ActivityEvent> = {}): ActivityEvent {
   const timestamp = new Date(Date.UTC(2026, 2, 15, 9, minute)).toISOString()
   return {
     ...{ event_id: `e${ids++}`, timestamp, received_at: timestamp, event_type: 'page', session_id: null },
@@ -24,17 +24,17 @@ function event(minute: number, event: Partial<VisitEvent> = {}): VisitEvent {
   }
 }
 
-const minutes = (events: readonly VisitEvent[]) =>
-  visitsOf(events).map((visit) => visit.events.map(({ timestamp }) => new Date(timestamp).getUTCMinutes()))
+const minutes = (events: readonly ActivityEvent[]) =>
+  sessionsOf(events).map((session) => session.events.map(({ timestamp }) => new Date(timestamp).getUTCMinutes()))
 
-test('a session is one visit, however long its pauses', () => {
+test('events with a session id are one session, however long its pauses', () => {
   assert.deepEqual(minutes([event(59, { session_id: 7 }), event(0, { session_id: 7 }), event(1, { session_id: 8 })]), [
     [0, 59],
     [1],
   ])
 })
 
-test('without a session, a visit of a visitor ends after 30 minutes without an event', () => {
+test('without a session id, a session of a visitor ends after 30 minutes without an event', () => {
   assert.deepEqual(minutes([event(0), event(29), event(58)]), [[0, 29, 58]])
   assert.deepEqual(minutes([event(0), event(30)]), [[30], [0]])
   // Another address is another visitor, unless the person is the same.
@@ -43,25 +43,25 @@ test('without a session, a visit of a visitor ends after 30 minutes without an e
   assert.deepEqual(minutes([event(0, { ...a, person: 'ann' }), event(1, { ...b, person: 'ann' })]), [[0, 1]])
 })
 
-test('tenants that store no addresses have visits by account', () => {
+test('tenants that store no addresses have sessions by account', () => {
   const of = (account_id: string) => ({ ip: '', account_id })
   assert.deepEqual(minutes([event(0, of('a')), event(1, of('b')), event(2, of('a'))]), [[0, 2], [1]])
 })
 
-test('a visit has its pages in order, and the campaign or the site that it came from', () => {
-  const [visit] = visitsOf([
+test('a session has its pages in order, and the campaign or the site that it came from', () => {
+  const [session] = sessionsOf([
     event(5, { page: 'site.example/pricing' }),
     event(0, { page: 'site.example/', referrer: 'search.example' }),
     event(6, { page: 'site.example/pricing', event_type: 'click' }),
     event(9, { page: 'site.example/' }),
     event(4, { page: '' }),
   ])
-  assert.deepEqual(visit!.pages, ['site.example/', 'site.example/pricing', 'site.example/'])
-  assert.deepEqual([visit!.source, visit!.people, visit!.events.length], ['search.example', [], 5])
-  const [campaign] = visitsOf([event(0, { referrer: 'x.example', utm_source: 'mail', utm_campaign: 'spring' })])
+  assert.deepEqual(session!.pages, ['site.example/', 'site.example/pricing', 'site.example/'])
+  assert.deepEqual([session!.source, session!.people, session!.events.length], ['search.example', [], 5])
+  const [campaign] = sessionsOf([event(0, { referrer: 'x.example', utm_source: 'mail', utm_campaign: 'spring' })])
   assert.equal(campaign!.source, 'spring · mail')
-  assert.equal(visitsOf([event(0)])[0]!.source, undefined)
-  assert.equal(durationText(visit!.startedAt, visit!.endedAt), '9 min')
+  assert.equal(sessionsOf([event(0)])[0]!.source, undefined)
+  assert.equal(durationText(session!.startedAt, session!.endedAt), '9 min')
   assert.equal(durationText('2026-03-15T09:00:00Z', '2026-03-15T10:05:00Z'), '1 h 5 min')
 })
 

@@ -1,9 +1,10 @@
 import {
+  ACTIVITY_LIMITS,
   type ActivityAnswer,
-  VISIT_LIMITS,
-  type VisitEvent,
-  type VisitsAnswer,
-} from '../../schemas/dashboard/visits.ts'
+  type ActivityEvent,
+  type ActivityEventsAnswer,
+  type InSessions,
+} from '../../schemas/dashboard/activity.ts'
 import { utcDay } from '../pipeline/event/outcomes.ts'
 import type { Clock } from '../run/clock.ts'
 import { InputError } from '../run/errors.ts'
@@ -28,11 +29,11 @@ const PERSON = `
       ...['user_id', 'userId', 'id', 'email'].map((name) => named('user_properties', name)),
     ].join()}]))`
 
-/** Own pages link to each other, which is no source of a visit. */
+/** Own pages link to each other, which is no source of a session. */
 const REFERRER = `
   if(referrer = '' OR domainWithoutWWW(referrer) = ${HOST_OF_URL}, '', if(domainWithoutWWW(referrer) = '', referrer, domainWithoutWWW(referrer)))`
 
-const visitsSql = (hasCursor: boolean) => `
+const eventsSql = (hasCursor: boolean) => `
   SELECT
     event_id,
     timestamp,
@@ -55,45 +56,81 @@ const visitsSql = (hasCursor: boolean) => `
         : ''
     }
   ORDER BY events.timestamp DESC, events.received_at DESC, events.event_id DESC
-  LIMIT ${VISIT_LIMITS.events + 1}`
+  LIMIT ${ACTIVITY_LIMITS.events + 1}`
 
+const IN_ORDER = 'timestamp, received_at, event_id'
+
+/** Sessions of the newest events, as `sessionsOf` of the pages groups them. Each has one list of values for each kind. */
 const ACTIVITY = `
-  SELECT kind, value, count() AS events
+  SELECT entry.1 AS kind, entry.2 AS value, count() AS sessions, sum(session_events) AS events
   FROM
   (
     SELECT
-      if(url = '', '', ${PAGE_OF_URL}) AS page,
-      ${REFERRER} AS referring,
-      if(utm_campaign = '', utm_source, if(utm_source = '', utm_campaign, concat(utm_campaign, ' · ', utm_source))) AS campaign,
-      ${PERSON} AS person
+      count() AS session_events,
+      groupUniqArray(page) AS pages,
+      argMinIf(referring, (${IN_ORDER}), referring != '') AS first_referrer,
+      argMinIf(campaign, (${IN_ORDER}), campaign != '') AS first_campaign,
+      groupUniqArray(person) AS people,
+      groupUniqArray(account_id) AS accounts
     FROM
     (
-      SELECT url, referrer, toString(utm_source) AS utm_source, toString(utm_campaign) AS utm_campaign, user_properties, extra
-      FROM events
-      WHERE ${OF_ACCOUNTS} AND toDate32(timestamp) >= {from:Date32} AND toDate32(timestamp) <= {to:Date32}
-      ORDER BY timestamp DESC
-      LIMIT ${VISIT_LIMITS.summedEvents}
+      SELECT *, sum(is_later) OVER (PARTITION BY visitor ORDER BY ${IN_ORDER} ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS number
+      FROM
+      (
+        SELECT
+          *,
+          session_id IS NULL AND ${ACTIVITY_LIMITS.sessionGapMs} <= dateDiff('millisecond',
+            lagInFrame(timestamp, 1, timestamp) OVER (PARTITION BY visitor ORDER BY ${IN_ORDER} ROWS BETWEEN 1 PRECEDING AND CURRENT ROW),
+            timestamp) AS is_later
+        FROM
+        (
+          SELECT
+            timestamp, received_at, event_id, session_id, account_id,
+            if(url = '', '', ${PAGE_OF_URL}) AS page,
+            ${REFERRER} AS referring,
+            if(utm_campaign = '', utm_source, if(utm_source = '', utm_campaign, concat(utm_campaign, ' · ', utm_source))) AS campaign,
+            ${PERSON} AS person,
+            multiIf(session_id IS NOT NULL, concat('session ', toString(session_id)), person != '', concat('person ', person),
+              ip != '', concat('address ', ip), concat('account ', account_id)) AS visitor
+          FROM
+          (
+            SELECT
+              timestamp, received_at, event_id, session_id, account_id, ip, url, referrer,
+              toString(utm_source) AS utm_source, toString(utm_campaign) AS utm_campaign, user_properties, extra
+            FROM events
+            WHERE ${OF_ACCOUNTS} AND toDate32(timestamp) >= {from:Date32} AND toDate32(timestamp) <= {to:Date32}
+            ORDER BY timestamp DESC
+            LIMIT ${ACTIVITY_LIMITS.summedEvents}
+          )
+        )
+      )
     )
+    GROUP BY visitor, number
   )
-  ARRAY JOIN ['events', 'pages', 'referrers', 'campaigns', 'people'] AS kind, ['all', page, referring, campaign, person] AS value
+  ARRAY JOIN arrayConcat(
+    [('all', 'all'), ('direct', if(first_referrer = '' AND first_campaign = '', 'direct', ''))],
+    [('referrers', first_referrer), ('campaigns', first_campaign)],
+    arrayMap(each -> ('pages', each), pages),
+    arrayMap(each -> ('people', each), people),
+    arrayMap(each -> ('accounts', each), accounts)
+  ) AS entry
   WHERE value != ''
   GROUP BY kind, value
-  ORDER BY events DESC, value
-  LIMIT ${VISIT_LIMITS.values} BY kind`
+  ORDER BY sessions DESC, value
+  LIMIT ${ACTIVITY_LIMITS.values} BY kind`
 
-type FoundEvent = Omit<VisitEvent, 'referrer' | 'utm_source' | 'utm_campaign'> & {
+type FoundEvent = Omit<ActivityEvent, 'referrer' | 'utm_source' | 'utm_campaign'> & {
   readonly referring: string
   readonly source: string
   readonly campaign: string
 }
-interface Counted {
+interface Counted extends InSessions {
   readonly kind: string
-  readonly value: string
   readonly events: number
 }
 
 /** Reads what a company did, event by event. Reads are bounded by their number of events. Rejects as `ClickHouseCompanies`. */
-export class ClickHouseVisits {
+export class ClickHouseActivity {
   readonly #reader: QuestionReader
   readonly #clock: Clock
 
@@ -103,10 +140,10 @@ export class ClickHouseVisits {
   }
 
   /** The newest events, or those before a cursor. @throws InputError when the cursor is none of an answer */
-  async events(tenant: string, company: string, before?: string): Promise<VisitsAnswer> {
+  async events(tenant: string, company: string, before?: string): Promise<ActivityEventsAnswer> {
     const cursor = before === undefined ? undefined : cursorOf(before)
-    const found = await this.#reader.rows<FoundEvent>(visitsSql(cursor !== undefined), { tenant, company, ...cursor })
-    const events = found.slice(0, VISIT_LIMITS.events)
+    const found = await this.#reader.rows<FoundEvent>(eventsSql(cursor !== undefined), { tenant, company, ...cursor })
+    const events = found.slice(0, ACTIVITY_LIMITS.events)
     const last = found.length > events.length ? events.at(-1) : undefined
     return {
       events: events.map(({ referring, source, campaign, ...event }) => ({
@@ -125,13 +162,17 @@ export class ClickHouseVisits {
     const shown = shownDays(seen?.last ?? today, days, today)
     const rows = await this.#reader.rows<Counted>(ACTIVITY, { tenant, company, ...shown })
     const of = (name: string) =>
-      rows.filter(({ kind }) => kind === name).map(({ value, events }) => ({ value, events }))
+      rows.filter(({ kind }) => kind === name).map(({ value, sessions }) => ({ value, sessions }))
+    const all = rows.find(({ kind }) => kind === 'all')
     return {
+      sessions: all?.sessions ?? 0,
+      direct_sessions: of('direct')[0]?.sessions ?? 0,
       pages: of('pages'),
       referrers: of('referrers'),
       campaigns: of('campaigns'),
       people: of('people'),
-      is_cut: (of('events')[0]?.events ?? 0) >= VISIT_LIMITS.summedEvents,
+      accounts: of('accounts'),
+      is_cut: (all?.events ?? 0) >= ACTIVITY_LIMITS.summedEvents,
     }
   }
 }

@@ -1,32 +1,30 @@
-import type { VisitEvent } from '../../../../schemas/dashboard/visits.ts'
+import { ACTIVITY_LIMITS, type ActivityEvent } from '../../../../schemas/dashboard/activity.ts'
 
 /** Events of one visitor that belong together. */
-export interface Visit {
+export interface VisitorSession {
   readonly key: string
   /** ISO 8601, of its first and last event. */
   readonly startedAt: string
   readonly endedAt: string
   /** In the order of their times. */
-  readonly events: readonly VisitEvent[]
+  readonly events: readonly ActivityEvent[]
   /** Its pages in order. A page that repeats at once is listed once. */
   readonly pages: readonly string[]
-  /** The campaign, else the referring host; undefined: neither is known. */
+  /** The campaign, else the referring host; undefined: direct, neither is known. */
   readonly source: string | undefined
   /** Persons and addresses, as they were sent and stored. */
   readonly people: readonly string[]
   readonly addresses: readonly string[]
 }
 
-const GAP_MS = 30 * 60_000
-
 /**
- * Groups events into visits, the newest visit first. Events with the same session_id are one visit. Without a session_id, events of the
- * same person are one visit while less than 30 minutes pass between them. An event without a person belongs to its address, and one
- * without both to its account.
+ * Groups events into sessions as `ActivityAnswer` counts them, the newest session first. Events with the same session_id are one session.
+ * Without a session_id, events of the same person are one session while less than 30 minutes pass between them. An event without a person
+ * belongs to its address, and one without both to its account.
  */
-export function visitsOf(events: readonly VisitEvent[]): Visit[] {
-  const groups = new Map<string, VisitEvent[]>()
-  const latest = new Map<string, VisitEvent[]>()
+export function sessionsOf(events: readonly ActivityEvent[]): VisitorSession[] {
+  const groups = new Map<string, ActivityEvent[]>()
+  const latest = new Map<string, ActivityEvent[]>()
   for (const event of [...events].sort(byTime)) {
     if (event.session_id !== null) {
       const key = `session ${event.session_id}`
@@ -36,9 +34,16 @@ export function visitsOf(events: readonly VisitEvent[]): Visit[] {
       continue
     }
     const visitor =
-      event.person !== '' ? `person ${event.person}` : event.ip !== '' ? `address ${event.ip}` : event.account_id
+      event.person !== ''
+        ? `person ${event.person}`
+        : event.ip !== ''
+          ? `address ${event.ip}`
+          : `account ${event.account_id}`
     const last = latest.get(visitor)
-    if (last !== undefined && Date.parse(event.timestamp) - Date.parse(last.at(-1)!.timestamp) < GAP_MS)
+    if (
+      last !== undefined &&
+      Date.parse(event.timestamp) - Date.parse(last.at(-1)!.timestamp) < ACTIVITY_LIMITS.sessionGapMs
+    )
       last.push(event)
     else {
       const group = [event]
@@ -47,14 +52,16 @@ export function visitsOf(events: readonly VisitEvent[]): Visit[] {
     }
   }
   return [...groups]
-    .map(([key, group]) => visitOf(key, group))
+    .map(([key, group]) => sessionOf(key, group))
     .sort((a, b) => Date.parse(b.endedAt) - Date.parse(a.endedAt))
 }
 
-const byTime = (a: VisitEvent, b: VisitEvent) =>
-  Date.parse(a.timestamp) - Date.parse(b.timestamp) || Date.parse(a.received_at) - Date.parse(b.received_at)
+const byTime = (a: ActivityEvent, b: ActivityEvent) =>
+  Date.parse(a.timestamp) - Date.parse(b.timestamp) ||
+  Date.parse(a.received_at) - Date.parse(b.received_at) ||
+  (a.event_id < b.event_id ? -1 : 1)
 
-function visitOf(key: string, events: readonly VisitEvent[]): Visit {
+function sessionOf(key: string, events: readonly ActivityEvent[]): VisitorSession {
   const pages = events.map(({ page }) => page).filter((page, i, all) => page !== '' && page !== all[i - 1])
   const campaign = events.find(({ utm_campaign, utm_source }) => utm_campaign !== '' || utm_source !== '')
   const referrer = events.find((event) => event.referrer !== '')?.referrer

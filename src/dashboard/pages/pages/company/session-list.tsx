@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { VisitEvent, VisitsAnswer } from '../../../../../schemas/dashboard/visits.ts'
+import type { ActivityEvent, ActivityEventsAnswer } from '../../../../../schemas/dashboard/activity.ts'
 import { Button } from '../../design/button.tsx'
 import { Disclosure } from '../../design/details.tsx'
 import { FieldError } from '../../design/field.tsx'
@@ -13,66 +13,66 @@ import { get } from '../../lib/api.ts'
 import { counted } from '../../lib/format.ts'
 import { useAction } from '../../lib/use-action.ts'
 import { useData } from '../../lib/use-data.ts'
-import { durationText, pathOf, type Visit, visitsOf } from '../../lib/visits.ts'
+import { durationText, pathOf, sessionsOf, type VisitorSession } from '../../lib/visitor-sessions.ts'
 
 const REFRESH_MS = 30_000
 /** More of them open below. */
 const FIRST = 12
 
-interface VisitListProps {
+interface SessionListProps {
   /** Of the calls about the company. */
   readonly path: string
 }
 
-/** What a company did, visit by visit. The newest events load first; older ones follow on demand. */
-export function VisitList({ path }: VisitListProps) {
-  const { value, error, reload } = useData<VisitsAnswer>(`${path}/visits`, {}, REFRESH_MS)
-  const [older, setOlder] = useState<readonly VisitsAnswer[]>([])
+/** What a company did, session by session. The newest events load first; older ones follow on demand. */
+export function SessionList({ path }: SessionListProps) {
+  const { value, error, reload } = useData<ActivityEventsAnswer>(`${path}/activity/events`, {}, REFRESH_MS)
+  const [older, setOlder] = useState<readonly ActivityEventsAnswer[]>([])
   const [isWhole, setWhole] = useState(false)
   const loading = useAction()
   useEffect(() => setOlder([]), [path])
   if (value === undefined) {
     return (
-      <Section title="Visits">
+      <Section title="Sessions">
         {error === undefined ? <Loading rows={6} rowHeight={36} /> : <Problem error={error} onRetry={reload} />}
       </Section>
     )
   }
   const last = older.at(-1) ?? value
-  const visits = visitsOf(distinct([value, ...older].flatMap(({ events }) => events)))
+  const sessions = sessionsOf(distinct([value, ...older].flatMap(({ events }) => events)))
   const load = () =>
     loading.run(async () => {
-      const next = await get<VisitsAnswer>(`${path}/visits`, { before: last.older! })
+      const next = await get<ActivityEventsAnswer>(`${path}/activity/events`, { before: last.older! })
       setOlder((all) => [...all, next])
     })
   return (
     <Section
-      title="Visits"
-      description="Events of one session, else of one visitor with less than 30 minutes between them."
+      title="Sessions"
+      description="Events of one session id, else of one visitor with less than 30 minutes between them. A visit, an address on a day, may have several."
     >
       {error !== undefined && <Problem error={error} onRetry={reload} />}
-      <List label="Visits" gap={1}>
-        {(isWhole ? visits : visits.slice(0, FIRST)).map((visit) => (
-          <li key={visit.key}>
-            <Disclosure summary={<Summary {...visit} />}>
-              <Events {...visit} />
+      <List label="Sessions" gap={1}>
+        {(isWhole ? sessions : sessions.slice(0, FIRST)).map((session) => (
+          <li key={session.key}>
+            <Disclosure summary={<Summary {...session} />}>
+              <Events {...session} />
             </Disclosure>
           </li>
         ))}
       </List>
       <FieldError error={loading.error} />
-      {!isWhole && visits.length > FIRST && (
+      {!isWhole && sessions.length > FIRST && (
         <Row>
-          <Button onClick={() => setWhole(true)}>Show {counted(visits.length - FIRST, 'older visit')}</Button>
+          <Button onClick={() => setWhole(true)}>Show {counted(sessions.length - FIRST, 'older session')}</Button>
         </Row>
       )}
-      {(isWhole || visits.length <= FIRST) && last.older !== null && (
+      {(isWhole || sessions.length <= FIRST) && last.older !== null && (
         <Row>
           <Button onClick={load} disabled={loading.isBusy}>
-            Load older visits
+            Load older sessions
           </Button>
           <Text tone="soft" isSmall>
-            The oldest visit here may have begun earlier.
+            The oldest session here may have begun earlier.
           </Text>
         </Row>
       )}
@@ -81,11 +81,11 @@ export function VisitList({ path }: VisitListProps) {
 }
 
 /** While newer events arrive, the newest part moves on, and parts overlap. */
-function distinct(events: readonly VisitEvent[]): VisitEvent[] {
+function distinct(events: readonly ActivityEvent[]): ActivityEvent[] {
   return [...new Map(events.map((event) => [`${event.event_id} ${event.received_at}`, event])).values()]
 }
 
-function Summary({ startedAt, endedAt, pages, events, source, people }: Visit) {
+function Summary({ startedAt, endedAt, pages, events, source, people }: VisitorSession) {
   const [first, last] = [pages[0], pages.at(-1)]
   const way =
     first === undefined
@@ -112,11 +112,11 @@ function Summary({ startedAt, endedAt, pages, events, source, people }: Visit) {
   )
 }
 
-function Events({ events, addresses, startedAt }: Visit) {
+function Events({ events, addresses, startedAt }: VisitorSession) {
   return (
     <Stack gap={2}>
       <Table
-        label={`Events of the visit at ${startedAt}`}
+        label={`Events of the session at ${startedAt}`}
         rows={events}
         keyOf={({ event_id, received_at }) => `${event_id} ${received_at}`}
         columns={[
