@@ -11,7 +11,12 @@ const Share = {
   none: Type.Integer(),
   /** Addresses with attributed events, or what is stored of them. */
   cases: Type.Integer(),
-  /** The share of the cases that is right, 0 to 1, with its 95 % interval; null without a case. */
+  /** Right ones of `cases`; one where people of several companies were met counts in parts. */
+  right_cases: Type.Number(),
+  other_cases: Type.Number(),
+  /** Addresses with no attributed event. */
+  none_cases: Type.Integer(),
+  /** `right_cases` as a share of `cases`, 0 to 1, with its 95 % interval; null without a case. */
   precision: Type.Union([Type.Number(), Type.Null()]),
   low: Type.Union([Type.Number(), Type.Null()]),
   high: Type.Union([Type.Number(), Type.Null()]),

@@ -13,10 +13,13 @@ export interface Accuracy {
   readonly none: number
   /** Places with attributed events. The events of a place are one case, because they are right or wrong together. */
   readonly cases: number
-  /**
-   * The share of the cases that is right, 0 to 1, with its 95 % interval; null without a case. A case with other companies too counts
-   * as the share of its attributed events that is right.
-   */
+  /** Right ones of `cases`. A case with other companies too counts as the share of its attributed events that is right. */
+  readonly right_cases: number
+  /** The rest of `cases`. */
+  readonly other_cases: number
+  /** Places with no attributed event. */
+  readonly none_cases: number
+  /** `right_cases` as a share of `cases`, 0 to 1, with its 95 % interval; null without a case. */
   readonly precision: number | null
   readonly low: number | null
   readonly high: number | null
@@ -104,15 +107,15 @@ export async function qualityOf(
 class Tally {
   readonly #events = { right: 0, other: 0, none: 0 }
   /** The case that is read now: cases follow one another. */
-  #case = { place: '', right: 0, attributed: 0 }
+  #case = { place: '', right: 0, attributed: 0, none: 0 }
   #cases = 0
   #rightCases = 0
+  #noneCases = 0
 
   add(place: string, verdict: Verdict, events: number): void {
     this.#events[verdict] += events
-    if (verdict === 'none') return
     if (place !== this.#case.place) this.#closeCase(place)
-    this.#case.attributed += events
+    this.#case[verdict === 'none' ? 'none' : 'attributed'] += events
     if (verdict === 'right') this.#case.right += events
   }
 
@@ -121,18 +124,19 @@ class Tally {
     const { right, other, none } = this.#events
     const interval = this.#cases === 0 ? undefined : wilson(this.#rightCases / this.#cases, this.#cases)
     return {
-      ...{ events: right + other + none, right, other, none, cases: this.#cases },
+      ...{ events: right + other + none, right, other, none, cases: this.#cases, right_cases: this.#rightCases },
+      ...{ other_cases: this.#cases - this.#rightCases, none_cases: this.#noneCases },
       ...{ precision: interval?.share ?? null, low: interval?.low ?? null, high: interval?.high ?? null },
     }
   }
 
   #closeCase(next: string): void {
-    const { right, attributed } = this.#case
+    const { right, attributed, none } = this.#case
     if (attributed > 0) {
       this.#cases++
       this.#rightCases += right / attributed
-    }
-    this.#case = { place: next, right: 0, attributed: 0 }
+    } else if (none > 0) this.#noneCases++
+    this.#case = { place: next, right: 0, attributed: 0, none: 0 }
   }
 }
 

@@ -151,15 +151,21 @@ test('precision and its interval count cases, however many events they have', as
   }
   const { all, qualities } = await qualityOf(each(), { dataSetOf: () => 'a', isByRule: () => false })
   const { low, high } = wilson(0.6, 5)!
-  assert.deepEqual(all, { events: 1_024, right: 1_006, other: 6, none: 12, cases: 5, precision: 0.6, low, high })
+  assert.deepEqual(all, {
+    ...{ events: 1_024, right: 1_006, other: 6, none: 12, precision: 0.6, low, high },
+    // 20.0.0.4 is right in three parts of four, 20.0.0.6 in one; nothing of 20.0.0.5 was attributed.
+    ...{ cases: 5, right_cases: 3, other_cases: 2, none_cases: 1 },
+  })
   assert.deepEqual(
-    qualities.map(({ cases, precision }) => [cases, precision]),
+    qualities.map(({ cases, right_cases, other_cases, none_cases, precision }) => [
+      ...[cases, right_cases, other_cases, none_cases, precision],
+    ]),
     [
-      [1, 1],
-      [1, 0],
-      [0, null],
-      [0, null],
-      [4, 0.6875],
+      [1, 1, 0, 0, 1],
+      [1, 0, 1, 0, 0],
+      [0, 0, 0, 0, null],
+      [0, 0, 0, 0, null],
+      [4, 2.75, 1.25, 0, 0.6875],
     ],
   )
 })

@@ -28,7 +28,7 @@ export function Accuracy({ parameters }: PageProps) {
     <Page
       key={tenant}
       title="Accuracy"
-      description="How often is the company right? People who sign up tell where they work: the domain of a work e-mail address is compared with the company that was found by the address of the visit."
+      description="How often is the company right? People who sign up tell where they work: the domain of a work e-mail address is compared with the company that was found by the network address."
       actions={
         <Segmented
           label="Span"
@@ -69,7 +69,7 @@ function Precision({ tenant, days }: { readonly tenant: string; readonly days: s
       <Summary all={all} />
       <Section
         title="Where it is right"
-        description="Right: of the addresses whose visits were attributed to a company, the share attributed to the one of the e-mail address. Each address counts once, however many events it has. The bar and the numbers beside it are its 95% interval. Noise is not stored, so it is not counted."
+        description="Everything here counts network addresses, each once, however many events it has; where people of several companies were met, in parts. Right: of those attributed to a company, the share attributed to the one of the e-mail address, with its 95% interval. Noise is not stored, so it is not counted."
       >
         <Breakdown title="By data set" name="Data set" rows={data_sets.map((set) => [set.name, set] as const)} />
         <Breakdown title="By class" name="Class" rows={classifications.map((each) => [each.name, each] as const)} />
@@ -85,7 +85,7 @@ function Precision({ tenant, days }: { readonly tenant: string; readonly days: s
 
 function NoSignUps() {
   return (
-    <EmptyState icon={Target} title="No visit has a known company yet">
+    <EmptyState icon={Target} title="No event has a known company yet">
       <p>
         Send the e-mail address of people who sign up or sign in, as <code>email</code> in <code>user_properties</code>.
         Only its domain is kept for this; free and disposable mail does not count. The other events of the same{' '}
@@ -93,7 +93,7 @@ function NoSignUps() {
       </p>
       <CodeLine text={EXAMPLE} label="Part of an event" />
       <Text tone="soft" isSmall>
-        <code>./ipid demo</code> adds made-up visits with such addresses.
+        <code>./ipid demo</code> adds made-up events with such addresses.
       </Text>
     </EmptyState>
   )
@@ -106,22 +106,29 @@ function useDays(): [string, (days: string) => void] {
 }
 
 function Summary({ all }: { readonly all: Share }) {
-  const { events, right, other, none, precision, low, high } = all
+  const { events, cases, none_cases: none, precision, low, high } = all
+  const { right, other } = partsOf(all)
   return (
     <Stats>
       <Stat label="Right when attributed" value={precision === null ? 'unknown' : percent(precision)}>
         {precision === null
-          ? 'no visit was attributed'
-          : `95% interval: ${percent(low!)} to ${percent(high!)}, ${counted(all.cases, 'address', 'addresses')}`}
+          ? 'no address was attributed'
+          : `of ${counted(cases, 'address', 'addresses')}; 95% interval: ${percent(low!)} to ${percent(high!)}`}
       </Stat>
-      <Stat label="Attributed" value={percent((right + other) / events)}>
-        of {counted(events, 'event')} with a known company
+      <Stat label="Attributed" value={percent(cases / (cases + none))}>
+        of {counted(cases + none, 'address', 'addresses')} with a known company, which sent {counted(events, 'event')}
       </Stat>
-      <Stat label="Right" value={number(right)} unit={right === 1 ? 'event' : 'events'}>
+      <Stat label="Right" value={number(right)} unit={right === 1 ? 'address' : 'addresses'}>
         {number(other)} of another company, {number(none)} of none
       </Stat>
     </Stats>
   )
+}
+
+/** Addresses with one decimal, which add up to the attributed ones. */
+function partsOf({ cases, right_cases }: Share): { readonly right: number; readonly other: number } {
+  const right = Math.round(right_cases * 10)
+  return { right: right / 10, other: (cases * 10 - right) / 10 }
 }
 
 interface BreakdownProps {
@@ -131,6 +138,7 @@ interface BreakdownProps {
 }
 
 function Breakdown({ title, name, rows }: BreakdownProps) {
+  const hasNone = rows.some(([, { none_cases: none }]) => none > 0)
   return (
     <Table
       label={title}
@@ -140,15 +148,37 @@ function Breakdown({ title, name, rows }: BreakdownProps) {
         { key: 'name', label: name, width: 180, render: ([label]) => label },
         {
           key: 'share',
-          label: 'Right',
+          label: 'Share right',
           inCard: 'whole',
           width: 340,
           render: ([, share]) => <Interval share={share} />,
         },
-        { key: 'events', label: 'Events', isNumber: true, width: 90, render: ([, { events }]) => number(events) },
-        { key: 'right', label: 'Right events', isNumber: true, width: 120, render: ([, { right }]) => number(right) },
-        { key: 'other', label: 'Other company', isNumber: true, width: 130, render: ([, { other }]) => number(other) },
-        { key: 'none', label: 'No company', isNumber: true, width: 120, render: ([, { none }]) => number(none) },
+        { key: 'cases', label: 'Addresses', isNumber: true, width: 110, render: ([, { cases }]) => number(cases) },
+        {
+          key: 'right',
+          label: 'Right',
+          isNumber: true,
+          width: 90,
+          render: ([, share]) => number(partsOf(share).right),
+        },
+        {
+          key: 'other',
+          label: 'Other company',
+          isNumber: true,
+          width: 130,
+          render: ([, share]) => number(partsOf(share).other),
+        },
+        ...(hasNone
+          ? [
+              {
+                key: 'none',
+                label: 'No company',
+                isNumber: true,
+                width: 120,
+                render: ([, { none_cases: none }]: BreakdownProps['rows'][number]) => number(none),
+              } as const,
+            ]
+          : []),
       ]}
     />
   )

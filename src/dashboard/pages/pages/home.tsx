@@ -128,7 +128,7 @@ function Week({ tenant, answer }: WeekProps) {
           none={`No company came back after ${HOME.awayDays} days or more.`}
           noteOf={({ last_page }) => (last_page === '' ? '' : `last on ${pathOf(last_page)}`)}
           valueNoteOf={({ last_day_before }) =>
-            last_day_before === null ? 'away for over 4 weeks' : `last seen ${shortDay(last_day_before)}`
+            last_day_before === null ? 'away for over 4 weeks' : `away since ${shortDay(last_day_before)}`
           }
         />
         <ReadPages tenant={tenant} from={from} to={to} />

@@ -49,18 +49,23 @@ export function qualityCommand(context: CliContext): Command {
       ...classifications.map((each) => [`class  ${each.name}`, each] as const),
       ...qualities.map((each) => [`quality  ${each.from} to ${each.to}`, each] as const),
     ]
-    printTable(stdout, ['EVENTS', 'KNOWN', 'RIGHT', 'OTHER', 'NONE', 'CASES', 'RIGHT IF ATTRIBUTED'], rows.map(rowOf))
+    printTable(stdout, ['ADDRESSES OF', 'ATTRIBUTED', 'RIGHT', 'OTHER', 'NONE', 'RIGHT IF ATTRIBUTED'], rows.map(rowOf))
     printLines(
       stdout,
       `
 ${stored} events since ${since} are stored, ${events} of them with a known domain. Noise is not stored, so it is not counted.
-RIGHT to NONE are events. A case is an address with attributed events. The last column is the share of the cases that is right, with its
-95 % interval.${rules.events > 0 ? '\nEvents that a rule "is" named are in no other line: the rule may have been made of their addresses.' : ''}
+Every number of the table is of addresses, however many events each has. One where people of several companies were met counts in parts. The
+last column is the share of the attributed ones that is right, with its 95 % interval.${rules.events > 0 ? '\nEvents that a rule "is" named are in no other line: the rule may have been made of their addresses.' : ''}
 `,
     )
   })
 }
 
-function rowOf([name, { events, right, other, none, cases, precision, low, high }]: readonly [string, Accuracy]) {
-  return [name, events, right, other, none, cases, percent(precision, low, high)]
+function rowOf([name, share]: readonly [string, Accuracy]) {
+  const { cases, right_cases, none_cases, precision, low, high } = share
+  const right = inParts(right_cases)
+  return [name, cases, right, inParts(cases - right), none_cases, percent(precision, low, high)]
 }
+
+/** With one decimal. */
+const inParts = (addresses: number) => Math.round(addresses * 10) / 10

@@ -5,7 +5,7 @@ import { percent } from '../../lib/format.ts'
 
 /** A share with its 95 % interval, as text and as a bar. */
 export function Interval({ share: { precision, low, high } }: { readonly share: AccuracyAnswer['all'] }) {
-  if (precision === null || low === null || high === null) return <Soft>no visit was attributed</Soft>
+  if (precision === null || low === null || high === null) return <Soft>no address was attributed</Soft>
   const [from, to] = [low, high].map((value) => Math.round(value * 100)) as [number, number]
   return (
     <span class="ui-interval">
