@@ -11,6 +11,8 @@ export interface SlotLimits {
   /** The message of a refusal, and the seconds after which to try again. */
   readonly refusal: string
   readonly retrySeconds: number
+  /** Names the limit of a refusal. Default: `questions`. */
+  readonly limit?: BackpressureError['limit']
 }
 
 interface Line {
@@ -58,19 +60,19 @@ export class TenantSlots {
 
   async #take(tenantId: string, left?: AbortSignal): Promise<void> {
     left?.throwIfAborted()
-    const { ofTenant, all, waitingOfTenant, refusal, retrySeconds } = this.#limits
+    const { ofTenant, all, waitingOfTenant } = this.#limits
     const line = this.#lines.get(tenantId) ?? { held: 0, waiting: [] }
     if (this.#held < all && line.held < ofTenant) {
       this.#grant(tenantId, line)
       return
     }
-    if (line.waiting.length >= waitingOfTenant) throw new BackpressureError(refusal, retrySeconds, 'questions')
+    if (line.waiting.length >= waitingOfTenant) throw this.#refusal()
     this.#lines.set(tenantId, line)
     await this.#wait(tenantId, line, left)
   }
 
   #wait(tenantId: string, { waiting }: Line, left: AbortSignal | undefined): Promise<void> {
-    const { waitMaxMs, refusal, retrySeconds } = this.#limits
+    const { waitMaxMs } = this.#limits
     return new Promise((resolve, reject) => {
       const end = () => {
         clearTimeout(timer)
@@ -87,10 +89,15 @@ export class TenantSlots {
         reject(reason)
       }
       const leave = () => refuse(left!.reason)
-      const timer = setTimeout(() => refuse(new BackpressureError(refusal, retrySeconds, 'questions')), waitMaxMs)
+      const timer = setTimeout(() => refuse(this.#refusal()), waitMaxMs)
       left?.addEventListener('abort', leave)
       waiting.push(begin)
     })
+  }
+
+  #refusal(): BackpressureError {
+    const { refusal, retrySeconds, limit = 'questions' } = this.#limits
+    return new BackpressureError(refusal, retrySeconds, limit)
   }
 
   #grant(tenantId: string, line: Line): void {

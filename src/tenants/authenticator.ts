@@ -71,7 +71,7 @@ export class CachedAuthenticator implements Authenticator, Service {
     })
   }
 
-  authenticate(rawKey: string): Caller | undefined | Promise<Caller | undefined> {
+  authenticate(rawKey: string, beforeAsking: () => void = () => {}): Caller | undefined | Promise<Caller | undefined> {
     const nowMs = this.#options.clock.now()
     const known = this.#known.get(rawKey)
     if (known !== undefined) {
@@ -86,6 +86,7 @@ export class CachedAuthenticator implements Authenticator, Service {
     if (!isRawKey(rawKey)) return undefined
     const keyHash = hashKey(rawKey)
     if (this.#unknown.get(keyHash)) return undefined
+    beforeAsking()
     return this.#reading.get(keyHash) ?? this.#read(rawKey, keyHash)
   }
 

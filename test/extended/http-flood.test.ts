@@ -119,9 +119,9 @@ test('more requests or body bytes than the limit are 429', async (t) => {
   await third.write(WHOLE)
   await third.until(/200 OK/)
 
-  const small = await startHttp(t, { limits: { bodiesMaxBytes: 500_000 } })
+  const small = await startHttp(t, { limits: { bodiesMaxBytes: 2_000_000 } })
   const holder = await RawConnection.open(t, small.port)
-  await holder.write(ingestHead('content-length: 490000') + 'x'.repeat(489_000))
+  await holder.write(ingestHead('content-length: 870000') + 'x'.repeat(869_000))
   const other = await RawConnection.open(t, small.port)
   const large = `{"events":[{"ip":"8.8.8.8","properties":"${'x'.repeat(20_000)}"}]}`
   const attempt = async () => {

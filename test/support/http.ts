@@ -142,6 +142,8 @@ export async function startHttp(t: TestContext, options: TestHttpOptions = {}): 
     routes: [...createRoutes(parts), ...(options.moreRoutes ?? [])],
     authenticator: options.authenticator ?? oneKey,
     limiter: options.limiter ?? noLimit,
+    trustedProxies: ['127.0.0.0/8'],
+    ...(options.clock && { clock: options.clock }),
     log: options.log ?? silent,
     metrics: options.metrics ?? new Registry(),
     limits: { stopMs: 1_000, ...options.limits },

@@ -98,6 +98,7 @@ class Gate {
         throw new HttpError(403, 'only operators may do this')
       const parameters = Object.fromEntries(names.map((name, i) => [name, decoded(exchange.request.parameters[i]!)]))
       const tenant = parameters.tenant === undefined ? undefined : await this.#tenant(session, parameters.tenant)
+      exchange.admit(tenant?.id ?? session.role)
       exchange.assertBody()
       const query = route.query === undefined ? {} : readQuery(exchange.request.query, route.query)
       if (validQuery !== undefined) assertSchema(validQuery, query)

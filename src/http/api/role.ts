@@ -104,7 +104,13 @@ export function ingressRole(context: ProcessContext): IngressRole {
     context.recent.did('requests', 1)
     if (status === 429) context.recent.did('refused', 1)
   }
-  const http = createHttpServer({ host, port, engine, routes, authenticator, limiter, log, metrics, onResponse })
+  const guards = {
+    authenticator,
+    limiter,
+    trustedProxies: config.own.TRUSTED_PROXIES as readonly string[] | undefined,
+    clock,
+  }
+  const http = createHttpServer({ host, port, engine, routes, ...guards, log, metrics, onResponse })
   return {
     services: [authenticator, limiter, quota, gate, stall, ...commits.all, receipts, companies, tail, http],
     http,

@@ -1,35 +1,51 @@
 import { andThen } from '../../run/and-then.ts'
+import { type Clock, systemClock } from '../../run/clock.ts'
+import { isRawKey } from '../../tenants/key.ts'
 import type { Authenticator, Caller, RateDecision, RateLimiter } from '../../tenants/tenancy.ts'
+import { clientAddress, trustedProxies } from '../engine/client-address.ts'
 import type { Exchange } from '../engine/exchange.ts'
 import { HttpError, tooMany } from '../engine/http-error.ts'
 import type { HttpResponse } from '../engine/response.ts'
 import { createServer, type HttpServer, type ServerOptions } from '../engine/server.ts'
+import type { ClientOf } from '../engine/traffic.ts'
 import { errorResponse } from '../route/errors.ts'
 import type { KeyedRoute, Route } from '../route/route.ts'
 import { whyNoCaller } from './no-caller.ts'
 import { targetsOf } from './targets.ts'
+import { clientNetwork, UnknownKeys } from './unknown-keys.ts'
 
 export type { HttpServer } from '../engine/server.ts'
 
-interface HttpServerOptions extends Omit<ServerOptions, 'targets' | 'explain'>, Guards {
+interface HttpServerOptions
+  extends Omit<ServerOptions, 'targets' | 'explain' | 'clientOf'>,
+    Omit<Guards, 'unknownKeys'> {
   /** See `createRoutes`. */
   readonly routes: readonly Route[]
+  /** Proxies that may say whose requests they pass on. Default: none. */
+  readonly trustedProxies?: readonly string[] | undefined
+  /** Default: the system's. */
+  readonly clock?: Clock
 }
 
 /** The objects that decide whether a request may continue. */
 interface Guards {
   readonly authenticator: Authenticator
   readonly limiter: RateLimiter
+  readonly unknownKeys: UnknownKeys
 }
 
 /**
  * A server for the routes. It checks a request in this order: route and method, framing, key, rate limit, size, content
  * encoding, syntax, schema, quota; the last three are the routes' own (schemas/README.md, Order of checks).
  */
-export function createHttpServer({ routes, authenticator, limiter, ...options }: HttpServerOptions): HttpServer {
-  const guards = { authenticator, limiter }
+export function createHttpServer(options: HttpServerOptions): HttpServer {
+  const { routes, authenticator, limiter, trustedProxies: networks = [], clock = systemClock, ...others } = options
+  const guards = { authenticator, limiter, unknownKeys: new UnknownKeys(clock) }
+  const trusted = trustedProxies(networks)
+  const clientOf: ClientOf = (exchange) =>
+    clientNetwork(clientAddress(exchange.peerAddress(), exchange.request.head, trusted))
   const targets = targetsOf(routes, (route, exchange) => respond(route, exchange, guards))
-  return createServer({ ...options, targets, explain: errorResponse })
+  return createServer({ ...others, targets, explain: errorResponse, clientOf })
 }
 
 function respond(route: Route, exchange: Exchange, guards: Guards): HttpResponse | Promise<HttpResponse> {
@@ -38,12 +54,33 @@ function respond(route: Route, exchange: Exchange, guards: Guards): HttpResponse
     exchange.assertBody()
     return route.handle(exchange)
   }
-  const { authenticator } = guards
-  const found =
-    route.keyOf === undefined
-      ? authenticator.authenticate(exchange.request.head.apiKey)
-      : andThen(route.keyOf(exchange), (key) => authenticator.authenticate(key))
-  return andThen(found, (caller) => admit(route, exchange, caller, guards))
+  return andThen(callerOf(route, exchange, guards), (caller) => admit(route, exchange, caller, guards))
+}
+
+/** The caller whose key the request has. What it costs to find out that a key is unknown counts against the client. */
+function callerOf(
+  route: KeyedRoute,
+  exchange: Exchange,
+  { authenticator, unknownKeys }: Guards,
+): Caller | undefined | Promise<Caller | undefined> {
+  const assertFew = () => unknownKeys.assertFew(() => exchange.client)
+  const key = route.keyOf === undefined ? exchange.request.head.apiKey : route.keyOf(exchange)
+  let found: Caller | undefined | Promise<Caller | undefined>
+  let isCostly = false
+  if (route.keyInBody === undefined || isRawKey(key)) {
+    found = authenticator.authenticate(key, assertFew)
+    isCostly = found instanceof Promise
+  } else {
+    assertFew()
+    exchange.assertBody()
+    isCostly = true
+    found = andThen(route.keyInBody(exchange), (inBody) => authenticator.authenticate(inBody ?? key, assertFew))
+  }
+  if (!isCostly) return found
+  return andThen(found, (caller) => {
+    if (caller === undefined) unknownKeys.add(exchange.client)
+    return caller
+  })
 }
 
 function admit(
@@ -53,6 +90,7 @@ function admit(
   { limiter }: Guards,
 ): HttpResponse | Promise<HttpResponse> {
   if (!caller || caller.source?.kind !== route.sourceKind) throw new HttpError(401, whyRefused(route, exchange, caller))
+  exchange.admit(caller.tenant.id)
   return andThen(limiter.take(caller), (rate) => handle(route, exchange, caller, rate))
 }
 

@@ -1,4 +1,5 @@
 import { ChunkList } from './chunk-list.ts'
+import { tooLarge } from './decode.ts'
 
 /** Collects the body of a request in memory, up to a limit. */
 export class BodyBuffer {
@@ -9,7 +10,9 @@ export class BodyBuffer {
   #bytes = 0
   #state: 'receiving' | 'complete' | 'too large' | 'failed' = 'receiving'
   #failure: unknown
+  /** Called when there are as many bytes as are waited for, or when no more come. */
   #settle: (() => void) | undefined
+  #awaitedBytes = Number.POSITIVE_INFINITY
 
   /** @param maxBytes limit of the body; a larger one is dropped as a whole */
   constructor(maxBytes: number) {
@@ -32,10 +35,8 @@ export class BodyBuffer {
     if (last && this.#bytes === 0) this.#lent = chunk
     else this.#chunks.push(chunk)
     this.#bytes += bytes
-    if (last) {
-      this.#state = 'complete'
-      this.#settle?.()
-    }
+    if (last) this.#state = 'complete'
+    if (last || this.#bytes >= this.#awaitedBytes) this.#settle?.()
   }
 
   /** Copies the last chunk. Does nothing when the body was taken before. */
@@ -57,10 +58,37 @@ export class BodyBuffer {
    */
   complete(): Buffer | undefined | Promise<Buffer | undefined> {
     if (this.#state !== 'receiving') return this.#taken()
-    const settled = new Promise<void>((resolve) => {
+    return this.#settled(Number.POSITIVE_INFINITY).then(() => this.#taken())
+  }
+
+  get isComplete(): boolean {
+    return this.#state === 'complete'
+  }
+
+  /**
+   * Waits for the first `minBytes`, or for all of a shorter body, before `complete` is called; without a promise when they have arrived.
+   * @throws HttpError 413; the error of `fail`
+   */
+  arrived(minBytes: number): void | Promise<void> {
+    if (this.#state === 'receiving' && this.#bytes < minBytes) {
+      return this.#settled(minBytes).then(() => this.arrived(minBytes))
+    }
+    if (this.#state === 'failed') throw this.#failure
+    if (this.#state === 'too large') throw tooLarge(this.#maxBytes)
+  }
+
+  /** What has arrived so far, in pieces. The last one is valid until `keep` is called. */
+  pieces(): readonly Uint8Array[] {
+    const lent = this.#lent
+    if (lent === undefined) return this.#chunks.pieces()
+    return [lent instanceof Uint8Array ? lent : new Uint8Array(lent)]
+  }
+
+  #settled(awaitedBytes: number): Promise<void> {
+    this.#awaitedBytes = awaitedBytes
+    return new Promise((resolve) => {
       this.#settle = resolve
     })
-    return settled.then(() => this.#taken())
   }
 
   #taken(): Buffer | undefined {

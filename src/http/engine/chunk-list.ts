@@ -56,6 +56,12 @@ export class ChunkList {
     return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)
   }
 
+  /** The bytes in pieces, without removing them. */
+  pieces(): readonly Uint8Array[] {
+    if (this.#shared === undefined || this.#taken === this.#used) return this.#full
+    return [...this.#full, this.#shared.subarray(this.#taken, this.#used)]
+  }
+
   clear(): void {
     this.#full = []
     this.#shared = undefined

@@ -1,6 +1,6 @@
 import { pipeline, Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
-import { tooLarge } from './decode.ts'
+import { isZlibError, tooLarge } from './decode.ts'
 import { HttpError } from './http-error.ts'
 
 /** Passes bytes on. @throws HttpError 413 when they are more than `maxBytes` */
@@ -33,8 +33,4 @@ async function* gunzip(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer, vo
     if (!isZlibError(error)) throw error
     throw new HttpError(400, 'the body is not gzip, or is cut off')
   }
-}
-
-function isZlibError(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && String(error.code).startsWith('Z_')
 }

@@ -1,5 +1,9 @@
+import { andThen } from '../../run/and-then.ts'
+import type { SlicedWork } from '../../run/slices.ts'
+import { type BodyOwner, UNCOUNTED_BYTES } from './body-budget.ts'
 import { BodyBuffer } from './body-buffer.ts'
 import { BodyPace, tooSlow } from './body-pace.ts'
+import { type FindInBody, searchBody } from './body-search.ts'
 import { BodyStream, flowWhile } from './body-stream.ts'
 import type { ArrivedRequest, RequestReceiver, ResponseWriter } from './engine.ts'
 import { AbortedError, HttpError } from './http-error.ts'
@@ -38,6 +42,8 @@ export interface Endpoint {
 /** See `Endpoint.beginsTogether`. Bytes as sent; larger bodies are not worth a copy. */
 const TOGETHER_MAX_BYTES = 4_096
 
+const UNKNOWN: BodyOwner = { tenantId: undefined, client: '' }
+
 /**
  * One request and its response. It is in one of these states:
  * - open: the body may be arriving, the response is being made;
@@ -49,6 +55,7 @@ export class Exchange implements RequestReceiver, InFlight {
   readonly endpoint: Endpoint
   readonly startedMs: number
   heldBytes = 0
+  owner: BodyOwner = UNKNOWN
   position = -1
   /** See `hold`. */
   #handlerBytes = 0
@@ -155,8 +162,77 @@ export class Exchange implements RequestReceiver, InFlight {
    */
   text(): string | Promise<string> {
     const { bodyMaxBytes, detectsGzip = false } = this.endpoint
-    this.#text ??= readText(this.#body, this.request.head, bodyMaxBytes!, detectsGzip)
+    this.#text ??= andThen(
+      readText(this.#body, this.request.head, bodyMaxBytes!, detectsGzip, (work) => this.#decoded(work)),
+      (text) => {
+        // Gzip takes more memory decoded.
+        if (text.length > this.heldBytes) this.hold(text.length - this.heldBytes)
+        return text
+      },
+    )
     return this.#text
+  }
+
+  /** Decodes in another thread. A tenant's bodies are decoded one after the other, so that those of others need not wait. */
+  #decoded<T>(work: () => Promise<T>): Promise<T> {
+    return this.#traffic.decoding.run(this.#worker, work, this.left)
+  }
+
+  /**
+   * Searches the body, decoded, before it is read: see `searchBody`. For what decides whether it is read at all. Call it on endpoints that
+   * have a body and do not stream it.
+   * @throws HttpError 400, 408 or 413; AbortedError
+   */
+  search(find: FindInBody): string | undefined | Promise<string | undefined> {
+    const body = this.#body
+    if (!(body instanceof BodyBuffer)) return undefined
+    const { bodyMaxBytes: bytesMax, detectsGzip = false } = this.endpoint
+    return searchBody(
+      body,
+      {
+        detectsGzip,
+        bytesMax: bytesMax!,
+        text: () => this.text(),
+        inSlices: (work) => this.inSlices(work),
+        decoding: (work) => this.#decoded(work),
+      },
+      find,
+    )
+  }
+
+  /**
+   * Runs long work of this request in slices between other requests, see `Slices`; without a promise when it is short. The work ends when
+   * the request does.
+   */
+  inSlices<T>(work: SlicedWork<T>): T | Promise<T> {
+    return this.#traffic.slices.run(this.#worker, work, () => {
+      if (this.#state !== 'open') throw new AbortedError()
+    })
+  }
+
+  /** In whose turn the work of this request is done: its tenant's, or that of its client while it has none. */
+  get #worker(): string {
+    const { tenantId } = this.owner
+    return tenantId === undefined ? `client ${this.client}` : `tenant ${tenantId}`
+  }
+
+  /** Address of the client, see `ServerOptions.clientOf`. `''` when it is not known any more. */
+  get client(): string {
+    if (this.owner === UNKNOWN) this.owner = { tenantId: undefined, client: this.#traffic.clientOf(this) }
+    return this.owner.client
+  }
+
+  /**
+   * The key of the request is known: from now on its body takes memory of this tenant, and its work is done in the tenant's turn.
+   * @throws HttpError 429
+   */
+  admit(tenantId: string): void {
+    const { owner, heldBytes } = this
+    this.owner = { tenantId, client: owner.client }
+    if (heldBytes === 0) return
+    this.#traffic.hold(owner, -heldBytes)
+    const refusal = this.#traffic.hold(this.owner, heldBytes)
+    if (refusal !== undefined) throw refusal
   }
 
   /**
@@ -177,9 +253,19 @@ export class Exchange implements RequestReceiver, InFlight {
   hold(bytes: number): void {
     if (this.#state !== 'open') throw new AbortedError()
     this.#handlerBytes += bytes
-    this.heldBytes += bytes
-    const refusal = this.#traffic.hold(bytes)
+    const refusal = this.#count()
     if (refusal !== undefined) throw refusal
+  }
+
+  /** Counts what is held now. Returns the refusal when it is too much. */
+  #count(): HttpError | undefined {
+    const bytes = (this.#body?.heldBytes ?? 0) + this.#handlerBytes
+    const counted = bytes <= UNCOUNTED_BYTES ? 0 : bytes
+    const grown = counted - this.heldBytes
+    if (grown === 0) return undefined
+    if (this.owner === UNKNOWN) this.owner = { tenantId: undefined, client: this.#traffic.clientOf(this) }
+    this.heldBytes = counted
+    return this.#traffic.hold(this.owner, grown)
   }
 
   /**
@@ -199,14 +285,16 @@ export class Exchange implements RequestReceiver, InFlight {
     if (this.#state !== 'open') return
     if (this.#body !== undefined) {
       this.#body.push(chunk, last)
-      const grownBytes = this.#body.heldBytes + this.#handlerBytes - this.heldBytes
-      this.heldBytes += grownBytes
-      const refusal = this.#traffic.hold(grownBytes)
-      if (refusal) this.fail(refusal)
+      // A body in several chunks is a large one. Its key may be known before the rest arrives, and is before it is counted.
+      if (!last && this.#body instanceof BodyBuffer) this.begin()
     }
-    if (!last) return
-    if (!this.endpoint.beginsTogether || this.#pace.receivedBytes > TOGETHER_MAX_BYTES) this.begin()
-    if (this.#body instanceof BodyBuffer) this.#body.keep()
+    if (last) {
+      if (!this.endpoint.beginsTogether || this.#pace.receivedBytes > TOGETHER_MAX_BYTES) this.begin()
+      if (this.#body instanceof BodyBuffer) this.#body.keep()
+    }
+    if (this.#body === undefined || this.#state !== 'open') return
+    const refusal = this.#count()
+    if (refusal) this.fail(refusal)
   }
 
   /** Answers with an error. Does nothing when the request has a response already, or its connection is gone. */

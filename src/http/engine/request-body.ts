@@ -1,7 +1,7 @@
 import { andThen } from '../../run/and-then.ts'
 import { BodyBuffer } from './body-buffer.ts'
 import { BodyStream, type Flow } from './body-stream.ts'
-import { assertEncoding, decodeText, tooLarge } from './decode.ts'
+import { assertEncoding, type Decoding, decodeText, isGzip, tooLarge } from './decode.ts'
 import { decodeStream, limitBytes } from './decode-stream.ts'
 import type { RequestHead } from './head.ts'
 
@@ -30,6 +30,7 @@ export function assertReadable({ contentLength, contentEncoding }: RequestHead, 
 
 /**
  * The body as text, decoded; without a promise when it has arrived; `''` without a body.
+ * @param decoding see `decodeText`
  * @throws HttpError 400 or 413; the error of the body
  */
 export function readText(
@@ -37,22 +38,15 @@ export function readText(
   { contentEncoding }: RequestHead,
   maxBytes: number,
   detectsGzip: boolean,
+  decoding: Decoding,
 ): string | Promise<string> {
   if (!(body instanceof BodyBuffer)) return ''
-  return andThen(body.complete(), (bytes) => textOf(bytes, contentEncoding, maxBytes, detectsGzip))
-}
-
-const GZIP_MAGIC = 0x1f8b
-
-function textOf(bytes: Buffer | undefined, contentEncoding: string, maxBytes: number, detectsGzip: boolean): string {
-  if (bytes === undefined) throw tooLarge(maxBytes)
-  // No text begins with these bytes. Some libraries send gzip without saying so.
-  if (detectsGzip) return decodeText(bytes, isGzip(bytes) ? 'gzip' : '', maxBytes)
-  return decodeText(bytes, contentEncoding, maxBytes)
-}
-
-function isGzip(bytes: Buffer): boolean {
-  return bytes.length > 2 && bytes.readUInt16BE(0) === GZIP_MAGIC
+  return andThen(body.complete(), (bytes) => {
+    if (bytes === undefined) throw tooLarge(maxBytes)
+    // No text begins as gzip does. Some libraries send gzip without saying so.
+    const encoding = detectsGzip ? (isGzip(bytes) ? 'gzip' : '') : contentEncoding
+    return decodeText(bytes, encoding, maxBytes, decoding)
+  })
 }
 
 interface PieceOptions {

@@ -7,7 +7,7 @@ import type { Engine, EngineRoute } from './engine.ts'
 import { type Endpoint, Exchange } from './exchange.ts'
 import { DEFAULT_HTTP_LIMITS, type HttpLimits } from './limits.ts'
 import type { ExplainFailure } from './response.ts'
-import { Traffic } from './traffic.ts'
+import { type ClientOf, Traffic } from './traffic.ts'
 
 export interface ServerOptions {
   readonly host: string
@@ -27,6 +27,8 @@ export interface ServerOptions {
   readonly metrics: Registry
   /** Called for each response with its status. */
   readonly onResponse?: (status: number) => void
+  /** See `TrafficOptions`. */
+  readonly clientOf?: ClientOf
   readonly limits?: Partial<HttpLimits>
 }
 
@@ -46,7 +48,7 @@ export interface HttpServer extends Service {
 export function createServer(options: ServerOptions): HttpServer {
   const { host, log, explain } = options
   const limits = { ...DEFAULT_HTTP_LIMITS, ...options.limits }
-  const traffic = new Traffic(limits, log, options.metrics, options.onResponse)
+  const traffic = new Traffic(limits, log, options.metrics, options)
   const routes = options.targets.map(({ method, path, endpoint }): EngineRoute => {
     const headOnly = method === 'HEAD'
     return {

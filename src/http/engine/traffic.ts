@@ -1,5 +1,9 @@
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
+import { Slices } from '../../run/slices.ts'
+import { TenantSlots } from '../../run/tenant-slots.ts'
+import { BodyBudget, type BodyOwner } from './body-budget.ts'
+import type { ArrivedRequest } from './engine.ts'
 import { type HttpError, type Limit, tooMany } from './http-error.ts'
 import type { HttpLimits } from './limits.ts'
 import { type MeasuredEndpoint, Measures } from './measures.ts'
@@ -7,6 +11,16 @@ import { type MeasuredEndpoint, Measures } from './measures.ts'
 /** How often requests that take too long are checked for. */
 const SWEEP_EVERY_MS = 500
 const WARN_EVERY_MS = 1_000
+/** Bodies that are decoded in other threads at a time. Those threads also write Redis' file to the disk. */
+const DECODING = {
+  ofTenant: 1,
+  all: 2,
+  waitingOfTenant: 1_000,
+  waitMaxMs: 20_000,
+  refusal: 'too many compressed bodies are waiting',
+  retrySeconds: 1,
+  limit: 'requests',
+} as const
 /** A turn with more requests than this is crowded. */
 const TURN_REQUESTS = 500
 
@@ -16,8 +30,9 @@ export interface InFlight {
   readonly endpoint: MeasuredEndpoint
   /** `performance.now()` when its header section arrived. */
   readonly startedMs: number
-  /** Bytes of its body that are held in memory. */
+  /** Bytes of its body that count as held in memory, and whose they are. */
   readonly heldBytes: number
+  readonly owner: BodyOwner
   /** Only for `Traffic`: its position among those in flight; -1: not among them. */
   position: number
   /** Begins the response unless it has begun, because its turn ends. */
@@ -26,18 +41,33 @@ export interface InFlight {
   sweep(nowMs: number): void
 }
 
+/** The client of a request: the address that its unknown keys and its bodies count against. */
+export type ClientOf = (request: { readonly request: ArrivedRequest; peerAddress(): string }) => string
+
+export interface TrafficOptions {
+  /** Called for each response with its status. */
+  readonly onResponse?: ((status: number) => void) | undefined
+  /** Default: the other end of the connection. */
+  readonly clientOf?: ClientOf | undefined
+}
+
 /** All requests of one server that are in flight: their limits, deadlines, counts. */
 export class Traffic {
   readonly limits: HttpLimits
   readonly #log: Logger
   readonly #onResponse: (status: number) => void
+  readonly clientOf: ClientOf
   /**
    * In any order. Not a `Set`: adding and removing makes V8 chain its tables, and old tables keep all later requests alive
    * until a full garbage collection.
    */
   readonly #inFlight: InFlight[] = []
   readonly #measures: Measures
-  #heldBytes = 0
+  readonly #budget: BodyBudget
+  /** Runs long work of requests, see `Slices`. */
+  readonly slices = new Slices()
+  /** For work of requests in other threads. */
+  readonly decoding = new TenantSlots(DECODING)
   #warnedMs = Number.NEGATIVE_INFINITY
   #unwarned = 0
   #draining = false
@@ -49,11 +79,17 @@ export class Traffic {
   #sweeper: NodeJS.Timeout | undefined
   #idle: (() => void) | undefined
 
-  /** @param onResponse called for each response with its status */
-  constructor(limits: HttpLimits, log: Logger, metrics: Registry, onResponse: (status: number) => void = () => {}) {
+  constructor(
+    limits: HttpLimits,
+    log: Logger,
+    metrics: Registry,
+    { onResponse = () => {}, clientOf = (request) => request.peerAddress() }: TrafficOptions = {},
+  ) {
     this.limits = limits
+    this.#budget = new BodyBudget(limits.bodiesMaxBytes)
     this.#log = log
     this.#onResponse = onResponse
+    this.clientOf = clientOf
     this.#measures = new Measures(metrics, () => this.#inFlight.length)
   }
 
@@ -109,11 +145,14 @@ export class Traffic {
     return tooMany(`more than ${this.limits.inFlightMax} requests are in progress`, 1, 'requests')
   }
 
-  /** Counts bytes of bodies in memory. Returns the refusal when they are too many. */
-  hold(bytes: number): HttpError | undefined {
-    this.#heldBytes += bytes
-    if (this.#heldBytes <= this.limits.bodiesMaxBytes) return undefined
-    return tooMany(`more than ${this.limits.bodiesMaxBytes} bytes are being received`, 1, 'bytes')
+  /**
+   * Counts bytes of a body in memory, see `BodyBudget`. Returns the refusal when they are too many.
+   * @param bytes negative: they are given back
+   */
+  hold(owner: BodyOwner, bytes: number): HttpError | undefined {
+    if (bytes === 0 || this.#budget.take(owner, bytes)) return undefined
+    const whose = owner.tenantId === undefined ? ' with unknown keys' : ' of this tenant'
+    return tooMany(`too many bytes of requests${whose} are being received`, 1, 'bytes')
   }
 
   /** Counts a response whose head goes out now. @param nowMs `performance.now()` */
@@ -137,7 +176,7 @@ export class Traffic {
       last.position = position
     }
     request.position = -1
-    this.#heldBytes -= request.heldBytes
+    this.hold(request.owner, -request.heldBytes)
     if (this.#inFlight.length === 0) this.#idle?.()
   }
 

@@ -15,10 +15,10 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorStatus, string>> = {
   405: 'The path does not have this method; the allow header names those that it has',
   408: `The body arrived too slowly: ${tooLittle(DEFAULT_HTTP_LIMITS)} while there was room for it`,
   409: 'The job has ended already',
-  413: 'Payload too large: too many events, addresses, lines or bytes, as sent or decoded',
+  413: 'Payload too large: too many events, addresses, lines, values, parameters or bytes, as sent or decoded',
   415: 'The content-encoding is not gzip',
   422: 'Schema mismatch: something required is missing, or has the wrong type',
-  429: 'Rate limit, daily lookup quota or number of unfinished jobs exceeded, or the service is full: wait for the seconds in retry-after',
+  429: 'Rate limit, daily lookup quota, number of unfinished jobs or number of unknown keys exceeded, or the service is full: wait for the seconds in retry-after',
   500: 'Server error: try again with exponential backoff',
   503: 'Not ready',
 }

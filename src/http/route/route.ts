@@ -20,11 +20,10 @@ export interface KeyedRoute extends RouteFacts {
   readonly access: 'key'
   /** The kind of the sources whose keys open it, and no other key does. Undefined: API keys open it. */
   readonly sourceKind?: string
-  /**
-   * Reads the key of a request from another part than the `x-api-key` header. Returns `''` when there is none. It may read the body for
-   * it, after `assertBody`, as the key does not come first then; the route keeps the text, since a body is read once.
-   */
-  keyOf?(exchange: Exchange): string | Promise<string>
+  /** Reads the key of a request from another part of its head than the `x-api-key` header. Returns `''` when there is none. */
+  keyOf?(exchange: Exchange): string
+  /** Finds the key in the body when the head has none, without reading it as a whole: see `Exchange.search`. Called after `assertBody`. */
+  keyInBody?(exchange: Exchange): string | undefined | Promise<string | undefined>
   /**
    * Makes the response. Runs when key, rate limit and announced size are valid; the body may still be arriving. Throws
    * `HttpError`, `UnavailableError`, `BackpressureError` or `InputError`; anything else is answered 500 and logged.

@@ -173,7 +173,7 @@ export interface Accepted {
   readonly outcomes: OutcomeCounts
   /** All events in the form of `payload.ts`, if the tenant has an archive. */
   readonly payloads: readonly Envelope[]
-  /** The body of the response (schemas/README.md, Ingest). */
+  /** The body of the response (schemas/README.md, Ingest); `''` for more events than `/v1/ingest` takes. */
   readonly response: string
   /** Events with a noise address. */
   readonly filtered: number

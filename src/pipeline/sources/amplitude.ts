@@ -97,7 +97,8 @@ Browser:
     (path): ToolRoute => ({
       method: 'POST',
       path,
-      key: (payload) => objectOf(payload).api_key,
+      keyFields: ['api_key'],
+      lists: ['events', 'event'],
       read: readAmplitudeEvents,
       answer: ({ received }, { nowMs, bytes }) => ({
         status: 200,

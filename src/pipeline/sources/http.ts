@@ -10,6 +10,7 @@ import { HttpError } from '../../http/engine/http-error.ts'
 import type { HttpResponse } from '../../http/engine/response.ts'
 import type { KeyedRoute } from '../../http/route/route.ts'
 import { InputError } from '../../run/errors.ts'
+import type { SlicedWork } from '../../run/slices.ts'
 import { sourceIdOf } from '../../tenants/key.ts'
 import type { Caller, CallerSource } from '../../tenants/tenancy.ts'
 import type { BatchJobs } from '../declaration/batch-jobs.ts'
@@ -253,31 +254,13 @@ function ndjson(lines: readonly string[]): Buffer {
 }
 
 /** Reads the lines as those of a batch job are read, and stores their events through the live lane. */
-function keepLines(
+async function keepLines(
   lines: readonly string[],
   exchange: Exchange,
   caller: Caller,
   keep: Tools['keep'],
-): HttpResponse | Promise<HttpResponse> {
-  const text = lines.join('\n')
-  const codes = codesOf(text)
-  const context = { check, sourceId: caller.source!.id }
-  const events: ReadEvent[] = []
-  const others: OtherEvents[] = []
-  let noIp = 0
-  let start = 0
-  for (const line of lines) {
-    const found = scanEventLine(text, codes, start, start + line.length)
-    const read = found === undefined ? readLine(line, context) : undefined
-    if (found !== undefined) events.push(found)
-    else if (!('fault' in read!)) events.push(sliceEvent(text, start, read!))
-    else if (read.fault === 'no address') noIp++
-    else {
-      const reason = read.fault === 'not JSON' ? NOT_JSON : read.detail
-      others.push({ status: OUTCOME_STATUS.rejected, reason, events: 1 })
-    }
-    start += line.length + 1
-  }
+): Promise<HttpResponse> {
+  const { text, events, others, noIp } = await exchange.inSlices(readLines(lines, caller.source!.id))
   const rejected = others.length
   if (noIp > 0) others.push({ status: OUTCOME_STATUS.noIp, reason: '', events: noIp })
   return keep(
@@ -292,6 +275,47 @@ function keepLines(
     },
     others,
   )
+}
+
+interface ReadLinesOfBody {
+  readonly text: string
+  readonly events: ReadEvent[]
+  /** The rejected lines. */
+  readonly others: OtherEvents[]
+  readonly noIp: number
+}
+
+/** Characters of lines that are read between two yields. */
+const YIELD_CHARS = 65_536
+
+function* readLines(lines: readonly string[], sourceId: string): SlicedWork<ReadLinesOfBody> {
+  const text = lines.join('\n')
+  const context = { check, sourceId }
+  const events: ReadEvent[] = []
+  const others: OtherEvents[] = []
+  let noIp = 0
+  let codes = codesOf(text)
+  let start = 0
+  let yieldAt = YIELD_CHARS
+  for (const line of lines) {
+    if (start > yieldAt) {
+      yield
+      // Other work has used the memory of the codes meanwhile.
+      codes = codesOf(text)
+      yieldAt = start + YIELD_CHARS
+    }
+    const found = scanEventLine(text, codes, start, start + line.length)
+    const read = found === undefined ? readLine(line, context) : undefined
+    if (found !== undefined) events.push(found)
+    else if (!('fault' in read!)) events.push(sliceEvent(text, start, read!))
+    else if (read.fault === 'no address') noIp++
+    else {
+      const reason = read.fault === 'not JSON' ? NOT_JSON : read.detail
+      others.push({ status: OUTCOME_STATUS.rejected, reason, events: 1 })
+    }
+    start += line.length + 1
+  }
+  return { text, events, others, noIp }
 }
 
 /** Amazon Data Firehose takes only an answer in its own form for a success. */

@@ -92,6 +92,8 @@ function timeOf(value: unknown, receivedAtMs: number): unknown {
   )
 }
 
+const FIELDS = { keyFields: ['token_auth'], lists: ['requests'] }
+
 /** Matomo's libraries take 200 and 204 for success, and do not repeat. */
 const tool: Tool = {
   kind: 'matomo',
@@ -106,11 +108,11 @@ Browser:
   _paq.push(['setTrackerUrl', '${base}/s/matomo/${key}/matomo.php'])
 `,
   routes: ['/matomo.php', '/piwik.php'].flatMap((path): ToolRoute[] => [
-    { method: 'GET', path, key: keyOf, read: readMatomoRequests, answer: imageOf },
+    { method: 'GET', path, ...FIELDS, read: readMatomoRequests, answer: imageOf },
     {
       method: 'POST',
       path,
-      key: keyOf,
+      ...FIELDS,
       read: readMatomoRequests,
       answer: ({ received, rejected }) => ({
         status: 200,
@@ -125,8 +127,4 @@ export const matomo = toolSource(tool)
 /** An image, unless the request asks for none. */
 function imageOf(_tally: Tally, { payload }: ToolRequest) {
   return objectOf(payload).send_image === '0' ? { status: 204, body: '' } : PIXEL
-}
-
-function keyOf(payload: unknown): unknown {
-  return objectOf(payload).token_auth
 }

@@ -131,16 +131,11 @@ Browser:
 export const mixpanel = toolSource(tool)
 
 function both(path: string, read: ToolRoute['read']): ToolRoute[] {
-  const shared = { path, key: keyOf, read, answer: answer.bind(undefined, path), refuse }
+  const shared = { path, keyFields: ['token', '$token'], read, answer: answer.bind(undefined, path), refuse }
   return [
     { method: 'GET', ...shared },
     { method: 'POST', ...shared },
   ]
-}
-
-function keyOf(payload: unknown): unknown {
-  const first = objectOf(listOf(payload)[0])
-  return objectOf(first.properties).token ?? first.$token ?? first.token
 }
 
 /** Only the libraries name `verbose`. Without it, `/import` answers with counts as its documentation says. */

@@ -84,6 +84,8 @@ function timeOf(event: JsonObject, sentAt: unknown, receivedAtMs: number): unkno
   return correctedTime(timestamp, sentAt, receivedAtMs)
 }
 
+const KEY_FIELDS = ['api_key', 'token', '$token']
+const LISTS = ['batch', 'data']
 /** Paths of its libraries, with and without the slash at the end. */
 const PATHS = ['/batch', '/capture', '/track', '/e', '/i/v0/e']
 
@@ -105,31 +107,28 @@ Browser:
       {
         method: 'POST',
         path,
-        key: keyOf,
+        keyFields: KEY_FIELDS,
+        lists: LISTS,
         read: readPosthogEvents,
         answer: () => ({ status: 200, body: '{"status":1}' }),
       },
       {
         method: 'GET',
         path,
-        key: keyOf,
+        keyFields: KEY_FIELDS,
+        lists: LISTS,
         read: readPosthogEvents,
         answer: () => ({ status: 200, body: '{"status":1}' }),
       },
     ]),
-    { method: 'POST', path: '/i/v1/analytics/events', read: readPosthogEvents, answer: resultsOf },
-    ...['/flags', '/flags/', '/decide', '/decide/'].map((path) => settingsRoute('POST', path, noFlags, keyOf)),
+    { method: 'POST', path: '/i/v1/analytics/events', lists: LISTS, read: readPosthogEvents, answer: resultsOf },
+    ...['/flags', '/flags/', '/decide', '/decide/'].map((path) => settingsRoute('POST', path, noFlags, KEY_FIELDS)),
     settingsRoute('GET', '/array/:key/config', noSettings),
     settingsRoute('GET', '/array/:key/config.js', noScript),
   ],
 }
 
 export const posthog = toolSource(tool)
-
-function keyOf(payload: unknown): unknown {
-  const first = objectOf(listOf(payload)[0])
-  return first.api_key ?? first.token ?? first.$token ?? objectOf(first.properties).token
-}
 
 /** Version 1 answers each event by its uuid. An event that does not fit is dropped: sending it again changes nothing. */
 function resultsOf({ rejected }: Tally, { payload }: ToolRequest) {

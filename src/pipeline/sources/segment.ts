@@ -1,6 +1,5 @@
 import type { Tally } from './live/translated.ts'
 import { readCalls } from './tools/calls.ts'
-import { objectOf } from './tools/tool-event.ts'
 import {
   hostOf,
   protocolOf,
@@ -64,7 +63,8 @@ export function callRoute(
   return {
     method: 'POST',
     path,
-    key: (payload) => objectOf(payload).writeKey,
+    keyFields: ['writeKey'],
+    lists: ['batch'],
     read: (payload, nowMs) => readCalls(payload, type, kind, nowMs),
     answer,
   }

@@ -1,6 +1,6 @@
 import { isTooDeep } from '../event/json-depth.ts'
 import { parseExactly } from './tools/exact-json.ts'
-import { PAYLOAD_LEVELS_MAX } from './tools/payload.ts'
+import { PAYLOAD_LEVELS_MAX } from './tools/payload-json.ts'
 import {
   correctedTime,
   idOf,
@@ -135,12 +135,14 @@ Browser:
     {
       method: 'POST',
       path: '/com.snowplowanalytics.snowplow/tp2',
+      lists: ['data'],
       read: readSnowplowEvents,
       answer: () => ({ status: 200, type: 'text/plain; charset=utf-8', body: 'ok' }),
     },
     {
       method: 'GET',
       path: '/i',
+      lists: ['data'],
       read: readSnowplowEvents,
       answer: () => PIXEL,
     },

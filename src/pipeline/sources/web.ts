@@ -69,7 +69,16 @@ Optional, in the page:
 A page with a Content-Security-Policy has to allow:
   script-src ${base}; connect-src ${base}
 `,
-  routes: [{ method: 'POST', path: '', status: 204, read: readPageEvents, answer: () => ({ status: 204, body: '' }) }],
+  routes: [
+    {
+      method: 'POST',
+      path: '',
+      status: 204,
+      lists: ['events'],
+      read: readPageEvents,
+      answer: () => ({ status: 204, body: '' }),
+    },
+  ],
 }
 
 const source = toolSource(tool)

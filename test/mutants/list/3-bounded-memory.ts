@@ -109,9 +109,20 @@ export const BOUNDED_MEMORY: readonly Mutant[] = [
   {
     name: 'bodies-in-memory',
     promise: 'bodies of all requests together have a limit',
-    file: 'src/http/engine/traffic.ts',
-    from: 'if (this.#heldBytes <= this.limits.bodiesMaxBytes) return undefined',
-    to: 'if (this.#heldBytes >= 0) return undefined',
-    noticedBy: [['test/extended/http-flood.test.ts', 'more requests or body bytes than the limit are 429']],
+    file: 'src/http/engine/body-budget.ts',
+    from: 'return bytes <= 0 || own <= this.#maxBytes - this.#bytes',
+    to: 'return true',
+    noticedBy: [
+      ['test/extended/http-flood.test.ts', 'more requests or body bytes than the limit are 429'],
+      ['test/integration/strangers.test.ts', 'bodies of strangers leave room'],
+    ],
+  },
+  {
+    name: 'payload-values',
+    promise: 'the values of a payload are bounded',
+    file: 'src/pipeline/sources/tools/payload-json.ts',
+    from: 'if (this.#values + more <= PAYLOAD_VALUES_MAX) return',
+    to: 'return',
+    noticedBy: [['test/integration/strangers.test.ts', 'values, keys, levels and parameters of a payload are bounded']],
   },
 ]

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { claimOf } from '../../../src/enrichment/bots/claim.ts'
+import type { FindInBody } from '../../../src/http/engine/body-search.ts'
 import { trustedProxies } from '../../../src/http/engine/client-address.ts'
 import type { Exchange } from '../../../src/http/engine/exchange.ts'
 import { readAmplitudeEvents } from '../../../src/pipeline/sources/amplitude.ts'
@@ -11,7 +12,7 @@ import { segment } from '../../../src/pipeline/sources/segment.ts'
 import { readSnowplowEvents } from '../../../src/pipeline/sources/snowplow.ts'
 import { readCalls } from '../../../src/pipeline/sources/tools/calls.ts'
 import { parseExactly, stringifyExactly } from '../../../src/pipeline/sources/tools/exact-json.ts'
-import { readPayload } from '../../../src/pipeline/sources/tools/payload.ts'
+import { readPayload as readInSlices } from '../../../src/pipeline/sources/tools/payload.ts'
 import {
   eventOf,
   instantOf,
@@ -21,6 +22,10 @@ import {
 } from '../../../src/pipeline/sources/tools/tool-event.ts'
 import { Sender } from '../../../src/pipeline/sources/tools/tool-source.ts'
 import { readPageEvents } from '../../../src/pipeline/sources/web.ts'
+import { atOnce } from '../../../src/run/slices.ts'
+import { isRawKey } from '../../../src/tenants/key.ts'
+
+const readPayload = (text: string, lists?: readonly string[]) => atOnce(readInSlices(text, lists))
 
 const NOW_MS = Date.UTC(2026, 10, 26, 12)
 /** The sender's clock is an hour slow. */
@@ -365,15 +370,14 @@ function keyFound(
   path: string,
   request: { authorization?: string; text: string; query?: string },
 ) {
-  const head = { sourceKey: '', authorization: request.authorization ?? '' }
+  const { authorization = '', text, query = '' } = request
   const exchange = {
-    request: { head, query: request.query ?? '', parameters: [] },
-    assertBody() {},
-    text: () => request.text,
-  }
-  return tool.routes!.find((route) => route.path === path && route.method === 'POST')!.keyOf!(
-    exchange as unknown as Exchange,
-  )
+    request: { head: { sourceKey: '', authorization, hasBody: text !== '' }, query, parameters: [] },
+    search: (find: FindInBody) => find(text, { isFirst: true, isLast: true }),
+  } as unknown as Exchange
+  const route = tool.routes!.find((route) => route.path === path && route.method === 'POST')!
+  const inHead = route.keyOf!(exchange)
+  return isRawKey(inHead) ? inHead : (route.keyInBody!(exchange) ?? inHead)
 }
 
 const KEY = `src_${'0123456789'.repeat(4)}`
@@ -389,7 +393,7 @@ test('a secret of the tool in the header does not hide the key in the body', () 
   assert.equal(keyFound(segment, '/s/segment/v1/batch', own), KEY)
 })
 
-test('a body without a key is not parsed, and one with a key in base64 or a form is', () => {
+test('the key is the value of its own field, in JSON, base64 or a form, and written as it was made', () => {
   assert.equal(keyFound(segment, '/s/segment/v1/batch', { text: '{"not JSON' }), '')
   assert.equal(keyFound(matomo, '/s/matomo/matomo.php', { text: '', query: `idsite=1&token_auth=${KEY}` }), KEY)
   for (const blanks of ['', ' ', '  ']) {
@@ -398,4 +402,23 @@ test('a body without a key is not parsed, and one with a key in base64 or a form
       assert.equal(keyFound(mixpanel, '/s/mixpanel/track', { text }), KEY)
     }
   }
+
+  const inBody = (text: string) => keyFound(mixpanel, '/s/mixpanel/track', { text })
+  for (const text of [
+    `{"token" :\n "${KEY}"}`,
+    `[{"a":"${KEY}","properties":{"$token":"${KEY}"}}]`,
+    `data=${encodeURIComponent(`{"token":"${KEY}"}`)}`,
+    `a=1&token=${KEY}`,
+  ])
+    assert.equal(inBody(text), KEY, text)
+  for (const text of [
+    `{"other":"${KEY}"}`,
+    `{"mytoken":"${KEY}"}`,
+    `{"token":"${KEY}0"}`,
+    `{"token":"${KEY} "}`,
+    `{"token":"${KEY.toUpperCase()}"}`,
+    `{"token":["${KEY}"]}`,
+    `a=${KEY}`,
+  ])
+    assert.equal(inBody(text), '', text)
 })

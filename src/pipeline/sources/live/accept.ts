@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { OUTCOME_STATUS } from '../../../../schemas/outcome.ts'
 import { claimOf } from '../../../enrichment/bots/claim.ts'
+import type { SlicedWork } from '../../../run/slices.ts'
 import type { Accepted, EventContext } from '../../declaration/source.ts'
 import { parseAddress } from '../../event/address.ts'
 import type { Enricher, Enrichment } from '../../event/enrichment.ts'
@@ -17,12 +18,14 @@ import { completeRow, rawRow } from './raw-row.ts'
  * Turns a validated request into envelopes and its response. Events are enriched here, so that the stored data equal the
  * response. Events that are not stored are counted.
  * @param text the request's body
+ * @param partition of the events without an id, see `EventContext.colocateAmong`. Default: that of the first one
  */
 export function acceptEvents(
   text: string,
   events: readonly ReadEvent[],
   context: EventContext,
   enricher: Enricher,
+  partition?: number,
 ): Accepted {
   const envelopes: Envelope[] = []
   const payloads: Envelope[] = []
@@ -31,7 +34,7 @@ export function acceptEvents(
   let results = ''
   let filtered = 0
   let invalid = 0
-  let sharedPartition: number | undefined
+  let sharedPartition = partition
   const tail = rowTail(undefined, context.requestId, context.sourceId)
   for (let i = 0; i < events.length; i++) {
     const event = events[i]!
@@ -71,6 +74,36 @@ export function acceptEvents(
     `{"stats":{"received":${events.length},"accepted":${events.length - rejected},"rejected":${rejected},` +
     `"filtered":${filtered},"invalid_ip":${invalid},"unique_ips":${uniqueIps.size}},"results":[${results}${results === '' ? '' : '}'}]}`
   return { envelopes, payloads, outcomes: outcomesOf(context, noise, invalid), response, filtered, invalidIp: invalid }
+}
+
+const EVENTS_AT_ONCE = 64
+
+/**
+ * The same in slices, for more events than `/v1/ingest` takes. Its response is `''`: only that route answers with each event.
+ */
+export function* acceptManyEvents(
+  text: string,
+  events: readonly ReadEvent[],
+  context: EventContext,
+  enricher: Enricher,
+): SlicedWork<Accepted> {
+  const envelopes: Envelope[] = []
+  const payloads: Envelope[] = []
+  const outcomes = new Map<string, number>()
+  let [filtered, invalidIp] = [0, 0]
+  const { colocateAmong } = context
+  const partition =
+    colocateAmong === undefined ? undefined : partitionOf(identityOf(context.tenantId, randomUUID()), colocateAmong)
+  for (let at = 0; at < events.length; at += EVENTS_AT_ONCE) {
+    const some = acceptEvents(text, events.slice(at, at + EVENTS_AT_ONCE), context, enricher, partition)
+    envelopes.push(...some.envelopes)
+    payloads.push(...some.payloads)
+    for (const [key, count] of some.outcomes) countOutcome(outcomes, key, count)
+    filtered += some.filtered
+    invalidIp += some.invalidIp
+    yield
+  }
+  return { envelopes, payloads, outcomes, response: '', filtered, invalidIp }
 }
 
 const NOTHING_KNOWN = '"enrichment":{},"quality":0'

@@ -1,5 +1,7 @@
+import { EVENT_LIMITS } from '../../../../schemas/api/event.ts'
 import type { Exchange } from '../../../http/engine/exchange.ts'
 import type { HttpResponse } from '../../../http/engine/response.ts'
+import { andThen } from '../../../run/and-then.ts'
 import type { Clock } from '../../../run/clock.ts'
 import { addressMaskOf, type Caller, type TenantEnricher, tenantKey } from '../../../tenants/tenancy.ts'
 import type { Accepted, EventContext, Intake, KeepEvents, OtherEvents } from '../../declaration/source.ts'
@@ -9,7 +11,7 @@ import { type Envelope, EnvelopeState, NO_IDENTITY } from '../../event/envelope.
 import { countOutcome, type OutcomeCounts, outcomeKey, utcDay } from '../../event/outcomes.ts'
 import { countedRow } from '../../event/payload.ts'
 import type { ReadEvent } from '../../event/read-event.ts'
-import { acceptEvents } from './accept.ts'
+import { acceptEvents, acceptManyEvents } from './accept.ts'
 import type { EventTail } from './tail.ts'
 
 export interface KeepOptions {
@@ -32,7 +34,7 @@ export function keepEvents(options: KeepOptions): KeepEvents {
   const keep = (
     text: string,
     events: readonly ReadEvent[],
-    { requestId }: Exchange,
+    exchange: Exchange,
     { tenant, source }: Caller,
     respond: (accepted: Accepted, kept: Promise<void>) => HttpResponse,
     others: readonly OtherEvents[] | undefined,
@@ -43,18 +45,22 @@ export function keepEvents(options: KeepOptions): KeepEvents {
       archived,
       mask: addressMaskOf(tenant),
       receivedAtMs: clock.now(),
-      requestId,
+      requestId: exchange.requestId,
       sourceId: source?.id,
       colocateAmong,
     }
     const ofTenant = tenantEnricher?.(enricher, tenant) ?? enricher
     const watched = tail?.of(tenantKey(tenant), ofTenant)
-    const accepted = acceptEvents(text, events, context, watched?.enricher ?? ofTenant)
-    const { envelopes, payloads } = accepted
-    const outcomes = others === undefined ? accepted.outcomes : withOthers(accepted.outcomes, others, context)
-    const counted = archived && others !== undefined ? countedPayloads(others, payloads, context) : []
-    const written = intake.append(envelopes, counted.length === 0 ? payloads : [...payloads, ...counted], outcomes)
-    return respond(accepted, watched === undefined ? written : written.then(() => watched.accepted(events, context)))
+    const write = (accepted: Accepted) => {
+      const { envelopes, payloads } = accepted
+      const outcomes = others === undefined ? accepted.outcomes : withOthers(accepted.outcomes, others, context)
+      const counted = archived && others !== undefined ? countedPayloads(others, payloads, context) : []
+      const written = intake.append(envelopes, counted.length === 0 ? payloads : [...payloads, ...counted], outcomes)
+      return respond(accepted, watched === undefined ? written : written.then(() => watched.accepted(events, context)))
+    }
+    const used = watched?.enricher ?? ofTenant
+    if (events.length <= EVENT_LIMITS.eventsMaxPerRequest) return write(acceptEvents(text, events, context, used))
+    return andThen(exchange.inSlices(acceptManyEvents(text, events, context, used)), write)
   }
   // `keep` is not async: a promise or an await per request would cost as much as reading an event.
   if (hostnames === undefined) return keep

@@ -5,6 +5,7 @@ import type { Exchange } from '../../../http/engine/exchange.ts'
 import { HttpError } from '../../../http/engine/http-error.ts'
 import type { HttpResponse } from '../../../http/engine/response.ts'
 import { andThen } from '../../../run/and-then.ts'
+import { atOnce, type SlicedWork } from '../../../run/slices.ts'
 import type { Caller } from '../../../tenants/tenancy.ts'
 import type { OtherEvents, SourceRoute } from '../../declaration/source.ts'
 import { isValueTooDeep, TOO_DEEP } from '../../event/json-depth.ts'
@@ -41,12 +42,18 @@ interface TranslatedRoute<Own extends OwnSettings> extends Omit<SourceRoute<Own>
   /** An event without an `ip` is counted as `no_ip` and not as `rejected`. Default: false. */
   readonly countsNoIp?: boolean
   /**
-   * Turns a request into objects in the form of `EventEnvelope`. The archive stores these objects, so a replay does not need the
-   * source.
+   * Turns a request into objects in the form of `EventEnvelope`; a `RefusedEvent` counts as one that does not fit the schema. The archive
+   * stores these objects, so a replay does not need the source.
    * @param text the decoded body; `''` when the route takes none
+   * @returns the objects, or work that yields to others and returns them; it may go on while they are read
    * @throws HttpError to refuse the whole request
    */
-  translate(text: string, exchange: Exchange, settings: OwnValues<Own>, caller: Caller): readonly object[]
+  translate(
+    text: string,
+    exchange: Exchange,
+    settings: OwnValues<Own>,
+    caller: Caller,
+  ): readonly object[] | SlicedWork<Iterable<object>>
   /** Makes the response, which is sent when the events are on disk. */
   answer(
     tally: Tally,
@@ -57,6 +64,18 @@ interface TranslatedRoute<Own extends OwnSettings> extends Omit<SourceRoute<Own>
 const check = compileValidator(EventEnvelope)
 const TOO_DEEP_ERRORS: readonly FieldError[] = [{ path: '', message: TOO_DEEP }]
 
+/** In place of an event that cannot be read: it is rejected by itself, so that the others of its request are stored. */
+export class RefusedEvent {
+  readonly errors: readonly FieldError[]
+
+  constructor(errors: readonly FieldError[]) {
+    this.errors = errors
+  }
+}
+
+/** A body up to this length is read at once: that takes less time than to wait for another turn of the event loop. */
+const AT_ONCE_MAX_CHARS = 16_384
+
 /** Makes a source's route. Everything that `route` does not define works as for `/v1/ingest`. */
 export function translatedRoute<Own extends OwnSettings>(route: TranslatedRoute<Own>): SourceRoute<Own> {
   const { eventsMax = EVENT_LIMITS.eventsMaxPerRequest, countsNoIp = false, translate, answer, ...facts } = route
@@ -64,41 +83,63 @@ export function translatedRoute<Own extends OwnSettings>(route: TranslatedRoute<
     beginsTogether: true,
     ...facts,
     open({ keep, settings }) {
+      function* read(text: string, exchange: Exchange, caller: Caller): SlicedWork<ReadRequest> {
+        const translated = translate(text, exchange, settings, caller)
+        const objects = Symbol.iterator in translated && !('next' in translated) ? translated : yield* translated
+        return yield* readObjects(objects, { eventsMax, countsNoIp, archived: caller.tenant.archive })
+      }
+      const store = (found: ReadRequest, exchange: Exchange, caller: Caller) => {
+        const { text, read: events, rejected, received, noIp } = found
+        const respond: Parameters<typeof keep>[4] = ({ filtered, invalidIp }, kept) => {
+          const ok = events.length - filtered - invalidIp
+          const tally = { received, ok, filtered, invalidIp, noIp, rejected }
+          return { ...answer(tally, exchange), after: kept }
+        }
+        return keep(text, events, exchange, caller, respond, othersOf(rejected, noIp))
+      }
       return (exchange: Exchange, caller: Caller) =>
         andThen(facts.bodyMaxBytes === undefined ? '' : exchange.text(), (body) => {
-          const received = translate(body, exchange, settings, caller)
-          if (received.length > eventsMax) {
-            throw new HttpError(413, `the body has ${received.length} events, more than ${eventsMax}`)
-          }
-          const positions = countsNoIp ? positionsOf(received, hasIp) : undefined
-          const events = positions === undefined ? received : positions.map((at) => received[at]!)
-          const noIp = received.length - events.length
-          const { text, read, ...found } = readObjects(events, caller.tenant.archive)
-          const rejected = found.rejected.map(({ index, errors }) => ({ index: positions?.[index] ?? index, errors }))
-          const respond: Parameters<typeof keep>[4] = ({ filtered, invalidIp }, kept) => {
-            const ok = read.length - filtered - invalidIp
-            const tally = { received: received.length, ok, filtered, invalidIp, noIp, rejected }
-            return { ...answer(tally, exchange), after: kept }
-          }
-          return keep(text, read, exchange, caller, respond, othersOf(rejected, noIp))
+          const work = read(body, exchange, caller)
+          const found = body.length > AT_ONCE_MAX_CHARS ? exchange.inSlices(work) : atOnce(work)
+          return andThen(found, (request) => store(request, exchange, caller))
         })
     },
   }
 }
 
-interface ReadObjects {
+interface ReadRequest {
   /** The JSON of the valid events if it is archived, else `''`. */
   readonly text: string
   readonly read: readonly ReadEvent[]
   readonly rejected: readonly RejectedEvent[]
+  readonly received: number
+  readonly noIp: number
+}
+
+interface ReadingOptions extends Required<Pick<TranslatedRoute<OwnSettings>, 'eventsMax' | 'countsNoIp'>> {
+  readonly archived: boolean
 }
 
 /** Checks objects against the schema of events, and reads the valid ones. */
-function readObjects(events: readonly object[], archived: boolean): ReadObjects {
+function* readObjects(objects: Iterable<object>, options: ReadingOptions): SlicedWork<ReadRequest> {
+  const { eventsMax, countsNoIp, archived } = options
   let text = ''
   const read: ReadEvent[] = []
   const rejected: RejectedEvent[] = []
-  for (const [index, event] of events.entries()) {
+  let received = 0
+  let noIp = 0
+  for (const event of objects) {
+    const index = received++
+    if (received > eventsMax) throw new HttpError(413, `the body has more than ${eventsMax} events`)
+    if (received % EVENTS_PER_YIELD === 0) yield
+    if (event instanceof RefusedEvent) {
+      rejected.push({ index, errors: event.errors })
+      continue
+    }
+    if (countsNoIp && !hasIp(event)) {
+      noIp++
+      continue
+    }
     const errors = isValueTooDeep(event) ? TOO_DEEP_ERRORS : check(event)
     if (errors.length > 0) {
       rejected.push({ index, errors })
@@ -108,12 +149,10 @@ function readObjects(events: readonly object[], archived: boolean): ReadObjects 
     if (archived) text += stringifyExactly(event)
     read.push(readObject(event as EventEnvelope, start, text.length))
   }
-  return { text, read, rejected }
+  return { text, read, rejected, received, noIp }
 }
 
-function positionsOf<T>(values: readonly T[], is: (value: T) => boolean): number[] {
-  return values.flatMap((value, at) => (is(value) ? [at] : []))
-}
+const EVENTS_PER_YIELD = 16
 
 function hasIp(event: object): boolean {
   return 'ip' in event && event.ip !== undefined

@@ -2,32 +2,41 @@ import { randomBytes } from 'node:crypto'
 import { endOfString } from '../../event/json-depth.ts'
 
 /** Marks numbers that a double cannot hold. Not to be guessed, so that no sender can write one. */
-const MARK = `number ${randomBytes(12).toString('hex')} `
+const MARK = randomBytes(9).toString('base64url')
 /** Only after punctuation: ids in strings often have as many digits, or an e between two. */
 const LONG_NUMBER = /[[:,\s]-?\d(?:[\d.]{15}|[\d.]{0,15}[eE])/
+/** A string's first quote, or a whole number as JSON writes it: text that is no JSON stays so with marks. */
+const QUOTE_OR_NUMBER = /"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/g
 
 /**
- * Parses JSON. Numbers with more digits than a double holds become texts, which `stringifyExactly` turns back.
+ * Parses JSON once. Numbers with more digits than a double holds become texts, which `stringifyExactly` turns back.
+ * @param text each number like that makes it longer by 14 characters while it is parsed, so bound the number of its values first
  * @param parse throws when the text is not JSON
  */
 export function parseExactly(text: string, parse: (text: string) => unknown = JSON.parse): unknown {
-  const value = parse(text)
-  if (!LONG_NUMBER.test(text)) return value
-  return JSON.parse(withMarks(text))
+  if (!LONG_NUMBER.test(text)) return parse(text)
+  try {
+    return JSON.parse(withMarks(text))
+  } catch {
+    // It is not JSON: the message has to name positions without marks.
+    return parse(text)
+  }
 }
 
-/** An expression for whole strings would overflow the stack at some megabytes. @param text valid JSON */
+/** An expression for whole strings would overflow the stack at some megabytes. */
 function withMarks(text: string): string {
-  const quoteOrNumber = /"|-?\d[\d.eE+-]*/g
   const parts: string[] = []
   let copied = 0
-  for (let match = quoteOrNumber.exec(text); match !== null; match = quoteOrNumber.exec(text)) {
+  QUOTE_OR_NUMBER.lastIndex = 0
+  for (let match = QUOTE_OR_NUMBER.exec(text); match !== null; match = QUOTE_OR_NUMBER.exec(text)) {
     const { 0: found, index } = match
     if (found === '"') {
-      quoteOrNumber.lastIndex = endOfString(text, index)
+      const end = endOfString(text, index)
+      if (end < 0) break
+      QUOTE_OR_NUMBER.lastIndex = end
     } else if (!isExact(found)) {
       parts.push(text.slice(copied, index), `"${MARK}${found}"`)
-      copied = quoteOrNumber.lastIndex
+      copied = QUOTE_OR_NUMBER.lastIndex
     }
   }
   return parts.join('') + text.slice(copied)

@@ -1,57 +1,92 @@
 import { HttpError } from '../../../http/engine/http-error.ts'
-import { parseJson } from '../../../http/route/parse-json.ts'
-import { parseExactly } from './exact-json.ts'
+import type { SlicedWork } from '../../../run/slices.ts'
+import { parsePayload } from './payload-json.ts'
 import { objectOf } from './tool-event.ts'
 
-/** Levels of a payload. An event may have fewer, and is rejected by itself then, so that the others are stored. */
-export const PAYLOAD_LEVELS_MAX = 256
+/** Parameters of a form or a query. Those of the libraries have fewer than 200. More are answered 413. */
+const PARAMETERS_MAX = 1_000
 
 /**
  * Reads the body that a tool's library sent: JSON, or a form whose field `data` is JSON, or a form of parameters, or JSON in base64.
  * Labels are not looked at: RudderStack's library calls JSON a form, and browsers send JSON as text, because that needs no preflight.
- * @throws HttpError 400 when it is none of them, 422 when it has more than `PAYLOAD_LEVELS_MAX` levels
+ * @param lists as for `parsePayload`
+ * @throws HttpError 400 when it is none of them, 413 or 422 when it is over a limit
  */
-export function readPayload(text: string): unknown {
+export function* readPayload(text: string, lists: readonly string[] = []): SlicedWork<unknown> {
   const first = text.trimStart()[0]
-  if (first === '{' || first === '[' || first === undefined) return parseDeep(text)
-  const form = new URLSearchParams(text)
-  const data = form.get('data')
-  if (data !== null) return withFields(readData(data), form)
-  return text.includes('=') && !isBase64(text) ? Object.fromEntries(form) : readData(text)
+  if (first === '{' || first === '[' || first === undefined) return yield* parsePayload(text, lists)
+  if (text.includes('=') && !isBase64(text)) return yield* readQuery(text, lists)
+  return yield* readData(text, lists)
 }
 
 /**
- * Reads the query of a request whose payload is in it: its parameter `data`, or else all of its parameters.
+ * Reads parameters, as of a request whose payload is in its query: the parameter `data`, or else all parameters.
  * @param query without a question mark
  */
-export function readQuery(query: string): unknown {
-  const parameters = new URLSearchParams(query)
-  const data = parameters.get('data')
-  return data === null ? Object.fromEntries(parameters) : withFields(readData(data), parameters)
-}
-
-/** The other fields of a form may name the key. Arrays have no place for them. */
-function withFields(payload: unknown, form: URLSearchParams): unknown {
+export function* readQuery(query: string, lists: readonly string[] = []): SlicedWork<unknown> {
+  const parameters = yield* readParameters(query)
+  const { data, ...others } = parameters
+  if (data === undefined) return parameters
+  const payload = yield* readData(data, lists)
+  // The other fields of a form may name the key. Arrays have no place for them.
   if (Array.isArray(payload) || typeof payload !== 'object') return payload
-  const { data: _, ...others } = Object.fromEntries(form)
   return { ...others, ...objectOf(payload) }
 }
 
-const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/
-
-function isBase64(text: string): boolean {
-  return BASE64.test(text.trim().replaceAll(' ', '+'))
+/** The parameters of a form, decoded. Of parameters with the same name the last one counts. */
+export function* readParameters(form: string): SlicedWork<Record<string, string>> {
+  const pairs = form.split('&', PARAMETERS_MAX + 1)
+  if (pairs.length > PARAMETERS_MAX) throw new HttpError(413, `there are more than ${PARAMETERS_MAX} parameters`)
+  const parameters: [string, string][] = []
+  for (const pair of pairs) {
+    if (pair === '') continue
+    const equals = pair.indexOf('=')
+    const name = yield* decoded(equals < 0 ? pair : pair.slice(0, equals))
+    parameters.push([name, equals < 0 ? '' : yield* decoded(pair.slice(equals + 1))])
+  }
+  return Object.fromEntries(parameters)
 }
 
-function readData(data: string): unknown {
+/** Characters that are decoded between two yields. */
+const DECODED_CHARS = 16_384
+
+/** Decodes a name or a value of a form, as `URLSearchParams` does: what is no percent-encoding stays as it is. */
+function* decoded(text: string): SlicedWork<string> {
+  if (!text.includes('%') && !text.includes('+')) return text
+  let result = ''
+  for (let at = 0; at < text.length; ) {
+    const end = cutBetweenCharacters(text, at + DECODED_CHARS)
+    result += new URLSearchParams(`x=${text.slice(at, end)}`).get('x')
+    at = end
+    yield
+  }
+  return result
+}
+
+/** The first position from `at` that is not inside of an encoded character. */
+function cutBetweenCharacters(text: string, at: number): number {
+  for (let end = at; end < text.length; end++) {
+    const isEncoded = text[end] === '%'
+    if (isEncoded ? !/[89ab]/i.test(text[end + 1] ?? '') : text[end - 1] !== '%' && text[end - 2] !== '%') return end
+  }
+  return text.length
+}
+
+/** No class of 64 characters repeats without a limit: an expression for long text would overflow the stack. */
+const NOT_BASE64 = /[^A-Za-z0-9+/_\- =]/
+
+/** Whether a text is base64. A form may have turned its plus signs into blanks. */
+export function isBase64(text: string): boolean {
+  const trimmed = text.trim()
+  const padding = trimmed.indexOf('=')
+  return trimmed !== '' && !NOT_BASE64.test(trimmed) && (padding < 0 || /^==?$/.test(trimmed.slice(padding)))
+}
+
+function* readData(data: string, lists: readonly string[]): SlicedWork<unknown> {
   const text = data.trim()
-  if (!isBase64(text)) return parseDeep(text)
+  if (!isBase64(text)) return yield* parsePayload(text, lists)
   // A form turns the plus signs of base64 that was not escaped into blanks.
-  const decoded = Buffer.from(text.replaceAll(' ', '+'), 'base64')
-  if (decoded.length === 0) throw new HttpError(400, 'the body is empty')
-  return parseDeep(decoded.toString('utf8'))
-}
-
-function parseDeep(text: string): unknown {
-  return parseExactly(text, (json) => parseJson(json, undefined, PAYLOAD_LEVELS_MAX))
+  const bytes = Buffer.from(text.replaceAll(' ', '+'), 'base64')
+  if (bytes.length === 0) throw new HttpError(400, 'the body is empty')
+  return yield* parsePayload(bytes.toString('utf8'), lists)
 }

@@ -6,16 +6,16 @@ import type { ArrivedRequest } from '../../../http/engine/engine.ts'
 import type { Exchange } from '../../../http/engine/exchange.ts'
 import type { HttpError } from '../../../http/engine/http-error.ts'
 import type { HttpResponse } from '../../../http/engine/response.ts'
-import { andThen } from '../../../run/and-then.ts'
 import { InputError } from '../../../run/errors.ts'
 import { isRawKey } from '../../../tenants/key.ts'
 import type { CallerSource } from '../../../tenants/tenancy.ts'
 import type { Source, SourceRoute, SourceTool } from '../../declaration/source.ts'
-import { type Tally, translatedRoute } from '../live/translated.ts'
+import { RefusedEvent, type Tally, translatedRoute } from '../live/translated.ts'
+import { bodyKeyFinder } from './body-key.ts'
 import { unmarked } from './exact-json.ts'
 import { sourceOperation } from './operation.ts'
 import { readPayload, readQuery } from './payload.ts'
-import { eventOf, labelOf, REMOTE, type ToolEvent, textOf } from './tool-event.ts'
+import { eventOf, labelOf, objectOf, REMOTE, type ToolEvent } from './tool-event.ts'
 
 /** Bytes of a body, as sent and decoded; more are answered 413. The libraries of the tools send 0.5 to 4 MB. */
 const BODY_MAX_BYTES = 4_194_304
@@ -40,8 +40,10 @@ export interface ToolRoute {
   readonly about?: string
   /** Status of `answer`, for the document of the API. Default: 200. */
   readonly status?: number
-  /** The key in the payload; undefined: the payload never has it. */
-  key?(payload: unknown): unknown
+  /** Fields of the payload that may hold the key, at any level. Default: the payload never has it. */
+  readonly keyFields?: readonly string[]
+  /** Fields of the payload that may hold its events; the first one present does. Default: the payload is an array of events, or one event. */
+  readonly lists?: readonly string[]
   /** Reads the events of a payload. Pure. @throws HttpError that refuses the request as a whole */
   read(payload: unknown, receivedAtMs: number): readonly ToolEvent[]
   /** The answer that the tool's libraries take for success. */
@@ -58,7 +60,7 @@ export function settingsRoute(
   method: ToolRoute['method'],
   path: string,
   answer: ToolRoute['answer'],
-  key?: ToolRoute['key'],
+  keyFields?: ToolRoute['keyFields'],
 ): ToolRoute {
   return {
     method,
@@ -66,7 +68,7 @@ export function settingsRoute(
     about: 'asks for settings, of which nothing is switched on',
     read: () => [],
     answer,
-    ...(key && { key }),
+    ...(keyFields && { keyFields }),
   }
 }
 
@@ -145,17 +147,7 @@ function keyedRoute(kind: string, title: string, route: ToolRoute, path: string)
   let trusted: TrustedProxies | undefined
   const payloads = new WeakMap<Exchange, { readonly value: unknown; readonly bytes: number }>()
   const hasBody = route.method === 'POST'
-  /** Read twice by routes whose key is in the payload. */
-  const payloadOf = (exchange: Exchange, text: string): unknown => {
-    let payload = payloads.get(exchange)
-    if (payload === undefined) {
-      // A beacon of Matomo has its parameters in the query, and no body.
-      const value = hasBody && text !== '' ? readPayload(text) : readQuery(exchange.request.query)
-      payload = { value, bytes: Buffer.byteLength(text) }
-      payloads.set(exchange, payload)
-    }
-    return payload.value
-  }
+  const { lists = [] } = route
   return translatedRoute<typeof sourceSettings>({
     method: route.method,
     path,
@@ -172,23 +164,16 @@ function keyedRoute(kind: string, title: string, route: ToolRoute, path: string)
     sourceKind: kind,
     cors: true,
     ...(route.refuse && { refuse: route.refuse }),
-    keyOf(exchange) {
-      const key = keyInHead(exchange.request)
-      if (isRawKey(key) || route.key === undefined) return key
-      exchange.assertBody()
-      return andThen(hasBody ? exchange.text() : '', (text) => {
-        if (!mayHaveKey(text === '' ? exchange.request.query : text)) return key
-        return textOf(route.key!(payloadOf(exchange, text))) ?? key
-      })
-    },
-    translate(text, exchange, { trustedProxies: networks }, caller) {
+    keyOf: ({ request }) => keyInHead(request),
+    ...(route.keyFields && { keyInBody: bodyKeyFinder(route.keyFields) }),
+    *translate(text, exchange, { trustedProxies: networks }, caller) {
       trusted ??= trustedProxies(networks)
-      const payload = payloadOf(exchange, text)
+      // A beacon of Matomo has its parameters in the query, and no body.
+      const read = hasBody && text !== '' ? readPayload(text, lists) : readQuery(exchange.request.query, lists)
+      const payload = yield* read
+      payloads.set(exchange, { value: payload, bytes: Buffer.byteLength(text) })
       const sender = new Sender(exchange, trusted, caller.source!.address)
-      return route.read(payload, Date.now()).map((event) => {
-        const ip = sender.addressOf(event)
-        return eventOf(sender.withBot(event, ip), ip)
-      })
+      return eventsOf(route, payload, sender)
     },
     answer(tally, exchange) {
       const { value: payload, bytes } = payloads.get(exchange)!
@@ -196,6 +181,45 @@ function keyedRoute(kind: string, title: string, route: ToolRoute, path: string)
       return route.answer(tally, { payload, bytes, query, parameter: parameters.at(-1), nowMs: Date.now() })
     },
   })
+}
+
+/** Events that are translated together, as parts of one payload. */
+const EVENTS_AT_ONCE = 8
+
+/** Translates the events of a payload while they are read. */
+function* eventsOf({ lists = [], read }: ToolRoute, payload: unknown, sender: Sender): Iterable<object> {
+  const nowMs = Date.now()
+  for (const part of partsOf(payload, lists)) {
+    if (part instanceof RefusedEvent) {
+      yield part
+      continue
+    }
+    for (const event of read(part, nowMs)) {
+      const ip = sender.addressOf(event)
+      yield eventOf(sender.withBot(event, ip), ip)
+    }
+  }
+}
+
+/** The payload as several with a few events each, and the events that are refused by themselves. */
+function* partsOf(payload: unknown, lists: readonly string[]): Iterable<unknown> {
+  const name = Array.isArray(payload)
+    ? undefined
+    : lists.find((list) => (objectOf(payload)[list] ?? undefined) !== undefined)
+  const events = name === undefined ? payload : objectOf(payload)[name]
+  if (!Array.isArray(events) || events.length === 0) {
+    yield payload
+    return
+  }
+  const partOf = (some: readonly unknown[]) => (name === undefined ? some : { ...objectOf(payload), [name]: some })
+  let some: unknown[] = []
+  for (const event of events) {
+    if (!(event instanceof RefusedEvent) && some.push(event) < EVENTS_AT_ONCE) continue
+    if (some.length > 0) yield partOf(some)
+    some = []
+    if (event instanceof RefusedEvent) yield event
+  }
+  if (some.length > 0) yield partOf(some)
 }
 
 /**
@@ -215,14 +239,6 @@ export function keyInHead({ head, query, parameters: [inPath] }: ArrivedRequest)
 function keyOfAuthorization(authorization: string): string {
   const [, scheme = '', value = ''] = /^(Basic|Bearer) +(\S+)$/i.exec(authorization) ?? []
   return scheme.toLowerCase() === 'basic' ? keyOfBasic(Buffer.from(value, 'base64').toString('latin1')) : value
-}
-
-/** The first characters of a source key, as they are and in base64, where they depend on the position modulo 3. */
-const KEY_START = /src_|c3JjX|NyY1|zcmNf/
-
-/** Whether a source key may be in a text, which may be JSON, a form, or base64. Without one it need not be parsed. */
-export function mayHaveKey(text: string): boolean {
-  return KEY_START.test(text)
 }
 
 /** @param credentials `user:password`. The key is the user; shippers that ask for a user name have it as password. */

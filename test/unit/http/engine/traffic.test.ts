@@ -19,7 +19,17 @@ const COLLECT_EVERY = 10 * IN_FLIGHT
 
 function fakeRequest(sweep: (request: Fake) => void = () => {}): Fake {
   const text = new Array<number>(TEXT_NUMBERS).fill(0.5)
-  const request = { requestId: '', endpoint: { path: '/' }, startedMs: 0, heldBytes: 0, position: -1, begin() {}, text }
+  const owner = { tenantId: undefined, client: '' }
+  const request = {
+    requestId: '',
+    endpoint: { path: '/' },
+    startedMs: 0,
+    heldBytes: 0,
+    owner,
+    position: -1,
+    begin() {},
+    text,
+  }
   return { ...request, sweep: () => sweep(request as unknown as Fake) }
 }
 

@@ -1,0 +1,53 @@
+/** Part of the memory for bodies that bodies of strangers may have. */
+const STRANGERS_SHARE = 1 / 8
+/** Bytes of a request that are not counted. The limit of requests in progress bounds them. */
+export const UNCOUNTED_BYTES = 4_096
+
+/** Whose memory a body takes. */
+export interface BodyOwner {
+  /** Undefined: the key of the request is not known yet, or wrong. */
+  readonly tenantId: string | undefined
+  /** Address of the client. */
+  readonly client: string
+}
+
+/**
+ * The memory for bodies. Bodies of strangers, whose key is not known yet, have a small part of it, and those of tenants have the rest.
+ * In each part, one owner may take as much as it leaves free: half of an empty part, a third beside another owner who does the same. So
+ * there is always room for one more.
+ */
+export class BodyBudget {
+  readonly maxBytes: number
+  readonly #strangers: Part
+  readonly #tenants: Part
+
+  constructor(maxBytes: number) {
+    this.maxBytes = maxBytes
+    const strangersMax = Math.floor(maxBytes * STRANGERS_SHARE)
+    this.#strangers = new Part(strangersMax)
+    this.#tenants = new Part(maxBytes - strangersMax)
+  }
+
+  /** Counts bytes, always. Returns whether the owner may have them. @param bytes negative: they are given back */
+  take({ tenantId, client }: BodyOwner, bytes: number): boolean {
+    return tenantId === undefined ? this.#strangers.take(client, bytes) : this.#tenants.take(tenantId, bytes)
+  }
+}
+
+class Part {
+  readonly #maxBytes: number
+  readonly #byOwner = new Map<string, number>()
+  #bytes = 0
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes
+  }
+
+  take(owner: string, bytes: number): boolean {
+    const own = (this.#byOwner.get(owner) ?? 0) + bytes
+    this.#bytes += bytes
+    if (own === 0) this.#byOwner.delete(owner)
+    else this.#byOwner.set(owner, own)
+    return bytes <= 0 || own <= this.#maxBytes - this.#bytes
+  }
+}

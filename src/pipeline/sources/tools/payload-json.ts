@@ -1,0 +1,235 @@
+import { HttpError } from '../../../http/engine/http-error.ts'
+import { notJson, parseJson } from '../../../http/route/parse-json.ts'
+import { schemaError } from '../../../http/route/schema.ts'
+import type { SlicedWork } from '../../../run/slices.ts'
+import {
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COLON,
+  COMMA,
+  LINE_FEED,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+  RETURN,
+  SPACE,
+  TAB,
+} from '../../event/json-codes.ts'
+import { endOfString, tooDeep } from '../../event/json-depth.ts'
+import { RefusedEvent } from '../live/translated.ts'
+import { parseExactly } from './exact-json.ts'
+
+/** Levels of a payload. An event may have fewer, and is rejected by itself then, so that the others are stored. */
+export const PAYLOAD_LEVELS_MAX = 256
+/**
+ * Values of a payload: scalars, objects and arrays. Those of the libraries have fewer than 100,000 in 4 MB.
+ * More are answered 413.
+ */
+const PAYLOAD_VALUES_MAX = 400_000
+/** Values and characters of an event, and of a field beside the events. An event with more is rejected by itself. */
+const PIECE_VALUES_MAX = 10_000
+const PIECE_CHARS_MAX = 1_048_576
+/** A payload up to this length is parsed at once: it is too short to have too many values. */
+const WHOLE_MAX_CHARS = 16_384
+/** Characters that are scanned or parsed between two yields. */
+const YIELD_CHARS = 16_384
+
+const TOO_MANY = `has more than ${PIECE_VALUES_MAX} values or ${PIECE_CHARS_MAX} characters`
+
+/**
+ * Parses a payload in slices: each event by itself. `JSON.parse` of a whole payload would hold the event loop for as long as 4 MB of
+ * the worst JSON take, which is a second.
+ * @param lists names of the members that hold events; a payload that is an array holds nothing else
+ * @returns the payload; an event over the limits is a `RefusedEvent`
+ * @throws HttpError 400 when it is no JSON, 413 and 422 when it is over the limits of a payload
+ */
+export function* parsePayload(text: string, lists: readonly string[]): SlicedWork<unknown> {
+  const first = text[skipSpace(text, 0)]
+  if (text.length <= WHOLE_MAX_CHARS || (first !== '{' && first !== '[')) return parseWhole(text)
+  return yield* new PayloadReader(text, lists).read()
+}
+
+function parseWhole(text: string): unknown {
+  return parseExactly(text, (json) => parseJson(json, undefined, PAYLOAD_LEVELS_MAX))
+}
+
+class PayloadReader {
+  readonly #text: string
+  readonly #lists: readonly string[]
+  #at = 0
+  #values = 0
+  #yieldedAt = 0
+
+  constructor(text: string, lists: readonly string[]) {
+    this.#text = text
+    this.#lists = lists
+  }
+
+  *read(): SlicedWork<unknown> {
+    this.#skipSpace()
+    const isList = this.#code() === OPEN_BRACKET
+    const value = isList ? yield* this.#events(1) : yield* this.#members()
+    this.#skipSpace()
+    if (this.#at < this.#text.length) throw this.#notJson()
+    return value
+  }
+
+  #code(): number {
+    return this.#text.charCodeAt(this.#at)
+  }
+
+  *#members(): SlicedWork<object> {
+    const members: Record<string, unknown> = {}
+    if (this.#opens(CLOSE_BRACE)) return members
+    do {
+      this.#skipSpace()
+      const key = this.#key()
+      this.#skipSpace()
+      if (this.#code() !== COLON) throw this.#notJson()
+      this.#at++
+      this.#skipSpace()
+      const isList = this.#code() === OPEN_BRACKET && this.#lists.includes(key)
+      const value = isList ? yield* this.#events(2) : yield* this.#piece(1)
+      if (value instanceof RefusedEvent)
+        throw new HttpError(413, `the field ${JSON.stringify(key.slice(0, 40))} ${TOO_MANY}`)
+      if (key === '__proto__')
+        Object.defineProperty(members, key, { value, enumerable: true, configurable: true, writable: true })
+      else members[key] = value
+    } while (this.#continues(CLOSE_BRACE))
+    return members
+  }
+
+  /** @param level of its entries */
+  *#events(level: number): SlicedWork<unknown[]> {
+    const events: unknown[] = []
+    if (this.#opens(CLOSE_BRACKET)) return events
+    do {
+      this.#skipSpace()
+      events.push(yield* this.#piece(level))
+    } while (this.#continues(CLOSE_BRACKET))
+    return events
+  }
+
+  /** Passes the bracket that opens a container. Returns whether the container is empty, and is passed then. */
+  #opens(closing: number): boolean {
+    this.#at++
+    this.#skipSpace()
+    if (this.#code() !== closing) return false
+    this.#at++
+    return true
+  }
+
+  /** Passes the comma or the closing bracket after an entry. Returns whether another entry follows. */
+  #continues(closing: number): boolean {
+    this.#skipSpace()
+    const code = this.#code()
+    if (code !== COMMA && code !== closing) throw this.#notJson()
+    this.#at++
+    return code === COMMA
+  }
+
+  #key(): string {
+    const end = this.#code() === QUOTE ? endOfString(this.#text, this.#at) : -1
+    if (end < 0) throw this.#notJson()
+    const key = this.#parse(this.#at, end)
+    this.#at = end
+    return key as string
+  }
+
+  /** @param level of the containers that it is in */
+  *#piece(level: number): SlicedWork<unknown> {
+    const start = this.#at
+    const scan = { at: start, depth: 0, deepest: 0, values: 1 }
+    while (!scanOn(this.#text, scan, scan.at + YIELD_CHARS)) {
+      if (scan.at >= this.#text.length) throw this.#notJson()
+      this.#count(scan.values)
+      yield
+    }
+    this.#at = scan.at
+    this.#values += scan.values
+    this.#count(0)
+    if (level + scan.deepest > PAYLOAD_LEVELS_MAX) {
+      throw schemaError([{ path: '', message: tooDeep(PAYLOAD_LEVELS_MAX) }])
+    }
+    if (this.#at - this.#yieldedAt > YIELD_CHARS) {
+      this.#yieldedAt = this.#at
+      yield
+    }
+    if (this.#at - start > PIECE_CHARS_MAX || scan.values > PIECE_VALUES_MAX) {
+      return new RefusedEvent([{ path: '', message: TOO_MANY }])
+    }
+    return this.#parse(start, this.#at)
+  }
+
+  #parse(start: number, end: number): unknown {
+    try {
+      return parseExactly(this.#text.slice(start, end))
+    } catch {
+      throw this.#notJson()
+    }
+  }
+
+  /** @param more values of a piece that is not complete */
+  #count(more: number): void {
+    if (this.#values + more <= PAYLOAD_VALUES_MAX) return
+    throw new HttpError(413, `the body has more than ${PAYLOAD_VALUES_MAX} values`)
+  }
+
+  #skipSpace(): void {
+    this.#at = skipSpace(this.#text, this.#at)
+  }
+
+  #notJson(): HttpError {
+    return notJson(this.#text)
+  }
+}
+
+/** A scan over one value of JSON text. */
+interface Scan {
+  at: number
+  depth: number
+  deepest: number
+  /** Never fewer than the value has. */
+  values: number
+}
+
+/** Goes on with a scan, not much further than `until`. Returns whether the value is complete; its end is `at` then. */
+function scanOn(text: string, scan: Scan, until: number): boolean {
+  let { at, depth, deepest, values } = scan
+  const end = Math.min(until, text.length)
+  let isComplete = false
+  for (; at < end && !isComplete; at++) {
+    const code = text.charCodeAt(at)
+    if (code === QUOTE) {
+      const stringEnd = endOfString(text, at)
+      at = (stringEnd < 0 ? text.length : stringEnd) - 1
+      isComplete = depth === 0 && stringEnd >= 0
+    } else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
+      const next = text.charCodeAt(at + 1)
+      if (next !== CLOSE_BRACE && next !== CLOSE_BRACKET) values++
+      if (++depth > deepest) deepest = depth
+    } else if (code === COMMA || code === CLOSE_BRACE || code === CLOSE_BRACKET) {
+      if (depth === 0) {
+        // The end of what contains a number or a word.
+        isComplete = true
+        break
+      }
+      if (code === COMMA) values++
+      else isComplete = --depth === 0
+    }
+  }
+  scan.at = at
+  scan.depth = depth
+  scan.deepest = deepest
+  scan.values = values
+  return isComplete
+}
+
+function skipSpace(text: string, at: number): number {
+  let i = at
+  for (;;) {
+    const code = text.charCodeAt(i)
+    if (code !== SPACE && code !== LINE_FEED && code !== RETURN && code !== TAB) return i
+    i++
+  }
+}
