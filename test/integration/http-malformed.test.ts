@@ -63,6 +63,40 @@ test('a body whose length comes after a nameless header is no second request', a
   assert.equal(intake.envelopes.length, 0)
 })
 
+test('bytes after a request that ends early or ends its connection are no second request', async (t) => {
+  const intake = new MemoryIntake()
+  const { port } = await startHttp(t, { intake })
+  const firsts = [
+    'GET /healthz',
+    'HEAD /healthz',
+    'OPTIONS /healthz',
+    'GET /nothing',
+    'HEAD /nothing',
+    'DELETE /healthz',
+  ]
+  const headers = [`: x\r\ncontent-length: ${WHOLE.length}`, ': x\r\ntransfer-encoding: chunked', 'connection: close']
+  const attempts = firsts.flatMap((first) => headers.map((lines) => `${first} HTTP/1.1\r\nhost: t\r\n${lines}\r\n\r\n`))
+  // Refused at once, with and without its body.
+  attempts.push(`POST /v1/ingest HTTP/1.1\r\nhost: t\r\nconnection: close\r\ncontent-length: 2\r\n\r\n{}`)
+  attempts.push(`POST /nothing HTTP/1.1\r\nhost: t\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`)
+  for (const attempt of attempts) {
+    const connection = await RawConnection.open(t, port)
+    await connection.write(attempt + WHOLE)
+    const received = await connection.untilClosed()
+    assert.ok((received.match(/HTTP\/1\.1 \d/g) ?? []).length <= 1, `${attempt} ${received}`)
+  }
+  assert.equal(intake.envelopes.length, 0)
+})
+
+test('a request that ends its connection is answered', async (t) => {
+  const { port } = await startHttp(t)
+  for (const method of ['GET', 'HEAD', 'OPTIONS']) {
+    const connection = await RawConnection.open(t, port)
+    await connection.write(`${method} /healthz HTTP/1.1\r\nhost: t\r\nconnection: close\r\n\r\n`)
+    assert.match(await connection.untilClosed(), /^HTTP\/1\.1 20[04] /)
+  }
+})
+
 test('headers of several kilobytes in one packet are read', async (t) => {
   const { port } = await startHttp(t)
   const connection = await RawConnection.open(t, port)

@@ -30,7 +30,8 @@ test('a pipelined request never gets the answer of another', async (t) => {
   }
   const answeredAtOnce = await RawConnection.open(t, port)
   await answeredAtOnce.write('GET /healthz HTTP/1.1\r\nhost: t\r\n\r\n'.repeat(3))
-  await answeredAtOnce.until(/(200 OK[\s\S]*){3}/)
+  if (testedEngine() === 'uWebSockets.js') assert.equal(await answeredAtOnce.untilClosed(), '')
+  else await answeredAtOnce.until(/(200 OK[\s\S]*){3}/)
 })
 
 test('too many requests queued in a connection end it', async (t) => {

@@ -58,6 +58,11 @@ export interface ArrivedRequest {
    * with the response, and no second request on it is answered.
    */
   readonly isLast: boolean
+  /**
+   * Whether the engine would take bytes after this request for another one, although they may be its body, or must not be answered. The
+   * response is then sent in a later turn: the engine ends the connection when more bytes arrive before it.
+   */
+  readonly isAnsweredLater: boolean
 }
 
 /** Receives everything after the header section. */

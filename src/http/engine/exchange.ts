@@ -125,7 +125,7 @@ export class Exchange implements RequestReceiver, InFlight {
   start(): void {
     const mayBeWhole = this.request.head.hasBody && !this.endpoint.streamsBody
     const refusal = this.#traffic.entered(this, mayBeWhole)
-    if (refusal) this.fail(refusal)
+    if (refusal) this.#refuse(refusal)
     else if (!mayBeWhole) this.begin()
   }
 
@@ -133,8 +133,8 @@ export class Exchange implements RequestReceiver, InFlight {
     if (this.#begun || this.#state !== 'open') return
     this.#begun = true
     // An answer sent outside of the parser keeps it from reading later bytes as another request.
-    const { head, isLast } = this.request
-    if (isLast || head.badFraming !== undefined || this.#traffic.crowded) setImmediate(() => this.#respond())
+    const { head, isLast, isAnsweredLater } = this.request
+    if (isLast || isAnsweredLater || head.badFraming !== undefined || this.#traffic.crowded) setImmediate(() => this.#respond())
     else this.#respond()
   }
 
@@ -294,7 +294,7 @@ export class Exchange implements RequestReceiver, InFlight {
     }
     if (this.#body === undefined || this.#state !== 'open') return
     const refusal = this.#count()
-    if (refusal) this.fail(refusal)
+    if (refusal) this.#refuse(refusal)
   }
 
   /** Answers with an error. Does nothing when the request has a response already, or its connection is gone. */
@@ -312,6 +312,12 @@ export class Exchange implements RequestReceiver, InFlight {
     this.#source?.return?.().catch(() => {})
     this.#send(response)
     this.#leaving?.abort(new AbortedError())
+  }
+
+  /** Fails while the engine parses. */
+  #refuse(error: HttpError): void {
+    if (this.request.isAnsweredLater) setImmediate(() => this.fail(error))
+    else this.fail(error)
   }
 
   abort(): void {

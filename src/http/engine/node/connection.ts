@@ -98,6 +98,7 @@ export class Connection {
       query: found.query,
       closes: !response.shouldKeepAlive,
       isLast: false,
+      isAnsweredLater: false,
     }
     const receiver = found.route.arrived(arrived, new NodeResponseWriter(request, response))
     this.#receiver = receiver

@@ -19,8 +19,9 @@ export type UwsPackage = Pick<
  * ends the request for uWebSockets.js, which closes the connection when anything else arrives.
  *
  * It ends the header section at a header without a name. It then misses a length after it, and would read the body as a
- * request. So a request without a length where one is usual is the last of its connection too. For a GET this cannot be
- * detected, but proxies refuse such a header.
+ * request. So a request without a length where one is usual is the last of its connection too. A GET without a length is answered in
+ * a later turn, so that bytes in the same packet end the connection. So is a request that ends its connection: uWebSockets.js would
+ * answer another one in the same packet.
  */
 export const uwsEngine =
   (uWS: UwsPackage): CreateEngine =>
@@ -58,13 +59,15 @@ function handlerOf(route: EngineRoute, outgoing: Outgoing): (response: HttpRespo
     const head = readHead(request)
     const hasLength = head.contentLength !== undefined || !METHODS_WITH_BODY.has(request.getMethod())
     const isLast = head.isChunked || !hasLength
+    // It takes every value of five characters for `close`.
+    const closes = head.connection.length === 5
     const arrived = {
       head,
       parameters: count === 0 ? NONE : Array.from({ length: count }, (_, i) => request.getParameter(i) ?? ''),
       query: request.getQuery() ?? '',
-      // It takes every value of five characters for `close`.
-      closes: head.connection.length === 5,
+      closes,
       isLast,
+      isAnsweredLater: closes || !head.hasBody,
     }
     const writer = new UwsResponseWriter(response, outgoing, isLast ? head.requestId : undefined)
     const receiver = route.arrived(arrived, writer)

@@ -60,7 +60,7 @@ function arrive(setting: Setting) {
       for (const [name, value] of Object.entries(headers)) line(name, value)
     },
   })
-  const request: ArrivedRequest = { head, parameters: [], query: '', closes, isLast }
+  const request: ArrivedRequest = { head, parameters: [], query: '', closes, isLast, isAnsweredLater: false }
   const traffic = new Traffic({ ...DEFAULT_HTTP_LIMITS, ...limits }, silent, new Registry())
   const writer = new FakeWriter(full)
   const failures: unknown[] = []
