@@ -32,9 +32,12 @@ export const ENRICHMENT_COLUMNS = [
 
 /**
  * Last columns: the batch job, or the request of a live event; the source whose key the event came with; the domain of the work
- * e-mail address that came with it.
+ * e-mail address that came with it; whether that key was a browser key (`BROWSER_KEY`).
  */
-export const ORIGIN_COLUMNS = ['job_id', 'request_id', 'source_id', 'known_domain'] as const
+export const ORIGIN_COLUMNS = ['job_id', 'request_id', 'source_id', 'known_domain', 'browser_key'] as const
+
+/** Values of the column `browser_key`. What an event with a browser key says of its visitor proves nothing, so it has no `known_domain`. */
+export const BROWSER_KEY = { no: 0, yes: 1, withWorkMail: 2 } as const
 
 /**
  * All columns of `events`, in order. Rows end before the first of their last columns that are all empty: those of batch lines

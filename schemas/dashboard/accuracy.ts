@@ -33,6 +33,8 @@ export const AccuracyQuery = Type.Object(
 export const AccuracyAnswer = Type.Object({
   /** First UTC day of the events, `YYYY-MM-DD`. */
   since: Type.String(),
+  /** Events with a work e-mail address that came with a browser key. They are counted nowhere else here. */
+  left_out: Type.Integer(),
   /** Without `rules`, as everything below. */
   all: Type.Object(Share),
   /** Events whose company a rule `is` named. */
@@ -46,6 +48,8 @@ export type AccuracyAnswer = Static<typeof AccuracyAnswer>
 /** `GET /api/tenants/:tenant/accuracy/proposals`: networks that keep meeting one domain. */
 export const ProposalsAnswer = Type.Object({
   since: Type.String(),
+  /** See `AccuracyAnswer`. */
+  left_out: Type.Integer(),
   proposals: Type.Array(
     Type.Object({
       id: Type.String(),

@@ -289,11 +289,16 @@ test('the truth of sign-ups is read by address and session, and the networks whe
     at('2001:db8:1:2::3', { known_domain: 'b.com', ...email('y@b.com') }),
     at('#0123456789abcdef', { known_domain: 'b.com', ...email('z@b.com') }),
     at('203.0.113.7', { session_id: 1, timestamp: timestamp - 9 * DAY_MS, known_domain: 'old.com' }),
+    // Came with browser keys, so they are only counted; the last one is from before rows said so.
+    at('203.0.113.7', { session_id: 1, browser_key: 1 }),
+    at('203.0.113.9', { browser_key: 2, ...email('z@evil.com') }),
+    at('203.0.113.7', { source_id: 'src_0000001', known_domain: 'evil.com', ...email('z@evil.com') }),
   ])
   await insert('others', [at('203.0.113.7', { session_id: 1, known_domain: 'others.com' })])
   const truth = new ClickHouseTruth(clickhouse.client)
-  const selection = { tenantId: 'truth', since: '2026-03-15' }
-  assert.equal(await truth.events(selection), 9)
+  const selection = { tenantId: 'truth', since: '2026-03-15', pageSources: ['src_0000001'] }
+  assert.equal(await truth.events(selection), 12)
+  assert.equal(await truth.leftOut(selection), 2)
 
   const groups = await listOf(truth.groups(selection))
   assert.deepEqual(
@@ -319,9 +324,9 @@ test('the truth of sign-ups is read by address and session, and the networks whe
     [
       ['#0123456789abcdef', '', 1, 'b.com'],
       ['2001:db8:1:2::3', '', 1, 'b.com'],
-      ['203.0.113.7', 'a.acme.com', 2, 'acme.com'],
+      ['203.0.113.7', 'a.acme.com', 4, 'acme.com'],
       ['203.0.113.8', '', 3, ''],
-      ['203.0.113.9', '', 2, 'b.com'],
+      ['203.0.113.9', '', 3, 'b.com'],
     ],
   )
 
@@ -352,7 +357,7 @@ test('an event without a session does not belong to the session 0', async () => 
     { ip: '203.0.113.8' },
   ])
   const truth = new ClickHouseTruth(clickhouse.client)
-  const selection = { tenantId: 'session-zero', since: '2020-01-01' }
+  const selection = { tenantId: 'session-zero', since: '2020-01-01', pageSources: [] }
   const groups = await listOf(truth.groups(selection))
   assert.deepEqual(groups.map(({ place, quality }) => [place, quality]).sort(), [
     [ip, 15],
@@ -374,7 +379,7 @@ test('a masked address is a case of its network for all days, and is never propo
     }))
   await insert('masked', [...masked('203.0.113.0/24'), ...masked('2001:db8:1::/48'), ...masked('')])
   const truth = new ClickHouseTruth(clickhouse.client)
-  const selection = { tenantId: 'masked', since: '2020-01-01' }
+  const selection = { tenantId: 'masked', since: '2020-01-01', pageSources: [] }
   assert.deepEqual(
     (await listOf(truth.groups(selection))).map(({ place, events }) => [place, events]),
     [
@@ -406,7 +411,7 @@ test('people are told apart by the value of an e-mail key, wherever it is in the
     ].map((row) => ({ ip: '203.0.113.7', ...row })),
   )
   const truth = new ClickHouseTruth(clickhouse.client)
-  const meetings = await listOf(truth.meetings({ tenantId: 'people', since: '2020-01-01' }))
+  const meetings = await listOf(truth.meetings({ tenantId: 'people', since: '2020-01-01', pageSources: [] }))
   assert.deepEqual(meetings.map(({ knownDomain, people, events }) => [knownDomain, people.length, events]).sort(), [
     ['', 3, 3],
     ['acme.com', 3, 4],

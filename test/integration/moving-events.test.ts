@@ -25,7 +25,7 @@ const KEY = { tenantId: 'acme', eventId: 'e' }
 function sent(eventId: string, requestId = 'r'): Envelope {
   const seconds = (Date.parse(RECEIVED) / 1_000).toFixed(3)
   const one = envelope('acme', eventId, { received_at: seconds, properties: 'a\\nb' })
-  return { ...one, row: one.row + rowTail(undefined, requestId) }
+  return { ...one, row: one.row + rowTail({ requestId }) }
 }
 
 async function setUp(t: TestContext) {

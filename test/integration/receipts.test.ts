@@ -144,7 +144,7 @@ test('a receipt says the outcome of an event', async (t) => {
 
   await step('a dead letter shows its reason', async () => {
     const dead = envelope('demo', 'dead')
-    const block = packBlock([{ ...dead, row: dead.row + rowTail(undefined, 'r 7') }])
+    const block = packBlock([{ ...dead, row: dead.row + rowTail({ requestId: 'r 7' }) }])
     const origin = { group: 'clickhouse', stream: 'enriched', lane: 'live', claimId: undefined } as const
     const fields = deadLetterFields(origin, { reason: 'refused', block, outcome: undefined })
     const partition = partitionOf(dead.identity, PARTITIONS)

@@ -56,6 +56,7 @@ export function dashboardTables(
       reader,
       clock,
       (address, tenant) => judgedLookup(engine.lookup(address), address, ruleSetOf(tenant), organisationOf).lookup,
+      tenants,
     ),
     alertVisits: new AlertVisits(reader, namedSources(tenants), clock),
     companies: new ClickHouseCompanies(reader, clock, namedSources(tenants)),

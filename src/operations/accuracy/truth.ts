@@ -1,4 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client'
+import { BROWSER_KEY } from '../../../schemas/row.ts'
 import { utcDay } from '../../pipeline/event/outcomes.ts'
 import type { Attributed } from './attribution.ts'
 
@@ -7,6 +8,8 @@ export interface TruthSelection {
   readonly tenantId: string
   /** `YYYY-MM-DD` */
   readonly since: string
+  /** Sources whose events all came with a key in public pages, although their rows do not say so: see `unmarkedPageSources`. */
+  readonly pageSources: readonly string[]
 }
 
 const DAY_MS = 86_400_000
@@ -60,11 +63,14 @@ const DAYS_MAX = 100
 
 const WHERE = 'tenant_id = {tenant:String} AND toDate32(timestamp) >= {since:Date32}'
 
+/** What came with a browser key proves nothing: anybody can send it. */
+const BELIEVED = 'browser_key = 0 AND NOT has({pages:Array(String)}, source_id)'
+
 /** A session that two domains share says nothing about its other events. */
 const SESSIONS = `
   SELECT session_id AS id, any(toString(known_domain)) AS of_session
   FROM events
-  WHERE ${WHERE} AND known_domain != '' AND session_id IS NOT NULL
+  WHERE ${WHERE} AND ${BELIEVED} AND known_domain != '' AND session_id IS NOT NULL
   GROUP BY id HAVING uniqExact(known_domain) = 1`
 
 /** The event's own domain, or else that of its session. An event without a session is joined with none: NULL equals nothing. */
@@ -76,7 +82,7 @@ const JOINED = joined('events')
 const JOINED_KNOWN = joined(`(
     SELECT ip, session_id, known_domain, company_id, domain, classification, quality
     FROM events
-    WHERE ${WHERE} AND (known_domain != '' OR session_id GLOBAL IN (SELECT id FROM (${SESSIONS})))
+    WHERE ${WHERE} AND ${BELIEVED} AND (known_domain != '' OR session_id GLOBAL IN (SELECT id FROM (${SESSIONS})))
   ) AS events`)
 
 /** `TruthGroup.place` */
@@ -122,42 +128,45 @@ export class ClickHouseTruth {
   }
 
   /** Stored events of the selection, with and without a known domain. */
-  async events({ tenantId, since }: TruthSelection): Promise<number> {
-    for await (const [events] of this.#rows<[number]>(`SELECT count() FROM events WHERE ${WHERE}`, tenantId, since)) {
-      return events
-    }
-    return 0
+  async events(selection: TruthSelection): Promise<number> {
+    return await this.#number(`SELECT count() FROM events WHERE ${WHERE}`, selection)
+  }
+
+  /** Stored events with a work e-mail address that count nowhere here, because they came with a browser key. */
+  async leftOut(selection: TruthSelection): Promise<number> {
+    const withMail = `browser_key = ${BROWSER_KEY.withWorkMail} OR (known_domain != '' AND NOT (${BELIEVED}))`
+    return await this.#number(`SELECT countIf(${withMail}) FROM events WHERE ${WHERE}`, selection)
   }
 
   /** The events with a known domain. */
-  async *groups({ tenantId, since }: TruthSelection): AsyncGenerator<TruthGroup> {
+  async *groups(selection: TruthSelection): AsyncGenerator<TruthGroup> {
     const query = `
       SELECT ${PLACE} AS place, ${KNOWN} AS known, company_id, domain, classification, quality, count()
       FROM ${JOINED_KNOWN}
       WHERE known != ''
       GROUP BY ALL ORDER BY place, known`
     type Row = [string, string, string, string, string, number, number]
-    for await (const row of this.#rows<Row>(query, tenantId, since)) {
+    for await (const row of this.#rows<Row>(query, selection)) {
       const [place, knownDomain, companyId, domain, classification, quality, events] = row
       yield { place, knownDomain, companyId, domain, classification, quality, events }
     }
   }
 
   /** The distinct stored addresses. */
-  async *addresses({ tenantId, since }: TruthSelection): AsyncGenerator<TruthAddress> {
+  async *addresses(selection: TruthSelection): AsyncGenerator<TruthAddress> {
     const query = `
-      SELECT ip, max(hostname), count(), groupUniqArrayIf(2)(${KNOWN} AS known, known != '')
+      SELECT ip, max(hostname), count(), groupUniqArrayIf(2)(${KNOWN} AS known, ${BELIEVED} AND known != '')
       FROM ${JOINED}
       WHERE ${WHERE}
       GROUP BY ip`
     type Row = [string, string, number, string[]]
-    for await (const [ip, hostname, events, known] of this.#rows<Row>(query, tenantId, since)) {
+    for await (const [ip, hostname, events, known] of this.#rows<Row>(query, selection)) {
       yield { ip, hostname, events, knownDomain: known.length === 1 ? known[0]! : '' }
     }
   }
 
   /** Who was met at which address, by networks. */
-  async *meetings({ tenantId, since }: TruthSelection): AsyncGenerator<Meeting> {
+  async *meetings(selection: TruthSelection): AsyncGenerator<Meeting> {
     const query = `
       SELECT
         ${NETWORK} AS network, ip, toString(known_domain) AS known,
@@ -165,20 +174,25 @@ export class ClickHouseTruth {
         groupUniqArray(${DAYS_MAX})(toString(toDate32(timestamp))),
         count(), argMax((company_id, domain), timestamp)
       FROM events
-      WHERE ${WHERE} AND network != '' AND (known_domain != '' OR ((${HAS_AT}) AND address != ''))
+      WHERE ${WHERE} AND ${BELIEVED} AND network != '' AND (known_domain != '' OR ((${HAS_AT}) AND address != ''))
       GROUP BY network, ip, known
       ORDER BY network`
     type Row = [string, string, string, string[], string[], number, [string, string]]
-    for await (const row of this.#rows<Row>(query, tenantId, since)) {
+    for await (const row of this.#rows<Row>(query, selection)) {
       const [network, ip, knownDomain, people, days, events, [companyId, domain]] = row
       yield { network, ip, knownDomain, people, days, events, company: { companyId, domain } }
     }
   }
 
-  async *#rows<Row>(query: string, tenant: string, since: string): AsyncGenerator<Row> {
+  async #number(query: string, selection: TruthSelection): Promise<number> {
+    for await (const [number] of this.#rows<[number]>(query, selection)) return number
+    return 0
+  }
+
+  async *#rows<Row>(query: string, { tenantId, since, pageSources }: TruthSelection): AsyncGenerator<Row> {
     const result = await this.#client.query({
       query,
-      query_params: { tenant, since, email: EMAIL },
+      query_params: { tenant: tenantId, since, pages: pageSources, email: EMAIL },
       format: 'JSONCompactEachRow',
       clickhouse_settings: { ...GENTLE, ...(this.#secondsMax > 0 && { max_execution_time: this.#secondsMax }) },
     })

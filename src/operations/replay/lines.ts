@@ -4,14 +4,14 @@ import type { ArchivedEvent, ArchivedLine, ArchivedLines, ArchivedUnit } from '.
 
 /** Members that the archive adds before those of the event; see `payloadOf`. */
 const HEAD =
-  /^\{"_received_at":"([^"\\]+)","_event_id":("(?:[^"\\]|\\.)*"),"_status":"(ok|filtered|invalid_ip)",(?:"_source_id":"(src_[0-9a-f]{7})",)?/
+  /^\{"_received_at":"([^"\\]+)","_event_id":("(?:[^"\\]|\\.)*"),"_status":"(ok|filtered|invalid_ip)",(?:"_source_id":"(src_[0-9a-f]{7})",)?(?:"_browser_key":(true),)?/
 
 /** Holds members of the caller that have the same names as ours. */
 const SENT = '"_sent":'
 
 /** The event of a line; undefined when the line is not an archived event. */
 export function readLine({ text, requestId }: ArchivedLine): ArchivedEvent | undefined {
-  const [head, received, eventId, status, sourceId] = HEAD.exec(text) ?? []
+  const [head, received, eventId, status, sourceId, browserKey] = HEAD.exec(text) ?? []
   if (head === undefined) return undefined
   const receivedAtMs = Date.parse(received!)
   if (Number.isNaN(receivedAtMs)) return undefined
@@ -24,6 +24,7 @@ export function readLine({ text, requestId }: ArchivedLine): ArchivedEvent | und
       text: sent.startsWith(SENT, 1) ? asSent(sent) : sent,
       requestId,
       sourceId,
+      isBrowser: browserKey !== undefined,
     }
   } catch {
     return undefined

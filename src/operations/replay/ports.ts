@@ -33,6 +33,8 @@ export interface ArchivedEvent {
   readonly requestId: string
   /** The source whose key brought the event; undefined: an API key did, or an earlier version archived it. */
   readonly sourceId?: string | undefined
+  /** Whether that key was a browser key. */
+  readonly isBrowser: boolean
 }
 
 /** Events of one entry of the payload stream: they have one commit and one partition. */

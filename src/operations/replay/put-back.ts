@@ -4,7 +4,7 @@ import { claimOf } from '../../enrichment/bots/claim.ts'
 import { type Address, parseAddress } from '../../pipeline/event/address.ts'
 import type { Enricher } from '../../pipeline/event/enrichment.ts'
 import { type Envelope, identityOf, NO_IDENTITY, partitionOf, stateOf } from '../../pipeline/event/envelope.ts'
-import { knownDomainOf } from '../../pipeline/event/known-domain.ts'
+import { evidenceOf } from '../../pipeline/event/known-domain.ts'
 import { countOutcome, outcomeKey } from '../../pipeline/event/outcomes.ts'
 import type { AddressMask } from '../../pipeline/event/pseudonym.ts'
 import { rowTail } from '../../pipeline/event/row.ts'
@@ -149,7 +149,7 @@ export function unitToFeed(
     const enrichment = enricher.enrich(address, claimOf(read))
     const receipt = { tenantId, receivedAtMs: lost.receivedAtMs, mask }
     const raw = rawRow(read, lost.eventId, address, receipt)
-    const tail = rowTail(job, lost.requestId, lost.sourceId, knownDomainOf(read))
+    const tail = rowTail({ job, requestId: lost.requestId, sourceId: lost.sourceId }, evidenceOf(read, lost.isBrowser))
     const row = completeRow(raw, read, enrichment, receipt) + tail
     envelopes.push({ identity: identities.get(lost)!, state: stateOf(enrichment), row })
   }

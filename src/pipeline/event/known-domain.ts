@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs'
 import { domainToASCII } from 'node:url'
 import { disposableEmailBlocklistSet } from 'disposable-email-domains-js'
 import { parse } from 'tldts'
-import { ROW_COLUMNS } from '../../../schemas/row.ts'
+import { BROWSER_KEY, ROW_COLUMNS } from '../../../schemas/row.ts'
 import type { ReadEvent } from './read-event.ts'
 import { registrableDomain } from './registrable-domain.ts'
-import { fromTsv } from './row.ts'
+import { fromTsv, type RowEvidence } from './row.ts'
 
 /** The parts of an event that may hold the visitor's e-mail address. */
 export type EventTexts = Pick<ReadEvent, 'properties' | 'userProperties' | 'extra'>
@@ -19,6 +19,20 @@ export function knownDomainOf({ properties, userProperties, extra }: EventTexts)
   const isPossible = properties.includes('@') || userProperties.includes('@') || extra.includes('@')
   return isPossible ? workDomain(objectOf(userProperties), objectOf(extra), objectOf(properties)) : ''
 }
+
+/**
+ * What an event says of the employer of its visitor. An event without `@` costs one search of its text.
+ * @param isBrowser whether it came with a browser key: then that proves nothing, and is only counted
+ */
+export function evidenceOf(event: EventTexts, isBrowser: boolean): RowEvidence {
+  const knownDomain = knownDomainOf(event)
+  if (!isBrowser) return knownDomain === '' ? NO_EVIDENCE : { knownDomain, browserKey: BROWSER_KEY.no }
+  return knownDomain === '' ? OF_BROWSER : OF_BROWSER_WITH_MAIL
+}
+
+const NO_EVIDENCE: RowEvidence = { knownDomain: '', browserKey: BROWSER_KEY.no }
+const OF_BROWSER: RowEvidence = { knownDomain: '', browserKey: BROWSER_KEY.yes }
+const OF_BROWSER_WITH_MAIL: RowEvidence = { knownDomain: '', browserKey: BROWSER_KEY.withWorkMail }
 
 const [PROPERTIES_AT, USER_PROPERTIES_AT, EXTRA_AT] = (['properties', 'user_properties', 'extra'] as const).map(
   (name) => ROW_COLUMNS.indexOf(name),

@@ -10,7 +10,7 @@ import { OUTCOME_STATUS } from '../../../schemas/outcome.ts'
 export type PayloadStatus = 'ok' | 'filtered' | 'invalid_ip'
 
 /** Our keys in a line of the archive. A caller's members with these names move into an object under the last one. */
-export const PAYLOAD_KEYS = ['_received_at', '_event_id', '_status', '_source_id', '_sent'] as const
+export const PAYLOAD_KEYS = ['_received_at', '_event_id', '_status', '_source_id', '_browser_key', '_sent'] as const
 
 /** Length of `2026-11-22T01`. */
 const HOUR_CHARS = 13

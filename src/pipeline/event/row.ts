@@ -93,20 +93,32 @@ export function columnsWithoutHostname({ columns, data }: Enrichment): string {
   return values.join('\t')
 }
 
-/**
- * The columns of a complete row after the enrichment columns.
- * @param job the batch job; undefined for live events
- * @param requestId of a live event
- * @param sourceId the source whose key brought the event; undefined: an API key did
- * @param knownDomain of `knownDomainOf`
- */
-export function rowTail(job: string | undefined, requestId?: string, sourceId?: string, knownDomain = ''): string {
-  if (knownDomain !== '') {
-    return `\t${tsv(job ?? '')}\t${tsv(requestId ?? '')}\t${sourceId ?? ''}\t${tsv(knownDomain)}`
-  }
-  if (sourceId !== undefined) return `\t${tsv(job ?? '')}\t${tsv(requestId ?? '')}\t${sourceId}`
-  if (job !== undefined) return `\t${tsv(job)}`
-  return requestId === undefined ? '' : `\t\t${tsv(requestId)}`
+/** How an event came. */
+interface RowOrigin {
+  /** The batch job; undefined for live events. */
+  readonly job?: string | undefined
+  /** Of a live event. */
+  readonly requestId?: string | undefined
+  /** The source whose key brought the event; undefined: an API key did. */
+  readonly sourceId?: string | undefined
+}
+
+/** What an event says of the employer of its visitor. */
+export interface RowEvidence {
+  /** See `knownDomainOf`. */
+  readonly knownDomain: string
+  /** One of `BROWSER_KEY`. */
+  readonly browserKey: number
+}
+
+/** The columns of a complete row after the enrichment columns. It ends before the first of those that are all empty. */
+export function rowTail({ job = '', requestId = '', sourceId = '' }: RowOrigin, evidence?: RowEvidence): string {
+  const { knownDomain = '', browserKey = 0 } = evidence ?? {}
+  const isLong = sourceId !== '' || knownDomain !== '' || browserKey !== 0
+  if (!isLong) return requestId === '' ? (job === '' ? '' : `\t${tsv(job)}`) : `\t${tsv(job)}\t${tsv(requestId)}`
+  const tail = `\t${tsv(job)}\t${tsv(requestId)}\t${sourceId}`
+  if (browserKey !== 0) return `${tail}\t${tsv(knownDomain)}\t${browserKey}`
+  return knownDomain === '' ? tail : `${tail}\t${tsv(knownDomain)}`
 }
 
 const TAB = 9

@@ -1,3 +1,4 @@
+import { BROWSER_KEY } from '../../../schemas/row.ts'
 import { IDENTIFIED, type Stage } from '../declaration/stage.ts'
 import { type Address, parseAddress } from '../event/address.ts'
 import type { Block } from '../event/block.ts'
@@ -41,8 +42,9 @@ export const enrich: Stage<void> = {
 function completed(block: Block, judge: (address: Address) => Enrichment): Block {
   // Builds the rows as one text with a character per byte. A buffer for each piece costs several times as much.
   const text = block.rows.toString('latin1')
+  // Only batch jobs have such rows, and no browser key makes jobs.
   const tailOf = (knownDomain: string) =>
-    asCharacters(`${rowTail(block.job, undefined, block.sourceId, knownDomain)}\n`)
+    asCharacters(`${rowTail(block, { knownDomain, browserKey: BROWSER_KEY.no })}\n`)
   const tail = tailOf('')
   const states = Uint8Array.from(block.states)
   let rows = ''

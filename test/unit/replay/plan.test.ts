@@ -15,7 +15,7 @@ const T = 1_000_000
 const DAY = '2026-11-22'
 
 function event(eventId: string, status: ArchivedEvent['status'] = 'ok', receivedAtMs = T): ArchivedEvent {
-  return { eventId, receivedAtMs, status, text: '{}', requestId: '' }
+  return { eventId, receivedAtMs, status, text: '{}', requestId: '', isBrowser: false }
 }
 
 function unit(events: readonly ArchivedEvent[], more: Partial<ArchivedUnit> = {}): ArchivedUnit {

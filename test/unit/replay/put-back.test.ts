@@ -8,7 +8,7 @@ const WINDOW_MS = 1_000
 const NOW = 1_000_000
 
 function lost(eventId: string, receivedAtMs: number, isRepeat = false): LostEvent {
-  return { eventId, receivedAtMs, status: 'ok', text: '{}', requestId: '', isRepeat }
+  return { eventId, receivedAtMs, status: 'ok', text: '{}', requestId: '', isBrowser: false, isRepeat }
 }
 
 function unitOf(partition: number, events: LostEvent[]): LostUnit {

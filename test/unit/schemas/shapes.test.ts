@@ -38,7 +38,7 @@ test('the table of events has the columns of a row, in their order', () => {
   assert.deepEqual(
     [
       ...columns.split('\n').map((line) => line.trim().split(' ')[0]),
-      ...['0004_sums', '0006_receipts', '0011_sources', '0014_known_domain'].flatMap((name) =>
+      ...['0004_sums', '0006_receipts', '0011_sources', '0014_known_domain', '0018_browser_keys'].flatMap((name) =>
         [
           ...sqlOf(name)
             .split('ALTER TABLE outcomes')[0]!

@@ -47,7 +47,8 @@ function expected(events: ReturnType<typeof envelopes>, job: string | undefined,
     const knownDomain = row.includes(EMAIL) ? 'xn--zrich-kva.example' : ''
     return {
       state: stateOf(enrichment),
-      row: row + rowSuffix(enrichment, !row.endsWith('\t')) + rowTail(job, undefined, sourceId, knownDomain),
+      row:
+        row + rowSuffix(enrichment, !row.endsWith('\t')) + rowTail({ job, sourceId }, { knownDomain, browserKey: 0 }),
       identity,
     }
   })

@@ -1,8 +1,8 @@
 import { Target } from 'lucide-preact'
 import type { AccuracyAnswer } from '../../../../schemas/dashboard/accuracy.ts'
-import { CodeLine } from '../design/code.tsx'
+import { CodeBlock, CodeLine } from '../design/code.tsx'
 import { Text } from '../design/layout.tsx'
-import { EmptyState, Problem } from '../design/notice.tsx'
+import { EmptyState, Notice, Problem } from '../design/notice.tsx'
 import { Page, Section } from '../design/page.tsx'
 import { Loading } from '../design/skeleton.tsx'
 import { Stat, Stats } from '../design/stat.tsx'
@@ -16,7 +16,7 @@ import { Interval } from './accuracy/interval.tsx'
 import { Proposals } from './accuracy/proposals.tsx'
 
 const SPANS = ['7', '30', '90'] as const
-const EXAMPLE = '"user_properties": {"email": "jane@example.com"}'
+const EXAMPLE = '"user_properties": {"email": EMAIL_OF_THE_PERSON}'
 
 type Share = AccuracyAnswer['all']
 
@@ -54,11 +54,12 @@ function Precision({ tenant, days }: { readonly tenant: string; readonly days: s
   const { value, error, reload } = useData<AccuracyAnswer>(`/api/tenants/${tenant}/accuracy`, { days })
   if (value === undefined)
     return error === undefined ? <Loading rows={8} /> : <Problem error={error} onRetry={reload} />
-  const { all, data_sets, classifications, qualities } = value
+  const { all, data_sets, classifications, qualities, left_out: leftOut } = value
   if (all.events === 0) {
     return (
       <>
         {error !== undefined && <Problem error={error} onRetry={reload} />}
+        <LeftOut events={leftOut} />
         <NoSignUps />
       </>
     )
@@ -67,6 +68,7 @@ function Precision({ tenant, days }: { readonly tenant: string; readonly days: s
     <>
       {error !== undefined && <Problem error={error} onRetry={reload} />}
       <Summary all={all} />
+      <LeftOut events={leftOut} />
       <Section
         title="Where it is right"
         description="Everything here counts network addresses, each once, however many events it has; where people of several companies were met, in parts. Right: of those attributed to a company, the share attributed to the one of the e-mail address, with its 95% interval. Noise is not stored, so it is not counted."
@@ -83,15 +85,29 @@ function Precision({ tenant, days }: { readonly tenant: string; readonly days: s
   )
 }
 
+/** Says how many events count nowhere here. */
+function LeftOut({ events }: { readonly events: number }) {
+  if (events === 0) return null
+  return (
+    <Notice>
+      <p>
+        {counted(events, 'event')} with a work e-mail address {events === 1 ? 'is' : 'are'} left out here and in the
+        proposals: they came with a browser key, which everybody can read in your pages and use. Send sign-ups from a
+        server, with a server key or an API key.
+      </p>
+    </Notice>
+  )
+}
+
 function NoSignUps() {
   return (
     <EmptyState icon={Target} title="No event has a known company yet">
       <p>
-        Send the e-mail address of people who sign up or sign in, as <code>email</code> in <code>user_properties</code>.
-        Only its domain is kept for this; free and disposable mail does not count. The other events of the same{' '}
-        <code>session_id</code> then count too.
+        Send the e-mail address of people who sign up or sign in from your server, as <code>email</code> in{' '}
+        <code>user_properties</code>. Only its domain is kept for this; free and disposable mail does not count. The
+        other events of the same <code>session_id</code> then count too.
       </p>
-      <CodeLine text={EXAMPLE} label="Part of an event" />
+      <CodeBlock text={EXAMPLE} label="Part of an event, a sample" isPlain />
       <Text tone="soft" isSmall>
         <code>./ipid demo</code> adds made-up events with such addresses.
       </Text>

@@ -6,7 +6,7 @@ import type { CliContext } from '../../../terminal/context.ts'
 import { printJson, printLine, printLines, printPairs, printTable } from '../../../terminal/print.ts'
 import { configOf } from '../../../terminal/settings-options.ts'
 import type { Comparison, Part } from '../compare.ts'
-import { percent, truthCommand, withTruth } from './shared.ts'
+import { leftOutText, percent, truthCommand, withTruth } from './shared.ts'
 
 interface CompareFlags {
   readonly with: string
@@ -35,7 +35,8 @@ export function compareCommand(context: CliContext): Command {
       const other = await TodaysData.open(await madeData({ ...config, enrichDir: folder }))
       const sets = { this_data: current.names, other_data: other.names }
       const comparison = await compare(truth.addresses(selection), current, other)
-      return { tenant_id: tenant.id, since: selection.since, ...sets, ...comparison }
+      const left_out = await truth.leftOut(selection)
+      return { tenant_id: tenant.id, since: selection.since, ...sets, left_out, ...comparison }
     })
     if (flags.json) printJson(context.stdout, report)
     else printComparison(context.stdout, report)
@@ -46,6 +47,7 @@ function printComparison(
   out: NodeJS.WritableStream,
   report: Comparison & {
     readonly since: string
+    readonly left_out: number
     readonly this_data: readonly string[]
     readonly other_data: readonly string[]
   },
@@ -79,7 +81,7 @@ function printComparison(
     out,
     `
 Distinct addresses of the events stored since ${report.since}. Noise is not stored, so what other data would keep of it is not seen.
-Rules of the tenant are not applied. Shares are of attributed addresses with one known domain, with 95 % intervals.
+Rules of the tenant are not applied. Shares are of attributed addresses with one known domain, with 95 % intervals.${leftOutText(report.left_out)}
 `,
   )
 }

@@ -3,7 +3,7 @@ import { InputError } from '../../../run/errors.ts'
 import type { CliContext } from '../../../terminal/context.ts'
 import { printJson, printLines, printTable } from '../../../terminal/print.ts'
 import { configOf } from '../../../terminal/settings-options.ts'
-import { truthCommand, withTruth } from './shared.ts'
+import { leftOutText, truthCommand, withTruth } from './shared.ts'
 
 interface LearnFlags {
   readonly days: number
@@ -19,12 +19,15 @@ export function learnCommand(context: CliContext): Command {
   return command.action(async (name: string, flags: LearnFlags) => {
     const config = configOf(context, command)
     const { stdout } = context
-    const found = await withTruth(config, name, flags.days, async ({ truth, tenant, selection }) => {
+    const { found, leftOut } = await withTruth(config, name, flags.days, async ({ truth, tenant, selection }) => {
       const [{ proposals }, { ruleSetOf }] = await Promise.all([
         import('../learn.ts'),
         import('../../../enrichment/tenant-rules/judge.ts'),
       ])
-      return await proposals(truth.meetings(selection), ruleSetOf(tenant))
+      return {
+        found: await proposals(truth.meetings(selection), ruleSetOf(tenant)),
+        leftOut: await truth.leftOut(selection),
+      }
     })
     if (flags.apply !== undefined) {
       const chosen = found.find(({ id }) => id === flags.apply)
@@ -43,7 +46,7 @@ export function learnCommand(context: CliContext): Command {
 `,
       )
     }
-    if (flags.json) return printJson(stdout, { tenant_id: name, proposals: found })
+    if (flags.json) return printJson(stdout, { tenant_id: name, left_out: leftOut, proposals: found })
     const rows = found.map(({ id, network, domain, people, share, days, events, now }) => [
       ...[id, network, domain, people, `${Math.round(share * 100)} %`, days, events, now],
     ])
@@ -52,9 +55,9 @@ export function learnCommand(context: CliContext): Command {
       stdout,
       found.length === 0
         ? `no network keeps meeting one domain that it is not attributed to
-Noise is not stored: ./ipid rules add ${name} keep isp stores visits from access providers, so that their business customers are found
+Noise is not stored: ./ipid rules add ${name} keep isp stores visits from access providers, so that their business customers are found${leftOutText(leftOut)}
 `
-        : `\n./ipid learn ${name} --apply ID makes the rule
+        : `\n./ipid learn ${name} --apply ID makes the rule${leftOutText(leftOut)}
 `,
     )
   })

@@ -3,7 +3,7 @@ import type { CliContext } from '../../../terminal/context.ts'
 import { printJson, printLine, printLines, printTable } from '../../../terminal/print.ts'
 import { configOf } from '../../../terminal/settings-options.ts'
 import type { Accuracy } from '../quality.ts'
-import { NO_TRUTH, percent, truthCommand, withTruth } from './shared.ts'
+import { leftOutText, NO_TRUTH, percent, truthCommand, withTruth } from './shared.ts'
 
 interface QualityFlags {
   readonly days: number
@@ -30,18 +30,18 @@ export function qualityCommand(context: CliContext): Command {
         (address) =>
           rules.judgedLookup(data.lookup(address), address, set, (domain) => data.organisationOf(domain)).lookup,
       )
-      const stored = await truth.events(selection)
+      const [stored, left_out] = [await truth.events(selection), await truth.leftOut(selection)]
       return {
         tenant_id: tenant.id,
         since: selection.since,
-        stored,
+        ...{ stored, left_out },
         ...(await qualityOf(truth.groups(selection), { dataSetOf, isByRule: namedByRule(set) })),
       }
     })
     if (flags.json) return printJson(stdout, report)
-    const { all, rules, data_sets, classifications, qualities, since, stored } = report
+    const { all, rules, data_sets, classifications, qualities, since, stored, left_out: leftOut } = report
     const events = all.events + rules.events
-    if (events === 0) return printLine(stdout, NO_TRUTH(name))
+    if (events === 0) return printLine(stdout, NO_TRUTH(name) + leftOutText(leftOut))
     const rows = [
       ['all', all] as const,
       ...(rules.events > 0 ? [['rules "is"', rules] as const] : []),
@@ -55,7 +55,7 @@ export function qualityCommand(context: CliContext): Command {
       `
 ${stored} events since ${since} are stored, ${events} of them with a known domain. Noise is not stored, so it is not counted.
 Every number of the table is of addresses, however many events each has. One where people of several companies were met counts in parts. The
-last column is the share of the attributed ones that is right, with its 95 % interval.${rules.events > 0 ? '\nEvents that a rule "is" named are in no other line: the rule may have been made of their addresses.' : ''}
+last column is the share of the attributed ones that is right, with its 95 % interval.${rules.events > 0 ? '\nEvents that a rule "is" named are in no other line: the rule may have been made of their addresses.' : ''}${leftOutText(leftOut)}
 `,
     )
   })

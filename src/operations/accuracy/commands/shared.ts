@@ -1,13 +1,15 @@
 import { Command } from 'commander'
 import type { Config } from '../../../config/config.ts'
 import { systemClock } from '../../../run/clock.ts'
+import { numbered } from '../../../run/counted.ts'
 import { connectClickHouse, DATABASE } from '../../../stores/clickhouse/client.ts'
+import { unmarkedPageSources } from '../../../tenants/sources/page-sources.ts'
 import type { Tenant } from '../../../tenants/tenancy.ts'
 import { asInstance, clickhouseUrlOf } from '../../../terminal/instance.ts'
 import { integerOption } from '../../../terminal/integer-option.ts'
 import type { Cell } from '../../../terminal/print.ts'
 import { addSettings, INSTANCE_SETTINGS } from '../../../terminal/settings-options.ts'
-import { tenantOf } from '../../../terminal/tenant-of.ts'
+import { tenantAndSourcesOf } from '../../../terminal/tenant-of.ts'
 import { ClickHouseTruth, firstDayOf, type TruthSelection } from '../truth.ts'
 
 /** One statement may read all events of the selected days. */
@@ -43,15 +45,22 @@ export async function withTruth<T>(
   use: (opened: Opened) => Promise<T>,
 ): Promise<T> {
   const config = await asInstance(given)
-  const tenant = await tenantOf(config, name)
+  const { tenant, sources } = await tenantAndSourcesOf(config, name)
   const url = await clickhouseUrlOf(config)
   const client = connectClickHouse(url, { application: 'cli', database: DATABASE, requestTimeoutMs: STATEMENT_MS })
   try {
-    const selection = { tenantId: tenant.id, since: firstDayOf(days, systemClock.now()) }
+    const pageSources = unmarkedPageSources(sources)
+    const selection = { tenantId: tenant.id, since: firstDayOf(days, systemClock.now()), pageSources }
     return await use({ truth: new ClickHouseTruth(client), tenant, selection, config })
   } finally {
     await client.close()
   }
+}
+
+/** A sentence about the events that came with browser keys; nothing when there are none. */
+export function leftOutText(events: number): string {
+  if (events === 0) return ''
+  return `\n${numbered(events, 'event')} with a work e-mail address ${events === 1 ? 'was' : 'were'} left out: they came with a browser key, which anybody can read and use.`
 }
 
 /** `87 %  (81 to 92)`; `-` without a case. */

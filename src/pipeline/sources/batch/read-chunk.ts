@@ -11,7 +11,7 @@ import { type Address, parseAddress } from '../../event/address.ts'
 import { type Block, BlockPacker } from '../../event/block.ts'
 import { EnvelopeState, identityOf, NO_IDENTITY, partitionOf, stateOf } from '../../event/envelope.ts'
 import { isTooDeep, TOO_DEEP } from '../../event/json-depth.ts'
-import { knownDomainOf } from '../../event/known-domain.ts'
+import { evidenceOf } from '../../event/known-domain.ts'
 import { countOutcome, type OutcomeCounts, outcomeKey, utcDay } from '../../event/outcomes.ts'
 import { countedRow, type PayloadStatus } from '../../event/payload.ts'
 import type { ReadEvent } from '../../event/read-event.ts'
@@ -189,7 +189,7 @@ interface RawEvent {
  */
 function addComplete(events: BlockPacker, identity: string, { row, event, address, claimed, context }: RawEvent): void {
   const enrichment = context.enricher.enrich(address, claimed)
-  const tail = rowTail(context.jobId, undefined, context.sourceId, knownDomainOf(event))
+  const tail = rowTail({ job: context.jobId, sourceId: context.sourceId }, evidenceOf(event, false))
   events.add(identity, stateOf(enrichment), completeRow(row, event, enrichment, context) + tail)
 }
 

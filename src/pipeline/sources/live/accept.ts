@@ -6,11 +6,11 @@ import type { Accepted, EventContext } from '../../declaration/source.ts'
 import { parseAddress } from '../../event/address.ts'
 import type { Enricher, Enrichment } from '../../event/enrichment.ts'
 import { type Envelope, identityOf, NO_IDENTITY, partitionOf, stateOf } from '../../event/envelope.ts'
-import { knownDomainOf } from '../../event/known-domain.ts'
+import { evidenceOf } from '../../event/known-domain.ts'
 import { countOutcome, NO_OUTCOMES, type OutcomeCounts, outcomeKey, utcDay } from '../../event/outcomes.ts'
 import type { PayloadStatus } from '../../event/payload.ts'
 import type { ReadEvent } from '../../event/read-event.ts'
-import { rowTail } from '../../event/row.ts'
+import { type RowEvidence, rowTail } from '../../event/row.ts'
 import { payloadOf } from './payload.ts'
 import { completeRow, rawRow } from './raw-row.ts'
 
@@ -35,7 +35,7 @@ export function acceptEvents(
   let filtered = 0
   let invalid = 0
   let sharedPartition = partition
-  const tail = rowTail(undefined, context.requestId, context.sourceId)
+  const tails = new Map<RowEvidence, string>()
   for (let i = 0; i < events.length; i++) {
     const event = events[i]!
     const isIdGenerated = event.eventId === undefined
@@ -64,9 +64,9 @@ export function acceptEvents(
       continue
     }
     const raw = rawRow(event, eventId, address, context)
-    const knownDomain = knownDomainOf(event)
-    const end = knownDomain === '' ? tail : rowTail(undefined, context.requestId, context.sourceId, knownDomain)
-    const row = completeRow(raw, event, enrichment, context) + end
+    const row =
+      completeRow(raw, event, enrichment, context) +
+      tailOf(evidenceOf(event, context.isBrowser === true), context, tails)
     envelopes.push({ identity, state: stateOf(enrichment), row, isIdGenerated })
   }
   const rejected = filtered + invalid
@@ -104,6 +104,16 @@ export function* acceptManyEvents(
     yield
   }
   return { envelopes, payloads, outcomes, response: '', filtered, invalidIp }
+}
+
+/** @param tails those of the request; most events share one */
+function tailOf(evidence: RowEvidence, context: EventContext, tails: Map<RowEvidence, string>): string {
+  let tail = tails.get(evidence)
+  if (tail === undefined) {
+    tail = rowTail(context, evidence)
+    tails.set(evidence, tail)
+  }
+  return tail
 }
 
 const NOTHING_KNOWN = '"enrichment":{},"quality":0'

@@ -47,6 +47,7 @@ export function keepEvents(options: KeepOptions): KeepEvents {
       receivedAtMs: clock.now(),
       requestId: exchange.requestId,
       sourceId: source?.id,
+      isBrowser: source?.isBrowser,
       colocateAmong,
     }
     const ofTenant = tenantEnricher?.(enricher, tenant) ?? enricher

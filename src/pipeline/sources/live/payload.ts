@@ -20,7 +20,8 @@ export function payloadOf(
 ): Envelope {
   const receivedAt = new Date(context.receivedAtMs).toISOString()
   const source = context.sourceId === undefined ? '' : `,"_source_id":"${context.sourceId}"`
-  const own = `{"_received_at":"${receivedAt}","_event_id":${JSON.stringify(eventId)},"_status":"${status}"${source}`
+  const key = context.isBrowser ? ',"_browser_key":true' : ''
+  const own = `{"_received_at":"${receivedAt}","_event_id":${JSON.stringify(eventId)},"_status":"${status}"${source}${key}`
   const line = `${own},${membersOf(text)}}`
   return {
     identity,
