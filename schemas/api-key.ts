@@ -4,6 +4,9 @@ import { Maker } from './maker.ts'
 /** Where a source takes the addresses of its events from; see `SourceFacts`. */
 export const SOURCE_ADDRESSES = ['auto', 'payload', 'connection'] as const
 
+/** Which keys a source has; see `src/pipeline/sources/README.md`, Keys. */
+export type SourceKeySorts = 'server' | 'browser' | 'both'
+
 /** How ipid fetches a source. */
 const PullFacts = Type.Object({
   every_ms: Type.Integer({
@@ -22,7 +25,8 @@ export const SourceFacts = Type.Object({
   kind: Type.String({ pattern: '^[a-z0-9-]{1,40}$', description: 'The source of the pipeline that its events go to' }),
   name: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'For people' })),
   address: Type.Enum([...SOURCE_ADDRESSES], {
-    description: 'Of its events: of their payload, of the connection, or of the payload first and then of a browser',
+    description:
+      'Of events with its server key: of their payload, of the connection, or of the payload first and then of a browser',
   }),
   pull: Type.Optional(PullFacts),
   preset: Type.Optional(
@@ -36,6 +40,16 @@ export const SourceFacts = Type.Object({
   verify: Type.Optional(
     Type.String({ maxLength: 200, description: "Code by which Vercel recognises that an endpoint is its customer's" }),
   ),
+  base: Type.Optional(
+    Type.String({ maxLength: 300, description: 'URL of the API as its senders reach it, for the text to paste' }),
+  ),
+  browser_key: Type.Optional(
+    Type.String({
+      pattern: '^pub_[0-9a-f]{40}$',
+      description:
+        'Its key for browsers, as it is: it stands in public pages anyway. Sources of the kind web have no other key',
+    }),
+  ),
   secret: Type.Optional(
     Type.String({ maxLength: 16_384, description: 'Encrypted by src/secrets for the id of the source; empty: none' }),
   ),
@@ -47,7 +61,7 @@ export type SourceFacts = Static<typeof SourceFacts>
  * minute.
  */
 export const ApiKeyRecord = Type.Object({
-  prefix: Type.String({ description: 'First 12 characters of the raw key; of a source key the first 11' }),
+  prefix: Type.String({ description: 'First 12 characters of the raw key; of a source its id' }),
   tenant_id: Type.String(),
   created_at: Type.String({ description: 'ISO 8601, UTC' }),
   revoked_at: Type.Optional(Type.String({ description: 'ISO 8601, UTC' })),

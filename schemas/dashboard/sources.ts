@@ -33,6 +33,8 @@ export const ListedSource = Type.Object({
   title: Type.String({ description: 'Name of the kind' }),
   name: nullable(Type.String()),
   address: Type.Enum([...SOURCE_ADDRESSES]),
+  has_browser_key: Type.Boolean(),
+  has_server_key: Type.Boolean({ description: 'Secret, and shown only once' }),
   created_at: Type.String({ description: 'ISO 8601, UTC' }),
   last_used: nullable(Type.String({ description: 'Last request with its key' })),
   revoked_at: nullable(Type.String()),
@@ -100,13 +102,31 @@ export const CreateSourceBody = Type.Object(
 )
 export type CreateSourceBody = Static<typeof CreateSourceBody>
 
-/** The key and the text to paste are shown only here. */
+/** What people paste for a source. */
+export const SourceSetup = Type.Object({
+  base: Type.String({ description: 'URL of the API in it' }),
+  browser_key: nullable(Type.String({ description: 'It stands in public pages' })),
+  warning: nullable(Type.String({ description: 'Why senders elsewhere cannot reach that URL, and what to do' })),
+  blocks: Type.Array(
+    Type.Object({
+      title: Type.String({ description: 'Where it goes' }),
+      about: nullable(Type.String()),
+      code: Type.String({ description: 'Exactly what is pasted' }),
+      key: nullable(Type.Enum(['server', 'browser'])),
+      is_sample: Type.Boolean({ description: 'It has to be changed before it runs' }),
+    }),
+  ),
+})
+export type SourceSetup = Static<typeof SourceSetup>
+
+/** The server key is shown only here. */
 export const CreatedSourceAnswer = Type.Object({
   source_id: Type.String(),
   kind: Type.String(),
-  key: Type.String(),
+  key: Type.String({ description: 'Server key; of a source for browsers only, its browser key' }),
+  browser_key: nullable(Type.String()),
   url: Type.String(),
-  setup: Type.String(),
+  setup: SourceSetup,
   created_at: Type.String(),
 })
 export type CreatedSourceAnswer = Static<typeof CreatedSourceAnswer>
@@ -117,10 +137,15 @@ export const SetSourceBody = Type.Object(
     source_id: Type.String({ maxLength: 40 }),
     name: Type.Optional(SourceFacts.properties.name),
     address: Type.Optional(Type.Enum([...SOURCE_ADDRESSES])),
+    base: Type.Optional(SourceFacts.properties.base),
   },
   { additionalProperties: false },
 )
 export type SetSourceBody = Static<typeof SetSourceBody>
+
+/** `GET /api/tenants/:tenant/sources/setup`: a `SourceSetup`, without what holds the server key */
+export const SourceSetupQuery = Type.Object({ source: Type.String({ maxLength: 40 }) }, { additionalProperties: false })
+export type SourceSetupQuery = Static<typeof SourceSetupQuery>
 
 /** `POST /api/tenants/:tenant/sources/revoke` */
 export const RevokeSourceBody = Type.Object(

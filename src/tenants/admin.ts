@@ -1,4 +1,4 @@
-import type { SourceFacts } from '../../schemas/api-key.ts'
+import type { SourceFacts, SourceKeySorts } from '../../schemas/api-key.ts'
 import type { Maker } from '../../schemas/maker.ts'
 import type { Plans } from '../../schemas/plans.ts'
 import type { TenantChange } from '../../schemas/tenant.ts'
@@ -9,7 +9,7 @@ import {
   barePrefix,
   displayPrefix,
   generateRawKey,
-  generateSourceKey,
+  generateSourceKeys,
   hashKey,
   isSourceId,
   parsePrefix,
@@ -32,15 +32,34 @@ interface CreatedKey {
   readonly created_at: string
 }
 
-/** A source at the only moment when its key is shown. */
+/** A source at the only moment when its server key is shown. */
 export interface CreatedSource {
+  /** The server key; of a source for browsers only, the browser key. */
   readonly key: string
-  /** First 11 characters of the key. */
+  /** The browser key; undefined: it has none. */
+  readonly browserKey: string | undefined
+  /** See `sourceIdOf`. */
   readonly id: string
   readonly tenantId: string
   /** ISO 8601, UTC. */
   readonly createdAt: string
   readonly source: SourceFacts
+}
+
+interface SourceCreation {
+  /** Which keys it gets. Default: `server`. */
+  readonly keys?: SourceKeySorts
+  /** Encrypts the source's secret for its id. Undefined: it has none. */
+  readonly secret?: ((id: string) => string) | undefined
+  /** User of the dashboard. */
+  readonly madeBy?: Maker | undefined
+}
+
+/** A key with what is stored of it. */
+interface NewKey {
+  readonly key: string
+  readonly prefix: string
+  readonly source?: SourceFacts
 }
 
 interface TenantAdminOptions {
@@ -123,45 +142,49 @@ export class TenantAdmin {
 
   /** Creates a key. No store has its raw form. @param madeBy user of the dashboard */
   async createKey(tenantId: string, madeBy?: Maker): Promise<CreatedKey> {
-    const { key, prefix, createdAt } = await this.#newKey(tenantId, generateRawKey, barePrefix, { madeBy })
+    const { key, prefix, createdAt } = await this.#newKey(tenantId, madeBy, () => {
+      const made = generateRawKey()
+      return { key: made, prefix: barePrefix(made) }
+    })
     return { key, prefix: displayPrefix(prefix), tenant_id: tenantId, created_at: createdAt }
   }
 
-  async #newKey(
+  async #newKey<K extends NewKey>(
     tenantId: string,
-    generate: () => string,
-    prefixOf: (key: string) => string,
-    { sourceOf, madeBy }: { readonly sourceOf?: (id: string) => SourceFacts; readonly madeBy?: Maker | undefined },
-  ) {
+    madeBy: Maker | undefined,
+    generate: () => K,
+  ): Promise<K & { readonly createdAt: string }> {
     await this.#assertNotDeleting(tenantId)
     for (let attempt = 0; attempt < PREFIX_ATTEMPTS_MAX; attempt++) {
-      const key = generate()
-      const prefix = prefixOf(key)
+      const made = generate()
+      const { prefix, source } = made
       const createdAt = this.#nowIso()
-      const source = sourceOf?.(prefix)
       const stored = { prefix, tenantId, createdAt, revokedAt: undefined, lastUsed: undefined, source, madeBy }
-      const result = await this.#store.createKey(hashKey(key), stored)
+      const result = await this.#store.createKey(hashKey(made.key), stored)
       if (result === 'no tenant') unknownTenant(tenantId)
-      if (result === 'created') return { key, prefix, createdAt }
+      if (result === 'created') return { ...made, createdAt }
     }
     throw new UnavailableError('found no unused key prefix: try again')
   }
 
-  /**
-   * Makes a source and its key. The raw key is in the answer and nowhere else.
-   * @param secret encrypts the source's secret for its id; undefined: it has none
-   * @param madeBy user of the dashboard
-   */
+  /** Makes a source and its keys. The raw server key is in the answer and nowhere else. */
   async createSource(
     tenantId: string,
     facts: SourceFacts,
-    secret?: (id: string) => string,
-    madeBy?: Maker,
+    { keys = 'server', secret, madeBy }: SourceCreation = {},
   ): Promise<CreatedSource> {
     assertFacts(facts)
-    const sourceOf = (id: string) => (secret === undefined ? facts : { ...facts, secret: secret(id) })
-    const { key, prefix, createdAt } = await this.#newKey(tenantId, generateSourceKey, sourceIdOf, { sourceOf, madeBy })
-    return { key, id: prefix, tenantId, createdAt, source: facts }
+    const { key, prefix, source, createdAt } = await this.#newKey(tenantId, madeBy, () => {
+      const { server, browser } = generateSourceKeys()
+      const id = sourceIdOf(server)
+      const own = {
+        ...facts,
+        ...(keys !== 'server' && { browser_key: browser }),
+        ...(secret && { secret: secret(id) }),
+      }
+      return { key: keys === 'browser' ? browser : server, prefix: id, source: own }
+    })
+    return { key, browserKey: source.browser_key, id: prefix, tenantId, createdAt, source }
   }
 
   /** Ordered by creation, revoked ones included. */

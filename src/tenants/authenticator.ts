@@ -4,9 +4,9 @@ import { FALLBACK_PLAN, type Plan, type Plans, planOf } from '../../schemas/plan
 import type { Clock } from '../run/clock.ts'
 import type { Service } from '../run/service.ts'
 import { Lifecycle } from '../run/service.ts'
-import { hashKey, isRawKey } from './key.ts'
+import { isRawKey } from './key.ts'
 import { KeyUses } from './key-uses.ts'
-import type { CallerStore, TenantChanges } from './stores.ts'
+import type { CallerStore, KeyHolder, TenantChanges } from './stores.ts'
 import type { Authenticator, Caller, Tenant } from './tenancy.ts'
 
 /** How long the cache keeps a known key, milliseconds. */
@@ -84,33 +84,36 @@ export class CachedAuthenticator implements Authenticator, Service {
       this.#known.delete(rawKey)
     }
     if (!isRawKey(rawKey)) return undefined
-    const keyHash = hashKey(rawKey)
-    if (this.#unknown.get(keyHash)) return undefined
+    if (this.#unknown.get(rawKey)) return undefined
     beforeAsking()
-    return this.#reading.get(keyHash) ?? this.#read(rawKey, keyHash)
+    return this.#reading.get(rawKey) ?? this.#read(rawKey)
   }
 
-  #read(rawKey: string, keyHash: string): Promise<Caller | undefined> {
-    const reading = this.#find(rawKey, keyHash).finally(() => {
-      if (this.#reading.get(keyHash) === reading) this.#reading.delete(keyHash)
+  #read(rawKey: string): Promise<Caller | undefined> {
+    const reading = this.#find(rawKey).finally(() => {
+      if (this.#reading.get(rawKey) === reading) this.#reading.delete(rawKey)
     })
-    this.#reading.set(keyHash, reading)
+    this.#reading.set(rawKey, reading)
     return reading
   }
 
-  async #find(rawKey: string, keyHash: string): Promise<Caller | undefined> {
+  async #find(rawKey: string): Promise<Caller | undefined> {
     const changesSeen = this.#changesSeen
     // The age counts from the call, because the answer may be older than its arrival.
     const askedMs = this.#options.clock.now()
-    const holder = await this.#options.store.findHolder(keyHash)
-    const caller = holder && { ...holder, plan: this.#planOf(holder.tenant) }
-    if (caller) this.#uses.note(keyHash, askedMs)
+    const holder = await this.#options.store.findHolder(rawKey)
+    const known = holder && this.#knownKey(holder, askedMs)
+    if (known) this.#uses.note(known.keyHash, askedMs)
     // The answer may lack a change that happened meanwhile.
     if (changesSeen === this.#changesSeen) {
-      if (caller) this.#known.set(rawKey, { caller, keyHash, askedMs })
-      else this.#unknown.set(keyHash, true, { start: askedMs })
+      if (known) this.#known.set(rawKey, known)
+      else this.#unknown.set(rawKey, true, { start: askedMs })
     }
-    return caller
+    return known?.caller
+  }
+
+  #knownKey({ tenant, source, keyHash }: KeyHolder, askedMs: number): KnownKey {
+    return { caller: { tenant, plan: this.#planOf(tenant), ...(source && { source }) }, keyHash, askedMs }
   }
 
   #planOf(tenant: Tenant): Plan {

@@ -12,19 +12,42 @@ export function generateRawKey(): string {
   return `ipid_${randomBytes(32).toString('hex')}`
 }
 
-const RAW_SOURCE_KEY = /^src_[0-9a-f]{40}$/
+/** A key of a source. The first 7 digits are the same in both of its keys, and are no secret. */
+const RAW_SOURCE_KEY = /^(?:src|pub)_[0-9a-f]{40}$/
 const RAW_SOURCE_KEY_CHARS = 44
+const PREFIX_CHARS = 4
 const SOURCE_ID_CHARS = 11
 const SOURCE_ID = /^src_[0-9a-f]{7}$/
+const BROWSER_PREFIX = 'pub_'
 
-/** A new source key: `src_` and 40 hexadecimal characters, of 160 random bits. */
-export function generateSourceKey(): string {
-  return `src_${randomBytes(20).toString('hex')}`
+/**
+ * The kind of the scripts in pages. All of its keys are browser keys, also those that begin with `src_`, from before there were browser
+ * keys.
+ */
+export const PAGE_KIND = 'web'
+
+/** The keys of a new source: a secret one for servers, and one for browsers, which stands in public pages. */
+export interface SourceKeys {
+  /** `src_` and 40 hexadecimal characters, of 160 random bits. */
+  readonly server: string
+  /** `pub_`, the 7 digits of the source's id, and 33 other ones. */
+  readonly browser: string
 }
 
-/** The first 11 characters of a source key. They name its source, and are no secret. */
+export function generateSourceKeys(): SourceKeys {
+  const [server, other] = [randomBytes(20).toString('hex'), randomBytes(20).toString('hex')]
+  const digits = SOURCE_ID_CHARS - PREFIX_CHARS
+  return { server: `src_${server}`, browser: `${BROWSER_PREFIX}${server.slice(0, digits)}${other.slice(digits)}` }
+}
+
+/** The id of the source that a key belongs to: `src_` and the first 7 digits of the key. */
 export function sourceIdOf(rawKey: string): string {
-  return rawKey.slice(0, SOURCE_ID_CHARS)
+  return `src_${rawKey.slice(PREFIX_CHARS, SOURCE_ID_CHARS)}`
+}
+
+/** Whether a key has the form of a browser key. */
+export function isBrowserKey(rawKey: string): boolean {
+  return rawKey.length === RAW_SOURCE_KEY_CHARS && rawKey.startsWith(BROWSER_PREFIX)
 }
 
 export function isSourceId(text: string): boolean {

@@ -23,8 +23,9 @@ export class SharedRateLimiter implements RateLimiter, Service {
   }
 
   take({ tenant, plan, source }: Caller): RateDecision | Promise<RateDecision> {
+    const keyId = source && (source.isBrowser ? `${source.id}:browser` : source.id)
     const taken = this.#tokens.take(
-      { tenantId: tenant.id, ...(source && { keyId: source.id }), size: plan.burst, rate: plan.rate },
+      { tenantId: tenant.id, ...(keyId && { keyId }), size: plan.burst, rate: plan.rate },
       1,
     )
     return taken instanceof Promise ? taken.then((it) => decide(plan, it)) : decide(plan, taken)

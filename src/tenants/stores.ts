@@ -21,6 +21,8 @@ export interface StoredKey {
 /** Whose key it is. */
 export interface KeyHolder {
   readonly tenant: Tenant
+  /** SHA-256 under which the key is stored: see `recordUses`. A source has one for both of its keys. */
+  readonly keyHash: string
   /** Undefined: it is an API key. */
   readonly source?: CallerSource
 }
@@ -40,9 +42,9 @@ export interface KeyPage<K> {
 
 /** Reads tenants and keys for requests. Every method rejects with `UnavailableError` when the store is down. */
 export interface CallerStore {
-  /** The holder of an active key; undefined when the key is unknown or revoked. @param keyHash see `hashKey` */
-  findHolder(keyHash: string): Promise<KeyHolder | undefined>
-  /** Records when keys were used, milliseconds since the epoch. The latest time wins over all processes. */
+  /** The holder of an active key; undefined when the key is unknown or revoked. */
+  findHolder(rawKey: string): Promise<KeyHolder | undefined>
+  /** Records when keys were used, milliseconds since the epoch, by `KeyHolder.keyHash`. The latest time wins over all processes. */
   recordUses(uses: ReadonlyMap<string, number>): Promise<void>
 }
 

@@ -54,8 +54,13 @@ export interface Caller {
 
 /** A source, as a request sees it. */
 export interface CallerSource extends SourceFacts {
-  /** First 11 characters of its key. */
+  /** See `sourceIdOf`. */
   readonly id: string
+  /**
+   * Whether the request has a browser key, which stands in public pages: the address is that of the connection, the time that of
+   * receipt, and what it says of people and accounts proves nothing.
+   */
+  readonly isBrowser: boolean
 }
 
 /** An API key, without its raw form. */

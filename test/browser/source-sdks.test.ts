@@ -142,7 +142,11 @@ test('browser libraries and the script tag send their events, and the company is
 })
 
 async function tryExample(t: TestContext, { instance, site, proxy, hosts }: World, name: string, domain: string) {
-  const { source_id: id, key } = await createSource(instance, name, 'demo', proxy.url)
+  const {
+    source_id: id,
+    key: server,
+    browser_key: key = server,
+  } = await createSource(instance, name, 'demo', proxy.url)
   const { page, wrong } = await openVisitor(t, hosts)
   const first = proxy.requests.length
   await page.goto(`${site.origin}/${name}?utm_source=news#top`)
@@ -212,7 +216,7 @@ async function storedOf(instance: TestInstance, { source_id: id }: CreatedSource
 
 async function webSource({ instance, site, proxy }: World): Promise<CreatedSource> {
   const source = await createSource(instance, 'web', 'demo', proxy.url)
-  site.head = source.setup.split('\n', 1)[0]!
+  site.head = source.blocks[0]!.code
   assert.equal(site.head, `<script async src="${proxy.url}/s/web/${source.key}.js"></script>`)
   proxy.requests.length = 0
   return source
@@ -380,8 +384,8 @@ async function respects(t: TestContext, world: World) {
 async function obeys(t: TestContext, world: World) {
   const { instance, site, hosts } = world
   const source = await webSource(world)
-  const lines = /^ +(script-src .*; connect-src .*)$/m.exec(source.setup)![1]
-  site.policy = `default-src 'none'; img-src data:; ${lines}`
+  const { code } = source.blocks.find(({ title }) => title.includes('Content-Security-Policy'))!
+  site.policy = `default-src 'none'; img-src data:; ${code}`
   const { page, wrong } = await openVisitor(t, hosts)
   await page.goto(`${site.origin}/strict`)
   await storedOf(instance, source, 1)

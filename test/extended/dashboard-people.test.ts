@@ -250,10 +250,13 @@ test('a removed member does not come back by links that they made, and their key
   assert.equal(dora.status, 303)
   const created = await post<CreatedKeyAnswer>(ada, '/api/tenants/acme/keys', {})
   await admin.createKey('acme')
-  const source = await admin.createSource('acme', { kind: 'web', address: 'auto' }, undefined, {
-    id: maker,
-    name: 'Ada',
-  })
+  const source = await admin.createSource(
+    'acme',
+    { kind: 'web', address: 'auto' },
+    {
+      madeBy: { id: maker, name: 'Ada' },
+    },
+  )
   const own = await invite(operator)
   const bob = await followLink(await invite(operator, { name: 'Bob' }))
 

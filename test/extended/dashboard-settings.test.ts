@@ -7,7 +7,7 @@ import type { InviteAnswer } from '../../schemas/dashboard/people.ts'
 import type { AccountsOfMonthAnswer, PlanAnswer } from '../../schemas/dashboard/plan.ts'
 import type { Reenrichment, ReenrichmentsAnswer } from '../../schemas/dashboard/reenrichments.ts'
 import type { RulesAnswer, RulesTrialAnswer } from '../../schemas/dashboard/rules.ts'
-import type { CreatedSourceAnswer, ListedSource, SourcesAnswer } from '../../schemas/dashboard/sources.ts'
+import type { CreatedSourceAnswer, ListedSource, SourceSetup, SourcesAnswer } from '../../schemas/dashboard/sources.ts'
 import type { ListedTenant, SignedOutAnswer, TenantsAnswer } from '../../schemas/dashboard/tenants.ts'
 import { DEFAULT_PLANS } from '../../schemas/plans.ts'
 import type { TenantRules } from '../../schemas/tenant-rules.ts'
@@ -82,6 +82,7 @@ const SETTINGS = settingsRoutes({
       return sourceCounts
     },
   },
+  apiUrl: 'http://127.0.0.1:8080',
   fetches: (found) => pullStatuses(redis, ingest, found),
   readRule: parseRule,
   trials: {
@@ -182,13 +183,13 @@ test("a member manages the keys of one tenant, and no prefix reaches another ten
   assert.equal(await refusal(operator, '/api/tenants/acme/keys/revoke', { prefix: foreign.prefix }), unknown)
   const seen = await client.get(`/api/tenants/acme/keys/${prefix}`)
   assert.deepEqual([seen.status, ((await seen.json()) as { detail: string }).detail], [422, unknown])
-  assert.ok(await store.findHolder(hashKey(foreign.key)), 'the key of the other tenant is in force')
+  assert.ok(await store.findHolder(foreign.key), 'the key of the other tenant is in force')
   assert.match(await refusal(client, '/api/tenants/acme/keys/revoke', { prefix: 'ipid_' }), /7 hexadecimal/)
 
   const revoked = await post<ListedKey>(client, '/api/tenants/acme/keys/revoke', { prefix: made.prefix })
   assert.ok(revoked.revoked_at)
   assert.deepEqual(await post(client, '/api/tenants/acme/keys/revoke', { prefix: made.prefix }), revoked)
-  assert.equal(await store.findHolder(hashKey(made.key)), undefined)
+  assert.equal(await store.findHolder(made.key), undefined)
 })
 
 test('a member makes, changes and revokes sources of one tenant, and sees their health', async () => {
@@ -207,7 +208,16 @@ test('a member makes, changes and revokes sources of one tenant, and sees their 
     base: 'https://t.example/',
   })
   assert.match(made.key, /^src_[0-9a-f]{40}$/)
-  assert.ok(made.setup.includes(`writeKey: '${made.key}', host: 'https://t.example'`), made.setup)
+  assert.match(made.browser_key!, /^pub_[0-9a-f]{40}$/)
+  const [onServer, , inBrowser] = made.setup.blocks
+  assert.ok(onServer!.code.includes(`writeKey: '${made.key}', host: 'https://t.example'`), onServer!.code)
+  assert.ok(inBrowser!.code.includes(`writeKey: '${made.browser_key}', cdnURL: 'https://t.example/s/segment'`))
+  assert.equal(made.setup.warning, null)
+  const again = await client.read<SourceSetup>(`${path}/setup?source=${made.source_id}`)
+  assert.deepEqual(again, { ...made.setup, blocks: [inBrowser] }, 'the server key is not known any more')
+  await post(client, `${path}/set`, { source_id: made.source_id, base: 'http://10.1.2.3:8080' })
+  const nearby = await client.read<SourceSetup>(`${path}/setup?source=${made.source_id}`)
+  assert.match(nearby.warning!, /^http:\/\/10\.1\.2\.3:8080 can be reached from this machine or network only/)
   assert.equal(made.url, `https://t.example/s/segment/${made.key}`)
   for (const base of ['', 'ipid.example', 'ftp://x', 'https://x.example/path', 'https://u:p@x.example'])
     assert.match(await refusal(client, path, { kind: 'segment', base }), /^base: must be https:\/\/host/)
@@ -251,7 +261,7 @@ test('a member makes, changes and revokes sources of one tenant, and sees their 
   assert.equal((await admin.listSources('other')).at(-1)!.revokedAt, undefined)
 
   assert.equal((await post<ListedSource>(client, `${path}/revoke`, { source_id: made.source_id })).state, 'revoked')
-  assert.equal(await store.findHolder(hashKey(made.key)), undefined)
+  assert.equal(await store.findHolder(made.key), undefined)
 })
 
 test('a source of any JSON has a preset, a mapping, or events with the field names of ipid', async () => {
@@ -267,12 +277,12 @@ test('a source of any JSON has a preset, a mapping, or events with the field nam
     return { preset, map }
   }
   const logs = await post<CreatedSourceAnswer>(client, path, { ...of, preset: 'cloudflare', map: ['ip=Client'] })
-  assert.match(logs.setup, /^Logpush > Create a job/)
+  assert.match(logs.setup.blocks[0]!.title, /^Logpush > Create a job/)
   assert.deepEqual(await factsOf(logs), { preset: 'cloudflare', map: { ip: 'Client' } })
   const mapped = await post<CreatedSourceAnswer>(client, path, { ...of, map: ['ip=client.ip', 'event_id=rid'] })
   assert.deepEqual(await factsOf(mapped), { preset: undefined, map: { ip: 'client.ip', event_id: 'rid' } })
   const plain = await post<CreatedSourceAnswer>(client, path, of)
-  assert.match(plain.setup, /other names than ip, event_id and timestamp need a mapping/)
+  assert.match(plain.setup.blocks[1]!.title, /other names than ip, event_id and timestamp/)
   const refused: readonly (readonly [body: object, reason: RegExp])[] = [
     [{ preset: 'nginx' }, /^preset: there is no "nginx": give one of cloudflare, /],
     [{ map: ['address=ip'] }, /^map: there is no field "address"/],

@@ -96,10 +96,25 @@ async function opensOnly(instance: TestInstance): Promise<void> {
     await sent('', { 'x-source-key': key }),
     await sent('', {}, `?writeKey=${key}`),
     await sent('', {}, '', `/${key}`),
+    await sent(segment.browser_key!),
+    await sent('', basic(segment.browser_key!)),
+    await sent('', {}, '', `/${segment.browser_key}`),
   ]
   assert.deepEqual(new Set(opened.map(({ status }) => status)), new Set([200]))
 
-  const wrong = [posthog.key, instance.apiKey, key.toUpperCase(), `${key} `, `${key}0`, 'x'.repeat(10_000), '../x', '']
+  const wrong = [
+    posthog.key,
+    posthog.browser_key!,
+    web.key,
+    key.replace('src_', 'pub_'),
+    instance.apiKey,
+    key.toUpperCase(),
+    `${key} `,
+    `${key}0`,
+    'x'.repeat(10_000),
+    '../x',
+    '',
+  ]
   for (const other of wrong) {
     const path = encodeURIComponent(other).slice(0, 1_000)
     const refused = [
@@ -132,8 +147,8 @@ async function opensOnly(instance: TestInstance): Promise<void> {
     ['/v1/events/m1', {}],
   ]
   for (const [path, init] of closed) {
-    for (const source of [segment, posthog, web]) {
-      const answer = await call(instance, path, { ...init, headers: { ...init.headers, 'x-api-key': source.key } })
+    for (const sourceKey of [segment.key, posthog.key, web.key, segment.browser_key!]) {
+      const answer = await call(instance, path, { ...init, headers: { ...init.headers, 'x-api-key': sourceKey } })
       const reason = await reasonOf(answer)
       if (answer.status === 404 || answer.status === 405) assert.fail(`${path} is no path of the API: ${reason}`)
       assert.equal(answer.status, 401, path)
@@ -252,7 +267,7 @@ async function isBounded(instance: TestInstance): Promise<void> {
   assert.equal(reasons.split('\n').length, 1, reasons)
   assert.ok(!/\d/.test(reasons.replace(/256/g, '')), reasons)
 
-  // All keys of a tenant share its rate: 20 at once, 5 a second.
+  // Each key has a rate of its own: 20 at once, 5 a second.
   const answers = await Promise.all(
     Array.from({ length: 60 }, (_, n) => send(n % 2 ? one.key : two.key, batch(1, track))),
   )

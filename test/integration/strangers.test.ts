@@ -19,7 +19,7 @@ const NUMBERS = `${'1e400,'.repeat(600_000)}1e400`
 const callerOf = (id: string, kind: string): Caller => ({
   tenant: { id, plan: 'custom', archive: false, addresses: 'full', createdAt: '2026-01-01T00:00:00.000Z' },
   plan: { rate: 1_000, burst: 1_000, dailyLookups: 1, monthlyAccounts: 1 } as unknown as Caller['plan'],
-  source: { id: KNOWN.slice(0, 11), kind, address: 'payload' },
+  source: { id: KNOWN.slice(0, 11), kind, address: 'payload', isBrowser: false },
 })
 
 /** A server whose source keys open the kind of the path, with the keys that it was asked for. */

@@ -33,9 +33,9 @@ function counted(t: import('node:test').TestContext, answer: () => Promise<Tenan
   const log = pino({ level: 'warn' }, { write: (line: string) => void warnings.push(line) })
   const authenticator = new CachedAuthenticator({
     store: {
-      findHolder() {
+      findHolder(rawKey) {
         reads++
-        return answer().then((tenant) => tenant && { tenant })
+        return answer().then((tenant) => tenant && { tenant, keyHash: hashKey(rawKey) })
       },
       async recordUses(uses) {
         used.push(...uses.keys())

@@ -40,7 +40,11 @@ export async function nodeLibraries(): Promise<Readonly<Record<string, Library>>
 
 export interface CreatedSource {
   readonly source_id: string
+  /** The server key; of a page, its browser key. */
   readonly key: string
+  /** Of a kind whose sources have both keys. */
+  readonly browser_key?: string
+  readonly blocks: readonly { readonly title: string; readonly code: string; readonly is_sample: boolean }[]
   readonly url: string
   readonly setup: string
 }

@@ -1,6 +1,5 @@
 import { correctionsLock } from '../../companies/corrections/lock.ts'
 import { version } from '../../config/version.ts'
-import { connectableHost } from '../../http/engine/connectable-host.ts'
 import type { HttpServer } from '../../http/engine/server.ts'
 import type { ProcessContext } from '../../process/context.ts'
 import type { Service } from '../../run/service.ts'
@@ -19,7 +18,7 @@ import { Sessions } from '../server/sessions.ts'
 import { alertDependencies } from './alerts.ts'
 import { faviconsOf } from './favicons.ts'
 import { liveDependencies } from './live.ts'
-import { settingsOf } from './settings.ts'
+import { apiUrlOf, settingsOf } from './settings.ts'
 import { dashboardTables } from './tables.ts'
 import { uploadsOf } from './uploads.ts'
 
@@ -51,7 +50,7 @@ export function dashboardRole(context: ProcessContext): DashboardRole {
     ...{
       tenants,
       version: version(),
-      apiUrl: `http://${connectableHost(config.host)}:${config.port}`,
+      apiUrl: apiUrlOf(config),
       plans: config.plans,
       clock,
     },

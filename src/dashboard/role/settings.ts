@@ -3,6 +3,7 @@ import type { Config } from '../../config/config.ts'
 import { attributionOf } from '../../enrichment/files/attribution.ts'
 import { judgedLookup, ruleSetOf } from '../../enrichment/tenant-rules/judge.ts'
 import { parseRule } from '../../enrichment/tenant-rules/rule.ts'
+import { connectableHost } from '../../http/engine/connectable-host.ts'
 import { ReenrichJobs } from '../../operations/reenrich/jobs/job-store.ts'
 import { pullStatuses } from '../../pipeline/sources/pulls/statuses.ts'
 import type { ProcessContext } from '../../process/context.ts'
@@ -36,6 +37,11 @@ function reenrichmentsOf(
   }
 }
 
+/** The API of these settings, as this machine reaches it. */
+export function apiUrlOf({ host, port }: Config): string {
+  return `http://${connectableHost(host)}:${port}`
+}
+
 export function settingsOf(
   context: ProcessContext,
   redis: RedisClient,
@@ -59,6 +65,7 @@ export function settingsOf(
     overview,
     sources: pipeline.sources.map(({ from }) => from),
     counts,
+    apiUrl: apiUrlOf(config),
     fetches: (found) => pullStatuses(redis, pipeline, found),
     readRule: parseRule,
     trials,

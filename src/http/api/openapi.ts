@@ -36,7 +36,8 @@ export function buildOpenApi(routes: readonly Route[]): Record<string, unknown> 
           type: 'apiKey',
           in: 'header',
           name: 'X-Source-Key',
-          description: 'src_ and 40 hexadecimal characters',
+          description:
+            'A server key, src_ and 40 hexadecimal characters, or a browser key, pub_ and 40 hexadecimal characters',
         },
         sourceKeyAsUser: { type: 'http', scheme: 'basic', description: 'A source key as user' },
         sourceKeyAsToken: { type: 'http', scheme: 'bearer', description: 'A source key' },

@@ -1,4 +1,4 @@
-import type { SourceFacts } from '../../../schemas/api-key.ts'
+import type { SourceFacts, SourceKeySorts } from '../../../schemas/api-key.ts'
 import type { OwnSettings, OwnValues } from '../../config/setting.ts'
 import type { Exchange } from '../../http/engine/exchange.ts'
 import type { HttpResponse } from '../../http/engine/response.ts'
@@ -49,19 +49,47 @@ export interface SourceTool {
   readonly group?: SourceGroup
   /** Options that `ipid source create` needs, for people. Default: none. */
   readonly options?: string
+  /** Which keys its sources get. Default: `server`. */
+  readonly keys?: SourceKeySorts
   /** Path of the API, for `url` of a created source. */
   path(key: string): string
   /**
-   * The text to paste.
-   * @param base `http(s)://host:port` of the API
-   * @param key of a pull, which has none: the id of the source
+   * What people paste, and where.
    * @param facts of the source, for kinds whose sources differ
    */
-  setup(base: string, key: string, facts?: SourceFacts): string
+  setup(place: SetupPlace, facts?: SourceFacts): readonly SetupBlock[]
   /** The presets of its sources, which may map fields of their own then. Undefined: the kind knows where its fields are. */
   readonly presets?: readonly SourcePreset[]
   /** Whether its libraries repeat events by design, and not only after failures. Default: false. */
   readonly repeats?: boolean
+}
+
+/** What a setup text depends on. */
+export interface SetupPlace {
+  /** `http(s)://host:port` of the API, as its senders reach it. */
+  readonly base: string
+  /** The id of the source. */
+  readonly id: string
+  /** The server key. Undefined: it is not known any more, so that `setup` leaves out the blocks that hold it. */
+  readonly key?: string | undefined
+  /** The browser key; undefined: the source has none, so that `setup` leaves out the blocks that hold it. */
+  readonly browserKey?: string | undefined
+}
+
+/** One thing to paste, in one place. */
+export interface SetupBlock {
+  /** Where it goes, or what it does: words without a full stop. */
+  readonly title: string
+  /** What a person should know about it: whole sentences. */
+  readonly about?: string
+  /** Exactly what is pasted. */
+  readonly code: string
+  /** The key that it holds. Undefined: none. */
+  readonly key?: 'server' | 'browser'
+  /** An example that has to be changed before it runs. It has no address and no id that would be valid. Default: false. */
+  readonly isSample?: boolean
+  /** Whether its code gives an event the address of its visitor. Default: false. */
+  readonly givesAddress?: boolean
 }
 
 /** A sender whose fields a kind of source knows. */
@@ -154,6 +182,8 @@ export interface EventContext {
   readonly requestId?: string
   /** The source whose key the request has; undefined: it has an API key. */
   readonly sourceId?: string | undefined
+  /** Whether that key is a browser key, so that what the events say of their visitors proves nothing. Default: false. */
+  readonly isBrowser?: boolean | undefined
   /** Whether the tenant has an archive. Default: false. */
   readonly archived?: boolean
   /** Replaces addresses. Undefined: they are stored in full. Masked events must be enriched before the stream. */

@@ -259,15 +259,17 @@ export const amplitudeExport: Source = {
     group: 'pulls',
     options: '--region us',
     path: () => '',
-    setup: (
-      _base,
-      id,
-    ) => `ipid asks Amplitude every hour, and gets each hour two hours after its end, since the start of this day (UTC).
-Older events: ./ipid source run ${id} --from 2026-01-31
-How it fares: ./ipid source list TENANT
-
-Amplitude keeps the address of an event unless the project drops it. Events without one find no company.
-`,
+    setup: ({ id }) => [
+      {
+        title: 'Older events',
+        about:
+          'ipid asks Amplitude every hour, and gets each hour two hours after its end, since the start of this day (UTC). Amplitude keeps ' +
+          'the address of an event unless the project drops it. Events without one find no company.',
+        isSample: true,
+        code: `./ipid source run ${id} --from YYYY-MM-DD`,
+      },
+      { title: 'How it fares', isSample: true, code: './ipid source list TENANT' },
+    ],
   },
   pull,
 }

@@ -13,7 +13,14 @@ import {
   without,
   withRest,
 } from './tools/tool-event.ts'
-import { type Tool, type ToolRoute, toolSource } from './tools/tool-source.ts'
+import {
+  ABOUT_BROWSER,
+  ABOUT_SERVER,
+  addressSample,
+  type Tool,
+  type ToolRoute,
+  toolSource,
+} from './tools/tool-source.ts'
 
 const PLACED = [
   'insert_id',
@@ -83,16 +90,23 @@ function setProperties(value: unknown): JsonObject {
 const tool: Tool = {
   kind: 'amplitude',
   title: 'Amplitude',
-  setup: (base, key) => `Node:
-  import { init, track } from '@amplitude/analytics-node'
-  init('${key}', { serverUrl: '${base}/s/amplitude/2/httpapi' })
-  // The address of your visitor. Without it no company can be found:
-  track('Page Viewed', properties, { user_id, ip: request.ip })
-
-Browser:
-  import * as amplitude from '@amplitude/analytics-browser'
-  amplitude.init('${key}', { serverUrl: '${base}/s/amplitude/2/httpapi', fetchRemoteConfig: false })
-`,
+  setup: (base, key, browserKey) => [
+    {
+      title: 'Node',
+      about: ABOUT_SERVER,
+      key: 'server',
+      code: `import { init, track } from '@amplitude/analytics-node'
+init('${key}', { serverUrl: '${base}/s/amplitude/2/httpapi' })`,
+    },
+    addressSample("track('Page Viewed', properties, { user_id, ip: request.ip })"),
+    {
+      title: 'Browser',
+      about: ABOUT_BROWSER,
+      key: 'browser',
+      code: `import * as amplitude from '@amplitude/analytics-browser'
+amplitude.init('${browserKey}', { serverUrl: '${base}/s/amplitude/2/httpapi', fetchRemoteConfig: false })`,
+    },
+  ],
   routes: ['/2/httpapi', '/batch'].map(
     (path): ToolRoute => ({
       method: 'POST',

@@ -11,16 +11,15 @@ import type { HttpResponse } from '../../http/engine/response.ts'
 import type { KeyedRoute } from '../../http/route/route.ts'
 import { InputError } from '../../run/errors.ts'
 import type { SlicedWork } from '../../run/slices.ts'
-import { sourceIdOf } from '../../tenants/key.ts'
 import type { Caller, CallerSource } from '../../tenants/tenancy.ts'
 import type { BatchJobs } from '../declaration/batch-jobs.ts'
-import type { OtherEvents, Source, SourceTools } from '../declaration/source.ts'
+import type { OtherEvents, SetupBlock, Source, SourceTools } from '../declaration/source.ts'
 import type { ReadEvent } from '../event/read-event.ts'
 import { compileValidator } from '../event/validator.ts'
 import { NOT_JSON, readChunk, readLine } from './batch/read-chunk.ts'
 import { receiveUpload } from './batch/receive-upload.ts'
 import { type EntryFormat, EntryReader, entryFormat } from './http/entries.ts'
-import { PRESETS, presetNamed, SIGNING_PRESET } from './http/presets.ts'
+import { ABOUT_SECRET, PRESETS, presetNamed, SIGNING_PRESET, secretBlock } from './http/presets.ts'
 import { codesOf } from './live/json-scan.ts'
 import { scanEventLine } from './live/scan-events.ts'
 import { sliceEvent } from './live/slice-event.ts'
@@ -69,7 +68,8 @@ export const http: Source<typeof settings> = {
     title: TITLE,
     group: 'shippers',
     path: (key) => `/s/${KIND}/${key}`,
-    setup: (base, key, facts) => setupText(`${base}/s/${KIND}/${key}`, facts).replaceAll('SOURCE_ID', sourceIdOf(key)),
+    setup: ({ base, key, id }, facts) =>
+      setupOf(`${base}/s/${KIND}/${key}`, id, facts).filter((block) => block.key !== 'server' || key !== undefined),
     presets: PRESETS,
   },
   routes: [`/s/${KIND}`, `/s/${KIND}/:source_key`].flatMap((path) => {
@@ -127,15 +127,20 @@ export const http: Source<typeof settings> = {
   read: readChunk,
 }
 
-function setupText(url: string, facts: SourceFacts | undefined): string {
+function setupOf(url: string, id: string, facts: SourceFacts | undefined): readonly SetupBlock[] {
   const preset = presetNamed(facts?.preset)
-  if (preset !== undefined) return preset.setup(url)
-  return `Send NDJSON, a JSON array or one object, plain or gzip, up to 100 MB:
-  curl --data-binary @events.ndjson ${url}
-
-Fields with other names than ip, event_id and timestamp need a mapping:
-  ./ipid source set SOURCE_ID --map ip=client.address --map event_id=request_id --map timestamp=time
-`
+  if (preset !== undefined) return preset.setup(url, id)
+  return [
+    {
+      ...secretBlock('Send events', `curl --data-binary @events.ndjson ${url}`),
+      about: `NDJSON, a JSON array or one object, plain or gzip, up to 100 MB. ${ABOUT_SECRET}`,
+    },
+    {
+      title: 'Say where the fields are, when they have other names than ip, event_id and timestamp',
+      isSample: true,
+      code: `./ipid source set ${id} --map ip=client.address --map event_id=request_id --map timestamp=time`,
+    },
+  ]
 }
 
 function keyOfRequest({ request }: Exchange): string {
@@ -152,7 +157,7 @@ function openPost({ keep, jobs, settings: { trustedProxies: networks }, secrets 
     formats.set(source, format)
     if (source.verify) exchange.addHeader(VERIFY_HEADER, source.verify)
     const signature = signatureOf(exchange, source, secrets)
-    const sender = new Sender(exchange, trusted, source.address)
+    const sender = new Sender(exchange, trusted, source)
     const { firehoseRequestId } = exchange.request.head
     const reader = new EntryReader(format, {
       addressOf: (event) => sender.addressOf(event),

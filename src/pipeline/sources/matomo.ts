@@ -12,7 +12,16 @@ import {
   unlessEmpty,
   without,
 } from './tools/tool-event.ts'
-import { PIXEL, type Tool, type ToolRequest, type ToolRoute, toolSource } from './tools/tool-source.ts'
+import {
+  ABOUT_BROWSER,
+  ABOUT_SERVER,
+  addressSample,
+  PIXEL,
+  type Tool,
+  type ToolRequest,
+  type ToolRoute,
+  toolSource,
+} from './tools/tool-source.ts'
 
 const PLACED = [
   'idsite',
@@ -98,15 +107,22 @@ const FIELDS = { keyFields: ['token_auth'], lists: ['requests'] }
 const tool: Tool = {
   kind: 'matomo',
   title: 'Matomo',
-  setup: (base, key) => `Node:
-  import MatomoTracker from 'matomo-tracker'
-  const matomo = new MatomoTracker(1, '${base}/s/matomo/${key}/matomo.php')
-  // The address of your visitor. Without it no company can be found:
-  matomo.track({ url, token_auth: '${key}', cip: request.ip })
-
-Browser:
-  _paq.push(['setTrackerUrl', '${base}/s/matomo/${key}/matomo.php'])
-`,
+  setup: (base, key, browserKey) => [
+    {
+      title: 'Node',
+      about: ABOUT_SERVER,
+      key: 'server',
+      code: `import MatomoTracker from 'matomo-tracker'
+const matomo = new MatomoTracker(1, '${base}/s/matomo/${key}/matomo.php')`,
+    },
+    addressSample(`matomo.track({ url, token_auth: '${key}', cip: request.ip })`),
+    {
+      title: 'Browser',
+      about: ABOUT_BROWSER,
+      key: 'browser',
+      code: `_paq.push(['setTrackerUrl', '${base}/s/matomo/${browserKey}/matomo.php'])`,
+    },
+  ],
   routes: ['/matomo.php', '/piwik.php'].flatMap((path): ToolRoute[] => [
     { method: 'GET', path, ...FIELDS, read: readMatomoRequests, answer: imageOf },
     {

@@ -15,7 +15,17 @@ import {
   unlessEmpty,
   without,
 } from './tools/tool-event.ts'
-import { type Tool, type ToolRequest, type ToolRoute, toolSource } from './tools/tool-source.ts'
+import {
+  ABOUT_BROWSER,
+  ABOUT_SERVER,
+  addressSample,
+  hostOf,
+  protocolOf,
+  type Tool,
+  type ToolRequest,
+  type ToolRoute,
+  toolSource,
+} from './tools/tool-source.ts'
 
 const EVENT_COLUMNS = ['token', '$insert_id', 'time', 'ip', '$ip', 'distinct_id', '$user_id', '$device_id']
 /** Numbers below it are seconds: as milliseconds they would be of 1970. */
@@ -107,16 +117,23 @@ const tool: Tool = {
   kind: 'mixpanel',
   title: 'Mixpanel',
   repeats: true,
-  setup: (base, key) => `Node:
-  import Mixpanel from 'mixpanel'
-  const mixpanel = Mixpanel.init('${key}', { host: '${base.replace(/^https?:\/\//, '')}', protocol: '${base.startsWith('https') ? 'https' : 'http'}', path: '/s/mixpanel' })
-  // The address of your visitor. Without it no company can be found:
-  mixpanel.track('Page View', { distinct_id, ip: request.ip })
-
-Browser:
-  import mixpanel from 'mixpanel-browser'
-  mixpanel.init('${key}', { api_host: '${base}/s/mixpanel', track_pageview: true })
-`,
+  setup: (base, key, browserKey) => [
+    {
+      title: 'Node',
+      about: ABOUT_SERVER,
+      key: 'server',
+      code: `import Mixpanel from 'mixpanel'
+const mixpanel = Mixpanel.init('${key}', { host: '${hostOf(base)}', protocol: '${protocolOf(base)}', path: '/s/mixpanel' })`,
+    },
+    addressSample("mixpanel.track('Page View', { distinct_id, ip: request.ip })"),
+    {
+      title: 'Browser',
+      about: ABOUT_BROWSER,
+      key: 'browser',
+      code: `import mixpanel from 'mixpanel-browser'
+mixpanel.init('${browserKey}', { api_host: '${base}/s/mixpanel', track_pageview: true })`,
+    },
+  ],
   routes: [
     ...both('/track', readMixpanelEvents),
     ...both('/track/', readMixpanelEvents),

@@ -13,7 +13,16 @@ import {
   unlessEmpty,
   without,
 } from './tools/tool-event.ts'
-import { settingsRoute, type Tool, type ToolRequest, type ToolRoute, toolSource } from './tools/tool-source.ts'
+import {
+  ABOUT_BROWSER,
+  ABOUT_SERVER,
+  addressSample,
+  settingsRoute,
+  type Tool,
+  type ToolRequest,
+  type ToolRoute,
+  toolSource,
+} from './tools/tool-source.ts'
 
 const PLACED = [
   'event',
@@ -93,15 +102,22 @@ const PATHS = ['/batch', '/capture', '/track', '/e', '/i/v0/e']
 const tool: Tool = {
   kind: 'posthog',
   title: 'PostHog',
-  setup: (base, key) => `Node:
-  import { PostHog } from 'posthog-node'
-  const posthog = new PostHog('${key}', { host: '${base}/s/posthog' })
-  // The address of your visitor. Without it no company can be found:
-  posthog.capture({ distinctId, event: '$pageview', properties: { $ip: request.ip } })
-
-Browser:
-  posthog.init('${key}', { api_host: '${base}/s/posthog' })
-`,
+  setup: (base, key, browserKey) => [
+    {
+      title: 'Node',
+      about: ABOUT_SERVER,
+      key: 'server',
+      code: `import { PostHog } from 'posthog-node'
+const posthog = new PostHog('${key}', { host: '${base}/s/posthog' })`,
+    },
+    addressSample("posthog.capture({ distinctId, event: '$pageview', properties: { $ip: request.ip } })"),
+    {
+      title: 'Browser',
+      about: ABOUT_BROWSER,
+      key: 'browser',
+      code: `posthog.init('${browserKey}', { api_host: '${base}/s/posthog' })`,
+    },
+  ],
   routes: [
     ...PATHS.flatMap((path) => [path, `${path}/`]).flatMap((path): ToolRoute[] => [
       {

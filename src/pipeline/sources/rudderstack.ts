@@ -1,6 +1,14 @@
 import type { Tally } from './live/translated.ts'
 import { callRoute, callRoutes } from './segment.ts'
-import { settingsRoute, type Tool, type ToolRequest, toolSource } from './tools/tool-source.ts'
+import {
+  ABOUT_BROWSER,
+  ABOUT_SERVER,
+  addressSample,
+  settingsRoute,
+  type Tool,
+  type ToolRequest,
+  toolSource,
+} from './tools/tool-source.ts'
 
 /**
  * RudderStack's HTTP API, which has Segment's form. Its libraries take 2xx for success and repeat 429 and 5xx three times. The Node
@@ -10,18 +18,25 @@ import { settingsRoute, type Tool, type ToolRequest, toolSource } from './tools/
 const tool: Tool = {
   kind: 'rudderstack',
   title: 'RudderStack',
-  setup: (base, key) => `Node:
-  import Analytics from '@rudderstack/rudder-sdk-node'
-  const analytics = new Analytics('${key}', { dataPlaneUrl: '${base}/s/rudderstack' })
-  // The address of your visitor. Without it no company can be found:
-  analytics.page({ userId, name, context: { ip: request.ip } })
-
-Browser:
-  import { RudderAnalytics } from '@rudderstack/analytics-js/bundled'
-  const analytics = new RudderAnalytics()
-  analytics.load('${key}', '${base}/s/rudderstack', { configUrl: '${base}/s/rudderstack' })
-  analytics.page()
-`,
+  setup: (base, key, browserKey) => [
+    {
+      title: 'Node',
+      about: ABOUT_SERVER,
+      key: 'server',
+      code: `import Analytics from '@rudderstack/rudder-sdk-node'
+const analytics = new Analytics('${key}', { dataPlaneUrl: '${base}/s/rudderstack' })`,
+    },
+    addressSample('analytics.page({ userId, name, context: { ip: request.ip } })'),
+    {
+      title: 'Browser',
+      about: ABOUT_BROWSER,
+      key: 'browser',
+      code: `import { RudderAnalytics } from '@rudderstack/analytics-js/bundled'
+const analytics = new RudderAnalytics()
+analytics.load('${browserKey}', '${base}/s/rudderstack', { configUrl: '${base}/s/rudderstack' })
+analytics.page()`,
+    },
+  ],
   routes: [
     ...callRoutes('rudderstack', success),
     callRoute('rudderstack', '/beacon/v1/batch', undefined, success),

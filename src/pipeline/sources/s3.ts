@@ -346,16 +346,18 @@ export const s3: Source = {
     group: 'pulls',
     options: '--url "s3://BUCKET/PREFIX?region=REGION"',
     path: () => '',
-    setup: (
-      _base,
-      id,
-    ) => `ipid lists the bucket every 5 minutes, and fetches what is new since the start of this day (UTC).
-Older objects: ./ipid source run ${id} --from 2026-01-31
-How it fares:  ./ipid source list TENANT
-
-The credentials need s3:ListBucket on the bucket and s3:GetObject on its objects. Objects must be JSON lines or log lines, plain or
-gzip. Parquet is refused: let the export write JSON lines.
-`,
+    setup: ({ id }) => [
+      {
+        title: 'Older objects',
+        about:
+          'ipid lists the bucket every 5 minutes, and fetches what is new since the start of this day (UTC). The credentials need ' +
+          's3:ListBucket on the bucket and s3:GetObject on its objects. Objects must be JSON lines or log lines, plain or gzip. Parquet ' +
+          'is refused: let the export write JSON lines.',
+        isSample: true,
+        code: `./ipid source run ${id} --from YYYY-MM-DD`,
+      },
+      { title: 'How it fares', isSample: true, code: './ipid source list TENANT' },
+    ],
   },
   pull,
 }

@@ -1,6 +1,9 @@
 import type { Tally } from './live/translated.ts'
 import { readCalls } from './tools/calls.ts'
 import {
+  ABOUT_BROWSER,
+  ABOUT_SERVER,
+  addressSample,
   hostOf,
   protocolOf,
   settingsRoute,
@@ -20,20 +23,27 @@ const CALLS = ['track', 'identify', 'page', 'screen', 'group', 'alias'] as const
 const tool: Tool = {
   kind: 'segment',
   title: 'Segment',
-  setup: (base, key) => `Node:
-  import { Analytics } from '@segment/analytics-node'
-  const analytics = new Analytics({ writeKey: '${key}', host: '${base}', path: '/s/segment/v1/batch' })
-  // The address of your visitor. Without it no company can be found:
-  analytics.page({ userId, context: { ip: request.ip } })
-
-Browser:
-  import { AnalyticsBrowser } from '@segment/analytics-next'
-  const analytics = AnalyticsBrowser.load(
-    { writeKey: '${key}', cdnURL: '${base}/s/segment' },
-    { integrations: { 'Segment.io': { protocol: '${protocolOf(base)}', apiHost: '${hostOf(base)}/s/segment/v1' } } },
-  )
-  analytics.page()
-`,
+  setup: (base, key, browserKey) => [
+    {
+      title: 'Node',
+      about: ABOUT_SERVER,
+      key: 'server',
+      code: `import { Analytics } from '@segment/analytics-node'
+const analytics = new Analytics({ writeKey: '${key}', host: '${base}', path: '/s/segment/v1/batch' })`,
+    },
+    addressSample('analytics.page({ userId, context: { ip: request.ip } })'),
+    {
+      title: 'Browser',
+      about: ABOUT_BROWSER,
+      key: 'browser',
+      code: `import { AnalyticsBrowser } from '@segment/analytics-next'
+const analytics = AnalyticsBrowser.load(
+  { writeKey: '${browserKey}', cdnURL: '${base}/s/segment' },
+  { integrations: { 'Segment.io': { protocol: '${protocolOf(base)}', apiHost: '${hostOf(base)}/s/segment/v1' } } },
+)
+analytics.page()`,
+    },
+  ],
   routes: [
     ...callRoutes('segment', success),
     ...CALLS.map((type): ToolRoute => callRoute('segment', `/v1/${type[0]}`, type, success)),

@@ -15,7 +15,7 @@ import {
   unlessEmpty,
   without,
 } from './tools/tool-event.ts'
-import { PIXEL, type Tool, toolSource } from './tools/tool-source.ts'
+import { ABOUT_BROWSER, ABOUT_SERVER, addressSample, PIXEL, type Tool, toolSource } from './tools/tool-source.ts'
 
 /** The names of events by their short forms in Snowplow's tracker protocol. `ue` and `se` have names of their own. */
 const EVENTS: Readonly<Record<string, string>> = {
@@ -116,20 +116,27 @@ function numberOf(value: unknown): unknown {
 const tool: Tool = {
   kind: 'snowplow',
   title: 'Snowplow',
-  setup: (base, key) => {
+  setup: (base, key, browserKey) => {
     const { protocol, hostname, port } = new URL(base)
-    return `Node:
-  import { newTracker, buildPageView } from '@snowplow/node-tracker'
-  const tracker = newTracker({ namespace: 'sp', appId: 'my-app' }, { endpoint: '${hostname}', protocol: '${protocol.slice(0, -1)}', port: ${port || (protocol === 'https:' ? 443 : 80)}, postPath: '/s/snowplow/${key}/com.snowplowanalytics.snowplow/tp2' })
-  // The address of your visitor. Without it no company can be found:
-  tracker.setIpAddress(request.ip)
-  tracker.track(buildPageView({ pageUrl: request.url }))
-
-Browser:
-  import { newTracker, trackPageView } from '@snowplow/browser-tracker'
-  newTracker('sp', '${base}/s/snowplow/${key}', { appId: 'my-site' })
-  trackPageView()
-`
+    return [
+      {
+        title: 'Node',
+        about: ABOUT_SERVER,
+        key: 'server',
+        code: `import { newTracker, buildPageView } from '@snowplow/node-tracker'
+const tracker = newTracker({ namespace: 'sp', appId: 'my-app' }, { endpoint: '${hostname}', protocol: '${protocol.slice(0, -1)}', port: ${port || (protocol === 'https:' ? 443 : 80)}, postPath: '/s/snowplow/${key}/com.snowplowanalytics.snowplow/tp2' })`,
+      },
+      addressSample(`tracker.setIpAddress(request.ip)
+tracker.track(buildPageView({ pageUrl: request.url }))`),
+      {
+        title: 'Browser',
+        about: ABOUT_BROWSER,
+        key: 'browser',
+        code: `import { newTracker, trackPageView } from '@snowplow/browser-tracker'
+newTracker('sp', '${base}/s/snowplow/${browserKey}', { appId: 'my-site' })
+trackPageView()`,
+      },
+    ]
   },
   routes: [
     {

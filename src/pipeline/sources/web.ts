@@ -16,7 +16,7 @@ import {
   unlessEmpty,
   without,
 } from './tools/tool-event.ts'
-import { type Tool, toolSource } from './tools/tool-source.ts'
+import { ABOUT_BROWSER, type Tool, toolSource } from './tools/tool-source.ts'
 
 /** How long browsers and proxies keep the script. */
 const SCRIPT_KEPT_SECONDS = 3_600
@@ -57,18 +57,39 @@ const tool: Tool = {
   kind: 'web',
   title: 'Script tag',
   group: 'website',
-  setup: (base, key) => `<script async src="${base}/s/web/${key}.js"></script>
-
-Optional, in the page:
-<script>
-  window.ipid ||= (...call) => (ipid.q ||= []).push(call)
-  ipid('track', 'Signed up', { plan: 'pro' })
-  ipid('identify', { email: 'jane@example.com' })
-</script>
-
-A page with a Content-Security-Policy has to allow:
-  script-src ${base}; connect-src ${base}
-`,
+  keys: 'browser',
+  setup: (base, _key, browserKey) => [
+    {
+      title: 'In the head of every page',
+      about: ABOUT_BROWSER,
+      key: 'browser',
+      code: `<script async src="${base}/s/web/${browserKey}.js"></script>`,
+    },
+    {
+      title: 'Only for pages with a Content-Security-Policy: what it has to allow',
+      key: 'browser',
+      code: `script-src ${base}; connect-src ${base}`,
+    },
+    {
+      title: 'Only to send events of your own: once in the page, before the first of them',
+      key: 'browser',
+      code: '<script>window.ipid ||= (...call) => (ipid.q ||= []).push(call)</script>',
+    },
+    {
+      title: 'An event of your own',
+      about: 'Call it when that happens, not with each page view.',
+      key: 'browser',
+      isSample: true,
+      code: "ipid('track', NAME_OF_THE_EVENT, { plan: NAME_OF_THE_PLAN })",
+    },
+    {
+      title: 'Who the visitor is',
+      about: 'Call it after a person signed up or signed in. It is stored, and proves nothing about a company.',
+      key: 'browser',
+      isSample: true,
+      code: "ipid('identify', { email: EMAIL_OF_THE_VISITOR })",
+    },
+  ],
   routes: [
     {
       method: 'POST',
@@ -83,7 +104,7 @@ A page with a Content-Security-Policy has to allow:
 
 const source = toolSource(tool)
 
-const SCRIPT_NAME = /^src_[0-9a-f]{40}\.js$/
+const SCRIPT_NAME = /^(?:src|pub)_[0-9a-f]{40}\.js$/
 
 /**
  * `GET /s/web/SOURCE_KEY.js`: the script, which is the same for all keys. It takes nothing of the tenant's rate: a browser does not

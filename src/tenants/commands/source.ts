@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander'
 import { SOURCE_ADDRESSES, type SourceFacts } from '../../../schemas/api-key.ts'
-import type { ListedSource } from '../../../schemas/dashboard/sources.ts'
+import type { ListedSource, SourceSetup } from '../../../schemas/dashboard/sources.ts'
 import { httpOrigin } from '../../config/values.ts'
 import type { Pull } from '../../pipeline/declaration/pull.ts'
 import type { Source, SourceTool } from '../../pipeline/declaration/source.ts'
@@ -22,6 +22,7 @@ import { addSettings, configOf, INSTANCE_SETTINGS } from '../../terminal/setting
 import type { TenantAdmin } from '../admin.ts'
 import type { SourceCounts } from '../sources/health.ts'
 import { sourceReport } from '../sources/report.ts'
+import { assertAddressCounts, setupOf, setupText } from '../sources/setup.ts'
 import type { StoredKey, StoredSource } from '../stores.ts'
 
 /** The list does not wait longer for ClickHouse. */
@@ -35,12 +36,15 @@ interface SourceOptions extends PullOptions, JsonOptions {
   readonly secret?: boolean
 }
 
-/** `ipid source create|list|set|run|pause|resume|revoke` */
+/** `ipid source create|list|show|set|run|pause|resume|revoke` */
 export function sourceCommand(context: CliContext): Command {
   const source = new Command('source')
 
   addJsonOptions(
-    subcommand('create <tenant> <kind>', 'create a source; its key is shown this once, with the text to paste'),
+    subcommand(
+      'create <tenant> <kind>',
+      'create a source: its keys, and the text to paste; a server key is shown this once',
+    ),
   )
     .option('--name <text>', 'name for people')
     .option(
@@ -72,34 +76,77 @@ export function sourceCommand(context: CliContext): Command {
       assertNoPullOptions(options)
       const base = await senderUrl(options.url, command)
       const { name, address = 'auto' } = options
-      const facts = { kind, address, ...(name && { name }), ...json }
+      if (options.address !== undefined) assertAddressCounts(tool, kind)
+      const facts = { kind, address, base, ...(name && { name }), ...json }
       const secret = options.secret ? await drainSecret(tool!, facts, configOf(context, command), context) : undefined
-      const created = await manage(command, (admin) => admin.createSource(tenant, facts, secret))
-      const { id, key, createdAt } = created
-      const [url, setup] = [base + tool!.path(key), tool!.setup(base, key, facts)]
+      const created = await manage(command, (admin) => admin.createSource(tenant, facts, { keys: tool!.keys, secret }))
+      const { id, key, browserKey, source: made, createdAt } = created
+      const url = base + tool!.path(key)
+      const setup = setupOf(tool!, { prefix: id, source: made }, base, key)
       if (options.json) {
-        printJson(context.stdout, { source_id: id, kind, tenant_id: tenant, key, url, setup, created_at: createdAt })
+        const keys = { key, ...(tool!.keys === 'both' && { browser_key: browserKey }) }
+        printJson(context.stdout, {
+          ...{ source_id: id, kind, tenant_id: tenant, ...keys, url, setup: setupText(setup) },
+          ...{ blocks: setup.blocks, warning: setup.warning, created_at: createdAt },
+        })
         return
       }
+      const isSecret = tool!.keys !== 'browser'
       printPairs(context.stdout, [
         ['source', id],
         ['kind', kind],
         ['tenant', tenant],
-        ['key', key],
+        [isSecret ? 'server key' : 'browser key', key],
+        ...(isSecret && browserKey !== undefined ? [['browser key', browserKey] as const] : []),
         ['url', url],
         ['created', createdAt],
       ])
-      printLines(context.stdout, `\n${setup.trimEnd()}\n`)
+      if (isSecret) printLine(context.stdout, '\nThe server key is secret, and shown only now.')
+      printSetup(setup, id)
+    })
+
+  /** The setup of a source, and on standard error what is wrong with its address. */
+  function printSetup(setup: SourceSetup, id: string): void {
+    printLines(context.stdout, `\n${setupText(setup).trimEnd()}\n`)
+    if (setup.warning === null) return
+    printLine(context.stderr, `ipid: ${setup.warning} Then: ./ipid source show ${id} --url https://ipid.example.com`)
+  }
+
+  subcommand(
+    'show <source>',
+    'show a source and the text to paste, with its browser key; a server key is shown only once',
+  )
+    .option('--url <url>', 'address of the API as the sender sees it; kept for the next time')
+    .action(async (id: string, options: SourceOptions, command: Command) => {
+      const given = options.url === undefined ? undefined : await senderUrl(options.url, command)
+      const found = await manage(command, (admin) =>
+        given === undefined ? admin.getSource(id) : admin.setSource(id, { base: given }),
+      )
+      const { tool } = await sourceOfKind(found.source.kind)
+      const base = found.source.base ?? (found.source.pull === undefined ? await senderUrl(undefined, command) : '')
+      const setup = setupOf(tool!, found, base)
+      if (options.json) {
+        const { browser_key, blocks, warning } = setup
+        printJson(context.stdout, { ...sourceJson(found), browser_key, setup: setupText(setup), blocks, warning })
+        return
+      }
+      printPairs(context.stdout, pairsOf(found))
+      printSetup(setup, id)
     })
 
   async function createPull(tenant: string, kind: string, pull: Pull, options: SourceOptions, command: Command) {
     const { newPull } = await import('../../pipeline/sources/pulls/commands/create.ts')
     const { facts, secret } = await newPull(pull, options, configOf(context, command), context)
     const { name } = options
-    const { id, createdAt } = await manage(command, (admin) =>
-      admin.createSource(tenant, { kind, address: 'payload', ...(name && { name }), pull: facts }, secret),
+    const {
+      id,
+      source: own,
+      createdAt,
+    } = await manage(command, (admin) =>
+      admin.createSource(tenant, { kind, address: 'payload', ...(name && { name }), pull: facts }, { secret }),
     )
-    const [url, setup] = [pull.placeOf(facts.settings), (await sourceOfKind(kind)).tool!.setup('', id)]
+    const url = pull.placeOf(facts.settings)
+    const setup = setupText(setupOf((await sourceOfKind(kind)).tool!, { prefix: id, source: own }, ''))
     if (options.json) {
       const made = { source_id: id, kind, tenant_id: tenant, key: null, url, setup, created_at: createdAt }
       printJson(context.stdout, made)
@@ -156,6 +203,7 @@ export function sourceCommand(context: CliContext): Command {
       const changed = await manage(command, async (admin, client) => {
         const known = await admin.getSource(id)
         const { tool, pull } = await sourceOfKind(known.source.kind)
+        if (address !== undefined) assertAddressCounts(tool, known.source.kind)
         const facts = { ...change, ...jsonFacts(tool!, others) }
         if (!secret) {
           const forgets = losesSecret(known.source, facts)
@@ -266,14 +314,7 @@ export function sourceCommand(context: CliContext): Command {
       printJson(context.stdout, sourceJson(found))
       return
     }
-    printPairs(context.stdout, [
-      ['source', found.prefix],
-      ['kind', found.source.kind],
-      ['tenant', found.tenantId],
-      ['address', found.source.address],
-      ...(found.source.preset ? [['preset', found.source.preset] as const] : []),
-      ...Object.entries(found.source.map ?? {}).map(([field, path]) => ['map', `${field}=${path}`] as const),
-    ])
+    printPairs(context.stdout, pairsOf(found))
   }
 
   function subcommand(usage: string, about: string): Command {
@@ -333,6 +374,18 @@ async function toolsByKind(): Promise<ReadonlyMap<string, SourceTool>> {
 function addressOption(): Option {
   const about = 'where the addresses of its events come from: the payload, the connection, or what fits the sender'
   return new Option(`--address <${SOURCE_ADDRESSES.join('|')}>`, about).choices(SOURCE_ADDRESSES)
+}
+
+function pairsOf({ prefix, tenantId, source }: StoredSource): (readonly [string, string])[] {
+  return [
+    ['source', prefix],
+    ['kind', source.kind],
+    ['tenant', tenantId],
+    ['address', source.address],
+    ...(source.browser_key ? [['browser key', source.browser_key] as const] : []),
+    ...(source.preset ? [['preset', source.preset] as const] : []),
+    ...Object.entries(source.map ?? {}).map(([field, path]) => ['map', `${field}=${path}`] as const),
+  ]
 }
 
 function sourceJson({ prefix, tenantId, source, createdAt, lastUsed, revokedAt }: StoredKey): object {

@@ -9,12 +9,13 @@ import { answeredOr } from '../../stores/redis/errors.ts'
 import { keys } from '../../stores/redis/keys.ts'
 import type { Reconnection } from '../../stores/redis/reconnection.ts'
 import { loadScript, type Script, type ScriptArgument } from '../../stores/redis/scripts.ts'
+import { hashKey, isBrowserKey, PAGE_KIND, sourceIdOf } from '../key.ts'
 import type { CallerStore, KeyHolder, KeyPage, StoredKey, StoredSource, TenantChanges, TenantStore } from '../stores.ts'
 import type { Tenant } from '../tenancy.ts'
 
 const answered = answeredOr('the store of tenants and keys does not answer')
 
-const findHolderScript = loadScript(import.meta.url, './findHolder-2.lua')
+const findHolderScript = loadScript(import.meta.url, './findHolder-3.lua')
 const createTenantScript = loadScript(import.meta.url, './createTenant-1.lua')
 const changeTenantScript = loadScript(import.meta.url, './changeTenant-1.lua')
 const changeRulesScript = loadScript(import.meta.url, './changeRules-1.lua')
@@ -39,14 +40,19 @@ export class RedisTenantStore implements TenantStore, CallerStore {
     this.#reconnection = reconnection
   }
 
-  async findHolder(keyHash: string): Promise<KeyHolder | undefined> {
+  async findHolder(rawKey: string): Promise<KeyHolder | undefined> {
     await this.#reconnection?.wait()
-    const found = (await this.#run(findHolderScript, [keys.apiKeys(), keys.tenants()], [keyHash])) as Buffer[]
-    const [id, json, sourceId, source] = found.map(String)
-    if (id === undefined || json === undefined) return undefined
+    const isBrowser = isBrowserKey(rawKey)
+    const names = [keys.apiKeys(), keys.tenants(), keys.apiKeyPrefixes()]
+    const args = isBrowser ? ['', sourceIdOf(rawKey), rawKey] : [hashKey(rawKey), '', '']
+    const [id, json, keyHash, sourceId, source] = ((await this.#run(findHolderScript, names, args)) as Buffer[]).map(
+      String,
+    )
+    if (id === undefined || json === undefined || keyHash === undefined) return undefined
     const tenant = tenantOf(id, json)
-    if (sourceId === undefined || source === undefined) return { tenant }
-    return { tenant, source: { ...(JSON.parse(source) as SourceFacts), id: sourceId } }
+    if (sourceId === undefined || source === undefined) return { tenant, keyHash }
+    const facts = JSON.parse(source) as SourceFacts
+    return { tenant, keyHash, source: { ...facts, id: sourceId, isBrowser: isBrowser || facts.kind === PAGE_KIND } }
   }
 
   async recordUses(uses: ReadonlyMap<string, number>): Promise<void> {

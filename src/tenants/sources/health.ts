@@ -266,10 +266,3 @@ function span(ms: number): string {
   const n = Math.max(1, Math.round(ms / unitMs))
   return `${count(n)} ${unit}${n === 1 ? '' : 's'}`
 }
-
-/** The line of a setup text that gives an event its address: the one after the comment that says so. */
-export function addressLineIn(setup: string): string | undefined {
-  const lines = setup.split('\n').map((line) => line.trim())
-  const at = lines.findIndex((line) => line.startsWith('// The address of your visitor.'))
-  return at < 0 ? undefined : lines[at + 1]
-}

@@ -2,7 +2,8 @@ import type { SourceFacts } from '../../../schemas/api-key.ts'
 import type { ListedSource, SourceDay } from '../../../schemas/dashboard/sources.ts'
 import type { SourceTool } from '../../pipeline/declaration/source.ts'
 import type { StoredSource } from '../stores.ts'
-import { addressLineIn, healthOf, NO_COUNTS, type SourceCounts, type SourceEvents, sumOf } from './health.ts'
+import { healthOf, NO_COUNTS, type SourceCounts, type SourceEvents, sumOf } from './health.ts'
+import { addressLineOf } from './setup.ts'
 
 /**
  * A source and its health, for people.
@@ -23,6 +24,8 @@ export function sourceReport(
     title: tool?.title ?? source.kind,
     name: source.name ?? null,
     address: source.address,
+    has_browser_key: source.browser_key !== undefined,
+    has_server_key: source.pull === undefined && tool?.keys !== 'browser',
     created_at: createdAt,
     last_used: lastUsed ?? null,
     revoked_at: revokedAt ?? null,
@@ -37,7 +40,7 @@ export function sourceReport(
     lastUsedMs: lastUsed === undefined ? undefined : Date.parse(lastUsed),
     isRevoked: revokedAt !== undefined,
     repeatsByDesign: tool !== undefined && repeatsByDesign(source, tool),
-    addressLine: tool && addressLineIn(tool.setup('https://HOST', 'SOURCE_KEY', source)),
+    addressLine: tool && addressLineOf(tool),
   }
   const { state, findings } = healthOf(judged, own, nowMs)
   return {

@@ -53,7 +53,7 @@ export const TENANTS_APART: readonly Mutant[] = [
   {
     name: 'revoked-key',
     promise: 'a revoked key opens nothing',
-    file: 'src/tenants/redis/findHolder-2.lua',
+    file: 'src/tenants/redis/findHolder-3.lua',
     from: 'if key.revoked_at or ',
     to: 'if ',
     noticedBy: [

@@ -159,25 +159,26 @@ test('options that do not fit the kind are refused, and none takes them away', (
   assert.throws(() => jsonFacts(tool, { preset: 'logpush' }), /give one of cloudflare, fastly/)
   assert.throws(() => jsonFacts(tool, { verify: 'a b' }), /no blanks/)
   assert.throws(
-    () => jsonFacts({ path: () => '', setup: () => '' }, { map: [] }),
+    () => jsonFacts({ path: () => '', setup: () => [] }, { map: [] }),
     /--map is not an option of this kind/,
   )
 })
 
+/** All that a person pastes for a source. */
+function pasted(base: string, facts?: SourceFacts): string {
+  return http
+    .tool!.setup({ base, id: 'src_id', key: 'src_key' }, facts)
+    .map(({ code }) => code)
+    .join('\n')
+}
+
 test('every preset says what to paste, with the address in it', () => {
   for (const { name } of PRESETS) {
-    const text = http.tool!.setup('https://ipid.example:8443', 'src_key', {
-      kind: 'http',
-      address: 'auto',
-      preset: name,
-    })
+    const text = pasted('https://ipid.example:8443', { kind: 'http', address: 'auto', preset: name })
     assert.match(
       text,
       name === 'fluent-bit' ? /Port {13}8443\n +URI {14}\/s\/http\/src_key/ : /ipid\.example:8443\/s\/http\/src_key/,
     )
   }
-  assert.match(
-    http.tool!.setup('http://h', 'src_key'),
-    /curl --data-binary @events.ndjson http:\/\/h\/s\/http\/src_key/,
-  )
+  assert.match(pasted('http://h'), /curl --data-binary @events.ndjson http:\/\/h\/s\/http\/src_key/)
 })

@@ -278,7 +278,10 @@ test('a number with many digits is no text, as any other number', () => {
   assert.deepEqual(read('12345678901234567890'), read('5'))
   const exchange = { request: { head: {} } } as unknown as Exchange
   const { ip } = readPayload('{"ip":12345678901234567890}') as { ip: unknown }
-  assert.equal(new Sender(exchange, trustedProxies([]), 'auto').addressOf({ ip }), '12345678901234567890')
+  assert.equal(
+    new Sender(exchange, trustedProxies([]), { address: 'auto', isBrowser: false }).addressOf({ ip }),
+    '12345678901234567890',
+  )
 })
 
 test('an event with too many levels is read with the others of its batch', () => {
@@ -332,7 +335,8 @@ test('a time has a usual form, and without a zone it is UTC', () => {
 
 test("a server's address is never a visitor's, also when its library asks for that of the connection", () => {
   const exchange = { request: { head: { origin: '', fetchSite: '', fetchDest: '' } }, peerAddress: () => '203.0.113.7' }
-  const sender = (mode: 'auto' | 'connection') => new Sender(exchange as unknown as Exchange, trustedProxies([]), mode)
+  const sender = (mode: 'auto' | 'connection') =>
+    new Sender(exchange as unknown as Exchange, trustedProxies([]), { address: mode, isBrowser: false })
   for (const library of ['amplitude-node-ts/1.5', 'analytics-python']) {
     assert.equal(sender('auto').addressOf({ ip: REMOTE, library }), undefined)
     assert.equal(sender('connection').addressOf({ ip: REMOTE, library }), '203.0.113.7')
@@ -348,7 +352,7 @@ test("the connection's user agent makes an event a bot's when the address is the
   const botOf = (userAgent: string, event: ToolEvent, mode: 'auto' | 'connection' = 'auto') => {
     const head = { origin: 'https://acme.com', fetchSite: '', fetchDest: '', userAgent }
     const exchange = { request: { head }, peerAddress: () => '203.0.113.7' }
-    const sender = new Sender(exchange as unknown as Exchange, trustedProxies([]), mode)
+    const sender = new Sender(exchange as unknown as Exchange, trustedProxies([]), { address: mode, isBrowser: false })
     const read = sender.withBot(event, sender.addressOf(event))
     const properties = read.properties === undefined ? '' : stringifyExactly(read.properties)
     return [claimOf({ properties, extra: '' }), read.properties]

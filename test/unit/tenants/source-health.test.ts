@@ -3,7 +3,6 @@ import { test } from 'node:test'
 import { ingest } from '../../../pipelines/ingest.ts'
 import type { SourceFacts } from '../../../schemas/api-key.ts'
 import {
-  addressLineIn,
   healthOf,
   type JudgedSource,
   NO_COUNTS,
@@ -12,6 +11,7 @@ import {
   type SourceEvents,
 } from '../../../src/tenants/sources/health.ts'
 import { sourceReport } from '../../../src/tenants/sources/report.ts'
+import { addressLineOf } from '../../../src/tenants/sources/setup.ts'
 
 const HOUR_MS = 3_600_000
 const NOW_MS = Date.UTC(2026, 10, 26, 12)
@@ -136,8 +136,8 @@ test('repeats by design are no retries: log entries of one request, and updates 
 
 test('the setup text of each library has the line that sets the address', () => {
   const tools = ingest.sources.flatMap(({ from }) => (from.tool === undefined ? [] : [from.tool]))
-  for (const { title, group = 'libraries', setup } of tools) {
-    if (group === 'libraries')
-      assert.match(addressLineIn(setup('https://ipid.example', 'src_x')) ?? '', /\bip\b|Ip|cip/, title)
+  for (const tool of tools) {
+    const { title, group = 'libraries' } = tool
+    if (group === 'libraries') assert.match(addressLineOf(tool) ?? '', /\bip\b|Ip|cip/, title)
   }
 })

@@ -13,6 +13,7 @@ import { ChangeSource } from './sources/change-source.tsx'
 import { CreateSource } from './sources/create-source.tsx'
 import { NewSource } from './sources/new-source.tsx'
 import { RevokeSource } from './sources/revoke-source.tsx'
+import { ShowSetup } from './sources/setup.tsx'
 import { SourceList } from './sources/source-list.tsx'
 
 const EVERY_MS = 10_000
@@ -26,7 +27,7 @@ export function Sources({ parameters }: PageProps) {
   return <OfTenant key={tenant} tenant={tenant} />
 }
 
-type Shown = { readonly action: 'change' | 'revoke'; readonly source: ListedSource }
+type Shown = { readonly action: 'setup' | 'change' | 'revoke'; readonly source: ListedSource }
 
 function OfTenant({ tenant }: { readonly tenant: string }) {
   const [created, setCreated] = useState<CreatedSourceAnswer>()
@@ -98,6 +99,7 @@ function OfTenant({ tenant }: { readonly tenant: string }) {
           all.
         </Text>
       )}
+      {dialog?.action === 'setup' && <ShowSetup tenant={tenant} source={dialog.source} onClose={close} />}
       {dialog?.action === 'change' && (
         <ChangeSource tenant={tenant} source={dialog.source} onClose={close} onChanged={changed} />
       )}

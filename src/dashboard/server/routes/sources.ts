@@ -5,6 +5,7 @@ import {
   RevokeSourceBody,
   SetSourceBody,
   SOURCES_MAX,
+  SourceSetupQuery,
   type SourcesAnswer,
 } from '../../../../schemas/dashboard/sources.ts'
 import { httpOrigin } from '../../../config/values.ts'
@@ -15,13 +16,16 @@ import type { Clock } from '../../../run/clock.ts'
 import { BackpressureError, InputError, UnavailableError } from '../../../run/errors.ts'
 import type { TenantAdmin } from '../../../tenants/admin.ts'
 import { sourceReport } from '../../../tenants/sources/report.ts'
+import { assertAddressCounts, setupOf } from '../../../tenants/sources/setup.ts'
 import type { StoredSource } from '../../../tenants/stores.ts'
 import type { ClickHouseSources } from '../../queries/sources.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
 import { makerOf } from '../sessions.ts'
 
 export interface SourceDependencies {
-  readonly admin: Pick<TenantAdmin, 'pageSources' | 'createSource' | 'setSource' | 'revokeSource'>
+  readonly admin: Pick<TenantAdmin, 'getSource' | 'pageSources' | 'createSource' | 'setSource' | 'revokeSource'>
+  /** Of the API in this process's settings; see `SourceFacts.base`. */
+  readonly apiUrl: string
   /** All sources of the pipeline. */
   readonly sources: readonly Pick<Source, 'name' | 'tool'>[]
   readonly counts: Pick<ClickHouseSources, 'counts'>
@@ -31,13 +35,24 @@ export interface SourceDependencies {
 }
 
 /** `/api/tenants/:tenant/sources`: manages the sources of a tenant. Sources of other tenants are unknown. */
-export function sourceRoutes({ admin, sources, counts, fetches, clock }: SourceDependencies): DashboardRoute[] {
+export function sourceRoutes({ admin, apiUrl, sources, counts, fetches, clock }: SourceDependencies): DashboardRoute[] {
   const tools = new Map(sources.flatMap(({ name, tool }) => (tool === undefined ? [] : [[name, tool] as const])))
   const kinds = [...tools].map(([kind, { title = kind, group = 'libraries', options = '', presets }]) => ({
     ...{ kind, title, group, options },
     presets: (presets ?? []).map(({ name, about }) => ({ name, about })),
     fields: presets === undefined ? [] : [...MAPPED_FIELDS],
   }))
+  const knownTool = (kind: string) => {
+    const tool = tools.get(kind)
+    if (tool === undefined) throw new InputError(`kind: this version does not know ${JSON.stringify(kind)}`)
+    return tool
+  }
+  const ofTenant = async (tenantId: string, id: string) => {
+    const found = await admin.getSource(id)
+    // The same error as for a source that does not exist.
+    if (found.tenantId !== tenantId) throw new InputError(`no source has the id ${id}`)
+    return found
+  }
   const changed = (found: StoredSource) =>
     json(sourceReport(found, tools.get(found.source.kind), undefined, clock.now()))
   return [
@@ -67,25 +82,41 @@ export function sourceRoutes({ admin, sources, counts, fetches, clock }: SourceD
       body: CreateSourceBody,
       async handle({ tenant, session, body: { kind, name, base, preset, map } }) {
         const [tool, origin] = [toolOf(tools, kind), baseOf(base)]
-        const facts = { kind, address: 'auto', ...(name && { name }), ...fieldFacts(tool, preset, map) } as const
-        const { id, key, createdAt } = await admin.createSource(tenant.id, facts, undefined, makerOf(session))
+        const fields = fieldFacts(tool, preset, map)
+        const facts = { kind, address: 'auto', base: origin, ...(name && { name }), ...fields } as const
+        const created = await admin.createSource(tenant.id, facts, { keys: tool.keys, madeBy: makerOf(session) })
+        const { id, key, browserKey = null, source, createdAt } = created
         const answer: CreatedSourceAnswer = {
           source_id: id,
           kind,
           key,
+          browser_key: browserKey,
           url: origin + tool.path(key),
-          setup: tool.setup(origin, key, facts),
+          setup: setupOf(tool, { prefix: id, source }, origin, key),
           created_at: createdAt,
         }
         return json(answer)
       },
     }),
     route({
+      method: 'GET',
+      path: '/api/tenants/:tenant/sources/setup',
+      query: SourceSetupQuery,
+      async handle({ tenant, query: { source: id } }) {
+        const found = await ofTenant(tenant.id, id)
+        return json(setupOf(knownTool(found.source.kind), found, found.source.base ?? apiUrl))
+      },
+    }),
+    route({
       method: 'POST',
       path: '/api/tenants/:tenant/sources/set',
       body: SetSourceBody,
-      async handle({ tenant, body: { source_id: id, name, address } }) {
-        return changed(await admin.setSource(id, { ...(name && { name }), ...(address && { address }) }, tenant.id))
+      async handle({ tenant, body: { source_id: id, name, address, base } }) {
+        const { source } = await ofTenant(tenant.id, id)
+        if (address !== undefined && address !== source.address)
+          assertAddressCounts(tools.get(source.kind), source.kind)
+        const change = { ...(name && { name }), ...(address && { address }), ...(base && { base: baseOf(base) }) }
+        return changed(await admin.setSource(id, change, tenant.id))
       },
     }),
     route({

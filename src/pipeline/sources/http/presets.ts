@@ -1,4 +1,4 @@
-import type { SourcePreset } from '../../declaration/source.ts'
+import type { SetupBlock, SourcePreset } from '../../declaration/source.ts'
 import type { Paths } from '../mapping.ts'
 import { type JsonObject, labelOf, objectOf, textOf } from '../tools/tool-event.ts'
 
@@ -11,7 +11,15 @@ export interface Preset extends SourcePreset {
   readonly dropped?: readonly string[]
   /** Whether a log entry is an event. Other entries are left out and not counted. Default: all are. */
   isEvent?(entry: JsonObject): boolean
-  setup(url: string): string
+  /** @param url with the key in its path @param id of the source */
+  setup(url: string, id: string): readonly SetupBlock[]
+}
+
+export const ABOUT_SECRET = 'The key in it is secret: what is sent with it is believed.'
+
+/** @param code with the server key */
+export function secretBlock(title: string, code: string): SetupBlock {
+  return { title, code, about: ABOUT_SECRET, key: 'server' }
 }
 
 const cloudflare: Preset = {
@@ -32,14 +40,14 @@ const cloudflare: Preset = {
   },
   eventType: 'request',
   dropped: ['Cookies', 'RequestHeaders', 'ResponseHeaders'],
-  setup: (url) => `Logpush > Create a job > HTTP destination:
-  ${url}
-
-Data set HTTP requests, with at least these fields:
-  ClientIP RayID EdgeStartTimestamp ClientRequestScheme ClientRequestHost ClientRequestURI ClientRequestReferer ClientRequestUserAgent
-
-To send pages only, filter: EdgeResponseContentType starts with text/html
-`,
+  setup: (url) => [
+    secretBlock('Logpush > Create a job > HTTP destination', url),
+    {
+      title: 'Data set HTTP requests, with at least these fields',
+      about: 'To send pages only, filter: EdgeResponseContentType starts with text/html.',
+      code: 'ClientIP RayID EdgeStartTimestamp ClientRequestScheme ClientRequestHost ClientRequestURI ClientRequestReferer ClientRequestUserAgent',
+    },
+  ],
 }
 
 const FASTLY_FORMAT = String.raw`{"timestamp":"%{strftime(\{"%Y-%m-%dT%H:%M:%S%z"\}, time.start)}V",
@@ -61,13 +69,20 @@ const fastly: Preset = {
     referrer: 'request_referer',
   },
   eventType: 'request',
-  setup: (url) => `1. Start ipid with FASTLY_SERVICES=YOUR_SERVICE_ID, which answers Fastly's challenge for the domain.
-2. Logging > HTTPS > Create endpoint:
-   URL: ${url}
-   JSON log entry format: Newline delimited
-   Log format:
-${FASTLY_FORMAT}
-`,
+  setup: (url) => [
+    {
+      title: 'First, in the environment of ipid',
+      about: "It answers Fastly's challenge for the domain.",
+      isSample: true,
+      code: 'FASTLY_SERVICES=YOUR_SERVICE_ID',
+    },
+    secretBlock('Logging > HTTPS > Create endpoint > URL', url),
+    {
+      title: 'Log format',
+      about: 'With the JSON log entry format Newline delimited.',
+      code: FASTLY_FORMAT,
+    },
+  ],
 }
 
 /** Builds and firewalls have no visitor, and a redirect is followed by the request that counts. */
@@ -91,15 +106,22 @@ const vercel: Preset = {
   isEvent: ({ source, proxy }) =>
     (source === undefined || VERCEL_REQUESTS.has(labelOf(source) ?? '')) &&
     textOf(objectOf(proxy).clientIp) !== undefined,
-  setup: (url) => `Team settings > Drains > Add drain > Logs > Custom endpoint:
-  URL: ${url}
-  Encoding: NDJSON or JSON
-  Sources: static, functions, edge, external
-
-Vercel verifies that the endpoint is yours. Give it its code, and the drain's signature secret:
-  ./ipid source set SOURCE_ID --verify CODE
-  VERCEL_DRAIN_SECRET=SECRET ./ipid source set SOURCE_ID --secret
-`,
+  setup: (url, id) => [
+    {
+      ...secretBlock('Team settings > Drains > Add drain > Logs > Custom endpoint > URL', url),
+      about: `Encoding NDJSON or JSON; sources static, functions, edge, external. ${ABOUT_SECRET}`,
+    },
+    {
+      title: 'Give ipid the code with which Vercel verifies that the endpoint is yours',
+      isSample: true,
+      code: `./ipid source set ${id} --verify CODE`,
+    },
+    {
+      title: "Give ipid the drain's signature secret",
+      isSample: true,
+      code: `VERCEL_DRAIN_SECRET=SECRET ./ipid source set ${id} --secret`,
+    },
+  ],
 }
 
 const firehose: Preset = {
@@ -120,11 +142,15 @@ const firehose: Preset = {
   },
   eventType: 'request',
   dropped: ['cs(Cookie)'],
-  setup: (url) => `Amazon Data Firehose > Create Firehose stream > Destination HTTP endpoint:
-  HTTP endpoint URL: ${url}
-  Content encoding: GZIP
-The key is in the URL. It may be the access key instead: then the URL ends before it.
-`,
+  setup: (url) => [
+    {
+      ...secretBlock(
+        'Amazon Data Firehose > Create Firehose stream > Destination HTTP endpoint > HTTP endpoint URL',
+        url,
+      ),
+      about: `Content encoding GZIP. The key in the URL may be the access key instead: then the URL ends before it. ${ABOUT_SECRET}`,
+    },
+  ],
 }
 
 const vector: Preset = {
@@ -132,7 +158,11 @@ const vector: Preset = {
   about: 'Vector, sink http',
   // As parse_nginx_log and parse_apache_log name them.
   paths: { ip: 'client', url: 'path', referrer: ['referrer', 'referer'], user_agent: 'agent' },
-  setup: (url) => `[sinks.ipid]
+  setup: (url) => [
+    {
+      ...secretBlock(
+        'vector.toml',
+        `[sinks.ipid]
 type = "http"
 inputs = ["YOUR_SOURCE"]
 uri = "${url}"
@@ -140,8 +170,11 @@ encoding.codec = "json"
 framing.method = "newline_delimited"
 compression = "gzip"
 acknowledgements.enabled = true
-batch.max_bytes = 1000000
-`,
+batch.max_bytes = 1000000`,
+      ),
+      about: `YOUR_SOURCE is the name of the source or transform in it that has the logs. ${ABOUT_SECRET}`,
+    },
+  ],
 }
 
 const fluentBit: Preset = {
@@ -152,7 +185,10 @@ const fluentBit: Preset = {
   setup(url) {
     const { protocol, hostname, port, pathname } = new URL(url)
     const isTls = protocol === 'https:'
-    return `[OUTPUT]
+    return [
+      secretBlock(
+        'fluent-bit.conf',
+        `[OUTPUT]
     Name             http
     Match            *
     Host             ${hostname}
@@ -162,8 +198,9 @@ const fluentBit: Preset = {
     Json_date_key    date
     Json_date_format double
     Compress         gzip
-    Tls              ${isTls ? 'On' : 'Off'}
-`
+    Tls              ${isTls ? 'On' : 'Off'}`,
+      ),
+    ]
   },
 }
 

@@ -9,13 +9,13 @@ import type { HttpResponse } from '../../../http/engine/response.ts'
 import { InputError } from '../../../run/errors.ts'
 import { isRawKey } from '../../../tenants/key.ts'
 import type { CallerSource } from '../../../tenants/tenancy.ts'
-import type { Source, SourceRoute, SourceTool } from '../../declaration/source.ts'
+import type { SetupBlock, SetupPlace, Source, SourceRoute, SourceTool } from '../../declaration/source.ts'
 import { RefusedEvent, type Tally, translatedRoute } from '../live/translated.ts'
 import { bodyKeyFinder } from './body-key.ts'
 import { unmarked } from './exact-json.ts'
 import { sourceOperation } from './operation.ts'
 import { readPayload, readQuery } from './payload.ts'
-import { eventOf, labelOf, objectOf, REMOTE, type ToolEvent } from './tool-event.ts'
+import { eventOf, instantOf, labelOf, objectOf, REMOTE, type ToolEvent } from './tool-event.ts'
 
 /** Bytes of a body, as sent and decoded; more are answered 413. The libraries of the tools send 0.5 to 4 MB. */
 const BODY_MAX_BYTES = 4_194_304
@@ -23,11 +23,11 @@ const BODY_MAX_BYTES = 4_194_304
 const EVENTS_MAX = 2_500
 
 /** An analytics tool whose libraries send their events here, with the host and the key changed. */
-export interface Tool extends Pick<SourceTool, 'title' | 'group' | 'repeats'> {
+export interface Tool extends Pick<SourceTool, 'title' | 'group' | 'keys' | 'repeats'> {
   /** Kind of its sources, and first part of their paths: a to z. */
   readonly kind: string
-  /** What people paste to send events here. @param base `https://host:port` @param key the source key */
-  setup(base: string, key: string): string
+  /** What people paste to send events here, for each key that its sources get. @param base `https://host:port` */
+  setup(base: string, key: string, browserKey: string): readonly SetupBlock[]
   readonly routes: readonly ToolRoute[]
 }
 
@@ -79,6 +79,19 @@ export const PIXEL = {
   body: 'GIF89a\x01\0\x01\0\0\0\0,\0\0\0\0\x01\0\x01\0\0\x02\x01L\0;',
 }
 
+/** What people must know of the key of a block. */
+export const ABOUT_SERVER = 'For your servers. The key is secret: what is sent with it is believed.'
+export const ABOUT_BROWSER = 'For pages. The key may be public: the address of a visitor is that of the connection.'
+
+/** A sample of a call that names its visitor's address. @param code with names in place of values */
+export function addressSample(code: string): SetupBlock {
+  return {
+    title: 'Each call on a server',
+    about: 'Names the address of your visitor. Without it no company can be found.',
+    ...{ code, key: 'server', isSample: true, givesAddress: true },
+  }
+}
+
 /** `http` or `https` of a base URL, for texts to paste. */
 export function protocolOf(base: string): string {
   return new URL(base).protocol.slice(0, -1)
@@ -123,15 +136,17 @@ function proxies(value: string): readonly string[] {
   }
 }
 
-/** Makes the source of a tool: its routes, with the key in their path and without. */
-export function toolSource({ kind, setup, routes, title = kind, group, repeats }: Tool): Source<typeof sourceSettings> {
+/** Makes the source of a tool, by default one with libraries for servers and for browsers: its routes, with the key in their path and without. */
+export function toolSource(tool: Tool): Source<typeof sourceSettings> {
+  const { kind, routes, title = kind, group, keys = 'both', repeats } = tool
   return {
     name: kind,
     lane: 'live',
     settings: sourceSettings,
     tool: {
       path: (key) => `/s/${kind}/${key}`,
-      setup,
+      setup: (place) => setupOf(tool, place),
+      keys,
       ...(title && { title }),
       ...(group && { group }),
       ...(repeats && { repeats }),
@@ -141,6 +156,13 @@ export function toolSource({ kind, setup, routes, title = kind, group, repeats }
       keyedRoute(kind, title, route, `/s/${kind}/:source_key${route.path}`),
     ]),
   }
+}
+
+/** The blocks of a tool whose keys are known. */
+function setupOf({ setup }: Tool, { base, key, browserKey }: SetupPlace): readonly SetupBlock[] {
+  return setup(base, key ?? '', browserKey ?? '').filter(
+    (block) => (block.key === 'server' ? key : block.key === 'browser' ? browserKey : '') !== undefined,
+  )
 }
 
 function keyedRoute(kind: string, title: string, route: ToolRoute, path: string): SourceRoute<typeof sourceSettings> {
@@ -172,7 +194,7 @@ function keyedRoute(kind: string, title: string, route: ToolRoute, path: string)
       const read = hasBody && text !== '' ? readPayload(text, lists) : readQuery(exchange.request.query, lists)
       const payload = yield* read
       payloads.set(exchange, { value: payload, bytes: Buffer.byteLength(text) })
-      const sender = new Sender(exchange, trusted, caller.source!.address)
+      const sender = new Sender(exchange, trusted, caller.source!)
       return eventsOf(route, payload, sender)
     },
     answer(tally, exchange) {
@@ -196,7 +218,7 @@ function* eventsOf({ lists = [], read }: ToolRoute, payload: unknown, sender: Se
     }
     for (const event of read(part, nowMs)) {
       const ip = sender.addressOf(event)
-      yield eventOf(sender.withBot(event, ip), ip)
+      yield eventOf(sender.withBot(sender.withTime(event, nowMs), ip), ip)
     }
   }
 }
@@ -252,27 +274,52 @@ function keyOfBasic(credentials: string): string {
 /** Libraries that run on servers, by the start of their names: their connection is never a visitor's. */
 const SERVER_LIBRARY = /node|python|ruby|php|java$|golang|-go$|^go|dotnet|\.net|csharp|elixir|rust|server/i
 
-/** Who sent a request, as far as addresses of visitors are concerned. */
+/**
+ * How long before its receipt an event with a browser key may have happened. Scripts wait some seconds before they send, and a page that
+ * lost its connection somewhat longer. With a day or more, a stranger could make visits on several days at once.
+ */
+const BROWSER_AGE_MAX_MS = 3_600_000
+
+/** Who sent a request, as far as addresses and times of events are concerned. */
 export class Sender {
   readonly #exchange: Exchange
   readonly #trusted: TrustedProxies
   readonly #mode: CallerSource['address']
+  readonly #isBrowser: boolean
   #address: string | undefined
   /** The bot that the connection's user agent names. Undefined: not judged yet. */
   #bot: { readonly name: Bot | undefined } | undefined
 
-  constructor(exchange: Exchange, trusted: TrustedProxies, mode: CallerSource['address']) {
+  constructor(
+    exchange: Exchange,
+    trusted: TrustedProxies,
+    { address, isBrowser }: Pick<CallerSource, 'address' | 'isBrowser'>,
+  ) {
     this.#exchange = exchange
     this.#trusted = trusted
-    this.#mode = mode
+    this.#mode = address
+    this.#isBrowser = isBrowser
   }
 
   /** The visitor's address; undefined: there is none. */
   addressOf({ ip, library }: ToolEvent): unknown {
+    const isServer = SERVER_LIBRARY.test(labelOf(library) ?? '')
+    // A server library with a browser key sends from the server's address, and may not name another.
+    if (this.#isBrowser) return isServer ? undefined : this.#connection()
     if (this.#mode === 'connection') return this.#connection()
     if (ip !== REMOTE && ip !== undefined && ip !== null && ip !== '') return unmarked(ip)
-    if (this.#mode === 'payload' || SERVER_LIBRARY.test(labelOf(library) ?? '')) return undefined
-    return ip === REMOTE || this.#isBrowser ? this.#connection() : undefined
+    if (this.#mode === 'payload' || isServer) return undefined
+    return ip === REMOTE || this.#comesFromPage ? this.#connection() : undefined
+  }
+
+  /**
+   * The event without its time when that cannot be believed, so that it gets the time of receipt: with a browser key one more than
+   * `BROWSER_AGE_MAX_MS` before the receipt, or after it.
+   */
+  withTime(event: ToolEvent, receivedAtMs: number): ToolEvent {
+    const ms = this.#isBrowser ? instantOf(event.timestamp) : undefined
+    if (ms === undefined || (ms <= receivedAtMs && ms >= receivedAtMs - BROWSER_AGE_MAX_MS)) return event
+    return { ...event, timestamp: undefined }
   }
 
   /**
@@ -281,7 +328,7 @@ export class Sender {
    * @param ip from `addressOf`
    */
   withBot(event: ToolEvent, ip: unknown): ToolEvent {
-    const isForwarded = this.#mode !== 'connection' && event.ip === ip
+    const isForwarded = !this.#isBrowser && this.#mode !== 'connection' && event.ip === ip
     if (this.#address === undefined || ip !== this.#address || isForwarded) return event
     this.#bot ??= { name: botOf(this.#exchange.request.head.userAgent) }
     const { name } = this.#bot
@@ -290,7 +337,7 @@ export class Sender {
     return { ...event, properties: { user_agent, ...event.properties } }
   }
 
-  get #isBrowser(): boolean {
+  get #comesFromPage(): boolean {
     const { origin, fetchSite, fetchDest } = this.#exchange.request.head
     return origin !== '' || fetchSite !== '' || fetchDest !== ''
   }

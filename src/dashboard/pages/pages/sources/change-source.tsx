@@ -27,10 +27,16 @@ export function ChangeSource({
 }) {
   const [name, setName] = useState(source.name ?? '')
   const [address, setAddress] = useState(source.address)
+  // With a browser key the address is that of the connection.
+  const canChoose = source.has_server_key
   const { isBusy, error, run } = useAction()
   const save = () =>
     run(async () => {
-      const body = { source_id: source.source_id, address, ...(name.trim() !== '' && { name: name.trim() }) }
+      const body = {
+        source_id: source.source_id,
+        ...(canChoose && { address }),
+        ...(name.trim() !== '' && { name: name.trim() }),
+      }
       await post<ListedSource>(`/api/tenants/${tenant}/sources/set`, body)
       onChanged()
     })
@@ -51,13 +57,15 @@ export function ChangeSource({
             value={name}
             onInput={setName}
           />
-          <Select
-            label="Addresses of visitors"
-            hint="A change is in force at once, for new events."
-            value={address}
-            options={ADDRESSES.map(([value, label]) => ({ value, label: `${value}: ${label}` }))}
-            onChange={(next) => setAddress(next as ListedSource['address'])}
-          />
+          {canChoose && (
+            <Select
+              label={`Addresses of visitors${source.has_browser_key ? ', with the server key' : ''}`}
+              hint="A change is in force at once, for new events."
+              value={address}
+              options={ADDRESSES.map(([value, label]) => ({ value, label: `${value}: ${label}` }))}
+              onChange={(next) => setAddress(next as ListedSource['address'])}
+            />
+          )}
           <FieldError error={error} />
           <Row justify="right">
             <Button onClick={onClose}>Cancel</Button>

@@ -2,14 +2,15 @@ import { useEffect, useRef } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import type { CreatedSourceAnswer, ListedSource } from '../../../../../schemas/dashboard/sources.ts'
 import { Button } from '../../design/button.tsx'
-import { CodeBlock, CodeLine } from '../../design/code.tsx'
-import { Row } from '../../design/layout.tsx'
+import { CodeLine } from '../../design/code.tsx'
+import { Row, Stack } from '../../design/layout.tsx'
 import { Card } from '../../design/page.tsx'
 import { Pulse } from '../../design/pulse.tsx'
 import { Time } from '../../design/time.tsx'
 import { Findings } from './findings.tsx'
+import { SetupBlocks } from './setup.tsx'
 
-/** A new source: its key and the text to paste, which are shown only once, and whether an event has arrived. */
+/** A new source: its keys, of which the server key is shown only once, what to paste, and whether an event has arrived. */
 export function NewSource({
   tenant,
   created,
@@ -22,6 +23,7 @@ export function NewSource({
   readonly source: ListedSource | undefined
   readonly onDone: () => void
 }) {
+  const isSecret = created.key !== created.browser_key
   const heading = useRef<HTMLHeadingElement>(null)
   // The form has disappeared. Without this, keyboard focus would move to the top of the page.
   useEffect(() => heading.current?.focus(), [])
@@ -30,13 +32,27 @@ export function NewSource({
       <h2 ref={heading} tabIndex={-1}>
         Your new source
       </h2>
-      <p>Paste this where your events are made. Copy it now: the key is shown only once.</p>
-      <CodeBlock text={created.setup} label="Text to paste" />
-      <p>Its key, which can send events to this source and nothing else:</p>
-      <CodeLine text={created.key} label="New key" />
+      <p>
+        {isSecret
+          ? 'Copy the server key now: it is secret, and shown only this once. Its keys can send events to this source, and nothing else.'
+          : 'Paste this into your pages. Its key can send events to this source, and nothing else. You can see all of this again here.'}
+      </p>
+      {isSecret && (
+        <Stack gap={2}>
+          <h3>Server key</h3>
+          <CodeLine text={created.key} label="Server key" />
+        </Stack>
+      )}
+      {created.browser_key !== null && (
+        <Stack gap={2}>
+          <h3>Browser key</h3>
+          <CodeLine text={created.browser_key} label="Browser key" />
+        </Stack>
+      )}
+      <SetupBlocks setup={created.setup} />
       <FirstEvent tenant={tenant} source={source} />
       <Row>
-        <Button onClick={onDone}>I have copied it</Button>
+        <Button onClick={onDone}>{isSecret ? 'I have copied it' : 'Done'}</Button>
       </Row>
     </Card>
   )

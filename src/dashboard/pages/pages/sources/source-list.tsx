@@ -1,4 +1,4 @@
-import { Ban, Pencil } from 'lucide-preact'
+import { Ban, Code, Pencil } from 'lucide-preact'
 import type { ListedSource, SourcesAnswer } from '../../../../../schemas/dashboard/sources.ts'
 import { Soft } from '../../components/judgement.tsx'
 import { Badge } from '../../design/badge.tsx'
@@ -11,7 +11,7 @@ import { counted, number } from '../../lib/format.ts'
 import { Findings } from './findings.tsx'
 
 type Fetches = SourcesAnswer['fetches']
-type Act = (action: 'change' | 'revoke', source: ListedSource) => void
+type Act = (action: 'setup' | 'change' | 'revoke', source: ListedSource) => void
 
 interface SourceListProps {
   readonly sources: readonly ListedSource[]
@@ -84,6 +84,12 @@ function SourceTable({ label, sources, fetches, onAct }: SourceListProps & { rea
             return (
               source.revoked_at === null && (
                 <Row gap={1}>
+                  <IconButton
+                    icon={Code}
+                    size="s"
+                    label={`What to paste for ${name}`}
+                    onClick={() => onAct('setup', source)}
+                  />
                   <IconButton icon={Pencil} size="s" label={`Change ${name}`} onClick={() => onAct('change', source)} />
                   <IconButton icon={Ban} size="s" label={`Revoke ${name}`} onClick={() => onAct('revoke', source)} />
                 </Row>

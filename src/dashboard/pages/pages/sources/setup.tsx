@@ -1,0 +1,131 @@
+import { useState } from 'preact/hooks'
+import type { ListedSource, SourceSetup } from '../../../../../schemas/dashboard/sources.ts'
+import { Badge } from '../../design/badge.tsx'
+import { Button } from '../../design/button.tsx'
+import { CodeBlock, CodeLine } from '../../design/code.tsx'
+import { Dialog } from '../../design/dialog.tsx'
+import { FieldError, TextInput } from '../../design/field.tsx'
+import { Row, Stack, Text } from '../../design/layout.tsx'
+import { Notice, Problem } from '../../design/notice.tsx'
+import { Loading } from '../../design/skeleton.tsx'
+import { post } from '../../lib/api.ts'
+import { useAction } from '../../lib/use-action.ts'
+import { useData } from '../../lib/use-data.ts'
+
+/** What people paste, each block with a button that copies exactly it. Samples have none, because they do not run as they are. */
+export function SetupBlocks({ setup: { blocks, warning } }: { readonly setup: SourceSetup }) {
+  return (
+    <Stack gap={4}>
+      {warning !== null && (
+        <Notice tone="warn">
+          <p>{warning}</p>
+        </Notice>
+      )}
+      {blocks.map(({ title, about, code, is_sample: isSample }) => (
+        <Stack gap={2} key={title}>
+          <Row gap={2}>
+            <h3>{title}</h3>
+            {isSample && <Badge>sample, to be changed</Badge>}
+          </Row>
+          {about !== null && <Text tone="soft">{about}</Text>}
+          <CodeBlock text={code} label={title} isWrapped isPlain={isSample} />
+        </Stack>
+      ))}
+    </Stack>
+  )
+}
+
+/** What people paste for a source that exists. Its server key is not known any more. */
+export function ShowSetup({
+  tenant,
+  source,
+  onClose,
+}: {
+  readonly tenant: string
+  readonly source: ListedSource
+  readonly onClose: () => void
+}) {
+  const { value, error, reload } = useData<SourceSetup>(`/api/tenants/${tenant}/sources/setup`, {
+    source: source.source_id,
+  })
+  return (
+    <Dialog
+      title={`What to paste for ${source.name ?? source.title}`}
+      isWide
+      onClose={onClose}
+      actions={<Button onClick={onClose}>Close</Button>}
+    >
+      <Stack gap={4}>
+        {error !== undefined && <Problem error={error} onRetry={reload} />}
+        {value === undefined && error === undefined && <Loading rows={4} />}
+        {value !== undefined && (
+          <>
+            <Base key={value.base} tenant={tenant} source={source} base={value.base} onChanged={reload} />
+            {value.browser_key !== null && (
+              <Stack gap={2}>
+                <h3>Browser key</h3>
+                <CodeLine text={value.browser_key} label="Browser key" />
+              </Stack>
+            )}
+            <SetupBlocks setup={value} />
+            {source.has_server_key && (
+              <Text tone="soft">
+                The server key is secret, and was shown only when the source was made. If it is lost, or was ever in a
+                page, make a new source and revoke this one.
+              </Text>
+            )}
+          </>
+        )}
+      </Stack>
+    </Dialog>
+  )
+}
+
+/** The address of the API in the text. */
+function Base({
+  tenant,
+  source,
+  base,
+  onChanged,
+}: {
+  readonly tenant: string
+  readonly source: ListedSource
+  readonly base: string
+  readonly onChanged: () => void
+}) {
+  const [text, setText] = useState(base)
+  const { isBusy, error, run } = useAction()
+  const save = () =>
+    run(async () => {
+      const body = { source_id: source.source_id, base: text.trim() }
+      await post<ListedSource>(`/api/tenants/${tenant}/sources/set`, body)
+      onChanged()
+    })
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault()
+        save()
+      }}
+    >
+      <Stack gap={2}>
+        <TextInput
+          type="url"
+          label="Address of the API, as its senders reach it"
+          required
+          maxLength={300}
+          value={text}
+          onInput={setText}
+        />
+        <FieldError error={error} />
+        {text.trim() !== base && (
+          <Row>
+            <Button type="submit" size="s" disabled={isBusy}>
+              Use this address
+            </Button>
+          </Row>
+        )}
+      </Stack>
+    </form>
+  )
+}

@@ -1,0 +1,69 @@
+import type { SourceSetup } from '../../../schemas/dashboard/sources.ts'
+import { ReservedRanges } from '../../enrichment/addresses/reserved.ts'
+import type { SetupBlock, SetupPlace, SourceTool } from '../../pipeline/declaration/source.ts'
+import { parseAddress } from '../../pipeline/event/address.ts'
+import { InputError } from '../../run/errors.ts'
+import type { StoredSource } from '../stores.ts'
+
+/**
+ * What people paste for a source.
+ * @param key the server key; undefined: it was shown when the source was made, and is not known any more
+ */
+export function setupOf(
+  tool: SourceTool,
+  { prefix: id, source }: Pick<StoredSource, 'prefix' | 'source'>,
+  base: string,
+  key?: string,
+): SourceSetup {
+  const { browser_key: browserKey } = source
+  const place: SetupPlace = { base, id, key, browserKey }
+  return {
+    base,
+    browser_key: browserKey ?? null,
+    warning: (tool.group !== 'pulls' && baseWarning(base)) || null,
+    blocks: tool.setup(place, source).map(({ title, about = null, code, key: sort = null, isSample = false }) => ({
+      ...{ title, about, code, key: sort, is_sample: isSample },
+    })),
+  }
+}
+
+/** The blocks as a text for a terminal. Code has no margin, so that a copied line is right. */
+export function setupText({ blocks }: Pick<SourceSetup, 'blocks'>): string {
+  return blocks
+    .map(({ title, about, code, is_sample: isSample }) => {
+      const kind = isSample ? ' (a sample: change it)' : ''
+      return `# ${title}${kind}${about === null ? '' : `. ${about}`}\n\n${code}\n`
+    })
+    .join('\n')
+}
+
+/** The line of code that gives an event the address of its visitor; undefined: the kind needs none. */
+export function addressLineOf(tool: SourceTool): string | undefined {
+  const blocks = tool.setup({ base: 'https://HOST', id: 'SOURCE_ID', key: 'SOURCE_KEY' })
+  return blocks.find(({ givesAddress }: SetupBlock) => givesAddress)?.code
+}
+
+/** @throws InputError when the address of all events of a kind is that of the connection */
+export function assertAddressCounts(tool: SourceTool | undefined, kind: string): void {
+  if (tool?.keys !== 'browser') return
+  throw new InputError(
+    `address: sources of the kind ${kind} have a browser key only, so the address is that of the connection`,
+  )
+}
+
+const LOCAL_NAME = /^localhost$|\.(?:localhost|local|internal|lan|home|intranet|test)$/
+let reserved: ReservedRanges | undefined
+
+/** What is wrong with an address for senders that are elsewhere, and what to do; undefined: nothing. */
+export function baseWarning(base: string): string | undefined {
+  const name = new URL(base).hostname.replace(/^\[|\]$/g, '')
+  const address = parseAddress(name)
+  reserved ??= new ReservedRanges()
+  const isLocal =
+    address === undefined ? LOCAL_NAME.test(name) || !name.includes('.') : reserved.find(address) !== undefined
+  if (!isLocal) return undefined
+  return (
+    `${base} can be reached from this machine or network only, and not by the browsers of your visitors. Before you paste this into a ` +
+    'public page, give the address at which the internet reaches the API of ipid, such as https://ipid.example.com.'
+  )
+}

@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { runCommand } from '../support/command.ts'
+import { startInstance, type TestInstance } from '../support/instance.ts'
+import { type CreatedSource, createSource } from '../support/source-sdks.ts'
+import { until } from '../support/until.ts'
+
+/* What a stranger with a key from a public page can make ipid believe. 17/8 and 18/8 are businesses. */
+
+const DAY_MS = 86_400_000
+const VISITOR = '17.1.2.3'
+const hooks: (() => Promise<void>)[] = []
+let instance: TestInstance
+
+before(async () => {
+  instance = await startInstance({ after: (hook) => void hooks.push(hook) }, { SINK_LINGER_MS: '100' })
+})
+after(async () => {
+  for (const hook of hooks) await hook()
+})
+
+async function command(...args: readonly string[]) {
+  const { code, stdout, stderr } = await runCommand([...args, '--json'], { env: { DATA_DIR: instance.dataDir } })
+  assert.equal(code, 0, stderr)
+  return JSON.parse(stdout)
+}
+
+/** The key that stands in pages. */
+function publicKey({ key, browser_key }: CreatedSource): string {
+  return browser_key ?? key
+}
+
+async function post(path: string, body: unknown): Promise<number> {
+  const headers = { 'x-forwarded-for': VISITOR, origin: 'https://shop.example' }
+  return (await fetch(instance.ready.url + path, { method: 'POST', headers, body: JSON.stringify(body) })).status
+}
+
+async function untilStored(id: string, events: number): Promise<void> {
+  await until(
+    () => instance.query(`SELECT count() FROM events WHERE source_id = '${id}'`),
+    (found) => found === String(events),
+  )
+}
+
+/** Four people of a company on four days, at an address of another one. */
+function forged(ids: string) {
+  return Array.from({ length: 16 }, (_, i) => ({
+    ...{ type: 'identify', messageId: `${ids}-${i}`, userId: `u${i % 4}` },
+    traits: { email: `p${i % 4}@evil-corp.com` },
+    context: { ip: '17.253.144.77' },
+    timestamp: new Date(Date.now() - Math.floor(i / 4) * DAY_MS).toISOString(),
+  }))
+}
+
+test('one request with a public key proposes no network, and changes no accuracy', async () => {
+  const source = await createSource(instance, 'segment')
+  assert.equal(await post('/s/segment/v1/batch', { writeKey: publicKey(source), batch: forged('page') }), 200)
+  await untilStored(source.source_id, 16)
+  const learned = await command('learn', 'demo')
+  assert.deepEqual([learned.proposals, learned.left_out], [[], 16])
+  const quality = await command('quality', 'demo')
+  assert.deepEqual([quality.all.events, quality.left_out], [0, 16])
+  assert.equal(
+    await instance.query(
+      `SELECT arrayStringConcat(groupUniqArray(ip)), count(), countIf(known_domain != ''), countIf(browser_key = 2),
+        countIf(abs(dateDiff('second', timestamp, received_at)) < 3600) FROM events WHERE source_id = '${source.source_id}'`,
+    ),
+    `${VISITOR}\t16\t0\t16\t16`,
+  )
+})
+
+test('requests with a public key make one company for each address that sends, whatever they name', async () => {
+  const source = await createSource(instance, 'amplitude')
+  const events = Array.from({ length: 1_000 }, (_, i) => ({
+    event_type: 'page',
+    insert_id: `many-${i}`,
+    device_id: `d${i}`,
+    groups: { company: `invented-${i}` },
+    ip: `${i % 2 === 0 ? 17 : 18}.${i >> 8}.${i & 255}.9`,
+  }))
+  assert.equal(await post('/s/amplitude/2/httpapi', { api_key: publicKey(source), events }), 200)
+  await untilStored(source.source_id, 1_000)
+  const companies = `SELECT count(DISTINCT company_id), any(ip) FROM events WHERE source_id = '${source.source_id}'`
+  assert.equal(await instance.query(companies), `1\t${VISITOR}`)
+})
+
+test('a server key is believed, and a browser key that a server library uses has no address', async () => {
+  const source = await createSource(instance, 'segment')
+  assert.match(source.key, /^src_[0-9a-f]{40}$/)
+  assert.match(source.browser_key!, /^pub_[0-9a-f]{40}$/)
+  assert.equal(await post('/s/segment/v1/batch', { writeKey: source.key, batch: forged('server') }), 200)
+  const context = { ip: '17.9.9.9', library: { name: '@segment/analytics-node' } }
+  const batch = [{ type: 'page', messageId: 'from a server', userId: 'u', context }]
+  assert.equal(await post('/s/segment/v1/batch', { writeKey: source.browser_key, batch }), 200)
+  await until(
+    () =>
+      instance.query(`SELECT sum(events) FROM outcomes WHERE source_id = '${source.source_id}' AND status = 'no_ip'`),
+    (found) => found === '1',
+  )
+  await until(
+    () => command('learn', 'demo'),
+    ({ proposals }) => proposals[0]?.rule === 'is 17.253.144.77/32 evil-corp.com' && proposals[0]?.people === 4,
+  )
+})
+
+test('the key of a page may have any age, and both keys end with their source', async () => {
+  const source = await createSource(instance, 'web')
+  assert.match(source.key, /^pub_[0-9a-f]{40}$/)
+  const event = { id: 'old', type: 'page', at: Date.now() - 30 * DAY_MS, url: 'https://shop.example/' }
+  const recent = { ...event, id: 'recent', at: Date.now() - 1_800_000 }
+  assert.equal(await post(`/s/web/${source.key}`, { events: [event, recent], sent_at: Date.now() }), 204)
+  await untilStored(source.source_id, 2)
+  const ages = `SELECT arrayStringConcat(groupArray(toString(intDiv(dateDiff('second', timestamp, received_at) + 5, 1800))), ' ')
+    FROM (SELECT * FROM events WHERE source_id = '${source.source_id}' ORDER BY event_id)`
+  assert.equal(await instance.query(ages), '0 1')
+  const shown = await command('source', 'show', source.source_id)
+  assert.deepEqual([shown.browser_key, shown.blocks[0].code], [source.key, source.blocks[0]!.code])
+  assert.equal(shown.blocks[0].code, `<script async src="${instance.ready.url}/s/web/${source.key}.js"></script>`)
+  assert.match(shown.warning, /can be reached from this machine or network only/)
+
+  const both = await createSource(instance, 'posthog')
+  const keys = [both.key, both.browser_key!]
+  const statuses = () =>
+    Promise.all(
+      keys.map((api_key, i) =>
+        post('/s/posthog/e/', { api_key, event: 'x', uuid: `u${i}`, properties: { $ip: VISITOR } }),
+      ),
+    )
+  assert.deepEqual(await statuses(), [200, 200])
+  await command('source', 'revoke', both.source_id)
+  await until(statuses, (found) => found.every((status) => status === 401))
+  assert.equal(await post('/s/posthog/e/', { api_key: `${both.browser_key!.slice(0, -1)}0`, event: 'x' }), 401)
+})
