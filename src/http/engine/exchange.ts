@@ -134,7 +134,8 @@ export class Exchange implements RequestReceiver, InFlight {
     this.#begun = true
     // An answer sent outside of the parser keeps it from reading later bytes as another request.
     const { head, isLast, isAnsweredLater } = this.request
-    if (isLast || isAnsweredLater || head.badFraming !== undefined || this.#traffic.crowded) setImmediate(() => this.#respond())
+    if (isLast || isAnsweredLater || head.badFraming !== undefined || this.#traffic.crowded)
+      setImmediate(() => this.#respond())
     else this.#respond()
   }
 
