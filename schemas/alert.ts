@@ -31,8 +31,8 @@ export const ALERT_LIMITS = {
   deliveriesMax: 10_000,
 } as const
 
-/** Why an alert is paused: a person did it, the last attempt of a message failed, or it reached a limit. */
-export const PAUSED_BY = ['person', 'failures', 'limit'] as const
+/** Why an alert is paused: a person did it, the last attempt of a message failed, it reached a limit, or it comes from a backup. */
+export const PAUSED_BY = ['person', 'failures', 'limit', 'restore'] as const
 
 const time = (description: string) => Type.String({ format: 'rfc3339', description })
 

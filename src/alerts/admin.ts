@@ -1,13 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { ALERT_LIMITS, type AlertKind, type AlertRecord, type AlertType } from '../../schemas/alert.ts'
 import type { Maker } from '../../schemas/maker.ts'
-import { readName, type Segment, Segments } from '../companies/segments/segments.ts'
+import { type Segment, Segments } from '../companies/segments/segments.ts'
 import type { Config } from '../config/config.ts'
 import type { Clock } from '../run/clock.ts'
 import { InputError } from '../run/errors.ts'
 import { SecretBox } from '../secrets/secret-box.ts'
 import type { RedisClient } from '../stores/redis/connect.ts'
 import type { Delivery } from './delivery.ts'
+import { assertAlertFacts, assertEmailAddress, wrongTarget } from './facts.ts'
 import { linkBaseOf } from './link-base.ts'
 import { testMessage } from './messages.ts'
 import { type Alert, RedisAlerts } from './redis/alert-store.ts'
@@ -41,8 +42,6 @@ interface AlertAdminOptions {
   readonly dashboardUrl: string
   readonly clock: Clock
 }
-
-const ADDRESS = /^[^\s@<>,;:"()[\]\\]{1,64}@[^\s@<>,;:"()[\]\\.]+(?:\.[^\s@<>,;:"()[\]\\.]+)+$/
 
 /**
  * Manages the alerts of a tenant. Methods throw `InputError` with a one-line reason when the request is invalid, and `UnavailableError`
@@ -94,23 +93,14 @@ export class AlertAdmin {
   }
 
   async #assertValid(tenantId: string, given: NewAlert): Promise<Segment | undefined> {
-    const { nameMaxChars, afterDaysMin, afterDaysMax } = ALERT_LIMITS
-    readName(given.name, "an alert's", nameMaxChars)
-    const { on, afterDays, segment, digest, to } = given
-    if (on === 'segment.entered' && segment === undefined) {
-      throw new InputError('segment.entered needs a segment', { field: 'segment' })
-    }
-    if (afterDays !== undefined && on !== 'company.returned')
-      throw new InputError('a number of days is for company.returned only')
-    if (afterDays !== undefined && (afterDays < afterDaysMin || afterDays > afterDaysMax))
-      throw new InputError(`the number of days must be ${afterDaysMin} to ${afterDaysMax}`, { field: 'after_days' })
-    if (digest !== undefined && to !== 'email') throw new InputError('a digest is for e-mail only')
+    assertAlertFacts(given)
+    const { segment } = given
     return segment === undefined ? undefined : await this.#options.segments.named(tenantId, segment)
   }
 
   async #destination({ to, target }: NewAlert, seal: (text: string) => string) {
     if (to === 'email') {
-      if (!ADDRESS.test(target)) throw wrongTarget(`${JSON.stringify(target)} is not an e-mail address`)
+      assertEmailAddress(target)
       return { target }
     }
     const url = await this.#options.destinations.read(target).catch((error: Error) => {
@@ -174,10 +164,6 @@ export class AlertAdmin {
     if (await deliveries.add(tenantId, next, clock.now(), found.rev)) return next
     throw new InputError('the message has just changed: look at it again')
   }
-}
-
-function wrongTarget(message: string, cause?: Error): InputError {
-  return new InputError(message, { field: 'target', cause })
 }
 
 /** Manages alerts over a connection, with the settings of the instance. */

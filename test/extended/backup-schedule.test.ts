@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { ingest } from '../../pipelines/ingest.ts'
 import { BackupPlace } from '../../src/operations/backup/place.ts'
 import { Progress } from '../../src/operations/backup/progress.ts'
 import { backupInstance, readSchedule, type ScheduleState } from '../../src/operations/backup/redis/schedule-store.ts'
@@ -72,7 +73,10 @@ test('the first backup is written at once, missed times once, and old ones go af
   const backups = await start()
   const { last } = await state(({ dueMs }) => dueMs === THREE)
   assert.match(last!.name, /^2026-11-25T03-00Z-[0-9a-f]{8}$/)
-  assert.equal((await openBackup(join(folder, 'backups', last!.name), progress)).tables[0]!.file.lines, 1)
+  assert.equal(
+    (await openBackup(join(folder, 'backups', last!.name), progress, ingest)).manifest.tables[0]!.file.lines,
+    1,
+  )
   const [set] = await place.sets()
   assert.equal(set!.bytes, last!.bytes)
   await backups.stop()
@@ -434,7 +438,7 @@ test('a process that is killed amid a backup leaves none that could be taken for
   await copying
   await writing.kill()
   for (const { isWhole, name } of await place.sets()) {
-    if (isWhole) await openBackup(join(folder, 'backups', name), progress)
+    if (isWhole) await openBackup(join(folder, 'backups', name), progress, ingest)
   }
   const killed = (await place.sets()).filter(({ isWhole }) => !isWhole)
 
@@ -444,7 +448,7 @@ test('a process that is killed amid a backup leaves none that could be taken for
   clock.nowMs += MINUTE_MS
   const { last } = await state(({ dueMs }) => dueMs === THREE)
   assert.deepEqual(await whole(), ['2026-11-25T03-00Z'])
-  await openBackup(join(folder, 'backups', last!.name), progress)
+  await openBackup(join(folder, 'backups', last!.name), progress, ingest)
   // Its files go with the backup of the next day: the process might have been only paused.
   clock.nowMs += DAY_MS
   await state(({ dueMs }) => dueMs === THREE + DAY_MS)

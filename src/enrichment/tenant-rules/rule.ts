@@ -32,6 +32,8 @@ export interface Rule {
   readonly text: string
 }
 
+/** Most addresses of a network that one organisation has. A rule for more would make every visitor its employee. */
+const HELD_MAX = { v4: 2 ** 24, v6: 2n ** 112n } as const
 /** Text that must be a network: digits, hexadecimal digits with colons, or a length after a slash. Names contain other letters. */
 const NETWORK = /^[\d.\s/-]+$|^[\da-f.]*:[\da-f:.]*$|\/\d+$/i
 const AS = /^as\s*(\d+)$/i
@@ -75,6 +77,9 @@ function holderOf(text: string): NetworkHolder | string {
   const [network = '', host = '', ...words] = text.split(/\s+/).map((word) => word.replace(/\p{C}/gu, ''))
   const range = parseCidr(network)
   if (typeof range === 'string') return `is ${range}: must be one like 203.0.113.0/24 or 2001:db8::/32`
+  const isTooLarge =
+    range.version === 4 ? range.last - range.first >= HELD_MAX.v4 : range.last - range.first >= HELD_MAX.v6
+  if (isTooLarge) return `is ${clip(network)}: no organisation has a network larger than a /8, or a /16 of IPv6`
   const domain = registrableDomain(domainIn(host) ?? '')
   if (domain === undefined) {
     return `is ${clip(network)} "${clip(host)}": must be a network and the domain of its organisation, like 203.0.113.0/24 example.com`

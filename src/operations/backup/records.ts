@@ -1,13 +1,29 @@
-import { ArchivedObject, type BackupManifest, LetterCopy, PullCopy, TenantCopy } from '../../../schemas/backup.ts'
+import {
+  ArchivedObject,
+  type BackupManifest,
+  type BackupTable,
+  LetterCopy,
+  PullCopy,
+  TenantCopy,
+} from '../../../schemas/backup.ts'
 import { ENVELOPE_FORM } from '../../../schemas/forms.ts'
+import type { Pipeline } from '../../pipeline/declaration/pipeline.ts'
 import { formOf } from '../../pipeline/event/block.ts'
+import { columnOf } from '../../pipeline/event/row.ts'
 import { compileValidator, type Validator } from '../../pipeline/event/validator.ts'
-import { readRecords } from './files.ts'
+import { readPortions, readRecords } from './files.ts'
+import { BackupRefusedError } from './ports.ts'
+import { carriesEvents, letterOf } from './redis/letter.ts'
+import { parsedTenant } from './tenant-records.ts'
 
 /*
  * Reads the records of a backup. The folder may come from a stranger, so each line is checked against its schema and against
  * the other rules of a backup before a store gets it.
  */
+
+const [TAB, LINE_FEED] = [9, 10]
+const TENANT_ID = /^[a-z0-9-]{1,64}$/
+const ROWS_BYTES = 4_194_304
 
 const validTenant = compileValidator(TenantCopy)
 const validPull = compileValidator(PullCopy)
@@ -15,9 +31,14 @@ const validLetter = compileValidator(LetterCopy)
 const validObject = compileValidator(ArchivedObject)
 
 /** @throws BackupRefusedError that names file and line */
-export function readTenants(dir: string, { tenants }: BackupManifest): AsyncGenerator<TenantCopy[]> {
+export function readTenants(
+  dir: string,
+  { tenants }: Pick<BackupManifest, 'tenants'>,
+  pipeline: Pipeline,
+): AsyncGenerator<TenantCopy[]> {
   const ids = new Set<string>()
-  const hashes = new Set<string>()
+  const kinds = pipeline.sources.map(({ from }) => from)
+  const [hashes, prefixes] = [new Set<string>(), new Set<string>()]
   return readRecords(dir, tenants, (value) => {
     assertValid(validTenant, value)
     const tenant = value as TenantCopy
@@ -26,13 +47,18 @@ export function readTenants(dir: string, { tenants }: BackupManifest): AsyncGene
       if (record.tenant_id !== tenant.id)
         throw new Error(`the key ${record.prefix} belongs to tenant ${record.tenant_id}`)
       assertFirst(hashes, sha256, 'the hash of a key')
+      assertFirst(prefixes, record.prefix, 'the key')
     }
-    return tenant
+    return parsedTenant(tenant, kinds)
   })
 }
 
 /** @throws BackupRefusedError that names file and line */
-export async function* readPulls(dir: string, { pulls }: BackupManifest): AsyncGenerator<PullCopy[]> {
+export async function* readPulls(
+  dir: string,
+  { pulls }: Pick<BackupManifest, 'pulls'>,
+  pipeline: Pipeline,
+): AsyncGenerator<PullCopy[]> {
   // Older versions have no pulls.
   if (pulls === undefined) return
   const ids = new Set<string>()
@@ -40,12 +66,14 @@ export async function* readPulls(dir: string, { pulls }: BackupManifest): AsyncG
     assertValid(validPull, value)
     const pull = value as PullCopy
     assertFirst(ids, pull.id, 'the source')
+    assertCursor(pull, pipeline)
     return pull
   })
 }
 
 /** @throws BackupRefusedError that names file and line */
-export function readLetters(dir: string, { dead_letters: file, partitions, ipid_version: version }: BackupManifest) {
+export function readLetters(dir: string, manifest: BackupManifest, pipeline: Pipeline): AsyncGenerator<LetterCopy[]> {
+  const { dead_letters: file, partitions, ipid_version: version } = manifest
   /** The last id of each partition: milliseconds and number. */
   const last = new Map<number, readonly [bigint, bigint]>()
   return readRecords(dir, file, (value): LetterCopy => {
@@ -67,16 +95,74 @@ export function readLetters(dir: string, { dead_letters: file, partitions, ipid_
         `its event has form ${form}, but this ipid reads up to form ${ENVELOPE_FORM}: restore it with ipid ${version}`,
       )
     }
+    const { block, stream } = letterOf(letter)
+    if (block !== undefined && carriesEvents(pipeline, stream)) {
+      if (block.rows.at(-1) !== LINE_FEED) throw new Error('its row does not end')
+      for (const id of columnOf(block, 'tenant_id')) {
+        if (!TENANT_ID.test(id)) throw new Error(`its event is of the tenant ${JSON.stringify(id)}`)
+      }
+    }
     return letter
   })
 }
 
+/**
+ * Checks the names of tenants in the rows of our tables: paths of the archive and of exports are made of them.
+ * @throws BackupRefusedError that names file and line
+ */
+export async function checkRows(dir: string, { file, columns }: BackupTable): Promise<void> {
+  const column = columns.indexOf('tenant_id')
+  if (column < 0) return
+  let line = 0
+  let last = Buffer.alloc(0)
+  const check = (row: Buffer) => {
+    line++
+    let start = 0
+    for (let i = 0; i < column; i++) start = row.indexOf(TAB, start) + 1
+    const tab = row.indexOf(TAB, start)
+    const id = row.subarray(start, tab < 0 ? row.length : tab)
+    if (id.equals(last)) return
+    if (!TENANT_ID.test(id.toString('latin1'))) {
+      const shown = JSON.stringify(id.toString('utf8').slice(0, 100))
+      throw new BackupRefusedError(`the backup is refused: ${file.name}, line ${line}: it is of the tenant ${shown}`)
+    }
+    last = Buffer.from(id)
+  }
+  let rest = Buffer.alloc(0)
+  for await (const pieces of readPortions(dir, file, ROWS_BYTES)) {
+    const bytes = Buffer.concat([rest, ...pieces])
+    let start = 0
+    for (let end = bytes.indexOf(LINE_FEED); end >= 0; end = bytes.indexOf(LINE_FEED, start)) {
+      check(bytes.subarray(start, end))
+      start = end + 1
+    }
+    rest = bytes.subarray(start)
+  }
+}
+
 /** @throws BackupRefusedError that names file and line */
-export function readObjects(dir: string, { archive }: BackupManifest): AsyncGenerator<ArchivedObject[]> {
+export function readObjects(
+  dir: string,
+  { archive }: Pick<BackupManifest, 'archive'>,
+): AsyncGenerator<ArchivedObject[]> {
   return readRecords(dir, archive.file, (value) => {
     assertValid(validObject, value)
     return value as ArchivedObject
   })
+}
+
+/** A run must not meet a cursor of another kind. */
+function assertCursor({ id, state }: PullCopy, { sources }: Pipeline): void {
+  const fits = sources.some(({ from: { pull } }) => {
+    if (pull === undefined) return false
+    const cursor = state.cursor as Record<string, unknown>
+    const wanted = Object.entries(pull.begin(0))
+    return wanted.every(([name, value]) => {
+      const found = cursor[name]
+      return typeof found === typeof value && Array.isArray(found) === Array.isArray(value)
+    })
+  })
+  if (!fits) throw new Error(`state.cursor: no kind of source has the cursor of ${id}`)
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: of any schema

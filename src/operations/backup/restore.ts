@@ -1,15 +1,20 @@
 import type { BackupManifest } from '../../../schemas/backup.ts'
+import type { Pipeline } from '../../pipeline/declaration/pipeline.ts'
 import type { Clock } from '../../run/clock.ts'
 import { numbered } from '../../run/counted.ts'
+import { OUR_TABLES } from '../../stores/clickhouse/tables.ts'
+import { type BackupContents, readContents } from './contents.ts'
 import { countLines, readPortions, verifyFile } from './files.ts'
 import { filesOf, readManifest } from './manifest.ts'
 import type { ArchiveList, RecordTarget, TableTarget } from './ports.ts'
 import type { Progress } from './progress.ts'
-import { readLetters, readObjects, readPulls, readTenants } from './records.ts'
+import { checkRows, readLetters, readObjects, readPulls, readTenants } from './records.ts'
 
 interface RestoreOptions {
   readonly tables: TableTarget
   readonly records: RecordTarget
+  /** Its sources and streams say what records may contain. */
+  readonly pipeline: Pipeline
   /** Archive of the restored instance. */
   readonly archive: ArchiveList
   /** Number of partitions; undefined: as in the backup. */
@@ -33,21 +38,31 @@ export interface Restored {
 /** Size of one insert. */
 const INSERT_BYTES = 33_554_432
 
+/** A backup whose files and records are checked. */
+export interface OpenedBackup {
+  readonly manifest: BackupManifest
+  readonly contents: BackupContents
+}
+
 /**
- * Checks every file of a backup. Writes nothing.
- * @throws BackupRefusedError
+ * Checks every file of a backup, every record, and the tenants of our tables' rows. Writes nothing.
+ * @throws BackupRefusedError that says what is wrong and where
  */
-export async function openBackup(dir: string, progress: Progress): Promise<BackupManifest> {
+export async function openBackup(dir: string, progress: Progress, pipeline: Pipeline): Promise<OpenedBackup> {
   const manifest = await readManifest(dir)
   progress.step('checking the files')
   for (const file of filesOf(manifest)) await verifyFile(dir, file)
-  for (const read of [readTenants, readPulls, readLetters, readObjects]) await readToEnd(read(dir, manifest))
-  return manifest
-}
-
-/** Reading a record checks it. */
-async function readToEnd(records: AsyncIterator<unknown>): Promise<void> {
-  while (!(await records.next()).done);
+  const contents = await readContents(readTenants(dir, manifest, pipeline), pipeline)
+  for (const read of [readPulls, readLetters, readObjects]) {
+    // Reading a record checks it.
+    for await (const _ of read(dir, manifest, pipeline));
+  }
+  for (const table of manifest.tables) {
+    if (!OUR_TABLES.has(table.table)) continue
+    progress.step(`checking the rows of ${table.table}`)
+    await checkRows(dir, table)
+  }
+  return { manifest, contents }
 }
 
 /**
@@ -80,8 +95,9 @@ async function fill(dir: string, manifest: BackupManifest, options: RestoreOptio
   await options.onTables?.()
   await tables.migrate()
   progress.step('tenants')
-  for await (const tenants of readTenants(dir, manifest)) await records.addTenants(tenants)
-  for await (const pulls of readPulls(dir, manifest)) await records.addPulls(pulls)
+  const { pipeline } = options
+  for await (const tenants of readTenants(dir, manifest, pipeline)) await records.addTenants(tenants)
+  for await (const pulls of readPulls(dir, manifest, pipeline)) await records.addPulls(pulls)
   const lettersStored = await addLetters(dir, manifest, options)
   const remembered = await fillWindow(options)
   const objectsMissing = await missingObjects(dir, manifest, options)
@@ -106,11 +122,11 @@ async function fillTables(dir: string, manifest: BackupManifest, { tables, progr
 
 /** Skips letters whose event is stored: they were retried while the backup was written. */
 async function addLetters(dir: string, manifest: BackupManifest, options: RestoreOptions): Promise<number> {
-  const { tables, records, progress } = options
+  const { tables, records, pipeline, progress } = options
   progress.step('dead letters')
   let left = 0
   await records.clearLetters()
-  for await (const letters of readLetters(dir, manifest)) {
+  for await (const letters of readLetters(dir, manifest, pipeline)) {
     const asked = letters.flatMap((letter) => {
       const event = records.eventOf(letter)
       return event === undefined ? [] : [{ letter, event }]

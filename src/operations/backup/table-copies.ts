@@ -9,15 +9,12 @@ import { appliedMigrations, MIGRATIONS, migrate } from '../../stores/clickhouse/
 import { readMigrations } from '../../stores/clickhouse/migrations.ts'
 import { quote, quoteName } from '../../stores/clickhouse/quote.ts'
 import { ERASING } from '../../stores/clickhouse/remove-rows.ts'
-import { CORRECTIONS, EVENTS as EVENTS_TABLE, OUTCOMES } from '../../stores/clickhouse/tables.ts'
+import { EVENTS as EVENTS_TABLE, OUR_TABLES, OUTCOMES } from '../../stores/clickhouse/tables.ts'
 import { DISTINCT_MASK, type EventFigures } from './figures.ts'
 import { BackupRefusedError, type StoredEvent, type TableShape, type TableSource, type TableTarget } from './ports.ts'
 import { createRestored } from './restored-table.ts'
 
 const EVENTS = EVENTS_TABLE.name
-
-/** Only migrations create these tables. */
-const OURS: ReadonlySet<string> = new Set([EVENTS, OUTCOMES.name, CORRECTIONS])
 
 /** Makes the text of a value independent of the server's settings and time zone. */
 const EXACT_TEXT = {
@@ -130,7 +127,7 @@ export class ClickHouseTables implements TableSource, TableTarget {
   async assertTables(shapes: readonly TableShape[]): Promise<void> {
     const existing = (await this.#hasDatabase()) ? (await this.tables()).map(({ table }) => table) : []
     for (const shape of shapes) {
-      if (!OURS.has(shape.table) && !existing.includes(shape.table)) createOf(shape)
+      if (!OUR_TABLES.has(shape.table) && !existing.includes(shape.table)) createOf(shape)
     }
   }
 
@@ -250,7 +247,7 @@ export class ClickHouseTables implements TableSource, TableTarget {
 function createOf(shape: TableShape): string {
   const { table } = shape
   const refused = (why: string) => new BackupRefusedError(`cannot create table ${table} of the backup: ${why}`)
-  if (OURS.has(table)) throw refused('it belongs to ipid, but the migrations of the backup do not create it')
+  if (OUR_TABLES.has(table)) throw refused('it belongs to ipid, but the migrations of the backup do not create it')
   if (table === MIGRATIONS || table === ERASING) throw refused('ipid uses this name itself')
   try {
     return createRestored(shape)

@@ -44,3 +44,6 @@ export const OUTCOMES: TargetTable = {
   finder: 'source',
   time: 'day',
 }
+
+/** Tables that only migrations create. */
+export const OUR_TABLES: ReadonlySet<string> = new Set([EVENTS.name, OUTCOMES.name, CORRECTIONS])

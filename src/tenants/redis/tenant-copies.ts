@@ -15,6 +15,13 @@ const createTenantScript = loadScript(import.meta.url, './createTenant-1.lua')
 const createKeyScript = loadScript(import.meta.url, './createKey-5.lua')
 const recordUsesScript = loadScript(import.meta.url, './recordUses-2.lua')
 
+const RESTORED = 'it comes from a backup: look where it sends, then resume it'
+
+function pausedPull(key: ApiKeyRecord): ApiKeyRecord {
+  const { source } = key
+  return source?.pull === undefined ? key : { ...key, source: { ...source, pull: { ...source.pull, paused: true } } }
+}
+
 /** Copies tenants for backup and restore: records with all fields, and hashes of keys. */
 export class TenantCopies {
   readonly #client: RedisClient
@@ -45,7 +52,10 @@ export class TenantCopies {
     }
   }
 
-  /** Writes a copy. Keeps existing records, so it may be repeated. */
+  /**
+   * Writes a copy. Keeps existing records, so it may be repeated. Alerts and pulls are paused: they send messages, and credentials, to
+   * places that the copy names.
+   */
   async add({
     id,
     record,
@@ -57,12 +67,16 @@ export class TenantCopies {
   }: TenantCopy): Promise<void> {
     const channel = keys.tenantChanges()
     await createTenantScript.run(this.#client, [keys.tenants()], [id, JSON.stringify(record), channel])
-    for (const { sha256, record: key } of copied) {
+    for (const { sha256, record } of copied) {
+      const key = pausedPull(record)
       const list = key.source === undefined ? keys.apiKeysOf(id) : keys.sourceKeysOf(id)
       const names = [keys.tenants(), keys.apiKeys(), keys.apiKeyPrefixes(), list, keys.pulledSources()]
       const isPulled = key.source?.pull !== undefined && key.revoked_at === undefined ? 1 : 0
       // Write a revoked key as revoked at once, so that it never works.
-      await createKeyScript.run(this.#client, names, [id, sha256, key.prefix, JSON.stringify(key), channel, isPulled])
+      const args = [id, sha256, key.prefix, JSON.stringify(key), channel, isPulled]
+      const result = await createKeyScript.run(this.#client, names, args)
+      if (result === 1 || (await this.#client.hget(keys.apiKeyPrefixes(), key.prefix)) === sha256) continue
+      throw new Error(`the key ${key.prefix} of tenant ${id} cannot be restored: another key has its prefix`)
     }
     const uses = copied.flatMap(({ sha256, used_ms }) => (used_ms === null ? [] : [sha256, used_ms]))
     if (uses.length > 0) await recordUsesScript.run(this.#client, [keys.apiKeyUses(), keys.apiKeys()], uses)
@@ -71,9 +85,10 @@ export class TenantCopies {
     }
     // The state of alerts and exports is not copied, so they start anew.
     const since = { active_since: new Date(this.#clock.now()).toISOString() }
+    const paused = { at: since.active_since, by: 'restore' as const, reason: RESTORED }
     for (const [alertId, alert] of Object.entries(alerts)) {
-      await this.#client.hsetnx(keys.alertsOf(id), alertId, JSON.stringify({ ...alert, ...since }))
-      if (alert.paused === undefined) await this.#client.sadd(keys.alertingTenants(), id)
+      const restored: AlertRecord = { paused, ...alert, ...since }
+      await this.#client.hsetnx(keys.alertsOf(id), alertId, JSON.stringify(restored))
     }
     for (const [exportId, one] of Object.entries(exports)) {
       await this.#client.hsetnx(keys.exportsOf(id), exportId, JSON.stringify({ ...one, ...since }))

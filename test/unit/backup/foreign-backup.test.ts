@@ -4,13 +4,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
+import { ingest } from '../../../pipelines/ingest.ts'
 import { BACKUP_LINE_BYTES_MAX, type BackupManifest } from '../../../schemas/backup.ts'
 import { BACKUP_FORMAT, ENVELOPE_FORM } from '../../../schemas/forms.ts'
+import { ROW_COLUMNS } from '../../../schemas/row.ts'
 import { readPortions, writeLines } from '../../../src/operations/backup/files.ts'
 import { writeManifest } from '../../../src/operations/backup/manifest.ts'
 import { BackupRefusedError } from '../../../src/operations/backup/ports.ts'
 import { Progress } from '../../../src/operations/backup/progress.ts'
 import { openBackup } from '../../../src/operations/backup/restore.ts'
+import { encodeBlock, packBlock } from '../../../src/pipeline/event/block.ts'
+import { EnvelopeState, NO_IDENTITY } from '../../../src/pipeline/event/envelope.ts'
 
 /*
  * A backup that another party wrote or changed: all its checksums are right.
@@ -38,9 +42,16 @@ async function* ndjson(values: readonly unknown[]) {
   for (const value of values) yield Buffer.from(`${typeof value === 'string' ? value : JSON.stringify(value)}\n`)
 }
 
+async function* lines(texts: readonly string[]) {
+  for (const text of texts) yield Buffer.from(`${text}\n`)
+}
+
 /** Writes a changed backup. */
-async function write(t: TestContext, { tenants, letters, objects, manifest }: Content): Promise<string> {
-  const dir = mkdtempSync(join(tmpdir(), 'ipid-foreign-'))
+async function write(
+  t: TestContext,
+  { tenants, letters, objects, manifest }: Content,
+  dir = mkdtempSync(join(tmpdir(), 'ipid-foreign-')),
+): Promise<string> {
   t.after(() => rmSync(dir, { recursive: true, force: true }))
   const file = (name: string, values: readonly unknown[] = []) => writeLines(dir, name, ndjson(values))
   await writeManifest(dir, {
@@ -59,7 +70,7 @@ const progress = new Progress(() => {})
 
 test('our own backup is opened', async (t) => {
   const dir = await write(t, { tenants: [TENANT], letters: [LETTER, { ...LETTER, id: '5-2' }], objects: [OBJECT] })
-  assert.equal((await openBackup(dir, progress)).partitions, 4)
+  assert.equal((await openBackup(dir, progress, ingest)).manifest.partitions, 4)
 })
 
 const base64 = (text: string) => Buffer.from(text).toString('base64')
@@ -67,6 +78,27 @@ const withKey = (change: object, record: object = {}) => ({
   tenants: [{ ...TENANT, keys: [{ ...TENANT.keys[0], ...change, record: { ...KEY, ...record } }] }],
 })
 const withRecord = (change: object) => ({ tenants: [{ ...TENANT, record: { ...TENANT.record, ...change } }] })
+const SOURCE_KEY = { prefix: 'src_0123456' }
+const withSource = (kind: string, settings: object) =>
+  withKey({}, { ...SOURCE_KEY, source: { kind, address: 'auto', pull: { every_ms: 60_000, settings } } })
+const TIME = KEY.created_at
+const ALERT = {
+  ...{ name: 'Thief', on: 'company.first_seen', to: 'email', target: 'ada@example.com' },
+  ...{ created_at: TIME, active_since: TIME },
+}
+const SEGMENT = { name: 'Software', where: 'industry=Software', created_at: TIME }
+const withAlert = (change: object) => ({
+  tenants: [{ ...TENANT, alerts: { alert_0123456789ab: { ...ALERT, ...change } } }],
+})
+const letterOfTenant = (tenant: string, end = '\n') => {
+  const row = ROW_COLUMNS.map((name) => (name === 'tenant_id' ? tenant : '')).join('\t')
+  const block = {
+    ...packBlock([{ identity: NO_IDENTITY, state: EnvelopeState.Enriched, row }]),
+    rows: Buffer.from(row + end),
+  }
+  const fields = ['stream', ingest.steps[0]!.from, ...encodeBlock(block)]
+  return { ...LETTER, fields: fields.map((field) => Buffer.from(field as string).toString('base64')) }
+}
 const withLetter = (change: object) => ({ letters: [LETTER, { ...LETTER, id: '5-2', ...change }] })
 const REFUSED: Readonly<Record<string, readonly [Content, RegExp]>> = {
   'a tenant name that leads out of its folder': [
@@ -103,15 +135,96 @@ const REFUSED: Readonly<Record<string, readonly [Content, RegExp]>> = {
   'an object without a size': [{ objects: [{ key: 'a' }] }, /archive\.ndjson\.gz, line 1: bytes: is required/],
   'a line that is not JSON': [{ objects: [OBJECT, '{'] }, /archive\.ndjson\.gz, line 2: /],
   'an empty line': [{ objects: [OBJECT, ''] }, /archive\.ndjson\.gz, line 2: /],
+  'a rule that no parser takes': [
+    withRecord({ rules: ['own 203.0.113.0/24', 'drop ('] }),
+    /line 1: record\.rules\[1\]: /,
+  ],
+  'a rule for every network': [withRecord({ rules: ['is 0.0.0.0/0 evil.com'] }), /line 1: record\.rules\[0\]: is /],
+  'two keys with a prefix': [
+    { tenants: [{ ...TENANT, keys: [...TENANT.keys, { ...TENANT.keys[0], sha256: 'b'.repeat(64) }] }] },
+    /line 1: the key ipid_0123456 occurs twice/,
+  ],
+  'a source with the prefix of an API key': [
+    withKey({}, { source: { kind: 'web', address: 'auto' } }),
+    /line 1: keys\[0\]: ipid_0123456 is a key of another sort/,
+  ],
+  'a source that sends its credentials to another scheme': [
+    withSource('amplitude-export', { region: 'us', endpoint: 'file:///etc/passwd' }),
+    /line 1: keys\[0\]\.record\.source: --endpoint "file:/,
+  ],
+  'a source with an invalid mapping': [
+    withKey({}, { ...SOURCE_KEY, source: { kind: 'http', address: 'auto', map: { nonsense: 'a' } } }),
+    /line 1: keys\[0\]\.record\.source: /,
+  ],
+  'an e-mail address with a header': [
+    withAlert({ target: 'thief@evil.example\r\nBcc: x@y' }),
+    /line 1: alerts\.alert_0123456789ab: "thief@evil\.example\\r\\nBcc: x@y" is not an e-mail address/,
+  ],
+  'an alert without its segment': [withAlert({ on: 'segment.entered' }), /segment\.entered needs a segment/],
+  'two alerts with a name': [
+    { tenants: [{ ...TENANT, alerts: { alert_0123456789ab: ALERT, alert_0123456789ac: ALERT } }] },
+    /alerts\.alert_0123456789ac: its name "Thief" occurs twice/,
+  ],
+  'a segment that no parser takes': [
+    { tenants: [{ ...TENANT, segments: { segment_0123456789ab: { ...SEGMENT, where: 'industry' } } }] },
+    /line 1: segments\.segment_0123456789ab: /,
+  ],
+  'a letter of a tenant that leads out of its folder': [
+    { letters: [letterOfTenant('../x')] },
+    /dead-letters\.ndjson\.gz, line 1: its event is of the tenant "\.\.\/x"/,
+  ],
+  'a letter whose row does not end': [{ letters: [letterOfTenant('acme', '')] }, /line 1: its row does not end/],
   'too many partitions': [{ manifest: { partitions: 1_000_000_000 } }, /partitions: must be at most 1024/],
 }
 
 for (const [name, [content, message]] of Object.entries(REFUSED)) {
   test(`a backup is refused before anything is written: ${name}`, async (t) => {
-    const opened = openBackup(await write(t, content), progress)
+    const opened = openBackup(await write(t, content), progress, ingest)
     await assert.rejects(opened, (error) => error instanceof BackupRefusedError && message.test(error.message))
   })
 }
+
+test('rows of a tenant that leads out of its folder are refused', async (t) => {
+  const rowsOf = async (...tenants: readonly string[]) => {
+    const dir = mkdtempSync(join(tmpdir(), 'ipid-rows-'))
+    t.after(() => rmSync(dir, { recursive: true, force: true }))
+    const file = await writeLines(dir, 'outcomes.tsv.gz', lines(tenants.map((id) => `a\t${id}\tb`)))
+    const mine = await writeLines(dir, 'mine.gz', lines(['../mine']))
+    const tables = [
+      { table: 'outcomes', columns: ['day', 'tenant_id', 'reason'], create: 'x', file },
+      { table: 'mine', columns: ['tenant_id'], create: 'x', file: mine },
+    ]
+    return await write(t, { manifest: { tables } }, dir)
+  }
+  await openBackup(await rowsOf('acme', 'acme', 'other'), progress, ingest)
+  for (const id of ['../x', '', 'Acme', 'a\\tb']) {
+    await assert.rejects(openBackup(await rowsOf('acme', id), progress, ingest), (error: Error) => {
+      assert.ok(error instanceof BackupRefusedError)
+      return error.message.endsWith(`outcomes.tsv.gz, line 2: it is of the tenant ${JSON.stringify(id)}`)
+    })
+  }
+})
+
+test('keys, sources, alerts and exports of a backup are listed', async (t) => {
+  const key = { ...TENANT.keys[0]!, used_ms: 0 }
+  const pull = { every_ms: 60_000, settings: { url: 's3://bucket/logs?region=eu-central-1' } }
+  const source = {
+    sha256: 'b'.repeat(64),
+    used_ms: null,
+    record: { ...KEY, ...SOURCE_KEY, source: { kind: 's3', address: 'payload', pull } },
+  }
+  const dir = await write(t, { tenants: [{ ...TENANT, keys: [key, source], alerts: { alert_0123456789ab: ALERT } }] })
+  const { contents } = await openBackup(dir, progress, ingest)
+  const facts = { tenant_id: 'acme', created_at: TIME, revoked_at: null }
+  assert.deepEqual(contents, {
+    keys: [{ ...facts, prefix: KEY.prefix, last_used: '1970-01-01T00:00:00.000Z' }],
+    sources: [{ ...facts, source_id: 'src_0123456', kind: 's3', place: pull.settings.url, last_used: null }],
+    alerts: [
+      { tenant_id: 'acme', alert_id: 'alert_0123456789ab', name: 'Thief', to: 'email', target: 'ada@example.com' },
+    ],
+    exports: [],
+  })
+})
 
 test('a manifest names each file and each table once, and no file outside of its folder', async (t) => {
   const events = { table: 'events', columns: ['a'], create: 'x' }
@@ -119,13 +232,13 @@ test('a manifest names each file and each table once, and no file outside of its
   const tables = (...names: string[]) => ({
     manifest: { tables: names.map((name) => ({ ...events, file: file(name) })) },
   })
-  const opened = async (content: Content) => openBackup(await write(t, content), progress)
+  const opened = async (content: Content) => openBackup(await write(t, content), progress, ingest)
   await assert.rejects(opened(tables('..')), /tables\[0\]\.file\.name: must match pattern/)
   await assert.rejects(opened(tables('tenants.ndjson.gz')), /names the file "tenants.ndjson.gz" twice/)
   await assert.rejects(opened(tables('a', 'b')), /names the table "events" twice/)
   const dir = await write(t, {})
   truncateSync(join(dir, 'manifest.json'), 70_000_000)
-  await assert.rejects(openBackup(dir, progress), /manifest\.json is larger than 67108864 bytes/)
+  await assert.rejects(openBackup(dir, progress, ingest), /manifest\.json is larger than 67108864 bytes/)
 })
 
 test('a manifest or a line nested too deep is refused with that reason', async (t) => {
@@ -133,12 +246,15 @@ test('a manifest or a line nested too deep is refused with that reason', async (
   const path = join(dir, 'manifest.json')
   const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`
   writeFileSync(path, readFileSync(path, 'utf8').replace('{', `{"x":${deep},`))
-  await assert.rejects(openBackup(dir, progress), (error: Error) => {
+  await assert.rejects(openBackup(dir, progress, ingest), (error: Error) => {
     assert.ok(error instanceof BackupRefusedError)
     return /manifest\.json is nested more than \d+ levels deep/.test(error.message)
   })
   const lines = await write(t, { tenants: [JSON.stringify(TENANT).replace('{', `{"x":${deep},`)] })
-  await assert.rejects(openBackup(lines, progress), /tenants\.ndjson\.gz, line 1: is nested more than \d+ levels deep/)
+  await assert.rejects(
+    openBackup(lines, progress, ingest),
+    /tenants\.ndjson\.gz, line 1: is nested more than \d+ levels deep/,
+  )
 })
 
 test('a file has exactly the lines of its manifest, and no line that fills the memory', async (t) => {

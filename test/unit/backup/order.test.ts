@@ -3,6 +3,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { ingest } from '../../../pipelines/ingest.ts'
 import { type BackupOptions, writeBackup } from '../../../src/operations/backup/backup.ts'
 import type {
   ArchiveList,
@@ -98,7 +99,8 @@ test('backup and restore work in an order that keeps every event in one place', 
     end: () => note('end'),
     close: () => note('close'),
   } satisfies RecordTarget
-  await restoreBackup(dir, await openBackup(dir, progress), {
+  await restoreBackup(dir, (await openBackup(dir, progress, ingest)).manifest, {
+    pipeline: ingest,
     tables,
     records,
     archive,
@@ -131,7 +133,15 @@ test('backup and restore work in an order that keeps every event in one place', 
 
   // Killed halfway, it is not finished: no role starts.
   const killed = { ...records, clearLetters: () => Promise.reject(new Error('killed')) }
-  const again = restoreBackup(dir, written, { tables, records: killed, archive, partitions: 3, clock, progress })
+  const again = restoreBackup(dir, written, {
+    pipeline: ingest,
+    tables,
+    records: killed,
+    archive,
+    partitions: 3,
+    clock,
+    progress,
+  })
   await assert.rejects(again, /killed/)
   assert.deepEqual(
     log.filter((what) => what === 'end' || what === 'close'),

@@ -42,7 +42,7 @@ export async function restoreInto(run: RestoreRun, watch?: RestoreWatch) {
         const partitions = config.given.includes('partitions') ? config.partitions : undefined
         const onTables = async () => watch?.onTables(tables)
         const result = await restoreBackup(path, manifest, {
-          ...{ tables, records, archive, partitions, clock, progress, onTables },
+          ...{ tables, records, pipeline: ingest, archive, partitions, clock, progress, onTables },
         })
         await watch?.onEnd(client)
         return result

@@ -1,9 +1,11 @@
 import { Command } from 'commander'
 import type { BackupManifest } from '../../../../schemas/backup.ts'
 import type { SettingName } from '../../../config/settings.ts'
+import { InputError } from '../../../run/errors.ts'
 import type { CliContext } from '../../../terminal/context.ts'
-import { printJson, printLine, printPairs } from '../../../terminal/print.ts'
+import { type Cell, printJson, printLine, printPairs, printTable } from '../../../terminal/print.ts'
 import { addSettings, configOf } from '../../../terminal/settings-options.ts'
+import type { BackupContents } from '../contents.ts'
 import type { Restored } from '../restore.ts'
 
 const RESTORE_SETTINGS: readonly SettingName[] = [
@@ -13,6 +15,7 @@ const RESTORE_SETTINGS: readonly SettingName[] = [
 
 interface RestoreFlags {
   readonly check?: boolean
+  readonly list?: boolean
   readonly json?: boolean
 }
 
@@ -21,29 +24,39 @@ export function restoreCommand(context: CliContext): Command {
   const command = new Command('restore')
     .argument('<from>', 'folder of the backup, its URL, or BACKUP_URL for the newest one')
     .option('--check', 'restore it into a temporary folder, compare it with what was stored, and remove it again')
+    .option('--list', 'check its files and list its keys, sources, alerts and exports; restore nothing')
     .option('--json', 'print JSON')
-  return addSettings(command, RESTORE_SETTINGS).action(async (from: string, { check, json }: RestoreFlags) => {
+  return addSettings(command, RESTORE_SETTINGS).action(async (from: string, { check, list, json }: RestoreFlags) => {
     const config = configOf(context, command)
-    const [{ openBackup }, { Progress }, { withBackupFolder }, { createLogger }] = await Promise.all([
+    const [{ openBackup }, { Progress }, { withBackupFolder }, { createLogger }, { ingest }] = await Promise.all([
       import('../restore.ts'),
       import('../progress.ts'),
       import('./source-folder.ts'),
       import('../../../telemetry/logger.ts'),
+      import('../../../../pipelines/ingest.ts'),
     ])
     const { assertOneServer } = await import('../../../stores/clickhouse/cluster.ts')
-    if (!check) await assertOneServer('a restore', config.clickhouseUrl, config.clickhouseCluster)
+    if (check && list) throw new InputError('--check and --list exclude each other')
+    if (!check && !list) await assertOneServer('a restore', config.clickhouseUrl, config.clickhouseCluster)
     const log = await createLogger({ level: 'warn', name: 'restore', pretty: context.stderr.isTTY === true })
     const progress = new Progress((line) => printLine(context.stderr, line))
     await withBackupFolder(from, progress, async (path) => {
-      const manifest = await openBackup(path, progress)
+      const { manifest, contents } = await openBackup(path, progress, ingest)
       const run = { path, manifest, config, env: context.env, log, progress }
       if (check) {
         const { checkBackup, printComparison } = await import('./check.ts')
         return printComparison(context, manifest, await checkBackup(run), json === true)
       }
+      if (list) {
+        if (json) printJson(context.stdout, { id: manifest.id, received_before: manifest.received_before, ...contents })
+        else printContents(context.stdout, contents)
+        return
+      }
+      // Before the restore too: a person may stop it here.
+      printContents(context.stderr, contents)
       const { restoreInto } = await import('./restore-into.ts')
       const { restored, place } = await restoreInto(run)
-      print(context, manifest, restored, place, json === true)
+      print(context, manifest, { restored, contents }, place, json === true)
     })
   })
 }
@@ -51,7 +64,7 @@ export function restoreCommand(context: CliContext): Command {
 function print(
   { stdout }: CliContext,
   manifest: BackupManifest,
-  restored: Restored,
+  { restored, contents }: { readonly restored: Restored; readonly contents: BackupContents },
   place: string,
   json: boolean,
 ): void {
@@ -66,6 +79,7 @@ function print(
     dead_letters: manifest.dead_letters.lines - restored.lettersStored,
     remembered_events: restored.remembered,
     archive: { place, objects: archive.file.lines, missing: restored.objectsMissing },
+    ...contents,
   }
   if (json) {
     printJson(stdout, summary)
@@ -80,6 +94,49 @@ function print(
     ['events in the dedup window', summary.remembered_events],
     ['objects of the archive', archiveState(summary.archive, archive.place)],
   ])
+  printContents(stdout, contents)
+  if (contents.alerts.length + contents.sources.filter(isPulled).length === 0) return
+  printLine(stdout, '')
+  printLine(
+    stdout,
+    'Alerts, and sources that ipid fetches, are paused. Look where they lead, then resume each that is yours:',
+  )
+  printLine(stdout, './ipid alert resume TENANT NAME, ./ipid source resume SOURCE_ID')
+}
+
+type ListedSource = BackupContents['sources'][number]
+
+function isPulled({ place, revoked_at }: ListedSource): boolean {
+  return place !== null && revoked_at === null
+}
+
+/** What opens the instance, and what leaves it: the backup may have been changed by somebody else. */
+function printContents(out: NodeJS.WritableStream, { keys, sources, alerts, exports }: BackupContents): void {
+  const list = (headings: readonly string[], rows: readonly (readonly Cell[])[]) => {
+    if (rows.length === 0) return
+    printLine(out, '')
+    printTable(out, headings, rows)
+  }
+  list(
+    ['API KEY', 'TENANT', 'CREATED', 'LAST USED', 'REVOKED'],
+    keys.map(({ prefix, tenant_id, created_at, last_used, revoked_at }) => [
+      ...[prefix, tenant_id, created_at, last_used, revoked_at],
+    ]),
+  )
+  list(
+    ['SOURCE', 'TENANT', 'KIND', 'FETCHES FROM', 'CREATED', 'LAST USED', 'REVOKED'],
+    sources.map(({ source_id, tenant_id, kind, place, created_at, last_used, revoked_at }) => [
+      ...[source_id, tenant_id, kind, place, created_at, last_used, revoked_at],
+    ]),
+  )
+  list(
+    ['ALERT', 'TENANT', 'TO', 'TARGET'],
+    alerts.map(({ name, tenant_id, to, target }) => [name, tenant_id, to, target]),
+  )
+  list(
+    ['EXPORT', 'TENANT'],
+    exports.map(({ name, tenant_id }) => [name, tenant_id]),
+  )
 }
 
 function archiveState(

@@ -156,6 +156,7 @@ const PAUSED = {
   person: 'paused by a person',
   failures: 'paused after failures',
   limit: 'paused: a limit was reached',
+  restore: 'paused by a restore',
 } as const
 
 function Actions({ tenant, alert, onAct }: Pick<AlertListProps, 'tenant' | 'onAct'> & { readonly alert: ListedAlert }) {

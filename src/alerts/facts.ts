@@ -1,0 +1,36 @@
+import { ALERT_LIMITS, type AlertRecord } from '../../schemas/alert.ts'
+import { readName } from '../companies/segments/segments.ts'
+import { InputError } from '../run/errors.ts'
+
+const ADDRESS = /^[^\s@<>,;:"()[\]\\]{1,64}@[^\s@<>,;:"()[\]\\.]+(?:\.[^\s@<>,;:"()[\]\\.]+)+$/
+
+/** Facts of an alert that depend on each other. */
+type AlertFacts = Pick<AlertRecord, 'name' | 'on' | 'to'> & {
+  readonly afterDays?: number | undefined
+  /** Name or id of its segment. */
+  readonly segment?: string | undefined
+  readonly digest?: string | undefined
+}
+
+/** @throws InputError */
+export function assertAlertFacts({ name, on, afterDays, segment, digest, to }: AlertFacts): void {
+  const { nameMaxChars, afterDaysMin, afterDaysMax } = ALERT_LIMITS
+  readName(name, "an alert's", nameMaxChars)
+  if (on === 'segment.entered' && segment === undefined) {
+    throw new InputError('segment.entered needs a segment', { field: 'segment' })
+  }
+  if (afterDays !== undefined && on !== 'company.returned')
+    throw new InputError('a number of days is for company.returned only')
+  if (afterDays !== undefined && (afterDays < afterDaysMin || afterDays > afterDaysMax))
+    throw new InputError(`the number of days must be ${afterDaysMin} to ${afterDaysMax}`, { field: 'after_days' })
+  if (digest !== undefined && to !== 'email') throw new InputError('a digest is for e-mail only')
+}
+
+/** @throws InputError when it is not one e-mail address, for example because a line break would add a header to a message */
+export function assertEmailAddress(text: string): void {
+  if (!ADDRESS.test(text) || /\p{C}/u.test(text)) throw wrongTarget(`${JSON.stringify(text)} is not an e-mail address`)
+}
+
+export function wrongTarget(message: string, cause?: Error): InputError {
+  return new InputError(message, { field: 'target', cause })
+}

@@ -1,0 +1,60 @@
+import type { TenantCopy } from '../../../schemas/backup.ts'
+import type { Pipeline } from '../../pipeline/declaration/pipeline.ts'
+
+/** What opens an instance, or sends something out of it: a person looks at these before and after a restore. */
+export interface BackupContents {
+  readonly keys: readonly {
+    readonly tenant_id: string
+    readonly prefix: string
+    readonly created_at: string
+    /** ISO 8601, UTC; null: never. */
+    readonly last_used: string | null
+    readonly revoked_at: string | null
+  }[]
+  readonly sources: readonly {
+    readonly tenant_id: string
+    readonly source_id: string
+    readonly kind: string
+    /** Where ipid fetches from; null: senders come by themselves. */
+    readonly place: string | null
+    readonly created_at: string
+    readonly last_used: string | null
+    readonly revoked_at: string | null
+  }[]
+  readonly alerts: readonly {
+    readonly tenant_id: string
+    readonly alert_id: string
+    readonly name: string
+    readonly to: string
+    readonly target: string
+  }[]
+  /** They go to the archive of the instance. */
+  readonly exports: readonly { readonly tenant_id: string; readonly export_id: string; readonly name: string }[]
+}
+
+export async function readContents(
+  portions: AsyncIterable<readonly TenantCopy[]>,
+  { sources }: Pick<Pipeline, 'sources'>,
+): Promise<BackupContents> {
+  type Lists = { -readonly [name in keyof BackupContents]: BackupContents[name][number][] }
+  const found: Lists = { keys: [], sources: [], alerts: [], exports: [] }
+  for await (const tenants of portions) {
+    for (const { id: tenant_id, keys, alerts = {}, exports = {} } of tenants) {
+      for (const { record, used_ms } of keys) {
+        const { prefix, created_at, revoked_at = null, source } = record
+        const facts = { created_at, last_used: used_ms === null ? null : new Date(used_ms).toISOString(), revoked_at }
+        if (source === undefined) found.keys.push({ tenant_id, prefix, ...facts })
+        else {
+          const pull = sources.find(({ from }) => from.name === source.kind)?.from.pull
+          const place = source.pull && (pull?.placeOf(source.pull.settings) ?? JSON.stringify(source.pull.settings))
+          found.sources.push({ tenant_id, source_id: prefix, kind: source.kind, place: place ?? null, ...facts })
+        }
+      }
+      for (const [alert_id, { name, to, target }] of Object.entries(alerts)) {
+        found.alerts.push({ tenant_id, alert_id, name, to, target })
+      }
+      for (const [export_id, { name }] of Object.entries(exports)) found.exports.push({ tenant_id, export_id, name })
+    }
+  }
+  return found
+}
