@@ -1,4 +1,5 @@
 import type { EnrichmentData } from '../pipeline/event/enrichment.ts'
+import { fieldText } from './field-text.ts'
 import type { Evidence, Organisation } from './rules/evidence.ts'
 
 /** What one record of one provider states. All networks with the same record share it. Immutable. */
@@ -19,7 +20,7 @@ export type Scope = 'address' | 'as'
 
 let lastId = 0
 
-/** Facts with a new id. */
+/** Facts with a new id. Every text of a record of any provider passes here: see `fieldText`. */
 export function makeFacts(
   data: EnrichmentData,
   evidence: Evidence = {},
@@ -27,5 +28,20 @@ export function makeFacts(
   scope: Scope = 'address',
 ): Facts {
   lastId += 1
-  return { id: lastId, data, evidence, organisation, scope }
+  return {
+    id: lastId,
+    data: withFieldTexts(data),
+    evidence: withFieldTexts(evidence),
+    organisation: organisation && withFieldTexts(organisation),
+    scope,
+  }
+}
+
+/** The same object if all of its texts are clean, as nearly always. Leaves out texts of which nothing is left. */
+function withFieldTexts<T extends object>(values: T): T {
+  const unclean = Object.entries(values).filter(([, value]) => typeof value === 'string' && fieldText(value) !== value)
+  if (unclean.length === 0) return values
+  const cleaned = unclean.map(([name, value]) => [name, fieldText(value as string) || undefined] as const)
+  const all = { ...values, ...Object.fromEntries(cleaned) }
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)) as T
 }

@@ -1,6 +1,7 @@
 import type { Attribute } from '../../../schemas/attributes.ts'
 import { askedOf, type Explanation, explain } from '../../lookup/explain.ts'
 import type { Lookup, Provenance } from '../../lookup/lookup.ts'
+import { visible } from '../../run/visible-text.ts'
 
 /** One address and its lookup. */
 export interface Found {
@@ -98,7 +99,7 @@ function aligned(rows: readonly (readonly string[])[]): string {
 }
 
 function withoutBlanks(row: readonly string[]): string[] {
-  return row.filter((cell) => cell !== '')
+  return row.filter((cell) => cell !== '').map(visible)
 }
 
 /** A date as `2026-06-19`. */

@@ -28,7 +28,7 @@ test('a table answers with the values of its rows', async () => {
     domain: 'www.example.com',
     industry: 'Software',
     industry_category: 'IT',
-    description: 'two\nlines',
+    description: 'two lines',
     asn: 64_500,
     as_name: 'EXAMPLE',
     country_code: 'DE',

@@ -1,6 +1,7 @@
 import { Reader, type Response } from 'maxmind'
 import { InputError } from '../../../run/errors.ts'
 import { BoundedCache } from '../../bounded-cache.ts'
+import { fieldText } from '../../field-text.ts'
 import { TimeSlice } from '../../time-slice.ts'
 import { SearchTree } from './tree.ts'
 import { verifyMmdb } from './verify.ts'
@@ -45,7 +46,7 @@ export async function openMmdb(bytes: Buffer): Promise<OpenMmdb> {
   const decoder = reader as unknown as PointerReader
   const decode = (record: number): unknown => decoder.resolveDataPointer(record)
   return {
-    databaseType: metadata.databaseType,
+    databaseType: fieldText(metadata.databaseType),
     builtAt: metadata.buildEpoch.getTime() > 0 ? metadata.buildEpoch : undefined,
     networks,
     tree: new SearchTree(bytes, metadata),

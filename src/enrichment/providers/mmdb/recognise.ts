@@ -1,3 +1,4 @@
+import { clip } from '../../addresses/network.ts'
 import { TimeSlice } from '../../time-slice.ts'
 import type { ProviderKind } from '../provider.ts'
 import { type Field, type FieldPaths, pathsFor, type Subject } from './fields.ts'
@@ -12,10 +13,13 @@ export interface Shape {
   readonly paths: FieldPaths
 }
 
+/** Members that are named to people, each clipped: a name can have 16 MB. */
+const KEYS_NAMED_MAX = 100
+
 /** A file whose records have no known members. */
 interface UnknownShape {
   readonly databaseType: string
-  /** Paths of the members of the sample records, sorted. */
+  /** Paths of members of the sample records, sorted, at most `KEYS_NAMED_MAX`. */
   readonly keys: readonly string[]
 }
 
@@ -29,7 +33,7 @@ export async function recognise(databaseType: string, samples: readonly unknown[
   const subject = subjectOf(databaseType, keys)
   const paths = await withValues(pathsFor(subject), samples)
   const kind = kindOf(databaseType, subject, paths, keys)
-  if (kind === undefined) return { databaseType, keys: [...keys].sort() }
+  if (kind === undefined) return { databaseType, keys: [...keys].sort().slice(0, KEYS_NAMED_MAX).map(clip) }
   const vendor = vendorOf(databaseType, keys)
   const product = (vendor === 'IPinfo' ? ipinfoBundle(keys) : undefined) ?? productOf(databaseType, kind)
   return { kind, subject, paths, recognisedAs: `${vendor} ${product}` }

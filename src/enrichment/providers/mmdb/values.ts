@@ -1,4 +1,5 @@
 import { ASN_MAX } from '../../addresses/network.ts'
+import { fieldText } from '../../field-text.ts'
 import { isNotKnown, isNotKnownName, isNotKnownPlace, knownCountryCode } from '../../rules/not-known.ts'
 
 /** A path into a record: `traits.user_type`, `subdivisions.0.names.en`. */
@@ -31,7 +32,8 @@ export function asPlaceIn(country: string | undefined): (value: unknown) => stri
 function asTextUnless(isNothing: (text: string) => boolean, value: unknown): string | undefined {
   if (typeof value === 'number') return String(value)
   if (typeof value !== 'string') return undefined
-  const text = value.trim()
+  // Before a rule looks at it: one text of an MMDB can have 16 MB.
+  const text = fieldText(value.trim())
   return text === '' || isNothing(text) ? undefined : text
 }
 
