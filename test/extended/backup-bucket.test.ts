@@ -53,7 +53,8 @@ test('a backup in a bucket is found by its URL or that of its place, and a missi
   const steps: string[] = []
   const progress = new Progress((line) => steps.push(line))
   const url = (path: string) => `s3://${s3.bucket}/ipid/backups${path}?endpoint=${s3.endpoint}`
-  const opened = (path: string) => withBackupFolder(url(path), progress, async (dir) => (await openBackup(dir, progress, ingest)).manifest)
+  const opened = (path: string) =>
+    withBackupFolder(url(path), progress, async (dir) => (await openBackup(dir, progress, ingest)).manifest)
   assert.equal((await opened('')).tables.length, 1)
   assert.ok(steps.some((line) => line.includes(`the newest whole backup`) && line.includes(second)))
   const one = await opened(`/${first}`)
