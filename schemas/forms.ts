@@ -4,10 +4,11 @@
  */
 
 /**
- * Of the keys in Redis. A start stores it, so that earlier versions refuse to start. Raise it together with `ENVELOPE_FORM`.
- * 1: version 0.1.0, which stored no number. 2: states of bots in blocks.
+ * Of the keys in Redis. A start stores it, so that earlier versions refuse to start. Raise it whenever `ENVELOPE_FORM` rises.
+ * 1: version 0.1.0, which stored no number. 2: states of bots in blocks. 3: chunks of batch jobs are
+ * compressed.
  */
-export const REDIS_FORM = 2
+export const REDIS_FORM = 3
 
 /** Of the blocks of events in streams. Each block has the number; those of version 0.1.0 have none. 2: states of bots. */
 export const ENVELOPE_FORM = 2

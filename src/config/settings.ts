@@ -227,6 +227,13 @@ export const SETTINGS = {
     'batch jobs of a tenant queued or running',
     integer(1, 10_000),
   ),
+  batchSpoolBytesMax: setting(
+    'BATCH_SPOOL_MAX',
+    'size',
+    '256mb',
+    'most bytes, compressed, that the batch jobs of a tenant may hold while they are queued or running',
+    bytes(2 ** 20),
+  ),
   bulkQueueLimit: setting(
     'BULK_QUEUE_LIMIT',
     'n',

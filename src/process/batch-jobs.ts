@@ -21,7 +21,13 @@ export function uploadConnection(context: ProcessContext): RedisClient {
 }
 
 export function batchJobs(context: ProcessContext, client: RedisClient, gate: IntakeGate): RedisBatchJobs {
-  const { partitions, batchQueueLimit: openMax, writeDeadlineMs: deadlineMs } = context.config
+  const {
+    partitions,
+    batchQueueLimit: openMax,
+    batchSpoolBytesMax: spoolBytesMax,
+    writeDeadlineMs: deadlineMs,
+  } = context.config
   const closedBecause = (archived: boolean) => gate.closedBecause(archived)
-  return new RedisBatchJobs({ client, partitions, openMax, deadlineMs, clock: context.telemetry.clock, closedBecause })
+  const { clock } = context.telemetry
+  return new RedisBatchJobs({ client, partitions, openMax, spoolBytesMax, deadlineMs, clock, closedBecause })
 }

@@ -34,6 +34,11 @@ test('an upload that is aborted, blank, or died leaves nothing', async (t) => {
   await blank.abort()
   const dead = await jobs.begin('acme')
   await dead.write(Buffer.alloc(600_000, '{"ip":"192.0.2.1"}\n'))
+  // They are compressed before they are sent.
+  await until(
+    () => client.keys('{job:*}:chunk:*'),
+    (names) => names.length === 2,
+  )
   // As after a kill: the upload is never aborted, and its keys expire.
   for (const name of await client.keys('{job:*')) await client.pexpire(name, 1)
   await until(

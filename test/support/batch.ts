@@ -66,6 +66,7 @@ export async function startBatch<Given extends Pick<TestRedis, 'url'> = TestRedi
   t: TestContext,
   openMax = 3,
   given?: Given,
+  spoolBytesMax?: number,
 ) {
   const redis = (given ?? (await startTestRedis(t))) as Given
   const client = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop' }))
@@ -79,6 +80,7 @@ export async function startBatch<Given extends Pick<TestRedis, 'url'> = TestRedi
     deadlineMs: 2_000,
     clock: systemClock,
     closedBecause: () => undefined,
+    ...(spoolBytesMax !== undefined && { spoolBytesMax }),
   })
   return { redis, client, jobs }
 }

@@ -79,13 +79,15 @@ export const keys = {
   jobsOpened: () => 'ipid:batch:opened',
   /** Set: the open jobs of a tenant. */
   openJobsOf: (tenantId: string) => `{batch}:open:${tenantId}`,
+  /** Hash: open job of a tenant → bytes of its chunks as they were spooled, fed ones included. */
+  spooledBytesOf: (tenantId: string) => `{batch}:spooled:${tenantId}`,
   /** Sorted set: the jobs of a tenant by time of receipt, milliseconds, while their records may exist. */
   batchesOf: (tenantId: string) => `{batch}:of:${tenantId}`,
   /** Sorted set: ended jobs, `TENANT JOB`, by the time at which their records expire, milliseconds. */
   endedBatches: () => '{batch}:ended',
   /** String: the number of chunks of a job that is being uploaded; expires after the upload has died. */
   upload: (jobId: string) => `{job:${jobId}}:upload`,
-  /** Stream: the chunks of a job that are not fed yet, numbered from 1: positions of lines, and in earlier versions the lines. */
+  /** Stream: the chunks of a job that are not fed yet, numbered from 1: positions of lines, after a `z` if they are compressed. */
   chunks: (jobId: string) => `{job:${jobId}}:chunks`,
   /** String: the lines of a chunk that is not fed yet; expires after the upload has died. */
   chunk: (jobId: string, number: number | '') => `{job:${jobId}}:chunk:${number}`,

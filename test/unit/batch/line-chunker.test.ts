@@ -93,8 +93,11 @@ test('any number of blank lines takes no space, and is counted', () => {
 test('a chunk with many gaps stays within its size', () => {
   const { chunks } = chunk(Buffer.alloc(900_000, 'x\n\n'), 65_536)
   for (const made of chunks) {
-    assert.ok(formatLineNumbers(made).length + made.bytes.length <= CHUNK_BYTES)
-    assert.deepEqual(parseLineNumbers(formatLineNumbers(made)), { firstLine: made.firstLine, gaps: made.gaps })
+    assert.ok(formatLineNumbers({ ...made, isPacked: true }).length + made.bytes.length <= CHUNK_BYTES)
+    const numbers = { firstLine: made.firstLine, gaps: made.gaps, isPacked: true }
+    assert.deepEqual(parseLineNumbers(formatLineNumbers(numbers)), numbers)
+    const raw = { ...numbers, isPacked: false }
+    assert.deepEqual(parseLineNumbers(formatLineNumbers(raw)), raw)
   }
   assert.deepEqual(
     chunks.flatMap(numbered).map(([line]) => line),

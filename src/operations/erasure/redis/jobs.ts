@@ -26,7 +26,7 @@ export async function removeBatchJobs(client: RedisClient, tenantId: string, par
     for (let partition = 0; partition < partitions; partition++) await client.del(keys.jobProgress(partition, id))
     await client.zrem(keys.endedBatches(), `${tenantId} ${id}`)
   }
-  await client.del(keys.batchesOf(tenantId), keys.openJobsOf(tenantId))
+  await client.del(keys.batchesOf(tenantId), keys.openJobsOf(tenantId), keys.spooledBytesOf(tenantId))
   return jobs
 }
 

@@ -21,6 +21,7 @@ import type { RawEntry } from '../../../streams/entries.ts'
 import { levelOf } from '../../../streams/status.ts'
 import type { FeederStore, LaneLevel, OpenJob } from '../feeder-ports.ts'
 import { freeJob, RECORD_TTL_MS, readProgress } from './job-record.ts'
+import { unpackLines } from './packed-lines.ts'
 import { rejectedReasons } from './rejected-reasons.ts'
 import { parseLineNumbers } from './upload-spool.ts'
 
@@ -155,7 +156,8 @@ export class RedisFeederStore implements FeederStore {
     const fields = entries[0]?.[1]
     const bytes = lines ?? fields?.[3]
     if (fields == null || bytes === undefined) return undefined
-    return { ...parseLineNumbers(fields[1]!.toString('latin1')), bytes }
+    const { isPacked, ...numbers } = parseLineNumbers(fields[1]!.toString('latin1'))
+    return { ...numbers, bytes: isPacked ? await unpackLines(bytes) : bytes }
   }
 
   async addressMask({ tenantId, addresses }: OpenJob): Promise<AddressMask | undefined> {

@@ -10,7 +10,7 @@ export const RECORD_TTL_MS = 7 * 86_400_000
 /** Failure text of a job that its tenant cancelled. */
 export const CANCELLED = 'cancelled'
 
-const releaseJobScript = loadScript(import.meta.url, './releaseJob-4.lua')
+const releaseJobScript = loadScript(import.meta.url, './releaseJob-5.lua')
 const freeChunksScript = loadScript(import.meta.url, './freeChunks-2.lua')
 const keepProgressScript = loadScript(import.meta.url, './keepProgress-1.lua')
 
@@ -27,7 +27,8 @@ export async function releaseJob(
   jobId: string,
   what: 'a job' | 'no job',
 ): Promise<void> {
-  const names = [keys.openJobs(), keys.openJobsOf(tenantId), keys.batchesOf(tenantId), keys.endedBatches()]
+  const open = [keys.openJobs(), keys.openJobsOf(tenantId)]
+  const names = [...open, keys.batchesOf(tenantId), keys.endedBatches(), keys.spooledBytesOf(tenantId)]
   const ttlMs = what === 'a job' ? RECORD_TTL_MS : ''
   await releaseJobScript.run(client, names, [jobId, tenantId, ttlMs, keys.batchesOf('')])
 }

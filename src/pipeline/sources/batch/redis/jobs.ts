@@ -25,6 +25,8 @@ interface RedisBatchJobsOptions {
   readonly partitions: number
   /** Most jobs that a tenant may have queued or running. */
   readonly openMax: number
+  /** Most bytes that the open jobs of a tenant may hold, compressed. Default: 256 MiB. */
+  readonly spoolBytesMax?: number
   readonly deadlineMs: number
   readonly clock: Clock
   /** Why intake is closed for a tenant with or without an archive. Undefined while it is open. */
@@ -49,7 +51,7 @@ export class RedisBatchJobs implements BatchJobs, BackgroundJobs, JobFiles {
     addresses: Addresses = 'full',
     file: FileFacts = {},
   ): Promise<Upload> {
-    const { client, deadlineMs, clock, closedBecause } = this.#options
+    const { client, deadlineMs, clock, closedBecause, spoolBytesMax = 2 ** 28 } = this.#options
     const openMax = this.#openMax(file)
     const reason = closedBecause(archived)
     if (reason !== undefined) throw new BackpressureError(reason)
@@ -69,7 +71,9 @@ export class RedisBatchJobs implements BatchJobs, BackgroundJobs, JobFiles {
     if (reserved === 0) throw new BackpressureError(fullText(openMax), RETRY_AFTER_SECONDS, 'jobs')
     const release = () => releaseJob(client, tenantId, jobId, 'no job')
     const context = { tenantId, archived, receivedAtMs }
-    return new UploadSpool({ client, jobId, context, addresses, file, deadlineMs, release, closedBecause })
+    return new UploadSpool({
+      ...{ client, jobId, context, addresses, file, deadlineMs, release, spoolBytesMax, closedBecause },
+    })
   }
 
   async fullBecause(tenantId: string, archived = false): Promise<string | undefined> {

@@ -5,9 +5,10 @@ import { lossesOf, type RedisClient } from '../../../../stores/redis/connect.ts'
 import { persisted } from '../../../../stores/redis/durability/persisted.ts'
 import { keys } from '../../../../stores/redis/keys.ts'
 import { loadScript, type Write } from '../../../../stores/redis/scripts.ts'
-import { EmptyUploadError, type FileFacts, type Upload } from '../../../declaration/batch-jobs.ts'
+import { EmptyUploadError, type FileFacts, type Upload, UploadTooLargeError } from '../../../declaration/batch-jobs.ts'
 import type { EventContext, LineChunk } from '../../../declaration/source.ts'
 import { LineChunker } from '../line-chunker.ts'
+import { packLines } from './packed-lines.ts'
 
 interface UploadSpoolOptions {
   readonly client: RedisClient
@@ -20,6 +21,8 @@ interface UploadSpoolOptions {
   readonly deadlineMs: number
   /** Removes the upload from the tenant's open jobs. Called once when it ends without a job. */
   readonly release: () => Promise<void>
+  /** Most bytes, compressed, that the uploads and jobs of the tenant may hold. */
+  readonly spoolBytesMax: number
   /** Why intake is closed for a tenant with or without an archive. Undefined while it is open. */
   readonly closedBecause: (archived: boolean) => string | undefined
 }
@@ -35,24 +38,44 @@ const IN_FLIGHT_MAX = 16
 /** Request an fsync every 16 MiB, so that less is left to sync at the end of the upload. */
 const EARLY_SYNC_BYTES = 16_777_216
 
+/** How often an upload counts its bytes. */
+const COUNT_EVERY_BYTES = 1_048_576
+/** When to try again while the tenant's uploads fill its part of the spool. */
+const RETRY_AFTER_SECONDS = 10
+
 /** Result of `spoolChunk` when the chunk before it is still missing. */
 const TOO_EARLY = 2
 
 const spoolChunkScript = loadScript(import.meta.url, './spoolChunk-3.lua')
+const addSpooledScript = loadScript(import.meta.url, './addSpooled-2.lua')
 const completeUploadScript = loadScript(import.meta.url, './completeUpload-4.lua')
 
 /** Position of a chunk's lines in their upload. */
 type LineNumbers = Pick<LineChunk, 'firstLine' | 'gaps'>
 
-/** Formats the first line, then for each gap the lines before it and the blank lines in it: `1,3:10,1:1`. */
-export function formatLineNumbers({ firstLine, gaps }: LineNumbers): string {
-  return [firstLine, ...gaps.map(({ after, blank }) => `${after}:${blank}`)].join()
+/** A chunk as it is spooled. */
+interface SpooledChunk extends LineChunk {
+  /** Whether its bytes are compressed. Those of earlier versions are not. */
+  readonly isPacked?: boolean
+}
+
+/** Before the numbers of a chunk whose lines are compressed. */
+const PACKED = 'z'
+
+/**
+ * Formats the first line, then for each gap the lines before it and the blank lines in it: `1,3:10,1:1`; `z1,3:10,1:1` for compressed
+ * lines.
+ */
+export function formatLineNumbers({ firstLine, gaps, isPacked }: Omit<SpooledChunk, 'bytes'>): string {
+  return (isPacked ? PACKED : '') + [firstLine, ...gaps.map(({ after, blank }) => `${after}:${blank}`)].join()
 }
 
 /** @param text from `formatLineNumbers` */
-export function parseLineNumbers(text: string): LineNumbers {
-  const [firstLine, ...gaps] = text.split(',')
+export function parseLineNumbers(text: string): LineNumbers & { readonly isPacked: boolean } {
+  const isPacked = text.startsWith(PACKED)
+  const [firstLine, ...gaps] = text.slice(isPacked ? PACKED.length : 0).split(',')
   return {
+    isPacked,
     firstLine: Number(firstLine),
     gaps: gaps.map((gap) => {
       const [after, blank] = gap.split(':')
@@ -65,7 +88,7 @@ export function parseLineNumbers(text: string): LineNumbers {
 export async function spoolChunk(
   client: RedisClient,
   { jobId, number }: { readonly jobId: string; readonly number: number },
-  chunk: LineChunk,
+  chunk: SpooledChunk,
 ): Promise<number> {
   const lines = keys.chunk(jobId, number)
   // NX: a late repeat must not set an expiry on the lines of a job.
@@ -84,7 +107,12 @@ export class UploadSpool implements Upload {
   /** Settles with the last chunk that was sent. Never rejects. */
   #last: Promise<void> = Promise.resolve()
   #failure: unknown
+  /** Settles when the chunk before was handed to the client, so that chunks are sent in order. Never rejects. */
+  #turn: Promise<unknown> = Promise.resolve()
   #chunks = 0
+  #spooledBytes = 0
+  /** `#spooledBytes` when they were last counted. */
+  #countedBytes = 0
   #unsyncedBytes = 0
   #ended = false
   #completing = false
@@ -124,6 +152,29 @@ export class UploadSpool implements Upload {
     this.#chunker.push(bytes)
     while (this.#inFlight.size >= IN_FLIGHT_MAX) await Promise.race(this.#inFlight)
     if (this.#failure !== undefined) throw this.#failure
+    if (this.#spooledBytes - this.#countedBytes >= COUNT_EVERY_BYTES) await this.#assertRoom()
+  }
+
+  /**
+   * Counts the bytes of this upload for its tenant. Parallel uploads may pass the limit by `COUNT_EVERY_BYTES` and what is in flight.
+   * @throws UploadTooLargeError when it alone passes the limit, BackpressureError when it does so with other jobs
+   */
+  async #assertRoom(): Promise<void> {
+    const { client, jobId, context, spoolBytesMax } = this.#options
+    const { tenantId } = context
+    const bytes = this.#spooledBytes
+    const names = [keys.openJobsOf(tenantId), keys.spooledBytesOf(tenantId)]
+    // While Redis is away, writes of chunks wait for it, and fail the upload in the end.
+    const sum = Number(await addSpooledScript.run(client, names, [jobId, bytes]).catch(() => 0))
+    if (sum > 0) this.#countedBytes = bytes
+    if (sum <= spoolBytesMax) return
+    const limit = `${Math.round(spoolBytesMax / 2 ** 20)} MiB, compressed (BATCH_SPOOL_MAX)`
+    if (bytes > spoolBytesMax) throw new UploadTooLargeError(`the upload has more than ${limit}`)
+    throw new BackpressureError(
+      `the uploads that are queued or running have more than ${limit}: wait until one of them has ended`,
+      RETRY_AFTER_SECONDS,
+      'jobs',
+    )
   }
 
   async complete(commit: () => void = () => {}): Promise<{ jobId: string; received: number }> {
@@ -131,6 +182,7 @@ export class UploadSpool implements Upload {
     this.#chunker.end()
     await Promise.all(this.#inFlight)
     if (this.#failure !== undefined) throw this.#failure
+    await this.#assertRoom()
     const { received } = this.#chunker
     if (received === 0) throw new EmptyUploadError('the body has no lines')
     const { tenantId, receivedAtMs, archived } = context
@@ -182,8 +234,18 @@ export class UploadSpool implements Upload {
     const { client, jobId } = this.#options
     const number = ++this.#chunks
     const before = this.#last
-    const sent = this.#persist(() => spoolChunk(client, { jobId, number }, chunk), before)
-      .then(() => this.#syncEarly(chunk.bytes.length))
+    const turn = this.#turn
+    const packed = packLines(chunk.bytes)
+    // `mine` reports it, once it is its turn.
+    packed.catch(() => {})
+    const mine = turn.then(() => packed)
+    this.#turn = mine.catch(() => {})
+    const sent = mine
+      .then(async (bytes) => {
+        await this.#persist(() => spoolChunk(client, { jobId, number }, { ...chunk, bytes, isPacked: true }), before)
+        this.#spooledBytes += bytes.length
+        this.#syncEarly(bytes.length)
+      })
       .catch((error) => {
         this.#failure ??= error
       })

@@ -3,11 +3,13 @@
 -- record expires. May be repeated.
 -- Runs above maxmemory too: it drains Redis, and intake has stopped well below.
 -- KEYS[1] open jobs, KEYS[2] open jobs of the tenant, KEYS[3] jobs of the tenant, KEYS[4] ended jobs
+-- KEYS[5] spooled bytes of the tenant's open jobs
 -- ARGV[1] job, ARGV[2] tenant, ARGV[3] milliseconds until the record expires, '' without a record
 -- ARGV[4] prefix of the keys of jobs of a tenant, in the same slot
 -- Returns 1.
 redis.call('HDEL', KEYS[1], ARGV[1])
 redis.call('SREM', KEYS[2], ARGV[1])
+redis.call('HDEL', KEYS[5], ARGV[1])
 if ARGV[3] == '' then
   redis.call('ZREM', KEYS[3], ARGV[1])
   return 1
