@@ -191,7 +191,8 @@ export async function runCli(args: readonly string[], context: CliContext): Prom
     await program.parseAsync([...args], { from: 'user' })
     return exitCode
   } catch (error) {
-    return explain(error, context)
+    // A command may have set its own code for a failure.
+    return Math.max(exitCode, explain(error, context))
   }
 }
 

@@ -147,7 +147,13 @@ export const SETTINGS = {
   ),
   plansFile: optional('PLANS_FILE', 'file', 'JSON file that adds or overrides plans', path()),
   logLevel: setting('LOG_LEVEL', 'level', 'info', `${LOG_LEVELS.join(', ')}`, choice(LOG_LEVELS)),
-  adminPort: setting('ADMIN_PORT', 'n', '9090', 'port of GET /metrics; 0: any free one', integer(0, PORT_MAX)),
+  adminPort: setting(
+    'ADMIN_PORT',
+    'n',
+    '9090',
+    'port of GET /metrics, /progress and /readyz; 0: any free one',
+    integer(0, PORT_MAX),
+  ),
   adminHost: setting(
     'ADMIN_HOST',
     'host',
@@ -293,7 +299,7 @@ export const SETTINGS = {
     'STALL_MS',
     'ms',
     '300000',
-    'age of the oldest unfinished event in the streams at which GET /readyz answers 503, milliseconds',
+    'age of the oldest unfinished event in the streams from which status says stalled and GET /progress answers 503, milliseconds',
     integer(1_000, DAY_MS),
   ),
   claimIdleMs: setting(

@@ -23,12 +23,15 @@ interface MetricsServerOptions {
   readonly gather: () => Promise<MetricSet[]>
   /** Why the machine's processes are not all at work, one line each; nothing when they are. */
   readonly problems: () => Promise<readonly string[]>
+  /** What to make of the whole system, on all machines. */
+  readonly verdict: () => Promise<{ readonly isStalled: boolean; readonly text: string }>
   readonly log: Logger
 }
 
 /**
  * `GET /metrics` in the Prometheus text format: the metrics of all processes of this machine as one. `GET /readyz`: 200 when every
- * process runs and answers, else 503 with the reasons, one a line.
+ * process runs and answers, else 503 with the reasons, one a line. `GET /progress`: the verdict of `ipid status`, 200 unless it is stalled
+ * or unknown.
  */
 export class MetricsServer implements Service {
   readonly name = 'metrics'
@@ -42,6 +45,7 @@ export class MetricsServer implements Service {
     this.#paths = new Map([
       ['/metrics', (response) => this.#answerMetrics(response)],
       ['/readyz', (response) => this.#answerReadiness(response)],
+      ['/progress', (response) => this.#answerProgress(response)],
     ])
   }
 
@@ -112,6 +116,15 @@ export class MetricsServer implements Service {
     const problems = await this.#options.problems()
     if (problems.length === 0) answer(response, 200, 'ready\n')
     else answer(response, 503, problems.map((problem) => `${problem}\n`).join(''))
+  }
+
+  async #answerProgress(response: ServerResponse): Promise<void> {
+    try {
+      const { isStalled, text } = await this.#options.verdict()
+      answer(response, isStalled ? 503 : 200, `${text}\n`)
+    } catch (error) {
+      answer(response, 503, `unknown: ${(error as Error).message}\n`)
+    }
   }
 }
 

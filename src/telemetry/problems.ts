@@ -11,6 +11,10 @@ const PROBLEMS_MAX = 10
 const MESSAGE_MAX = 300
 const KEPT_MS = 86_400_000
 
+function keyOf(level: Problem['level'], message: string): string {
+  return `${level} ${message}`
+}
+
 /**
  * The last warnings and errors of a process, each message once, for a day. Waits before the process was ready are left out:
  * a slow start is no error, and a wait that continues is logged again.
@@ -24,11 +28,16 @@ export class RecentProblems {
   note(level: Problem['level'], message: string, nowMs: number, isWait = false): void {
     if (isWait && !this.#isReady) return
     const text = message.length > MESSAGE_MAX ? `${message.slice(0, MESSAGE_MAX)}…` : message
-    const key = `${level} ${text}`
+    const key = keyOf(level, text)
     const times = (this.#problems.get(key)?.times ?? 0) + 1
     this.#problems.delete(key)
     this.#problems.set(key, { level, message: text, atMs: nowMs, times })
     if (this.#problems.size > PROBLEMS_MAX) this.#problems.delete(this.#problems.keys().next().value!)
+  }
+
+  /** Forgets a problem that has ended, and that would be taken for one of now. */
+  ended(level: Problem['level'], message: string): void {
+    this.#problems.delete(keyOf(level, message))
   }
 
   /** The process is ready: from now on a wait is a problem. */

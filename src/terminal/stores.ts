@@ -34,18 +34,30 @@ export async function withRedis<T>(
     if (!refused || !(await refusesWrites(client))) await persisted(client)
     return result
   }
-  return await readingRedis(url, useAndPersist, connectMs)
+  return await readingRedis(url, useAndPersist, { connectMs })
+}
+
+interface ReadingOptions<T> {
+  /** Time limit for connecting, and for each answer. */
+  readonly connectMs?: number
+  /** Called in place of `use` when Redis cannot be reached. Default: an error. */
+  readonly unreachable?: (client: RedisClient, reason: Error) => Promise<T>
 }
 
 /** As `withRedis`, for a `use` that only reads: it needs neither the disk nor the replicas of Redis. */
 export async function readingRedis<T>(
   url: string,
   use: (client: RedisClient) => Promise<T>,
-  connectMs = CONNECT_MS,
+  { connectMs = CONNECT_MS, unreachable }: ReadingOptions<T> = {},
 ): Promise<T> {
   const client = connectRedis(url, { name: 'cli', kind: 'request', timeoutMs: connectMs })
   try {
-    await readyWithin(client, url, connectMs)
+    try {
+      await readyWithin(client, url, connectMs)
+    } catch (error) {
+      if (unreachable === undefined) throw error
+      return await unreachable(client, error as Error)
+    }
     await assertReadable(client, version())
     return await use(client)
   } finally {

@@ -7,11 +7,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { parse } from 'yaml'
 import { connectRedis } from '../../src/stores/redis/connect.ts'
 import { keys } from '../../src/stores/redis/keys.ts'
+import { SmallDisk } from '../chaos/run/small-disk.ts'
 import { makeFolder } from '../support/backup.ts'
 import { runCommand } from '../support/command.ts'
 import { mmdb } from '../support/enrichment-data.ts'
 import { startInstance } from '../support/instance.ts'
 import { envelope } from '../support/pipeline.ts'
+import { takePort } from '../support/ports.ts'
 import { findPrometheus, startPrometheus } from '../support/prometheus.ts'
 import { bury, queryTables } from '../support/running.ts'
 import { stepsOf } from '../support/steps.ts'
@@ -22,7 +24,7 @@ import { until } from '../support/until.ts'
 const RULES = readFileSync(new URL('../../src/telemetry/monitoring/alerts.yml', import.meta.url), 'utf8')
 /** Waits of minutes and hours as seconds. */
 const SHORTER: readonly (readonly [RegExp, string])[] = [
-  [/for: \d+m/g, 'for: 1s'],
+  [/for: \d+[ms]/g, 'for: 1s'],
   [/\[\d+m\]/g, '[20s]'],
   [/> (?:120|7200|14400)$/gm, '> 2'],
 ]
@@ -30,6 +32,7 @@ const NAMES = (parse(RULES) as { groups: { rules: { alert: string }[] }[] }).gro
   .flatMap(({ rules }) => rules)
   .map(({ alert }) => alert)
 const DAY_S = 86_400
+const DISK_ALERTS = ['IpidDiskFull', 'IpidDiskLow']
 
 const prometheus = await findPrometheus()
 
@@ -41,13 +44,16 @@ test('each alert fires when its fault is made, and clears after', {
   const seen = new Set<string>()
   const backups = join(makeFolder(t), 'backups')
   await mkdir(backups)
-  const instance = await startInstance(t, {
+  const disk = await SmallDisk.mount(t)
+  const env = {
+    ADMIN_PORT: String(takePort()),
     INTAKE_HIGH_WATER_EVENTS: '1000',
     STALL_MS: '2000',
     REDIS_MAX_MEMORY: '64mb',
     ARCHIVE_URL: '',
     BACKUP_URL: `file://${backups}`,
-  })
+  }
+  const instance = await startInstance(t, env, disk?.path)
   const { ready } = instance
   const ipid = (...args: string[]) => runCommand(args, { env: { DATA_DIR: instance.dataDir } })
   const redis = connectRedis(ready.redis_url, { name: 'test', kind: 'request' })
@@ -95,7 +101,34 @@ test('each alert fires when its fault is made, and clears after', {
         ({ ok }) => ok,
       )
     }
-    await fires('IpidRestarts')
+    await fires('IpidRestarts', 'IpidProcessEnded')
+    await quiet()
+  })
+
+  await step('a ClickHouse that hangs', async () => {
+    const pid = instance.kill('embedded/clickhouse', 'SIGSTOP')
+    await fires('IpidStoreDown')
+    process.kill(pid, 'SIGCONT')
+    await quiet()
+  })
+
+  await step('a machine with a wrong clock', async () => {
+    const report = (nowMs: number) => ({
+      process: { roles: [], host: 'other', told_at: new Date(nowMs + 7_200_000).toISOString() },
+      ...{ id: 'other', last_minute: {}, inserts: [], errors: [] },
+    })
+    await redis.hset(keys.reports(), 'other', `${Date.now()} ${JSON.stringify(report(Date.now()))}`)
+    await fires('IpidClockSkew')
+    await redis.hdel(keys.reports(), 'other')
+    await quiet()
+  })
+
+  await step('a disk that is full', async () => {
+    for (const name of DISK_ALERTS) seen.add(name)
+    if (disk === undefined) return
+    await disk.fill(20)
+    await fires(...DISK_ALERTS)
+    await disk.empty()
     await quiet()
   })
 
@@ -119,20 +152,26 @@ test('each alert fires when its fault is made, and clears after', {
     // On a slow machine the intake closes before the last of them.
     for (let i = 1; i < 12; i++) {
       const status = await post('/v1/ingest', events(i * 100, 100))
-      assert.ok(status === 200 || status === 503, String(status))
+      assert.ok(status === 200 || status === 429, String(status))
       if (status === 200) answered += 100
     }
     let asking = true
     const asked = (async () => {
       while (asking) {
         await post('/v1/ingest', events(10_000, 1))
-        await (await fetch(`${ready.url}/readyz`, { headers: { connection: 'close' } })).arrayBuffer()
         await sleep(50)
       }
     })()
-    const names = ['IpidInsertsFail', 'IpidEventsWait', 'IpidStalled', 'IpidIntakeClosed', 'IpidRefusesLoad']
+    const names = [
+      'IpidInsertsFail',
+      'IpidEventsWait',
+      'IpidStalled',
+      'IpidVerdict',
+      'IpidIntakeClosed',
+      'IpidRefusesLoad',
+    ]
     try {
-      await fires(...names, 'IpidJobsWait', 'IpidServerErrors')
+      await fires(...names, 'IpidJobsWait')
     } finally {
       asking = false
       await asked
@@ -150,6 +189,26 @@ test('each alert fires when its fault is made, and clears after', {
     for (const key of junk) await redis.set(key, Buffer.alloc(2 ** 20))
     await fires('IpidRedisMemory')
     await redis.del(...junk)
+    await quiet()
+  })
+
+  await step('a Redis that takes no writes', async () => {
+    await redis.config('SET', 'maxmemory', '1mb')
+    let asking = true
+    const asked = (async () => {
+      while (asking) {
+        const answer = await instance.post('/v1/lookup', { ip: '17.1.2.3' })
+        await answer.arrayBuffer()
+        await sleep(50)
+      }
+    })()
+    try {
+      await fires('IpidRedisRefusesWrites', 'IpidServerErrors')
+    } finally {
+      asking = false
+      await asked
+    }
+    await redis.config('SET', 'maxmemory', '64mb')
     await quiet()
   })
 
@@ -199,6 +258,12 @@ test('each alert fires when its fault is made, and clears after', {
     await rm(backups)
     await mkdir(backups)
     await redis.del(keys.backupSchedule())
+    await quiet()
+  })
+
+  await step('a service that is started again', async () => {
+    await instance.restart()
+    await fires('IpidRestarted')
     await quiet()
   })
 

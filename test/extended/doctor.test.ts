@@ -175,8 +175,8 @@ test('too few replicas for waitReplicas are a problem, and a status still answer
   const seen = 'Redis has 0 of the 1 replica that a write needs'
   assert.deepEqual(problemsOf(await doctor(t, { REDIS_URL })), [`redis-replicas: ${seen}`])
   const { code, stdout, stderr } = await runCommand(['status'], { env: { REDIS_URL } })
-  assert.deepEqual([code, stderr], [0, ''])
-  assert.match(stdout, new RegExp(`^warning: .*${seen}: requests are refused`))
+  assert.deepEqual([code, stderr], [2, ''])
+  assert.match(stdout, /^stalled: Redis refuses writes: it has 0 of the 1 replica that a write needs; /)
   for (const [args, error] of [
     [['pipeline'], ''],
     [['usage', 'demo'], 'ipid: unknown tenant "demo"\n'],

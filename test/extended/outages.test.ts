@@ -58,16 +58,26 @@ test('stores hang: no event is lost, and all continues by itself', async (t) => 
       assert.equal(answer.status, 200)
       await answer.arrayBuffer()
     }
-    const [, alarm] = await until(readyz, ([status]) => status === 503)
-    assert.match(alarm, /^{"detail":"not ready: the oldest unfinished event has waited for clickhouse, live lane for /)
     // The command knows STALL_MS of the instance.
     const status = async () => {
       const { stdout } = await runCommand(['status', '--json'], { env: { DATA_DIR: instance.dataDir } })
       return JSON.parse(stdout) as SystemStatus
     }
     // Processes report their work every few seconds.
-    const { verdict, oldest, unknown } = await until(status, (now) => now.last_minute.live_events > 0)
-    assert.equal(verdict.level, 'stalled')
+    const { verdict, oldest, unknown } = await until(
+      status,
+      (now) => now.last_minute.live_events > 0 && now.verdict.level === 'stalled',
+    )
+    const { status: progress, text } = await until(
+      async () => {
+        const answer = await fetch(new URL('/progress', instance.ready.metrics_url))
+        return { status: answer.status, text: await answer.text() }
+      },
+      (answer) => answer.status === 503,
+    )
+    assert.match(text, /^stalled: the oldest unfinished event has waited for clickhouse, live lane for /)
+    assert.equal(progress, 503)
+    assert.equal((await readyz())[0], 200, 'events are taken and kept')
     assert.match(
       verdict.text,
       /^stalled: the oldest unfinished event has waited for clickhouse, live lane for .*ClickHouse/,
@@ -75,7 +85,7 @@ test('stores hang: no event is lost, and all continues by itself', async (t) => 
     assert.equal(oldest?.where, 'clickhouse, live lane')
     assert.match(unknown.join(), /^ClickHouse: /)
     process.kill(clickhouse[0]!, 'SIGCONT')
-    await until(readyz, ([status]) => status === 200)
+    await until(status, (now) => now.verdict.level !== 'stalled')
     const sent = "FROM events WHERE event_id LIKE 'e%-%'"
     await until(async () => Number(await instance.query(`SELECT count() ${sent}`)) >= 2_000)
     assert.equal(await instance.query(`SELECT count(), uniqExact(event_id) ${sent}`), '2000\t2000')

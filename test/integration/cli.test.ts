@@ -40,7 +40,7 @@ describe('without an instance', () => {
       ['key', 'list', 'demo'],
     ]) {
       const { code, stdout, stderr } = await new TestSite(t).ipid(...args)
-      assert.equal(code, 1)
+      assert.equal(code, args[0] === 'status' ? 2 : 1)
       assert.equal(stdout, '')
       assert.match(stderr, /^ipid: no ipid is running on .*"npm start".*\n$/)
     }

@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { TestContext } from 'node:test'
 import { stringify } from 'yaml'
 import { takePort } from './ports.ts'
 import { installDebian, onPath } from './programs.ts'
@@ -29,17 +28,22 @@ export async function findPrometheus(): Promise<{ readonly binary: string } | st
 }
 
 /**
- * Starts one that asks `target`, a host with a port, every second, and judges the rules as often. It ends with the test.
+ * Starts one that asks `target`, a host with a port, every `everyS` seconds, and judges the rules as often. It ends with the test.
  * @param rules the content of a file of rules
  */
 export async function startPrometheus(
-  t: TestContext,
-  { binary, target, rules }: { readonly binary: string; readonly target: string; readonly rules: string },
+  t: { after(hook: () => Promise<void>): void },
+  {
+    binary,
+    target,
+    rules,
+    everyS = 1,
+  }: { readonly binary: string; readonly target: string; readonly rules: string; readonly everyS?: number },
 ): Promise<Prometheus> {
   const dir = await mkdtemp(join(tmpdir(), 'ipid-prometheus-'))
   await writeFile(join(dir, 'rules.yml'), rules)
   const config = {
-    global: { scrape_interval: '1s', scrape_timeout: '1s', evaluation_interval: '1s' },
+    global: { scrape_interval: `${everyS}s`, scrape_timeout: `${everyS}s`, evaluation_interval: `${everyS}s` },
     rule_files: ['rules.yml'],
     scrape_configs: [{ job_name: 'ipid', static_configs: [{ targets: [target] }] }],
   }

@@ -200,7 +200,7 @@ export const SERVICES: Readonly<Record<string, ServiceCase>> = {
     make: onRedis(
       (client) =>
         new Reporter({
-          store: new RedisReports(client, systemClock),
+          store: new RedisReports(client),
           process: { roles: ['ingress'], host: 'here', pid: 1, version: '0' },
           recent: new RecentWork(systemClock),
           data: undefined,
@@ -240,8 +240,8 @@ export const SERVICES: Readonly<Record<string, ServiceCase>> = {
         new StallWatch({
           pipeline: () => readStatus(client, onPipeline.pipeline, { onlyWaiting: true }),
           batchJobs: () => readBatchJobs(client),
+          reports: () => new RedisReports(client).read(),
           limits: { stallMs: 1_000, slackMs: {} },
-          clock: systemClock,
           onChange: () => {},
         }),
     ),
@@ -500,6 +500,7 @@ export const SERVICES: Readonly<Record<string, ServiceCase>> = {
         mayMove: false,
         gather: async () => [],
         problems: async () => [],
+        verdict: async () => ({ isStalled: false, text: '' }),
         log: countLines(calls),
       }),
     }),

@@ -28,6 +28,7 @@ import { readingRedis } from '../../terminal/stores.ts'
 import { announce, keepSecrets, type Ready, readyObject } from './announce.ts'
 import { createDemoTenant } from './demo-tenant.ts'
 import { EnrichmentKeeper } from './enrichment-keeper.ts'
+import { Health } from './health.ts'
 import { awaitedStores, warnOfAwaitedStores } from './store-watch.ts'
 
 interface StartOptions {
@@ -74,6 +75,7 @@ class Run {
   readonly #context: CliContext
   readonly #problems: RecentProblems
   readonly #registry = new Registry()
+  readonly #health: Health
   /** Stops reporting this process to Redis. */
   #stopReporting: () => Promise<void> = async () => {}
 
@@ -83,6 +85,7 @@ class Run {
     this.#surroundings = surroundings
     this.#context = context
     removeInstance(surroundings.dir)
+    this.#health = new Health({ config: options.config, pipeline: options.pipeline, registry: this.#registry })
   }
 
   async untilStopped({ stop, force }: StopSignals, readyFile: string | undefined): Promise<number> {
@@ -131,7 +134,7 @@ class Run {
     void warnOfAwaitedStores(awaitedStores(config), this.#surroundings.log, started.signal)
     const addresses = await supervisor.start(judges ? data : undefined).finally(() => started.abort())
     this.#problems.ready()
-    await this.#tellProblems(addresses.redisUrl)
+    await this.#tellProblems(addresses)
     const ready = await this.#ready(addresses, metrics.url ?? '')
     const { pipeline, roles = ROLES } = this.#options
     writeInstance(this.#surroundings.dir, ready.instance, { config, roles, pipeline })
@@ -145,8 +148,9 @@ class Run {
     this.#surroundings.log.info({ metrics: metrics.url, seconds }, 'ready')
   }
 
-  /** Reports problems of this process, for example children that end, with the errors of all processes. */
-  async #tellProblems(redisUrl: string): Promise<void> {
+  /** Reports problems of this process, for example children that end, with the errors of all processes; and watches its health. */
+  async #tellProblems(addresses: Addresses): Promise<void> {
+    const { redisUrl } = addresses
     const client = connectRedis(redisUrl, { name: 'supervisor', kind: 'request', timeoutMs: TELL_MS })
     // The roles already log that Redis is down.
     client.on('error', () => {})
@@ -156,6 +160,7 @@ class Run {
       client.disconnect()
     }
     await reporter.start()
+    this.#health.watch(addresses, client)
   }
 
   /** Warns about settings that an external Redis may lack. The private Redis always has them. */
@@ -260,8 +265,15 @@ class Run {
       port: config.adminPort,
       // The default port may move: the user did not ask for it.
       mayMove: config.adminPort === DEFAULT_ADMIN_PORT && this.#context.env.ADMIN_PORT === undefined,
-      gather: async () => [...(await supervisor.metrics()), await this.#registry.getMetricsAsJSON()],
+      gather: async () => {
+        const [ofRoles, own] = await Promise.all([supervisor.metrics(), this.#registry.getMetricsAsJSON()])
+        return [...ofRoles, own]
+      },
       problems: () => supervisor.problems(),
+      verdict: async () => {
+        const { level, text } = await this.#health.verdict()
+        return { isStalled: level === 'stalled', text }
+      },
       log: this.#surroundings.log,
     })
   }

@@ -27,7 +27,7 @@ const SAY_EVERY_MS = 10_000
 export function awaitedStores({ redisUrl, clickhouseUrl }: Config): AwaitedStore[] {
   const stores: AwaitedStore[] = []
   if (redisUrl !== undefined) {
-    const probe = () => readingRedis(redisUrl, (client) => client.ping(), PROBE_MS)
+    const probe = () => readingRedis(redisUrl, (client) => client.ping(), { connectMs: PROBE_MS })
     stores.push({ name: 'Redis', setting: 'REDIS_URL', url: redisUrl, probe })
   }
   if (clickhouseUrl !== undefined) {

@@ -28,6 +28,7 @@ export function liveDependencies(
     pipeline,
     plans: config.plans,
     clock,
+    dataDir: config.dataDir,
   })
   const limits = stallLimits(config, pipeline)
   const updates = new FolderUpdates({

@@ -144,8 +144,13 @@ export class Sessions {
       if (this.#extended.size >= EXTENDED_MAX) this.#extended.clear()
       this.#extended.set(session.id, nowMs)
       const validMs = Math.min(SESSION_MS, session.endsMs - nowMs)
-      await this.#store.extendSession(session.id, nowMs, validMs)
-      onExtended(validMs)
+      try {
+        await this.#store.extendSession(session.id, nowMs, validMs)
+        onExtended(validMs)
+      } catch {
+        // On a full disk Redis still reads: pages such as System are needed most then. The session is extended later.
+        this.#extended.delete(session.id)
+      }
     }
     return session
   }

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { keptFreeBytes, spaceOf } from '../../run/free-space.ts'
 import { readEngineSettings } from './engine-settings.ts'
-import { keptFreeBytes } from './write-watch.ts'
 
 export interface EngineAccess {
   /** Whether statements may reach files, programs and other servers. */
@@ -42,7 +42,7 @@ export function writeEngineConfig(folder: string, options: EngineAccess & Engine
   const config = join(folder, 'config.xml')
   const users = join(folder, 'users.xml')
   write(users, usersXml(options))
-  write(config, configXml(users, keptFreeBytes(folder), options))
+  write(config, configXml(users, keptFreeBytes(spaceOf(folder)), options))
   return config
 }
 

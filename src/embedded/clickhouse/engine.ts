@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { StartupError } from '../../run/errors.ts'
+import { isFull, spaceOf } from '../../run/free-space.ts'
 import { writeEngineConfig } from './access.ts'
 import { asking, type ChdbAddon, type Connection, loadAddon } from './addon.ts'
 import { AnswerHead } from './answer-head.ts'
@@ -23,7 +24,7 @@ import { ResultPipes } from './result-pipes.ts'
 import { Slots } from './slots.ts'
 import { quote, shapeOf } from './statement.ts'
 import { type RefusedDefinition, refusedDefinitions } from './stored-definitions.ts'
-import { assertFreeSpace, isNearlyFull, WriteWatch } from './write-watch.ts'
+import { assertFreeSpace, WriteWatch } from './write-watch.ts'
 
 /** Registrations of a running statement. */
 interface Notes {
@@ -83,7 +84,7 @@ export class Engine {
     this.#writes = new WriteWatch({
       failedWrites: async () => Number(await ask(FAILED_WRITES)),
       departures: () => this.#pipes.departures,
-      isNearlyFull: () => isNearlyFull(path),
+      isNearlyFull: () => isFull(spaceOf(path)),
       end: options.endDamaged,
     })
     this.#writes.start()

@@ -2,8 +2,6 @@ import { statfsSync } from 'node:fs'
 import { Code, Exception } from './exception.ts'
 
 const MIB = 1_048_576
-/** Disk space to keep free. No insert or merge starts that would use it. */
-const KEPT_FREE = { share: 0.02, minBytes: 64 * MIB, maxBytes: 1_024 * MIB }
 /** A definition takes a few KB. */
 const DEFINITION_BYTES = 8 * MIB
 /** Interval while statements run, so that no read finds old damage. */
@@ -11,19 +9,6 @@ const LOOK_EVERY_MS = 5_000
 /** Interval while idle. Well below the 8 minutes after which ClickHouse removes the source parts of a merge. */
 const REST_MS = 60_000
 const SAMPLE_EVERY_MS = 250
-
-/** @param folder must exist */
-export function keptFreeBytes(folder: string): number {
-  const { blocks, bsize } = statfsSync(folder)
-  const { share, minBytes, maxBytes } = KEPT_FREE
-  return Math.round(Math.min(maxBytes, Math.max(minBytes, blocks * bsize * share)))
-}
-
-/** Whether a folder's disk has less than the reserved space. */
-export function isNearlyFull(folder: string): boolean {
-  const { bavail, bsize } = statfsSync(folder)
-  return bavail * bsize < keptFreeBytes(folder)
-}
 
 /**
  * The engine reserves no space for the file of a definition, and a truncated file would lose its table.

@@ -7,8 +7,11 @@ import { RedisBulkJobs } from '../../lookup/bulk/jobs.ts'
 import { receiptsOf } from '../../operations/receipts/role.ts'
 import { createIntakeMetrics } from '../../operations/status/metrics.ts'
 import { readBatchJobs } from '../../operations/status/redis/jobs.ts'
+import { RedisReports } from '../../operations/status/redis/reports.ts'
 import { stallLimits } from '../../operations/status/role/sources.ts'
+import { sharedRead } from '../../operations/status/shared-read.ts'
 import { StallWatch } from '../../operations/status/stall-watch.ts'
+import { intakeFacts } from '../../operations/status/verdict.ts'
 import type { Lane } from '../../pipeline/declaration/lane.ts'
 import type { SourceEntry } from '../../pipeline/declaration/source.ts'
 import type { Enricher } from '../../pipeline/event/enrichment.ts'
@@ -26,7 +29,9 @@ import { SecretBox } from '../../secrets/secret-box.ts'
 import { connectClickHouse, DATABASE } from '../../stores/clickhouse/client.ts'
 import { API_QUESTIONS } from '../../stores/clickhouse/read-limits.ts'
 import { connectReading, QuestionReader } from '../../stores/clickhouse/reader.ts'
+import type { RedisClient } from '../../stores/redis/connect.ts'
 import { Reconnection } from '../../stores/redis/reconnection.ts'
+import { writeRefusal } from '../../stores/redis/write-refusal.ts'
 import { CachedAuthenticator } from '../../tenants/authenticator.ts'
 import { SharedDailyQuota } from '../../tenants/quota.ts'
 import { SharedRateLimiter } from '../../tenants/rate-limiter.ts'
@@ -90,7 +95,7 @@ export function ingressRole(context: ProcessContext): IngressRole {
   }))
   const routes = createRoutes({
     sources,
-    readiness: { problems: async () => problemsOf(await requests.ping(), stall) },
+    readiness: { problems: readiness(requests) },
     lookups: enrichment.lookups,
     quota,
     bulkJobs: new RedisBulkJobs({ client: requests, openMax: config.bulkQueueLimit }),
@@ -103,6 +108,7 @@ export function ingressRole(context: ProcessContext): IngressRole {
   const onResponse = (status: number) => {
     context.recent.did('requests', 1)
     if (status === 429) context.recent.did('refused', 1)
+    else if (status >= 500 && status !== 503) context.recent.did('failed', 1)
   }
   const guards = {
     authenticator,
@@ -117,19 +123,27 @@ export function ingressRole(context: ProcessContext): IngressRole {
   }
 }
 
-function problemsOf(pong: string, { reason }: StallWatch): string[] {
-  return [...(pong === 'PONG' ? [] : ['Redis does not answer']), ...(reason === undefined ? [] : [reason])]
+/** Frequent probes share one write. */
+const PROBE = { freshMs: 500, lateMs: 1_000 }
+
+/** Why this ingress can take and keep no event: whether accepted ones make progress is another question. */
+function readiness(requests: RedisClient): () => Promise<readonly string[]> {
+  const refusal = sharedRead(() => writeRefusal(requests).catch((error: Error) => error), PROBE)
+  return async () => intakeFacts(await refusal().catch((error: Error) => error)).map(({ text }) => text)
 }
+
+const STALLED = 'accepted events are not processed: see ./ipid status'
 
 function stallWatch({ shared, pipeline, config, telemetry }: ProcessContext): StallWatch {
   return new StallWatch({
     pipeline: () => readStatus(shared, pipeline, { onlyWaiting: true }),
     batchJobs: () => readBatchJobs(shared),
+    reports: () => new RedisReports(shared).read(),
     limits: stallLimits(config, pipeline),
-    clock: telemetry.clock,
     onChange: (reason) => {
-      if (reason === undefined) telemetry.log.warn('accepted events are processed again')
-      else telemetry.log.error({ reason }, 'accepted events are not processed; GET /readyz answers 503')
+      if (reason !== undefined) return telemetry.log.error({ reason }, STALLED)
+      telemetry.log.info('accepted events are processed again')
+      telemetry.problems?.ended('error', STALLED)
     },
   })
 }

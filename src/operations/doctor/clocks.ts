@@ -2,37 +2,25 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import { read } from '../../stores/clickhouse/cluster.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
 import { mastersOf } from '../../stores/redis/nodes.ts'
+import { clockAheadMs, SKEW_MAX_MS } from '../status/clocks.ts'
+import { redisTimeMs } from '../status/redis/servers.ts'
 import { ageText } from '../status/words.ts'
 import { type Finding, findingsOf } from './finding.ts'
 
 /** Answers of a busy server vary by less. */
 const SKEW_WISE_MS = 2_000
-/** Later reports of a process count as none (`FRESH_MS` of reports). */
-const SKEW_MAX_MS = 20_000
 
 export async function checkRedisClock(client: RedisClient): Promise<Finding[]> {
   const [master] = mastersOf(client)
   if (master === undefined) return []
-  return await compare('Redis', async () => {
-    const [seconds, micros] = await master.time()
-    return Number(seconds) * 1_000 + Number(micros) / 1_000
-  })
+  const [, aheadMs] = await clockAheadMs(() => master.time(), redisTimeMs)
+  return [clockFinding('Redis', aheadMs)]
 }
 
 export async function checkClickHouseClock(client: ClickHouseClient): Promise<Finding[]> {
-  return await compare('ClickHouse', async () => {
-    const [row] = await read<[number]>(client, 'SELECT toUnixTimestamp64Milli(now64(3))')
-    return row![0]
-  })
-}
-
-/** Takes the middle of the question and its answer as the moment of the server's time. */
-async function compare(name: string, ask: () => Promise<number>): Promise<Finding[]> {
-  const beforeMs = Date.now()
-  const theirsMs = await ask()
-  const afterMs = Date.now()
-  const outsideMs = theirsMs < beforeMs ? theirsMs - beforeMs : Math.max(0, theirsMs - afterMs)
-  return [clockFinding(name, outsideMs)]
+  const ask = () => read<[number]>(client, 'SELECT toUnixTimestamp64Milli(now64(3))')
+  const [, aheadMs] = await clockAheadMs(ask, ([row]) => row![0])
+  return [clockFinding('ClickHouse', aheadMs)]
 }
 
 /** @param skewMs how far its clock is certainly ahead of this machine's */
@@ -44,7 +32,7 @@ export function clockFinding(name: string, skewMs: number): Finding {
   if (size >= SKEW_MAX_MS) {
     return problem(
       seen,
-      'Processes take one another for gone, and days, quotas and retention begin at different moments.',
+      'Days, quotas and retention begin at different moments, and times of events are wrong.',
       remedy,
     )
   }

@@ -24,6 +24,7 @@ import { checkRedis, checkRedisConfig, checkRedisDoor, type RedisSubject } from 
 import { refusalOf } from './refusals.ts'
 import { type Check, problemOf, runChecks } from './run-checks.ts'
 import { checkSecrets } from './secrets.ts'
+import { checkWork } from './work.ts'
 
 /** Looks at a machine, its files, and the stores that answer. Changes nothing, and ends within seconds when servers are silent. */
 export async function examine(subject: Subject): Promise<Finding[]> {
@@ -47,7 +48,7 @@ export async function examine(subject: Subject): Promise<Finding[]> {
   ]
   const [ofMachine, ofRedis, ofClickHouse] = await Promise.all([
     runChecks(running === undefined ? [...machine, ...programs] : machine),
-    redisUrl === undefined ? [] : examineRedis(redisUrl, subject),
+    redisUrl === undefined ? [] : examineRedis(redisUrl, subject, clickhouseUrl),
     clickhouseUrl === undefined ? [] : examineClickHouse(clickhouseUrl, subject),
   ])
   // Last, because reading large files keeps this process from noticing answers.
@@ -55,7 +56,7 @@ export async function examine(subject: Subject): Promise<Finding[]> {
   return [...ofMachine, ...ofData, ...ofRedis, ...ofClickHouse]
 }
 
-async function examineRedis(url: string, subject: Subject): Promise<Finding[]> {
+async function examineRedis(url: string, subject: Subject, clickhouseUrl: string | undefined): Promise<Finding[]> {
   const client = connectRedis(url, { name: 'doctor', kind: 'request', timeoutMs: ANSWER_MS })
   client.on('error', () => {})
   try {
@@ -66,6 +67,7 @@ async function examineRedis(url: string, subject: Subject): Promise<Finding[]> {
       { name: 'redis-disk', run: () => checkRedisConfig(facts) },
       { name: 'redis-door', run: () => checkRedisDoor(facts) },
       { name: 'clocks', run: () => checkRedisClock(client) },
+      { name: 'work', run: () => checkWork(client, subject, clickhouseUrl) },
       { name: 'secrets', run: () => checkSecrets(client, subject) },
       { name: 'backups', run: () => checkBackups(client) },
     ])

@@ -2,7 +2,7 @@ import { constants } from 'node:fs'
 import { lstat, readdir, stat, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Config } from '../../config/config.ts'
-import { keptFreeBytes } from '../../embedded/clickhouse/write-watch.ts'
+import { isFull, spaceOf } from '../../run/free-space.ts'
 import { readKeyFile, secretsKeyFile } from '../../secrets/secret-box.ts'
 import { bytesText } from '../status/words.ts'
 import { type Finding, findingsOf, type Subject } from './finding.ts'
@@ -78,9 +78,10 @@ async function closedIn(folder: string, depth = 2): Promise<string[]> {
 
 async function checkSpace(folder: string): Promise<Finding[]> {
   const { problem, risk, fine } = findingsOf('disk')
-  const { type, bavail, blocks, bsize, ffree, files } = await statfs(folder)
-  const free = bavail * bsize
-  const seen = `${bytesText(free)} of ${bytesText(blocks * bsize)} are free for ${folder}`
+  const { type, ffree, files } = await statfs(folder)
+  const space = spaceOf(folder)
+  const { free_bytes: free, total_bytes: total } = space
+  const seen = `${bytesText(free)} of ${bytesText(total)} are free for ${folder}`
   const remedy = 'free space on that disk, or set DATA_DIR to a folder on a larger one'
   const found: Finding[] = []
   const remote = REMOTE.get(type)
@@ -97,8 +98,11 @@ async function checkSpace(folder: string): Promise<Finding[]> {
       ),
     )
   }
-  if (free < keptFreeBytes(folder))
-    return [...found, problem(seen, 'ClickHouse refuses inserts and Redis soon refuses events.', remedy)]
+  if (isFull(space))
+    return [
+      ...found,
+      problem(`the disk is full: ${seen}`, 'ClickHouse refuses inserts and Redis soon refuses events.', remedy),
+    ]
   if (free < FREE_BYTES_WISE) return [...found, risk(seen, 'When it is full, requests are answered 500.', remedy)]
   return [...found, fine(seen)]
 }

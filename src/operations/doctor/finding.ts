@@ -1,6 +1,6 @@
 import type { Config, Environment, Role } from '../../config/config.ts'
 import type { DataDir } from '../../embedded/processes/data-dir.ts'
-import type { Instance } from '../../terminal/instance.ts'
+import type { InstanceFile } from '../../terminal/instance.ts'
 
 /**
  * `problem`: ipid does not start, does not work, or may lose or double events. `risk`: it works now, but something may stop it,
@@ -42,7 +42,7 @@ export interface Subject {
   /** Undefined when its contents cannot be trusted. */
   readonly dir: DataDir | undefined
   /** Undefined: none runs on this DATA_DIR, or it is not ready. */
-  readonly running: Instance | undefined
+  readonly running: InstanceFile | undefined
   /** An ipid has this DATA_DIR, and starts, stops, or is `running`. */
   readonly isHeld: boolean
 }

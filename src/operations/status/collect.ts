@@ -1,12 +1,16 @@
 import type { GroupStatus, PipelineStatus } from '../../pipeline/declaration/status.ts'
 import { compareTexts } from '../../run/compare-texts.ts'
+import { wrongClocks } from './clocks.ts'
+import type { ReadReport } from './redis/reports.ts'
 import { oldestWork, type StallLimits } from './stall.ts'
 import type {
   BackupStatus,
   ClickHouseStatus,
+  ClockStatus,
   DamageStatus,
   DataSetStatus,
   DedupStatus,
+  DiskStatus,
   ExportsStatus,
   GroupWaiting,
   InsertStatus,
@@ -37,9 +41,21 @@ export interface StatusSources {
   /** Undefined: the URL is unknown. */
   clickhouse?(): Promise<ClickHouseStatus>
   quotas?(): Promise<QuotaStatus>
-  reports(): Promise<readonly ProcessReport[]>
+  reports(): Promise<readonly ReadReport[]>
   retention(): Promise<SystemStatus['retention']>
   damage(): Promise<DamageStatus>
+  /** The machine that reads, for its clock and its disk. */
+  readonly reader: { readonly host: string; readonly disk: ProcessReport['disk'] }
+}
+
+/** The sources while Redis cannot be reached: only ClickHouse is asked. */
+export function withoutRedis({ clickhouse, reader }: StatusSources, reason: Error): StatusSources {
+  const unread = () => Promise.reject(reason)
+  return {
+    ...{ pipeline: unread, batchJobs: unread, bulkJobs: unread, redis: unread, dedup: unread, reports: unread },
+    ...{ retention: unread, damage: unread, reader },
+    ...(clickhouse && { clickhouse }),
+  }
 }
 
 const ERRORS_MAX = 20
@@ -84,7 +100,7 @@ export async function collectStatus(
     part<DedupStatus | null>('dedup window', () => sources.dedup(), null),
     part<ClickHouseStatus | null>('ClickHouse', sources.clickhouse && (() => sources.clickhouse!()), null),
     part<QuotaStatus | null>('quotas', sources.quotas && (() => sources.quotas!()), null),
-    part<readonly ProcessReport[]>('processes', () => sources.reports(), []),
+    part<readonly ReadReport[]>('processes', () => sources.reports(), []),
     part('retention', () => sources.retention(), []),
     part<DamageStatus>('damage', () => sources.damage(), { parts: [], archived_tenants: [] }),
   ])
@@ -105,6 +121,8 @@ export async function collectStatus(
     redis,
     dedup,
     clickhouse,
+    disks: disksOf(reports, sources.reader),
+    clocks: clocksOf(reports, sources.reader.host, redis, clickhouse),
     quotas,
     data: dataOf(reports),
     processes: reports.flatMap(({ process }) => (process.roles.length > 0 ? [process] : [])).sort(byRoles),
@@ -142,12 +160,43 @@ export function waitingOf(streams: readonly GroupStatus[]): GroupWaiting[] {
   return [...found.values()]
 }
 
-function lastMinuteOf(reports: readonly ProcessReport[]): LastMinute {
+export function lastMinuteOf(reports: readonly ProcessReport[]): LastMinute {
   const sum = (name: keyof LastMinute) => reports.reduce((total, report) => total + (report.last_minute[name] ?? 0), 0)
   return {
     ...{ live_events: sum('live_events'), batch_lines: sum('batch_lines'), processed: sum('processed') },
-    ...{ stored: sum('stored'), dead: sum('dead'), requests: sum('requests'), refused: sum('refused') },
+    ...{
+      stored: sum('stored'),
+      dead: sum('dead'),
+      requests: sum('requests'),
+      refused: sum('refused'),
+      failed: sum('failed'),
+    },
   }
+}
+
+/** The disks of all machines, each once. */
+function disksOf(reports: readonly ProcessReport[], { host, disk }: StatusSources['reader']): DiskStatus[] {
+  const found = new Map<string, DiskStatus>()
+  const all = [...reports.map((report) => ({ host: report.process.host, disk: report.disk })), { host, disk }]
+  for (const one of all)
+    if (one.disk !== undefined) found.set(`${one.host} ${one.disk.path}`, { host: one.host, ...one.disk })
+  return [...found.values()].sort((a, b) => compareTexts(a.host, b.host))
+}
+
+function clocksOf(
+  reports: readonly ReadReport[],
+  host: string,
+  redis: RedisStatus | null,
+  clickhouse: ClickHouseStatus | null,
+): ClockStatus[] {
+  const hereMs = -(redis?.clock_ahead_ms ?? 0)
+  return wrongClocks([
+    ...reports.map(({ process, skew_ms }) => ({ name: process.host, skew_ms })),
+    ...(redis === null ? [] : [{ name: host, skew_ms: hereMs }]),
+    ...(redis === null || clickhouse === null
+      ? []
+      : [{ name: 'ClickHouse', skew_ms: hereMs + clickhouse.clock_ahead_ms }]),
+  ])
 }
 
 function insertsOf(reports: readonly ProcessReport[]): InsertStatus[] {

@@ -2,9 +2,18 @@ import { Gauge, type Registry } from 'prom-client'
 import { LANES } from '../../pipeline/declaration/lane.ts'
 import { groupsOf, type Pipeline } from '../../pipeline/declaration/pipeline.ts'
 import type { PipelineStatus } from '../../pipeline/declaration/status.ts'
+import type { DiskSpace } from '../../run/free-space.ts'
 import { waitingOf } from './collect.ts'
 import { sharedRead } from './shared-read.ts'
-import type { ClickHouseStatus, DedupStatus, GroupWaiting, JobsStatus, RedisStatus } from './system-status.ts'
+import type {
+  ClickHouseStatus,
+  DedupStatus,
+  GroupWaiting,
+  JobsStatus,
+  RedisStatus,
+  SystemStatus,
+  Verdict,
+} from './system-status.ts'
 
 /** Reads values for a scrape. When a call rejects, its metrics are absent. */
 export interface StoreReads {
@@ -120,12 +129,60 @@ export function createShareMetrics(registry: Registry, shared: ReadonlyMap<strin
 /** Whether the pipeline is stalled, and whether intake is closed. */
 export function createIntakeMetrics(registry: Registry, isStalled: () => boolean, isClosed: () => boolean): void {
   const gauge = gaugesOf(registry)
-  gauge('ipid_stalled', '1 while accepted events make no progress, and GET /readyz answers 503', [], async (set) => {
+  gauge('ipid_stalled', '1 while accepted events make no progress', [], async (set) => {
     set({}, isStalled() ? 1 : 0)
   })
   gauge('ipid_intake_closed', '1 while too many events wait, and intake answers 429', [], async (set) => {
     set({}, isClosed() ? 1 : 0)
   })
+}
+
+/** Reads values of the supervisor for a scrape. When a call rejects, its metrics are absent. */
+interface HealthReads {
+  readonly status: () => Promise<SystemStatus>
+  readonly disk: () => Promise<DiskSpace & { readonly isFull: boolean }>
+}
+
+const LEVELS: readonly Verdict['level'][] = ['ok', 'warning', 'stalled']
+
+/** Whether stores answer, take writes and agree about the time; the disk of DATA_DIR; and the verdict of a status. */
+export function createHealthMetrics(registry: Registry, { status, disk }: HealthReads): void {
+  const gauge = gaugesOf(registry)
+  gauge('ipid_verdict', 'Verdict of ipid status: 0 ok, 1 warning, 2 stalled', [], async (set) => {
+    set({}, LEVELS.indexOf((await status()).verdict.level))
+  })
+  gauge('ipid_store_up', '1 while the store answers', ['store'], async (set) => {
+    const { redis, verdict } = await status()
+    set({ store: 'redis' }, redis === null ? 0 : 1)
+    set({ store: 'clickhouse' }, verdict.facts.some(({ name }) => name === 'clickhouse-down') ? 0 : 1)
+  })
+  gauge('ipid_redis_writable', '1 while Redis answers and takes writes', [], async (set) => {
+    const { redis } = await status()
+    set({}, redis !== null && redis.refuses_writes === null ? 1 : 0)
+  })
+  gauge(
+    'ipid_clock_skew_seconds',
+    'How far clocks of stores and machines are apart from that of Redis',
+    [],
+    async (set) => {
+      const { clocks } = await status()
+      set({}, Math.max(0, ...clocks.map(({ skew_ms: ms }) => Math.abs(ms))) / 1_000)
+    },
+  )
+  gauge('ipid_disk_free_bytes', 'Free space on the disk of DATA_DIR', [], async (set) =>
+    set({}, (await disk()).free_bytes),
+  )
+  gauge('ipid_disk_bytes', 'Size of the disk of DATA_DIR', [], async (set) => set({}, (await disk()).total_bytes))
+  gauge(
+    'ipid_disk_full',
+    '1 while the disk of DATA_DIR lacks the space that ClickHouse keeps free',
+    [],
+    async (set) => {
+      set({}, (await disk()).isFull ? 1 : 0)
+    },
+  )
+  const startedS = Date.now() / 1_000
+  gauge('ipid_started_timestamp_seconds', 'When ipid was started', [], async (set) => set({}, startedS))
 }
 
 /** What a process is, so that a rule can see that a version or a role is gone. */

@@ -91,7 +91,16 @@ export class RecentWork {
   }
 
   lastMinute(): Partial<LastMinute> {
-    const names = ['live_events', 'batch_lines', 'processed', 'stored', 'dead', 'requests', 'refused'] as const
+    const names = [
+      'live_events',
+      'batch_lines',
+      'processed',
+      'stored',
+      'dead',
+      'requests',
+      'refused',
+      'failed',
+    ] as const
     return Object.fromEntries(names.map((name) => [name, this.#minute.sum(name)]))
   }
 

@@ -13,6 +13,8 @@ interface ReporterOptions {
   readonly recent: RecentWork | undefined
   /** Undefined: the process has no enrichment data. */
   readonly data: (() => readonly DataSetStatus[]) | undefined
+  /** The disk of DATA_DIR; undefined: not reported. */
+  readonly disk?: () => ProcessReport['disk']
   readonly problems: () => readonly Omit<LoggedProblem, 'process'>[]
   readonly clock: Clock
 }
@@ -56,13 +58,14 @@ export class Reporter implements Service {
   }
 
   report(): ProcessReport {
-    const { process, recent, data, problems, clock } = this.#options
+    const { process, recent, data, disk, problems, clock } = this.#options
     const name = process.roles.join('+') || SUPERVISOR
     return {
       id: this.#id,
       process: { ...process, started_at: this.#startedAt, told_at: new Date(clock.now()).toISOString() },
       last_minute: recent?.lastMinute() ?? {},
       inserts: recent?.inserts() ?? [],
+      ...(disk && { disk: disk() }),
       ...(data && { data: worstFirst(data()).slice(0, DATA_SETS_MAX) }),
       errors: problems().map((problem) => ({ ...problem, process: name })),
     }

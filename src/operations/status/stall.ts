@@ -1,4 +1,5 @@
-import type { GroupWaiting, JobsStatus, OldestWork } from './system-status.ts'
+import { numbered } from '../../run/counted.ts'
+import type { GroupWaiting, JobsStatus, LastMinute, OldestWork } from './system-status.ts'
 import { ageText } from './words.ts'
 
 /** Ages from which waiting work counts as stalled. */
@@ -21,21 +22,38 @@ export function oldestWork(
   return oldest ?? null
 }
 
-/**
- * The event in the streams that is most beyond the limit, if any. Lines of a queued job are in no stream, so a long queue is
- * not a stall.
- */
-export function stalledAt(waiting: readonly GroupWaiting[], { stallMs, slackMs }: StallLimits): OldestWork | undefined {
+/** What makes no progress, one line each: an event in the streams, and lines of batch jobs. Empty: nothing is stalled. */
+export interface Stall {
+  readonly events: string | undefined
+  readonly lines: string | undefined
+}
+
+/** What a stall is judged by. */
+export interface Progress {
+  readonly waiting: readonly GroupWaiting[]
+  readonly batch_jobs: JobsStatus
+  readonly last_minute: Pick<LastMinute, 'batch_lines'>
+}
+
+/** A long queue alone is no stall: of a batch job, only that no line has been fed for a minute. */
+export function stallOf({ waiting, batch_jobs: jobs, last_minute: minute }: Progress, limits: StallLimits): Stall {
+  const event = stalledAt(waiting, limits)
+  const areLinesStalled = jobs.lines_waiting > 0 && minute.batch_lines === 0 && jobs.oldest_ms > limits.stallMs
+  return {
+    events: event && `the oldest unfinished event has waited for ${event.where} for ${ageText(event.age_ms)}`,
+    lines: areLinesStalled
+      ? `${numbered(jobs.lines_waiting, 'line')} of batch jobs wait, and none was fed in the last minute`
+      : undefined,
+  }
+}
+
+/** The event in the streams that is most beyond the limit, if any. */
+function stalledAt(waiting: readonly GroupWaiting[], { stallMs, slackMs }: StallLimits): OldestWork | undefined {
   const [worst] = waiting
     .map((group) => ({ group, overMs: group.oldest_ms - stallMs - (slackMs[group.group] ?? 0) }))
     .filter(({ overMs }) => overMs > 0)
     .sort((a, b) => b.overMs - a.overMs)
   return worst && { age_ms: worst.group.oldest_ms, where: groupAndLane(worst.group) }
-}
-
-/** Explains a stall in one line. */
-export function stallText({ where, age_ms: ageMs }: OldestWork): string {
-  return `the oldest unfinished event has waited for ${where} for ${ageText(ageMs)}`
 }
 
 function groupAndLane({ group, lane }: Pick<GroupWaiting, 'group' | 'lane'>): string {

@@ -1,5 +1,6 @@
 import type { Lane } from '../../pipeline/declaration/lane.ts'
 import type { PipelineStatus } from '../../pipeline/declaration/status.ts'
+import type { DiskSpace } from '../../run/free-space.ts'
 
 /**
  * Status of the whole system; `ipid status --json` prints it. Ages are milliseconds, 0 when nothing waits. Times are ISO 8601,
@@ -24,6 +25,10 @@ export interface SystemStatus extends PipelineStatus {
   readonly redis: RedisStatus | null
   readonly dedup: DedupStatus | null
   readonly clickhouse: ClickHouseStatus | null
+  /** Disks of `DATA_DIR`, of every machine. */
+  readonly disks: readonly DiskStatus[]
+  /** Clocks that differ from that of Redis by 20 s or more. */
+  readonly clocks: readonly ClockStatus[]
   /** Null when unknown. */
   readonly quotas: QuotaStatus | null
   /** Ordered by name. */
@@ -39,12 +44,50 @@ export interface SystemStatus extends PipelineStatus {
   readonly unknown: readonly string[]
 }
 
-/** `stalled`: accepted events make no progress; `warning`: an operator should look; `ok` otherwise. */
+/**
+ * What to make of a status; `ipid status`, the page System, `GET /progress` and `ipid doctor` show the same one. `stalled`: events are not
+ * taken, or accepted ones make no progress; `warning`: an operator should look; `ok` otherwise.
+ */
 export interface Verdict {
   readonly level: 'ok' | 'warning' | 'stalled'
+  /** One line, with all facts. */
+  readonly text: string
+  /** The worst first; empty when it is ok. */
+  readonly facts: readonly Fact[]
+}
+
+/** Something that an operator should know. */
+export interface Fact {
+  /** Stable, for programs. */
+  readonly name: FactName
+  readonly level: 'warning' | 'stalled'
   /** One line. */
   readonly text: string
 }
+
+export type FactName =
+  | 'redis-down'
+  | 'redis-refuses-writes'
+  | 'redis-full'
+  | 'redis-risk'
+  | 'disk-full'
+  | 'no-process'
+  | 'role-missing'
+  | 'events-stalled'
+  | 'lines-stalled'
+  | 'clickhouse-down'
+  | 'requests-fail'
+  | 'clock'
+  | 'unknown'
+  | 'tables-missing'
+  | 'rows-lost'
+  | 'inserts-fail'
+  | 'rows-refused'
+  | 'dead-letters'
+  | 'exports'
+  | 'backups'
+  | 'data-set'
+  | 'last-error'
 
 /** Backlog of a consumer group in a lane, summed over partitions. */
 export interface GroupWaiting {
@@ -124,6 +167,8 @@ export interface LastMinute {
   readonly requests: number
   /** Requests answered with 429. */
   readonly refused: number
+  /** Requests answered with 5xx other than 503, which probes get. */
+  readonly failed: number
 }
 
 export interface InsertStatus {
@@ -150,6 +195,10 @@ export interface RedisStatus {
   readonly used_share: number
   readonly evicts: boolean
   readonly append_only: boolean
+  /** Why a Redis takes no writes now, in a few words; null: all take them. */
+  readonly refuses_writes: string | null
+  /** Of this machine's clock; negative: behind. Of several masters that of the worst. */
+  readonly clock_ahead_ms: number
   /** With Sentinel. */
   readonly sentinel?: SentinelStatus
   /** With `waitReplicas` in REDIS_URL, and without Sentinel. */
@@ -184,8 +233,23 @@ export interface ClickHouseStatus {
   readonly memory_bytes: number
   /** 0: without a limit. */
   readonly memory_max_bytes: number
+  /** Of this machine's clock; negative: behind. */
+  readonly clock_ahead_ms: number
   /** Missing tables and views of the schema. */
   readonly missing_tables: readonly string[]
+}
+
+/** The disk of a folder. */
+export interface DiskStatus extends DiskSpace {
+  readonly host: string
+  readonly path: string
+}
+
+export interface ClockStatus {
+  /** Whose clock, in words. */
+  readonly name: string
+  /** How far it is ahead of Redis'; negative: behind. */
+  readonly skew_ms: number
 }
 
 /** Damaged parts with missing rows, until an operator drops them. */
@@ -325,6 +389,8 @@ export interface ProcessReport {
   /** Without roles it is the supervisor: a status shows only its problems. */
   readonly process: ProcessStatus
   readonly last_minute: Partial<LastMinute>
+  /** The disk of its `DATA_DIR`. Undefined from earlier versions. */
+  readonly disk?: DiskSpace & { readonly path: string }
   readonly inserts: readonly InsertStatus[]
   /** Undefined: the process holds no enrichment data. */
   readonly data?: readonly DataSetStatus[]

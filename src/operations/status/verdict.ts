@@ -1,57 +1,140 @@
 import { INTAKE_MEMORY_SHARE_MAX } from '../../pipeline/declaration/pipeline.ts'
+import { causeText } from '../../run/cause-text.ts'
 import { nounFor, numbered } from '../../run/counted.ts'
-import { type StallLimits, stalledAt, stallText } from './stall.ts'
-import type { DamagedPart, RedisStatus, SentinelStatus, SystemStatus, Verdict } from './system-status.ts'
+import { isFull } from '../../run/free-space.ts'
+import { DISK_FULL } from '../../stores/redis/write-refusal.ts'
+import { type StallLimits, stallOf } from './stall.ts'
+import type {
+  DamagedPart,
+  Fact,
+  FactName,
+  RedisStatus,
+  SentinelStatus,
+  SystemStatus,
+  Verdict,
+} from './system-status.ts'
 import { ageText, backupProblem, bytesText, exportsText } from './words.ts'
 
-/** Older errors do not matter any more. */
-const FRESH_MS = 600_000
+/** Errors last as long as the minute whose work a status shows: what is still wrong has a fact of its own. */
+const FRESH_MS = 60_000
 
-/** Sums up a status in one line: all problems, or the most important numbers when there are none. */
-export function verdictOf(status: Omit<SystemStatus, 'verdict'>, limits: StallLimits, nowMs: number): Verdict {
-  const stalled = stalledAt(status.waiting, limits)
-  const warnings = warningsOf(status, nowMs)
-  if (stalled !== undefined) {
-    const text = `stalled: ${stallText(stalled)}`
-    return { level: 'stalled', text: [text, ...warnings].join('; ') }
-  }
-  if (warnings.length > 0) return { level: 'warning', text: `warning: ${warnings.join('; ')}` }
-  return { level: 'ok', text: `ok: ${summaryOf(status)}` }
+type Found = Omit<SystemStatus, 'verdict'>
+
+/** Sums up a status in one line: all facts, or the most important numbers when there are none. */
+export function verdictOf(status: Found, limits: StallLimits, nowMs: number): Verdict {
+  const facts = factsOf(status, limits, nowMs)
+  const level = facts[0]?.level ?? 'ok'
+  const text = facts.length === 0 ? summaryOf(status) : facts.map((fact) => fact.text).join('; ')
+  return { level, text: `${level}: ${text}`, facts }
 }
 
-function warningsOf(status: Omit<SystemStatus, 'verdict'>, nowMs: number): string[] {
-  const { redis, data, inserts, dead_letters: dead, unknown, processes } = status
-  const found: string[] = []
-  if (unknown.length > 0) found.push(`cannot be read: ${unknown.join(', ')}`)
-  if (redis !== null && redis.used_share > INTAKE_MEMORY_SHARE_MAX) {
-    found.push(`Redis uses ${bytesText(redis.used_bytes)} of ${bytesText(redis.max_bytes)}, so intake is closed`)
+/** Everything that an operator should know, the worst first. */
+function factsOf(status: Found, limits: StallLimits, nowMs: number): Fact[] {
+  const { redis } = status
+  // Without Redis, nothing else can be said.
+  const all =
+    redis === null
+      ? intakeFacts(new Error(reasonOf(status.unknown, 'Redis') ?? 'no answer'))
+      : [...stops(status, redis, limits), ...warnings(status, redis, nowMs)]
+  return [...all.filter(({ level }) => level === 'stalled'), ...all.filter(({ level }) => level === 'warning')]
+}
+
+const stalled = (name: FactName, text: string): Fact => ({ name, level: 'stalled', text })
+const warning = (name: FactName, text: string): Fact => ({ name, level: 'warning', text })
+
+/**
+ * Why no event can be taken: `GET /readyz` answers with these.
+ * @param refusal why Redis takes no writes; an error: it does not answer; null or undefined: it takes them
+ */
+export function intakeFacts(refusal: string | Error | null | undefined): Fact[] {
+  if (refusal instanceof Error) {
+    const reason = causeText(refusal)
+    return [stalled('redis-down', `Redis does not answer (${reason}): requests are answered 500`)]
   }
-  found.push(...redisWarnings(redis))
-  const absent = status.clickhouse?.missing_tables ?? []
-  if (absent.length > 0) {
-    const remedy = 'restart ipid to create missing tables again; ./ipid replay restores their rows from the archive'
-    found.push(`ClickHouse lacks ${nounFor(absent.length, 'the table', 'the tables')} ${absent.join(', ')}: ${remedy}`)
-  }
-  for (const text of damageTexts(status.damage.parts)) found.push(text)
+  if (!refusal) return []
+  return [stalled('redis-refuses-writes', `Redis refuses writes: ${refusal}; requests are answered 500`)]
+}
+
+/** Why a part could not be read. */
+function reasonOf(unknown: readonly string[], part: string): string | undefined {
+  const start = `${part}: `
+  return unknown.find((text) => text.startsWith(start))?.slice(start.length)
+}
+
+/** Reasons why events are not taken, or make no progress. */
+function stops(status: Found, redis: RedisStatus, limits: StallLimits): Fact[] {
+  const found = intakeFacts(redis.refuses_writes)
+  // Without writes, processes cannot report.
+  if (found.length === 0 && reasonOf(status.unknown, 'processes') === undefined) found.push(...absent(status, limits))
+  const { events, lines } = stallOf(status, limits)
+  if (events !== undefined) found.push(stalled('events-stalled', events))
+  if (lines !== undefined) found.push(stalled('lines-stalled', lines))
+  return found
+}
+
+/** Processes report every 5 s, so one that is started again at once is not missed. */
+function absent({ processes, batch_jobs: batch, bulk_jobs: bulk, waiting }: Found, limits: StallLimits): Fact[] {
+  if (processes.length === 0) return [stalled('no-process', 'no process of ipid has reported in the last 20 s')]
   const roles = new Set(processes.flatMap((process) => process.roles))
-  const missing = processes.length === 0 ? [] : ['process', 'sink'].filter((role) => !roles.has(role))
-  for (const role of missing) found.push(`no process has the role ${role}`)
-  for (const { group, failures, refused = 0, refusal } of inserts) {
-    if (failures > 0) found.push(`${numbered(failures, 'insert')} of ${group} failed`)
-    const fate = refused > 0 ? `, ${numbered(refused, 'row')} became dead letters` : '; ipid tries again'
-    if (refusal) found.push(`${group} refuses rows: ${refusal}${fate}`)
+  const hasJobs = [batch, bulk].some(({ queued, running }) => queued + running > 0)
+  const hasPayloads = waiting.some(({ group, oldest_ms: ms }) => ms > 0 && group in limits.slackMs)
+  const needed = ['ingress', 'process', 'sink', ...(hasJobs ? ['batch'] : []), ...(hasPayloads ? ['archive'] : [])]
+  const missing = needed.filter((role) => !roles.has(role))
+  return missing.map((role) => warning('role-missing', `no process has the role ${role}`))
+}
+
+function warnings(status: Found, redis: RedisStatus, nowMs: number): Fact[] {
+  const { data, inserts, dead_letters: dead, unknown, last_minute: minute } = status
+  const found: Fact[] = []
+  const add = (name: FactName, text: string) => void found.push(warning(name, text))
+  for (const { host, path, free_bytes: free, total_bytes: total } of status.disks.filter(isFull)) {
+    add('disk-full', `${DISK_FULL}: ${bytesText(free)} of ${bytesText(total)} are free for ${path} on ${host}`)
   }
-  if (dead > 0) found.push(`${numbered(dead, 'dead letter')} ${nounFor(dead, 'waits', 'wait')} for retry or discard`)
+  const ofClickHouse = reasonOf(unknown, 'ClickHouse')
+  if (ofClickHouse !== undefined) {
+    add('clickhouse-down', `ClickHouse does not answer (${ofClickHouse}): accepted events wait in Redis`)
+  }
+  // Quotas are counted in ClickHouse.
+  const others = unknown.filter((text) => !/^(?:ClickHouse|quotas): /.test(text) || ofClickHouse === undefined)
+  if (others.length > 0) add('unknown', `cannot be read: ${others.join(', ')}`)
+  if (minute.failed > 0) {
+    add('requests-fail', `${minute.failed} of ${numbered(minute.requests, 'request')} failed in the last minute`)
+  }
+  for (const { name, skew_ms: skew } of status.clocks) {
+    add('clock', `the clock of ${name} is ${ageText(Math.abs(skew))} ${skew < 0 ? 'behind' : 'ahead of'} that of Redis`)
+  }
+  if (redis.used_share > INTAKE_MEMORY_SHARE_MAX) {
+    add('redis-full', `Redis uses ${bytesText(redis.used_bytes)} of ${bytesText(redis.max_bytes)}, so intake is closed`)
+  }
+  for (const { name, seen, why } of redisRisks(redis)) {
+    // Then Redis refuses writes, which is said already.
+    if (name !== 'too-few-replicas') add('redis-risk', `${seen}${why}`)
+  }
+  const missing = status.clickhouse?.missing_tables ?? []
+  if (missing.length > 0) {
+    const remedy = 'restart ipid to create missing tables again; ./ipid replay restores their rows from the archive'
+    const tables = nounFor(missing.length, 'the table', 'the tables')
+    add('tables-missing', `ClickHouse lacks ${tables} ${missing.join(', ')}: ${remedy}`)
+  }
+  for (const text of damageTexts(status.damage.parts)) add('rows-lost', text)
+  for (const { group, failures, refused = 0, refusal } of inserts) {
+    if (failures > 0) add('inserts-fail', `${numbered(failures, 'insert')} of ${group} failed`)
+    const fate = refused > 0 ? `, ${numbered(refused, 'row')} became dead letters` : '; ipid tries again'
+    if (refusal) add('rows-refused', `${group} refuses rows: ${refusal}${fate}`)
+  }
+  if (dead > 0)
+    add('dead-letters', `${numbered(dead, 'dead letter')} ${nounFor(dead, 'waits', 'wait')} for retry or discard`)
   const exports = exportsText(status.exports)
-  if (exports !== undefined) found.push(`exports: ${exports}`)
+  if (exports !== undefined) add('exports', `exports: ${exports}`)
   const backup = status.backup === null ? undefined : backupProblem(status.backup)
-  if (backup !== undefined) found.push(`backups: ${backup}`)
+  if (backup !== undefined) add('backups', `backups: ${backup}`)
   const bad = data.filter(({ state }) => state === 'failed' || state === 'stale')
-  for (const { name, state } of bad) found.push(`data set ${name} is ${state}`)
+  for (const { name, state } of bad) add('data-set', `data set ${name} is ${state}`)
   const old = data.filter(({ too_old: tooOld }) => tooOld).map(({ name }) => name)
-  if (old.length > 0) found.push(`${old.length === 1 ? 'a data set is' : 'data sets are'} old: ${old.join(', ')}`)
-  const fresh = status.errors.filter(({ at, level }) => level !== 'warn' && nowMs - Date.parse(at) < FRESH_MS)
-  if (fresh.length > 0) found.push(`last error: ${fresh[0]!.process}: ${fresh[0]!.message}`)
+  if (old.length > 0) add('data-set', `${old.length === 1 ? 'a data set is' : 'data sets are'} old: ${old.join(', ')}`)
+  const [last] = status.errors.filter(({ at, level }) => level !== 'warn' && nowMs - Date.parse(at) < FRESH_MS)
+  if (last !== undefined)
+    add('last-error', `last error, at ${last.at.slice(11, 19)} UTC: ${last.process}: ${last.message}`)
   return found
 }
 
@@ -118,7 +201,7 @@ function sentinelRisks({ replicas, wait_replicas: needed, refuses_alone: refuses
   ]
 }
 
-function summaryOf({ last_minute: minute, oldest, batch_jobs: jobs }: Omit<SystemStatus, 'verdict'>): string {
+function summaryOf({ last_minute: minute, oldest, batch_jobs: jobs }: Found): string {
   const waits = oldest === null ? 'nothing waits' : `the oldest waits ${ageText(oldest.age_ms)} (${oldest.where})`
   const open = jobs.queued + jobs.running
   const lines =

@@ -48,12 +48,12 @@ async function readPartition(
     const readers = readersOf(pipeline, stream)
     const waits = (group: string) => waitingOf(counters, group, stream, lane, 'entries') > 0
     if (onlyWaiting && !readers.some(waits)) return []
-    const groups = await readGroups(client, keys.stream(partition, stream, lane))
+    const { groups, nowMs } = await readGroups(client, keys.stream(partition, stream, lane))
     return readers.flatMap((group) => {
       const state = groups.get(group)
       // The group is declared but not created yet.
       if (state === undefined) return []
-      return [{ stream, lane, partition, group, ...statusOf(state, { counters, group, stream, lane }) }]
+      return [{ stream, lane, partition, group, ...statusOf(state, { counters, group, stream, lane, nowMs }) }]
     })
   })
   const found = (await Promise.all(read)).flat()
@@ -68,14 +68,17 @@ interface GroupState {
   readonly oldestNew: string
 }
 
-/** The progress of the groups of a stream, by name. */
-async function readGroups(client: RedisClient, stream: string): Promise<Map<string, GroupState>> {
-  const reply = ((await streamGroupsScript.run(client, [stream], [])) as (Buffer | number)[]).map(String)
+/** The progress of the groups of a stream, by name, and the time of its server. */
+async function readGroups(
+  client: RedisClient,
+  stream: string,
+): Promise<{ readonly groups: ReadonlyMap<string, GroupState>; readonly nowMs: number }> {
+  const [now, ...reply] = ((await streamGroupsScript.run(client, [stream], [])) as (Buffer | number)[]).map(String)
   const groups = new Map<string, GroupState>()
   for (let i = 0; i < reply.length; i += 4) {
     groups.set(reply[i]!, { pending: Number(reply[i + 1]), oldestPending: reply[i + 2]!, oldestNew: reply[i + 3]! })
   }
-  return groups
+  return { groups, nowMs: Number(now) }
 }
 
 interface GroupStream {
@@ -83,11 +86,13 @@ interface GroupStream {
   readonly group: string
   readonly stream: string
   readonly lane: Lane
+  /** By the clock of Redis, which made the ids: that of this machine may differ by hours. */
+  readonly nowMs: number
 }
 
 function statusOf(
   { pending, oldestPending, oldestNew }: GroupState,
-  { counters, group, stream, lane }: GroupStream,
+  { counters, group, stream, lane, nowMs }: GroupStream,
 ): Pick<GroupStatus, 'lag_entries' | 'pending_entries' | 'waiting_events' | 'oldest_ms'> {
   const entries = waitingOf(counters, group, stream, lane, 'entries')
   const oldest = oldestPending || (entries > 0 ? oldestNew : '')
@@ -95,7 +100,7 @@ function statusOf(
     lag_entries: Math.max(0, entries - pending),
     pending_entries: pending,
     waiting_events: Math.max(0, waitingOf(counters, group, stream, lane, 'events')),
-    oldest_ms: oldest === '' ? 0 : Math.max(0, Date.now() - Number(oldest.split('-')[0])),
+    oldest_ms: oldest === '' ? 0 : Math.max(0, nowMs - Number(oldest.split('-')[0])),
   }
 }
 

@@ -1,11 +1,12 @@
 -- Reads the progress of the consumer groups of a stream. Returns ids only, because entries may be large.
 -- KEYS[1] stream
--- Returns for each group: its name, the number of pending entries, the id of the oldest pending entry, the id of the oldest entry not
+-- Returns the time of this server, Unix milliseconds, because ids of entries are of its clock; then for each group: its name, the number of pending entries, the id of the oldest pending entry, the id of the oldest entry not
 --   delivered yet ('' if none). Empty if the stream does not exist.
 if redis.call('EXISTS', KEYS[1]) == 0 then
   return {}
 end
-local found = {}
+local time = redis.call('TIME')
+local found = { time[1] * 1000 + math.floor(time[2] / 1000) }
 for _, info in ipairs(redis.call('XINFO', 'GROUPS', KEYS[1])) do
   local group = {}
   for i = 1, #info, 2 do

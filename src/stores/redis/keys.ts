@@ -15,6 +15,9 @@ export const keys = {
   /** String: when a restore last changed that number, Unix milliseconds. */
   partitionsSince: () => 'ipid:partitions:since',
 
+  /** Never exists: a write to it changes nothing, and fails as other writes do. @param n partition; undefined: without one */
+  writeProbe: (n: number | undefined) => (n === undefined ? 'ipid:probe' : `${partition(n)}:probe`),
+
   /** Hash: `form`, the latest form of the data (`REDIS_FORM`), and `version`, the ipid that brought it. Absent: form 1. */
   form: () => 'ipid:form',
 

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
 import { ingest } from '../../../pipelines/ingest.ts'
 import type { Random } from '../../../src/run/random.ts'
@@ -19,8 +18,11 @@ export interface Fault {
    * @returns the moment from which only the service itself prevents answers (`performance.now()`); undefined:
    *   from the beginning
    */
-  inflict(random: Random): Promise<number | undefined>
+  inflict(random: Random, last: Last): Promise<number | undefined>
 }
+
+/** Lets a fault last, for about this many milliseconds; a watched one until it has been seen. */
+export type Last = (ms: number) => Promise<void>
 
 type Victim = (typeof VICTIMS)[number]
 
@@ -39,10 +41,10 @@ export function faultsOfOwn({ instance, disk }: Own): Fault[] {
     {
       kind: 'two processes at once',
       weight: 5,
-      async inflict(random) {
+      async inflict(random, last) {
         const one = random.pick(VICTIMS)
         const other = random.pick(VICTIMS.filter((victim) => victim !== one))
-        const over = await Promise.all([one, other].map((victim) => hit(instance, victim, random)))
+        const over = await Promise.all([one, other].map((victim) => hit(instance, victim, random, last)))
         return over.sort((a = 0, b = 0) => b - a)[0]
       },
     },
@@ -64,9 +66,9 @@ export function faultsOfProxied(service: Proxied, redis: Redis): Fault[] {
     {
       kind: 'late answers of ClickHouse',
       weight: 2,
-      async inflict(random) {
+      async inflict(random, last) {
         toClickHouse.way = { answersLateByMs: random.between(500, 3_000) }
-        await sleep(random.between(1_000, 3_000))
+        await last(random.between(1_000, 3_000))
         toClickHouse.way = 'through'
         return performance.now()
       },
@@ -74,10 +76,10 @@ export function faultsOfProxied(service: Proxied, redis: Redis): Fault[] {
     {
       kind: 'Redis at its memory limit',
       weight: 2,
-      async inflict(random) {
+      async inflict(random, last) {
         const used = Number(/^used_memory:(\d+)/m.exec(await redis.info('memory'))![1])
         await redis.config('SET', 'maxmemory', used + 100_000)
-        await sleep(random.between(500, 3_000))
+        await last(random.between(500, 3_000))
         const over = performance.now()
         await redis.config('SET', 'maxmemory', 0)
         return over
@@ -108,8 +110,12 @@ export function faultsOfProxied(service: Proxied, redis: Redis): Fault[] {
       },
     },
     ...filled(disk, 'disk of Redis full', 2),
-    { kind: 'Redis away', weight: 1, inflict: (random) => awayForAWhile(service.redis, random, 100) },
-    { kind: 'ClickHouse away', weight: 1, inflict: (random) => awayForAWhile(service.clickhouse, random, 100) },
+    { kind: 'Redis away', weight: 1, inflict: (random, last) => awayForAWhile(service.redis, random, 100, last) },
+    {
+      kind: 'ClickHouse away',
+      weight: 1,
+      inflict: (random, last) => awayForAWhile(service.clickhouse, random, 100, last),
+    },
     // Longer than the other set waits before it takes over.
     stopped(instance, 'ipid process,sink', 4),
     ...roles.map((victim) => killed(instance, victim, 1)),
@@ -128,15 +134,15 @@ export function faultsOfClustered({ instance, nodes }: Clustered): Fault[] {
     {
       kind: 'master of the cluster killed',
       weight: 4,
-      inflict: async (random) => awayForAWhile(await master(random), random, 50),
+      inflict: async (random, last) => awayForAWhile(await master(random), random, 50, last),
     },
     {
       kind: 'master of the cluster stopped',
       weight: 2,
-      async inflict(random) {
+      async inflict(random, last) {
         const node = await master(random)
         node.signal('SIGSTOP')
-        await sleep(random.between(200, 3_000))
+        await last(random.between(200, 3_000))
         node.signal('SIGCONT')
         return performance.now()
       },
@@ -163,12 +169,12 @@ export function faultsOfWatched({ instance, set }: Watched): Fault[] {
   const failOver = (kind: string, weight: number, begin: Step, end: Step): Fault => ({
     kind,
     weight,
-    async inflict(random) {
+    async inflict(random, last) {
       const old = await set.whole()
       await begin(old)
       await set.nextMaster(old)
       const over = performance.now()
-      await sleep(random.between(0, 3_000))
+      await last(random.between(0, 3_000))
       await end(old)
       return over
     },
@@ -211,9 +217,9 @@ type Step = (old: SentinelNode) => Promise<void> | void
 /** None where no disk could be mounted. */
 function filled(disk: SmallDisk | undefined, kind: string, weight: number): Fault[] {
   if (disk === undefined) return []
-  const inflict = async (random: Random) => {
+  const inflict = async (random: Random, last: Last) => {
     await disk.fill()
-    await sleep(random.between(500, 3_000))
+    await last(random.between(500, 3_000))
     await disk.empty()
     return performance.now()
   }
@@ -235,7 +241,7 @@ function stopped(instance: TestInstance, victim: Victim, weight: number): Fault 
   return {
     kind: `${TITLES[victim]} stopped`,
     weight,
-    inflict: (random) => stopForAWhile(instance, victim, random),
+    inflict: (random, last) => stopForAWhile(instance, victim, random, last),
   }
 }
 
@@ -250,16 +256,16 @@ function restarted(instance: TestInstance, weight: number): Fault {
   }
 }
 
-async function hit(instance: TestInstance, victim: Victim, random: Random): Promise<number | undefined> {
-  if (random.next() >= 0.6) return await stopForAWhile(instance, victim, random)
+async function hit(instance: TestInstance, victim: Victim, random: Random, last: Last): Promise<number | undefined> {
+  if (random.next() >= 0.6) return await stopForAWhile(instance, victim, random, last)
   instance.kill(victim)
   return undefined
 }
 
-async function stopForAWhile(instance: TestInstance, victim: Victim, random: Random): Promise<number> {
+async function stopForAWhile(instance: TestInstance, victim: Victim, random: Random, last: Last): Promise<number> {
   const lengthMs = random.between(200, 4_000)
   const pid = instance.kill(victim, 'SIGSTOP')
-  await sleep(lengthMs)
+  await last(lengthMs)
   try {
     process.kill(pid, 'SIGCONT')
   } catch (error) {
@@ -273,9 +279,10 @@ async function awayForAWhile(
   store: { kill(): Promise<void>; restart(): Promise<void> },
   random: Random,
   leastMs: number,
+  last: Last,
 ): Promise<number> {
   await store.kill()
-  await sleep(random.between(leastMs, 2_000))
+  await last(random.between(leastMs, 2_000))
   const over = performance.now()
   await store.restart()
   return over
@@ -293,9 +300,9 @@ function cut(proxy: CuttingProxy, kind: string, way: CuttingProxy['way'], weight
   return {
     kind,
     weight,
-    async inflict(random) {
+    async inflict(random, last) {
       proxy.way = way
-      await sleep(random.between(0, 300))
+      await last(random.between(0, 300))
       proxy.cut()
       proxy.way = 'through'
       return performance.now()

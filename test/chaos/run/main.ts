@@ -15,6 +15,7 @@ interface Options {
   readonly minutes: number
   readonly seed: number
   readonly phases: readonly PhaseName[]
+  readonly watch: boolean
   readonly json: boolean
 }
 
@@ -40,13 +41,15 @@ export async function main(args: readonly string[]): Promise<void> {
     if (options.json) printJson(process.stdout, report)
     else print(report)
     const { lost, doubled, wrong } = report
-    process.exitCode = lost + doubled + wrong === 0 ? 0 : 1
+    const unseen = unseenIn(report.faults)
+    for (const text of unseen) say(text)
+    process.exitCode = lost + doubled + wrong + unseen.length === 0 ? 0 : 1
   })
 }
 
 /** Runs all phases, one after the other, for about this many minutes, without the time for starts and comparisons. */
 export async function runChaos(
-  { minutes, seed, phases }: Omit<Options, 'json'>,
+  { minutes, seed, phases, watch = false }: Omit<Options, 'json' | 'watch'> & Partial<Pick<Options, 'watch'>>,
   say: (text: string) => void,
   releases: Releases,
 ): Promise<ChaosReport> {
@@ -55,7 +58,7 @@ export async function runChaos(
   const reports: PhaseReport[] = []
   for (const phase of phases) {
     const seconds = (60 * minutes * SHARES[phase]) / whole
-    reports.push(await runPhase(phase, { seconds, random: random.fork(), say }, releases))
+    reports.push(await runPhase(phase, { seconds, random: random.fork(), say, isWatched: watch }, releases))
   }
   const sum = (kind: 'stored' | 'lost' | 'doubled' | 'wrong') =>
     reports.reduce((total, { verdict }) => total + verdict[kind], 0)
@@ -85,11 +88,48 @@ function print({ seed, faults, stored, lost, doubled, wrong, examples }: ChaosRe
     ),
   )
   if (faults.length > 0) rows.push(row('all', faults))
+  printSeen(faults)
   out.write('\nSeconds from a fault to the next 200\n')
   printTable(out, ['FAULT', 'TIMES', 'MEDIAN', 'P95', 'LONGEST'], rows)
   out.write(`\n${stored} events stored, ${lost} lost, ${doubled} doubled, ${wrong} wrong; seed ${seed}\n`)
   for (const example of examples) out.write(`  ${example}\n`)
 }
+
+/** What an operator saw of each fault. */
+function printSeen(faults: readonly InflictedFault[]): void {
+  const rows = faults.flatMap(({ phase, kind, seen }) => {
+    if (seen === undefined) return []
+    const { during, system, alerts, wellAfterS, quietAfterS } = seen
+    const facts = during.facts.join(', ')
+    const after = [wellAfterS, quietAfterS].map((seconds) => (seconds === undefined ? 'never' : `${seconds} s`))
+    return [[phase, kind, during.level, facts, system ?? 'nothing', alerts.join(', ') || 'none', ...after]]
+  })
+  if (rows.length === 0) return
+  const out = process.stdout
+  out.write('\nWhat status, System and alerts said while each fault lasted, and when they were well after it\n')
+  printTable(out, ['PHASE', 'FAULT', 'STATUS', 'FACTS', 'SYSTEM', 'ALERTS', 'OK AFTER', 'QUIET AFTER'], rows)
+}
+
+/** Faults that an operator could not see, or that were still shown two minutes after. */
+function unseenIn(faults: readonly InflictedFault[]): string[] {
+  return faults.flatMap(({ phase, kind, seen }) => {
+    if (seen === undefined) return []
+    const name = `${phase}: ${kind}`
+    const { during, alerts, wellAfterS, quietAfterS } = seen
+    const isSeen = during.level !== 'ok' && alerts.length > 0
+    return [
+      ...(isSeen || HARMLESS.test(kind)
+        ? []
+        : [`${name}: status said ${during.level}, and ${alerts.length} alerts fired`]),
+      ...(wellAfterS === undefined ? [`${name}: the status was not ok within 2 min`] : []),
+      ...(quietAfterS === undefined ? [`${name}: an alert still fired after 2 min`] : []),
+    ]
+  })
+}
+
+/** Over within a fraction of a second, or no loss of service: nothing that an operator has to know. */
+const HARMLESS =
+  /cut before|cut after|late answers|consumers removed|second set|replica takes over|demoted by an operator/
 
 function shown(ms: number): string {
   return Number.isFinite(ms) ? (ms / 1_000).toFixed(2) : 'never'
@@ -101,6 +141,7 @@ function readOptions(args: readonly string[]): Options {
     .option('--minutes <n>', 'how long', atLeast(0.1), 10)
     .option('--seed <n>', 'the same seed draws the same faults', atLeast(0), randomInt(SEEDS))
     .option('--phases <names>', `some of ${PHASES.join(', ')}, with commas`, phasesNamed, [...PHASES])
+    .option('--watch', 'every fault once, with what status, System and alerts say during it and after', false)
     .option('--json', 'print one JSON value', false)
     .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : EXIT_USAGE))
     .parse(args, { from: 'user' })

@@ -8,12 +8,13 @@ import { tenantAdmin, withRedis } from '../../../src/terminal/stores.ts'
 import { isAlive } from '../../support/processes.ts'
 import { CleanUp } from './clean-up.ts'
 import { note, type Verdict } from './compare.ts'
-import { type Fault, faultsOfClustered, faultsOfOwn, faultsOfProxied, faultsOfWatched } from './faults.ts'
+import { type Fault, faultsOfClustered, faultsOfOwn, faultsOfProxied, faultsOfWatched, type Last } from './faults.ts'
 import { judgeStored } from './judge.ts'
 import { Ledger } from './ledger.ts'
 import { Load } from './load.ts'
 import { Probe } from './probe.ts'
 import { type Surroundings, startClustered, startOwn, startProxied, startWatched } from './services.ts'
+import { type Seen, Watch } from './watch.ts'
 
 /**
  * `own`: its own stores, like `npm start`; `proxied`: external stores behind proxies; `cluster`: a Redis Cluster; `sentinel`: a Redis that
@@ -30,6 +31,8 @@ export interface InflictedFault {
    * that was sent after it; undefined: none came.
    */
   readonly goodAgainMs: number | undefined
+  /** Only of a watched one. */
+  readonly seen?: Seen
 }
 
 export interface PhaseReport {
@@ -40,6 +43,8 @@ export interface PhaseReport {
 export interface PhaseOptions {
   readonly seconds: number
   readonly random: Random
+  /** Inflicts every fault once, for as long as status and alerts take to see it. */
+  readonly isWatched?: boolean
   readonly say: (text: string) => void
 }
 
@@ -56,7 +61,8 @@ export async function runPhase(phase: PhaseName, options: PhaseOptions, whole: R
   const release = whole.add(() => cleanUp.releaseAll())
   try {
     const { service, faults } = await start(phase, cleanUp)
-    return await faultsUnderLoad(phase, service, faults, options)
+    const watch = options.isWatched ? await Watch.start(service.instance, cleanUp) : undefined
+    return await faultsUnderLoad(phase, service, faults, options, watch)
   } finally {
     await release()
   }
@@ -87,6 +93,7 @@ async function faultsUnderLoad(
   service: Surroundings,
   faults: readonly Fault[],
   { seconds, random, say }: PhaseOptions,
+  watch: Watch | undefined,
 ): Promise<PhaseReport> {
   const { instance } = service
   const url = () => instance.ready.url
@@ -100,19 +107,29 @@ async function faultsUnderLoad(
   const inflicted: InflictedFault[] = []
   await probe.nextGood(performance.now(), GOOD_WITHIN_MS)
   const endMs = performance.now() + seconds * 1_000
-  while (performance.now() < endMs) {
-    const fault = drawn(faults, random)
+  const inTurn = watch && [...faults]
+  for (;;) {
+    const fault = inTurn === undefined ? drawn(faults, random) : inTurn.shift()
+    if (fault === undefined || (inTurn === undefined && performance.now() >= endMs)) break
     const beganMs = performance.now()
-    const fromMs = await inflict(fault, random).catch((error: Error) => {
-      say(`${phase}: ${fault.kind}: not now, ${error.message}`)
-      return Number.NaN
-    })
-    if (Number.isNaN(fromMs)) continue
-    const goodAgainMs = await probe.nextGood(fromMs ?? beganMs, GOOD_WITHIN_MS)
-    say(
-      `${phase}: ${fault.kind}: ${goodAgainMs === undefined ? 'no 200 any more' : `200 after ${Math.round(goodAgainMs)} ms`}`,
-    )
-    inflicted.push({ phase, kind: fault.kind, goodAgainMs })
+    let goodAgain = Promise.resolve<number | undefined>(undefined)
+    let seen: Seen | undefined
+    try {
+      const inflict = async (last: Last) => {
+        const fromMs = await inflictOne(fault, random, last)
+        // A watched fault is looked at for longer than the probe remembers.
+        goodAgain = probe.nextGood(fromMs ?? beganMs, GOOD_WITHIN_MS)
+      }
+      if (watch === undefined) await inflict(sleep)
+      else seen = await watch.of(inflict)
+    } catch (error) {
+      say(`${phase}: ${fault.kind}: not now, ${(error as Error).message}`)
+      continue
+    }
+    const goodAgainMs = await goodAgain
+    const good = goodAgainMs === undefined ? 'no 200 any more' : `200 after ${Math.round(goodAgainMs)} ms`
+    say(`${phase}: ${fault.kind}: ${good}${seen === undefined ? '' : `; ${JSON.stringify(seen)}`}`)
+    inflicted.push({ phase, kind: fault.kind, goodAgainMs, ...(seen && { seen }) })
     await sleep(random.between(200, 2_500))
   }
   for (const part of [probe, ...loads]) part.stop()
@@ -120,14 +137,14 @@ async function faultsUnderLoad(
   return { faults: inflicted, verdict: await judge(service, ledgers, say) }
 }
 
-async function inflict(fault: Fault, random: Random): Promise<number | undefined> {
+async function inflictOne(fault: Fault, random: Random, last: Last): Promise<number | undefined> {
   const over = new AbortController()
   const late = sleep(FAULT_WITHIN_MS, undefined, { signal: over.signal }).then(() => {
     throw new Error('it does not end')
   })
   late.catch(() => {})
   try {
-    return await Promise.race([late, fault.inflict(random)])
+    return await Promise.race([late, fault.inflict(random, last)])
   } finally {
     over.abort()
   }

@@ -90,6 +90,7 @@ const sources: StatusSources = {
   reports: async () => [],
   retention: async () => [],
   damage: async () => ({ parts: [], archived_tenants: [] }),
+  reader: { host: 'h', disk: undefined },
 }
 
 test('the system is read once for all readers, and not at all without any', async () => {
@@ -110,6 +111,6 @@ test('the system is read once for all readers, and not at all without any', asyn
   leave.push(feed.join({ send: (text) => late.push(text) }))
   assert.deepEqual(late, texts[0]!.slice(-1), 'a later page does not wait')
   const status = JSON.parse(late[0]!.split('data: ')[1]!)
-  assert.deepEqual([status.dead_letters, status.redis, status.verdict.level], [3, null, 'warning'])
+  assert.deepEqual([status.dead_letters, status.redis, status.verdict.level], [3, null, 'stalled'])
   for (const one of leave) one()
 })

@@ -3,7 +3,8 @@ import { test } from 'node:test'
 import { collectStatus, NO_JOBS, type StatusSources } from '../../../src/operations/status/collect.ts'
 import { printStatus } from '../../../src/operations/status/commands/status-output.ts'
 import { MinuteSums, RecentWork } from '../../../src/operations/status/recent.ts'
-import type { ProcessReport, RedisStatus } from '../../../src/operations/status/system-status.ts'
+import type { ReadReport } from '../../../src/operations/status/redis/reports.ts'
+import type { RedisStatus } from '../../../src/operations/status/system-status.ts'
 import { RecentProblems } from '../../../src/telemetry/problems.ts'
 import { printed } from '../../support/printed.ts'
 
@@ -11,12 +12,20 @@ const NOW = Date.parse('2026-11-22T08:00:00.000Z')
 const LIMITS = { stallMs: 300_000, slackMs: {} }
 const REDIS: RedisStatus = {
   ...{ version: '7', used_bytes: 1, max_bytes: 100, used_share: 0.01, evicts: false, append_only: true },
+  ...{ refuses_writes: null, clock_ahead_ms: 0 },
 }
 
-function report(over: Partial<ProcessReport> = {}): ProcessReport {
+function report(over: Partial<ReadReport> = {}): ReadReport {
   const at = new Date(NOW).toISOString()
-  const process = { roles: ['process', 'sink'], host: 'h', pid: 1, version: '1', started_at: at, told_at: at }
-  return { id: 'a', process, last_minute: {}, inserts: [], errors: [], ...over }
+  const process = {
+    roles: ['ingress', 'process', 'sink', 'batch'],
+    host: 'h',
+    pid: 1,
+    version: '1',
+    started_at: at,
+    told_at: at,
+  }
+  return { id: 'a', process, last_minute: {}, inserts: [], errors: [], skew_ms: 0, ...over }
 }
 
 function sources(over: Partial<StatusSources> = {}): StatusSources {
@@ -29,6 +38,7 @@ function sources(over: Partial<StatusSources> = {}): StatusSources {
     reports: async () => [report()],
     retention: async () => [],
     damage: async () => ({ parts: [], archived_tenants: [] }),
+    reader: { host: 'h', disk: undefined },
     ...over,
   }
 }
@@ -105,14 +115,26 @@ test('an unreadable part is named, and the rest is shown', async () => {
     NOW,
   )
   assert.deepEqual([status.redis, status.unknown], [null, ['Redis: no answer']])
+  assert.equal(status.verdict.text, 'stalled: Redis does not answer (no answer): requests are answered 500')
+  const others = await collectStatus(
+    sources({
+      dedup: () => Promise.reject(new Error('no answer')),
+      pipeline: async () => ({ streams: [], dead_letters: 1_234 }),
+    }),
+    LIMITS,
+    NOW,
+  )
   assert.equal(
-    status.verdict.text,
-    'warning: cannot be read: Redis: no answer; 1,234 dead letters wait for retry or discard',
+    others.verdict.text,
+    'warning: cannot be read: dedup window: no answer; 1,234 dead letters wait for retry or discard',
   )
 })
 
 test('each problem that needs an operator has a verdict', async () => {
-  const verdict = async (over: Partial<StatusSources>) => (await collectStatus(sources(over), LIMITS, NOW)).verdict
+  const verdict = async (over: Partial<StatusSources>) => {
+    const { level, text } = (await collectStatus(sources(over), LIMITS, NOW)).verdict
+    return { level, text }
+  }
   assert.deepEqual(await verdict({}), { level: 'ok', text: 'ok: 0 events stored in the last minute; nothing waits' })
   const jobs = { ...NO_JOBS, queued: 1, lines_waiting: 600_000, oldest_ms: 60_000 }
   assert.deepEqual(await verdict({ batchJobs: async () => jobs }), {
@@ -141,7 +163,13 @@ test('each problem that needs an operator has a verdict', async () => {
     (await verdict({ redis: async () => full })).text,
     /^warning: Redis uses 90 B of 100 B, so intake is closed; Redis has no append-only file: .*; Redis evicts keys /,
   )
-  const clickhouse = async () => ({ version: '26', memory_bytes: 1, memory_max_bytes: 2, missing_tables: ['events'] })
+  const clickhouse = async () => ({
+    version: '26',
+    memory_bytes: 1,
+    memory_max_bytes: 2,
+    clock_ahead_ms: 0,
+    missing_tables: ['events'],
+  })
   assert.deepEqual(await verdict({ clickhouse }), {
     level: 'warning',
     text: 'warning: ClickHouse lacks the table events: restart ipid to create missing tables again; ./ipid replay restores their rows from the archive',
@@ -149,6 +177,54 @@ test('each problem that needs an operator has a verdict', async () => {
   const { process } = report()
   const lone = async () => [report({ process: { ...process, roles: ['ingress', 'sink'] } })]
   assert.equal((await verdict({ reports: lone })).text, 'warning: no process has the role process')
+})
+
+test('a system that takes no events, or finishes none, is stalled and never ok', async () => {
+  const found = async (over: Partial<StatusSources>) => {
+    const { level, facts, text } = (await collectStatus(sources(over), LIMITS, NOW)).verdict
+    assert.deepEqual([text.split(':')[0], facts[0]?.level ?? 'ok'], [level, level])
+    return [level, ...facts.map(({ name }) => name)]
+  }
+  const { process } = report()
+  const disk = { path: '/data', free_bytes: 0, total_bytes: 2 ** 31 }
+  const refuses = async () => ({ ...REDIS, refuses_writes: 'the disk is full' })
+  const silent = () => Promise.reject(new Error('connect ECONNREFUSED 127.0.0.1:8123'))
+  assert.deepEqual(await found({ reports: async () => [] }), ['stalled', 'no-process'])
+  // Processes cannot report either.
+  assert.deepEqual(await found({ redis: refuses, reports: async () => [] }), ['stalled', 'redis-refuses-writes'])
+  assert.deepEqual(await found({ redis: refuses, reports: async () => [], reader: { host: 'h', disk } }), [
+    ...['stalled', 'redis-refuses-writes', 'disk-full'],
+  ])
+  assert.deepEqual(await found({ redis: silent, reports: silent, clickhouse: silent }), ['stalled', 'redis-down'])
+  assert.deepEqual(await found({ clickhouse: silent, quotas: silent }), ['warning', 'clickhouse-down'])
+  const failing = async () => [report({ last_minute: { requests: 100, failed: 100 } })]
+  assert.deepEqual(await found({ reports: failing }), ['warning', 'requests-fail'])
+  const apart = async () => [
+    report({ process: { ...process, host: 'b' }, skew_ms: 7_200_000 }),
+    report({ skew_ms: 900 }),
+  ]
+  assert.deepEqual(await found({ reports: apart }), ['warning', 'clock'])
+  assert.deepEqual(await found({ redis: async () => ({ ...REDIS, clock_ahead_ms: -7_200_000 }) }), ['warning', 'clock'])
+  const old = { ...NO_JOBS, queued: 1, lines_waiting: 5, oldest_ms: 400_000 }
+  const fed = async () => [report({ last_minute: { batch_lines: 1 } })]
+  assert.deepEqual(await found({ batchJobs: async () => old }), ['stalled', 'lines-stalled'])
+  assert.deepEqual(await found({ batchJobs: async () => old, reports: fed }), ['ok'])
+})
+
+test('facts say when and where', async () => {
+  const text = async (over: Partial<StatusSources>) => (await collectStatus(sources(over), LIMITS, NOW)).verdict.text
+  const { process } = report()
+  const ahead = async () => [report({ process: { ...process, host: 'b' }, skew_ms: 7_200_000 })]
+  assert.equal(await text({ reports: ahead }), 'warning: the clock of b is 2.0 h ahead of that of Redis')
+  const error = { level: 'error', process: 'sink', message: 'm', times: 1 } as const
+  const at = (ms: number) => async () => [report({ errors: [{ ...error, at: new Date(NOW - ms).toISOString() }] })]
+  assert.equal(await text({ reports: at(30_000) }), 'warning: last error, at 07:59:30 UTC: sink: m')
+  assert.match(await text({ reports: at(61_000) }), /^ok: /)
+  const disk = { path: '/data', free_bytes: 2 ** 20, total_bytes: 2 ** 31 }
+  assert.equal(
+    await text({ reader: { host: 'h', disk } }),
+    'warning: the disk is full: 1.0 MiB of 2.0 GiB are free for /data on h',
+  )
 })
 
 test('rows that a destination refuses are reported, with the reason, as long as it lasts', async () => {
@@ -190,6 +266,7 @@ test('rows that ClickHouse lost are reported, with the way to restore them', asy
   const withoutArchive = await status([])
   assert.deepEqual(withoutArchive.verdict, {
     level: 'warning',
+    facts: withoutArchive.verdict.facts,
     text:
       'warning: ClickHouse lost 1,203 rows of 2026-10-03 to 2026-11-01: it set aside 2 damaged parts of events; ' +
       'ClickHouse lost rows: it set aside 1 damaged part of migrations',
@@ -268,4 +345,6 @@ test('a repeated complaint is one, and none a day later', () => {
   assert.deepEqual(newest, { level: 'error', message: 'again', atMs: 104, times: 5 })
   assert.deepEqual([others.length, others[0]!.message], [9, '19'])
   assert.deepEqual(problems.list(86_400_000 + 104), [])
+  problems.ended('error', 'again')
+  assert.equal(problems.list(200)[0]!.message, '19')
 })

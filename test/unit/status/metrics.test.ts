@@ -58,7 +58,16 @@ test('a store that does not answer costs a scrape only its own metrics', async (
     batchJobs: async () => ({ ...NO_JOBS, queued: 2 }),
     bulkJobs: async () => NO_JOBS,
     redis: async () => ({
-      ...{ version: '', used_bytes: 5, max_bytes: 10, used_share: 0.5, evicts: false, append_only: true },
+      ...{
+        version: '',
+        used_bytes: 5,
+        max_bytes: 10,
+        used_share: 0.5,
+        evicts: false,
+        append_only: true,
+        refuses_writes: null,
+        clock_ahead_ms: 0,
+      },
     }),
     dedup: () => never,
   })

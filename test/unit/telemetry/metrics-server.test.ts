@@ -10,6 +10,7 @@ const OPTIONS = {
   mayMove: false,
   gather: async () => [],
   problems: async () => [],
+  verdict: async () => ({ isStalled: false, text: 'ok: all is well' }),
   log: pino({ level: 'silent' }),
 }
 
@@ -77,4 +78,25 @@ test('readiness names what is not at work', async (t) => {
   assert.deepEqual(await ask(), [503, 'process+sink does not run\ningress does not answer\n'])
   problems = []
   assert.deepEqual(await ask(), [200, 'ready\n'])
+})
+
+test('progress is the verdict: 503 when it is stalled or unknown', async (t) => {
+  const verdicts = [
+    async () => ({ isStalled: false, text: 'warning: something' }),
+    async () => ({ isStalled: true, text: 'stalled: nothing moves' }),
+    () => Promise.reject(new Error('ipid is still starting')),
+  ]
+  const answers = []
+  for (const verdict of verdicts) {
+    const server = new MetricsServer({ ...OPTIONS, host: '127.0.0.1', verdict })
+    await server.start()
+    t.after(() => server.stop())
+    const answer = await fetch(new URL('/progress', server.url), { headers: { connection: 'close' } })
+    answers.push([answer.status, await answer.text()])
+  }
+  assert.deepEqual(answers, [
+    [200, 'warning: something\n'],
+    [503, 'stalled: nothing moves\n'],
+    [503, 'unknown: ipid is still starting\n'],
+  ])
 })

@@ -6,6 +6,7 @@ import { parse } from 'yaml'
 import { ingest } from '../../../pipelines/ingest.ts'
 import { createRoles } from '../../../src/app.ts'
 import { ROLES, readConfig } from '../../../src/config/config.ts'
+import { createHealthMetrics } from '../../../src/operations/status/metrics.ts'
 import { groupsOf, settingsOf } from '../../../src/pipeline/declaration/pipeline.ts'
 import { systemClock } from '../../../src/run/clock.ts'
 import { createSupervisorMetrics } from '../../../src/telemetry/process-metrics.ts'
@@ -34,6 +35,8 @@ async function metricsOf(t: TestContext): Promise<Map<string, ReadonlySet<string
   const metrics = new Registry()
   collectDefaultMetrics({ register: metrics })
   createSupervisorMetrics(metrics)
+  const unread = () => Promise.reject(new Error('not asked'))
+  createHealthMetrics(metrics, { status: unread, disk: unread })
   const config = {
     ...readConfig({}, {}, undefined, { settings: settingsOf(ingest), flags: {} }),
     redisUrl: 'unix:///nowhere',
@@ -59,6 +62,7 @@ const FUNCTIONS = new Set([
   'count',
   'rate',
   'increase',
+  'changes',
   'time',
   'histogram_quantile',
   'by',

@@ -15,7 +15,7 @@ const CHECK_MAX_MS = 1_500
 const Ready = Type.Object({ status: Type.Literal('ready') })
 const BODY = JSON.stringify({ status: 'ready' })
 
-/** `GET /readyz`: the process can serve requests. */
+/** `GET /readyz`: this process can take an event and keep it. Whether accepted events make progress is `GET /progress` of the admin port. */
 export function readyzRoute(readiness: Readiness): Route {
   return {
     method: 'GET',
@@ -23,9 +23,10 @@ export function readyzRoute(readiness: Readiness): Route {
     access: 'open',
     operation: {
       id: 'ready',
-      summary: 'Whether Redis and the enrichment data can serve requests, and accepted events are processed',
+      summary:
+        'Whether this process can take an event and keep it: Redis takes writes, and the enrichment data are loaded',
       responses: {
-        200: { description: 'The process can serve requests', schema: Ready, example: { status: 'ready' } },
+        200: { description: 'The process can take events', schema: Ready, example: { status: 'ready' } },
       },
       errors: [503],
     },

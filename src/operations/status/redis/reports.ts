@@ -1,4 +1,3 @@
-import type { Clock } from '../../../run/clock.ts'
 import type { RedisClient } from '../../../stores/redis/connect.ts'
 import { keys } from '../../../stores/redis/keys.ts'
 import { loadScript } from '../../../stores/redis/scripts.ts'
@@ -11,23 +10,25 @@ const FORGET_MS = 600_000
 const FORGET_EVERY_MS = 60_000
 
 const writeReportScript = loadScript(import.meta.url, './writeReport-1.lua')
+const readReportsScript = loadScript(import.meta.url, './readReports-1.lua')
 
-/** Reports of all processes on all machines, in one small hash. */
+/** A report with how far the clock of its process was ahead of Redis' when it was written. */
+export type ReadReport = ProcessReport & { readonly skew_ms: number }
+
+/** Reports of all processes on all machines, in one small hash. Their age is by the clock of Redis. */
 export class RedisReports {
   readonly #client: RedisClient
-  readonly #clock: Clock
   #forgetAtMs = 0
 
-  constructor(client: RedisClient, clock: Clock) {
+  constructor(client: RedisClient) {
     this.#client = client
-    this.#clock = clock
   }
 
   async write(report: ProcessReport): Promise<void> {
-    const nowMs = this.#clock.now()
+    const nowMs = performance.now()
     const forget = nowMs >= this.#forgetAtMs
     if (forget) this.#forgetAtMs = nowMs + FORGET_EVERY_MS
-    const args = [report.id, nowMs, JSON.stringify(report), forget ? nowMs - FORGET_MS : '']
+    const args = [report.id, JSON.stringify(report), forget ? FORGET_MS : '']
     await writeReportScript.run(this.#client, [keys.reports()], args)
   }
 
@@ -37,12 +38,14 @@ export class RedisReports {
   }
 
   /** Reports of the last 20 s. */
-  async read(): Promise<readonly ProcessReport[]> {
-    const since = this.#clock.now() - FRESH_MS
-    return Object.values(await this.#client.hgetall(keys.reports())).flatMap((text) => {
+  async read(): Promise<readonly ReadReport[]> {
+    const [now, ...texts] = ((await readReportsScript.run(this.#client, [keys.reports()], [])) as unknown[]).map(String)
+    return texts.flatMap((text) => {
       const at = text.indexOf(' ')
-      if (Number(text.slice(0, at)) < since) return []
-      return [JSON.parse(text.slice(at + 1)) as ProcessReport]
+      const writtenMs = Number(text.slice(0, at))
+      if (writtenMs < Number(now) - FRESH_MS) return []
+      const report = JSON.parse(text.slice(at + 1)) as ProcessReport
+      return [{ ...report, skew_ms: Date.parse(report.process.told_at) - writtenMs }]
     })
   }
 }

@@ -2,14 +2,20 @@ import { Cluster, type Redis } from 'ioredis'
 import type { RedisClient } from '../../../stores/redis/connect.ts'
 import { replicasNeededBy } from '../../../stores/redis/durability/replicated.ts'
 import { sentinelMasterOf } from '../../../stores/redis/sentinel.ts'
+import { onlineReplicas, writeRefusal } from '../../../stores/redis/write-refusal.ts'
+import { clockAheadMs } from '../clocks.ts'
 import type { RedisStatus } from '../system-status.ts'
 
 /** Memory and durability of Redis. Uses INFO, because managed servers often forbid CONFIG. */
 export async function readServers(client: RedisClient): Promise<RedisStatus> {
   const masters: Redis[] = client instanceof Cluster ? client.nodes('master') : [client]
-  const servers = await Promise.all(masters.map(readServer))
-  const replication = client instanceof Cluster ? {} : await readReplication(client)
-  const sum = (value: (server: RedisStatus) => number) => servers.reduce((total, server) => total + value(server), 0)
+  const [servers, clocks, replication, refusal] = await Promise.all([
+    Promise.all(masters.map(readServer)),
+    Promise.all(masters.map((node) => clockAheadMs(() => node.time(), redisTimeMs))),
+    client instanceof Cluster ? {} : readReplication(client),
+    writeRefusal(client),
+  ])
+  const sum = (value: (server: Server) => number) => servers.reduce((total, server) => total + value(server), 0)
   return {
     version: servers[0]?.version ?? '',
     used_bytes: sum((server) => server.used_bytes),
@@ -17,6 +23,8 @@ export async function readServers(client: RedisClient): Promise<RedisStatus> {
     used_share: Math.max(0, ...servers.map((server) => server.used_share)),
     evicts: servers.some(({ evicts }) => evicts),
     append_only: servers.every((server) => server.append_only),
+    refuses_writes: refusal ?? null,
+    clock_ahead_ms: clocks.map(([, aheadMs]) => aheadMs).sort((a, b) => Math.abs(b) - Math.abs(a))[0] ?? 0,
     ...replication,
   }
 }
@@ -25,7 +33,7 @@ async function readReplication(client: Redis): Promise<Pick<RedisStatus, 'sentin
   const [master, needed] = [sentinelMasterOf(client), replicasNeededBy(client)]
   if (master === undefined && needed === 0) return {}
   const info = await client.info('replication')
-  const replication = { replicas: info.match(/^slave\d+:.*\bstate=online\b/gm)?.length ?? 0, wait_replicas: needed }
+  const replication = { replicas: onlineReplicas(info), wait_replicas: needed }
   if (master === undefined) return { replication }
   // Redis says this only when the setting is in force.
   return { sentinel: { master, ...replication, refuses_alone: /^min_(slaves|replicas)_good_/m.test(info) } }
@@ -36,7 +44,14 @@ export function infoValue(info: string, name: string): string {
   return new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? ''
 }
 
-async function readServer(node: Redis): Promise<RedisStatus> {
+/** The answer of TIME as Unix milliseconds. */
+export function redisTimeMs([seconds, micros]: readonly (number | string)[]): number {
+  return Number(seconds) * 1_000 + Number(micros) / 1_000
+}
+
+type Server = Omit<RedisStatus, 'refuses_writes' | 'clock_ahead_ms'>
+
+async function readServer(node: Redis): Promise<Server> {
   // One section per call: a proxy in front of Redis may not support several.
   const info = (await Promise.all(['server', 'memory', 'persistence'].map((section) => node.info(section)))).join('\n')
   const value = (name: string) => infoValue(info, name)

@@ -15,6 +15,7 @@ import { readBatchJobs, readBulkJobs } from '../redis/jobs.ts'
 import { RedisReports } from '../redis/reports.ts'
 import { readServers } from '../redis/servers.ts'
 import { Reporter } from '../reporter.ts'
+import { diskOf } from './sources.ts'
 
 export function damageWatch({ shared, config, telemetry }: ProcessContext): DamageWatch {
   const { clock, metrics, log } = telemetry
@@ -38,10 +39,11 @@ export function reporter(context: ProcessContext, roles: readonly string[]): Rep
   const { clock, problems, metrics } = context.telemetry
   createProcessMetrics(metrics, version(), roles)
   return new Reporter({
-    store: new RedisReports(context.shared, clock),
+    store: new RedisReports(context.shared),
     process: { roles, host: hostname(), pid: process.pid, version: version() },
     recent: context.recent,
     data: context.hasEnrichment ? () => dataSetsOf(context.enrichment.engine.providers(), clock.now()) : undefined,
+    disk: () => diskOf(context.config.dataDir),
     problems: () => (problems === undefined ? [] : loggedProblems(problems, clock)),
     clock,
   })
@@ -50,7 +52,7 @@ export function reporter(context: ProcessContext, roles: readonly string[]): Rep
 /** Reports the problems of the supervisor. @param redis used by nothing else */
 export function supervisorReporter(redis: RedisClient, problems: RecentProblems, clock: Clock): Reporter {
   return new Reporter({
-    store: new RedisReports(redis, clock),
+    store: new RedisReports(redis),
     process: { roles: [], host: hostname(), pid: process.pid, version: version() },
     ...{ recent: undefined, data: undefined },
     problems: () => loggedProblems(problems, clock),

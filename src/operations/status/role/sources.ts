@@ -1,3 +1,4 @@
+import { hostname } from 'node:os'
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Plans } from '../../../../schemas/plans.ts'
 import type { Config } from '../../../config/config.ts'
@@ -5,6 +6,7 @@ import { readExports } from '../../../exports/status.ts'
 import type { PipelineOutline } from '../../../pipeline/declaration/pipeline.ts'
 import { readStatus } from '../../../pipeline/streams/status.ts'
 import { type Clock, systemClock } from '../../../run/clock.ts'
+import { spaceOf } from '../../../run/free-space.ts'
 import { connectClickHouse } from '../../../stores/clickhouse/client.ts'
 import { missingObjects } from '../../../stores/clickhouse/migrate.ts'
 import { type Migration, readMigrations } from '../../../stores/clickhouse/migrations.ts'
@@ -14,6 +16,7 @@ import { type QuotaSources, quotasOf } from '../../../tenants/quota-sources.ts'
 import { readSchedule } from '../../backup/redis/schedule-store.ts'
 import { backupStatus } from '../../backup/status.ts'
 import { readRetention } from '../../retention/redis/records.ts'
+import { clockAheadMs } from '../clocks.ts'
 import type { StatusSources } from '../collect.ts'
 import { readDamage } from '../redis/damage.ts'
 import { readDedup } from '../redis/dedup.ts'
@@ -23,7 +26,7 @@ import { RedisReports } from '../redis/reports.ts'
 import { readServers } from '../redis/servers.ts'
 import { sharedRead } from '../shared-read.ts'
 import type { StallLimits } from '../stall.ts'
-import type { ClickHouseStatus, QuotaStatus } from '../system-status.ts'
+import type { ClickHouseStatus, ProcessReport, QuotaStatus } from '../system-status.ts'
 
 const CLICKHOUSE_MS = 2_000
 
@@ -35,6 +38,8 @@ interface StatusStores {
   /** Limits of tenants; undefined: the status has no quotas. */
   readonly plans?: Plans
   readonly clock?: Clock
+  /** `DATA_DIR` of this machine, for its disk. Undefined: it is on no disk of this machine. */
+  readonly dataDir?: string
 }
 
 /** Quotas are expensive to read, and a ClickHouse that hangs must not delay a status. */
@@ -47,8 +52,12 @@ export function statusSources({
   pipeline,
   plans,
   clock = systemClock,
+  dataDir,
 }: StatusStores): StatusSources {
   return {
+    get reader() {
+      return { host: hostname(), disk: dataDir === undefined ? undefined : diskOf(dataDir) }
+    },
     pipeline: () => readStatus(redis, pipeline),
     batchJobs: () => readBatchJobs(redis),
     bulkJobs: () => readBulkJobs(redis),
@@ -57,11 +66,20 @@ export function statusSources({
     backup: async () => backupStatus(await readSchedule(redis), clock.now()),
     redis: () => readServers(redis),
     dedup: () => readDedup(redis, pipeline, clock.now()),
-    reports: () => new RedisReports(redis, clock).read(),
+    reports: () => new RedisReports(redis).read(),
     retention: () => readRetention(redis),
     damage: () => readDamage(redis),
     ...(clickhouseUrl && { clickhouse: () => clickhouseStatus(clickhouseUrl) }),
     ...(clickhouseUrl && plans && { quotas: readQuotas({ redis, clickhouseUrl, plans, clock }) }),
+  }
+}
+
+/** The disk of a folder; undefined while it cannot be asked. */
+export function diskOf(folder: string): ProcessReport['disk'] {
+  try {
+    return { path: folder, ...spaceOf(folder) }
+  } catch {
+    return undefined
   }
 }
 
@@ -81,8 +99,14 @@ export async function clickhouseStatus(url: string, requestTimeoutMs = CLICKHOUS
   try {
     migrations ??= readMigrations()
     const known = await migrations
-    const [memory, missing] = await Promise.all([readMemory(client), missingObjects(client, known)])
-    return { ...memory, missing_tables: missing }
+    const [[{ now_ms: _, ...memory }, aheadMs], missing] = await Promise.all([
+      clockAheadMs(
+        () => readMemory(client),
+        ({ now_ms: nowMs }) => nowMs,
+      ),
+      missingObjects(client, known),
+    ])
+    return { ...memory, clock_ahead_ms: aheadMs, missing_tables: missing }
   } finally {
     await client.close()
   }
@@ -103,12 +127,13 @@ export function stallLimits(
 const MEMORY_QUERY = `
   SELECT
     version() AS version,
+    toUnixTimestamp64Milli(now64(3)) AS now_ms,
     (SELECT sum(value) FROM system.metrics WHERE metric = 'MemoryTracking') AS memory_bytes,
     (SELECT sum(toUInt64OrZero(value)) FROM system.server_settings WHERE name = 'max_server_memory_usage') AS memory_max_bytes`
 
-type Memory = Omit<ClickHouseStatus, 'missing_tables'>
+type Memory = Pick<ClickHouseStatus, 'version' | 'memory_bytes' | 'memory_max_bytes'> & { readonly now_ms: number }
 
-/** ClickHouse's version, and the memory that it reports. */
+/** ClickHouse's version, its time, and the memory that it reports. */
 async function readMemory(client: ClickHouseClient): Promise<Memory> {
   const settings = { output_format_json_quote_64bit_integers: 0, log_queries: 0 } as const
   const result = await client.query({ query: MEMORY_QUERY, format: 'JSONEachRow', clickhouse_settings: settings })

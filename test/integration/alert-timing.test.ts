@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { promisify } from 'node:util'
+import { parse, stringify } from 'yaml'
+import { makeFolder } from '../support/backup.ts'
+import { installDebian, onPath } from '../support/programs.ts'
+
+/* The rules as they are shipped, with the intervals that are shipped: promtool computes when each one fires and clears. */
+
+const monitoring = new URL('../../src/telemetry/monitoring/', import.meta.url)
+const RULES = readFileSync(new URL('alerts.yml', monitoring), 'utf8')
+const { global } = parse(readFileSync(new URL('prometheus.yml', monitoring), 'utf8')) as {
+  global: { scrape_interval: string; evaluation_interval: string }
+}
+/** Samples every 15 s: well for 2 min, then the fault for as long as the series says, then well for the rest of 10 min. */
+const BEFORE = 8
+const during = (samples: number, well: number, bad: number) => `${well}x${BEFORE - 1} ${bad}x${samples - 1} ${well}x40`
+
+interface Series {
+  readonly series: string
+  readonly values: string
+}
+
+/** For each alert on which events depend: the series of a fault of five minutes, or of a moment. */
+const FAULTS: Readonly<Record<string, { readonly samples: number; readonly input: readonly Series[] }>> = {
+  IpidDown: { samples: 20, input: [{ series: 'up{job="ipid"}', values: during(20, 1, 0) }] },
+  IpidStoreDown: { samples: 20, input: [{ series: 'ipid_store_up{store="clickhouse"}', values: during(20, 1, 0) }] },
+  IpidRedisRefusesWrites: { samples: 20, input: [{ series: 'ipid_redis_writable', values: during(20, 1, 0) }] },
+  IpidDiskFull: { samples: 20, input: [{ series: 'ipid_disk_full', values: during(20, 0, 1) }] },
+  IpidClockSkew: { samples: 20, input: [{ series: 'ipid_clock_skew_seconds', values: during(20, 0, 7_200) }] },
+  IpidVerdict: { samples: 20, input: [{ series: 'ipid_verdict', values: during(20, 0, 2) }] },
+  IpidStalled: { samples: 20, input: [{ series: 'ipid_stalled', values: during(20, 0, 1) }] },
+  IpidIntakeClosed: { samples: 20, input: [{ series: 'ipid_intake_closed', values: during(20, 0, 1) }] },
+  IpidRoleGone: {
+    samples: 20,
+    input: ['ingress', 'process', 'sink', 'batch', 'archive', 'dashboard'].map((role) => ({
+      series: `ipid_role{role="${role}"}`,
+      values: role === 'sink' ? '1x7 stale _x18 1x40' : '1x60',
+    })),
+  },
+  IpidServerErrors: {
+    samples: 7,
+    input: [
+      { series: 'ipid_http_requests_total{status="200"}', values: '0+150x7 1050x6 1050+150x40' },
+      { series: 'ipid_http_requests_total{status="500"}', values: '0x7 150+150x6 1050x41' },
+    ],
+  },
+  IpidProcessEnded: {
+    samples: 1,
+    input: [{ series: 'ipid_process_restarts_total{process="redis"}', values: '0x7 1x60' }],
+  },
+  IpidRestarted: { samples: 1, input: [{ series: 'ipid_started_timestamp_seconds', values: '100x7 500x60' }] },
+}
+const STEP_S = 15
+
+test('an alert fires within a minute of its fault, and clears within two of its end', async (t) => {
+  if (onPath(['promtool']) === undefined) await installDebian('prometheus').catch(() => {})
+  const promtool = onPath(['promtool'])
+  if (promtool === undefined) return t.skip('no promtool is on PATH')
+  assert.deepEqual(global, { scrape_interval: '15s', evaluation_interval: '15s' })
+  const dir = makeFolder(t)
+  writeFileSync(join(dir, 'alerts.yml'), RULES)
+  for (const [name, { samples, input }] of Object.entries(FAULTS)) {
+    const faultS = BEFORE * STEP_S
+    const endS = (BEFORE + samples) * STEP_S
+    const at = (second: number, count: number) => ({
+      expr: `count(ALERTS{alertname="${name}",alertstate="firing"}) or vector(0)`,
+      eval_time: `${second}s`,
+      exp_samples: [{ labels: '{}', value: count }],
+    })
+    const file = join(dir, `${name}.yml`)
+    const tests = [
+      {
+        interval: '15s',
+        input_series: input,
+        promql_expr_test: [
+          at(faultS - STEP_S, 0),
+          // The longest time between a fault and its scrape is a step.
+          at(faultS + 60 - STEP_S, 1),
+          at(endS + 120 - STEP_S, 0),
+        ],
+      },
+    ]
+    writeFileSync(file, stringify({ rule_files: ['alerts.yml'], evaluation_interval: '15s', tests }))
+    const ended = await promisify(execFile)(promtool, ['test', 'rules', file]).catch((error) => error)
+    assert.ok(
+      !(ended instanceof Error),
+      `${name}: ${(ended as { stdout?: string; stderr?: string }).stderr}${ended.stdout}`,
+    )
+  }
+})
