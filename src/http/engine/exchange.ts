@@ -1,4 +1,3 @@
-import { andThen } from '../../run/and-then.ts'
 import type { SlicedWork } from '../../run/slices.ts'
 import { type BodyOwner, UNCOUNTED_BYTES } from './body-budget.ts'
 import { BodyBuffer } from './body-buffer.ts'
@@ -163,15 +162,18 @@ export class Exchange implements RequestReceiver, InFlight {
    */
   text(): string | Promise<string> {
     const { bodyMaxBytes, detectsGzip = false } = this.endpoint
-    this.#text ??= andThen(
-      readText(this.#body, this.request.head, bodyMaxBytes!, detectsGzip, (work) => this.#decoded(work)),
-      (text) => {
-        // Gzip takes more memory decoded.
-        if (text.length > this.heldBytes) this.hold(text.length - this.heldBytes)
-        return text
-      },
-    )
+    if (this.#text === undefined) {
+      const text = readText(this.#body, this.request.head, bodyMaxBytes!, detectsGzip, (work) => this.#decoded(work))
+      this.#text = text instanceof Promise ? text.then((late) => this.#holdText(late)) : text
+    }
     return this.#text
+  }
+
+  /** Counts what a text takes more than the body as it was sent. */
+  #holdText(text: string): string {
+    const moreBytes = text.length - this.#body!.heldBytes
+    if (moreBytes > 0) this.hold(moreBytes)
+    return text
   }
 
   /** Decodes in another thread. A tenant's bodies are decoded one after the other, so that those of others need not wait. */

@@ -37,7 +37,7 @@ const YIELD_CHARS = 16_384
 const TOO_MANY = `has more than ${PIECE_VALUES_MAX} values or ${PIECE_CHARS_MAX} characters`
 
 /**
- * Parses a payload in slices: each event by itself. `JSON.parse` of a whole payload would hold the event loop for as long as 4 MB of
+ * Parses a payload in slices: a few events at a time. `JSON.parse` of a whole payload would hold the event loop for as long as 4 MB of
  * the worst JSON take, which is a second.
  * @param lists names of the members that hold events; a payload that is an array holds nothing else
  * @returns the payload; an event over the limits is a `RefusedEvent`
@@ -58,7 +58,6 @@ class PayloadReader {
   readonly #lists: readonly string[]
   #at = 0
   #values = 0
-  #yieldedAt = 0
 
   constructor(text: string, lists: readonly string[]) {
     this.#text = text
@@ -89,9 +88,7 @@ class PayloadReader {
       this.#at++
       this.#skipSpace()
       const isList = this.#code() === OPEN_BRACKET && this.#lists.includes(key)
-      const value = isList ? yield* this.#events(2) : yield* this.#piece(1)
-      if (value instanceof RefusedEvent)
-        throw new HttpError(413, `the field ${JSON.stringify(key.slice(0, 40))} ${TOO_MANY}`)
+      const value = isList ? yield* this.#events(2) : yield* this.#field(key)
       if (key === '__proto__')
         Object.defineProperty(members, key, { value, enumerable: true, configurable: true, writable: true })
       else members[key] = value
@@ -99,14 +96,36 @@ class PayloadReader {
     return members
   }
 
-  /** @param level of its entries */
+  *#field(name: string): SlicedWork<unknown> {
+    const scan = newScan(this.#at)
+    while (!this.#scanOn(scan)) yield
+    if (this.#isTooLarge(scan, 1)) {
+      throw new HttpError(413, `the field ${JSON.stringify(name.slice(0, 40))} ${TOO_MANY}`)
+    }
+    return this.#parse(this.#text.slice(scan.start, scan.at))
+  }
+
+  /** Parses events that follow each other together, because a call for each takes longer. @param level of its entries */
   *#events(level: number): SlicedWork<unknown[]> {
     const events: unknown[] = []
     if (this.#opens(CLOSE_BRACKET)) return events
+    let from = this.#at
+    let end = from
+    let continues = true
     do {
       this.#skipSpace()
-      events.push(yield* this.#piece(level))
-    } while (this.#continues(CLOSE_BRACKET))
+      const scan = newScan(this.#at)
+      while (!this.#scanOn(scan)) yield
+      const isTooLarge = this.#isTooLarge(scan, level)
+      if (!isTooLarge) end = this.#at
+      continues = this.#continues(CLOSE_BRACKET)
+      if (!isTooLarge && continues && end - from < YIELD_CHARS) continue
+      if (end > from) events.push(...(this.#parse(`[${this.#text.slice(from, end)}]`) as unknown[]))
+      if (isTooLarge) events.push(new RefusedEvent([{ path: '', message: TOO_MANY }]))
+      from = this.#at
+      end = from
+      yield
+    } while (continues)
     return events
   }
 
@@ -131,39 +150,32 @@ class PayloadReader {
   #key(): string {
     const end = this.#code() === QUOTE ? endOfString(this.#text, this.#at) : -1
     if (end < 0) throw this.#notJson()
-    const key = this.#parse(this.#at, end)
+    const key = this.#parse(this.#text.slice(this.#at, end))
     this.#at = end
     return key as string
   }
 
-  /** @param level of the containers that it is in */
-  *#piece(level: number): SlicedWork<unknown> {
-    const start = this.#at
-    const scan = { at: start, depth: 0, deepest: 0, values: 1 }
-    while (!scanOn(this.#text, scan, scan.at + YIELD_CHARS)) {
-      if (scan.at >= this.#text.length) throw this.#notJson()
-      this.#count(scan.values)
-      yield
-    }
-    this.#at = scan.at
-    this.#values += scan.values
-    this.#count(0)
-    if (level + scan.deepest > PAYLOAD_LEVELS_MAX) {
-      throw schemaError([{ path: '', message: tooDeep(PAYLOAD_LEVELS_MAX) }])
-    }
-    if (this.#at - this.#yieldedAt > YIELD_CHARS) {
-      this.#yieldedAt = this.#at
-      yield
-    }
-    if (this.#at - start > PIECE_CHARS_MAX || scan.values > PIECE_VALUES_MAX) {
-      return new RefusedEvent([{ path: '', message: TOO_MANY }])
-    }
-    return this.#parse(start, this.#at)
+  /** Goes on with the scan of a value. Returns whether it is complete. */
+  #scanOn(scan: Scan): boolean {
+    if (scanOn(this.#text, scan, scan.at + YIELD_CHARS)) return true
+    if (scan.at >= this.#text.length) throw this.#notJson()
+    this.#count(scan.values)
+    return false
   }
 
-  #parse(start: number, end: number): unknown {
+  /** Passes a value that is scanned. @param level of the containers that it is in */
+  #isTooLarge({ start, at, deepest, values }: Scan, level: number): boolean {
+    this.#at = at
+    this.#values += values
+    this.#count(0)
+    if (level + deepest > PAYLOAD_LEVELS_MAX) throw schemaError([{ path: '', message: tooDeep(PAYLOAD_LEVELS_MAX) }])
+    if (at === start) throw this.#notJson()
+    return at - start > PIECE_CHARS_MAX || values > PIECE_VALUES_MAX
+  }
+
+  #parse(json: string): unknown {
     try {
-      return parseExactly(this.#text.slice(start, end))
+      return parseExactly(json)
     } catch {
       throw this.#notJson()
     }
@@ -186,11 +198,16 @@ class PayloadReader {
 
 /** A scan over one value of JSON text. */
 interface Scan {
+  readonly start: number
   at: number
   depth: number
   deepest: number
   /** Never fewer than the value has. */
   values: number
+}
+
+function newScan(start: number): Scan {
+  return { start, at: start, depth: 0, deepest: 0, values: 1 }
 }
 
 /** Goes on with a scan, not much further than `until`. Returns whether the value is complete; its end is `at` then. */
