@@ -6,7 +6,7 @@ import { ALL_COMPANIES, FRESH_MS } from '../../pipeline/sinks/touched/touched-co
 import type { Clock } from '../../run/clock.ts'
 import { LeaseLostError } from '../../run/errors.ts'
 import { type Lease, LeasedService } from '../../run/leased-service.ts'
-import type { DelayBounds } from '../../run/loop.ts'
+import { type DelayBounds, pause } from '../../run/loop.ts'
 import { PASSING } from '../../run/passing.ts'
 import type { Tenant } from '../../tenants/tenancy.ts'
 import { digestMessage, type MessageContext, messageOf } from '../messages.ts'
@@ -19,6 +19,7 @@ import {
   reportedCompany,
   segmentsAround,
   type VisitedCompany,
+  type VisitedDay,
   withSegments,
 } from './rules.ts'
 import type { ClickHouseVisits } from './visits.ts'
@@ -43,6 +44,7 @@ interface EvaluatorOptions {
 /** Companies per query. */
 const TOUCHED_PER_TURN = 500
 const FACTS_PER_QUERY = 2_000
+const RECEIVED_PER_QUERY = 10_000
 const LOOK_EVERY_MS = 2_000
 const SWEEP_EVERY_MS = 600_000
 const CORRECT_EVERY_MS = 30_000
@@ -99,9 +101,10 @@ export class Evaluator extends LeasedService {
     }
     const known = new Map((await segments.list(tenantId)).map((segment) => [segment.id, segment]))
     const active = (await alerts.list(tenantId)).filter(({ paused }) => paused === undefined)
+    const correctors = active.filter(({ on }) => on === 'company.corrected')
     const ready: Alert[] = []
-    for (const alert of active) if (await this.#prepare(alert, known)) ready.push(alert)
-    await this.#correct(tenant, ready, known)
+    for (const alert of active) if (await this.#prepare(alert, known, correctors)) ready.push(alert)
+    await this.#correct(tenant, ready, known, correctors)
     for (const alert of ready) await this.#sweep(alert, known)
     const touched = await occurrences.touched(
       tenantId,
@@ -118,8 +121,16 @@ export class Evaluator extends LeasedService {
     return touched.length === TOUCHED_PER_TURN
   }
 
-  /** Records the state at the start of an alert, which it does not report. @returns whether it is ready to be evaluated */
-  async #prepare(alert: Alert, segments: ReadonlyMap<string, Segment>): Promise<boolean> {
+  /**
+   * Records the state at the start of an alert, which it does not report: that of the moment itself, however late we are. Then all that has
+   * happened since is evaluated, also what an earlier turn has evaluated without this alert or with another filter.
+   * @returns whether it is ready to be evaluated
+   */
+  async #prepare(
+    alert: Alert,
+    segments: ReadonlyMap<string, Segment>,
+    correctors: readonly Alert[],
+  ): Promise<boolean> {
     const { occurrences, visits, clock } = this.#options
     const segment = alert.segment_id === undefined ? undefined : segments.get(alert.segment_id)
     if (alert.segment_id !== undefined && segment === undefined) {
@@ -128,34 +139,54 @@ export class Evaluator extends LeasedService {
     }
     // With another filter a segment is another one: a change would otherwise report all that it adds.
     const filter = alert.on === 'segment.entered' ? segment!.where : ''
+    const since = startOf(alert, segment)
     const progress = await occurrences.progress(alert.id)
-    if (progress.baseline === alert.active_since && progress.filter === filter) return true
-    const { companiesMax } = ALERT_LIMITS
+    if (progress.baseline === since && progress.filter === filter) return true
+    // Segments that an older version has changed do not say when.
+    const sinceMs = progress.baseline === since ? clock.now() : Date.parse(since)
     if (alert.on === 'company.corrected') {
-      // It does not report corrections from before its start. The other alerts do.
-      const others = (await this.#options.alerts.list(alert.tenantId)).filter(({ id }) => id !== alert.id)
-      const firing = await this.#prepared(others)
-      await this.#correctNow(alert.tenantId, { firing, noted: [...firing, alert], segments })
-      return await occurrences.baseline(alert, [], filter, clock.now())
+      await this.#correctSince(alert, sinceMs, { correctors, segments })
+      return await occurrences.baseline(alert, { since, filter, members: [] }, clock.now())
     }
-    if (alert.on !== 'segment.entered' || segment === undefined) {
-      return await occurrences.baseline(alert, [], filter, clock.now())
+    const members = alert.on === 'segment.entered' ? await this.#membersAt(alert, segment!, sinceMs) : []
+    if (members === undefined) return false
+    for (let after = ''; ; ) {
+      const freshMs = clock.now() - FRESH_MS
+      const ids = await visits.receivedSince(alert.tenantId, sinceMs, freshMs, after, RECEIVED_PER_QUERY)
+      await occurrences.touch(alert.tenantId, ids)
+      if (ids.length < RECEIVED_PER_QUERY) break
+      after = ids.at(-1)!
     }
-    const members = await visits.members(alert.tenantId, segment.where, undefined, companiesMax + 1)
-    if (members.length > companiesMax) {
-      await this.#pause(alert, `its segment has more than ${companiesMax} companies: choose a narrower one`)
-      return false
-    }
-    return await occurrences.baseline(alert, members, filter, clock.now())
+    return await occurrences.baseline(alert, { since, filter, members }, clock.now())
   }
 
-  async #prepared(alerts: readonly Alert[]): Promise<Alert[]> {
-    const prepared: Alert[] = []
-    for (const alert of alerts) {
-      if (alert.on !== 'company.corrected' || alert.paused !== undefined) continue
-      if ((await this.#options.occurrences.progress(alert.id)).baseline === alert.active_since) prepared.push(alert)
+  /** The companies of an alert's segment at its start; undefined: they are too many, and the alert is paused. */
+  async #membersAt(alert: Alert, segment: Segment, sinceMs: number): Promise<string[] | undefined> {
+    const { visits, settleMs } = this.#options
+    const { companiesMax } = ALERT_LIMITS
+    const settled = () => pause(settleMs)
+    const members = await visits.membersAt(alert.tenantId, segment.where, sinceMs, companiesMax + 1, settled)
+    if (members.length <= companiesMax) return members
+    await this.#pause(alert, `its segment has more than ${companiesMax} companies: choose a narrower one`)
+    return undefined
+  }
+
+  /** Brings the reported facts up to date. A new alert on corrections reports those since its start, the others report all. */
+  async #correctSince(
+    alert: Alert,
+    sinceMs: number,
+    { correctors, segments }: { readonly correctors: readonly Alert[]; readonly segments: ReadonlyMap<string, Segment> },
+  ): Promise<void> {
+    const { occurrences, visits } = this.#options
+    const firing: Alert[] = []
+    for (const other of correctors) {
+      const segment = segments.get(other.segment_id ?? '')
+      const isPrepared = (await occurrences.progress(other.id)).baseline === startOf(other, segment)
+      if (other.id !== alert.id && isPrepared) firing.push(other)
     }
-    return prepared
+    const corrected = new Set((await visits.corrections(alert.tenantId, sinceMs + 1)).map(({ company_id: id }) => id))
+    const firingFor = (id: string) => (corrected.has(id) ? [...firing, alert] : firing)
+    await this.#correctNow(alert.tenantId, { firingFor, correctors, segments })
   }
 
   async #pause(alert: Alert, reason: string): Promise<void> {
@@ -200,17 +231,20 @@ export class Evaluator extends LeasedService {
     const stamps = new Map(touched.map(([id, noted]) => [targets.get(id) ?? id, noted]))
     const ids = [...stamps.keys()]
     const companies = await visits.companies(tenantId, ids)
+    const hasFirst = wanted.some(({ on }) => on === 'company.first_seen')
+    const received = hasFirst ? await visits.firstReceived(tenantId, ids) : new Map<string, number>()
     const hasReturns = wanted.some(({ on }) => on === 'company.returned')
-    const days = hasReturns ? await visits.days(tenantId, ids) : new Map<string, readonly string[]>()
+    const days = hasReturns ? await visits.days(tenantId, ids) : new Map<string, readonly VisitedDay[]>()
     const members = await this.#membersOf(tenantId, segmentIdsOf(alerts), segments, ids)
     const noted = segmentIdsOf(alerts.filter(({ on }) => on === 'company.corrected'))
     for (const alert of wanted) {
-      const state = { companies, days, members, stamps, noted }
+      const state = { companies, received, days, members, stamps, noted }
       const found = occurrencesOf(alert, state, this.#contextOf(alert, segments), clock.now(), FRESH_MS)
       const inside = alert.on === 'segment.entered' ? members.get(alert.segment_id!) : undefined
       if (inside !== undefined) {
         const outside = ids.filter((id) => !inside.has(id))
         await occurrences.removeMembers(alert, outside, clock.now())
+        await this.#recordLate(alert, segments.get(alert.segment_id!)!, [...inside])
       }
       const recorded = await occurrences.record(alert, found, clock.now())
       if (recorded === 'full') {
@@ -220,6 +254,20 @@ export class Evaluator extends LeasedService {
         log.debug({ tenant_id: tenantId, alert: alert.id, occurrences: recorded }, 'an alert fires')
       }
     }
+  }
+
+  /** Records companies that events from before the start of an alert brought into its segment, but that were stored later. */
+  async #recordLate(alert: Alert, segment: Segment, inside: readonly string[]): Promise<void> {
+    const { visits, occurrences, clock } = this.#options
+    const sinceMs = Date.parse(startOf(alert, segment))
+    // No event is stored so late.
+    if (clock.now() - sinceMs > FRESH_MS) return
+    const unrecorded = await occurrences.unrecorded(alert.id, inside)
+    const received = await visits.firstReceived(alert.tenantId, unrecorded)
+    const older = unrecorded.filter((id) => (received.get(id) ?? 0) <= sinceMs)
+    if (older.length === 0) return
+    const members = await visits.membersAmong(alert.tenantId, segment.where, sinceMs, older)
+    await occurrences.addMembers(alert, members, clock.now())
   }
 
   /** Finds companies that have left the segment of an alert without a visit. */
@@ -238,18 +286,27 @@ export class Evaluator extends LeasedService {
     await occurrences.removeMembers(alert, left, clock.now())
   }
 
-  async #correct(tenant: Tenant, alerts: readonly Alert[], segments: ReadonlyMap<string, Segment>): Promise<void> {
+  async #correct(
+    tenant: Tenant,
+    alerts: readonly Alert[],
+    segments: ReadonlyMap<string, Segment>,
+    correctors: readonly Alert[],
+  ): Promise<void> {
     const { clock } = this.#options
-    const correctors = alerts.filter(({ on }) => on === 'company.corrected')
+    const firing = alerts.filter(({ on }) => on === 'company.corrected')
     const correctedMs = this.#correctedMs.get(tenant.id)
     const isDue = correctedMs === undefined || clock.now() - correctedMs >= CORRECT_EVERY_MS
-    if (correctors.length === 0 || !isDue) return
-    await this.#correctNow(tenant.id, { firing: correctors, noted: correctors, segments }, tenant)
+    if (firing.length === 0 || !isDue) return
+    await this.#correctNow(tenant.id, { firingFor: () => firing, correctors, segments }, tenant)
     this.#correctedMs.set(tenant.id, clock.now())
   }
 
   /** Compares what was reported of companies with what is stored now. */
-  async #correctNow(tenantId: string, { firing, noted, segments }: Correctors, tenant?: Tenant): Promise<void> {
+  async #correctNow(
+    tenantId: string,
+    { firingFor, correctors, segments }: Correctors,
+    tenant?: Tenant,
+  ): Promise<void> {
     const { occurrences, visits, clock, retentionDays } = this.#options
     const kept = tenant?.retentionDays ?? retentionDays
     const keptSinceMs = kept === undefined ? 0 : clock.now() - (kept - 1) * DAY_MS
@@ -258,7 +315,7 @@ export class Evaluator extends LeasedService {
       const some = reported.slice(at, at + FACTS_PER_QUERY)
       const ids = some.map(([id]) => id)
       const [companies, fates] = await Promise.all([visits.companies(tenantId, ids), visits.fates(tenantId, ids)])
-      const members = await this.#membersOf(tenantId, segmentIdsOf(noted), segments, ids)
+      const members = await this.#membersOf(tenantId, segmentIdsOf(correctors), segments, ids)
       const byId = new Map(companies.map((company) => [company.company_id, company]))
       for (const [id, json] of some) {
         const before = JSON.parse(json) as ReportedFacts
@@ -272,10 +329,11 @@ export class Evaluator extends LeasedService {
           ...(correction && { correction }),
         }
         const around = new Set([...(before.segments ?? []), ...(now.segments ?? [])])
-        const messages = (correction === undefined ? [] : firing)
+        const messages = (correction === undefined ? [] : firingFor(id))
           .filter(({ segment_id: of }) => of === undefined || around.has(of))
           .map((alert) => ({ alert, message: messageOf(alert.on, report, this.#contextOf(alert, segments)) }))
-        await this.#writeCorrection(tenantId, id, { before: json, now, messages })
+        const known = new Set(correctors.map((alert) => alert.id))
+        await this.#writeCorrection(tenantId, id, { before: json, now, messages, correctors: known })
       }
     }
   }
@@ -331,11 +389,17 @@ export class Evaluator extends LeasedService {
 
 /** Alerts on corrections. */
 interface Correctors {
-  /** Those that report what has changed. */
-  readonly firing: readonly Alert[]
-  /** Those whose segments are noted in the facts: the next correction needs to know who was in them. */
-  readonly noted: readonly Alert[]
+  /** Those that report a correction of a company. */
+  readonly firingFor: (companyId: string) => readonly Alert[]
+  /** All that are active. Their segments are noted in the facts: the next correction needs to know who was in them. */
+  readonly correctors: readonly Alert[]
   readonly segments: ReadonlyMap<string, Segment>
+}
+
+/** The moment from which an alert reports what happens: its own start, or a later change of its segment's filter. */
+function startOf({ active_since: since }: Alert, segment: Segment | undefined): string {
+  const changed = segment?.where_since
+  return changed !== undefined && Date.parse(changed) > Date.parse(since) ? changed : since
 }
 
 function segmentIdsOf(alerts: readonly Alert[]): ReadonlySet<string> {

@@ -10,11 +10,21 @@ export interface VisitedCompany extends ReportedCompany {
   readonly given_name: string
 }
 
+/** A UTC day with visits of a company. */
+export interface VisitedDay {
+  /** `YYYY-MM-DD`. */
+  readonly day: string
+  /** When its first event was received. */
+  readonly receivedMs: number
+}
+
 /** The state of touched companies in ClickHouse. */
 export interface TouchedState {
   readonly companies: readonly VisitedCompany[]
-  /** UTC days with visits by company, `YYYY-MM-DD`, ascending. */
-  readonly days: ReadonlyMap<string, readonly string[]>
+  /** When the first event of each company was received, milliseconds. */
+  readonly received: ReadonlyMap<string, number>
+  /** Days with visits by company, ascending. */
+  readonly days: ReadonlyMap<string, readonly VisitedDay[]>
   /** Companies that are in a segment now, by segment id. */
   readonly members: ReadonlyMap<string, ReadonlySet<string>>
   /** Distinguishes repeated entries of a company into a segment, by company. */
@@ -35,7 +45,9 @@ export function occurrencesOf(
   const members = segmentId === undefined ? undefined : touched.members.get(segmentId)
   const wanted = touched.companies.filter(({ company_id: id }) => members === undefined || members.has(id))
   const noted = new Map([...touched.members].filter(([id]) => touched.noted.has(id)))
-  const sinceMs = Math.max(Date.parse(alert.active_since), nowMs - freshMs)
+  // What was received at the start, or before, was there already. A sender's clock may differ, so timestamps say only what is fresh.
+  const startMs = Date.parse(alert.active_since)
+  const freshSinceMs = nowMs - freshMs
   return wanted.flatMap((company) => {
     const { company_id: id } = company
     const occurrence = (key: string, stamp: string, report: Omit<CompanyReport, 'company'>): Occurrence => ({
@@ -47,10 +59,11 @@ export function occurrencesOf(
     switch (alert.on) {
       case 'company.first_seen': {
         const atMs = Date.parse(company.first_seen)
-        return atMs >= sinceMs ? [occurrence(id, '', { atMs })] : []
+        const isNew = (touched.received.get(id) ?? 0) > startMs
+        return isNew && atMs >= freshSinceMs ? [occurrence(id, '', { atMs })] : []
       }
       case 'company.returned':
-        return returnsOf(touched.days.get(id) ?? [], alert.after_days ?? 0, sinceMs, nowMs).map(
+        return returnsOf(touched.days.get(id) ?? [], alert.after_days ?? 0, { startMs, freshSinceMs, nowMs }).map(
           ({ day, previousDay }) => occurrence(`${id}\n${day}`, '', { atMs: nowMs, previousDay }),
         )
       case 'segment.entered':
@@ -67,17 +80,25 @@ export interface Return {
   readonly previousDay: string
 }
 
-/**
- * Days with visits since a moment, whose previous day with visits is at least `afterDays` days earlier.
- * @param days `YYYY-MM-DD`, ascending
- */
-export function returnsOf(days: readonly string[], afterDays: number, sinceMs: number, nowMs: number): Return[] {
-  const first = utcDay(sinceMs)
+interface ReturnTimes {
+  /** Start of the alert. */
+  readonly startMs: number
+  readonly freshSinceMs: number
+  readonly nowMs: number
+}
+
+/** Fresh days that began after the start of an alert, and whose previous day with visits is at least `afterDays` days earlier. */
+export function returnsOf(
+  days: readonly VisitedDay[],
+  afterDays: number,
+  { startMs, freshSinceMs, nowMs }: ReturnTimes,
+): Return[] {
+  const first = utcDay(freshSinceMs)
   // A timestamp may be up to a day ahead.
   const last = utcDay(nowMs + DAY_MS)
-  return days.flatMap((day, i) => {
-    const previousDay = days[i - 1]
-    if (previousDay === undefined || day < first || day > last) return []
+  return days.flatMap(({ day, receivedMs }, i) => {
+    const previousDay = days[i - 1]?.day
+    if (previousDay === undefined || receivedMs <= startMs || day < first || day > last) return []
     const gap = (Date.parse(day) - Date.parse(previousDay)) / DAY_MS
     return gap >= afterDays ? [{ day, previousDay }] : []
   })

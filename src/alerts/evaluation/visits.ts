@@ -3,17 +3,22 @@ import { COMPANY, OF_SHOWN, WITH_MERGED } from '../../companies/corrected.ts'
 import { entriesSql } from '../../companies/entries.ts'
 import { type NamedSource, type ResolvedFilter, resolveFilter } from '../../companies/filter.ts'
 import { matchingSql, partSql } from '../../companies/list.ts'
+import { stateAt } from '../../companies/state-at.ts'
 import { parseWhere } from '../../companies/where.ts'
 import { DAY_MS, utcDay } from '../../pipeline/event/outcomes.ts'
 import type { Clock } from '../../run/clock.ts'
 import type { OfTenant, QuestionReader } from '../../stores/clickhouse/reader.ts'
-import type { Fate, VisitedCompany } from './rules.ts'
+import { CORRECTIONS } from '../../stores/clickhouse/tables.ts'
+import type { Fate, VisitedCompany, VisitedDay } from './rules.ts'
 
 const PAGE_ROWS = 20_000
 /** Companies that count for one of the wanted ones. */
 const MERGED = `
   SELECT company_id, counts_for FROM corrected_companies
   WHERE tenant_id = {tenant:String} AND counts_for IN {companies:Array(String)}`
+/** Condition on the events of the parameter `companies`, and of those that count for one of them. */
+const OF_MERGED = `tenant_id = {tenant:String}
+    AND (company_id IN {companies:Array(String)} OR company_id IN (SELECT company_id FROM (${MERGED})))`
 
 /** A company, and a UTC day, `YYYY-MM-DD`. */
 interface CompanyDay {
@@ -50,22 +55,38 @@ export class ClickHouseVisits {
   }
 
   /** UTC days with visits, ascending, by company. */
-  async days(tenantId: string, ids: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
-    const rows = await this.#of<{ company_id: string; days: string[] }>(
+  async days(tenantId: string, ids: readonly string[]): Promise<ReadonlyMap<string, readonly VisitedDay[]>> {
+    const rows = await this.#of<{ company_id: string; days: [day: string, receivedMs: number][] }>(
       tenantId,
       ids,
-      `SELECT target AS company_id, arraySort(groupUniqArray(day)) AS days
+      `SELECT target AS company_id, arraySort(groupArray((toString(day), received))) AS days
       FROM
       (
-        SELECT if(counts_for != '', counts_for, company_id) AS target, toDate32(timestamp) AS day
+        SELECT
+          if(counts_for != '', counts_for, company_id) AS target,
+          toDate32(timestamp) AS day,
+          toUnixTimestamp64Milli(min(received_at)) AS received
         FROM events
         LEFT JOIN (${MERGED}) AS merged USING company_id
-        WHERE tenant_id = {tenant:String}
-          AND (company_id IN {companies:Array(String)} OR company_id IN (SELECT company_id FROM (${MERGED})))
+        WHERE ${OF_MERGED}
+        GROUP BY target, day
       )
       GROUP BY company_id`,
     )
-    return new Map(rows.map(({ company_id: id, days }) => [id, days]))
+    return new Map(rows.map(({ company_id: id, days }) => [id, days.map(([day, receivedMs]) => ({ day, receivedMs }))]))
+  }
+
+  /** When the first event of each company was received, milliseconds. */
+  async firstReceived(tenantId: string, ids: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    const rows = await this.#of<{ company_id: string; received: number }>(
+      tenantId,
+      ids,
+      `SELECT if(counts_for != '', counts_for, company_id) AS company_id, toUnixTimestamp64Milli(min(first)) AS received
+      FROM (SELECT company_id, min(received_at) AS first FROM events WHERE ${OF_MERGED} GROUP BY company_id) AS firsts
+      LEFT JOIN (${MERGED}) AS merged USING company_id
+      GROUP BY company_id`,
+    )
+    return new Map(rows.map(({ company_id: id, received }) => [id, received]))
   }
 
   /** The company that each one counts for: itself, or the one that it was merged into. */
@@ -82,6 +103,23 @@ export class ClickHouseVisits {
         AND timestamp >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
       ORDER BY company_id LIMIT {limit:UInt32}`,
       { tenant: tenantId, after, since: sinceMs, limit },
+    )
+    return rows.map(({ company_id: id }) => id)
+  }
+
+  /**
+   * Companies with an event that was received after a moment, by id.
+   * @param freshSinceMs of the events' timestamps
+   * @param after continues after this id
+   */
+  async receivedSince(tenantId: string, sinceMs: number, freshSinceMs: number, after: string, limit: number) {
+    const rows = await this.#reader.rows<{ company_id: string }>(
+      `SELECT DISTINCT company_id FROM events
+      WHERE tenant_id = {tenant:String} AND company_id > {after:String}
+        AND received_at > fromUnixTimestamp64Milli({since:Int64}, 'UTC')
+        AND timestamp >= fromUnixTimestamp64Milli({fresh:Int64}, 'UTC')
+      ORDER BY company_id LIMIT {limit:UInt32}`,
+      { tenant: tenantId, after, since: sinceMs, fresh: freshSinceMs, limit },
     )
     return rows.map(({ company_id: id }) => id)
   }
@@ -141,6 +179,67 @@ export class ClickHouseVisits {
     const { query, parameters } = matchingSql(tenantId, filter)
     const rows = await this.#of<{ company_id: string }>(tenantId, ids, query, parameters)
     return rows.map(({ company_id: id }) => id)
+  }
+
+  /**
+   * Companies that a filter kept at a moment, by the events received and the corrections made until then.
+   * @param limit of companies: when more are found, at least this many are returned
+   * @param settled waits until every row that a query has seen is seen by the next one
+   */
+  async membersAt(
+    tenantId: string,
+    where: string,
+    atMs: number,
+    limit: number,
+    settled: () => Promise<void>,
+  ): Promise<string[]> {
+    const filter = resolveFilter(parseWhere(where), atMs, await this.#sources(tenantId))
+    // The list of now is fast. Only companies that have changed since then need a look at the past. Those come second, so that they
+    // include all that changed until the list was read.
+    const now = await this.#all(tenantId, filter, limit)
+    if (now.length >= limit) return now
+    await settled()
+    const changed = await this.#changedSince(tenantId, atMs)
+    const before = await this.#membersBefore(tenantId, filter, atMs, [...changed])
+    return [...now.filter((id) => !changed.has(id)), ...before]
+  }
+
+  /** Those among some companies that a filter kept at a moment, by the events received and the corrections made until then. */
+  async membersAmong(tenantId: string, where: string, atMs: number, ids: readonly string[]): Promise<string[]> {
+    const filter = resolveFilter(parseWhere(where), atMs, await this.#sources(tenantId))
+    return await this.#membersBefore(tenantId, filter, atMs, ids)
+  }
+
+  async #membersBefore(tenantId: string, filter: ResolvedFilter, atMs: number, ids: readonly string[]) {
+    const { query, parameters } = stateAt(matchingSql(tenantId, filter), atMs)
+    const rows = await this.#of<{ company_id: string }>(tenantId, ids, query, parameters)
+    return rows.map(({ company_id: id }) => id)
+  }
+
+  /** Companies with events received, or corrections made, after a moment; and the companies that they count for. */
+  async #changedSince(tenantId: string, atMs: number): Promise<ReadonlySet<string>> {
+    const changed = new Set<string>()
+    for (let after = ''; ; ) {
+      const rows = await this.#reader.rows<{ company: string }>(
+        `SELECT DISTINCT company
+        FROM
+        (
+          SELECT company_id AS company FROM events
+          WHERE tenant_id = {tenant:String} AND received_at > fromUnixTimestamp64Milli({since:Int64}, 'UTC')
+          UNION ALL
+          SELECT arrayJoin(if(field = 'counts_for', [company_id, value, before], [company_id])) AS company FROM ${CORRECTIONS}
+          WHERE tenant_id = {tenant:String} AND at > fromUnixTimestamp64Milli({since:Int64}, 'UTC')
+        )
+        WHERE company > {after:String}
+        ORDER BY company LIMIT {limit:UInt32}`,
+        { tenant: tenantId, since: atMs, after, limit: PAGE_ROWS },
+      )
+      const ids = rows.map(({ company }) => company)
+      for (const id of ids) changed.add(id)
+      for (const target of (await this.targets(tenantId, ids)).values()) changed.add(target)
+      if (rows.length < PAGE_ROWS) return changed
+      after = ids.at(-1)!
+    }
   }
 
   /**

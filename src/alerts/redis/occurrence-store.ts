@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { ALERT_LIMITS } from '../../../schemas/alert.ts'
 import { DAY_MS } from '../../pipeline/event/outcomes.ts'
+import { noteCompanies } from '../../pipeline/sinks/touched/touched-companies.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
 import { keys } from '../../stores/redis/keys.ts'
 import type { ShareLease } from '../../stores/redis/membership.ts'
@@ -63,7 +64,7 @@ export type Touched = readonly [companyId: string, noted: string]
 
 /** How far the evaluation of an alert is. */
 export interface AlertProgress {
-  /** The `active_since` at which the state of its companies was recorded. */
+  /** The moment whose state of its companies is recorded: as `startOf` says. */
   readonly baseline: string | undefined
   /** The filter of its segment then; empty: it has none. */
   readonly filter: string
@@ -122,18 +123,43 @@ export class RedisOccurrences {
    * @param filter of its segment; empty: it has none
    * @returns false when the alert was removed, paused or resumed
    */
-  async baseline(alert: Alert, companies: readonly string[], filter: string, nowMs: number): Promise<boolean> {
+  async baseline(
+    alert: Alert,
+    { since, filter, members }: { readonly since: string; readonly filter: string; readonly members: readonly string[] },
+    nowMs: number,
+  ): Promise<boolean> {
     const isSegment = alert.on === 'segment.entered'
     if (isSegment && !(await this.#keep(alert, 'begin', [], nowMs))) return false
+    return (await this.addMembers(alert, members, nowMs)) && (await this.#keep(alert, 'end', [since, filter], nowMs))
+  }
+
+  /** Records companies of an alert's segment without a message. Those that have left it since the start of the alert stay so. */
+  async addMembers(alert: Alert, companies: readonly string[], nowMs: number): Promise<boolean> {
     for (let at = 0; at < companies.length; at += MEMBERS_PER_CALL) {
       if (!(await this.#keep(alert, 'add', companies.slice(at, at + MEMBERS_PER_CALL), nowMs))) return false
     }
-    return await this.#keep(alert, 'end', [filter], nowMs)
+    return true
   }
 
   /** The recorded companies of an alert's segment. */
   members(alertId: string): Promise<string[]> {
-    return this.#client.zrange(keys.recordedOccurrences(alertId), '0', '-1')
+    return this.#client.zrangebyscore(keys.recordedOccurrences(alertId), '(0', '+inf')
+  }
+
+  /** Those among some companies of which an alert has no record: it has not reported them, and they have not left its segment. */
+  async unrecorded(alertId: string, companies: readonly string[]): Promise<string[]> {
+    const unrecorded: string[] = []
+    for (let at = 0; at < companies.length; at += MEMBERS_PER_CALL) {
+      const part = companies.slice(at, at + MEMBERS_PER_CALL)
+      const times = await this.#client.zmscore(keys.recordedOccurrences(alertId), ...part)
+      unrecorded.push(...part.filter((_, i) => times[i] === null))
+    }
+    return unrecorded
+  }
+
+  /** Notes companies as the sink does, so that they are evaluated. */
+  async touch(tenantId: string, companies: readonly string[]): Promise<void> {
+    await noteCompanies(this.#client, tenantId, companies)
   }
 
   /** Removes companies that have left the segment, so that their next entry is reported. */
@@ -150,7 +176,8 @@ export class RedisOccurrences {
     nowMs: number,
   ): Promise<boolean> {
     const names = [keys.alertsOf(tenantId), keys.recordedOccurrences(id), keys.alertProgress(id)]
-    return (await this.#lease.run(keepScript, names, [id, since, nowMs, mode, ...items])) === 1
+    const args = [id, since, nowMs, mode, ALERT_LIMITS.companiesMax, ...items]
+    return (await this.#lease.run(keepScript, names, args)) === 1
   }
 
   /** What was reported of companies, as JSON of `ReportedFacts`. */
@@ -161,7 +188,8 @@ export class RedisOccurrences {
   /**
    * Replaces what was reported of a company, and writes the messages that correct it.
    * @param before its JSON
-   * @returns false when the facts before have changed meanwhile; the id of an alert that has too many waiting messages, so that nothing
+   * @param correctors ids of all alerts on corrections that the caller knows
+   * @returns false when the facts before have changed meanwhile, or there is a corrector that the caller does not know; the id of an alert that has too many waiting messages, so that nothing
    *   was written
    */
   async correct(
@@ -171,7 +199,13 @@ export class RedisOccurrences {
       before,
       now,
       messages,
-    }: { readonly before: string; readonly now: ReportedFacts; readonly messages: readonly CorrectionMessage[] },
+      correctors,
+    }: {
+      readonly before: string
+      readonly now: ReportedFacts
+      readonly messages: readonly CorrectionMessage[]
+      readonly correctors: ReadonlySet<string>
+    },
     nowMs: number,
   ): Promise<boolean | string> {
     const names = [
@@ -186,6 +220,7 @@ export class RedisOccurrences {
     ]
     const args = [
       ...[company, before, JSON.stringify(now), nowMs, ALERT_LIMITS.digestMax, ALERT_LIMITS.waitingMax],
+      JSON.stringify([...correctors]),
       ...messages.flatMap(({ alert, message }) => {
         const key = { key: company, stamp: `${before}\n${JSON.stringify(now)}\n${nowMs}` }
         const delivery = deliveryOf(alert, { ...key, message }, nowMs)

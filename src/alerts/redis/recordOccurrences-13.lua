@@ -21,18 +21,23 @@ end
 if ARGV[11] ~= '' then
   call('ZREMRANGEBYSCORE', KEYS[5], '-inf', '(' .. ARGV[11])
 end
+local function isRecorded(key)
+  -- The time is negative when a company has left its segment.
+  return tonumber(call('ZSCORE', KEYS[5], key) or -1) > 0
+end
 local new = 0
 for i = 13, #ARGV, 5 do
-  if not call('ZSCORE', KEYS[5], ARGV[i]) then
+  if not isRecorded(ARGV[i]) then
     new = new + 1
   end
 end
 local isFull = ARGV[10] == '' and call('ZCARD', KEYS[8]) + new > tonumber(ARGV[8])
-if new > 0 and (isFull or call('ZCARD', KEYS[5]) + new > tonumber(ARGV[9])) then
+if new > 0 and (isFull or call('ZCOUNT', KEYS[5], '(0', '+inf') + new > tonumber(ARGV[9])) then
   return -3
 end
 for i = 13, #ARGV, 5 do
-  if call('ZADD', KEYS[5], 'NX', ARGV[6], ARGV[i]) == 1 then
+  if not isRecorded(ARGV[i]) then
+    call('ZADD', KEYS[5], ARGV[6], ARGV[i])
     if ARGV[10] == '' then
       call('HSET', KEYS[6], ARGV[i + 1], ARGV[i + 2])
       call('ZADD', KEYS[7], ARGV[6], ARGV[i + 1])

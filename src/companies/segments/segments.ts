@@ -66,7 +66,7 @@ export class Segments {
     const record: SegmentRecord = {
       name: readName(name, "a segment's", SEGMENT_LIMITS.nameMaxChars),
       where: canonicalWhere(where),
-      created_at: new Date(this.#clock.now()).toISOString(),
+      created_at: this.#now(),
     }
     const id = `segment_${randomBytes(6).toString('hex')}`
     const json = await this.#write(tenantId, [tenantId, id, JSON.stringify(record), SEGMENT_LIMITS.segmentsMax])
@@ -98,7 +98,12 @@ export class Segments {
   }
 
   #write(tenantId: string, args: readonly (string | number)[]): Promise<unknown> {
-    return orUnavailable(writeScript.run(this.#client, [keys.tenants(), keys.segmentsOf(tenantId)], args), UNREACHABLE)
+    const written = writeScript.run(this.#client, [keys.tenants(), keys.segmentsOf(tenantId)], [...args, this.#now()])
+    return orUnavailable(written, UNREACHABLE)
+  }
+
+  #now(): string {
+    return new Date(this.#clock.now()).toISOString()
   }
 }
 

@@ -37,11 +37,15 @@ async function noteTouched(store: ObserverStore, blocks: readonly Block[], fresh
   const wanted = (await store.callBuffer('SMISMEMBER', alerting, ...tenants)) as number[]
   for (const [i, tenantId] of tenants.entries()) {
     if (wanted[i] !== 1) continue
-    const companies = [...touched.get(tenantId)!]
-    for (let at = 0; at < companies.length; at += PER_CALL) {
-      const args = [TOUCHED_MAX, ...companies.slice(at, at + PER_CALL)]
-      await noteScript.run(store as Caller, [keys.touchedCompanies(tenantId)], args)
-    }
+    await noteCompanies(store as Caller, tenantId, [...touched.get(tenantId)!])
+  }
+}
+
+/** Notes companies of a tenant. */
+export async function noteCompanies(store: Caller, tenantId: string, companies: readonly string[]): Promise<void> {
+  for (let at = 0; at < companies.length; at += PER_CALL) {
+    const args = [TOUCHED_MAX, ...companies.slice(at, at + PER_CALL)]
+    await noteScript.run(store, [keys.touchedCompanies(tenantId)], args)
   }
 }
 
