@@ -98,9 +98,17 @@ async function startWorld(t: TestContext) {
   let events = 0
   return {
     ...{ tenantId, client, clock, alerts, segments },
-    /** @param turnsOf what happens in the middle of a turn */
+    /** @param visitsOf puts events into the middle of a turn */
     evaluator(killer = new Killer(), visitsOf: (visits: ClickHouseVisits) => ClickHouseVisits = (visits) => visits) {
-      const killable = killer.over(client, ['hmget', 'hgetall', 'zrange', 'zrangebyscore', 'zmscore', 'eval', 'evalsha'])
+      const killable = killer.over(client, [
+        'hmget',
+        'hgetall',
+        'zrange',
+        'zrangebyscore',
+        'zmscore',
+        'eval',
+        'evalsha',
+      ])
       const occurrences = new RedisOccurrences(killable as RedisClient, killer.over(lease, ['run']))
       const visits = new ClickHouseVisits(
         killer.over(new QuestionReader(reading), ['rows']) as QuestionReader,

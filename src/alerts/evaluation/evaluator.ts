@@ -126,11 +126,7 @@ export class Evaluator extends LeasedService {
    * happened since is evaluated, also what an earlier turn has evaluated without this alert or with another filter.
    * @returns whether it is ready to be evaluated
    */
-  async #prepare(
-    alert: Alert,
-    segments: ReadonlyMap<string, Segment>,
-    correctors: readonly Alert[],
-  ): Promise<boolean> {
+  async #prepare(alert: Alert, segments: ReadonlyMap<string, Segment>, correctors: readonly Alert[]): Promise<boolean> {
     const { occurrences, visits, clock } = this.#options
     const segment = alert.segment_id === undefined ? undefined : segments.get(alert.segment_id)
     if (alert.segment_id !== undefined && segment === undefined) {
@@ -175,7 +171,10 @@ export class Evaluator extends LeasedService {
   async #correctSince(
     alert: Alert,
     sinceMs: number,
-    { correctors, segments }: { readonly correctors: readonly Alert[]; readonly segments: ReadonlyMap<string, Segment> },
+    {
+      correctors,
+      segments,
+    }: { readonly correctors: readonly Alert[]; readonly segments: ReadonlyMap<string, Segment> },
   ): Promise<void> {
     const { occurrences, visits } = this.#options
     const firing: Alert[] = []
@@ -302,11 +301,7 @@ export class Evaluator extends LeasedService {
   }
 
   /** Compares what was reported of companies with what is stored now. */
-  async #correctNow(
-    tenantId: string,
-    { firingFor, correctors, segments }: Correctors,
-    tenant?: Tenant,
-  ): Promise<void> {
+  async #correctNow(tenantId: string, { firingFor, correctors, segments }: Correctors, tenant?: Tenant): Promise<void> {
     const { occurrences, visits, clock, retentionDays } = this.#options
     const kept = tenant?.retentionDays ?? retentionDays
     const keptSinceMs = kept === undefined ? 0 : clock.now() - (kept - 1) * DAY_MS

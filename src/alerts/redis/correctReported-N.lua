@@ -5,7 +5,8 @@
 -- ARGV[7] now, ms, ARGV[8] lines of a digest, ARGV[9] most waiting messages of an alert
 -- ARGV[10] JSON of the ids of the alerts on corrections that the caller knows
 -- then for each alert: its id, member of the set of queues, message id, JSON of the message or line, 1 for a digest, else 0
--- Returns 1; 0 when the facts before have changed, or an active alert on corrections is unknown to the caller: it must not miss this one; -1 when the member does not hold the share; the id of an alert with too many messages.
+-- Returns 1; 0 when the facts before have changed, or the caller does not know an active alert on corrections, which would miss this one;
+-- -1 when the member does not hold the share; the id of an alert with too many messages.
 if not holdsShare() then
   return -1
 end

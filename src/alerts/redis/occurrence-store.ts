@@ -125,7 +125,11 @@ export class RedisOccurrences {
    */
   async baseline(
     alert: Alert,
-    { since, filter, members }: { readonly since: string; readonly filter: string; readonly members: readonly string[] },
+    {
+      since,
+      filter,
+      members,
+    }: { readonly since: string; readonly filter: string; readonly members: readonly string[] },
     nowMs: number,
   ): Promise<boolean> {
     const isSegment = alert.on === 'segment.entered'

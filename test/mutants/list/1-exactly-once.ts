@@ -759,11 +759,24 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     ],
   },
   {
+    name: 'late-start',
+    promise: 'the start of an alert is its creation, and not its first evaluation',
+    file: 'src/alerts/evaluation/evaluator.ts',
+    from: 'const sinceMs = progress.baseline === since ? clock.now() : Date.parse(since)',
+    to: 'const sinceMs = clock.now()',
+    noticedBy: [
+      [
+        'test/extended/alert-start.test.ts',
+        'what happens between the creation of an alert and its first evaluation is reported',
+      ],
+    ],
+  },
+  {
     name: 'occurrence-again',
     promise: 'an occurrence is one message, however often it is found',
     file: 'src/alerts/redis/recordOccurrences-13.lua',
-    from: "if call('ZADD', KEYS[5], 'NX', ARGV[6], ARGV[i]) == 1 then",
-    to: "if call('ZADD', KEYS[5], 'NX', ARGV[6], ARGV[i]) >= 0 then",
+    from: "if not isRecorded(ARGV[i]) then\n    call('ZADD'",
+    to: "if true then\n    call('ZADD'",
     noticedBy: [
       ['test/extended/alert-deliveries.test.ts', 'an occurrence is one signed message, however often it is recorded'],
       ['test/chaos/alerts.test.ts', 'each is received under one id'],
