@@ -16,6 +16,9 @@ export const EVENT_LIMITS = {
 /** Most levels of objects and arrays in the JSON of a request or a batch line. */
 export const JSON_DEPTH_MAX = 128
 
+/** Most values in the JSON of an event that a source takes: scalars, objects and arrays. */
+export const EVENT_VALUES_MAX = 10_000
+
 const label = (description: string) =>
   Type.Optional(Type.String({ maxLength: EVENT_LIMITS.labelMaxChars, format: 'well-formed', description }))
 

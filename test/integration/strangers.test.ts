@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import type { Caller } from '../../src/tenants/tenancy.ts'
-import { heldIntake, MemoryIntake, RawConnection, startHttp, type TestHttpOptions } from '../support/http.ts'
+import { API_KEY, heldIntake, MemoryIntake, RawConnection, startHttp, type TestHttpOptions } from '../support/http.ts'
 import { until } from '../support/until.ts'
 
 /*
@@ -129,6 +129,32 @@ test('values, keys, levels and parameters of a payload are bounded, and one bad 
     `{"event":"x","uuid":"${uuid}","properties":{"$ip":"8.8.8.8","a":[${'1,'.repeat(values)}1]}}`
   assert.match(await sent(`{"batch":[${event('a', 5)},${event('b', 12_000)},${event('c', 9_000)}]}`), /^200 /)
   assert.equal(intake.envelopes.length, 2)
+})
+
+test('kind http: an entry with too many values is rejected by itself', async (t) => {
+  const { send, intake } = await startSources(t, 'http')
+  const entry = (values: number) => `{"ip":"8.8.8.8","event_id":"e${values}","a":[${'1e400,'.repeat(values)}1]}`
+  const { status, text } = await send(`/s/http/${KNOWN}`, gzipSync(`${entry(5)}\n${entry(150_000)}\n${entry(9_000)}\n`))
+  assert.equal(status, 200)
+  const { received, accepted, rejected } = JSON.parse(text) as Record<string, number>
+  assert.deepEqual({ received, accepted, rejected }, { received: 3, accepted: 2, rejected: 1 })
+  assert.equal(intake.envelopes.length, 2)
+})
+
+test('a body of 1 MiB that is parsed as a whole has at most 100,000 values', async (t) => {
+  const { url } = await startHttp(t)
+  const keys = Array.from({ length: 101_000 }, (_, n) => `"${n.toString(36)}":1`).join(',')
+  const bodies = [
+    ['/v1/lookup', `{"ip":"8.8.8.8",${keys}}`],
+    ['/v1/bulk', `{"ips":["8.8.8.8"],${keys}}`],
+    ['/v1/ingest', `{"events":[{"\\u0069p":"8.8.8.8",${keys}}]}`],
+  ] as const
+  for (const [path, body] of bodies) {
+    assert.ok(body.length < 1_048_576)
+    const answer = await fetch(url + path, { method: 'POST', body, headers: { 'x-api-key': API_KEY } })
+    assert.equal(answer.status, 413)
+    assert.equal(((await answer.json()) as { detail: string }).detail, 'the body has more than 100000 values')
+  }
 })
 
 test('a large payload is parsed a few events at a time, and each event once', async (t) => {

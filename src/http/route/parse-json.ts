@@ -1,13 +1,16 @@
 import { JSON_DEPTH_MAX } from '../../../schemas/api/event.ts'
-import { isTooDeep, tooDeep } from '../../pipeline/event/json-depth.ts'
+import { hasTooManyValues, isTooDeep, tooDeep } from '../../pipeline/event/json-depth.ts'
 import { describeJsonError } from '../../run/json-error.ts'
 import { HttpError } from '../engine/http-error.ts'
 import { schemaError } from './schema.ts'
 
+/** Values of a body of 1 MiB, which is parsed at once. Events have 10 to 100, and a request has up to 100 of them. */
+const BODY_VALUES_MAX = 100_000
+
 /**
  * @param explain says more about a text that is not JSON; undefined: nothing
  * @param levelsMax of objects and arrays
- * @throws HttpError 400 with the position when the text is not JSON, 422 when it is nested too deep
+ * @throws HttpError 400 with the position when the text is not JSON, 413 when it has too many values, 422 when it is nested too deep
  */
 export function parseJson(
   text: string,
@@ -15,6 +18,8 @@ export function parseJson(
   levelsMax: number = JSON_DEPTH_MAX,
 ): unknown {
   if (isTooDeep(text, levelsMax)) throw schemaError([{ path: '', message: tooDeep(levelsMax) }])
+  if (hasTooManyValues(text, BODY_VALUES_MAX))
+    throw new HttpError(413, `the body has more than ${BODY_VALUES_MAX} values`)
   try {
     return JSON.parse(text)
   } catch {

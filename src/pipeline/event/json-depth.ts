@@ -1,5 +1,5 @@
 import { JSON_DEPTH_MAX } from '../../../schemas/api/event.ts'
-import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, OPEN_BRACE, OPEN_BRACKET, QUOTE } from './json-codes.ts'
+import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE } from './json-codes.ts'
 
 /** Error for a text or line that is too deep. */
 export const TOO_DEEP = tooDeep(JSON_DEPTH_MAX)
@@ -31,6 +31,22 @@ export function isTooDeep(text: string, levelsMax: number = JSON_DEPTH_MAX): boo
     }
   }
   return false
+}
+
+/** Whether a text has more values than `valuesMax`: scalars, objects and arrays. The text need not be valid JSON. */
+export function hasTooManyValues(text: string, valuesMax: number): boolean {
+  // Each value but the last has a character and a comma or a bracket.
+  if (text.length <= 2 * valuesMax) return false
+  let values = 1
+  for (let i = 0; i < text.length && values <= valuesMax; i++) {
+    const code = text.charCodeAt(i)
+    if (code === QUOTE) {
+      const end = endOfString(text, i)
+      if (end < 0) break
+      i = end - 1
+    } else if (code === COMMA || code === OPEN_BRACE || code === OPEN_BRACKET) values++
+  }
+  return values > valuesMax
 }
 
 /** Whether the JSON of a value would be too deep. */

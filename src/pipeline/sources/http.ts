@@ -16,6 +16,7 @@ import type { BatchJobs } from '../declaration/batch-jobs.ts'
 import type { OtherEvents, SetupBlock, Source, SourceTools } from '../declaration/source.ts'
 import type { ReadEvent } from '../event/read-event.ts'
 import { compileValidator } from '../event/validator.ts'
+import { smallPieces } from './batch/files/small-pieces.ts'
 import { NOT_JSON, readChunk, readLine } from './batch/read-chunk.ts'
 import { receiveUpload } from './batch/receive-upload.ts'
 import { type EntryFormat, EntryReader, entryFormat } from './http/entries.ts'
@@ -208,7 +209,7 @@ class LinesOfBody {
     this.#exchange = exchange
     this.#reader = reader
     this.#signature = signature
-    this.#pieces = exchange.stream(signature && ((bytes) => signature.addSent(bytes)))
+    this.#pieces = smallPieces(exchange.stream(signature && ((bytes) => signature.addSent(bytes))), PIECE_BYTES)
   }
 
   /** The lines of a body that the live lane takes; undefined for a larger one, see `all`. */
@@ -243,7 +244,8 @@ class LinesOfBody {
 
   async #next(): Promise<readonly string[] | undefined> {
     for (;;) {
-      const part = this.#parts?.next()
+      // Reading a part takes some milliseconds: tenants take turns.
+      const part = this.#parts && (await this.#exchange.inSlices(nextOf(this.#parts)))
       if (part?.done === false) return part.value
       if (this.#isOver) return undefined
       const { done, value } = await this.#pieces.next()
@@ -252,6 +254,14 @@ class LinesOfBody {
       this.#parts = done === true ? this.#reader.end() : this.#reader.push(value)
     }
   }
+}
+
+/** Bytes of a body that are read at once. */
+const PIECE_BYTES = 32_768
+
+// biome-ignore lint/correctness/useYield: the part is short
+function* nextOf<T>(parts: Iterator<T>): SlicedWork<IteratorResult<T>> {
+  return parts.next()
 }
 
 function ndjson(lines: readonly string[]): Buffer {

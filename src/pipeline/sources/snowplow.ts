@@ -1,4 +1,5 @@
-import { isTooDeep } from '../event/json-depth.ts'
+import { EVENT_VALUES_MAX } from '../../../schemas/api/event.ts'
+import { hasTooManyValues, isTooDeep } from '../event/json-depth.ts'
 import { parseExactly } from './tools/exact-json.ts'
 import { PAYLOAD_LEVELS_MAX } from './tools/payload-json.ts'
 import {
@@ -94,12 +95,13 @@ function typeOf(event: JsonObject, named: JsonObject): unknown {
   return (typeof e === 'string' && Object.hasOwn(EVENTS, e) && EVENTS[e]) || e
 }
 
-/** JSON in base64url, or plain. Undefined when there is none, or it is none, or it has too many levels to parse. */
+/** JSON in base64url, or plain. Undefined when there is none, or it is none, or it has too many levels or values to parse. */
 function jsonOf(encoded: unknown, plain: unknown): unknown {
   const text = typeof encoded === 'string' ? Buffer.from(encoded, 'base64url').toString('utf8') : textOf(plain)
   if (text === undefined) return undefined
   try {
-    return isTooDeep(text, PAYLOAD_LEVELS_MAX) ? undefined : parseExactly(text)
+    const isOver = isTooDeep(text, PAYLOAD_LEVELS_MAX) || hasTooManyValues(text, EVENT_VALUES_MAX)
+    return isOver ? undefined : parseExactly(text)
   } catch {
     return undefined
   }

@@ -1,10 +1,10 @@
 import { isUtf8 } from 'node:buffer'
 import { gunzipSync } from 'node:zlib'
 import { BATCH_LIMITS } from '../../../../schemas/api/batch.ts'
-import { JSON_DEPTH_MAX } from '../../../../schemas/api/event.ts'
+import { EVENT_VALUES_MAX, JSON_DEPTH_MAX } from '../../../../schemas/api/event.ts'
 import type { SourceFacts } from '../../../../schemas/api-key.ts'
 import { HttpError } from '../../../http/engine/http-error.ts'
-import { isTooDeep, TOO_DEEP } from '../../event/json-depth.ts'
+import { hasTooManyValues, isTooDeep, TOO_DEEP } from '../../event/json-depth.ts'
 import { rejectedLine } from '../batch/read-chunk.ts'
 import { MAPPED_FIELDS, mappedReader, type Paths, type ReadMapped } from '../mapping.ts'
 import { parseExactly, stringifyExactly } from '../tools/exact-json.ts'
@@ -135,6 +135,7 @@ export class EntryReader {
     if (!isUtf8(value)) return rejectedLine('is not UTF-8')
     const text = value.toString('utf8')
     if (isTooDeep(text, JSON_DEPTH_MAX - LEVELS_ADDED)) return rejectedLine(TOO_DEEP)
+    if (hasTooManyValues(text, EVENT_VALUES_MAX)) return rejectedLine(`has more than ${EVENT_VALUES_MAX} values`)
     const entry = objectIn(text)
     if (entry === undefined) {
       this.#notJson++

@@ -1,3 +1,4 @@
+import { EVENT_VALUES_MAX } from '../../../../schemas/api/event.ts'
 import { HttpError } from '../../../http/engine/http-error.ts'
 import { notJson, parseJson } from '../../../http/route/parse-json.ts'
 import { schemaError } from '../../../http/route/schema.ts'
@@ -26,15 +27,14 @@ export const PAYLOAD_LEVELS_MAX = 256
  * More are answered 413.
  */
 const PAYLOAD_VALUES_MAX = 400_000
-/** Values and characters of an event, and of a field beside the events. An event with more is rejected by itself. */
-const PIECE_VALUES_MAX = 10_000
+/** Characters of an event, and of a field beside the events. An event with more of them, or of values, is rejected by itself. */
 const PIECE_CHARS_MAX = 1_048_576
 /** A payload up to this length is parsed at once: it is too short to have too many values. */
 const WHOLE_MAX_CHARS = 16_384
 /** Characters that are scanned or parsed between two yields. */
 const YIELD_CHARS = 16_384
 
-const TOO_MANY = `has more than ${PIECE_VALUES_MAX} values or ${PIECE_CHARS_MAX} characters`
+const TOO_MANY = `has more than ${EVENT_VALUES_MAX} values or ${PIECE_CHARS_MAX} characters`
 
 /**
  * Parses a payload in slices: a few events at a time. `JSON.parse` of a whole payload would hold the event loop for as long as 4 MB of
@@ -170,7 +170,7 @@ class PayloadReader {
     this.#count(0)
     if (level + deepest > PAYLOAD_LEVELS_MAX) throw schemaError([{ path: '', message: tooDeep(PAYLOAD_LEVELS_MAX) }])
     if (at === start) throw this.#notJson()
-    return at - start > PIECE_CHARS_MAX || values > PIECE_VALUES_MAX
+    return at - start > PIECE_CHARS_MAX || values > EVENT_VALUES_MAX
   }
 
   #parse(json: string): unknown {
