@@ -5,6 +5,19 @@ import { CLASSIFICATIONS, type Classification, NOISE } from './classification.ts
 export const RULE_KINDS = ['own', 'is', 'never-noise', 'always-noise', 'keep'] as const
 export type RuleKind = (typeof RULE_KINDS)[number]
 
+/** Rules that make events noise: they hide stored ones. */
+const HIDING_KINDS: readonly RuleKind[] = ['own', 'always-noise']
+
+/** The kind of a rule. @param rule kind and subject */
+export function kindOf(rule: string): string {
+  return rule.slice(0, rule.indexOf(' '))
+}
+
+/** Whether a rule makes events noise. @param rule kind and subject */
+export function isHiding(rule: string): boolean {
+  return HIDING_KINDS.some((kind) => kind === kindOf(rule))
+}
+
 /** Classes for `keep`: those that are filtered by default. */
 export const KEPT_CLASSES: readonly Classification[] = CLASSIFICATIONS.filter((name) => NOISE.has(name))
 

@@ -15,6 +15,7 @@ export const EventQuery = Type.Object({
 /** Status of a received event (schemas/README.md, Receipts). */
 export const ReceiptStatus = Type.Enum([
   'stored',
+  'hidden',
   'in_progress',
   'dead',
   'duplicate',
@@ -35,7 +36,7 @@ export const EventReceipt = Type.Object({
   request_id: Type.Optional(Type.String({ description: 'Live event: x-request-id of the request' })),
   job_id: Type.Optional(Type.String({ description: 'Batch line: id of the job' })),
   classification: Type.Optional(Type.String({ description: 'Class of the address' })),
-  reason: Type.Optional(Type.String({ description: 'Why it is a dead letter' })),
+  reason: Type.Optional(Type.String({ description: 'Why it is a dead letter, or the rule that hides it' })),
   dead_letter: Type.Optional(Type.String({ description: 'Id of the dead letter, for the operator' })),
   archived: Type.Optional(Type.String({ description: 'The part of the archive with the event' })),
 })

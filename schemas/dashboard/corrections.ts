@@ -120,5 +120,22 @@ export const CorrectionChange = Type.Object({
 })
 export type CorrectionChange = Static<typeof CorrectionChange>
 
-export const CorrectionsAnswer = Type.Object({ changes: Type.Array(CorrectionChange) })
+/** A rule, or newer data, hid stored events of a company, showed them again, or removed hidden ones for good. */
+export const HidingChange = Type.Object({
+  company_id: Type.String(),
+  /** ISO 8601, UTC. */
+  at: Type.String(),
+  by: Type.String(),
+  action: Type.Enum(['hidden', 'shown', 'deleted']),
+  /** Rule of the tenant; empty: the class of the address. */
+  rule: Type.String(),
+  events: Type.Integer(),
+})
+export type HidingChange = Static<typeof HidingChange>
+
+/** `hidings`: what rules did, newest first. */
+export const CorrectionsAnswer = Type.Object({
+  changes: Type.Array(CorrectionChange),
+  hidings: Type.Array(HidingChange),
+})
 export type CorrectionsAnswer = Static<typeof CorrectionsAnswer>

@@ -20,13 +20,18 @@ export const REENRICHMENT_STEPS = ['settling', 'judging', 'replacing', 'archive'
 /** What a job changed. */
 export const ReenrichmentResult = Type.Object({
   changed_events: Type.Integer(),
-  /** Events and visits that no longer count. */
+  /** Events and visits that are hidden from now on. */
   filtered_events: Type.Integer(),
   filtered_visits: Type.Integer(),
   /** Visits that count for another company or with other values. */
   changed_visits: Type.Integer(),
   /** Events stored without their address. They stay as they are. */
   not_judged_events: Type.Integer(),
+  /** Hidden events and visits that count again. */
+  shown_events: Type.Integer(),
+  shown_visits: Type.Integer(),
+  /** Hidden events that were removed for good. */
+  deleted_events: Type.Integer(),
   /** Filtered events of the archive that count from now on. */
   returned_events: Type.Integer(),
 })
@@ -40,6 +45,7 @@ export const Reenrichment = Type.Object({
   rules: Type.Array(Type.String()),
   /** Whether the choice about organisations of unknown class changed. */
   unclassified: Type.Boolean(),
+  /** As in the request; 0: hidden events only. */
   days: Nullable(Type.Integer()),
   requested_at: Type.String(),
   requested_by: Type.String(),

@@ -12,6 +12,8 @@ export const RulesAnswer = Type.Object({
   /** Kind and subject in canonical form: `own 203.0.113.0/24`. */
   rules: Type.Array(Type.String()),
   unclassified: Type.Enum([...UNCLASSIFIED]),
+  /** Hidden events, by the rule that hides them; null while ClickHouse does not answer. */
+  hidden: Type.Union([Type.Record(Type.String(), Type.Integer()), Type.Null()]),
   /** The job that applies the change to stored events; null: none was requested. */
   job: Type.Union([Reenrichment, Type.Null()]),
 })
@@ -26,7 +28,8 @@ const AddedRule = Type.Object(
 )
 
 /**
- * `POST /api/tenants/:tenant/rules` makes a change, and applies it to stored events if `past` is set. `POST …/rules/try` tries it on the
+ * `POST /api/tenants/:tenant/rules` makes a change, and applies it to stored events if `past` is set. Events that a removed rule hides are shown
+ * again even without it. `POST …/rules/try` tries it on the
  * stored events of `past`, or on those received since yesterday. An added rule may exist already: then it is tried against none.
  */
 export const RulesBody = Type.Object(
@@ -40,6 +43,13 @@ export const RulesBody = Type.Object(
 )
 export type RulesBody = Static<typeof RulesBody>
 
+/** `POST /api/tenants/:tenant/rules/delete-hidden` removes the events that a rule hides, for good. The answer is the job. */
+export const DeleteHiddenBody = Type.Object(
+  { rule: Type.String({ maxLength: 1_000, description: 'A rule of the tenant' }) },
+  { additionalProperties: false },
+)
+export type DeleteHiddenBody = Static<typeof DeleteHiddenBody>
+
 const Counts = Type.Record(Type.String(), Type.Integer())
 
 /** The effect that rules would have had on the events received since a day. */
@@ -52,6 +62,8 @@ export const RulesTrialAnswer = Type.Object({
   newly_filtered: Counts,
   /** Stored events that would have belonged to another organisation, by the rule `is`. */
   newly_held: Counts,
+  /** Hidden events that would be shown again, whenever they were received. */
+  shown: Type.Integer(),
   filtered: Type.Integer(),
   /** Filtered events that would have been kept, by rule. */
   newly_kept: Counts,

@@ -85,6 +85,8 @@ async function digest(tenant: string): Promise<unknown[]> {
   return [
     await of("count(), countIf(company_id = 'other.example'), sum(cityHash64(* EXCEPT tenant_id))", 'events'),
     await of('sum(events), sum(cityHash64(* EXCEPT (tenant_id, source)))', 'outcomes'),
+    await of('count(), sum(cityHash64(* EXCEPT tenant_id))', 'hidden_events'),
+    await of('sum(events), sum(cityHash64(* EXCEPT (tenant_id, at, run)))', 'hidden_changes'),
   ]
 }
 
@@ -128,7 +130,8 @@ async function untilEnded(tenant: string): Promise<ReenrichJob> {
 }
 
 beforeEach(async () => {
-  for (const table of ['events', 'outcomes']) await clickhouse.client.command({ query: `TRUNCATE TABLE ${table}` })
+  for (const table of ['events', 'outcomes', 'hidden_events', 'hidden_changes'])
+    await clickhouse.client.command({ query: `TRUNCATE TABLE ${table}` })
   for (const key of await redis.keys('{lease:rewrite}:reenrichments*')) await redis.del(key)
 })
 
@@ -177,7 +180,7 @@ test('a job gives what the shell gives, for the events of its rules, after a kil
   const events = store()
   const [from, to] = [NOW - 10 * DAY_MS, NOW].map((ms) => new Date(ms).toISOString().slice(0, 10)) as [string, string]
   const selection = { tenantId: 'shell', from, to, receivedUntilMs: NOW }
-  const tools = { events, replacement: events, assertHeld: () => {}, say: () => {}, run: 'shell' }
+  const tools = { events, replacement: events, assertHeld: () => {}, say: () => {}, run: { id: 'shell', by: 'Ann' } }
   const byShell = await reenrich(selection, {
     ...tools,
     data: judgedBy(
@@ -203,7 +206,7 @@ test('a job gives what the shell gives, for the events of its rules, after a kil
   assert.equal(done.state, 'done')
   const result = {
     ...{ changed_events: byShell.events.changed, filtered_events: 30, filtered_visits: 20, changed_visits: 20 },
-    ...{ not_judged_events: 0, returned_events: 0 },
+    ...{ shown_events: 0, shown_visits: 0, deleted_events: 0, not_judged_events: 0, returned_events: 0 },
   }
   assert.deepEqual(done.result, result)
 

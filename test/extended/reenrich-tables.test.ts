@@ -105,7 +105,7 @@ function run(
   bucketAddresses = 10,
 ): Promise<ReenrichReport> {
   const parts = { events: store, data: today, replacement, assertHeld: () => {}, say: () => {}, bucketAddresses }
-  return reenrich(selection, { ...parts, run: `run-${runs++}` })
+  return reenrich(selection, { ...parts, run: { id: `run-${runs++}`, by: 'test' } })
 }
 
 function preview(selection = FROM_TO): Promise<ReenrichReport> {
@@ -117,7 +117,8 @@ async function ownTables(): Promise<unknown[]> {
 }
 
 beforeEach(async () => {
-  for (const table of ['events', 'outcomes']) await clickhouse.client.command({ query: `TRUNCATE TABLE ${table}` })
+  for (const table of ['events', 'outcomes', 'hidden_events', 'hidden_changes'])
+    await clickhouse.client.command({ query: `TRUNCATE TABLE ${table}` })
   for (const table of ['reenrich_staged', 'reenrich_building', 'reenrich_changes']) {
     await clickhouse.client.command({ query: `DROP TABLE IF EXISTS ${table} SYNC` })
   }
@@ -154,7 +155,8 @@ test('stored events equal those that today’s data would store, and match the p
   assert.deepEqual(await ownTables(), [])
   const again = await run()
   assert.equal(again.events.changed, 0)
-  assert.equal(again.events.judged, 50)
+  // The hidden ones too.
+  assert.equal(again.events.judged, 60)
   assert.deepEqual(await seen(), is)
 })
 
@@ -199,7 +201,7 @@ test('an event leaves for its stored user agent exactly if a new event would not
   )
   await insert(rows)
   const parts = { events: store, data: bots, replacement: store, assertHeld: () => {}, say: () => {} }
-  await reenrich(FROM_TO, { ...parts, run: `run-${runs++}` })
+  await reenrich(FROM_TO, { ...parts, run: { id: `run-${runs++}`, by: 'test' } })
   const left = await clickhouse.rows<{ event_id: string }>("SELECT event_id FROM events WHERE tenant_id = 'acme'")
   const isPerson = ({ properties, extra }: EventRow) =>
     claimOf({ properties: String(properties), extra: String(extra) }) === undefined
@@ -235,6 +237,8 @@ async function digest(tenant: string): Promise<unknown[]> {
   return [
     await of('count(), sum(cityHash64(* EXCEPT tenant_id))', 'events'),
     await of('sum(events), sum(cityHash64(* EXCEPT (tenant_id, source)))', 'outcomes'),
+    await of('count(), sum(cityHash64(* EXCEPT tenant_id))', 'hidden_events'),
+    await of('sum(events), sum(cityHash64(* EXCEPT (tenant_id, at, run)))', 'hidden_changes'),
   ]
 }
 

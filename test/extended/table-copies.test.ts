@@ -80,7 +80,7 @@ test('tables are restored value for value, a user’s own too, however often the
   const shapes = await tables.tables()
   assert.deepEqual(
     shapes.map(({ table }) => table),
-    ['events', 'company_corrections', 'outcomes', 'own', 'parts'],
+    ['events', 'company_corrections', 'hidden_changes', 'hidden_events', 'outcomes', 'own', 'parts'],
   )
   const copies: [TableShape, Buffer[]][] = []
   for (const shape of shapes) copies.push([shape, await gather(tables.rows(shape))])

@@ -240,6 +240,7 @@ test('the dashboard only reads; a dry run of rules counts, one per tenant, and e
         stored: 1,
         newly_filtered: { [own]: 1 },
         newly_held: {},
+        shown: 0,
         filtered: 0,
         newly_kept: {},
         unknown: 0,

@@ -6,13 +6,14 @@ import {
   type CorrectedAnswer,
   type CorrectionChange,
   type CorrectionWanted,
+  type HidingChange,
 } from '../../../schemas/dashboard/corrections.ts'
 import type { IntentPages, IntentPagesWanted } from '../../../schemas/dashboard/intent-pages.ts'
 import type { Clock } from '../../run/clock.ts'
 import { InputError } from '../../run/errors.ts'
 import { unavailable } from '../../stores/clickhouse/failures.ts'
 import { quote } from '../../stores/clickhouse/quote.ts'
-import { CORRECTIONS } from '../../stores/clickhouse/tables.ts'
+import { CORRECTIONS, HIDDEN, HIDDEN_CHANGES } from '../../stores/clickhouse/tables.ts'
 import { changedIntentPages, DEFAULT_INTENT_PAGES } from '../intent-pages.ts'
 import { chainOf, endsOf, type Merges } from './merges.ts'
 
@@ -200,6 +201,20 @@ export class CompanyCorrections {
     }))
   }
 
+  /** What rules hid and showed again, newest first. @param company only of this one */
+  async hidings(tenantId: string, company?: string): Promise<HidingChange[]> {
+    const of = company === undefined ? '' : 'AND company_id = {company:String}'
+    const rows = await this.#rows<Omit<HidingChange, 'at'> & { readonly ms: number }>(
+      `SELECT company_id, toUnixTimestamp64Milli(log.at) AS ms, by, action, rule, events
+       FROM ${HIDDEN_CHANGES} AS log
+       WHERE tenant_id = {tenant:String} ${of}
+       ORDER BY ms DESC, company_id, action, rule
+       LIMIT ${CORRECTION_LIMITS.history}`,
+      { tenant: tenantId, company: company ?? '' },
+    )
+    return rows.map(({ ms, ...rest }) => ({ ...rest, at: new Date(ms).toISOString() }))
+  }
+
   /** Inserts the rows of a change, and rows for the chains of merges that now end elsewhere. */
   async #write(
     tenantId: string,
@@ -280,6 +295,7 @@ export class CompanyCorrections {
     const among = `company_id IN (${companies.map(quote).join()})`
     const found = await this.#rows<{ company_id: string }>(
       `SELECT company_id FROM events WHERE tenant_id = {tenant:String} AND ${among} GROUP BY company_id
+       UNION DISTINCT SELECT company_id FROM ${HIDDEN} WHERE tenant_id = {tenant:String} AND ${among} GROUP BY company_id
        UNION DISTINCT SELECT company_id FROM ${CORRECTIONS} WHERE tenant_id = {tenant:String} AND ${among}`,
       { tenant: tenantId },
     )

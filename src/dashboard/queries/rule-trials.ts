@@ -10,7 +10,7 @@ import type { Clock } from '../../run/clock.ts'
 import { TenantSlots } from '../../run/tenant-slots.ts'
 import { unavailable } from '../../stores/clickhouse/failures.ts'
 import { TRIALS } from '../../stores/clickhouse/read-limits.ts'
-import { filteredSums, storedGroups } from '../../tenants/rules/rule-trial.ts'
+import { filteredSums, hiddenByRule, storedGroups } from '../../tenants/rules/rule-trial.ts'
 import type { Tenant } from '../../tenants/tenancy.ts'
 
 const DAY_MS = 86_400_000
@@ -64,13 +64,23 @@ export class ClickHouseRuleTrials {
     })
   }
 
+  /** Hidden events, by the rule that hides them; null while ClickHouse does not answer: rules can be changed then too. */
+  async hidden(tenantId: string): Promise<Record<string, number> | null> {
+    try {
+      return await hiddenByRule(this.#client(), tenantId)
+    } catch {
+      return null
+    }
+  }
+
   async #try({ id }: Tenant, { before, after, changed, days }: TriedRules): Promise<RulesTrialAnswer> {
     const client = this.#client()
     const since = days === null ? FIRST_DAY : utcDay(this.#clock.now() - (days - 1) * DAY_MS)
     const sums = await filteredSums(client, id, { since, secondsMax: SUMS_SECONDS_MAX })
     const concern = new RuleConcern(changed, before.unclassified !== after.unclassified).narrowed
     const groups = storedGroups(client, id, { since, concern, secondsMax: this.#secondsMax })
-    const { companies, ...trial } = await tryRules(groups, sums, new RuleSet(before), new RuleSet(after))
+    const hidden = storedGroups(client, id, { since, hiddenBy: changed, secondsMax: this.#secondsMax })
+    const { companies, ...trial } = await tryRules(groups, hidden, sums, new RuleSet(before), new RuleSet(after))
     const compared = companies.slice(0, COMPARED_COMPANIES)
     const totals = await this.#totals(client, id, compared)
     const isGone = ({ company_id, events }: (typeof compared)[number]) => totals.get(company_id) === events

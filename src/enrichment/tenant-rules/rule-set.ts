@@ -124,8 +124,13 @@ export class RuleSet {
       (noise ? this.#classes.get(classification ?? '') : undefined)
     if (rule !== undefined) return { kind: rule.kind, rule: rule.text }
     if (this.#unclassified === 'account' || noise || classification !== undefined || companyId === '') return undefined
-    return { kind: `unclassified-${this.#unclassified}`, rule: `unclassified ${this.#unclassified}` }
+    return { kind: `unclassified-${this.#unclassified}`, rule: unclassifiedRule(this.#unclassified) }
   }
+}
+
+/** The text of a tenant's choice about organisations of unknown class, where texts of rules are. */
+export function unclassifiedRule(choice: Unclassified): string {
+  return `unclassified ${choice}`
 }
 
 /** Ids by which rules may name the organisation: of its account, its domain, or any of its names. */

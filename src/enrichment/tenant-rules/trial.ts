@@ -1,3 +1,4 @@
+import type { RuleReason } from '../../../schemas/tenant-rules.ts'
 import { type Address, parseAddress } from '../../pipeline/event/address.ts'
 import type { EnrichmentData } from '../../pipeline/event/enrichment.ts'
 import { compareTexts } from '../../run/compare-texts.ts'
@@ -40,6 +41,8 @@ interface Trial {
   readonly newly_filtered: Readonly<Record<string, number>>
   /** Stored events that would have belonged to another organisation, by the rule `is`. */
   readonly newly_held: Readonly<Record<string, number>>
+  /** Hidden events that would be shown again. */
+  readonly shown: number
   readonly filtered: number
   /** Filtered events that would have been kept, by the rule. */
   readonly newly_kept: Readonly<Record<string, number>>
@@ -54,6 +57,7 @@ interface Trial {
 /** Tries rules on past events. @param before the current rules @param after the rules to try */
 export async function tryRules(
   groups: AsyncIterable<StoredGroup>,
+  hidden: AsyncIterable<StoredGroup>,
   sums: readonly FilteredSum[],
   before: RuleSet,
   after: RuleSet,
@@ -72,7 +76,7 @@ export async function tryRules(
     const key = JSON.stringify([companyId, classification, data])
     const answer = answers.get(key) ?? storedJudged(companyId, classification, data)
     answers.set(key, answer)
-    const [then, now] = [after, before].map((rules) => judgedBy(rules, address, answer)) as [Outcome, Outcome]
+    const [then, now] = [after, before].map((rules) => outcomeOf(rules, address, answer)) as [Outcome, Outcome]
     let isChanged = false
     if (then.isFiltered) {
       isChanged = !now.isFiltered
@@ -86,6 +90,11 @@ export async function tryRules(
     }
     if (isChanged && companyId !== '') companies.add(companyId, data, { ip, days, events })
   }
+  let shown = 0
+  for await (const { ip, companyId, classification, data, events } of hidden) {
+    const { reason } = outcomeOf(after, parseAddress(ip), storedJudged(companyId, classification, data))
+    if (reason === undefined) shown += events
+  }
   const newlyKept = new Map<string, number>()
   let filtered = 0
   let unknown = 0
@@ -97,7 +106,7 @@ export async function tryRules(
   }
   return {
     ...{ stored, newly_filtered: Object.fromEntries(newlyFiltered), newly_held: Object.fromEntries(newlyHeld) },
-    ...{ filtered, newly_kept: Object.fromEntries(newlyKept), unknown, without_address: withoutAddress },
+    ...{ shown, filtered, newly_kept: Object.fromEntries(newlyKept), unknown, without_address: withoutAddress },
     companies: companies.list(),
   }
 }
@@ -139,15 +148,19 @@ class CompanyTrial {
   }
 }
 
+/** What rules make of a stored event, by its stored values. */
 interface Outcome {
   readonly isFiltered: boolean
+  /** Why a rule filters it; undefined: its class does, or it is kept. */
+  readonly reason: RuleReason | undefined
   readonly rule: string | undefined
   readonly companyId: string
   /** Text of the rule `is`. */
   readonly holder: string | undefined
 }
 
-function judgedBy(rules: RuleSet, address: Address | undefined, answer: Judged): Outcome {
+/** @param address undefined when it is not stored */
+export function outcomeOf(rules: RuleSet, address: Address | undefined, answer: Judged): Outcome {
   // A bot stays a bot, as in `judged`.
   const holder = address && answer.classification !== 'bot' ? rules.holderOf(address) : undefined
   const { domain } = holder?.subject ?? {}
@@ -157,7 +170,8 @@ function judgedBy(rules: RuleSet, address: Address | undefined, answer: Judged):
       : { noise: false, classification: 'business' as const, companyId: domain, data: { domain } }
   const verdict = rules.find(address, held)
   const { companyId } = held
-  return { isFiltered: isFiltered(verdict, held.noise), rule: verdict?.rule, companyId, holder: holder?.text }
+  const reason = verdict && FILTERS[verdict.kind]
+  return { isFiltered: isFiltered(verdict, held.noise), reason, rule: verdict?.rule, companyId, holder: holder?.text }
 }
 
 function isFiltered(verdict: Verdict | undefined, noise: boolean): boolean {

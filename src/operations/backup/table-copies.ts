@@ -9,12 +9,18 @@ import { appliedMigrations, MIGRATIONS, migrate } from '../../stores/clickhouse/
 import { readMigrations } from '../../stores/clickhouse/migrations.ts'
 import { quote, quoteName } from '../../stores/clickhouse/quote.ts'
 import { ERASING } from '../../stores/clickhouse/remove-rows.ts'
-import { EVENTS as EVENTS_TABLE, OUR_TABLES, OUTCOMES } from '../../stores/clickhouse/tables.ts'
+import { EVENTS as EVENTS_TABLE, HIDDEN, OUR_TABLES, OUTCOMES } from '../../stores/clickhouse/tables.ts'
 import { DISTINCT_MASK, type EventFigures } from './figures.ts'
 import { BackupRefusedError, type StoredEvent, type TableShape, type TableSource, type TableTarget } from './ports.ts'
 import { createRestored } from './restored-table.ts'
 
 const EVENTS = EVENTS_TABLE.name
+
+/** Stored events, hidden ones too: repeats of both are repeats. */
+const KEPT_EVENTS = `(
+  SELECT tenant_id, event_id, received_at FROM ${EVENTS}
+  UNION ALL SELECT tenant_id, event_id, received_at FROM ${HIDDEN}
+)`
 
 /** Makes the text of a value independent of the server's settings and time zone. */
 const EXACT_TEXT = {
@@ -180,7 +186,7 @@ export class ClickHouseTables implements TableSource, TableTarget {
   async *eventsSince(ms: number): AsyncGenerator<StoredEvent[]> {
     const result = await this.#client.query({
       query: `
-        SELECT tenant_id, event_id, toUnixTimestamp64Milli(received_at) FROM ${EVENTS}
+        SELECT tenant_id, event_id, toUnixTimestamp64Milli(received_at) FROM ${KEPT_EVENTS}
         WHERE received_at >= fromUnixTimestamp64Milli({from:Int64})`,
       query_params: { from: Math.floor(ms) },
       format: 'JSONCompactEachRow',
@@ -203,7 +209,7 @@ export class ClickHouseTables implements TableSource, TableTarget {
     const stored = new Set<number>()
     if (events.length === 0) return stored
     const pairs = events.map(({ tenantId, eventId }) => `(${quote(tenantId)},${quote(eventId)})`).join()
-    const query = `SELECT DISTINCT tenant_id, event_id FROM ${EVENTS} WHERE (tenant_id, event_id) IN (${pairs})`
+    const query = `SELECT DISTINCT tenant_id, event_id FROM ${KEPT_EVENTS} WHERE (tenant_id, event_id) IN (${pairs})`
     const found = await this.#rows<[string, string]>(query, {}, { max_query_size: String(QUERY_BYTES_MAX) })
     const names = new Set(found.map((pair) => JSON.stringify(pair)))
     for (const [at, { tenantId, eventId }] of events.entries()) {

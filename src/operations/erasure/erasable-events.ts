@@ -3,10 +3,15 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import { connectClickHouse, DATABASE } from '../../stores/clickhouse/client.ts'
 import { quote } from '../../stores/clickhouse/quote.ts'
 import { dropErasing, ERASING, removeRows } from '../../stores/clickhouse/remove-rows.ts'
-import { CORRECTIONS } from '../../stores/clickhouse/tables.ts'
+import { CORRECTIONS, HIDDEN, HIDDEN_CHANGES } from '../../stores/clickhouse/tables.ts'
 import type { ErasableTables, ErasureScope, RemovedRows } from './ports.ts'
 
 const COLUMNS = { ip: 'ip', account: 'account_id', event: 'event_id', source: 'source_id' } as const
+/** Stored events, hidden ones too. */
+const EVERYWHERE = `(
+  SELECT tenant_id, event_id, received_at, timestamp, ip, account_id, source_id FROM events
+  UNION ALL SELECT tenant_id, event_id, received_at, timestamp, ip, account_id, source_id FROM ${HIDDEN}
+)`
 const PORTION_IDS = 10_000
 const QUERY_BYTES_MAX = 67_108_864
 const STATEMENT_MS = 600_000
@@ -42,7 +47,7 @@ export class ClickHouseErasableEvents implements ErasableTables {
     if (maskedOn === undefined) return []
     const result = await this.#client.query({
       query: `
-        SELECT DISTINCT toString(toDate32(timestamp)) FROM events
+        SELECT DISTINCT toString(toDate32(timestamp)) FROM ${EVERYWHERE}
         WHERE tenant_id = ${quote(tenantId)} AND received_at < ${time(beforeMs)} AND position(ip, '#') > 0`,
       format: 'JSONCompactEachRow',
     })
@@ -51,7 +56,7 @@ export class ClickHouseErasableEvents implements ErasableTables {
 
   async *eventIds(sinceMs: number): AsyncGenerator<string[]> {
     const result = await this.#client.query({
-      query: `SELECT event_id FROM events WHERE ${this.#condition()} AND received_at >= ${time(sinceMs)}`,
+      query: `SELECT event_id FROM ${EVERYWHERE} WHERE ${this.#condition()} AND received_at >= ${time(sinceMs)}`,
       format: 'JSONCompactEachRow',
       clickhouse_settings: { max_threads: 1, max_result_bytes: '0', max_result_rows: '0' },
     })
@@ -68,7 +73,7 @@ export class ClickHouseErasableEvents implements ErasableTables {
   async idsAmong(ids: readonly string[], fromMs: number, toMs: number): Promise<ReadonlySet<string>> {
     const result = await this.#client.query({
       query: `
-        SELECT DISTINCT event_id FROM events
+        SELECT DISTINCT event_id FROM ${EVERYWHERE}
         WHERE ${this.#condition()} AND received_at >= ${time(fromMs)} AND received_at <= ${time(toMs)}
           AND event_id IN (${ids.map(quote).join()})`,
       format: 'JSONCompactEachRow',
@@ -83,10 +88,13 @@ export class ClickHouseErasableEvents implements ErasableTables {
     const hasOutcomes = selector === undefined || selector.kind === 'source'
     const events = await remove('events', this.#condition())
     const outcomes = hasOutcomes ? await remove('outcomes', this.#outcomesCondition()) : NONE
-    const corrections = selector === undefined ? await remove(CORRECTIONS, this.#condition()) : NONE
+    const hidden = await remove(HIDDEN, this.#condition())
+    const logs = selector === undefined ? [CORRECTIONS, HIDDEN_CHANGES] : []
+    const logged: Awaited<ReturnType<typeof remove>>[] = []
+    for (const table of logs) logged.push(await remove(table, this.#condition()))
     return {
-      ...{ rows: events.rows, outcomes: outcomes.rows, corrections: corrections.rows },
-      detachedParts: events.detachedParts + outcomes.detachedParts + corrections.detachedParts,
+      ...{ rows: events.rows + hidden.rows, outcomes: outcomes.rows, corrections: logged[0]?.rows ?? 0 },
+      detachedParts: [events, hidden, outcomes, ...logged].reduce((sum, { detachedParts }) => sum + detachedParts, 0),
     }
   }
 

@@ -12,6 +12,7 @@ export interface Findings {
 /** The status of an event is the first of these among its receipts. */
 const ORDER: readonly ReceiptStatus[] = [
   'stored',
+  'hidden',
   'in_progress',
   'dead',
   'accepted',

@@ -3,7 +3,6 @@ import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { OUTCOME_STATUS } from '../../../schemas/outcome.ts'
-import { ENRICHMENT_COLUMNS } from '../../../schemas/row.ts'
 import { botOf } from '../../enrichment/bots/user-agent.ts'
 import { tsv } from '../../pipeline/event/row.ts'
 import { UnavailableError } from '../../run/errors.ts'
@@ -15,6 +14,10 @@ import type {
   Change,
   EventReplacement,
   Group,
+  Hiding,
+  Portion,
+  RowPlace,
+  Run,
   Selection,
   Slice,
   Staged,
@@ -24,21 +27,26 @@ import {
   AGENT_COLUMNS,
   agentsQuery,
   BUILDING,
+  CHANGE_COLUMNS,
   CHANGES,
   CREATE_CHANGES,
   countFilteredQuery,
   createBuilding,
   groupsQuery,
+  IS_OLD_STAGED,
   insertQuery,
   isInsertedQuery,
-  NOISE,
-  REASON,
+  LOG_HIDING,
+  OTHER_COLUMNS,
   RUN,
   removeQuery,
   STAGED,
+  STAGED_VISITS,
   selected,
   selectionParams,
   stageQuery,
+  TABLE_OF,
+  UPGRADE_STAGED,
 } from './reenrich-sql.ts'
 
 /** One statement may read all events of the selected days. */
@@ -46,6 +54,7 @@ const STATEMENT_MS = 3_600_000
 const LOOK_EVERY_MS = 100
 const PORTION_GROUPS = 5_000
 const ASKED_ACCOUNTS = 10_000
+const NOT_HIDDEN: Hiding = { rule: '', reason: '' }
 /** A statement lists them, in 20 bytes each. */
 const BOT_AGENTS_MAX = 100_000
 const QUERY_BYTES_MAX = 67_108_864
@@ -79,11 +88,14 @@ interface ReenrichmentSizes {
   readonly portionGroups?: number
 }
 
-/** Visits that leave the table as noise, and those that stay with other values. */
+/** Visits that are hidden or removed, those that stay with other values, and those that are shown again. */
 export interface StagedVisits {
   readonly filtered: number
   readonly kept: number
+  readonly shown: number
 }
+
+const PLACES: readonly RowPlace[] = ['events', 'hidden']
 
 /** Reenriches stored events by means of a copy in the same database. */
 export class ClickHouseReenrichment implements StoredEvents, EventReplacement {
@@ -108,20 +120,32 @@ export class ClickHouseReenrichment implements StoredEvents, EventReplacement {
     return this.#client.close()
   }
 
-  async addresses(selection: Selection): Promise<number> {
-    const query = `SELECT uniq(ip) FROM events WHERE ${selected(selection)}`
+  async addresses(selection: Selection, hidden: Selection): Promise<number> {
+    return (
+      (await this.#selectedSum('uniq(ip)', selection, 'events')) +
+      (await this.#selectedSum('uniq(ip)', hidden, 'hidden'))
+    )
+  }
+
+  /** Number of events of the selection in a place. */
+  count(selection: Selection, from: RowPlace): Promise<number> {
+    return this.#selectedSum('count()', selection, from)
+  }
+
+  async #selectedSum(sum: string, selection: Selection, from: RowPlace): Promise<number> {
+    const query = `SELECT ${sum} FROM ${TABLE_OF[from]} WHERE ${selected(selection, { from })}`
     return (await this.#rows<[number]>(query, selectionParams(selection)))[0]![0]
   }
 
-  /** Number of events of the selection. */
-  async count(selection: Selection): Promise<number> {
-    const query = `SELECT count() FROM events WHERE ${selected(selection)}`
-    return (await this.#rows<[number]>(query, selectionParams(selection)))[0]![0]
+  /** Rules that hide events, by tenant. */
+  async hidingRules(): Promise<ReadonlyMap<string, readonly string[]>> {
+    const query = `SELECT tenant_id, groupUniqArray(hidden_rule) FROM ${TABLE_OF.hidden} WHERE hidden_rule != '' GROUP BY tenant_id`
+    return new Map(await this.#rows<[string, string[]]>(query))
   }
 
-  async botAgents(selection: Selection): Promise<BotAgents> {
+  async botAgents(selection: Selection, from: RowPlace): Promise<BotAgents> {
     const result = await this.#client.query({
-      query: agentsQuery(selection),
+      query: agentsQuery(selection, from),
       query_params: selectionParams(selection),
       format: 'JSONCompactEachRow',
       clickhouse_settings: GENTLE,
@@ -139,9 +163,9 @@ export class ClickHouseReenrichment implements StoredEvents, EventReplacement {
     return isAll ? 'all' : found
   }
 
-  async *groups(selection: Selection, bucket: Bucket): AsyncGenerator<readonly Group[]> {
+  async *groups(selection: Selection, bucket: Bucket, from: RowPlace): AsyncGenerator<readonly Group[]> {
     const result = await this.#client.query({
-      query: groupsQuery(selection, bucket),
+      query: groupsQuery({ selection, bucket, from }),
       query_params: selectionParams(selection),
       format: 'JSONCompactEachRow',
       clickhouse_settings: { ...GENTLE, output_format_json_quote_64bit_integers: 0, ...LONG },
@@ -149,7 +173,7 @@ export class ClickHouseReenrichment implements StoredEvents, EventReplacement {
     let portion: Group[] = []
     for await (const rows of result.stream<(string | number)[]>()) {
       for (const row of rows) {
-        portion.push(groupOf(row.json<(string | number)[]>()))
+        portion.push(groupOf(row.json<(string | number)[]>(), from))
         if (portion.length < this.#portionGroups) continue
         yield portion
         portion = []
@@ -184,30 +208,29 @@ export class ClickHouseReenrichment implements StoredEvents, EventReplacement {
     await this.#run(CREATE_CHANGES)
   }
 
-  async stage(selection: Selection, bucket: Bucket, run: string, changes: readonly Change[]): Promise<void> {
+  async stage(portion: Portion, { id: run, by }: Run, changes: readonly Change[]): Promise<void> {
     await this.#run(`TRUNCATE TABLE ${CHANGES} SETTINGS max_table_size_to_drop = 0`)
-    const lines = changes.map(({ ip, was, isNoise, filteredAs = '', values }) =>
-      [tsv(ip), was, isNoise, filteredAs, ...values.map(tsv)].join('\t'),
+    const lines = changes.map(({ ip, was, to, hiding: { rule, reason } = NOT_HIDDEN, classification, values }) =>
+      [tsv(ip), was, to, tsv(rule), tsv(reason), classification, ...values.map(tsv)].join('\t'),
     )
     await this.#client.insert({
       table: CHANGES,
-      columns: ['ip', 'was', NOISE, REASON, ...ENRICHMENT_COLUMNS],
+      columns: [...CHANGE_COLUMNS],
       values: Readable.from([Buffer.from(`${lines.join('\n')}\n`)], { objectMode: false }),
       format: 'TabSeparated',
     })
 
-    await this.#run(stageQuery(this.#copied, selection, bucket), { ...selectionParams(selection), run })
+    const query = stageQuery(this.#copied, portion)
+    await this.#run(query, { ...selectionParams(portion.selection), run, by })
   }
 
   stagedSoFar(): Promise<number> {
     return this.#count(BUILDING)
   }
 
-  /** Visits in the copy: distinct pairs of an address and a UTC day. */
   async stagedVisits(): Promise<StagedVisits> {
-    const visits = `uniqExactIf((ip, toDate32(timestamp)), ${NOISE}), uniqExactIf((ip, toDate32(timestamp)), NOT ${NOISE})`
-    const [filtered, kept] = (await this.#rows<[number, number]>(`SELECT ${visits} FROM ${BUILDING}`))[0]!
-    return { filtered, kept }
+    const [filtered, kept, shown] = (await this.#rows<[number, number, number]>(STAGED_VISITS))[0]!
+    return { filtered, kept, shown }
   }
 
   async complete(): Promise<void> {
@@ -220,6 +243,7 @@ export class ClickHouseReenrichment implements StoredEvents, EventReplacement {
   }
 
   async slices(): Promise<Slice[]> {
+    if ((await this.#rows<[number]>(IS_OLD_STAGED))[0]![0]) await this.#run(UPGRADE_STAGED)
     const minutes = await this.#rows<[string, number, number]>(`
       SELECT any(tenant_id), toUnixTimestamp(toStartOfMinute(received_at)) * 1000 AS minute, count()
       FROM ${STAGED} GROUP BY minute ORDER BY minute`)
@@ -236,15 +260,17 @@ export class ClickHouseReenrichment implements StoredEvents, EventReplacement {
 
   async remove(slice: Slice): Promise<void> {
     await this.#untilQuiet()
-    await this.#run(removeQuery(slice), {}, { mutations_sync: '0' })
+    for (const place of PLACES) await this.#run(removeQuery(slice, place), {}, { mutations_sync: '0' })
     await this.#untilQuiet()
   }
 
   async insert(slice: Slice): Promise<void> {
     const existing = new Set(await this.#columns('events'))
     const columns = (await this.#columns(STAGED)).filter((column) => existing.has(column))
-    // A new token, because `remove` deleted the rows of an earlier attempt.
-    await this.#run(insertQuery(columns, slice), {}, { insert_deduplication_token: randomUUID() })
+    for (const place of PLACES) {
+      // A new token, because `remove` deleted the rows of an earlier attempt.
+      await this.#run(insertQuery(columns, slice, place), {}, { insert_deduplication_token: randomUUID() })
+    }
   }
 
   async isInserted(slice: Slice): Promise<boolean> {
@@ -253,12 +279,9 @@ export class ClickHouseReenrichment implements StoredEvents, EventReplacement {
 
   async countFiltered(): Promise<void> {
     await this.#untilQuiet()
-    const existing = await this.#rows<[string]>(
-      `SELECT name FROM system.columns WHERE database = currentDatabase() AND table = '${STAGED}'`,
-    )
-    const names = existing.map(([name]) => name)
-    const query = countFilteredQuery(OUTCOME_STATUS.filtered, names)
-    await this.#run(query, {}, { insert_deduplication_token: randomUUID() })
+    for (const query of [countFilteredQuery(OUTCOME_STATUS.filtered), LOG_HIDING]) {
+      await this.#run(query, {}, { insert_deduplication_token: randomUUID() })
+    }
   }
 
   drop(): Promise<void> {
@@ -268,19 +291,21 @@ export class ClickHouseReenrichment implements StoredEvents, EventReplacement {
   /** Statements of a killed attempt may still run on the server. Waits for their end, so that they do not interfere. */
   async #untilQuiet(): Promise<void> {
     for (;;) {
-      const [found] = await this.#rows<[number, [id: string, failure: string][]]>(`
+      const tables = `table IN (${Object.values(TABLE_OF).map(quote).join()})`
+      const [found] = await this.#rows<[number, [id: string, table: string, failure: string][]]>(`
         SELECT
           (SELECT count() FROM system.processes WHERE query_kind = 'Insert' AND position(query, '${STAGED}') > 0),
-          groupArray((mutation_id, latest_fail_reason))
+          groupArray((mutation_id, table, latest_fail_reason))
         FROM system.mutations
-        WHERE database = currentDatabase() AND table = 'events' AND NOT is_done AND position(command, '${STAGED}') > 0`)
+        WHERE database = currentDatabase() AND ${tables} AND NOT is_done AND position(command, '${STAGED}') > 0`)
       const [inserts, removals] = found!
-      const failed = removals.find(([, failure]) => failure !== '')
+      const failed = removals.find(([, , failure]) => failure !== '')
       // ClickHouse would retry a failing mutation for ever, and block the ones after it.
       if (failed !== undefined) {
-        const which = `database = currentDatabase() AND table = 'events' AND mutation_id = ${quote(failed[0])}`
+        const [id, table] = failed
+        const which = `database = currentDatabase() AND table = ${quote(table)} AND mutation_id = ${quote(id)}`
         await this.#run(`KILL MUTATION WHERE ${which}`)
-        throw new UnavailableError(`ClickHouse cannot remove events: ${failed[1]}; run the command again to finish it`)
+        throw new UnavailableError(`ClickHouse cannot remove events: ${failed[2]}; run the command again to finish it`)
       }
       if (removals.length === 0 && inserts === 0) return
       await sleep(LOOK_EVERY_MS)
@@ -292,7 +317,7 @@ export class ClickHouseReenrichment implements StoredEvents, EventReplacement {
     const rows = await this.#rows<[string]>(
       `SELECT name FROM system.columns
       WHERE database = currentDatabase() AND table = {table:String} AND default_kind IN ('', 'DEFAULT')
-        AND name NOT IN ('${RUN}', '${NOISE}', '${REASON}')
+        AND name NOT IN (${OTHER_COLUMNS.map(quote).join()})
       ORDER BY position`,
       { table },
     )
@@ -344,9 +369,11 @@ function isBotText(text: string): boolean {
   }
 }
 
-function groupOf([ip, accountId, was, ...rest]: (string | number)[]): Group {
+function groupOf([ip, accountId, was, ...rest]: (string | number)[], from: RowPlace): Group {
   const events = Number(rest.pop())
   const texts = rest.map(String)
+  const [rule, reason] = from === 'hidden' ? texts.splice(-2) : []
+  const hiding = reason === undefined ? undefined : { rule: rule!, reason: reason as Hiding['reason'] }
   const agents = texts.splice(-AGENT_COLUMNS.length)
-  return { ip: String(ip), accountId: String(accountId), was: String(was), values: texts, agents, events }
+  return { ip: String(ip), accountId: String(accountId), was: String(was), hiding, values: texts, agents, events }
 }

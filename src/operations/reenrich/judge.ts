@@ -1,15 +1,17 @@
 import type { Bot } from '../../../schemas/bots.ts'
 import type { Classification } from '../../../schemas/classification.ts'
 import { ENRICHMENT_COLUMNS } from '../../../schemas/row.ts'
-import type { FilterReason, TenantRules } from '../../../schemas/tenant-rules.ts'
+import { RULE_REASONS, type TenantRules } from '../../../schemas/tenant-rules.ts'
 import { botOf } from '../../enrichment/bots/user-agent.ts'
 import type { FrozenData } from '../../enrichment/engine.ts'
 import { type RuleConcern, storedJudged } from '../../enrichment/tenant-rules/concern.ts'
 import { judged, ruleSetOf } from '../../enrichment/tenant-rules/judge.ts'
+import { type Judged, RuleSet } from '../../enrichment/tenant-rules/rule-set.ts'
+import { outcomeOf } from '../../enrichment/tenant-rules/trial.ts'
 import { parseAddress } from '../../pipeline/event/address.ts'
 import type { Enrichment } from '../../pipeline/event/enrichment.ts'
 import { fromTsv } from '../../pipeline/event/row.ts'
-import type { EnrichmentColumn, Group, TodaysData, Values } from './ports.ts'
+import type { EnrichmentColumn, Group, Hiding, Place, TodaysData, Values } from './ports.ts'
 
 /** Data, and after them the rules of a tenant. */
 export function judgedBy(data: Pick<FrozenData, 'enrich' | 'organisationOf'>, tenant: TenantRules): TodaysData {
@@ -22,16 +24,20 @@ export function judgedBy(data: Pick<FrozenData, 'enrich' | 'organisationOf'>, te
   }
 }
 
-/** Result of today's data for stored events. */
+/** What becomes of stored events. */
 export interface Judgement {
-  readonly isNoise: boolean
-  readonly classification: Classification | undefined
-  /** The tenant's rule that makes it noise; undefined: its classification decides. */
-  readonly filteredAs?: FilterReason | undefined
+  readonly to: Place
+  /** What hides them, or hid them until now; undefined: nothing does. */
+  readonly hiding: Hiding | undefined
+  readonly classification: Classification | ''
   readonly values: Values
-  /** Whether it differs from the stored values. */
+  /** Whether they move or get other values. */
   readonly isChange: boolean
 }
+
+type Judgeable = Pick<Group, 'ip' | 'values' | 'agents' | 'hiding'>
+
+const NO_RULES = new RuleSet({})
 
 /** Names of organisations that rules compare. */
 const RULE_COLUMNS = ['domain', 'business_name', 'org_name', 'as_name'] as const
@@ -43,31 +49,80 @@ export function columnValue(values: Values, column: EnrichmentColumn): string {
   return values[indexOf(column)]!
 }
 
-/** Undefined when the stored address is masked: then it cannot be enriched. */
-export function judge(
-  { ip, values, agents }: Pick<Group, 'ip' | 'values' | 'agents'>,
-  data: TodaysData,
-): Judgement | undefined {
+/** By today's data. Undefined when the stored address is masked: then it cannot be enriched. */
+export function judge({ ip, values, agents, hiding }: Judgeable, data: TodaysData): Judgement | undefined {
   const address = parseAddress(ip)
   if (address === undefined) return undefined
   const enrichment = data.enrich(address, values[HOSTNAME_AT]!, claimIn(agents))
+  const { noise, classification = '', filteredAs = '', rule = '' } = enrichment
+  if (noise)
+    return hidden({ values, hiding }, { rule: filteredAs === '' ? '' : rule, reason: filteredAs }, classification)
   const today = valuesOf(enrichment)
-  return {
-    isNoise: enrichment.noise,
-    classification: enrichment.classification,
-    ...(enrichment.filteredAs && { filteredAs: enrichment.filteredAs }),
-    values: today,
-    isChange: enrichment.noise || today.some((value, i) => value !== values[i]),
-  }
+  const isChange = hiding !== undefined || today.some((value, i) => value !== values[i])
+  return { to: 'events', hiding, classification, values: today, isChange }
 }
 
-/** Whether a rule is about the events of a group, by their stored values. */
-export function isConcerned({ ip, values }: Pick<Group, 'ip' | 'values'>, concern: RuleConcern): boolean {
+/** Hidden events keep their values, so that they come back as they were. */
+function hidden(
+  { values, hiding }: Pick<Group, 'values' | 'hiding'>,
+  by: Hiding,
+  classification: Judgement['classification'],
+): Judgement {
+  const isChange = by.rule !== hiding?.rule || by.reason !== hiding.reason
+  return { to: 'hidden', hiding: by, classification, values, isChange }
+}
+
+/** How a change of rules judges stored events. */
+export interface RuleJudge {
+  /** The tenant's rules now. */
+  readonly rules: TenantRules
+  readonly data: TodaysData
+  /** Whether the change can give events to another company, or back to one. If not, it only hides and shows them. */
+  readonly givesCompanies: boolean
+  /** Rules whose hidden events are removed for good. */
+  readonly deletes: ReadonlySet<string>
+}
+
+/**
+ * By the tenant's rules and the stored values, so that a rule and its removal are each other's reverse, whatever data have come since. Only what
+ * rules do not decide is up to today's data.
+ */
+export function judgeByRules(
+  group: Judgeable,
+  { rules, data, givesCompanies, deletes }: RuleJudge,
+): Judgement | undefined {
+  const { ip, values, hiding } = group
+  const address = parseAddress(ip)
+  const outcome = outcomeOf(ruleSetOf(rules) ?? NO_RULES, address, storedOf(values))
+  const classification = columnValue(values, 'classification') as Judgement['classification']
+  if (outcome.reason !== undefined) {
+    const found = hidden(group, { rule: outcome.rule!, reason: outcome.reason }, classification)
+    return hiding !== undefined && deletes.has(outcome.rule!) ? { ...found, to: 'gone', isChange: true } : found
+  }
+  const isHiddenByRule = RULE_REASONS.some((reason) => reason === hiding?.reason)
+  const isShown = isHiddenByRule && outcome.rule === undefined && outcome.holder === undefined
+  if (isShown || (address === undefined && isHiddenByRule))
+    return { to: 'events', hiding, classification, values, isChange: true }
+  const asItIs: Judgement = { to: 'events', hiding: undefined, classification, values, isChange: false }
+  if (address !== undefined && hiding === undefined && !givesCompanies) return asItIs
+  return judge(group, data)
+}
+
+/** Whether a rule is about the events of a group, by their stored values, or hides them. */
+export function isConcerned(
+  { values, ip, hiding }: Pick<Group, 'ip' | 'values' | 'hiding'>,
+  concern: RuleConcern,
+): boolean {
+  return concern.has(hiding?.rule) || concern.matches(parseAddress(ip), storedOf(values))
+}
+
+/** Stored values as rules see them. */
+function storedOf(values: Values): Judged {
   const of = (column: EnrichmentColumn) => columnValue(values, column)
   const names = RULE_COLUMNS.flatMap((column) => (of(column) === '' ? [] : [[column, of(column)] as const]))
   const asn = Number(of('asn'))
   const data = { ...Object.fromEntries(names), ...(asn > 0 && { asn }) }
-  return concern.matches(parseAddress(ip), storedJudged(of('company_id'), of('classification'), data))
+  return storedJudged(of('company_id'), of('classification'), data)
 }
 
 /** As `claimOf` for the event itself. */

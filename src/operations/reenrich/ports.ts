@@ -19,6 +19,21 @@ export interface Selection {
   readonly botAgents?: BotAgents
   /** Only events that one of these may concern; undefined: all. */
   readonly concern?: Concern | undefined
+  /** Of hidden events, also those that these rules hide. */
+  readonly hiddenBy?: readonly string[]
+}
+
+/** Where stored events are: `gone` ones are only counted as filtered. */
+export type Place = 'events' | 'hidden' | 'gone'
+/** Places with rows. */
+export type RowPlace = Exclude<Place, 'gone'>
+
+/** Why events are hidden. */
+export interface Hiding {
+  /** Rule of the tenant; empty: their class alone hides them. */
+  readonly rule: string
+  /** Their reason in `daily_outcomes`. */
+  readonly reason: FilterReason | ''
 }
 
 /** Hashes of the user agents that may be a bot's. `all`: there are too many to list, so every one may be. */
@@ -28,28 +43,40 @@ export type BotAgents = readonly string[] | 'all'
 export type Values = readonly string[]
 export type EnrichmentColumn = (typeof ENRICHMENT_COLUMNS)[number]
 
-/** Stored events with the same address, account, enrichment and user agent. */
+/** Stored events in one place with the same address, account, enrichment and user agent. */
 export interface Group {
   /** The stored address; may be masked. */
   readonly ip: string
   readonly accountId: string
-  /** Hash of `values` and `agents`. */
+  /** Hash of `values` and `agents`, and of what hides the events. */
   readonly was: string
+  /** Undefined for events that are not hidden. */
+  readonly hiding?: Hiding | undefined
   readonly values: Values
   /** The user agents in the texts where `claimOf` looks for them, in its order; `''` for none, and for one that is not in `botAgents`. */
   readonly agents: readonly string[]
   readonly events: number
 }
 
-/** New values for events of an address with these old values. */
+/** What becomes of the events of an address with these old values. */
 export interface Change {
   readonly ip: string
   readonly was: string
-  /** They are noise today: they leave the table and are counted as filtered. */
-  readonly isNoise: boolean
-  /** Their `outcomes.reason`. */
-  readonly filteredAs?: FilterReason | undefined
+  /** Hidden and removed events count as filtered. */
+  readonly to: Place
+  /** What hides or hid them; undefined: nothing does. */
+  readonly hiding?: Hiding | undefined
+  /** Class by which they count as filtered. */
+  readonly classification: string
   readonly values: Values
+}
+
+/** A run of a reenrichment. */
+export interface Run {
+  /** Unique. */
+  readonly id: string
+  /** Who asked for it. */
+  readonly by: string
 }
 
 /** Today's data. They do not change during a run. */
@@ -59,6 +86,13 @@ export interface TodaysData {
    * @param claimed see `Enricher`
    */
   enrich(address: Address, hostname: string, claimed?: Bot): Enrichment
+}
+
+/** Events of a bucket in one place. */
+export interface Portion {
+  readonly selection: Selection
+  readonly bucket: Bucket
+  readonly from: RowPlace
 }
 
 /** Part of a selection: the addresses with this hash. */
@@ -72,7 +106,7 @@ export interface Staged {
   readonly tenantId: string
   /** The run that made it. */
   readonly run: string
-  /** Includes events that leave the table as noise. */
+  /** Includes events that are hidden or removed. */
   readonly events: number
 }
 
@@ -87,12 +121,12 @@ export interface Slice {
 
 /** Reads stored events. */
 export interface StoredEvents {
-  /** Approximate number of distinct addresses. */
-  addresses(selection: Selection): Promise<number>
+  /** Approximate number of distinct addresses, those of hidden events included. */
+  addresses(selection: Selection, hidden: Selection): Promise<number>
   /** Finds the user agents of bots among the events: few are, and reading where they are in an event takes longer than all else. */
-  botAgents(selection: Selection): Promise<BotAgents>
+  botAgents(selection: Selection, from: RowPlace): Promise<BotAgents>
   /** The groups of a bucket, in portions. Every event is in one group. */
-  groups(selection: Selection, bucket: Bucket): AsyncIterable<readonly Group[]>
+  groups(selection: Selection, bucket: Bucket, from: RowPlace): AsyncIterable<readonly Group[]>
   /** The ids that are accounts of the tenant now. */
   accountsAmong(tenantId: string, accountIds: readonly string[]): Promise<ReadonlySet<string>>
   /** The complete copy, if there is one. */
@@ -104,10 +138,10 @@ export interface StoredEvents {
  * moment. A copy survives after `complete`; the next `begin` removes an incomplete one.
  */
 export interface EventReplacement {
-  /** Creates an empty copy, and removes an incomplete one. @param run unique */
-  begin(run: string): Promise<void>
+  /** Creates an empty copy, and removes an incomplete one. */
+  begin(): Promise<void>
   /** Adds the changed events of a bucket to the copy. */
-  stage(selection: Selection, bucket: Bucket, run: string, changes: readonly Change[]): Promise<void>
+  stage(portion: Portion, run: Run, changes: readonly Change[]): Promise<void>
   /** Number of events in the copy. */
   stagedSoFar(): Promise<number>
   /** Completes the copy. From now on its events must replace the stored ones. */
@@ -116,12 +150,12 @@ export interface EventReplacement {
   discard(): Promise<void>
   /** Slices of the copy. Every event is in one of them. */
   slices(): Promise<Slice[]>
-  /** Removes the events of the slice from the table: old ones, and new ones of an earlier attempt. */
+  /** Removes the events of the slice from both places: old ones, and new ones of an earlier attempt. */
   remove(slice: Slice): Promise<void>
   insert(slice: Slice): Promise<void>
-  /** Whether the table has each event of the slice once, without its noise. */
+  /** Whether each event of the slice is once in its place, and nowhere else. */
   isInserted(slice: Slice): Promise<boolean>
-  /** Counts events that left as noise. A repetition counts them once. */
+  /** Counts events that were removed, and logs what was hidden, shown and removed. A repetition changes nothing more. */
   countFiltered(): Promise<void>
   /** Removes the copy after the replacement. */
   drop(): Promise<void>

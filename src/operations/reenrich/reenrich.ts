@@ -1,7 +1,18 @@
 import { numbered } from '../../run/counted.ts'
 import { StartupError, UnavailableError } from '../../run/errors.ts'
-import { judge } from './judge.ts'
-import type { Bucket, Change, EventReplacement, Group, Selection, Staged, StoredEvents, TodaysData } from './ports.ts'
+import { type Judgement, judge } from './judge.ts'
+import type {
+  Change,
+  EventReplacement,
+  Group,
+  Portion,
+  RowPlace,
+  Run,
+  Selection,
+  Staged,
+  StoredEvents,
+  TodaysData,
+} from './ports.ts'
 import { type ReenrichReport, ReportBuilder } from './report.ts'
 
 /** Addresses of a bucket. Bounds memory, here and in ClickHouse. */
@@ -16,8 +27,12 @@ interface ReenrichOptions {
   readonly say: (line: string) => void
   /** Default: 50,000. */
   readonly bucketAddresses?: number
+  /** Hidden events to judge. Default: those of the selection. */
+  readonly hidden?: Selection
   /** Whether to judge a group. Default: all. */
   readonly concerns?: (group: Group) => boolean
+  /** Default: by the data. */
+  readonly judged?: (group: Group) => Judgement | undefined
   /** Called between two pieces of work, when nothing is half done. It may wait, and ends the run if it throws. */
   readonly checkpoint?: (progress: ReenrichProgress) => Promise<void>
 }
@@ -31,8 +46,7 @@ interface ReplacementOptions extends ReenrichOptions {
   readonly replacement: EventReplacement
   /** @throws when another process may have started to rewrite events */
   readonly assertHeld: () => void
-  /** Unique id of this run. */
-  readonly run: string
+  readonly run: Run
   /** Called with the final report, before the first event changes. */
   readonly onJudged?: (report: ReenrichReport) => Promise<void>
   /** Called when all events of a copy are replaced, before the copy is dropped. After a crash it may be called again. */
@@ -65,10 +79,10 @@ export async function reenrich(selection: Selection, parts: ReplacementOptions):
   if ((await finishReenrich(parts)) !== undefined) say('finished an earlier re-enrichment; starting this one')
   for (let attempt = 1; ; attempt++) {
     assertHeld()
-    await replacement.begin(run)
-    const { changed, report } = await judgeAll(selection, parts, async (asked, bucket, changes) => {
+    await replacement.begin()
+    const { changed, report } = await judgeAll(selection, parts, async (portion, changes) => {
       assertHeld()
-      await replacement.stage(asked, bucket, run, changes)
+      await replacement.stage(portion, run, changes)
     })
     if (changed === 0) {
       await replacement.discard()
@@ -132,34 +146,41 @@ export async function finishReenrich(
 /** @param take gets the changes of one bucket after the other; buckets without a change are skipped */
 async function judgeAll(
   selection: Selection,
-  { events, data, say, bucketAddresses = BUCKET_ADDRESSES, concerns, checkpoint }: ReenrichOptions,
-  take: (selection: Selection, bucket: Bucket, changes: readonly Change[]) => Promise<void>,
+  options: ReenrichOptions,
+  take: (portion: Portion, changes: readonly Change[]) => Promise<void>,
 ): Promise<{ readonly changed: number; readonly report: ReenrichReport }> {
+  const { events, data, say, bucketAddresses = BUCKET_ADDRESSES, hidden = selection, concerns, checkpoint } = options
+  const judged = options.judged ?? ((group: Group) => judge(group, data))
   const builder = new ReportBuilder()
-  const asked = { ...selection, botAgents: await events.botAgents(selection) }
+  const places: readonly (readonly [RowPlace, Selection])[] = [
+    ['events', { ...selection, botAgents: await events.botAgents(selection, 'events') }],
+    ['hidden', { ...hidden, botAgents: await events.botAgents(hidden, 'hidden') }],
+  ]
   let seen = 0
-  const of = Math.max(1, Math.ceil((await events.addresses(selection)) / bucketAddresses))
+  const of = Math.max(1, Math.ceil((await events.addresses(selection, hidden)) / bucketAddresses))
   for (let index = 0; index < of; index++) {
     const bucket = { index, of }
-    const changes = new Map<string, Change>()
     const addresses = new Set<string>()
-    for await (const groups of events.groups(asked, bucket)) {
-      for (const group of groups) {
-        seen += group.events
-        if (concerns !== undefined && !concerns(group)) continue
-        const judgement = judge(group, data)
-        builder.add(group, judgement)
-        if (judgement === undefined) continue
-        addresses.add(group.ip)
-        if (!judgement.isChange) continue
-        const { ip, was } = group
-        const { isNoise, filteredAs, values } = judgement
-        changes.set(`${ip} ${was}`, { ip, was, isNoise, filteredAs, values })
+    for (const [from, asked] of places) {
+      const changes = new Map<string, Change>()
+      for await (const groups of events.groups(asked, bucket, from)) {
+        for (const group of groups) {
+          seen += group.events
+          if (concerns !== undefined && !concerns(group)) continue
+          const judgement = judged(group)
+          builder.add(group, judgement)
+          if (judgement === undefined) continue
+          addresses.add(group.ip)
+          if (!judgement.isChange) continue
+          const { ip, was } = group
+          const { to, hiding, classification, values } = judgement
+          changes.set(`${ip} ${was}`, { ip, was, to, hiding, classification, values })
+        }
+        await checkpoint?.({ step: 'judging', events: seen })
       }
-      await checkpoint?.({ step: 'judging', events: seen })
+      if (changes.size > 0) await take({ selection: asked, bucket, from }, [...changes.values()])
     }
     builder.countAddresses(addresses.size)
-    if (changes.size > 0) await take(asked, bucket, [...changes.values()])
     if (of > 1) say(`judged part ${index + 1} of ${of} of the addresses`)
   }
   const report = await builder.finish((ids) => events.accountsAmong(selection.tenantId, ids))

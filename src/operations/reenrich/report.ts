@@ -25,7 +25,7 @@ interface MergedAccount {
   readonly events: number
 }
 
-/** Result of a reenrichment. Every changed event counts in one of the six kinds, from `renamed` to `other`. */
+/** Result of a reenrichment. Every changed event counts in one of the kinds from `renamed` to `other`. */
 export interface ReenrichReport {
   readonly events: {
     readonly judged: number
@@ -41,7 +41,11 @@ export interface ReenrichReport {
   readonly found: { readonly accounts: number; readonly events: number }
   /** Events that lose their organisation. */
   readonly lost: { readonly accounts: number; readonly events: number }
-  /** Events that are noise today, by classification. */
+  /** Hidden events that are noise no longer. */
+  readonly shown: { readonly events: number }
+  /** Hidden events that are removed for good. */
+  readonly deleted: { readonly events: number }
+  /** Events that are noise today, by classification. They are hidden. */
   readonly filtered: { readonly events: number; readonly classifications: Readonly<Record<string, number>> }
   /** Only host name, AS or quality changes: accounts do not show these. */
   readonly other: { readonly events: number }
@@ -69,6 +73,8 @@ export class ReportBuilder {
   #changed = 0
   #addresses = 0
   #otherEvents = 0
+  #shown = 0
+  #deleted = 0
   readonly #found = { events: 0 }
   readonly #lost = { events: 0, accounts: new Set<string>() }
   readonly #filtered = new Map<string, number>()
@@ -95,8 +101,14 @@ export class ReportBuilder {
     this.#judged += events
     if (!judgement.isChange) return
     this.#changed += events
-    if (judgement.isNoise) {
-      const name = judgement.filteredAs ?? judgement.classification ?? ''
+    const { to, hiding, classification } = judgement
+    if (to === 'gone') this.#deleted += events
+    else if (group.hiding !== undefined && to === 'events') this.#shown += events
+    // Another rule hides them now.
+    else if (group.hiding !== undefined) this.#otherEvents += events
+    if (group.hiding !== undefined) return
+    if (to === 'hidden') {
+      const name = hiding?.reason || classification
       this.#filtered.set(name, (this.#filtered.get(name) ?? 0) + events)
       return
     }
@@ -159,6 +171,7 @@ export class ReportBuilder {
       merged: { accounts: new Set(merged.map(({ from }) => from)).size, events: sum(merged), list: merged },
       found: { accounts: gained.filter((id) => !existing.has(id)).length, events: this.#found.events },
       lost: { accounts: this.#lost.accounts.size, events: this.#lost.events },
+      ...{ shown: { events: this.#shown }, deleted: { events: this.#deleted } },
       filtered: { events: [...this.#filtered.values()].reduce((all, n) => all + n, 0), classifications },
       other: { events: this.#otherEvents },
     }

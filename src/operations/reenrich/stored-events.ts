@@ -1,6 +1,7 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { type EventReceipt, RECEIPTS_MAX } from '../../../schemas/api/receipt.ts'
 import { unavailable } from '../../stores/clickhouse/failures.ts'
+import { HIDDEN } from '../../stores/clickhouse/tables.ts'
 import type { EventKey, StoredEvents } from '../receipts/ports.ts'
 
 const QUERY_SECONDS_MAX = 5
@@ -8,9 +9,17 @@ const QUERY_SECONDS_MAX = 5
 const THREADS_MAX = 2
 
 const QUERY = `
-  SELECT toUnixTimestamp64Milli(received_at) AS received_ms, job_id, request_id, classification
-  FROM events
-  WHERE tenant_id = {tenant:String} AND event_id = {event:String}
+  SELECT toUnixTimestamp64Milli(received_at) AS received_ms, job_id, request_id, classification, is_hidden, hidden_rule
+  FROM
+  (
+    SELECT received_at, job_id, request_id, classification, false AS is_hidden, '' AS hidden_rule
+    FROM events
+    WHERE tenant_id = {tenant:String} AND event_id = {event:String}
+    UNION ALL
+    SELECT received_at, job_id, request_id, classification, true AS is_hidden, hidden_rule
+    FROM ${HIDDEN}
+    WHERE tenant_id = {tenant:String} AND event_id = {event:String}
+  )
   ORDER BY received_at DESC
   LIMIT {limit:UInt32}`
 
@@ -19,9 +28,11 @@ interface StoredRow {
   readonly job_id: string
   readonly request_id: string
   readonly classification: string
+  readonly is_hidden: boolean
+  readonly hidden_rule: string
 }
 
-/** Finds events in the table `events`. */
+/** Finds events in the tables of stored and of hidden events. */
 export class ClickHouseStoredEvents implements StoredEvents {
   readonly #client: ClickHouseClient
 
@@ -49,13 +60,21 @@ export class ClickHouseStoredEvents implements StoredEvents {
   }
 }
 
-function receiptOf({ received_ms, job_id, request_id, classification }: StoredRow): EventReceipt {
+function receiptOf({
+  received_ms,
+  job_id,
+  request_id,
+  classification,
+  is_hidden,
+  hidden_rule,
+}: StoredRow): EventReceipt {
   return {
-    status: 'stored',
+    status: is_hidden ? 'hidden' : 'stored',
     received_at: new Date(received_ms).toISOString(),
     lane: job_id === '' ? 'live' : 'batch',
     ...(request_id !== '' && { request_id }),
     ...(job_id !== '' && { job_id }),
     ...(classification !== '' && { classification }),
+    ...(hidden_rule !== '' && { reason: hidden_rule }),
   }
 }

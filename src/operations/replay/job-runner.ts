@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
 import type { ReenrichmentResult } from '../../../schemas/dashboard/reenrichments.ts'
-import type { TenantRules } from '../../../schemas/tenant-rules.ts'
+import { REENRICHMENT_LIMITS } from '../../../schemas/limits.ts'
+import { isHiding, kindOf, type TenantRules } from '../../../schemas/tenant-rules.ts'
 import type { FrozenData } from '../../enrichment/engine.ts'
 import { RuleConcern } from '../../enrichment/tenant-rules/concern.ts'
 import { tenantEnricher } from '../../enrichment/tenant-rules/judge.ts'
+import { unclassifiedRule } from '../../enrichment/tenant-rules/rule-set.ts'
 import type { Enricher, Hostnames } from '../../pipeline/event/enrichment.ts'
 import { DAY_MS, utcDay } from '../../pipeline/event/outcomes.ts'
 import type { Clock } from '../../run/clock.ts'
@@ -15,9 +17,9 @@ import type { Service } from '../../run/service.ts'
 import type { ShareLease } from '../../stores/redis/membership.ts'
 import { addressMaskOf, type Tenant } from '../../tenants/tenancy.ts'
 import type { ClickHouseReenrichment } from '../reenrich/clickhouse.ts'
-import type { ReenrichJob } from '../reenrich/jobs/job.ts'
+import { HIDDEN_ONLY, type ReenrichJob } from '../reenrich/jobs/job.ts'
 import type { HeldJobs, ReenrichJobs } from '../reenrich/jobs/job-store.ts'
-import { isConcerned, judgedBy } from '../reenrich/judge.ts'
+import { isConcerned, judgeByRules, judgedBy, type RuleJudge } from '../reenrich/judge.ts'
 import type { Selection, Staged } from '../reenrich/ports.ts'
 import { finishReenrich, type ReenrichProgress, reenrich } from '../reenrich/reenrich.ts'
 import type { ReenrichReport } from '../reenrich/report.ts'
@@ -55,6 +57,8 @@ interface JobRunnerOptions {
   readonly pauseFactor?: number
   /** How long processes may still judge by rules from before, milliseconds. Default: 3,000. */
   readonly settleMs?: number
+  /** How often to look for hidden events whose rule was removed, milliseconds. Default: 30,000. */
+  readonly reconcileMs?: number
 }
 
 const LOOK_EVERY_MS = 2_000
@@ -64,6 +68,7 @@ const LEASE_WAIT_MS = 5_000
 /** Processes know changed rules within seconds. Then the job waits until the events that they judged before are stored. */
 const RULES_SETTLE_MS = 3_000
 const WRITE_EVERY_MS = 1_000
+const RECONCILE_EVERY_MS = 30_000
 /** Leaves most of a core to live events. */
 const PAUSE_FACTOR = 2
 const PAUSE_MAX_MS = 5_000
@@ -78,6 +83,9 @@ const JUDGED_SHARE = 0.7
 const REPLACED_SHARE = 0.95
 /** Long before the first event. */
 const FIRST_DAY = '2000-01-01'
+
+/** Who requested a job that no person did. */
+const RULE_REMOVED = 'removal of the rule'
 
 /** A person cancelled the job, or its tenant was removed. */
 class JobCancelledError extends Error {
@@ -94,6 +102,7 @@ export class ReenrichJobRunner implements Service {
   readonly #options: JobRunnerOptions
   readonly #held: HeldJobs
   readonly #loop: Loop
+  #reconciledMs = Number.NEGATIVE_INFINITY
 
   constructor(options: JobRunnerOptions) {
     this.#options = options
@@ -121,8 +130,11 @@ export class ReenrichJobRunner implements Service {
   }
 
   async #round(signal: AbortSignal): Promise<number> {
-    const { jobs, lease, clock } = this.#options
-    if ((await jobs.open(1)).total === 0) return LOOK_EVERY_MS
+    const { jobs, lease, clock, reconcileMs = RECONCILE_EVERY_MS } = this.#options
+    if ((await jobs.open(1)).total === 0) {
+      if (performance.now() - this.#reconciledMs >= reconcileMs) await this.#reconcile()
+      return Math.min(LOOK_EVERY_MS, reconcileMs)
+    }
     if (!(await lease.acquire(AbortSignal.any([signal, AbortSignal.timeout(LEASE_WAIT_MS)])))) return LOOK_EVERY_MS
     try {
       const job = await this.#held.next((waiting) => ({
@@ -134,6 +146,24 @@ export class ReenrichJobRunner implements Service {
       return 0
     } finally {
       await lease.release()
+    }
+  }
+
+  /** Requests jobs for hidden events whose rule was removed without one: by a command, a restore, or a process that was killed. */
+  async #reconcile(): Promise<void> {
+    const { events, jobs, getTenant, clock } = this.#options
+    this.#reconciledMs = performance.now()
+    for (const [tenantId, hiding] of await events.hidingRules()) {
+      const tenant = await getTenant(tenantId)
+      if (tenant === undefined || tenant.deleting) continue
+      const { rules = [], unclassified = 'account' } = tenant
+      const known = new Set([...rules, unclassifiedRule(unclassified)])
+      const removed = hiding.filter((rule) => !known.has(rule))
+      if (removed.length === 0) continue
+      await jobs.request(tenantId, {
+        ...{ rules: removed.slice(0, REENRICHMENT_LIMITS.rules), unclassified: false, days: HIDDEN_ONLY },
+        ...{ requestedBy: RULE_REMOVED, requestedAtMs: clock.now() },
+      })
     }
   }
 
@@ -194,12 +224,14 @@ export class ReenrichJobRunner implements Service {
         await pause(this.#options.settleMs ?? RULES_SETTLE_MS, turn.signal)
         await lane.untilStored()
         const selection = this.#selectionOf(turn.job, tenant, concern)
-        turn.total = await events.count(selection)
+        const hidden = { ...selection, from: FIRST_DAY, hiddenBy: turn.job.rules }
+        turn.total = (await events.count(selection, 'events')) + (await events.count(hidden, 'hidden'))
+        const judge = ruleJudgeOf(turn.job, tenant, judgedBy(frozen, tenant))
         await reenrich(selection, {
           ...shared,
-          data: judgedBy(frozen, tenant),
-          run: turn.job.run!,
+          ...{ hidden, data: judge.data, run: { id: turn.job.run!, by: turn.job.requestedBy } },
           concerns: (group) => isConcerned(group, concern),
+          judged: (group) => judgeByRules(group, judge),
           checkpoint: (progress) => turn.progressed(progress),
           onJudged: async (report) => {
             await turn.judged(await this.#resultOf(report))
@@ -207,7 +239,8 @@ export class ReenrichJobRunner implements Service {
           },
         })
       }
-      if (mayReturn(turn.job, tenant)) await this.#returnFiltered(turn, tenant, concern, enricher, hostnames)
+      if (turn.job.days !== HIDDEN_ONLY && mayReturn(turn.job, tenant))
+        await this.#returnFiltered(turn, tenant, concern, enricher, hostnames)
     })
   }
 
@@ -221,17 +254,20 @@ export class ReenrichJobRunner implements Service {
     const nowMs = this.#options.clock.now()
     const ofTenants = new Map(retentionDays === undefined ? [] : [[id, retentionDays]])
     const floor = retentionFloor({ defaultDays: this.#options.retentionDays, ofTenants }, id, nowMs) ?? FIRST_DAY
+    // 0 days begin tomorrow, so there is no event.
     const from = days === null ? FIRST_DAY : utcDay(nowMs - (days - 1) * DAY_MS)
     return [from, floor].sort()[1]!
   }
 
-  async #resultOf({ events, filtered }: ReenrichReport): Promise<ReenrichmentResult> {
-    const visits = events.changed === 0 ? { filtered: 0, kept: 0 } : await this.#options.events.stagedVisits()
+  async #resultOf({ events, filtered, shown, deleted }: ReenrichReport): Promise<ReenrichmentResult> {
+    const none = { filtered: 0, kept: 0, shown: 0 }
+    const visits = events.changed === 0 ? none : await this.#options.events.stagedVisits()
     return {
       changed_events: events.changed,
       filtered_events: filtered.events,
       filtered_visits: visits.filtered,
       changed_visits: visits.kept,
+      ...{ shown_events: shown.events, shown_visits: visits.shown, deleted_events: deleted.events },
       not_judged_events: events.not_judged,
       returned_events: 0,
     }
@@ -365,9 +401,20 @@ class Turn {
   }
 }
 
+/** Rules that give events to a company, or back to one; all others only hide them. */
+const GIVING: readonly string[] = ['is', 'never-noise', 'keep']
+
+function ruleJudgeOf(
+  { rules, unclassified, deletes = [] }: ReenrichJob,
+  tenant: TenantRules,
+  data: RuleJudge['data'],
+): RuleJudge {
+  const givesCompanies = unclassified || rules.some((rule) => GIVING.includes(kindOf(rule)))
+  return { rules: tenant, data, givesCompanies, deletes: new Set(deletes) }
+}
+
 /** Whether filtered events may return: a rule that keeps events was added, or one that filters them was removed. */
 function mayReturn({ rules, unclassified }: ReenrichJob, { rules: now = [] }: TenantRules): boolean {
-  const keeps = (kind: string, isAdded: boolean) =>
-    isAdded ? ['is', 'never-noise', 'keep'].includes(kind) : ['own', 'always-noise'].includes(kind)
-  return unclassified || rules.some((rule) => keeps(rule.slice(0, rule.indexOf(' ')), now.includes(rule)))
+  const keeps = (rule: string) => (now.includes(rule) ? GIVING.includes(kindOf(rule)) : isHiding(rule))
+  return unclassified || rules.some(keeps)
 }

@@ -4,7 +4,7 @@ import { tsv, tsvTime } from '../../pipeline/event/row.ts'
 import { UnavailableError } from '../../run/errors.ts'
 import { connectClickHouse, DATABASE } from '../../stores/clickhouse/client.ts'
 import { quote } from '../../stores/clickhouse/quote.ts'
-import { EVENTS, OUTCOMES } from '../../stores/clickhouse/tables.ts'
+import { EVENTS, HIDDEN, OUTCOMES } from '../../stores/clickhouse/tables.ts'
 import { KEY, REENRICHED } from '../reenrich/reenrich-sql.ts'
 import { type ArchivedEvent, type CountedOutcome, eventKey, type StoredEvents, type StoredRow } from './ports.ts'
 
@@ -30,7 +30,12 @@ export class ReplayTables implements StoredEvents {
   ): Promise<ReadonlyMap<string, readonly StoredRow[]>> {
     const found = new Map<string, StoredRow[]>()
     const query = (names: string) => `
-      SELECT event_id, toUnixTimestamp64Milli(received_at), job_id FROM ${EVENTS.name}
+      SELECT event_id, toUnixTimestamp64Milli(received_at), job_id
+      FROM
+      (
+        SELECT tenant_id, event_id, received_at, job_id FROM ${EVENTS.name}
+        UNION ALL SELECT tenant_id, event_id, received_at, job_id FROM ${HIDDEN}
+      )
       WHERE tenant_id = {tenant:String}
         AND received_at >= fromUnixTimestamp64Milli({from:Int64}) AND received_at <= fromUnixTimestamp64Milli({to:Int64})
         AND event_id IN (SELECT name FROM ${names})

@@ -3,12 +3,14 @@ import { connectClickHouse, DATABASE } from '../../stores/clickhouse/client.ts'
 import { ALL_HAVE_TO_ANSWER } from '../../stores/clickhouse/cluster.ts'
 import { everyReplica, everyShard, localOf, onCluster } from '../../stores/clickhouse/cluster-form.ts'
 import { quote } from '../../stores/clickhouse/quote.ts'
+import { HIDDEN } from '../../stores/clickhouse/tables.ts'
 import { commonFloor, type RetentionPolicy, retentionFloor } from './policy.ts'
 import type { AgedStore } from './ports.ts'
 
 /** Tables with a day of receipt per row, partitioned by its month. */
 const TABLES = [
   { name: 'events', day: 'toDate32(received_at)' },
+  { name: HIDDEN, day: 'toDate32(received_at)' },
   { name: 'outcomes', day: 'day' },
 ] as const
 

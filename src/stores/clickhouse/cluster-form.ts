@@ -1,6 +1,6 @@
 import { DATABASE } from './client.ts'
 import { quote, quoteName } from './quote.ts'
-import { EVENTS, OUTCOMES } from './tables.ts'
+import { EVENTS, HIDDEN, OUTCOMES } from './tables.ts'
 
 /*
  * Translates the schema for a cluster. A table of schemas/clickhouse becomes a replicated table on every host, and a
@@ -9,7 +9,7 @@ import { EVENTS, OUTCOMES } from './tables.ts'
  */
 
 /** Tables with rows: each is a Distributed table over a replicated one. */
-const OF_ROWS: ReadonlySet<string> = new Set([EVENTS.name, OUTCOMES.name])
+const OF_ROWS: ReadonlySet<string> = new Set([EVENTS.name, OUTCOMES.name, HIDDEN])
 
 /** Limits insert tokens by number alone, as on one server: an insert may be repeated days later. */
 const KEEPS_TOKENS = 'replicated_deduplication_window = $1, replicated_deduplication_window_seconds = 315360000'

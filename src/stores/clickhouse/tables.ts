@@ -12,7 +12,12 @@ export interface TargetTable {
   readonly finder: string
   /** The column of the identity that partitions depend on. */
   readonly time: string
+  /** Another table that a stored row may have moved to. */
+  readonly movesTo?: string
 }
+
+/** Events that left `EVENTS` as noise and can come back, with the same columns (src/operations/reenrich/README.md). */
+export const HIDDEN = 'hidden_events'
 
 export const EVENTS: TargetTable = {
   name: 'events',
@@ -23,10 +28,14 @@ export const EVENTS: TargetTable = {
   >,
   finder: 'event_id',
   time: 'received_at',
+  movesTo: HIDDEN,
 }
 
 /** The table of corrections by people. No sink inserts into it. */
 export const CORRECTIONS = 'company_corrections'
+
+/** The log of what hid events of companies and showed them again. */
+export const HIDDEN_CHANGES = 'hidden_changes'
 
 export const OUTCOMES: TargetTable = {
   name: 'outcomes',
@@ -46,4 +55,7 @@ export const OUTCOMES: TargetTable = {
 }
 
 /** Tables that only migrations create. */
-export const OUR_TABLES: ReadonlySet<string> = new Set([EVENTS.name, OUTCOMES.name, CORRECTIONS])
+export const OUR_TABLES: ReadonlySet<string> = new Set([
+  ...[EVENTS.name, HIDDEN, OUTCOMES.name],
+  ...[CORRECTIONS, HIDDEN_CHANGES],
+])

@@ -1,6 +1,8 @@
 import type { ClickHouseClient, ClickHouseSettings } from '@clickhouse/client'
 import { type Concern, concerned } from '../../enrichment/tenant-rules/concern.ts'
 import { givenUp } from '../../stores/clickhouse/client.ts'
+import { quote } from '../../stores/clickhouse/quote.ts'
+import { EVENTS, HIDDEN } from '../../stores/clickhouse/tables.ts'
 
 /** Stored events with equal values for all fields that rules use; see `StoredGroup`. */
 interface Group {
@@ -17,6 +19,8 @@ interface Group {
 interface StoredSelection {
   /** First UTC day of receipt, `YYYY-MM-DD`. */
   readonly since: string
+  /** Events that these rules hide, of any day, and not those that are shown. */
+  readonly hiddenBy?: readonly string[]
   /** Only events that one of these may concern; undefined: all. */
   readonly concern?: Concern | undefined
   /** Time limit; 0 or undefined: none. */
@@ -37,14 +41,15 @@ type Row = [string, string, string, number, ...(string | number | number[])[]]
 export async function* storedGroups(
   client: ClickHouseClient,
   tenantId: string,
-  { since, concern, secondsMax = 0 }: StoredSelection,
+  { since, hiddenBy, concern, secondsMax = 0 }: StoredSelection,
 ): AsyncGenerator<Group> {
+  const isOfRules = `hidden_rule IN (${['', ...(hiddenBy ?? [])].map(quote).join()}) AND hidden_rule != ''`
+  const stored = `received_at >= toDateTime64({since:String}, 3, 'UTC')${concern === undefined ? '' : ` AND ${concerned(concern)}`}`
   const result = await client.query({
     query: `
       SELECT ip, company_id, classification, asn, ${DATA.join()}, count(), groupUniqArray(toInt32(toDate32(timestamp)))
-      FROM events
-      WHERE tenant_id = {tenant:String} AND received_at >= toDateTime64({since:String}, 3, 'UTC')
-        ${concern === undefined ? '' : `AND ${concerned(concern)}`}
+      FROM ${hiddenBy === undefined ? EVENTS.name : HIDDEN}
+      WHERE tenant_id = {tenant:String} AND ${hiddenBy === undefined ? stored : isOfRules}
       GROUP BY ip, company_id, classification, asn, ${DATA.join()}`,
     query_params: { tenant: tenantId, since: `${since} 00:00:00` },
     format: 'JSONCompactEachRow',
@@ -59,6 +64,19 @@ export async function* storedGroups(
       yield { ip, companyId, classification, data, events: Number(rest[DATA.length]), days }
     }
   }
+}
+
+/** Hidden events of a tenant, by the rule that hides them. */
+export async function hiddenByRule(client: ClickHouseClient, tenantId: string): Promise<Record<string, number>> {
+  const result = await client.query({
+    query: `
+      SELECT hidden_rule, count() FROM ${HIDDEN}
+      WHERE tenant_id = {tenant:String} AND hidden_rule > '' GROUP BY hidden_rule`,
+    query_params: { tenant: tenantId },
+    format: 'JSONCompactEachRow',
+    ...within(0, NUMBERS),
+  })
+  return Object.fromEntries(await result.json<[string, number]>())
 }
 
 /** Counts of filtered events, which have no concern. */

@@ -3,6 +3,7 @@ import type { Classification } from '../../../schemas/classification.ts'
 import { OUTCOME_STATUS } from '../../../schemas/outcome.ts'
 import { utcDay } from '../../pipeline/event/outcomes.ts'
 import { missingTable } from '../../stores/clickhouse/failures.ts'
+import { HIDDEN } from '../../stores/clickhouse/tables.ts'
 import { NO_COUNTS, NO_EVENTS, type SourceCounts, type SourceEvents } from './health.ts'
 
 const DAY_MS = 86_400_000
@@ -46,7 +47,7 @@ const STORED = `
   ORDER BY recent DESC
   LIMIT ${ROWS_MAX}`
 
-/** Reads the projection `source_days`. */
+/** Reads the projections `source_days` and `hidden_days`. */
 const OTHERS = `
   SELECT
     source_id, status, reason, classification,
@@ -58,6 +59,13 @@ const OTHERS = `
     FROM outcomes
     WHERE tenant_id = {tenant:String} AND source_id > '' AND day >= {yesterday:Date32}
     GROUP BY source_id, day, status, reason, classification
+    UNION ALL
+    SELECT
+      source_id, toDate32(received_at) AS day, '${OUTCOME_STATUS.filtered}' AS status, hidden_reason AS reason,
+      hidden_class AS classification, toInt64(count()) AS n
+    FROM ${HIDDEN}
+    WHERE tenant_id = {tenant:String} AND source_id > '' AND toDate32(received_at) >= {yesterday:Date32}
+    GROUP BY source_id, day, hidden_reason, hidden_class
   )
   GROUP BY source_id, status, reason, classification
   HAVING recent != 0 OR today != 0

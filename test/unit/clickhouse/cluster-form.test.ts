@@ -19,8 +19,8 @@ test('each statement of a migration runs on all hosts, with database names for a
 
 test('each table of rows is replicated, keeps its tokens by number, and has a Distributed table', () => {
   const created = rendered.filter((statement) => statement.startsWith('CREATE TABLE'))
-  assert.equal(created.length, 5)
-  for (const table of ['events', 'outcomes']) {
+  assert.equal(created.length, 8)
+  for (const table of ['events', 'outcomes', 'hidden_events']) {
     const local = created.find((statement) => statement.includes(`EXISTS ipid.${table}_local ON CLUSTER`))!
     assert.match(
       local,

@@ -299,19 +299,33 @@ test('a trial shows the effect of rules on stored events, and the unknown rest',
     { reason: '', classification: 'cloud', events: 10 },
     { reason: 'own', classification: 'isp', events: 1 },
   ]
+  async function* hidden() {
+    const stored = { companyId: 'b.example', classification: 'business', data: {}, days: [20_000] }
+    yield { ...stored, ip: '9.9.8.1', events: 11 }
+    yield { ...stored, ip: '9.9.9.1', events: 13 }
+  }
   const noRules = new RuleSet({})
-  const report = await tryRules(groups(), sums, noRules, new RuleSet({ rules: ['own 9.9.9.0/24', 'keep isp'] }))
+  const report = await tryRules(
+    groups(),
+    hidden(),
+    sums,
+    noRules,
+    new RuleSet({ rules: ['own 9.9.9.0/24', 'keep isp'] }),
+  )
   assert.deepEqual(report, {
     ...{ stored: 15, newly_filtered: { 'own 9.9.9.0/24': 5 }, newly_held: {} },
-    ...{ filtered: 111, newly_kept: { 'keep isp': 100 }, unknown: 11, without_address: 7 },
+    // What the rules would hide too stays hidden.
+    ...{ shown: 11, filtered: 111, newly_kept: { 'keep isp': 100 }, unknown: 11, without_address: 7 },
     companies: [{ company_id: 'example.com', name: 'example.com', events: 5, visits: 2 }],
   })
   // Events that the rules of today would filter too, and that were stored before them, are not new.
   const today = ['keep isp', 'own 9.9.9.8/31']
   const then = ['own 9.9.9.8/31', 'always-noise AS64500']
-  const other = await tryRules(groups(), sums, new RuleSet({ rules: today }), new RuleSet({ rules: then }))
+  const other = await tryRules(groups(), hidden(), sums, new RuleSet({ rules: today }), new RuleSet({ rules: then }))
   assert.deepEqual(other.newly_filtered, { 'always-noise AS64500': 7, isp: 3 })
   const holders = new RuleSet({ rules: ['is 9.9.9.0/24 acme.com'] })
-  assert.deepEqual((await tryRules(groups(), sums, noRules, holders)).newly_held, { 'is 9.9.9.0/24 acme.com': 5 })
-  assert.deepEqual((await tryRules(groups(), sums, holders, noRules)).companies, report.companies)
+  assert.deepEqual((await tryRules(groups(), hidden(), sums, noRules, holders)).newly_held, {
+    'is 9.9.9.0/24 acme.com': 5,
+  })
+  assert.deepEqual((await tryRules(groups(), hidden(), sums, holders, noRules)).companies, report.companies)
 })

@@ -13,20 +13,24 @@ const values = ['a.example', "A\t\\ '", '', '', 'a.example', '', '', '', '', '64
 
 test('equal values are no change, whatever characters they contain', () => {
   assert.deepEqual(judge({ ip: '17.0.0.1', values, agents: [] }, data), {
-    ...{ isNoise: false, classification: undefined, values, isChange: false },
+    ...{ to: 'events', hiding: undefined, classification: '', values, isChange: false },
   })
   const judged = judge({ ip: '17.0.0.1', values: values.with(4, 'old.example'), agents: [] }, data)
   assert.deepEqual([judged?.isChange, judged?.values], [true, values])
 })
 
-test('noise is a change even when the same was stored', () => {
+test('noise is hidden with its stored values, and changes nothing when it is hidden for the same reason', () => {
   const cloud = values
     .map(() => '')
     .with(7, 'cloud')
     .with(9, '0')
     .with(11, '0')
   const judged = judge({ ip: '3.0.0.1', values: cloud, agents: [] }, data)
-  assert.deepEqual([judged?.values, judged?.isNoise, judged?.isChange], [cloud, true, true])
+  assert.deepEqual([judged?.values, judged?.to, judged?.isChange], [cloud, 'hidden', true])
+  const again = judge({ ip: '3.0.0.1', values: cloud, agents: [], hiding: { rule: '', reason: '' } }, data)
+  assert.deepEqual([again?.to, again?.isChange], ['hidden', false])
+  const shown = judge({ ip: '17.0.0.1', values, agents: [], hiding: { rule: '', reason: '' } }, data)
+  assert.deepEqual([shown?.to, shown?.isChange], ['events', true])
 })
 
 test('a stored host name counts as the answer of reverse DNS', () => {

@@ -23,8 +23,9 @@ function stores(answers: Partial<Record<string, unknown[]>> = {}) {
   const both = new Proxy({} as StoredEvents & EventReplacement, {
     get: (_, name: string) => {
       if (name === 'groups') {
-        return async function* () {
-          yield [{ ip: '17.0.0.1', accountId: '', was: '1', values: new Array(12).fill(''), agents: [], events: 1 }]
+        return async function* (_selection: unknown, _bucket: unknown, from: string) {
+          if (from === 'events')
+            yield [{ ip: '17.0.0.1', accountId: '', was: '1', values: new Array(12).fill(''), agents: [], events: 1 }]
         }
       }
       return async () => {
@@ -35,7 +36,14 @@ function stores(answers: Partial<Record<string, unknown[]>> = {}) {
       }
     },
   })
-  const parts = { events: both, replacement: both, data, run: 'r', say: () => {}, assertHeld: () => {} }
+  const parts = {
+    events: both,
+    replacement: both,
+    data,
+    run: { id: 'r', by: 'Ann' },
+    say: () => {},
+    assertHeld: () => {},
+  }
   return { calls, parts }
 }
 

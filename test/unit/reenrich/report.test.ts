@@ -8,6 +8,8 @@ type Columns = Partial<Record<(typeof ENRICHMENT_COLUMNS)[number], string>>
 const A: Columns = { company_id: 'a.example', business_name: 'A', domain: 'a.example', quality: '70' }
 const B: Columns = { company_id: 'b.example', business_name: 'B', domain: 'b.example', quality: '70' }
 
+const NO_RULE = { rule: '', reason: '' } as const
+
 const valuesOf = (columns: Columns) => ENRICHMENT_COLUMNS.map((column) => columns[column] ?? '')
 
 /** Events of an account that follows the company unless another one is given. */
@@ -20,7 +22,7 @@ function add(
 ) {
   const group = { ip: '17.0.0.1', accountId: account, was: '1', values: valuesOf(before), agents: [], events }
   const isChange = JSON.stringify(before) !== JSON.stringify(after)
-  builder.add(group, { isNoise: false, classification: undefined, values: valuesOf(after), isChange })
+  builder.add(group, { to: 'events', hiding: undefined, classification: '', values: valuesOf(after), isChange })
 }
 
 const finish = (builder: ReportBuilder, existing: readonly string[] = []) =>
@@ -77,7 +79,7 @@ test('an account becomes another one: merged, into one that exists or is new', a
   assert.deepEqual(found, { accounts: 1, events: 0 })
 })
 
-test('found, lost, filtered, not judged, and events without an account', async () => {
+test('found, lost, filtered, shown, deleted, not judged, and events without an account', async () => {
   const builder = new ReportBuilder()
   add(builder, {}, A, 1)
   add(builder, {}, B, 2, 'own')
@@ -86,13 +88,18 @@ test('found, lost, filtered, not judged, and events without an account', async (
   add(builder, A, { ...A, asn: '64500', quality: '80' }, 16)
   add(builder, {}, { country_code: 'DE' }, 32)
   const group = { ip: '3.0.0.1', accountId: '', was: '1', values: valuesOf(A), agents: [], events: 64 }
-  builder.add(group, { isNoise: true, classification: 'cloud', values: valuesOf({}), isChange: true })
-  builder.add({ ...group, events: 128 }, { isNoise: true, classification: 'isp', values: valuesOf({}), isChange: true })
+  const noise = { to: 'hidden', hiding: NO_RULE, values: valuesOf({}), isChange: true } as const
+  builder.add(group, { ...noise, classification: 'cloud' })
+  builder.add({ ...group, events: 128 }, { ...noise, classification: 'isp' })
+  const wasHidden = { ...group, hiding: NO_RULE }
+  builder.add({ ...wasHidden, events: 512 }, { ...noise, classification: 'isp', to: 'events' })
+  builder.add({ ...wasHidden, events: 1_024 }, { ...noise, classification: 'isp', to: 'gone' })
   builder.add({ ...group, ip: '#1f', events: 256 }, undefined)
   const report = await finish(builder, ['own'])
   assert.deepEqual(report.found, { accounts: 1, events: 3 })
   assert.deepEqual(report.lost, { accounts: 2, events: 12 })
   assert.deepEqual(report.other, { events: 48 })
   assert.deepEqual(report.filtered, { events: 192, classifications: { cloud: 64, isp: 128 } })
-  assert.deepEqual(report.events, { judged: 255, changed: 255, not_judged: 256 })
+  assert.deepEqual([report.shown, report.deleted], [{ events: 512 }, { events: 1_024 }])
+  assert.deepEqual(report.events, { judged: 1_791, changed: 1_791, not_judged: 256 })
 })

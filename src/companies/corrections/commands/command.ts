@@ -5,6 +5,7 @@ import type { CorrectedAnswer, CorrectionWanted } from '../../../../schemas/dash
 import { systemClock } from '../../../run/clock.ts'
 import { numbered } from '../../../run/counted.ts'
 import { InputError } from '../../../run/errors.ts'
+import { COMMAND_LINE } from '../../../terminal/author.ts'
 import type { CliContext } from '../../../terminal/context.ts'
 import { printJson, printLine, printTable } from '../../../terminal/print.ts'
 import { addSettings, configOf, INSTANCE_SETTINGS } from '../../../terminal/settings-options.ts'
@@ -20,7 +21,6 @@ interface IntentFlags extends Flags {
   readonly default?: boolean
 }
 
-const BY = 'command line'
 const NOTHING = 'nothing to change'
 
 /** `ipid company hide|show|rename|merge|note|tag|owner|list|intent-pages|history|undo` */
@@ -56,12 +56,20 @@ export function companyCommand(context: CliContext): Command {
   )
   subcommand('history <tenant> [company]', 'list changes, newest first').action(
     async (name: string, id: string | undefined, flags: Flags, command: Command) => {
-      const changes = await withCorrections(command, name, (corrections, tenant) => corrections.history(tenant, id))
-      if (flags.json) return printJson(context.stdout, changes)
+      const [changes, hidings] = await withCorrections(command, name, (corrections, tenant) =>
+        Promise.all([corrections.history(tenant, id), corrections.hidings(tenant, id)]),
+      )
+      const all = [...changes, ...hidings].sort((a, b) => Date.parse(b.at) - Date.parse(a.at))
+      if (flags.json) return printJson(context.stdout, all)
       printTable(
         context.stdout,
         ['CHANGE', 'AT', 'BY', 'COMPANIES', 'WHAT', 'UNDONE BY'],
-        changes.map(({ change_id, at, by, companies, corrections, undone_by }) => {
+        all.map((entry) => {
+          if ('action' in entry) {
+            const { at, by, company_id, events, action, rule } = entry
+            return ['', at, by, 1, `${company_id}: ${numbered(events, 'event')} ${action} by ${rule || 'class'}`, null]
+          }
+          const { change_id, at, by, companies, corrections, undone_by } = entry
           const [first] = corrections
           const what =
             first === undefined
@@ -76,7 +84,9 @@ export function companyCommand(context: CliContext): Command {
     async (name: string, changeId: string, flags: Flags, command: Command) => {
       print(
         flags,
-        await withCorrections(command, name, (corrections, tenant) => corrections.undo(tenant, { changeId, by: BY })),
+        await withCorrections(command, name, (corrections, tenant) =>
+          corrections.undo(tenant, { changeId, by: COMMAND_LINE }),
+        ),
       )
     },
   )
@@ -93,7 +103,7 @@ export function companyCommand(context: CliContext): Command {
         const wanted = { pages: chosen }
         await assertValid(IntentPagesWanted, wanted)
         const answer = await withCorrections(command, name, (corrections, tenant) =>
-          corrections.setIntentPages(tenant, { wanted, by: BY }),
+          corrections.setIntentPages(tenant, { wanted, by: COMMAND_LINE }),
         )
         if (flags.json) printJson(context.stdout, answer)
         else
@@ -147,7 +157,7 @@ export function companyCommand(context: CliContext): Command {
     print(
       flags,
       await withCorrections(command, name, (corrections, tenant) =>
-        corrections.correct(tenant, { companies, wanted, by: BY }),
+        corrections.correct(tenant, { companies, wanted, by: COMMAND_LINE }),
       ),
     )
   }

@@ -182,7 +182,9 @@ function joined(tenantId: string, waiting: ReenrichJob | undefined, request: Ree
     return { ...{ jobId: randomUUID(), tenantId, state: 'waiting' }, ...request, rules, ...NOT_BEGUN }
   }
   const days = waiting.days === null || request.days === null ? null : Math.max(waiting.days, request.days)
-  return { ...waiting, rules, days, unclassified: waiting.unclassified || request.unclassified }
+  const deletes = [...new Set([...(waiting.deletes ?? []), ...(request.deletes ?? [])])]
+  const unclassified = waiting.unclassified || request.unclassified
+  return { ...waiting, rules, days, unclassified, ...(deletes.length > 0 && { deletes }) }
 }
 
 const NOT_BEGUN = { share: 0, changedEvents: 0, failures: 0 } as const

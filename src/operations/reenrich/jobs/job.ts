@@ -5,6 +5,9 @@ import type {
   ReenrichmentResult,
 } from '../../../../schemas/dashboard/reenrichments.ts'
 
+/** `days` of a job that judges only hidden events. */
+export const HIDDEN_ONLY = 0
+
 /** A job in Redis. Times are milliseconds since 1970. */
 export interface ReenrichJob {
   readonly jobId: string
@@ -14,8 +17,10 @@ export interface ReenrichJob {
   readonly rules: readonly string[]
   /** Whether events of organisations of unknown class are judged again. */
   readonly unclassified: boolean
-  /** Events received in this many UTC days, today included; null: all. */
+  /** Events received in this many UTC days, today included; null: all. Hidden events are judged whenever they were received; 0: only those. */
   readonly days: number | null
+  /** Rules whose hidden events are removed for good. */
+  readonly deletes?: readonly string[]
   readonly requestedAtMs: number
   readonly requestedBy: string
   readonly startedAtMs?: number
@@ -35,7 +40,12 @@ export interface ReenrichJob {
 }
 
 /** Rules to apply to stored events. */
-export type ReenrichRequest = Pick<ReenrichJob, 'rules' | 'unclassified' | 'days' | 'requestedBy' | 'requestedAtMs'>
+export type ReenrichRequest = Pick<
+  ReenrichJob,
+  'rules' | 'unclassified' | 'days' | 'deletes' | 'requestedBy' | 'requestedAtMs'
+>
+
+const NONE_HIDDEN = { shown_events: 0, shown_visits: 0, deleted_events: 0 } as const
 
 /** Below this share a guess of the time left is worthless. */
 const GUESSED_FROM_SHARE = 0.05
@@ -57,7 +67,8 @@ export function reenrichmentOf(job: ReenrichJob, nowMs: number): Reenrichment {
     seconds_left: isGuessed ? Math.max(1, Math.round(((ranMs / share) * (1 - share)) / 1_000)) : null,
     changed_events: job.changedEvents,
     is_cancelling: isRunning && job.isCancelling === true,
-    result: state === 'running' ? null : (job.result ?? null),
+    // One of an earlier version lacks the last ones.
+    result: isRunning || job.result === undefined ? null : { ...NONE_HIDDEN, ...job.result },
     problem: job.problem ?? null,
   }
 }

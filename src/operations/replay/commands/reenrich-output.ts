@@ -22,6 +22,7 @@ export function printReenrich(out: NodeJS.WritableStream, result: ReenrichResult
     ['newly found', `${eventsText(found.events)}; accounts that are new: ${found.accounts}`],
     ['newly lost', `${eventsText(lost.events)} of ${numbered(lost.accounts, 'account')}`],
     ['newly filtered', `${eventsText(filtered.events)}${classes.length === 0 ? '' : `: ${classes.join(', ')}`}`],
+    ['shown again', eventsText(result.shown.events)],
     ['other changes', `${eventsText(other.events)}: host name, AS or quality`],
   ])
   if (merged.list.length > 0) {

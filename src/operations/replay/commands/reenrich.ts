@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { TenantRules } from '../../../../schemas/tenant-rules.ts'
 import type { TodaysData } from '../../../enrichment/todays-data.ts'
+import { COMMAND_LINE } from '../../../terminal/author.ts'
 import { ClickHouseReenrichment } from '../../reenrich/clickhouse.ts'
 import { judgedBy } from '../../reenrich/judge.ts'
 import type { Staged } from '../../reenrich/ports.ts'
@@ -56,7 +57,15 @@ export async function runReenrich(
   const selection = { tenantId, from, to, job, receivedUntilMs }
   const report = dryRun
     ? await previewReenrich(selection, { events, data, say })
-    : await reenrich(selection, { events, replacement: events, assertHeld, onReplaced, data, say, run: randomUUID() })
+    : await reenrich(selection, {
+        events,
+        replacement: events,
+        assertHeld,
+        onReplaced,
+        data,
+        say,
+        run: { id: randomUUID(), by: COMMAND_LINE },
+      })
   return {
     tenant_id: tenantId,
     from,

@@ -92,9 +92,12 @@ async function tooFew(
   return found
 }
 
+/** On one server. In a cluster, rows stay in their table. */
 function notIn(table: TargetTable) {
   const columns = Object.keys(table.identity).join()
-  return { table, sql: `SELECT position, 0 FROM wanted WHERE (${columns}) NOT IN (SELECT ${columns} ${stored(table)})` }
+  const places = table.movesTo === undefined ? [table.name] : [table.name, table.movesTo]
+  const isAbsent = places.map((name) => `(${columns}) NOT IN (SELECT ${columns} ${stored(table, name)})`).join(' AND ')
+  return { table, sql: `SELECT position, 0 FROM wanted WHERE ${isAbsent}` }
 }
 
 /** GLOBAL IN sends the wanted rows to the replicas as a table, not inside their statement. */

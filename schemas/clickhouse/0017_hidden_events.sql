@@ -1,0 +1,125 @@
+-- Stored events that a rule or newer data made noise (src/operations/reenrich/README.md, Hidden events). They leave `events` for this table,
+-- unchanged, and come back when they are noise no longer. So whatever reads `events` leaves them out: each view, projection, export and number.
+-- A column of `events` would have to be in every projection, and in every query that anybody writes.
+--
+-- A column that `events` gets later belongs here too: a test compares the two.
+CREATE TABLE IF NOT EXISTS hidden_events
+(
+  ip String COMMENT 'This and all columns up to browser_key: as in events',
+  tenant_id String,
+  event_id String CODEC(ZSTD(1)),
+  received_at DateTime64(3, 'UTC'),
+  timestamp DateTime64(3, 'UTC'),
+  event_type String,
+  session_id Nullable(Int64),
+  platform String,
+  properties String,
+  user_properties String,
+  extra String,
+  account_id String,
+  company_id String,
+  business_name String,
+  org_name String,
+  hostname String,
+  domain String,
+  industry String,
+  industry_category String,
+  classification String,
+  country_code String,
+  asn UInt32,
+  as_name String,
+  quality UInt8,
+  job_id LowCardinality(String) DEFAULT '',
+  request_id String DEFAULT '' CODEC(ZSTD(1)),
+  source_id LowCardinality(String) DEFAULT '',
+  known_domain LowCardinality(String) DEFAULT '',
+  browser_key UInt8 DEFAULT 0,
+  hidden_rule LowCardinality(String) COMMENT 'Rule of the tenant that hides the event; empty when its class alone does',
+  hidden_reason LowCardinality(String) COMMENT 'Reason in daily_outcomes: own, always_noise, unclassified, or of a bot; empty when its class alone hides it',
+  hidden_class LowCardinality(String) COMMENT 'Class in daily_outcomes',
+  INDEX event_ids event_id TYPE bloom_filter(0.01) GRANULARITY 1,
+  PROJECTION hidden_days
+  (
+    SELECT tenant_id, toDate32(received_at), job_id, source_id, hidden_rule, hidden_reason, hidden_class, count()
+    GROUP BY tenant_id, toDate32(received_at), job_id, source_id, hidden_rule, hidden_reason, hidden_class
+  )
+)
+ENGINE = MergeTree
+PARTITION BY toYYYYMM(received_at)
+ORDER BY (tenant_id, toDate32(timestamp), account_id)
+SETTINGS non_replicated_deduplication_window = 10000, lightweight_mutation_projection_mode = 'rebuild'
+COMMENT 'One row per stored event that is hidden as noise: it counts as filtered, and comes back to events when it is noise no longer';
+
+CREATE TABLE IF NOT EXISTS hidden_changes
+(
+  tenant_id String COMMENT 'Tenant',
+  company_id String COMMENT 'Organisation of the events',
+  at DateTime64(3, 'UTC') COMMENT 'When',
+  run String COMMENT 'The run that did it',
+  by String COMMENT 'Who asked for it: the person who was signed in, or command line',
+  action LowCardinality(String) COMMENT 'hidden, shown, or deleted',
+  rule LowCardinality(String) COMMENT 'Rule that hid them; empty when their class alone did',
+  events UInt64 COMMENT 'How many events',
+  first_seen DateTime64(3, 'UTC') COMMENT 'Earliest timestamp of these events; those more than a day ahead of their receipt are left out'
+)
+ENGINE = MergeTree
+ORDER BY (tenant_id, company_id, at)
+SETTINGS non_replicated_deduplication_window = 10000
+COMMENT 'What hid events of companies, and what showed them again, oldest to newest';
+
+CREATE OR REPLACE VIEW daily_outcomes
+(
+  tenant_id String COMMENT 'Tenant',
+  day Date32 COMMENT 'UTC day of receipt',
+  lane String COMMENT 'live or batch',
+  status String COMMENT 'What became of the events: stored, filtered, duplicates, invalid_ip, rejected, dead, or the reason for which another stage drops events',
+  reason String COMMENT 'Why, where the status does not say it: what is wrong with a rejected line; the stage or sink that a dead event failed in',
+  classification String COMMENT 'Class of their addresses; empty when nothing speaks for one, or no address was judged',
+  events Int64 COMMENT 'How many'
+)
+AS SELECT
+  tenant_id,
+  day,
+  lane,
+  status,
+  reason,
+  classification,
+  sum(n) AS events
+FROM
+(
+  SELECT
+    tenant_id,
+    toDate32(received_at) AS day,
+    if(job_id = '', 'live', 'batch') AS lane,
+    'stored' AS status,
+    '' AS reason,
+    classification,
+    toInt64(count()) AS n
+  FROM events
+  GROUP BY tenant_id, day, job_id, classification
+  UNION ALL
+  SELECT
+    tenant_id,
+    toDate32(received_at) AS day,
+    if(job_id = '', 'live', 'batch') AS lane,
+    'filtered' AS status,
+    hidden_reason AS reason,
+    hidden_class AS classification,
+    toInt64(count()) AS n
+  FROM hidden_events
+  GROUP BY tenant_id, day, job_id, hidden_reason, hidden_class
+  UNION ALL
+  SELECT
+    tenant_id,
+    day,
+    if(job_id = '', 'live', 'batch') AS lane,
+    status,
+    reason,
+    classification,
+    sum(events) AS n
+  FROM outcomes
+  GROUP BY tenant_id, day, job_id, status, reason, classification
+)
+GROUP BY tenant_id, day, lane, status, reason, classification
+HAVING events != 0
+COMMENT 'Every event that was received, by UTC day of receipt and by what became of it';
