@@ -12,6 +12,9 @@ import { Channels } from '../../src/alerts/sending/channels.ts'
 import { Destinations } from '../../src/alerts/sending/destinations.ts'
 import { Mailer } from '../../src/alerts/sending/mail.ts'
 import { Segments } from '../../src/companies/segments/segments.ts'
+import { ClickHouseReenrichment } from '../../src/operations/reenrich/clickhouse.ts'
+import { judgeByRules } from '../../src/operations/reenrich/judge.ts'
+import { reenrich } from '../../src/operations/reenrich/reenrich.ts'
 import { packBlock } from '../../src/pipeline/event/block.ts'
 import { EnvelopeState, identityOf } from '../../src/pipeline/event/envelope.ts'
 import { touchedCompanies } from '../../src/pipeline/sinks/touched/touched-companies.ts'
@@ -27,6 +30,7 @@ import { readMail, startMailServer } from '../support/mail.ts'
 import { quiet, silent } from '../support/pipeline.ts'
 import { startTestRedis } from '../support/redis.ts'
 import { handClock } from '../support/tenants.ts'
+import { todaysData } from '../support/todays-data.ts'
 import { until } from '../support/until.ts'
 
 const DAY_MS = 86_400_000
@@ -259,6 +263,41 @@ test('a company that enters a segment with a visit is reported, and again after 
   await world.evaluated()
   assert.deepEqual(companiesOf(await world.messages(alert)), ['soon.example', 'soon.example'])
   assert.equal(new Set(await world.ids(alert)).size, 2)
+})
+
+test('a company whose visits a rule hid is known: it is neither seen for the first time nor new in its segment', async (t) => {
+  const world = await startEvaluator(t)
+  const store = new ClickHouseReenrichment(clickhouse.url)
+  t.after(() => store.close())
+  const data = todaysData(() => ({ companyId: '' }))
+  const apply = (rules: readonly string[]) =>
+    reenrich(
+      { tenantId: world.tenantId, from: '2026-01-01', to: '2026-12-31', receivedUntilMs: NOON + DAY_MS },
+      {
+        ...{ events: store, replacement: store, data, assertHeld: () => {}, say: () => {} },
+        judged: (group) => judgeByRules(group, { rules: { rules }, data, givesCompanies: false, deletes: new Set() }),
+        run: { id: rules.join() || 'none', by: 'Ann' },
+      },
+    )
+  await world.visit(['known.example', { timestamp: NOON - 10 * DAY_MS }])
+  const segment = await world.segments.create(world.tenantId, 'All', 'visits>=1')
+  const first = await world.alert({ on: 'company.first_seen' })
+  const entered = await world.alert({ on: 'segment.entered', segment_id: segment.id })
+  const hidden = await apply(['always-noise known.example'])
+  assert.equal(hidden.filtered.events, 1)
+  // Longer than between two sweeps.
+  world.clock.nowMs += 660_000
+  await world.visit(['other.example'])
+  await world.evaluated()
+  await world.visit(['known.example'])
+  await world.evaluated()
+  assert.equal((await apply([])).shown.events, 1)
+  await world.visit(['known.example'])
+  await world.evaluated()
+  for (const alert of [first, entered]) assert.deepEqual(companiesOf(await world.messages(alert)), ['other.example'])
+  assert.deepEqual(await world.visits.firstVisits(world.tenantId, NOON - DAY_MS), [
+    { day: '2026-11-25', company_id: 'other.example' },
+  ])
 })
 
 test('an alert with a segment reports only its companies', async (t) => {

@@ -281,7 +281,10 @@ export class Evaluator extends LeasedService {
     const members = await visits.members(alert.tenantId, segment.where, undefined, ALERT_LIMITS.companiesMax + 1)
     if (members.length > ALERT_LIMITS.companiesMax) return
     const current = new Set(members)
-    const left = known.filter((id) => !current.has(id))
+    const gone = known.filter((id) => !current.has(id))
+    // A company whose visits a rule hides has not left: it may be shown again, and is no news then.
+    const hidden = await visits.withHidden(alert.tenantId, gone)
+    const left = gone.filter((id) => !hidden.has(id))
     await occurrences.removeMembers(alert, left, clock.now())
   }
 
@@ -401,10 +404,12 @@ function segmentIdsOf(alerts: readonly Alert[]): ReadonlySet<string> {
   return new Set(alerts.flatMap(({ segment_id: id }) => id ?? []))
 }
 
+const NEVER = new Date(0).toISOString()
+
 /** A company that has no visible visits any more. */
 function unknownCompany(id: string, { name, domain, seen }: ReportedFacts): VisitedCompany {
   return {
     ...{ company_id: id, name, domain, given_name: '', industry: '', industry_category: '', country_code: '' },
-    ...{ classification: '', first_seen: seen, last_seen: seen },
+    ...{ classification: '', first_seen: seen, last_seen: seen, hidden_since: NEVER },
   }
 }

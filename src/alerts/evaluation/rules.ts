@@ -8,6 +8,8 @@ import type { Occurrence, ReportedFacts } from '../redis/occurrence-store.ts'
 export interface VisitedCompany extends ReportedCompany {
   /** Name that a person gave it; empty when none did. */
   readonly given_name: string
+  /** When it was first seen by visits that a rule hid; 1970 when there are none. */
+  readonly hidden_since: string
 }
 
 /** A UTC day with visits of a company. */
@@ -58,8 +60,10 @@ export function occurrencesOf(
     })
     switch (alert.on) {
       case 'company.first_seen': {
-        const atMs = Date.parse(company.first_seen)
-        const isNew = (touched.received.get(id) ?? 0) > startMs
+        const hiddenMs = Date.parse(company.hidden_since)
+        const wasHidden = hiddenMs > 0
+        const atMs = Math.min(Date.parse(company.first_seen), wasHidden ? hiddenMs : Number.POSITIVE_INFINITY)
+        const isNew = (touched.received.get(id) ?? 0) > startMs && !(wasHidden && hiddenMs <= startMs)
         return isNew && atMs >= freshSinceMs ? [occurrence(id, '', { atMs })] : []
       }
       case 'company.returned':
@@ -105,7 +109,7 @@ export function returnsOf(
 }
 
 /** A company as a message reports it. */
-export function reportedCompany({ given_name: _, ...company }: VisitedCompany): ReportedCompany {
+export function reportedCompany({ given_name: _, hidden_since: __, ...company }: VisitedCompany): ReportedCompany {
   return company
 }
 

@@ -8,7 +8,7 @@ import { parseWhere } from '../../companies/where.ts'
 import { DAY_MS, utcDay } from '../../pipeline/event/outcomes.ts'
 import type { Clock } from '../../run/clock.ts'
 import type { OfTenant, QuestionReader } from '../../stores/clickhouse/reader.ts'
-import { CORRECTIONS } from '../../stores/clickhouse/tables.ts'
+import { CORRECTIONS, HIDDEN, HIDDEN_CHANGES } from '../../stores/clickhouse/tables.ts'
 import type { Fate, VisitedCompany, VisitedDay } from './rules.ts'
 
 const PAGE_ROWS = 20_000
@@ -19,6 +19,13 @@ const MERGED = `
 /** Condition on the events of the parameter `companies`, and of those that count for one of them. */
 const OF_MERGED = `tenant_id = {tenant:String}
     AND (company_id IN {companies:Array(String)} OR company_id IN (SELECT company_id FROM (${MERGED})))`
+
+/** When companies were first seen by visits that a rule hid at any time, whether they are shown again or deleted. */
+const HIDDEN_SINCE = `
+  SELECT if(merged.counts_for != '', merged.counts_for, log.company_id) AS company_id, min(log.first_seen) AS since
+  FROM (SELECT company_id, first_seen FROM ${HIDDEN_CHANGES} WHERE tenant_id = {tenant:String}) AS log
+  LEFT JOIN (SELECT company_id, counts_for FROM corrected_companies WHERE tenant_id = {tenant:String}) AS merged USING company_id
+  GROUP BY company_id`
 
 /** A company, and a UTC day, `YYYY-MM-DD`. */
 interface CompanyDay {
@@ -47,8 +54,9 @@ export class ClickHouseVisits {
         company_id,
         multiIf(business_name != '', business_name, org_name != '', org_name, company_id) AS name,
         domain, industry, industry_category, country_code, classification, first_seen, last_seen,
-        given.name AS given_name
+        given.name AS given_name, known.since AS hidden_since
       FROM companies
+      LEFT JOIN (${HIDDEN_SINCE}) AS known USING company_id
       LEFT JOIN (SELECT company_id, name FROM corrected_companies WHERE tenant_id = {tenant:String}) AS given USING company_id
       WHERE tenant_id = {tenant:String} AND company_id IN {companies:Array(String)}`,
     )
@@ -130,6 +138,7 @@ export class ClickHouseVisits {
       `SELECT company_id, [toString(toDate32(first_seen))] AS days FROM companies
       WHERE tenant_id = {tenant:String} AND company_id > {after:String}
         AND first_seen >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
+        AND company_id NOT IN (SELECT company_id FROM (${HIDDEN_SINCE}) WHERE since < fromUnixTimestamp64Milli({since:Int64}, 'UTC'))
       ORDER BY company_id LIMIT {limit:UInt32}`,
       { tenant: tenantId, since: sinceMs },
     )
@@ -265,6 +274,16 @@ export class ClickHouseVisits {
       if (page.length < rows) break
     }
     return found
+  }
+
+  /** Companies with hidden visits, among some. */
+  async withHidden(tenantId: string, ids: readonly string[]): Promise<ReadonlySet<string>> {
+    const rows = await this.#of<{ company_id: string }>(
+      tenantId,
+      ids,
+      `SELECT company_id FROM ${HIDDEN} WHERE tenant_id = {tenant:String} AND company_id IN {companies:Array(String)} GROUP BY company_id`,
+    )
+    return new Set(rows.map(({ company_id: id }) => id))
   }
 
   /** Corrections of names, merges and hidden companies since a moment. */
