@@ -395,7 +395,7 @@ async function checkCorrections(page: Page): Promise<void> {
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
 }
 
-/** A person says that a company is an access provider: it is gone from the list, with its past, and the rule is listed. */
+/** A person says that a company is an access provider: its past is hidden, the rule is listed, and its removal shows the past again. */
 async function checkNotThem(
   { page, assertAccessible }: WatchedPage,
   { origin, clickhouseUrl, tenant }: CompaniesSite,
@@ -410,20 +410,38 @@ async function checkNotThem(
   await main.getByRole('button', { name: 'Correct', exact: true }).click()
   await page.getByRole('menuitem', { name: 'It is not them…' }).click()
   const dialog = page.getByRole('dialog')
-  await dialog.getByText('Removes 1 company, with 1 visit').waitFor()
-  await dialog.getByText('Wrong Net: 1 visit, nothing is left of it').waitFor()
+  await dialog.getByText('Hides 1 company, with 1 visit').waitFor()
+  await dialog.getByText('Wrong Net: 1 visit, nothing of it is left to see').waitFor()
   await assertAccessible()
-  await dialog.getByRole('button', { name: 'Make the rule and apply it' }).click()
+  await dialog.getByRole('button', { name: 'Make the rule and hide visits' }).click()
   await main.getByText(/^Stored visits (will be|are being) updated$/).waitFor()
   await assertAccessible()
-  await main.getByText('1 visit is no longer counted').waitFor()
+  await main.getByText('1 visit is hidden').waitFor()
   await main.getByText('No event of this company is shown').waitFor()
+  await main.getByText('History of corrections and rules').click()
+  await main
+    .getByRole('listitem')
+    .filter({ hasText: '1 event hidden, by the rule always-noise wrong.example' })
+    .waitFor()
   await page.goto(`${origin}/t/${tenant}/companies?q=Wrong%20Net`)
   await page.getByRole('row').filter({ hasText: 'wrong.example' }).waitFor({ state: 'hidden' })
   await page.goto(`${origin}/t/${tenant}/settings`)
   await page.getByRole('button', { name: 'Remove always-noise wrong.example' }).waitFor()
   await page.getByText('Stored visits are up to date').waitFor()
+  await page.getByRole('button', { name: 'Delete hidden visits: always-noise wrong.example' }).click()
+  await page.getByRole('dialog').getByText('This cannot be undone').waitFor()
   await assertAccessible()
+  await page.getByRole('button', { name: 'Keep it' }).click()
+  await page.getByRole('button', { name: 'Remove always-noise wrong.example' }).click()
+  await page
+    .getByRole('dialog')
+    .getByText('The visits that it hides, 1 event, are shown again, with all their numbers.')
+    .waitFor()
+  await assertAccessible()
+  await page.getByRole('button', { name: 'Remove rule' }).click()
+  await page.getByText('1 hidden visit is shown again').waitFor()
+  await page.goto(`${origin}/t/${tenant}/companies?q=Wrong%20Net`)
+  await page.getByRole('row').filter({ hasText: 'wrong.example' }).waitFor()
 }
 
 /** Ids stay ids in a path and in a query, whatever they contain. */

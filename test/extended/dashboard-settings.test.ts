@@ -88,10 +88,11 @@ const SETTINGS = settingsRoutes({
   trials: {
     async run(_tenant, { after }) {
       tried.push(after)
-      return { ...TRIAL, ...NO_COMPANIES, without_address: 0 }
+      return { ...TRIAL, ...NO_COMPANIES, shown: 0, without_address: 0 }
     },
+    hidden: async () => ({}),
   },
-  reenrichments: Object.assign(new ReenrichJobs(redis), { assertSupported: async () => {} }),
+  reenrichments: Object.assign(new ReenrichJobs(redis), { isSupported: true, assertSupported: async () => {} }),
   lookups,
   asked: () => ['companies'],
   judge: (lookup, address, tenant) => judgedLookup(lookup, address, ruleSetOf(tenant)),
@@ -140,6 +141,7 @@ test('no call answers for another tenant, or without a session', async () => {
     '/api/tenants/:tenant/sources/revoke': { source_id },
     '/api/tenants/:tenant/rules': { unclassified: 'filtered' },
     '/api/tenants/:tenant/rules/try': { unclassified: 'filtered' },
+    '/api/tenants/:tenant/rules/delete-hidden': { rule: 'own 203.0.113.0/24' },
     '/api/tenants/:tenant/reenrichments': { rules: ['own 203.0.113.0/24'], past: { days: 90 } },
     '/api/tenants/:tenant/reenrichments/cancel': { job_id: 'x' },
     '/api/tenants/:tenant/lookup': { text: '203.0.113.7' },
@@ -367,9 +369,9 @@ test('rules are edited in form fields, tested first, and refused with a clear te
   const client = await dashboard.signIn(await memberOf('ruled'))
   const path = '/api/tenants/ruled/rules'
   const add = (kind: string, subject: string) => ({ add: { kind, subject } })
-  assert.deepEqual(await client.read(path), { rules: [], unclassified: 'account', job: null })
+  assert.deepEqual(await client.read(path), { rules: [], unclassified: 'account', hidden: {}, job: null })
   assert.deepEqual(await post<RulesAnswer>(client, path, add('own', '203.0.113.9/32')), {
-    ...{ rules: ['own 203.0.113.9/32'], unclassified: 'account', job: null },
+    ...{ rules: ['own 203.0.113.9/32'], unclassified: 'account', hidden: {}, job: null },
   })
   await post(client, path, add('keep', 'ISP'))
   assert.deepEqual((await post<RulesAnswer>(client, path, { unclassified: 'event' })).unclassified, 'event')
@@ -424,6 +426,14 @@ test('a rule is applied to the past by a job, which another request joins and a 
   assert.deepEqual(new Set(both.map(({ job_id }) => job_id)), new Set([job!.job_id]))
   assert.match(await refusal(client, path, { past: { days: 1 } }), /needs a change/)
   assert.match(await refusal(client, jobs, { rules: ['own 10.0.0.0/8'], past: { days: 1 } }), /has no rule/)
+  // What a removed rule hid is shown again without being asked for. Deleting it for good is a call of its own.
+  const deletion = `${path}/delete-hidden`
+  assert.match(await refusal(client, deletion, { rule: 'own 10.0.0.0/8' }), /has no rule/)
+  const { job_id: id } = await post<Reenrichment>(client, deletion, { rule: rules[1] })
+  const deleting = (await new ReenrichJobs(redis).read('past')).waiting
+  assert.deepEqual([deleting!.jobId, deleting!.deletes], [id, [rules[1]]])
+  const last = await post<RulesAnswer>(client, path, { remove: rules[1] })
+  assert.equal(last.job!.job_id, id)
   const stranger = await dashboard.signIn(await memberOf('acme'))
   assert.equal((await stranger.post(`${jobs}/cancel`, { job_id: job!.job_id })).status, 404)
   const { waiting } = await post<ReenrichmentsAnswer>(client, `${jobs}/cancel`, { job_id: job!.job_id })

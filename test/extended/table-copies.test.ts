@@ -44,6 +44,8 @@ const EVENTS = `
 const ROWS: Readonly<Record<string, number>> = {
   outcomes: 0,
   company_corrections: 0,
+  hidden_changes: 0,
+  hidden_events: 0,
   events: 9,
   own: 1_000,
   parts: 101,
@@ -110,7 +112,7 @@ test('tables are restored value for value, a user’s own too, however often the
   await tables.migrate([])
   await assert.rejects(tables.clear(ours), /cannot create table events of the backup: it belongs to ipid/)
   // Rows of today fit once every column exists.
-  const withColumns = migrations.slice(0, migrations.indexOf('0015_corrections') + 1)
+  const withColumns = migrations.filter((name) => name !== '0016_heat')
   await tables.migrate(withColumns)
   assert.deepEqual(await tables.migrations(), withColumns)
   assert.equal(await tables.areMigrated(), false)

@@ -28,6 +28,7 @@ function reenrichmentsOf(
     read: (tenantId) => jobs.read(tenantId),
     request: (tenantId, request) => jobs.request(tenantId, request),
     cancel: (tenantId, jobId) => jobs.cancel(tenantId, jobId),
+    isSupported: clickhouseCluster === undefined,
     async assertSupported() {
       if (clickhouseCluster === undefined) return
       throw new InputError(

@@ -102,7 +102,8 @@ export class ReenrichJobRunner implements Service {
   readonly #options: JobRunnerOptions
   readonly #held: HeldJobs
   readonly #loop: Loop
-  #reconciledMs = Number.NEGATIVE_INFINITY
+  /** Not at the start: the sink may still have to make the tables. */
+  #reconciledMs = performance.now()
 
   constructor(options: JobRunnerOptions) {
     this.#options = options

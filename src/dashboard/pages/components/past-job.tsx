@@ -149,7 +149,9 @@ function endText({ state, result, problem }: Reenrichment): string {
   if (state === 'failed') return `${problem ?? 'An unknown error'}. The rules apply to new visits.`
   if (result === null) return 'Nothing stored was changed. The rules apply to new visits.'
   const parts = [
-    ...(result.filtered_visits > 0 ? [`${counted(result.filtered_visits, 'visit')} are no longer counted`] : []),
+    ...(result.filtered_visits > 0 ? [`${counted(result.filtered_visits, 'visit')} are hidden`] : []),
+    ...(result.shown_visits > 0 ? [`${counted(result.shown_visits, 'hidden visit')} are shown again`] : []),
+    ...(result.deleted_events > 0 ? [`${counted(result.deleted_events, 'hidden event')} are deleted for good`] : []),
     ...(result.changed_visits > 0 ? [`${counted(result.changed_visits, 'visit')} now have their right company`] : []),
     ...(result.returned_events > 0 ? [`${counted(result.returned_events, 'filtered event')} are back`] : []),
   ]
@@ -157,7 +159,7 @@ function endText({ state, result, problem }: Reenrichment): string {
     result.not_judged_events > 0
       ? ` ${counted(result.not_judged_events, 'event')} were stored without an address and stay as they are.`
       : ''
-  return `${parts.length === 0 ? 'No stored visit had to change' : parts.join(', ').replaceAll(/\b1 (\w+) are/g, '1 $1 is')}.${stays}`
+  return `${parts.length === 0 ? 'No stored visit had to change' : parts.join(', ').replaceAll(/\b1 ([\w ]+?) are/g, '1 $1 is')}.${stays}`
 }
 
 const RULES_SHOWN = 3
@@ -166,7 +168,7 @@ function rulesText({ rules, days }: Reenrichment) {
   const more = rules.length - RULES_SHOWN
   return (
     <>
-      {days === null ? 'All days' : `Last ${counted(days, 'day')}`}
+      {days === null ? 'All days' : days === 0 ? 'Hidden visits' : `Last ${counted(days, 'day')}`}
       {rules.length > 0 && ': '}
       {rules.slice(0, RULES_SHOWN).map((rule, at) => (
         <Fragment key={rule}>

@@ -80,7 +80,10 @@ export function Company({ parameters }: PageProps) {
           <>
             {correction !== undefined && <CorrectionState tenant={tenant} correction={correction} />}
             <EmptyState title="No event of this company is shown">
-              <Text>It is hidden or merged, or its events were erased, expired, or now belong to another company.</Text>
+              <Text>
+                It is hidden, by a person or a rule, or merged, or its events were erased, expired, or now belong to
+                another company. The history below says more.
+              </Text>
             </EmptyState>
             <CorrectionHistory tenant={tenant} companyId={id} changed={changed} turn={turn} />
           </>

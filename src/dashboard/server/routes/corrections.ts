@@ -21,7 +21,13 @@ export function correctionRoutes({ corrections }: CorrectionDependencies): Dashb
       method: 'GET',
       path: PATH,
       query: CorrectionsQuery,
-      handle: async ({ tenant, query }) => json({ changes: await corrections.history(tenant.id, query.company) }),
+      async handle({ tenant, query: { company } }) {
+        const [changes, hidings] = await Promise.all([
+          corrections.history(tenant.id, company),
+          corrections.hidings(tenant.id, company),
+        ])
+        return json({ changes, hidings })
+      },
     }),
     route({
       method: 'GET',

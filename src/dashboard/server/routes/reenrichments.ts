@@ -8,7 +8,9 @@ import { authorOf } from '../sessions.ts'
 
 export interface ReenrichmentDependencies {
   readonly reenrichments: Pick<ReenrichJobs, 'read' | 'request' | 'cancel'> & {
-    /** @throws InputError when the tables do not support these jobs */
+    /** Whether the tables support these jobs. */
+    readonly isSupported: boolean
+    /** @throws InputError when they do not */
     assertSupported(): Promise<void>
   }
   readonly clock: Clock

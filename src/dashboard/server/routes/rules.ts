@@ -1,5 +1,11 @@
-import { type RulesAnswer, RulesBody, type RulesBody as RulesChange } from '../../../../schemas/dashboard/rules.ts'
-import { reenrichmentOf } from '../../../operations/reenrich/jobs/job.ts'
+import {
+  DeleteHiddenBody,
+  type RulesAnswer,
+  RulesBody,
+  type RulesBody as RulesChange,
+} from '../../../../schemas/dashboard/rules.ts'
+import { isHiding } from '../../../../schemas/tenant-rules.ts'
+import { HIDDEN_ONLY, reenrichmentOf } from '../../../operations/reenrich/jobs/job.ts'
 import { InputError } from '../../../run/errors.ts'
 import type { TenantAdmin } from '../../../tenants/admin.ts'
 import type { Tenant } from '../../../tenants/tenancy.ts'
@@ -12,7 +18,7 @@ export interface RuleDependencies extends ReenrichmentDependencies {
   readonly admin: Pick<TenantAdmin, 'changeRules' | 'setTenant'>
   /** The rule in canonical spelling, or why it is invalid. */
   readonly readRule: (kind: string, subject: string) => { readonly text: string } | string
-  readonly trials: Pick<ClickHouseRuleTrials, 'run'>
+  readonly trials: Pick<ClickHouseRuleTrials, 'run' | 'hidden'>
 }
 
 /** Days of a trial that names none: since yesterday. */
@@ -26,8 +32,10 @@ export function ruleRoutes({ admin, readRule, trials, reenrichments, clock }: Ru
       if (typeof rule === 'string') throw new InputError(rule)
       return rule.text
     })
+  const rulesOf = async ({ id, rules = [], unclassified = 'account' }: Tenant, job: RulesAnswer['job'] = null) =>
+    json({ rules: [...rules], unclassified, hidden: await trials.hidden(id), job } satisfies RulesAnswer)
   return [
-    route({ method: 'GET', path: '/api/tenants/:tenant/rules', handle: ({ tenant }) => json(rulesOf(tenant)) }),
+    route({ method: 'GET', path: '/api/tenants/:tenant/rules', handle: ({ tenant }) => rulesOf(tenant) }),
     route({
       method: 'POST',
       path: '/api/tenants/:tenant/rules',
@@ -44,16 +52,31 @@ export function ruleRoutes({ admin, readRule, trials, reenrichments, clock }: Ru
           changed = await admin.changeRules(tenant.id, { add, remove: remove === undefined ? [] : [remove] })
         }
         if (unclassified !== undefined) changed = await admin.setTenant(tenant.id, { unclassified })
-        if (past === undefined) return json(rulesOf(changed))
-        // After a crash here the rule exists, and a person can apply it in the settings.
+        const mayShow = (remove !== undefined && isHiding(remove)) || tenant.unclassified === 'filtered'
+        if (past === undefined && !(mayShow && reenrichments.isSupported)) return await rulesOf(changed)
+        // After a crash here the rule exists, and a person can apply it in the settings. What a removed rule hid is shown again anyway.
         const job = await reenrichments.request(tenant.id, {
           rules: remove === undefined ? add : [...add, remove],
           unclassified: unclassified !== undefined,
-          days: past.days,
+          days: past === undefined ? HIDDEN_ONLY : past.days,
           requestedBy: authorOf(session),
           requestedAtMs: clock.now(),
         })
-        return json({ ...rulesOf(changed), job: reenrichmentOf(job, clock.now()) })
+        return await rulesOf(changed, reenrichmentOf(job, clock.now()))
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/api/tenants/:tenant/rules/delete-hidden',
+      body: DeleteHiddenBody,
+      async handle({ tenant, session, body: { rule } }) {
+        if (!tenant.rules?.includes(rule)) throw new InputError(`tenant ${tenant.id} has no rule "${rule}"`)
+        await reenrichments.assertSupported()
+        const job = await reenrichments.request(tenant.id, {
+          ...{ rules: [rule], deletes: [rule], unclassified: false, days: HIDDEN_ONLY },
+          ...{ requestedBy: authorOf(session), requestedAtMs: clock.now() },
+        })
+        return json(reenrichmentOf(job, clock.now()))
       },
     }),
     route({
@@ -78,8 +101,4 @@ export function ruleRoutes({ admin, readRule, trials, reenrichments, clock }: Ru
       },
     }),
   ]
-}
-
-function rulesOf({ rules = [], unclassified = 'account' }: Tenant): RulesAnswer {
-  return { rules: [...rules], unclassified, job: null }
 }

@@ -1,9 +1,14 @@
 import { Command } from 'commander'
-import type { TenantRules } from '../../../../schemas/tenant-rules.ts'
+import { REENRICHMENT_LIMITS } from '../../../../schemas/limits.ts'
+import { isHiding, type TenantRules } from '../../../../schemas/tenant-rules.ts'
+import type { Config } from '../../../config/config.ts'
+import { HIDDEN_ONLY, type ReenrichJob, type ReenrichRequest } from '../../../operations/reenrich/jobs/job.ts'
 import { parseAddress } from '../../../pipeline/event/address.ts'
+import { systemClock } from '../../../run/clock.ts'
 import { InputError } from '../../../run/errors.ts'
+import { COMMAND_LINE } from '../../../terminal/author.ts'
 import type { CliContext } from '../../../terminal/context.ts'
-import { printJson, printTable } from '../../../terminal/print.ts'
+import { printJson, printLine, printTable } from '../../../terminal/print.ts'
 import { addSettings, configOf, INSTANCE_SETTINGS } from '../../../terminal/settings-options.ts'
 import { tenantOf } from '../../../terminal/tenant-of.ts'
 import type { Tenant } from '../../tenancy.ts'
@@ -11,11 +16,31 @@ import type { Tenant } from '../../tenancy.ts'
 interface RulesOptions {
   readonly dryRun?: boolean
   readonly json?: boolean
+  /** Only of `add` and `remove`. */
+  readonly past?: string
+  /** Only of `delete-hidden`. */
+  readonly yes?: boolean
 }
 
 type Change = { readonly add?: readonly string[]; readonly remove?: readonly string[] }
 
+/** A request of a job, but who requests it and when. */
+type Applied = Omit<ReenrichRequest, 'requestedBy' | 'requestedAtMs'>
+
 const DATA = ['enrichDir', 'defaultData'] as const
+
+const ONLY_HIDDEN = { unclassified: false, days: HIDDEN_ONLY } as const
+
+/** Days of stored events that a change applies to, null for all; undefined: to none. @throws InputError */
+function daysOf(past: string | undefined, verb: 'add' | 'remove', rule: string): number | null | undefined {
+  const isHidden = verb === 'remove' && isHiding(rule)
+  if (past === undefined && verb === 'add') return isHiding(rule) ? null : undefined
+  if (past === undefined || past === 'none') return isHidden ? HIDDEN_ONLY : undefined
+  if (past === 'all') return null
+  const days = Number(past)
+  if (Number.isInteger(days) && days >= 1 && days <= REENRICHMENT_LIMITS.daysMax) return days
+  throw new InputError(`--past ${JSON.stringify(past)}: must be a number of days, all, or none`)
+}
 
 /** `ipid rules list|add|remove|check` */
 export function rulesCommand(context: CliContext): Command {
@@ -31,6 +56,25 @@ export function rulesCommand(context: CliContext): Command {
 
   changing('add', `add a rule; applies at once: ${ABOUT}`, (rule) => ({ add: [rule] }))
   changing('remove', 'remove a rule; applies at once', (rule) => ({ remove: [rule] }))
+
+  subcommand('delete-hidden <tenant> <kind> <subject...>', 'delete the stored visits that a rule hides, for good')
+    .option('--yes', 'yes, although this cannot be undone')
+    .action(async (name: string, kind: string, words: string[], options: RulesOptions, command: Command) => {
+      const config = configOf(context, command)
+      const { rules: known = [] } = await tenantOf(config, name)
+      const given = [kind, ...words].join(' ')
+      const rule = known.includes(given) ? given : await spelled(kind, words.join(' '))
+      if (!known.includes(rule)) throw new InputError(`tenant ${name} has no rule "${rule}"`)
+      if (options.yes !== true) {
+        throw new InputError(
+          'nothing was deleted. This cannot be undone: after it, removing the rule no longer shows these visits again. Add --yes to delete them',
+        )
+      }
+      const job = await applied(config, name, { ...ONLY_HIDDEN, rules: [rule], deletes: [rule] })
+      if (job === undefined) throw new InputError('in a ClickHouse cluster rules hide no stored visits')
+      if (options.json) printJson(context.stdout, { tenant_id: name, rule, job_id: job.jobId })
+      else printLine(context.stdout, `the visits that "${rule}" hides are being deleted: job ${job.jobId}`)
+    })
 
   addSettings(
     subcommand('check <tenant> <address...>', 'show the status of addresses, and the rule that decides'),
@@ -56,6 +100,10 @@ export function rulesCommand(context: CliContext): Command {
   function changing(verb: 'add' | 'remove', about: string, changeOf: (rule: string) => Change): void {
     subcommand(`${verb} <tenant> <kind> <subject...>`, about)
       .option('--dry-run', 'show the effect on the events since yesterday, and change nothing')
+      .option(
+        '--past <days>',
+        'stored events that it applies to: of this many days, all, or none; default: all for own and always-noise, which hide them, none for others. What a removed rule hides is shown again in any case',
+      )
       .action(async (name: string, kind: string, words: string[], options: RulesOptions, command: Command) => {
         const config = configOf(context, command)
         const given = [kind, ...words].join(' ')
@@ -67,9 +115,30 @@ export function rulesCommand(context: CliContext): Command {
           await dryRun(config, await tenantOf(config, name), change, options.json === true, context)
           return
         }
+        const days = daysOf(options.past, verb, given)
         const { withTenants } = await import('../../../terminal/stores.ts')
-        printRules(options, await withTenants(config, (admin) => admin.changeRules(name, change)))
+        const changed = await withTenants(config, (admin) => admin.changeRules(name, change))
+        // If the command is killed here, the rule applies to new events only. The same command again does the rest.
+        if (days !== undefined) {
+          const rules = [...(change.add ?? []), ...(change.remove ?? [])]
+          await applied(config, name, { rules, unclassified: false, days })
+        }
+        printRules(options, changed)
       })
+  }
+
+  /** Requests a job for stored events; none in a cluster, where rules apply to new events only. */
+  async function applied(config: Config, tenantId: string, request: Applied): Promise<ReenrichJob | undefined> {
+    const [{ withTenants }, { ReenrichJobs }, { asInstance }] = await Promise.all([
+      import('../../../terminal/stores.ts'),
+      import('../../../operations/reenrich/jobs/job-store.ts'),
+      import('../../../terminal/instance.ts'),
+    ])
+    if ((await asInstance(config)).clickhouseCluster !== undefined) return undefined
+    const stamp = { requestedBy: COMMAND_LINE, requestedAtMs: systemClock.now() }
+    return await withTenants(config, (_, client) =>
+      new ReenrichJobs(client).request(tenantId, { ...request, ...stamp }),
+    )
   }
 
   /** The rule in canonical spelling. */

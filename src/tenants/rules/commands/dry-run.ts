@@ -36,7 +36,13 @@ export async function dryRun(
   const client = connectClickHouse(url, { application: 'cli', database: DATABASE, requestTimeoutMs: STATEMENT_MS })
   try {
     const sums = await filteredSums(client, id, { since })
-    const trial = await tryRules(storedGroups(client, id, { since }), sums, new RuleSet(tenant), new RuleSet(then))
+    const trial = await tryRules(
+      storedGroups(client, id, { since }),
+      storedGroups(client, id, { since, hiddenBy: remove }),
+      sums,
+      new RuleSet(tenant),
+      new RuleSet(then),
+    )
     if (isJson) {
       printJson(stdout, { tenant_id: id, since, ...trial, companies: trial.companies.slice(0, COMPANIES_SHOWN) })
       return
@@ -45,6 +51,7 @@ export async function dryRun(
       [`events since ${since}, stored`, trial.stored],
       ...Object.entries(trial.newly_filtered).map(([rule, n]) => [`  would be filtered: ${rule}`, n] as const),
       ...Object.entries(trial.newly_held).map(([rule, n]) => [`  would belong to: ${rule}`, n] as const),
+      ...(trial.shown > 0 ? [['hidden events that would be shown again', trial.shown] as const] : []),
       ['events filtered', trial.filtered],
       ...Object.entries(trial.newly_kept).map(([rule, n]) => [`  would be kept: ${rule}`, n] as const),
       ['  unknown, because their addresses are not stored', trial.unknown],

@@ -2,7 +2,11 @@ import { ChevronDown, EyeOff, GitMerge, MessageSquare, Pencil, Tag, ThumbsDown, 
 import { useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import type { CompanyAnswer } from '../../../../../schemas/dashboard/company.ts'
-import type { CompanyCorrection, CorrectionsAnswer } from '../../../../../schemas/dashboard/corrections.ts'
+import type {
+  CompanyCorrection,
+  CorrectionsAnswer,
+  HidingChange,
+} from '../../../../../schemas/dashboard/corrections.ts'
 import { CorrectDialog, type CorrectTask } from '../../components/correct-dialog.tsx'
 import { CorrectionChanges } from '../../components/correction-changes.tsx'
 import { Badge } from '../../design/badge.tsx'
@@ -10,11 +14,13 @@ import { Button } from '../../design/button.tsx'
 import { Disclosure } from '../../design/details.tsx'
 import { FieldError } from '../../design/field.tsx'
 import { Icon } from '../../design/icon.tsx'
-import { Row, Stack, Text } from '../../design/layout.tsx'
+import { List, Row, Stack, Text } from '../../design/layout.tsx'
 import { Notice } from '../../design/notice.tsx'
 import { Menu } from '../../design/popover.tsx'
+import { Time } from '../../design/time.tsx'
 import { companyPath } from '../../lib/company-links.ts'
 import { correct } from '../../lib/corrections.ts'
+import { counted } from '../../lib/format.ts'
 import { useAction } from '../../lib/use-action.ts'
 import { useData } from '../../lib/use-data.ts'
 import { NotThem } from './not-them.tsx'
@@ -129,7 +135,7 @@ interface HistoryProps {
 export function CorrectionHistory(props: HistoryProps) {
   const [isOpen, setOpen] = useState(false)
   return (
-    <Disclosure summary="History of corrections" onToggle={setOpen}>
+    <Disclosure summary="History of corrections and rules" onToggle={setOpen}>
       {isOpen ? <Changes key={props.turn} {...props} /> : null}
     </Disclosure>
   )
@@ -138,6 +144,52 @@ export function CorrectionHistory(props: HistoryProps) {
 function Changes({ tenant, companyId, changed }: HistoryProps) {
   const { value, error } = useData<CorrectionsAnswer>(`/api/tenants/${tenant}/corrections`, { company: companyId })
   if (value === undefined) return <FieldError error={error?.message} />
-  const none = 'Nobody has corrected this company.'
-  return <CorrectionChanges tenant={tenant} changes={value.changes} none={none} changed={changed} />
+  const { changes, hidings } = value
+  return (
+    <Stack gap={3}>
+      <HidingList tenant={tenant} hidings={hidings} />
+      {(changes.length > 0 || hidings.length === 0) && (
+        <CorrectionChanges
+          tenant={tenant}
+          changes={changes}
+          none="Nobody has corrected this company."
+          changed={changed}
+        />
+      )}
+    </Stack>
+  )
+}
+
+const ACTIONS = { hidden: 'hidden', shown: 'shown again', deleted: 'deleted for good' } as const
+
+/** What rules did with the events of the company. */
+function HidingList({ tenant, hidings }: { readonly tenant: string; readonly hidings: readonly HidingChange[] }) {
+  if (hidings.length === 0) return null
+  return (
+    <List label="Rules">
+      {hidings.map(({ at, by, action, rule, events }) => (
+        <li key={`${at} ${action} ${rule}`}>
+          <Row gap={3}>
+            <Text as="span">
+              {counted(events, 'event')} {ACTIONS[action]},{' '}
+              {rule === '' ? (
+                'by the class of the address'
+              ) : (
+                <>
+                  by the rule{' '}
+                  <Link href={`/t/${tenant}/settings`}>
+                    <code>{rule}</code>
+                  </Link>
+                  {action === 'shown' && ', which was removed or changed'}
+                </>
+              )}
+            </Text>
+            <Text as="span" tone="soft" isSmall>
+              {by}, <Time at={at} />
+            </Text>
+          </Row>
+        </li>
+      ))}
+    </List>
+  )
 }

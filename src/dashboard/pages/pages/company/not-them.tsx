@@ -38,7 +38,7 @@ export function NotThem({ tenant, answer: { company, networks }, changed, onClos
   const [chosen, setChosen] = useState<readonly string[]>(known.map(({ value }) => value))
   const [typed, setTyped] = useState('')
   const [domain, setDomain] = useState('')
-  const [past, setPast] = useState<Choice>('90')
+  const [past, setPast] = useState<Choice>('all')
   const saving = useAction()
   const path = `/api/tenants/${tenant}/rules`
   const asksNetworks = wrong !== 'provider' || !isWhole
@@ -117,13 +117,19 @@ export function NotThem({ tenant, answer: { company, networks }, changed, onClos
           <Text tone="soft" isMeasured>
             {span === undefined
               ? 'Only new visits change. The settings can apply the rule to stored ones later.'
-              : 'New visits change at once. Stored ones follow in the background; this page shows the progress.'}
+              : wrong === 'other'
+                ? 'New visits change at once. Stored ones follow in the background; this page shows the progress.'
+                : 'New visits are no longer stored. Stored ones are hidden, not deleted: they are shown again when the rule is removed in the settings.'}
           </Text>
           <FieldError error={saving.error} />
           <Row justify="right">
             <Button onClick={onClose}>Cancel</Button>
             <Button type="submit" variant="primary" disabled={saving.isBusy || !isReady}>
-              {span === undefined ? 'Make the rule' : 'Make the rule and apply it'}
+              {span === undefined
+                ? 'Make the rule'
+                : wrong === 'other'
+                  ? 'Make the rule and apply it'
+                  : 'Make the rule and hide visits'}
             </Button>
           </Row>
         </Stack>

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { RulesBody } from '../../../../../schemas/dashboard/rules.ts'
-import { KEPT_CLASSES, type RuleKind } from '../../../../../schemas/tenant-rules.ts'
+import { isHiding, KEPT_CLASSES, type RuleKind } from '../../../../../schemas/tenant-rules.ts'
 import { PastChoice } from '../../components/past-choice.tsx'
 import { Button } from '../../design/button.tsx'
 import { FieldError, Select, TextInput } from '../../design/field.tsx'
@@ -27,6 +27,9 @@ const SUBJECT_NAMES: Readonly<Record<RuleKind, string>> = {
   keep: 'Class',
 }
 
+/** A rule that makes noise hides stored visits too. */
+const pastFor = (kind: RuleKind): Choice => (isHiding(`${kind} `) ? 'all' : 'none')
+
 /** Adds a rule, with an optional dry run. */
 export function AddRule({
   path,
@@ -37,7 +40,7 @@ export function AddRule({
 }) {
   const [kind, setKind] = useState<RuleKind>('own')
   const [subject, setSubject] = useState('')
-  const [past, setPast] = useState<Choice>('none')
+  const [past, setPast] = useState<Choice>(pastFor('own'))
   const adding = useAction()
   const span = pastOf(past)
   const body = { add: { kind, subject }, ...(span && { past: span }) }
@@ -48,6 +51,7 @@ export function AddRule({
     })
   const choose = (next: RuleKind) => {
     setKind(next)
+    setPast(pastFor(next))
     setSubject(next === 'keep' ? KEPT_CLASSES[0]! : kind === 'keep' ? '' : subject)
     adding.reset()
   }

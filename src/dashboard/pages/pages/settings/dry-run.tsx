@@ -48,7 +48,7 @@ export function DryRun({ path, body, isEnabled, isAutomatic = false }: DryRunPro
 }
 
 function Outcome({ trial, body }: { readonly trial: RulesTrialAnswer; readonly body: RulesBody }) {
-  const { since, newly_filtered, newly_held, filtered, newly_kept, unknown, without_address, changed } = trial
+  const { since, newly_filtered, newly_held, shown, filtered, newly_kept, unknown, without_address, changed } = trial
   const left = Object.entries(newly_filtered)
   const held = Object.entries(newly_held)
   const kept = Object.entries(newly_kept)
@@ -62,7 +62,7 @@ function Outcome({ trial, body }: { readonly trial: RulesTrialAnswer; readonly b
       <ul>
         {left.map(([rule, events]) => (
           <li key={rule}>
-            <strong>{number(events)}</strong> of the stored events {isPast ? 'are' : 'would have been'} filtered:{' '}
+            <strong>{number(events)}</strong> of the stored events {isPast ? 'are hidden' : 'would have been filtered'}:{' '}
             <code>{rule}</code>
           </li>
         ))}
@@ -72,6 +72,11 @@ function Outcome({ trial, body }: { readonly trial: RulesTrialAnswer; readonly b
             another organisation: <code>{rule}</code>
           </li>
         ))}
+        {shown > 0 && (
+          <li>
+            <strong>{number(shown)}</strong> hidden events are shown again
+          </li>
+        )}
         {kept.map(([rule, events]) => (
           <li key={rule}>
             <strong>{number(events)}</strong> of the {number(filtered)} filtered events would have been kept:{' '}
@@ -79,11 +84,13 @@ function Outcome({ trial, body }: { readonly trial: RulesTrialAnswer; readonly b
             {isPast && '. They come back if this tenant has an archive.'}
           </li>
         ))}
-        {left.length + held.length + kept.length + changed.events === 0 && <li>No known event would have changed.</li>}
+        {left.length + held.length + kept.length + shown + changed.events === 0 && (
+          <li>No known event would have changed.</li>
+        )}
         {trial.companies.map(({ company_id, name, visits, is_gone }) => (
           <li key={company_id}>
             {name}: {counted(visits, 'visit')}
-            {is_gone && ', nothing is left of it'}
+            {is_gone && ', nothing of it is left to see'}
           </li>
         ))}
         {changed.companies > trial.companies.length && (
@@ -101,12 +108,13 @@ function Outcome({ trial, body }: { readonly trial: RulesTrialAnswer; readonly b
   )
 }
 
-/** "Removes 3 companies and 1,204 visits" */
-function titleOf({ changed: { companies, gone_companies, visits } }: RulesTrialAnswer): string {
+/** "Hides 3 companies, with 1,204 visits" */
+function titleOf({ shown, changed: { companies, gone_companies, visits } }: RulesTrialAnswer): string {
+  if (companies === 0 && shown > 0) return `Shows ${counted(shown, 'hidden event')} again`
   if (companies === 0) return 'No company changes'
   if (gone_companies === 0)
     return `Changes ${counted(companies, 'company', 'companies')}, with ${counted(visits, 'visit')}`
   const others = companies - gone_companies
   const rest = others > 0 ? `, and changes ${counted(others, 'company', 'companies')}` : ''
-  return `Removes ${counted(gone_companies, 'company', 'companies')}${rest}, with ${counted(visits, 'visit')}`
+  return `Hides ${counted(gone_companies, 'company', 'companies')}${rest}, with ${counted(visits, 'visit')}`
 }

@@ -1,7 +1,10 @@
 import { useState } from 'preact/hooks'
 import type { RulesBody } from '../../../../../schemas/dashboard/rules.ts'
+import { isHiding } from '../../../../../schemas/tenant-rules.ts'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { PastChoice } from '../../components/past-choice.tsx'
+import { Checkbox } from '../../design/field.tsx'
+import { counted } from '../../lib/format.ts'
 import { type PastChoice as Choice, pastOf } from '../../lib/past-jobs.ts'
 import { DryRun } from './dry-run.tsx'
 
@@ -9,11 +12,14 @@ import { DryRun } from './dry-run.tsx'
 export function RemoveRule({
   path,
   rule,
+  hidden,
   change,
   onClose,
 }: {
   readonly path: string
   readonly rule: string
+  /** Events that it hides; null: not known. */
+  readonly hidden: number | null
   readonly change: (body: RulesBody) => Promise<void>
   readonly onClose: () => void
 }) {
@@ -29,9 +35,26 @@ export function RemoveRule({
       <p>
         <code>{rule}</code>
       </p>
-      <PastChoice value={past} onChange={setPast} />
-      {past !== 'none' && <p>Filtered visits come back only if this tenant has an archive.</p>}
-      <DryRun key={past} path={path} body={body} isEnabled isAutomatic />
+      {isHiding(rule) ? (
+        <>
+          <p>
+            {hidden === null || hidden > 0
+              ? `The visits that it hides${hidden === null ? '' : `, ${counted(hidden, 'event')},`} are shown again, with all their numbers.`
+              : 'It hides no stored visits.'}
+          </p>
+          <Checkbox
+            label="Also bring back visits that it filtered, from the archive of this tenant"
+            isChecked={past === 'all'}
+            onChange={(isChecked) => setPast(isChecked ? 'all' : 'none')}
+          />
+        </>
+      ) : (
+        <>
+          <PastChoice value={past} onChange={setPast} />
+          {past !== 'none' && <p>Filtered visits come back only if this tenant has an archive.</p>}
+          <DryRun key={past} path={path} body={body} isEnabled isAutomatic />
+        </>
+      )}
     </ConfirmDialog>
   )
 }

@@ -10,11 +10,13 @@ import { Card, Section } from '../../design/page.tsx'
 import { Loading } from '../../design/skeleton.tsx'
 import { Table } from '../../design/table.tsx'
 import { post } from '../../lib/api.ts'
+import { number } from '../../lib/format.ts'
 import { type PastChoice as Choice, pastJobStarted, pastOf } from '../../lib/past-jobs.ts'
 import { useAction } from '../../lib/use-action.ts'
 import { type Data, useData } from '../../lib/use-data.ts'
 import { AddRule } from './add-rule.tsx'
 import { ApplyRule } from './apply-rule.tsx'
+import { DeleteHidden } from './delete-hidden.tsx'
 import { DryRun } from './dry-run.tsx'
 import { RemoveRule } from './remove-rule.tsx'
 import { RULE_KIND_NAMES, UNCLASSIFIED_NAMES } from './rule-names.ts'
@@ -30,7 +32,7 @@ export function Rules({ tenant }: { readonly tenant: string }) {
       title="Rules"
       description="Define which traffic is yours, which is noise, and whose network it is. A change takes effect within seconds, and applies to stored visits too if you want it."
     >
-      <PastJob tenant={tenant} showsLast />
+      <PastJob tenant={tenant} showsLast ended={list.reload} />
       {list.value === undefined ? (
         list.error === undefined ? (
           <Loading rows={3} />
@@ -57,6 +59,9 @@ function Shown({
 }) {
   const [removing, setRemoving] = useState<string>()
   const [applying, setApplying] = useState<string>()
+  const [deleting, setDeleting] = useState<string>()
+  const { hidden } = answer
+  const hiddenOf = (rule: string) => (hidden === null ? null : (hidden[rule] ?? 0))
   const change = async (body: RulesBody) => {
     const { job } = await post<RulesAnswer>(path, body)
     if (job !== null) pastJobStarted(job)
@@ -69,13 +74,33 @@ function Shown({
           <p>There is no rule yet. A common first one is your own network, so that your team is not counted.</p>
         </Notice>
       ) : (
-        <RuleTable rules={answer.rules} onRemove={setRemoving} onApply={setApplying} />
+        <RuleTable
+          rules={answer.rules}
+          hiddenOf={hiddenOf}
+          onRemove={setRemoving}
+          onApply={setApplying}
+          onDelete={setDeleting}
+        />
       )}
       <AddRule path={path} change={change} />
       <UnclassifiedChoice key={answer.unclassified} path={path} current={answer.unclassified} change={change} />
       {applying !== undefined && <ApplyRule tenant={tenant} rule={applying} onClose={() => setApplying(undefined)} />}
+      {deleting !== undefined && (
+        <DeleteHidden
+          path={path}
+          rule={deleting}
+          hidden={hiddenOf(deleting) ?? 0}
+          onClose={() => setDeleting(undefined)}
+        />
+      )}
       {removing !== undefined && (
-        <RemoveRule path={path} rule={removing} change={change} onClose={() => setRemoving(undefined)} />
+        <RemoveRule
+          path={path}
+          rule={removing}
+          hidden={hiddenOf(removing)}
+          change={change}
+          onClose={() => setRemoving(undefined)}
+        />
       )}
     </>
   )
@@ -83,12 +108,17 @@ function Shown({
 
 function RuleTable({
   rules,
+  hiddenOf,
   onRemove,
   onApply,
+  onDelete,
 }: {
   readonly rules: readonly string[]
+  /** Events that a rule hides; null: not known. */
+  readonly hiddenOf: (rule: string) => number | null
   readonly onRemove: (rule: string) => void
   readonly onApply: (rule: string) => void
+  readonly onDelete: (rule: string) => void
 }) {
   return (
     <Table
@@ -105,6 +135,12 @@ function RuleTable({
           render: (rule) => <code>{rule.slice(kindOf(rule).length + 1)}</code>,
         },
         {
+          key: 'hidden',
+          label: 'Hidden events',
+          isNumber: true,
+          render: (rule) => number(hiddenOf(rule) ?? 0),
+        },
+        {
           key: 'actions',
           label: 'Actions',
           isLabelHidden: true,
@@ -114,6 +150,16 @@ function RuleTable({
               <Button size="s" aria-label={`Apply to the past: ${rule}`} onClick={() => onApply(rule)}>
                 Apply to the past
               </Button>
+              {(hiddenOf(rule) ?? 0) > 0 && (
+                <Button
+                  size="s"
+                  variant="danger"
+                  aria-label={`Delete hidden visits: ${rule}`}
+                  onClick={() => onDelete(rule)}
+                >
+                  Delete hidden…
+                </Button>
+              )}
               <Button size="s" aria-label={`Remove ${rule}`} onClick={() => onRemove(rule)}>
                 Remove
               </Button>
