@@ -107,6 +107,9 @@ export const FILTER_PROPERTIES = {
       description: 'Companies that people hid are left out; `only` lists these, `with` lists all',
     }),
   ),
+  merged: Type.Optional(
+    Type.Union([Type.Literal('only')], { description: '`only`: companies that people merged others into' }),
+  ),
   days: Type.Optional(
     Type.Integer({
       minimum: 1,

@@ -16,6 +16,8 @@ export const CORRECTION_LIMITS = {
   history: 200,
   /** Corrections that a history shows of each change. */
   shown: 20,
+  /** Companies that are shown as merged into one. */
+  mergedShown: 100,
   /** Merged companies of a tenant. */
   merges: 10_000,
 } as const
@@ -89,6 +91,8 @@ export const CompanyCorrection = Type.Object({
   merged_into: Type.String(),
   /** The company at the end of the chain of merges. */
   counts_for: Type.String(),
+  /** Companies that count for it, at most 100, in the order of ids. */
+  merged_from: Type.Array(Type.String(), { maxItems: CORRECTION_LIMITS.mergedShown }),
   note: Type.String(),
   tags: Type.Array(Type.String()),
   owner: Type.String(),

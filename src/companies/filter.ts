@@ -145,9 +145,10 @@ export function conditionsOf(filter: ResolvedFilter): {
   }
   const others: string[] = []
   if (filter.hidden !== 'with') others.push(filter.hidden === 'only' ? 'hidden' : 'NOT hidden')
+  if (filter.merged === 'only') others.push('notEmpty(merged_texts)')
   if (searchOf(filter) !== '') {
     // Search one concatenated text, which is faster. The search text has no line feed.
-    const texts = "concat(company_id, '\\n', name, '\\n', full_name, '\\n', domain)"
+    const texts = "arrayStringConcat(arrayConcat([company_id, name, full_name, domain], merged_texts), '\\n')"
     others.push(`positionCaseInsensitiveUTF8(${texts}, {search:String}) > 0`)
   }
   if (filter.new_since !== undefined) {

@@ -31,7 +31,7 @@ const RANK = 'toUnixTimestamp64Milli(received_at) * 256 + quality'
 
 /**
  * A row for each company of the tenant, as in the view `companies`: as people corrected it. A company that counts for another one has no row.
- * Hidden ones have `hidden`. @param of more conditions
+ * Hidden ones have `hidden`. One that others were merged into has their ids, names and domains in `merged_texts`. @param of more conditions
  */
 export const companiesSql = (of = '') => `
   SELECT
@@ -49,6 +49,7 @@ export const companiesSql = (of = '') => `
     ranked % 256 AS quality,
     intDiv(ranked, 256) AS received_ms,
     toBool(corrected.is_hidden) AS hidden,
+    merged_texts,
     corrected.tags AS tags,
     corrected.owner AS owner
   FROM
@@ -60,7 +61,8 @@ export const companiesSql = (of = '') => `
       max(part_last) AS last_timestamp,
       min(part_received) AS first_received,
       argMax(part_ranked, (part_id = target, part_ranked)) AS ranked,
-      argMax(part_texts, (part_id = target, part_ranked)) AS texts
+      argMax(part_texts, (part_id = target, part_ranked)) AS texts,
+      groupArrayIf(arrayStringConcat([part_id, part_texts[7], part_texts[6], part_texts[5]], '\n'), part_id != target) AS merged_texts
     FROM
     (
       SELECT

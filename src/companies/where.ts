@@ -67,6 +67,7 @@ const KEYS: Readonly<Record<string, Terms>> = {
   events: count('events'),
   heat: count('heat'),
   hidden: { '=': oneOf('hidden', ['without', 'only', 'with']) },
+  merged: { '=': oneOf('merged', ['only']) },
   days: { '=': whole('days') },
   from: { '=': text('from') },
   to: { '=': text('to') },

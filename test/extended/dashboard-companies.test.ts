@@ -295,6 +295,10 @@ test('lists, details and pages of companies follow what people corrected', async
   assert.deepEqual(await names({}), [['First', 3, 'Software']])
   assert.deepEqual(await names({ days: 1, visits_min: 1, sort: 'visits' }), [['First', 2, 'Software']])
   assert.deepEqual(await names({ page_contains: ['/pricing'], search: 'first' }), [['First', 3, 'Software']])
+  // A merged company is found by its own id and name, and by the filter, as its target.
+  for (const filter of [{ search: 'two.EX' }, { search: 'TWO' }, { merged: 'only' }] as const)
+    assert.deepEqual(await names(filter), [['First', 3, 'Software']])
+  assert.deepEqual(await names({ merged: 'only', search: 'nothing' }), [])
   const { companies: details } = await companies.details('corrected', { companies: ['one.example', 'gone.example'] })
   const [one] = details.filter(({ company_id }) => company_id === 'one.example')
   assert.deepEqual([one!.visits, one!.unique_ips, one!.daily_visits.slice(-2)], [2, 2, [1, 1]])

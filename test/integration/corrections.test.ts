@@ -55,6 +55,38 @@ test('merges follow chains, circles are refused, and an undo in the middle bring
   assert.deepEqual(await shown('chain'), { 'b.example': 2, 'c.example': 1, 'd.example': 1 })
 })
 
+test('of several companies that are merged into one of them, that one stays, and its history and list name the others', async () => {
+  await withEvents('into')
+  const change = { companies: ['a.example', 'b.example', 'c.example'], wanted: { merged_into: 'a.example' }, by: BY }
+  const done = await corrections.correct('into', change)
+  assert.equal(done.companies, 2)
+  assert.deepEqual(await shown('into'), { 'a.example': 3, 'd.example': 1 })
+  const [target] = await corrections.list('into', ['a.example'])
+  assert.deepEqual([target!.merged_from, target!.merged_into], [['b.example', 'c.example'], ''])
+  assert.deepEqual(
+    (await corrections.list('into')).map(({ company_id, merged_from }) => [company_id, merged_from.length]),
+    [
+      ['a.example', 2],
+      ['b.example', 0],
+      ['c.example', 0],
+    ],
+  )
+  const [merged] = await corrections.history('into', 'a.example')
+  assert.deepEqual(
+    merged!.corrections.map(({ company_id, value }) => [company_id, value]),
+    [
+      ['b.example', 'a.example'],
+      ['c.example', 'a.example'],
+    ],
+  )
+  await corrections.undo('into', { changeId: done.change_id, by: BY })
+  assert.deepEqual(
+    (await corrections.history('into', 'a.example')).map(({ undoes }) => undoes),
+    [done.change_id, null],
+  )
+  assert.deepEqual(await corrections.list('into', ['a.example']), [])
+})
+
 test('a change is one for many companies, a repeat changes nothing, and its undo restores all', async () => {
   await withEvents('many')
   const changeId = '00000000-0000-4000-8000-000000000001'

@@ -85,7 +85,11 @@ export class CompanyCorrections {
       const into = wanted.merged_into ?? ''
       await this.#assertKnown(tenantId, into === '' ? companies : [...companies, into])
       const state = await this.#state(tenantId, companies)
-      const rows = companies.flatMap((company) => rowsOf(company, wanted, state.get(company)))
+      const rows = companies.flatMap((company) => {
+        // Several companies may be merged into one of them, which stays.
+        const isTarget = company === into && companies.length > 1
+        return rowsOf(company, isTarget ? { ...wanted, merged_into: undefined } : wanted, state.get(company))
+      })
       return await this.#write(tenantId, { rows, state, by, changeId, undoes: '' })
     })
   }
@@ -150,7 +154,12 @@ export class CompanyCorrections {
 
   /** Corrections in effect, by company in the order of ids. @param companies undefined: all */
   async list(tenantId: string, companies?: readonly string[]): Promise<CompanyCorrection[]> {
-    const found = [...(await this.#state(tenantId, companies, false))].map(([company_id, fields]) => {
+    const [state, mergedFrom] = await Promise.all([
+      this.#state(tenantId, companies, false),
+      this.#mergedFrom(tenantId, companies),
+    ])
+    const found = [...new Set([...state.keys(), ...mergedFrom.keys()])].map((company_id) => {
+      const fields = state.get(company_id) ?? new Map<string, Held>()
       const textOf = (field: string) => fields.get(field)?.value ?? ''
       return {
         company_id,
@@ -158,6 +167,7 @@ export class CompanyCorrections {
         name: textOf('name'),
         merged_into: textOf('merged_into'),
         counts_for: textOf('counts_for'),
+        merged_from: [...(mergedFrom.get(company_id) ?? [])],
         note: textOf('note'),
         tags: tagsOf(textOf('tags')),
         owner: textOf('owner'),
@@ -170,9 +180,23 @@ export class CompanyCorrections {
       .sort((a, b) => (a.company_id < b.company_id ? -1 : 1))
   }
 
-  /** The newest changes first. @param company only changes of this one; `''`: of the intent pages */
+  /** The first companies that count for each of these. @param companies undefined: all */
+  async #mergedFrom(tenantId: string, companies?: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
+    const of = companies === undefined ? '' : `AND counts_for IN (${['', ...companies].map(quote).join()})`
+    const rows = await this.#rows<{ target: string; merged: string[] }>(
+      `SELECT counts_for AS target, arraySlice(arraySort(groupArray(company_id)), 1, ${CORRECTION_LIMITS.mergedShown}) AS merged
+       FROM corrected_companies
+       WHERE tenant_id = {tenant:String} AND counts_for != '' ${of}
+       GROUP BY counts_for`,
+      { tenant: tenantId },
+    )
+    return new Map(rows.map(({ target, merged }) => [target, merged]))
+  }
+
+  /** The newest changes first. @param company only changes of this one, and merges into it; `''`: of the intent pages */
   async history(tenantId: string, company?: string): Promise<CorrectionChange[]> {
-    const of = company === undefined ? '' : 'AND company_id = {company:String}'
+    const ofMerges = company ? " OR (field = 'merged_into' AND {company:String} IN (value, before))" : ''
+    const of = company === undefined ? '' : `AND (company_id = {company:String}${ofMerges})`
     const rows = await this.#rows<Omit<CorrectionChange, 'undoes' | 'undone_by' | 'corrections'> & HistoryRow>(
       `SELECT
          change_id, toUnixTimestamp64Milli(max(at)) AS ms, any(by) AS by, any(undoes) AS undoes,

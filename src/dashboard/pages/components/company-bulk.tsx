@@ -9,6 +9,7 @@ import { correct } from '../lib/corrections.ts'
 import { counted } from '../lib/format.ts'
 import { useAction } from '../lib/use-action.ts'
 import { CorrectDialog, type CorrectTask } from './correct-dialog.tsx'
+import { MergeDialog } from './merge-dialog.tsx'
 
 interface BulkProps {
   readonly tenant: string
@@ -20,7 +21,7 @@ interface BulkProps {
 
 /** What can be done with the chosen companies of a list, as one change that can be taken back. */
 export function CompanyBulk({ tenant, companies, changed, onClear }: BulkProps) {
-  const [task, setTask] = useState<CorrectTask>()
+  const [task, setTask] = useState<CorrectTask | 'merge'>()
   const hiding = useAction()
   const words = counted(companies.length, 'company', 'companies')
   const setHidden = (hidden: boolean) =>
@@ -30,6 +31,14 @@ export function CompanyBulk({ tenant, companies, changed, onClear }: BulkProps) 
       onClear()
     })
   const isHidden = companies.every(({ hidden }) => hidden)
+  const dialog = {
+    ...{ tenant, companies },
+    changed() {
+      changed()
+      onClear()
+    },
+    onClose: () => setTask(undefined),
+  }
   return (
     <Row gap={2}>
       <Text as="span" role="status">
@@ -55,19 +64,8 @@ export function CompanyBulk({ tenant, companies, changed, onClear }: BulkProps) 
         Clear choice
       </Button>
       <FieldError error={hiding.error} />
-      {task !== undefined && (
-        <CorrectDialog
-          key={task}
-          task={task}
-          tenant={tenant}
-          companies={companies}
-          changed={() => {
-            changed()
-            onClear()
-          }}
-          onClose={() => setTask(undefined)}
-        />
-      )}
+      {task === 'merge' && <MergeDialog {...dialog} />}
+      {task !== undefined && task !== 'merge' && <CorrectDialog key={task} task={task} {...dialog} />}
     </Row>
   )
 }

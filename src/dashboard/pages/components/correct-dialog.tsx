@@ -13,7 +13,7 @@ import { counted } from '../lib/format.ts'
 import { useAction } from '../lib/use-action.ts'
 
 /** A correction that needs a value. `tags` sets those of one company; the other two change them of many. */
-export type CorrectTask = 'rename' | 'merge' | 'note' | 'tags' | 'add tags' | 'remove tags' | 'owner'
+export type CorrectTask = 'rename' | 'note' | 'tags' | 'add tags' | 'remove tags' | 'owner'
 
 interface Form {
   readonly title: string
@@ -40,13 +40,6 @@ const FORMS: Readonly<Record<CorrectTask, Form>> = {
     ...{ maxLength: CORRECTION_LIMITS.nameMaxChars, canBeEmpty: true },
     valueBefore: (_correction, name) => name,
     wantedOf: (name) => ({ name }),
-  },
-  merge: {
-    ...{ title: 'Merge into another company', label: 'Id of the other company', done: 'merged' },
-    hint: 'Such as example.com, as in its address. All events count for it, past ones too. Empty: a company of its own',
-    ...{ maxLength: CORRECTION_LIMITS.idMaxChars, canBeEmpty: true },
-    valueBefore: (correction) => correction?.merged_into ?? '',
-    wantedOf: (merged_into) => ({ merged_into }),
   },
   note: {
     ...{ title: 'Note', label: 'Note', hint: 'Everybody who sees this tenant reads it', done: 'noted' },

@@ -12,13 +12,15 @@ import { useAction } from '../lib/use-action.ts'
 interface ChangesProps {
   readonly tenant: string
   readonly changes: readonly CorrectionChange[]
+  /** The company whose history it is. */
+  readonly companyId?: string
   /** Said when there are none. */
   readonly none: string
   readonly changed: () => void
 }
 
 /** Who corrected what, newest first, with a button that takes it back. */
-export function CorrectionChanges({ tenant, changes, none, changed }: ChangesProps) {
+export function CorrectionChanges({ tenant, changes, companyId, none, changed }: ChangesProps) {
   const undoing = useAction()
   const undo = (change_id: string) =>
     undoing.run(async () => {
@@ -33,7 +35,7 @@ export function CorrectionChanges({ tenant, changes, none, changed }: ChangesPro
         {changes.map((change) => (
           <li key={change.change_id}>
             <Row gap={3}>
-              <Text as="span">{wordsOf(change)}</Text>
+              <Text as="span">{wordsOf(change, companyId)}</Text>
               <Text as="span" tone="soft" isSmall>
                 {change.by}, <Time at={change.at} />
               </Text>
@@ -62,9 +64,15 @@ const FIELD_WORDS: Readonly<Record<string, string>> = {
   intent_pages: 'intent pages',
 }
 
-/** "hidden", "name: Acme", "tags: key account; of 12 companies" */
-function wordsOf({ corrections, companies, undoes }: CorrectionChange): string {
+/** "hidden", "name: Acme", "tags: key account; of 12 companies", "acme.de merged into it" */
+function wordsOf({ corrections, companies, undoes }: CorrectionChange, companyId: string | undefined): string {
   const [first] = corrections
+  const isOther = companyId !== undefined && first !== undefined && first.company_id !== companyId
+  if (isOther && first.field === 'merged_into') {
+    const names = corrections.map(({ company_id }) => company_id).join(', ')
+    const many = companies > corrections.length ? ` and ${companies - corrections.length} more` : ''
+    return `${names}${many} ${first.value === companyId ? 'merged into it' : 'no longer merged into it'}`
+  }
   const words =
     first === undefined
       ? 'changed'

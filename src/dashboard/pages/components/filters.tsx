@@ -48,13 +48,14 @@ const MORE = {
   campaign: 'Campaign',
   new: 'New since',
   hidden: 'Hidden companies',
+  merged: 'Merged companies',
 } as const
 type More = keyof typeof MORE
 
 /** Filters of the list of companies. The URL holds them. */
 export function Filters({ state, choices, set, searchRef }: FiltersProps) {
   // Ignore an invalid value in the URL.
-  const { page_visits_min, visits_min, heat_min, new_since, hidden } = viewOf(state)
+  const { page_visits_min, visits_min, heat_min, new_since, hidden, merged } = viewOf(state)
   const [opened, setOpened] = useState<readonly More[]>([])
   const change = (name: string, value: string | readonly string[]) => set({ [name]: value, page: '' })
   const isShown = (name: string) => !(name in MORE) || state.has(name) || opened.includes(name as More)
@@ -131,6 +132,16 @@ export function Filters({ state, choices, set, searchRef }: FiltersProps) {
             options={HIDDEN}
             isOpenAtFirst={isOpenAtFirst('hidden')}
             onChange={(value) => change('hidden', value)}
+          />
+        )}
+        {isShown('merged') && (
+          <OneChip
+            label={MORE.merged}
+            value={merged ?? ''}
+            summary={MERGED.find(([value]) => value === merged)?.[1]}
+            options={MERGED}
+            isOpenAtFirst={isOpenAtFirst('merged')}
+            onChange={(value) => change('merged', value)}
           />
         )}
         <OtherFilters state={state} set={set} />
@@ -359,6 +370,8 @@ const HIDDEN = [
   ['with', 'shown too'],
   ['only', 'only these'],
 ] as const
+
+const MERGED = [['only', 'companies that others were merged into']] as const
 
 interface OneChipProps {
   readonly label: string

@@ -9,6 +9,7 @@ import type {
 } from '../../../../../schemas/dashboard/corrections.ts'
 import { CorrectDialog, type CorrectTask } from '../../components/correct-dialog.tsx'
 import { CorrectionChanges } from '../../components/correction-changes.tsx'
+import { MergeDialog } from '../../components/merge-dialog.tsx'
 import { Badge } from '../../design/badge.tsx'
 import { Button } from '../../design/button.tsx'
 import { Disclosure } from '../../design/details.tsx'
@@ -25,7 +26,7 @@ import { useAction } from '../../lib/use-action.ts'
 import { useData } from '../../lib/use-data.ts'
 import { NotThem } from './not-them.tsx'
 
-type Task = CorrectTask | 'not them'
+type Task = CorrectTask | 'not them' | 'merge'
 
 interface ActionsProps {
   readonly tenant: string
@@ -74,7 +75,10 @@ export function CompanyActions({ tenant, answer, correction, changed }: ActionsP
       />
       <FieldError error={hiding.error} />
       {task === 'not them' && <NotThem tenant={tenant} answer={answer} changed={changed} onClose={close} />}
-      {task !== undefined && task !== 'not them' && (
+      {task === 'merge' && (
+        <MergeDialog tenant={tenant} companies={[company]} correction={correction} changed={changed} onClose={close} />
+      )}
+      {task !== undefined && task !== 'not them' && task !== 'merge' && (
         <CorrectDialog
           key={task}
           task={task}
@@ -95,7 +99,8 @@ interface StateProps {
 }
 
 /** What people said about a company. */
-export function CorrectionState({ tenant, correction: { hidden, counts_for, note, tags, owner } }: StateProps) {
+export function CorrectionState({ tenant, correction }: StateProps) {
+  const { hidden, counts_for, merged_from, note, tags, owner } = correction
   return (
     <Stack gap={3}>
       {hidden && (
@@ -109,6 +114,18 @@ export function CorrectionState({ tenant, correction: { hidden, counts_for, note
             Its events count for <Link href={companyPath(tenant, counts_for)}>{counts_for}</Link>.
           </p>
         </Notice>
+      )}
+      {merged_from.length > 0 && (
+        <Row gap={2}>
+          <Text as="span" tone="soft">
+            Merged into it:
+          </Text>
+          {merged_from.map((id) => (
+            <Link key={id} href={companyPath(tenant, id)}>
+              {id}
+            </Link>
+          ))}
+        </Row>
       )}
       {(tags.length > 0 || owner !== '') && (
         <Row gap={2}>
@@ -152,6 +169,7 @@ function Changes({ tenant, companyId, changed }: HistoryProps) {
         <CorrectionChanges
           tenant={tenant}
           changes={changes}
+          companyId={companyId}
           none="Nobody has corrected this company."
           changed={changed}
         />

@@ -1,0 +1,121 @@
+import { useEffect, useState } from 'preact/hooks'
+import type { CompaniesPage } from '../../../../schemas/dashboard/companies.ts'
+import type { CompanyCorrection } from '../../../../schemas/dashboard/corrections.ts'
+import { Button } from '../design/button.tsx'
+import { Dialog } from '../design/dialog.tsx'
+import { FieldError, Fieldset, TextInput } from '../design/field.tsx'
+import { Row, Stack, Text } from '../design/layout.tsx'
+import { Choice } from '../design/popover.tsx'
+import { SEARCH_CHARS_MAX } from '../lib/company-view.ts'
+import { correct } from '../lib/corrections.ts'
+import { counted } from '../lib/format.ts'
+import { useAction } from '../lib/use-action.ts'
+import { useData } from '../lib/use-data.ts'
+
+interface Named {
+  readonly company_id: string
+  readonly name: string
+}
+
+interface MergeDialogProps {
+  readonly tenant: string
+  /** One company, or several of which one may be the target. */
+  readonly companies: readonly Named[]
+  /** What holds of the company, when it is one. */
+  readonly correction?: CompanyCorrection | undefined
+  readonly changed: () => void
+  readonly onClose: () => void
+}
+
+const SHOWN = 8
+const TYPED_MS = 200
+/** Chosen companies that are offered as targets. */
+const CHOSEN_SHOWN = 20
+
+/** Asks for the company that the others are merged into: one of them, or one that a search finds. */
+export function MergeDialog({ tenant, companies, correction, changed, onClose }: MergeDialogProps) {
+  const [typed, setTyped] = useState('')
+  const [search, setSearch] = useState('')
+  const [target, setTarget] = useState<Named>()
+  const saving = useAction()
+  useEffect(() => {
+    const timer = setTimeout(() => setSearch(typed.trim()), TYPED_MS)
+    return () => clearTimeout(timer)
+  }, [typed])
+  const [only] = companies
+  const isOne = companies.length === 1
+  const ids = new Set(companies.map(({ company_id }) => company_id))
+  const path = `/api/tenants/${tenant}/companies`
+  // A company is not merged into itself, and the list has none that is merged already.
+  const { value, error } = useData<CompaniesPage>(search === '' ? undefined : path, {
+    search,
+    limit: SHOWN + CHOSEN_SHOWN,
+  })
+  const found = (search === '' ? [] : (value?.rows ?? []))
+    .filter(({ company_id }) => !ids.has(company_id))
+    .slice(0, SHOWN)
+  const offered = isOne ? [] : companies.slice(0, CHOSEN_SHOWN)
+  const merge = (into: Named | undefined) =>
+    saving.run(async () => {
+      const moved = companies.filter(({ company_id }) => company_id !== into?.company_id)
+      const words =
+        moved.length === 1 ? `${moved[0]!.name} was` : `${counted(moved.length, 'company', 'companies')} were`
+      const done = into === undefined ? `${only!.name} is a company of its own.` : `${words} merged into ${into.name}.`
+      const body = { companies: moved.map(({ company_id }) => company_id), merged_into: into?.company_id ?? '' }
+      await correct(tenant, body, done, changed)
+      onClose()
+    })
+  const choice = (company: Named) => (
+    <Choice
+      key={company.company_id}
+      label={company.name === company.company_id ? company.name : `${company.name} (${company.company_id})`}
+      isChosen={target?.company_id === company.company_id}
+      onChoose={() => setTarget(company)}
+    />
+  )
+  return (
+    <Dialog
+      title={isOne ? `Merge ${only!.name} into` : `Merge ${companies.length} companies into one`}
+      onClose={onClose}
+    >
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (target !== undefined) merge(target)
+        }}
+      >
+        <Stack>
+          {offered.length > 0 && <Fieldset legend="One of them">{offered.map(choice)}</Fieldset>}
+          <TextInput
+            type="search"
+            label={isOne ? 'Company' : 'Or another company'}
+            placeholder="Name, domain or id"
+            autocomplete="off"
+            maxLength={SEARCH_CHARS_MAX}
+            value={typed}
+            onInput={setTyped}
+          />
+          {found.length > 0 && <Fieldset legend="Found">{found.map(choice)}</Fieldset>}
+          {search !== '' && value !== undefined && found.length === 0 && (
+            <Text tone="soft">No other company is found. Hidden and merged ones are left out.</Text>
+          )}
+          <Text tone="soft" isMeasured>
+            All events count for {target?.name ?? 'it'}, past ones too. History can take it back.
+          </Text>
+          <FieldError error={saving.error ?? error?.message} />
+          <Row justify="right">
+            {isOne && correction !== undefined && correction.merged_into !== '' && (
+              <Button disabled={saving.isBusy} onClick={() => merge(undefined)}>
+                Make it a company of its own
+              </Button>
+            )}
+            <Button onClick={onClose}>Cancel</Button>
+            <Button type="submit" variant="primary" disabled={saving.isBusy || target === undefined}>
+              Merge
+            </Button>
+          </Row>
+        </Stack>
+      </form>
+    </Dialog>
+  )
+}
