@@ -1,6 +1,6 @@
 import { COMPANY_LIMITS, type CompanyRow, type CompanySort, type CompanyView } from '../../schemas/companies.ts'
 import type { OfTenant } from '../stores/clickhouse/reader.ts'
-import { CORRECTIONS } from '../stores/clickhouse/tables.ts'
+import { CORRECTIONS, HIDDEN_CHANGES } from '../stores/clickhouse/tables.ts'
 import { COUNTS_FOR, IN_COMPANIES } from './corrected.ts'
 import {
   ATTRIBUTE_COLUMNS,
@@ -164,10 +164,14 @@ export interface ListPart {
   readonly limit: number
 }
 
-/** Companies that a correction concerned, with those that a merge now or formerly counts for. */
+/** Companies that a correction concerned, with those that a merge now or formerly counts for, and those with events that a rule hid or showed. */
 const CORRECTED_SINCE = `
     SELECT arrayJoin(if(field = 'counts_for', [company_id, value, before], [company_id]))
     FROM ${CORRECTIONS}
+    WHERE tenant_id = {tenant:String} AND at >= fromUnixTimestamp64Milli({updated_since:Int64}, 'UTC')
+    UNION ALL
+    SELECT ${COUNTS_FOR}
+    FROM ${HIDDEN_CHANGES}
     WHERE tenant_id = {tenant:String} AND at >= fromUnixTimestamp64Milli({updated_since:Int64}, 'UTC')`
 
 /**

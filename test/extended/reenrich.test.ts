@@ -310,7 +310,7 @@ test('stored events are judged again by today’s data', async (t) => {
       await running.upload(tenant, LINES)
       await running.untilCounted(tenant, FIRST.length + LINES.length)
       for (const rule of rules)
-        assert.equal((await running.site.ipid('rules', 'add', tenant, ...rule.split(' '))).code, 0)
+        assert.equal((await running.site.ipid('rules', 'add', tenant, ...rule.split(' '), '--past', 'none')).code, 0)
     }
     await running.reenrich('by-shell')
     // Without the names of accounts, which come from either of two events of the same time.

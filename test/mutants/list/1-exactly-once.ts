@@ -397,9 +397,22 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     name: 'absent-rows',
     promise: 'rows that a table lacks are found',
     file: 'src/pipeline/sinks/clickhouse/absent-rows.ts',
-    from: 'WHERE (${columns}) NOT IN',
-    to: 'WHERE 0 AND (${columns}) NOT IN',
+    from: 'FROM wanted WHERE ${isAbsent}',
+    to: 'FROM wanted WHERE 0 AND ${isAbsent}',
     noticedBy: [['test/integration/absent-rows.test.ts']],
+  },
+  {
+    name: 'hidden-rows-are-stored',
+    promise: 'a sink does not store an event again that a rule hid meanwhile',
+    file: 'src/pipeline/sinks/clickhouse/absent-rows.ts',
+    from: '[table.name, table.movesTo]',
+    to: '[table.name]',
+    noticedBy: [
+      [
+        'test/extended/hidden-events.test.ts',
+        'a hidden event is stored: neither a sink nor a replay brings it a second time',
+      ],
+    ],
   },
   {
     name: 'insert-token',

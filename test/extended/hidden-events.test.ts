@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { after, beforeEach, test } from 'node:test'
 import { ENRICHMENT_COLUMNS, ROW_COLUMNS } from '../../schemas/row.ts'
+import { ClickHouseCompanies } from '../../src/companies/companies.ts'
 import type { FrozenData } from '../../src/enrichment/engine.ts'
 import { ClickHouseReenrichment } from '../../src/operations/reenrich/clickhouse.ts'
 import { HIDDEN_ONLY, type ReenrichJob } from '../../src/operations/reenrich/jobs/job.ts'
@@ -12,6 +13,7 @@ import type { ReplayLane, StoredEvents } from '../../src/operations/replay/ports
 import { ReplayTables } from '../../src/operations/replay/replay-tables.ts'
 import { absentRows } from '../../src/pipeline/sinks/clickhouse/absent-rows.ts'
 import { systemClock } from '../../src/run/clock.ts'
+import { connectReading, QuestionReader } from '../../src/stores/clickhouse/reader.ts'
 import { connectRedis } from '../../src/stores/redis/connect.ts'
 import { rewriteLease } from '../../src/stores/redis/rewrite-lease.ts'
 import type { Tenant } from '../../src/tenants/tenancy.ts'
@@ -235,6 +237,15 @@ test('visits that two rules hide come back with the second one', async () => {
   await change([], { days: HIDDEN_ONLY })
   await working.stop()
   assert.deepEqual(await digest(), before)
+  // A copy of the companies elsewhere learns of it.
+  const reading = connectReading(clickhouse.url, 'test')
+  after(() => reading.close())
+  const companies = new ClickHouseCompanies(new QuestionReader(reading), systemClock)
+  const part = await companies.part('acme', {}, { after: '', updatedSinceMs: NOW, limit: 10 })
+  assert.deepEqual(
+    part.companies.map(({ company_id }) => company_id),
+    ['isp.example'],
+  )
 })
 
 test('visits without an address follow the rules that their stored values decide', async () => {
