@@ -6,6 +6,7 @@ import {
   rangeChange,
   rangeOf,
   rememberList,
+  searchOf,
   shownColumns,
   viewOf,
 } from '../../../src/dashboard/pages/lib/company-view.ts'
@@ -43,6 +44,13 @@ test('columns that are chosen are in the URL, and old URLs hide the same columns
   }
   assert.ok(!shownColumns(new URLSearchParams('hide=domain')).has('domain'))
   assert.ok(!shownColumns(new URLSearchParams()).has('quality'))
+})
+
+test('the search of a list is the same on each of its pages, however it is sorted and shown', () => {
+  const search = (query: string) => searchOf(new URLSearchParams(query))
+  assert.equal(search('q=a&country=DE&page=2&sort=name&dir=asc&hide=domain&segment=s1'), search('country=DE&q=a'))
+  assert.notEqual(search('q=a'), search('q=b'))
+  assert.notEqual(search('when=7d'), search(''))
 })
 
 test('a filter has several values, and a wrong number is ignored', () => {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { counted, percent, time } from '../../../src/dashboard/pages/lib/format.ts'
 
@@ -19,4 +20,15 @@ test('a small share is not none', () => {
   assert.equal(percent(0.0001), '<0.1%')
   assert.equal(percent(0.0005), '0.1%')
   assert.equal(percent(0.123), '12.3%')
+})
+
+test('every number, date and name of a country is written in the language of the texts', () => {
+  const root = new URL('../../../src/dashboard/pages/', import.meta.url)
+  const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((name) => /\.tsx?$/.test(name))
+  assert.ok(files.length > 100)
+  for (const file of files) {
+    const source = readFileSync(new URL(file, root), 'utf8')
+    for (const [call] of source.matchAll(/\bIntl\.\w+\(.{0,10}|\.toLocale\w*\(.{0,10}/g))
+      assert.match(call, /\(LANGUAGE\b/, file)
+  }
 })

@@ -6,7 +6,7 @@ import { FieldError } from '../design/field.tsx'
 import { Row, Text } from '../design/layout.tsx'
 import { Menu } from '../design/popover.tsx'
 import { correct } from '../lib/corrections.ts'
-import { counted } from '../lib/format.ts'
+import { counted, number } from '../lib/format.ts'
 import { useAction } from '../lib/use-action.ts'
 import { CorrectDialog, type CorrectTask } from './correct-dialog.tsx'
 import { MergeDialog } from './merge-dialog.tsx'
@@ -15,12 +15,14 @@ interface BulkProps {
   readonly tenant: string
   /** The chosen companies; at least one. */
   readonly companies: readonly CompanyRow[]
+  /** How many of them the shown page of the list does not have. */
+  readonly elsewhere: number
   readonly changed: () => void
   readonly onClear: () => void
 }
 
 /** What can be done with the chosen companies of a list, as one change that can be taken back. */
-export function CompanyBulk({ tenant, companies, changed, onClear }: BulkProps) {
+export function CompanyBulk({ tenant, companies, elsewhere, changed, onClear }: BulkProps) {
   const [task, setTask] = useState<CorrectTask | 'merge'>()
   const hiding = useAction()
   const words = counted(companies.length, 'company', 'companies')
@@ -42,7 +44,7 @@ export function CompanyBulk({ tenant, companies, changed, onClear }: BulkProps) 
   return (
     <Row gap={2}>
       <Text as="span" role="status">
-        {words} chosen
+        {words} chosen{elsewhere > 0 && `, ${number(elsewhere)} on other pages`}
       </Text>
       <Button size="s" icon={isHidden ? Eye : EyeOff} disabled={hiding.isBusy} onClick={() => setHidden(!isHidden)}>
         {isHidden ? 'Show again' : 'Hide'}

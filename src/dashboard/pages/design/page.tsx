@@ -3,6 +3,7 @@ import { ChevronLeft } from 'lucide-preact'
 import type { ComponentChildren } from 'preact'
 import { useId } from 'preact/hooks'
 import { Link } from 'wouter-preact'
+import { RETURN } from '../lib/use-arrival.ts'
 import { classes } from './classes.ts'
 import { Icon } from './icon.tsx'
 
@@ -27,7 +28,7 @@ export function Page({ title, description, actions, back, isNarrow, children }: 
       <header class="ui-page-head">
         <div class="ui-page-title">
           {back && (
-            <Link href={back.href} class="ui-page-back">
+            <Link href={back.href} state={RETURN} class="ui-page-back">
               <Icon of={ChevronLeft} size={14} />
               {back.label}
             </Link>

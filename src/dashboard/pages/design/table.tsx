@@ -1,8 +1,11 @@
 import './table.css'
 import { ArrowDown, ArrowUp, MoveRight } from 'lucide-preact'
 import { type ComponentChildren, Fragment } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
+import { capitalised } from '../lib/format.ts'
+import { IconButton } from './button.tsx'
 import { classes } from './classes.ts'
+import { Select } from './field.tsx'
 import { Icon } from './icon.tsx'
 import { Hidden } from './layout.tsx'
 import { pageKeyTarget } from './page-key.ts'
@@ -44,6 +47,8 @@ interface TableProps<R> {
   readonly keyOf: (row: R) => string
   readonly sort?: TableSort
   readonly onSort?: (sort: TableSort) => void
+  /** Each column sorts in its first direction only. */
+  readonly sortsOneWay?: boolean
   /** Adds a box to each row that chooses it. */
   readonly selection?: {
     readonly selected: ReadonlySet<string>
@@ -61,7 +66,7 @@ interface TableProps<R> {
 
 /**
  * A table. Its header and first column stay visible. Where it does not fit, it scrolls by itself and says so; on a phone each row is a
- * card. j and k, or the arrow keys up and down, move between the first links or buttons of rows; x chooses a row.
+ * card, and a choice above them sorts. j and k, or the arrow keys up and down, move between the first links or buttons of rows; x chooses a row.
  */
 export function Table<R>(props: TableProps<R>) {
   const { label, columns, rows, keyOf, selection, detailOf, isNeverStacked, hasKeys } = props
@@ -72,6 +77,7 @@ export function Table<R>(props: TableProps<R>) {
   const width = columns.length + (selection ? 1 : 0)
   return (
     <div ref={root} class={classes('ui-table', !isNeverStacked && 'is-stacked')}>
+      {!isNeverStacked && <SortChoice {...props} />}
       <p class="ui-table-hint" aria-hidden="true">
         Scroll sideways for more columns <Icon of={MoveRight} size={14} />
       </p>
@@ -162,28 +168,57 @@ function AllBox<R>({
   )
 }
 
-interface HeadingProps<R> extends Pick<TableProps<R>, 'sort' | 'onSort'> {
+/** Sorts where there are no headings: on a phone. */
+function SortChoice<R>({ columns, sort, onSort, sortsOneWay }: TableProps<R>) {
+  const sortable = columns.filter((column) => column.sort !== undefined)
+  if (onSort === undefined || sortable.length === 0) return null
+  const direction = sort?.direction ?? 'desc'
+  return (
+    <div class="ui-table-sort">
+      <span aria-hidden="true">Sort by</span>
+      <Select
+        label="Sort by"
+        isLabelHidden
+        isSmall
+        value={sort?.key ?? ''}
+        options={sortable.map((column) => ({ value: column.key, label: column.label }))}
+        onChange={(key) => onSort({ key, direction: sortable.find((column) => column.key === key)!.sort! })}
+      />
+      {!sortsOneWay && (
+        <IconButton
+          icon={direction === 'asc' ? ArrowUp : ArrowDown}
+          label={`${capitalised(WORDS[direction])} order: reverse it`}
+          onClick={() => onSort({ key: sort?.key ?? sortable[0]!.key, direction: REVERSED[direction] })}
+        />
+      )}
+    </div>
+  )
+}
+
+const WORDS = { asc: 'ascending', desc: 'descending' } as const
+const REVERSED = { asc: 'desc', desc: 'asc' } as const
+
+interface HeadingProps<R> extends Pick<TableProps<R>, 'sort' | 'onSort' | 'sortsOneWay'> {
   readonly column: TableColumn<R>
   readonly isFirst: boolean
 }
 
-function Heading<R>({ column, isFirst, sort, onSort }: HeadingProps<R>) {
+function Heading<R>({ column, isFirst, sort, onSort, sortsOneWay }: HeadingProps<R>) {
   const { key, label, isLabelHidden, isNumber, isActions, width, sort: first } = column
   const own = sort?.key === key ? sort.direction : undefined
   const isSortable = first !== undefined && onSort !== undefined
-  const words = { asc: 'ascending', desc: 'descending' } as const
   return (
     <th
       scope="col"
       style={width === undefined ? undefined : { width: `${width}px` }}
       class={classes(isFirst && 'is-sticky', isNumber && 'is-number', isActions && 'is-actions')}
-      aria-sort={own === undefined ? (isSortable ? 'none' : undefined) : words[own]}
+      aria-sort={own === undefined ? (isSortable ? 'none' : undefined) : WORDS[own]}
     >
       {isSortable ? (
         <button
           type="button"
           class="ui-sort"
-          onClick={() => onSort({ key, direction: own === undefined ? first : own === 'asc' ? 'desc' : 'asc' })}
+          onClick={() => onSort({ key, direction: own === undefined || sortsOneWay ? first : REVERSED[own] })}
         >
           {label}
           <Icon of={(own ?? first) === 'asc' ? ArrowUp : ArrowDown} size={13} />
@@ -236,7 +271,8 @@ const MARGINS_PX = 17
 
 /** Marks a table whose columns do not fit, and where it is scrolled to. */
 function useCutColumns(root: { current: HTMLElement | null }, scroll: { current: HTMLElement | null }): void {
-  useEffect(() => {
+  // Before the first frame, so that nothing jumps, and a return to a place in the table finds it scrolling.
+  useLayoutEffect(() => {
     const [table, view] = [root.current!, scroll.current!]
     const inner = view.firstElementChild as HTMLElement
     const look = () => {
@@ -245,6 +281,7 @@ function useCutColumns(root: { current: HTMLElement | null }, scroll: { current:
       table.classList.toggle('is-scrolled', isCut && view.scrollLeft > 0)
       table.classList.toggle('is-at-end', view.scrollLeft + view.clientWidth >= view.scrollWidth - 1)
     }
+    look()
     const resized = new ResizeObserver(look)
     resized.observe(table)
     resized.observe(inner)

@@ -18,17 +18,17 @@ export interface Column {
 const text = (key: CompanySort, label: string): Column => ({ key, label, sort: key, first: 'asc' })
 const figure = (key: CompanySort, label: string): Column => ({ key, label, sort: key, first: 'desc', isNumber: true })
 
-/** The most important columns come first, because a narrow screen shows only these. */
+/** The most important columns come first, because a narrow screen shows these without scrolling. */
 export const COLUMNS: readonly Column[] = [
   text('name', 'Company'),
   text('domain', 'Domain'),
-  text('industry', 'Industry'),
-  text('country_code', 'Visits from'),
   figure('heat', 'Heat'),
   figure('visits', 'Visits'),
+  { ...text('last_seen', 'Last seen'), first: 'desc' },
+  text('industry', 'Industry'),
+  text('country_code', 'Visits from'),
   { key: 'trend', label: '30 days' },
   figure('events', 'Events'),
-  { ...text('last_seen', 'Last seen'), first: 'desc' },
   { ...text('first_seen', 'First seen'), first: 'desc', isExtra: true },
   { ...text('classification', 'Class'), isExtra: true },
   { key: 'industry_category', label: 'Category', isExtra: true },
@@ -179,6 +179,17 @@ export const FILTER_NAMES = [
   ...OTHER_LISTS,
   ...OTHER_COUNTS,
 ] as const
+
+/** Names in a URL that change how a list is shown, and not which companies are in it. */
+const LOOKS = ['page', 'sort', 'dir', 'hide', 'show', 'segment']
+
+/** The part of a URL that says which companies a list has. */
+export function searchOf(state: URLSearchParams): string {
+  const search = new URLSearchParams(state)
+  for (const name of LOOKS) search.delete(name)
+  search.sort()
+  return search.toString()
+}
 
 const DAY = /^\d{4}-\d{2}-\d{2}$/
 const DAY_OR_TIME = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}:\d{2}(\.\d{1,3})?Z)?$/

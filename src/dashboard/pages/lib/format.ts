@@ -1,12 +1,16 @@
-const numbers = new Intl.NumberFormat()
-const compact = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 1 })
-const percents = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1 })
+import { LANGUAGE } from './language.ts'
+
+const numbers = new Intl.NumberFormat(LANGUAGE)
+const compact = new Intl.NumberFormat(LANGUAGE, { notation: 'compact', maximumFractionDigits: 1 })
+const percents = new Intl.NumberFormat(LANGUAGE, { style: 'percent', maximumFractionDigits: 1 })
 const MOMENT = { day: 'numeric', month: 'short', hour: 'numeric', minute: '2-digit' } as const
-const times = new Intl.DateTimeFormat(undefined, MOMENT)
-const timesOfOtherYears = new Intl.DateTimeFormat(undefined, { ...MOMENT, year: 'numeric' })
-const days = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' })
-const shortDays = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', timeZone: 'UTC' })
-const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' })
+const times = new Intl.DateTimeFormat(LANGUAGE, MOMENT)
+const timesOfOtherYears = new Intl.DateTimeFormat(LANGUAGE, { ...MOMENT, year: 'numeric' })
+const days = new Intl.DateTimeFormat(LANGUAGE, { dateStyle: 'medium', timeZone: 'UTC' })
+const shortDays = new Intl.DateTimeFormat(LANGUAGE, { day: 'numeric', month: 'short', timeZone: 'UTC' })
+const hours = new Intl.DateTimeFormat(LANGUAGE, { hour: 'numeric', minute: '2-digit' })
+const clock = new Intl.DateTimeFormat(LANGUAGE, { timeStyle: 'medium' })
+const relative = new Intl.RelativeTimeFormat(LANGUAGE, { numeric: 'auto' })
 
 /** 1234567 → 1,234,567 */
 export const number = (value: number) => numbers.format(value)
@@ -26,6 +30,12 @@ export function time(iso: string, now = new Date()): string {
   const at = new Date(iso)
   return (at.getFullYear() === now.getFullYear() ? times : timesOfOtherYears).format(at)
 }
+
+/** Only the time, in the reader's zone. */
+export const hourMinute = (at: Date) => hours.format(at)
+
+/** With seconds, in the reader's zone. */
+export const clockTime = (iso: string) => clock.format(new Date(iso))
 
 /** `YYYY-MM-DD`, a UTC day. */
 export const day = (text: string) => days.format(new Date(`${text}T00:00:00Z`))

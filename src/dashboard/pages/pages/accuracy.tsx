@@ -134,8 +134,8 @@ function Summary({ all }: { readonly all: Share }) {
       <Stat label="Attributed" value={percent(cases / (cases + none))}>
         of {counted(cases + none, 'address', 'addresses')} with a known company, which sent {counted(events, 'event')}
       </Stat>
-      <Stat label="Right" value={number(right)} unit={right === 1 ? 'address' : 'addresses'}>
-        {number(other)} of another company, {number(none)} of none
+      <Stat label="Right" value={number(right)} unit={`of ${number(cases)}`}>
+        addresses; {number(other)} of another company, {number(none)} of none
       </Stat>
     </Stats>
   )

@@ -31,6 +31,7 @@ import {
   rangeChange,
   rangeOf,
   rememberList,
+  searchOf,
   shownColumns,
   viewOf,
 } from '../lib/company-view.ts'
@@ -54,7 +55,11 @@ export function Companies({ parameters }: PageProps) {
   const page = pageOf(state)
   const list = useCompanies(tenant, view, page)
   const { rows, newer, isMoved, show, follow } = useFrozenRows(list)
-  const [chosen, setChosen] = useState<ReadonlyMap<string, CompanyRow>>(NONE)
+  // A choice belongs to the search that it was made in, so that no action concerns companies that this one leaves out.
+  const choiceOf = `${tenant}?${searchOf(state)}`
+  const [choice, setChoice] = useState({ of: choiceOf, rows: NONE })
+  const chosen = choice.of === choiceOf ? choice.rows : NONE
+  const setChosen = (next: ReadonlyMap<string, CompanyRow>) => setChoice({ of: choiceOf, rows: next })
   const isFiltered = FILTER_NAMES.some((name) => state.has(name))
   const version = isFiltered || list.value === undefined ? undefined : String(list.value.total)
   const choices = useChoices(tenant, view, version)
@@ -110,6 +115,7 @@ export function Companies({ parameters }: PageProps) {
             <CompanyBulk
               tenant={tenant}
               companies={[...chosen.values()]}
+              elsewhere={[...chosen.keys()].filter((id) => !rows.some(({ company_id }) => company_id === id)).length}
               changed={corrected}
               onClear={() => setChosen(NONE)}
             />

@@ -12,7 +12,7 @@ import { Page } from '../design/page.tsx'
 import { Pulse } from '../design/pulse.tsx'
 import { Table } from '../design/table.tsx'
 import { Segmented } from '../design/tabs.tsx'
-import { capitalised, number, utc } from '../lib/format.ts'
+import { capitalised, clockTime, number, utc } from '../lib/format.ts'
 import { ingestLine } from '../lib/ingest-line.ts'
 import { NO_TAIL, rateOf, type Tail, type TailEvent, whyOf, withFrame } from '../lib/live-tail.ts'
 import type { PageProps } from '../lib/page-props.ts'
@@ -21,7 +21,6 @@ import { useUrlState } from '../lib/url-state.ts'
 import { type StreamState, useEvents } from '../lib/use-events.ts'
 
 const ROWS_MAX = 100
-const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' })
 const STATUSES = [
   { value: '', label: 'All' },
   ...Object.entries(STATUS_WORDS).map(([value, word]) => ({ value, label: capitalised(word) })),
@@ -163,7 +162,7 @@ function Events({ events }: { readonly events: readonly TailEvent[] }) {
 function Clock({ at }: { readonly at: string }) {
   return (
     <time dateTime={at} title={utc(at)}>
-      {clock.format(new Date(at))}
+      {clockTime(at)}
     </time>
   )
 }

@@ -1,5 +1,4 @@
 import { FileText } from 'lucide-preact'
-import { useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import {
   PAGE_LIMITS,
@@ -78,6 +77,8 @@ export function ReadPages({ parameters }: PageProps) {
           days={days}
           sort={{ key: sort, direction: 'desc' }}
           onSort={({ key }) => set({ sort: key === 'companies' ? '' : key })}
+          open={state.get('open') ?? ''}
+          onOpen={(key) => set({ open: key }, true)}
         />
       )}
       {value !== undefined && value.total > rows.length && rows.length > 0 && (
@@ -134,12 +135,14 @@ interface PageTableProps {
   readonly days: DayRange
   readonly sort: TableSort
   readonly onSort: (sort: TableSort) => void
+  /** The key of the row whose readers are shown; `''`: none. */
+  readonly open: string
+  readonly onOpen: (key: string) => void
 }
 
 const keyOf = ({ host, path }: PageRow) => `${host} ${path}`
 
-function PageTable({ tenant, rows, days, sort, onSort }: PageTableProps) {
-  const [open, setOpen] = useState<string>()
+function PageTable({ tenant, rows, days, sort, onSort, open, onOpen }: PageTableProps) {
   const hosts = new Set(rows.map(({ host }) => host))
   return (
     <Table
@@ -148,6 +151,7 @@ function PageTable({ tenant, rows, days, sort, onSort }: PageTableProps) {
       keyOf={keyOf}
       sort={sort}
       onSort={onSort}
+      sortsOneWay
       hasKeys
       detailOf={(row) => keyOf(row) === open && <Readers tenant={tenant} page={row} days={days} />}
       columns={[
@@ -181,7 +185,7 @@ function PageTable({ tenant, rows, days, sort, onSort }: PageTableProps) {
                 size="s"
                 variant="quiet"
                 aria-expanded={keyOf(row) === open}
-                onClick={() => setOpen(keyOf(row) === open ? undefined : keyOf(row))}
+                onClick={() => onOpen(keyOf(row) === open ? '' : keyOf(row))}
               >
                 {keyOf(row) === open ? 'Hide' : 'Show'}
                 <Hidden> companies that read {row.path}</Hidden>

@@ -9,6 +9,7 @@ import { Card, Page } from '../../design/page.tsx'
 import { Segmented } from '../../design/tabs.tsx'
 import { toast } from '../../design/toast.tsx'
 import { post } from '../../lib/api.ts'
+import { hourMinute } from '../../lib/format.ts'
 import type { PageProps } from '../../lib/page-props.ts'
 import { useSegments } from '../../lib/segments.ts'
 import { useUrlState } from '../../lib/url-state.ts'
@@ -157,5 +158,5 @@ function suggestedName(segment: string): string {
 function localHint(at: string): string | undefined {
   const date = new Date(`${new Date().toISOString().slice(0, 10)}T${at}:00Z`)
   if (Number.isNaN(date.getTime()) || date.getTimezoneOffset() === 0) return undefined
-  return `That is ${date.toLocaleTimeString(undefined, { hour: 'numeric', minute: '2-digit' })} for you today.`
+  return `That is ${hourMinute(date)} for you today.`
 }

@@ -1,0 +1,9 @@
+// Tests import this under Node, which may have no navigator.
+const { languages = [] } =
+  (globalThis as { readonly navigator?: { readonly languages?: readonly string[] } }).navigator ?? {}
+
+/**
+ * The language of all texts, so also of numbers, dates and names of countries, whatever the language of the browser. A reader whose
+ * browser knows a kind of English gets the dates of that one.
+ */
+export const LANGUAGE = languages.find((language) => language.startsWith('en-')) ?? 'en-US'

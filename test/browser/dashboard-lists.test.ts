@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { sharedChromium } from '../support/chromium.ts'
+import { openAsMember, ran } from '../support/member-page.ts'
+import { sharedSite } from '../support/shared-site.ts'
+import { until } from '../support/until.ts'
+
+/* Lists of the dashboard: what is chosen, where the reader was, the language, and narrow screens. */
+
+const browser = await sharedChromium()
+const skip = typeof browser === 'string' ? browser : undefined
+const TENANT = 'places'
+const COMPANIES = 70
+
+test('a list keeps the place of its reader, and its selection belongs to its search', { skip }, async (t) => {
+  if (typeof browser === 'string') return
+  const shared = await sharedSite()
+  await ran(shared, 'tenant', 'create', TENANT)
+  await storeCompanies(shared.ready.clickhouse_url)
+  // The texts are English, whatever the language of the browser.
+  const options = { locale: 'de-DE', timezoneId: 'Europe/Berlin' }
+  const watched = await openAsMember(t, browser, shared, { tenant: TENANT, name: 'Mia', ...options })
+  const { page, assertAccessible, assertClean } = watched
+  const at = (path: string) => `${shared.origin}/t/${TENANT}/${path}`
+  const main = page.getByRole('main')
+  const status = (text: RegExp | string) => main.getByRole('status').getByText(text).waitFor()
+  const holds = (script: string) =>
+    until(
+      () => page.evaluate<boolean>(script),
+      (is) => is,
+    )
+  const link = (number: number) => main.getByRole('link', { name: nameOf(number), exact: true })
+
+  await t.test('numbers, dates and countries are in the language of the text', async () => {
+    await page.goto(at('companies'))
+    const row = page.getByRole('row').filter({ hasText: nameOf(1) })
+    await row.getByText('1,234').waitFor()
+    await row.getByText(/^\d+ minutes? ago$/).waitFor()
+    await row.getByText('Germany').waitFor()
+    for (const path of [
+      'home',
+      'pages',
+      'companies',
+      'home/received',
+      'companies/of?id=c1.example',
+      'alerts/new',
+      'exports',
+      'settings',
+      'live',
+    ]) {
+      await page.goto(at(path))
+      await page.waitForLoadState('networkidle')
+      const texts = await page.evaluate<string>(
+        `document.body.textContent + [...document.querySelectorAll('[title]')].map(({ title }) => title).join(' ')`,
+      )
+      const german =
+        /\bvor \d|gestern|Deutschland|\bMio\.|(?<![\d.])\d{1,3}\.\d{3}(?![\d.])|\d,\d+\s?%|\d\s%|\d\. (?:Nov|Dez|Okt)/
+      assert.equal(german.exec(texts)?.[0], undefined, path)
+    }
+  })
+
+  await t.test('a choice ends with the search that it was made in', async () => {
+    await page.goto(at('companies?sort=name&dir=asc'))
+    await main.getByRole('checkbox', { name: `Choose ${nameOf(1)}`, exact: true }).check()
+    await main.getByRole('checkbox', { name: `Choose ${nameOf(2)}`, exact: true }).check()
+    await status('2 companies chosen')
+    await main.getByRole('button', { name: 'Next' }).click()
+    await link(60).waitFor()
+    await status('2 companies chosen, 2 on other pages')
+    await main.getByRole('checkbox', { name: `Choose ${nameOf(60)}`, exact: true }).check()
+    await status('3 companies chosen, 2 on other pages')
+    await main.getByLabel('Search').fill('Company 06')
+    await status('10 companies')
+    assert.equal(await main.getByRole('button', { name: 'Hide', exact: true }).count(), 0)
+    assert.equal(await main.getByRole('checkbox', { checked: true }).count(), 0)
+  })
+
+  await t.test('back returns to the row that was opened', async () => {
+    for (const [width, height] of [
+      [1440, 900],
+      [1024, 700],
+      [390, 800],
+    ] as const) {
+      await page.setViewportSize({ width, height })
+      for (const way of ['key', 'link'] as const) {
+        await page.goto(at('companies?sort=name&dir=asc'))
+        await link(1).waitFor()
+        await link(45).scrollIntoViewIfNeeded()
+        const before = await topOf(page, 45)
+        await link(45).click()
+        await page.getByRole('heading', { level: 1, name: nameOf(45) }).waitFor()
+        if (way === 'key') await page.goBack()
+        else await main.getByRole('link', { name: 'Companies', exact: true }).click()
+        await page.waitForURL(/sort=name/)
+        await holds(`document.activeElement?.textContent === ${JSON.stringify(nameOf(45))}`)
+        const after = await topOf(page, 45)
+        assert.ok(Math.abs(after - before) < 40, `${width} ${way}: ${before} and ${after}`)
+      }
+    }
+    // A click on another link begins at the top.
+    await page.setViewportSize({ width: 1440, height: 900 })
+    await link(45).click()
+    await page.getByRole('heading', { level: 1, name: nameOf(45) }).waitFor()
+    await page.getByRole('navigation').getByRole('link', { name: 'Companies', exact: true }).click()
+    await link(1).waitFor()
+    await holds('scrollY === 0 && document.activeElement.id === "content"')
+  })
+
+  await t.test('Pages remembers whose readers were open', async () => {
+    await page.goto(at('pages'))
+    await main.getByRole('button', { name: 'Show companies that read /pricing' }).click()
+    await link(1).click()
+    await page.getByRole('heading', { level: 1, name: nameOf(1) }).waitFor()
+    await page.goBack()
+    await link(1).waitFor()
+  })
+
+  await t.test('the numbers of a company are in view on a small laptop, and a phone sorts', async () => {
+    await page.setViewportSize({ width: 1024, height: 768 })
+    await page.goto(at('companies'))
+    await link(1).waitFor()
+    for (const name of ['Visits', 'Last seen']) {
+      const box = (await main.getByRole('columnheader', { name, exact: true }).boundingBox())!
+      const frame = (await main.getByRole('region', { name: 'Companies' }).boundingBox())!
+      assert.ok(box.x + box.width <= frame.x + frame.width, `${name} is cut`)
+    }
+    await page.setViewportSize({ width: 390, height: 844 })
+    const names = () => main.locator('tbody tr[data-row] th a').allTextContents()
+    await main.getByRole('combobox', { name: 'Sort by' }).selectOption('Company')
+    await page.waitForURL(/sort=name&dir=asc/)
+    await holds(`document.querySelector('tbody tr[data-row] th a').textContent === ${JSON.stringify(nameOf(1))}`)
+    await main.getByRole('button', { name: 'Ascending order: reverse it' }).click()
+    await page.waitForURL(/sort=name&dir=desc/)
+    await holds(
+      `document.querySelector('tbody tr[data-row] th a').textContent === ${JSON.stringify(nameOf(COMPANIES))}`,
+    )
+    assert.equal((await names())[0], nameOf(COMPANIES))
+    await assertAccessible()
+    await page.goto(at('pages'))
+    await main.getByRole('combobox', { name: 'Sort by' }).selectOption('Events')
+    await page.waitForURL(/sort=events/)
+    assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 390)
+    await page.setViewportSize({ width: 1440, height: 900 })
+    assert.equal(await main.getByRole('combobox', { name: 'Sort by' }).count(), 0)
+  })
+  assertClean()
+})
+
+const nameOf = (number: number) => `Company ${String(number).padStart(3, '0')}`
+
+/** Where the link of a company is in the window, in pixels. */
+const topOf = (page: Page, number: number) =>
+  page.evaluate<number>(
+    `[...document.querySelectorAll('tbody a')].find((a) => a.textContent === ${JSON.stringify(nameOf(number))}).getBoundingClientRect().top`,
+  )
+
+async function storeCompanies(clickhouseUrl: string): Promise<void> {
+  const body = `
+    INSERT INTO events (ip, tenant_id, event_id, received_at, timestamp, account_id, company_id, business_name, domain, industry, country_code, extra)
+    SELECT '198.51.100.1', '${TENANT}', concat('list-', toString(number)), now64(3) - 300, now64(3) - 300, id, id,
+      concat('Company ', leftPad(toString(n), 3, '0')), id, 'Software', 'DE', '{"url":"https://site.example/pricing"}'
+    FROM (SELECT number, if(number < ${COMPANIES}, number + 1, 1) AS n, concat('c', toString(n), '.example') AS id FROM numbers(${COMPANIES} + 1233))`
+  const response = await fetch(`${clickhouseUrl}/?database=ipid`, { method: 'POST', body })
+  assert.equal(response.status, 200, await response.text())
+}
