@@ -108,3 +108,26 @@ test('payloads count only for jobs with an archive, and separately', async () =>
   room.take({ fed: 10, rejected: 2, invalidIp: 3, errors: [], reasons: [] }, true)
   assert.deepEqual([room.events, room.payloads], [MAX / 2 - 20, MAX / 5 - 15])
 })
+
+test('large events take the lane by their bytes, and free it when they leave', async () => {
+  const lane = new Lane()
+  const room = lane.room()
+  const all = { events: 1, payloads: 1 }
+  const chunkBytes = 1_048_576
+  const fill = async () => {
+    let chunks = 0
+    for (;;) {
+      if (room.events <= 0) await room.refresh(all, false)
+      if (room.events <= 0) return chunks
+      lane.add('ours', 1)
+      room.take({ fed: 1, rejected: 0, invalidIp: 0, errors: [], reasons: [] }, false, chunkBytes)
+      chunks++
+    }
+  }
+  assert.equal(await fill(), 128, '128 MiB, though the lane has room for 15,000 events')
+  assert.equal(await fill(), 0)
+  lane.drain(16)
+  assert.equal(await fill(), 16)
+  lane.drain(lane.waiting)
+  assert.equal(await fill(), 128)
+})

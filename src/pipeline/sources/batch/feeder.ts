@@ -203,7 +203,7 @@ export class Feeder extends LeasedService {
       fed++
       const chunk = await this.#readChunk(job)
       const isFed = chunk !== undefined && (await this.#inHand.add(chunk))
-      if (isFed) room.take(chunk.reading.counts, job.archived)
+      if (isFed) room.take(chunk.reading.counts, job.archived, bytesOf(chunk.reading))
       if (isFed && job.next < job.chunks) queue[0] = { ...job, next: job.next + 1 }
       else queue.shift()
       if (queue.length === 0) queues.delete(tenant)
@@ -301,4 +301,10 @@ function firstOf(queues: Queues): OpenJob[] {
 
 function factsOf({ id, tenantId }: OpenJob): { readonly job: string; readonly tenant: string } {
   return { job: id, tenant: tenantId }
+}
+
+function bytesOf({ blocks, payloads }: ChunkReading): number {
+  let bytes = 0
+  for (const { rows } of [...blocks.values(), ...payloads.values()]) bytes += rows.length
+  return bytes
 }

@@ -26,13 +26,23 @@ export function laneFractions(ours: readonly OpenJob[], others: readonly OpenJob
   return { events: fraction(ours.length, others.length), payloads: fraction(archived(ours), archived(others)) }
 }
 
-/** How many events a feeder may add before it must check the lane again. The last chunk may go over the limit. */
+/**
+ * Bytes of a feeder's events that may be in the lane. A chunk waits compressed, and its events may be a thousand times as large, so
+ * the number of events alone does not bound Redis' memory.
+ */
+const LANE_BYTES_MAX = 134_217_728
+/** Bytes that a feeder adds before it checks the lane again. */
+const GRANT_BYTES = LANE_BYTES_MAX / 8
+
+/** How many events a feeder may add before it must check the lane again. The last chunk may go over the limits. */
 export class LaneRoom {
   readonly #options: LaneRoomOptions
   readonly #inLane = { events: new OwnEvents(), payloads: new OwnEvents() }
   /** Above 0: a chunk may be added. A job with an archive needs both numbers above 0. */
   events = 0
   payloads = 0
+  /** Of events. Without room for bytes there is none for events. */
+  #bytes = 0
 
   constructor(options: LaneRoomOptions) {
     this.#options = options
@@ -48,17 +58,21 @@ export class LaneRoom {
   async refresh(fractions: LaneFractions, archived: boolean): Promise<void> {
     const { store, waitingEventsMax, waitingPayloadsMax } = this.#options
     const [events, payloads] = await Promise.all([store.eventsInLane(), archived ? store.payloadsInLane() : undefined])
-    this.events = this.#inLane.events.room(events, waitingEventsMax, fractions.events)
+    const room = this.#inLane.events.room(events, waitingEventsMax, fractions.events)
+    this.#bytes = Math.min(LANE_BYTES_MAX - this.#inLane.events.ownBytes, GRANT_BYTES)
+    this.events = this.#bytes > 0 ? room : Math.min(room, 0)
     this.payloads =
       payloads === undefined
         ? fractions.payloads * waitingPayloadsMax
         : this.#inLane.payloads.room(payloads, waitingPayloadsMax, fractions.payloads)
   }
 
-  /** Reserves room for a chunk. */
-  take({ fed, rejected, invalidIp }: ChunkCounts, archived: boolean): void {
+  /** Reserves room for a chunk. @param bytes of its events, as they are in the lane */
+  take({ fed, rejected, invalidIp }: ChunkCounts, archived: boolean, bytes = 0): void {
     this.events -= fed
-    this.#inLane.events.take(fed)
+    this.#bytes -= bytes
+    if (this.#bytes <= 0) this.events = Math.min(this.events, 0)
+    this.#inLane.events.take(fed, bytes)
     if (!archived) return
     const payloads = fed + rejected + invalidIp
     this.payloads -= payloads
@@ -69,12 +83,19 @@ export class LaneRoom {
 /** Tracks how many events in a lane are ours. A lane is first in, first out. */
 class OwnEvents {
   /** Events that we added, and the lane's `added` counter after them. */
-  #own: { readonly events: number; readonly upTo: number }[] = []
+  #own: { readonly events: number; readonly bytes: number; readonly upTo: number }[] = []
   #taken = 0
+  #takenBytes = 0
   #added = 0
 
-  take(events: number): void {
+  /** Bytes of our events that were in the lane at the last check. */
+  get ownBytes(): number {
+    return this.#own.reduce((sum, { bytes }) => sum + bytes, 0)
+  }
+
+  take(events: number, bytes = 0): void {
     this.#taken += events
+    this.#takenBytes += bytes
   }
 
   /**
@@ -86,8 +107,9 @@ class OwnEvents {
     if (added < this.#added) this.#own = []
     this.#added = added
     const left = added - waiting
-    if (this.#taken > 0) this.#own.push({ events: this.#taken, upTo: added })
+    if (this.#taken > 0) this.#own.push({ events: this.#taken, bytes: this.#takenBytes, upTo: added })
     this.#taken = 0
+    this.#takenBytes = 0
     this.#own = this.#own.filter(({ upTo }) => upTo > left)
     const free = max - waiting
     if (fraction === 1) return free
