@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startTestClickHouse, type TestClickHouse } from '../../support/clickhouse.ts'
 import { startInstance, type TestInstance } from '../../support/instance.ts'
+import { takePort } from '../../support/ports.ts'
 import { startTestRedis, type TestRedis } from '../../support/redis.ts'
 import { type SentinelSet, startSentinelSet } from '../../support/sentinel.ts'
 import { until } from '../../support/until.ts'
@@ -60,9 +61,14 @@ const SETTINGS = { DEFAULT_DATA: 'off', CLAIM_IDLE_MS: '1000' }
 /** Two processes insert, and feed, side by side. */
 const SHARED = { SINK_SHARES: '2', FEEDER_SHARES: '4' }
 
+/** A Prometheus finds the instance again after a restart. */
+function ownSettings() {
+  return { ...SETTINGS, ADMIN_PORT: String(takePort()) }
+}
+
 export async function startOwn(cleanUp: CleanUp): Promise<Own> {
   const disk = await SmallDisk.mount(cleanUp)
-  const instance = await startInstance(cleanUp, SETTINGS, disk?.path)
+  const instance = await startInstance(cleanUp, ownSettings(), disk?.path)
   return { instance, disk, redisUrl: instance.ready.redis_url, clickhouseUrl: instance.ready.clickhouse_url }
 }
 
@@ -73,7 +79,7 @@ export async function startProxied(cleanUp: CleanUp): Promise<Proxied> {
   await toRedis.start({ path: redis.url.slice('unix://'.length) }, cleanUp)
   await toClickHouse.start({ host: '127.0.0.1', port: Number(new URL(clickhouse.url).port) }, cleanUp)
   const settings = {
-    ...SETTINGS,
+    ...ownSettings(),
     ...SHARED,
     REDIS_URL: `redis://127.0.0.1:${toRedis.port}`,
     CLICKHOUSE_URL: `http://127.0.0.1:${toClickHouse.port}`,
@@ -97,14 +103,14 @@ export async function startProxied(cleanUp: CleanUp): Promise<Proxied> {
 export async function startClustered(cleanUp: CleanUp): Promise<Clustered> {
   const nodes = await startCluster(cleanUp)
   const redisUrl = `redis-cluster://${nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}`
-  const instance = await startInstance(cleanUp, { ...SETTINGS, ...SHARED, REDIS_URL: redisUrl })
+  const instance = await startInstance(cleanUp, { ...ownSettings(), ...SHARED, REDIS_URL: redisUrl })
   return { instance, nodes, redisUrl, clickhouseUrl: instance.ready.clickhouse_url }
 }
 
 export async function startWatched(cleanUp: CleanUp): Promise<Watched> {
   const set = await startSentinelSet(cleanUp)
   const redisUrl = set.url('?waitReplicas=1')
-  const instance = await startInstance(cleanUp, { ...SETTINGS, ...SHARED, REDIS_URL: redisUrl })
+  const instance = await startInstance(cleanUp, { ...ownSettings(), ...SHARED, REDIS_URL: redisUrl })
   return { instance, set, redisUrl, clickhouseUrl: instance.ready.clickhouse_url }
 }
 
