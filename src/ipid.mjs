@@ -5,6 +5,9 @@ import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
+// `ipid doctor` says when Node.js is out of support; the library's notice would be in every log.
+process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true'
+
 const args = process.argv.slice(2)
 // A user's own role module (`ipid role MODULE`) imports modules of src, so both must be loaded from the sources.
 const isOwnRole = args[0] === 'role' && args.length > 1

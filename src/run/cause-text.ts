@@ -1,3 +1,5 @@
+import { plainWords } from './plain-words.ts'
+
 /**
  * The ways in which libraries wrap an error: `cause` of fetch, `errors` of an attempt at several addresses, `lastNodeError`
  * of a Redis Cluster.
@@ -15,5 +17,5 @@ export function causeText(error: unknown): string {
   const { message, code, cause, errors, lastNodeError } = error as Wrapping
   const inner = lastNodeError ?? cause ?? (Array.isArray(errors) ? errors[0] : undefined)
   if (inner instanceof Error) return causeText(inner)
-  return message || String(code ?? 'unknown error')
+  return plainWords(message) || String(code ?? 'unknown error')
 }

@@ -1,7 +1,9 @@
 import { type DestinationStream, type LogFn, type Logger, pino } from 'pino'
 import { isPassing } from '../run/passing.ts'
+import { plainWords } from '../run/plain-words.ts'
 import { visible, visibleLines } from '../run/visible-text.ts'
 import type { RecentProblems } from './problems.ts'
+import { RepeatedLines } from './repeated-lines.ts'
 
 interface LoggerOptions {
   /** `trace` to `fatal`, or `silent`. */
@@ -22,9 +24,9 @@ const PROBLEM_LEVELS: Readonly<Record<number, 'warn' | 'error' | 'fatal'>> = { 4
  * everything. A reader that is gone does not end the process.
  */
 export async function createLogger({ level, name, pretty, problems }: LoggerOptions): Promise<Logger> {
-  const hooks = problems && { logMethod: noting(problems) }
+  const hooks = { logMethod: logging(problems, new RepeatedLines()) }
   const timestamp = pino.stdTimeFunctions.isoTime
-  const settings = { level, name, base: { pid: process.pid }, timestamp, ...(hooks && { hooks }) }
+  const settings = { level, name, base: { pid: process.pid }, timestamp, serializers: { err: plainError }, hooks }
   return pino(settings, await destinationOf(pretty))
 }
 
@@ -49,17 +51,37 @@ export function withoutControls(line: string): string {
   return `${JSON.stringify(JSON.parse(line, shown))}\n`
 }
 
-function noting(problems: RecentProblems) {
+/** Remembers warnings and errors, and writes those that a fault repeats only now and then. */
+function logging(problems: RecentProblems | undefined, repeated: RepeatedLines) {
   return function (this: Logger, args: Parameters<LogFn>, method: LogFn, level: number): void {
     const found = PROBLEM_LEVELS[level]
-    if (found !== undefined) problems.note(found, messageOf(args), Date.now(), isPassing(args[0]))
-    method.apply(this, args)
+    if (found === undefined) {
+      method.apply(this, args)
+      return
+    }
+    const message = messageOf(args)
+    problems?.note(found, message, Date.now(), isPassing(args[0]))
+    const sumUp = (more: number) => {
+      method.apply(this, [{ repeated: more }, message] as unknown as Parameters<LogFn>)
+    }
+    if (!isRepeatable(args[0]) || repeated.isNew(`${level} ${message}`, sumUp)) method.apply(this, args)
   }
+}
+
+/** A fault of a store repeats lines about waits and about errors. Others name what they are about, and each is another one. */
+function isRepeatable(facts: unknown): boolean {
+  return isPassing(facts) || (typeof facts === 'object' && facts !== null && 'err' in facts)
+}
+
+function plainError(error: Error): object {
+  const { message, stack, ...facts } = pino.stdSerializers.err(error)
+  const plain = plainWords(message)
+  return { ...facts, message: plain, stack: plain === message ? stack : stack.replace(message, plain) }
 }
 
 function messageOf([first, second]: readonly unknown[]): string {
   if (typeof first === 'string') return first
   const { err, msg } = (first ?? {}) as { err?: { message?: string }; msg?: string }
   const text = typeof second === 'string' ? second : (msg ?? '')
-  return [text, err?.message].filter(Boolean).join(': ')
+  return [text, err?.message && plainWords(err.message)].filter(Boolean).join(': ')
 }

@@ -168,6 +168,15 @@ test('settings of Redis that lose events are problems, with the commands that me
   )
 })
 
+test('a wrong setting is one problem: nothing is said of its default', async (t) => {
+  const { findings } = await doctor(t, { BACKUP_URL: 'bucket/prefix' })
+  const about = findings.filter(({ seen, remedy = '' }) => `${seen} ${remedy}`.includes('BACKUP_URL'))
+  assert.deepEqual(
+    about.map(({ check }) => check),
+    ['settings'],
+  )
+})
+
 test('too few replicas for waitReplicas are a problem, and a status still answers', async (t) => {
   const port = String(takePort())
   await startTestRedis(t, ['--port', port, '--appendonly', 'yes'])

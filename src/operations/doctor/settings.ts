@@ -21,3 +21,9 @@ export function checkSettings(problems: readonly string[], env: Environment, var
   const seen = set.length === 0 ? 'none is set: all have their defaults' : `${set.join(', ')} can be read`
   return [...(wrong.length > 0 ? wrong : [fine(seen)]), ...misspelt(env, variables)]
 }
+
+/** Leaves out what other checks say of a wrong setting: they judged its default, which is not what was meant. */
+export function withoutDefaultsOf(problems: readonly string[], findings: readonly Finding[]): Finding[] {
+  const wrong = problems.map((line) => new RegExp(`\\b${line.split(/[ :]/)[0]}\\b`))
+  return findings.filter(({ seen, remedy = '' }) => !wrong.some((name) => name.test(seen) || name.test(remedy)))
+}

@@ -1,4 +1,5 @@
 import type { GroupStatus, PipelineStatus } from '../../pipeline/declaration/status.ts'
+import { causeText } from '../../run/cause-text.ts'
 import { compareTexts } from '../../run/compare-texts.ts'
 import { wrongClocks } from './clocks.ts'
 import type { ReadReport } from './redis/reports.ts'
@@ -71,7 +72,7 @@ export async function collectStatus(
     try {
       return read === undefined ? none : await read()
     } catch (error) {
-      unknown.push(`${name}: ${(error as Error).message}`)
+      unknown.push(`${name}: ${causeText(error)}`)
       return none
     }
   }

@@ -24,20 +24,25 @@ export async function doctorCommand(context: CliContext, setExitCode: (code: num
   return addSettings(command, ALL_SETTINGS).action(async (options: { roles?: string; json?: boolean }) => {
     const roles = options.roles === undefined ? undefined : readRoles(options.roles)
     const { config, problems } = rightConfigOf(context, command)
-    const [{ examine }, { checkSettings }, { subjectOf }, { secretRemover }, output] = await Promise.all([
-      import('../examine.ts'),
-      import('../settings.ts'),
-      import('../subject.ts'),
-      import('../without-secrets.ts'),
-      import('./doctor-output.ts'),
-    ])
+    const [{ examine }, { checkSettings, withoutDefaultsOf }, { subjectOf }, { secretRemover }, output] =
+      await Promise.all([
+        import('../examine.ts'),
+        import('../settings.ts'),
+        import('../subject.ts'),
+        import('../without-secrets.ts'),
+        import('./doctor-output.ts'),
+      ])
     const { env, stdout } = context
     const { subject, findings: ofInstance } = await subjectOf({ config, env, roles })
     const variables = [
       ...Object.values(SETTINGS).map((setting) => setting.env),
       ...ofPipeline.map((setting) => setting.env),
     ]
-    const found = [...checkSettings(problems, env, variables), ...ofInstance, ...(await examine(subject))]
+    const found = [
+      ...checkSettings(problems, env, variables),
+      ...ofInstance,
+      ...withoutDefaultsOf(problems, await examine(subject)),
+    ]
     const { running } = subject
     const findings = found.map(secretRemover(env, [running?.redis_url, running?.clickhouse_url]))
     if (findings.some(({ level }) => level === 'problem')) setExitCode(HAS_PROBLEMS)

@@ -1,0 +1,14 @@
+/** What libraries and servers say, by a part of it, and how people say it. */
+const WORDS: readonly (readonly [said: RegExp, plain: string])[] = [
+  [/max retries per request limit/, 'the connection to Redis was lost'],
+  [/Stream isn't writeable and enableOfflineQueue/, 'there is no connection to Redis'],
+  [/^MISCONF .*No space left on device/, 'the disk is full: Redis refuses writes'],
+]
+const FULL = /\bENOSPC\b|no space left on device|only \d+ bytes are free/i
+
+/** The message of an error in words for people. Messages that people understand stay as they are. */
+export function plainWords(message: string): string {
+  const known = WORDS.find(([said]) => said.test(message))
+  if (known !== undefined) return known[1]
+  return FULL.test(message) && !message.includes('the disk is full') ? `the disk is full: ${message}` : message
+}
