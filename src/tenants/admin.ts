@@ -180,6 +180,7 @@ export class TenantAdmin {
       const own = {
         ...facts,
         ...(keys !== 'server' && { browser_key: browser }),
+        ...(keys === 'browser' && { address: 'connection' as const }),
         ...(secret && { secret: secret(id) }),
       }
       return { key: keys === 'browser' ? browser : server, prefix: id, source: own }

@@ -92,7 +92,7 @@ const tool: Tool = {
   title: 'Amplitude',
   setup: (base, key, browserKey) => [
     {
-      title: 'Node',
+      title: 'Node, on your servers',
       about: ABOUT_SERVER,
       key: 'server',
       code: `import { init, track } from '@amplitude/analytics-node'
@@ -100,7 +100,7 @@ init('${key}', { serverUrl: '${base}/s/amplitude/2/httpapi' })`,
     },
     addressSample("track('Page Viewed', properties, { user_id, ip: request.ip })"),
     {
-      title: 'Browser',
+      title: 'Browser, in your pages',
       about: ABOUT_BROWSER,
       key: 'browser',
       code: `import * as amplitude from '@amplitude/analytics-browser'

@@ -109,7 +109,7 @@ const tool: Tool = {
   title: 'Matomo',
   setup: (base, key, browserKey) => [
     {
-      title: 'Node',
+      title: 'Node, on your servers',
       about: ABOUT_SERVER,
       key: 'server',
       code: `import MatomoTracker from 'matomo-tracker'
@@ -117,7 +117,7 @@ const matomo = new MatomoTracker(1, '${base}/s/matomo/${key}/matomo.php')`,
     },
     addressSample(`matomo.track({ url, token_auth: '${key}', cip: request.ip })`),
     {
-      title: 'Browser',
+      title: 'Browser, in your pages',
       about: ABOUT_BROWSER,
       key: 'browser',
       code: `_paq.push(['setTrackerUrl', '${base}/s/matomo/${browserKey}/matomo.php'])`,

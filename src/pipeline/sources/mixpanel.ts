@@ -119,7 +119,7 @@ const tool: Tool = {
   repeats: true,
   setup: (base, key, browserKey) => [
     {
-      title: 'Node',
+      title: 'Node, on your servers',
       about: ABOUT_SERVER,
       key: 'server',
       code: `import Mixpanel from 'mixpanel'
@@ -127,7 +127,7 @@ const mixpanel = Mixpanel.init('${key}', { host: '${hostOf(base)}', protocol: '$
     },
     addressSample("mixpanel.track('Page View', { distinct_id, ip: request.ip })"),
     {
-      title: 'Browser',
+      title: 'Browser, in your pages',
       about: ABOUT_BROWSER,
       key: 'browser',
       code: `import mixpanel from 'mixpanel-browser'

@@ -104,7 +104,7 @@ const tool: Tool = {
   title: 'PostHog',
   setup: (base, key, browserKey) => [
     {
-      title: 'Node',
+      title: 'Node, on your servers',
       about: ABOUT_SERVER,
       key: 'server',
       code: `import { PostHog } from 'posthog-node'
@@ -112,7 +112,7 @@ const posthog = new PostHog('${key}', { host: '${base}/s/posthog' })`,
     },
     addressSample("posthog.capture({ distinctId, event: '$pageview', properties: { $ip: request.ip } })"),
     {
-      title: 'Browser',
+      title: 'Browser, in your pages',
       about: ABOUT_BROWSER,
       key: 'browser',
       code: `posthog.init('${browserKey}', { api_host: '${base}/s/posthog' })`,

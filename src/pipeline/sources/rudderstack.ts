@@ -20,7 +20,7 @@ const tool: Tool = {
   title: 'RudderStack',
   setup: (base, key, browserKey) => [
     {
-      title: 'Node',
+      title: 'Node, on your servers',
       about: ABOUT_SERVER,
       key: 'server',
       code: `import Analytics from '@rudderstack/rudder-sdk-node'
@@ -28,7 +28,7 @@ const analytics = new Analytics('${key}', { dataPlaneUrl: '${base}/s/rudderstack
     },
     addressSample('analytics.page({ userId, name, context: { ip: request.ip } })'),
     {
-      title: 'Browser',
+      title: 'Browser, in your pages',
       about: ABOUT_BROWSER,
       key: 'browser',
       code: `import { RudderAnalytics } from '@rudderstack/analytics-js/bundled'

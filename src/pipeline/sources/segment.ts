@@ -25,7 +25,7 @@ const tool: Tool = {
   title: 'Segment',
   setup: (base, key, browserKey) => [
     {
-      title: 'Node',
+      title: 'Node, on your servers',
       about: ABOUT_SERVER,
       key: 'server',
       code: `import { Analytics } from '@segment/analytics-node'
@@ -33,7 +33,7 @@ const analytics = new Analytics({ writeKey: '${key}', host: '${base}', path: '/s
     },
     addressSample('analytics.page({ userId, context: { ip: request.ip } })'),
     {
-      title: 'Browser',
+      title: 'Browser, in your pages',
       about: ABOUT_BROWSER,
       key: 'browser',
       code: `import { AnalyticsBrowser } from '@segment/analytics-next'

@@ -122,7 +122,7 @@ const tool: Tool = {
     const { protocol, hostname, port } = new URL(base)
     return [
       {
-        title: 'Node',
+        title: 'Node, on your servers',
         about: ABOUT_SERVER,
         key: 'server',
         code: `import { newTracker, buildPageView } from '@snowplow/node-tracker'
@@ -131,7 +131,7 @@ const tracker = newTracker({ namespace: 'sp', appId: 'my-app' }, { endpoint: '${
       addressSample(`tracker.setIpAddress(request.ip)
 tracker.track(buildPageView({ pageUrl: request.url }))`),
       {
-        title: 'Browser',
+        title: 'Browser, in your pages',
         about: ABOUT_BROWSER,
         key: 'browser',
         code: `import { newTracker, trackPageView } from '@snowplow/browser-tracker'

@@ -101,13 +101,14 @@ export function sourceCommand(context: CliContext): Command {
         ['url', url],
         ['created', createdAt],
       ])
-      if (isSecret) printLine(context.stdout, '\nThe server key is secret, and shown only now.')
+      if (isSecret) printLines(context.stdout, '\nThe server key is secret, and shown only now.\n')
       printSetup(setup, id)
     })
 
   /** The setup of a source, and on standard error what is wrong with its address. */
   function printSetup(setup: SourceSetup, id: string): void {
-    printLines(context.stdout, `\n${setupText(setup).trimEnd()}\n`)
+    if (setup.blocks.length > 0) printLines(context.stdout, `\n${setupText(setup).trimEnd()}\n`)
+    if (setup.note !== null) printLines(context.stdout, `\n${setup.note}\n`)
     if (setup.warning === null) return
     printLine(context.stderr, `ipid: ${setup.warning} Then: ./ipid source show ${id} --url https://ipid.example.com`)
   }
@@ -126,8 +127,8 @@ export function sourceCommand(context: CliContext): Command {
       const base = found.source.base ?? (found.source.pull === undefined ? await senderUrl(undefined, command) : '')
       const setup = setupOf(tool!, found, base)
       if (options.json) {
-        const { browser_key, blocks, warning } = setup
-        printJson(context.stdout, { ...sourceJson(found), browser_key, setup: setupText(setup), blocks, warning })
+        const { browser_key, note, blocks, warning } = setup
+        printJson(context.stdout, { ...sourceJson(found), browser_key, setup: setupText(setup), note, blocks, warning })
         return
       }
       printPairs(context.stdout, pairsOf(found))

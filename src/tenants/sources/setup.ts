@@ -17,14 +17,36 @@ export function setupOf(
 ): SourceSetup {
   const { browser_key: browserKey } = source
   const place: SetupPlace = { base, id, key, browserKey }
+  const blocks = tool.setup(place, source)
+  const isAddressShown = tool.group !== 'pulls' && blocks.some((block) => block.key !== undefined)
   return {
     base,
     browser_key: browserKey ?? null,
-    warning: (tool.group !== 'pulls' && baseWarning(base)) || null,
-    blocks: tool.setup(place, source).map(({ title, about = null, code, key: sort = null, isSample = false }) => ({
+    warning: (isAddressShown && baseWarning(base)) || null,
+    note: (key === undefined && noteOf(tool, source)) || null,
+    blocks: blocks.map(({ title, about = null, code, key: sort = null, isSample = false }) => ({
       ...{ title, about, code, key: sort, is_sample: isSample },
     })),
   }
+}
+
+/** Which key is not shown, and what to do about it; undefined: all are. */
+function noteOf(
+  { keys = 'server' }: SourceTool,
+  { pull, browser_key: browserKey }: StoredSource['source'],
+): string | undefined {
+  if (pull !== undefined) return undefined
+  if (keys !== 'server' && browserKey === undefined) {
+    return (
+      'This source is from a version without browser keys, and its key is not stored. For a key that is made for pages and can be ' +
+      'shown again, make a new source, and revoke this one when no page has its key any more.'
+    )
+  }
+  if (keys === 'browser') return undefined
+  return (
+    'The server key is secret, and was shown only when the source was made. If it is lost, or was ever in a page, make a new source and ' +
+    'revoke this one.'
+  )
 }
 
 /** The blocks as a text for a terminal. Code has no margin, so that a copied line is right. */
@@ -63,7 +85,7 @@ export function baseWarning(base: string): string | undefined {
     address === undefined ? LOCAL_NAME.test(name) || !name.includes('.') : reserved.find(address) !== undefined
   if (!isLocal) return undefined
   return (
-    `${base} can be reached from this machine or network only, and not by the browsers of your visitors. Before you paste this into a ` +
-    'public page, give the address at which the internet reaches the API of ipid, such as https://ipid.example.com.'
+    `${base} can be reached from this machine or network only. Senders elsewhere, such as the browsers of your visitors, need the address ` +
+    'at which the internet reaches the API of ipid, such as https://ipid.example.com.'
   )
 }

@@ -40,6 +40,20 @@ test('a line names the source that brought its event, and a key of the same name
   }
 })
 
+test('a line says that a browser key brought its event, and a key of the same name is not taken for it', () => {
+  const archivedWith = (isBrowser: boolean) => {
+    const text = '{"_browser_key":true,"ip":"192.0.2.1"}'
+    const event = { text, eventId: 'e', identity: '', status: 'ok', isIdGenerated: false } as const
+    const { row } = payloadOf(event, { ...RECEIPT, sourceId: 'src_0123abc', isBrowser })
+    return readLine({ text: row.split('\t').slice(2).join('\t'), requestId: '' })!
+  }
+  for (const isBrowser of [true, false]) {
+    const event = archivedWith(isBrowser)
+    assert.deepEqual([event.isBrowser, event.sourceId], [isBrowser, 'src_0123abc'])
+    assert.deepEqual(JSON.parse(event.text), { _browser_key: true, ip: '192.0.2.1' })
+  }
+})
+
 test('lines that are not from the archive are counted', () => {
   let unreadable = 0
   const lines = ['', '{}', '{"ip":"192.0.2.1"}', archived('{"ip":"192.0.2.1"}').replace('T01', 'T99')]

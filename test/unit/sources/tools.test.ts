@@ -345,6 +345,20 @@ test("a server's address is never a visitor's, also when its library asks for th
   assert.equal(sender('auto').addressOf({ ip: REMOTE }), '203.0.113.7')
 })
 
+test('with a browser key neither an address nor a time of the payload counts', () => {
+  const exchange = { request: { head: { origin: '', fetchSite: '', fetchDest: '' } }, peerAddress: () => '203.0.113.7' }
+  for (const address of ['auto', 'payload', 'connection'] as const) {
+    const sender = new Sender(exchange as unknown as Exchange, trustedProxies([]), { address, isBrowser: true })
+    for (const ip of ['17.0.0.1', REMOTE, undefined, 7]) assert.equal(sender.addressOf({ ip }), '203.0.113.7')
+    assert.equal(sender.addressOf({ ip: '17.0.0.1', library: 'posthog-node' }), undefined)
+    const timeOf = (ageMs: number) =>
+      sender.withTime({ timestamp: new Date(NOW_MS - ageMs).toISOString() }, NOW_MS).timestamp
+    assert.equal(timeOf(3_600_000), new Date(NOW_MS - 3_600_000).toISOString())
+    for (const ageMs of [3_600_001, 4 * 86_400_000, -1, -86_400_000]) assert.equal(timeOf(ageMs), undefined)
+    assert.equal(sender.withTime({ timestamp: 'no time' }, NOW_MS).timestamp, 'no time', 'the schema says so')
+  }
+})
+
 test("the connection's user agent makes an event a bot's when the address is the connection's", () => {
   const GPTBOT =
     'Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; GPTBot/1.3; +https://openai.com/gptbot)'

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { CliContext } from '../../../terminal/context.ts'
-import { printJson, printLine, printLines, printTable } from '../../../terminal/print.ts'
+import { printJson, printLines, printTable } from '../../../terminal/print.ts'
 import { configOf } from '../../../terminal/settings-options.ts'
 import type { Accuracy } from '../quality.ts'
 import { leftOutText, NO_TRUTH, percent, truthCommand, withTruth } from './shared.ts'
@@ -41,7 +41,7 @@ export function qualityCommand(context: CliContext): Command {
     if (flags.json) return printJson(stdout, report)
     const { all, rules, data_sets, classifications, qualities, since, stored, left_out: leftOut } = report
     const events = all.events + rules.events
-    if (events === 0) return printLine(stdout, NO_TRUTH(name) + leftOutText(leftOut))
+    if (events === 0) return printLines(stdout, `${NO_TRUTH(name)}${leftOutText(leftOut)}\n`)
     const rows = [
       ['all', all] as const,
       ...(rules.events > 0 ? [['rules "is"', rules] as const] : []),

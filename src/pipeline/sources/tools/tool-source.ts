@@ -80,13 +80,13 @@ export const PIXEL = {
 }
 
 /** What people must know of the key of a block. */
-export const ABOUT_SERVER = 'For your servers. The key is secret: what is sent with it is believed.'
-export const ABOUT_BROWSER = 'For pages. The key may be public: the address of a visitor is that of the connection.'
+export const ABOUT_SERVER = 'The key is secret: what is sent with it is believed.'
+export const ABOUT_BROWSER = 'The key may be public: the address of a visitor is that of the connection.'
 
 /** A sample of a call that names its visitor's address. @param code with names in place of values */
 export function addressSample(code: string): SetupBlock {
   return {
-    title: 'Each call on a server',
+    title: 'Each call in Node',
     about: 'Names the address of your visitor. Without it no company can be found.',
     ...{ code, key: 'server', isSample: true, givesAddress: true },
   }

@@ -60,7 +60,9 @@ export function ShowSetup({
         {value === undefined && error === undefined && <Loading rows={4} />}
         {value !== undefined && (
           <>
-            <Base key={value.base} tenant={tenant} source={source} base={value.base} onChanged={reload} />
+            {value.blocks.some(({ key }) => key !== null) && (
+              <Base key={value.base} tenant={tenant} source={source} base={value.base} onChanged={reload} />
+            )}
             {value.browser_key !== null && (
               <Stack gap={2}>
                 <h3>Browser key</h3>
@@ -68,12 +70,7 @@ export function ShowSetup({
               </Stack>
             )}
             <SetupBlocks setup={value} />
-            {source.has_server_key && (
-              <Text tone="soft">
-                The server key is secret, and was shown only when the source was made. If it is lost, or was ever in a
-                page, make a new source and revoke this one.
-              </Text>
-            )}
+            {value.note !== null && <Text tone="soft">{value.note}</Text>}
           </>
         )}
       </Stack>
