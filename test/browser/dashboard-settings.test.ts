@@ -234,7 +234,7 @@ test('keys, rules, tenants and lookups, without a shell', { skip }, async (t) =>
       assert.match((await samples.textContent())!, /request\.ip/)
       await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
       await page.getByRole('button', { name: 'Copy: Browser, in your pages' }).click()
-      await page.getByRole('button', { name: 'Copied' }).waitFor()
+      await page.getByRole('button', { name: 'Copied', exact: true }).waitFor()
       const copied = (await page.evaluate('navigator.clipboard.readText()')) as string
       assert.match(copied, /^import \{ AnalyticsBrowser \}[\s\S]*analytics\.page\(\)$/)
       assert.ok(copied.includes(`writeKey: '${browserKey}'`) && !copied.includes(sourceKey))
