@@ -10,6 +10,7 @@ const search = (filter: CompanyFilter) =>
 test('the list shows every filter of a segment, and saves the same one', () => {
   const values: Record<string, string> = {
     hidden: 'only',
+    merged: 'only',
     from: '2026-11-01',
     to: '2026-11-20',
     new_since: '2026-11-03',
