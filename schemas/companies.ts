@@ -125,6 +125,13 @@ export const FILTER_PROPERTIES = {
       description: 'Companies first seen at or after this moment, ISO 8601 UTC',
     }),
   ),
+  new_days: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: COMPANY_LIMITS.daysMax,
+      description: 'Companies first seen on the last UTC days, today included. A segment moves on with them',
+    }),
+  ),
 }
 
 export const CompanyFilter = Type.Object(FILTER_PROPERTIES, { additionalProperties: false })

@@ -4,8 +4,8 @@ import type { OfTenant } from '../stores/clickhouse/reader.ts'
 import { matchedSql, parametersOf, type ResolvedFilter } from './filter.ts'
 import { companyDays, daysOf, matchingSql } from './list.ts'
 
-/** Fields that a visit changes. The others are about the company as it is today. */
-const MOVING: ReadonlySet<string> = new Set<keyof CompanyFilter>([
+/** Fields that a visit or a day changes. The others are about the company as it is today. */
+const MOVING: ReadonlySet<string> = new Set<keyof ResolvedFilter>([
   ...([
     'days',
     'from',
@@ -17,9 +17,14 @@ const MOVING: ReadonlySet<string> = new Set<keyof CompanyFilter>([
     'page',
     'page_contains',
     'page_visits_min',
+    'new_days',
+    'newFrom',
   ] as const),
   ...(['source', 'source_not', 'campaign', 'campaign_not'] as const),
 ])
+
+/** A company, and its first day as a number. */
+const FIRST_NUMBER = 'company_id, toInt32(toDate32(first_seen)) AS first_number'
 
 /** A condition on the sum of a column over the last days. */
 interface Condition {
@@ -65,7 +70,7 @@ export function entriesSql(
   since: string,
   today: string,
 ): { readonly query: string; readonly parameters: OfTenant } {
-  const { days } = filter
+  const { days, new_days } = filter
   const [from, to] = days === undefined ? [filter.from, filter.to] : []
   const until = to !== undefined && to < today ? to : today
   // The visit before an entry may be as old as the filter looks back, and counts the days before itself.
@@ -91,8 +96,15 @@ export function entriesSql(
         `sum(${column}) OVER ${window(state, isMatched ? eventDays : days)} AS ${column}_${state}`,
     ),
   )
+  const isNew = {
+    now: 'number - first_number < {new_days:Int32}',
+    earlier: 'number - first_number <= {new_days:Int32}',
+  }
   const holds = (state: (typeof states)[number]) =>
-    conditions.map(({ column, holds: of }) => of(`${column}_${state}`)).join(' AND ')
+    [
+      ...conditions.map(({ column, holds: of }) => of(`${column}_${state}`)),
+      ...(new_days === undefined ? [] : [isNew[state]]),
+    ].join(' AND ')
   return {
     query: `
       SELECT toString(day) AS entered, groupArray(company) AS companies
@@ -102,22 +114,27 @@ export function entriesSql(
           lagInFrame(is_in) OVER (PARTITION BY company ORDER BY number ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS was_in_before
         FROM
         (
-          SELECT company, day, number, ${sums.join(', ')}
+          SELECT company, day, number, first_number, ${sums.join(', ')}
           FROM
           (
-            SELECT company, day, toInt32(day) AS number, day_events AS events, day_addresses AS visits${columns
+            SELECT counted.company AS company, counted.day AS day, toInt32(counted.day) AS number, lasting.first_number AS first_number, counted.day_events AS events, counted.day_addresses AS visits${columns
               .filter(({ isMatched }) => isMatched)
               .map(({ column }) => `, toUInt64(matched.${column}) AS ${column}`)
               .join('')}
             FROM (${companyDays(daysOf(counting))}) AS counted
             ${matched === undefined ? '' : `LEFT JOIN (${matched}) AS matched ON matched.company_id = counted.company AND matched.day = counted.day`}
-            WHERE company IN (${matchingSql(tenantId, lasting, '').query})
+            INNER JOIN (${matchingSql(tenantId, lasting, '', FIRST_NUMBER).query}) AS lasting ON lasting.company_id = counted.company
           )
         )
       )
       WHERE is_in AND NOT (was_in AND was_in_before) AND day >= {since:Date32}
       GROUP BY day
       ORDER BY day`,
-    parameters: { tenant: tenantId, since, ...parametersOf({ ...matching, ...counting }) },
+    parameters: {
+      tenant: tenantId,
+      since,
+      ...parametersOf({ ...matching, ...counting }),
+      ...(new_days !== undefined && { new_days }),
+    },
   }
 }

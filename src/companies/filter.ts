@@ -20,6 +20,8 @@ export interface ResolvedFilter extends CompanyFilter {
   /** Days whose events decide about pages, sources and campaigns. */
   readonly eventFrom: string
   readonly eventTo: string | undefined
+  /** First day of companies that are new, by `new_days`. */
+  readonly newFrom: string | undefined
 }
 
 /** A source that a filter may name. */
@@ -30,7 +32,7 @@ export interface NamedSource {
 
 /** Checks what the schema cannot. @throws InputError when a date does not exist, or fields contradict each other */
 export function assertFilter(filter: CompanyFilter): void {
-  const { days, from, to, new_since, page_visits_min } = filter
+  const { days, from, to, new_since, new_days, page_visits_min } = filter
   for (const name of HEAT) {
     if ((filter[name] ?? 0) > COMPANY_LIMITS.heatMax)
       throw new InputError(`${name}: must be 0 to ${COMPANY_LIMITS.heatMax}`)
@@ -42,8 +44,10 @@ export function assertFilter(filter: CompanyFilter): void {
   if (days !== undefined && (from !== undefined || to !== undefined)) {
     throw new InputError('days: give either days, or from and to')
   }
-  if (days !== undefined && (days < 1 || days > COMPANY_LIMITS.daysMax)) {
-    throw new InputError(`days: must be 1 to ${COMPANY_LIMITS.daysMax}`)
+  for (const [name, count] of Object.entries({ days, new_days })) {
+    if (count !== undefined && (count < 1 || count > COMPANY_LIMITS.daysMax)) {
+      throw new InputError(`${name}: must be 1 to ${COMPANY_LIMITS.daysMax}`)
+    }
   }
   const pageFields = (['page', 'page_contains'] as const).filter((name) => isGiven(filter, name))
   if (page_visits_min !== undefined && pageFields.length !== 1)
@@ -67,7 +71,7 @@ export function resolveFilter<F extends CompanyFilter>(
   nowMs: number,
   sources: readonly NamedSource[],
 ): F & ResolvedFilter {
-  const { days, from, to } = filter
+  const { days, from, to, new_days } = filter
   const dates = days === undefined ? { from, to } : { from: dayBefore(nowMs, days - 1), to: utcDay(nowMs) }
   const ids = (values: readonly string[] | undefined) =>
     values?.flatMap((value) => {
@@ -82,6 +86,7 @@ export function resolveFilter<F extends CompanyFilter>(
     eventFrom:
       dates.from ?? dayBefore(dates.to === undefined ? nowMs : Date.parse(dates.to), COMPANY_LIMITS.eventDays - 1),
     eventTo: dates.to,
+    newFrom: new_days === undefined ? undefined : dayBefore(nowMs, new_days - 1),
   }
 }
 
@@ -154,6 +159,7 @@ export function conditionsOf(filter: ResolvedFilter): {
   if (filter.new_since !== undefined) {
     others.push("first_seen >= fromUnixTimestamp64Milli({new_since:Int64}, 'UTC')")
   }
+  if (filter.newFrom !== undefined) others.push('toDate32(first_seen) >= {new_from:Date32}')
   if (isGiven(filter, 'page')) others.push('matched.page_in')
   if (isGiven(filter, 'page_contains')) others.push('matched.page_contains_in')
   if (filter.page_visits_min !== undefined) others.push('matched.page_visits >= {page_visits_min:UInt64}')
@@ -298,6 +304,7 @@ export function parametersOf(filter: ResolvedFilter | Days): Parameters {
     if (filter[name] !== undefined) parameters[name] = filter[name]
   }
   if (ofEvents) Object.assign(parameters, eventDayParameters(filter))
+  if (filter.newFrom !== undefined) parameters.new_from = filter.newFrom
   if (filter.new_since !== undefined) parameters.new_since = Date.parse(filter.new_since)
   return parameters
 }

@@ -207,12 +207,16 @@ export function partSql(tenantId: string, filter: ResolvedFilter, { after, updat
   }
 }
 
-/** SQL of the companies that a filter keeps. @param of default: only among those in the parameter `companies` */
-export function matchingSql(tenantId: string, filter: ResolvedFilter, of = OF_THESE): Sql {
+/**
+ * SQL of the companies that a filter keeps.
+ * @param of default: only among those in the parameter `companies`
+ * @param columns of `companiesSql`
+ */
+export function matchingSql(tenantId: string, filter: ResolvedFilter, of = OF_THESE, columns = 'company_id'): Sql {
   const { facets, others } = conditionsOf(filter)
   return {
     query: `
-      SELECT company_id
+      SELECT ${columns}
       FROM ${joined(filter, [], of)}
       ${where([...facets.values(), ...others])}`,
     parameters: { tenant: tenantId, ...parametersOf(filter) },

@@ -25,7 +25,7 @@ export function narrowed(base: CompanyFilter, further: CompanyFilter): CompanyFi
 
 function combined(name: string, own: unknown, value: unknown): unknown {
   if (name.endsWith('_min')) return Math.max(own as number, value as number)
-  if (name.endsWith('_max')) return Math.min(own as number, value as number)
+  if (name.endsWith('_max') || name === 'new_days') return Math.min(own as number, value as number)
   if (name === 'new_since') return Date.parse(own as string) > Date.parse(value as string) ? own : value
   if (Array.isArray(own) && Array.isArray(value)) {
     if (name.endsWith('_not')) return [...new Set([...own, ...value])]

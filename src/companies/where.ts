@@ -72,6 +72,7 @@ const KEYS: Readonly<Record<string, Terms>> = {
   from: { '=': text('from') },
   to: { '=': text('to') },
   new_since: { '=': text('new_since') },
+  new_days: { '=': whole('new_days') },
 }
 
 /** Names of fields are keys too, such as `visits_min=3`. */

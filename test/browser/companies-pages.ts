@@ -90,7 +90,7 @@ async function checkHome({ page, assertAccessible }: WatchedPage, { origin, tena
     .waitFor()
   await assertAccessible()
   await news.getByRole('link', { name: /^All / }).click()
-  await page.waitForURL(/\/companies\?.*new=/)
+  await page.waitForURL(/\/companies\?when=7d&new_days=7$/)
   await page.goto(home)
   await news.getByRole('link', { name: 'Apple' }).click()
   await page.waitForURL(/companies\/of\?id=apple\.com/)

@@ -39,10 +39,12 @@ test('five tasks of a marketer are done by the words on the pages', { skip }, as
     await page.getByRole('checkbox', { name: /^Germany/ }).check()
     await page.keyboard.press('Escape')
     await main.getByRole('button', { name: 'Filter', exact: true }).click()
-    await page.getByRole('menuitem', { name: 'New since' }).click()
+    await page.getByRole('menuitem', { name: 'New', exact: true }).click()
     await page.getByRole('button', { name: 'Last 7 days', pressed: false }).click()
     await count('1 company')
     assert.deepEqual(await names(), ['Neu GmbH'])
+    await main.getByRole('button', { name: 'New: last 7 days' }).waitFor()
+    assert.equal(new URL(page.url()).searchParams.get('new_days'), '7', 'a segment of it moves on')
     await main.getByRole('button', { name: 'Clear filters' }).click()
   })
 

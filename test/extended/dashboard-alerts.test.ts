@@ -261,6 +261,13 @@ test('before an alert exists, its dry run counts the last 90 days', async (t) =>
     ['I sum', { country: ['IT'], visits_min: 6 }, [12]],
     ['I from', { country: ['IT'], from: day(35), events_min: 3 }, [12]],
     ['I until', { country: ['IT'], to: day(20), visits_min: 4 }, [30]],
+    // A company is new only for its first days: judged on each day, not today.
+    ['I new', { country: ['IT'], new_days: 7 }, [60]],
+    ['I new in 31', { country: ['IT'], new_days: 31, visits_min: 4 }, [30]],
+    ['I new in 30', { country: ['IT'], new_days: 30, visits_min: 4 }, []],
+    ['I new of days', { country: ['IT'], new_days: 11, days: 7 }, [50, 60]],
+    ['I new since', { country: ['IT'], new_since: day(60), new_days: 7 }, [60]],
+    ['I old', { country: ['IT'], new_since: day(59), new_days: 90 }, []],
     ['I page', { country: ['IT'], page_contains: ['/pricing'], days: 10 }, [12, 30, 60]],
     ['I pages', { country: ['IT'], page_contains: ['/PRICING'], page_visits_min: 3 }, [4]],
     ['I page is', { country: ['IT'], page: ['/pricing'], days: 10 }, [12, 30, 60]],

@@ -534,6 +534,7 @@ test('an invalid request is refused with the name of the field', async () => {
     'from=2026-02-30',
     'to=0001-01-01',
     'new_since=2026-13-01',
+    'new_days=4000',
     'from=2026-03-02&to=2026-03-01',
   ]) {
     assert.match(await refused(query), new RegExp(`^${query.split('=')[0]}`))

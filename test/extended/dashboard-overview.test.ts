@@ -256,6 +256,7 @@ test('a number of companies is the number of rows that its link opens', async ()
   const { from, to, now } = await operator.read<HomeAnswer>('/api/tenants/masked/home')
   assert.equal(await rowsOf(companiesPath('masked', { from, to })), now.companies)
   assert.equal(await rowsOf(companiesPath('masked', { from, to, newSince: from })), now.new_companies)
+  assert.equal(await rowsOf(companiesPath('masked', { from, to, newDays: 7 })), now.new_companies)
   for (const days of [7, 30, 90]) {
     const found = await operator.read<OverviewAnswer>(`/api/tenants/masked/overview?days=${days}`)
     const span = { from: found.from, to: found.to }

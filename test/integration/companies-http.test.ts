@@ -31,7 +31,8 @@ test('programs read the companies of their tenant, page by page and filtered', a
     where: 'country=DE,visits>=1',
     created_at: '2026-01-01T00:00:00.000Z',
   }
-  const segments = { list: async (tenantId: string) => (tenantId === 'acme' ? [segment] : []) }
+  const fresh = { ...segment, id: 'n', name: 'New', where: 'new_days=1' }
+  const segments = { list: async (tenantId: string) => (tenantId === 'acme' ? [segment, fresh] : []) }
   const { url } = await startHttp(t, { companies, segments, authenticator })
   t.after(() => client.close())
   const page = (path: string) => ({ extra: `{"url":"https://shop.example${path}"}` })
@@ -73,6 +74,19 @@ test('programs read the companies of their tenant, page by page and filtered', a
   assert.deepEqual(await ids(`?where=${encodeURIComponent('page=-/pricing')}`), ['c.example'])
   assert.deepEqual(await ids('?page=/pricing&page~blog'), ['a.example'])
   assert.deepEqual(await ids('?visits_min=2'), ['a.example'])
+  assert.deepEqual(await ids('?new_days=1'), ['c.example', 'ä/ %.example'])
+  assert.deepEqual(await ids('?where=new_days=40'), ['a.example', 'c.example', 'ä/ %.example'])
+  assert.equal((await ids('?new_days=41')).length, 4)
+  assert.deepEqual(await ids('?new_days=41&new_since=2026-03-15'), ['c.example', 'ä/ %.example'], 'both must hold')
+  assert.deepEqual(await ids('?segment=New'), ['c.example', 'ä/ %.example'])
+  assert.deepEqual(await ids('?segment=New&new_days=41'), ['c.example', 'ä/ %.example'])
+  const ofTomorrow = new ClickHouseCompanies(
+    new QuestionReader(client),
+    { now: () => NOON_MS + DAY_MS },
+    async () => [],
+  )
+  const nextDay = await ofTomorrow.page('acme', { new_days: 1 })
+  assert.deepEqual(nextDay.rows, [], 'a company is new for that many days')
   assert.deepEqual(await ids('?country=DE&country=FR&country!=DE'), ['b.example'])
   assert.deepEqual(await ids('?industry=Food, drink'), ['a.example'])
   assert.deepEqual(await ids(`?where=${encodeURIComponent('industry="Food, drink",source=Website')}`), ['a.example'])

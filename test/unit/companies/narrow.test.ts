@@ -5,15 +5,22 @@ import { narrowed } from '../../../src/companies/narrow.ts'
 test('a filter narrows another one, and never widens it', () => {
   assert.deepEqual(
     narrowed(
-      { country: ['DE', 'FR'], industry_not: ['Food'], visits_min: 3, visits_max: 9, new_since: '2026-01-02' },
+      {
+        country: ['DE', 'FR'],
+        industry_not: ['Food'],
+        visits_min: 3,
+        visits_max: 9,
+        new_since: '2026-01-02',
+        new_days: 30,
+      },
       {
         ...{ country: ['FR', 'IT'], industry_not: ['Steel'], visits_min: 2, visits_max: 8, new_since: '2026-01-01' },
-        ...{ page: ['/pricing'], days: 7 },
+        ...{ page: ['/pricing'], days: 7, new_days: 7 },
       },
     ),
     {
       ...{ country: ['FR'], industry_not: ['Food', 'Steel'], visits_min: 3, visits_max: 8, new_since: '2026-01-02' },
-      ...{ page: ['/pricing'], days: 7 },
+      ...{ page: ['/pricing'], days: 7, new_days: 7 },
     },
   )
   assert.equal(narrowed({ country: ['DE'] }, { country: ['FR'] }), undefined)

@@ -112,6 +112,7 @@ test('the text of any filter reads as the same filter', () => {
     days: () => 1 + random(400),
     from: () => '2026-01-01',
     to: () => '2026-02-01',
+    new_days: () => 1 + random(400),
     new_since: () => '2026-03-15T11:59:59.5Z',
   }
   for (let i = 0; i < 2_000; i++) {

@@ -38,6 +38,13 @@ test('a segment looks at a number of last days, whatever span the list has', () 
   assert.equal((Date.parse(own.to) - Date.parse(own.from)) / 86_400_000, 89)
 })
 
+test('a segment of companies that are new in the last days moves on, and one since a date keeps it', () => {
+  const saved = (query: string) => segmentFilter(new URLSearchParams(query))
+  assert.deepEqual(saved('when=all&new_days=7'), { new_days: 7 })
+  assert.deepEqual(saved('when=all&new=2026-11-03'), { new_since: '2026-11-03' })
+  assert.equal(search({ new_days: 7 }).get('new_days'), '7')
+})
+
 test('filters are the same whatever the order of their values', () => {
   assert.ok(isSameFilter({ country: ['DE', 'FR'], days: 7 }, { days: 7, country: ['FR', 'DE'], search: '' }))
   assert.ok(isSameFilter({ hidden: 'without' }, {}))

@@ -9,7 +9,7 @@ import { Row, Stack } from '../design/layout.tsx'
 import { Choice, Menu } from '../design/popover.tsx'
 import { Segmented } from '../design/tabs.tsx'
 import { NOT_KNOWN, SEARCH_CHARS_MAX, viewOf } from '../lib/company-view.ts'
-import { country, daysAgo } from '../lib/days.ts'
+import { country } from '../lib/days.ts'
 import { number } from '../lib/format.ts'
 import type { UrlChange } from '../lib/url-state.ts'
 import { OtherFilters } from './other-filters.tsx'
@@ -46,7 +46,7 @@ const MORE = {
   owner: 'Owner',
   source: 'Source',
   campaign: 'Campaign',
-  new: 'New since',
+  new_days: 'New',
   hidden: 'Hidden companies',
   merged: 'Merged companies',
 } as const
@@ -55,12 +55,14 @@ type More = keyof typeof MORE
 /** Filters of the list of companies. The URL holds them. */
 export function Filters({ state, choices, set, searchRef }: FiltersProps) {
   // Ignore an invalid value in the URL.
-  const { page_visits_min, visits_min, heat_min, new_since, hidden, merged } = viewOf(state)
+  const { page_visits_min, visits_min, heat_min, new_since, new_days, hidden, merged } = viewOf(state)
   const [opened, setOpened] = useState<readonly More[]>([])
   const change = (name: string, value: string | readonly string[]) => set({ [name]: value, page: '' })
   const isShown = (name: string) => !(name in MORE) || state.has(name) || opened.includes(name as More)
   const isOpenAtFirst = (name: string) => opened.includes(name as More)
-  const more = (Object.keys(MORE) as More[]).filter((name) => !isShown(name))
+  const more = (Object.keys(MORE) as More[]).filter(
+    (name) => !isShown(name) && !(name === 'new_days' && state.has('new')),
+  )
   return (
     <search>
       <Chips>
@@ -114,14 +116,14 @@ export function Filters({ state, choices, set, searchRef }: FiltersProps) {
             onChange={(heat) => change('heat_min', heat)}
           />
         )}
-        {isShown('new') && (
+        {(isShown('new_days') || state.has('new')) && (
           <OneChip
-            label={MORE.new}
-            value={new_since ?? ''}
-            summary={new_since?.slice(0, 10)}
-            options={SPANS.map(([label, days]) => [daysAgo(days), label])}
-            isOpenAtFirst={isOpenAtFirst('new')}
-            onChange={(value) => change('new', value)}
+            label={MORE.new_days}
+            value={new_days === undefined ? '' : String(new_days)}
+            summary={newSummary(new_days, new_since)}
+            options={SPANS}
+            isOpenAtFirst={isOpenAtFirst('new_days')}
+            onChange={(value) => set({ new_days: value, new: '', page: '' })}
           />
         )}
         {isShown('hidden') && (
@@ -359,12 +361,22 @@ function TextForm({
   )
 }
 
-/** The URL holds the day, not its age, so that a shared link keeps its result. */
+/** A number of last days, so that a saved segment moves on. */
 const SPANS = [
-  ['Today', 0],
-  ['Last 7 days', 6],
-  ['Last 30 days', 29],
+  ['1', 'Today'],
+  ['7', 'Last 7 days'],
+  ['30', 'Last 30 days'],
 ] as const
+
+/** Links from counts of certain days have a date. */
+function newSummary(days: number | undefined, since: string | undefined): string | undefined {
+  const last =
+    days === undefined
+      ? []
+      : [SPANS.find(([value]) => value === String(days))?.[1].toLowerCase() ?? `last ${number(days)} days`]
+  const all = [...last, ...(since === undefined ? [] : [`since ${since.slice(0, 10)}`])]
+  return all.length === 0 ? undefined : all.join(', ')
+}
 
 const HIDDEN = [
   ['with', 'shown too'],

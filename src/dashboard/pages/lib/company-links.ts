@@ -1,15 +1,19 @@
 import type { PageRow } from '../../../../schemas/dashboard/pages.ts'
+import type { RangeName } from '../design/ranges.ts'
 import { ALL_TIME, NOT_KNOWN } from './company-view.ts'
 
 type ListedPage = Pick<PageRow, 'host' | 'path'>
 
 /** Filters of the list of companies that other pages link to. */
 interface ListFilter {
-  /** Without days: all time. */
+  /** A span by name, which moves on, or days. Without any: all time. */
+  readonly when?: RangeName
   readonly from?: string
   readonly to?: string
   /** First UTC day of companies that are new. */
   readonly newSince?: string
+  /** The same as a number of last days. */
+  readonly newDays?: number
   /** A page that they read: as text of the filter, or as Pages lists it. */
   readonly page?: string | ListedPage
   readonly sort?: 'visits' | 'events' | 'last_seen'
@@ -26,11 +30,12 @@ export function companyIconPath(tenant: string, companyId: string): string {
 }
 
 /** URL of the list of companies with filters. They keep exactly these companies. */
-export function companiesPath(tenant: string, { from, to, newSince, page, sort }: ListFilter): string {
+export function companiesPath(tenant: string, { newSince, newDays, page, ...others }: ListFilter): string {
   const query = new URLSearchParams()
-  const when = from === undefined && to === undefined ? ALL_TIME : undefined
-  const values = { from, to, when, new: newSince, page_is: typeof page === 'object' ? exactPage(page) : page, sort }
-  for (const [name, value] of Object.entries(values)) if (value !== undefined) query.set(name, value)
+  const { from, to, when = from === undefined && to === undefined ? ALL_TIME : undefined, sort } = others
+  const news = { new: newSince, new_days: newDays }
+  const values = { from, to, when, ...news, page_is: typeof page === 'object' ? exactPage(page) : page, sort }
+  for (const [name, value] of Object.entries(values)) if (value !== undefined) query.set(name, String(value))
   return `/t/${tenant}/companies?${query}`
 }
 

@@ -89,6 +89,7 @@ export function viewOf(state: URLSearchParams): CompanyView {
     ...Object.fromEntries(OTHER_COUNTS.map((name) => [name, wholeOf(of(name))])),
     ...daysOf(state),
     new_since: momentOf(of('new'), DAY_OR_TIME),
+    new_days: dayCountOf(of('new_days')),
     sort,
     direction: direction === 'asc' || direction === 'desc' ? direction : undefined,
   } as CompanyView
@@ -116,7 +117,11 @@ export function rangeChange(
 
 /** The number of last days that a URL names, as segments do. */
 export function lastDaysOf(state: URLSearchParams): number | undefined {
-  const days = wholeOf(state.get('days') ?? undefined)
+  return dayCountOf(state.get('days') ?? undefined)
+}
+
+function dayCountOf(text: string | undefined): number | undefined {
+  const days = wholeOf(text)
   return days !== undefined && days >= 1 && days <= DAYS_MAX ? days : undefined
 }
 
@@ -176,6 +181,7 @@ export const FILTER_NAMES = [
   'visits',
   'heat_min',
   'new',
+  'new_days',
   ...OTHER_LISTS,
   ...OTHER_COUNTS,
 ] as const

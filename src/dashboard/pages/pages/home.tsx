@@ -52,6 +52,9 @@ export function Home({ parameters }: PageProps) {
   )
 }
 
+/** The days of this page. They stay the last ones, also in a segment that is saved from there. */
+const WEEK = { when: '7d' } as const
+
 interface WeekProps {
   readonly tenant: string
   readonly answer: HomeAnswer
@@ -59,14 +62,13 @@ interface WeekProps {
 
 function Week({ tenant, answer }: WeekProps) {
   const { from, to, now, before, newcomers, rising, returned } = answer
-  const span = { from, to }
   return (
     <>
       <Stats>
         <Stat
           label="Companies"
           value={number(now.companies)}
-          href={companiesPath(tenant, span)}
+          href={companiesPath(tenant, WEEK)}
           change={<Change now={now.companies} before={before.companies} isMoreGood />}
         >
           on the 7 days before
@@ -74,7 +76,7 @@ function Week({ tenant, answer }: WeekProps) {
         <Stat
           label="New companies"
           value={number(now.new_companies)}
-          href={companiesPath(tenant, { ...span, newSince: from })}
+          href={companiesPath(tenant, { ...WEEK, newDays: HOME.weekDays })}
           change={<Change now={now.new_companies} before={before.new_companies} isMoreGood />}
         >
           on the 7 days before
@@ -82,7 +84,7 @@ function Week({ tenant, answer }: WeekProps) {
         <Stat
           label="Visits"
           value={number(now.visits)}
-          href={companiesPath(tenant, { ...span, sort: 'visits' })}
+          href={companiesPath(tenant, { ...WEEK, sort: 'visits' })}
           change={<Change now={now.visits} before={before.visits} isMoreGood />}
         >
           on the 7 days before
@@ -90,7 +92,7 @@ function Week({ tenant, answer }: WeekProps) {
         <Stat
           label="Events"
           value={number(now.events)}
-          href={companiesPath(tenant, { ...span, sort: 'events' })}
+          href={companiesPath(tenant, { ...WEEK, sort: 'events' })}
           change={<Change now={now.events} before={before.events} isMoreGood />}
         >
           on the 7 days before
@@ -105,7 +107,7 @@ function Week({ tenant, answer }: WeekProps) {
           none="No company was seen for the first time."
           noteOf={({ first_page }) => (first_page === '' ? '' : `began on ${pathOf(first_page)}`)}
           valueNoteOf={({ first_day }) => `since ${shortDay(first_day)}`}
-          all={{ href: companiesPath(tenant, { ...span, newSince: from }), count: now.new_companies }}
+          all={{ href: companiesPath(tenant, { ...WEEK, newDays: HOME.weekDays }), count: now.new_companies }}
         />
         <Companies
           tenant={tenant}
@@ -219,7 +221,7 @@ function ReadPages({ tenant, from, to }: { readonly tenant: string; readonly fro
           bars={rows.map(({ host, path, companies }) => ({
             key: `${host} ${path}`,
             name: hosts.size > 1 ? `${host}${path}` : path,
-            href: companiesPath(tenant, { from, to, page: { host, path } }),
+            href: companiesPath(tenant, { ...WEEK, page: { host, path } }),
             value: companies,
             text: counted(companies, 'company', 'companies'),
           }))}
