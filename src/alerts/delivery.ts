@@ -22,7 +22,13 @@ export interface Attempt {
   readonly answer?: string
   /** Why it counts as failed, in one line; undefined: delivered. Of earlier attempts, the beginning. */
   readonly error?: string
+  /** How long the receiver wants us to wait, at most `RETRY_AFTER_MAX_MS`. */
+  readonly retryAfterMs?: number
 }
+
+/** Status of a receiver that wants no more messages: it disables the alert. */
+export const GONE = 410
+const TOO_MANY = 429
 
 /**
  * A message. It is `waiting` until an attempt succeeds, or the last one fails. Its id is sent with each attempt, so a receiver recognises
@@ -52,6 +58,9 @@ export interface Delivery {
 const SECOND_MS = 1_000
 const MINUTE_MS = 60 * SECOND_MS
 const HOUR_MS = 60 * MINUTE_MS
+export const RETRY_AFTER_MAX_MS = 24 * HOUR_MS
+/** While a message is younger, an answer 429 that says how long to wait is no failed attempt. */
+const LIMITED_MAX_MS = 72 * HOUR_MS
 
 /** Delays after a failed attempt. After the last attempt the alert is paused. */
 const RETRY_DELAYS_MS = [
@@ -95,15 +104,20 @@ function shortText(text: string, maxBytes: number): string {
 
 /** A message after an attempt, and when it is due again. Undefined: it is finished. */
 export function afterAttempt(delivery: Delivery, attempt: Attempt): { readonly delivery: Delivery; dueAtMs?: number } {
+  const { retryAfterMs = 0, status } = attempt
   const isDelivered = attempt.error === undefined
+  const isLimited =
+    status === TOO_MANY && attempt.retryAfterMs !== undefined && attempt.atMs - delivery.createdAtMs < LIMITED_MAX_MS
   // Not for a test: a person is waiting for its result.
-  const delayMs = isDelivered || delivery.type === TEST_TYPE ? undefined : RETRY_DELAYS_MS[delivery.failures]
+  const isOver = isDelivered || delivery.type === TEST_TYPE || status === GONE
+  const retryMs = isLimited ? SECOND_MS : RETRY_DELAYS_MS[delivery.failures]
+  const delayMs = isOver || retryMs === undefined ? undefined : Math.max(retryMs, retryAfterMs)
   const state = isDelivered ? 'delivered' : delayMs === undefined ? 'failed' : 'waiting'
   const next: Delivery = {
     ...delivery,
     rev: delivery.rev + 1,
     state,
-    failures: isDelivered ? delivery.failures : delivery.failures + 1,
+    failures: isDelivered || isLimited ? delivery.failures : delivery.failures + 1,
     attempts: [...delivery.attempts.map(earlier), attempt].slice(-ATTEMPTS_KEPT),
   }
   if (delayMs === undefined) return { delivery: next }
@@ -112,7 +126,10 @@ export function afterAttempt(delivery: Delivery, attempt: Attempt): { readonly d
 
 /** Why an alert is paused after the last attempt of a message. */
 export function pausedAfter({ alertName, attempts }: Delivery, nowMs: number): NonNullable<AlertRecord['paused']> {
-  const error = attempts.at(-1)?.error ?? ''
-  const reason = `a message of ${alertName} could not be delivered in ${RETRY_DELAYS_MS.length + 1} attempts: ${error}`
+  const { error = '', status } = attempts.at(-1) ?? {}
+  const reason =
+    status === GONE
+      ? 'its receiver answered 410 (gone): it wants no more messages'
+      : `a message of ${alertName} could not be delivered in ${RETRY_DELAYS_MS.length + 1} attempts: ${error}`
   return { at: new Date(nowMs).toISOString(), by: 'failures', reason: reason.slice(0, 1_000) }
 }

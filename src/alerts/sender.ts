@@ -3,7 +3,7 @@ import type { Clock } from '../run/clock.ts'
 import { type Lease, LeasedService } from '../run/leased-service.ts'
 import { type DelayBounds, pause } from '../run/loop.ts'
 import { PASSING } from '../run/passing.ts'
-import { type Attempt, afterAttempt, type Delivery, pausedAfter, TEST_TYPE } from './delivery.ts'
+import { type Attempt, afterAttempt, type Delivery, GONE, pausedAfter, TEST_TYPE } from './delivery.ts'
 import type { Alert, RedisAlerts } from './redis/alert-store.ts'
 import type { DeliveryQueue, RedisDeliveries } from './redis/delivery-store.ts'
 
@@ -23,6 +23,8 @@ interface SenderOptions {
 
 /** Concurrent attempts of an alert, so that its receiver is not flooded; of a tenant; of all. */
 const OF_ALERT_MAX = 8
+/** Slack takes one message a second of each incoming webhook. */
+const OF_SLACK_ALERT_MAX = 1
 const OF_TENANT_MAX = 32
 const ALL_MAX = 256
 const LOOK_EVERY_MS = 500
@@ -96,8 +98,11 @@ export class Sender extends LeasedService {
     const sending = [...this.#sending.values()].map(({ of }) => of)
     const ofAlert = sending.filter(({ alertId }) => alertId === queue.alertId).length
     const ofTenant = sending.filter(({ tenantId }) => tenantId === queue.tenantId).length
-    const room = Math.min(OF_ALERT_MAX - ofAlert, OF_TENANT_MAX - ofTenant, ALL_MAX - sending.length)
+    const ofAlertMax = alert.to === 'slack' ? OF_SLACK_ALERT_MAX : OF_ALERT_MAX
+    const room = Math.min(ofAlertMax - ofAlert, OF_TENANT_MAX - ofTenant, ALL_MAX - sending.length)
     if (room <= 0) return
+    // A person waits for what they requested.
+    if (queue.queue === 'due' && (await this.#options.deliveries.heldUntil(alert.id)) > nowMs) return
     const due = await this.#options.deliveries.due(queue, nowMs, room + ofAlert)
     for (const id of due.filter((one) => !this.#sending.has(one)).slice(0, room)) {
       const ended = this.#deliver(alert, queue, id)
@@ -122,8 +127,13 @@ export class Sender extends LeasedService {
     const attempt = await send(alert, delivery, this.#abort.signal)
     const { delivery: next, dueAtMs } = afterAttempt(delivery, attempt)
     const nowMs = clock.now()
-    const pauses = next.state === 'failed' && queue.queue === 'due' && delivery.type !== TEST_TYPE
-    const settled = { rev: delivery.rev, dueAtMs, nowMs, ...(pauses && { paused: pausedAfter(next, nowMs) }) }
+    const isLast = next.state === 'failed' && queue.queue === 'due' && delivery.type !== TEST_TYPE
+    const pauses = isLast || attempt.status === GONE
+    const settled = {
+      ...{ rev: delivery.rev, dueAtMs, nowMs },
+      ...(pauses && { paused: pausedAfter(next, nowMs) }),
+      ...(attempt.retryAfterMs !== undefined && { heldUntilMs: nowMs + attempt.retryAfterMs }),
+    }
     const isWritten = await deliveries.settle(queue, next, settled)
     if (!isWritten) return
     onAttempt?.(next.state === 'waiting' ? 'retried' : next.state)

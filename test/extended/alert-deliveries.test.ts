@@ -379,3 +379,49 @@ test('requested messages above the limit are refused', async (t) => {
   const again = { ...message('a.example'), rev: 2 }
   assert.equal(await deliveries.add('acme', again, later, 1), true, 'one that waits already takes no place')
 })
+
+test('a receiver that answers 429 gets nothing until the end of its retry-after, and no attempt counts as failed', async (t) => {
+  const world = await startSender(t)
+  const receiver = await Receiver.start(t)
+  let isBusy = true
+  receiver.answer = (_, response) =>
+    void (isBusy ? response.writeHead(429, { 'retry-after': '120' }).end() : response.end('ok'))
+  const alert = await addAlert(world.client, 'acme', { url: receiver.url })
+  await world.record(alert, ['a.example'])
+  for (let attempt = 1; attempt <= 11; attempt++) {
+    const found = await until(
+      () => world.about(alert, 'a.example'),
+      (one) => one?.attempts.length === attempt,
+    )
+    assert.deepEqual([found.state, found.failures], ['waiting', 0])
+    const [due] = (await world.deliveries.dueTimes([found])).values()
+    const { atMs, tookMs } = found.attempts.at(-1)!
+    assert.equal(due! - atMs - tookMs, 120_000)
+    assert.ok((await world.deliveries.heldUntil(alert.id)) >= atMs + 120_000)
+    isBusy = attempt < 11
+    world.clock.nowMs = Math.max(due!, await world.deliveries.heldUntil(alert.id))
+  }
+  await until(
+    () => world.about(alert, 'a.example'),
+    (one) => one?.state === 'delivered',
+  )
+  assert.equal((await world.alerts.get('acme', alert.id))!.paused, undefined)
+})
+
+test('a receiver that answers 410 disables its alert, which says so', async (t) => {
+  const world = await startSender(t)
+  const receiver = await Receiver.start(t)
+  receiver.answer = (_, response) => void response.writeHead(410).end()
+  const alert = await addAlert(world.client, 'acme', { url: receiver.url })
+  await world.record(alert, ['a.example'])
+  const failed = await until(
+    () => world.about(alert, 'a.example'),
+    (one) => one?.state === 'failed',
+  )
+  assert.equal(failed.attempts.length, 1)
+  const { paused } = (await world.alerts.get('acme', alert.id))!
+  assert.deepEqual(
+    [paused!.by, paused!.reason],
+    ['failures', 'its receiver answered 410 (gone): it wants no more messages'],
+  )
+})

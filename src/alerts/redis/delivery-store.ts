@@ -178,9 +178,11 @@ export class RedisDeliveries {
       readonly dueAtMs: number | undefined
       readonly nowMs: number
       readonly paused?: AlertRecord['paused']
+      /** Until then the receiver takes no message. */
+      readonly heldUntilMs?: number
     },
   ): Promise<boolean> {
-    const { rev, dueAtMs, nowMs, paused } = settled
+    const { rev, dueAtMs, nowMs, paused, heldUntilMs } = settled
     const names = [
       keys.deliveries(tenantId),
       keys.deliveryTimes(tenantId),
@@ -197,8 +199,14 @@ export class RedisDeliveries {
       paused === undefined ? '' : JSON.stringify(paused),
       ...[ALERT_LIMITS.deliveriesMax, nowMs - ALERT_LIMITS.deliveryDays * DAY_MS],
       JSON.stringify(delivery.attempts.at(-1) ?? null),
+      heldUntilMs ?? '',
     ]
     return (await settleScript.run(this.#client, names, args)) === 1
+  }
+
+  /** Until when the receiver of an alert takes no message, milliseconds; 0: it has not said so. */
+  async heldUntil(alertId: string): Promise<number> {
+    return Number((await this.#client.hget(keys.alertProgress(alertId), 'held')) ?? 0)
   }
 
   /** Removes finished messages of a tenant that are too old. A tenant without new messages has no other end of theirs. */

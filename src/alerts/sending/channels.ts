@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import { causeText } from '../../run/cause-text.ts'
 import type { Clock } from '../../run/clock.ts'
 import type { SecretBox } from '../../secrets/secret-box.ts'
-import { type Attempt, type Delivery, shortened } from '../delivery.ts'
+import { type Attempt, type Delivery, GONE, RETRY_AFTER_MAX_MS, shortened } from '../delivery.ts'
 import { type Message, slackText, textOf } from '../messages.ts'
 import type { Alert } from '../redis/alert-store.ts'
 import { DestinationRefusedError, type Destinations } from './destinations.ts'
@@ -62,6 +62,7 @@ export class Channels {
     const url = new URL(text)
     const isSlack = alert.to === 'slack'
     const body = isSlack ? JSON.stringify({ text: slackText(JSON.parse(delivery.body) as Message) }) : delivery.body
+    const { clock } = this.#options
     const headers = {
       'content-type': 'application/json',
       'user-agent': this.#options.userAgent,
@@ -74,7 +75,12 @@ export class Channels {
     const timeoutMs = Math.max(1, Math.round(deadlineMs - performance.now()))
     const answer = await post(url, { headers, body, addresses, signal, timeoutMs })
     const error = problemOf(answer)
-    return { status: answer.status, answer: answer.text, ...(error !== undefined && { error }) }
+    const retryAfterMs = retryAfterOf(answer, clock.now())
+    return {
+      ...{ status: answer.status, answer: answer.text },
+      ...(error !== undefined && { error }),
+      ...(retryAfterMs !== undefined && { retryAfterMs }),
+    }
   }
 
   async #mail(alert: Alert, delivery: Delivery, signal: AbortSignal) {
@@ -94,8 +100,17 @@ export class Channels {
   }
 }
 
+/** How long a receiver that is busy wants us to wait: seconds or a date in `retry-after`; undefined: it does not say. */
+function retryAfterOf({ status, retryAfter }: PostAnswer, nowMs: number): number | undefined {
+  if (retryAfter === undefined || (status !== 429 && status !== 503)) return undefined
+  const text = retryAfter.trim()
+  const ms = /^\d{1,9}$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - nowMs
+  return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), RETRY_AFTER_MAX_MS) : undefined
+}
+
 function problemOf({ status, location }: PostAnswer): string | undefined {
   if (status >= 200 && status < 300) return undefined
+  if (status === GONE) return 'it answers 410: it is gone and wants no more messages'
   if (status >= 300 && status < 400 && location !== undefined)
     return `it redirects (${status}) to ${location.slice(0, 200)}; redirects are not followed: give the final URL`
   return `it answers ${status}`

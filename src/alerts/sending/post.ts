@@ -27,6 +27,8 @@ export interface PostAnswer {
   readonly text: string
   /** Where a redirect leads. */
   readonly location?: string
+  /** The header `retry-after`. */
+  readonly retryAfter?: string
 }
 
 /**
@@ -44,8 +46,12 @@ export async function post(url: URL, options: PostOptions): Promise<PostAnswer> 
       { method: 'POST', headers: sized, body, addresses, signal: both },
       async (response): Promise<PostAnswer> => {
         const { statusCode: status = 0 } = response
-        const { location } = response.headers
-        return { status, text: await beginOf(response), ...(location !== undefined && { location }) }
+        const { location, 'retry-after': retryAfter } = response.headers
+        return {
+          ...{ status, text: await beginOf(response) },
+          ...(location !== undefined && { location }),
+          ...(retryAfter !== undefined && { retryAfter }),
+        }
       },
     )
   } catch (error) {
