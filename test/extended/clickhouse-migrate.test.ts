@@ -27,6 +27,8 @@ const NAMES = [
   'daily_outcomes',
   'daily_visits',
   'events',
+  'hidden_changes',
+  'hidden_events',
   'intent_pages',
   'migrations',
   'outcomes',
