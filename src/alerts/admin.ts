@@ -4,6 +4,7 @@ import type { Maker } from '../../schemas/maker.ts'
 import { type Segment, Segments } from '../companies/segments/segments.ts'
 import type { Config } from '../config/config.ts'
 import type { Clock } from '../run/clock.ts'
+import { readDisplayName } from '../run/display-name.ts'
 import { InputError } from '../run/errors.ts'
 import { SecretBox } from '../secrets/secret-box.ts'
 import type { RedisClient } from '../stores/redis/connect.ts'
@@ -76,12 +77,13 @@ export class AlertAdmin {
   /** @returns the alert, and the secret of a webhook, which no one can read later */
   async create(tenantId: string, given: NewAlert): Promise<{ readonly alert: Alert; readonly secret?: string }> {
     const { alerts, secrets, clock } = this.#options
+    const name = readDisplayName(given.name, "an alert's name", ALERT_LIMITS.nameMaxChars, 'name')
     const segment = await this.#assertValid(tenantId, given)
     const id = `alert_${randomBytes(6).toString('hex')}`
     const at = new Date(clock.now()).toISOString()
     const { target, sealed, key } = await this.#destination(given, (text) => secrets.seal(text, id))
     const record: AlertRecord = {
-      ...{ name: given.name.trim(), on: given.on, to: given.to, target, created_at: at, active_since: at },
+      ...{ name, on: given.on, to: given.to, target, created_at: at, active_since: at },
       ...(given.on === 'company.returned' && { after_days: given.afterDays ?? ALERT_LIMITS.afterDays }),
       ...(segment && { segment_id: segment.id }),
       ...(sealed !== undefined && { secret: sealed }),

@@ -1,11 +1,10 @@
 import { ALERT_LIMITS, type AlertRecord } from '../../schemas/alert.ts'
-import { readName } from '../companies/segments/segments.ts'
 import { InputError } from '../run/errors.ts'
 
 const ADDRESS = /^[^\s@<>,;:"()[\]\\]{1,64}@[^\s@<>,;:"()[\]\\.]+(?:\.[^\s@<>,;:"()[\]\\.]+)+$/
 
 /** Facts of an alert that depend on each other. */
-type AlertFacts = Pick<AlertRecord, 'name' | 'on' | 'to'> & {
+type AlertFacts = Pick<AlertRecord, 'on' | 'to'> & {
   readonly afterDays?: number | undefined
   /** Name or id of its segment. */
   readonly segment?: string | undefined
@@ -13,9 +12,8 @@ type AlertFacts = Pick<AlertRecord, 'name' | 'on' | 'to'> & {
 }
 
 /** @throws InputError */
-export function assertAlertFacts({ name, on, afterDays, segment, digest, to }: AlertFacts): void {
-  const { nameMaxChars, afterDaysMin, afterDaysMax } = ALERT_LIMITS
-  readName(name, "an alert's", nameMaxChars)
+export function assertAlertFacts({ on, afterDays, segment, digest, to }: AlertFacts): void {
+  const { afterDaysMin, afterDaysMax } = ALERT_LIMITS
   if (on === 'segment.entered' && segment === undefined) {
     throw new InputError('segment.entered needs a segment', { field: 'segment' })
   }

@@ -4,6 +4,7 @@ import type { Plans } from '../../schemas/plans.ts'
 import type { TenantChange } from '../../schemas/tenant.ts'
 import { RULES_MAX } from '../../schemas/tenant-rules.ts'
 import type { Clock } from '../run/clock.ts'
+import { readDisplayName } from '../run/display-name.ts'
 import { InputError, UnavailableError } from '../run/errors.ts'
 import {
   barePrefix,
@@ -173,12 +174,12 @@ export class TenantAdmin {
     facts: SourceFacts,
     { keys = 'server', secret, madeBy }: SourceCreation = {},
   ): Promise<CreatedSource> {
-    assertFacts(facts)
+    const named = readFacts(facts)
     const { key, prefix, source, createdAt } = await this.#newKey(tenantId, madeBy, () => {
       const { server, browser } = generateSourceKeys()
       const id = sourceIdOf(server)
       const own = {
-        ...facts,
+        ...named,
         ...(keys !== 'server' && { browser_key: browser }),
         ...(keys === 'browser' && { address: 'connection' as const }),
         ...(secret && { secret: secret(id) }),
@@ -213,10 +214,10 @@ export class TenantAdmin {
    */
   async setSource(id: string, change: Partial<SourceFacts>, ofTenant?: string): Promise<StoredSource> {
     assertSourceId(id)
-    assertFacts(change)
+    const named = readFacts(change)
     // A source never moves to another tenant.
     if (ofTenant !== undefined && (await this.#store.getKey(id))?.tenantId !== ofTenant) unknownSource(id)
-    return (await this.#store.changeSource(id, change)) ?? unknownSource(id)
+    return (await this.#store.changeSource(id, named)) ?? unknownSource(id)
   }
 
   /**
@@ -296,9 +297,10 @@ function assertSourceId(id: string): void {
 
 const NAME_MAX_CHARS = 200
 
-function assertFacts({ name = '-' }: Partial<SourceFacts>): void {
-  if (name.length > 0 && name.length <= NAME_MAX_CHARS) return
-  throw new InputError(`the name of a source has 1 to ${NAME_MAX_CHARS} characters, got ${name.length}`)
+/** The facts with the name as it is shown. */
+function readFacts<F extends Partial<SourceFacts>>(facts: F): F {
+  const { name } = facts
+  return name === undefined ? facts : { ...facts, name: readDisplayName(name, "a source's name", NAME_MAX_CHARS) }
 }
 
 function unknownSource(id: string): never {

@@ -169,7 +169,10 @@ test('a known person is invited again under the same id, and the earlier link en
   assert.equal(named(await list(operator), 'grace@example.com').email, 'grace@example.com')
 
   for (const name of ['', ' ', 'a\u0000b', 'a\u202eb']) {
-    assert.match(await refusal(operator, `${PATH}/invite`, { name, days: 1 }), /name: must be 1 to 80 printable/)
+    assert.match(
+      await refusal(operator, `${PATH}/invite`, { name, days: 1 }),
+      /a person's name must be one line of 1 to 80 characters/,
+    )
   }
   for (const email of ['', 'ada', 'a b@c']) {
     assert.match(await refusal(operator, `${PATH}/invite`, { email, days: 1 }), /no e-mail address like/)

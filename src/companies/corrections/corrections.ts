@@ -10,6 +10,7 @@ import {
 } from '../../../schemas/dashboard/corrections.ts'
 import type { IntentPages, IntentPagesWanted } from '../../../schemas/dashboard/intent-pages.ts'
 import type { Clock } from '../../run/clock.ts'
+import { readDisplayName } from '../../run/display-name.ts'
 import { InputError } from '../../run/errors.ts'
 import { unavailable } from '../../stores/clickhouse/failures.ts'
 import { quote } from '../../stores/clickhouse/quote.ts'
@@ -75,10 +76,10 @@ export class CompanyCorrections {
 
   /** Corrects companies, as one change. All of them or none. */
   async correct(tenantId: string, change: Change): Promise<CorrectedAnswer> {
-    const { wanted, by, changeId = randomUUID() } = change
+    const { by, changeId = randomUUID() } = change
+    const wanted = readTexts(change.wanted)
     if (Object.values(wanted).every((value) => value === undefined)) throw new InputError('nothing to correct is named')
     const companies = [...new Set(change.companies)]
-    assertTexts(wanted)
     return await this.#lock(tenantId, async () => {
       const done = await this.#changeOf(tenantId, changeId)
       if (done !== undefined) return done
@@ -425,7 +426,7 @@ function rowsOf(company: string, wanted: CorrectionWanted, fields: ReadonlyMap<s
   }
   const values: Record<string, string | undefined> = {
     hidden: hidden === undefined ? undefined : hidden ? 'yes' : '',
-    ...{ name: name?.trim(), merged_into, note: note?.trim(), owner: owner?.trim() },
+    ...{ name, merged_into, note: note?.trim(), owner },
     tags: add_tags === undefined && remove_tags === undefined ? undefined : [...tags].sort().join('\n'),
   }
   return Object.entries(values).flatMap(([field, value]) =>
@@ -435,10 +436,17 @@ function rowsOf(company: string, wanted: CorrectionWanted, fields: ReadonlyMap<s
   )
 }
 
-/** @throws InputError for control characters */
-function assertTexts({ name, owner, add_tags = [], remove_tags = [] }: CorrectionWanted): void {
-  for (const text of [name ?? '', owner ?? '', ...add_tags, ...remove_tags]) {
-    if (/\p{Cc}/u.test(text)) throw new InputError('names, owners and tags are one line of text')
+/** Names, owners and tags as they are shown. Any tag can be removed. */
+function readTexts(wanted: CorrectionWanted): CorrectionWanted {
+  const { name, owner, add_tags } = wanted
+  const { nameMaxChars, ownerMaxChars, tagMaxChars } = CORRECTION_LIMITS
+  const orNone = (text: string, what: string, max: number) =>
+    text.trim() === '' ? '' : readDisplayName(text, what, max)
+  return {
+    ...wanted,
+    ...(name !== undefined && { name: orNone(name, "a company's name", nameMaxChars) }),
+    ...(owner !== undefined && { owner: orNone(owner, 'an owner', ownerMaxChars) }),
+    ...(add_tags && { add_tags: add_tags.map((tag) => readDisplayName(tag, 'a tag', tagMaxChars)) }),
   }
 }
 

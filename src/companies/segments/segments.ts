@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { SEGMENT_LIMITS, type SegmentRecord } from '../../../schemas/segment.ts'
 import type { Clock } from '../../run/clock.ts'
+import { readDisplayName } from '../../run/display-name.ts'
 import { InputError } from '../../run/errors.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
 import { orUnavailable } from '../../stores/redis/errors.ts'
@@ -17,8 +18,6 @@ export interface Segment extends SegmentRecord {
 }
 
 const UNREACHABLE = 'the store of segments does not answer'
-// biome-ignore lint/suspicious/noControlCharactersInRegex: a name is one line
-const CONTROL = /[\u0000-\u001f\u007f]/
 
 /**
  * Segments, in Redis. Methods throw `InputError` with a one-line reason when the request is invalid, and `UnavailableError` when Redis
@@ -64,7 +63,7 @@ export class Segments {
   /** @param where as `--where` takes it */
   async create(tenantId: string, name: string, where: string): Promise<Segment> {
     const record: SegmentRecord = {
-      name: readName(name, "a segment's", SEGMENT_LIMITS.nameMaxChars),
+      name: readName(name),
       where: canonicalWhere(where),
       created_at: this.#now(),
     }
@@ -83,7 +82,7 @@ export class Segments {
     { name, where }: { readonly name?: string | undefined; readonly where?: string | undefined },
   ): Promise<Segment> {
     const change = {
-      ...(name !== undefined && { name: readName(name, "a segment's", SEGMENT_LIMITS.nameMaxChars) }),
+      ...(name !== undefined && { name: readName(name) }),
       ...(where !== undefined && { where: canonicalWhere(where) }),
     }
     const json = await this.#write(tenantId, [tenantId, id, JSON.stringify(change), ''])
@@ -107,11 +106,8 @@ export class Segments {
   }
 }
 
-/** Reads the name of a segment or an alert. @param whose for the error @throws InputError */
-export function readName(text: string, whose: string, maxChars: number): string {
-  const name = text.trim()
-  if (name !== '' && name.length <= maxChars && !CONTROL.test(name)) return name
-  throw new InputError(`${whose} name must be one line of 1 to ${maxChars} characters`, { field: 'name' })
+function readName(text: string): string {
+  return readDisplayName(text, "a segment's name", SEGMENT_LIMITS.nameMaxChars, 'name')
 }
 
 function nameTaken(tenantId: string, name: string): InputError {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { EMAIL_CHARS_MAX, NAME_CHARS_MAX } from '../../../schemas/dashboard/limits.ts'
 import type { Maker } from '../../../schemas/maker.ts'
 import type { Clock } from '../../run/clock.ts'
+import { readDisplayName } from '../../run/display-name.ts'
 import { InputError } from '../../run/errors.ts'
 import { type Grant, makerIdOf, personMaker, personOfMaker, type Sessions, type SignIn } from './sessions.ts'
 
@@ -171,10 +172,7 @@ function unknownPerson(): InputError {
 
 /** @throws InputError */
 export function validName(text: string): string {
-  const name = text.trim().replace(/\s+/g, ' ')
-  if (name === '' || name.length > NAME_CHARS_MAX || /\p{Cc}|\p{Cf}|\p{Cs}/u.test(name))
-    throw new InputError(`name: must be 1 to ${NAME_CHARS_MAX} printable characters`)
-  return name
+  return readDisplayName(text, "a person's name", NAME_CHARS_MAX).replace(/\s+/g, ' ')
 }
 
 function validEmail(text: string): string {

@@ -161,6 +161,7 @@ const REFUSED: Readonly<Record<string, readonly [Content, RegExp]>> = {
     /line 1: alerts\.alert_0123456789ab: "thief@evil\.example\\r\\nBcc: x@y" is not an e-mail address/,
   ],
   'an alert without its segment': [withAlert({ on: 'segment.entered' }), /segment\.entered needs a segment/],
+  'a name of two lines': [withAlert({ name: 'Keen\nThief' }), /alerts\.alert_0123456789ab: its name is not one line/],
   'two alerts with a name': [
     { tenants: [{ ...TENANT, alerts: { alert_0123456789ab: ALERT, alert_0123456789ac: ALERT } }] },
     /alerts\.alert_0123456789ac: its name "Thief" occurs twice/,
@@ -203,6 +204,18 @@ test('rows of a tenant that leads out of its folder are refused', async (t) => {
       return error.message.endsWith(`outcomes.tsv.gz, line 2: it is of the tenant ${JSON.stringify(id)}`)
     })
   }
+})
+
+test('names that earlier versions took still load', async (t) => {
+  const name = 'Keen\u202e\u2028'
+  const segments = { segment_0123456789ab: { ...SEGMENT, name } }
+  const alerts = { alert_0123456789ab: { ...ALERT, name } }
+  const dir = await write(t, { tenants: [{ ...TENANT, segments, alerts }] })
+  const { contents } = await openBackup(dir, progress, ingest)
+  assert.deepEqual(
+    contents.alerts.map((alert) => alert.name),
+    [name],
+  )
 })
 
 test('keys, sources, alerts and exports of a backup are listed', async (t) => {
