@@ -29,6 +29,9 @@ export const ALERT_LIMITS = {
   /** How long messages are kept, and how many of a tenant. */
   deliveryDays: 30,
   deliveriesMax: 10_000,
+  /** Tests of a member, and to a destination, in this many minutes. */
+  testsMax: 5,
+  testsMinutes: 10,
 } as const
 
 /** Why an alert is paused: a person did it, the last attempt of a message failed, it reached a limit, or it comes from a backup. */

@@ -8,13 +8,14 @@ import { readDisplayName } from '../run/display-name.ts'
 import { InputError } from '../run/errors.ts'
 import { SecretBox } from '../secrets/secret-box.ts'
 import type { RedisClient } from '../stores/redis/connect.ts'
-import type { Delivery } from './delivery.ts'
+import { type Delivery, TEST_TYPE } from './delivery.ts'
 import { assertAlertFacts, assertEmailAddress, wrongTarget } from './facts.ts'
 import { linkBaseOf } from './link-base.ts'
 import { testMessage } from './messages.ts'
 import { type Alert, RedisAlerts } from './redis/alert-store.ts'
 import { RedisDeliveries } from './redis/delivery-store.ts'
 import { newDelivery } from './redis/occurrence-store.ts'
+import { RedisTestLimits, type TestLimit } from './redis/test-limits.ts'
 import type { AlertSecret } from './sending/channels.ts'
 import { Destinations } from './sending/destinations.ts'
 import { newWebhookSecret } from './sending/signature.ts'
@@ -37,6 +38,7 @@ export interface NewAlert {
 interface AlertAdminOptions {
   readonly alerts: RedisAlerts
   readonly deliveries: RedisDeliveries
+  readonly limits: Pick<RedisTestLimits, 'take'>
   readonly segments: Segments
   readonly destinations: Destinations
   readonly secrets: SecretBox
@@ -139,14 +141,20 @@ export class AlertAdmin {
     await this.#options.alerts.remove(tenantId, id, this.#options.clock.now())
   }
 
-  /** Makes a message with an example, which is sent once, also while the alert is paused. @returns its id */
-  async test(alert: Alert): Promise<string> {
+  /**
+   * Makes a message with an example, which is sent once, also while the alert is paused.
+   * @param by user of the dashboard; undefined: a command
+   * @returns its id
+   * @throws BackpressureError after too many by the user, or to the destination
+   */
+  async test(alert: Alert, by?: Maker): Promise<string> {
     const { deliveries, segments, clock, dashboardUrl } = this.#options
     const { tenantId, id: alertId, name: alertName, segment_id: segmentId } = alert
     const segment = segmentId === undefined ? undefined : (await segments.get(tenantId, segmentId))?.name
     const nowMs = clock.now()
     const message = testMessage({ tenantId, alertId, alertName, segment, dashboardUrl }, nowMs)
     const id = `msg_${randomBytes(16).toString('hex')}`
+    await this.#options.limits.take(tenantId, testLimits(alert, by))
     const { company_id: companyId, name: companyName } = message.data.company!
     await deliveries.add(tenantId, newDelivery(alert, id, message, nowMs, { companyId, companyName }), nowMs)
     return id
@@ -156,16 +164,32 @@ export class AlertAdmin {
     return this.#options.deliveries.get(tenantId, id)
   }
 
-  /** Sends a message again, with the same id, also while its alert is paused. */
-  async sendAgain(tenantId: string, id: string): Promise<Delivery> {
+  /**
+   * Sends a message again, with the same id, also while its alert is paused. A test, and what was delivered before, counts as a test.
+   * @throws BackpressureError after too many
+   */
+  async sendAgain(tenantId: string, id: string, by?: Maker): Promise<Delivery> {
     const { deliveries, clock } = this.#options
     const found = await deliveries.get(tenantId, id)
     if (found === undefined) throw new InputError('there is no such message any more')
-    await this.get(tenantId, found.alertId)
+    const alert = await this.get(tenantId, found.alertId)
+    const isTest = found.type === TEST_TYPE || found.state === 'delivered'
+    const reached = `this message was sent again ${ALERT_LIMITS.testsMax} times`
+    const limits = isTest ? testLimits(alert, by) : [{ of: 'message', id, reached } as const]
+    await this.#options.limits.take(tenantId, limits)
     const next: Delivery = { ...found, rev: found.rev + 1, state: 'waiting', failures: 0 }
     if (await deliveries.add(tenantId, next, clock.now(), found.rev)) return next
     throw new InputError('the message has just changed: look at it again')
   }
+}
+
+/** Another alert to the same destination, and another spelling of an e-mail address, has the same limit. */
+function testLimits({ target }: Alert, by: Maker | undefined): TestLimit[] {
+  const tests = `${ALERT_LIMITS.testsMax} tests`
+  const limits: TestLimit[] = []
+  if (by !== undefined) limits.push({ of: 'member', id: by.id, reached: `you sent ${tests}` })
+  limits.push({ of: 'destination', id: target.toLowerCase(), reached: `${tests} were sent to this destination` })
+  return limits
 }
 
 /** Manages alerts over a connection, with the settings of the instance. */
@@ -173,6 +197,7 @@ export function alertAdmin(client: RedisClient, config: Config, clock: Clock): A
   return new AlertAdmin({
     alerts: new RedisAlerts(client),
     deliveries: new RedisDeliveries(client),
+    limits: new RedisTestLimits(client),
     segments: new Segments(client, clock),
     destinations: new Destinations({ allowsPrivate: config.webhookPrivate === 'on' }),
     secrets: new SecretBox(config),

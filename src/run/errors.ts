@@ -18,7 +18,7 @@ export class TooMuchError extends UnavailableError {
 export class BackpressureError extends Error {
   override name = 'BackpressureError'
   readonly retryAfterSeconds: number
-  readonly limit: 'intake' | 'jobs' | 'questions' | 'requests'
+  readonly limit: 'intake' | 'jobs' | 'questions' | 'requests' | 'rate'
 
   constructor(message: string, retryAfterSeconds = 1, limit: BackpressureError['limit'] = 'intake') {
     super(message)

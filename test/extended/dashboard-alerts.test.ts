@@ -17,6 +17,7 @@ import { ClickHouseVisits } from '../../src/alerts/evaluation/visits.ts'
 import { RedisAlerts } from '../../src/alerts/redis/alert-store.ts'
 import { RedisDeliveries } from '../../src/alerts/redis/delivery-store.ts'
 import { newDelivery, RedisOccurrences } from '../../src/alerts/redis/occurrence-store.ts'
+import { RedisTestLimits } from '../../src/alerts/redis/test-limits.ts'
 import { Sender } from '../../src/alerts/sender.ts'
 import { Channels } from '../../src/alerts/sending/channels.ts'
 import { Destinations } from '../../src/alerts/sending/destinations.ts'
@@ -55,6 +56,7 @@ function routesOf({ allowsPrivate = true, canEmail = false } = {}) {
   const alerts = new AlertAdmin({
     ...{ alerts: store, deliveries, segments, secrets: testSecrets, clock: systemClock },
     destinations: new Destinations({ allowsPrivate }),
+    limits: new RedisTestLimits(redis),
     dashboardUrl: 'http://dash.example',
   })
   const parts = { alerts, alertActivity: store, deliveries, segments, canEmail }
@@ -308,10 +310,13 @@ test('a test message is sent and its answer shown, also of a receiver that fails
   const bad = await run()
   assert.deepEqual(
     [bad.state, bad.attempts, bad.last_attempt!.status, bad.last_attempt!.answer, bad.last_attempt!.error],
-    ['failed', 1, 410, 'gone away', 'it answers 410'],
+    ['failed', 1, 410, 'gone away', 'it answers 410: it is gone and wants no more messages'],
   )
   const [listed] = (await read<AlertsAnswer>(client, 'alerts')).alerts
-  assert.deepEqual([listed!.last_attempt!.error, listed!.last_fired, listed!.paused], ['it answers 410', null, null])
+  assert.deepEqual(
+    [listed!.last_attempt!.error, listed!.last_fired, listed!.paused],
+    ['it answers 410: it is gone and wants no more messages', null, null],
+  )
   assert.equal((await client.get('/api/tenants/acme/alerts/messages/msg_none')).status, 404)
 })
 
@@ -387,4 +392,54 @@ test('messages are read page by page, each once, also while new ones arrive', as
   assert.deepEqual([seen.length, new Set(seen).size], [120, 120])
   const response = await client.get('/api/tenants/acme/alerts/messages?before=nonsense')
   assert.equal(response.status, 422)
+})
+
+test('five tests in ten minutes are sent for a member, and to a destination, and no more', async (t) => {
+  const dashboard = await startDashboard(t, redis, [...SESSION, ...routesOf({ canEmail: true })])
+  t.after(() => store.removeAll('acme', systemClock.now()))
+  const client = await dashboard.signIn(member)
+  const targets = ['http://127.0.0.1:9/hook?key=1', 'http://127.0.0.1:9/hook?key=2', 'http://127.0.0.1:8/']
+  const ids: string[] = []
+  for (const [i, target] of targets.entries()) {
+    const made = await post<CreatedAlertAnswer>(client, 'alerts', { ...WEBHOOK, name: `Hot ${i}`, target })
+    ids.push(made.alert.alert_id)
+  }
+  const ask = (who: DashboardClient, alert_id: string) => who.post('/api/tenants/acme/alerts/test', { alert_id })
+  const statuses = (await Promise.all(Array.from({ length: 9 }, (_, i) => ask(client, ids[i % 2]!)))).map(
+    ({ status }) => status,
+  )
+  assert.deepEqual(statuses.toSorted(), [200, 200, 200, 200, 200, 429, 429, 429, 429])
+  const refused = await ask(client, ids[2]!)
+  const { detail } = (await refused.json()) as { detail: string }
+  assert.equal(detail, 'you sent 5 tests in the last 10 minutes: try again in 10 minutes')
+  const seconds = Number(refused.headers.get('retry-after'))
+  assert.ok(seconds > 500 && seconds <= 600, String(seconds))
+  const other = await dashboard.signIn(member)
+  const full = await ask(other, ids[0]!)
+  assert.match(await full.text(), /5 tests were sent to this destination in the last 10 minutes/)
+  assert.equal(full.status, 429)
+  assert.equal((await ask(other, ids[2]!)).status, 200, 'another destination')
+  // A test that is sent again is a test.
+  const { messages } = await read<MessagesAnswer>(client, 'alerts/messages')
+  assert.equal(messages.length, 6)
+  const again = { message_id: messages[0]!.message_id }
+  assert.equal((await client.post('/api/tenants/acme/alerts/messages/send-again', again)).status, 429)
+})
+
+test('a message that failed is sent again at most five times in ten minutes', async (t) => {
+  const client = await signIn(t)
+  const { alert: made } = await post<CreatedAlertAnswer>(client, 'alerts', WEBHOOK)
+  const alert = (await store.get('acme', made.alert_id))!
+  const nowMs = systemClock.now()
+  for (const id of ['msg_a', 'msg_b']) {
+    const about = { companyId: 'a.example', companyName: 'A' }
+    const found = newDelivery(alert, id, messageAbout(alert, about.companyId), nowMs, about)
+    await deliveries.add('acme', { ...found, state: 'failed' }, nowMs)
+  }
+  const again = async (message_id: string) =>
+    (await client.post('/api/tenants/acme/alerts/messages/send-again', { message_id })).status
+  const statuses: number[] = []
+  for (let i = 0; i < 6; i++) statuses.push(await again('msg_a'))
+  assert.deepEqual(statuses, [200, 200, 200, 200, 200, 429])
+  assert.equal(await again('msg_b'), 200)
 })

@@ -156,6 +156,8 @@ export const keys = {
   waitingDeliveries: (alertId: string, queue: string) => `${leased('alerts')}:waiting:${alertId}:${queue}`,
   /** Set: `TENANT ALERT QUEUE` of the queues that are not empty. */
   deliveryQueues: () => `${leased('alerts')}:queues`,
+  /** String: messages that people requested lately; expires. @param of whose limit it is, see `TestLimit` */
+  alertTests: (tenantId: string, of: string) => `${leased('alerts')}:tests:${tenantId}:${of}`,
 
   /** Set: the tenants with exports. All keys of exports share one slot. */
   exportingTenants: () => `${leased('exports')}:tenants`,

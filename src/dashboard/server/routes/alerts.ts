@@ -130,8 +130,9 @@ export function alertRoutes(parts: AlertDependencies): DashboardRoute[] {
       method: 'POST',
       path: `${PATH}/test`,
       body: AlertBody,
-      async handle({ tenant, body }) {
-        const answer: TestedAlertAnswer = { message_id: await alerts.test(await alerts.get(tenant.id, body.alert_id)) }
+      async handle({ tenant, session, body }) {
+        const alert = await alerts.get(tenant.id, body.alert_id)
+        const answer: TestedAlertAnswer = { message_id: await alerts.test(alert, makerOf(session)) }
         return json(answer)
       },
     }),
@@ -162,8 +163,9 @@ export function alertRoutes(parts: AlertDependencies): DashboardRoute[] {
       method: 'POST',
       path: `${PATH}/messages/send-again`,
       body: SendAgainBody,
-      async handle({ tenant, body }) {
-        const [message] = await messages(tenant.id, [await alerts.sendAgain(tenant.id, body.message_id)])
+      async handle({ tenant, session, body }) {
+        const sent = await alerts.sendAgain(tenant.id, body.message_id, makerOf(session))
+        const [message] = await messages(tenant.id, [sent])
         return json(message)
       },
     }),
