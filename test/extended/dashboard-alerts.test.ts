@@ -314,8 +314,8 @@ test('a test message is sent and its answer shown, also of a receiver that fails
   )
   const [listed] = (await read<AlertsAnswer>(client, 'alerts')).alerts
   assert.deepEqual(
-    [listed!.last_attempt!.error, listed!.last_fired, listed!.paused],
-    ['it answers 410: it is gone and wants no more messages', null, null],
+    [listed!.last_attempt!.error, listed!.last_fired, listed!.paused?.by],
+    ['it answers 410: it is gone and wants no more messages', null, 'failures'],
   )
   assert.equal((await client.get('/api/tenants/acme/alerts/messages/msg_none')).status, 404)
 })
