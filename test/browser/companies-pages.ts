@@ -235,7 +235,7 @@ async function checkClickWhileEventsArrive(
       concat('late-', toString(number)) AS company_id, company_id, concat('Late ', toString(number)) FROM numbers(5)`
   const response = await fetch(`${clickhouseUrl}/?database=ipid`, { method: 'POST', body: sql })
   assert.equal(response.status, 200, await response.text())
-  await page.getByText(`${MANY + 8} companies`).waitFor()
+  await page.getByText(`${MANY + 9} companies`).waitFor()
   await page.getByRole('button', { name: '5 newer, show' }).waitFor()
   await page.mouse.click(box.x + box.width / 2, box.y + box.height / 2)
   await page.getByRole('heading', { level: 1, name, exact: true }).waitFor()

@@ -193,11 +193,11 @@ test('each alert fires when its fault is made, and clears after', {
   })
 
   await step('a Redis that takes no writes', async () => {
-    await redis.config('SET', 'maxmemory', '1mb')
+    await redis.config('SET', 'min-replicas-to-write', '1')
     let asking = true
     const asked = (async () => {
       while (asking) {
-        const answer = await instance.post('/v1/lookup', { ip: '17.1.2.3' })
+        const answer = await instance.post('/v1/ingest', { events: [{ ip: '17.1.2.3' }] })
         await answer.arrayBuffer()
         await sleep(50)
       }
@@ -208,7 +208,7 @@ test('each alert fires when its fault is made, and clears after', {
       asking = false
       await asked
     }
-    await redis.config('SET', 'maxmemory', '64mb')
+    await redis.config('SET', 'min-replicas-to-write', '0')
     await quiet()
   })
 

@@ -54,6 +54,7 @@ test('the tables of a cluster', async (t) => {
         ...['accounts View', 'companies View', 'company_corrections MergeTree'],
         ...['company_heat View', 'concerned_accounts View', 'concerned_companies View', 'corrected_companies View'],
         ...['daily_outcomes View', 'daily_visits View', 'events Distributed', 'events_local MergeTree'],
+        ...['hidden_changes MergeTree', 'hidden_events Distributed', 'hidden_events_local MergeTree'],
         ...['intent_pages View', 'migrations MergeTree', 'outcomes Distributed', 'outcomes_local MergeTree'],
         'sessions View',
       ],
@@ -81,7 +82,7 @@ test('the tables of a cluster', async (t) => {
   await step('ClickHouse accepts the replicated tables as they are written', async () => {
     await clickhouse.client.command({ query: 'CREATE DATABASE form' })
     const creates = onCluster.filter((query) => query.includes('ReplicatedMergeTree('))
-    assert.equal(creates.length, 4)
+    assert.equal(creates.length, 6)
     for (const query of creates) {
       const here = query.replace(/ ON CLUSTER `one`/, '').replaceAll('ipid.', 'form.')
       await clickhouse.client.command({ query: here })
@@ -92,6 +93,8 @@ test('the tables of a cluster', async (t) => {
     assert.deepEqual(replicas, [
       { table: 'company_corrections', path: '/clickhouse/tables/ipid/company_corrections', name: '01-r1' },
       { table: 'events_local', path: '/clickhouse/tables/01/ipid/events', name: 'r1' },
+      { table: 'hidden_changes', path: '/clickhouse/tables/ipid/hidden_changes', name: '01-r1' },
+      { table: 'hidden_events_local', path: '/clickhouse/tables/01/ipid/hidden_events', name: 'r1' },
       { table: 'migrations', path: '/clickhouse/tables/ipid/migrations', name: '01-r1' },
       { table: 'outcomes_local', path: '/clickhouse/tables/01/ipid/outcomes', name: 'r1' },
     ])

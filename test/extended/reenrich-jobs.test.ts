@@ -33,7 +33,8 @@ after(() => redis.disconnect())
 const jobs = new ReenrichJobs(redis)
 
 const DAY_MS = 86_400_000
-const NOW = Date.now()
+/** Noon, so that the minutes before it are of the same day. */
+const NOW = Math.floor(Date.now() / DAY_MS) * DAY_MS + DAY_MS / 2
 const COMPANIES: readonly Known[] = ['isp', 'moved', 'stays'].map((name, i) => ({
   ...{
     companyId: `${name}.example`,

@@ -9,6 +9,7 @@ import type { Upload } from '../../src/pipeline/declaration/batch-jobs.ts'
 import type { Cursor, PullItem, PullPlace, PullRun } from '../../src/pipeline/declaration/pull.ts'
 import { compileValidator } from '../../src/pipeline/event/validator.ts'
 import { RedisBatchJobs } from '../../src/pipeline/sources/batch/redis/jobs.ts'
+import { unpackLines } from '../../src/pipeline/sources/batch/redis/packed-lines.ts'
 import { Puller } from '../../src/pipeline/sources/pulls/puller.ts'
 import { addPullCopy, copyPulls } from '../../src/pipeline/sources/pulls/redis/pull-copies.ts'
 import { RedisPullStore, readPullState } from '../../src/pipeline/sources/pulls/redis/pull-store.ts'
@@ -161,7 +162,8 @@ async function pathsInJobs(client: RedisClient, sourceId: string): Promise<strin
     const record = await client.hgetall(keys.job(job))
     if (record.source_id !== sourceId) continue
     for (let chunk = 1; chunk <= Number(record.chunks); chunk++) {
-      const lines = (await client.get(keys.chunk(job, chunk)))!.trimEnd().split('\n')
+      const bytes = await unpackLines((await client.getBuffer(keys.chunk(job, chunk)))!)
+      const lines = bytes.toString('utf8').trimEnd().split('\n')
       paths.push(...lines.map((line) => (JSON.parse(line) as { url: string }).url))
     }
   }
@@ -612,6 +614,8 @@ test('an instance pulls a bucket and Amplitude, through faults and kills, each e
       AMPLITUDE_API_KEY: amplitude.apiKey,
       AMPLITUDE_SECRET_KEY: 'wrong',
     })
+    // In the first hours of a day no hour is complete yet, so nothing would be asked.
+    await ipid(['source', 'run', wrong, '--from', new Date(Date.now() - DAY_MS).toISOString().slice(0, 10)])
     const status = await until(
       () => statusOf(wrong),
       ({ status }) => status === 'failing',
