@@ -76,13 +76,13 @@ test('an answer lists the known values in order, and its columns match the row',
   const answer = engine.enrich(address('81.2.69.1'))
   assert.equal(
     answer.answerJson,
-    '"enrichment":{"business_name":"Ex\\"ample\\tGmbH","org_name":"Example Holding","hostname":"mail.example.com",' +
+    '"enrichment":{"business_name":"Ex\\"ample GmbH","org_name":"Example Holding","hostname":"mail.example.com",' +
       '"industry":"Software","industry_category":"Technology","classification":"business"},"quality":95',
   )
   const columns = Object.fromEntries(answer.columns.split('\t').map((value, i) => [ENRICHMENT_COLUMNS[i], value]))
   assert.deepEqual(columns, {
     company_id: 'example.com',
-    business_name: 'Ex"ample\\tGmbH',
+    business_name: 'Ex"ample GmbH',
     org_name: 'Example Holding',
     hostname: 'mail.example.com',
     domain: 'www.example.com',

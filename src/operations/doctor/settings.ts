@@ -24,6 +24,7 @@ export function checkSettings(problems: readonly string[], env: Environment, var
 
 /** Leaves out what other checks say of a wrong setting: they judged its default, which is not what was meant. */
 export function withoutDefaultsOf(problems: readonly string[], findings: readonly Finding[]): Finding[] {
-  const wrong = problems.map((line) => new RegExp(`\\b${line.split(/[ :]/)[0]}\\b`))
-  return findings.filter(({ seen, remedy = '' }) => !wrong.some((name) => name.test(seen) || name.test(remedy)))
+  const wrong = new Set(problems.map((line) => line.split(/[ :]/)[0]))
+  const names = (text: string) => text.match(/\w+/g) ?? []
+  return findings.filter(({ seen, remedy = '' }) => !names(`${seen} ${remedy}`).some((name) => wrong.has(name)))
 }
