@@ -55,8 +55,12 @@ interface MessageData {
   readonly correction?: Correction
   readonly companies?: readonly DigestLine[]
   readonly total?: number
+  readonly digest?: DigestReason
   readonly url: string
 }
+
+/** Why there is a digest: the alert sends one a week, or it fired more often than it may send messages in an hour. */
+export type DigestReason = 'weekly' | 'limit'
 
 /** A company in a digest. */
 export interface DigestLine {
@@ -111,8 +115,11 @@ export function testMessage(context: MessageContext, nowMs: number): Message {
 
 /** @param total number of companies, including those that are not listed */
 export function digestMessage(
-  lines: readonly DigestLine[],
-  total: number,
+  {
+    lines,
+    total,
+    reason,
+  }: { readonly lines: readonly DigestLine[]; readonly total: number; readonly reason: DigestReason },
   context: MessageContext,
   nowMs: number,
 ): Message {
@@ -123,6 +130,7 @@ export function digestMessage(
       tenant_id: context.tenantId,
       alert: { id: context.alertId, name: context.alertName },
       segment: context.segment ?? null,
+      digest: reason,
       companies: lines,
       total,
       url: `${context.dashboardUrl}/t/${context.tenantId}/companies`,
@@ -198,8 +206,12 @@ export function textOf(message: Message): MessageText {
   }
 }
 
-function digestSubject({ alert, total = 0 }: MessageData): string {
-  return oneLine(`${alert.name}: ${numbered(total, 'company', 'companies')} this week`)
+function digestSubject({ alert, total = 0, digest }: MessageData): string {
+  const what =
+    digest === 'limit'
+      ? numbered(total, 'more company', 'more companies')
+      : `${numbered(total, 'company', 'companies')} this week`
+  return oneLine(`${alert.name}: ${what}`)
 }
 
 function digestText(data: MessageData, lines: readonly DigestLine[]) {

@@ -33,7 +33,7 @@ export function alertRole(context: ProcessContext): Service[] {
   const [alerts, deliveries] = [new RedisAlerts(redis), new RedisDeliveries(redis)]
   const leaseOf = (name: string) => new Membership({ client: leases, name, processName, log }).share(0)
   const evaluation = leaseOf('alerts')
-  const occurrences = new RedisOccurrences(redis, evaluation)
+  const occurrences = new RedisOccurrences(redis, evaluation, config.alertMessagesPerHour)
   const reading = connectReading(clickhouseUrl, 'alerts')
   const channels = new Channels({
     destinations: new Destinations({ allowsPrivate: config.webhookPrivate === 'on' }),

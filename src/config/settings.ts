@@ -1,3 +1,4 @@
+import { ALERT_LIMITS } from '../../schemas/alert.ts'
 import { EXPORT_PERIODS, EXPORT_TIME, RETENTION_DAYS_MAX } from '../../schemas/limits.ts'
 import { readArchiveUrl } from './archive-url.ts'
 import { availableMemory } from './memory.ts'
@@ -181,6 +182,13 @@ export const SETTINGS = {
     'off',
     "whether the dashboard shows companies' favicons, which it fetches from their sites; their servers then see that this server asks",
     choice(['on', 'off']),
+  ),
+  alertMessagesPerHour: setting(
+    'ALERT_MESSAGES_PER_HOUR',
+    'n',
+    String(ALERT_LIMITS.perHour),
+    'most messages that an alert sends in an hour; the rest is one digest',
+    integer(1, 2_000),
   ),
   webhookPrivate: setting(
     'WEBHOOK_PRIVATE',

@@ -39,7 +39,12 @@ test('every process is killed amid 1,000 occurrences: each is received under one
   const head = 'network,business_name,org_name,domain,industry,industry_category,classification,country_code'
   await writeFile(join(folder, 'organisations.csv'), [head, ...rows, ''].join('\n'))
   const secretsKey = 'ef'.repeat(32)
-  const settings = { WEBHOOK_PRIVATE: 'on', SECRETS_KEY: secretsKey, ARCHIVE_PART_AGE_MS: '200' }
+  const settings = {
+    WEBHOOK_PRIVATE: 'on',
+    ALERT_MESSAGES_PER_HOUR: '2000',
+    SECRETS_KEY: secretsKey,
+    ARCHIVE_PART_AGE_MS: '200',
+  }
   const instance = await startInstance(t, { ENRICH_DIR: folder, ...settings })
   const site = new TestSite(t, { DATA_DIR: instance.dataDir })
   const ipid = async (...args: string[]) => {

@@ -40,8 +40,8 @@ const redis = await startTestRedis()
 const insert = eventInserter(clickhouse)
 let tenants = 0
 
-/** An evaluator for a new tenant on the shared stores. */
-async function startEvaluator(t: TestContext) {
+/** An evaluator for a new tenant on the shared stores. @param perHour messages of an alert in an hour */
+async function startEvaluator(t: TestContext, perHour = 1_000) {
   const tenantId = `tenant-${tenants++}`
   const client = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop', timeoutMs: 5_000 }))
   await client.flushall()
@@ -55,7 +55,7 @@ async function startEvaluator(t: TestContext) {
     new Segments(client, clock),
   ]
   const lease = new Membership({ client, name: 'alerts' }).share(0)
-  const occurrences = new RedisOccurrences(client, lease)
+  const occurrences = new RedisOccurrences(client, lease, perHour)
   const reading = connectReading(clickhouse.url, 'test')
   const visits = new ClickHouseVisits(new QuestionReader(reading), async () => [], clock)
   const evaluator = new Evaluator({
@@ -456,15 +456,16 @@ test('an alert on corrections of a segment reports companies that are in it afte
   assert.deepEqual([better!.data.company!.company_id, better!.data.segment], ['out.example', 'Renamed'])
 })
 
-test('an alert on corrections with too many waiting messages is paused, and the others are not', async (t) => {
-  const world = await startEvaluator(t)
+test('corrections above the limit of an hour are one digest, also while the receiver takes nothing', async (t) => {
+  const world = await startEvaluator(t, ALERT_LIMITS.perHour)
   await world.alert({ on: 'company.first_seen' })
   const full = await world.alert({ on: 'company.corrected' })
   const free = await world.alert({ on: 'company.corrected' })
   await world.visit(['a.example'])
   await world.evaluated()
-  const waiting = Array.from({ length: ALERT_LIMITS.waitingMax }, (_, i) => [0, `msg_${i}`]).flat()
-  await world.client.zadd(keys.waitingDeliveries(full.id, 'due'), ...waiting)
+  const waiting = Array.from({ length: ALERT_LIMITS.perHour }, (_, i) => [0, `msg_${i}`]).flat()
+  const queue = keys.waitingDeliveries(full.id, 'due')
+  await world.client.zadd(queue, ...waiting)
   await clickhouse.client.command({ query: `DELETE FROM events WHERE tenant_id = '${world.tenantId}'` })
   world.clock.nowMs += 60_000
   await until(
@@ -472,8 +473,20 @@ test('an alert on corrections with too many waiting messages is paused, and the 
     (found) => found.length === 1,
   )
   assert.deepEqual(await world.messages(full), [])
-  const { paused } = (await world.alerts.get(world.tenantId, full.id))!
-  assert.deepEqual([paused!.by, paused!.reason], ['limit', 'more than 2000 messages wait'])
+  assert.equal((await world.alerts.get(world.tenantId, full.id))!.paused, undefined)
+  world.clock.nowMs += 3_600_000
+  await world.client.zrem(queue, 'msg_0')
+  const [digest] = await until(
+    () => world.messages(full),
+    (found) => found.length === 1,
+  )
+  const { data } = digest!
+  assert.deepEqual([digest!.type, data.digest, data.total], ['alert.digest', 'limit', 1])
+  assert.deepEqual(
+    data.companies!.map(({ company_id: id }) => id),
+    ['a.example'],
+  )
+  assert.equal(await world.client.zcard(queue), ALERT_LIMITS.perHour)
 })
 
 test('a weekly digest is one message of the week, and an empty week has none', async (t) => {

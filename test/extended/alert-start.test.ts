@@ -97,9 +97,13 @@ async function startWorld(t: TestContext) {
   const observe = touchedCompanies.open({ store: client, clock })
   let events = 0
   return {
-    ...{ tenantId, client, clock, alerts, segments },
+    ...{ tenantId, client, clock, alerts, segments, deliveries },
     /** @param visitsOf puts events into the middle of a turn */
-    evaluator(killer = new Killer(), visitsOf: (visits: ClickHouseVisits) => ClickHouseVisits = (visits) => visits) {
+    evaluator(
+      killer = new Killer(),
+      visitsOf: (visits: ClickHouseVisits) => ClickHouseVisits = (visits) => visits,
+      perHour = 1_000,
+    ) {
       const killable = killer.over(client, [
         'hmget',
         'hgetall',
@@ -109,7 +113,7 @@ async function startWorld(t: TestContext) {
         'eval',
         'evalsha',
       ])
-      const occurrences = new RedisOccurrences(killable as RedisClient, killer.over(lease, ['run']))
+      const occurrences = new RedisOccurrences(killable as RedisClient, killer.over(lease, ['run']), perHour)
       const visits = new ClickHouseVisits(
         killer.over(new QuestionReader(reading), ['rows']) as QuestionReader,
         async () => [],
@@ -236,6 +240,59 @@ test('a correction right after the creation of an alert is reported, and one fro
   await world.correct('after.example', 'hidden', 'yes')
   await world.evaluator().turn()
   assert.deepEqual(await world.reported(alert), ['after.example'])
+})
+
+test('above the limit of an hour, each company is in one message, and no hour has more, wherever a process is killed', async (t) => {
+  const [perHour, hourMs, kills] = [3, 3_600_000, 30]
+  const world = await startWorld(t)
+  const { tenantId, clock, deliveries } = world
+  const alert = await world.alert({ on: 'company.first_seen' })
+  const turn = (killer?: Killer) => world.evaluator(killer, undefined, perHour).turn()
+  const queue = { tenantId, alertId: alert.id, queue: 'due' } as const
+  /** Delivers what is due, as a sender that is killed before its answer: the next one settles it again. @returns how many */
+  const deliver = async () => {
+    const due = await deliveries.due(queue, clock.nowMs, 1_000)
+    for (const id of due) {
+      const found = (await deliveries.get(tenantId, id))!
+      const delivered = { ...found, rev: found.rev + 1, state: 'delivered' } as const
+      const settled = { rev: found.rev, dueAtMs: undefined, nowMs: clock.nowMs }
+      assert.equal(await deliveries.settle(queue, delivered, settled), true)
+      assert.equal(await deliveries.settle(queue, delivered, settled), false)
+    }
+    return due.length
+  }
+  const companies: string[] = []
+  const visit = async (count: number) => {
+    const some = Array.from({ length: count }, (_, i) => `c${companies.length + i}.example`)
+    companies.push(...some)
+    clock.nowMs += 1_000
+    await world.stored(some.map((id) => world.eventOf(id)))
+  }
+  await turn()
+  for (let callsLeft = 0; callsLeft < kills; callsLeft++) {
+    await visit(2)
+    await turn(new Killer(callsLeft)).catch(() => {})
+    // In some hours the receiver takes nothing before the end.
+    let delivered = callsLeft % 3 === 0 ? 0 : await deliver()
+    await visit(3)
+    await turn(new Killer(callsLeft)).catch(() => {})
+    await turn()
+    delivered += await deliver()
+    await visit(1)
+    await turn()
+    delivered += await deliver()
+    assert.equal(delivered, perHour)
+    clock.nowMs += hourMs
+  }
+  await turn()
+  assert.equal(await deliver(), 1)
+  const { deliveries: all } = await deliveries.page(tenantId, { limit: 1_000 })
+  const messages = all.map(({ body }) => JSON.parse(body) as Message)
+  const reported = messages.flatMap(({ data }) => (data.companies ?? [data.company!]).map((of) => of.company_id))
+  assert.deepEqual(reported.sort(), companies.sort())
+  assert.equal(all.length, kills * perHour + 1)
+  const digests = messages.filter(({ type }) => type === 'alert.digest')
+  assert.deepEqual([digests.length, new Set(digests.map(({ data }) => data.digest))], [kills, new Set(['limit'])])
 })
 
 /** What a company had at a moment. */

@@ -9,7 +9,7 @@ import { type Lease, LeasedService } from '../../run/leased-service.ts'
 import { type DelayBounds, pause } from '../../run/loop.ts'
 import { PASSING } from '../../run/passing.ts'
 import type { Tenant } from '../../tenants/tenancy.ts'
-import { digestMessage, type MessageContext, messageOf } from '../messages.ts'
+import { type DigestReason, digestMessage, type MessageContext, messageOf } from '../messages.ts'
 import type { Alert, RedisAlerts } from '../redis/alert-store.ts'
 import type { RedisOccurrences, ReportedFacts, Touched } from '../redis/occurrence-store.ts'
 import {
@@ -104,6 +104,8 @@ export class Evaluator extends LeasedService {
     const correctors = active.filter(({ on }) => on === 'company.corrected')
     const ready: Alert[] = []
     for (const alert of active) if (await this.#prepare(alert, known, correctors)) ready.push(alert)
+    // First, so that what happens in a new hour is not part of the digest of the last one.
+    for (const alert of ready) await this.#digest(alert, known)
     await this.#correct(tenant, ready, known, correctors)
     for (const alert of ready) await this.#sweep(alert, known)
     const touched = await occurrences.touched(
@@ -117,7 +119,6 @@ export class Evaluator extends LeasedService {
       if (single.length > 0) await this.#evaluate(tenantId, ready, known, single)
       await occurrences.forgetTouched(tenantId, touched)
     }
-    for (const alert of ready) await this.#digest(alert, known)
     return touched.length === TOUCHED_PER_TURN
   }
 
@@ -247,8 +248,7 @@ export class Evaluator extends LeasedService {
       }
       const recorded = await occurrences.record(alert, found, clock.now())
       if (recorded === 'full') {
-        const { waitingMax, companiesMax } = ALERT_LIMITS
-        await this.#pause(alert, `more than ${waitingMax} messages wait, or it remembers ${companiesMax} companies`)
+        await this.#pause(alert, `it remembers ${ALERT_LIMITS.companiesMax} companies`)
       } else if (typeof recorded === 'number' && recorded > 0) {
         log.debug({ tenant_id: tenantId, alert: alert.id, occurrences: recorded }, 'an alert fires')
       }
@@ -331,22 +331,8 @@ export class Evaluator extends LeasedService {
           .filter(({ segment_id: of }) => of === undefined || around.has(of))
           .map((alert) => ({ alert, message: messageOf(alert.on, report, this.#contextOf(alert, segments)) }))
         const known = new Set(correctors.map((alert) => alert.id))
-        await this.#writeCorrection(tenantId, id, { before: json, now, messages, correctors: known })
+        await occurrences.correct(tenantId, id, { before: json, now, messages, correctors: known }, clock.now())
       }
-    }
-  }
-
-  async #writeCorrection(
-    tenantId: string,
-    company: string,
-    facts: Parameters<RedisOccurrences['correct']>[2],
-  ): Promise<void> {
-    const { occurrences, clock } = this.#options
-    for (;;) {
-      const written = await occurrences.correct(tenantId, company, facts, clock.now())
-      const full = facts.messages.find(({ alert }) => alert.id === written)?.alert
-      if (full === undefined) return
-      await this.#pause(full, `more than ${ALERT_LIMITS.waitingMax} messages wait`)
     }
   }
 
@@ -367,15 +353,19 @@ export class Evaluator extends LeasedService {
   }
 
   async #digest(alert: Alert, segments: ReadonlyMap<string, Segment>): Promise<void> {
-    if (alert.digest === undefined) return
     const { occurrences, clock } = this.#options
-    const dueMs = digestDue(clock.now())
-    if (dueMs <= Date.parse(alert.created_at)) return
-    if ((await occurrences.progress(alert.id)).digestMs >= dueMs) return
-    const lines = await occurrences.digest(alert.id)
-    const listed = lines.flatMap((line) => line ?? [])
-    const message = digestMessage(listed, lines.length, this.#contextOf(alert, segments), clock.now())
-    await occurrences.sendDigest(alert, lines.length, message, dueMs, clock.now())
+    const { digestMs, digestFromMs } = await occurrences.progress(alert.id)
+    const reason: DigestReason = alert.digest ?? 'limit'
+    const isWeekly = reason === 'weekly'
+    const dueMs = isWeekly ? digestDue(clock.now()) : Math.floor(clock.now() / HOUR_MS) * HOUR_MS
+    const fromMs = isWeekly ? Date.parse(alert.created_at) : digestFromMs
+    if (fromMs === 0 || dueMs <= fromMs || digestMs >= dueMs) return
+    const found = await occurrences.digest(alert.id)
+    if (found.length === 0 && !isWeekly) return
+    const lines = found.flatMap((line) => line ?? [])
+    const digest = { lines, total: found.length, reason }
+    const message = digestMessage(digest, this.#contextOf(alert, segments), clock.now())
+    await occurrences.sendDigest(alert, found.length, message, dueMs, clock.now())
   }
 
   #contextOf(alert: Alert, segments: ReadonlyMap<string, Segment>): MessageContext {

@@ -200,6 +200,7 @@ export class RedisDeliveries {
       ...[ALERT_LIMITS.deliveriesMax, nowMs - ALERT_LIMITS.deliveryDays * DAY_MS],
       JSON.stringify(delivery.attempts.at(-1) ?? null),
       heldUntilMs ?? '',
+      queue === 'due' && delivery.state === 'delivered' ? 1 : 0,
     ]
     return (await settleScript.run(this.#client, names, args)) === 1
   }

@@ -11,7 +11,7 @@ import { type DigestLine, digestLine, type Message } from '../messages.ts'
 import type { Alert } from './alert-store.ts'
 import { memberOf } from './delivery-store.ts'
 
-const using = '../../stores/redis/members.lua'
+const using = ['../../stores/redis/members.lua', './alerts.lua']
 const recordScript = loadScript(import.meta.url, './recordOccurrences-13.lua', { using })
 const keepScript = loadScript(import.meta.url, './keepMembers-6.lua', { using })
 const correctScript = loadScript(import.meta.url, './correctReported-N.lua', { using })
@@ -54,8 +54,7 @@ export interface CorrectionMessage {
 }
 
 /**
- * The number of new occurrences. `inactive`: the alert was removed, paused or resumed. `full`: it has too many waiting messages, or
- * remembers too many companies.
+ * The number of new occurrences. `inactive`: the alert was removed, paused or resumed. `full`: it remembers too many companies.
  */
 export type RecordResult = number | 'inactive' | 'full'
 
@@ -70,16 +69,21 @@ export interface AlertProgress {
   readonly filter: string
   /** Up to when its digest was sent, milliseconds; 0: never. */
   readonly digestMs: number
+  /** When the first line of its last digest above the limit of an hour was written, milliseconds; 0: never. */
+  readonly digestFromMs: number
 }
 
 /** What the evaluation of alerts reads and writes. It writes under its lease, so a process that lost it while it hung changes nothing. */
 export class RedisOccurrences {
   readonly #client: RedisClient
   readonly #lease: Pick<ShareLease, 'run'>
+  readonly #perHour: number
 
-  constructor(client: RedisClient, lease: Pick<ShareLease, 'run'>) {
+  /** @param perHour messages of an alert in an hour; the rest is one digest */
+  constructor(client: RedisClient, lease: Pick<ShareLease, 'run'>, perHour: number = ALERT_LIMITS.perHour) {
     this.#client = client
     this.#lease = lease
+    this.#perHour = perHour
   }
 
   /** Tenants with an alert that is not paused. */
@@ -113,9 +117,10 @@ export class RedisOccurrences {
   }
 
   async progress(alertId: string): Promise<AlertProgress> {
-    const found = await this.#client.hmget(keys.alertProgress(alertId), 'baseline', 'filter', 'digest')
-    const [baseline, filter, digest] = found
-    return { baseline: baseline ?? undefined, filter: filter ?? '', digestMs: Number(digest ?? 0) }
+    const found = await this.#client.hmget(keys.alertProgress(alertId), 'baseline', 'filter', 'digest', 'digest_from')
+    const [baseline, filter, digest, from] = found
+    const digestTimes = { digestMs: Number(digest ?? 0), digestFromMs: Number(from ?? 0) }
+    return { baseline: baseline ?? undefined, filter: filter ?? '', ...digestTimes }
   }
 
   /**
@@ -193,8 +198,7 @@ export class RedisOccurrences {
    * Replaces what was reported of a company, and writes the messages that correct it.
    * @param before its JSON
    * @param correctors ids of all alerts on corrections that the caller knows
-   * @returns false when the facts before have changed meanwhile, or there is a corrector that the caller does not know; the id of an alert that has too many waiting messages, so that nothing
-   *   was written
+   * @returns false when the facts before have changed meanwhile, or there is a corrector that the caller does not know
    */
   async correct(
     tenantId: string,
@@ -211,7 +215,7 @@ export class RedisOccurrences {
       readonly correctors: ReadonlySet<string>
     },
     nowMs: number,
-  ): Promise<boolean | string> {
+  ): Promise<boolean> {
     const names = [
       keys.reportedFacts(tenantId),
       keys.alertsOf(tenantId),
@@ -223,19 +227,26 @@ export class RedisOccurrences {
       ]),
     ]
     const args = [
-      ...[company, before, JSON.stringify(now), nowMs, ALERT_LIMITS.digestMax, ALERT_LIMITS.waitingMax],
+      ...[company, before, JSON.stringify(now), nowMs, ALERT_LIMITS.digestMax],
       JSON.stringify([...correctors]),
       ...messages.flatMap(({ alert, message }) => {
         const key = { key: company, stamp: `${before}\n${JSON.stringify(now)}\n${nowMs}` }
         const delivery = deliveryOf(alert, { ...key, message }, nowMs)
-        const isDigest = alert.digest !== undefined
-        const content = JSON.stringify(isDigest ? digestLine(message) : delivery)
         const queue = memberOf({ tenantId, alertId: alert.id, queue: 'due' })
-        return [alert.id, queue, delivery.id, content, isDigest ? 1 : 0]
+        return [alert.id, queue, delivery.id, ...this.#formsOf(delivery, message), this.#limitOf(alert)]
       }),
     ]
-    const result = await this.#lease.run(correctScript, names, args)
-    return typeof result === 'number' ? result === 1 : String(result)
+    return (await this.#lease.run(correctScript, names, args)) === 1
+  }
+
+  /** Messages of an alert in an hour. A weekly digest has all of its occurrences. */
+  #limitOf({ digest }: Alert): number {
+    return digest === undefined ? this.#perHour : 0
+  }
+
+  /** An occurrence as a message, and as a line of a digest. */
+  #formsOf(delivery: Delivery, message: Message): [string, string] {
+    return [JSON.stringify(delivery), JSON.stringify(digestLine(message))]
   }
 
   /** The companies of the next digest; undefined for those above the limit. */
@@ -244,7 +255,7 @@ export class RedisOccurrences {
     return lines.map((line) => (line === '' ? undefined : (JSON.parse(line) as DigestLine)))
   }
 
-  /** Sends the first lines of a digest as one message. @param lines how many */
+  /** Sends the first lines of a digest as one message, once there is room for it. @param lines how many */
   async sendDigest(alert: Alert, lines: number, message: Message, dueMs: number, nowMs: number): Promise<void> {
     const { id, tenantId } = alert
     const delivery = newDelivery(alert, messageId(id, `digest\n${dueMs}`), message, nowMs, {
@@ -261,7 +272,8 @@ export class RedisOccurrences {
     ]
     const queue = memberOf({ tenantId, alertId: id, queue: 'due' })
     const args = [dueMs, lines, delivery.id, JSON.stringify(delivery), nowMs, queue]
-    await this.#lease.run(digestScript, names, args)
+    const limit = alert.digest === undefined ? this.#perHour : ''
+    await this.#lease.run(digestScript, names, [...args, limit])
   }
 
   /**
@@ -279,7 +291,6 @@ export class RedisOccurrences {
 
   async #recordSome(alert: Alert, occurrences: readonly Occurrence[], nowMs: number): Promise<RecordResult> {
     const { id, tenantId } = alert
-    const isDigest = alert.digest !== undefined
     const names = [
       keys.alertsOf(tenantId),
       keys.recordedOccurrences(id),
@@ -293,15 +304,15 @@ export class RedisOccurrences {
       keys.alertProgress(id),
     ]
     const args = [
-      ...[id, alert.active_since, nowMs, memberOf({ tenantId, alertId: id, queue: 'due' }), ALERT_LIMITS.waitingMax],
-      ...[ALERT_LIMITS.companiesMax, isDigest ? ALERT_LIMITS.digestMax : ''],
+      ...[id, alert.active_since, nowMs, memberOf({ tenantId, alertId: id, queue: 'due' }), this.#limitOf(alert)],
+      ...[ALERT_LIMITS.companiesMax, ALERT_LIMITS.digestMax],
       alert.on === 'segment.entered' ? '' : nowMs - REMEMBERED_DAYS * DAY_MS,
       ALERT_LIMITS.reportedMax,
       ...occurrences.flatMap((occurrence) => {
         const delivery = deliveryOf(alert, occurrence, nowMs)
-        const content = isDigest ? digestLine(occurrence.message) : delivery
+        const forms = this.#formsOf(delivery, occurrence.message)
         const company = occurrence.message.data.company!.company_id
-        return [occurrence.key, delivery.id, JSON.stringify(content), company, JSON.stringify(occurrence.facts)]
+        return [occurrence.key, delivery.id, ...forms, company, JSON.stringify(occurrence.facts)]
       }),
     ]
     const result = Number(await this.#lease.run(recordScript, names, args))

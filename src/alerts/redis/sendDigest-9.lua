@@ -3,20 +3,21 @@
 -- KEYS[8] queue of the alert, KEYS[9] queues
 -- ARGV[1] to ARGV[3] as in writeUnderLease-4.lua, ARGV[4] when it is due, ms, ARGV[5] number of its lines, ARGV[6] message id
 -- ARGV[7] JSON of the message, ARGV[8] now, ms, ARGV[9] member of the set of queues
--- Returns 1; 0 when it was sent; -1 when the member does not hold the share.
+-- ARGV[10] messages of the alert in an hour; '' for no limit
+-- Returns 1; 0 when it was sent, or has to wait for room; -1 when the member does not hold the share.
 if not holdsShare() then
   return -1
 end
-local call = redis.call
 if tonumber(call('HGET', KEYS[4], 'digest') or 0) >= tonumber(ARGV[4]) then
+  return 0
+end
+if ARGV[10] ~= '' and roomOf(KEYS[4], KEYS[8], ARGV[8], ARGV[10]) <= 0 then
   return 0
 end
 call('HSET', KEYS[4], 'digest', ARGV[4])
 if tonumber(ARGV[5]) > 0 then
   call('LTRIM', KEYS[5], ARGV[5], -1)
-  call('HSET', KEYS[6], ARGV[6], ARGV[7])
-  call('ZADD', KEYS[7], ARGV[8], ARGV[6])
-  call('ZADD', KEYS[8], ARGV[8], ARGV[6])
-  call('SADD', KEYS[9], ARGV[9])
+  local to = { deliveries = KEYS[6], times = KEYS[7], queue = KEYS[8], queues = KEYS[9] }
+  addDue(to, ARGV[9], ARGV[8], ARGV[6], ARGV[7])
 end
 return 1

@@ -7,6 +7,7 @@
 -- ARGV[9] JSON of why to pause the alert; '' to leave it active
 -- ARGV[10] most finished messages, ARGV[11] messages that finished before this time are removed, ms, ARGV[12] JSON of the attempt
 -- ARGV[13] until when the receiver takes no message, ms; '' when it has not said so
+-- ARGV[14] 1 when a message of the evaluation was delivered, which counts in its hour; else 0
 -- Returns 1, or 0 without writing the outcome when the message has another revision or is gone.
 local json = call('HGET', KEYS[1], ARGV[1])
 if not json then
@@ -23,6 +24,9 @@ if isKnown then
   call('HSET', KEYS[8], 'attempt', ARGV[12])
   if ARGV[13] ~= '' then
     call('HSET', KEYS[8], 'held', ARGV[13])
+  end
+  if ARGV[14] == '1' then
+    countDelivered(KEYS[8], ARGV[5])
   end
 end
 if ARGV[4] ~= '' and isKnown then

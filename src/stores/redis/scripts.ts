@@ -65,18 +65,21 @@ export interface Script {
  * Reads a script.
  * @param module `import.meta.url` of the caller; `path` is relative to its folder
  * @param options `aboveMaxmemory`: this use drains Redis, so it runs above maxmemory (if all uses do, the source says so itself).
- * `using`: a file of functions to put before the script.
+ * `using`: files of functions to put before the script.
  */
 export function loadScript(
   module: string,
   path: string,
-  options: { aboveMaxmemory?: boolean; using?: string } = {},
+  options: { aboveMaxmemory?: boolean; using?: string | readonly string[] } = {},
 ): Script {
   const name = basename(path, '.lua')
   const own = textOf(module, path)
   const ownFlags = FLAGS.exec(own)?.[0] ?? ''
   const flags = options.aboveMaxmemory ? DRAINS : ownFlags
-  const functions = options.using === undefined ? '' : textOf(module, options.using)
+  const functions = [options.using ?? []]
+    .flat()
+    .map((file) => textOf(module, file))
+    .join('')
   const source = flags + functions + own.slice(ownFlags.length)
   const digest = createHash('sha1').update(source).digest('hex')
   const script: Script = {

@@ -250,8 +250,11 @@ test('Slack gets a digest as a short list', () => {
     segment: undefined,
     dashboardUrl: 'http://dash.example',
   }
-  const text = slackText(digestMessage(lines, 1_000, context, 0)).split('\n')
+  const digest = { lines, total: 1_000, reason: 'weekly' } as const
+  const text = slackText(digestMessage(digest, context, 0)).split('\n')
   assert.equal(text[0], '*<http://dash.example/t/acme/companies|Hot &lt;1&gt;: 1,000 companies this week>*')
   assert.equal(text[1], '<http://dash.example/0|C0 &lt;&amp;&gt;> came back')
   assert.deepEqual([text.length, text.at(-1)], [52, 'and 950 more'])
+  const ofLimit = slackText(digestMessage({ ...digest, reason: 'limit' }, context, 0)).split('\n')
+  assert.equal(ofLimit[0], '*<http://dash.example/t/acme/companies|Hot &lt;1&gt;: 1,000 more companies>*')
 })

@@ -24,7 +24,7 @@ const TYPES: Readonly<Record<string, string>> = {
   'segment.entered': 'entered a segment',
   'company.corrected': 'corrected',
   'alert.test': 'test',
-  'alert.digest': 'weekly digest',
+  'alert.digest': 'digest',
 }
 
 /** What a message reports. */
