@@ -20,8 +20,6 @@ export const ALERT_LIMITS = {
   afterDays: AFTER_DAYS_USUAL,
   /** Companies that an alert remembers at a time: those of its segment, or those that it has reported lately. */
   companiesMax: 50_000,
-  /** Default of the setting ALERT_MESSAGES_PER_HOUR. */
-  perHour: 100,
   /** Requested messages of an alert that wait. */
   waitingMax: 2_000,
   /** Companies of a digest that are listed by name; all are counted. */

@@ -27,3 +27,6 @@ export const EXPORT_NAME = '^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$'
 
 /** A time of day, HH:MM. */
 export const EXPORT_TIME = '^(?:[01]\\d|2[0-3]):[0-5]\\d$'
+
+/** Default of the setting ALERT_MESSAGES_PER_HOUR: messages that an alert sends in an hour. The rest is one digest. */
+export const ALERT_MESSAGES_PER_HOUR = 100

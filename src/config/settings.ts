@@ -1,5 +1,4 @@
-import { ALERT_LIMITS } from '../../schemas/alert.ts'
-import { EXPORT_PERIODS, EXPORT_TIME, RETENTION_DAYS_MAX } from '../../schemas/limits.ts'
+import { ALERT_MESSAGES_PER_HOUR, EXPORT_PERIODS, EXPORT_TIME, RETENTION_DAYS_MAX } from '../../schemas/limits.ts'
 import { readArchiveUrl } from './archive-url.ts'
 import { availableMemory } from './memory.ts'
 import { readNameServers } from './name-servers.ts'
@@ -186,7 +185,7 @@ export const SETTINGS = {
   alertMessagesPerHour: setting(
     'ALERT_MESSAGES_PER_HOUR',
     'n',
-    String(ALERT_LIMITS.perHour),
+    String(ALERT_MESSAGES_PER_HOUR),
     'most messages that an alert sends in an hour; the rest is one digest',
     integer(1, 2_000),
   ),

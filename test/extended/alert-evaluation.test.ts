@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { ALERT_LIMITS, type AlertRecord } from '../../schemas/alert.ts'
+import type { AlertRecord } from '../../schemas/alert.ts'
+import { ALERT_MESSAGES_PER_HOUR } from '../../schemas/limits.ts'
 import { digestDue, Evaluator } from '../../src/alerts/evaluation/evaluator.ts'
 import { ClickHouseVisits } from '../../src/alerts/evaluation/visits.ts'
 import type { Message } from '../../src/alerts/messages.ts'
@@ -457,13 +458,13 @@ test('an alert on corrections of a segment reports companies that are in it afte
 })
 
 test('corrections above the limit of an hour are one digest, also while the receiver takes nothing', async (t) => {
-  const world = await startEvaluator(t, ALERT_LIMITS.perHour)
+  const world = await startEvaluator(t, ALERT_MESSAGES_PER_HOUR)
   await world.alert({ on: 'company.first_seen' })
   const full = await world.alert({ on: 'company.corrected' })
   const free = await world.alert({ on: 'company.corrected' })
   await world.visit(['a.example'])
   await world.evaluated()
-  const waiting = Array.from({ length: ALERT_LIMITS.perHour }, (_, i) => [0, `msg_${i}`]).flat()
+  const waiting = Array.from({ length: ALERT_MESSAGES_PER_HOUR }, (_, i) => [0, `msg_${i}`]).flat()
   const queue = keys.waitingDeliveries(full.id, 'due')
   await world.client.zadd(queue, ...waiting)
   await clickhouse.client.command({ query: `DELETE FROM events WHERE tenant_id = '${world.tenantId}'` })
@@ -486,7 +487,7 @@ test('corrections above the limit of an hour are one digest, also while the rece
     data.companies!.map(({ company_id: id }) => id),
     ['a.example'],
   )
-  assert.equal(await world.client.zcard(queue), ALERT_LIMITS.perHour)
+  assert.equal(await world.client.zcard(queue), ALERT_MESSAGES_PER_HOUR)
 })
 
 test('a weekly digest is one message of the week, and an empty week has none', async (t) => {

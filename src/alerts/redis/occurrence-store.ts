@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { ALERT_LIMITS } from '../../../schemas/alert.ts'
+import { ALERT_MESSAGES_PER_HOUR } from '../../../schemas/limits.ts'
 import { DAY_MS } from '../../pipeline/event/outcomes.ts'
 import { noteCompanies } from '../../pipeline/sinks/touched/touched-companies.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
@@ -80,7 +81,7 @@ export class RedisOccurrences {
   readonly #perHour: number
 
   /** @param perHour messages of an alert in an hour; the rest is one digest */
-  constructor(client: RedisClient, lease: Pick<ShareLease, 'run'>, perHour: number = ALERT_LIMITS.perHour) {
+  constructor(client: RedisClient, lease: Pick<ShareLease, 'run'>, perHour: number = ALERT_MESSAGES_PER_HOUR) {
     this.#client = client
     this.#lease = lease
     this.#perHour = perHour
