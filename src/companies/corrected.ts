@@ -46,7 +46,7 @@ export const IN_COMPANIES = `company_id IN (
 export const IS_HIDDEN = `${COMPANY} IN
     (SELECT company_id FROM corrected_companies WHERE tenant_id = {tenant:String} AND is_hidden)`
 
-/** Condition on events of known companies of the tenant that nobody hid. */
+/** Condition on events of known companies of the tenant, without hidden companies. */
 export const OF_SHOWN = `tenant_id = {tenant:String} AND company_id > '' AND NOT ${IS_HIDDEN}`
 
 /** Condition on the events of the parameter `company`, with those of the companies that are merged into it. */

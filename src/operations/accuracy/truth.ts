@@ -63,7 +63,7 @@ const DAYS_MAX = 100
 
 const WHERE = 'tenant_id = {tenant:String} AND toDate32(timestamp) >= {since:Date32}'
 
-/** What came with a browser key proves nothing: anybody can send it. */
+/** Events with a browser key prove nothing: anyone can send them. */
 const BELIEVED = 'browser_key = 0 AND NOT has({pages:Array(String)}, source_id)'
 
 /** A session that two domains share says nothing about its other events. */

@@ -155,7 +155,7 @@ class PayloadReader {
     return key as string
   }
 
-  /** Goes on with the scan of a value. Returns whether it is complete. */
+  /** Continues the scan of a value. Returns whether it is complete. */
   #scanOn(scan: Scan): boolean {
     if (scanOn(this.#text, scan, scan.at + YIELD_CHARS)) return true
     if (scan.at >= this.#text.length) throw this.#notJson()
@@ -210,7 +210,7 @@ function newScan(start: number): Scan {
   return { start, at: start, depth: 0, deepest: 0, values: 1 }
 }
 
-/** Goes on with a scan, not much further than `until`. Returns whether the value is complete; its end is `at` then. */
+/** Continues a scan, not much further than `until`. Returns whether the value is complete; its end is `at` then. */
 function scanOn(text: string, scan: Scan, until: number): boolean {
   let { at, depth, deepest, values } = scan
   const end = Math.min(until, text.length)

@@ -164,7 +164,7 @@ export class UploadSpool implements Upload {
     const { tenantId } = context
     const bytes = this.#spooledBytes
     const names = [keys.openJobsOf(tenantId), keys.spooledBytesOf(tenantId)]
-    // While Redis is away, writes of chunks wait for it, and fail the upload in the end.
+    // While Redis is down, writes of chunks wait. They fail the upload if Redis stays down.
     const sum = Number(await addSpooledScript.run(client, names, [jobId, bytes]).catch(() => 0))
     if (sum > 0) this.#countedBytes = bytes
     if (sum <= spoolBytesMax) return
