@@ -1,6 +1,6 @@
 import './dialog.css'
 import type { ComponentChildren } from 'preact'
-import { useEffect, useId, useRef } from 'preact/hooks'
+import { useId, useLayoutEffect, useRef } from 'preact/hooks'
 import { classes } from './classes.ts'
 
 interface DialogProps {
@@ -17,7 +17,7 @@ interface DialogProps {
 export function Dialog({ title, onClose, isWide, actions, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   const id = useId()
-  useEffect(() => {
+  useLayoutEffect(() => {
     const shown = dialog.current
     shown?.showModal()
     // Return the focus to the element that opened it.

@@ -1,7 +1,7 @@
 import './popover.css'
 import { Check, type LucideIcon } from 'lucide-preact'
 import type { ComponentChildren } from 'preact'
-import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import { classes } from './classes.ts'
 import { Icon } from './icon.tsx'
@@ -47,7 +47,8 @@ export function Popover({
   const content = useRef<HTMLDivElement>(null)
   const id = useId()
   const close = () => content.current?.hidePopover()
-  useEffect(() => {
+  // Before the next key: an effect that waits for the paint would lose a key that follows the click at once.
+  useLayoutEffect(() => {
     const shown = content.current!
     if (!isOpen) return
     shown.showPopover()

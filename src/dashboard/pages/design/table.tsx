@@ -1,7 +1,7 @@
 import './table.css'
 import { ArrowDown, ArrowUp, MoveRight } from 'lucide-preact'
 import { type ComponentChildren, Fragment } from 'preact'
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { capitalised } from '../lib/format.ts'
 import { IconButton } from './button.tsx'
 import { classes } from './classes.ts'
@@ -297,7 +297,7 @@ const STEPS: Readonly<Record<string, number>> = { j: 1, ArrowDown: 1, k: -1, Arr
 
 /** Keys that move between rows. @param isWhole also while the focus is outside of the table */
 function useRowKeys(root: { current: HTMLElement | null }, isWhole: boolean): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     const table = root.current!
     const press = (event: KeyboardEvent) => {
       const { key } = event

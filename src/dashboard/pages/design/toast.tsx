@@ -1,6 +1,6 @@
 import './toast.css'
 import { X } from 'lucide-preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { Icon } from './icon.tsx'
 
 /** What a toast says. */
@@ -42,14 +42,14 @@ export function Toasts() {
   const [, setTurn] = useState(0)
   const [isHeld, setHeld] = useState(false)
   const list = useRef<HTMLDivElement>(null)
-  useEffect(() => {
+  useLayoutEffect(() => {
     listener = () => setTurn((turn) => turn + 1)
     return () => {
       listener = undefined
     }
   }, [])
   const last = shown.at(-1)?.id
-  useEffect(() => {
+  useLayoutEffect(() => {
     // Shown again, it is above a dialog that opened since.
     list.current!.hidePopover()
     if (last !== undefined) list.current!.showPopover()

@@ -1,5 +1,5 @@
 import { Columns3, Download, Keyboard, SearchX } from 'lucide-preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { CompanyRow } from '../../../../schemas/companies.ts'
 import type { CompaniesPage } from '../../../../schemas/dashboard/companies.ts'
 import { CORRECTION_LIMITS } from '../../../../schemas/dashboard/corrections.ts'
@@ -251,7 +251,7 @@ function ColumnChoice({ shown, onChange }: ColumnChoiceProps) {
 /** The keys of the list: `/` searches, `?` shows all of them. */
 function Keys({ searchField }: { readonly searchField: { readonly current: HTMLInputElement | null } }) {
   const [isOpen, setOpen] = useState(false)
-  useEffect(() => {
+  useLayoutEffect(() => {
     const press = (event: KeyboardEvent) => {
       const { key } = event
       if (pageKeyTarget(event) === undefined) return

@@ -1,7 +1,7 @@
 import './shell.css'
 import { Menu } from 'lucide-preact'
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { Link, useLocation } from 'wouter-preact'
 import type { SegmentsAnswer } from '../../../../schemas/dashboard/segments.ts'
 import { IconButton } from '../design/button.tsx'
@@ -71,7 +71,7 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
 function useDrawer() {
   const [isOpen, setOpen] = useState(false)
   const button = useRef<HTMLButtonElement>(null)
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!isOpen) return
     document.querySelector<HTMLElement>('#sidebar nav a[aria-current], #sidebar nav a')?.focus()
     const wide = window.matchMedia(WIDE)

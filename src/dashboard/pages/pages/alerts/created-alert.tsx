@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import type { CreatedAlertAnswer } from '../../../../../schemas/dashboard/alerts.ts'
 import { Button } from '../../design/button.tsx'
 import { CodeLine } from '../../design/code.tsx'
@@ -17,7 +17,7 @@ interface CreatedAlertProps {
 export function CreatedAlert({ tenant, created: { alert, secret }, onDone }: CreatedAlertProps) {
   const heading = useRef<HTMLHeadingElement>(null)
   // The form has disappeared. Without this, keyboard focus would move to the top of the page.
-  useEffect(() => heading.current?.focus(), [])
+  useLayoutEffect(() => heading.current?.focus(), [])
   return (
     <Stack gap={5}>
       <div>

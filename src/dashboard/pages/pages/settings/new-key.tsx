@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import type { CreatedKeyAnswer, ListedKey } from '../../../../../schemas/dashboard/keys.ts'
 import { Button } from '../../design/button.tsx'
@@ -29,7 +29,7 @@ export function NewKey({
   const { api_url } = useSession()
   const heading = useRef<HTMLHeadingElement>(null)
   // The button has disappeared. Without this, keyboard focus would move to the top of the page.
-  useEffect(() => heading.current?.focus(), [])
+  useLayoutEffect(() => heading.current?.focus(), [])
   return (
     <Card isAccent>
       <h3 ref={heading} tabIndex={-1}>

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { CreatedSourceAnswer, SourceKind } from '../../../../../schemas/dashboard/sources.ts'
 import { Button } from '../../design/button.tsx'
 import { CodeLine } from '../../design/code.tsx'
@@ -50,7 +50,7 @@ export function CreateSource({
   const [mapping, setMapping] = useState('')
   const first = useRef<HTMLSelectElement>(null)
   // The button that opened the form has disappeared.
-  useEffect(() => first.current?.focus(), [])
+  useLayoutEffect(() => first.current?.focus(), [])
   const { isBusy, error, run } = useAction()
   const chosen = kinds.find((one) => one.kind === kind)
   const { group, presets = [], fields = [] } = chosen ?? {}

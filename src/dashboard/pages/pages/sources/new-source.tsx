@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import type { CreatedSourceAnswer, ListedSource } from '../../../../../schemas/dashboard/sources.ts'
 import { Button } from '../../design/button.tsx'
@@ -26,7 +26,7 @@ export function NewSource({
   const isSecret = created.key !== created.browser_key
   const heading = useRef<HTMLHeadingElement>(null)
   // The form has disappeared. Without this, keyboard focus would move to the top of the page.
-  useEffect(() => heading.current?.focus(), [])
+  useLayoutEffect(() => heading.current?.focus(), [])
   return (
     <Card isAccent>
       <h2 ref={heading} tabIndex={-1}>

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { UploadChoice, UploadLimits, UploadPreview } from '../../../../../schemas/dashboard/uploads.ts'
 import { Button } from '../../design/button.tsx'
 import { Select } from '../../design/field.tsx'
@@ -28,7 +28,7 @@ export function FilePreview({ tenant, file, limits, onClose }: FilePreviewProps)
   const [choice, setChoice] = useState<Choice>({})
   const { preview, error, isLoading } = usePreview(tenant, file, choice, limits)
   const heading = useRef<HTMLHeadingElement>(null)
-  useEffect(() => heading.current?.focus(), [])
+  useLayoutEffect(() => heading.current?.focus(), [])
   const named = preview === undefined ? choice : { ...choice, map: mapOf(preview) }
   const send = () => {
     startTransfer(tenant, file, { name: file.name, ...named })
