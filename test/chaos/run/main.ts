@@ -115,12 +115,12 @@ function unseenIn(faults: readonly InflictedFault[]): string[] {
   return faults.flatMap(({ phase, kind, seen }) => {
     if (seen === undefined) return []
     const name = `${phase}: ${kind}`
-    const { during, alerts, wellAfterS, quietAfterS } = seen
-    const isSeen = during.level !== 'ok' && alerts.length > 0
+    const { during, system = 'ok', alerts, wellAfterS, quietAfterS } = seen
+    const isSeen = during.level !== 'ok' && system !== 'ok' && alerts.length > 0
     return [
       ...(isSeen || HARMLESS.test(kind)
         ? []
-        : [`${name}: status said ${during.level}, and ${alerts.length} alerts fired`]),
+        : [`${name}: status said ${during.level}, System ${system}, and ${alerts.length} alerts fired`]),
       ...(wellAfterS === undefined ? [`${name}: the status was not ok within 2 min`] : []),
       ...(quietAfterS === undefined ? [`${name}: an alert still fired after 2 min`] : []),
     ]

@@ -53,7 +53,7 @@ export class Watch {
     return new Watch(instance, prometheus, await SystemPage.open(instance))
   }
 
-  /** Inflicts a fault that lasts until it was seen in status and alerts, or for as long as an alert may take. */
+  /** Inflicts a fault that lasts until status, System and alerts showed it, or for as long as an alert may take. */
   async of(inflict: (last: (ms: number) => Promise<void>) => Promise<unknown>): Promise<Seen> {
     this.#seen = { level: 'ok', facts: new Set(), alerts: new Set() }
     this.#system.worst = undefined
@@ -64,7 +64,8 @@ export class Watch {
         await sleep(LOOK_EVERY_MS)
       }
     })()
-    const isSeen = () => this.#seen.level !== 'ok' && this.#seen.alerts.size > 0
+    const isSeen = () =>
+      this.#seen.level !== 'ok' && (this.#system.worst ?? 'ok') !== 'ok' && this.#seen.alerts.size > 0
     const last = async (ms: number) => {
       const untilMs = performance.now() + SEEN_WITHIN_MS
       await sleep(ms)
