@@ -34,8 +34,9 @@ export const ALERT_LIMITS = {
   testsMinutes: 10,
 } as const
 
-/** Why an alert is paused: a person did it, the last attempt of a message failed, it reached a limit, or it comes from a backup. */
-export const PAUSED_BY = ['person', 'failures', 'limit', 'restore'] as const
+/** Why an alert is paused: a person did it, the last attempt of a message failed, it reached a limit, it comes from a backup, or its
+ * e-mail address is not confirmed. */
+export const PAUSED_BY = ['person', 'failures', 'limit', 'restore', 'unconfirmed'] as const
 
 const time = (description: string) => Type.String({ format: 'rfc3339', description })
 
@@ -57,6 +58,9 @@ export const AlertRecord = Type.Object({
   created_at: time('ISO 8601, UTC'),
   made_by: Type.Optional(Maker),
   active_since: time('It reports what happens from here on: its creation, or when it was last resumed or restored'),
+  unconfirmed: Type.Optional(
+    Type.String({ maxLength: 2_048, description: 'Its e-mail address, in small letters, until it is confirmed' }),
+  ),
   paused: Type.Optional(
     Type.Object({
       at: time('ISO 8601, UTC'),

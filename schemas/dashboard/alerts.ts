@@ -41,6 +41,8 @@ export const ListedAlert = Type.Object({
   digest: Type.Union([Type.Literal('weekly'), Type.Null()]),
   created_at: Type.String(),
   paused: Type.Union([PAUSED, Type.Null()]),
+  /** E-mail address that must confirm before anything is sent; null: none. */
+  unconfirmed: Text,
   /** Messages that are not delivered yet. */
   waiting: Type.Integer(),
   last_fired: Type.Union([
@@ -99,7 +101,7 @@ export type CreateAlertBody = Static<typeof CreateAlertBody>
 export const CreatedAlertAnswer = Type.Object({ alert: ListedAlert, secret: Text })
 export type CreatedAlertAnswer = Static<typeof CreatedAlertAnswer>
 
-/** `POST /api/tenants/:tenant/alerts/pause`, `/resume`, `/remove` and `/test` */
+/** `POST /api/tenants/:tenant/alerts/pause`, `/resume`, `/remove`, `/ask-again` and `/test` */
 export const AlertBody = Type.Object({ alert_id: AlertId }, { additionalProperties: false })
 export type AlertBody = Static<typeof AlertBody>
 

@@ -8,10 +8,11 @@ import { readDisplayName } from '../run/display-name.ts'
 import { InputError } from '../run/errors.ts'
 import { SecretBox } from '../secrets/secret-box.ts'
 import type { RedisClient } from '../stores/redis/connect.ts'
-import { type Delivery, TEST_TYPE } from './delivery.ts'
-import { assertAlertFacts, assertEmailAddress, wrongTarget } from './facts.ts'
+import { CONFIRM_TYPE, type Delivery, TEST_TYPE } from './delivery.ts'
+import { assertAlertFacts, assertEmailAddress, waitsFor, wrongTarget } from './facts.ts'
 import { linkBaseOf } from './link-base.ts'
 import { testMessage } from './messages.ts'
+import { normalAddress, RedisAddresses } from './redis/address-store.ts'
 import { type Alert, RedisAlerts } from './redis/alert-store.ts'
 import { RedisDeliveries } from './redis/delivery-store.ts'
 import { newDelivery } from './redis/occurrence-store.ts'
@@ -38,6 +39,7 @@ export interface NewAlert {
 interface AlertAdminOptions {
   readonly alerts: RedisAlerts
   readonly deliveries: RedisDeliveries
+  readonly addresses: RedisAddresses
   readonly limits: Pick<RedisTestLimits, 'take'>
   readonly segments: Segments
   readonly destinations: Destinations
@@ -83,6 +85,7 @@ export class AlertAdmin {
     const segment = await this.#assertValid(tenantId, given)
     const id = `alert_${randomBytes(6).toString('hex')}`
     const at = new Date(clock.now()).toISOString()
+    const unconfirmed = await this.#toConfirm(tenantId, given)
     const { target, sealed, key } = await this.#destination(given, (text) => secrets.seal(text, id))
     const record: AlertRecord = {
       ...{ name, on: given.on, to: given.to, target, created_at: at, active_since: at },
@@ -91,9 +94,55 @@ export class AlertAdmin {
       ...(sealed !== undefined && { secret: sealed }),
       ...(given.digest && { digest: given.digest }),
       ...(given.madeBy && { made_by: given.madeBy }),
+      ...(unconfirmed !== undefined && {
+        ...{ unconfirmed, paused: { at, by: 'unconfirmed' as const, reason: waitsFor(unconfirmed) } },
+      }),
     }
     const alert = await alerts.create({ ...record, id, tenantId })
+    if (unconfirmed !== undefined) await this.#ask(alert, unconfirmed)
     return { alert, ...(key !== undefined && { secret: key }) }
+  }
+
+  /** The address that must confirm a new alert; undefined: none must. */
+  async #toConfirm(tenantId: string, { to, target, madeBy }: NewAlert): Promise<string | undefined> {
+    if (to !== 'email') return undefined
+    assertEmailAddress(target)
+    const address = normalAddress(target)
+    if (await this.#options.addresses.isConfirmed({ tenantId, address })) return undefined
+    await this.#options.limits.take(tenantId, testLimits({ target }, madeBy))
+    return address
+  }
+
+  /** Sends a mail with a link that confirms. Its token is encrypted in the message, because members read messages. */
+  async #ask(alert: Alert, address: string): Promise<void> {
+    const { addresses, deliveries, secrets, clock, dashboardUrl } = this.#options
+    const token = await addresses.newToken({ tenantId: alert.tenantId, address })
+    const [id, nowMs] = [`msg_${randomBytes(16).toString('hex')}`, clock.now()]
+    const link = secrets.seal(`${dashboardUrl}/confirm?token=${token}`, id)
+    const { tenantId, id: alertId, name } = alert
+    const body = { type: CONFIRM_TYPE, data: { tenant_id: tenantId, alert: { id: alertId, name }, address, link } }
+    await deliveries.add(
+      tenantId,
+      {
+        ...{ id, rev: 0, alertId, alertName: name, type: CONFIRM_TYPE, companyId: '', companyName: '' },
+        ...{ createdAtMs: nowMs, body: JSON.stringify(body), state: 'waiting', failures: 0, attempts: [] },
+      },
+      nowMs,
+    )
+  }
+
+  /** Sends the mail that asks to confirm again. @throws BackpressureError after too many */
+  async askAgain(alert: Alert, by?: Maker): Promise<void> {
+    const { unconfirmed } = alert
+    if (unconfirmed === undefined) throw new InputError(`${alert.target} does not have to confirm`)
+    await this.#options.limits.take(alert.tenantId, testLimits(alert, by))
+    await this.#ask(alert, unconfirmed)
+  }
+
+  /** Confirms an address without a link, for an operator. */
+  async confirm(tenantId: string, given: string): Promise<void> {
+    assertEmailAddress(given.trim())
+    await this.#options.addresses.confirm({ tenantId, address: normalAddress(given) }, this.#options.clock.now())
   }
 
   async #assertValid(tenantId: string, given: NewAlert): Promise<Segment | undefined> {
@@ -125,7 +174,8 @@ export class AlertAdmin {
   }
 
   /** What happened during the pause is not reported. Waiting messages are sent. */
-  async resume({ tenantId, id, paused }: Alert): Promise<Alert> {
+  async resume({ tenantId, id, paused, unconfirmed }: Alert): Promise<Alert> {
+    assertConfirmed(unconfirmed)
     if (paused === undefined) return await this.get(tenantId, id)
     const since = new Date(this.#options.clock.now()).toISOString()
     return await this.#change(tenantId, id, { paused: null, active_since: since })
@@ -150,6 +200,7 @@ export class AlertAdmin {
   async test(alert: Alert, by?: Maker): Promise<string> {
     const { deliveries, segments, clock, dashboardUrl } = this.#options
     const { tenantId, id: alertId, name: alertName, segment_id: segmentId } = alert
+    assertConfirmed(alert.unconfirmed)
     const segment = segmentId === undefined ? undefined : (await segments.get(tenantId, segmentId))?.name
     const nowMs = clock.now()
     const message = testMessage({ tenantId, alertId, alertName, segment, dashboardUrl }, nowMs)
@@ -173,6 +224,8 @@ export class AlertAdmin {
     const found = await deliveries.get(tenantId, id)
     if (found === undefined) throw new InputError('there is no such message any more')
     const alert = await this.get(tenantId, found.alertId)
+    assertConfirmed(alert.unconfirmed)
+    if (found.type === CONFIRM_TYPE) throw new InputError('the address has confirmed')
     const isTest = found.type === TEST_TYPE || found.state === 'delivered'
     const reached = `this message was sent again ${ALERT_LIMITS.testsMax} times`
     const limits = isTest ? testLimits(alert, by) : [{ of: 'message', id, reached } as const]
@@ -183,8 +236,12 @@ export class AlertAdmin {
   }
 }
 
+function assertConfirmed(unconfirmed: string | undefined): void {
+  if (unconfirmed !== undefined) throw new InputError(`the alert ${waitsFor(unconfirmed)}`)
+}
+
 /** Another alert to the same destination, and another spelling of an e-mail address, has the same limit. */
-function testLimits({ target }: Alert, by: Maker | undefined): TestLimit[] {
+function testLimits({ target }: Pick<Alert, 'target'>, by: Maker | undefined): TestLimit[] {
   const tests = `${ALERT_LIMITS.testsMax} tests`
   const limits: TestLimit[] = []
   if (by !== undefined) limits.push({ of: 'member', id: by.id, reached: `you sent ${tests}` })
@@ -197,6 +254,7 @@ export function alertAdmin(client: RedisClient, config: Config, clock: Clock): A
   return new AlertAdmin({
     alerts: new RedisAlerts(client),
     deliveries: new RedisDeliveries(client),
+    addresses: new RedisAddresses(client),
     limits: new RedisTestLimits(client),
     segments: new Segments(client, clock),
     destinations: new Destinations({ allowsPrivate: config.webhookPrivate === 'on' }),

@@ -9,6 +9,8 @@ export type Queue = (typeof QUEUES)[number]
 
 /** Type of the message of a test. */
 export const TEST_TYPE = 'alert.test'
+/** Type of the mail that asks to confirm an address. */
+export const CONFIRM_TYPE = 'alert.confirm'
 /** Type of a digest. */
 export const DIGEST_TYPE = 'alert.digest'
 

@@ -29,6 +29,11 @@ export function assertEmailAddress(text: string): void {
   if (!ADDRESS.test(text) || /\p{C}/u.test(text)) throw wrongTarget(`${JSON.stringify(text)} is not an e-mail address`)
 }
 
+/** Why an alert sends nothing, and a test of it neither. */
+export function waitsFor(address: string): string {
+  return `waits for ${address} to confirm`
+}
+
 export function wrongTarget(message: string, cause?: Error): InputError {
   return new InputError(message, { field: 'target', cause })
 }

@@ -267,3 +267,15 @@ function slackEscaped(text: string): string {
 function oneLine(text: string): string {
   return text.replace(/\s+/g, ' ').slice(0, 200)
 }
+
+/** The mail that asks to confirm an address. */
+export function confirmText(tenantId: string, alertName: string, link: string) {
+  return {
+    subject: 'Confirm this address for alerts of ipid',
+    lines: [
+      `The alert ${alertName} of ${tenantId} is to send its messages to this address.`,
+      ...['', 'Confirm within 7 days to receive them:', link, ''],
+      'Ignore this mail if you do not expect it: nothing else is sent to you then.',
+    ],
+  }
+}

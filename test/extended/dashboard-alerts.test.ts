@@ -14,6 +14,7 @@ import type { ListedSegment, SegmentsAnswer } from '../../schemas/dashboard/segm
 import { AlertAdmin } from '../../src/alerts/admin.ts'
 import { AlertTrials } from '../../src/alerts/evaluation/trial.ts'
 import { ClickHouseVisits } from '../../src/alerts/evaluation/visits.ts'
+import { RedisAddresses } from '../../src/alerts/redis/address-store.ts'
 import { RedisAlerts } from '../../src/alerts/redis/alert-store.ts'
 import { RedisDeliveries } from '../../src/alerts/redis/delivery-store.ts'
 import { newDelivery, RedisOccurrences } from '../../src/alerts/redis/occurrence-store.ts'
@@ -21,6 +22,7 @@ import { RedisTestLimits } from '../../src/alerts/redis/test-limits.ts'
 import { Sender } from '../../src/alerts/sender.ts'
 import { Channels } from '../../src/alerts/sending/channels.ts'
 import { Destinations } from '../../src/alerts/sending/destinations.ts'
+import { Mailer } from '../../src/alerts/sending/mail.ts'
 import { Segments } from '../../src/companies/segments/segments.ts'
 import { alertRoutes } from '../../src/dashboard/server/routes/alerts.ts'
 import { segmentRoutes } from '../../src/dashboard/server/routes/segments.ts'
@@ -35,6 +37,7 @@ import { startTestClickHouse } from '../support/clickhouse.ts'
 import { type DashboardClient, startDashboard } from '../support/dashboard.ts'
 import { member, redis, tenants } from '../support/dashboard-access.ts'
 import { type EventRow, eventInserter } from '../support/event-rows.ts'
+import { readMail, startMailServer } from '../support/mail.ts'
 import { silent } from '../support/pipeline.ts'
 import { until } from '../support/until.ts'
 
@@ -56,6 +59,7 @@ function routesOf({ allowsPrivate = true, canEmail = false } = {}) {
   const alerts = new AlertAdmin({
     ...{ alerts: store, deliveries, segments, secrets: testSecrets, clock: systemClock },
     destinations: new Destinations({ allowsPrivate }),
+    addresses: new RedisAddresses(redis),
     limits: new RedisTestLimits(redis),
     dashboardUrl: 'http://dash.example',
   })
@@ -76,9 +80,9 @@ async function signIn(t: TestContext, options: Parameters<typeof routesOf>[0] = 
   return await dashboard.signIn(member)
 }
 
-async function startSender(t: TestContext): Promise<void> {
+async function startSender(t: TestContext, mailer?: Mailer): Promise<void> {
   const channels = new Channels({
-    ...{ destinations: new Destinations({ allowsPrivate: true }), secrets: testSecrets, mailer: undefined },
+    ...{ destinations: new Destinations({ allowsPrivate: true }), secrets: testSecrets, mailer },
     ...{ userAgent: 'test', clock: systemClock, log: silent },
   })
   const sender = new Sender({
@@ -442,4 +446,79 @@ test('a message that failed is sent again at most five times in ten minutes', as
   for (let i = 0; i < 6; i++) statuses.push(await again('msg_a'))
   assert.deepEqual(statuses, [200, 200, 200, 200, 200, 429])
   assert.equal(await again('msg_b'), 200)
+})
+
+test('an address confirms once by its link, and its alerts start then', async (t) => {
+  const smtp = await startMailServer(t)
+  const dashboard = await startDashboard(t, redis, [...SESSION, ...routesOf({ canEmail: true })])
+  t.after(() => store.removeAll('acme', systemClock.now()))
+  await startSender(t, new Mailer({ url: smtp.url, from: 'ipid <ipid@site.example>' }))
+  const client = await dashboard.signIn(member)
+  const email = { ...WEBHOOK, to: 'email', target: 'Ada@B.example' }
+  const { alert } = await post<CreatedAlertAnswer>(client, 'alerts', email)
+  const { alert_id } = alert
+  assert.deepEqual(
+    [alert.unconfirmed, alert.paused!.by, alert.paused!.reason],
+    ['ada@b.example', 'unconfirmed', 'waits for ada@b.example to confirm'],
+  )
+  assert.equal(await redis.sismember(keys.alertingTenants(), 'acme'), 0)
+  for (const verb of ['test', 'resume'])
+    assert.equal(
+      (await refusal(client, `alerts/${verb}`, { alert_id }))[0],
+      'the alert waits for ada@b.example to confirm',
+    )
+  await until(
+    async () => smtp.mails.length,
+    (mails) => mails === 1,
+  )
+  const { to, text } = readMail(smtp.mails[0]!)
+  assert.equal(to, 'Ada@B.example')
+  const token = /\/confirm\?token=([\w-]+)/.exec(String(text))![1]!
+  const { messages } = await read<MessagesAnswer>(client, 'alerts/messages')
+  const shown = JSON.stringify(await read<MessageAnswer>(client, `alerts/messages/${messages[0]!.message_id}`))
+  assert.ok(!shown.includes(token), 'members do not read the link')
+  // Opening it changes nothing: programs that scan mail do so.
+  const page = await fetch(`${dashboard.url}/confirm?token=${token}`)
+  assert.deepEqual([page.status, /<button/.test(await page.text())], [200, true])
+  assert.equal((await store.get('acme', alert_id))!.unconfirmed, 'ada@b.example')
+  const press = (origin = dashboard.url, value = token) =>
+    fetch(`${dashboard.url}/confirm`, {
+      method: 'POST',
+      headers: { origin, 'content-type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams({ token: value }),
+    })
+  assert.equal((await press('http://evil.example')).status, 403)
+  assert.equal((await press(undefined, 'x'.repeat(43))).status, 404)
+  const beganMs = Date.now()
+  assert.equal((await press()).status, 200)
+  const started = (await store.get('acme', alert_id))!
+  assert.deepEqual([started.paused, started.unconfirmed], [undefined, undefined])
+  assert.ok(Date.parse(started.active_since) >= beganMs)
+  assert.equal(await redis.sismember(keys.alertingTenants(), 'acme'), 1)
+  assert.equal((await press()).status, 404, 'once')
+  const second = await post<CreatedAlertAnswer>(client, 'alerts', { ...email, name: 'Second', target: 'ada@b.example' })
+  assert.deepEqual([second.alert.unconfirmed, second.alert.paused], [null, null])
+  assert.equal((await client.post('/api/tenants/acme/alerts/test', { alert_id })).status, 200)
+})
+
+test('an unconfirmed address gets five mails in ten minutes, however its alerts are made, and a pause is no way around', async (t) => {
+  const client = await signIn(t, { canEmail: true })
+  const email = { ...WEBHOOK, to: 'email', target: 'eve@c.example' }
+  const statuses: number[] = []
+  for (let i = 0; i < 7; i++) {
+    const made = await client.post('/api/tenants/acme/alerts', { ...email, name: `A ${i}` })
+    statuses.push(made.status)
+  }
+  assert.deepEqual(statuses, [200, 200, 200, 200, 200, 429, 429])
+  const [first] = (await read<AlertsAnswer>(client, 'alerts')).alerts
+  const { alert_id } = first!
+  assert.equal((await client.post('/api/tenants/acme/alerts/ask-again', { alert_id })).status, 429)
+  await post(client, 'alerts/pause', { alert_id })
+  assert.match((await refusal(client, 'alerts/resume', { alert_id }))[0], /waits for eve@c\.example/)
+  await new RedisAddresses(redis).confirm({ tenantId: 'acme', address: 'eve@c.example' }, systemClock.now())
+  const alerts = (await read<AlertsAnswer>(client, 'alerts')).alerts
+  assert.deepEqual(
+    alerts.map(({ paused, unconfirmed }) => [paused?.by, unconfirmed]),
+    [['person', null], ...Array(4).fill([undefined, null])],
+  )
 })

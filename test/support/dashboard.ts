@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { Registry } from 'prom-client'
 import type { SessionAnswer } from '../../schemas/dashboard/session.ts'
+import { RedisAddresses } from '../../src/alerts/redis/address-store.ts'
 import { RedisPersonStore } from '../../src/dashboard/redis/people.ts'
 import { RedisSessionStore } from '../../src/dashboard/redis/sessions.ts'
 import { People } from '../../src/dashboard/server/people.ts'
@@ -92,6 +93,7 @@ export async function startDashboard(
     sessions,
     people,
     routes,
+    addresses: new RedisAddresses(redis),
     findTenant: (id) => tenants.getTenant(id),
     persisted: options.persisted ?? (async () => {}),
     clock,

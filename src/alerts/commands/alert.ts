@@ -10,6 +10,7 @@ import { integerOption } from '../../terminal/integer-option.ts'
 import { printJson, printLine, printPairs, printTable } from '../../terminal/print.ts'
 import { addSettings, configOf, INSTANCE_SETTINGS } from '../../terminal/settings-options.ts'
 import type { AlertAdmin } from '../admin.ts'
+import { waitsFor } from '../facts.ts'
 import type { Alert } from '../redis/alert-store.ts'
 
 interface AlertOptions {
@@ -29,7 +30,7 @@ const TEST_MS = 30_000
 const LOOK_EVERY_MS = 100
 const TRY_DAYS_MAX = 365
 
-/** `ipid alert create|list|test|pause|resume|remove|try` */
+/** `ipid alert create|list|test|confirm|pause|resume|remove|try` */
 export function alertCommand(context: CliContext): Command {
   const alert = new Command('alert')
 
@@ -74,9 +75,13 @@ export function alertCommand(context: CliContext): Command {
       const shown = found.map((one) => alertJson(one, names.get(one.segment_id ?? '')))
       if (json) printJson(context.stdout, shown)
       else {
-        const rows = shown.map(({ name, on, segment, to, target, paused }) => [
+        const rows = shown.map(({ name, on, segment, to, target, paused, unconfirmed }) => [
           ...[name, on, segment, to, target],
-          paused === null ? 'active' : `paused: ${paused.reason || 'by a person'}`,
+          unconfirmed !== null
+            ? waitsFor(unconfirmed)
+            : paused === null
+              ? 'active'
+              : `paused: ${paused.reason || 'by a person'}`,
         ])
         printTable(context.stdout, ['NAME', 'ON', 'SEGMENT', 'TO', 'TARGET', 'STATE'], rows)
       }
@@ -102,6 +107,14 @@ export function alertCommand(context: CliContext): Command {
           ['answer', answer],
         ])
       if (error !== null) throw new UnavailableError(`the test was not delivered: ${error}`)
+    },
+  )
+
+  subcommand('confirm <tenant> <address>', 'confirm an e-mail address without its link; its alerts start').action(
+    async (tenant: string, address: string, { json }: AlertOptions, command: Command) => {
+      await manage(tenant, command, (admin) => admin.confirm(tenant, address))
+      if (json) printJson(context.stdout, { tenant_id: tenant, address, confirmed: true })
+      else printPairs(context.stdout, [['confirmed', address]])
     },
   )
 
@@ -221,11 +234,11 @@ async function tryOn(
 }
 
 function alertJson(
-  { id, tenantId, name, on, after_days, to, target, digest, created_at, paused }: Alert,
+  { id, tenantId, name, on, after_days, to, target, digest, created_at, paused, unconfirmed }: Alert,
   segment?: string,
 ) {
   return {
     ...{ alert_id: id, tenant_id: tenantId, name, on, segment: segment ?? null, after_days: after_days ?? null },
-    ...{ to, target, digest: digest ?? null, created_at, paused: paused ?? null },
+    ...{ to, target, digest: digest ?? null, created_at, paused: paused ?? null, unconfirmed: unconfirmed ?? null },
   }
 }

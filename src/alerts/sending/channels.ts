@@ -2,8 +2,9 @@ import type { Logger } from 'pino'
 import { causeText } from '../../run/cause-text.ts'
 import type { Clock } from '../../run/clock.ts'
 import type { SecretBox } from '../../secrets/secret-box.ts'
-import { type Attempt, type Delivery, GONE, RETRY_AFTER_MAX_MS, shortened } from '../delivery.ts'
-import { type Message, slackText, textOf } from '../messages.ts'
+import { type Attempt, CONFIRM_TYPE, type Delivery, GONE, RETRY_AFTER_MAX_MS, shortened } from '../delivery.ts'
+import { waitsFor } from '../facts.ts'
+import { confirmText, type Message, slackText, textOf } from '../messages.ts'
 import type { Alert } from '../redis/alert-store.ts'
 import { DestinationRefusedError, type Destinations } from './destinations.ts'
 import type { Mailer } from './mail.ts'
@@ -86,9 +87,16 @@ export class Channels {
   async #mail(alert: Alert, delivery: Delivery, signal: AbortSignal) {
     const { mailer } = this.#options
     if (mailer === undefined) return { error: 'SMTP_URL is not set, so e-mail cannot be sent' }
-    const { subject, lines } = textOf(JSON.parse(delivery.body) as Message)
+    const isConfirm = delivery.type === CONFIRM_TYPE
+    if (alert.unconfirmed !== undefined && !isConfirm) return { error: `the alert ${waitsFor(alert.unconfirmed)}` }
+    const { subject, lines } = isConfirm ? this.#question(delivery) : textOf(JSON.parse(delivery.body) as Message)
     const mail = { id: delivery.id, to: alert.target, subject, text: lines.join('\n') }
     return { answer: await mailer.send(mail, signal) }
+  }
+
+  #question({ id, body }: Delivery) {
+    const { data } = JSON.parse(body) as { data: { tenant_id: string; alert: { name: string }; link: string } }
+    return confirmText(data.tenant_id, data.alert.name, this.#options.secrets.open(data.link, id))
   }
 
   #secretOf({ id, secret = '' }: Alert): AlertSecret {

@@ -1,3 +1,4 @@
+import { RedisAddresses } from '../../alerts/redis/address-store.ts'
 import { correctionsLock } from '../../companies/corrections/lock.ts'
 import { version } from '../../config/version.ts'
 import type { HttpServer } from '../../http/engine/server.ts'
@@ -81,6 +82,7 @@ export function dashboardRole(context: ProcessContext): DashboardRole {
         engine,
         sessions,
         people,
+        addresses: new RedisAddresses(redis),
         routes,
         findTenant,
         persisted: () => orUnavailable(persisted(redis), 'the change may not be on disk yet'),

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
+import type { RedisAddresses } from '../../alerts/redis/address-store.ts'
 import type { EngineChoice } from '../../http/engine/choose.ts'
 import type { Exchange } from '../../http/engine/exchange.ts'
 import { HttpError } from '../../http/engine/http-error.ts'
@@ -14,6 +15,7 @@ import type { Clock } from '../../run/clock.ts'
 import { READ_WORK_MS } from '../../stores/clickhouse/read-limits.ts'
 import type { Tenant } from '../../tenants/tenancy.ts'
 import { Access } from './access.ts'
+import { Confirming } from './confirming.ts'
 import { SessionCookie } from './cookie.ts'
 import { isOurHost, isOurOrigin } from './hosts.ts'
 import { loadPageFiles, type PageFile, type PageFiles } from './page-files.ts'
@@ -31,6 +33,7 @@ interface DashboardOptions {
   readonly engine: EngineChoice
   readonly sessions: Sessions
   readonly people: Pick<People, 'introduce' | 'remove'>
+  readonly addresses: Pick<RedisAddresses, 'addressOf' | 'confirm'>
   readonly routes: readonly DashboardRoute[]
   readonly findTenant: (id: string) => Promise<Tenant | undefined>
   /** Resolves when earlier changes are on disk. */
@@ -129,7 +132,7 @@ class Gate {
     return [{ method, path, endpoint: { path, bodyMaxBytes, streamsBody, respond: this.#guarded(respond, headers) } }]
   }
 
-  /** `/sign-in` starts a session, `/sign-out` ends it. */
+  /** `/sign-in` starts a session, `/sign-out` ends it, `/confirm` confirms the e-mail address of an alert. */
   signing({ index }: PageFiles): Target[] {
     const { sessions, people, clock, onSignedOut = () => {} } = this.#options
     const [cookie, access] = [this.#cookie, this.#access]
@@ -141,9 +144,15 @@ class Gate {
     })
     const [inPath, outPath] = ['/sign-in', '/sign-out']
     const confirm = endpoint(inPath, (exchange) => signing.confirm(exchange))
+    const { addresses, persisted } = this.#options
+    const confirming = new Confirming({ addresses, persisted, index: index.plain.toString(), clock })
+    const linkPath = '/confirm'
+    const agreed = endpoint(linkPath, (exchange) => confirming.confirm(exchange))
     return [
       { method: 'GET', path: inPath, endpoint: endpoint(inPath, (exchange) => signing.open(exchange)) },
       { method: 'POST', path: inPath, endpoint: { ...confirm, bodyMaxBytes: FORM_MAX_BYTES } },
+      { method: 'GET', path: linkPath, endpoint: endpoint(linkPath, (exchange) => confirming.open(exchange)) },
+      { method: 'POST', path: linkPath, endpoint: { ...agreed, bodyMaxBytes: FORM_MAX_BYTES } },
       { method: 'POST', path: outPath, endpoint: endpoint(outPath, (exchange) => signing.leave(exchange)) },
     ]
   }

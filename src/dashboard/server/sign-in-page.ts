@@ -27,9 +27,17 @@ export function signInPage(index: string, { token, asksName, replaced }: SignInQ
     ? `<p class="ui-field"><label for="name">Your name, for the people you work with (optional)</label>
 <input class="ui-input" id="name" name="name" maxlength="${NAME_CHARS_MAX}" autocomplete="name"></p>`
     : ''
-  const body = `<body><main class="ui-splash"><h1>ipid</h1>${text}
+  return pageWithoutScripts(
+    index,
+    `${text}
 <form class="ui-stack" method="post" action="/sign-in"><input type="hidden" name="token" value="${token}">${replace}${name}
-<p><button type="submit" class="ui-button is-primary">Sign in</button></p></form>${stay}</main></body>`
+<p><button type="submit" class="ui-button is-primary">Sign in</button></p></form>${stay}`,
+  )
+}
+
+/** @param index HTML of the pages, for the head */
+export function pageWithoutScripts(index: string, content: string): string {
+  const body = `<body><main class="ui-splash"><h1>ipid</h1>${content}</main></body>`
   return index.replace(/<script[\s\S]*?<\/script>/g, '').replace(/<body>[\s\S]*<\/body>/, () => body)
 }
 
@@ -38,6 +46,6 @@ function named({ name, tenant }: Grant): string {
   return name === undefined ? role : `${escaped(name)}, ${role}`
 }
 
-function escaped(text: string): string {
+export function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }

@@ -156,6 +156,10 @@ export const keys = {
   waitingDeliveries: (alertId: string, queue: string) => `${leased('alerts')}:waiting:${alertId}:${queue}`,
   /** Set: `TENANT ALERT QUEUE` of the queues that are not empty. */
   deliveryQueues: () => `${leased('alerts')}:queues`,
+  /** Set: e-mail addresses of a tenant that are confirmed. */
+  confirmedAddresses: (tenantId: string) => `${leased('alerts')}:confirmed:${tenantId}`,
+  /** String: JSON of `TenantAddress`, which a link confirms; expires. */
+  confirmation: (digest: string) => `${leased('alerts')}:confirmation:${digest}`,
   /** String: messages that people requested lately; expires. @param of whose limit it is, see `TestLimit` */
   alertTests: (tenantId: string, of: string) => `${leased('alerts')}:tests:${tenantId}:${of}`,
 

@@ -4,6 +4,7 @@ import type { TenantCopy } from '../../../schemas/backup.ts'
 import type { ExportRecord } from '../../../schemas/export.ts'
 import type { SegmentRecord } from '../../../schemas/segment.ts'
 import type { TenantRecord } from '../../../schemas/tenant.ts'
+import { normalAddress } from '../../alerts/redis/address-store.ts'
 import type { Clock } from '../../run/clock.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
 import { keys } from '../../stores/redis/keys.ts'
@@ -87,7 +88,8 @@ export class TenantCopies {
     const since = { active_since: new Date(this.#clock.now()).toISOString() }
     const paused = { at: since.active_since, by: 'restore' as const, reason: RESTORED }
     for (const [alertId, alert] of Object.entries(alerts)) {
-      const restored: AlertRecord = { paused, ...alert, ...since }
+      const unconfirmed = alert.to === 'email' && { unconfirmed: normalAddress(alert.target) }
+      const restored: AlertRecord = { paused, ...alert, ...since, ...unconfirmed }
       await this.#client.hsetnx(keys.alertsOf(id), alertId, JSON.stringify(restored))
     }
     for (const [exportId, one] of Object.entries(exports)) {

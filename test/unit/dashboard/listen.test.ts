@@ -13,7 +13,11 @@ async function start(t: TestContext, host: string, port: number): Promise<void> 
   const server = await createDashboard({
     ...{ host, port, publicUrl: undefined, engine: testedEngine() },
     ...{ sessions: new Sessions({} as SessionStore, systemClock), people: {} as People },
-    ...{ routes: [], findTenant: async () => undefined },
+    ...{
+      routes: [],
+      addresses: { addressOf: async () => undefined, confirm: async () => false },
+      findTenant: async () => undefined,
+    },
     ...{ persisted: async () => {}, clock: systemClock, log: silent, metrics: new Registry() },
   })
   t.after(() => server.stop())

@@ -30,18 +30,20 @@ function OfTenant({ tenant }: { readonly tenant: string }) {
   const list = useData<AlertsAnswer>(`/api/tenants/${tenant}/alerts`, {}, LOOK_EVERY_MS)
   const [dialog, setDialog] = useState<{ readonly action: 'test' | 'remove'; readonly alert: ListedAlert }>()
   const changing = useAction()
-  const change = (verb: 'pause' | 'resume', { alert_id, name }: ListedAlert) =>
+  const change = (verb: 'pause' | 'resume' | 'ask-again', { alert_id, name }: ListedAlert) =>
     changing.run(async () => {
       await post(`/api/tenants/${tenant}/alerts/${verb}`, { alert_id })
       list.reload()
       const text =
         verb === 'pause'
           ? `${name} is paused. What happens until it is resumed is not reported.`
-          : `${name} is on again. It reports what happens from now on.`
+          : verb === 'ask-again'
+            ? `A mail that asks to confirm is sent.`
+            : `${name} is on again. It reports what happens from now on.`
       toast({ text })
     })
   const act = (action: AlertAction, alert: ListedAlert) => {
-    if (action === 'pause' || action === 'resume') change(action, alert)
+    if (action === 'pause' || action === 'resume' || action === 'ask-again') change(action, alert)
     else setDialog({ action, alert })
   }
   const close = () => setDialog(undefined)

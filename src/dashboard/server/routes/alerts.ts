@@ -119,6 +119,15 @@ export function alertRoutes(parts: AlertDependencies): DashboardRoute[] {
     change('resume'),
     route({
       method: 'POST',
+      path: `${PATH}/ask-again`,
+      body: AlertBody,
+      async handle({ tenant, session, body }) {
+        await alerts.askAgain(await alerts.get(tenant.id, body.alert_id), makerOf(session))
+        return json({})
+      },
+    }),
+    route({
+      method: 'POST',
       path: `${PATH}/remove`,
       body: AlertBody,
       async handle({ tenant, body }) {
@@ -173,7 +182,7 @@ export function alertRoutes(parts: AlertDependencies): DashboardRoute[] {
 }
 
 function listedAlert(
-  { id, name, on, after_days, segment_id, to, target, digest, created_at, paused }: Alert,
+  { id, name, on, after_days, segment_id, to, target, digest, created_at, paused, unconfirmed }: Alert,
   names: ReadonlyMap<string, string>,
   { fired, attempt }: AlertActivity,
   waiting: number,
@@ -182,7 +191,7 @@ function listedAlert(
     ...{ alert_id: id, name, on, after_days: after_days ?? null },
     segment: segment_id === undefined ? null : { segment_id, name: names.get(segment_id) ?? null },
     ...{ to, target: to === 'email' ? target : hostOf(target), digest: digest ?? null, created_at },
-    ...{ paused: paused ?? null, waiting },
+    ...{ paused: paused ?? null, unconfirmed: unconfirmed ?? null, waiting },
     last_fired:
       fired === undefined
         ? null

@@ -14,7 +14,7 @@ import { counted } from '../../lib/format.ts'
 import { messagesPath } from './messages-path.ts'
 import { answerWords, KIND_WORDS, whenWords } from './words.ts'
 
-export type AlertAction = 'test' | 'pause' | 'resume' | 'remove'
+export type AlertAction = 'test' | 'ask-again' | 'pause' | 'resume' | 'remove'
 
 interface AlertListProps {
   readonly tenant: string
@@ -157,6 +157,7 @@ const PAUSED = {
   failures: 'paused after failures',
   limit: 'paused: a limit was reached',
   restore: 'paused by a restore',
+  unconfirmed: 'not confirmed',
 } as const
 
 function Actions({ tenant, alert, onAct }: Pick<AlertListProps, 'tenant' | 'onAct'> & { readonly alert: ListedAlert }) {
@@ -167,11 +168,15 @@ function Actions({ tenant, alert, onAct }: Pick<AlertListProps, 'tenant' | 'onAc
       align="end"
       trigger={(props) => <IconButton icon={Ellipsis} label={label} {...props} />}
       entries={[
-        { label: 'Send a test message', icon: Send, onSelect: () => onAct('test', alert) },
+        alert.unconfirmed === null
+          ? { label: 'Send a test message', icon: Send, onSelect: () => onAct('test', alert) }
+          : { label: 'Ask to confirm again', icon: Send, onSelect: () => onAct('ask-again', alert) },
         { label: 'Show its messages', icon: List, href: messagesPath(tenant, { alert: alert.alert_id }) },
-        alert.paused === null
-          ? { label: 'Pause', icon: Pause, onSelect: () => onAct('pause', alert) }
-          : { label: 'Resume', icon: Play, onSelect: () => onAct('resume', alert) },
+        ...(alert.unconfirmed !== null
+          ? []
+          : alert.paused === null
+            ? [{ label: 'Pause', icon: Pause, onSelect: () => onAct('pause', alert) }]
+            : [{ label: 'Resume', icon: Play, onSelect: () => onAct('resume', alert) }]),
         'line',
         { label: 'Remove', icon: Trash2, isDanger: true, onSelect: () => onAct('remove', alert) },
       ]}

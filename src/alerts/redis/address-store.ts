@@ -1,0 +1,78 @@
+import { createHash, randomBytes } from 'node:crypto'
+import type { AlertRecord } from '../../../schemas/alert.ts'
+import { DAY_MS } from '../../pipeline/event/outcomes.ts'
+import type { RedisClient } from '../../stores/redis/connect.ts'
+import { keys } from '../../stores/redis/keys.ts'
+import { loadScript } from '../../stores/redis/scripts.ts'
+import { answered } from './delivery-store.ts'
+
+const confirmScript = loadScript(import.meta.url, './confirmAddress-4.lua', { using: './alerts.lua' })
+
+/** How long a link confirms. */
+export const CONFIRM_DAYS = 7
+const TOKEN = /^[\w-]{43}$/
+
+/** An e-mail address of a tenant, see `normalAddress`. */
+export interface TenantAddress {
+  readonly tenantId: string
+  readonly address: string
+}
+
+/** Confirmed e-mail addresses of tenants, and the links that confirm. Redis has only the digests of their tokens. */
+export class RedisAddresses {
+  readonly #client: RedisClient
+
+  constructor(client: RedisClient) {
+    this.#client = client
+  }
+
+  /** Also when an alert of an earlier version sends there, or another that does not wait. */
+  async isConfirmed({ tenantId, address }: TenantAddress): Promise<boolean> {
+    if ((await answered(this.#client.sismember(keys.confirmedAddresses(tenantId), address))) === 1) return true
+    const alerts = await answered(this.#client.hvals(keys.alertsOf(tenantId)))
+    return alerts
+      .map((json) => JSON.parse(json) as AlertRecord)
+      .some(
+        ({ to, target, unconfirmed }) =>
+          to === 'email' && unconfirmed === undefined && normalAddress(target) === address,
+      )
+  }
+
+  /** @returns the token of a link */
+  async newToken(of: TenantAddress): Promise<string> {
+    const token = randomBytes(32).toString('base64url')
+    await answered(this.#client.set(tokenKey(token), JSON.stringify(of), 'PX', CONFIRM_DAYS * DAY_MS))
+    return token
+  }
+
+  /** What a link would confirm; undefined: it does not work. */
+  async addressOf(token: string): Promise<TenantAddress | undefined> {
+    const json = TOKEN.test(token) ? await answered(this.#client.get(tokenKey(token))) : null
+    return json === null ? undefined : (JSON.parse(json) as TenantAddress)
+  }
+
+  /**
+   * Starts the alerts that wait for an address.
+   * @param token uses up the link; undefined: an operator confirms
+   * @returns false when the link does not work, or no alert waits any more
+   */
+  async confirm({ tenantId, address }: TenantAddress, nowMs: number, token?: string): Promise<boolean> {
+    const names = [
+      keys.alertingTenants(),
+      keys.alertsOf(tenantId),
+      keys.confirmedAddresses(tenantId),
+      tokenKey(token ?? ''),
+    ]
+    const args = [tenantId, address, new Date(nowMs).toISOString(), token === undefined ? '' : '1']
+    return (await answered(confirmScript.run(this.#client, names, args))) !== null
+  }
+}
+
+/** Spellings of one address are one address. */
+export function normalAddress(text: string): string {
+  return text.trim().toLowerCase()
+}
+
+function tokenKey(token: string): string {
+  return keys.confirmation(createHash('sha256').update(token).digest('hex'))
+}

@@ -1,0 +1,29 @@
+-- Confirms an e-mail address: the alerts that wait for it start now.
+-- KEYS[1] tenants with alerts to evaluate, KEYS[2] alerts of the tenant, KEYS[3] its confirmed addresses, KEYS[4] the token
+-- ARGV[1] tenant id, ARGV[2] address, ARGV[3] now, ISO 8601, ARGV[4] '1': the token must exist, and some alert must wait
+-- Returns the number of alerts that waited; nil when the token does not work.
+local waiting = {}
+local all = call('HGETALL', KEYS[2])
+for i = 1, #all, 2 do
+  local alert = cjson.decode(all[i + 1])
+  if alert.unconfirmed == ARGV[2] then
+    waiting[all[i]] = alert
+  end
+end
+if ARGV[4] == '1' and (call('EXISTS', KEYS[4]) == 0 or not next(waiting)) then
+  return nil
+end
+local count = 0
+for id, alert in pairs(waiting) do
+  alert.unconfirmed = nil
+  if alert.paused and alert.paused.by == 'unconfirmed' then
+    alert.paused = nil
+    alert.active_since = ARGV[3]
+  end
+  call('HSET', KEYS[2], id, cjson.encode(alert))
+  count = count + 1
+end
+call('SADD', KEYS[3], ARGV[2])
+call('DEL', KEYS[4])
+noteTenant(KEYS[1], KEYS[2], ARGV[1])
+return count

@@ -1,0 +1,63 @@
+import type { RedisAddresses } from '../../alerts/redis/address-store.ts'
+import type { Exchange } from '../../http/engine/exchange.ts'
+import { HttpError } from '../../http/engine/http-error.ts'
+import type { HttpResponse } from '../../http/engine/response.ts'
+import type { Clock } from '../../run/clock.ts'
+import { escaped, pageWithoutScripts } from './sign-in-page.ts'
+
+interface ConfirmingOptions {
+  readonly addresses: Pick<RedisAddresses, 'addressOf' | 'confirm'>
+  /** HTML of the pages. */
+  readonly index: string
+  /** Resolves when earlier changes are on disk. */
+  readonly persisted: () => Promise<void>
+  readonly clock: Clock
+}
+
+/** Confirms e-mail addresses of alerts by link, without a session. A link asks first: programs that scan mail open links too. */
+export class Confirming {
+  readonly #options: ConfirmingOptions
+
+  constructor(options: ConfirmingOptions) {
+    this.#options = options
+  }
+
+  /** `GET /confirm?token=…` */
+  async open({ request }: Exchange): Promise<HttpResponse> {
+    const token = new URLSearchParams(request.query).get('token') ?? ''
+    const found = await this.#options.addresses.addressOf(token)
+    if (found === undefined) return this.#gone()
+    const { address, tenantId } = found
+    return this.#page(
+      200,
+      `<p>Alerts of ${escaped(tenantId)} are to send messages to ${escaped(address)}.</p>
+<form class="ui-stack" method="post" action="/confirm"><input type="hidden" name="token" value="${escaped(token)}">
+<p><button type="submit" class="ui-button is-primary">Confirm the address</button></p></form>`,
+    )
+  }
+
+  /** `POST /confirm`: the form of our page. */
+  async confirm(exchange: Exchange): Promise<HttpResponse> {
+    const { addresses, clock, persisted } = this.#options
+    if (exchange.request.head.origin === '')
+      throw new HttpError(403, 'the request does not come from the page of the link')
+    exchange.assertBody()
+    const token = new URLSearchParams(await exchange.text()).get('token') ?? ''
+    const found = await addresses.addressOf(token)
+    if (found === undefined || !(await addresses.confirm(found, clock.now(), token))) return this.#gone()
+    await persisted()
+    return this.#page(200, `<p>${escaped(found.address)} is confirmed. Its alerts report what happens from now on.</p>`)
+  }
+
+  #gone(): HttpResponse {
+    return this.#page(
+      404,
+      '<p>This link does not work: it was used, or is older than 7 days. Its alert can send another.</p>',
+    )
+  }
+
+  #page(status: number, text: string): HttpResponse {
+    const body = pageWithoutScripts(this.#options.index, text)
+    return { status, type: 'text/html; charset=utf-8', body, headers: { 'cache-control': 'no-store' } }
+  }
+}
