@@ -472,7 +472,7 @@ test('an address confirms once by its link, and its alerts start then', async (t
     (mails) => mails === 1,
   )
   const { to, text } = readMail(smtp.mails[0]!)
-  assert.equal(to, 'Ada@B.example')
+  assert.equal(to, 'Ada@b.example')
   const token = /\/confirm\?token=([\w-]+)/.exec(String(text))![1]!
   const { messages } = await read<MessagesAnswer>(client, 'alerts/messages')
   const shown = JSON.stringify(await read<MessageAnswer>(client, `alerts/messages/${messages[0]!.message_id}`))

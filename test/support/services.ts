@@ -478,6 +478,7 @@ export const SERVICES: Readonly<Record<string, ServiceCase>> = {
       const parts = {
         sessions,
         people: {} as People,
+        addresses: { addressOf: async () => undefined, confirm: async () => false },
         routes: [],
         findTenant: async () => undefined,
         clock: systemClock,
