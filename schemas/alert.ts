@@ -59,7 +59,7 @@ export const AlertRecord = Type.Object({
   made_by: Type.Optional(Maker),
   active_since: time('It reports what happens from here on: its creation, or when it was last resumed or restored'),
   unconfirmed: Type.Optional(
-    Type.String({ maxLength: 2_048, description: 'Its e-mail address, in small letters, until it is confirmed' }),
+    Type.String({ maxLength: 2_048, description: 'Its e-mail address, see `normalAddress`, until it is confirmed' }),
   ),
   paused: Type.Optional(
     Type.Object({
@@ -70,3 +70,8 @@ export const AlertRecord = Type.Object({
   ),
 })
 export type AlertRecord = Static<typeof AlertRecord>
+
+/** Spellings of an e-mail address are one address. */
+export function normalAddress(text: string): string {
+  return text.trim().toLowerCase()
+}

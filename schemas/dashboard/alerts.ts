@@ -135,9 +135,9 @@ export const ListedMessage = Type.Object({
   alert_name: Type.String(),
   /** Null: the alert was removed, so its messages are not sent any more. */
   alert_state: Type.Union([Type.Literal('on'), Type.Literal('paused'), Type.Null()]),
-  /** One of `ALERT_TYPES`, `alert.test` or `alert.digest`. */
+  /** One of `ALERT_TYPES`, `alert.test`, `alert.confirm` or `alert.digest`. */
   type: Type.String(),
-  /** Empty for a digest. */
+  /** Empty for a digest, and for a mail that asks to confirm an address. */
   company_id: Type.String(),
   company_name: Type.String(),
   created_at: Type.String(),

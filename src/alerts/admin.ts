@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { ALERT_LIMITS, type AlertKind, type AlertRecord, type AlertType } from '../../schemas/alert.ts'
+import { ALERT_LIMITS, type AlertKind, type AlertRecord, type AlertType, normalAddress } from '../../schemas/alert.ts'
 import type { Maker } from '../../schemas/maker.ts'
 import { type Segment, Segments } from '../companies/segments/segments.ts'
 import type { Config } from '../config/config.ts'
@@ -11,8 +11,8 @@ import type { RedisClient } from '../stores/redis/connect.ts'
 import { CONFIRM_TYPE, type Delivery, TEST_TYPE } from './delivery.ts'
 import { assertAlertFacts, assertEmailAddress, waitsFor, wrongTarget } from './facts.ts'
 import { linkBaseOf } from './link-base.ts'
-import { testMessage } from './messages.ts'
-import { normalAddress, RedisAddresses } from './redis/address-store.ts'
+import { type ConfirmMessage, testMessage } from './messages.ts'
+import { RedisAddresses } from './redis/address-store.ts'
 import { type Alert, RedisAlerts } from './redis/alert-store.ts'
 import { RedisDeliveries } from './redis/delivery-store.ts'
 import { newDelivery } from './redis/occurrence-store.ts'
@@ -98,8 +98,10 @@ export class AlertAdmin {
         ...{ unconfirmed, paused: { at, by: 'unconfirmed' as const, reason: waitsFor(unconfirmed) } },
       }),
     }
-    const alert = await alerts.create({ ...record, id, tenantId })
-    if (unconfirmed !== undefined) await this.#ask(alert, unconfirmed)
+    const wanted: Alert = { ...record, id, tenantId }
+    // In one step: an alert without its mail would wait forever.
+    const question = unconfirmed === undefined ? undefined : await this.#question(wanted, unconfirmed)
+    const alert = await alerts.create(wanted, question)
     return { alert, ...(key !== undefined && { secret: key }) }
   }
 
@@ -113,22 +115,20 @@ export class AlertAdmin {
     return address
   }
 
-  /** Sends a mail with a link that confirms. Its token is encrypted in the message, because members read messages. */
-  async #ask(alert: Alert, address: string): Promise<void> {
-    const { addresses, deliveries, secrets, clock, dashboardUrl } = this.#options
-    const token = await addresses.newToken({ tenantId: alert.tenantId, address })
-    const [id, nowMs] = [`msg_${randomBytes(16).toString('hex')}`, clock.now()]
+  /**
+   * A mail with a link that confirms. The token is encrypted in it, because members read messages. The token is stored first: it
+   * confirms nothing without an alert that waits.
+   */
+  async #question({ id: alertId, name, tenantId }: Alert, address: string): Promise<Delivery> {
+    const { addresses, secrets, clock, dashboardUrl } = this.#options
+    const id = newMessageId()
+    const token = await addresses.newToken({ tenantId, address })
     const link = secrets.seal(`${dashboardUrl}/confirm?token=${token}`, id)
-    const { tenantId, id: alertId, name } = alert
-    const body = { type: CONFIRM_TYPE, data: { tenant_id: tenantId, alert: { id: alertId, name }, address, link } }
-    await deliveries.add(
-      tenantId,
-      {
-        ...{ id, rev: 0, alertId, alertName: name, type: CONFIRM_TYPE, companyId: '', companyName: '' },
-        ...{ createdAtMs: nowMs, body: JSON.stringify(body), state: 'waiting', failures: 0, attempts: [] },
-      },
-      nowMs,
-    )
+    const message: ConfirmMessage = {
+      type: CONFIRM_TYPE,
+      data: { tenant_id: tenantId, alert: { id: alertId, name }, address, link },
+    }
+    return newDelivery({ id: alertId, name }, id, message, clock.now(), { companyId: '', companyName: '' })
   }
 
   /** Sends the mail that asks to confirm again. @throws BackpressureError after too many */
@@ -136,13 +136,16 @@ export class AlertAdmin {
     const { unconfirmed } = alert
     if (unconfirmed === undefined) throw new InputError(`${alert.target} does not have to confirm`)
     await this.#options.limits.take(alert.tenantId, testLimits(alert, by))
-    await this.#ask(alert, unconfirmed)
+    const question = await this.#question(alert, unconfirmed)
+    await this.#options.deliveries.add(alert.tenantId, question, question.createdAtMs)
   }
 
-  /** Confirms an address without a link, for an operator. */
-  async confirm(tenantId: string, given: string): Promise<void> {
-    assertEmailAddress(given.trim())
-    await this.#options.addresses.confirm({ tenantId, address: normalAddress(given) }, this.#options.clock.now())
+  /** Confirms an address without a link, for an operator. @returns it, see `normalAddress` */
+  async confirm(tenantId: string, given: string): Promise<string> {
+    const address = normalAddress(given)
+    assertEmailAddress(address)
+    await this.#options.addresses.confirm({ tenantId, address }, this.#options.clock.now())
+    return address
   }
 
   async #assertValid(tenantId: string, given: NewAlert): Promise<Segment | undefined> {
@@ -204,7 +207,7 @@ export class AlertAdmin {
     const segment = segmentId === undefined ? undefined : (await segments.get(tenantId, segmentId))?.name
     const nowMs = clock.now()
     const message = testMessage({ tenantId, alertId, alertName, segment, dashboardUrl }, nowMs)
-    const id = `msg_${randomBytes(16).toString('hex')}`
+    const id = newMessageId()
     await this.#options.limits.take(tenantId, testLimits(alert, by))
     const { company_id: companyId, name: companyName } = message.data.company!
     await deliveries.add(tenantId, newDelivery(alert, id, message, nowMs, { companyId, companyName }), nowMs)
@@ -225,7 +228,7 @@ export class AlertAdmin {
     if (found === undefined) throw new InputError('there is no such message any more')
     const alert = await this.get(tenantId, found.alertId)
     assertConfirmed(alert.unconfirmed)
-    if (found.type === CONFIRM_TYPE) throw new InputError('the address has confirmed')
+    if (found.type === CONFIRM_TYPE) throw new InputError('the address is confirmed')
     const isTest = found.type === TEST_TYPE || found.state === 'delivered'
     const reached = `this message was sent again ${ALERT_LIMITS.testsMax} times`
     const limits = isTest ? testLimits(alert, by) : [{ of: 'message', id, reached } as const]
@@ -234,6 +237,10 @@ export class AlertAdmin {
     if (await deliveries.add(tenantId, next, clock.now(), found.rev)) return next
     throw new InputError('the message has just changed: look at it again')
   }
+}
+
+function newMessageId(): string {
+  return `msg_${randomBytes(16).toString('hex')}`
 }
 
 function assertConfirmed(unconfirmed: string | undefined): void {
@@ -245,7 +252,7 @@ function testLimits({ target }: Pick<Alert, 'target'>, by: Maker | undefined): T
   const tests = `${ALERT_LIMITS.testsMax} tests`
   const limits: TestLimit[] = []
   if (by !== undefined) limits.push({ of: 'member', id: by.id, reached: `you sent ${tests}` })
-  limits.push({ of: 'destination', id: target.toLowerCase(), reached: `${tests} were sent to this destination` })
+  limits.push({ of: 'destination', id: normalAddress(target), reached: `${tests} were sent to this destination` })
   return limits
 }
 

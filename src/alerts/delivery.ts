@@ -11,6 +11,8 @@ export type Queue = (typeof QUEUES)[number]
 export const TEST_TYPE = 'alert.test'
 /** Type of the mail that asks to confirm an address. */
 export const CONFIRM_TYPE = 'alert.confirm'
+/** How long its link confirms. */
+export const CONFIRM_DAYS = 7
 /** Type of a digest. */
 export const DIGEST_TYPE = 'alert.digest'
 
@@ -43,7 +45,7 @@ export interface Delivery {
   readonly alertId: string
   /** Of the alert when the message was made. */
   readonly alertName: string
-  /** One of `ALERT_TYPES`, `TEST_TYPE`, or `DIGEST_TYPE`. */
+  /** One of `ALERT_TYPES`, `TEST_TYPE`, `CONFIRM_TYPE`, or `DIGEST_TYPE`. */
   readonly type: string
   readonly companyId: string
   readonly companyName: string

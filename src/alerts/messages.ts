@@ -1,5 +1,5 @@
 import { numbered } from '../run/counted.ts'
-import { DIGEST_TYPE, TEST_TYPE } from './delivery.ts'
+import { CONFIRM_DAYS, DIGEST_TYPE, TEST_TYPE } from './delivery.ts'
 
 /** Slack cuts a text at 40,000 characters. */
 const SLACK_LINES_MAX = 50
@@ -268,13 +268,25 @@ function oneLine(text: string): string {
   return text.replace(/\s+/g, ' ').slice(0, 200)
 }
 
-/** The mail that asks to confirm an address. */
-export function confirmText(tenantId: string, alertName: string, link: string) {
+/** A message that asks to confirm an e-mail address. */
+export interface ConfirmMessage {
+  readonly type: string
+  readonly data: {
+    readonly tenant_id: string
+    readonly alert: { readonly id: string; readonly name: string }
+    readonly address: string
+    /** Encrypted. */
+    readonly link: string
+  }
+}
+
+/** @param link decrypted */
+export function confirmText({ tenant_id: tenantId, alert }: ConfirmMessage['data'], link: string): MessageText {
   return {
     subject: 'Confirm this address for alerts of ipid',
     lines: [
-      `The alert ${alertName} of ${tenantId} is to send its messages to this address.`,
-      ...['', 'Confirm within 7 days to receive them:', link, ''],
+      `The alert ${oneLine(alert.name)} of ${tenantId} is to send its messages to this address.`,
+      ...['', `Confirm within ${CONFIRM_DAYS} days to receive them:`, link, ''],
       'Ignore this mail if you do not expect it: nothing else is sent to you then.',
     ],
   }

@@ -38,15 +38,49 @@ test('an alert by e-mail is tried, fires, and a refused message is shown and sen
   await main.getByText('One e-mail a week').waitFor()
   await main.getByLabel('Name of the alert').fill('Newcomers')
   await main.getByRole('button', { name: 'Switch on' }).click()
-  await main.getByRole('heading', { name: 'The alert is on' }).waitFor()
+  await main.getByRole('heading', { name: 'One step is left: confirm the address' }).waitFor()
+  assert.equal(await main.getByRole('button', { name: 'Send a test message' }).count(), 0)
+  await assertAccessible()
+  await main.getByRole('button', { name: 'Done' }).click()
+  await main.getByText('not confirmed', { exact: true }).waitFor()
+  await assertAccessible()
+  const menu = async (entry: string) => {
+    await main.getByRole('button', { name: 'Actions for Newcomers' }).click()
+    await page.getByRole('menuitem', { name: entry }).click()
+  }
+  const linkIn = ({ text }: { readonly text: string }) => text.split('\n').find((line) => line.startsWith('http'))!
+  const asked = await mail(1)
+  assert.equal(asked.subject, 'Confirm this address for alerts of ipid')
+  await menu('Send a link to confirm')
+  assert.notEqual(linkIn(await mail(2)), linkIn(asked))
+  await page.goto(at('alerts/messages'))
+  await main.getByText('asks to confirm the address').first().waitFor()
+  assert.equal(await main.getByRole('button', { name: /^Send/ }).count(), 0)
+  await assertAccessible()
+
+  // The receiver of the mail has no session.
+  const reader = await browser.newContext()
+  t.after(() => reader.close())
+  const visited = await openWatched(reader, origin)
+  await visited.page.goto(linkIn(asked))
+  await visited.page.getByText('anna@site.example').waitFor()
+  await visited.assertAccessible()
+  await visited.page.getByRole('button', { name: 'Confirm the address' }).click()
+  await visited.page.getByText('anna@site.example is confirmed').waitFor()
+  await visited.assertAccessible()
+  visited.assertClean()
+  await page.goto(at('alerts'))
+  await main.getByText('on', { exact: true }).waitFor()
+
   smtp.refusal = 'this mailbox is full'
-  await main.getByRole('button', { name: 'Send a test message' }).click()
-  await main
+  await menu('Send a test message')
+  await page
+    .getByRole('dialog')
     .getByText(/this mailbox is full/)
     .first()
     .waitFor()
   await assertAccessible()
-  assert.deepEqual(smtp.mails, [])
+  assert.equal(smtp.mails.length, 2)
 
   await page.goto(at('alerts/messages?state=failed'))
   const row = main.getByRole('row').filter({ hasText: 'Newcomers' })
@@ -57,11 +91,11 @@ test('an alert by e-mail is tried, fires, and a refused message is shown and sen
     .waitFor()
   smtp.refusal = undefined
   await main.getByRole('button', { name: /^Send again/ }).click()
-  const again = await mail(1)
+  const again = await mail(3)
   assert.deepEqual([again.from, again.to], ['ipid <ipid@site.example>', 'anna@site.example'])
   assert.match(again.subject, / is an example: this is a test of the alert$/)
   await page.goto(at('alerts/messages?state=delivered'))
-  await row.getByText('delivered', { exact: true }).waitFor()
+  await row.filter({ hasText: 'Example' }).getByText('delivered', { exact: true }).waitFor()
 
   const response = await fetch(`${ready.url}/v1/ingest`, {
     method: 'POST',
@@ -69,7 +103,7 @@ test('an alert by e-mail is tried, fires, and a refused message is shown and sen
     body: JSON.stringify({ events: [{ ip: COMPANY_IP }] }),
   })
   assert.equal(response.status, 200)
-  const fired = await mail(2)
+  const fired = await mail(4)
   assert.match(fired.subject, /^\S.* was seen for the first time$/)
   const link = fired.text.split('\n').find((line) => line.startsWith('http'))!
   assert.ok(fired.text.endsWith(`Alert Newcomers of ${ready.tenant_id}`), fired.text)

@@ -74,6 +74,31 @@ test('segments and alerts are made, shown, copied and removed by commands', asyn
   await removal.removeKeys('acme')
   assert.equal(await target.exists(keys.segmentsOf('acme'), keys.alertsOf('acme')), 0)
 
+  const mail = await run('alert', 'create', 'acme', 'Mail', '--on', 'company.first_seen', '--email', 'Ada@b.example')
+  assert.match(mail.stdout, /waits for ada@b\.example to confirm/)
+  const listed = async () => {
+    const all = (await json('alert', 'list', 'acme')) as { name: string; unconfirmed: unknown; paused: unknown }[]
+    return all.find(({ name }) => name === 'Mail')!
+  }
+  const waits = await listed()
+  assert.deepEqual([waits.unconfirmed, (waits.paused as { by: string }).by], ['ada@b.example', 'unconfirmed'])
+  const table = async () => (await run('alert', 'list', 'acme')).stdout.split('\n').find((line) => /^Mail /.test(line))!
+  assert.match(await table(), / waits for ada@b\.example to confirm$/)
+  for (const verb of ['test', 'resume']) {
+    const refused = await run('alert', verb, 'acme', 'Mail')
+    assert.deepEqual([refused.code, /waits for ada@b\.example to confirm/.test(refused.stderr)], [2, true], verb)
+  }
+  assert.equal((await run('alert', 'confirm', 'acme', 'ada')).code, 2)
+  await json('alert', 'confirm', 'acme', 'eve@b.example')
+  assert.equal((await listed()).unconfirmed, 'ada@b.example', 'another address')
+  assert.deepEqual(await json('alert', 'confirm', 'acme', ' ADA@B.example'), {
+    ...{ tenant_id: 'acme', address: 'ada@b.example', confirmed: true },
+  })
+  const confirmed = await listed()
+  assert.deepEqual([confirmed.unconfirmed, confirmed.paused], [null, null])
+  assert.match(await table(), / active$/)
+  await run('alert', 'remove', 'acme', 'Mail')
+
   await run('alert', 'remove', 'acme', 'Hot')
   await run('segment', 'remove', 'acme', 'Keen')
   assert.equal(await client.exists(keys.segmentsOf('acme'), keys.alertsOf('acme'), keys.alertingTenants()), 0)

@@ -42,6 +42,7 @@ import { silent } from '../support/pipeline.ts'
 import { until } from '../support/until.ts'
 
 const DAY_MS = 86_400_000
+const NOW = new Date().toISOString()
 const clickhouse = await startTestClickHouse()
 const reading = connectReading(clickhouse.url, 'test')
 after(() => reading.close())
@@ -143,6 +144,14 @@ test('no call about alerts and segments answers for another tenant, without a se
     const forged = await client.post(at.replace('other', 'acme'), body, { 'x-csrf-token': 'x' })
     assert.equal(forged.status, 403, `${method} ${path}`)
   }
+  const theirs = await store.create({
+    ...{ id: 'alert_other', tenantId: 'other', name: 'Theirs', on: 'company.first_seen', to: 'email' },
+    ...{ target: 'a@b.example', unconfirmed: 'a@b.example', created_at: NOW, active_since: NOW },
+  })
+  t.after(() => store.removeAll('other', systemClock.now()))
+  const [detail] = await refusal(client, 'alerts/ask-again', { alert_id: theirs.id })
+  assert.deepEqual([detail, await deliveries.waitingOf(theirs.id)], ['there is no such alert any more', 0])
+  await store.remove('other', theirs.id, systemClock.now())
   assert.deepEqual(await segments.list('other'), [segment])
   assert.deepEqual([await store.list('other'), await store.list('acme')], [[], []])
 })
@@ -496,6 +505,7 @@ test('an address confirms once by its link, and its alerts start then', async (t
   assert.ok(Date.parse(started.active_since) >= beganMs)
   assert.equal(await redis.sismember(keys.alertingTenants(), 'acme'), 1)
   assert.equal((await press()).status, 404, 'once')
+  assert.equal((await fetch(`${dashboard.url}/confirm?token=${token}`)).status, 404)
   const second = await post<CreatedAlertAnswer>(client, 'alerts', { ...email, name: 'Second', target: 'ada@b.example' })
   assert.deepEqual([second.alert.unconfirmed, second.alert.paused], [null, null])
   assert.equal((await client.post('/api/tenants/acme/alerts/test', { alert_id })).status, 200)

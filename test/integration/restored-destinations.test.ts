@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { TenantCopy } from '../../schemas/backup.ts'
+import { alertAdmin } from '../../src/alerts/admin.ts'
 import { RedisAlerts } from '../../src/alerts/redis/alert-store.ts'
+import { readConfig } from '../../src/config/config.ts'
 import { systemClock } from '../../src/run/clock.ts'
 import { connectRedis } from '../../src/stores/redis/connect.ts'
 import { keys } from '../../src/stores/redis/keys.ts'
@@ -14,6 +16,7 @@ after(() => redis.disconnect())
 
 const TIME = '2026-11-22T00:00:00.000Z'
 const ALERT = { on: 'company.first_seen', to: 'email', target: 'ada@example.com', created_at: TIME } as const
+const WAITS = { at: TIME, by: 'unconfirmed', reason: 'waits for ada@example.com to confirm' } as const
 const OWN_PAUSE = { at: TIME, by: 'person', reason: '' } as const
 const PULL = { every_ms: 60_000, settings: { region: 'us', endpoint: 'https://elsewhere.example' } }
 
@@ -53,6 +56,39 @@ test('restored alerts and pulls send nothing until a person resumes them', async
   assert.deepEqual(source!.source.pull!.settings, PULL.settings)
   await new RedisAlerts(redis).change('a', 'alert_000000000001', { paused: null })
   assert.deepEqual(await redis.smembers(keys.alertingTenants()), ['a'], 'resumed, it is evaluated')
+})
+
+test('a restored e-mail address has to confirm again, and then a person resumes its alert', async (t) => {
+  t.after(() => new RedisAlerts(redis).removeAll('c', systemClock.now()))
+  const { alerts: _, ...copy } = copyOf('c', 'ipid_9876543')
+  const alert = (name: string, more: object = {}) => ({ ...ALERT, name, active_since: TIME, ...more })
+  await new TenantCopies(redis, systemClock).add({
+    ...copy,
+    alerts: {
+      alert_1: alert('Confirmed before', { target: 'Ada@Example.com' }),
+      alert_2: alert('Never confirmed', { unconfirmed: 'someone@else.example', paused: WAITS }),
+      alert_3: alert('Hook', { to: 'webhook', target: 'https://a.example/', unconfirmed: 'ada@example.com' }),
+    },
+  })
+  const store = new RedisAlerts(redis)
+  const states = async () => (await store.list('c')).map((one) => [one.name, one.paused?.by, one.unconfirmed])
+  assert.deepEqual(await states(), [
+    ['Confirmed before', 'restore', 'ada@example.com'],
+    ['Never confirmed', 'restore', 'ada@example.com'],
+    ['Hook', 'restore', undefined],
+  ])
+  const admin = alertAdmin(redis, readConfig({ SECRETS_KEY: 'cd'.repeat(32) }), systemClock)
+  const named = (name: string) => admin.named('c', name)
+  await assert.rejects(admin.resume(await named('Confirmed before')), /waits for ada@example\.com to confirm/)
+  await assert.rejects(admin.test(await named('Confirmed before')), /waits for ada@example\.com to confirm/)
+  await admin.confirm('c', 'ADA@example.com')
+  assert.deepEqual(await states(), [
+    ['Confirmed before', 'restore', undefined],
+    ['Never confirmed', 'restore', undefined],
+    ['Hook', 'restore', undefined],
+  ])
+  assert.equal(await redis.sismember(keys.alertingTenants(), 'c'), 0)
+  assert.equal((await admin.resume(await named('Confirmed before'))).paused, undefined)
 })
 
 test('a key whose prefix another key has is no silent loss', async () => {

@@ -56,12 +56,13 @@ export function alertCommand(context: CliContext): Command {
       const created = await manage(tenant, command, (admin) =>
         admin.create(tenant, { name, on: on!, segment, afterDays, to, target, digest }),
       )
-      const { id } = created.alert
+      const { id, unconfirmed } = created.alert
       if (json) printJson(context.stdout, { alert_id: id, ...(created.secret && { secret: created.secret }) })
       else
         printPairs(context.stdout, [
           ['alert', id],
           ...(created.secret === undefined ? [] : ([['secret', created.secret]] as const)),
+          ...(unconfirmed === undefined ? [] : ([['state', waitsFor(unconfirmed)]] as const)),
         ])
     })
 
@@ -75,14 +76,10 @@ export function alertCommand(context: CliContext): Command {
       const shown = found.map((one) => alertJson(one, names.get(one.segment_id ?? '')))
       if (json) printJson(context.stdout, shown)
       else {
-        const rows = shown.map(({ name, on, segment, to, target, paused, unconfirmed }) => [
-          ...[name, on, segment, to, target],
-          unconfirmed !== null
-            ? waitsFor(unconfirmed)
-            : paused === null
-              ? 'active'
-              : `paused: ${paused.reason || 'by a person'}`,
-        ])
+        const rows = found.map((one, i) => {
+          const { name, on, segment, to, target } = shown[i]!
+          return [name, on, segment, to, target, stateOf(one)]
+        })
         printTable(context.stdout, ['NAME', 'ON', 'SEGMENT', 'TO', 'TARGET', 'STATE'], rows)
       }
     },
@@ -111,8 +108,8 @@ export function alertCommand(context: CliContext): Command {
   )
 
   subcommand('confirm <tenant> <address>', 'confirm an e-mail address without its link; its alerts start').action(
-    async (tenant: string, address: string, { json }: AlertOptions, command: Command) => {
-      await manage(tenant, command, (admin) => admin.confirm(tenant, address))
+    async (tenant: string, given: string, { json }: AlertOptions, command: Command) => {
+      const address = await manage(tenant, command, (admin) => admin.confirm(tenant, given))
       if (json) printJson(context.stdout, { tenant_id: tenant, address, confirmed: true })
       else printPairs(context.stdout, [['confirmed', address]])
     },
@@ -178,7 +175,7 @@ export function alertCommand(context: CliContext): Command {
         ['name', found.name],
         ['on', found.on],
         ['to', `${found.to} ${found.target}`],
-        ['state', found.paused === undefined ? 'active' : 'paused'],
+        ['state', stateOf(found)],
       ])
   }
 
@@ -231,6 +228,13 @@ async function tryOn(
   } finally {
     await client.close()
   }
+}
+
+/** An alert of a restore waits for two people: for its receiver, and for a member who resumes it. */
+function stateOf({ paused, unconfirmed }: Alert): string {
+  const waits = unconfirmed === undefined ? [] : [waitsFor(unconfirmed)]
+  if (paused === undefined) return waits[0] ?? 'active'
+  return [...waits, ...(paused.by === 'unconfirmed' ? [] : [`paused: ${paused.reason || 'by a person'}`])].join('; ')
 }
 
 function alertJson(

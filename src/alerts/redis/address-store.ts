@@ -1,15 +1,14 @@
 import { createHash, randomBytes } from 'node:crypto'
-import type { AlertRecord } from '../../../schemas/alert.ts'
+import { type AlertRecord, normalAddress } from '../../../schemas/alert.ts'
 import { DAY_MS } from '../../pipeline/event/outcomes.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
 import { keys } from '../../stores/redis/keys.ts'
 import { loadScript } from '../../stores/redis/scripts.ts'
+import { CONFIRM_DAYS } from '../delivery.ts'
 import { answered } from './delivery-store.ts'
 
 const confirmScript = loadScript(import.meta.url, './confirmAddress-4.lua', { using: './alerts.lua' })
 
-/** How long a link confirms. */
-export const CONFIRM_DAYS = 7
 const TOKEN = /^[\w-]{43}$/
 
 /** An e-mail address of a tenant, see `normalAddress`. */
@@ -54,7 +53,7 @@ export class RedisAddresses {
   /**
    * Starts the alerts that wait for an address.
    * @param token uses up the link; undefined: an operator confirms
-   * @returns false when the link does not work, or no alert waits any more
+   * @returns false when the link does not work, or neither an alert waits nor the address was confirmed before
    */
   async confirm({ tenantId, address }: TenantAddress, nowMs: number, token?: string): Promise<boolean> {
     const names = [
@@ -66,11 +65,6 @@ export class RedisAddresses {
     const args = [tenantId, address, new Date(nowMs).toISOString(), token === undefined ? '' : '1']
     return (await answered(confirmScript.run(this.#client, names, args))) !== null
   }
-}
-
-/** Spellings of one address are one address. */
-export function normalAddress(text: string): string {
-  return text.trim().toLowerCase()
 }
 
 function tokenKey(token: string): string {

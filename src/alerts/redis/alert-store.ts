@@ -4,11 +4,11 @@ import { InputError } from '../../run/errors.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
 import { keys } from '../../stores/redis/keys.ts'
 import { loadScript } from '../../stores/redis/scripts.ts'
-import { type Attempt, QUEUES } from '../delivery.ts'
+import { type Attempt, type Delivery, QUEUES } from '../delivery.ts'
 import { answered, memberOf } from './delivery-store.ts'
 
 const using = './alerts.lua'
-const writeScript = loadScript(import.meta.url, './writeAlert-2.lua', { using })
+const writeScript = loadScript(import.meta.url, './writeAlert-6.lua', { using })
 const removeScript = loadScript(import.meta.url, './removeAlert-9.lua', { using })
 
 /** An alert of a tenant. */
@@ -60,10 +60,17 @@ export class RedisAlerts {
     }
   }
 
-  /** @throws InputError when its name is taken, or the tenant has too many */
-  async create({ id, tenantId, ...record }: Alert): Promise<Alert> {
-    const args = [tenantId, id, JSON.stringify(record), ALERT_LIMITS.alertsMax]
-    const json = await this.#write(tenantId, args)
+  /**
+   * @param message is added in the same step, and sent even while the alert is paused
+   * @throws InputError when its name is taken, or the tenant has too many
+   */
+  async create({ id, tenantId, ...record }: Alert, message?: Delivery): Promise<Alert> {
+    const args: (string | number)[] = [tenantId, id, JSON.stringify(record), ALERT_LIMITS.alertsMax]
+    if (message !== undefined) {
+      const member = memberOf({ tenantId, alertId: id, queue: 'requested' })
+      args.push(message.id, JSON.stringify(message), message.createdAtMs, member)
+    }
+    const json = await this.#write(tenantId, id, args)
     if (json === 0) {
       throw new InputError(`tenant ${tenantId} has an alert named ${JSON.stringify(record.name)}`, { field: 'name' })
     }
@@ -73,7 +80,7 @@ export class RedisAlerts {
 
   /** @returns undefined when there is no such alert any more */
   async change(tenantId: string, id: string, change: AlertChange): Promise<Alert | undefined> {
-    const json = await this.#write(tenantId, [tenantId, id, JSON.stringify(change), ''])
+    const json = await this.#write(tenantId, id, [tenantId, id, JSON.stringify(change), ''])
     if (json === 0) throw new InputError(`tenant ${tenantId} has an alert named ${JSON.stringify(change.name)}`)
     return json === null ? undefined : { ...(JSON.parse(String(json)) as AlertRecord), id, tenantId }
   }
@@ -109,8 +116,15 @@ export class RedisAlerts {
     )
   }
 
-  #write(tenantId: string, args: readonly (string | number)[]): Promise<unknown> {
-    const names = [keys.alertingTenants(), keys.alertsOf(tenantId)]
+  #write(tenantId: string, id: string, args: readonly (string | number)[]): Promise<unknown> {
+    const names = [
+      keys.alertingTenants(),
+      keys.alertsOf(tenantId),
+      keys.deliveries(tenantId),
+      keys.deliveryTimes(tenantId),
+      keys.waitingDeliveries(id, 'requested'),
+      keys.deliveryQueues(),
+    ]
     return answered(writeScript.run(this.#client, names, args))
   }
 }

@@ -1,6 +1,7 @@
 -- Confirms an e-mail address: the alerts that wait for it start now.
 -- KEYS[1] tenants with alerts to evaluate, KEYS[2] alerts of the tenant, KEYS[3] its confirmed addresses, KEYS[4] the token
--- ARGV[1] tenant id, ARGV[2] address, ARGV[3] now, ISO 8601, ARGV[4] '1': the token must exist, and some alert must wait
+-- ARGV[1] tenant id, ARGV[2] address, ARGV[3] now, ISO 8601, ARGV[4] '1': the token must exist, and
+-- an alert must wait, unless the address is confirmed already
 -- Returns the number of alerts that waited; nil when the token does not work.
 local waiting = {}
 local all = call('HGETALL', KEYS[2])
@@ -10,7 +11,8 @@ for i = 1, #all, 2 do
     waiting[all[i]] = alert
   end
 end
-if ARGV[4] == '1' and (call('EXISTS', KEYS[4]) == 0 or not next(waiting)) then
+local isKnown = next(waiting) or call('SISMEMBER', KEYS[3], ARGV[2]) == 1
+if ARGV[4] == '1' and not (isKnown and call('EXISTS', KEYS[4]) == 1) then
   return nil
 end
 local count = 0

@@ -335,9 +335,9 @@ export function deliveryOf(
 }
 
 export function newDelivery(
-  alert: Alert,
+  alert: Pick<Alert, 'id' | 'name'>,
   id: string,
-  message: Message,
+  message: Pick<Message, 'type'>,
   nowMs: number,
   company: Pick<Delivery, 'companyId' | 'companyName'>,
 ): Delivery {

@@ -4,7 +4,7 @@ import type { Clock } from '../../run/clock.ts'
 import type { SecretBox } from '../../secrets/secret-box.ts'
 import { type Attempt, CONFIRM_TYPE, type Delivery, GONE, RETRY_AFTER_MAX_MS, shortened } from '../delivery.ts'
 import { waitsFor } from '../facts.ts'
-import { confirmText, type Message, slackText, textOf } from '../messages.ts'
+import { type ConfirmMessage, confirmText, type Message, slackText, textOf } from '../messages.ts'
 import type { Alert } from '../redis/alert-store.ts'
 import { DestinationRefusedError, type Destinations } from './destinations.ts'
 import type { Mailer } from './mail.ts'
@@ -95,8 +95,8 @@ export class Channels {
   }
 
   #question({ id, body }: Delivery) {
-    const { data } = JSON.parse(body) as { data: { tenant_id: string; alert: { name: string }; link: string } }
-    return confirmText(data.tenant_id, data.alert.name, this.#options.secrets.open(data.link, id))
+    const { data } = JSON.parse(body) as ConfirmMessage
+    return confirmText(data, this.#options.secrets.open(data.link, id))
   }
 
   #secretOf({ id, secret = '' }: Alert): AlertSecret {

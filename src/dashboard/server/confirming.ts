@@ -1,3 +1,4 @@
+import { CONFIRM_DAYS } from '../../alerts/delivery.ts'
 import type { RedisAddresses } from '../../alerts/redis/address-store.ts'
 import type { Exchange } from '../../http/engine/exchange.ts'
 import { HttpError } from '../../http/engine/http-error.ts'
@@ -30,7 +31,7 @@ export class Confirming {
     const { address, tenantId } = found
     return this.#page(
       200,
-      `<p>Alerts of ${escaped(tenantId)} are to send messages to ${escaped(address)}.</p>
+      `<p>Alerts of ${escaped(tenantId)} will send messages to ${escaped(address)} once you confirm it.</p>
 <form class="ui-stack" method="post" action="/confirm"><input type="hidden" name="token" value="${escaped(token)}">
 <p><button type="submit" class="ui-button is-primary">Confirm the address</button></p></form>`,
     )
@@ -46,13 +47,16 @@ export class Confirming {
     const found = await addresses.addressOf(token)
     if (found === undefined || !(await addresses.confirm(found, clock.now(), token))) return this.#gone()
     await persisted()
-    return this.#page(200, `<p>${escaped(found.address)} is confirmed. Its alerts report what happens from now on.</p>`)
+    return this.#page(
+      200,
+      `<p>${escaped(found.address)} is confirmed. You get messages about what happens from now on. You can close this page.</p>`,
+    )
   }
 
   #gone(): HttpResponse {
     return this.#page(
       404,
-      '<p>This link does not work: it was used, or is older than 7 days. Its alert can send another.</p>',
+      `<p>This link does not work: it was used, or is older than ${CONFIRM_DAYS} days. Ask those who made the alert to send another.</p>`,
     )
   }
 

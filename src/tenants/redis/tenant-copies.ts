@@ -1,10 +1,9 @@
-import type { AlertRecord } from '../../../schemas/alert.ts'
+import { type AlertRecord, normalAddress } from '../../../schemas/alert.ts'
 import type { ApiKeyRecord } from '../../../schemas/api-key.ts'
 import type { TenantCopy } from '../../../schemas/backup.ts'
 import type { ExportRecord } from '../../../schemas/export.ts'
 import type { SegmentRecord } from '../../../schemas/segment.ts'
 import type { TenantRecord } from '../../../schemas/tenant.ts'
-import { normalAddress } from '../../alerts/redis/address-store.ts'
 import type { Clock } from '../../run/clock.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
 import { keys } from '../../stores/redis/keys.ts'
@@ -55,7 +54,7 @@ export class TenantCopies {
 
   /**
    * Writes a copy. Keeps existing records, so it may be repeated. Alerts and pulls are paused: they send messages, and credentials, to
-   * places that the copy names.
+   * places that the copy names. E-mail addresses have to confirm again.
    */
   async add({
     id,
@@ -88,8 +87,14 @@ export class TenantCopies {
     const since = { active_since: new Date(this.#clock.now()).toISOString() }
     const paused = { at: since.active_since, by: 'restore' as const, reason: RESTORED }
     for (const [alertId, alert] of Object.entries(alerts)) {
-      const unconfirmed = alert.to === 'email' && { unconfirmed: normalAddress(alert.target) }
-      const restored: AlertRecord = { paused, ...alert, ...since, ...unconfirmed }
+      const { unconfirmed: _, ...copied } = alert
+      const restored: AlertRecord = {
+        ...copied,
+        ...since,
+        // A confirmation alone must not start it.
+        paused: alert.paused === undefined || alert.paused.by === 'unconfirmed' ? paused : alert.paused,
+        ...(alert.to === 'email' && { unconfirmed: normalAddress(alert.target) }),
+      }
       await this.#client.hsetnx(keys.alertsOf(id), alertId, JSON.stringify(restored))
     }
     for (const [exportId, one] of Object.entries(exports)) {

@@ -30,7 +30,7 @@ function OfTenant({ tenant }: { readonly tenant: string }) {
   const list = useData<AlertsAnswer>(`/api/tenants/${tenant}/alerts`, {}, LOOK_EVERY_MS)
   const [dialog, setDialog] = useState<{ readonly action: 'test' | 'remove'; readonly alert: ListedAlert }>()
   const changing = useAction()
-  const change = (verb: 'pause' | 'resume' | 'ask-again', { alert_id, name }: ListedAlert) =>
+  const change = (verb: 'pause' | 'resume' | 'ask-again', { alert_id, name, unconfirmed }: ListedAlert) =>
     changing.run(async () => {
       await post(`/api/tenants/${tenant}/alerts/${verb}`, { alert_id })
       list.reload()
@@ -38,7 +38,7 @@ function OfTenant({ tenant }: { readonly tenant: string }) {
         verb === 'pause'
           ? `${name} is paused. What happens until it is resumed is not reported.`
           : verb === 'ask-again'
-            ? `A mail that asks to confirm is sent.`
+            ? `${unconfirmed} gets a mail with a link that confirms. Its earlier links work too, for 7 days each.`
             : `${name} is on again. It reports what happens from now on.`
       toast({ text })
     })

@@ -102,6 +102,8 @@ function print(
     'Alerts, and sources that ipid fetches, are paused. Look where they lead, then resume each that is yours:',
   )
   printLine(stdout, './ipid alert resume TENANT NAME, ./ipid source resume SOURCE_ID')
+  if (contents.alerts.some(({ to }) => to === 'email'))
+    printLine(stdout, 'E-mail addresses of alerts confirm first, by a link or by ./ipid alert confirm TENANT ADDRESS')
 }
 
 type ListedSource = BackupContents['sources'][number]

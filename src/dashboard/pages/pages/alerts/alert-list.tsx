@@ -125,17 +125,22 @@ function Dated({ at, children }: { readonly at: string; readonly children: Compo
 }
 
 function State({ tenant, alert }: { readonly tenant: string; readonly alert: ListedAlert }) {
-  const { paused, waiting, alert_id: id } = alert
+  const { paused, unconfirmed, waiting, alert_id: id } = alert
   return (
     <Stack gap={1}>
       <Row gap={2}>
-        {paused === null ? (
-          <Badge tone="good">on</Badge>
-        ) : (
+        {unconfirmed !== null && <Badge tone="warn">not confirmed</Badge>}
+        {paused === null && unconfirmed === null && <Badge tone="good">on</Badge>}
+        {paused !== null && paused.by !== 'unconfirmed' && (
           <Badge tone={paused.by === 'person' ? 'neutral' : 'bad'}>{PAUSED[paused.by]}</Badge>
         )}
       </Row>
-      {paused !== null && (
+      {unconfirmed !== null && (
+        <Text tone="soft" isSmall>
+          Sends nothing until {unconfirmed} opens the link in our mail and confirms.
+        </Text>
+      )}
+      {paused !== null && paused.by !== 'unconfirmed' && (
         <Text tone="soft" isSmall>
           {paused.reason !== '' && `${sentence(paused.reason)} `}
           Since <Time at={paused.at} />
@@ -157,7 +162,6 @@ const PAUSED = {
   failures: 'paused after failures',
   limit: 'paused: a limit was reached',
   restore: 'paused by a restore',
-  unconfirmed: 'not confirmed',
 } as const
 
 function Actions({ tenant, alert, onAct }: Pick<AlertListProps, 'tenant' | 'onAct'> & { readonly alert: ListedAlert }) {
@@ -170,7 +174,7 @@ function Actions({ tenant, alert, onAct }: Pick<AlertListProps, 'tenant' | 'onAc
       entries={[
         alert.unconfirmed === null
           ? { label: 'Send a test message', icon: Send, onSelect: () => onAct('test', alert) }
-          : { label: 'Ask to confirm again', icon: Send, onSelect: () => onAct('ask-again', alert) },
+          : { label: 'Send a link to confirm', icon: Send, onSelect: () => onAct('ask-again', alert) },
         { label: 'Show its messages', icon: List, href: messagesPath(tenant, { alert: alert.alert_id }) },
         ...(alert.unconfirmed !== null
           ? []

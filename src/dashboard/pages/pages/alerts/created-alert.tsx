@@ -13,7 +13,7 @@ interface CreatedAlertProps {
   readonly onDone: () => void
 }
 
-/** A new alert: the secret of its webhook, which is shown only once, and a test of its destination. */
+/** A new alert: the secret of its webhook, which is shown only once, and a test of its destination, unless an address has to confirm. */
 export function CreatedAlert({ tenant, created: { alert, secret }, onDone }: CreatedAlertProps) {
   const heading = useRef<HTMLHeadingElement>(null)
   // The form has disappeared. Without this, keyboard focus would move to the top of the page.
@@ -22,11 +22,17 @@ export function CreatedAlert({ tenant, created: { alert, secret }, onDone }: Cre
     <Stack gap={5}>
       <div>
         <h2 ref={heading} tabIndex={-1}>
-          The alert is on
+          {alert.unconfirmed === null ? 'The alert is on' : 'One step is left: confirm the address'}
         </h2>
+        {alert.unconfirmed !== null && (
+          <Text>
+            We have sent a mail to {alert.target}. Its link confirms the address and works for 7 days. Until then the
+            alert sends nothing.
+          </Text>
+        )}
         <Text>
-          {whenWords(alert)}: reported to {alert.target} ({KIND_WORDS[alert.to]}), from now on
-          {alert.digest === null ? '' : ', on Mondays'}.
+          {whenWords(alert)}: reported to {alert.target} ({KIND_WORDS[alert.to]}), from{' '}
+          {alert.unconfirmed === null ? 'now' : 'then'} on{alert.digest === null ? '' : ', on Mondays'}.
         </Text>
       </div>
       {secret !== null && (
@@ -42,7 +48,7 @@ export function CreatedAlert({ tenant, created: { alert, secret }, onDone }: Cre
           </Stack>
         </Card>
       )}
-      <TestMessage tenant={tenant} alert={alert} />
+      {alert.unconfirmed === null && <TestMessage tenant={tenant} alert={alert} />}
       <Row justify="right">
         <Button onClick={onDone}>Done</Button>
       </Row>

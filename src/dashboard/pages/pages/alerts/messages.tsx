@@ -100,6 +100,9 @@ function OfTenant({ tenant }: { readonly tenant: string }) {
   )
 }
 
+/** A mail that asks to confirm an address: it is sent while its alert waits. The list of alerts can send another. */
+const CONFIRM = 'alert.confirm'
+
 const STATE_WORDS = { waiting: 'Waiting', failed: 'Failed', delivered: 'Delivered' } as const
 const TONES: Readonly<Record<ListedMessage['state'], Tone>> = { waiting: 'warn', failed: 'bad', delivered: 'good' }
 
@@ -142,7 +145,7 @@ function MessageTable({ tenant, messages, isBusy, onShow, onSendAgain }: Message
           render: ({ company_id: id, company_name: name, type }) => (
             <Stack gap={1}>
               {id === '' || type === 'alert.test' ? (
-                <span>{name === '' ? 'Several' : name}</span>
+                <span>{type === CONFIRM ? 'None' : name === '' ? 'Several' : name}</span>
               ) : (
                 <Link href={companyPath(tenant, id)}>{name}</Link>
               )}
@@ -191,14 +194,14 @@ function MessageTable({ tenant, messages, isBusy, onShow, onSendAgain }: Message
           isLabelHidden: true,
           isActions: true,
           render: (message) => {
-            const { message_id: id, company_name: name, alert_state: alertState, state } = message
-            const about = name === '' ? 'the digest' : name
+            const { message_id: id, company_name: name, alert_state: alertState, state, type } = message
+            const about = type === CONFIRM ? 'the question' : name === '' ? 'the digest' : name
             return (
               <Row gap={2} justify="right" isOneLine>
                 <Button size="s" variant="quiet" aria-label={`Details of ${about}`} onClick={() => onShow(id)}>
                   Details
                 </Button>
-                {alertState !== null && (
+                {alertState !== null && type !== CONFIRM && (
                   <Button
                     size="s"
                     disabled={isBusy}
@@ -218,7 +221,7 @@ function MessageTable({ tenant, messages, isBusy, onShow, onSendAgain }: Message
 }
 
 function State({
-  message: { state, alert_state: alertState, next_attempt_at: next },
+  message: { state, alert_state: alertState, next_attempt_at: next, type },
 }: {
   readonly message: ListedMessage
 }) {
@@ -229,7 +232,7 @@ function State({
         <Text as="span" tone="soft" isSmall>
           {alertState === null ? (
             'not sent: the alert was removed'
-          ) : alertState === 'paused' ? (
+          ) : alertState === 'paused' && type !== CONFIRM ? (
             'until the alert is resumed'
           ) : next === null ? null : Date.parse(next) <= Date.now() ? (
             'is being sent'

@@ -25,6 +25,7 @@ const TYPES: Readonly<Record<string, string>> = {
   'company.corrected': 'corrected',
   'alert.test': 'test',
   'alert.digest': 'digest',
+  'alert.confirm': 'asks to confirm the address',
 }
 
 /** What a message reports. */

@@ -1,8 +1,10 @@
--- Creates or changes an alert.
+-- Creates or changes an alert. With a new one, adds a message in the same step.
 -- KEYS[1] tenants with alerts to evaluate, KEYS[2] alerts of the tenant
+-- KEYS[3] deliveries of the tenant, KEYS[4] their times, KEYS[5] queue of the alert, KEYS[6] queues
 -- ARGV[1] tenant id, ARGV[2] alert id
 -- ARGV[3] JSON: of a new alert, or of the fields that change; a field that is null is removed
 -- ARGV[4] most alerts of a tenant; '' for a change
+-- for a new alert with a message: ARGV[5] message id, ARGV[6] its JSON, ARGV[7] now, ms, ARGV[8] member of the set of queues
 -- Returns the JSON of the alert; 0 when the name is taken, 1 when the tenant has too many, nil when there is no such alert.
 local change = cjson.decode(ARGV[3])
 local isNew = ARGV[4] ~= ''
@@ -34,4 +36,8 @@ end
 local changed = isNew and ARGV[3] or cjson.encode(alert)
 call('HSET', KEYS[2], ARGV[2], changed)
 noteTenant(KEYS[1], KEYS[2], ARGV[1])
+if ARGV[5] then
+  local to = { deliveries = KEYS[3], times = KEYS[4], queue = KEYS[5], queues = KEYS[6] }
+  addDue(to, ARGV[8], ARGV[7], ARGV[5], ARGV[6])
+end
 return changed
