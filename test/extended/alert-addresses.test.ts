@@ -7,6 +7,7 @@ import { RedisAddresses } from '../../src/alerts/redis/address-store.ts'
 import { type Alert, RedisAlerts } from '../../src/alerts/redis/alert-store.ts'
 import { RedisDeliveries } from '../../src/alerts/redis/delivery-store.ts'
 import { readConfig } from '../../src/config/config.ts'
+import { RedisTenantRemoval } from '../../src/operations/erasure/redis/tenant-removal.ts'
 import { systemClock } from '../../src/run/clock.ts'
 import { SecretBox } from '../../src/secrets/secret-box.ts'
 import { connectRedis, type RedisClient } from '../../src/stores/redis/connect.ts'
@@ -41,6 +42,11 @@ async function tokensOf({ tenantId, id: alertId }: Pick<Alert, 'tenantId' | 'id'
   })
 }
 
+async function removeAll(tenantId: string): Promise<void> {
+  await store.removeAll(tenantId, systemClock.now())
+  await addresses.removeAll(tenantId)
+}
+
 const waitsFor = async ({ tenantId, id }: Alert) => (await store.get(tenantId, id))!.unconfirmed
 
 async function startPages(t: TestContext) {
@@ -58,7 +64,7 @@ async function startPages(t: TestContext) {
 }
 
 test('a process that dies at any command of a creation leaves an alert with its mail, or neither', async (t) => {
-  t.after(() => store.removeAll('dies', systemClock.now()))
+  t.after(() => removeAll('dies'))
   let isMade = false
   for (let commands = 0; !isMade; commands++) {
     const dying = connectRedis(url, { name: 'test', kind: 'loop' })
@@ -87,7 +93,7 @@ test('a process that dies at any command of a creation leaves an alert with its 
 })
 
 test('a link confirms its own address in its own tenant, and opening it confirms nothing', async (t) => {
-  t.after(() => Promise.all(['acme', 'other'].map((id) => store.removeAll(id, systemClock.now()))))
+  t.after(() => Promise.all(['acme', 'other'].map(removeAll)))
   const pages = await startPages(t)
   const admin = adminOn(redis)
   const [ada, eve, elsewhere] = [
@@ -109,7 +115,7 @@ test('a link confirms its own address in its own tenant, and opening it confirms
 })
 
 test('each of several links works once; after the first, the others say that the address is confirmed', async (t) => {
-  t.after(() => store.removeAll('acme', systemClock.now()))
+  t.after(() => removeAll('acme'))
   const pages = await startPages(t)
   const admin = adminOn(redis)
   const alert = await create(admin, 'acme', 'Several', 'bob@b.example')
@@ -123,7 +129,7 @@ test('each of several links works once; after the first, the others say that the
 })
 
 test('a link ends after 7 days, and another confirms', async (t) => {
-  t.after(() => store.removeAll('acme', systemClock.now()))
+  t.after(() => removeAll('acme'))
   const pages = await startPages(t)
   const admin = adminOn(redis)
   const alert = await create(admin, 'acme', 'Late', 'late@b.example')
@@ -143,7 +149,7 @@ test('a link ends after 7 days, and another confirms', async (t) => {
 })
 
 test('an address and a token are no HTML on the page of a link', async (t) => {
-  t.after(() => store.removeAll('acme', systemClock.now()))
+  t.after(() => removeAll('acme'))
   const pages = await startPages(t)
   const alert = await create(adminOn(redis), 'acme', '<b>Bold', "o'neil&lt$&@b.example")
   const [token] = await tokensOf(alert)
@@ -153,4 +159,19 @@ test('an address and a token are no HTML on the page of a link', async (t) => {
   }
   const [status, text] = await pages.open('"><script>alert(1)</script>')
   assert.deepEqual([status, text.includes('<script>alert')], [404, false])
+})
+
+test('a tenant that is deleted leaves no address: no link, and no confirmation', async (t) => {
+  t.after(() => removeAll('other'))
+  const admin = adminOn(redis)
+  const gone = await create(admin, 'gone', 'Gone', 'gone@b.example')
+  await admin.confirm('gone', 'confirmed@b.example')
+  const kept = await create(admin, 'other', 'Kept', 'kept@b.example')
+  const [[ended], [link]] = [await tokensOf(gone), await tokensOf(kept)]
+  const removal = new RedisTenantRemoval(redis)
+  await removal.mark('gone')
+  await removal.removeKeys('gone')
+  assert.equal(await addresses.addressOf(ended!), undefined)
+  assert.equal(await addresses.isConfirmed({ tenantId: 'gone', address: 'confirmed@b.example' }), false)
+  assert.deepEqual(await addresses.addressOf(link!), { tenantId: 'other', address: 'kept@b.example' })
 })

@@ -76,6 +76,7 @@ async function signIn(t: TestContext, options: Parameters<typeof routesOf>[0] = 
   const dashboard = await startDashboard(t, redis, [...SESSION, ...routesOf(options)])
   t.after(async () => {
     await store.removeAll('acme', systemClock.now())
+    await new RedisAddresses(redis).removeAll('acme')
     await redis.del(keys.segmentsOf('acme'))
   })
   return await dashboard.signIn(member)

@@ -3,6 +3,7 @@ import { type AlertRecord, normalAddress } from '../../../schemas/alert.ts'
 import { DAY_MS } from '../../pipeline/event/outcomes.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
 import { keys } from '../../stores/redis/keys.ts'
+import { keysLike } from '../../stores/redis/nodes.ts'
 import { loadScript } from '../../stores/redis/scripts.ts'
 import { CONFIRM_DAYS } from '../delivery.ts'
 import { answered } from './delivery-store.ts'
@@ -64,6 +65,15 @@ export class RedisAddresses {
     ]
     const args = [tenantId, address, new Date(nowMs).toISOString(), token === undefined ? '' : '1']
     return (await answered(confirmScript.run(this.#client, names, args))) !== null
+  }
+
+  /** Removes the addresses of a tenant, and its links. */
+  async removeAll(tenantId: string): Promise<void> {
+    await this.#client.del(keys.confirmedAddresses(tenantId))
+    for await (const key of keysLike(this.#client, keys.confirmationPattern())) {
+      const json = await this.#client.get(key)
+      if (json !== null && (JSON.parse(json) as TenantAddress).tenantId === tenantId) await this.#client.del(key)
+    }
   }
 }
 

@@ -106,7 +106,6 @@ export class RedisAlerts {
     await this.#client.srem(keys.alertingTenants(), tenantId)
     await this.#client.del(
       keys.alertsOf(tenantId),
-      keys.confirmedAddresses(tenantId),
       keys.touchedCompanies(tenantId),
       keys.reportedFacts(tenantId),
       keys.reportedTimes(tenantId),

@@ -160,6 +160,7 @@ export const keys = {
   confirmedAddresses: (tenantId: string) => `${leased('alerts')}:confirmed:${tenantId}`,
   /** String: JSON of `TenantAddress`, which a link confirms; expires. */
   confirmation: (digest: string) => `${leased('alerts')}:confirmation:${digest}`,
+  confirmationPattern: () => `${leased('alerts')}:confirmation:*`,
   /** String: messages that people requested lately; expires. @param of whose limit it is, see `TestLimit` */
   alertTests: (tenantId: string, of: string) => `${leased('alerts')}:tests:${tenantId}:${of}`,
 

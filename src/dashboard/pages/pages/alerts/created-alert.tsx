@@ -26,7 +26,7 @@ export function CreatedAlert({ tenant, created: { alert, secret }, onDone }: Cre
         </h2>
         {alert.unconfirmed !== null && (
           <Text>
-            We have sent a mail to {alert.target}. Its link confirms the address and works for 7 days. Until then the
+            A mail is on its way to {alert.target}. Its link confirms the address and works for 7 days. Until then the
             alert sends nothing.
           </Text>
         )}
