@@ -461,7 +461,10 @@ test('a message that failed is sent again at most five times in ten minutes', as
 test('an address confirms once by its link, and its alerts start then', async (t) => {
   const smtp = await startMailServer(t)
   const dashboard = await startDashboard(t, redis, [...SESSION, ...routesOf({ canEmail: true })])
-  t.after(() => store.removeAll('acme', systemClock.now()))
+  t.after(async () => {
+    await store.removeAll('acme', systemClock.now())
+    await new RedisAddresses(redis).removeAll('acme')
+  })
   await startSender(t, new Mailer({ url: smtp.url, from: 'ipid <ipid@site.example>' }))
   const client = await dashboard.signIn(member)
   const email = { ...WEBHOOK, to: 'email', target: 'Ada@B.example' }
