@@ -12,6 +12,7 @@ import { systemClock } from '../../src/run/clock.ts'
 import { SecretBox } from '../../src/secrets/secret-box.ts'
 import { connectRedis, type RedisClient } from '../../src/stores/redis/connect.ts'
 import { keys } from '../../src/stores/redis/keys.ts'
+import { RedisTenantStore } from '../../src/tenants/redis/tenant-store.ts'
 import { startDashboard } from '../support/dashboard.ts'
 import { startTestRedis } from '../support/redis.ts'
 
@@ -163,6 +164,9 @@ test('an address and a token are no HTML on the page of a link', async (t) => {
 
 test('a tenant that is deleted leaves no address: no link, and no confirmation', async (t) => {
   t.after(() => removeAll('other'))
+  await new RedisTenantStore(redis).createTenant({
+    ...{ id: 'gone', plan: 'starter', archive: false, addresses: 'full', createdAt: '2026-01-01T00:00:00.000Z' },
+  })
   const admin = adminOn(redis)
   const gone = await create(admin, 'gone', 'Gone', 'gone@b.example')
   await admin.confirm('gone', 'confirmed@b.example')
@@ -174,4 +178,17 @@ test('a tenant that is deleted leaves no address: no link, and no confirmation',
   assert.equal(await addresses.addressOf(ended!), undefined)
   assert.equal(await addresses.isConfirmed({ tenantId: 'gone', address: 'confirmed@b.example' }), false)
   assert.deepEqual(await addresses.addressOf(link!), { tenantId: 'other', address: 'kept@b.example' })
+})
+
+test('the address of an alert of an earlier version counts as confirmed in its tenant', async (t) => {
+  t.after(() => Promise.all(['acme', 'other'].map(removeAll)))
+  const at = '2026-11-01T00:00:00.000Z'
+  await store.create({
+    ...{ id: 'alert_0', tenantId: 'acme', name: 'Earlier', on: 'company.first_seen', to: 'email' },
+    ...{ target: 'Old@b.example', created_at: at, active_since: at },
+  })
+  const admin = adminOn(redis)
+  const next = await create(admin, 'acme', 'Next', 'old@b.example')
+  assert.deepEqual([next.unconfirmed, next.paused, await tokensOf(next)], [undefined, undefined, []])
+  assert.equal((await create(admin, 'other', 'Next', 'old@b.example')).unconfirmed, 'old@b.example')
 })
