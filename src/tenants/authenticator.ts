@@ -44,6 +44,8 @@ export class CachedAuthenticator implements Authenticator, Service {
   /** By raw key: hashing it would double the cost of a request here. */
   readonly #known: LRUCache<string, KnownKey>
   readonly #unknown: LRUCache<string, true>
+  /** Keys that were known before. The store may be asked for them again at any time. */
+  readonly #formerlyKnown: LRUCache<string, true>
   readonly #reading = new Map<string, Promise<Caller | undefined>>()
   readonly #uses: KeyUses
   readonly #life = new Lifecycle()
@@ -52,6 +54,7 @@ export class CachedAuthenticator implements Authenticator, Service {
   constructor(options: CachedAuthenticatorOptions) {
     this.#options = options
     this.#known = new LRUCache({ max: KEYS_MAX })
+    this.#formerlyKnown = new LRUCache({ max: KEYS_MAX })
     // LRUCache removes entries older than their `ttl`, not those that just reach it.
     this.#unknown = new LRUCache({ max: KEYS_MAX, ttl: UNKNOWN_KEY_TTL_MS - 1, ttlResolution: 0, perf: options.clock })
     this.#uses = new KeyUses(options)
@@ -85,7 +88,7 @@ export class CachedAuthenticator implements Authenticator, Service {
     }
     if (!isRawKey(rawKey)) return undefined
     if (this.#unknown.get(rawKey)) return undefined
-    beforeAsking()
+    if (this.#formerlyKnown.get(rawKey) === undefined) beforeAsking()
     return this.#reading.get(rawKey) ?? this.#read(rawKey)
   }
 
@@ -103,7 +106,12 @@ export class CachedAuthenticator implements Authenticator, Service {
     const askedMs = this.#options.clock.now()
     const holder = await this.#options.store.findHolder(rawKey)
     const known = holder && this.#knownKey(holder, askedMs)
-    if (known) this.#uses.note(known.keyHash, askedMs)
+    if (known) {
+      this.#uses.note(known.keyHash, askedMs)
+      this.#formerlyKnown.set(rawKey, true)
+    } else {
+      this.#formerlyKnown.delete(rawKey)
+    }
     // The answer may lack a change that happened meanwhile.
     if (changesSeen === this.#changesSeen) {
       if (known) this.#known.set(rawKey, known)

@@ -79,7 +79,7 @@ export interface Authenticator {
   /**
    * The caller, or undefined when the key is unknown or revoked. Answers without a promise from the cache. Rejects with
    * `UnavailableError` when the key is not in the cache and the store is down.
-   * @param beforeAsking called before the store is asked; what it throws ends the call
+   * @param beforeAsking called before the store is asked for a key that was not known before; what it throws ends the call
    */
   authenticate(rawKey: string, beforeAsking?: () => void): Caller | undefined | Promise<Caller | undefined>
 }

@@ -31,10 +31,10 @@ async function startSources(t: TestContext, kind: string, options: TestHttpOptio
     settings: { trustedProxies: ['127.0.0.0/8'] },
     authenticator: {
       authenticate(key, beforeAsking = () => {}) {
+        const isCached = key === KNOWN || key === OTHERS
+        if (!isCached) beforeAsking()
         asked.push(key)
-        if (key === KNOWN) return callerOf('acme', kind)
-        if (key === OTHERS) return callerOf('other', kind)
-        beforeAsking()
+        if (isCached) return callerOf(key === KNOWN ? 'acme' : 'other', kind)
         return Promise.resolve(undefined)
       },
     },
@@ -208,6 +208,17 @@ test('a client with many unknown keys is slowed down, and others and known keys 
   assert.equal((await unknown('192.0.2.2')).status, 401)
   const known = { ...from('192.0.2.1'), 'x-source-key': KNOWN }
   assert.equal((await send('/s/segment/v1/track', call(KNOWN), known)).status, 200)
+  // A known key in the first 64 KB of a body, plain or gzip, which may stop there.
+  const long = (key: string) => JSON.stringify({ ...JSON.parse(call(key)), properties: { text: 'x'.repeat(200_000) } })
+  const late = JSON.stringify({ properties: { text: 'x'.repeat(200_000) }, ...JSON.parse(call(KNOWN)) })
+  const statusOf = async (body: string | Buffer) => (await send('/s/segment/v1/track', body, from('192.0.2.1'))).status
+  for (const body of [call(KNOWN), long(KNOWN)]) {
+    assert.equal(await statusOf(body), 200)
+    assert.equal(await statusOf(gzipSync(body)), 200)
+  }
+  assert.equal(await statusOf(late), 429)
+  assert.equal(await statusOf(gzipSync(late)), 429)
+  assert.equal(await statusOf('{}'), 429)
   // 64 bits of IPv6 are one client.
   for (let i = 0; i < 100; i++) await unknown(`2001:db8::${i.toString(16)}`)
   assert.equal((await unknown('2001:db8::ffff')).status, 429)

@@ -121,6 +121,24 @@ test('an unknown key is cached for two seconds at most', async (t) => {
   assert.ok(UNKNOWN_KEY_TTL_MS <= 2_000)
 })
 
+test('nothing keeps the store from being asked again for a key that was known', async (t) => {
+  let found: Tenant | undefined = tenant
+  const { authenticator, clock } = counted(t, async () => found)
+  const key = generateRawKey()
+  const refuse = () => {
+    throw new Error('too many unknown keys')
+  }
+  assert.throws(() => authenticator.authenticate(key, refuse), /too many/)
+  await authenticator.authenticate(key)
+  clock.nowMs += KNOWN_KEY_TTL_MS
+  assert.equal((await authenticator.authenticate(key, refuse))?.tenant, tenant)
+  clock.nowMs += KNOWN_KEY_TTL_MS
+  found = undefined
+  assert.equal(await authenticator.authenticate(key, refuse), undefined)
+  clock.nowMs += UNKNOWN_KEY_TTL_MS
+  assert.throws(() => authenticator.authenticate(key, refuse), /too many/)
+})
+
 test('a change empties the cache, of known and of unknown keys', async (t) => {
   let found: Tenant | undefined = tenant
   const { authenticator, change, reads } = counted(t, async () => found)

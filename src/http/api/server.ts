@@ -71,10 +71,13 @@ function callerOf(
     found = authenticator.authenticate(key, assertFew)
     isCostly = found instanceof Promise
   } else {
-    assertFew()
     exchange.assertBody()
     isCostly = true
-    found = andThen(route.keyInBody(exchange), (inBody) => authenticator.authenticate(inBody ?? key, assertFew))
+    const onlyStart = unknownKeys.areTooMany(() => exchange.client)
+    found = andThen(route.keyInBody(exchange, onlyStart), (inBody) => {
+      if (inBody === undefined) assertFew()
+      return authenticator.authenticate(inBody ?? key, assertFew)
+    })
   }
   if (!isCostly) return found
   return andThen(found, (caller) => {

@@ -1,11 +1,11 @@
 import { LRUCache } from 'lru-cache'
 import { formatV6, parseAddress } from '../../pipeline/event/address.ts'
 import type { Clock } from '../../run/clock.ts'
-import { type HttpError, tooMany } from '../engine/http-error.ts'
+import { tooMany } from '../engine/http-error.ts'
 
 /** Unknown keys that a client may send at once, and each second. A mistyped key in a program of many requests stays below it for a while. */
 const BURST = 100
-const PER_SECOND = 2
+const PER_SECOND = 20
 /** Clients that are remembered. */
 const CLIENTS_MAX = 10_000
 
@@ -16,8 +16,9 @@ interface Client {
 }
 
 /**
- * Slows down clients that send many unknown keys: to find out that a key is unknown costs a call to Redis or a search of a body. A known
- * key that is in the cache and in the head of its request is never refused.
+ * Slows down clients that send many unknown keys: to find out that a key is unknown costs a call to Redis or a search of a body. Customers
+ * may share an address with a stranger, that of a load balancer for example. So a key that was known before is never refused, and the
+ * start of a body is always searched for it.
  */
 export class UnknownKeys {
   readonly #clock: Clock
@@ -28,12 +29,19 @@ export class UnknownKeys {
     this.#clock = clock
   }
 
-  /** @param client see `ServerOptions.clientOf` @throws HttpError 429 when it has sent too many unknown keys */
-  assertFew(client: () => string): void {
+  /** Whether a client has sent too many unknown keys. @param client see `ServerOptions.clientOf` */
+  areTooMany(client: () => string): boolean {
     // Most servers know no client: its address is not asked for then.
-    if (this.#clients.size === 0) return
+    if (this.#clients.size === 0) return false
     const found = this.#clients.get(client())
-    if (found !== undefined && this.#refill(found) < 1) throw tooManyKeys()
+    return found !== undefined && this.#refill(found) < 1
+  }
+
+  /** @throws HttpError 429 when the client has sent too many unknown keys */
+  assertFew(client: () => string): void {
+    if (this.areTooMany(client)) {
+      throw tooMany('too many requests from this address had an unknown key', 1, 'rate')
+    }
   }
 
   /** Counts an unknown key. */
@@ -53,10 +61,6 @@ export class UnknownKeys {
     client.atMs = nowMs
     return client.left
   }
-}
-
-function tooManyKeys(): HttpError {
-  return tooMany('too many requests from this address had an unknown key', Math.ceil(1 / PER_SECOND), 'rate')
 }
 
 /** The network of a client that counts as one: an IPv4 address, or the 64 bits of IPv6 that one line has. */

@@ -23,6 +23,8 @@ export interface BodySearch {
   readonly detectsGzip: boolean
   /** Limit of the decoded bytes that are searched. */
   readonly bytesMax: number
+  /** Whether to search only the first `WINDOW_BYTES`. */
+  readonly onlyStart: boolean
   /** Decodes a small body as a whole. */
   text(): string | Promise<string>
   inSlices<T>(work: SlicedWork<T>): T | Promise<T>
@@ -39,16 +41,19 @@ export function searchBody(
   search: BodySearch,
   find: FindInBody,
 ): string | undefined | Promise<string | undefined> {
+  const { onlyStart } = search
   return andThen(body.arrived(WINDOW_BYTES), () => {
     const pieces = body.pieces()
     const first = pieces[0]
     if (first === undefined) return undefined
     if (search.detectsGzip && isGzip(first)) {
-      if (!body.isComplete || !isSmallGzip(pieces)) return searchTwice(body, (all) => searchGzip(all, search, find))
+      if (!body.isComplete || !isSmallGzip(pieces)) {
+        return searchTwice(body, onlyStart, (all) => searchGzip(all, search, find))
+      }
       return andThen(search.text(), (text) => find(text, { isFirst: true, isLast: true }))
     }
     if (!body.isComplete || body.heldBytes > WINDOW_BYTES) {
-      return searchTwice(body, async (all) => search.inSlices(searchPlain(all, find)))
+      return searchTwice(body, onlyStart, async (all) => search.inSlices(searchPlain(all, onlyStart, find)))
     }
     return find(latin1(pieces), { isFirst: true, isLast: true })
   })
@@ -57,18 +62,24 @@ export function searchBody(
 /** Searches what has arrived of a body, and the whole when it is not found there. */
 async function searchTwice(
   body: BodyBuffer,
+  onlyStart: boolean,
   search: (pieces: readonly Uint8Array[]) => Promise<string | undefined>,
 ): Promise<string | undefined> {
   // The memory of the last piece is lent until the turn ends.
   await undefined
   const wasComplete = body.isComplete
   const found = await search(body.pieces())
-  if (found !== undefined || wasComplete) return found
+  if (found !== undefined || wasComplete || onlyStart) return found
   await body.arrived(Number.POSITIVE_INFINITY)
   return search(body.pieces())
 }
 
-function* searchPlain(pieces: readonly Uint8Array[], find: FindInBody): SlicedWork<string | undefined> {
+function* searchPlain(
+  pieces: readonly Uint8Array[],
+  onlyStart: boolean,
+  find: FindInBody,
+): SlicedWork<string | undefined> {
+  let leftBytes = onlyStart ? WINDOW_BYTES : Number.POSITIVE_INFINITY
   let before = ''
   let isFirst = true
   for (const [n, piece] of pieces.entries()) {
@@ -76,7 +87,8 @@ function* searchPlain(pieces: readonly Uint8Array[], find: FindInBody): SlicedWo
       const end = Math.min(at + WINDOW_BYTES, piece.length)
       const text = before + latin1([piece.subarray(at, end)])
       const found = find(text, { isFirst, isLast: n === pieces.length - 1 && end === piece.length })
-      if (found !== undefined) return found
+      leftBytes -= end - at
+      if (found !== undefined || leftBytes <= 0) return found
       before = text.slice(-OVERLAP_BYTES)
       isFirst = false
       yield
@@ -87,9 +99,10 @@ function* searchPlain(pieces: readonly Uint8Array[], find: FindInBody): SlicedWo
 
 function searchGzip(
   pieces: readonly Uint8Array[],
-  { decoding, bytesMax }: BodySearch,
+  { decoding, bytesMax: bodyMax, onlyStart }: BodySearch,
   find: FindInBody,
 ): Promise<string | undefined> {
+  const bytesMax = onlyStart ? Math.min(WINDOW_BYTES, bodyMax) - 1 : bodyMax
   return decoding(async () => {
     // The body may be its first part only.
     const decoder = createGunzip({ chunkSize: WINDOW_BYTES, finishFlush: constants.Z_SYNC_FLUSH })

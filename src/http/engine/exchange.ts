@@ -184,9 +184,10 @@ export class Exchange implements RequestReceiver, InFlight {
   /**
    * Searches the body, decoded, before it is read: see `searchBody`. For what decides whether it is read at all. Call it on endpoints that
    * have a body and do not stream it.
+   * @param onlyStart whether to search only the first 64 KB
    * @throws HttpError 400, 408 or 413; AbortedError
    */
-  search(find: FindInBody): string | undefined | Promise<string | undefined> {
+  search(find: FindInBody, onlyStart: boolean): string | undefined | Promise<string | undefined> {
     const body = this.#body
     if (!(body instanceof BodyBuffer)) return undefined
     const { bodyMaxBytes: bytesMax, detectsGzip = false } = this.endpoint
@@ -195,6 +196,7 @@ export class Exchange implements RequestReceiver, InFlight {
       {
         detectsGzip,
         bytesMax: bytesMax!,
+        onlyStart,
         text: () => this.text(),
         inSlices: (work) => this.inSlices(work),
         decoding: (work) => this.#decoded(work),

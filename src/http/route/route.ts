@@ -22,8 +22,11 @@ export interface KeyedRoute extends RouteFacts {
   readonly sourceKind?: string
   /** Reads the key of a request from another part of its head than the `x-api-key` header. Returns `''` when there is none. */
   keyOf?(exchange: Exchange): string
-  /** Finds the key in the body when the head has none, without reading it as a whole: see `Exchange.search`. Called after `assertBody`. */
-  keyInBody?(exchange: Exchange): string | undefined | Promise<string | undefined>
+  /**
+   * Finds the key in the body when the head has none, without reading it as a whole: see `Exchange.search`. Called after `assertBody`.
+   * @param onlyStart whether to search only the start of the body
+   */
+  keyInBody?(exchange: Exchange, onlyStart: boolean): string | undefined | Promise<string | undefined>
   /**
    * Makes the response. Runs when key, rate limit and announced size are valid; the body may still be arriving. Throws
    * `HttpError`, `UnavailableError`, `BackpressureError` or `InputError`; anything else is answered 500 and logged.

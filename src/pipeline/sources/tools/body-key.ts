@@ -5,8 +5,8 @@ import { isBase64 } from './payload.ts'
 /** What every key has. Most text has nothing like it, and is not searched further. */
 const KEY_LIKE = /_[0-9a-f]{40}/
 
-/** Finds the key of a request that has none in its head. */
-export type FindKey = (exchange: Exchange) => string | undefined | Promise<string | undefined>
+/** Finds the key of a request that has none in its head. @param onlyStart see `Exchange.search` */
+export type FindKey = (exchange: Exchange, onlyStart: boolean) => string | undefined | Promise<string | undefined>
 
 /**
  * Finds the key in the body of a request, or in its query when it has no body, without parsing it: the first key that is the value of one
@@ -30,7 +30,7 @@ export function bodyKeyFinder(fields: readonly string[]): FindKey {
     const data = base64In(text)
     return data === undefined ? undefined : find(Buffer.from(data, 'base64').toString('latin1'))
   }
-  return (exchange) => {
+  return (exchange, onlyStart) => {
     if (!exchange.request.head.hasBody) {
       const { query } = exchange.request
       return find(`&${query}&`) ?? findInEncoded(query)
@@ -38,7 +38,7 @@ export function bodyKeyFinder(fields: readonly string[]): FindKey {
     return exchange.search((text, { isFirst, isLast }) => {
       const key = find(`${isFirst ? '&' : ''}${text}${isLast ? '&' : ''}`)
       return key ?? (isFirst ? findInEncoded(text) : undefined)
-    })
+    }, onlyStart)
   }
 }
 
