@@ -254,3 +254,53 @@ test('bodies of strangers leave room for those of customers, and those of a tena
   const statuses = (await Promise.all(ofTenant)).map(({ status }) => status)
   assert.deepEqual(new Set(statuses), new Set([200, 429]))
 })
+
+/** An event in a body of that many bytes or more, with its key first. */
+const eventOf = (key: string, bytes: number) =>
+  `{"api_key":"${key}","batch":[{"event":"x","properties":{"$ip":"8.8.8.8","t":"${'x'.repeat(bytes)}"}}]}`
+
+/** Begins a request without a key whose body goes on to arrive. */
+async function beginBody(t: TestContext, port: number, client: string, bytes: number) {
+  const connection = await RawConnection.open(t, port)
+  const head = `POST /s/posthog/batch/ HTTP/1.1\r\nhost: t\r\nx-forwarded-for: ${client}\r\ncontent-length: 3900000\r\n\r\n`
+  await connection.write(head + ' '.repeat(bytes))
+  return connection
+}
+
+/** Sends a request in small pieces, as networks deliver it. Returns the status. */
+async function sendInPieces(t: TestContext, port: number, client: string, body: string) {
+  const connection = await RawConnection.open(t, port)
+  const head = `POST /s/posthog/batch/ HTTP/1.1\r\nhost: t\r\nx-forwarded-for: ${client}\r\ncontent-length: ${body.length}\r\n\r\n`
+  await connection.write(head)
+  for (let at = 0; at < body.length; at += 8_000) {
+    await connection.write(body.slice(at, at + 8_000))
+    await new Promise(setImmediate)
+  }
+  return (await connection.until(/^HTTP\/1\.1 \d+ /)).slice(9, 12)
+}
+
+for (const [title, clientOf] of [
+  ['of many clients', (n: number) => `192.0.2.${n}`],
+  ['of the client that a customer shares', () => '192.0.2.200'],
+] as const) {
+  test(`slow bodies of strangers, ${title}, leave room for those whose key is found`, async (t) => {
+    const { port } = await startSources(t, 'posthog', { limits: { bodiesMaxBytes: 1_600_000 } })
+    const held: RawConnection[] = []
+    for (const bytes of [40_000, 12_000, 6_000]) {
+      for (let n = 0; n < 30; n++) held.push(await beginBody(t, port, clientOf(held.length), bytes))
+    }
+    for (let n = 0; n < 5; n++) {
+      assert.equal(await sendInPieces(t, port, '192.0.2.200', eventOf(KNOWN, 50_000)), '200')
+    }
+    assert.ok(held.some(({ socket }) => !socket.destroyed))
+  })
+}
+
+test('requests of strangers that are in progress make room for customers', async (t) => {
+  const { port, send } = await startSources(t, 'posthog', { limits: { inFlightMax: 64 } })
+  const held: RawConnection[] = []
+  for (let n = 0; n < 70; n++) held.push(await beginBody(t, port, '192.0.2.200', 10))
+  for (let n = 0; n < 5; n++) assert.equal((await send('/s/posthog/batch/', eventOf(KNOWN, 10))).status, 200)
+  await until(() => held.slice(0, 6).every(({ socket }) => socket.destroyed))
+  assert.deepEqual(new Set(held.slice(20).map(({ socket }) => socket.destroyed)), new Set([false]))
+})

@@ -1,5 +1,7 @@
 /** Part of the memory for bodies that bodies of strangers may have. */
 const STRANGERS_SHARE = 1 / 8
+/** Part of the strangers' memory that is freed at once when it is full. */
+const ROOM_SHARE = 1 / 8
 /** Bytes of a request that are not counted. The limit of requests in progress bounds them. */
 export const UNCOUNTED_BYTES = 4_096
 
@@ -32,6 +34,16 @@ export class BodyBudget {
   take({ tenantId, client }: BodyOwner, bytes: number): boolean {
     return tenantId === undefined ? this.#strangers.take(client, bytes) : this.#tenants.take(tenantId, bytes)
   }
+
+  /** Whether a client of strangers may have somewhat more than it has. */
+  hasRoom(client: string): boolean {
+    return this.#strangers.fits(client, ROOM_SHARE)
+  }
+
+  /** Whether a client of strangers has too much by itself, and not because of others. */
+  isLarge(client: string): boolean {
+    return this.#strangers.isLarge(client)
+  }
 }
 
 class Part {
@@ -48,6 +60,15 @@ class Part {
     this.#bytes += bytes
     if (own === 0) this.#byOwner.delete(owner)
     else this.#byOwner.set(owner, own)
-    return bytes <= 0 || own <= this.#maxBytes - this.#bytes
+    return bytes <= 0 || this.fits(owner)
+  }
+
+  /** Whether an owner has no more than it may. @param share of the part that is left free then */
+  fits(owner: string, share = 0): boolean {
+    return (this.#byOwner.get(owner) ?? 0) <= this.#maxBytes * (1 - share) - this.#bytes
+  }
+
+  isLarge(owner: string): boolean {
+    return (this.#byOwner.get(owner) ?? 0) > this.#maxBytes / 2
   }
 }

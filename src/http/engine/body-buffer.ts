@@ -102,6 +102,7 @@ export class BodyBuffer {
 
   #drop(state: 'too large' | 'failed'): void {
     this.#state = state
+    this.#bytes = 0
     this.#chunks.clear()
     this.#lent = undefined
     this.#settle?.()

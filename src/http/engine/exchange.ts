@@ -233,10 +233,10 @@ export class Exchange implements RequestReceiver, InFlight {
    */
   admit(tenantId: string): void {
     const { owner, heldBytes } = this
+    if (heldBytes > 0) this.#traffic.hold(this, -heldBytes)
     this.owner = { tenantId, client: owner.client }
     if (heldBytes === 0) return
-    this.#traffic.hold(owner, -heldBytes)
-    const refusal = this.#traffic.hold(this.owner, heldBytes)
+    const refusal = this.#traffic.hold(this, heldBytes)
     if (refusal !== undefined) throw refusal
   }
 
@@ -270,7 +270,7 @@ export class Exchange implements RequestReceiver, InFlight {
     if (grown === 0) return undefined
     if (this.owner === UNKNOWN) this.owner = { tenantId: undefined, client: this.#traffic.clientOf(this) }
     this.heldBytes = counted
-    return this.#traffic.hold(this.owner, grown)
+    return this.#traffic.hold(this, grown)
   }
 
   /**
@@ -314,6 +314,7 @@ export class Exchange implements RequestReceiver, InFlight {
     if (limit !== undefined) this.#traffic.refused(limit)
     if (status === 500) this.#traffic.logFailure(this, error, unexpected)
     this.#body?.fail(error)
+    this.#count()
     this.#source?.return?.().catch(() => {})
     this.#send(response)
     this.#leaving?.abort(new AbortedError())
@@ -323,6 +324,16 @@ export class Exchange implements RequestReceiver, InFlight {
   #refuse(error: HttpError): void {
     if (this.request.isAnsweredLater) setImmediate(() => this.fail(error))
     else this.fail(error)
+  }
+
+  get isArrivingStranger(): boolean {
+    return this.owner.tenantId === undefined && this.#completeMs === undefined
+  }
+
+  cutOff(): void {
+    this.#writer.cutOff()
+    // An engine may report the end of the connection later.
+    this.abort()
   }
 
   abort(): void {

@@ -21,6 +21,10 @@ const DECODING = {
   retrySeconds: 1,
   limit: 'requests',
 } as const
+/** Part of the requests in progress that is freed at once when they are too many, so that not every new one looks for old ones. */
+const FREED_SHARE = 1 / 64
+/** For how long no request of a stranger is looked for after none was found. */
+const SEARCH_EVERY_MS = 50
 /** A turn with more requests than this is crowded. */
 const TURN_REQUESTS = 500
 
@@ -33,10 +37,14 @@ export interface InFlight {
   /** Bytes of its body that count as held in memory, and whose they are. */
   readonly heldBytes: number
   readonly owner: BodyOwner
+  /** Whether its body is still arriving, and its key is not known. */
+  readonly isArrivingStranger: boolean
   /** Only for `Traffic`: its position among those in flight; -1: not among them. */
   position: number
   /** Begins the response unless it has begun, because its turn ends. */
   begin(): void
+  /** Ends the request and its connection, without an answer. */
+  cutOff(): void
   /** Ends the request if it takes too long. @param nowMs `performance.now()` */
   sweep(nowMs: number): void
 }
@@ -70,6 +78,8 @@ export class Traffic {
   readonly decoding = new TenantSlots(DECODING)
   #warnedMs = Number.NEGATIVE_INFINITY
   #unwarned = 0
+  /** `performance.now()` before which no stranger is looked for. */
+  #searchesMs = Number.NEGATIVE_INFINITY
   #draining = false
   #turnRequests = 0
   /** Requests of this turn whose body may arrive in this turn. */
@@ -133,7 +143,7 @@ export class Traffic {
   }
 
   /**
-   * Registers a request. Returns the refusal when too many are in flight.
+   * Registers a request. When too many are in flight, the oldest ones of strangers make room for it. Returns the refusal when none can.
    * @param mayBegin whether to begin the response at the end of this turn
    */
   entered(request: InFlight, mayBegin: boolean): HttpError | undefined {
@@ -141,18 +151,56 @@ export class Traffic {
     if (this.#sweeper === undefined && this.#isStarted) this.#sweepOn()
     if (this.#turnRequests++ === 0) setImmediate(() => this.#endTurn())
     if (mayBegin) this.#beginning.push(request)
-    if (this.#inFlight.length <= this.limits.inFlightMax) return undefined
+    const { inFlightMax } = this.limits
+    if (this.#inFlight.length <= inFlightMax) return undefined
+    const wanted = inFlightMax * (1 - FREED_SHARE)
+    this.#makeRoom(
+      request,
+      'requests',
+      () => true,
+      () => this.#inFlight.length <= wanted,
+    )
+    if (this.#inFlight.length <= inFlightMax) return undefined
     return tooMany(`more than ${this.limits.inFlightMax} requests are in progress`, 1, 'requests')
   }
 
   /**
-   * Counts bytes of a body in memory, see `BodyBudget`. Returns the refusal when they are too many.
+   * Counts bytes of a body in memory, see `BodyBudget`. When those of strangers are too many, their oldest requests make room. Returns the
+   * refusal when none can.
    * @param bytes negative: they are given back
    */
-  hold(owner: BodyOwner, bytes: number): HttpError | undefined {
+  hold(request: InFlight, bytes: number): HttpError | undefined {
+    const { owner } = request
     if (bytes === 0 || this.#budget.take(owner, bytes)) return undefined
+    if (owner.tenantId === undefined) {
+      const { client } = owner
+      const isOwn = this.#budget.isLarge(client)
+      const mayGo = (other: InFlight) => other.heldBytes > 0 && (!isOwn || other.owner.client === client)
+      if (this.#makeRoom(request, 'bytes', mayGo, () => this.#budget.hasRoom(client))) return undefined
+    }
     const whose = owner.tenantId === undefined ? ' with unknown keys' : ' of this tenant'
     return tooMany(`too many bytes of requests${whose} are being received`, 1, 'bytes')
+  }
+
+  /**
+   * Cuts off requests of strangers whose body is still arriving, the oldest first. A stranger can make bodies arrive slowly, and a customer
+   * is a stranger until the key is found, which is at the start of most bodies. Returns whether there is enough room.
+   * @param request makes room itself when it is older
+   */
+  #makeRoom(request: InFlight, limit: Limit, mayGo: (other: InFlight) => boolean, isEnough: () => boolean): boolean {
+    const nowMs = performance.now()
+    if (nowMs < this.#searchesMs) return false
+    const isOlder = (other: InFlight) => other !== request && other.startedMs <= request.startedMs
+    const strangers = this.#inFlight
+      .filter((other) => other.isArrivingStranger && isOlder(other) && mayGo(other))
+      .sort((a, b) => a.startedMs - b.startedMs)
+    if (strangers.length === 0) this.#searchesMs = nowMs + SEARCH_EVERY_MS
+    for (const stranger of strangers) {
+      stranger.cutOff()
+      this.refused(limit)
+      if (isEnough()) return true
+    }
+    return false
   }
 
   /** Counts a response whose head goes out now. @param nowMs `performance.now()` */
@@ -176,7 +224,7 @@ export class Traffic {
       last.position = position
     }
     request.position = -1
-    this.hold(request.owner, -request.heldBytes)
+    this.hold(request, -request.heldBytes)
     if (this.#inFlight.length === 0) this.#idle?.()
   }
 

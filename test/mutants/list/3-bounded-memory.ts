@@ -110,11 +110,22 @@ export const BOUNDED_MEMORY: readonly Mutant[] = [
     name: 'bodies-in-memory',
     promise: 'bodies of all requests together have a limit',
     file: 'src/http/engine/body-budget.ts',
-    from: 'return bytes <= 0 || own <= this.#maxBytes - this.#bytes',
+    from: 'return bytes <= 0 || this.fits(owner)',
     to: 'return true',
     noticedBy: [
       ['test/extended/http-flood.test.ts', 'more requests or body bytes than the limit are 429'],
       ['test/integration/strangers.test.ts', 'bodies of strangers leave room'],
+    ],
+  },
+  {
+    name: 'strangers-give-way',
+    promise: 'the oldest requests of strangers make room for customers',
+    file: 'src/http/engine/traffic.ts',
+    from: 'stranger.cutOff()',
+    to: '',
+    noticedBy: [
+      ['test/integration/strangers.test.ts', 'leave room for those whose key is found'],
+      ['test/integration/strangers.test.ts', 'requests of strangers that are in progress make room for customers'],
     ],
   },
   {

@@ -395,7 +395,7 @@ function keyFound(
   } as unknown as Exchange
   const route = tool.routes!.find((route) => route.path === path && route.method === 'POST')!
   const inHead = route.keyOf!(exchange)
-  return isRawKey(inHead) ? inHead : (route.keyInBody!(exchange) ?? inHead)
+  return isRawKey(inHead) ? inHead : (route.keyInBody!(exchange, false) ?? inHead)
 }
 
 const KEY = `src_${'0123456789'.repeat(4)}`

@@ -26,8 +26,10 @@ function fakeRequest(sweep: (request: Fake) => void = () => {}): Fake {
     startedMs: 0,
     heldBytes: 0,
     owner,
+    isArrivingStranger: false,
     position: -1,
     begin() {},
+    cutOff() {},
     text,
   }
   return { ...request, sweep: () => sweep(request as unknown as Fake) }
