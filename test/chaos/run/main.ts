@@ -116,7 +116,7 @@ function unseenIn(faults: readonly InflictedFault[]): string[] {
     if (seen === undefined) return []
     const name = `${phase}: ${kind}`
     const { during, system = 'ok', alerts, wellAfterS, quietAfterS } = seen
-    const isSeen = during.level !== 'ok' && system !== 'ok' && alerts.length > 0
+    const isSeen = during.level !== 'ok' && (system !== 'ok' || ENDS_SYSTEM.test(kind)) && alerts.length > 0
     return [
       ...(isSeen || HARMLESS.test(kind)
         ? []
@@ -126,6 +126,9 @@ function unseenIn(faults: readonly InflictedFault[]): string[] {
     ]
   })
 }
+
+/** The page's own server ends with it. */
+const ENDS_SYSTEM = /main killed/
 
 /** Over within a fraction of a second, or no loss of service: nothing that an operator has to know. */
 const HARMLESS =
