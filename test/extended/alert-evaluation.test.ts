@@ -266,39 +266,102 @@ test('a company that enters a segment with a visit is reported, and again after 
   assert.equal(new Set(await world.ids(alert)).size, 2)
 })
 
-test('a company whose visits a rule hid is known: it is neither seen for the first time nor new in its segment', async (t) => {
-  const world = await startEvaluator(t)
+/** Applies rules to the stored visits of a tenant. */
+function ruleApplier(t: TestContext, { tenantId }: { readonly tenantId: string }) {
   const store = new ClickHouseReenrichment(clickhouse.url)
   t.after(() => store.close())
   const data = todaysData(() => ({ companyId: '' }))
-  const apply = (rules: readonly string[]) =>
+  let runs = 0
+  return (rules: readonly string[]) =>
     reenrich(
-      { tenantId: world.tenantId, from: '2026-01-01', to: '2026-12-31', receivedUntilMs: NOON + DAY_MS },
+      { tenantId, from: '2026-01-01', to: '2026-12-31', receivedUntilMs: NOON + 30 * DAY_MS },
       {
         ...{ events: store, replacement: store, data, assertHeld: () => {}, say: () => {} },
         judged: (group) => judgeByRules(group, { rules: { rules }, data, givesCompanies: false, deletes: new Set() }),
-        run: { id: rules.join() || 'none', by: 'Ann' },
+        run: { id: `${tenantId}-${runs++}`, by: 'Ann' },
       },
     )
-  await world.visit(['known.example', { timestamp: NOON - 10 * DAY_MS }])
+}
+
+test('a company whose visits a rule hid is known: it is neither seen for the first time nor new in its segment', async (t) => {
+  const world = await startEvaluator(t)
+  const apply = ruleApplier(t, world)
+  const days = [10, 9].map((ago) => ({ timestamp: NOON - ago * DAY_MS }))
+  await world.visit(['known.example', days[0]!], ['known.example', days[1]!], ['part.example', days[0]!])
+  await world.visit(['recent.example', { timestamp: NOON - 3_600_000 }])
+  await clickhouse.client.insert({
+    table: 'company_corrections',
+    values: [
+      {
+        ...{ tenant_id: world.tenantId, company_id: 'part.example', field: 'counts_for', value: 'whole.example' },
+        ...{ at: '2026-11-20 12:00:00.000', change_id: 'x', before: '', by: 'test', undoes: '' },
+      },
+    ],
+    format: 'JSONEachRow',
+  })
+  t.after(() => clickhouse.client.command({ query: 'TRUNCATE TABLE company_corrections' }).then(() => {}))
   const segment = await world.segments.create(world.tenantId, 'All', 'visits>=1')
+  const often = await world.segments.create(world.tenantId, 'Often', 'visits>=2,days=30')
   const first = await world.alert({ on: 'company.first_seen' })
   const entered = await world.alert({ on: 'segment.entered', segment_id: segment.id })
-  const hidden = await apply(['always-noise known.example'])
-  assert.equal(hidden.filtered.events, 1)
+  const enteredOften = await world.alert({ on: 'segment.entered', segment_id: often.id })
+  const hidden = await apply(['known.example', 'part.example', 'recent.example'].map((id) => `always-noise ${id}`))
+  assert.equal(hidden.filtered.events, 4)
   // Longer than between two sweeps.
   world.clock.nowMs += 660_000
   await world.visit(['other.example'])
   await world.evaluated()
-  await world.visit(['known.example'])
+  await world.visit(['known.example'], ['recent.example'])
   await world.evaluated()
-  assert.equal((await apply([])).shown.events, 1)
-  await world.visit(['known.example'])
+  assert.equal((await apply([])).shown.events, 4)
+  await world.visit(['known.example'], ['part.example'])
   await world.evaluated()
   for (const alert of [first, entered]) assert.deepEqual(companiesOf(await world.messages(alert)), ['other.example'])
-  assert.deepEqual(await world.visits.firstVisits(world.tenantId, NOON - DAY_MS), [
-    { day: '2026-11-25', company_id: 'other.example' },
-  ])
+  // It has its second visit only now.
+  assert.deepEqual(companiesOf(await world.messages(enteredOften)), ['whole.example'])
+  assert.deepEqual(
+    (await world.visits.firstVisits(world.tenantId, NOON - DAY_MS)).map(({ company_id }) => company_id),
+    ['other.example', 'recent.example'],
+  )
+})
+
+test('a company leaves a segment when the days of its hidden visits are over, and is reported when it enters again', async (t) => {
+  const world = await startEvaluator(t)
+  const apply = ruleApplier(t, world)
+  const segment = await world.segments.create(world.tenantId, 'Keen', 'visits>=2,days=7')
+  const alert = await world.alert({ on: 'segment.entered', segment_id: segment.id })
+  const members = () => world.client.zcount(keys.recordedOccurrences(alert.id), '(0', '+inf')
+  const twice = (nowMs: number) =>
+    world.visit(['known.example', { timestamp: nowMs - DAY_MS }], ['known.example', { timestamp: nowMs }])
+  await twice(NOON)
+  await world.evaluated()
+  assert.equal((await apply(['always-noise known.example'])).filtered.events, 2)
+  world.clock.nowMs += 8 * DAY_MS
+  await until(members, (count) => count === 0)
+  await twice(world.clock.nowMs)
+  await world.evaluated()
+  assert.deepEqual(companiesOf(await world.messages(alert)), ['known.example', 'known.example'])
+})
+
+test('what was reported of a company is corrected when a rule hides its visits, and when they are shown again', async (t) => {
+  const world = await startEvaluator(t)
+  const apply = ruleApplier(t, world)
+  await world.alert({ on: 'company.first_seen' })
+  const corrected = await world.alert({ on: 'company.corrected' })
+  await world.visit(['known.example'])
+  await world.evaluated()
+  for (const [rules, kind] of [
+    [['always-noise known.example'], 'gone'],
+    [[], 'shown'],
+  ] as const) {
+    await apply(rules)
+    world.clock.nowMs += 60_000
+    await until(
+      () => world.messages(corrected),
+      (messages) => messages.at(-1)?.data.correction?.kind === kind,
+    )
+  }
+  assert.equal((await world.messages(corrected)).length, 2)
 })
 
 test('an alert with a segment reports only its companies', async (t) => {

@@ -242,9 +242,10 @@ export class Evaluator extends LeasedService {
       const found = occurrencesOf(alert, state, this.#contextOf(alert, segments), clock.now(), FRESH_MS)
       const inside = alert.on === 'segment.entered' ? members.get(alert.segment_id!) : undefined
       if (inside !== undefined) {
+        const segment = segments.get(alert.segment_id!)!
         const outside = ids.filter((id) => !inside.has(id))
-        await occurrences.removeMembers(alert, outside, clock.now())
-        await this.#recordLate(alert, segments.get(alert.segment_id!)!, [...inside])
+        await this.#leave(alert, segment, outside)
+        await this.#recordLate(alert, segment, [...inside])
       }
       const recorded = await occurrences.record(alert, found, clock.now())
       if (recorded === 'full') {
@@ -282,9 +283,16 @@ export class Evaluator extends LeasedService {
     if (members.length > ALERT_LIMITS.companiesMax) return
     const current = new Set(members)
     const gone = known.filter((id) => !current.has(id))
-    // A company whose visits a rule hides has not left: it may be shown again, and is no news then.
-    const hidden = await visits.withHidden(alert.tenantId, gone)
-    const left = gone.filter((id) => !hidden.has(id))
+    await this.#leave(alert, segment, gone)
+  }
+
+  /** Records that companies are not in the segment of an alert. A rule that hides visits takes none out: shown again, they are no news. */
+  async #leave(alert: Alert, segment: Segment, ids: readonly string[]): Promise<void> {
+    const { visits, occurrences, clock } = this.#options
+    const unrecorded = new Set(await occurrences.unrecorded(alert.id, ids))
+    const recorded = ids.filter((id) => !unrecorded.has(id))
+    const hidden = await visits.withHidden(alert.tenantId, segment.where, recorded)
+    const left = recorded.filter((id) => !hidden.has(id))
     await occurrences.removeMembers(alert, left, clock.now())
   }
 

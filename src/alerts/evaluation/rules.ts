@@ -155,7 +155,7 @@ export function correctionOf(before: ReportedFacts, now: ReportedFacts): Correct
   if (now.state !== before.state) {
     if (now.state === 'hidden' || now.state === 'gone') return { kind: now.state, ...nameBefore }
     if (now.state !== 'present') return { kind: 'merged', ...nameBefore, merged_into: now.state }
-    return before.state === 'gone' ? undefined : { kind: 'shown', ...nameBefore }
+    return { kind: 'shown', ...nameBefore }
   }
   if (now.state !== 'present' || (now.name === before.name && now.domain === before.domain)) return undefined
   // Addresses of one company may carry several spellings of its name: a new visit may change it, and corrects nothing.

@@ -1,7 +1,16 @@
 import { inParts } from '../../companies/companies.ts'
 import { COMPANY, OF_SHOWN, WITH_MERGED } from '../../companies/corrected.ts'
 import { entriesSql } from '../../companies/entries.ts'
-import { type NamedSource, type ResolvedFilter, resolveFilter } from '../../companies/filter.ts'
+import {
+  daysOfEvents,
+  eventDayParameters,
+  hasDays,
+  matchedSql,
+  type NamedSource,
+  needsHeat,
+  type ResolvedFilter,
+  resolveFilter,
+} from '../../companies/filter.ts'
 import { matchingSql, partSql } from '../../companies/list.ts'
 import { stateAt } from '../../companies/state-at.ts'
 import { parseWhere } from '../../companies/where.ts'
@@ -276,14 +285,20 @@ export class ClickHouseVisits {
     return found
   }
 
-  /** Companies with hidden visits, among some. */
-  async withHidden(tenantId: string, ids: readonly string[]): Promise<ReadonlySet<string>> {
-    const rows = await this.#of<{ company_id: string }>(
+  /** Those among some companies that may be in a filter by their hidden visits: they have some on the days that it looks at. */
+  async withHidden(tenantId: string, where: string, ids: readonly string[]): Promise<ReadonlySet<string>> {
+    const filter = resolveFilter(parseWhere(where), this.#clock.now(), await this.#sources(tenantId))
+    const looksAtDays = hasDays(filter) || needsHeat(filter) || matchedSql(filter, '') !== undefined
+    const rows = await this.#of<{ target: string }>(
       tenantId,
       ids,
-      `SELECT company_id FROM ${HIDDEN} WHERE tenant_id = {tenant:String} AND company_id IN {companies:Array(String)} GROUP BY company_id`,
+      `SELECT DISTINCT if(counts_for != '', counts_for, company_id) AS target
+      FROM ${HIDDEN}
+      LEFT JOIN (${MERGED}) AS merged USING company_id
+      WHERE ${OF_MERGED}${looksAtDays ? daysOfEvents(filter) : ''}`,
+      eventDayParameters(filter),
     )
-    return new Set(rows.map(({ company_id: id }) => id))
+    return new Set(rows.map(({ target }) => target))
   }
 
   /** Corrections of names, merges and hidden companies since a moment. */
