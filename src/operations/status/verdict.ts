@@ -32,10 +32,11 @@ export function verdictOf(status: Found, limits: StallLimits, nowMs: number): Ve
 function factsOf(status: Found, limits: StallLimits, nowMs: number): Fact[] {
   const { redis } = status
   // Without Redis, nothing else can be said.
-  const all =
+  const ofRedis =
     redis === null
       ? intakeFacts(new Error(reasonOf(status.unknown, 'Redis') ?? 'no answer'))
       : [...stops(status, redis, limits), ...warnings(status, redis, nowMs)]
+  const all = [...surroundings(status), ...ofRedis]
   return [...all.filter(({ level }) => level === 'stalled'), ...all.filter(({ level }) => level === 'warning')]
 }
 
@@ -72,6 +73,17 @@ function stops(status: Found, redis: RedisStatus, limits: StallLimits): Fact[] {
   return found
 }
 
+/** What is known without Redis. */
+function surroundings({ disks, unknown }: Found): Fact[] {
+  const full = disks.filter(isFull).map(({ host, path, free_bytes: free, total_bytes: total }) => {
+    const seen = `${bytesText(free)} of ${bytesText(total)} are free for ${path} on ${host}`
+    return warning('disk-full', `${DISK_FULL}: ${seen}`)
+  })
+  const reason = reasonOf(unknown, 'ClickHouse')
+  if (reason === undefined) return full
+  return [...full, warning('clickhouse-down', `ClickHouse does not answer (${reason}): accepted events wait in Redis`)]
+}
+
 /** Processes report every 5 s, so one that is started again at once is not missed. */
 function absent({ processes, batch_jobs: batch, bulk_jobs: bulk, waiting }: Found, limits: StallLimits): Fact[] {
   if (processes.length === 0) return [stalled('no-process', 'no process of ipid has reported in the last 20 s')]
@@ -87,15 +99,9 @@ function warnings(status: Found, redis: RedisStatus, nowMs: number): Fact[] {
   const { data, inserts, dead_letters: dead, unknown, last_minute: minute } = status
   const found: Fact[] = []
   const add = (name: FactName, text: string) => void found.push(warning(name, text))
-  for (const { host, path, free_bytes: free, total_bytes: total } of status.disks.filter(isFull)) {
-    add('disk-full', `${DISK_FULL}: ${bytesText(free)} of ${bytesText(total)} are free for ${path} on ${host}`)
-  }
-  const ofClickHouse = reasonOf(unknown, 'ClickHouse')
-  if (ofClickHouse !== undefined) {
-    add('clickhouse-down', `ClickHouse does not answer (${ofClickHouse}): accepted events wait in Redis`)
-  }
-  // Quotas are counted in ClickHouse.
-  const others = unknown.filter((text) => !/^(?:ClickHouse|quotas): /.test(text) || ofClickHouse === undefined)
+  // Quotas are counted in ClickHouse, whose own failure is said already.
+  const isDown = reasonOf(unknown, 'ClickHouse') !== undefined
+  const others = unknown.filter((text) => !/^(?:ClickHouse|quotas): /.test(text) || !isDown)
   if (others.length > 0) add('unknown', `cannot be read: ${others.join(', ')}`)
   if (minute.failed > 0) {
     add('requests-fail', `${minute.failed} of ${numbered(minute.requests, 'request')} failed in the last minute`)
