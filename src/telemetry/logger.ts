@@ -2,7 +2,7 @@ import { type DestinationStream, type LogFn, type Logger, pino } from 'pino'
 import { isPassing } from '../run/passing.ts'
 import { plainWords } from '../run/plain-words.ts'
 import { visible, visibleLines } from '../run/visible-text.ts'
-import type { RecentProblems } from './problems.ts'
+import { keyOf, type RecentProblems } from './problems.ts'
 import { RepeatedLines } from './repeated-lines.ts'
 
 interface LoggerOptions {
@@ -64,7 +64,7 @@ function logging(problems: RecentProblems | undefined, repeated: RepeatedLines) 
     const sumUp = (more: number) => {
       method.apply(this, [{ repeated: more }, message] as unknown as Parameters<LogFn>)
     }
-    if (!isRepeatable(args[0]) || repeated.isNew(`${level} ${message}`, sumUp)) method.apply(this, args)
+    if (!isRepeatable(args[0]) || repeated.isNew(keyOf(found, message), sumUp)) method.apply(this, args)
   }
 }
 

@@ -11,12 +11,13 @@ const PROBLEMS_MAX = 10
 const MESSAGE_MAX = 300
 const KEPT_MS = 86_400_000
 
-function keyOf(level: Problem['level'], message: string): string {
-  return `${level} ${message}`
+/** The same for messages that differ in numbers only: how much is free, how long it took, which port. */
+export function keyOf(level: Problem['level'], message: string): string {
+  return `${level} ${message.replace(/\d+/g, '0')}`
 }
 
 /**
- * The last warnings and errors of a process, each message once, for a day. Waits before the process was ready are left out:
+ * The last warnings and errors of a process, each message once, whatever its numbers, for a day. Waits before the process was ready are left out:
  * a slow start is no error, and a wait that continues is logged again.
  */
 export class RecentProblems {

@@ -195,7 +195,13 @@ test('a system that takes no events, or finishes none, is stalled and never ok',
   assert.deepEqual(await found({ redis: refuses, reports: async () => [], reader: { host: 'h', disk } }), [
     ...['stalled', 'redis-refuses-writes', 'disk-full'],
   ])
-  assert.deepEqual(await found({ redis: silent, reports: silent, clickhouse: silent }), ['stalled', 'redis-down'])
+  assert.deepEqual(await found({ redis: silent, reports: silent }), ['stalled', 'redis-down'])
+  assert.deepEqual(await found({ redis: silent, reports: silent, clickhouse: silent, reader: { host: 'h', disk } }), [
+    'stalled',
+    'redis-down',
+    'disk-full',
+    'clickhouse-down',
+  ])
   assert.deepEqual(await found({ clickhouse: silent, quotas: silent }), ['warning', 'clickhouse-down'])
   const failing = async () => [report({ last_minute: { requests: 100, failed: 100 } })]
   assert.deepEqual(await found({ reports: failing }), ['warning', 'requests-fail'])
@@ -339,12 +345,16 @@ test('sums are those of the last minute', () => {
 
 test('a repeated complaint is one, and none a day later', () => {
   const problems = new RecentProblems()
-  for (let i = 0; i < 20; i++) problems.note('warn', `${i}`, i)
+  const letters = [...'abcdefghijklmnopqrst']
+  for (const [i, letter] of letters.entries()) problems.note('warn', letter, i)
   for (let i = 0; i < 5; i++) problems.note('error', 'again', 100 + i)
   const [newest, ...others] = problems.list(200)
   assert.deepEqual(newest, { level: 'error', message: 'again', atMs: 104, times: 5 })
-  assert.deepEqual([others.length, others[0]!.message], [9, '19'])
+  assert.deepEqual([others.length, others[0]!.message], [9, 't'])
   assert.deepEqual(problems.list(86_400_000 + 104), [])
   problems.ended('error', 'again')
-  assert.equal(problems.list(200)[0]!.message, '19')
+  assert.equal(problems.list(200)[0]!.message, 't')
+  for (const free of [31, 5]) problems.note('warn', `only ${free} bytes are free`, 150)
+  const [full, next] = problems.list(200)
+  assert.deepEqual([full!.message, full!.times, next!.message], ['only 5 bytes are free', 2, 't'])
 })

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { PASSING } from '../../../src/run/passing.ts'
 import { createLogger, withoutControls } from '../../../src/telemetry/logger.ts'
 import { RecentProblems } from '../../../src/telemetry/problems.ts'
@@ -86,4 +88,22 @@ test('a log line for people has no control characters, and is one line except fo
     err: { stack: 'x\n\\u001b]0;owned\\u0007\\u009b31m\n    at y' },
   })
   assert.equal(shown.indexOf('\n'), shown.length - 1)
+})
+
+test('lines of one fault that differ in numbers only are one a minute; others are all written', () => {
+  const script = `
+    import { createLogger } from './src/telemetry/logger.ts'
+    const log = await createLogger({ level: 'info', name: 'test', pretty: false })
+    for (const free of [31, 7, 0]) log.error({ err: new Error('Only ' + free + ' bytes are free') }, 'cannot insert')
+    for (const job of [1, 2]) log.warn('job ' + job + ' is refused')
+    for (const job of [1, 2]) log.info('job ' + job + ' is done')`
+  const { stderr } = spawnSync(process.execPath, ['--import', 'tsx', '--input-type=module', '--eval', script], {
+    cwd: fileURLToPath(new URL('../../..', import.meta.url)),
+    encoding: 'utf8',
+  })
+  const lines = stderr.trim().split('\n')
+  assert.deepEqual(
+    lines.map((line) => (JSON.parse(line) as { msg: string }).msg),
+    ['cannot insert', 'job 1 is refused', 'job 2 is refused', 'job 1 is done', 'job 2 is done'],
+  )
 })
