@@ -87,6 +87,23 @@ test('of several companies that are merged into one of them, that one stays, and
   assert.deepEqual(await corrections.list('into', ['a.example']), [])
 })
 
+test('the history of a company names what rules hid of it and of those that count for it', async () => {
+  await withEvents('hiding')
+  const at = '2025-11-20 00:00:00.000'
+  const values = ['a.example', 'b.example', 'c.example'].map((company_id) => ({
+    ...{ tenant_id: 'hiding', company_id, at, run: 'r', by: BY, action: 'hidden', rule: 'always-noise AS1', events: 1 },
+    first_seen: at,
+  }))
+  await clickhouse.client.insert({ table: 'hidden_changes', values, format: 'JSONEachRow' })
+  const of = async (company?: string) =>
+    (await corrections.hidings('hiding', company)).map(({ company_id }) => company_id)
+  assert.deepEqual(await of('a.example'), ['a.example'])
+  await corrections.correct('hiding', { companies: ['b.example'], wanted: { merged_into: 'a.example' }, by: BY })
+  assert.deepEqual(await of('a.example'), ['a.example', 'b.example'])
+  assert.deepEqual(await of(), ['a.example', 'b.example', 'c.example'])
+  assert.deepEqual(await of(''), [])
+})
+
 test('a change is one for many companies, a repeat changes nothing, and its undo restores all', async () => {
   await withEvents('many')
   const changeId = '00000000-0000-4000-8000-000000000001'

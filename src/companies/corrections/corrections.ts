@@ -15,6 +15,7 @@ import { InputError } from '../../run/errors.ts'
 import { unavailable } from '../../stores/clickhouse/failures.ts'
 import { quote } from '../../stores/clickhouse/quote.ts'
 import { CORRECTIONS, HIDDEN, HIDDEN_CHANGES } from '../../stores/clickhouse/tables.ts'
+import { OF_COMPANY } from '../corrected.ts'
 import { changedIntentPages, DEFAULT_INTENT_PAGES } from '../intent-pages.ts'
 import { chainOf, endsOf, type Merges } from './merges.ts'
 
@@ -226,13 +227,13 @@ export class CompanyCorrections {
     }))
   }
 
-  /** What rules hid and showed again, newest first. @param company only of this one */
+  /** What rules hid and showed again, newest first. @param company only of this one, and of those that count for it; `''`: none */
   async hidings(tenantId: string, company?: string): Promise<HidingChange[]> {
-    const of = company === undefined ? '' : 'AND company_id = {company:String}'
+    if (company === '') return []
     const rows = await this.#rows<Omit<HidingChange, 'at'> & { readonly ms: number }>(
       `SELECT company_id, toUnixTimestamp64Milli(log.at) AS ms, by, action, rule, events
        FROM ${HIDDEN_CHANGES} AS log
-       WHERE tenant_id = {tenant:String} ${of}
+       WHERE ${company === undefined ? 'tenant_id = {tenant:String}' : OF_COMPANY}
        ORDER BY ms DESC, company_id, action, rule
        LIMIT ${CORRECTION_LIMITS.history}`,
       { tenant: tenantId, company: company ?? '' },
