@@ -4,6 +4,7 @@ import { after, beforeEach, test } from 'node:test'
 import { ENRICHMENT_COLUMNS, ROW_COLUMNS } from '../../schemas/row.ts'
 import { ClickHouseCompanies } from '../../src/companies/companies.ts'
 import type { FrozenData } from '../../src/enrichment/engine.ts'
+import { ClickHouseErasableEvents } from '../../src/operations/erasure/erasable-events.ts'
 import { ClickHouseReenrichment } from '../../src/operations/reenrich/clickhouse.ts'
 import { HIDDEN_ONLY, type ReenrichJob } from '../../src/operations/reenrich/jobs/job.ts'
 import { ReenrichJobs } from '../../src/operations/reenrich/jobs/job-store.ts'
@@ -11,11 +12,13 @@ import { ClickHouseStoredEvents } from '../../src/operations/reenrich/stored-eve
 import { ReenrichJobRunner } from '../../src/operations/replay/job-runner.ts'
 import type { ReplayLane, StoredEvents } from '../../src/operations/replay/ports.ts'
 import { ReplayTables } from '../../src/operations/replay/replay-tables.ts'
+import { ClickHouseAgedTables } from '../../src/operations/retention/aged-tables.ts'
 import { absentRows } from '../../src/pipeline/sinks/clickhouse/absent-rows.ts'
 import { systemClock } from '../../src/run/clock.ts'
 import { connectReading, QuestionReader } from '../../src/stores/clickhouse/reader.ts'
 import { connectRedis } from '../../src/stores/redis/connect.ts'
 import { rewriteLease } from '../../src/stores/redis/rewrite-lease.ts'
+import { readSourceCounts } from '../../src/tenants/sources/counts.ts'
 import type { Tenant } from '../../src/tenants/tenancy.ts'
 import { startTestClickHouse } from '../support/clickhouse.ts'
 import { type EventRow, eventRows } from '../support/event-rows.ts'
@@ -318,6 +321,37 @@ test('a hidden event is stored: neither a sink nor a replay brings it a second t
   const found = await tables.rowsOf('acme', ['e-0', 'e-1'], span)
   await tables.close()
   assert.deepEqual([...found.keys()].sort(), ['e-0', 'e-1'])
+})
+
+test('erasure and retention remove hidden events, and the counts of sources have them', async () => {
+  await insert(rows())
+  const working = runner()
+  await working.start()
+  await change(['always-noise isp.example', 'own 17.0.1.0/24'])
+  await working.stop()
+  const counts = await readSourceCounts(clickhouse.client, 'acme', NOW)
+  const [hidden] = await clickhouse.rows<{ n: number }>(
+    "SELECT countIf(source_id = 'src_1' AND toDate32(received_at) >= yesterday()) AS n FROM hidden_events",
+  )
+  assert.ok(hidden!.n > 0)
+  assert.equal(counts.get('src_1')!.recent.filtered, hidden!.n)
+
+  const erasing = new ClickHouseErasableEvents(clickhouse.url)
+  await erasing.begin({ tenantId: 'acme', selector: { kind: 'ip', value: '17.0.0.0' }, beforeMs: Date.now() })
+  const found: string[] = []
+  for await (const ids of erasing.eventIds(0)) found.push(...ids)
+  assert.equal(found.length, 6)
+  assert.deepEqual(await erasing.idsAmong(found, 0, NOW), new Set(found))
+  assert.equal((await erasing.remove(performance.now() + 60_000)).rows, 6)
+  await erasing.end()
+  assert.deepEqual(await count("ip = '17.0.0.0'"), [0, 0])
+
+  const old = `received_at < toStartOfDay(now('UTC')) - INTERVAL 5 DAY`
+  assert.ok((await count(old))[1]! > 0)
+  const tables = new ClickHouseAgedTables(clickhouse.url, undefined)
+  await tables.removeAged({ defaultDays: 5, ofTenants: new Map() }, Date.now())
+  await until(async () => (await count(old)).every((rows) => rows === 0))
+  assert.ok((await count('true'))[1]! > 0)
 })
 
 test('hidden_events has every stored column of events', async () => {
