@@ -115,11 +115,12 @@ export function NotThem({ tenant, answer: { company, networks }, changed, onClos
             isAutomatic
           />
           <Text tone="soft" isMeasured>
+            {wrong === 'other' ? 'New visits change at once.' : 'New visits are no longer stored.'}{' '}
             {span === undefined
-              ? 'Only new visits change. The settings can apply the rule to stored ones later.'
+              ? 'Stored ones stay as they are. The settings can apply the rule to them later.'
               : wrong === 'other'
-                ? 'New visits change at once. Stored ones follow in the background; this page shows the progress.'
-                : 'New visits are no longer stored. Stored ones are hidden, not deleted: they are shown again when the rule is removed in the settings.'}
+                ? 'Stored ones follow in the background; this page shows the progress.'
+                : 'Stored ones are hidden, not deleted: they are shown again when the rule is removed in the settings.'}
           </Text>
           <FieldError error={saving.error} />
           <Row justify="right">

@@ -74,7 +74,7 @@ function Outcome({ trial, body }: { readonly trial: RulesTrialAnswer; readonly b
         ))}
         {shown > 0 && (
           <li>
-            <strong>{number(shown)}</strong> hidden events are shown again
+            <strong>{number(shown)}</strong> hidden {shown === 1 ? 'event is' : 'events are'} shown again
           </li>
         )}
         {kept.map(([rule, events]) => (
