@@ -38,7 +38,11 @@ export const SourceFacts = Type.Object({
     }),
   ),
   verify: Type.Optional(
-    Type.String({ maxLength: 200, description: "Code by which Vercel recognises that an endpoint is its customer's" }),
+    Type.String({
+      maxLength: 200,
+      pattern: '^[!-~]*$',
+      description: "Code by which Vercel recognises that an endpoint is its customer's",
+    }),
   ),
   base: Type.Optional(
     Type.String({ maxLength: 300, description: 'URL of the API as its senders reach it, for the text to paste' }),

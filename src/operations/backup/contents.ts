@@ -17,6 +17,8 @@ export interface BackupContents {
     readonly kind: string
     /** Where ipid fetches from; null: senders come by themselves. */
     readonly place: string | null
+    /** Address of the API in the text to paste for its senders; null: that of the instance. */
+    readonly base: string | null
     readonly created_at: string
     readonly last_used: string | null
     readonly revoked_at: string | null
@@ -47,7 +49,8 @@ export async function readContents(
         else {
           const pull = sources.find(({ from }) => from.name === source.kind)?.from.pull
           const place = source.pull && (pull?.placeOf(source.pull.settings) ?? JSON.stringify(source.pull.settings))
-          found.sources.push({ tenant_id, source_id: prefix, kind: source.kind, place: place ?? null, ...facts })
+          const { kind, base = null } = source
+          found.sources.push({ tenant_id, source_id: prefix, kind, place: place ?? null, base, ...facts })
         }
       }
       for (const [alert_id, { name, to, target }] of Object.entries(alerts)) {

@@ -7,6 +7,7 @@ import { SEGMENT_LIMITS, type SegmentRecord } from '../../../schemas/segment.ts'
 import { assertAlertFacts, assertEmailAddress } from '../../alerts/facts.ts'
 import { assertFilter } from '../../companies/filter.ts'
 import { parseWhere } from '../../companies/where.ts'
+import { httpOrigin } from '../../config/values.ts'
 import { readRule } from '../../enrichment/tenant-rules/rule.ts'
 import type { Source } from '../../pipeline/declaration/source.ts'
 import { parseMapping } from '../../pipeline/sources/mapping.ts'
@@ -50,12 +51,16 @@ function assertNamed<T extends { readonly name: string }>(
   const names = new Set<string>()
   for (const [id, record] of Object.entries(records)) {
     at(`${what}.${id}`, () => assert(record))
-    // Names of earlier versions may have marks that are refused today; they still load.
-    if (/\p{Cc}/u.test(record.name)) throw new Error(`${what}.${id}: its name is not one line`)
+    at(`${what}.${id}`, () => assertOneLine(record.name))
     if (names.has(record.name)) throw new Error(`${what}.${id}: its name ${JSON.stringify(record.name)} occurs twice`)
     names.add(record.name)
   }
   if (names.size > max) throw new Error(`${what}: a tenant has at most ${max}, got ${names.size}`)
+}
+
+/** Names of earlier versions may have marks that are refused today; they still load. */
+function assertOneLine(name: string): void {
+  if (/\p{Cc}/u.test(name)) throw new Error('its name is not one line')
 }
 
 function assertSegment({ where }: SegmentRecord): void {
@@ -69,7 +74,10 @@ function assertAlert({ on, after_days: afterDays, segment_id: segment, digest, t
   if ((secret === undefined) !== (to === 'email')) throw new Error('a webhook and Slack have a secret, e-mail has none')
 }
 
-function assertSource({ kind, preset, map, pull }: SourceFacts, kinds: SourceKinds): void {
+function assertSource({ kind, name, base, preset, map, pull }: SourceFacts, kinds: SourceKinds): void {
+  if (name !== undefined) assertOneLine(name)
+  // People paste it into their pages.
+  if (base !== undefined) at('base', () => httpOrigin(base))
   const known = kinds.find(({ name }) => name === kind)
   // A source of a kind that this pipeline lacks receives nothing.
   if (known === undefined) return

@@ -81,6 +81,7 @@ const withRecord = (change: object) => ({ tenants: [{ ...TENANT, record: { ...TE
 const SOURCE_KEY = { prefix: 'src_0123456' }
 const withSource = (kind: string, settings: object) =>
   withKey({}, { ...SOURCE_KEY, source: { kind, address: 'auto', pull: { every_ms: 60_000, settings } } })
+const withPage = (change: object) => withKey({}, { ...SOURCE_KEY, source: { kind: 'web', address: 'auto', ...change } })
 const TIME = KEY.created_at
 const ALERT = {
   ...{ name: 'Thief', on: 'company.first_seen', to: 'email', target: 'ada@example.com' },
@@ -156,6 +157,16 @@ const REFUSED: Readonly<Record<string, readonly [Content, RegExp]>> = {
     withKey({}, { ...SOURCE_KEY, source: { kind: 'http', address: 'auto', map: { nonsense: 'a' } } }),
     /line 1: keys\[0\]\.record\.source: /,
   ],
+  'a source whose text to paste has a script': [
+    withPage({ base: 'http://x/"><script>alert(1)</script>' }),
+    /line 1: keys\[0\]\.record\.source: base: must be https:\/\/host/,
+  ],
+  'a source whose address is a script': [withPage({ base: 'javascript:alert(1)' }), /source: base: must be https/],
+  'a source whose name clears a screen': [withPage({ name: '\u001b[2J' }), /source: its name is not one line/],
+  'a code that adds a header to answers': [
+    withPage({ verify: 'a\r\nset-cookie: x=y' }),
+    /line 1: keys\[0\]\.record\.source\.verify: must match pattern/,
+  ],
   'an e-mail address with a header': [
     withAlert({ target: 'thief@evil.example\r\nBcc: x@y' }),
     /line 1: alerts\.alert_0123456789ab: "thief@evil\.example\\r\\nBcc: x@y" is not an e-mail address/,
@@ -224,14 +235,23 @@ test('keys, sources, alerts and exports of a backup are listed', async (t) => {
   const source = {
     sha256: 'b'.repeat(64),
     used_ms: null,
-    record: { ...KEY, ...SOURCE_KEY, source: { kind: 's3', address: 'payload', pull } },
+    record: { ...KEY, ...SOURCE_KEY, source: { kind: 's3', address: 'payload', pull, base: 'https://thief.example' } },
   }
   const dir = await write(t, { tenants: [{ ...TENANT, keys: [key, source], alerts: { alert_0123456789ab: ALERT } }] })
   const { contents } = await openBackup(dir, progress, ingest)
   const facts = { tenant_id: 'acme', created_at: TIME, revoked_at: null }
   assert.deepEqual(contents, {
     keys: [{ ...facts, prefix: KEY.prefix, last_used: '1970-01-01T00:00:00.000Z' }],
-    sources: [{ ...facts, source_id: 'src_0123456', kind: 's3', place: pull.settings.url, last_used: null }],
+    sources: [
+      {
+        ...facts,
+        source_id: 'src_0123456',
+        kind: 's3',
+        place: pull.settings.url,
+        base: 'https://thief.example',
+        last_used: null,
+      },
+    ],
     alerts: [
       { tenant_id: 'acme', alert_id: 'alert_0123456789ab', name: 'Thief', to: 'email', target: 'ada@example.com' },
     ],

@@ -126,9 +126,9 @@ function printContents(out: NodeJS.WritableStream, { keys, sources, alerts, expo
     ]),
   )
   list(
-    ['SOURCE', 'TENANT', 'KIND', 'FETCHES FROM', 'CREATED', 'LAST USED', 'REVOKED'],
-    sources.map(({ source_id, tenant_id, kind, place, created_at, last_used, revoked_at }) => [
-      ...[source_id, tenant_id, kind, place, created_at, last_used, revoked_at],
+    ['SOURCE', 'TENANT', 'KIND', 'FETCHES FROM', 'SENDERS USE', 'CREATED', 'LAST USED', 'REVOKED'],
+    sources.map(({ source_id, tenant_id, kind, place, base, created_at, last_used, revoked_at }) => [
+      ...[source_id, tenant_id, kind, place, base, created_at, last_used, revoked_at],
     ]),
   )
   list(
