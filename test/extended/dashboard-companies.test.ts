@@ -132,6 +132,8 @@ test('companies are filtered by pages, sources, campaigns and counts', async () 
       extra: '{"url":"https:\\/\\/shop.example\\/docs\\/Pricing?a=1"}',
       industry: 'Software',
     }),
+    // Another event of the same visit.
+    event('slashes.example', { ...url('/docs/Pricing'), industry: 'Software' }),
     event('escaped.example', { extra: '{"url":"https://shop.example/pr\\u0069cing"}', industry: 'Banking' }),
     event('umlaut.example', { properties: '{"path":"/größe/\\u00e4"}', industry: 'Banking', country_code: 'FR' }),
     event('old.example', { ...url('/pricing'), timestamp: NOON_MS - 40 * DAY_MS }),
@@ -166,8 +168,8 @@ test('companies are filtered by pages, sources, campaigns and counts', async () 
   assert.equal(await found('campaign=spring%20sale&source_not=Website'), 'app')
   assert.equal(await found('campaign_not=spring%20sale&campaign_not=-'), '')
   assert.equal(await found('campaign=autumn'), '')
-  assert.equal(await found('events_min=2'), 'app old reader')
-  assert.equal(await found('events_min=2&days=30'), 'app reader')
+  assert.equal(await found('events_min=2'), 'app old reader slashes')
+  assert.equal(await found('events_min=2&days=30'), 'app reader slashes')
   assert.equal(await found('visits_min=2'), 'app old reader')
   assert.equal(await found('visits_min=2&days=1'), 'app')
   assert.equal(await found('events_max=1&page_contains=/pricing'), 'escaped slashes')

@@ -4,10 +4,12 @@ import { after, beforeEach, test } from 'node:test'
 import { ENRICHMENT_COLUMNS, ROW_COLUMNS } from '../../schemas/row.ts'
 import { ClickHouseCompanies } from '../../src/companies/companies.ts'
 import type { FrozenData } from '../../src/enrichment/engine.ts'
+import { ClickHouseTables } from '../../src/operations/backup/table-copies.ts'
 import { ClickHouseErasableEvents } from '../../src/operations/erasure/erasable-events.ts'
 import { ClickHouseReenrichment } from '../../src/operations/reenrich/clickhouse.ts'
 import { HIDDEN_ONLY, type ReenrichJob } from '../../src/operations/reenrich/jobs/job.ts'
 import { ReenrichJobs } from '../../src/operations/reenrich/jobs/job-store.ts'
+import type { Slice } from '../../src/operations/reenrich/ports.ts'
 import { ClickHouseStoredEvents } from '../../src/operations/reenrich/stored-events.ts'
 import { ReenrichJobRunner } from '../../src/operations/replay/job-runner.ts'
 import type { ReplayLane, StoredEvents } from '../../src/operations/replay/ports.ts'
@@ -321,6 +323,31 @@ test('a hidden event is stored: neither a sink nor a replay brings it a second t
   const found = await tables.rowsOf('acme', ['e-0', 'e-1'], span)
   await tables.close()
   assert.deepEqual([...found.keys()].sort(), ['e-0', 'e-1'])
+  const backup = new ClickHouseTables(clickhouse.url, silent)
+  const asked = ['e-0', 'e-1', 'none'].map((eventId) => ({ tenantId: 'acme', eventId }))
+  assert.deepEqual(await backup.storedAmong(asked), new Set([0, 1]))
+  let since = 0
+  for await (const events of backup.eventsSince(0)) since += events.length
+  await backup.close()
+  assert.equal(since, 120)
+})
+
+test('an insert into the hidden events that did not happen is noticed and done again', async () => {
+  class Interrupted extends ClickHouseReenrichment {
+    inserts = 0
+    override async insert(slice: Slice): Promise<void> {
+      this.inserts++
+      if (this.inserts > 1) await super.insert(slice)
+    }
+  }
+  await insert(rows())
+  const events = new Interrupted(clickhouse.url)
+  const working = runner(events)
+  await working.start()
+  await change(['always-noise isp.example'])
+  await working.stop()
+  assert.equal(events.inserts, 2)
+  assert.deepEqual(await count("company_id = 'isp.example'"), [0, 30])
 })
 
 test('erasure and retention remove hidden events, and the counts of sources have them', async () => {

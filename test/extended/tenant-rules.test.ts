@@ -319,6 +319,35 @@ test('tenant rules apply at once, in both lanes, in replays and in re-enrichment
     )
   })
 
+  await step('a hiding rule hides stored visits of all days, and only a confirmed deletion is for good', async () => {
+    await ipid('tenant', 'create', 'hiding')
+    const { key } = await ipid('key', 'create', 'hiding')
+    const event = { ip: ADDRESSES.apple, event_id: 'h' }
+    await call('/v1/ingest', JSON.stringify({ events: [event] }), key)
+    const rule = ['hiding', 'always-noise', 'apple.com'] as const
+    const untilStatus = async (status: string) => {
+      const found = async () => (await ipid('event', 'hiding', 'h')).receipts?.[0]?.status
+      await until(found, (text) => text === status)
+    }
+    await untilStatus('stored')
+    await ipid('rules', 'add', ...rule)
+    await untilStatus('hidden')
+    await ipid('rules', 'remove', ...rule)
+    await untilStatus('stored')
+    await ipid('rules', 'add', ...rule)
+    await untilStatus('hidden')
+    const refused = await site.ipid('rules', 'delete-hidden', ...rule)
+    assert.equal(refused.code, 2)
+    assert.match(refused.stderr, /nothing was deleted\. This cannot be undone/)
+    await ipid('rules', 'delete-hidden', ...rule, '--yes')
+    await until(
+      () => query("SELECT count() FROM hidden_events WHERE tenant_id = 'hiding'"),
+      (text) => text === '0',
+    )
+    await ipid('rules', 'remove', ...rule)
+    assert.equal(await query("SELECT count() FROM events WHERE tenant_id = 'hiding'"), '0')
+  })
+
   await step('a rule `is` holds alike for live events, batch, lookups, bulk and re-enrichment', async () => {
     await ipid('tenant', 'create', 'held')
     const { key } = await ipid('key', 'create', 'held')

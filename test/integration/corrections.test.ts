@@ -166,6 +166,17 @@ test('an unknown company is refused with similar ones, and nothing is written', 
   )
 })
 
+test('a company whose visits a rule hides is known', async () => {
+  await withEvents('unseen')
+  await clickhouse.client.insert({
+    table: 'hidden_events',
+    values: [{ tenant_id: 'unseen', event_id: 'h', company_id: 'hidden.example' }],
+    format: 'JSONEachRow',
+  })
+  await corrections.correct('unseen', { companies: ['hidden.example'], wanted: { name: 'Hidden' }, by: BY })
+  assert.equal((await corrections.list('unseen'))[0]!.name, 'Hidden')
+})
+
 test('random changes and undos leave what a plain model says', async () => {
   const events = await withEvents('model')
   let seed = 7
