@@ -70,8 +70,9 @@ export function url(protocols: readonly string[]) {
 /** The address of a server, `https://host` or `http://host:port`: without a path, a query or credentials, and without the last slash. */
 export function httpOrigin(value: string): string {
   const parsed = URL.canParse(value) ? new URL(value) : undefined
-  if (parsed !== undefined && /^https?:$/.test(parsed.protocol) && parsed.href === `${parsed.origin}/`)
-    return parsed.origin
+  // A host may have quotes, and the origin goes into code to paste.
+  if (/^https?:\/\/[\w.:[\]-]+$/.test(parsed?.origin ?? '') && parsed!.href === `${parsed!.origin}/`)
+    return parsed!.origin
   throw new InputError('must be https://host or http://host:port')
 }
 

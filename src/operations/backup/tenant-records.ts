@@ -88,7 +88,8 @@ function assertSource({ kind, name, base, preset, map, pull }: SourceFacts, kind
     )
   }
   const presets = known.tool?.presets?.map(({ name }) => name) ?? []
-  if (preset !== undefined && !presets.includes(preset)) throw new Error(`there is no preset ${JSON.stringify(preset)}`)
+  // `source set … --preset none` leaves an empty text.
+  if (preset && !presets.includes(preset)) throw new Error(`there is no preset ${JSON.stringify(preset)}`)
   if ((pull === undefined) !== (known.pull === undefined)) {
     throw new Error(pull === undefined ? `a source of kind ${kind} has a schedule` : `kind ${kind} has no schedule`)
   }

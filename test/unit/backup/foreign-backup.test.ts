@@ -69,7 +69,15 @@ async function write(
 const progress = new Progress(() => {})
 
 test('our own backup is opened', async (t) => {
-  const dir = await write(t, { tenants: [TENANT], letters: [LETTER, { ...LETTER, id: '5-2' }], objects: [OBJECT] })
+  // As `source set … --preset none --verify none --map none` leaves it.
+  const source = { kind: 'http', address: 'auto', preset: '', verify: '', map: {}, base: 'https://ipid.example:8443' }
+  const sha256 = 'b'.repeat(64)
+  const keys = [...TENANT.keys, { sha256, record: { ...KEY, prefix: 'src_0123456', source }, used_ms: null }]
+  const dir = await write(t, {
+    tenants: [{ ...TENANT, keys }],
+    letters: [LETTER, { ...LETTER, id: '5-2' }],
+    objects: [OBJECT],
+  })
   assert.equal((await openBackup(dir, progress, ingest)).manifest.partitions, 4)
 })
 
@@ -161,6 +169,7 @@ const REFUSED: Readonly<Record<string, readonly [Content, RegExp]>> = {
     withPage({ base: 'http://x/"><script>alert(1)</script>' }),
     /line 1: keys\[0\]\.record\.source: base: must be https:\/\/host/,
   ],
+  'a source whose address ends an attribute': [withPage({ base: 'https://a"b' }), /source: base: must be https/],
   'a source whose address is a script': [withPage({ base: 'javascript:alert(1)' }), /source: base: must be https/],
   'a source whose name clears a screen': [withPage({ name: '\u001b[2J' }), /source: its name is not one line/],
   'a code that adds a header to answers': [
