@@ -126,6 +126,27 @@ test('Firehose: one record at a time is decoded, and its bytes are counted while
   assert.throws(() => [...full.push(Buffer.from(JSON.stringify({ records })))], /full/)
 })
 
+test('entries of a body and of a record are read a few at a time', (t) => {
+  const entries = '{"ip":"203.0.113.7"}\n'.repeat(5_000)
+  const record = `{"records":[{"data":"${gzipSync(entries).toString('base64')}"}]}`
+  for (const [body, firehoseRequestId] of [
+    [entries, ''],
+    [record, 'r'],
+  ] as const) {
+    const reader = new EntryReader(entryFormat({}), { addressOf: ({ ip }) => ip, firehoseRequestId, hold() {} })
+    const parse = t.mock.method(JSON, 'parse')
+    let [lines, most] = [0, 0]
+    for (const part of reader.push(Buffer.from(body))) {
+      lines += part.length
+      most = Math.max(most, parse.mock.callCount())
+      parse.mock.resetCalls()
+    }
+    parse.mock.restore()
+    assert.equal(lines, 5_000)
+    assert.ok(most < 500, `${most} entries were parsed at once`)
+  }
+})
+
 test("a source's own mapping goes before its preset's, and fields have their own names at last", () => {
   const facts = { preset: 'vector', map: { ip: 'peer' } }
   const read = (entry: object) => eventsOf(JSON.stringify(entry), facts)[0].ip

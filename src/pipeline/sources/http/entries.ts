@@ -17,8 +17,11 @@ const LEVELS_ADDED = 2
 /** Longest record of Amazon Data Firehose, 1,000 KiB, in base64 and with the JSON around it. */
 const RECORD_MAX_BYTES = 1_500_000
 const RECORD_MAX_DECODED_BYTES = 8_388_608
+/** Bytes of entries that are read at once, and what an entry counts besides its bytes: most of its time, if it is small. */
+const PART_BYTES = 32_768
+const ENTRY_BYTES = 128
 /** Small records are passed on together until they have this many bytes, decoded. */
-const PART_BYTES = 65_536
+const HELD_BYTES = 65_536
 const GZIP_MAGIC = 0x1f8b
 const TEST_UPLOAD = '{"content":"tests"}'
 
@@ -69,8 +72,8 @@ export class EntryReader {
   }
 
   /**
-   * The lines of the entries that end in these bytes, in parts: a record may decode to 1,000 times its size, so the next ones are
-   * decoded when the part before them is used.
+   * The lines of the entries that end in these bytes, in parts that take about a millisecond: a record may decode to 1,000 times its size,
+   * so the next ones are decoded when the part before them is used.
    * @throws HttpError 400, 413 or 429
    */
   *push(bytes: Buffer): Generator<string[]> {
@@ -89,30 +92,33 @@ export class EntryReader {
   }
 
   *#partsOf(values: readonly BodyValue[]): Generator<string[]> {
-    if (!this.#isFirehose) {
-      yield this.#linesOf(values)
-      return
-    }
     let lines: string[] = []
+    let work = 0
     let heldBytes = 0
     for (const value of values) {
-      const decoded = this.#decoded(value)
+      const decoded = this.#isFirehose ? this.#decoded(value) : undefined
       const bytes = decoded?.length ?? 0
       this.#facts.hold(bytes)
       heldBytes += bytes
-      for (const line of this.#linesOf(decoded === undefined ? [value] : valuesOf(decoded))) lines.push(line)
-      if (heldBytes < PART_BYTES) continue
-      yield lines
+      const entries: Iterable<BodyValue> = decoded === undefined ? [value] : valuesOf(decoded)
+      for (const entry of entries) {
+        const line = this.#lineOf(entry)
+        if (line !== undefined) lines.push(line)
+        work += ENTRY_BYTES + (entry === TOO_LONG_VALUE ? 0 : entry.length)
+        if (work < PART_BYTES) continue
+        yield lines
+        lines = []
+        work = 0
+      }
+      if (heldBytes < HELD_BYTES) continue
+      if (lines.length > 0) yield lines
       this.#facts.hold(-heldBytes)
       lines = []
+      work = 0
       heldBytes = 0
     }
     if (lines.length > 0) yield lines
     this.#facts.hold(-heldBytes)
-  }
-
-  #linesOf(values: readonly BodyValue[]): string[] {
-    return values.flatMap((value) => this.#lineOf(value) ?? [])
   }
 
   /** A record of Amazon Data Firehose, `{"data": BASE64}`, which may be gzip. Undefined when it is none. */
@@ -172,13 +178,14 @@ function objectIn(text: string): JsonObject | undefined {
 }
 
 /** The entries in a record. */
-function valuesOf(decoded: Buffer): BodyValue[] {
+function* valuesOf(decoded: Buffer): Generator<BodyValue> {
   const values = new JsonValues()
   try {
-    return [...values.push(decoded), ...values.end()]
+    for (let at = 0; at < decoded.length; at += PART_BYTES) yield* values.push(decoded.subarray(at, at + PART_BYTES))
+    yield* values.end()
   } catch {
     // One broken record must not refuse the others.
-    return [Buffer.from('[')]
+    yield Buffer.from('[')
   }
 }
 
