@@ -106,6 +106,8 @@ function temporaryFolder() {
  * @returns {Promise<boolean>} whether there were any
  */
 async function endProcesses(dir) {
+  // Elsewhere nothing says which processes are of this run.
+  if (process.platform !== 'linux') return false
   const { commandLine, processesNaming } = await import('./processes.ts')
   const left = processesNaming(dir)
   for (const pid of left) {
