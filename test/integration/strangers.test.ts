@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
+import { Slices } from '../../src/run/slices.ts'
 import type { Caller } from '../../src/tenants/tenancy.ts'
 import { API_KEY, heldIntake, MemoryIntake, RawConnection, startHttp, type TestHttpOptions } from '../support/http.ts'
 import { until } from '../support/until.ts'
@@ -77,6 +78,22 @@ for (const [kind, [path, body]] of Object.entries(RAW_KEYS)) {
     assert.deepEqual(await parsedChars(t, async () => assert.equal((await send(path, body('none'))).status, 401)), [])
   })
 }
+
+test('a key that a visitor wrote into an event, or into the address of a page, takes no event to its tenant', async (t) => {
+  const { send, asked } = await startSources(t, 'posthog')
+  const written = { token: OTHERS, api_key: OTHERS, a: { api_key: OTHERS } }
+  const event = {
+    ...{ event: 'x', text: '\\"', token: OTHERS },
+    properties: { $ip: '8.8.8.8', $current_url: `https://shop.example/?token=${OTHERS}&api_key=${OTHERS}`, ...written },
+  }
+  for (const events of [1, 500]) {
+    const body = JSON.stringify({ batch: Array.from({ length: events }, () => event), api_key: KNOWN })
+    for (const sent of [body, gzipSync(body)]) assert.equal((await send('/s/posthog/batch/', sent)).status, 200)
+  }
+  const form = `url=${encodeURIComponent(`https://shop.example/?token=${OTHERS}`)}&token=${KNOWN}`
+  assert.equal((await send('/s/posthog/e/', form)).status, 200)
+  assert.deepEqual(new Set(asked), new Set([KNOWN]))
+})
 
 test('a key after megabytes of gzip is found', async (t) => {
   const { send, intake } = await startSources(t, 'posthog')
@@ -155,6 +172,19 @@ test('a body of 1 MiB that is parsed as a whole has at most 100,000 values', asy
     assert.equal(answer.status, 413)
     assert.equal(((await answer.json()) as { detail: string }).detail, 'the body has more than 100000 values')
   }
+})
+
+test('events of a megabyte are read and stored one after the other, and an id of any form is answered', async (t) => {
+  const { send, intake } = await startSources(t, 'posthog')
+  const event = { event: 'x', properties: { $ip: '8.8.8.8', text: 'ab"c'.repeat(180_000) } }
+  const slices = t.mock.method(Slices.prototype, 'run')
+  const ids = [{ toString: 1, valueOf: 1 }, 'a', 7]
+  const batch = ids.map((uuid) => ({ ...event, uuid }))
+  const { status, text } = await send(`/s/posthog/${KNOWN}/i/v1/analytics/events`, JSON.stringify({ batch }))
+  assert.equal(status, 200)
+  assert.deepEqual(JSON.parse(text), { results: { '': { result: 'drop' }, a: { result: 'ok' }, 7: { result: 'ok' } } })
+  assert.equal(intake.envelopes.length, 2)
+  assert.equal(slices.mock.callCount(), 2, 'to read, and to store')
 })
 
 test('a large payload is parsed a few events at a time, and each event once', async (t) => {

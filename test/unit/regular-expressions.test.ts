@@ -23,8 +23,6 @@ const BUILT: Readonly<Record<string, string>> = {
   'src/enrichment/bots/user-agent.ts': 'names from our own table, over at most 512 characters',
   'src/operations/status/redis/servers.ts': 'a constant name, over the INFO of Redis',
   'src/pipeline/sources/batch/files/csv-record.ts': 'a delimiter and a quote, over a sample of at most 64 KB',
-  'src/pipeline/sources/tools/body-key.ts':
-    'names of fields from our own declarations; each repetition ends at a required character',
 }
 
 interface Expression {

@@ -2,22 +2,18 @@ import { constants, createGunzip } from 'node:zlib'
 import { andThen } from '../../run/and-then.ts'
 import type { SlicedWork } from '../../run/slices.ts'
 import type { BodyBuffer } from './body-buffer.ts'
-import { isGzip, isSmallGzip } from './decode.ts'
+import { isGzip } from './decode.ts'
 
-/**
- * Looks for something in a part of a body.
- * @param text bytes as Latin-1
- * @returns undefined: it is not there
- */
-export type FindInBody = (
-  text: string,
-  place: { readonly isFirst: boolean; readonly isLast: boolean },
-) => string | undefined
+/** Looks for something in a body, as its bytes come. */
+export interface BodyScan {
+  /** What is found so far. */
+  readonly found: string | undefined
+  /** Reads the next bytes, as Latin-1. Returns whether later ones change nothing. */
+  read(text: string): boolean
+}
 
 /** Bytes that are searched at once, and the first search waits for them. */
 const WINDOW_BYTES = 65_536
-/** Bytes that the next search repeats, because what is searched for may lie on the border. */
-const OVERLAP_BYTES = 512
 
 export interface BodySearch {
   readonly detectsGzip: boolean
@@ -25,8 +21,8 @@ export interface BodySearch {
   readonly bytesMax: number
   /** Whether to search only the first `WINDOW_BYTES`. */
   readonly onlyStart: boolean
-  /** Decodes a small body as a whole. */
-  text(): string | Promise<string>
+  /** The text of a body of small gzip; undefined: it is not small. */
+  smallText(pieces: readonly Uint8Array[]): string | undefined
   inSlices<T>(work: SlicedWork<T>): T | Promise<T>
   /** Runs work that decodes in another thread, with others of the same owner waiting for it. */
   decoding<T>(work: () => Promise<T>): Promise<T>
@@ -35,93 +31,91 @@ export interface BodySearch {
 /**
  * Searches a body piece by piece, first its start and then the whole, without decoding or parsing it as a whole. Gzip is decoded no
  * further than to what is found. Answers without a promise for a small body that has arrived.
+ * @param begin begins a scan of the body
  */
 export function searchBody(
   body: BodyBuffer,
   search: BodySearch,
-  find: FindInBody,
+  begin: () => BodyScan,
 ): string | undefined | Promise<string | undefined> {
-  const { onlyStart } = search
   return andThen(body.arrived(WINDOW_BYTES), () => {
     const pieces = body.pieces()
     const first = pieces[0]
     if (first === undefined) return undefined
     if (search.detectsGzip && isGzip(first)) {
-      if (!body.isComplete || !isSmallGzip(pieces)) {
-        return searchTwice(body, onlyStart, (all) => searchGzip(all, search, find))
-      }
-      return andThen(search.text(), (text) => find(text, { isFirst: true, isLast: true }))
+      const text = body.isComplete ? search.smallText(pieces) : undefined
+      if (text !== undefined) return foundIn(text, begin())
+      return searchTwice(body, search, begin, (all, scan) => scanGzip(all, search, scan))
     }
     if (!body.isComplete || body.heldBytes > WINDOW_BYTES) {
-      return searchTwice(body, onlyStart, async (all) => search.inSlices(searchPlain(all, onlyStart, find)))
+      return searchTwice(body, search, begin, async (all, scan) =>
+        search.inSlices(scanPlain(all, search.onlyStart, scan)),
+      )
     }
-    return find(latin1(pieces), { isFirst: true, isLast: true })
+    return foundIn(latin1(pieces), begin())
   })
 }
 
-/** Searches what has arrived of a body, and the whole when it is not found there. */
+function foundIn(text: string, scan: BodyScan): string | undefined {
+  scan.read(text)
+  return scan.found
+}
+
+/**
+ * Searches what has arrived of a body, and the whole when that does not decide.
+ * @param read reads pieces into a scan; whether later bytes change nothing
+ */
 async function searchTwice(
   body: BodyBuffer,
-  onlyStart: boolean,
-  search: (pieces: readonly Uint8Array[]) => Promise<string | undefined>,
+  { onlyStart }: BodySearch,
+  begin: () => BodyScan,
+  read: (pieces: readonly Uint8Array[], scan: BodyScan) => Promise<boolean>,
 ): Promise<string | undefined> {
   // The memory of the last piece is lent until the turn ends.
   await undefined
   const wasComplete = body.isComplete
-  const found = await search(body.pieces())
-  if (found !== undefined || wasComplete || onlyStart) return found
+  const start = begin()
+  if ((await read(body.pieces(), start)) || wasComplete || onlyStart) return start.found
   await body.arrived(Number.POSITIVE_INFINITY)
-  return search(body.pieces())
+  const whole = begin()
+  await read(body.pieces(), whole)
+  return whole.found
 }
 
-function* searchPlain(
-  pieces: readonly Uint8Array[],
-  onlyStart: boolean,
-  find: FindInBody,
-): SlicedWork<string | undefined> {
+function* scanPlain(pieces: readonly Uint8Array[], onlyStart: boolean, scan: BodyScan): SlicedWork<boolean> {
   let leftBytes = onlyStart ? WINDOW_BYTES : Number.POSITIVE_INFINITY
-  let before = ''
-  let isFirst = true
-  for (const [n, piece] of pieces.entries()) {
+  for (const piece of pieces) {
     for (let at = 0; at < piece.length; at += WINDOW_BYTES) {
-      const end = Math.min(at + WINDOW_BYTES, piece.length)
-      const text = before + latin1([piece.subarray(at, end)])
-      const found = find(text, { isFirst, isLast: n === pieces.length - 1 && end === piece.length })
-      leftBytes -= end - at
-      if (found !== undefined || leftBytes <= 0) return found
-      before = text.slice(-OVERLAP_BYTES)
-      isFirst = false
+      const window = piece.subarray(at, at + WINDOW_BYTES)
+      leftBytes -= window.length
+      if (scan.read(latin1([window])) || leftBytes <= 0) return true
       yield
     }
   }
-  return undefined
+  return false
 }
 
-function searchGzip(
+function scanGzip(
   pieces: readonly Uint8Array[],
   { decoding, bytesMax: bodyMax, onlyStart }: BodySearch,
-  find: FindInBody,
-): Promise<string | undefined> {
+  scan: BodyScan,
+): Promise<boolean> {
   const bytesMax = onlyStart ? Math.min(WINDOW_BYTES, bodyMax) - 1 : bodyMax
   return decoding(async () => {
     // The body may be its first part only.
     const decoder = createGunzip({ chunkSize: WINDOW_BYTES, finishFlush: constants.Z_SYNC_FLUSH })
     for (const piece of pieces) decoder.write(piece)
     decoder.end()
-    let before = ''
     let bytes = 0
     try {
       for await (const piece of decoder as AsyncIterable<Buffer>) {
-        const text = before + piece.toString('latin1')
-        const found = find(text, { isFirst: bytes === 0, isLast: false })
         bytes += piece.length
-        if (found !== undefined || bytes > bytesMax) return found
-        before = text.slice(-OVERLAP_BYTES)
+        if (scan.read(piece.toString('latin1')) || bytes > bytesMax) return true
       }
     } catch {
       // Broken gzip has no more text.
     }
-    return find(before, { isFirst: false, isLast: true })
+    return false
   })
 }
 

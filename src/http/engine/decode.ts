@@ -31,10 +31,8 @@ export function decodeText(
 ): string | Promise<string> {
   if (!encoding.endsWith('gzip')) return utf8(body)
   if (body.length === 0) throw new HttpError(400, 'the body is empty')
-  if (isSmallGzip([body])) {
-    const plain = gunzipSmall(body, maxBytes)
-    if (plain !== undefined) return utf8(plain)
-  }
+  const small = smallGzipText([body], maxBytes)
+  if (small !== undefined) return small
   // The memory of the body is lent until the turn ends.
   const copy = Buffer.from(body)
   return decoding(() => gunzipInThread(copy, { maxOutputLength: maxBytes, chunkSize: CHUNK_BYTES })).then(
@@ -60,8 +58,17 @@ export function isGzip(bytes: Uint8Array): boolean {
 const SMALL_BYTES = 65_536
 const CHUNK_BYTES = 262_144
 
+/**
+ * The text of small gzip, decoded at once. Undefined: it is not small.
+ * @throws HttpError 400 or 413
+ */
+export function smallGzipText(pieces: readonly Uint8Array[], maxBytes: number): string | undefined {
+  const plain = isSmallGzip(pieces) ? gunzipSmall(Buffer.concat(pieces), maxBytes) : undefined
+  return plain && utf8(plain)
+}
+
 /** Whether gzip says that it is small, in its last four bytes. It may be wrong. */
-export function isSmallGzip(pieces: readonly Uint8Array[]): boolean {
+function isSmallGzip(pieces: readonly Uint8Array[]): boolean {
   let bytes = 0
   for (const piece of pieces) bytes += piece.length
   const end = pieces.at(-1)!

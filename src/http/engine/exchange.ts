@@ -2,8 +2,9 @@ import type { SlicedWork } from '../../run/slices.ts'
 import { type BodyOwner, UNCOUNTED_BYTES } from './body-budget.ts'
 import { BodyBuffer } from './body-buffer.ts'
 import { BodyPace, tooSlow } from './body-pace.ts'
-import { type FindInBody, searchBody } from './body-search.ts'
+import { type BodyScan, searchBody } from './body-search.ts'
 import { BodyStream, flowWhile } from './body-stream.ts'
+import { smallGzipText } from './decode.ts'
 import type { ArrivedRequest, RequestReceiver, ResponseWriter } from './engine.ts'
 import { AbortedError, HttpError } from './http-error.ts'
 import { assertReadable, openBody, type RequestBody, readPieces, readText } from './request-body.ts'
@@ -184,10 +185,11 @@ export class Exchange implements RequestReceiver, InFlight {
   /**
    * Searches the body, decoded, before it is read: see `searchBody`. For what decides whether it is read at all. Call it on endpoints that
    * have a body and do not stream it.
+   * @param begin begins a scan of the body
    * @param onlyStart whether to search only the first 64 KB
    * @throws HttpError 400, 408 or 413; AbortedError
    */
-  search(find: FindInBody, onlyStart: boolean): string | undefined | Promise<string | undefined> {
+  search(begin: () => BodyScan, onlyStart: boolean): string | undefined | Promise<string | undefined> {
     const body = this.#body
     if (!(body instanceof BodyBuffer)) return undefined
     const { bodyMaxBytes: bytesMax, detectsGzip = false } = this.endpoint
@@ -197,12 +199,19 @@ export class Exchange implements RequestReceiver, InFlight {
         detectsGzip,
         bytesMax: bytesMax!,
         onlyStart,
-        text: () => this.text(),
+        smallText: (pieces) => this.#smallText(pieces, bytesMax!),
         inSlices: (work) => this.inSlices(work),
         decoding: (work) => this.#decoded(work),
       },
-      find,
+      begin,
     )
+  }
+
+  /** Keeps the text, so that it is decoded once. */
+  #smallText(pieces: readonly Uint8Array[], bytesMax: number): string | undefined {
+    const text = smallGzipText(pieces, bytesMax)
+    this.#text ??= text
+    return text
   }
 
   /**

@@ -25,3 +25,8 @@ export interface ReadEvent {
   /** Position after the object. */
   readonly end: number
 }
+
+/** Characters of the JSON texts, which decide how long an event takes. */
+export function charsOf({ properties, userProperties, extra }: ReadEvent): number {
+  return properties.length + userProperties.length + extra.length
+}

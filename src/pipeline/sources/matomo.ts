@@ -1,4 +1,5 @@
-import type { Tally } from './live/translated.ts'
+import { RefusedEvent, type Tally } from './live/translated.ts'
+import { hasTooManyParameters, TOO_MANY_PARAMETERS } from './tools/payload.ts'
 import {
   correctedTime,
   idOf,
@@ -46,17 +47,15 @@ const PLACED = [
  * Reads requests of Matomo's tracking API: the parameters of one, or `{requests: ['?idsite=…', {…}], token_auth}`.
  * @param receivedAtMs milliseconds since the epoch
  */
-export function readMatomoRequests(payload: unknown, receivedAtMs: number): readonly ToolEvent[] {
+export function readMatomoRequests(payload: unknown, receivedAtMs: number): readonly (ToolEvent | RefusedEvent)[] {
   const { requests } = objectOf(payload)
   const all = Array.isArray(requests) ? requests : [payload]
-  return all.map((request) =>
-    readRequest(typeof request === 'string' ? parametersOf(request) : objectOf(request), receivedAtMs),
-  )
-}
-
-/** @param query with or without a question mark */
-export function parametersOf(query: string): JsonObject {
-  return Object.fromEntries(new URLSearchParams(query.slice(query.indexOf('?') + 1)))
+  return all.map((request) => {
+    if (typeof request !== 'string') return readRequest(objectOf(request), receivedAtMs)
+    const query = request.slice(request.indexOf('?') + 1)
+    if (hasTooManyParameters(query)) return new RefusedEvent([{ path: '', message: TOO_MANY_PARAMETERS }])
+    return readRequest(Object.fromEntries(new URLSearchParams(query)), receivedAtMs)
+  })
 }
 
 function readRequest(request: JsonObject, receivedAtMs: number): ToolEvent {

@@ -148,7 +148,13 @@ mixpanel.init('${browserKey}', { api_host: '${base}/s/mixpanel', track_pageview:
 export const mixpanel = toolSource(tool)
 
 function both(path: string, read: ToolRoute['read']): ToolRoute[] {
-  const shared = { path, keyFields: ['token', '$token'], read, answer: answer.bind(undefined, path), refuse }
+  const shared = {
+    path,
+    keyFields: ['properties.token', '$token', 'token'],
+    read,
+    answer: answer.bind(undefined, path),
+    refuse,
+  }
   return [
     { method: 'GET', ...shared },
     { method: 'POST', ...shared },

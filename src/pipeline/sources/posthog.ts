@@ -93,7 +93,7 @@ function timeOf(event: JsonObject, sentAt: unknown, receivedAtMs: number): unkno
   return correctedTime(timestamp, sentAt, receivedAtMs)
 }
 
-const KEY_FIELDS = ['api_key', 'token', '$token']
+const KEY_FIELDS = ['api_key', 'token', '$token', 'properties.token']
 const LISTS = ['batch', 'data']
 /** Paths of its libraries, with and without the slash at the end. */
 const PATHS = ['/batch', '/capture', '/track', '/e', '/i/v0/e']
@@ -150,7 +150,7 @@ export const posthog = toolSource(tool)
 function resultsOf({ rejected }: Tally, { payload }: ToolRequest) {
   const dropped = new Set(rejected.map(({ index }) => index))
   const results = listOf(objectOf(payload).batch).map((event, i) => [
-    String(idOf(objectOf(event).uuid)),
+    labelOf(objectOf(event).uuid) ?? '',
     { result: dropped.has(i) ? 'drop' : 'ok' },
   ])
   return { status: 200, body: JSON.stringify({ results: Object.fromEntries(results) }) }

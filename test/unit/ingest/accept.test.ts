@@ -5,7 +5,7 @@ import { ROW_COLUMNS } from '../../../schemas/row.ts'
 import type { Enricher, Enrichment } from '../../../src/pipeline/event/enrichment.ts'
 import { EnvelopeState } from '../../../src/pipeline/event/envelope.ts'
 import { enrichmentColumns } from '../../../src/pipeline/event/row.ts'
-import { acceptEvents } from '../../../src/pipeline/sources/live/accept.ts'
+import { acceptEvents, acceptManyEvents } from '../../../src/pipeline/sources/live/accept.ts'
 import { sliceEvent } from '../../../src/pipeline/sources/live/slice-event.ts'
 import { readEvents } from '../../support/read-events.ts'
 
@@ -39,6 +39,20 @@ function columns(row: string): Record<string, string> {
   assert.equal(unescaped.length, ROW_COLUMNS.indexOf('source_id'))
   return Object.fromEntries(ROW_COLUMNS.map((column, i) => [column, unescaped[i] ?? '']))
 }
+
+test('a slice of many events is bounded in events and in characters', () => {
+  const slicesOf = (count: number, chars: number) => {
+    const event = `{"ip":"8.8.8.8","properties":{"a":"${'x'.repeat(chars)}"}}`
+    const text = `{"events":[${Array(count).fill(event).join()}]}`
+    const work = acceptManyEvents(text, readEvents(text), receipt, enricher)
+    let slices = 0
+    let step = work.next()
+    for (; step.done !== true; step = work.next()) slices++
+    assert.equal(step.value.envelopes.length, count)
+    return slices
+  }
+  assert.deepEqual([slicesOf(65, 1), slicesOf(3, 70_000), slicesOf(8, 40_000)], [2, 3, 4])
+})
 
 test('properties and unknown keys are kept unchanged', () => {
   const properties =

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { claimOf } from '../../../src/enrichment/bots/claim.ts'
-import type { FindInBody } from '../../../src/http/engine/body-search.ts'
+import type { BodyScan } from '../../../src/http/engine/body-search.ts'
 import { trustedProxies } from '../../../src/http/engine/client-address.ts'
 import type { Exchange } from '../../../src/http/engine/exchange.ts'
 import { readAmplitudeEvents } from '../../../src/pipeline/sources/amplitude.ts'
+import { RefusedEvent } from '../../../src/pipeline/sources/live/translated.ts'
 import { matomo, readMatomoRequests } from '../../../src/pipeline/sources/matomo.ts'
 import { mixpanel, readMixpanelEvents, readMixpanelUpdates } from '../../../src/pipeline/sources/mixpanel.ts'
 import { readPosthogEvents } from '../../../src/pipeline/sources/posthog.ts'
@@ -12,7 +13,7 @@ import { segment } from '../../../src/pipeline/sources/segment.ts'
 import { readSnowplowEvents } from '../../../src/pipeline/sources/snowplow.ts'
 import { readCalls } from '../../../src/pipeline/sources/tools/calls.ts'
 import { parseExactly, stringifyExactly } from '../../../src/pipeline/sources/tools/exact-json.ts'
-import { readPayload as readInSlices } from '../../../src/pipeline/sources/tools/payload.ts'
+import { fromBase64, readPayload as readInSlices } from '../../../src/pipeline/sources/tools/payload.ts'
 import {
   eventOf,
   instantOf,
@@ -196,12 +197,33 @@ test('Matomo: requests of a bulk are queries or objects, and an action names an 
       ],
     },
     NOW_MS,
-  )
+  ) as readonly ToolEvent[]
   assert.deepEqual(
     [page!.event_type, page!.timestamp, page!.ip, page!.page],
     ['page', '2026-11-26T10:00:00.000Z', '1.2.3.4', { url: 'https://acme.com/' }],
   )
   assert.deepEqual([action!.event_type, action!.ip], ['Play', '1.2.3.5'])
+})
+
+test('a long value of a form is decoded in slices, whatever it has, and as browsers decode it', () => {
+  for (const value of ['%80', 'a%F0%9F%98%80', '%E2%82', 'x+%', '%zz%2']) {
+    const form = `a=${value.repeat(60_000)}`
+    const work = readInSlices(form)
+    let slices = 0
+    let step = work.next()
+    for (; step.done !== true; step = work.next()) slices++
+    assert.ok(slices >= Math.floor(form.length / 17_000), `${value}: ${slices}`)
+    assert.equal((step.value as { a: string }).a, new URLSearchParams(form).get('a'), value)
+  }
+  const blanks = 'YWJj '.repeat(4)
+  assert.equal(fromBase64(blanks).toString('hex'), Buffer.from(blanks.replaceAll(' ', '+'), 'base64').toString('hex'))
+})
+
+test('Matomo: a request with too many parameters is refused by itself', () => {
+  const query = (parameters: number) => `?e_a=x&${'a=1&'.repeat(parameters)}`
+  const [few, many] = readMatomoRequests({ requests: [query(900), query(1_100)] }, NOW_MS)
+  assert.ok(!(few instanceof RefusedEvent))
+  assert.ok(many instanceof RefusedEvent && /more than 1000 parameters/.test(many.errors[0]!.message))
 })
 
 test('a payload may be JSON, a form, or base64, whatever its labels say', () => {
@@ -260,7 +282,10 @@ test('ids and names that are numbers are their digits, so that an attempt again 
     const snowplow = read(`{"data":[{"e":"se","eid":${id},"se_ac":${id}}]}`, (body) => readSnowplowEvents(body, NOW_MS))
     const web = read(`{"events":[{"id":${id},"type":${id}}]}`, (body) => readPageEvents(body, NOW_MS))
     assert.deepEqual([calls, mixpanelEvents, amplitude, posthog, snowplow, web], Array(6).fill([[id, id]]))
-    const [[, action]] = read(`{"requests":[{"e_a":${id}}]}`, (body) => readMatomoRequests(body, NOW_MS)) as [[0, 0]]
+    const [[, action]] = read(
+      `{"requests":[{"e_a":${id}}]}`,
+      (body) => readMatomoRequests(body, NOW_MS) as readonly ToolEvent[],
+    ) as [[0, 0]]
     assert.equal(action, id)
   }
   assert.deepEqual(
@@ -391,7 +416,12 @@ function keyFound(
   const { authorization = '', text, query = '' } = request
   const exchange = {
     request: { head: { sourceKey: '', authorization, hasBody: text !== '' }, query, parameters: [] },
-    search: (find: FindInBody) => find(text, { isFirst: true, isLast: true }),
+    search: (begin: () => BodyScan) => {
+      const scan = begin()
+      // As pieces that end anywhere.
+      for (let at = 0, size = 1; at < text.length; at += size++) if (scan.read(text.slice(at, at + size))) break
+      return scan.found
+    },
   } as unknown as Exchange
   const route = tool.routes!.find((route) => route.path === path && route.method === 'POST')!
   const inHead = route.keyOf!(exchange)
@@ -399,6 +429,7 @@ function keyFound(
 }
 
 const KEY = `src_${'0123456789'.repeat(4)}`
+const OTHER = `src_${'9876543210'.repeat(4)}`
 
 test('a secret of the tool in the header does not hide the key in the body', () => {
   const basic = `Basic ${Buffer.from('mixpanel-secret:').toString('base64')}`
@@ -424,12 +455,18 @@ test('the key is the value of its own field, in JSON, base64 or a form, and writ
   const inBody = (text: string) => keyFound(mixpanel, '/s/mixpanel/track', { text })
   for (const text of [
     `{"token" :\n "${KEY}"}`,
-    `[{"a":"${KEY}","properties":{"$token":"${KEY}"}}]`,
+    `[{"a":"${OTHER}","properties":{"token":"${KEY}"}}]`,
+    `\ufeff [{"a":{"token":"${OTHER}"},"$token":"${KEY}"}]`,
+    `[{"properties":{"text":"\\\\","a":{"b":1},"token":"${KEY}"}}`,
     `data=${encodeURIComponent(`{"token":"${KEY}"}`)}`,
     `a=1&token=${KEY}`,
   ])
     assert.equal(inBody(text), KEY, text)
   for (const text of [
+    `[{"event":"x"},{"token":"${KEY}"}]`,
+    `{"event":"x","properties":{"a":{"token":"${KEY}"}}}`,
+    `{"url":"https://shop.example/?token=${KEY}"}`,
+    JSON.stringify({ text: `\\","token":"${KEY}","` }),
     `{"other":"${KEY}"}`,
     `{"mytoken":"${KEY}"}`,
     `{"token":"${KEY}0"}`,

@@ -9,7 +9,7 @@ import { type Envelope, identityOf, NO_IDENTITY, partitionOf, stateOf } from '..
 import { evidenceOf } from '../../event/known-domain.ts'
 import { countOutcome, NO_OUTCOMES, type OutcomeCounts, outcomeKey, utcDay } from '../../event/outcomes.ts'
 import type { PayloadStatus } from '../../event/payload.ts'
-import type { ReadEvent } from '../../event/read-event.ts'
+import { charsOf, type ReadEvent } from '../../event/read-event.ts'
 import { type RowEvidence, rowTail } from '../../event/row.ts'
 import { payloadOf } from './payload.ts'
 import { completeRow, rawRow } from './raw-row.ts'
@@ -77,6 +77,7 @@ export function acceptEvents(
 }
 
 const EVENTS_AT_ONCE = 64
+const CHARS_AT_ONCE = 65_536
 
 /**
  * The same in slices, for more events than `/v1/ingest` takes. Its response is `''`: only that route answers with each event.
@@ -94,8 +95,12 @@ export function* acceptManyEvents(
   const { colocateAmong } = context
   const partition =
     colocateAmong === undefined ? undefined : partitionOf(identityOf(context.tenantId, randomUUID()), colocateAmong)
-  for (let at = 0; at < events.length; at += EVENTS_AT_ONCE) {
-    const some = acceptEvents(text, events.slice(at, at + EVENTS_AT_ONCE), context, enricher, partition)
+  for (let at = 0; at < events.length; ) {
+    const start = at
+    for (let chars = 0; at < events.length && at - start < EVENTS_AT_ONCE && chars < CHARS_AT_ONCE; at++) {
+      chars += charsOf(events[at]!)
+    }
+    const some = acceptEvents(text, events.slice(start, at), context, enricher, partition)
     envelopes.push(...some.envelopes)
     payloads.push(...some.payloads)
     for (const [key, count] of some.outcomes) countOutcome(outcomes, key, count)

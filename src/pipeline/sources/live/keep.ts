@@ -10,7 +10,7 @@ import type { Enricher, Hostnames } from '../../event/enrichment.ts'
 import { type Envelope, EnvelopeState, NO_IDENTITY } from '../../event/envelope.ts'
 import { countOutcome, type OutcomeCounts, outcomeKey, utcDay } from '../../event/outcomes.ts'
 import { countedRow } from '../../event/payload.ts'
-import type { ReadEvent } from '../../event/read-event.ts'
+import { charsOf, type ReadEvent } from '../../event/read-event.ts'
 import { acceptEvents, acceptManyEvents } from './accept.ts'
 import type { EventTail } from './tail.ts'
 
@@ -60,13 +60,19 @@ export function keepEvents(options: KeepOptions): KeepEvents {
       return respond(accepted, watched === undefined ? written : written.then(() => watched.accepted(events, context)))
     }
     const used = watched?.enricher ?? ofTenant
-    if (events.length <= EVENT_LIMITS.eventsMaxPerRequest) return write(acceptEvents(text, events, context, used))
+    if (isShort(events)) return write(acceptEvents(text, events, context, used))
     return andThen(exchange.inSlices(acceptManyEvents(text, events, context, used)), write)
   }
   // `keep` is not async: a promise or an await per request would cost as much as reading an event.
   if (hostnames === undefined) return keep
   return (text, events, exchange, caller, respond, others) =>
     hostnames.prefetch(addressesOf(events)).then(() => keep(text, events, exchange, caller, respond, others))
+}
+
+/** Whether `/v1/ingest` may take as much in a request. */
+function isShort(events: readonly ReadEvent[]): boolean {
+  const { eventsMaxPerRequest, bodyMaxBytes } = EVENT_LIMITS
+  return events.length <= eventsMaxPerRequest && events.reduce((sum, event) => sum + charsOf(event), 0) <= bodyMaxBytes
 }
 
 const PRINTABLE = /^[\x20-\x7e]*$/

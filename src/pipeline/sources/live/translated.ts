@@ -9,7 +9,7 @@ import { atOnce, type SlicedWork } from '../../../run/slices.ts'
 import type { Caller } from '../../../tenants/tenancy.ts'
 import type { OtherEvents, SourceRoute } from '../../declaration/source.ts'
 import { isValueTooDeep, TOO_DEEP } from '../../event/json-depth.ts'
-import type { ReadEvent } from '../../event/read-event.ts'
+import { charsOf, type ReadEvent } from '../../event/read-event.ts'
 import { compileValidator, type FieldError } from '../../event/validator.ts'
 import { stringifyExactly } from '../tools/exact-json.ts'
 import { readObject } from './read-object.ts'
@@ -128,10 +128,14 @@ function* readObjects(objects: Iterable<object>, options: ReadingOptions): Slice
   const rejected: RejectedEvent[] = []
   let received = 0
   let noIp = 0
+  let chars = 0
   for (const event of objects) {
     const index = received++
     if (received > eventsMax) throw new HttpError(413, `the body has more than ${eventsMax} events`)
-    if (received % EVENTS_PER_YIELD === 0) yield
+    if (received % EVENTS_PER_YIELD === 0 || chars > CHARS_PER_YIELD) {
+      chars = 0
+      yield
+    }
     if (event instanceof RefusedEvent) {
       rejected.push({ index, errors: event.errors })
       continue
@@ -147,12 +151,15 @@ function* readObjects(objects: Iterable<object>, options: ReadingOptions): Slice
     }
     const start = text.length
     if (archived) text += stringifyExactly(event)
-    read.push(readObject(event as EventEnvelope, start, text.length))
+    const readEvent = readObject(event as EventEnvelope, start, text.length)
+    chars += charsOf(readEvent)
+    read.push(readEvent)
   }
   return { text, read, rejected, received, noIp }
 }
 
 const EVENTS_PER_YIELD = 16
+const CHARS_PER_YIELD = 32_768
 
 function hasIp(event: object): boolean {
   return 'ip' in event && event.ip !== undefined

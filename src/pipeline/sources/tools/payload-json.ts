@@ -45,7 +45,8 @@ const TOO_MANY = `has more than ${EVENT_VALUES_MAX} values or ${PIECE_CHARS_MAX}
  */
 export function* parsePayload(text: string, lists: readonly string[]): SlicedWork<unknown> {
   const first = text[skipSpace(text, 0)]
-  if (text.length <= WHOLE_MAX_CHARS || (first !== '{' && first !== '[')) return parseWhole(text)
+  if (text.length <= WHOLE_MAX_CHARS) return parseWhole(text)
+  if (first !== '{' && first !== '[') throw notJson(text)
   return yield* new PayloadReader(text, lists).read()
 }
 

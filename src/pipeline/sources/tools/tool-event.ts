@@ -169,6 +169,8 @@ export function correctedTime(value: unknown, sentAt: unknown, receivedAtMs: num
 
 const UTM = ['utm_source', 'utm_medium', 'utm_campaign', 'utm_term', 'utm_content'] as const
 const PAGE_TEXT_MAX_CHARS = 2_048
+/** Characters of a page that may name its campaign. */
+const PAGE_READ_CHARS = 4_096
 const NO_CAMPAIGN = {}
 
 function plainPage(url: string | undefined, referrer: string | undefined): Page | undefined {
@@ -186,7 +188,7 @@ function pageText(text: string): string {
  * @param campaign by UTM names, with or without `utm_`; `name` is the campaign's, as Segment has it
  */
 export function pageOf(url: unknown, referrer: unknown, campaign: unknown = NO_CAMPAIGN): Page | undefined {
-  const address = textOf(url)
+  const address = textOf(url)?.slice(0, PAGE_READ_CHARS)
   const at = address?.indexOf('#') ?? -1
   const page = at < 0 ? address : address!.slice(0, at)
   // Most pages have no campaign, and logs have many pages.

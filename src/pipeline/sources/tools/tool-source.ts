@@ -40,12 +40,15 @@ export interface ToolRoute {
   readonly about?: string
   /** Status of `answer`, for the document of the API. Default: 200. */
   readonly status?: number
-  /** Fields of the payload that may hold the key, at any level. Default: the payload never has it. */
+  /**
+   * Fields that may hold the key, in the payload or, if it is an array, in its first event; `properties.token` is a field of a field. The
+   * first one with a key counts. Default: the payload never has it.
+   */
   readonly keyFields?: readonly string[]
   /** Fields of the payload that may hold its events; the first one present does. Default: the payload is an array of events, or one event. */
   readonly lists?: readonly string[]
   /** Reads the events of a payload. Pure. @throws HttpError that refuses the request as a whole */
-  read(payload: unknown, receivedAtMs: number): readonly ToolEvent[]
+  read(payload: unknown, receivedAtMs: number): readonly (ToolEvent | RefusedEvent)[]
   /** The answer that the tool's libraries take for success. */
   answer(tally: Tally, request: ToolRequest): Pick<HttpResponse, 'status' | 'type'> & { readonly body: string }
   /** The answer to a request that failed. Default: `{"detail"}`. */
@@ -120,7 +123,7 @@ export const sourceSettings = {
     'TRUSTED_PROXIES',
     'cidrs',
     '127.0.0.0/8,::1/128',
-    'proxies that may say whose requests they pass on to /s/…, separated by commas',
+    'proxies that may say whose requests they pass on, separated by commas',
     proxies,
   ),
 }
@@ -212,11 +215,12 @@ const EVENTS_AT_ONCE = 8
 function* eventsOf({ lists = [], read }: ToolRoute, payload: unknown, sender: Sender): Iterable<object> {
   const nowMs = Date.now()
   for (const part of partsOf(payload, lists)) {
-    if (part instanceof RefusedEvent) {
-      yield part
-      continue
-    }
-    for (const event of read(part, nowMs)) {
+    const events = part instanceof RefusedEvent ? [part] : read(part, nowMs)
+    for (const event of events) {
+      if (event instanceof RefusedEvent) {
+        yield event
+        continue
+      }
       const ip = sender.addressOf(event)
       yield eventOf(sender.withBot(sender.withTime(event, nowMs), ip), ip)
     }
@@ -273,6 +277,7 @@ function keyOfBasic(credentials: string): string {
 
 /** Libraries that run on servers, by the start of their names: their connection is never a visitor's. */
 const SERVER_LIBRARY = /node|python|ruby|php|java$|golang|-go$|^go|dotnet|\.net|csharp|elixir|rust|server/i
+const LIBRARY_CHARS_MAX = 200
 
 /**
  * How long before its receipt an event with a browser key may have happened. Scripts wait some seconds before they send, and a page that
@@ -303,7 +308,7 @@ export class Sender {
 
   /** The visitor's address; undefined: there is none. */
   addressOf({ ip, library }: ToolEvent): unknown {
-    const isServer = SERVER_LIBRARY.test(labelOf(library) ?? '')
+    const isServer = SERVER_LIBRARY.test(labelOf(library)?.slice(0, LIBRARY_CHARS_MAX) ?? '')
     // A server library with a browser key sends from the server's address, and may not name another.
     if (this.#isBrowser) return isServer ? undefined : this.#connection()
     if (this.#mode === 'connection') return this.#connection()
