@@ -92,7 +92,11 @@ function absent({ processes, batch_jobs: batch, bulk_jobs: bulk, waiting }: Foun
   const hasPayloads = waiting.some(({ group, oldest_ms: ms }) => ms > 0 && group in limits.slackMs)
   const needed = ['ingress', 'process', 'sink', ...(hasJobs ? ['batch'] : []), ...(hasPayloads ? ['archive'] : [])]
   const missing = needed.filter((role) => !roles.has(role))
-  return missing.map((role) => warning('role-missing', `no process has the role ${role}`))
+  return missing.map((role) => {
+    const text = `no process has the role ${role}`
+    // Without the others, accepted events wait: they count as stalled when they have waited too long.
+    return role === 'ingress' ? stalled('role-missing', `${text}: events are refused`) : warning('role-missing', text)
+  })
 }
 
 function warnings(status: Found, redis: RedisStatus, nowMs: number): Fact[] {

@@ -177,6 +177,8 @@ test('each problem that needs an operator has a verdict', async () => {
   const { process } = report()
   const lone = async () => [report({ process: { ...process, roles: ['ingress', 'sink'] } })]
   assert.equal((await verdict({ reports: lone })).text, 'warning: no process has the role process')
+  const deaf = async () => [report({ process: { ...process, roles: ['process', 'sink'] } })]
+  assert.equal((await verdict({ reports: deaf })).text, 'stalled: no process has the role ingress: events are refused')
 })
 
 test('a system that takes no events, or finishes none, is stalled and never ok', async () => {
