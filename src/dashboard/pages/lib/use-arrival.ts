@@ -19,6 +19,8 @@ const places = new Map<string, Place>()
 const PLACES_MAX = 100
 /** A list may load for a while. After that, or when the reader scrolls or types, the page stays where it is. */
 const WAIT_MS = 15_000
+/** How long a page may grow after its rows are on it. */
+const GROWS_MS = 2_000
 const SCROLLING_TABLES = '.ui-table-scroll'
 
 const addressNow = () => window.location.pathname + window.location.search
@@ -75,33 +77,40 @@ function placeOf(link: HTMLAnchorElement): Place {
   }
 }
 
-/** Goes to a place as soon as its link is on the page. @returns gives up */
+/** Goes to a place as soon as its link is on the page, and stays with the link while the page grows. @returns gives up */
 function goTo({ href, top, scrollY, tables }: Place): () => void {
   const leaving = new AbortController()
   const stop = () => leaving.abort()
+  let link: HTMLElement | null = null
+  const follow = () => {
+    const moved = () => link!.getBoundingClientRect().top - top
+    link!.closest(SCROLLING_TABLES)?.scrollBy(0, moved())
+    window.scrollBy(0, moved())
+  }
+  // Rows before it may be new, and the page may not be as high yet as it was.
+  const growth = new ResizeObserver(follow)
   const look = () => {
-    const link = document.querySelector<HTMLElement>(`main a[href="${CSS.escape(href)}"]`)
+    link = document.querySelector<HTMLElement>(`main a[href="${CSS.escape(href)}"]`)
     if (link === null) return
     observer.disconnect()
     // The rest of the page is in place by then.
     requestAnimationFrame(() => {
       if (leaving.signal.aborted) return
-      stop()
       document.querySelectorAll(SCROLLING_TABLES).forEach((table, i) => {
         table.scrollTo(tables[i]?.left ?? 0, tables[i]?.top ?? 0)
       })
       window.scrollTo(0, scrollY)
-      link.focus({ preventScroll: true })
-      // Rows before it are new, or not as high yet.
-      const moved = () => link.getBoundingClientRect().top - top
-      link.closest(SCROLLING_TABLES)?.scrollBy(0, moved())
-      window.scrollBy(0, moved())
+      link!.focus({ preventScroll: true })
+      // It is called at once, too.
+      growth.observe(document.body)
+      setTimeout(stop, GROWS_MS)
     })
   }
   const observer = new MutationObserver(look)
   const timer = setTimeout(stop, WAIT_MS)
   leaving.signal.addEventListener('abort', () => {
     observer.disconnect()
+    growth.disconnect()
     clearTimeout(timer)
   })
   for (const name of ['wheel', 'touchmove', 'keydown', 'pointerdown'])
