@@ -151,6 +151,7 @@ test('keys, rules, tenants and lookups, without a shell', { skip }, async (t) =>
     await assertAccessible()
 
     await page.getByRole('link', { name: 'Settings' }).click()
+    await page.getByText(/\d visits? (?:is|are) hidden/).waitFor()
     await page.getByRole('button', { name: 'Remove own 17.253.0.0/16' }).click()
     await page.getByRole('button', { name: 'Remove rule' }).click()
     await page.getByText('There is no rule yet').waitFor()
