@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
-import { built } from '../src/bootstrap/build.mjs'
 import { ClickHouseCompanies } from '../src/companies/companies.ts'
 import { ClickHouseHome } from '../src/companies/home.ts'
 import { ClickHousePages } from '../src/companies/pages.ts'
@@ -293,8 +292,6 @@ function print(name: string, value: string): void {
 if (process.env.CLICKHOUSE_URL === undefined) {
   const folder = await mkdtemp(join(tmpdir(), 'ipid-bench-'))
   const log = pino({ level: 'silent' })
-  // The process of ClickHouse cannot build for itself.
-  await built()
   const server = await startEmbeddedClickHouse({ path: join(folder, 'clickhouse'), port: 0, log })
   try {
     await migrate(server.url, log)

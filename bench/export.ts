@@ -8,6 +8,7 @@ import { pino } from 'pino'
 import { type EmbeddedClickHouse, startEmbeddedClickHouse } from '../src/embedded/clickhouse/start.ts'
 import { DATABASE } from '../src/stores/clickhouse/client.ts'
 import { migrate } from '../src/stores/clickhouse/migrate.ts'
+import { fetchClickHouse } from '../test/support/fetch-clickhouse.ts'
 import { residentMb } from './support/processes.ts'
 
 /**
@@ -33,9 +34,8 @@ const EVENTS = `SELECT
 const CHECK = 'SELECT count() AS rows, sum(cityHash64(event_id, timestamp, properties)) AS sum'
 
 async function main(server: EmbeddedClickHouse, folder: string): Promise<void> {
-  const address = `${server.url}/?database=${DATABASE}&max_execution_time=0`
   const ask = async (sql: string) => {
-    const response = await fetch(address, { method: 'POST', body: sql })
+    const response = await fetchClickHouse(server.url, { database: DATABASE, max_execution_time: '0' }, { body: sql })
     if (!response.ok) throw new Error(await response.text())
     return response
   }

@@ -10,6 +10,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { fetchClickHouse, tablesUrlOf } from '../test/support/fetch-clickhouse.ts'
 import { freePort } from './support/free-port.ts'
 import { descendants } from './support/processes.ts'
 
@@ -36,12 +37,12 @@ writeFileSync(
   JSON.stringify({ custom: { rate: 1e9, burst: 1e9, daily_lookups: 1e9, monthly_accounts: 1e9 } }),
 )
 const [port, clickhousePort, dashboardPort] = await Promise.all([freePort(), freePort(), freePort()])
-const clickhouseUrl = `http://127.0.0.1:${clickhousePort}`
 const url = `http://127.0.0.1:${port}`
 
 let main = await launch()
 const ready = await untilReady()
 const apiKey = ready.api_key
+const tablesUrl = tablesUrlOf(join(dir, 'data'))
 let sending = true
 let round = 'warm'
 let number = 0
@@ -106,7 +107,7 @@ async function measure(role: string, name: string): Promise<Silence> {
   const looked = async () => {
     const body = `SELECT count() FROM ipid.events WHERE startsWith(event_id, '${name}')`
     const signal = AbortSignal.timeout(REQUEST_MS)
-    const answer = await fetch(clickhouseUrl, { method: 'POST', body, signal }).catch(() => undefined)
+    const answer = await fetchClickHouse(tablesUrl, {}, { body, signal }).catch(() => undefined)
     const text = await answer?.text().catch(() => '')
     return answer?.ok === true && text?.trim() !== '0'
   }

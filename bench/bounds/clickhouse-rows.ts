@@ -1,3 +1,4 @@
+import { fetchClickHouse } from '../../test/support/fetch-clickhouse.ts'
 import type { Bound, Stage } from '../run/scenario.ts'
 
 /** Rows of a block, as in the sink. */
@@ -16,12 +17,9 @@ interface RowsBound {
 export async function rowsBound(stage: Stage, figure: string, seconds: number): Promise<RowsBound> {
   const { product } = stage
   const post = async (sql: string, body?: Uint8Array) => {
-    const settings = 'database=ipid&async_insert=0&insert_deduplicate=0'
-    const url =
-      body === undefined
-        ? `${product.clickhouseUrl}/?${settings}`
-        : `${product.clickhouseUrl}/?${settings}&query=${encodeURIComponent(sql)}`
-    const answer = await fetch(url, { method: 'POST', body: body ?? sql })
+    const settings = { database: 'ipid', async_insert: '0', insert_deduplicate: '0' }
+    const params = body === undefined ? settings : { ...settings, query: sql }
+    const answer = await fetchClickHouse(product.clickhouseUrl, params, { body: body ?? sql })
     if (!answer.ok) throw new Error(await answer.text())
     return new Uint8Array(await answer.arrayBuffer())
   }

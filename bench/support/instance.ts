@@ -5,6 +5,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { fetchClickHouse, tablesUrlOf } from '../../test/support/fetch-clickhouse.ts'
 
 /** A whole ipid on free ports, with its own folder and an unlimited plan. */
 export interface Instance {
@@ -67,15 +68,16 @@ export async function startInstance(
   onLaunch?.(stop)
   try {
     const ready = await readReady(child, readyFile)
+    const tablesUrl = tablesUrlOf(dataDir)
     return {
       url: ready.url,
-      clickhouseUrl: ready.clickhouse_url,
+      clickhouseUrl: tablesUrl,
       redisUrl: ready.redis_url,
       apiKey: ready.api_key,
       pid: ready.pid,
       dataDir,
       async query(sql) {
-        const answer = await fetch(`${ready.clickhouse_url}/?database=ipid`, { method: 'POST', body: sql })
+        const answer = await fetchClickHouse(tablesUrl, { database: 'ipid' }, { body: sql })
         if (!answer.ok) throw new Error(await answer.text())
         return (await answer.text()).trimEnd()
       },

@@ -40,7 +40,7 @@ const SERVER = {
   sourcemap: 'linked',
   sourcesContent: false,
   // Native packages, rarely loaded ones, and packages with data files next to their modules.
-  external: ['chdb', 'lz4-napi', '@aws-sdk/*', 'esbuild', 'tsx', 'pino*', 'typescript'],
+  external: ['chdb', 'ffi-rs', 'lz4-napi', '@aws-sdk/*', 'esbuild', 'tsx', 'pino*', 'typescript'],
   // CommonJS packages need `require` for modules of Node.js.
   banner: { js: `import{createRequire as ipidRequire}from'node:module';const require=ipidRequire(${OWN_URL});` },
   plugins: [sourceUrls],
@@ -51,7 +51,6 @@ const TARGETS = {
   program: { ...SERVER, entryPoints: ['src/main.ts'] },
   // Apart, because commands share modules with them: as one bundle they would load 200 files each, in twice the CPU time.
   child: { ...SERVER, entryPoints: ['src/child.ts'] },
-  clickhouse: { ...SERVER, entryPoints: ['src/embedded/clickhouse/process.ts'] },
   pages: {
     entryPoints: ['src/dashboard/pages/main.tsx'],
     entryNames: '[name]-[hash]',
@@ -99,7 +98,7 @@ export async function built({ root = ROOT, targets = TARGETS } = {}) {
     const inputs = await buildInto(dir, root, targets)
     const newest = Math.max(...inputs.map((path) => fileOf(root, path)?.mtimeMs ?? 0))
     // A source that changed since the build began may have been read before the change: build again when its second is over.
-    // Packages that were just installed count. ClickHouse's process cannot build for itself.
+    // Packages that were just installed count.
     if (seconds(newest) >= seconds(startedMs) && newest <= Date.now()) {
       fs.rmSync(dir, { recursive: true, force: true })
       await sleep((seconds(newest) + 1) * 1_000 - Date.now())

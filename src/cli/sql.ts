@@ -1,18 +1,31 @@
 import { Command } from 'commander'
+import { InputError } from '../run/errors.ts'
 import type { CliContext } from '../terminal/context.ts'
+import { printLine } from '../terminal/print.ts'
 import { addSettings, configOf, INSTANCE_SETTINGS } from '../terminal/settings-options.ts'
+
+interface SqlOptions {
+  readonly json?: boolean
+  readonly printUrl?: boolean
+}
 
 /** `ipid sql "SELECT …"` */
 export function sqlCommand(context: CliContext): Command {
   const command = new Command('sql')
-    .argument('<statement>', 'the statement; a FORMAT of its own is honoured')
+    .argument('[statement]', 'the statement; a FORMAT of its own is honoured')
+    .option('--print-url', 'print the address of ClickHouse with its user and password instead')
     .option('--json', "print ClickHouse's JSON format: meta, data, rows")
-  return addSettings(command, INSTANCE_SETTINGS).action(async (statement: string, options: { json?: boolean }) => {
+  return addSettings(command, INSTANCE_SETTINGS).action(async (statement: string | undefined, options: SqlOptions) => {
     const config = configOf(context, command)
-    const [{ runStatement }, { clickhouseUrlOf }] = await Promise.all([
+    if ((statement === undefined) !== (options.printUrl === true)) {
+      throw new InputError('give a statement, or --print-url')
+    }
+    const [{ runStatement }, { analystUrlOf }] = await Promise.all([
       import('./run-statement.ts'),
       import('../terminal/instance.ts'),
     ])
-    await runStatement(await clickhouseUrlOf(config), statement, options.json === true, context.stdout)
+    const url = await analystUrlOf(config)
+    if (statement === undefined) printLine(context.stdout, url)
+    else await runStatement(url, statement, options.json === true, context.stdout)
   })
 }

@@ -1,9 +1,8 @@
-import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { Config, Environment } from '../config/config.ts'
-import { OWN_USER } from '../embedded/clickhouse/own-clients.ts'
-import type { EmbeddedClickHouseOptions } from '../embedded/clickhouse/start.ts'
+import { keptPasswords } from '../embedded/clickhouse/passwords.ts'
+import { analystUrlOf, type EmbeddedClickHouseOptions, ownUrlOf } from '../embedded/clickhouse/start.ts'
 import type { DataDir } from '../embedded/processes/data-dir.ts'
 import { waitForFreePort } from '../embedded/processes/free-port.ts'
 import { endLeftover, noteProcess } from '../embedded/processes/leftover.ts'
@@ -47,26 +46,26 @@ const RETRY_DELAY: DelayBounds = { minMs: 250, maxMs: 500 }
 /** The embedded ClickHouse under DATA_DIR. A restart keeps its port. */
 export function embeddedClickHouse({ config, dir, log, patienceMs }: StoreSurroundings, env: Environment): Store {
   const { clickhousePort } = config
-  const ownSecret = randomBytes(24).toString('hex')
+  const passwords = keptPasswords(dir.clickhousePasswordsFile)
   return {
-    ...(clickhousePort !== 0 && { address: `http://127.0.0.1:${clickhousePort}` }),
-    ownUrl: (url) => url.replace('http://', `http://${OWN_USER}:${ownSecret}@`),
+    ...(clickhousePort !== 0 && { address: ownUrlOf(clickhousePort, passwords) }),
+    analystUrl: (url) => analystUrlOf(Number(new URL(url).port), passwords),
     launch: async (signal, previous) => {
       const port = previous?.url === undefined ? config.clickhousePort : Number(new URL(previous.url).port)
       const file = dir.clickhousePidFile
-      // The process gets its folder as JSON in its arguments.
-      const commandPart = JSON.stringify(dir.clickhouse)
+      // The process gets its folder in JSON in its arguments, after other characters.
+      const commandPart = JSON.stringify(dir.clickhouse).slice(1)
       await endLeftover({ file, commandPart, name: 'embedded ClickHouse', log, signal })
       const onLaunch = (pid: number) => noteProcess(file, pid)
       const external = config.clickhouseExternal === 'on'
       const { clickhouseMaxMemoryBytes: memoryBytesMax, clickhouseReadSeconds: readSecondsMax } = config
       const limits = { memoryBytesMax, readSecondsMax }
-      const options = { path: dir.clickhouse, port, external, limits, log, env, ownSecret, signal, onLaunch }
+      const options = { path: dir.clickhouse, port, external, limits, log, env, passwords, signal, onLaunch }
       if (previous === undefined && port !== 0) {
         await waitForFreePort({ host: '127.0.0.1', portSetting: 'CLICKHOUSE_PORT', port }, patienceMs)
       }
       const clickhouse = await startPatiently(options, previous === undefined ? patienceMs : 0)
-      log.info({ process: 'clickhouse', child_pid: clickhouse.pid, url: clickhouse.url }, 'process is ready')
+      log.info({ process: 'clickhouse', child_pid: clickhouse.pid, walled: clickhouse.walled }, 'process is ready')
       return clickhouse
     },
   }

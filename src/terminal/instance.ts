@@ -6,14 +6,17 @@ import { SETTINGS, type SettingName, type Settings } from '../config/settings.ts
 import { type DataDir, trustedDataDir } from '../embedded/processes/data-dir.ts'
 import type { PipelineOutline } from '../pipeline/declaration/pipeline.ts'
 import { InputError, StartupError } from '../run/errors.ts'
+import { writePrivateFile } from '../run/private-file.ts'
 import { isHeld } from '../run/socket-lock.mjs'
-import { writePrivateFile } from './atomic-file.ts'
 
 /** How to reach a running instance; stored in DATA_DIR/run/instance.json. */
 export interface Instance {
   /** The API; absent when the instance has no ingress. */
   readonly url?: string
+  /** ClickHouse for ipid's own processes and commands. */
   readonly clickhouse_url: string
+  /** ClickHouse for people and their tools; absent from earlier versions. */
+  readonly analyst_url?: string
   readonly redis_url: string
   readonly pid: number
   /** The address of the dashboard for people; absent when the instance has none. */
@@ -123,6 +126,13 @@ export async function clickhouseUrlOf(config: Config): Promise<string> {
   const { clickhouse_url: url } = await runningInstance(config)
   if (url === '') throw new StartupError('the running instance has no ClickHouse: set CLICKHOUSE_URL')
   return url
+}
+
+/** ClickHouse for people and their tools: as `clickhouseUrlOf`, with a user who reads. @throws StartupError when there is none */
+export async function analystUrlOf(config: Config): Promise<string> {
+  if (config.clickhouseUrl !== undefined) return config.clickhouseUrl
+  const { analyst_url: url } = await runningInstance(config)
+  return url || (await clickhouseUrlOf(config))
 }
 
 /** The API of the running instance. @throws StartupError when there is none */

@@ -8,6 +8,7 @@ import { type TestContext, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { sharedChromium } from '../support/chromium.ts'
 import { startTestClickHouse } from '../support/clickhouse.ts'
+import { fetchClickHouse } from '../support/fetch-clickhouse.ts'
 
 /* A page of another site, in a real browser, against the ClickHouse of this machine. */
 
@@ -55,7 +56,7 @@ for (const host of ['127.0.0.1', 'localhost']) {
     t.after(() => rm(folder, { recursive: true, force: true }))
     writeFileSync(join(folder, 'secret'), SECRET)
     const written = join(folder, 'written')
-    const sql = (body: string) => fetch(`${url}/?database=ipid`, { method: 'POST', body })
+    const sql = (body: string) => fetchClickHouse(url, { database: 'ipid' }, { body })
     await sql('CREATE TABLE kept (a String) ENGINE = MergeTree ORDER BY a')
     await sql(`INSERT INTO kept VALUES ('${SECRET}')`)
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sharedChromium } from '../support/chromium.ts'
 import { startTestClickHouse } from '../support/clickhouse.ts'
+import { fetchClickHouse } from '../support/fetch-clickhouse.ts'
 
 /* ClickHouse's own page, in a real browser, on the port of the embedded engine. */
 
@@ -13,10 +14,11 @@ const DROP = Buffer.from('DROP TABLE ipid.kept').toString('base64')
 test('/play runs typed statements, and none from its URL', { skip }, async (t) => {
   if (typeof browser === 'string') return
   const { url, rows } = await startTestClickHouse(t)
-  await fetch(`${url}/?database=ipid`, {
-    method: 'POST',
-    body: 'CREATE TABLE kept (a UInt8) ENGINE = MergeTree ORDER BY a',
-  })
+  await fetchClickHouse(
+    url,
+    { database: 'ipid' },
+    { body: 'CREATE TABLE kept (a UInt8) ENGINE = MergeTree ORDER BY a' },
+  )
   const context = await browser.newContext()
   t.after(() => context.close())
   const page = await context.newPage()

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { setTimeout } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
+import { fetchClickHouse } from '../support/fetch-clickhouse.ts'
 import type { WatchedPage } from '../support/watched-page.ts'
 
 export interface CompaniesSite {
@@ -140,7 +141,7 @@ async function checkClocks(page: Page, received: string): Promise<void> {
 /** A failed query is an error on the page, never "no event yet". */
 async function checkMissingTable(page: Page, { origin, tenant, clickhouseUrl }: CompaniesSite): Promise<void> {
   const run = async (body: string) => {
-    const response = await fetch(`${clickhouseUrl}/?database=ipid`, { method: 'POST', body })
+    const response = await fetchClickHouse(clickhouseUrl, { database: 'ipid' }, { body })
     assert.equal(response.status, 200, await response.text())
   }
   await run('RENAME TABLE events TO events_elsewhere')
@@ -176,7 +177,7 @@ async function storeCompanies({ clickhouseUrl, tenant }: CompaniesSite): Promise
       now64(3) - 86400, company_id, concat('zeta-', toString(number), '.example') AS company_id,
       concat('Zeta ', toString(number)), company_id, ['Tools', 'Toys'][1 + number % 2], 'DE'
     FROM numbers(${MANY})`
-  const response = await fetch(`${clickhouseUrl}/?database=ipid`, { method: 'POST', body: sql })
+  const response = await fetchClickHouse(clickhouseUrl, { database: 'ipid' }, { body: sql })
   assert.equal(response.status, 200, await response.text())
 }
 
@@ -233,7 +234,7 @@ async function checkClickWhileEventsArrive(
       (ip, tenant_id, event_id, received_at, timestamp, account_id, company_id, business_name)
     SELECT '192.0.2.9', '${tenant}', concat('late-', toString(number)), now64(3), now64(3),
       concat('late-', toString(number)) AS company_id, company_id, concat('Late ', toString(number)) FROM numbers(5)`
-  const response = await fetch(`${clickhouseUrl}/?database=ipid`, { method: 'POST', body: sql })
+  const response = await fetchClickHouse(clickhouseUrl, { database: 'ipid' }, { body: sql })
   assert.equal(response.status, 200, await response.text())
   await page.getByText(`${MANY + 9} companies`).waitFor()
   await page.getByRole('button', { name: '5 newer, show' }).waitFor()
@@ -403,7 +404,7 @@ async function checkNotThem(
   const sql = `INSERT INTO events
       (ip, tenant_id, event_id, received_at, timestamp, account_id, company_id, domain, business_name)
     SELECT '192.0.2.9', '${tenant}', 'wrong', now64(3), now64(3), 'wrong.example', 'wrong.example', 'wrong.example', 'Wrong Net'`
-  const response = await fetch(`${clickhouseUrl}/?database=ipid`, { method: 'POST', body: sql })
+  const response = await fetchClickHouse(clickhouseUrl, { database: 'ipid' }, { body: sql })
   assert.equal(response.status, 200, await response.text())
   await page.goto(`${origin}/t/${tenant}/companies/of?id=wrong.example`)
   const main = page.getByRole('main')
@@ -452,7 +453,7 @@ async function checkOddIds({ page }: WatchedPage, { origin, clickhouseUrl, tenan
     const sql = `INSERT INTO events
         (ip, tenant_id, event_id, received_at, timestamp, account_id, company_id, business_name)
       SELECT '192.0.2.9', '${tenant}', 'odd-${i}', now64(3), now64(3), ${quoted}, ${quoted}, 'Odd ${i}'`
-    const response = await fetch(`${clickhouseUrl}/?database=ipid`, { method: 'POST', body: sql })
+    const response = await fetchClickHouse(clickhouseUrl, { database: 'ipid' }, { body: sql })
     assert.equal(response.status, 200, await response.text())
     await page.goto(`${origin}/t/${tenant}/companies?q=Odd%20${i}`)
     await page.getByRole('link', { name: `Odd ${i}` }).click()

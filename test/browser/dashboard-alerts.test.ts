@@ -25,7 +25,7 @@ test('a member saves a segment, is told when a company enters it, and sees what 
   const run = (...args: string[]) => ran(shared, ...args)
   await run('tenant', 'create', TENANT)
   const { key } = JSON.parse(await run('key', 'create', TENANT, '--json')) as { key: string }
-  await storeVisits(ready.clickhouse_url, TENANT)
+  await storeVisits(ready.tables_url, TENANT)
   const receiver = await Receiver.start(t)
   const watched = await openAsMember(t, browser, shared, { tenant: TENANT, name: 'Ada' })
   const { page, assertAccessible, assertClean } = watched

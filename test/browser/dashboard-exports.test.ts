@@ -20,7 +20,7 @@ test('a member has the companies of a segment written every Monday, and finds th
   const { site, ready, origin } = shared
   const run = (...args: string[]) => ran(shared, ...args)
   await run('tenant', 'create', TENANT)
-  await storeVisits(ready.clickhouse_url, TENANT)
+  await storeVisits(ready.tables_url, TENANT)
   const { page, assertAccessible, assertClean } = await openAsMember(t, browser, shared, {
     tenant: TENANT,
     name: 'Ada',

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sharedChromium } from '../support/chromium.ts'
+import { fetchClickHouse } from '../support/fetch-clickhouse.ts'
 import { openAsMember, ran } from '../support/member-page.ts'
 import { sharedSite } from '../support/shared-site.ts'
 
@@ -17,7 +18,7 @@ test('heat sorts, filters and says why, and intent pages move it at once', { ski
   const { ready, origin } = shared
   const run = (...args: string[]) => ran(shared, ...args)
   await run('tenant', 'create', TENANT)
-  await storeVisits(ready.clickhouse_url)
+  await storeVisits(ready.tables_url)
   const { page, assertAccessible, assertClean } = await openAsMember(t, browser, shared, {
     tenant: TENANT,
     name: 'Mia',
@@ -137,6 +138,6 @@ async function storeVisits(clickhouseUrl: string): Promise<void> {
   const sql = `INSERT INTO events
     (ip, tenant_id, event_id, received_at, timestamp, account_id, company_id, business_name, domain, extra)
     VALUES ${rows.join()}`
-  const response = await fetch(`${clickhouseUrl}/?database=ipid`, { method: 'POST', body: sql })
+  const response = await fetchClickHouse(clickhouseUrl, { database: 'ipid' }, { body: sql })
   assert.equal(response.status, 200, await response.text())
 }

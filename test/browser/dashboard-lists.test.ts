@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { sharedChromium } from '../support/chromium.ts'
+import { fetchClickHouse } from '../support/fetch-clickhouse.ts'
 import { openAsMember, ran } from '../support/member-page.ts'
 import { sharedSite } from '../support/shared-site.ts'
 import { until } from '../support/until.ts'
@@ -17,7 +18,7 @@ test('a list keeps the place of its reader, and its selection belongs to its sea
   if (typeof browser === 'string') return
   const shared = await sharedSite()
   await ran(shared, 'tenant', 'create', TENANT)
-  await storeCompanies(shared.ready.clickhouse_url)
+  await storeCompanies(shared.ready.tables_url)
   // The texts are English, whatever the language of the browser.
   const options = { locale: 'de-DE', timezoneId: 'Europe/Berlin' }
   const watched = await openAsMember(t, browser, shared, { tenant: TENANT, name: 'Mia', ...options })
@@ -163,6 +164,6 @@ async function storeCompanies(clickhouseUrl: string): Promise<void> {
     SELECT '198.51.100.1', '${TENANT}', concat('list-', toString(number)), now64(3) - 300, now64(3) - 300, id, id,
       concat('Company ', leftPad(toString(n), 3, '0')), id, 'Software', 'DE', '{"url":"https://site.example/pricing"}'
     FROM (SELECT number, if(number < ${COMPANIES}, number + 1, 1) AS n, concat('c', toString(n), '.example') AS id FROM numbers(${COMPANIES} + 1233))`
-  const response = await fetch(`${clickhouseUrl}/?database=ipid`, { method: 'POST', body })
+  const response = await fetchClickHouse(clickhouseUrl, { database: 'ipid' }, { body })
   assert.equal(response.status, 200, await response.text())
 }

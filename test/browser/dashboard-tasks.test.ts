@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { daysOfRange } from '../../src/dashboard/pages/design/ranges.ts'
 import { Receiver } from '../support/alerts.ts'
 import { sharedChromium } from '../support/chromium.ts'
+import { fetchClickHouse } from '../support/fetch-clickhouse.ts'
 import { openAsMember, ran } from '../support/member-page.ts'
 import { sharedSite } from '../support/shared-site.ts'
 
@@ -19,7 +20,7 @@ test('five tasks of a marketer are done by the words on the pages', { skip }, as
   const { ready, origin } = shared
   const run = (...args: string[]) => ran(shared, ...args)
   await run('tenant', 'create', TENANT)
-  await storeVisits(ready.clickhouse_url)
+  await storeVisits(ready.tables_url)
   const receiver = await Receiver.start(t)
   const { page, assertAccessible, assertClean } = await openAsMember(t, browser, shared, {
     tenant: TENANT,
@@ -135,6 +136,6 @@ async function storeVisits(clickhouseUrl: string): Promise<void> {
   const columns =
     'ip, tenant_id, event_id, received_at, timestamp, account_id, company_id, business_name, domain, industry, country_code, extra'
   const body = `INSERT INTO events (${columns}) VALUES ${rows.join()}`
-  const response = await fetch(`${clickhouseUrl}/?database=ipid`, { method: 'POST', body })
+  const response = await fetchClickHouse(clickhouseUrl, { database: 'ipid' }, { body })
   assert.equal(response.status, 200, await response.text())
 }

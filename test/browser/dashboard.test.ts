@@ -33,7 +33,7 @@ test('the printed link signs in, and signing out ends it', { skip }, async (t) =
   await page.goto(`${origin}/t/${ready.tenant_id}`)
   await page.waitForURL(`${origin}/t/${ready.tenant_id}/home`)
   await checkCompaniesPages(watched, {
-    ...{ origin, apiUrl: ready.url, clickhouseUrl: ready.clickhouse_url },
+    ...{ origin, apiUrl: ready.url, clickhouseUrl: ready.tables_url },
     ...{ tenant: ready.tenant_id!, apiKey: ready.api_key! },
   })
   const [cookie] = await context.cookies()

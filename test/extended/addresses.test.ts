@@ -5,6 +5,7 @@ import { Redis } from 'ioredis'
 import { parseAddress } from '../../src/pipeline/event/address.ts'
 import { pseudonymOf } from '../../src/pipeline/event/pseudonym.ts'
 import { keys } from '../../src/stores/redis/keys.ts'
+import { runSql } from '../support/fetch-clickhouse.ts'
 import { TestSite } from '../support/site.ts'
 import { until } from '../support/until.ts'
 
@@ -87,8 +88,7 @@ test('without addresses, visits are counted the same and no address is stored an
   }
 
   const rows = async (sql: string) => {
-    const query = new URLSearchParams({ database: 'ipid', query: `${sql} FORMAT JSONEachRow` })
-    const text = await (await fetch(`${ready.clickhouse_url}/?${query}`)).text()
+    const text = await runSql(ready.clickhouse_url, `${sql} FORMAT JSONEachRow`)
     return text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]))
   }
   const stored = await until(

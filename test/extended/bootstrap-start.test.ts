@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import type { SystemStatus } from '../../src/operations/status/system-status.ts'
 import { isHeld } from '../../src/run/socket-lock.mjs'
+import { fetchClickHouse } from '../support/fetch-clickhouse.ts'
 import { takePort } from '../support/ports.ts'
 import { isAlive } from '../support/processes.ts'
 import { type ReadyFile, TestSite } from '../support/site.ts'
@@ -23,10 +24,7 @@ async function ingest(url: string, key: string, event: object): Promise<number> 
 }
 
 async function countEvents(clickhouseUrl: string): Promise<string> {
-  const response = await fetch(`${clickhouseUrl}/?database=ipid`, {
-    method: 'POST',
-    body: 'SELECT count() FROM events',
-  })
+  const response = await fetchClickHouse(clickhouseUrl, { database: 'ipid' }, { body: 'SELECT count() FROM events' })
   return (await response.text()).trim()
 }
 
@@ -61,7 +59,7 @@ test('npm start: a signal ends all processes, and the next start finds its tenan
       results: { status: string }[]
     }
     assert.equal(answer.results[0]!.status, 'ok')
-    await until(async () => (await countEvents(ready.clickhouse_url)) === '1')
+    await until(async () => (await countEvents(ready.tables_url)) === '1')
 
     first.child.kill('SIGTERM')
     assert.deepEqual(await first.ended, { code: 0, signal: null })
@@ -75,7 +73,7 @@ test('npm start: a signal ends all processes, and the next start finds its tenan
     assert.equal(again.api_key, undefined)
     assert.equal(again.tenant_id, undefined)
     assert.equal(await ingest(again.url, ready.api_key!, { ip: '81.2.69.142' }), 200)
-    await until(async () => (await countEvents(again.clickhouse_url)) === '2')
+    await until(async () => (await countEvents(again.tables_url)) === '2')
     await until(() => second.stdout().includes('./ipid key create demo'))
 
     await t.test('a second instance on the same DATA_DIR and a port in use are refused in one line', async (t) => {
@@ -136,7 +134,7 @@ test('after kill -9 the instance comes back with everything acknowledged', async
       const status = await ingest(ready.url, ready.api_key!, { ip: '81.2.69.142', event_id: 'one' }).catch(() => 0)
       return status === 200
     })
-    await until(async () => (await countEvents(ready.clickhouse_url).catch(() => '')) === '1')
+    await until(async () => (await countEvents(ready.tables_url).catch(() => '')) === '1')
     assert.equal(await count(restarts), 1)
     const status = await until(
       async () => JSON.parse((await site.ipid('status', '--json')).stdout) as SystemStatus,
@@ -158,8 +156,8 @@ test('after kill -9 the instance comes back with everything acknowledged', async
 
     const second = site.start()
     const again = await second.ready()
-    assert.deepEqual([again.url, again.clickhouse_url], [ready.url, ready.clickhouse_url])
-    await until(async () => (await countEvents(again.clickhouse_url)) === '21')
+    assert.deepEqual([again.url, again.tables_url], [ready.url, ready.tables_url])
+    await until(async () => (await countEvents(again.tables_url)) === '21')
     process.kill(again.pid, 'SIGKILL')
     await site.untilNothingRuns()
   })

@@ -144,7 +144,7 @@ class Running {
   }
 
   get clickhouseUrl(): string {
-    return this.#ready.clickhouse_url
+    return this.#ready.tables_url
   }
 
   async changeData(): Promise<void> {

@@ -54,7 +54,7 @@ class Running {
   }
 
   async sql(query: string): Promise<unknown[]> {
-    const client = connectClickHouse(this.ready.clickhouse_url, { application: 'test', database: DATABASE })
+    const client = connectClickHouse(this.ready.tables_url, { application: 'test', database: DATABASE })
     try {
       if (!query.startsWith('SELECT')) {
         await client.command({ query })

@@ -8,6 +8,7 @@ import { RedisTenantStore } from '../../src/tenants/redis/tenant-store.ts'
 import { runCommand } from '../support/command.ts'
 import { DnsServer } from '../support/dns-server.ts'
 import { temporaryFolder } from '../support/enrichment-data.ts'
+import { fetchClickHouse } from '../support/fetch-clickhouse.ts'
 import { quiet } from '../support/pipeline.ts'
 import { receivedDays } from '../support/received-days.ts'
 import { TestSite } from '../support/site.ts'
@@ -60,7 +61,7 @@ test('tenant rules apply at once, in both lanes, in replays and in re-enrichment
     return results.map(({ status, rule }: { status: string; rule?: string }) => [status, rule ?? null])
   }
   const query = async (sql: string) => {
-    const text = await (await fetch(`${ready.clickhouse_url}/?database=ipid`, { method: 'POST', body: sql })).text()
+    const text = await (await fetchClickHouse(ready.tables_url, { database: 'ipid' }, { body: sql })).text()
     return text.replace(/\n$/, '')
   }
   const untilCounted = (count: number) =>

@@ -5,6 +5,7 @@ import { after } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { pino } from 'pino'
+import { type Passwords, randomPasswords } from '../../src/embedded/clickhouse/passwords.ts'
 import {
   type EmbeddedClickHouse,
   type EmbeddedClickHouseOptions,
@@ -19,7 +20,10 @@ import { copySchema } from './schema-copy.ts'
 
 /** A separate embedded ClickHouse with the schema in it. */
 export interface TestClickHouse {
+  /** For ipid's own processes. */
   readonly url: string
+  /** For people and their tools. */
+  readonly analystUrl: string
   readonly pid: number
   readonly walled: boolean
   /** Of the database `ipid`. */
@@ -37,11 +41,8 @@ export interface TestClickHouse {
 export interface TestClickHouseOptions {
   /** Leaves the folder empty. */
   readonly bare?: boolean
-  readonly bodyBytesMax?: number
   readonly external?: boolean
   readonly env?: Readonly<Record<string, string>>
-  readonly ownSecret?: string
-  readonly sendMsMax?: number
   readonly limits?: EmbeddedClickHouseOptions['limits'] & object
   /** The folder that holds its data folder. */
   readonly under?: string
@@ -57,6 +58,7 @@ const ANSWER_WITHIN_MS = 300_000
 /** A server, whether it was killed or restarted, and its content right after its first start. */
 interface Server {
   readonly url: string
+  readonly passwords: Passwords
   readonly path: string
   readonly made: ReadonlyMap<string, string> | undefined
   current: EmbeddedClickHouse
@@ -94,6 +96,7 @@ export async function startTestClickHouse(
   else after(cleanUp)
   return {
     url,
+    analystUrl: server.current.analystUrl,
     client,
     walled: server.current.walled,
     get pid() {
@@ -110,14 +113,18 @@ export async function startTestClickHouse(
       server.isUntouched = false
       server.current.kill()
       await server.current.exited
-      server.current = await launch(server.path, Number(new URL(url).port), options)
+      server.current = await launch(server, Number(new URL(url).port), options)
     },
   }
 }
 
-function launch(path: string, port: number, options: TestClickHouseOptions): Promise<EmbeddedClickHouse> {
+function launch(
+  { path, passwords }: Pick<Server, 'path' | 'passwords'>,
+  port: number,
+  options: TestClickHouseOptions,
+): Promise<EmbeddedClickHouse> {
   const { bare, under, configXml, ...settings } = options
-  return startEmbeddedClickHouse({ path, port, log: silent, ...settings })
+  return startEmbeddedClickHouse({ path, port, passwords, log: silent, ...settings })
 }
 
 async function startServer(options: TestClickHouseOptions, isShared: boolean): Promise<Server> {
@@ -129,11 +136,12 @@ async function startServer(options: TestClickHouseOptions, isShared: boolean): P
     await writeFile(join(folder, 'test.xml'), configXml)
   }
   const isReady = bare || (await copySchema(path))
-  const current = await launch(path, takePort(), options)
+  const passwords = randomPasswords()
+  const current = await launch({ path, passwords }, takePort(), options)
   const { url } = current
   if (!isReady) await migrate(url, silent)
   const made = isShared ? await withClient(url, allMadeIn) : undefined
-  return { url, path, current, made, isUntouched: true }
+  return { url, path, passwords, current, made, isUntouched: true }
 }
 
 async function remove({ current, path }: Server): Promise<void> {
@@ -196,7 +204,10 @@ async function isEmptied({ url, current, made, isUntouched }: Server): Promise<b
   if (!isUntouched || made === undefined || !isAlive(current.pid)) return false
   return await withClient(url, async (client) => {
     // A statement of a failed test may still write.
-    const running = await rowsOf<{ n: number }>(client, 'SELECT count() AS n FROM system.processes')
+    const running = await rowsOf<{ n: number }>(
+      client,
+      "SELECT count() AS n FROM system.processes WHERE user IN ('ipid-embedded', 'analyst')",
+    )
     if (running[0]?.n !== 1 || !(await isAsMade(client, made))) return false
     for (const name of WITH_ROWS) await client.command({ query: `TRUNCATE TABLE ${name} SYNC` })
     return true

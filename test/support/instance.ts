@@ -4,6 +4,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fetchClickHouse, tablesUrlOf } from './fetch-clickhouse.ts'
 import { takePort } from './ports.ts'
 import { commandLine, processesNaming } from './processes.ts'
 import { copySchema } from './schema-copy.ts'
@@ -13,6 +14,8 @@ import { until } from './until.ts'
 export interface Ready {
   readonly url: string
   readonly clickhouse_url: string
+  /** ClickHouse as the instance itself uses it. */
+  readonly tables_url: string
   readonly redis_url: string
   readonly metrics_url: string
   readonly pid: number
@@ -101,7 +104,7 @@ export async function startInstance(
       if (child.exitCode !== null) throw new Error(`ipid ended with ${child.exitCode}: ${printed}`)
       return existsSync(readyFile)
     })
-    return { child, ready: JSON.parse(readFileSync(readyFile, 'utf8')) as Ready }
+    return { child, ready: { ...JSON.parse(readFileSync(readyFile, 'utf8')), tables_url: tablesUrlOf(dataDir) } }
   }
   let { child, ready } = await launch()
   const apiKey = ready.api_key!
@@ -154,9 +157,7 @@ export async function startInstance(
         body: typeof body === 'string' ? body : JSON.stringify(body),
       }),
     async query(sql) {
-      const answer = await fetch(`${ready.clickhouse_url}/?database=ipid`, { method: 'POST', body: sql }).catch(
-        () => undefined,
-      )
+      const answer = await fetchClickHouse(ready.tables_url, { database: 'ipid' }, { body: sql }).catch(() => undefined)
       return answer?.ok ? (await answer.text()).trimEnd() : ''
     },
     stderr: () => printed,

@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict'
 import { ingest } from '../../pipelines/ingest.ts'
 import { packBlock } from '../../src/pipeline/event/block.ts'
 import { type Envelope, partitionOf } from '../../src/pipeline/event/envelope.ts'
@@ -7,15 +6,13 @@ import { deadLetterFields } from '../../src/pipeline/streams/dead-letter.ts'
 import { readStatus } from '../../src/pipeline/streams/status.ts'
 import type { RedisClient } from '../../src/stores/redis/connect.ts'
 import { keys } from '../../src/stores/redis/keys.ts'
+import { runSql } from './fetch-clickhouse.ts'
 import type { ReadyFile } from './site.ts'
 import { until } from './until.ts'
 
 /** The answer of a running instance's ClickHouse, without the last line feed. */
-export async function queryTables({ clickhouse_url: url }: ReadyFile, sql: string): Promise<string> {
-  const answer = await fetch(`${url}/?database=ipid`, { method: 'POST', body: sql })
-  const text = await answer.text()
-  assert.equal(answer.status, 200, text)
-  return text.trimEnd()
+export async function queryTables({ tables_url: url }: ReadyFile, sql: string): Promise<string> {
+  return (await runSql(url, sql)).trimEnd()
 }
 
 /** Waits until the pipeline of a running instance is empty. */

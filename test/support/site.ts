@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type CommandResult, runCommand } from './command.ts'
+import { tablesUrlOf } from './fetch-clickhouse.ts'
 import { takePort } from './ports.ts'
 import { isAlive, processesNaming } from './processes.ts'
 import { until } from './until.ts'
@@ -14,6 +15,8 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 export interface ReadyFile {
   readonly url: string
   readonly clickhouse_url: string
+  /** ClickHouse as the instance itself uses it. */
+  readonly tables_url: string
   readonly redis_url: string
   readonly metrics_url: string
   readonly pid: number
@@ -90,7 +93,7 @@ export class TestSite {
       return await until(() => {
         if (code !== undefined) throw new Error(`ended with ${code}: ${started.stderr()}`)
         return existsSync(this.#readyFile)
-          ? (JSON.parse(readFileSync(this.#readyFile, 'utf8')) as ReadyFile)
+          ? ({ ...JSON.parse(readFileSync(this.#readyFile, 'utf8')), tables_url: tablesUrlOf(this.dir) } as ReadyFile)
           : undefined
       })
     }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { fetchClickHouse } from './fetch-clickhouse.ts'
 
 /** Stores visits of Old Bank (DE, 100 and 5 days ago), Newcomer (FR, 3) and Faraway (JP, 60). */
 export async function storeVisits(clickhouseUrl: string, tenant: string): Promise<void> {
@@ -14,6 +15,6 @@ export async function storeVisits(clickhouseUrl: string, tenant: string): Promis
   const columns =
     'ip, tenant_id, event_id, received_at, timestamp, account_id, company_id, business_name, domain, industry, country_code'
   const body = `INSERT INTO events (${columns}) VALUES ${rows.join()}`
-  const response = await fetch(`${clickhouseUrl}/?database=ipid`, { method: 'POST', body })
+  const response = await fetchClickHouse(clickhouseUrl, { database: 'ipid' }, { body })
   assert.equal(response.status, 200, await response.text())
 }

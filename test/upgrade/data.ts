@@ -7,6 +7,7 @@ import { judgeStored } from '../chaos/run/judge.ts'
 import { Ledger } from '../chaos/run/ledger.ts'
 import { Load, post, summaryOf, UPLOAD_LINES } from '../chaos/run/load.ts'
 import { followLink } from '../support/dashboard.ts'
+import { fetchClickHouse } from '../support/fetch-clickhouse.ts'
 import { stepsOf } from '../support/steps.ts'
 import { until } from '../support/until.ts'
 import { Machine, type Started } from './machine.ts'
@@ -46,7 +47,7 @@ test('data of the last release: nothing is lost or doubled by the upgrade, nor o
   })
 
   const sql = async (query: string) => {
-    const answer = await fetch(`${ready.clickhouse_url}/?database=ipid`, { method: 'POST', body: query })
+    const answer = await fetchClickHouse(ready.tables_url, { database: 'ipid' }, { body: query })
     const text = await answer.text()
     assert.ok(answer.ok, text)
     return text.trim()
@@ -66,7 +67,7 @@ test('data of the last release: nothing is lost or doubled by the upgrade, nor o
       .letters
   const judge = async () => {
     const { stored, ...rest } = await judgeStored(
-      { url: ready.url, redisUrl: ready.redis_url, clickhouseUrl: ready.clickhouse_url },
+      { url: ready.url, redisUrl: ready.redis_url, clickhouseUrl: ready.tables_url },
       [ledger],
     )
     assert.deepEqual(rest, { lost: 0, doubled: 0, wrong: 0, examples: [] })

@@ -5,6 +5,7 @@ import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
+import { tablesUrlOf } from '../support/fetch-clickhouse.ts'
 import { type Ready, writeTestData } from '../support/instance.ts'
 import { takePort } from '../support/ports.ts'
 import { processesNaming } from '../support/processes.ts'
@@ -77,7 +78,7 @@ export class Machine {
       if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}: ${this.#printed}`)
       return existsSync(readyFile)
     })
-    return JSON.parse(readFileSync(readyFile, 'utf8')) as Started
+    return { ...JSON.parse(readFileSync(readyFile, 'utf8')), tables_url: tablesUrlOf(this.#env.DATA_DIR!) } as Started
   }
 
   /** `kill -9` of the main process; resolves when all its processes are gone. */

@@ -1,6 +1,6 @@
 import { shown } from '../../config/values.ts'
 import type { DataDir } from '../../embedded/processes/data-dir.ts'
-import { writePrivateFile } from '../../terminal/atomic-file.ts'
+import { writePrivateFile } from '../../run/private-file.ts'
 import type { Instance } from '../../terminal/instance.ts'
 import { printLine } from '../../terminal/print.ts'
 import type { DemoKey } from './demo-tenant.ts'
@@ -36,7 +36,8 @@ export function keepSecrets(dir: DataDir, { created, signIn }: Pick<Ready, 'crea
 
 /** The JSON object of `--ready-file`, and of `--json`. @param files what has the secrets instead; undefined: the object has them */
 export function readyObject({ instance, created, signIn, metricsUrl }: Ready, files?: SecretFiles): object {
-  const { dashboard: _, clickhouse_url: clickhouse, redis_url: redis, ...addresses } = instance
+  const { dashboard: _, clickhouse_url: __, analyst_url, redis_url: redis, ...addresses } = instance
+  const clickhouse = analyst_url ?? ''
   if (files === undefined) {
     const urls = { clickhouse_url: clickhouse, redis_url: redis }
     const secrets = { ...(signIn !== undefined && { dashboard_url: signIn }), ...created }
@@ -75,15 +76,22 @@ export function announce(out: NodeJS.WritableStream, ready: Ready, files?: Secre
         : [`in ${files.apiKey}`, 'written only once: move it to a safe place']
     lines.push(`  API key      ${shown}`, `               (tenant ${created.tenant_id}; ${note})`)
   }
-  if (instance.clickhouse_url !== '') lines.push(`  ClickHouse   ${withoutPassword(instance.clickhouse_url)}`)
+  const { analyst_url: analystUrl = '' } = instance
+  if (analystUrl !== '') {
+    const [shown, note] =
+      files === undefined
+        ? [analystUrl, 'user analyst: reads all tables, and has tables of its own in the database workspace']
+        : [withoutPassword(analystUrl), 'with its password: ./ipid sql --print-url']
+    lines.push(`  ClickHouse   ${shown}`, `               (${note})`)
+  }
   lines.push(`  Metrics      ${metricsUrl}`, '')
   if (instance.url !== undefined)
     lines.push('Send an event:', '', `  ${ingestLine(instance.url, created, files?.apiKey)}`, '')
   if (created === undefined && instance.url !== undefined) {
     lines.push('A new key:', '', '  ./ipid key create demo', '')
   }
-  if (instance.clickhouse_url !== '') {
-    lines.push('See the accounts:', '', `  ${accountsLine(instance.clickhouse_url)}`, '')
+  if (analystUrl !== '') {
+    lines.push('See the accounts:', '', `  ${accountsLine(analystUrl, files)}`, '')
   }
   for (const line of lines) printLine(out, line)
 }
@@ -99,8 +107,10 @@ function ingestLine(url: string, created: DemoKey | undefined, keyFile: string |
   return `curl -s ${url}/v1/ingest -H ${key} -H 'content-type: application/json' -d '{"events":[{"ip":"${EXAMPLE_IP}"}]}'`
 }
 
-function accountsLine(url: string): string {
-  return `curl -s '${withoutPassword(url).replace(/\/$/, '')}/?database=ipid' -d 'SELECT * FROM accounts FORMAT PrettyCompact'`
+function accountsLine(url: string, files: SecretFiles | undefined): string {
+  const statement = "'SELECT * FROM accounts FORMAT PrettyCompact'"
+  if (files !== undefined) return `./ipid sql ${statement}`
+  return `curl -s '${url.replace(/\/$/, '')}/?database=ipid' -d ${statement}`
 }
 
 /** A word of `sh` with exactly this text. */

@@ -13,12 +13,12 @@ import { redisWarnings } from '../../operations/status/verdict.ts'
 import type { PipelineOutline } from '../../pipeline/declaration/pipeline.ts'
 import { systemClock } from '../../run/clock.ts'
 import { InputError } from '../../run/errors.ts'
+import { writePrivateFile } from '../../run/private-file.ts'
 import { connectRedis } from '../../stores/redis/connect.ts'
 import { createLogger } from '../../telemetry/logger.ts'
 import { MetricsServer } from '../../telemetry/metrics-server.ts'
 import { RecentProblems } from '../../telemetry/problems.ts'
 import { createSupervisorMetrics } from '../../telemetry/process-metrics.ts'
-import { writePrivateFile } from '../../terminal/atomic-file.ts'
 import type { CliContext, StopSignals } from '../../terminal/context.ts'
 import { holdDataDir } from '../../terminal/data-dir-lock.ts'
 import { embeddedClickHouse, embeddedRedis, type StoreSurroundings } from '../../terminal/embedded-stores.ts'
@@ -181,6 +181,7 @@ class Run {
     const instance = {
       ...(addresses.url === undefined ? {} : { url: addresses.url }),
       clickhouse_url: addresses.clickhouseUrl,
+      analyst_url: addresses.analystUrl,
       redis_url: addresses.redisUrl,
       pid: process.pid,
       ...(dashboard === undefined ? {} : { dashboard }),

@@ -1,17 +1,21 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync } from 'node:fs'
-import { resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
 import type { Logger } from 'pino'
 import { StartupError } from '../../run/errors.ts'
-import { visible } from '../../run/visible-text.ts'
+import { poll } from '../../run/loop.ts'
+import { EMBEDDED_USER } from '../../stores/clickhouse/failed-writes.ts'
+import { waitForFreePort } from '../processes/free-port.ts'
 import { minimalEnvironment, type Variables } from '../processes/minimal-environment.ts'
 import { exitReason, type RunningProcess } from '../processes/running-process.ts'
 import { lowerSession } from '../processes/session-priority.ts'
-import type { EngineLimits } from './access.ts'
-import type { FromClickHouse, ProcessOptions, Ready, ToClickHouse } from './messages.ts'
-import type { RefusedDefinition } from './stored-definitions.ts'
+import { findLibrary, type Library } from './library.ts'
+import { type Passwords, randomPasswords } from './passwords.ts'
+import { ANALYST, type ServerLimits, writeServerConfig } from './server-config.ts'
+import { OwnServer, watchServer } from './server-watch.ts'
+import { PROCESS_SCRIPT, problemIn } from './try-library.ts'
 import { walledCommand } from './wall.ts'
 
 export interface EmbeddedClickHouseOptions {
@@ -19,19 +23,17 @@ export interface EmbeddedClickHouseOptions {
   readonly path: string
   /** Port on 127.0.0.1; 0 for any free one. */
   readonly port: number
+  /** Port of ClickHouse's own protocol on 127.0.0.1. Default: closed. */
+  readonly tcpPort?: number
+  /** Default: random ones. */
+  readonly passwords?: Passwords
   readonly log: Logger
   /** Environment; the process gets only a few harmless variables of it. */
   readonly env?: Variables
-  /** The secret by which ipid's sink and migrations get reserved slots. Default: none. */
-  readonly ownSecret?: string
   /** Whether statements may reach files, programs and other servers. Default: false. */
   readonly external?: boolean
   /** Default: 1 GiB and 10 minutes. */
-  readonly limits?: EngineLimits
-  /** Limit of a decoded request. Default: 256 MB. */
-  readonly bodyBytesMax?: number
-  /** How long a reader of a result may stall, milliseconds. Default: 30 s. */
-  readonly sendMsMax?: number
+  readonly limits?: ServerLimits
   /** Called with the process id right after the launch. */
   readonly onLaunch?: (pid: number) => void
   /** Called when the process ends unexpectedly. */
@@ -41,152 +43,178 @@ export interface EmbeddedClickHouseOptions {
 }
 
 export interface EmbeddedClickHouse extends RunningProcess {
-  /** `http://127.0.0.1:PORT` */
+  /** `http://ipid-embedded:PASSWORD@127.0.0.1:PORT`, for ipid's own processes. */
   readonly url: string
+  /** The same for the user of people and their tools. */
+  readonly analystUrl: string
   /** Whether the kernel denies it other files and servers. */
   readonly walled: boolean
 }
 
-/**
- * Parallel statements. Each occupies a thread of libuv's pool; a few threads are left for other work. ipid's own statements and
- * plain inserts of clients have separate slots, so that reads block neither.
- */
-const STATEMENTS = 16
-const OWN_STATEMENTS = 8
-const INSERTS = 4
-const POOL_THREADS = STATEMENTS + OWN_STATEMENTS + INSERTS + 4
+/** The address for ipid's own processes. */
+export function ownUrlOf(port: number, { own }: Passwords): string {
+  return `http://${EMBEDDED_USER}:${own}@127.0.0.1:${port}`
+}
 
-const LIMITS: EngineLimits = { memoryBytesMax: 2 ** 30, readSecondsMax: 600 }
+/** The address for people and their tools. */
+export function analystUrlOf(port: number, { analyst }: Passwords): string {
+  return `http://${ANALYST}:${analyst}@127.0.0.1:${port}`
+}
+
+const LIMITS: ServerLimits = { memoryBytesMax: 2 ** 30, readSecondsMax: 600 }
 
 /**
- * Processes that answer requests go first: an insert and a merge occupy a core each, for some 100 ms at a time. A lower priority
- * would starve merges, and then the whole pipeline.
+ * Processes that answer requests go first: an insert and a merge occupy a core each, for some 100 ms at a time. With it, the 99th
+ * percentile of ingest halves on two cores. A lower priority would starve merges, and then the whole pipeline.
  */
 const NICE = 5
 
-const KILL_AFTER_MS = 8_000
+/** A damaged folder is repaired at the start, which takes its time. */
+const READY_WITHIN_MS = 120_000
+const READY_EVERY_MS = 15
 
-/** They control colours in the log. */
-const COLOUR_VARIABLES = ['NO_COLOR', 'FORCE_COLOR']
+/** Time for running statements to end; each of them is stored whole or not at all. */
+const FINISH_MS = 3_000
+const FINISH_EVERY_MS = 50
+
+const STDERR_CHARACTERS_MAX = 65_536
 
 /**
  * Starts the embedded ClickHouse as a child process that ends with this one.
  * @throws StartupError with the reason when it cannot serve
  */
 export async function startEmbeddedClickHouse(options: EmbeddedClickHouseOptions): Promise<EmbeddedClickHouse> {
-  const child = launch(options)
+  const { signal, passwords = randomPasswords() } = options
+  const found = findLibrary()
+  const port = await waitForFreePort({ host: '127.0.0.1', portSetting: 'CLICKHOUSE_PORT', port: options.port }, 0)
+  signal?.throwIfAborted()
+  const work = mkdtempSync(join(tmpdir(), 'ipid-clickhouse-'))
+  const child = launch({ ...options, passwords, port }, found, work)
   if (child.pid !== undefined) options.onLaunch?.(child.pid)
+  const errors = keepErrors(child)
   const exited = new Promise<string>((done) => {
     child.once('exit', (code, signal) => done(exitReason(code, signal)))
     child.once('error', (error) => done(error.message))
   })
   const kill = () => void child.kill('SIGKILL')
-  options.signal?.addEventListener('abort', kill, { once: true })
-  let ready: Ready
+  const own = new OwnServer(port, passwords.own)
+  signal?.addEventListener('abort', kill, { once: true })
+  let walled: boolean
   try {
-    options.signal?.throwIfAborted()
-    ready = await readiness(child, exited)
+    signal?.throwIfAborted()
+    walled = await readiness(own, child, exited, errors)
   } catch (error) {
     kill()
     await exited
     throw error
   } finally {
-    options.signal?.removeEventListener('abort', kill)
+    signal?.removeEventListener('abort', kill)
+    // The scalar function `file()` first looks for the working folder, and refuses every path when it is gone.
+    rmSync(work, { recursive: true, force: true })
   }
-  child.on('message', (message: FromClickHouse) => {
-    if (message.type === 'refused') reportRefused(message.definitions, ready.walled, options.log)
-  })
+  await own.makeWorkspace(options.log)
+  const watch = watchServer(own, options.log, kill)
+  void watch.start()
   let stopping = false
   void exited.then((reason) => {
+    void watch.stop()
     if (!stopping) options.onExit?.(reason)
   })
   return {
     pid: child.pid!,
-    url: ready.url,
-    walled: ready.walled,
+    url: ownUrlOf(port, passwords),
+    analystUrl: analystUrlOf(port, passwords),
+    walled,
     exited,
     kill,
     stop: async () => {
       stopping = true
-      await end(child, exited, kill)
+      await watch.stop()
+      const isIdle = async () => (await own.running()) === 0 || undefined
+      await poll(isIdle, { everyMs: FINISH_EVERY_MS, deadlineMs: performance.now() + FINISH_MS }).catch(() => {})
+      kill()
+      await exited
     },
   }
 }
 
-function launch({
-  path,
-  port,
-  log,
-  env = {},
-  ownSecret,
-  external,
-  limits,
-  bodyBytesMax,
-  sendMsMax,
-}: EmbeddedClickHouseOptions): ChildProcess {
-  const options: ProcessOptions = {
-    path: resolve(path),
+function launch(
+  {
+    path,
     port,
-    logLevel: log.level,
-    statements: STATEMENTS,
-    ownStatements: OWN_STATEMENTS,
-    inserts: INSERTS,
-    limits: limits ?? LIMITS,
-    external: external ?? false,
-    ...(bodyBytesMax === undefined ? {} : { bodyBytesMax }),
-    ...(sendMsMax === undefined ? {} : { sendMsMax }),
-  }
+    tcpPort,
+    passwords,
+    env = {},
+    external = false,
+    limits = LIMITS,
+  }: EmbeddedClickHouseOptions & { passwords: Passwords },
+  found: Library,
+  workingFolder: string,
+): ChildProcess {
+  const folder = resolve(path)
+  let config: string
   try {
-    mkdirSync(options.path, { recursive: true, mode: 0o700 })
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    config = writeServerConfig({ path: folder, port, tcpPort, passwords, external, limits })
   } catch (error) {
     throw new StartupError(`cannot create the folder of the embedded ClickHouse: ${(error as Error).message}`)
   }
+  const listen = ['HTTP', ...(tcpPort === undefined ? [] : ['TCP'])].map((name) => `SYSTEM START LISTEN ${name}; `)
+  const args = [
+    ...['clickhouse', `--path=${folder}`, `--config-file=${config}`],
+    // Its standard input has no end while this process lives, so the statement keeps the program's session without using CPU.
+    ...['--query', `${listen.join('')}SELECT * FROM file('-', LineAsString) FORMAT Null`],
+  ]
   // Each command execs the next one. So priority and wall are set before the process starts its threads, which inherit them.
-  const child = fork(fileURLToPath(new URL('process.mjs', import.meta.url)), [JSON.stringify(options)], {
+  const child = fork(PROCESS_SCRIPT, [JSON.stringify({ ...found, args })], {
     execPath: 'nice',
-    execArgv: ['-n', String(NICE), ...(options.external ? [] : walledCommand(options.path)), process.execPath],
-    env: environmentFrom(env),
-    // For an unknown table of `default`, the engine looks for a file in this folder.
-    cwd: options.path,
-    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    execArgv: ['-n', String(NICE), ...(external ? [] : walledCommand(folder)), process.execPath],
+    env: minimalEnvironment(env),
+    cwd: workingFolder,
+    stdio: ['pipe', 'ignore', 'pipe', 'ipc'],
     // Ctrl-C must only reach the parent, which needs this process until it has stopped.
     detached: true,
   })
   if (child.pid !== undefined) lowerSession(child.pid, NICE)
-  if (ownSecret !== undefined) child.send({ type: 'secret', secret: ownSecret } satisfies ToClickHouse, () => {})
   return child
 }
 
-/** Sets the size of libuv's pool, which libuv reads before any line of the process runs. */
-function environmentFrom(env: Variables): Variables {
-  return { ...minimalEnvironment(env, COLOUR_VARIABLES), UV_THREADPOOL_SIZE: String(POOL_THREADS) }
+/** The last lines of the process, which have the reason when it fails. */
+function keepErrors(child: ChildProcess): () => string {
+  let text = ''
+  child.stderr!.setEncoding('utf8').on('data', (piece: string) => {
+    text = (text + piece).slice(-STDERR_CHARACTERS_MAX)
+  })
+  return () => text
 }
 
-async function readiness(child: ChildProcess, exited: Promise<string>): Promise<Ready> {
-  const message = once(child, 'message').then(([value]) => value as FromClickHouse)
-  message.catch(() => {})
-  const first = await Promise.race([message, exited])
-  if (typeof first === 'string') throw new StartupError(`the embedded ClickHouse ended while it started: ${first}`)
-  if (first.type === 'failed') throw new StartupError(first.message)
-  if (first.type !== 'ready') throw new StartupError(`the embedded ClickHouse said ${first.type} before it was ready`)
-  return first
-}
-
-/** Definitions to log. A folder may have thousands. */
-const REPORTED_MAX = 20
-
-function reportRefused(definitions: readonly RefusedDefinition[], walled: boolean, log: Logger): void {
-  const effect = walled ? 'the kernel denies it any effect' : 'it works until it is dropped'
-  for (const { name, reason, drop } of definitions.slice(0, REPORTED_MAX)) {
-    log.warn({ reason, drop }, visible(`the ${name} would be refused today; ${effect}: ${drop}`))
+/** Resolves when the server answers its owner, with whether it is walled. */
+async function readiness(
+  own: OwnServer,
+  child: ChildProcess,
+  exited: Promise<string>,
+  errors: () => string,
+): Promise<boolean> {
+  let end: string | undefined
+  void exited.then((reason) => {
+    end = reason
+  })
+  const said = once(child, 'message').then(([message]) => message as { walled: boolean })
+  said.catch(() => {})
+  const isReady = async () => {
+    if (end !== undefined) throw new StartupError(failureText(end, errors()))
+    return (await own.answers()) || undefined
   }
-  const more = definitions.length - REPORTED_MAX
-  if (more > 0) log.warn({ more }, `${more} more definitions would be refused today: first drop the ones above`)
+  const deadlineMs = performance.now() + READY_WITHIN_MS
+  if ((await poll(isReady, { everyMs: READY_EVERY_MS, deadlineMs })) === undefined) {
+    throw new StartupError(`the embedded ClickHouse does not answer within ${READY_WITHIN_MS / 1_000} s`)
+  }
+  return (await said).walled
 }
 
-async function end(child: ChildProcess, exited: Promise<string>, kill: () => void): Promise<void> {
-  const late = setTimeout(kill, KILL_AFTER_MS)
-  if (child.connected) child.send({ type: 'stop' } satisfies ToClickHouse, () => {})
-  await exited
-  clearTimeout(late)
+/** The reason in one line. */
+function failureText(end: string, errors: string): string {
+  const exception = /(?:DB::)?Exception: ([^\n]*?)(?:\. \(([A-Z_]+)\)|\n|$)/.exec(errors)
+  const reason = exception?.[1] ?? problemIn(errors) ?? end
+  return `the embedded ClickHouse ended while it started: ${reason}`
 }

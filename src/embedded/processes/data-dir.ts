@@ -17,6 +17,8 @@ export interface DataDir {
   /** Key of the first start, and the last sign-in link, of starts without a terminal. Mode 0600. */
   readonly firstKeyFile: string
   readonly signInFile: string
+  /** Passwords of the users of the embedded ClickHouse. Mode 0600. */
+  readonly clickhousePasswordsFile: string
   /** Records the process of the embedded ClickHouse. */
   readonly clickhousePidFile: string
   readonly lock: string
@@ -39,6 +41,7 @@ export function dataDirAt(dir: string): DataDir {
     instanceFile: join(run, 'instance.json'),
     firstKeyFile: join(path, 'first-api-key'),
     signInFile: join(run, 'sign-in-link'),
+    clickhousePasswordsFile: join(path, 'clickhouse-passwords.json'),
     clickhousePidFile: join(run, 'clickhouse.pid'),
     lock: join(sockets, 'lock.sock'),
     redisSocket: join(sockets, 'redis.sock'),

@@ -16,8 +16,8 @@ export type Store =
       readonly launch: (signal: AbortSignal, previous: RunningProcess | undefined) => Promise<RunningProcess>
       /** Its future address, if known. Roles then start early, and wait as for a store that is down. */
       readonly address?: string
-      /** Returns the address with the secret for our own processes. Default: the same address. */
-      readonly ownUrl?: (url: string) => string
+      /** The address for people and their tools, of the address for our own processes. Default: the same. */
+      readonly analystUrl?: (url: string) => string
     }
 
 interface RoleScript {
@@ -47,6 +47,8 @@ export interface SupervisorOptions {
 export interface Addresses extends StoreUrls {
   /** The API; undefined without ingress. */
   readonly url: string | undefined
+  /** ClickHouse for people and their tools. */
+  readonly analystUrl: string
   /** The dashboard; undefined without one. */
   readonly dashboardUrl: string | undefined
 }
@@ -108,17 +110,18 @@ export class Supervisor {
     const redisUrl = startStore(redis, this.#redis)
     const clickhouseUrl = startStore(clickhouse, this.#clickhouse)
     const address = 'address' in clickhouse ? clickhouse.address : undefined
-    this.#stores = Promise.all([redisUrl, address ?? clickhouseUrl, rolesWaitFor]).then(([redisUrl, clickhouseUrl]) => {
-      const own = 'ownUrl' in clickhouse ? clickhouse.ownUrl?.(clickhouseUrl) : undefined
-      return { redisUrl, clickhouseUrl: own ?? clickhouseUrl }
-    })
+    this.#stores = Promise.all([redisUrl, address ?? clickhouseUrl, rolesWaitFor]).then(
+      ([redisUrl, clickhouseUrl]) => ({ redisUrl, clickhouseUrl }),
+    )
     const [first, ...others] = this.#ingress
     const roles = [...this.#workers, ...(first ? [first] : []), ...this.#dashboards].map((kept) => kept.start())
     const [{ redisUrl: redisAddress }, clickhouseAddress] = await Promise.all([this.#stores, clickhouseUrl, ...roles])
     // They share the port of the first one.
     await Promise.all(others.map((kept) => kept.start()))
     const stores = { redisUrl: redisAddress, clickhouseUrl: clickhouseAddress }
-    return { ...stores, url: this.#url, dashboardUrl: this.#dashboards[0]?.current?.url }
+    const analystUrl = 'analystUrl' in clickhouse ? clickhouse.analystUrl?.(clickhouseAddress) : undefined
+    const dashboardUrl = this.#dashboards[0]?.current?.url
+    return { ...stores, analystUrl: analystUrl ?? clickhouseAddress, url: this.#url, dashboardUrl }
   }
 
   /** Stops everything in order within about 9 seconds, and kills processes that take longer. May be called at any time. */

@@ -1,5 +1,5 @@
 import { availableMemory } from '../../config/memory.ts'
-import { assertLoadable } from '../../embedded/clickhouse/addon.ts'
+import { assertLoadable } from '../../embedded/clickhouse/try-library.ts'
 import { searchRedis } from '../../embedded/redis/binary.ts'
 import { firstManager } from '../../embedded/redis/install.ts'
 import { chooseEngine } from '../../http/engine/choose.ts'

@@ -1,6 +1,7 @@
 import { type ClickHouseClient, ClickHouseLogLevel, type ClickHouseSettings, createClient } from '@clickhouse/client'
 import { callerLeft } from '../../run/caller.ts'
 import { InputError } from '../../run/errors.ts'
+import { checkingWrites, EMBEDDED_USER } from './failed-writes.ts'
 
 /** The database of all tables. */
 export const DATABASE = 'ipid'
@@ -43,19 +44,31 @@ export function connectClickHouse(url: string, options: ClickHouseClientOptions)
     throw new InputError('CLICKHOUSE_URL: must be http:// or https://, optionally with user:password@')
   }
   const compress = !/^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname)
-  return createClient({
-    url: `${origin}${pathname}`,
-    ...(username === '' ? {} : { username: decodeURIComponent(username) }),
-    ...(password === '' ? {} : { password: decodeURIComponent(password) }),
-    ...(options.database === undefined ? {} : { database: options.database }),
-    application: `ipid-${options.application}`,
-    request_timeout: options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS,
-    max_open_connections: options.connectionsMax ?? 10,
-    keep_alive: { enabled: true, idle_socket_ttl: IDLE_SOCKET_TTL_MS },
-    compression: { request: false, response: compress },
-    clickhouse_settings: { async_insert: 0, ...WHOLE_RESULTS, ...options.settings },
-    log: { level: ClickHouseLogLevel.OFF },
-  })
+  const isEmbedded = username === EMBEDDED_USER
+  const isReader = options.settings?.readonly !== undefined
+  const make = (database: string | undefined, connectionsMax: number) =>
+    createClient({
+      url: `${origin}${pathname}`,
+      ...(username === '' ? {} : { username: decodeURIComponent(username) }),
+      ...(password === '' ? {} : { password: decodeURIComponent(password) }),
+      ...(database === undefined ? {} : { database }),
+      application: `ipid-${options.application}`,
+      request_timeout: options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS,
+      max_open_connections: connectionsMax,
+      keep_alive: { enabled: true, idle_socket_ttl: IDLE_SOCKET_TTL_MS },
+      compression: { request: false, response: compress },
+      clickhouse_settings: {
+        async_insert: 0,
+        ...WHOLE_RESULTS,
+        // An insert that fails by a limit would be repeated for ever.
+        ...(isEmbedded && !isReader ? { max_memory_usage: '0' } : {}),
+        ...options.settings,
+      },
+      log: { level: ClickHouseLogLevel.OFF },
+    })
+  const connectionsMax = options.connectionsMax ?? 10
+  const client = make(options.database, connectionsMax)
+  return isEmbedded && !isReader ? checkingWrites(client, make('system', connectionsMax)) : client
 }
 
 const GRACE_SECONDS = 3

@@ -3,6 +3,7 @@ import { ingest } from '../../../pipelines/ingest.ts'
 import type { BatchJob } from '../../../schemas/api/batch.ts'
 import { readStatus } from '../../../src/pipeline/streams/status.ts'
 import { connectRedis, type RedisClient } from '../../../src/stores/redis/connect.ts'
+import { fetchClickHouse } from '../../support/fetch-clickhouse.ts'
 import { until } from '../../support/until.ts'
 import { compareTables, note, type Query, type Verdict } from './compare.ts'
 import type { Ledger } from './ledger.ts'
@@ -46,7 +47,7 @@ export async function judgeStored(
 }
 
 async function ask(url: string, sql: string): Promise<string | undefined> {
-  const answer = await fetch(`${url}/?database=ipid`, { method: 'POST', body: sql })
+  const answer = await fetchClickHouse(url, { database: 'ipid' }, { body: sql })
   if (answer.ok) return await answer.text()
   throw new Error(await answer.text())
 }

@@ -66,10 +66,16 @@ function ownSettings() {
   return { ...SETTINGS, ADMIN_PORT: String(takePort()) }
 }
 
+function withPort(url: string, port: number): string {
+  const other = new URL(url)
+  other.port = String(port)
+  return other.href
+}
+
 export async function startOwn(cleanUp: CleanUp): Promise<Own> {
   const disk = await SmallDisk.mount(cleanUp)
   const instance = await startInstance(cleanUp, ownSettings(), disk?.path)
-  return { instance, disk, redisUrl: instance.ready.redis_url, clickhouseUrl: instance.ready.clickhouse_url }
+  return { instance, disk, redisUrl: instance.ready.redis_url, clickhouseUrl: instance.ready.tables_url }
 }
 
 export async function startProxied(cleanUp: CleanUp): Promise<Proxied> {
@@ -82,7 +88,7 @@ export async function startProxied(cleanUp: CleanUp): Promise<Proxied> {
     ...ownSettings(),
     ...SHARED,
     REDIS_URL: `redis://127.0.0.1:${toRedis.port}`,
-    CLICKHOUSE_URL: `http://127.0.0.1:${toClickHouse.port}`,
+    CLICKHOUSE_URL: withPort(clickhouse.url, toClickHouse.port),
   }
   const instance = await startInstance(cleanUp, settings)
   const startSecond = () => startSecondSet(instance, settings, cleanUp)
@@ -104,14 +110,14 @@ export async function startClustered(cleanUp: CleanUp): Promise<Clustered> {
   const nodes = await startCluster(cleanUp)
   const redisUrl = `redis-cluster://${nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}`
   const instance = await startInstance(cleanUp, { ...ownSettings(), ...SHARED, REDIS_URL: redisUrl })
-  return { instance, nodes, redisUrl, clickhouseUrl: instance.ready.clickhouse_url }
+  return { instance, nodes, redisUrl, clickhouseUrl: instance.ready.tables_url }
 }
 
 export async function startWatched(cleanUp: CleanUp): Promise<Watched> {
   const set = await startSentinelSet(cleanUp)
   const redisUrl = set.url('?waitReplicas=1')
   const instance = await startInstance(cleanUp, { ...ownSettings(), ...SHARED, REDIS_URL: redisUrl })
-  return { instance, set, redisUrl, clickhouseUrl: instance.ready.clickhouse_url }
+  return { instance, set, redisUrl, clickhouseUrl: instance.ready.tables_url }
 }
 
 async function startSecondSet(

@@ -44,7 +44,7 @@ export async function doctorCommand(context: CliContext, setExitCode: (code: num
       ...withoutDefaultsOf(problems, await examine(subject)),
     ]
     const { running } = subject
-    const findings = found.map(secretRemover(env, [running?.redis_url, running?.clickhouse_url]))
+    const findings = found.map(secretRemover(env, [running?.redis_url, running?.clickhouse_url, running?.analyst_url]))
     if (findings.some(({ level }) => level === 'problem')) setExitCode(HAS_PROBLEMS)
     const report = output.reportOf(findings, subject)
     if (options.json) printJson(stdout, report)

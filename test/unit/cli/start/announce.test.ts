@@ -12,13 +12,17 @@ const [KEY, TOKEN] = [`ipid_${'a1'.repeat(32)}`, 't'.repeat(43)]
 const READY: Ready = {
   instance: {
     ...{ url: 'http://127.0.0.1:8080', pid: 1, dashboard: 'http://127.0.0.1:8081' },
-    ...{ clickhouse_url: 'http://analyst:swordfish@127.0.0.1:8123', redis_url: 'redis://:swordfish@127.0.0.1:6379' },
+    ...{
+      clickhouse_url: 'http://ipid-embedded:halibut@127.0.0.1:8123',
+      redis_url: 'redis://:swordfish@127.0.0.1:6379',
+    },
+    analyst_url: 'http://analyst:swordfish@127.0.0.1:8123',
   },
   created: { tenant_id: 'demo', api_key: KEY },
   metricsUrl: 'http://127.0.0.1:9090/metrics',
   signIn: `http://127.0.0.1:8081/sign-in?token=${TOKEN}`,
 }
-const SECRETS = new RegExp(`${KEY}|${TOKEN}|swordfish`)
+const SECRETS = new RegExp(`${KEY}|${TOKEN}|swordfish|halibut`)
 
 function printed(files?: SecretFiles): string {
   const out = new PassThrough()
@@ -28,7 +32,8 @@ function printed(files?: SecretFiles): string {
 
 test('a terminal gets the secrets, a log gets the names of private files', (t) => {
   const shown = printed()
-  assert.ok(shown.includes(KEY) && shown.includes(READY.signIn!) && !shown.includes('swordfish'))
+  assert.ok(shown.includes(KEY) && shown.includes(READY.signIn!) && shown.includes(READY.instance.analyst_url!))
+  assert.ok(!shown.includes('halibut'), 'no password of our own processes')
   const dir = mkdtempSync(join(tmpdir(), "ipid it's "))
   t.after(() => rmSync(dir, { recursive: true }))
   const paths = makeDataDir(join(dir, 'data'))

@@ -1,0 +1,100 @@
+import type { Logger } from 'pino'
+import { Loop } from '../../run/loop.ts'
+import { EMBEDDED_USER, FAILED_WRITES } from '../../stores/clickhouse/failed-writes.ts'
+import { connectedPorts } from './departed-clients.ts'
+import { ANALYST, WORKSPACE } from './server-config.ts'
+
+const ANSWER_WITHIN_MS = 10_000
+const WATCH_EVERY_MS = 5_000
+const DELAY = { minMs: 1_000, maxMs: WATCH_EVERY_MS }
+
+/** A server of this machine, as the user of ipid's own processes. */
+export class OwnServer {
+  readonly #url: string
+  readonly #headers: Record<string, string>
+  readonly port: number
+
+  constructor(port: number, password: string) {
+    this.port = port
+    this.#url = `http://127.0.0.1:${port}`
+    this.#headers = { 'X-ClickHouse-User': EMBEDDED_USER, 'X-ClickHouse-Key': password }
+  }
+
+  /** The result of a statement as text. @throws Error when the server does not answer, or answers with an error */
+  async ask(sql: string): Promise<string> {
+    const signal = AbortSignal.timeout(ANSWER_WITHIN_MS)
+    const response = await fetch(this.#url, { method: 'POST', body: sql, headers: this.#headers, signal })
+    const text = await response.text()
+    if (!response.ok) throw new Error(text.trim())
+    return text
+  }
+
+  /** Whether it answers this user. Never rejects. */
+  async answers(): Promise<boolean> {
+    return await this.ask('SELECT 1').then(
+      () => true,
+      () => false,
+    )
+  }
+
+  /** Makes the database for tables of analysts. A full disk must not keep the server from starting. */
+  async makeWorkspace(log: Pick<Logger, 'warn'>): Promise<void> {
+    try {
+      await this.ask(`CREATE DATABASE IF NOT EXISTS ${WORKSPACE}`)
+    } catch (error) {
+      log.warn({ err: error }, `the database ${WORKSPACE} cannot be made: analysts have no tables of their own`)
+    }
+  }
+
+  /** The number of statements that run, without this one. */
+  async running(): Promise<number> {
+    return (
+      Number(await this.ask(`SELECT count() FROM system.processes WHERE user IN ('${EMBEDDED_USER}', '${ANALYST}')`)) -
+      1
+    )
+  }
+}
+
+/** Reads of analysts by HTTP that run, with the ports of their clients. */
+const READS = `SELECT groupArray((query_id, port)) FROM system.processes
+  WHERE user = '${ANALYST}' AND interface = 2 AND is_initial_query AND query_kind IN ('Select', 'Explain')`
+
+interface Seen {
+  readonly failed: number
+  readonly reads: readonly (readonly [queryId: string, port: number])[]
+}
+
+/**
+ * Watches a server: ends it after a failed write, see `stores/clickhouse/failed-writes.ts`, and cancels reads whose client has left, which
+ * ClickHouse does only for users who may not write.
+ * @param end ends the process at once
+ */
+export function watchServer(server: OwnServer, log: Logger, end: () => void): Loop {
+  return new Loop({
+    name: 'clickhouse-watch',
+    delay: DELAY,
+    unref: true,
+    failed: (error) => log.debug({ err: error }, 'the embedded ClickHouse cannot be watched'),
+    round: async () => {
+      const sql = `SELECT (${FAILED_WRITES}) AS failed, (${READS}) AS reads FORMAT JSONEachRow`
+      const settings = 'SETTINGS output_format_json_quote_64bit_integers = 0'
+      const { failed, reads } = JSON.parse(await server.ask(sql.replace('FORMAT', `${settings} FORMAT`))) as Seen
+      if (failed > 0) {
+        log.error({ failed }, 'writes of ClickHouse to its disk failed: starting it again, to find what they damaged')
+        end()
+      } else if (reads.length > 0) await cancelDeparted(server, reads)
+      return WATCH_EVERY_MS
+    },
+  })
+}
+
+async function cancelDeparted(server: OwnServer, reads: Seen['reads']): Promise<void> {
+  const connected = await connectedPorts(server.port)
+  if (connected === undefined) return
+  const departed = reads.filter(([, port]) => !connected.has(port)).map(([queryId]) => quote(queryId))
+  if (departed.length > 0) {
+    await server.ask(`KILL QUERY WHERE user = '${ANALYST}' AND query_id IN (${departed.join()}) ASYNC`)
+  }
+}
+
+const quote = (text: string) => `'${text.replace(/[\\']/g, '\\$&')}'`
