@@ -40,7 +40,7 @@ const SERVER = {
   sourcemap: 'linked',
   sourcesContent: false,
   // Native packages, rarely loaded ones, and packages with data files next to their modules.
-  external: ['chdb', 'ffi-rs', 'lz4-napi', '@aws-sdk/*', 'esbuild', 'tsx', 'pino*', 'typescript'],
+  external: ['chdb', 'ffi-rs', '@aws-sdk/*', 'esbuild', 'tsx', 'pino*', 'typescript'],
   // CommonJS packages need `require` for modules of Node.js.
   banner: { js: `import{createRequire as ipidRequire}from'node:module';const require=ipidRequire(${OWN_URL});` },
   plugins: [sourceUrls],

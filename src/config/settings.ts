@@ -61,6 +61,12 @@ export const SETTINGS = {
     'port of the embedded ClickHouse on 127.0.0.1; 0: any free one',
     integer(0, PORT_MAX),
   ),
+  clickhouseTcpPort: optional(
+    'CLICKHOUSE_TCP_PORT',
+    'n',
+    "port on 127.0.0.1 for ClickHouse's own protocol (clickhouse-client), with the same users; unset: closed",
+    integer(1, PORT_MAX),
+  ),
   clickhouseExternal: setting(
     'CLICKHOUSE_EXTERNAL',
     'on|off',

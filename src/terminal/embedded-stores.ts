@@ -45,7 +45,7 @@ const RETRY_DELAY: DelayBounds = { minMs: 250, maxMs: 500 }
 
 /** The embedded ClickHouse under DATA_DIR. A restart keeps its port. */
 export function embeddedClickHouse({ config, dir, log, patienceMs }: StoreSurroundings, env: Environment): Store {
-  const { clickhousePort } = config
+  const { clickhousePort, clickhouseTcpPort: tcpPort } = config
   const passwords = keptPasswords(dir.clickhousePasswordsFile)
   return {
     ...(clickhousePort !== 0 && { address: ownUrlOf(clickhousePort, passwords) }),
@@ -60,7 +60,7 @@ export function embeddedClickHouse({ config, dir, log, patienceMs }: StoreSurrou
       const external = config.clickhouseExternal === 'on'
       const { clickhouseMaxMemoryBytes: memoryBytesMax, clickhouseReadSeconds: readSecondsMax } = config
       const limits = { memoryBytesMax, readSecondsMax }
-      const options = { path: dir.clickhouse, port, external, limits, log, env, passwords, signal, onLaunch }
+      const options = { path: dir.clickhouse, port, tcpPort, external, limits, log, env, passwords, signal, onLaunch }
       if (previous === undefined && port !== 0) {
         await waitForFreePort({ host: '127.0.0.1', portSetting: 'CLICKHOUSE_PORT', port }, patienceMs)
       }

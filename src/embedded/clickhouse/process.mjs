@@ -2,10 +2,10 @@
  * The process of the embedded ClickHouse: it loads the engine's library and calls the program in it, which opens ClickHouse's own
  * server. Plain JavaScript, because it runs without a build and from any folder.
  */
-import { opendirSync } from 'node:fs'
+import { opendirSync, writeSync } from 'node:fs'
 import { createRequire } from 'node:module'
 
-/** What to load and how to call it, see `start.ts`. Without `args`, the library is only loaded. */
+/** What to load and how to call it, see `start.ts`. Without `args`, it only loads the library and prints what it is like. */
 const { library, ffi, args } = JSON.parse(process.argv[2])
 
 /** Without a wall, every user may list the root folder. */
@@ -20,7 +20,9 @@ function isWalled() {
 
 const { open, load, DataType } = createRequire(import.meta.url)(ffi)
 open({ library: 'clickhouse', path: library })
-if (args !== undefined) {
+if (args === undefined) {
+  writeSync(1, JSON.stringify({ walled: isWalled() }))
+} else {
   // ClickHouse survives a kill at any moment, and the next start needs its folder and its port.
   process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'))
   process.send({ walled: isWalled() })

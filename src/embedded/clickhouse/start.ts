@@ -24,7 +24,7 @@ export interface EmbeddedClickHouseOptions {
   /** Port on 127.0.0.1; 0 for any free one. */
   readonly port: number
   /** Port of ClickHouse's own protocol on 127.0.0.1. Default: closed. */
-  readonly tcpPort?: number
+  readonly tcpPort?: number | undefined
   /** Default: random ones. */
   readonly passwords?: Passwords
   readonly log: Logger

@@ -1,4 +1,4 @@
-import { existsSync, opendirSync, realpathSync } from 'node:fs'
+import { existsSync, realpathSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 /**
  * The wall around the process of the embedded ClickHouse. The process can open only its own folder and its program files, and
  * cannot connect to any TCP port. The kernel enforces it (Landlock, Linux 5.19; ports from 6.7), so it also stops functions and
- * settings that the judgement misses. `reach.ts` judges statements as well, for machines without Landlock.
+ * settings that no right covers.
  *
  * Node.js has no Landlock API, so a short Perl script sets it up and then execs the process. Perl is part of every Debian and
  * Ubuntu (perl-base). Rejected: Node's `--permission` (native code ignores it), chdb's `user_files_path` (only servers obey
@@ -31,7 +31,7 @@ const PROGRAM = ['src', 'schemas', 'pipelines', 'node_modules', 'package.json', 
 
 /**
  * The prefix of a command that runs it behind the wall. Empty without Landlock or Perl. On an old kernel the command runs
- * without a wall; the process checks `isWalled`.
+ * without a wall; `process.mjs` says whether it has one.
  * @param folder the only folder that the process may change; must exist
  */
 export function walledCommand(folder: string): readonly string[] {
@@ -52,17 +52,7 @@ function packagesOfEngine(): string[] {
   try {
     return [dirname(dirname(createRequire(import.meta.url).resolve('chdb/package.json')))]
   } catch {
-    // The process itself reports a missing package.
+    // `library.ts` reports a missing package.
     return []
-  }
-}
-
-/** Whether this process is behind the wall. Without it, every user may list the root folder. */
-export function isWalled(): boolean {
-  try {
-    opendirSync('/').closeSync()
-    return false
-  } catch {
-    return true
   }
 }

@@ -88,9 +88,10 @@ const RIGHTS = [
   'TRUNCATE',
 ] as const
 
-/** Rights of the user. The embedded engine has one user, who has them. */
+/** Rights of the user. That of the embedded ClickHouse has them. */
 export async function checkClickHouseRights({ client, url, config }: ClickHouseSubject): Promise<Finding[]> {
-  if (config.clickhouseUrl === undefined) throw new SkippedError('the embedded engine has no users')
+  if (config.clickhouseUrl === undefined)
+    throw new SkippedError('the embedded ClickHouse gives its own user the rights')
   const { problem, fine } = findingsOf('clickhouse-rights')
   const rights = config.clickhouseCluster === undefined ? (['CREATE DATABASE', ...RIGHTS] as const) : RIGHTS
   const granted = await Promise.all(rights.map((right) => isGranted(client, right)))

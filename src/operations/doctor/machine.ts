@@ -1,5 +1,5 @@
 import { availableMemory } from '../../config/memory.ts'
-import { assertLoadable } from '../../embedded/clickhouse/try-library.ts'
+import { tryLibrary } from '../../embedded/clickhouse/try-library.ts'
 import { searchRedis } from '../../embedded/redis/binary.ts'
 import { firstManager } from '../../embedded/redis/install.ts'
 import { chooseEngine } from '../../http/engine/choose.ts'
@@ -152,8 +152,17 @@ export async function checkEmbeddedClickHouse({ config, roles }: Subject): Promi
   if (config.clickhouseUrl !== undefined || !roles.includes('sink')) throw new SkippedError('it is not used')
   const check = 'embedded-clickhouse'
   try {
-    await assertLoadable()
-    return [findingsOf(check).fine('its library loads')]
+    const { walled } = await tryLibrary()
+    const { fine, risk } = findingsOf(check)
+    if (walled) return [fine('its library loads, and the kernel denies it all files but its own')]
+    if (process.platform !== 'linux') return [fine('its library loads; this system cannot deny it files of others')]
+    return [
+      risk(
+        'its library loads, but nothing denies it files of others: Landlock or /usr/bin/perl is missing',
+        'Grants alone then keep statements of analysts from the files that this user may read.',
+        'use Linux 5.19 or newer, with perl installed',
+      ),
+    ]
   } catch (error) {
     return [problemOf(check, error as Error, 'ipid does not start without a ClickHouse.')]
   }

@@ -8,7 +8,7 @@ import { SkippedError } from './run-checks.ts'
 /** A port that a start listens on. */
 interface Door {
   /** Its setting. */
-  readonly name: 'port' | 'clickhousePort' | 'dashboardPort' | 'adminPort'
+  readonly name: 'port' | 'clickhousePort' | 'clickhouseTcpPort' | 'dashboardPort' | 'adminPort'
   readonly what: string
   readonly port: number
   readonly host: string
@@ -35,14 +35,17 @@ export async function checkPorts(subject: Subject): Promise<Finding[]> {
 
 function doorsOf({ config, roles }: Subject): Door[] {
   const doors: Door[] = []
-  const add = (name: Door['name'], what: string, host: string, rest: Pick<Door, 'mayMove' | 'hostSetting'>) =>
-    doors.push({ name, what, host, port: config[name], ...rest })
+  const add = (name: Door['name'], what: string, host: string, rest: Pick<Door, 'mayMove' | 'hostSetting'>) => {
+    const port = config[name]
+    if (port !== undefined) doors.push({ name, what, host, port, ...rest })
+  }
   const moves = (name: Door['name']) => !config.given.includes(name)
   if (roles.includes('ingress') && config.portShared === 'off') {
     add('port', 'the API', config.host, { hostSetting: 'HOST', mayMove: false })
   }
   if (roles.includes('sink') && config.clickhouseUrl === undefined) {
     add('clickhousePort', 'the embedded ClickHouse', '127.0.0.1', { mayMove: false })
+    add('clickhouseTcpPort', "ClickHouse's own protocol", '127.0.0.1', { mayMove: false })
   }
   if (roles.includes('dashboard')) {
     const rest = { hostSetting: 'DASHBOARD_HOST', mayMove: moves('dashboardPort') }

@@ -548,12 +548,12 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     noticedBy: [['test/integration/sink-streams.test.ts', 'a sink that hangs gets nothing once its lease may be over']],
   },
   {
-    name: 'failed-write-ends',
-    promise: 'the engine ends when a write to its disk has failed',
-    file: 'src/embedded/clickhouse/write-watch.ts',
-    from: 'if (isNew && (!mayBeReaders || this.#wasFull)) end(failed)',
-    to: 'void [isNew, end]',
-    noticedBy: [['test/unit/embedded/clickhouse-write-watch.test.ts', 'the engine is ended after a failed write']],
+    name: 'failed-write-is-no-insert',
+    promise: 'an insert counts only when no write of ClickHouse to its disk has failed',
+    file: 'src/stores/clickhouse/failed-writes.ts',
+    from: 'if (state.failed > 0) throw',
+    to: 'if (state.failed > 0 && state.start === undefined) throw',
+    noticedBy: [['test/unit/clickhouse/failed-writes.test.ts', 'an insert after a failed write is no insert']],
   },
   {
     name: 'holes-taken-out',

@@ -28,7 +28,7 @@ async function checkIn(
   const { manifest, config } = run
   const scratch = {
     ...config,
-    ...{ dataDir, clickhousePort: 0, given: config.given.filter((name) => name !== 'partitions') },
+    ...{ dataDir, clickhousePort: 0, clickhouseTcpPort: undefined, given: config.given.filter((name) => name !== 'partitions') },
     ...{ redisUrl: undefined, clickhouseUrl: undefined, clickhouseCluster: undefined, archiveUrl: undefined },
   }
   let tables: Pick<BackupFigures, 'events' | 'outcomes'> | undefined

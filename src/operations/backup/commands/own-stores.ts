@@ -33,7 +33,7 @@ export async function withStores<T>(
     return process.url!
   }
   // No other process needs to find this ClickHouse.
-  const surroundings = { config: { ...config, clickhousePort: 0 }, dir, log, patienceMs }
+  const surroundings = { config: { ...config, clickhousePort: 0, clickhouseTcpPort: undefined }, dir, log, patienceMs }
   const { redisUrl, clickhouseUrl } = config
   try {
     removeInstance(dir)
