@@ -2,6 +2,10 @@ import { createHash, randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { StartupError } from '../../run/errors.ts'
 import { writePrivateFile } from '../../run/private-file.ts'
+import { EMBEDDED_USER } from '../../stores/clickhouse/failed-writes.ts'
+
+/** The user of people and their tools. */
+export const ANALYST = 'analyst'
 
 /** The passwords of the users of the embedded ClickHouse. */
 export interface Passwords {
@@ -62,6 +66,16 @@ function readIfThere(file: string): string | undefined {
 
 function randomPassword(): string {
   return randomBytes(BYTES).toString('base64url')
+}
+
+/** The address for ipid's own processes. */
+export function ownUrlOf(port: number, { own }: Passwords): string {
+  return `http://${EMBEDDED_USER}:${own}@127.0.0.1:${port}`
+}
+
+/** The address for people and their tools. */
+export function analystUrlOf(port: number, { analyst }: Passwords): string {
+  return `http://${ANALYST}:${analyst}@127.0.0.1:${port}`
 }
 
 /** What ClickHouse stores of a password. */

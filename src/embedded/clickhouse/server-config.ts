@@ -2,10 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { keptFreeBytes, spaceOf } from '../../run/free-space.ts'
 import { EMBEDDED_USER, ROOM_DISK } from '../../stores/clickhouse/failed-writes.ts'
-import { type Passwords, sha256Of } from './passwords.ts'
-
-/** The user of people and their tools. */
-export const ANALYST = 'analyst'
+import { ANALYST, type Passwords, sha256Of } from './passwords.ts'
 
 /** The database in which analysts make tables and views of their own. */
 export const WORKSPACE = 'workspace'

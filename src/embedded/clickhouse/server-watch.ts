@@ -2,7 +2,8 @@ import type { Logger } from 'pino'
 import { Loop } from '../../run/loop.ts'
 import { EMBEDDED_USER, FAILED_WRITES } from '../../stores/clickhouse/failed-writes.ts'
 import { connectedPorts } from './departed-clients.ts'
-import { ANALYST, WORKSPACE } from './server-config.ts'
+import { ANALYST } from './passwords.ts'
+import { WORKSPACE } from './server-config.ts'
 
 const ANSWER_WITHIN_MS = 10_000
 const WATCH_EVERY_MS = 5_000

@@ -6,14 +6,13 @@ import { join, resolve } from 'node:path'
 import type { Logger } from 'pino'
 import { StartupError } from '../../run/errors.ts'
 import { poll } from '../../run/loop.ts'
-import { EMBEDDED_USER } from '../../stores/clickhouse/failed-writes.ts'
 import { waitForFreePort } from '../processes/free-port.ts'
 import { minimalEnvironment, type Variables } from '../processes/minimal-environment.ts'
 import { exitReason, type RunningProcess } from '../processes/running-process.ts'
 import { lowerSession } from '../processes/session-priority.ts'
 import { findLibrary, type Library } from './library.ts'
-import { type Passwords, randomPasswords } from './passwords.ts'
-import { ANALYST, type ServerLimits, writeServerConfig } from './server-config.ts'
+import { analystUrlOf, ownUrlOf, type Passwords, randomPasswords } from './passwords.ts'
+import { type ServerLimits, writeServerConfig } from './server-config.ts'
 import { OwnServer, watchServer } from './server-watch.ts'
 import { PROCESS_SCRIPT, problemIn } from './try-library.ts'
 import { walledCommand } from './wall.ts'
@@ -51,16 +50,6 @@ export interface EmbeddedClickHouse extends RunningProcess {
   readonly walled: boolean
 }
 
-/** The address for ipid's own processes. */
-export function ownUrlOf(port: number, { own }: Passwords): string {
-  return `http://${EMBEDDED_USER}:${own}@127.0.0.1:${port}`
-}
-
-/** The address for people and their tools. */
-export function analystUrlOf(port: number, { analyst }: Passwords): string {
-  return `http://${ANALYST}:${analyst}@127.0.0.1:${port}`
-}
-
 const LIMITS: ServerLimits = { memoryBytesMax: 2 ** 30, readSecondsMax: 600 }
 
 /**
@@ -88,8 +77,10 @@ export async function startEmbeddedClickHouse(options: EmbeddedClickHouseOptions
   const found = findLibrary()
   const port = await waitForFreePort({ host: '127.0.0.1', portSetting: 'CLICKHOUSE_PORT', port: options.port }, 0)
   signal?.throwIfAborted()
-  const work = mkdtempSync(join(tmpdir(), 'ipid-clickhouse-'))
-  const child = launch({ ...options, passwords, port }, found, work)
+  const config = prepare(options, { port, passwords })
+  // The scalar function `file()` first looks for the working folder, and refuses every path when it is gone.
+  const gone = options.external ? undefined : mkdtempSync(join(tmpdir(), 'ipid-clickhouse-'))
+  const child = launch(options, { config, found, work: gone ?? resolve(options.path) })
   if (child.pid !== undefined) options.onLaunch?.(child.pid)
   const errors = keepErrors(child)
   const exited = new Promise<string>((done) => {
@@ -109,8 +100,7 @@ export async function startEmbeddedClickHouse(options: EmbeddedClickHouseOptions
     throw error
   } finally {
     signal?.removeEventListener('abort', kill)
-    // The scalar function `file()` first looks for the working folder, and refuses every path when it is gone.
-    rmSync(work, { recursive: true, force: true })
+    if (gone !== undefined) rmSync(gone, { recursive: true, force: true })
   }
   await own.makeWorkspace(options.log)
   const watch = watchServer(own, options.log, kill)
@@ -138,27 +128,32 @@ export async function startEmbeddedClickHouse(options: EmbeddedClickHouseOptions
   }
 }
 
-function launch(
-  {
-    path,
-    port,
-    tcpPort,
-    passwords,
-    env = {},
-    external = false,
-    limits = LIMITS,
-  }: EmbeddedClickHouseOptions & { passwords: Passwords },
-  found: Library,
-  workingFolder: string,
-): ChildProcess {
+/** Makes the data folder. @returns the path of the server's configuration */
+function prepare(
+  { path, tcpPort, external = false, limits = LIMITS }: EmbeddedClickHouseOptions,
+  { port, passwords }: { readonly port: number; readonly passwords: Passwords },
+): string {
   const folder = resolve(path)
-  let config: string
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
-    config = writeServerConfig({ path: folder, port, tcpPort, passwords, external, limits })
+    return writeServerConfig({ path: folder, port, tcpPort, passwords, external, limits })
   } catch (error) {
     throw new StartupError(`cannot create the folder of the embedded ClickHouse: ${(error as Error).message}`)
   }
+}
+
+interface LaunchParts {
+  readonly config: string
+  readonly found: Library
+  /** Working folder. */
+  readonly work: string
+}
+
+function launch(
+  { path, tcpPort, external = false, env = {} }: EmbeddedClickHouseOptions,
+  { config, found, work }: LaunchParts,
+): ChildProcess {
+  const folder = resolve(path)
   const listen = ['HTTP', ...(tcpPort === undefined ? [] : ['TCP'])].map((name) => `SYSTEM START LISTEN ${name}; `)
   const args = [
     ...['clickhouse', `--path=${folder}`, `--config-file=${config}`],
@@ -170,7 +165,7 @@ function launch(
     execPath: 'nice',
     execArgv: ['-n', String(NICE), ...(external ? [] : walledCommand(folder)), process.execPath],
     env: minimalEnvironment(env),
-    cwd: workingFolder,
+    cwd: work,
     stdio: ['pipe', 'ignore', 'pipe', 'ipc'],
     // Ctrl-C must only reach the parent, which needs this process until it has stopped.
     detached: true,
