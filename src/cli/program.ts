@@ -70,7 +70,7 @@ export const COMMANDS: readonly Listed[] = [
     async () => (await import('../pipeline/sources/sync/commands/command.ts')).syncCommand,
   ],
   [
-    'sql [options] <statement>',
+    'sql [options] [statement]',
     'run one ClickHouse statement in the database ipid',
     async () => (await import('./sql.ts')).sqlCommand,
   ],
@@ -196,7 +196,7 @@ export async function runCli(args: readonly string[], context: CliContext): Prom
   }
 }
 
-/** `sql [options] <statement>` → `sql` */
+/** `sql [options] [statement]` → `sql` */
 function nameOf(term: string): string {
   return term.split(' ', 1)[0]!
 }

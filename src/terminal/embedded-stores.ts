@@ -49,7 +49,7 @@ export function embeddedClickHouse({ config, dir, log, patienceMs }: StoreSurrou
   const passwords = keptPasswords(dir.clickhousePasswordsFile)
   return {
     ...(clickhousePort !== 0 && { address: ownUrlOf(clickhousePort, passwords) }),
-    analystUrl: (url) => analystUrlOf(Number(new URL(url).port), passwords),
+    analystUrlOf: (url) => analystUrlOf(Number(new URL(url).port), passwords),
     launch: async (signal, previous) => {
       const port = previous?.url === undefined ? config.clickhousePort : Number(new URL(previous.url).port)
       const file = dir.clickhousePidFile

@@ -17,7 +17,7 @@ export type Store =
       /** Its future address, if known. Roles then start early, and wait as for a store that is down. */
       readonly address?: string
       /** The address for people and their tools, of the address for our own processes. Default: the same. */
-      readonly analystUrl?: (url: string) => string
+      readonly analystUrlOf?: (url: string) => string
     }
 
 interface RoleScript {
@@ -119,7 +119,7 @@ export class Supervisor {
     // They share the port of the first one.
     await Promise.all(others.map((kept) => kept.start()))
     const stores = { redisUrl: redisAddress, clickhouseUrl: clickhouseAddress }
-    const analystUrl = 'analystUrl' in clickhouse ? clickhouse.analystUrl?.(clickhouseAddress) : undefined
+    const analystUrl = 'analystUrlOf' in clickhouse ? clickhouse.analystUrlOf?.(clickhouseAddress) : undefined
     const dashboardUrl = this.#dashboards[0]?.current?.url
     return { ...stores, analystUrl: analystUrl ?? clickhouseAddress, url: this.#url, dashboardUrl }
   }
