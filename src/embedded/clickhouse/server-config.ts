@@ -70,6 +70,7 @@ function configXml(users: string, { path, port, tcpPort, external, limits }: Ser
 `
   return `<clickhouse>
 <users_config>${xml(users)}</users_config>
+<logger><log>${xml(join(path, 'log', 'clickhouse.log'))}</log><size>10M</size><count>1</count></logger>
 <listen_host>127.0.0.1</listen_host>
 <http_port>${port}</http_port>${tcp}
 <keep_alive_timeout>30</keep_alive_timeout>

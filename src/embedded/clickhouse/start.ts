@@ -156,7 +156,7 @@ function launch(
   const folder = resolve(path)
   const listen = ['HTTP', ...(tcpPort === undefined ? [] : ['TCP'])].map((name) => `SYSTEM START LISTEN ${name}; `)
   const args = [
-    ...['clickhouse', `--path=${folder}`, `--config-file=${config}`],
+    ...['clickhouse', `--path=${folder}`, `--config-file=${config}`, '--log-level=error'],
     // Its standard input has no end while this process lives, so the statement keeps the program's session without using CPU.
     ...['--query', `${listen.join('')}SELECT * FROM file('-', LineAsString) FORMAT Null`],
   ]
