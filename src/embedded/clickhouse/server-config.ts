@@ -74,6 +74,7 @@ function configXml(users: string, { path, port, tcpPort, external, limits }: Ser
 <listen_host>127.0.0.1</listen_host>
 <http_port>${port}</http_port>${tcp}
 <keep_alive_timeout>30</keep_alive_timeout>
+<enable_webterminal>0</enable_webterminal>
 <max_server_memory_usage>${limits.memoryBytesMax}</max_server_memory_usage>
 <memory_worker_period_ms>${MEMORY_CHECK_MS}</memory_worker_period_ms>
 <merge_tree><old_parts_lifetime>${OLD_PARTS_S}</old_parts_lifetime></merge_tree>
@@ -87,7 +88,6 @@ ${disks}<storage_configuration><disks>
 </disks></storage_configuration>
 <http_handlers>
 ${handlersXml(port)}
-<defaults/>
 </http_handlers>
 </clickhouse>
 `
@@ -116,24 +116,27 @@ interface Condition {
 
 /**
  * A browser that has once opened an address with a password sends it along with the requests of every page. So requests of other pages
- * are refused first. The first rule that fits decides; ClickHouse's own rules follow.
+ * are refused first. The first rule that fits decides. ClickHouse's own rules are left out: its other pages load scripts of other servers.
  */
 function handlersXml(port: number): string {
   const own = `regex:^http://(127\\.0\\.0\\.1|localhost):${port}$`
   // Without the header its value is empty.
   const any = 'regex:.+'
   return [
-    refusal(403, FOREIGN_PAGE, { headers: { 'Sec-Fetch-Site': 'regex:^(cross|same)-site$' } }),
-    rule({ url: '/', headers: { Origin: own } }, QUERY),
-    refusal(403, FOREIGN_PAGE, { headers: { Origin: any } }),
+    fixedAnswer(403, FOREIGN_PAGE, { headers: { 'Sec-Fetch-Site': 'regex:^(cross|same)-site$' } }),
+    rule({ ...STATEMENTS, headers: { Origin: own } }, QUERY),
+    fixedAnswer(403, FOREIGN_PAGE, { headers: { Origin: any } }),
+    rule(STATEMENTS, QUERY),
+    fixedAnswer(200, 'Ok.\n', { url: '/ping' }),
     rule({ url: '/play' }, `<type>play</type>${headersXml({ 'Content-Security-Policy': PLAY_POLICY })}`),
   ].join('\n')
 }
 
 const QUERY = '<type>dynamic_query_handler</type><query_param_name>query</query_param_name>'
+const STATEMENTS: Condition = { url: 'regex:^/(query)?$' }
 const METHODS = 'GET,HEAD,POST,PUT,DELETE,OPTIONS'
 
-function refusal(status: number, text: string, condition: Condition): string {
+function fixedAnswer(status: number, text: string, condition: Condition): string {
   const type = '<type>static</type><content_type>text/plain; charset=UTF-8</content_type>'
   return rule(condition, `${type}<status>${status}</status><response_content>${xml(text)}</response_content>`)
 }
@@ -179,7 +182,7 @@ const ANALYST_STATEMENTS = 16
 const FIXED = [
   ...['format_schema', 'format_schema_source', 'output_format_schema'],
   ...['format_template_resultset', 'format_template_row', 'format_avro_schema_registry_url'],
-  ...['add_http_cors_header', 'allow_introspection_functions', 'allow_get_client_http_header'],
+  ...['allow_introspection_functions', 'allow_get_client_http_header'],
   ...['merge_tree_disk', 'merge_tree_storage_policy', 'max_concurrent_queries_for_user', 'max_sessions_for_user'],
 ]
 
