@@ -3,21 +3,23 @@ import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { type ClickHouseError, createClient } from '@clickhouse/client'
 import { startTestClickHouse } from '../support/clickhouse.ts'
-import { clickHouseHttp } from '../support/clickhouse-http.ts'
 import { until } from '../support/until.ts'
 
-/** ClickHouse's HTTP interface as its JavaScript client uses it. */
+/* ClickHouse's JavaScript client, as analysts and ipid use it. */
 
-const { url } = await startTestClickHouse()
-const { table } = clickHouseHttp(url)
+const { url, analystUrl } = await startTestClickHouse()
+const USERS = [
+  { user: 'ipid itself', url, database: 'ipid', compressed: false },
+  { user: 'the analyst', url: analystUrl, database: 'workspace', compressed: true },
+]
 
-for (const compressed of [false, true]) {
-  test(`all functions of the JavaScript client work${compressed ? ', compressed' : ''}`, async (t) => {
-    const name = `client_${compressed}`
-    await table(name)
+for (const { user, compressed, ...server } of USERS) {
+  test(`all functions of the JavaScript client work for ${user}`, async (t) => {
+    const name = 'client'
     const compression = { request: compressed, response: compressed }
-    const client = createClient({ url, database: 'ipid', compression, log: { level: 127 } })
+    const client = createClient({ ...server, compression, log: { level: 127 } })
     t.after(() => client.close())
+    await client.command({ query: `CREATE TABLE ${name} (a UInt32, s String) ENGINE = MergeTree ORDER BY tuple()` })
     assert.deepEqual((await client.ping()).success, true)
     assert.deepEqual((await client.ping({ select: true })).success, true)
 
@@ -81,7 +83,7 @@ for (const compressed of [false, true]) {
 
 test('the JavaScript client handles long statements, and its sessions take requests in turn', async (t) => {
   const settings = { send_progress_in_http_headers: 1, http_headers_progress_interval_ms: '100' } as const
-  const client = createClient({ url, session_id: 'in turn', request_timeout: 3_000, log: { level: 127 } })
+  const client = createClient({ url: analystUrl, session_id: 'in turn', request_timeout: 3_000, log: { level: 127 } })
   t.after(() => client.close())
   const slow = 'SELECT sleepEachRow(0.4) AS a FROM numbers(10) SETTINGS max_block_size = 1'
   await client.command({ query: `CREATE TEMPORARY TABLE slept AS ${slow}`, clickhouse_settings: settings })

@@ -110,7 +110,10 @@ const PLAY_POLICY = [
 
 /** What a rule of `http_handlers` may ask of a request. A text that begins with `regex:` is an expression of RE2. */
 interface Condition {
+  readonly methods?: string
   readonly url?: string
+  /** Whether the URL must have no query string. */
+  readonly bare?: boolean
   readonly headers?: Readonly<Record<string, string>>
 }
 
@@ -126,8 +129,9 @@ function handlersXml(port: number): string {
     fixedAnswer(403, FOREIGN_PAGE, { headers: { 'Sec-Fetch-Site': 'regex:^(cross|same)-site$' } }),
     rule({ ...STATEMENTS, headers: { Origin: own } }, QUERY),
     fixedAnswer(403, FOREIGN_PAGE, { headers: { Origin: any } }),
-    rule(STATEMENTS, QUERY),
     fixedAnswer(200, 'Ok.\n', { url: '/ping' }),
+    fixedAnswer(200, 'Ok.\n', { url: '/', bare: true, methods: 'GET,HEAD' }),
+    rule(STATEMENTS, QUERY),
     rule({ url: '/play' }, `<type>play</type>${headersXml({ 'Content-Security-Policy': PLAY_POLICY })}`),
   ].join('\n')
 }
@@ -141,9 +145,10 @@ function fixedAnswer(status: number, text: string, condition: Condition): string
   return rule(condition, `${type}<status>${status}</status><response_content>${xml(text)}</response_content>`)
 }
 
-function rule({ url, headers }: Condition, handler: string): string {
+function rule({ methods = METHODS, url, bare, headers }: Condition, handler: string): string {
   const conditions = [
-    `<methods>${METHODS}</methods>`,
+    `<methods>${methods}</methods>`,
+    bare === true ? '<empty_query_string/>' : '',
     url === undefined ? '' : `<url>${xml(url)}</url>`,
     headers === undefined ? '' : `<headers>${elementsXml(headers)}</headers>`,
   ]
