@@ -60,6 +60,8 @@ test('its own pages, typed addresses and programs get an answer', async () => {
     const reply = await sendRaw(port, READ, { ...BASIC, ...headers })
     assert.equal(reply.text, '42\n', JSON.stringify(headers))
   }
+  // Without a query, for checks of its health.
+  for (const path of ['/', '/ping']) assert.equal((await sendRaw(port, path)).text, 'Ok.\n')
 })
 
 test('/play is its only page, and may ask no other server', async () => {
