@@ -42,6 +42,9 @@ export interface TestClickHouseOptions {
   /** Leaves the folder empty. */
   readonly bare?: boolean
   readonly external?: boolean
+  /** False: without the wall, so that only the rights of users hold. */
+  readonly wall?: boolean
+  readonly tcpPort?: number
   readonly env?: Readonly<Record<string, string>>
   readonly limits?: EmbeddedClickHouseOptions['limits'] & object
   /** The folder that holds its data folder. */

@@ -175,26 +175,36 @@ const DEFAULTS: Readonly<Record<string, string | number>> = {
   output_format_parquet_row_group_size: 100_000,
   output_format_parquet_row_group_size_bytes: 67_108_864,
   output_format_parquet_parallel_encoding: 0,
+  // RESTORE asks its server before it asks for rights: by default 1,000 times, for 20 minutes.
+  backup_restore_s3_retry_attempts: 0,
+  s3_retry_attempts: 0,
 }
 
 /** The number of statements of analysts that run side by side; a further one is refused with code 202. */
 const ANALYST_STATEMENTS = 16
 
 /**
- * Settings that analysts cannot change, because they name a file or a server and no right covers them. This program reads any path in
- * them, as for a user who typed it.
+ * Settings that no user can change, because they name a file or a server and no right covers them, or because they are limits. This
+ * program reads any path in them, as for a user who typed it.
  */
 const FIXED = [
   ...['format_schema', 'format_schema_source', 'output_format_schema'],
   ...['format_template_resultset', 'format_template_row', 'format_avro_schema_registry_url'],
   ...['allow_introspection_functions', 'allow_get_client_http_header'],
+  ...['backup_restore_s3_retry_attempts', 's3_retry_attempts'],
   ...['merge_tree_disk', 'merge_tree_storage_policy', 'max_concurrent_queries_for_user', 'max_sessions_for_user'],
 ]
 
-/** Within tables, beside reading. */
+/** Within tables, beside reading and `ALTER`. */
 const OF_TABLES = [
-  ...['INSERT', 'ALTER TABLE', 'ALTER VIEW', 'OPTIMIZE', 'TRUNCATE', 'CREATE TABLE', 'CREATE VIEW'],
+  ...['INSERT', 'ALTER VIEW', 'OPTIMIZE', 'TRUNCATE', 'CREATE TABLE', 'CREATE VIEW'],
   ...['DROP TABLE', 'DROP VIEW', 'UNDROP TABLE'],
+]
+
+/** `ALTER TABLE` without FREEZE, which keeps files that only a SYSTEM statement removes, and without what moves parts. */
+const ANALYST_ALTERS = [
+  ...['ALTER UPDATE', 'ALTER DELETE', 'ALTER COLUMN', 'ALTER MODIFY COMMENT', 'ALTER INDEX', 'ALTER STATISTICS'],
+  ...['ALTER PROJECTION', 'ALTER CONSTRAINT', 'ALTER TTL', 'ALTER SETTINGS'],
 ]
 
 /** Engines that store in the data folder only. */
@@ -209,14 +219,14 @@ const ON_ENGINES = ENGINES.map((name) => `GRANT TABLE ENGINE ON ${name}`)
 /** Reads every table and may make tables and views in `workspace`. */
 const ANALYST_GRANTS = [
   'GRANT SELECT, SHOW, dictGet, CREATE TEMPORARY TABLE ON *.*',
-  `GRANT ${OF_TABLES.join(', ')} ON ${WORKSPACE}.*`,
+  `GRANT ${[...OF_TABLES, ...ANALYST_ALTERS].join(', ')} ON ${WORKSPACE}.*`,
   ...ON_ENGINES,
 ]
 
 /** The product's own: every database, but no source, user, function or dictionary, and no SYSTEM statement that changes what runs. */
 const OWN_GRANTS = [
   'GRANT SELECT, SHOW, CHECK, dictGet, KILL QUERY, CREATE DATABASE, DROP DATABASE, ALTER DATABASE ON *.*',
-  `GRANT ${OF_TABLES.join(', ')}, CREATE TEMPORARY TABLE, SYSTEM FLUSH LOGS ON *.*`,
+  `GRANT ${OF_TABLES.join(', ')}, ALTER TABLE, CREATE TEMPORARY TABLE, SYSTEM FLUSH LOGS ON *.*`,
   ...ON_ENGINES,
 ]
 
@@ -235,7 +245,11 @@ function usersXml({ passwords, external, limits }: ServerConfig): string {
     profile('default', {}),
     profile('program', { max_sessions_for_user: 1 }),
     // An analyst's materialized view must not hold up the events.
-    profile('own', { ...DEFAULTS, max_memory_usage: memory, materialized_views_ignore_errors: 1 }),
+    profile(
+      'own',
+      { ...DEFAULTS, max_memory_usage: memory, materialized_views_ignore_errors: 1 },
+      external ? '' : fixed(FIXED),
+    ),
     profile(
       ANALYST,
       {
@@ -249,7 +263,7 @@ function usersXml({ passwords, external, limits }: ServerConfig): string {
   const users = [
     user('default', 'program', '<password></password>', PROGRAM_GRANTS),
     user(EMBEDDED_USER, 'own', sha256Xml(passwords.own), external ? EVERYTHING : OWN_GRANTS),
-    user(ANALYST, ANALYST, sha256Xml(passwords.analyst), external ? EVERYTHING : ANALYST_GRANTS),
+    user(ANALYST, ANALYST, sha256Xml(passwords.analyst), external ? EVERYTHING : ANALYST_GRANTS, OWN_STATEMENTS),
   ]
   return `<clickhouse>
 <profiles>
@@ -269,12 +283,16 @@ function profile(name: string, settings: Readonly<Record<string, string | number
 
 const fixed = (names: readonly string[]) => names.map((name) => `<${name}><const/></${name}>`).join('')
 
+/** Analysts see their own statements only: a statement may contain what a customer sent. */
+const OWN_STATEMENTS =
+  '<databases><system><processes><filter>user = currentUser()</filter></processes></system></databases>'
+
 const sha256Xml = (password: string) => `<password_sha256_hex>${sha256Of(password)}</password_sha256_hex>`
 
-function user(name: string, profileName: string, password: string, grants: readonly string[]): string {
+function user(name: string, profileName: string, password: string, grants: readonly string[], policies = ''): string {
   return `<${name}>${password}<networks><ip>::1</ip><ip>127.0.0.0/8</ip></networks>
 <profile>${profileName}</profile><quota>default</quota>
-<grants>${grants.map((grant) => `<query>${grant}</query>`).join('')}</grants></${name}>`
+<grants>${grants.map((grant) => `<query>${grant}</query>`).join('')}</grants>${policies}</${name}>`
 }
 
 function xml(text: string): string {

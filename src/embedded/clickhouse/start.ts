@@ -31,6 +31,8 @@ export interface EmbeddedClickHouseOptions {
   readonly env?: Variables
   /** Whether statements may reach files, programs and other servers. Default: false. */
   readonly external?: boolean
+  /** False starts it without the wall, as on a kernel that has none. Default: true. */
+  readonly wall?: boolean
   /** Default: 1 GiB and 10 minutes. */
   readonly limits?: ServerLimits
   /** Called with the process id right after the launch. */
@@ -150,7 +152,7 @@ interface LaunchParts {
 }
 
 function launch(
-  { path, tcpPort, external = false, env = {} }: EmbeddedClickHouseOptions,
+  { path, tcpPort, external = false, wall = true, env = {} }: EmbeddedClickHouseOptions,
   { config, found, work }: LaunchParts,
 ): ChildProcess {
   const folder = resolve(path)
@@ -163,7 +165,7 @@ function launch(
   // Each command execs the next one. So priority and wall are set before the process starts its threads, which inherit them.
   const child = fork(PROCESS_SCRIPT, [JSON.stringify({ ...found, args })], {
     execPath: 'nice',
-    execArgv: ['-n', String(NICE), ...(external ? [] : walledCommand(folder)), process.execPath],
+    execArgv: ['-n', String(NICE), ...(external || !wall ? [] : walledCommand(folder)), process.execPath],
     env: minimalEnvironment(env),
     cwd: work,
     stdio: ['pipe', 'ignore', 'pipe', 'ipc'],
