@@ -118,7 +118,7 @@ interface Condition {
 }
 
 /**
- * A browser that has once opened an address with a password sends it along with the requests of every page. So requests of other pages
+ * A browser that keeps the password sends it along with the requests of every page. So requests of other pages
  * are refused first. The first rule that fits decides. ClickHouse's own rules are left out: its other pages load scripts of other servers.
  */
 function handlersXml(port: number): string {
