@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { type ClientRequest, type IncomingMessage, request } from 'node:http'
 import { tmpdir } from 'node:os'
@@ -9,27 +8,33 @@ import { gunzipSync } from 'node:zlib'
 import { pino } from 'pino'
 import { residentMb } from '../../bench/support/processes.ts'
 import { startEmbeddedClickHouse } from '../../src/embedded/clickhouse/start.ts'
-import { exitReason } from '../../src/embedded/processes/running-process.ts'
 import { atEnd } from '../support/at-end.ts'
-import { startTestClickHouse } from '../support/clickhouse.ts'
-import { clickHouseHttp, refused, summaryOf } from '../support/clickhouse-http.ts'
+import { startTestClickHouse, type TestClickHouse } from '../support/clickhouse.ts'
+import { fetchClickHouse, partsOf, runSql } from '../support/fetch-clickhouse.ts'
 import { until } from '../support/until.ts'
 
-/* Large results, readers that do not read, and their limits. */
+/* Large results, readers that do not read, and the limits of analysts. */
 
-const OWN = { 'X-ClickHouse-User': 'ipid', 'X-ClickHouse-Key': 'the secret' }
-const server = await startTestClickHouse(undefined, {
-  ownSecret: OWN['X-ClickHouse-Key'],
-  limits: { memoryBytesMax: 2 ** 30, readSecondsMax: 600 },
-})
-const { url } = server
-const { call, text, table } = clickHouseHttp(url)
+const server = await startTestClickHouse(undefined, { limits: { memoryBytesMax: 2 ** 30, readSecondsMax: 600 } })
+const { analystUrl } = server
 
-/** Running statements, as the sink sees them. It takes none of the slots of analysts. */
-async function running(like: string, column = 'count()'): Promise<string> {
-  const sql = `SELECT ${column} FROM system.processes WHERE query LIKE '${like}' AND query_id != queryID()`
-  const headers = { ...OWN, 'User-Agent': 'ipid-sink' }
-  return (await (await fetch(url, { method: 'POST', body: sql, headers })).text()).trim()
+const call = (sql: string, params: Readonly<Record<string, string>> = {}) =>
+  fetchClickHouse(analystUrl, params, { body: sql })
+const text = (sql: string) => runSql(analystUrl, sql, { database: 'workspace' })
+
+/** Checks that an answer is an exception in ClickHouse's form. */
+async function refused(response: Response, status: number, code: number): Promise<void> {
+  const answer = await response.text()
+  assert.match(answer, new RegExp(`^Code: ${code}\\. DB::Exception: `))
+  assert.deepEqual([response.status, response.headers.get('x-clickhouse-exception-code')], [status, String(code)])
+}
+
+/** Statements that run, as ipid itself sees them. */
+async function running(like: string, { rows }: TestClickHouse = server): Promise<{ n: number; rowsRead: number }> {
+  const [seen] = await rows<{ n: number; rowsRead: number }>(
+    `SELECT count() AS n, sum(read_rows) AS rowsRead FROM system.processes WHERE user = 'analyst' AND query LIKE '${like}'`,
+  )
+  return seen!
 }
 
 interface Reader {
@@ -38,8 +43,9 @@ interface Reader {
 }
 
 /** Sends a statement and reads none of its result. */
-function openReader(t: TestContext, sql: string, to = url): Reader {
-  const opened = request(to, { method: 'POST' })
+function openReader(t: TestContext, sql: string, to = analystUrl): Reader {
+  const { origin, headers } = partsOf(to)
+  const opened = request(origin, { method: 'POST', headers })
   // The socket is destroyed at the end.
   opened.on('error', () => {})
   t.after(() => opened.destroy())
@@ -48,41 +54,30 @@ function openReader(t: TestContext, sql: string, to = url): Reader {
   return { call: opened, answer }
 }
 
-test('statements of ipid itself are not measured, which would take longer than a small one', async () => {
-  const sql = 'SELECT sum(number) FROM numbers(10)'
-  const summary = async (headers = {}) => summaryOf(await call({}, { body: sql, headers }))
-  // Not while the engine looks for failed writes.
-  await until(summary, ({ read_rows }) => read_rows === '10')
-  for (let i = 0; i < 5; i++) {
-    const { read_rows, result_rows } = await summary(OWN)
-    assert.deepEqual([read_rows, result_rows], [undefined, '1'])
-  }
-})
-
 const ROWS = 100_000
-const COLUMNS = 'a UInt32, s String'
 const LARGE = `SELECT number::UInt32 AS a, concat('row ', hex(sipHash128(number)), hex(sipHash128(number + 1))) AS s FROM numbers(${ROWS})`
 
 test('a large result is whole in every kind of format', async () => {
-  await table('back', COLUMNS)
+  await text('CREATE TABLE back (a UInt32, s String) ENGINE = MergeTree ORDER BY tuple()')
   const sums = 'SELECT count(), sum(a), sum(sipHash64(s)) FROM'
-  const expected = await text({}, `${sums} (${LARGE})`)
+  const expected = await text(`${sums} (${LARGE})`)
   for (const format of ['CSVWithNames', 'JSON', 'Native', 'Parquet', 'Arrow', 'ORC']) {
-    await text({ database: 'ipid' }, 'TRUNCATE TABLE back')
-    const response = await call({}, { body: `${LARGE} FORMAT ${format}` })
+    await text('TRUNCATE TABLE back')
+    const response = await call(`${LARGE} FORMAT ${format}`)
     assert.equal(response.headers.get('x-clickhouse-format'), format)
     const body = Buffer.from(await response.arrayBuffer())
     assert.ok(body.length > 1_500_000, format)
-    const insert = await call({ database: 'ipid', query: `INSERT INTO back FORMAT ${format}` }, { body })
-    assert.equal(summaryOf(insert).written_rows, String(ROWS), format)
-    assert.equal(await text({ database: 'ipid' }, `${sums} back`), expected, format)
+    const insert = { database: 'workspace', query: `INSERT INTO back FORMAT ${format}` }
+    assert.equal((await fetchClickHouse(analystUrl, insert, { body })).status, 200, format)
+    assert.equal(await text(`${sums} back`), expected, format)
   }
 })
 
 test('a large result can be compressed', async () => {
+  const { origin, headers } = partsOf(analystUrl)
   const params = new URLSearchParams({ query: `${LARGE} FORMAT CSV`, enable_http_compression: '1' })
   const zipped = await new Promise<Buffer>((resolve, reject) => {
-    const get = request(`${url}/?${params}`, { headers: { 'Accept-Encoding': 'gzip' } }, async (res) => {
+    const get = request(`${origin}/?${params}`, { headers: { ...headers, 'Accept-Encoding': 'gzip' } }, async (res) => {
       resolve(Buffer.concat(await res.toArray()))
     })
     get.once('error', reject).end()
@@ -92,96 +87,75 @@ test('a large result can be compressed', async () => {
 
 test('a reader that stops holds up its statement, and the result is not buffered', async (t) => {
   const endless = 'SELECT number, toString(rand64()) FROM numbers(1000000000000) FORMAT CSV'
-  await text({}, `${endless.replace('000000000', '')}`)
+  await text(endless.replace('000000000', ''))
   const before = residentMb(server.pid)
   const reader = openReader(t, endless)
   await reader.answer
-  let last = ''
+  let last = 0
   let same = 0
   await until(async () => {
-    const rows = await running('SELECT number, toString(rand64())%', 'read_rows')
-    same = rows === last ? same + 1 : 0
-    last = rows
+    const { rowsRead } = await running('SELECT number, toString(rand64())%')
+    same = rowsRead > 0 && rowsRead === last ? same + 1 : 0
+    last = rowsRead
     return same >= 10
   })
   const after = residentMb(server.pid)
   assert.ok(after - before < 150, `${before} MB, then ${after} MB`)
   reader.call.destroy()
-  await until(async () => (await running('SELECT number, toString(rand64())%')) === '0')
+  await until(async () => (await running('SELECT number, toString(rand64())%')).n === 0)
 })
 
-test('stalled readers cannot hold up inserts, and wait in one queue', async (t) => {
-  await table('inserted')
+test('stalled readers take the statements of analysts, and none of ipid itself', async (t) => {
+  const { client, rows } = server
+  await client.command({ query: 'CREATE TABLE inserted (a UInt32) ENGINE = MergeTree ORDER BY a' })
   const readers = Array.from({ length: 20 }, () => openReader(t, 'SELECT number, 1 FROM numbers(1000000000000)'))
-  // No reader takes anything, so no statement ends; the others queue.
-  await until(async () => (await running('SELECT number, 1 FROM%')) === '16')
-  const waiting = call({}, { body: 'SELECT 1' }).then((response) => response.text())
-  const done: string[] = []
-  void waiting.then(() => done.push('read'))
-  for (let i = 0; i < 30; i++) await text({ database: 'ipid', query: 'INSERT INTO inserted FORMAT TSV' }, `${i}\tx\n`)
-  const own = { ...OWN, 'User-Agent': 'ipid-migrate clickhouse-js/1' }
-  const ddl = await call({ database: 'ipid' }, { body: 'ALTER TABLE inserted ADD COLUMN b UInt8', headers: own })
-  assert.equal(ddl.status, 200)
-  // A client name, which any client can send, gives no slot.
-  const posing = call({}, { body: 'SELECT 2', headers: { 'User-Agent': 'ipid-sink' } }).then((response) =>
-    response.text(),
-  )
-  void posing.then(() => done.push('read'))
-  const stranger = { ...own, 'X-ClickHouse-Key': 'a guess' }
-  assert.equal((await call({}, { body: 'SELECT 3', headers: stranger })).status, 403)
-  done.push('insert')
-  assert.equal(await running('SELECT number, 1 FROM%'), '16')
+  const statuses = await Promise.all(readers.map(async ({ answer }) => (await answer).statusCode))
+  assert.equal(statuses.filter((status) => status === 200).length, 16)
+  await refused(await call('SELECT 1'), 500, 202)
+  for (let a = 0; a < 30; a++) await client.insert({ table: 'inserted', values: [{ a }], format: 'JSONEachRow' })
+  await client.command({ query: 'ALTER TABLE inserted ADD COLUMN b UInt8' })
+  assert.deepEqual(await rows('SELECT count() AS n FROM inserted'), [{ n: 30 }])
+  assert.equal((await running('SELECT number, 1 FROM%')).n, 16)
   for (const reader of readers) reader.call.destroy()
-  assert.equal(await waiting, '1\n')
-  assert.equal(await posing, '2\n')
-  assert.deepEqual(done, ['insert', 'read', 'read'])
-  assert.equal(await text({ database: 'ipid' }, 'SELECT count() FROM inserted'), '30\n')
+  await until(async () => (await call('SELECT 1')).ok)
 })
 
-test('a statement has a memory limit, and exceeding it harms no other statement', async () => {
+test('an analyst has a memory limit, and exceeding it harms no statement of ipid', async () => {
+  const { client, rows } = server
   const hungry = 'SELECT length(groupArray(number)) FROM numbers(300000000)'
-  await refused(await call({}, { body: hungry }), 500, 241, /MEMORY_LIMIT_EXCEEDED/)
-  const limits =
-    "SELECT getSetting('max_memory_usage'), (SELECT value FROM system.server_settings WHERE name = 'max_server_memory_usage')"
-  assert.equal(await text({}, limits), `${2 ** 29}\t${2 ** 30}\n`)
-  await table('beside')
-  const many = Array.from({ length: 6 }, () => call({}, { body: hungry }))
-  for (let i = 0; i < 20; i++) await text({ database: 'ipid', query: 'INSERT INTO beside FORMAT TSV' }, `${i}\tx\n`)
-  for (const answer of await Promise.all(many)) assert.equal(answer.status, 500)
-  assert.equal(await text({ database: 'ipid' }, 'SELECT count() FROM beside'), '20\n')
+  await refused(await call(hungry), 500, 241)
+  await refused(await call(`${hungry} SETTINGS max_memory_usage = 0`), 500, 452)
+  assert.equal(await text("SELECT getSetting('max_memory_usage')"), `${2 ** 29}\n`)
+  const limit = "SELECT toUInt64(value) AS n FROM system.server_settings WHERE name = 'max_server_memory_usage'"
+  assert.deepEqual(await rows(limit), [{ n: 2 ** 30 }])
+  await client.command({ query: 'CREATE TABLE beside (a UInt32) ENGINE = MergeTree ORDER BY a' })
+  const many = Array.from({ length: 6 }, () => call(hungry))
+  for (let a = 0; a < 20; a++) await client.insert({ table: 'beside', values: [{ a }], format: 'JSONEachRow' })
+  for (const answer of await Promise.all(many)) await refused(answer, 500, 241)
+  assert.deepEqual(await rows('SELECT count() AS n FROM beside'), [{ n: 20 }])
 })
 
-test('a reading statement has a time limit unless it sets one; a writing one has none', async (t) => {
-  const brief = await startTestClickHouse(t, { limits: { memoryBytesMax: 2 ** 30, readSecondsMax: 1 }, sendMsMax: 300 })
-  const http = clickHouseHttp(brief.url)
+test('a statement of an analyst has a time limit unless it sets one; ipid itself has none', async (t) => {
+  const brief = await startTestClickHouse(t, { limits: { memoryBytesMax: 2 ** 30, readSecondsMax: 1 } })
   const slow = 'SELECT count() FROM numbers(12) WHERE sleepEachRow(0.1) = 0 SETTINGS max_block_size = 1'
-  await refused(await http.call({}, { body: slow }), 408, 159, /TIMEOUT_EXCEEDED/)
-  assert.equal(await http.text({ max_execution_time: '60' }, slow), '12\n')
-  await http.table('slow', 'a UInt64')
-  await http.text({ database: 'ipid' }, `INSERT INTO slow ${slow}`)
-  const session = { session_id: 'patient' }
-  await http.text(session, 'SET max_execution_time = 60')
-  assert.equal(await http.text(session, slow), '12\n')
-  // A client that reads nothing is cut off; one that waits for the first row is not.
-  const idle = openReader(t, 'SELECT number FROM numbers(1000000000000) SETTINGS max_execution_time = 0', brief.url)
-  await idle.answer
-  await until(
-    async () =>
-      (await http.text({}, "SELECT count() FROM system.processes WHERE query LIKE 'SELECT number%'")) === '0\n',
-  )
+  await refused(await fetchClickHouse(brief.analystUrl, {}, { body: slow }), 408, 159)
+  assert.equal(await runSql(brief.analystUrl, slow, { max_execution_time: '60' }), '12\n')
+  assert.equal(await runSql(brief.url, slow), '12\n')
 })
 
 test('a stalled reader cannot hold up a stop', async (t) => {
   const path = await mkdtemp(join(tmpdir(), 'ipid-clickhouse-'))
   atEnd(t, () => rm(path, { recursive: true, force: true }))
-  const stopping = await startEmbeddedClickHouse({ path, port: 0, log: pino({ level: 'silent' }) })
-  atEnd(t, () => {
-    stopping.kill()
-    return stopping.exited
-  })
-  await openReader(t, 'SELECT number, 2 FROM numbers(1000000000000)', stopping.url).answer
+  const start = async () => {
+    const started = await startEmbeddedClickHouse({ path, port: 0, log: pino({ level: 'silent' }) })
+    atEnd(t, () => {
+      started.kill()
+      return started.exited
+    })
+    return started
+  }
+  const stopping = await start()
+  await openReader(t, 'SELECT number, 2 FROM numbers(1000000000000)', stopping.analystUrl).answer
   await stopping.stop()
-  // Without an end of the reader it would be killed after 8 s with its folder open.
-  assert.equal(await stopping.exited, exitReason(0, null))
-  assert.ok(!existsSync(join(path, 'results')))
+  assert.equal(await runSql((await start()).url, 'SELECT 1', { database: 'default' }), '1\n')
 })
