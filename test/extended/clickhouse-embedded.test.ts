@@ -7,9 +7,11 @@ import { getPriority, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
+import { createClient } from '@clickhouse/client'
 import { pino } from 'pino'
 import { keptPasswords } from '../../src/embedded/clickhouse/passwords.ts'
 import { type EmbeddedClickHouseOptions, startEmbeddedClickHouse } from '../../src/embedded/clickhouse/start.ts'
+import { diskStateOf } from '../../src/stores/clickhouse/failed-writes.ts'
 import { atEnd } from '../support/at-end.ts'
 import { runSql } from '../support/fetch-clickhouse.ts'
 import { takePort } from '../support/ports.ts'
@@ -105,7 +107,8 @@ test('it ends when its parent is killed', async (t) => {
   const module = new URL('../../src/embedded/clickhouse/start.ts', import.meta.url)
   const code = `
     import { startEmbeddedClickHouse } from ${JSON.stringify(module.href)}
-    import { pino } from 'pino'
+    import { createClient } from '@clickhouse/client'
+import { pino } from 'pino'
     const { url } = await startEmbeddedClickHouse({ path: ${JSON.stringify(path)}, port: 0, log: pino(pino.destination(2)) })
     console.log(url)
     setInterval(() => {}, 1e6)`
@@ -125,7 +128,8 @@ test('it ends when its parent is killed while it starts', async (t) => {
   const module = new URL('../../src/embedded/clickhouse/start.ts', import.meta.url)
   const code = `
     import { startEmbeddedClickHouse } from ${JSON.stringify(module.href)}
-    import { pino } from 'pino'
+    import { createClient } from '@clickhouse/client'
+import { pino } from 'pino'
     startEmbeddedClickHouse({ path: ${JSON.stringify(path)}, port: 0, log: pino({ level: 'silent' }) })
     console.log('launched')
     setInterval(() => {}, 1e6)`
@@ -179,6 +183,23 @@ test('a start that is given up leaves nothing', async (t) => {
   giveUp.abort()
   await assert.rejects(starting)
   await start(t, path)
+})
+
+test('each start has a name of its own, by which inserts notice another one', async (t) => {
+  const path = await folder(t)
+  const stateOf = async () => {
+    const server = await start(t, path)
+    const client = createClient({ url: server.url, log: { level: 127 } })
+    t.after(() => client.close())
+    const states = [await diskStateOf(client), await diskStateOf(client)]
+    await server.stop()
+    return states
+  }
+  const [first, same] = await stateOf()
+  const [second] = await stateOf()
+  assert.ok(first!.start.length > 10 && first!.free > 0, JSON.stringify(first))
+  assert.deepEqual([same!.start, same!.failed], [first!.start, 0])
+  assert.notEqual(second!.start, first!.start)
 })
 
 test('passwords are kept, and only their owner can read them', async (t) => {

@@ -18,9 +18,8 @@ export const ROOM_DISK = 'room'
 export const FAILED_WRITES =
   "SELECT sum(value) FROM system.events WHERE event = 'WriteBufferFromFileDescriptorWriteFailed'"
 
-/** The program's own session has one statement, with another id after each start. */
-const START =
-  "SELECT any(query_id) FROM system.processes WHERE user != currentUser() AND startsWith(query, 'SYSTEM START LISTEN')"
+/** The program's own session, whose user has no name here, has one statement, with another id after each start. */
+const START = "SELECT any(query_id) FROM system.processes WHERE user = ''"
 
 const FREE_BYTES = `SELECT any(free_space) FROM system.disks WHERE name = '${ROOM_DISK}'`
 
@@ -52,7 +51,7 @@ const REMOVES = /\b(?:DROP|DELETE)\b/i
 export function checkingWrites(client: ClickHouseClient, asking: ClickHouseClient): ClickHouseClient {
   return checked(
     client,
-    async () => await stateOf(asking),
+    async () => await diskStateOf(asking),
     () => asking.close(),
   )
 }
@@ -97,7 +96,8 @@ export function checked(
 
 const ANSWER: ClickHouseSettings = { output_format_json_quote_64bit_integers: 0, max_threads: 1 }
 
-async function stateOf(asking: ClickHouseClient): Promise<DiskState> {
+/** Asks the embedded ClickHouse. @throws when it does not answer */
+export async function diskStateOf(asking: ClickHouseClient): Promise<DiskState> {
   const result = await asking.query({ query: CHECK, format: 'JSONEachRow', clickhouse_settings: ANSWER })
   const [state] = await result.json<DiskState>()
   return state!
