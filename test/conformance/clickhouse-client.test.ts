@@ -67,10 +67,10 @@ for (const { user, compressed, ...server } of USERS) {
       assert.deepEqual([error.code, error.type], ['47', 'UNKNOWN_IDENTIFIER'])
       return true
     })
-    const broken = async () => {
+    const broken = () => {
       const query = 'SELECT throwIf(number = 900000) AS x FROM numbers(1000000)'
-      const result = await client.query({ query, format: 'JSONEachRow' })
-      return await result.json().then(
+      const read = client.query({ query, format: 'JSONEachRow' }).then((result) => result.json())
+      return read.then(
         () => undefined,
         (error: ClickHouseError) => error,
       )
@@ -92,8 +92,4 @@ test('the JavaScript client handles long statements, and its sessions take reque
   const unread = await client.query(counts)
   assert.deepEqual(await (await client.query(counts)).json(), [{ n: 20 }])
   assert.deepEqual(await unread.json(), [{ n: 20 }])
-  const failing = {
-    query: 'SELECT throwIf(sleepEachRow(0.3) = 0 AND number = 2) FROM numbers(4) SETTINGS max_block_size = 1',
-  }
-  await assert.rejects(client.query({ ...failing, clickhouse_settings: settings }), { code: '395' })
 })
