@@ -107,10 +107,12 @@ function readAround(
       problems.of(() => readSetting(setting, env[setting.env], flags[name as SettingName])),
     ]),
   ) as unknown as Settings
-  const { clickhouseCluster, clickhouseUrl } = values
+  const { clickhouseCluster, clickhouseHosts, clickhouseUrl } = values
   problems.of(() => {
     if (taken.includes('clickhouseCluster') && clickhouseCluster !== undefined && clickhouseUrl === undefined)
       throw new InputError('CLICKHOUSE_CLUSTER needs CLICKHOUSE_URL: the embedded engine is not a cluster')
+    if (taken.includes('clickhouseHosts') && clickhouseHosts !== undefined && clickhouseCluster === undefined)
+      throw new InputError('CLICKHOUSE_HOSTS needs CLICKHOUSE_CLUSTER: the hosts are those of a cluster')
   })
   problems.of(() =>
     named(SETTINGS.sinkShares, String(values.sinkShares), flags.sinkShares !== undefined, () => {

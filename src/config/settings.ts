@@ -3,7 +3,7 @@ import { readArchiveUrl } from './archive-url.ts'
 import { availableMemory } from './memory.ts'
 import { readNameServers } from './name-servers.ts'
 import { optional, type Setting, type SettingValue, setting } from './setting.ts'
-import { bytes, choice, folder, integer, path, redisUrl, text, url } from './values.ts'
+import { bytes, choice, folder, integer, list, path, redisUrl, text, url } from './values.ts'
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 /** The type of `Config` keeps this list equal to that of src/http/engine/choose.ts. */
@@ -53,6 +53,12 @@ export const SETTINGS = {
     'name',
     'cluster of CLICKHOUSE_URL, as system.clusters names it, whose hosts have the tables; unset: the tables of one server',
     text(/^[A-Za-z_]\w{0,63}$/, 'the name of a cluster: up to 64 letters, digits and _, no digit first'),
+  ),
+  clickhouseHosts: optional(
+    'CLICKHOUSE_HOSTS',
+    'list',
+    'http(s)://host:port of every host of CLICKHOUSE_CLUSTER, separated by commas, with the user of CLICKHOUSE_URL unless named; unset: no erase, tenant delete, replay, backup or restore on the cluster',
+    list(url(['http:', 'https:'])),
   ),
   clickhousePort: setting(
     'CLICKHOUSE_PORT',

@@ -67,6 +67,11 @@ export function url(protocols: readonly string[]) {
   }
 }
 
+/** Several values, separated by commas. */
+export function list<T>(read: (value: string) => T) {
+  return (value: string): readonly T[] => value.split(',').map((one) => read(one.trim()))
+}
+
 /** The address of a server, `https://host` or `http://host:port`: without a path, a query or credentials, and without the last slash. */
 export function httpOrigin(value: string): string {
   const parsed = URL.canParse(value) ? new URL(value) : undefined

@@ -8,6 +8,7 @@ import type { PipelineOutline } from '../pipeline/declaration/pipeline.ts'
 import { InputError, StartupError } from '../run/errors.ts'
 import { writePrivateFile } from '../run/private-file.ts'
 import { isHeld } from '../run/socket-lock.mjs'
+import type { ClickHousePlace } from '../stores/clickhouse/hosts.ts'
 
 /** How to reach a running instance; stored in DATA_DIR/run/instance.json. */
 export interface Instance {
@@ -26,13 +27,15 @@ export interface Instance {
 /** Settings that a command takes from the running instance. */
 const FOLLOWED = [
   ...(['enrichDir', 'defaultData', 'rdns', 'rdnsServers', 'archiveUrl', 'archivePartAgeMs', 'backupUrl'] as const),
-  ...(['retentionDays', 'stallMs', 'partitions', 'webhookPrivate'] as const),
+  ...(['retentionDays', 'stallMs', 'partitions', 'webhookPrivate', 'clickhouseHosts'] as const),
 ]
 
 type Followed = Pick<Config, (typeof FOLLOWED)[number]>
 
 /** Settings that the file does not repeat: the folder that it lies in, addresses of stores, and secrets. */
-const UNTOLD: readonly SettingName[] = ['dataDir', 'redisUrl', 'clickhouseUrl', 'secretsKey', 'smtpUrl']
+const UNTOLD: readonly SettingName[] = [
+  ...(['dataDir', 'redisUrl', 'clickhouseUrl', 'clickhouseHosts', 'secretsKey', 'smtpUrl'] as const),
+]
 
 /** What the instance was started with, except `UNTOLD`. */
 interface Started extends Partial<Settings> {
@@ -133,6 +136,13 @@ export async function analystUrlOf(config: Config): Promise<string> {
   if (config.clickhouseUrl !== undefined) return config.clickhouseUrl
   const { analyst_url: url } = await runningInstance(config)
   return url || (await clickhouseUrlOf(config))
+}
+
+/** The same with all that leads to its tables, of a cluster too. @throws StartupError when there is none */
+export async function clickhousePlaceOf(config: Config): Promise<ClickHousePlace> {
+  const url = await clickhouseUrlOf(config)
+  const { clickhouseCluster: cluster, clickhouseHosts: hosts } = await asInstance(config)
+  return { url, cluster, hosts }
 }
 
 /** The API of the running instance. @throws StartupError when there is none */

@@ -13,43 +13,46 @@ import { clickhouse as clickhouseEvents, clickhouseOutcomes } from '../../src/pi
 import { TableInserter } from '../../src/pipeline/sinks/clickhouse/inserter.ts'
 import { UnavailableError } from '../../src/run/errors.ts'
 import { connectClickHouse, DATABASE } from '../../src/stores/clickhouse/client.ts'
-import { assertOneServer } from '../../src/stores/clickhouse/cluster.ts'
+import { HostConnections } from '../../src/stores/clickhouse/hosts.ts'
 import { migrate } from '../../src/stores/clickhouse/migrate.ts'
 import { readMigrations } from '../../src/stores/clickhouse/migrations.ts'
 import { connectReading, QuestionReader } from '../../src/stores/clickhouse/reader.ts'
 import { EVENTS, OUTCOMES } from '../../src/stores/clickhouse/tables.ts'
 import { filteredSums, storedGroups } from '../../src/tenants/rules/rule-trial.ts'
 import { readTrackedAccounts } from '../../src/tenants/usage.ts'
+import { startTestCluster, type TestShard } from '../support/cluster.ts'
 import { eventRows } from '../support/event-rows.ts'
-import { startLocalCluster } from '../support/local-cluster.ts'
 import { stepsOf } from '../support/steps.ts'
+import { until } from '../support/until.ts'
 
 const log = pino({ level: 'silent' })
 
 test('the tables of a cluster', async (t) => {
   const step = stepsOf(t)
-  const { url, clickhouse, onCluster, inserts } = await startLocalCluster(t)
+  const { url, hosts, shards, onCluster, inserts } = await startTestCluster(t)
+  const [first, second] = shards
   const client = connectClickHouse(url, { application: 'test', database: DATABASE })
   t.after(() => client.close())
-  const engines = () =>
-    clickhouse.rows<{ name: string; engine: string }>(
+  const engines = (shard: TestShard) =>
+    shard.rows<{ name: string; engine: string }>(
       `SELECT name, engine FROM system.tables WHERE database = '${DATABASE}' ORDER BY name`,
     )
-  const count = async (table: string) =>
-    (await clickhouse.rows<{ n: number }>(`SELECT count() AS n FROM ipid.${table}`))[0]!.n
+  const count = async (table: string, shard: TestShard = first) =>
+    (await shard.rows<{ n: number }>(`SELECT count() AS n FROM ipid.${table}`))[0]!.n
 
   await step('an unknown cluster is named, and nothing is created', async () => {
     await assert.rejects(migrate(url, log, { cluster: 'none' }), {
       name: 'StartupError',
       message: /^CLICKHOUSE_CLUSTER "none": must be a cluster that ClickHouse knows: away, both, lagging, one$/,
     })
-    assert.deepEqual(await engines(), [])
+    for (const shard of shards) assert.deepEqual(await engines(shard), [])
   })
 
   await step('Distributed tables read replicated ones, and views read Distributed ones', async () => {
-    await migrate(url, log, { cluster: 'one' })
+    await migrate(url, log, { cluster: 'both' })
+    assert.deepEqual(await engines(second), await engines(first))
     assert.deepEqual(
-      (await engines()).map(({ name, engine }) => `${name} ${engine}`),
+      (await engines(first)).map(({ name, engine }) => `${name} ${engine}`),
       [
         ...['accounts View', 'companies View', 'company_corrections MergeTree'],
         ...['company_heat View', 'concerned_accounts View', 'concerned_companies View', 'corrected_companies View'],
@@ -60,19 +63,19 @@ test('the tables of a cluster', async (t) => {
       ],
     )
     const columns = (table: string) =>
-      clickhouse.rows(
+      first.rows(
         `SELECT name, type, default_kind, default_expression, comment FROM system.columns WHERE database = 'ipid' AND table = '${table}' ORDER BY position`,
       )
     for (const { name } of [EVENTS, OUTCOMES]) assert.deepEqual(await columns(name), await columns(`${name}_local`))
     const silent = `SELECT name FROM system.tables WHERE database = '${DATABASE}' AND comment = ''`
-    assert.deepEqual(await clickhouse.rows(silent), [])
+    assert.deepEqual(await first.rows(silent), [])
   })
 
   await step('applied migrations are left alone: an unreachable host delays no start', async () => {
     const before = onCluster.length
-    await migrate(url, log, { cluster: 'one' })
+    await migrate(url, log, { cluster: 'both' })
     assert.equal(onCluster.length, before)
-    const applied = await clickhouse.rows('SELECT name FROM ipid.migrations ORDER BY name')
+    const applied = await first.rows('SELECT name FROM ipid.migrations ORDER BY name')
     assert.deepEqual(
       applied,
       (await readMigrations()).map(({ name }) => ({ name })),
@@ -80,14 +83,14 @@ test('the tables of a cluster', async (t) => {
   })
 
   await step('ClickHouse accepts the replicated tables as they are written', async () => {
-    await clickhouse.client.command({ query: 'CREATE DATABASE form' })
+    await first.client.command({ query: 'CREATE DATABASE form' })
     const creates = onCluster.filter((query) => query.includes('ReplicatedMergeTree('))
     assert.equal(creates.length, 6)
     for (const query of creates) {
-      const here = query.replace(/ ON CLUSTER `one`/, '').replaceAll('ipid.', 'form.')
-      await clickhouse.client.command({ query: here })
+      const here = query.replace(/ ON CLUSTER `both`/, '').replaceAll('ipid.', 'form.')
+      await first.client.command({ query: here })
     }
-    const replicas = await clickhouse.rows(
+    const replicas = await first.rows(
       "SELECT table, zookeeper_path AS path, replica_name AS name FROM system.replicas WHERE database = 'form' ORDER BY table",
     )
     assert.deepEqual(replicas, [
@@ -102,36 +105,50 @@ test('the tables of a cluster', async (t) => {
 
   await step('ClickHouse parses every statement for all hosts', async () => {
     const texts = onCluster.map((query) => `$query$${query}$query$`).join()
-    const read = await clickhouse.rows<{ q: string }>(`SELECT formatQuery(arrayJoin([${texts}])) AS q`)
+    const read = await first.rows<{ q: string }>(`SELECT formatQuery(arrayJoin([${texts}])) AS q`)
     assert.equal(read.length, onCluster.length)
-    for (const { q } of read) assert.match(q, /\bON CLUSTER one\b/)
+    for (const { q } of read) assert.match(q, /\bON CLUSTER both\b/)
   })
 
-  const tools = { clickhouseUrl: url, clickhouseCluster: 'one', settings: {}, archive: { folder: '' }, log }
+  const tools = { clickhouseUrl: url, clickhouseCluster: 'both', settings: {}, archive: { folder: '' }, log }
   const [sink, outcomes] = [clickhouseEvents, clickhouseOutcomes].map((destination) => destination.open(tools))
   t.after(() => Promise.all([sink!.close(), outcomes!.close()]))
   const rows = eventRows([
     { event_id: 'a', extra: '{"url":"/?utm_source=news"}' },
     { event_id: 'b', received_at: Date.UTC(2025, 8, 1), ip: '192.0.2.2' },
   ])
+  const ofSecond = eventRows([{ event_id: 'c', ip: '192.0.2.3' }])
+  const tokenOf = (shard: 1 | 2) => sink!.newToken!().replace(/s\d$/, `s${shard}`)
 
-  await step('rows are stored once under a token, and seen in the views', async () => {
-    await sink!.prepare()
-    const token = sink!.newToken!()
-    for (let i = 0; i < 3; i++) await sink!.insert([rows], token)
-    assert.equal(await count('events'), 2)
-    const account = 'SELECT account_id, events, visits, unique_ips FROM ipid.accounts'
-    assert.deepEqual(await clickhouse.rows(account), [
-      { account_id: 'example.com', events: 2, visits: 2, unique_ips: 2 },
-    ])
-    for (const view of ['companies', 'daily_visits', 'daily_outcomes']) assert.notEqual(await count(view), 0, view)
-    await sink!.assertOpen!()
-    const pages = 'SELECT url, utm_source, count() AS events FROM ipid.events GROUP BY ALL ORDER BY ALL'
-    assert.deepEqual(await clickhouse.rows(pages), [
-      { url: '', utm_source: '', events: 1 },
-      { url: '/?utm_source=news', utm_source: 'news', events: 1 },
-    ])
-  })
+  await step(
+    'rows are stored once under a token, in the shard that it names, and all are seen in the views',
+    async () => {
+      await sink!.prepare()
+      const used = new Set(Array.from({ length: 50 }, () => sink!.newToken!().slice(-2)))
+      assert.deepEqual([...used].sort(), ['s1', 's2'])
+      const tokens = [tokenOf(1), tokenOf(2)] as const
+      for (let i = 0; i < 3; i++) {
+        await sink!.insert([rows], tokens[0])
+        await sink!.insert([ofSecond], tokens[1])
+      }
+      assert.deepEqual([await count('events_local', first), await count('events_local', second)], [2, 1])
+      const account = 'SELECT account_id, events, visits, unique_ips FROM ipid.accounts'
+      for (const shard of shards) {
+        assert.equal(await count('events', shard), 3)
+        assert.deepEqual(await shard.rows(account), [
+          { account_id: 'example.com', events: 3, visits: 3, unique_ips: 3 },
+        ])
+        for (const view of ['companies', 'daily_visits', 'daily_outcomes'])
+          assert.notEqual(await count(view, shard), 0, view)
+      }
+      await sink!.assertOpen!()
+      const pages = 'SELECT url, utm_source, count() AS events FROM ipid.events GROUP BY ALL ORDER BY ALL'
+      assert.deepEqual(await first.rows(pages), [
+        { url: '', utm_source: '', events: 2 },
+        { url: '/?utm_source=news', utm_source: 'news', events: 1 },
+      ])
+    },
+  )
 
   await step('sums of outcomes are stored once, too', async () => {
     await outcomes!.prepare()
@@ -140,41 +157,43 @@ test('the tables of a cluster', async (t) => {
     for (let i = 0; i < 2; i++) await outcomes!.insert(sum, 'sum')
     assert.deepEqual(await outcomes!.absent(sum), [])
     const filtered = "SELECT events FROM ipid.daily_outcomes WHERE status = 'filtered'"
-    assert.deepEqual(await clickhouse.rows(filtered), [{ events: 3 }])
+    assert.deepEqual(await first.rows(filtered), [{ events: 3 }])
   })
 
-  await step('an insert goes to the shard of its token, and waits for a majority of several replicas', async () => {
+  await step('an insert waits for a majority of several replicas', async () => {
     const settings = inserts.find(({ query }) => query!.startsWith('INSERT INTO events '))!
-    assert.deepEqual(
-      [settings.insert_shard_id, settings.distributed_foreground_insert, settings.prefer_localhost_replica],
-      ['1', '1', '0'],
-    )
+    assert.deepEqual([settings.distributed_foreground_insert, settings.prefer_localhost_replica], ['1', '0'])
     assert.equal(settings.insert_quorum, undefined)
-    assert.match(settings.insert_deduplication_token!, /-s1$/)
     const ofTwo = new TableInserter(EVENTS, client, async () => {}, 'away')
     await ofTwo.prepare()
     await ofTwo.insert([rows], settings.insert_deduplication_token!)
     assert.equal(inserts.at(-1)!.insert_quorum, 'auto')
-    assert.equal(await count('events'), 2)
+    assert.equal(await count('events'), 3)
   })
 
   await step('a removed shard refuses no row', async () => {
-    const token = sink!.newToken!().replace(/s1$/, 's2')
+    const token = sink!.newToken!().replace(/s\d$/, 's3')
     await assert.rejects(sink!.insert([rows], `${token}.0`), { type: 'INVALID_SHARD_ID' })
   })
 
   await step('ClickHouse refuses an insert that names no shard of several', async () => {
-    const create = "CREATE TABLE ipid.two AS ipid.events_local ENGINE = Distributed('both', 'ipid', 'events_local')"
-    await clickhouse.client.command({ query: create })
-    const insert = clickhouse.client.command({ query: "INSERT INTO ipid.two (event_id) VALUES ('x')" })
+    const insert = first.client.command({ query: "INSERT INTO ipid.events (event_id) VALUES ('x')" })
     await assert.rejects(insert, { type: 'STORAGE_REQUIRES_PARAMETER' })
-    await clickhouse.client.command({ query: 'DROP TABLE ipid.two SYNC' })
+  })
+
+  await step('a shard that is down: its rows wait, and no read is answered without them', async () => {
+    await second.kill()
+    await assert.rejects(sink!.insert([ofSecond], tokenOf(2)))
+    await sink!.insert(
+      [rows],
+      inserts.find(({ query }) => query!.startsWith('INSERT INTO events '))!.insert_deduplication_token!,
+    )
+    await assert.rejects(count('events'))
+    await second.start()
+    assert.equal(await count('events'), 3)
   })
 
   await step('every read of the product covers several shards', async () => {
-    const overTwo = (table: string) =>
-      `CREATE OR REPLACE TABLE ipid.${table} AS ipid.${table}_local ENGINE = Distributed('both', 'ipid', '${table}_local')`
-    for (const query of ['events', 'outcomes'].map(overTwo)) await clickhouse.client.command({ query })
     const reading = connectReading(url, 'test')
     t.after(() => reading.close())
     const reader = new QuestionReader(reading)
@@ -182,23 +201,24 @@ test('the tables of a cluster', async (t) => {
     const days = { from: '2025-11-01', to: '2025-11-21' }
     const view = { sort: 'visits', order: 'desc', ...days } as const
     const page = await companies.page('acme', { ...view, limit: 10 })
-    // Both shards are the same host: each row appears twice.
-    assert.deepEqual([page.total, page.rows[0]!.events], [1, 4])
+    assert.deepEqual([page.total, page.rows[0]!.events], [1, 3])
     const [found] = (await companies.details('acme', { companies: ['example.com'], ...days })).companies
-    assert.equal(found!.visits, 2)
-    assert.equal((await companies.company('acme', 'example.com', 30))!.events.length, 4)
+    assert.equal(found!.visits, 3)
+    assert.equal((await companies.company('acme', 'example.com', 30))!.events.length, 3)
     await companies.choices('acme')
     assert.equal((await companies.page('acme', { sort: 'heat', heat_max: 100 })).total, 1)
     for await (const rows of companies.rows('acme', view, new AbortController().signal)) assert.equal(rows.length, 1)
     const overview = new ClickHouseOverview(reader)
     assert.equal((await overview.eventDays('acme', days)).companies, 1)
     const received = await overview.outcomes('acme', days)
-    assert.deepEqual(received.map(({ status, events }) => `${status} ${events}`).sort(), ['filtered 6', 'stored 2'])
+    assert.deepEqual(received.map(({ status, events }) => `${status} ${events}`).sort(), ['filtered 3', 'stored 2'])
     assert.equal((await overview.tracked('acme', '2025-11', 5)).tracked_accounts, 1)
     assert.deepEqual(await readTrackedAccounts(client, '2025-11'), new Map([['acme', 1]]))
-    const event = { tenantId: 'acme', eventId: 'a' }
-    assert.equal((await new ClickHouseStoredEvents(client).find(event)).length, 2)
-    for await (const group of storedGroups(client, 'acme', { since: '2025-11-01' })) assert.equal(group.events, 2)
+    for (const eventId of ['a', 'c'])
+      assert.equal((await new ClickHouseStoredEvents(client).find({ tenantId: 'acme', eventId })).length, 1)
+    let grouped = 0
+    for await (const group of storedGroups(client, 'acme', { since: '2025-11-01' })) grouped += group.events
+    assert.equal(grouped, 2)
     await filteredSums(client, 'acme', { since: '2025-11-01' })
     const visits = new ClickHouseVisits(reader, async () => [], { now: () => Date.UTC(2025, 10, 21) })
     const dry = (on: AlertType, where?: string) =>
@@ -208,47 +228,48 @@ test('the tables of a cluster', async (t) => {
     assert.deepEqual(await dry('company.returned'), [])
     assert.deepEqual(await dry('company.corrected', 'country=DE'), [])
     assert.deepEqual(await dry('segment.entered', 'country=DE,visits>=2,days=30,page~utm_source,campaign!=x'), once)
-    assert.deepEqual(await dry('segment.entered', 'visits>=3,heat<=100'), [])
-    const overOne = [...new Set(onCluster.filter((query) => query.includes('Distributed(')))]
-    for (const query of overOne) {
-      const again = query
-        .replace('CREATE TABLE IF NOT EXISTS', 'CREATE OR REPLACE TABLE')
-        .replace(/ ON CLUSTER `one`/, '')
-      await clickhouse.client.command({ query: again })
-    }
+    assert.deepEqual(await dry('segment.entered', 'visits>=4,heat<=100'), [])
   })
 
   await step('a row is stored if a majority has it, and absent if all replicas answer without it', async () => {
-    const others = eventRows([{ event_id: 'c' }])
+    const others = eventRows([{ event_id: 'nowhere' }])
+    const onTwo = eventRows([{ event_id: 'replicated', tenant_id: 'replicated' }])
+    for (const shard of [1, 2] as const) await sink!.insert([onTwo], tokenOf(shard))
     const look = (lines: Buffer, name: string, of: number) =>
       absentRows(client, [lines], { table: EVENTS, cluster: { name, replicasPerShard: of } })
-    assert.deepEqual(await sink!.absent([rows]), [])
+    assert.deepEqual(await sink!.absent([rows, ofSecond]), [])
     assert.deepEqual(await sink!.absent([rows, others]), [others])
     // Two of three replicas have them, and the third one is down.
-    assert.deepEqual(await look(rows, 'lagging', 3), [])
-    await assert.rejects(look(others, 'lagging', 3), /127\.0\.0\.2:1\b/)
-    await assert.rejects(look(rows, 'away', 2), /127\.0\.0\.2:1\b/)
+    assert.deepEqual(await look(onTwo, 'lagging', 3), [])
+    await assert.rejects(look(others, 'lagging', 3), /127\.0\.0\.1:1\b/)
+    await assert.rejects(look(rows, 'away', 2), /127\.0\.0\.1:1\b/)
     await assert.rejects(look(rows, 'one', 3), UnavailableError)
+    const remove = "ALTER TABLE ipid.events_local DELETE WHERE tenant_id = 'replicated' SETTINGS mutations_sync = 1"
+    for (const shard of shards) await shard.client.command({ query: remove })
   })
 
   await step('rows that are too old are removed from the tables of all hosts', async () => {
     const policy = { defaultDays: 30, ofTenants: new Map() }
-    const aged = new ClickHouseAgedTables(url, 'one')
+    const aged = new ClickHouseAgedTables({ url, cluster: 'both' })
     const before = onCluster.length
     // On the first of December the month of September is dropped as a whole.
     assert.equal(await aged.removeAged(policy, Date.UTC(2025, 11, 1)), 1)
-    assert.equal(await count('events'), 1)
+    assert.equal(await count('events'), 2)
     // In the middle of a month single rows are deleted.
-    assert.equal(await aged.removeAged(policy, Date.UTC(2025, 11, 25)), 2)
+    assert.equal(await aged.removeAged(policy, Date.UTC(2025, 11, 25)), 3)
     const [month, day, sums] = onCluster.slice(before)
-    assert.match(month!, /^ALTER TABLE ipid\.events_local ON CLUSTER `one` DROP PARTITION ID '202509'/)
-    assert.match(day!, /^ALTER TABLE ipid\.events_local ON CLUSTER `one` DELETE WHERE \(toDate32/)
-    assert.match(sums!, /^ALTER TABLE ipid\.outcomes_local ON CLUSTER `one` DELETE WHERE \(day < /)
+    assert.match(month!, /^ALTER TABLE ipid\.events_local ON CLUSTER `both` DROP PARTITION ID '202509'/)
+    assert.match(day!, /^ALTER TABLE ipid\.events_local ON CLUSTER `both` DELETE WHERE \(toDate32/)
+    assert.match(sums!, /^ALTER TABLE ipid\.outcomes_local ON CLUSTER `both` DELETE WHERE \(day < /)
+    await until(
+      () => count('events'),
+      (events) => events === 0,
+    )
     await sink!.assertOpen!()
     // A node that cannot reach all replicas removes nothing.
     await assert.rejects(
-      new ClickHouseAgedTables(url, 'away').removeAged(policy, Date.UTC(2026, 1, 1)),
-      /127\.0\.0\.2:1\b/,
+      new ClickHouseAgedTables({ url, cluster: 'away' }).removeAged(policy, Date.UTC(2026, 1, 1)),
+      /127\.0\.0\.1:1\b/,
     )
   })
 
@@ -257,32 +278,64 @@ test('the tables of a cluster', async (t) => {
     const recent = { received_at: nowMs, timestamp: nowMs, tenant_id: 'warm', extra: '{"url":"/buy"}' }
     await sink!.insert([eventRows([{ event_id: 'warm', ...recent }])], sink!.newToken!())
     const heat = async () => {
-      const [row] = await clickhouse.rows<{ heat: number }>("SELECT heat FROM ipid.companies WHERE tenant_id = 'warm'")
+      const [row] = await first.rows<{ heat: number }>("SELECT heat FROM ipid.companies WHERE tenant_id = 'warm'")
       return row!.heat
     }
     assert.equal(await heat(), 49)
     const own = { tenant_id: 'warm', company_id: '', field: 'intent_pages', at: nowMs, change_id: '1', value: 'else' }
-    await clickhouse.client.insert({ table: 'ipid.company_corrections', values: [own], format: 'JSONEachRow' })
+    await first.client.insert({ table: 'ipid.company_corrections', values: [own], format: 'JSONEachRow' })
     assert.equal(await heat(), 41)
+  })
+
+  await step('CLICKHOUSE_HOSTS must name each host of the cluster once', async () => {
+    const find = async (place: { cluster?: string; hosts?: readonly string[] }) => {
+      const connections = new HostConnections({ url, ...place }, { application: 'test' })
+      try {
+        return await connections.find()
+      } finally {
+        await connections.close()
+      }
+    }
+    const found = await find({ cluster: 'both', hosts: [...hosts].reverse() })
+    assert.deepEqual(
+      found.shards.map((shard) => shard.map(({ name }) => name)),
+      hosts.map((host) => [new URL(host).host]),
+    )
+    const [one, two] = hosts.map((host) => new URL(host).host)
+    const refusals: [Parameters<typeof find>[0], RegExp][] = [
+      // Whatever the settings say, the tables show that they are on a cluster.
+      [{}, /^the tables are on the ClickHouse cluster "both", .*: set CLICKHOUSE_HOSTS to http:\/\/host:8123 of each/],
+      [{ cluster: 'both' }, /set CLICKHOUSE_HOSTS/],
+      [
+        { cluster: 'both', hosts: [hosts[0]!] },
+        /^CLICKHOUSE_HOSTS lacks a host of the cluster: shard 2, replica 1 \(127/,
+      ],
+      [{ cluster: 'both', hosts: [url, ...hosts] }, new RegExp(`shard 1, replica 1 .* 2 times: .*, ${one}$`)],
+      [{ cluster: 'one', hosts }, /is "one", and the database ipid has tables of cluster "both"/],
+    ]
+    for (const [place, message] of refusals) await assert.rejects(find(place), { name: 'StartupError', message })
+    await second.kill()
+    await assert.rejects(find({ cluster: 'both', hosts }), {
+      name: 'UnavailableError',
+      message: new RegExp(`^${two} of CLICKHOUSE_HOSTS does not answer: `),
+    })
+    await second.start()
   })
 
   await step('tables of one form are not used in the other form', async () => {
     await assert.rejects(migrate(url, log), {
       name: 'StartupError',
-      message: /^CLICKHOUSE_CLUSTER is not set, and the database ipid has tables of cluster "one": nothing is changed/,
+      message: /^CLICKHOUSE_CLUSTER is not set, and the database ipid has tables of cluster "both": nothing is changed/,
     })
     await assert.rejects(
-      migrate(url, log, { cluster: 'both' }),
-      /is "both", and the database ipid has tables of cluster "one"/,
+      migrate(url, log, { cluster: 'one' }),
+      /is "one", and the database ipid has tables of cluster "both"/,
     )
-    await assert.rejects(assertOneServer('a backup', url, undefined), {
-      name: 'StartupError',
-      message: /^a backup does not work with the tables of a ClickHouse cluster \("one"\): nothing was done/,
-    })
-    await clickhouse.client.command({ query: 'DROP DATABASE ipid SYNC' })
-    await assertOneServer('a backup', url, undefined)
+    for (const shard of shards) await shard.client.command({ query: 'DROP DATABASE ipid SYNC' })
     await migrate(url, log, { only: ['0001_events'] })
-    await assertOneServer('a backup', url, undefined)
-    await assert.rejects(migrate(url, log, { cluster: 'one' }), /has tables of one server/)
+    await assert.rejects(migrate(url, log, { cluster: 'both' }), /has tables of one server/)
+    const whole = new HostConnections({ url, cluster: 'both', hosts }, { application: 'test' })
+    await assert.rejects(whole.find(), /has tables of one server/)
+    await whole.close()
   })
 })

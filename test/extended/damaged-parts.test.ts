@@ -12,6 +12,7 @@ import { RedisDamageRecords, readDamage } from '../../src/operations/status/redi
 import { statusSources } from '../../src/operations/status/role/sources.ts'
 import { TableInserter } from '../../src/pipeline/sinks/clickhouse/inserter.ts'
 import { systemClock } from '../../src/run/clock.ts'
+import { Hosts } from '../../src/stores/clickhouse/hosts.ts'
 import { removeRows } from '../../src/stores/clickhouse/remove-rows.ts'
 import { EVENTS } from '../../src/stores/clickhouse/tables.ts'
 import { connectRedis } from '../../src/stores/redis/connect.ts'
@@ -41,7 +42,7 @@ test('parts detached when ClickHouse starts are reported by day, unless their ro
   // Our own changes of tables detach no part.
   await insert('old', '2025-01-01', '2025-01-02')
   await insert('aged', '2024-01-01')
-  await removeRows(clickhouse.client, 'events', "event_id = 'old0'", performance.now() + 60_000)
+  await removeRows(Hosts.ofOne(clickhouse.client), 'events', "event_id = 'old0'", performance.now() + 60_000)
   await run("ALTER TABLE events DROP PARTITION ID '202401'")
   await insert('a', '2025-11-20', '2025-11-23')
   await insert('b', '2025-11-21')

@@ -120,7 +120,6 @@ function runner(events = new ClickHouseReenrichment(clickhouse.url, { sliceEvent
     archive: { parts: async () => [], read: async () => [] },
     openLane: async () => ({ untilStored: async () => {} }) as unknown as ReplayLane,
     withData: (use) => use({ frozen, enricher: frozen as never, hostnames: undefined }),
-    assertSupported: async () => {},
     ...{ retentionDays: undefined, windowMs: DAY_MS, persisted: async () => {}, clock: systemClock, log: silent },
     ...{ settleMs: 0, reconcileMs: 50 },
   })
@@ -375,7 +374,7 @@ test('erasure and retention remove hidden events, and the counts of sources have
 
   const old = `received_at < toStartOfDay(now('UTC')) - INTERVAL 5 DAY`
   assert.ok((await count(old))[1]! > 0)
-  const tables = new ClickHouseAgedTables(clickhouse.url, undefined)
+  const tables = new ClickHouseAgedTables({ url: clickhouse.url })
   await tables.removeAged({ defaultDays: 5, ofTenants: new Map() }, Date.now())
   await until(async () => (await count(old)).every((rows) => rows === 0))
   assert.ok((await count('true'))[1]! > 0)

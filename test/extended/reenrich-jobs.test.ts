@@ -108,7 +108,6 @@ function runner({ lease = rewriteLease({ client: redis }), events = store(), pau
     archive: { parts: async () => [], read: async () => [] },
     openLane: async () => ({ untilStored: async () => {} }) as unknown as ReplayLane,
     withData: (use) => use({ frozen, enricher: frozen as never, hostnames: undefined }),
-    assertSupported: async () => {},
     retentionDays: undefined,
     windowMs: DAY_MS,
     persisted: async () => {},

@@ -55,7 +55,7 @@ test('tables and archive drop events by age, and the views are right for the res
     await service.stop()
     return note!.removed
   }
-  const tables = () => new ClickHouseAgedTables(clickhouse.url, undefined)
+  const tables = () => new ClickHouseAgedTables({ url: clickhouse.url })
   const stored = async (table: 'events' | 'outcomes') => {
     const day = table === 'events' ? 'toDate32(received_at)' : 'day'
     const query = `SELECT tenant_id, arraySort(groupUniqArray(toString(${day}))) AS days FROM ${table} GROUP BY tenant_id`

@@ -350,7 +350,6 @@ export const SERVICES: Readonly<Record<string, ServiceCase>> = {
         archive: { parts: async () => [], read: async () => [] },
         openLane: async () => assert.fail('there is no job'),
         withData: async () => assert.fail('there is no job'),
-        assertSupported: async () => {},
         getTenant: async () => undefined,
         ...{ retentionDays: undefined, windowMs: 1, persisted: async () => {}, clock: systemClock, log: silent },
       })

@@ -21,18 +21,19 @@ import type { DashboardTables } from './tables.ts'
 /** Requests of jobs that apply rules to stored events. */
 function reenrichmentsOf(
   redis: RedisClient,
-  { clickhouseCluster }: Pick<Config, 'clickhouseCluster'>,
+  { clickhouseCluster, clickhouseHosts }: Pick<Config, 'clickhouseCluster' | 'clickhouseHosts'>,
 ): SettingsDependencies['reenrichments'] {
   const jobs = new ReenrichJobs(redis)
+  const isSupported = clickhouseCluster === undefined || clickhouseHosts !== undefined
   return {
     read: (tenantId) => jobs.read(tenantId),
     request: (tenantId, request) => jobs.request(tenantId, request),
     cancel: (tenantId, jobId) => jobs.cancel(tenantId, jobId),
-    isSupported: clickhouseCluster === undefined,
+    isSupported,
     async assertSupported() {
-      if (clickhouseCluster === undefined) return
+      if (isSupported) return
       throw new InputError(
-        'rules cannot be applied to stored events in a ClickHouse cluster: they apply to new events only',
+        'rules apply to new events only: for stored events in a ClickHouse cluster, set CLICKHOUSE_HOSTS',
       )
     },
   }

@@ -4,7 +4,6 @@ import { version } from '../../config/version.ts'
 import { openObjectStore } from '../../pipeline/sinks/archive/destination.ts'
 import type { ProcessContext } from '../../process/context.ts'
 import type { Service } from '../../run/service.ts'
-import { assertOneServer } from '../../stores/clickhouse/cluster.ts'
 import { Membership } from '../../stores/redis/membership.ts'
 import { rewriteLease } from '../../stores/redis/rewrite-lease.ts'
 import { writeBackup } from './backup.ts'
@@ -24,7 +23,8 @@ const WAIT_MS = 600_000
 /** Writes scheduled backups, in one of the processes that have it. With the role `archive`, which writes to object storage too. */
 export function backupRole(context: ProcessContext): Service[] {
   const { config, telemetry, leases, pipeline } = context
-  const { backupUrl, backupEvery, backupAt, backupKeep, clickhouseUrl, clickhouseCluster, processName } = config
+  const { backupUrl, backupEvery, backupAt, backupKeep, processName } = config
+  const { clickhouseUrl: url, clickhouseCluster: cluster, clickhouseHosts: hosts } = config
   const { log, clock, metrics } = telemetry
   const redis = context.connectLoop('backups')
   const place = backupUrl === undefined ? undefined : new BackupPlace(backupUrl)
@@ -34,7 +34,7 @@ export function backupRole(context: ProcessContext): Service[] {
   if (place === undefined) return [noScheduledBackups({ lease, read, log })]
   const archive = openObjectStore(context.archiveLocation)
   const withTables = async <T>(use: (tables: ClickHouseTables) => Promise<T>): Promise<T> => {
-    const tables = new ClickHouseTables(clickhouseUrl, log)
+    const tables = new ClickHouseTables({ url, cluster, hosts }, log)
     try {
       return await use(tables)
     } finally {
@@ -48,7 +48,6 @@ export function backupRole(context: ProcessContext): Service[] {
     areMigrated: () => withTables((tables) => tables.areMigrated()),
     schedule: { every: backupEvery, at: backupAt, keep: backupKeep },
     async write(dir, mayGoOn, signal) {
-      await assertOneServer('a backup', clickhouseUrl, clickhouseCluster)
       // A stop does not wait until all received events are stored.
       const stopped = once(signal, 'abort').then(() => {
         throw new Error('this process stops')

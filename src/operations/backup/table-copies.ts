@@ -1,10 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
+import { isDeepStrictEqual } from 'node:util'
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Logger } from 'pino'
 import type { BackupFigures } from '../../../schemas/backup.ts'
+import { StartupError } from '../../run/errors.ts'
 import { connectClickHouse, DATABASE } from '../../stores/clickhouse/client.ts'
+import { BY_MAJORITY } from '../../stores/clickhouse/cluster.ts'
+import { SHARDED } from '../../stores/clickhouse/cluster-form.ts'
 import { missingTable } from '../../stores/clickhouse/failures.ts'
+import { type ClickHousePlace, HostConnections, type Hosts, onEach } from '../../stores/clickhouse/hosts.ts'
 import { appliedMigrations, MIGRATIONS, migrate } from '../../stores/clickhouse/migrate.ts'
 import { readMigrations } from '../../stores/clickhouse/migrations.ts'
 import { quote, quoteName } from '../../stores/clickhouse/quote.ts'
@@ -48,25 +53,50 @@ const STATEMENT_MS = 600_000
 const PORTION_EVENTS = 20_000
 const QUERY_BYTES_MAX = 67_108_864
 
-/** Reads and fills the tables of the database `ipid`. Rows are TabSeparated, as the sink writes them. */
-export class ClickHouseTables implements TableSource, TableTarget {
-  readonly #client: ClickHouseClient
-  readonly #url: string
-  readonly #log: Logger
+/** Names of a re-enrichment's own tables: their rows belong to the events of one host. */
+const OF_REENRICHMENT = /^reenrich_/
 
-  /** @param url as `connectClickHouse` takes it; the database need not exist yet */
-  constructor(url: string, log: Logger) {
-    this.#client = connectClickHouse(url, { application: 'backup', database: DATABASE, requestTimeoutMs: STATEMENT_MS })
-    this.#url = url
+/** A table on a host, with rows that no other place has. */
+interface RowPlace {
+  readonly client: ClickHouseClient
+  readonly name: string
+}
+
+/** A table, and the path of its replicas; `''`: only its host has its rows. */
+interface FoundTable extends TableShape {
+  readonly replicas: string
+}
+
+/** A table by its public name, and where its rows are. */
+interface PlacedTable {
+  readonly shape: TableShape
+  readonly places: RowPlace[]
+}
+
+/**
+ * Reads and fills the tables of the database `ipid`. Rows are TabSeparated, as the sink writes them. On a cluster it reads and fills each
+ * shard, and a backup has the same tables as that of one server. A table of the user's own is restored to the first shard.
+ */
+export class ClickHouseTables implements TableSource, TableTarget {
+  readonly #connections: HostConnections
+  readonly #place: ClickHousePlace
+  readonly #log: Logger
+  /** Insert by insert, the shards take turns. */
+  #inserts = 0
+
+  /** @param place the database need not exist yet */
+  constructor(place: ClickHousePlace | string, log: Logger) {
+    this.#place = typeof place === 'string' ? { url: place } : place
+    this.#connections = new HostConnections(place, { application: 'backup', requestTimeoutMs: STATEMENT_MS })
     this.#log = log
   }
 
   close(): Promise<void> {
-    return this.#client.close()
+    return this.#connections.close()
   }
 
   async migrations(): Promise<string[]> {
-    return [...(await appliedMigrations(this.#client))].sort()
+    return [...(await appliedMigrations(this.#front, this.#place.cluster))].sort()
   }
 
   /** Whether ClickHouse has every migration of this version. The start of a sink applies them. */
@@ -81,8 +111,36 @@ export class ClickHouseTables implements TableSource, TableTarget {
   }
 
   async tables(): Promise<TableShape[]> {
-    const found = await this.#rows<[string, string[], string]>(`
-      SELECT t.name, c.columns, t.create_table_query
+    return (await this.#placed(await this.#connections.find())).map(({ shape }) => shape)
+  }
+
+  async #placed(hosts: Hosts): Promise<PlacedTable[]> {
+    const placed = new Map<string, PlacedTable>()
+    const read = new Set<string>()
+    const publicNames = new Map([...SHARDED].map((table) => [hosts.holder(table), table]))
+    const found = await onEach(hosts.all, async ({ client }) => ({ client, tables: await this.#tablesOn(client) }))
+    for (const { client, tables } of found) {
+      for (const { table: name, replicas, ...rest } of tables) {
+        const shape = { ...rest, table: publicNames.get(name) ?? name }
+        const known = placed.get(shape.table) ?? { shape, places: [] }
+        placed.set(shape.table, known)
+        assertAlike(shape, known.shape)
+        // Each host has a full copy of the tables of a few rows.
+        const isCopy = read.has(replicas) || (OUR_TABLES.has(name) && known.places.length > 0)
+        if (!isCopy) known.places.push({ client, name })
+        if (replicas !== '') read.add(replicas)
+      }
+    }
+    const names = [...placed.keys()]
+    if (hosts.isCluster && names.some((name) => OF_REENRICHMENT.test(name))) throw unfinished()
+    const order = [EVENTS, ...names.filter((name) => name !== EVENTS).sort()]
+    return order.flatMap((name) => placed.get(name) ?? [])
+  }
+
+  async #tablesOn(client: ClickHouseClient): Promise<FoundTable[]> {
+    const found = await this.#rows<[string, string[], string, string]>(
+      `
+      SELECT t.name, c.columns, t.create_table_query, r.zookeeper_path
       FROM system.tables AS t
       INNER JOIN
       (
@@ -91,14 +149,29 @@ export class ClickHouseTables implements TableSource, TableTarget {
         WHERE database = currentDatabase() AND default_kind IN ('', 'DEFAULT')
         GROUP BY table
       ) AS c ON c.table = t.name
-      WHERE t.database = currentDatabase() AND t.has_own_data AND NOT t.is_temporary AND t.name NOT IN ('${MIGRATIONS}', '${ERASING}')
-      ORDER BY t.name != '${EVENTS}', t.name`)
-    return found.map(([table, columns, create]) => ({ table, columns, create }))
+      LEFT JOIN (SELECT table, zookeeper_path FROM system.replicas WHERE database = currentDatabase()) AS r ON r.table = t.name
+      WHERE t.database = currentDatabase() AND t.has_own_data AND NOT t.is_temporary AND t.engine != 'Distributed'
+        AND t.name NOT IN ('${MIGRATIONS}', '${ERASING}')`,
+      {},
+      {},
+      client,
+    )
+    return found.map(([table, columns, create, replicas]) => ({ table, columns, create, replicas }))
+  }
+
+  /** Where the rows of a table are; empty when there is no table. */
+  async #placesOf(table: string): Promise<RowPlace[]> {
+    const placed = await this.#placed(await this.#connections.found())
+    return placed.find(({ shape }) => shape.table === table)?.places ?? []
   }
 
   async *rows({ table, columns }: TableShape): AsyncGenerator<Buffer> {
+    for (const { client, name } of await this.#placesOf(table)) yield* this.#rowsOn(client, name, columns)
+  }
+
+  async *#rowsOn(client: ClickHouseClient, table: string, columns: readonly string[]): AsyncGenerator<Buffer> {
     const query = `SELECT ${columns.map(quoteName).join()} FROM ${quoteName(table)} FORMAT TabSeparated`
-    const { stream } = await this.#client.exec({ query, clickhouse_settings: ALL_ROWS })
+    const { stream } = await client.exec({ query, clickhouse_settings: ALL_ROWS })
     let tail = Buffer.alloc(0)
     for await (const piece of stream as AsyncIterable<Buffer>) {
       yield piece
@@ -111,8 +184,8 @@ export class ClickHouseTables implements TableSource, TableTarget {
 
   async filledTable(): Promise<string | undefined> {
     if (!(await this.#hasDatabase())) return undefined
-    for (const { table } of await this.tables()) {
-      if ((await this.#count(table)) > 0) return table
+    for (const { shape, places } of await this.#placed(await this.#connections.find())) {
+      if ((await this.#count(places)) > 0) return shape.table
     }
     return undefined
   }
@@ -127,10 +200,14 @@ export class ClickHouseTables implements TableSource, TableTarget {
   }
 
   migrate(only?: readonly string[]): Promise<void> {
-    return migrate(this.#url, this.#log, { only })
+    return migrate(this.#place.url, this.#log, { only, cluster: this.#place.cluster })
   }
 
   async assertTables(shapes: readonly TableShape[]): Promise<void> {
+    if (this.#place.cluster !== undefined && shapes.some(({ table }) => OF_REENRICHMENT.test(table)))
+      throw new BackupRefusedError(
+        'the backup has events of a re-enrichment that did not finish: restore it on one server',
+      )
     const existing = (await this.#hasDatabase()) ? (await this.tables()).map(({ table }) => table) : []
     for (const shape of shapes) {
       if (!OUR_TABLES.has(shape.table) && !existing.includes(shape.table)) createOf(shape)
@@ -138,27 +215,39 @@ export class ClickHouseTables implements TableSource, TableTarget {
   }
 
   async clear(shape: TableShape): Promise<void> {
-    const { table } = shape
-    const exists = (await this.tables()).some((found) => found.table === table)
-    if (!exists) await this.#client.command({ query: createOf(shape) })
-    else await this.#client.command({ query: `TRUNCATE TABLE ${quoteName(table)} SETTINGS max_table_size_to_drop = 0` })
+    const { writers } = await this.#connections.found()
+    const places = await this.#placesOf(shape.table)
+    if (places.length === 0) await writers[0]!.client.command({ query: createOf(shape) })
+    await onEach(places, async ({ client, name }) => {
+      await client.command({ query: `TRUNCATE TABLE ${quoteName(name)} SETTINGS max_table_size_to_drop = 0` })
+    })
   }
 
   async insert({ table, columns }: TableShape, lines: readonly Buffer[]): Promise<void> {
-    await this.#client.insert({
-      table: quoteName(table),
+    const hosts = await this.#connections.found()
+    const places = await this.#placesOf(table)
+    const { client, name } = places[SHARDED.has(table) ? this.#inserts++ % places.length : 0]!
+    await client.insert({
+      table: quoteName(name),
       columns: columns.map(quoteName) as [string, ...string[]],
       values: Readable.from(lines, { objectMode: false }),
       format: 'TabSeparated',
-      // Two portions may be equal. ClickHouse 26.7 would drop the second even with `insert_deduplicate = 0`.
-      clickhouse_settings: { ...AS_STORED, insert_deduplication_token: randomUUID() },
+      clickhouse_settings: {
+        ...AS_STORED,
+        ...(hosts.hasReplicas && BY_MAJORITY),
+        // Two portions may be equal. ClickHouse 26.7 would drop the second even with `insert_deduplicate = 0`.
+        insert_deduplication_token: randomUUID(),
+      },
     })
   }
 
   async count({ table }: TableShape): Promise<number | undefined> {
+    const places = await this.#placesOf(table)
+    const [first] = places
+    if (first === undefined) return undefined
     const engine = `SELECT engine FROM system.tables WHERE database = currentDatabase() AND name = {table:String}`
-    const [found] = await this.#rows<[string]>(engine, { table })
-    return /^(?:Replicated)?MergeTree$/.test(found?.[0] ?? '') ? await this.#count(table) : undefined
+    const [found] = await this.#rows<[string]>(engine, { table: first.name }, {}, first.client)
+    return /^(?:Replicated)?MergeTree$/.test(found?.[0] ?? '') ? await this.#count(places) : undefined
   }
 
   /** Queries the figures of the tables. @param shape of the restored events */
@@ -172,7 +261,7 @@ export class ClickHouseTables implements TableSource, TableTarget {
         ${distinct('tenant_id')} AS tenants, countIf(job_id != '') AS of_jobs,
         ${time('min')} AS first_received, ${time('max')} AS last_received, toUInt64(groupBitXor(${crc(...columns)})) AS checksum
       FROM ${EVENTS}`
-    const result = await this.#client.query({
+    const result = await this.#front.query({
       query,
       format: 'JSONEachRow',
       clickhouse_settings: { ...EXACT_TEXT, output_format_json_quote_64bit_integers: 0 },
@@ -184,7 +273,8 @@ export class ClickHouseTables implements TableSource, TableTarget {
   }
 
   async *eventsSince(ms: number): AsyncGenerator<StoredEvent[]> {
-    const result = await this.#client.query({
+    await this.#connections.synchronised()
+    const result = await this.#front.query({
       query: `
         SELECT tenant_id, event_id, toUnixTimestamp64Milli(received_at) FROM ${KEPT_EVENTS}
         WHERE received_at >= fromUnixTimestamp64Milli({from:Int64})`,
@@ -219,7 +309,7 @@ export class ClickHouseTables implements TableSource, TableTarget {
   }
 
   async #hasDatabase(): Promise<boolean> {
-    const client = connectClickHouse(this.#url, { application: 'backup', connectionsMax: 1 })
+    const client = connectClickHouse(this.#place.url, { application: 'backup', connectionsMax: 1 })
     try {
       const query = `SELECT count() FROM system.databases WHERE name = '${DATABASE}'`
       const result = await client.query({ query, format: 'JSONCompactEachRow' })
@@ -229,17 +319,25 @@ export class ClickHouseTables implements TableSource, TableTarget {
     }
   }
 
-  async #count(table: string): Promise<number> {
-    const [row] = await this.#rows<[number]>(`SELECT count() FROM ${quoteName(table)}`)
-    return row?.[0] ?? 0
+  async #count(places: readonly RowPlace[]): Promise<number> {
+    const counts = await onEach(places, async ({ client, name }) => {
+      const [row] = await this.#rows<[number]>(`SELECT count() FROM ${quoteName(name)}`, {}, {}, client)
+      return row?.[0] ?? 0
+    })
+    return counts.reduce((sum, count) => sum + count, 0)
+  }
+
+  get #front(): ClickHouseClient {
+    return this.#connections.front
   }
 
   async #rows<T>(
     query: string,
     params: Record<string, unknown> = {},
     settings: Record<string, string> = {},
+    client = this.#front,
   ): Promise<T[]> {
-    const result = await this.#client.query({
+    const result = await client.query({
       query,
       query_params: params,
       format: 'JSONCompactEachRow',
@@ -247,6 +345,18 @@ export class ClickHouseTables implements TableSource, TableTarget {
     })
     return await result.json<T>()
   }
+}
+
+/** @throws StartupError when the rows of two hosts would not fit into one table */
+function assertAlike(shape: TableShape, other: TableShape): void {
+  if (isDeepStrictEqual(shape.columns, other.columns)) return
+  throw new StartupError(
+    `the table ${shape.table} has other columns on another host of the cluster: rename it on one of them`,
+  )
+}
+
+function unfinished(): StartupError {
+  return new StartupError('a re-enrichment did not finish: run ./ipid replay with --reenrich again, then repeat this')
 }
 
 /** @throws BackupRefusedError when the table belongs to ipid, or its statement is not allowed */

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import type { ClickHouseClient } from '@clickhouse/client'
-import { connectClickHouse, DATABASE } from '../../stores/clickhouse/client.ts'
+import { UnavailableError } from '../../run/errors.ts'
+import { DATABASE } from '../../stores/clickhouse/client.ts'
+import { type ClickHousePlace, HostConnections, type Hosts, onEach } from '../../stores/clickhouse/hosts.ts'
 import { quote } from '../../stores/clickhouse/quote.ts'
 import { dropErasing, ERASING, removeRows } from '../../stores/clickhouse/remove-rows.ts'
 import { CORRECTIONS, HIDDEN, HIDDEN_CHANGES } from '../../stores/clickhouse/tables.ts'
@@ -18,34 +19,35 @@ const STATEMENT_MS = 600_000
 const NONE = { rows: 0, detachedParts: 0 } as const
 
 /**
- * The tables, for an erasure. The search values are in a table in the server's memory, which statements refer to, so that
+ * The tables, for an erasure. The search values are in a table in each server's memory, which statements refer to, so that
  * they are in no statement log, and not in the file of the mutation, which ClickHouse keeps.
  */
 export class ClickHouseErasableEvents implements ErasableTables {
-  readonly #client: ClickHouseClient
+  readonly #connections: HostConnections
   /** Mutations of a killed erasure continue, and must not find the values of this one. */
   readonly #id = randomUUID()
   #scope: ErasureScope | undefined
+  #hosts: Hosts | undefined
 
-  /** @param url as for `connectClickHouse` */
-  constructor(url: string) {
-    this.#client = connectClickHouse(url, { application: 'erase', database: DATABASE, requestTimeoutMs: STATEMENT_MS })
+  constructor(place: ClickHousePlace | string) {
+    this.#connections = new HostConnections(place, { application: 'erase', requestTimeoutMs: STATEMENT_MS })
   }
 
   async begin(scope: ErasureScope): Promise<void> {
+    this.#hosts = await this.#connections.find()
     this.#scope = scope
     const create = `CREATE TABLE IF NOT EXISTS ${ERASING} (erasure UUID, value String) ENGINE = Memory`
-    await this.#client.command({ query: create })
+    await onEach(this.#hosts.all, ({ client }) => client.command({ query: create }))
     const masked = await this.#masked(scope)
     const values = [scope.selector?.value ?? scope.tenantId, ...masked].map((value) => ({ erasure: this.#id, value }))
-    await this.#client.insert({ table: ERASING, values, format: 'JSONEachRow' })
+    await onEach(this.#hosts.all, ({ client }) => client.insert({ table: ERASING, values, format: 'JSONEachRow' }))
   }
 
   /** The masked forms of the address, on all days that have any. */
   async #masked({ tenantId, selector, beforeMs }: ErasureScope): Promise<string[]> {
     const maskedOn = selector?.maskedOn
     if (maskedOn === undefined) return []
-    const result = await this.#client.query({
+    const result = await this.#connections.front.query({
       query: `
         SELECT DISTINCT toString(toDate32(timestamp)) FROM ${EVERYWHERE}
         WHERE tenant_id = ${quote(tenantId)} AND received_at < ${time(beforeMs)} AND position(ip, '#') > 0`,
@@ -55,7 +57,7 @@ export class ClickHouseErasableEvents implements ErasableTables {
   }
 
   async *eventIds(sinceMs: number): AsyncGenerator<string[]> {
-    const result = await this.#client.query({
+    const result = await this.#connections.front.query({
       query: `SELECT event_id FROM ${EVERYWHERE} WHERE ${this.#condition()} AND received_at >= ${time(sinceMs)}`,
       format: 'JSONCompactEachRow',
       clickhouse_settings: { max_threads: 1, max_result_bytes: '0', max_result_rows: '0' },
@@ -71,7 +73,7 @@ export class ClickHouseErasableEvents implements ErasableTables {
   }
 
   async idsAmong(ids: readonly string[], fromMs: number, toMs: number): Promise<ReadonlySet<string>> {
-    const result = await this.#client.query({
+    const result = await this.#connections.front.query({
       query: `
         SELECT DISTINCT event_id FROM ${EVERYWHERE}
         WHERE ${this.#condition()} AND received_at >= ${time(fromMs)} AND received_at <= ${time(toMs)}
@@ -84,7 +86,7 @@ export class ClickHouseErasableEvents implements ErasableTables {
 
   async remove(deadlineMs: number): Promise<RemovedRows> {
     const { selector } = this.#scope!
-    const remove = (table: string, condition: string) => removeRows(this.#client, table, condition, deadlineMs)
+    const remove = (table: string, condition: string) => removeRows(this.#hosts!, table, condition, deadlineMs)
     const hasOutcomes = selector === undefined || selector.kind === 'source'
     const events = await remove('events', this.#condition())
     const outcomes = hasOutcomes ? await remove('outcomes', this.#outcomesCondition()) : NONE
@@ -92,10 +94,21 @@ export class ClickHouseErasableEvents implements ErasableTables {
     const logs = selector === undefined ? [CORRECTIONS, HIDDEN_CHANGES] : []
     const logged: Awaited<ReturnType<typeof remove>>[] = []
     for (const table of logs) logged.push(await remove(table, this.#condition()))
+    await this.#assertValuesKept()
     return {
       ...{ rows: events.rows + hidden.rows, outcomes: outcomes.rows, corrections: logged[0]?.rows ?? 0 },
       detachedParts: [events, hidden, outcomes, ...logged].reduce((sum, { detachedParts }) => sum + detachedParts, 0),
     }
+  }
+
+  /** A server that was killed and started again meanwhile has lost the values, so it found no row to remove. */
+  async #assertValuesKept(): Promise<void> {
+    const query = `SELECT count() FROM ${ERASING} WHERE erasure = '${this.#id}'`
+    await onEach(this.#hosts!.all, async ({ client, name }) => {
+      const result = await client.query({ query, format: 'TabSeparated' })
+      if (Number(await result.text()) > 0) return
+      throw new UnavailableError(`${name} was started again during the erasure: run the command again to finish it`)
+    })
   }
 
   /** Counts have the day of their receipt, and no time. */
@@ -111,9 +124,9 @@ export class ClickHouseErasableEvents implements ErasableTables {
 
   async end(): Promise<void> {
     try {
-      if (this.#scope !== undefined) await dropErasing(this.#client)
+      if (this.#hosts !== undefined) await onEach(this.#hosts.all, ({ client }) => dropErasing(client))
     } finally {
-      await this.#client.close()
+      await this.#connections.close()
     }
   }
 

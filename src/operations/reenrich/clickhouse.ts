@@ -1,13 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ClickHouseClient } from '@clickhouse/client'
+import type { ClickHouseClient, ClickHouseSettings } from '@clickhouse/client'
 import { OUTCOME_STATUS } from '../../../schemas/outcome.ts'
 import { botOf } from '../../enrichment/bots/user-agent.ts'
 import { tsv } from '../../pipeline/event/row.ts'
 import { UnavailableError } from '../../run/errors.ts'
-import { connectClickHouse, DATABASE } from '../../stores/clickhouse/client.ts'
+import { BY_MAJORITY } from '../../stores/clickhouse/cluster.ts'
+import { type ClickHousePlace, type Host, HostConnections, type Hosts, onEach } from '../../stores/clickhouse/hosts.ts'
 import { quote } from '../../stores/clickhouse/quote.ts'
+import { lastMutation } from '../../stores/clickhouse/remove-rows.ts'
 import type {
   BotAgents,
   Bucket,
@@ -29,21 +31,21 @@ import {
   BUILDING,
   CHANGE_COLUMNS,
   CHANGES,
-  CREATE_CHANGES,
   countFilteredQuery,
-  createBuilding,
+  createChanges,
+  createCopy,
   groupsQuery,
   IS_OLD_STAGED,
   insertQuery,
   isInsertedQuery,
-  LOG_HIDING,
+  logHidingQuery,
   OTHER_COLUMNS,
   RUN,
   removeQuery,
   STAGED,
-  STAGED_VISITS,
   selected,
   selectionParams,
+  stagedVisitsQuery,
   stageQuery,
   TABLE_OF,
   UPGRADE_STAGED,
@@ -97,27 +99,32 @@ export interface StagedVisits {
 
 const PLACES: readonly RowPlace[] = ['events', 'hidden']
 
-/** Reenriches stored events by means of a copy in the same database. */
+/**
+ * Reenriches stored events by means of a copy in the same database. On a cluster each host copies and replaces its own events, so these stay
+ * in their shard. Replicas copy for themselves too, because each one runs the removals with its own copy.
+ */
 export class ClickHouseReenrichment implements StoredEvents, EventReplacement {
-  readonly #client: ClickHouseClient
+  readonly #connections: HostConnections
   readonly #sliceEvents: number
   readonly #portionGroups: number
   /** Columns of the unfinished copy. */
   #copied: readonly string[] = []
 
-  /** @param url as `connectClickHouse` takes it */
-  constructor(url: string, { sliceEvents = SLICE_EVENTS, portionGroups = PORTION_GROUPS }: ReenrichmentSizes = {}) {
+  constructor(
+    place: ClickHousePlace | string,
+    { sliceEvents = SLICE_EVENTS, portionGroups = PORTION_GROUPS }: ReenrichmentSizes = {},
+  ) {
     this.#sliceEvents = sliceEvents
     this.#portionGroups = portionGroups
-    this.#client = connectClickHouse(url, {
-      application: 'reenrich',
-      database: DATABASE,
-      requestTimeoutMs: STATEMENT_MS,
-    })
+    this.#connections = new HostConnections(place, { application: 'reenrich', requestTimeoutMs: STATEMENT_MS })
   }
 
   close(): Promise<void> {
-    return this.#client.close()
+    return this.#connections.close()
+  }
+
+  get #front(): ClickHouseClient {
+    return this.#connections.front
   }
 
   async addresses(selection: Selection, hidden: Selection): Promise<number> {
@@ -144,7 +151,7 @@ export class ClickHouseReenrichment implements StoredEvents, EventReplacement {
   }
 
   async botAgents(selection: Selection, from: RowPlace): Promise<BotAgents> {
-    const result = await this.#client.query({
+    const result = await this.#front.query({
       query: agentsQuery(selection, from),
       query_params: selectionParams(selection),
       format: 'JSONCompactEachRow',
@@ -164,7 +171,7 @@ export class ClickHouseReenrichment implements StoredEvents, EventReplacement {
   }
 
   async *groups(selection: Selection, bucket: Bucket, from: RowPlace): AsyncGenerator<readonly Group[]> {
-    const result = await this.#client.query({
+    const result = await this.#front.query({
       query: groupsQuery({ selection, bucket, from }),
       query_params: selectionParams(selection),
       format: 'JSONCompactEachRow',
@@ -195,46 +202,75 @@ export class ClickHouseReenrichment implements StoredEvents, EventReplacement {
   }
 
   async staged(): Promise<Staged | undefined> {
-    if ((await this.#columns(STAGED)).length === 0) return undefined
-    const query = `SELECT any(tenant_id), any(${RUN}), count() FROM ${STAGED}`
-    const [row] = await this.#rows<[string, string, number]>(query)
-    return { tenantId: row![0], run: row![1], events: row![2] }
+    const hosts = await this.#connections.find()
+    const found = (await onEach(hosts.shards, (shard) => this.#stagedIn(shard))).flatMap((copy) => copy ?? [])
+    const [first] = found
+    return first && { ...first, events: found.reduce((sum, { events }) => sum + events, 0) }
+  }
+
+  /** The copy of a shard, which each of its hosts has. Undefined when it is empty: a run may change no event of a shard. */
+  async #stagedIn(shard: readonly Host[]): Promise<Staged | undefined> {
+    for (const { client } of shard) {
+      if ((await this.#columns(STAGED, client)).length === 0) continue
+      const query = `SELECT any(tenant_id), any(${RUN}), count() FROM ${STAGED}`
+      const [row] = await this.#rows<[string, string, number]>(query, {}, client)
+      const [tenantId, run, events] = row!
+      if (events > 0) return { tenantId, run, events }
+    }
+    return undefined
   }
 
   async begin(): Promise<void> {
+    const hosts = await this.#connections.found()
     await this.discard()
+    // A killed `drop` may have left empty copies.
+    if (hosts.isCluster) await this.drop()
     this.#copied = await this.#columns('events')
-    await this.#run(createBuilding(this.#copied))
-    await this.#run(CREATE_CHANGES)
+    await onEach(hosts.all, async ({ client }) => {
+      await this.#run(client, createCopy(BUILDING, this.#copied, hosts.holder))
+      await this.#run(client, createChanges(hosts.holder))
+    })
   }
 
   async stage(portion: Portion, { id: run, by }: Run, changes: readonly Change[]): Promise<void> {
-    await this.#run(`TRUNCATE TABLE ${CHANGES} SETTINGS max_table_size_to_drop = 0`)
+    const hosts = await this.#connections.found()
     const lines = changes.map(({ ip, was, to, hiding: { rule, reason } = NOT_HIDDEN, classification, values }) =>
       [tsv(ip), was, to, tsv(rule), tsv(reason), classification, ...values.map(tsv)].join('\t'),
     )
-    await this.#client.insert({
-      table: CHANGES,
-      columns: [...CHANGE_COLUMNS],
-      values: Readable.from([Buffer.from(`${lines.join('\n')}\n`)], { objectMode: false }),
-      format: 'TabSeparated',
+    const text = Buffer.from(`${lines.join('\n')}\n`)
+    const query = stageQuery(this.#copied, portion, hosts.holder)
+    await onEach(hosts.all, async ({ client }) => {
+      await this.#run(client, `TRUNCATE TABLE ${CHANGES} SETTINGS max_table_size_to_drop = 0`)
+      await client.insert({
+        table: CHANGES,
+        columns: [...CHANGE_COLUMNS],
+        values: Readable.from([text], { objectMode: false }),
+        format: 'TabSeparated',
+      })
+      await this.#run(client, query, { ...selectionParams(portion.selection), run, by })
     })
-
-    const query = stageQuery(this.#copied, portion)
-    await this.#run(query, { ...selectionParams(portion.selection), run, by })
   }
 
-  stagedSoFar(): Promise<number> {
-    return this.#count(BUILDING)
+  /** NaN when replicas of a shard differ: one stored events meanwhile. */
+  async stagedSoFar(): Promise<number> {
+    const { shards } = await this.#connections.found()
+    const counts = await onEach(shards, async (shard) => {
+      const [first, ...others] = await onEach(shard, ({ client }) => this.#count(client, BUILDING))
+      return others.every((count) => count === first) ? first! : Number.NaN
+    })
+    return counts.reduce((sum, count) => sum + count, 0)
   }
 
   async stagedVisits(): Promise<StagedVisits> {
-    const [filtered, kept, shown] = (await this.#rows<[number, number, number]>(STAGED_VISITS))[0]!
+    const hosts = await this.#connections.found()
+    const query = stagedVisitsQuery(hosts.everywhere(BUILDING))
+    const [filtered, kept, shown] = (await this.#rows<[number, number, number]>(query))[0]!
     return { filtered, kept, shown }
   }
 
   async complete(): Promise<void> {
-    await this.#run(`RENAME TABLE ${BUILDING} TO ${STAGED}`)
+    const { all } = await this.#connections.found()
+    await onEach(all, ({ client }) => this.#run(client, `RENAME TABLE ${BUILDING} TO ${STAGED}`))
     await this.discard()
   }
 
@@ -243,10 +279,11 @@ export class ClickHouseReenrichment implements StoredEvents, EventReplacement {
   }
 
   async slices(): Promise<Slice[]> {
-    if ((await this.#rows<[number]>(IS_OLD_STAGED))[0]![0]) await this.#run(UPGRADE_STAGED)
+    const hosts = await this.#connections.found()
+    await onEach(hosts.all, ({ client }) => this.#completeOn(client, hosts))
     const minutes = await this.#rows<[string, number, number]>(`
       SELECT any(tenant_id), toUnixTimestamp(toStartOfMinute(received_at)) * 1000 AS minute, count()
-      FROM ${STAGED} GROUP BY minute ORDER BY minute`)
+      FROM ${hosts.everywhere(STAGED)} GROUP BY minute ORDER BY minute`)
     const slices: (Slice & { events: number; toMs: number })[] = []
     for (const [tenantId, fromMs, events] of minutes) {
       const last = slices.at(-1)
@@ -258,53 +295,102 @@ export class ClickHouseReenrichment implements StoredEvents, EventReplacement {
     return slices.map(({ tenantId, fromMs, toMs }) => ({ tenantId, fromMs, toMs }))
   }
 
+  /**
+   * Gives a host its complete copy. The copies of all hosts were whole before the first was renamed, so one that still has its old name is whole
+   * too. A host without any has replaced its events already.
+   */
+  async #completeOn(client: ClickHouseClient, hosts: Hosts): Promise<void> {
+    if ((await this.#columns(STAGED, client)).length === 0) {
+      const isBuilt = (await this.#columns(BUILDING, client)).length > 0
+      const made = createCopy(STAGED, await this.#columns('events'), hosts.holder)
+      await this.#run(client, isBuilt ? `RENAME TABLE ${BUILDING} TO ${STAGED}` : made)
+    }
+    if ((await this.#rows<[number]>(IS_OLD_STAGED, {}, client))[0]![0]) await this.#run(client, UPGRADE_STAGED)
+  }
+
   async remove(slice: Slice): Promise<void> {
+    const hosts = await this.#connections.found()
     await this.#untilQuiet()
-    for (const place of PLACES) await this.#run(removeQuery(slice, place), {}, { mutations_sync: '0' })
+    await onEach(hosts.writers, async ({ client }) => {
+      for (const place of PLACES) {
+        const query = removeQuery(slice, place, hosts.holder)
+        await this.#run(client, query, {}, { mutations_sync: '0', allow_nondeterministic_mutations: 1 })
+      }
+    })
     await this.#untilQuiet()
   }
 
   async insert(slice: Slice): Promise<void> {
+    const hosts = await this.#connections.found()
     const existing = new Set(await this.#columns('events'))
-    const columns = (await this.#columns(STAGED)).filter((column) => existing.has(column))
-    for (const place of PLACES) {
-      // A new token, because `remove` deleted the rows of an earlier attempt.
-      await this.#run(insertQuery(columns, slice, place), {}, { insert_deduplication_token: randomUUID() })
-    }
+    await onEach(hosts.shards, async ([{ client }, ...replicas]) => {
+      const columns = (await this.#columns(STAGED, client)).filter((column) => existing.has(column))
+      for (const place of PLACES) {
+        const query = insertQuery(columns, slice, place, hosts.holder)
+        // A new token, because `remove` deleted the rows of an earlier attempt.
+        const settings = { insert_deduplication_token: randomUUID(), ...(replicas.length > 0 && BY_MAJORITY) }
+        await this.#run(client, query, {}, settings)
+      }
+    })
   }
 
   async isInserted(slice: Slice): Promise<boolean> {
-    return Boolean((await this.#rows<[number]>(isInsertedQuery(slice)))[0]![0])
+    const hosts = await this.#connections.found()
+    const query = isInsertedQuery(slice, hosts.holder)
+    const found = await onEach(hosts.writers, ({ client }) => this.#rows<[number]>(query, {}, client))
+    return found.every(([row]) => Boolean(row![0]))
   }
 
   async countFiltered(): Promise<void> {
+    const hosts = await this.#connections.found()
     await this.#untilQuiet()
-    for (const query of [countFilteredQuery(OUTCOME_STATUS.filtered), LOG_HIDING]) {
-      await this.#run(query, {}, { insert_deduplication_token: randomUUID() })
-    }
+    const token = () => ({ insert_deduplication_token: randomUUID() })
+    const count = countFilteredQuery(OUTCOME_STATUS.filtered, hosts.holder)
+    await onEach(hosts.writers, ({ client }) => this.#run(client, count, {}, token()))
+    await this.#run(hosts.writers[0]!.client, logHidingQuery(hosts.everywhere(STAGED)), {}, token())
   }
 
   drop(): Promise<void> {
     return this.#drop(STAGED)
   }
 
-  /** Statements of a killed attempt may still run on the server. Waits for their end, so that they do not interfere. */
+  /** Statements of a killed attempt may still run on a host. Waits for their end, so that they do not interfere. */
   async #untilQuiet(): Promise<void> {
+    const hosts = await this.#connections.found()
+    const tables = Object.values(TABLE_OF).map(hosts.holder)
+    await onEach(hosts.shards, async ([{ client }, ...replicas]) => {
+      await this.#untilQuietOn(client, tables)
+      for (const replica of replicas) {
+        for (const table of tables) {
+          const last = async (on: ClickHouseClient) => (await this.#rows<[string]>(lastMutation(table), {}, on))[0]![0]
+          const known = await last(client)
+          // A replica learns of a mutation a moment later.
+          while ((await last(replica.client)) < known) await sleep(LOOK_EVERY_MS)
+        }
+        await this.#untilQuietOn(replica.client, tables)
+      }
+    })
+  }
+
+  async #untilQuietOn(client: ClickHouseClient, tables: readonly string[]): Promise<void> {
     for (;;) {
-      const tables = `table IN (${Object.values(TABLE_OF).map(quote).join()})`
-      const [found] = await this.#rows<[number, [id: string, table: string, failure: string][]]>(`
-        SELECT
+      const [found] = await this.#rows<[number, [id: string, table: string, failure: string][]]>(
+        `SELECT
           (SELECT count() FROM system.processes WHERE query_kind = 'Insert' AND position(query, '${STAGED}') > 0),
           groupArray((mutation_id, table, latest_fail_reason))
         FROM system.mutations
-        WHERE database = currentDatabase() AND ${tables} AND NOT is_done AND position(command, '${STAGED}') > 0`)
+        WHERE database = currentDatabase() AND table IN (${tables.map(quote).join()})
+          AND NOT is_done AND position(command, '${STAGED}') > 0`,
+        {},
+        client,
+      )
       const [inserts, removals] = found!
       const failed = removals.find(([, , failure]) => failure !== '')
       // ClickHouse would retry a failing mutation for ever, and block the ones after it.
       if (failed !== undefined) {
         const [id, table] = failed
         const which = `database = currentDatabase() AND table = ${quote(table)} AND mutation_id = ${quote(id)}`
-        await this.#run(`KILL MUTATION WHERE ${which}`)
+        await this.#run(client, `KILL MUTATION WHERE ${which}`)
         throw new UnavailableError(`ClickHouse cannot remove events: ${failed[2]}; run the command again to finish it`)
       }
       if (removals.length === 0 && inserts === 0) return
@@ -313,39 +399,43 @@ export class ClickHouseReenrichment implements StoredEvents, EventReplacement {
   }
 
   /** Columns for inserts, in order; empty when the table does not exist. */
-  async #columns(table: string): Promise<string[]> {
+  async #columns(table: string, client = this.#front): Promise<string[]> {
     const rows = await this.#rows<[string]>(
       `SELECT name FROM system.columns
       WHERE database = currentDatabase() AND table = {table:String} AND default_kind IN ('', 'DEFAULT')
         AND name NOT IN (${OTHER_COLUMNS.map(quote).join()})
       ORDER BY position`,
       { table },
+      client,
     )
     return rows.map(([name]) => name)
   }
 
-  async #count(table: string): Promise<number> {
-    return (await this.#rows<[number]>(`SELECT count() FROM ${table}`))[0]![0]
+  async #count(client: ClickHouseClient, table: string): Promise<number> {
+    return (await this.#rows<[number]>(`SELECT count() FROM ${table}`, {}, client))[0]![0]
   }
 
-  #drop(table: string): Promise<void> {
-    return this.#run(`DROP TABLE IF EXISTS ${table} SYNC SETTINGS max_table_size_to_drop = 0`)
+  async #drop(table: string): Promise<void> {
+    const { all } = await this.#connections.found()
+    const query = `DROP TABLE IF EXISTS ${table} SYNC SETTINGS max_table_size_to_drop = 0`
+    await onEach(all, ({ client }) => this.#run(client, query))
   }
 
   async #run(
+    client: ClickHouseClient,
     query: string,
     params: Record<string, unknown> = {},
-    settings: Record<string, string> = {},
+    settings: ClickHouseSettings = {},
   ): Promise<void> {
-    await this.#client.command({
+    await client.command({
       query,
       query_params: params,
       clickhouse_settings: { ...GENTLE, ...LONG, ...settings },
     })
   }
 
-  async #rows<T>(query: string, params: Record<string, unknown> = {}): Promise<T[]> {
-    const result = await this.#client.query({
+  async #rows<T>(query: string, params: Record<string, unknown> = {}, client = this.#front): Promise<T[]> {
+    const result = await client.query({
       query,
       query_params: params,
       format: 'JSONCompactEachRow',

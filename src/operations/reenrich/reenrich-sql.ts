@@ -2,7 +2,7 @@ import { ENRICHMENT_COLUMNS } from '../../../schemas/row.ts'
 import { AGENT_KEYS, AGENT_PARENTS, KEY_END } from '../../enrichment/bots/claim.ts'
 import { concerned } from '../../enrichment/tenant-rules/concern.ts'
 import { quote } from '../../stores/clickhouse/quote.ts'
-import { EVENTS, HIDDEN, HIDDEN_CHANGES } from '../../stores/clickhouse/tables.ts'
+import { EVENTS, HIDDEN, HIDDEN_CHANGES, OUTCOMES } from '../../stores/clickhouse/tables.ts'
 import type { BotAgents, Bucket, Portion, RowPlace, Selection, Slice } from './ports.ts'
 
 /* SQL for reenrichment. Names of tables and columns are constants; values are parameters. */
@@ -14,7 +14,10 @@ export const STAGED = 'reenrich_staged'
 /** Changes of one bucket, by address and old values. */
 export const CHANGES = 'reenrich_changes'
 
-/** The tables with rows. */
+/** Which table on a host has the rows of one of ours: see `Hosts.holder`. */
+type Holder = (table: string) => string
+
+/** The tables with rows, by their public names. */
 export const TABLE_OF: Readonly<Record<RowPlace, string>> = { events: EVENTS.name, hidden: HIDDEN }
 
 /** Columns that only the copy has. */
@@ -155,18 +158,20 @@ export function groupsQuery({ selection, bucket, from }: Portion): string {
     GROUP BY ip, account_id, ${[COLUMNS, ...names, ...HIDING[from]].join()}`
 }
 
-/** @param columns of events */
-export function createBuilding(columns: readonly string[]): string {
+/** An empty copy. @param columns of events */
+export function createCopy(name: typeof BUILDING | typeof STAGED, columns: readonly string[], holder: Holder): string {
   return `
-    CREATE TABLE ${BUILDING} ENGINE = MergeTree ORDER BY received_at
+    CREATE TABLE ${name} ENGINE = MergeTree ORDER BY received_at
     AS SELECT ${columns.join()}, ${OWN.map((column) => `toLowCardinality('') AS ${column}`).join()}
-    FROM events LIMIT 0`
+    FROM ${holder(EVENTS.name)} LIMIT 0`
 }
 
-export const CREATE_CHANGES = `
-  CREATE TABLE ${CHANGES} ENGINE = MergeTree ORDER BY (ip, was)
-  AS SELECT ip, toUInt64(0) AS was, ${[TO, RULE, REASON, CLASS].map((column) => `toLowCardinality('') AS ${column}`).join()}, ${COLUMNS}
-  FROM events LIMIT 0`
+export function createChanges(holder: Holder): string {
+  return `
+    CREATE TABLE ${CHANGES} ENGINE = MergeTree ORDER BY (ip, was)
+    AS SELECT ip, toUInt64(0) AS was, ${[TO, RULE, REASON, CLASS].map((column) => `toLowCardinality('') AS ${column}`).join()}, ${COLUMNS}
+    FROM ${holder(EVENTS.name)} LIMIT 0`
+}
 
 /** Gives a copy of an earlier version the columns of this one. Its noise is removed, as that version meant it. */
 export const UPGRADE_STAGED = `
@@ -188,7 +193,7 @@ export const IS_OLD_STAGED = `
  * An account that was derived from the company changes with it. An account of the sender stays.
  * @param columns of events
  */
-export function stageQuery(columns: readonly string[], { selection, bucket, from }: Portion): string {
+export function stageQuery(columns: readonly string[], { selection, bucket, from }: Portion, holder: Holder): string {
   const judged = new Set<string>(ENRICHMENT_COLUMNS)
   const values = columns.map((column) => {
     if (column === 'account_id') return 'if(e.account_id = e.company_id, c.company_id, e.account_id)'
@@ -197,63 +202,71 @@ export function stageQuery(columns: readonly string[], { selection, bucket, from
   return `
     INSERT INTO ${BUILDING} (${[...columns, ...OWN].join()})
     SELECT ${values.join()}, {run:String}, {by:String}, '${from}', c.${TO}, c.${RULE}, c.${REASON}, c.${CLASS}
-    FROM ${TABLE_OF[from]} AS e
+    FROM ${holder(TABLE_OF[from])} AS e
     INNER JOIN ${CHANGES} AS c ON e.ip = c.ip AND ${wasOf(agentsOf(selection, 'e.'), from, 'e.')} = c.was
     WHERE ${selected(selection, { bucket, from, table: 'e.' })}`
 }
 
 /** Visits of the copy, distinct pairs of an address and a UTC day: those that are hidden, those with other values, and those shown again. */
-export const STAGED_VISITS = `
-  SELECT
-    uniqExactIf((ip, toDate32(timestamp)), ${FROM} = 'events' AND ${TO} != 'events'),
-    uniqExactIf((ip, toDate32(timestamp)), ${FROM} = 'events' AND ${TO} = 'events'),
-    uniqExactIf((ip, toDate32(timestamp)), ${FROM} = 'hidden' AND ${TO} = 'events')
-  FROM ${BUILDING}`
+export function stagedVisitsQuery(copies: string): string {
+  return `
+    SELECT
+      uniqExactIf((ip, toDate32(timestamp)), ${FROM} = 'events' AND ${TO} != 'events'),
+      uniqExactIf((ip, toDate32(timestamp)), ${FROM} = 'events' AND ${TO} = 'events'),
+      uniqExactIf((ip, toDate32(timestamp)), ${FROM} = 'hidden' AND ${TO} = 'events')
+    FROM ${copies}`
+}
 
 /** Has values in its text, because ClickHouse stores the text of a mutation without parameters. */
-export function removeQuery(slice: Slice, from: RowPlace): string {
-  return `ALTER TABLE ${TABLE_OF[from]} DELETE WHERE ${inSlice(slice)} AND ${KEY} IN (SELECT ${KEY} FROM ${STAGED} WHERE ${span(slice)})`
+export function removeQuery(slice: Slice, from: RowPlace, holder: Holder): string {
+  return `ALTER TABLE ${holder(TABLE_OF[from])} DELETE WHERE ${inSlice(slice)} AND ${KEY} IN (SELECT ${KEY} FROM ${STAGED} WHERE ${span(slice)})`
 }
 
 /** @param columns common to the copy and `events` */
-export function insertQuery(columns: readonly string[], slice: Slice, to: RowPlace): string {
+export function insertQuery(columns: readonly string[], slice: Slice, to: RowPlace, holder: Holder): string {
   const hiding = to === 'hidden' ? { hidden_rule: RULE, hidden_reason: REASON, hidden_class: CLASS } : {}
   const names = [...columns, ...Object.keys(hiding)].join()
   const values = [...columns, ...Object.values(hiding)].join()
-  return `INSERT INTO ${TABLE_OF[to]} (${names}) SELECT ${values} FROM ${STAGED} WHERE ${TO} = '${to}' AND ${span(slice)}`
+  return `INSERT INTO ${holder(TABLE_OF[to])} (${names}) SELECT ${values} FROM ${STAGED} WHERE ${TO} = '${to}' AND ${span(slice)}`
 }
 
 /** Whether each place has the expected number of rows with keys of the slice. */
-export function isInsertedQuery(slice: Slice): string {
+export function isInsertedQuery(slice: Slice, holder: Holder): string {
   const isRight = (place: RowPlace) => `
-    (SELECT count() FROM ${TABLE_OF[place]} WHERE ${inSlice(slice)} AND ${KEY} IN (SELECT ${KEY} FROM ${STAGED} WHERE ${span(slice)}))
+    (SELECT count() FROM ${holder(TABLE_OF[place])} WHERE ${inSlice(slice)} AND ${KEY} IN (SELECT ${KEY} FROM ${STAGED} WHERE ${span(slice)}))
     = (SELECT countIf(${TO} = '${place}') FROM ${STAGED} WHERE ${span(slice)})`
   return `SELECT ${isRight('events')} AND ${isRight('hidden')}`
 }
 
 /** Adds a row for each removed event, so that a replay can identify them. Skips rows of an earlier attempt. */
-export function countFilteredQuery(status: string): string {
+export function countFilteredQuery(status: string, holder: Holder): string {
+  const outcomes = holder(OUTCOMES.name)
   return `
-    INSERT INTO outcomes (source, tenant_id, day, job_id, status, reason, classification, events, source_id)
+    INSERT INTO ${outcomes} (source, tenant_id, day, job_id, status, reason, classification, events, source_id)
     SELECT concat('${REENRICHED}', ${RUN}, '/', hex(${KEY})) AS source, tenant_id, toDate32(received_at) AS day, job_id,
       '${status}' AS status, ${REASON} AS reason, ${CLASS} AS classification, count() AS events, source_id
     FROM ${STAGED}
     WHERE ${TO} = 'gone' AND source NOT IN
-      (SELECT source FROM outcomes WHERE startsWith(source, '${REENRICHED}')
+      (SELECT source FROM ${outcomes} WHERE startsWith(source, '${REENRICHED}')
         AND substringIndex(source, '/', 1) IN (SELECT DISTINCT concat('${REENRICHED}', ${RUN}) FROM ${STAGED}))
     GROUP BY source, tenant_id, day, job_id, reason, classification, source_id`
 }
 
-/** Adds to the log, by company and rule, what the run hid, showed and removed. Skips a run that is in it. */
-export const LOG_HIDING = `
-  INSERT INTO ${HIDDEN_CHANGES} (tenant_id, company_id, at, run, by, action, rule, events, first_seen)
-  SELECT
-    tenant_id, company_id, now64(3, 'UTC'), ${RUN}, any(${BY}),
-    multiIf(${TO} = 'gone', 'deleted', ${TO} = 'hidden', 'hidden', 'shown') AS action,
-    ${RULE}, count(), ifNull(minOrNullIf(timestamp, timestamp <= received_at + toIntervalDay(1)), min(received_at))
-  FROM ${STAGED}
-  WHERE ${FROM} != ${TO} AND company_id > '' AND ${RUN} NOT IN (SELECT run FROM ${HIDDEN_CHANGES})
-  GROUP BY tenant_id, company_id, ${RUN}, action, ${RULE}`
+/**
+ * Adds to the log, by company and rule, what the run hid, showed and removed. Skips a run that is in it: the host that answers knows that.
+ * @param copies of all shards
+ */
+export function logHidingQuery(copies: string): string {
+  return `
+    INSERT INTO ${HIDDEN_CHANGES} (tenant_id, company_id, at, run, by, action, rule, events, first_seen)
+    SELECT
+      tenant_id, company_id, now64(3, 'UTC'), ${RUN}, any(${BY}),
+      multiIf(${TO} = 'gone', 'deleted', ${TO} = 'hidden', 'hidden', 'shown') AS action,
+      ${RULE}, count(), ifNull(minOrNullIf(timestamp, timestamp <= received_at + toIntervalDay(1)), min(received_at))
+    FROM ${copies}
+    WHERE ${FROM} != ${TO} AND company_id > '' AND ${RUN} GLOBAL NOT IN (SELECT run FROM ${HIDDEN_CHANGES})
+    GROUP BY tenant_id, company_id, ${RUN}, action, ${RULE}`
+}
 
 function inSlice(slice: Slice): string {
   return `tenant_id = ${quote(slice.tenantId)} AND ${span(slice)}`

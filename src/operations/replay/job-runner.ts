@@ -43,8 +43,6 @@ interface JobRunnerOptions {
   readonly archive: ArchiveReader
   openLane(assertHeld: () => void): Promise<ReplayLane>
   withData<T>(use: (data: JobData) => Promise<T>): Promise<T>
-  /** @throws StartupError when the tables do not support it */
-  assertSupported(): Promise<void>
   readonly getTenant: (id: string) => Promise<Tenant | undefined>
   /** Days that events are kept when the tenant has no number of its own; undefined: forever. */
   readonly retentionDays: number | undefined
@@ -86,6 +84,14 @@ const FIRST_DAY = '2000-01-01'
 
 /** Who requested a job that no person did. */
 const RULE_REMOVED = 'removal of the rule'
+
+/** A cluster that does not answer may have a copy. */
+async function isStagedIn(events: ClickHouseReenrichment): Promise<boolean> {
+  return await events.staged().then(
+    (staged) => staged !== undefined,
+    () => true,
+  )
+}
 
 /** A person cancelled the job, or its tenant was removed. */
 class JobCancelledError extends Error {
@@ -180,7 +186,7 @@ export class ReenrichJobRunner implements Service {
       if (error instanceof StoppedError) return
       if (error instanceof LeaseLostError) throw error
       // From now on the events of the copy must replace the stored ones, whatever happened.
-      const isStaged = (await events.staged()) !== undefined
+      const isStaged = await isStagedIn(events)
       const isFinal = error instanceof StartupError || error instanceof InputError || job.failures + 1 >= FAILURES_MAX
       if (error instanceof JobCancelledError && !isStaged) {
         await events.discard()
@@ -213,7 +219,6 @@ export class ReenrichJobRunner implements Service {
     const say = () => {}
     const onReplaced = (staged: Staged) => this.#held.noteReplaced(staged)
     const shared = { events, replacement: events, assertHeld, say, onReplaced }
-    await this.#options.assertSupported()
     await finishReenrich({ ...shared, checkpoint: (progress) => turn.progressed(progress) })
     const tenant = await getTenant(turn.job.tenantId)
     if (tenant === undefined || tenant.deleting) throw new JobCancelledError('its tenant was deleted')

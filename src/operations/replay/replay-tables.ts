@@ -1,8 +1,7 @@
-import type { ClickHouseClient } from '@clickhouse/client'
 import { outcomeKey } from '../../pipeline/event/outcomes.ts'
 import { tsv, tsvTime } from '../../pipeline/event/row.ts'
 import { UnavailableError } from '../../run/errors.ts'
-import { connectClickHouse, DATABASE } from '../../stores/clickhouse/client.ts'
+import { type ClickHousePlace, HostConnections } from '../../stores/clickhouse/hosts.ts'
 import { quote } from '../../stores/clickhouse/quote.ts'
 import { EVENTS, HIDDEN, OUTCOMES } from '../../stores/clickhouse/tables.ts'
 import { KEY, REENRICHED } from '../reenrich/reenrich-sql.ts'
@@ -13,14 +12,14 @@ const QUERY_BYTES_MAX = 67_108_864
 
 /** Finds archived events in the tables, for a replay. */
 export class ReplayTables implements StoredEvents {
-  readonly #client: ClickHouseClient
+  readonly #connections: HostConnections
 
-  constructor(url: string) {
-    this.#client = connectClickHouse(url, { application: 'replay', database: DATABASE, requestTimeoutMs: 300_000 })
+  constructor(place: ClickHousePlace | string) {
+    this.#connections = new HostConnections(place, { application: 'replay', requestTimeoutMs: 300_000 })
   }
 
   close(): Promise<void> {
-    return this.#client.close()
+    return this.#connections.close()
   }
 
   async rowsOf(
@@ -125,6 +124,8 @@ export class ReplayTables implements StoredEvents {
     params: Record<string, unknown>,
     onRow: (row: Row) => void,
   ): Promise<void> {
+    // An event that is missing on a replica which lags would be stored again.
+    await this.#connections.synchronised()
     for (let at = 0; at < lines.length; at += LINES_PER_QUERY) {
       const literal = quote(lines.slice(at, at + LINES_PER_QUERY).join('\n'))
       const table = `format(TabSeparated, '${structure}', ${literal})`
@@ -134,7 +135,7 @@ export class ReplayTables implements StoredEvents {
 
   async #rows<Row>(query: string, params: Record<string, unknown>): Promise<Row[]> {
     try {
-      const result = await this.#client.query({
+      const result = await this.#connections.front.query({
         query,
         query_params: params,
         format: 'JSONCompactEachRow',

@@ -3,7 +3,6 @@ import { makeDefaults } from '../../enrichment/files/defaults/make.ts'
 import { openObjectStore } from '../../pipeline/sinks/archive/destination.ts'
 import type { ProcessContext } from '../../process/context.ts'
 import type { Service } from '../../run/service.ts'
-import { assertOneServer } from '../../stores/clickhouse/cluster.ts'
 import { persisted } from '../../stores/redis/durability/persisted.ts'
 import { rewriteLease } from '../../stores/redis/rewrite-lease.ts'
 import { RedisTenantStore } from '../../tenants/redis/tenant-store.ts'
@@ -23,22 +22,22 @@ const WAIT_MS = 60_000
 /** Applies rules to stored events. With the role `archive`, because filtered events return from there. */
 export function reenrichmentRole(context: ProcessContext): Service[] {
   const { config, telemetry, leases, pipeline } = context
-  const { clickhouseUrl, clickhouseCluster, processName, retentionDays } = config
+  const { clickhouseUrl: url, clickhouseCluster: cluster, clickhouseHosts: hosts, processName, retentionDays } = config
+  const place = { url, cluster, hosts }
   const { log, clock } = telemetry
   const redis = context.connectLoop('reenrichments')
   const tenants = new RedisTenantStore(redis)
-  const stored = new ReplayTables(clickhouseUrl)
+  const stored = new ReplayTables(place)
   const archive = openObjectStore(context.archiveLocation)
   const runner = new ReenrichJobRunner({
     lease: rewriteLease({ client: leases, processName, log }),
     jobs: new ReenrichJobs(redis),
-    events: new ClickHouseReenrichment(clickhouseUrl, SIZES),
+    events: new ClickHouseReenrichment(place, SIZES),
     stored,
     archive: new PartReader(archive),
     openLane: (assertHeld) =>
       RedisReplayLane.open(redis, pipeline, { waitMs: WAIT_MS, partAgeMs: config.archivePartAgeMs, assertHeld }),
     withData: (use) => withJobData(context, use),
-    assertSupported: () => assertOneServer('a replay', clickhouseUrl, clickhouseCluster),
     getTenant: (id) => tenants.getTenant(id),
     retentionDays,
     windowMs: context.limits.dedupWindowMs,

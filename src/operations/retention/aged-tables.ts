@@ -1,7 +1,8 @@
 import type { ClickHouseClient, ClickHouseSettings } from '@clickhouse/client'
-import { connectClickHouse, DATABASE } from '../../stores/clickhouse/client.ts'
+import { DATABASE } from '../../stores/clickhouse/client.ts'
 import { ALL_HAVE_TO_ANSWER } from '../../stores/clickhouse/cluster.ts'
 import { everyReplica, everyShard, localOf, onCluster } from '../../stores/clickhouse/cluster-form.ts'
+import { type ClickHousePlace, HostConnections, onEach } from '../../stores/clickhouse/hosts.ts'
 import { quote } from '../../stores/clickhouse/quote.ts'
 import { HIDDEN } from '../../stores/clickhouse/tables.ts'
 import { commonFloor, type RetentionPolicy, retentionFloor } from './policy.ts'
@@ -25,37 +26,43 @@ const STATEMENT_MS = 600_000
  */
 export class ClickHouseAgedTables implements AgedStore {
   readonly name = 'tables'
-  readonly #url: string
-  readonly #names: TableNames
+  readonly #place: ClickHousePlace
 
-  /**
-   * @param url as for `connectClickHouse`
-   * @param cluster of the tables; undefined: one server
-   */
-  constructor(url: string, cluster: string | undefined) {
-    this.#url = url
-    this.#names = tableNamesOf(cluster)
+  constructor(place: ClickHousePlace) {
+    this.#place = place
   }
 
   async removeAged(policy: RetentionPolicy, nowMs: number): Promise<number> {
-    const options = {
-      application: 'retention',
-      database: DATABASE,
-      requestTimeoutMs: STATEMENT_MS,
-      connectionsMax: 1,
-      settings: this.#names.settings,
-    }
-    const client = connectClickHouse(this.#url, options)
+    const { cluster, hosts } = this.#place
+    const names = tableNamesOf(cluster, hosts !== undefined)
+    const options = { requestTimeoutMs: STATEMENT_MS, connectionsMax: 1, settings: names.settings }
+    const connections = new HostConnections(this.#place, { application: 'retention', ...options })
     try {
+      const { front } = connections
+      const altering = cluster === undefined || hosts === undefined ? [front] : await writersOf(connections)
       let rows = 0
-      for (const table of TABLES) rows += await removeFrom(client, this.#names, table, policy, nowMs)
+      for (const table of TABLES) rows += await removeFrom({ front, altering, names, table }, policy, nowMs)
       return rows
     } finally {
-      await client.close()
+      await connections.close()
     }
   }
 
   async close(): Promise<void> {}
+}
+
+async function writersOf(connections: HostConnections): Promise<ClickHouseClient[]> {
+  return (await connections.find()).writers.map(({ client }) => client)
+}
+
+/** A table, and how to reach it. */
+interface AgedTable {
+  /** Reads all rows. */
+  readonly front: ClickHouseClient
+  /** Each gets every ALTER. */
+  readonly altering: readonly ClickHouseClient[]
+  readonly names: TableNames
+  readonly table: Table
 }
 
 /** Names of the objects that hold a table's rows, parts and mutations. */
@@ -71,7 +78,8 @@ interface TableNames {
   readonly settings: ClickHouseSettings
 }
 
-function tableNamesOf(cluster: string | undefined): TableNames {
+/** @param isByHost whether an ALTER goes to each shard by itself, and not ON CLUSTER */
+function tableNamesOf(cluster: string | undefined, isByHost: boolean): TableNames {
   if (cluster === undefined) {
     return {
       holder: (table) => table,
@@ -84,35 +92,30 @@ function tableNamesOf(cluster: string | undefined): TableNames {
   }
   return {
     holder: localOf,
-    altered: (table) => `${DATABASE}.${localOf(table)} ${onCluster(cluster)}`,
+    altered: (table) => (isByHost ? localOf(table) : `${DATABASE}.${localOf(table)} ${onCluster(cluster)}`),
     parts: everyShard(cluster, 'system.parts'),
     mutations: everyReplica(cluster, 'system.mutations'),
-    // A statement for all hosts goes through Keeper, which accepts a megabyte at a time.
+    // A statement for replicas goes through Keeper, which accepts a megabyte at a time.
     conditionsMax: 1,
     settings: ALL_HAVE_TO_ANSWER,
   }
 }
 
-async function removeFrom(
-  client: ClickHouseClient,
-  names: TableNames,
-  table: Table,
-  policy: RetentionPolicy,
-  nowMs: number,
-): Promise<number> {
+async function removeFrom(aged: AgedTable, policy: RetentionPolicy, nowMs: number): Promise<number> {
+  const { front, names, table } = aged
   // Does not repeat mutations that are still running.
-  if ((await select(client, openMutations(names, table))).length > 0) return 0
+  if ((await select(front, openMutations(names, table))).length > 0) return 0
   const dueOf = async () => {
     const oldest = await select<[string, string]>(
-      client,
+      front,
       `SELECT tenant_id, toString(min(${table.day})) FROM ${table.name} GROUP BY tenant_id`,
     )
     return oldest.filter(([tenant, day]) => day < (retentionFloor(policy, tenant, nowMs) ?? ''))
   }
   if ((await dueOf()).length === 0) return 0
-  const dropped = await dropMonths(client, names, table, commonFloor(policy, nowMs))
+  const dropped = await dropMonths(aged, commonFloor(policy, nowMs))
   const tenants = (await dueOf()).map(([tenant]) => tenant)
-  return dropped + (await removeRows(client, names, table, byFloor(tenants, policy, nowMs)))
+  return dropped + (await removeRows(aged, byFloor(tenants, policy, nowMs)))
 }
 
 function openMutations({ mutations, holder }: TableNames, { name }: Table): string {
@@ -122,15 +125,13 @@ function openMutations({ mutations, holder }: TableNames, { name }: Table): stri
 }
 
 /** Drops months that no tenant keeps, even of tenants with rows added meanwhile. */
-async function dropMonths(
-  client: ClickHouseClient,
-  { parts, holder, altered }: TableNames,
-  { name }: Table,
-  floor: string | undefined,
-): Promise<number> {
+async function dropMonths(aged: AgedTable, floor: string | undefined): Promise<number> {
   if (floor === undefined) return 0
+  const { front, altering, table, names } = aged
+  const { name } = table
+  const { parts, holder, altered } = names
   const months = await select<[string, number]>(
-    client,
+    front,
     `SELECT partition_id, sum(rows) FROM ${parts}
      WHERE database = '${DATABASE}' AND table = '${holder(name)}' AND active AND partition_id < '${monthOf(floor)}'
      GROUP BY partition_id`,
@@ -138,7 +139,7 @@ async function dropMonths(
   let rows = 0
   for (const [month, count] of months) {
     const query = `ALTER TABLE ${altered(name)} DROP PARTITION ID '${month}' SETTINGS max_partition_size_to_drop = 0`
-    await client.command({ query })
+    await onEach(altering, (client) => client.command({ query }))
     rows += Number(count)
   }
   return rows
@@ -158,24 +159,21 @@ function byFloor(tenants: readonly string[], policy: RetentionPolicy, nowMs: num
   return floors
 }
 
-async function removeRows(
-  client: ClickHouseClient,
-  { altered, conditionsMax }: TableNames,
-  { name, day }: Table,
-  floors: ReadonlyMap<string, readonly string[]>,
-): Promise<number> {
+async function removeRows(aged: AgedTable, floors: ReadonlyMap<string, readonly string[]>): Promise<number> {
+  const { front, altering, table, names } = aged
+  const { name, day } = table
+  const { altered, conditionsMax } = names
   let removed = 0
   const conditions = [...floors].flatMap(([floor, tenants]) =>
     portionsOf(tenants).map((some) => `(${day} < '${floor}' AND tenant_id IN (${some.map(quote).join()}))`),
   )
   for (let at = 0; at < conditions.length; at += conditionsMax) {
     const condition = conditions.slice(at, at + conditionsMax).join(' OR ')
-    const [found] = await select<[number]>(client, `SELECT count() FROM ${name} WHERE ${condition}`)
+    const [found] = await select<[number]>(front, `SELECT count() FROM ${name} WHERE ${condition}`)
     removed += Number(found?.[0] ?? 0)
-    await client.command({
-      query: `ALTER TABLE ${altered(name)} DELETE WHERE ${condition}`,
-      clickhouse_settings: { mutations_sync: '0', max_query_size: '67108864' },
-    })
+    const query = `ALTER TABLE ${altered(name)} DELETE WHERE ${condition}`
+    const clickhouse_settings = { mutations_sync: '0', max_query_size: '67108864' } as const
+    await onEach(altering, (client) => client.command({ query, clickhouse_settings }))
   }
   return removed
 }

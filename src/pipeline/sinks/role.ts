@@ -27,8 +27,8 @@ type Reading = Pick<SinkStreamsOptions, 'readEntriesMax' | 'clusterPollMs' | 'sh
 
 /** Runs the sinks of rows. Ready when the destination of the sink that completes jobs is, so that analysts can query at once. */
 export function sinkRole(context: ProcessContext): Service[] {
-  const { sinkLingerMs, clickhouseUrl, clickhouseCluster: cluster } = context.config
-  createClickHouseMetrics(context.telemetry.metrics, () => clickhouseStatus(clickhouseUrl))
+  const { sinkLingerMs, clickhouseUrl: url, clickhouseCluster: cluster, clickhouseHosts: hosts } = context.config
+  createClickHouseMetrics(context.telemetry.metrics, () => clickhouseStatus(url))
   const shared = new Map<string, Membership>()
   const batching = batchingOf(context.config)
   const workers = context.pipeline.sinks
@@ -37,7 +37,7 @@ export function sinkRole(context: ProcessContext): Service[] {
   if (shared.size > 0) createShareMetrics(context.telemetry.metrics, shared)
   // After the sinks, which migrate the schema. On a cluster, replicas repair damaged parts themselves.
   const watches = [quotaWatch(context), ...(cluster === undefined ? [damageWatch(context)] : [])]
-  return [...workers, retention(context, new ClickHouseAgedTables(clickhouseUrl, cluster)), ...watches]
+  return [...workers, retention(context, new ClickHouseAgedTables({ url, cluster, hosts })), ...watches]
 }
 
 /** Limits of one insert of a share. */

@@ -6,7 +6,7 @@ import { checkingWrites, EMBEDDED_USER } from './failed-writes.ts'
 /** The database of all tables. */
 export const DATABASE = 'ipid'
 
-interface ClickHouseClientOptions {
+export interface ClickHouseClientOptions {
   /** Shown in ClickHouse's own logs. */
   readonly application: string
   /** `undefined`: the user's default. */

@@ -8,8 +8,8 @@ import { EVENTS, HIDDEN, OUTCOMES } from './tables.ts'
  * database, since hosts run them in sessions of their own.
  */
 
-/** Tables with rows: each is a Distributed table over a replicated one. */
-const OF_ROWS: ReadonlySet<string> = new Set([EVENTS.name, OUTCOMES.name, HIDDEN])
+/** Tables whose rows are spread over the shards: each is a Distributed table over a replicated one. */
+export const SHARDED: ReadonlySet<string> = new Set([EVENTS.name, OUTCOMES.name, HIDDEN])
 
 /** Limits insert tokens by number alone, as on one server: an insert may be repeated days later. */
 const KEEPS_TOKENS = 'replicated_deduplication_window = $1, replicated_deduplication_window_seconds = 315360000'
@@ -17,6 +17,11 @@ const KEEPS_TOKENS = 'replicated_deduplication_window = $1, replicated_deduplica
 /** The table with the rows of `table` on one host. */
 export function localOf(table: string): string {
   return `${table}_local`
+}
+
+/** The table with the rows of one of ipid's tables on each host: tables of a few rows have a full copy there. */
+export function holderOf(table: string): string {
+  return SHARDED.has(table) ? localOf(table) : table
 }
 
 /** A name with its database. */
@@ -52,7 +57,7 @@ export function clusterStatements(statement: string, cluster: string): string[] 
   const text = statement.replace(/^[ \t]*--.*\n/gm, '').trim()
   const [, table] = /^CREATE TABLE IF NOT EXISTS (\w+)\s*\(/.exec(text) ?? []
   if (table !== undefined)
-    return OF_ROWS.has(table) ? createTables(text, table, cluster) : [createAlike(text, table, cluster)]
+    return SHARDED.has(table) ? createTables(text, table, cluster) : [createAlike(text, table, cluster)]
   const [, altered, commands] = /^ALTER TABLE (\w+)\s([\s\S]+)$/.exec(text) ?? []
   if (altered !== undefined) return alter(altered, commandsOf(commands!), cluster)
   if (/^CREATE (?:OR REPLACE )?VIEW (?:IF NOT EXISTS )?\w+\s/.test(text)) return [createView(text, cluster)]
@@ -119,7 +124,7 @@ const SETTING = /^(?:MODIFY|RESET) SETTING\b/
 function alter(table: string, commands: readonly string[], cluster: string): string[] {
   const statement = (name: string, ofTable: readonly string[]) =>
     ofTable.length === 0 ? [] : [`ALTER TABLE ${full(name)} ${onCluster(cluster)}\n  ${ofTable.join(',\n  ')}`]
-  if (!OF_ROWS.has(table)) return statement(table, commands)
+  if (!SHARDED.has(table)) return statement(table, commands)
   const isOwn = (command: string) => COMMENT.test(command) || SETTING.test(command)
   return [
     ...statement(

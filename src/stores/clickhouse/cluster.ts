@@ -1,12 +1,15 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { StartupError } from '../../run/errors.ts'
-import { connectClickHouse, DATABASE } from './client.ts'
+import { DATABASE } from './client.ts'
 import { quote } from './quote.ts'
 import { EVENTS } from './tables.ts'
 
 /** For queries to all replicas: skips those that do not answer. */
 export const SOME_MAY_BE_AWAY = { skip_unavailable_shards: 1 } as const
 export const ALL_HAVE_TO_ANSWER = { skip_unavailable_shards: 0 } as const
+
+/** An insert succeeds once a majority of replicas has the rows. The time-out is below that of a request. */
+export const BY_MAJORITY = { insert_quorum: 'auto', insert_quorum_parallel: 1, insert_quorum_timeout: 40_000 } as const
 
 /** The number of replicas of each shard; shards are numbered from 1. */
 export type Shards = ReadonlyMap<number, number>
@@ -31,7 +34,16 @@ export async function shardsOf(client: ClickHouseClient, cluster: string): Promi
  * @throws StartupError when the existing tables have the other form, or belong to another cluster
  */
 export async function assertFormOfTables(client: ClickHouseClient, cluster: string | undefined): Promise<void> {
-  const form = await formOfTables(client)
+  assertForm(await formOfTables(client), cluster)
+}
+
+/** The cluster of existing tables; undefined: one server. */
+interface Form {
+  readonly cluster: string | undefined
+}
+
+/** As `assertFormOfTables`. @param form undefined: there are no tables */
+export function assertForm(form: Form | undefined, cluster: string | undefined): void {
   if (form === undefined || form.cluster === cluster) return
   const found = form.cluster === undefined ? 'tables of one server' : `tables of cluster "${form.cluster}"`
   const set = cluster === undefined ? 'CLICKHOUSE_CLUSTER is not set' : `CLICKHOUSE_CLUSTER is "${cluster}"`
@@ -40,38 +52,8 @@ export async function assertFormOfTables(client: ClickHouseClient, cluster: stri
   )
 }
 
-/** Work that supports the tables of one server only. */
-type OneServerWork = 'a backup' | 'a restore' | 'a replay' | 'an erasure'
-
-/**
- * Call it before anything is changed.
- * @param url as for `connectClickHouse`; undefined: not known yet
- * @param cluster from the settings
- * @throws StartupError when the tables are, or will be, on a cluster, whatever the settings say
- */
-export async function assertOneServer(
-  work: OneServerWork,
-  url: string | undefined,
-  cluster: string | undefined,
-): Promise<void> {
-  const found = cluster ?? (url === undefined ? undefined : await clusterAt(url))
-  if (found === undefined) return
-  throw new StartupError(
-    `${work} does not work with the tables of a ClickHouse cluster ("${found}"): nothing was done; src/stores/clickhouse/README.md says what does`,
-  )
-}
-
-async function clusterAt(url: string): Promise<string | undefined> {
-  const client = connectClickHouse(url, { application: 'form', connectionsMax: 1 })
-  try {
-    return (await formOfTables(client))?.cluster
-  } finally {
-    await client.close()
-  }
-}
-
 /** Undefined when there are no tables. Recognises engines of other names too, as in a managed service. */
-async function formOfTables(client: ClickHouseClient): Promise<{ readonly cluster: string | undefined } | undefined> {
+export async function formOfTables(client: ClickHouseClient): Promise<Form | undefined> {
   const [row] = await read<[string, string]>(
     client,
     `SELECT engine, engine_full FROM system.tables WHERE database = ${quote(DATABASE)} AND name = ${quote(EVENTS.name)}`,

@@ -1,11 +1,12 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { UnavailableError } from '../../run/errors.ts'
 import { poll } from '../../run/loop.ts'
+import { type Hosts, onEach } from './hosts.ts'
 
 /** The table in memory that holds the search values while rows are removed. */
 export const ERASING = 'erasing'
 
-/** Drops the search values, unless a mutation of ClickHouse still needs them: it would fail for ever. */
+/** Drops the search values on a host, unless a mutation still needs them: it would fail for ever. */
 export async function dropErasing(client: ClickHouseClient): Promise<void> {
   const query = `
     SELECT mutation_id FROM system.mutations
@@ -38,45 +39,55 @@ const KEEPING_TOKENS = { remove_empty_parts: 0 } as const
 const NO_PARTITION = '190001'
 
 /**
- * Removes rows of a table, and resolves when no file contains them. Parts without matching rows are not rewritten.
- * @param client of the database `ipid`
+ * Removes rows of a table on all its hosts, and resolves when no file contains them. Parts without matching rows are not rewritten.
  * @param condition may read `ERASING`
  * @throws UnavailableError on timeout; call it again to continue
  */
-export async function removeRows(
-  client: ClickHouseClient,
-  table: string,
-  condition: string,
-  deadlineMs: number,
-): Promise<Removal> {
+export async function removeRows(hosts: Hosts, table: string, condition: string, deadlineMs: number): Promise<Removal> {
+  const holder = hosts.holder(table)
   const settings = Object.entries({ ...REMOVING, ...KEEPING_TOKENS }).map(([name, value]) => `${name} = ${value}`)
-  await client.command({ query: `ALTER TABLE ${table} MODIFY SETTING ${settings.join(', ')}` })
+  const alterAll = (change: string) =>
+    onEach(hosts.all, ({ client }) => client.command({ query: `ALTER TABLE ${holder} ${change}` }))
+  const matching = (from: string) => `SELECT count() FROM ${from} WHERE ${condition}`
   try {
+    await alterAll(`MODIFY SETTING ${settings.join(', ')}`)
     // Wait for mutations of an earlier call, which would be repeated otherwise.
-    await untilMutated(client, table, deadlineMs)
-    const rows = await count(client, `SELECT count() FROM ${table} WHERE ${condition}`)
-    if (rows > 0) {
-      const query = `ALTER TABLE ${table} DELETE WHERE ${condition}`
-      await client.command({ query, clickhouse_settings: { mutations_sync: '0' } })
-      await untilMutated(client, table, deadlineMs)
-    }
-    await untilOldPartsGone(client, table, deadlineMs)
-    const detached = `SELECT count() FROM system.detached_parts WHERE database = currentDatabase() AND table = '${table}'`
-    return { rows, detachedParts: await count(client, detached) }
+    await onEach(hosts.all, ({ client }) => untilMutated(client, holder, deadlineMs))
+    const rows = await count(hosts.front, matching(table))
+    await onEach(hosts.shards, async ([{ client }, ...replicas]) => {
+      if ((await count(client, matching(holder))) === 0) return
+      const query = `ALTER TABLE ${holder} DELETE WHERE ${condition}`
+      await client.command({ query, clickhouse_settings: { mutations_sync: '0', allow_nondeterministic_mutations: 1 } })
+      const [last] = await texts(client, lastMutation(holder))
+      for (const host of [{ client }, ...replicas]) await untilMutated(host.client, holder, deadlineMs, last)
+    })
+    const detached = `SELECT count() FROM system.detached_parts WHERE database = currentDatabase() AND table = '${holder}'`
+    const parts = await onEach(hosts.all, async ({ client }) => {
+      await untilOldPartsGone(client, holder, deadlineMs)
+      return await count(client, detached)
+    })
+    return { rows, detachedParts: parts.reduce((sum, of) => sum + of, 0) }
   } finally {
-    await client.command({ query: `ALTER TABLE ${table} RESET SETTING ${Object.keys(REMOVING).join(', ')}` })
+    await alterAll(`RESET SETTING ${Object.keys(REMOVING).join(', ')}`)
   }
 }
 
-async function untilMutated(client: ClickHouseClient, table: string, deadlineMs: number): Promise<void> {
+/** The newest mutation of a table; empty when there is none. Replicas give it the same id. */
+export function lastMutation(table: string): string {
+  return `SELECT max(mutation_id) FROM system.mutations WHERE database = currentDatabase() AND table = '${table}'`
+}
+
+/** @param last id of a mutation that a replica may not know yet */
+async function untilMutated(client: ClickHouseClient, table: string, deadlineMs: number, last = ''): Promise<void> {
   const query = `
     SELECT latest_fail_reason FROM system.mutations
     WHERE database = currentDatabase() AND table = '${table}' AND NOT is_done AND command LIKE '%DELETE WHERE%'`
   let reason = ''
   const isDone = async () => {
+    const [known = ''] = last === '' ? [] : await texts(client, lastMutation(table))
     const open = await texts(client, query)
     reason = open[0] ?? ''
-    return open.length === 0 || undefined
+    return (open.length === 0 && known >= last) || undefined
   }
   if (await poll(isDone, { everyMs: LOOK_EVERY_MS, deadlineMs })) return
   throw new UnavailableError(`ClickHouse has not removed the rows in time${reason === '' ? '' : `: ${reason}`}`)

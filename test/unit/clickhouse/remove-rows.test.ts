@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ClickHouseClient } from '@clickhouse/client'
+import { Hosts } from '../../../src/stores/clickhouse/hosts.ts'
 import { removeRows } from '../../../src/stores/clickhouse/remove-rows.ts'
 
 /** A server that removes a part within two checks. Like ClickHouse, it lists a running one only if asked by state. */
@@ -28,6 +29,6 @@ class Server {
 
 test('rows are gone once the files that held them are, whichever process removes those', async () => {
   const server = new Server()
-  await removeRows(server as unknown as ClickHouseClient, 'events', 'true', performance.now() + 10_000)
+  await removeRows(Hosts.ofOne(server as unknown as ClickHouseClient), 'events', 'true', performance.now() + 10_000)
   assert.deepEqual([...server.states.keys()], ['kept'])
 })

@@ -35,13 +35,17 @@ export function backupCommand(context: CliContext): Command {
         const remedy = 'give a folder, and copy it; BACKUP_URL names the place of scheduled backups'
         throw new InputError(`${shown(dir)} is a URL: ${remedy}`)
       }
-      const [{ withRedis }, { asInstance, clickhouseUrlOf, redisUrlOf }, { RedisRecordSource }, { ClickHouseTables }] =
-        await Promise.all([
-          import('../../../terminal/stores.ts'),
-          import('../../../terminal/instance.ts'),
-          import('../redis/record-source.ts'),
-          import('../table-copies.ts'),
-        ])
+      const [
+        { withRedis },
+        { asInstance, clickhousePlaceOf, redisUrlOf },
+        { RedisRecordSource },
+        { ClickHouseTables },
+      ] = await Promise.all([
+        import('../../../terminal/stores.ts'),
+        import('../../../terminal/instance.ts'),
+        import('../redis/record-source.ts'),
+        import('../table-copies.ts'),
+      ])
       const [{ writeBackup }, { ingest }, { systemClock }, { createLogger }, { Progress }] = await Promise.all([
         import('../backup.ts'),
         import('../../../../pipelines/ingest.ts'),
@@ -49,15 +53,12 @@ export function backupCommand(context: CliContext): Command {
         import('../../../telemetry/logger.ts'),
         import('../progress.ts'),
       ])
-      const [{ openArchiveList }, { withRewriteLease }, { assertOneServer }] = await Promise.all([
+      const [{ openArchiveList }, { withRewriteLease }] = await Promise.all([
         import('./archive-list.ts'),
         import('../../../terminal/rewrite-lease.ts'),
-        import('../../../stores/clickhouse/cluster.ts'),
       ])
-      const url = await clickhouseUrlOf(config)
-      await assertOneServer('a backup', url, config.clickhouseCluster)
       const log = await createLogger({ level: 'warn', name: 'backup', pretty: context.stderr.isTTY === true })
-      const tables = new ClickHouseTables(url, log)
+      const tables = new ClickHouseTables(await clickhousePlaceOf(config), log)
       const archive = openArchiveList(await asInstance(config))
       const path = resolve(dir)
       try {

@@ -28,8 +28,9 @@ async function checkIn(
   const { manifest, config } = run
   const scratch = {
     ...config,
-    ...{ dataDir, clickhousePort: 0, clickhouseTcpPort: undefined, given: config.given.filter((name) => name !== 'partitions') },
-    ...{ redisUrl: undefined, clickhouseUrl: undefined, clickhouseCluster: undefined, archiveUrl: undefined },
+    ...{ dataDir, clickhousePort: 0, clickhouseTcpPort: undefined, archiveUrl: undefined },
+    given: config.given.filter((name) => name !== 'partitions'),
+    ...{ redisUrl: undefined, clickhouseUrl: undefined, clickhouseCluster: undefined, clickhouseHosts: undefined },
   }
   let tables: Pick<BackupFigures, 'events' | 'outcomes'> | undefined
   let counts: Awaited<ReturnType<typeof restoredCounts>> | undefined

@@ -35,7 +35,8 @@ export async function restoreInto(run: RestoreRun, watch?: RestoreWatch) {
   const { path, manifest, config, env, log, progress } = run
   const archive = openArchiveList(config)
   const restored = await withStores({ config, env, log }, async ({ redisUrl, clickhouseUrl }) => {
-    const tables = new ClickHouseTables(clickhouseUrl, log)
+    const { clickhouseCluster: cluster, clickhouseHosts: hosts } = config
+    const tables = new ClickHouseTables({ url: clickhouseUrl, cluster, hosts }, log)
     try {
       return await withRedis(redisUrl, async (client) => {
         const records = new RedisRecordTarget(client, ingest, clock)

@@ -9,8 +9,8 @@ import type { BackupContents } from '../contents.ts'
 import type { Restored } from '../restore.ts'
 
 const RESTORE_SETTINGS: readonly SettingName[] = [
-  ...(['dataDir', 'redisUrl', 'clickhouseUrl', 'clickhouseExternal', 'archiveUrl'] as const),
-  ...(['redisFsync', 'redisMaxMemoryBytes', 'partitions'] as const),
+  ...(['dataDir', 'redisUrl', 'clickhouseUrl', 'clickhouseCluster', 'clickhouseHosts'] as const),
+  ...(['clickhouseExternal', 'archiveUrl', 'redisFsync', 'redisMaxMemoryBytes', 'partitions'] as const),
 ]
 
 interface RestoreFlags {
@@ -35,9 +35,7 @@ export function restoreCommand(context: CliContext): Command {
       import('../../../telemetry/logger.ts'),
       import('../../../../pipelines/ingest.ts'),
     ])
-    const { assertOneServer } = await import('../../../stores/clickhouse/cluster.ts')
     if (check && list) throw new InputError('--check and --list exclude each other')
-    if (!check && !list) await assertOneServer('a restore', config.clickhouseUrl, config.clickhouseCluster)
     const log = await createLogger({ level: 'warn', name: 'restore', pretty: context.stderr.isTTY === true })
     const progress = new Progress((line) => printLine(context.stderr, line))
     await withBackupFolder(from, progress, async (path) => {

@@ -4,11 +4,10 @@ import { trustedDataDir } from '../../../embedded/processes/data-dir.ts'
 import { openObjectStore } from '../../../pipeline/sinks/archive/destination.ts'
 import { partitionsOf } from '../../../pipeline/streams/topology.ts'
 import { StartupError } from '../../../run/errors.ts'
-import { assertOneServer } from '../../../stores/clickhouse/cluster.ts'
 import { createLogger } from '../../../telemetry/logger.ts'
 import type { TenantAdmin } from '../../../tenants/admin.ts'
 import type { CliContext } from '../../../terminal/context.ts'
-import { asInstance, clickhouseUrlOf, redisUrlOf } from '../../../terminal/instance.ts'
+import { asInstance, clickhousePlaceOf, redisUrlOf } from '../../../terminal/instance.ts'
 import { printLine } from '../../../terminal/print.ts'
 import { withRewriteLease } from '../../../terminal/rewrite-lease.ts'
 import { tenantAdmin, withRedis } from '../../../terminal/stores.ts'
@@ -37,8 +36,7 @@ export async function withErasable<T>(
 ): Promise<T> {
   const config = await asInstance(given)
   const log = await createLogger({ level: 'warn', name: 'erase', pretty: context.stderr.isTTY === true })
-  const clickhouseUrl = await clickhouseUrlOf(config)
-  await assertOneServer('an erasure', clickhouseUrl, config.clickhouseCluster)
+  const place = await clickhousePlaceOf(config)
   const store = openObjectStore(archiveLocationOf(config))
   try {
     const redisUrl = await redisUrlOf(config)
@@ -49,13 +47,13 @@ export async function withErasable<T>(
       const folder = redisUrl === `unix://${dir.redisSocket}` ? dir.redis : undefined
       return await use({
         admin: tenantAdmin(client, config),
-        tables: new ClickHouseErasableEvents(clickhouseUrl),
+        tables: new ClickHouseErasableEvents(place),
         records: new RedisErasableRecords({ client, pipeline: ingest, partitions, folder, log }),
         archive: new StoreErasableArchive(store),
         tenants: new RedisTenantRemoval(client),
         alone: (erase) =>
           withRewriteLease(client, 'an erasure', async (hold) => {
-            await endReenrichment(clickhouseUrl, hold, (line) => printLine(context.stderr, line))
+            await endReenrichment(place, hold, (line) => printLine(context.stderr, line))
             return await erase()
           }),
       })

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { TenantRules } from '../../../../schemas/tenant-rules.ts'
 import type { TodaysData } from '../../../enrichment/todays-data.ts'
+import type { ClickHousePlace } from '../../../stores/clickhouse/hosts.ts'
 import { COMMAND_LINE } from '../../../terminal/author.ts'
 import { ClickHouseReenrichment } from '../../reenrich/clickhouse.ts'
 import { judgedBy } from '../../reenrich/judge.ts'
@@ -82,11 +83,11 @@ export async function runReenrich(
  * before other work replaces or removes stored events.
  */
 export async function endReenrichment(
-  clickhouseUrl: string,
+  place: ClickHousePlace | string,
   { assertHeld, onReplaced }: RewriteHold,
   say: (line: string) => void,
 ): Promise<void> {
-  const events = new ClickHouseReenrichment(clickhouseUrl)
+  const events = new ClickHouseReenrichment(place)
   try {
     await finishReenrich({ events, replacement: events, assertHeld, onReplaced, say })
     await events.discard()

@@ -10,11 +10,10 @@ import { openObjectStore } from '../../../pipeline/sinks/archive/destination.ts'
 import { progressBar } from '../../../pipeline/sources/batch/commands/progress-bar.ts'
 import { systemClock } from '../../../run/clock.ts'
 import { InputError } from '../../../run/errors.ts'
-import { assertOneServer } from '../../../stores/clickhouse/cluster.ts'
 import type { RedisClient } from '../../../stores/redis/connect.ts'
 import { addressMaskOf, type Tenant } from '../../../tenants/tenancy.ts'
 import type { CliContext } from '../../../terminal/context.ts'
-import { clickhouseUrlOf, redisUrlOf } from '../../../terminal/instance.ts'
+import { clickhousePlaceOf, redisUrlOf } from '../../../terminal/instance.ts'
 import { printJson, printLine, printPairs } from '../../../terminal/print.ts'
 import { withRewriteLease } from '../../../terminal/rewrite-lease.ts'
 import { withRedis } from '../../../terminal/stores.ts'
@@ -57,7 +56,6 @@ const WAIT_MS = 600_000
 /** Returns the exit code: 1 when it could not read a part of the archive. */
 export async function runReplay(config: Config, flags: ReplayFlags, context: CliContext): Promise<number> {
   const where = (flags.where ?? []).map(readCondition)
-  await assertOneServer('a replay', await clickhouseUrlOf(config), config.clickhouseCluster)
   const tenant = await tenantOf(config, flags.tenant)
   const from = firstKeptDay(config, tenant, flags)
   if (from > flags.from) printLine(context.stderr, `skipping events received before ${from}: retention removes them`)
@@ -106,15 +104,15 @@ async function runWith(
 ): Promise<readonly [ReplayReport, ReenrichResult | undefined]> {
   const { tenant: tenantId, from, to, run: job, where, mask, rules, reenrich = false, dryRun = false } = flags
   const { onStep: say, onProgress } = progressOf(context)
-  const url = await clickhouseUrlOf(config)
-  const events = new ClickHouseReenrichment(url)
-  const stored = new ReplayTables(url)
+  const place = await clickhousePlaceOf(config)
+  const events = new ClickHouseReenrichment(place)
+  const stored = new ReplayTables(place)
   const objects = openObjectStore(archiveLocationOf(config))
   try {
     const assertHeld = () => hold?.assertHeld()
     const held = { events, assertHeld, say, ...(hold && { onReplaced: hold.onReplaced }) }
     if (hold === undefined) await assertReadable(events)
-    else await endReenrichment(url, hold, say)
+    else await endReenrichment(place, hold, say)
     const rejudged = todays && (await runReenrich({ tenantId, rules, from, to, job, dryRun }, { ...held, todays }))
     const lane = await RedisReplayLane.open(client, ingest, { waitMs: WAIT_MS, assertHeld })
     for (const { path, reason } of leftOut(engine.providers()))

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
 import type { ClickHouseClient, ClickHouseSettings } from '@clickhouse/client'
-import { type Shards, shardsOf } from '../../../stores/clickhouse/cluster.ts'
+import { BY_MAJORITY, type Shards, shardsOf } from '../../../stores/clickhouse/cluster.ts'
 import type { TargetTable } from '../../../stores/clickhouse/tables.ts'
 import type { Inserter } from '../../declaration/destination.ts'
 import { absentRows, firstTimeOf } from './absent-rows.ts'
@@ -15,9 +15,6 @@ const ONE_BLOCK = {
   input_format_parallel_parsing: 0,
   max_insert_threads: '1',
 } as const
-
-/** An insert succeeds once a majority of replicas has the rows. The time-out is below that of a request. */
-const BY_MAJORITY = { insert_quorum: 'auto', insert_quorum_parallel: 1, insert_quorum_timeout: 40_000 } as const
 
 /** A token is a UUID, then the shard. */
 const SHARD_OF_TOKEN = /^[0-9a-f-]{36}-s(\d+)(?=\.|$)/

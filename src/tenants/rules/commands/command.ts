@@ -127,14 +127,15 @@ export function rulesCommand(context: CliContext): Command {
       })
   }
 
-  /** Requests a job for stored events; none in a cluster, where rules apply to new events only. */
+  /** Requests a job for stored events; none in a cluster without CLICKHOUSE_HOSTS, where rules apply to new events only. */
   async function applied(config: Config, tenantId: string, request: Applied): Promise<ReenrichJob | undefined> {
     const [{ withTenants }, { ReenrichJobs }, { asInstance }] = await Promise.all([
       import('../../../terminal/stores.ts'),
       import('../../../operations/reenrich/jobs/job-store.ts'),
       import('../../../terminal/instance.ts'),
     ])
-    if ((await asInstance(config)).clickhouseCluster !== undefined) return undefined
+    const { clickhouseCluster, clickhouseHosts } = await asInstance(config)
+    if (clickhouseCluster !== undefined && clickhouseHosts === undefined) return undefined
     const stamp = { requestedBy: COMMAND_LINE, requestedAtMs: systemClock.now() }
     return await withTenants(config, (_, client) =>
       new ReenrichJobs(client).request(tenantId, { ...request, ...stamp }),

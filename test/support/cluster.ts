@@ -1,0 +1,169 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import type { ClickHouseClient } from '@clickhouse/client'
+import { connectClickHouse } from '../../src/stores/clickhouse/client.ts'
+import { takePort } from './ports.ts'
+import { until } from './until.ts'
+
+/*
+ * Two ClickHouse servers as the shards of a cluster. They have no Keeper: nothing runs ON CLUSTER, and replicated tables stay
+ * read-only. So `url` runs a statement ON CLUSTER on each of the two by itself, with plain tables in place of replicated ones. Every
+ * other statement goes to the first shard as it is.
+ */
+
+/** One of the servers. */
+export interface TestShard {
+  readonly url: string
+  readonly folder: string
+  readonly client: ClickHouseClient
+  /** Rows of a SELECT, as objects; 64-bit numbers are numbers. */
+  rows<T = Record<string, unknown>>(query: string): Promise<T[]>
+  /** `kill -9`; resolves when the process is gone. */
+  kill(): Promise<void>
+  /** Starts it again on the same folder and ports. */
+  start(): Promise<void>
+}
+
+export interface TestCluster {
+  /** For CLICKHOUSE_URL. */
+  readonly url: string
+  /** For CLICKHOUSE_HOSTS. */
+  readonly hosts: readonly string[]
+  readonly shards: readonly [TestShard, TestShard]
+  /** Statements for all hosts, as received. */
+  readonly onCluster: string[]
+  /** Settings of inserts with data, as received. */
+  readonly inserts: Record<string, string>[]
+}
+
+const PROCESS = fileURLToPath(new URL('shard-process.mjs', import.meta.url))
+
+/**
+ * Clusters by name: `both` (the two servers as shards), `one` (the first as the only shard), `away` (the first, and a replica that does
+ * not answer), `lagging` (the two as replicas, and one that does not answer).
+ */
+export async function startTestCluster(t: TestContext): Promise<TestCluster> {
+  const tcpPorts = [takePort(), takePort()] as const
+  const shards = [await startShard(t, 0, tcpPorts), await startShard(t, 1, tcpPorts)] as const
+  const onCluster: string[] = []
+  const inserts: Record<string, string>[] = []
+  const ask = async (shard: TestShard, path: string, method: string, body: Buffer | string) => {
+    const answer = await fetch(new URL(path, shard.url), { method, ...(method === 'POST' && { body }) })
+    return { answer, bytes: Buffer.from(await answer.arrayBuffer()) }
+  }
+  const server = createServer(async (request, response) => {
+    const body = Buffer.concat(await request.toArray())
+    const { url: path = '/', method = 'POST' } = request
+    const { searchParams: params } = new URL(path, shards[0].url)
+    if (params.get('query')?.startsWith('INSERT')) inserts.push(Object.fromEntries(params))
+    const text = body.toString('latin1')
+    const isForAll = / ON CLUSTER `\w+`/.test(text)
+    if (isForAll) onCluster.push(body.toString())
+    try {
+      if (isForAll) await ask(shards[1], path, method, onOneServer(body.toString()))
+      const { answer, bytes } = await ask(shards[0], path, method, isForAll ? onOneServer(body.toString()) : body)
+      const sent = [...answer.headers].filter(([name]) => /^(?:content-type|x-clickhouse)/.test(name))
+      response.writeHead(answer.status, Object.fromEntries(sent))
+      response.end(bytes)
+    } catch {
+      request.socket.destroy()
+    }
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return { url, hosts: shards.map((shard) => shard.url), shards, onCluster, inserts }
+}
+
+/** Makes a statement for all hosts one for a server without Keeper. */
+function onOneServer(statement: string): string {
+  return statement
+    .replace(/ ON CLUSTER `\w+`/, '')
+    .replace(/ReplicatedMergeTree\([^)]*\)/, 'MergeTree')
+    .replace(/\breplicated_deduplication_window_seconds = \d+/, 'index_granularity = 8192')
+    .replace(/\breplicated_deduplication_window = /, 'non_replicated_deduplication_window = ')
+}
+
+async function startShard(t: TestContext, index: number, tcpPorts: readonly number[]): Promise<TestShard> {
+  const folder = await mkdtemp(join(tmpdir(), 'ipid-shard-'))
+  const port = takePort()
+  const url = `http://127.0.0.1:${port}`
+  const client = connectClickHouse(url, { application: 'test' })
+  let running: ChildProcess | undefined
+  const start = async () => {
+    running = launch(folder, { port, tcpPort: tcpPorts[index]!, configXml: configOf(index, tcpPorts) })
+    await until(
+      async () => (await fetch(`${url}/ping`)).status,
+      (status) => status === 200,
+    )
+  }
+  const kill = async () => {
+    if (running === undefined) return
+    const ended = once(running, 'exit')
+    running.kill('SIGKILL')
+    running = undefined
+    await ended
+  }
+  t.after(async () => {
+    await client.close()
+    await kill()
+    await rm(folder, { recursive: true, force: true })
+  })
+  await start()
+  return {
+    ...{ url, folder, client, kill, start },
+    async rows(query) {
+      const settings = { output_format_json_quote_64bit_integers: 0 } as const
+      const result = await client.query({ query, format: 'JSONEachRow', clickhouse_settings: settings })
+      return await result.json()
+    },
+  }
+}
+
+interface Server {
+  readonly port: number
+  readonly tcpPort: number
+  readonly configXml: string
+}
+
+function launch(folder: string, { port, tcpPort, configXml }: Server): ChildProcess {
+  const config = join(folder, 'config.xml')
+  writeFileSync(config, configXml)
+  const args = [`--path=${join(folder, 'data')}`, `--config-file=${config}`, '--listen_host=127.0.0.1']
+  return spawn(process.execPath, [PROCESS, ...args, `--http_port=${port}`, `--tcp_port=${tcpPort}`], {
+    stdio: ['pipe', 'ignore', 'inherit'],
+  })
+}
+
+/** Nothing listens on this port. */
+const AWAY = 1
+
+function configOf(index: number, tcpPorts: readonly number[]): string {
+  const shard = (...ports: readonly number[]) => {
+    const replicas = ports.map((port) => `<replica><host>127.0.0.1</host><port>${port}</port></replica>`)
+    return `<shard><internal_replication>true</internal_replication>${replicas.join('')}</shard>`
+  }
+  const [first, second] = tcpPorts as [number, number]
+  return `<clickhouse>
+  <macros><shard>0${index + 1}</shard><replica>r1</replica></macros>
+  <zookeeper><implementation>testkeeper</implementation></zookeeper>
+  <remote_servers>
+    <one>${shard(first)}</one>
+    <both>${shard(first)}${shard(second)}</both>
+    <away>${shard(first, AWAY)}</away>
+    <lagging>${shard(first, second, AWAY)}</lagging>
+  </remote_servers>
+</clickhouse>`
+}
