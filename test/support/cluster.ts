@@ -33,6 +33,8 @@ export interface TestShard {
 }
 
 export interface TestCluster {
+  /** The settings of an ipid on both shards. */
+  readonly env: Readonly<Record<'CLICKHOUSE_URL' | 'CLICKHOUSE_CLUSTER' | 'CLICKHOUSE_HOSTS', string>>
   /** For CLICKHOUSE_URL. */
   readonly url: string
   /** For CLICKHOUSE_HOSTS. */
@@ -84,7 +86,9 @@ export async function startTestCluster(t: TestContext): Promise<TestCluster> {
     server.closeAllConnections()
   })
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  return { url, hosts: shards.map((shard) => shard.url), shards, onCluster, inserts }
+  const hosts = shards.map((shard) => shard.url)
+  const env = { CLICKHOUSE_URL: url, CLICKHOUSE_CLUSTER: 'both', CLICKHOUSE_HOSTS: hosts.join() }
+  return { env, url, hosts, shards, onCluster, inserts }
 }
 
 /** Makes a statement for all hosts one for a server without Keeper. */

@@ -26,8 +26,8 @@ export class ErasableInstance {
     this.store = new FolderStore(join(site.dir, 'archive'))
   }
 
-  static async start(t: TestContext): Promise<ErasableInstance> {
-    const site = new TestSite(t, { ARCHIVE_PART_AGE_MS: '200', RETENTION_DAYS: '30' })
+  static async start(t: TestContext, env: Record<string, string> = {}): Promise<ErasableInstance> {
+    const site = new TestSite(t, { ARCHIVE_PART_AGE_MS: '200', RETENTION_DAYS: '30', ...env })
     const started = site.start()
     const running = new ErasableInstance(site, await started.ready())
     t.after(async () => {
@@ -80,9 +80,9 @@ export class ErasableInstance {
   }
 
   /** Files that hold a text as bytes, or compressed with gzip. */
-  filesWith(text: string): string[] {
-    return filesBelow(this.site.dir).filter((name) => {
-      const bytes = unlessGone(() => readFileSync(join(this.site.dir, name))) ?? Buffer.alloc(0)
+  filesWith(text: string, folder = this.site.dir): string[] {
+    return filesBelow(folder).filter((name) => {
+      const bytes = unlessGone(() => readFileSync(join(folder, name))) ?? Buffer.alloc(0)
       // A file may be cut while it is being written.
       const isZipped = bytes[0] === 0x1f && bytes[1] === 0x8b
       return (isZipped ? gunzipSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH }) : bytes).includes(text)

@@ -9,7 +9,13 @@ import { connectClickHouse, DATABASE } from '../../stores/clickhouse/client.ts'
 import { BY_MAJORITY } from '../../stores/clickhouse/cluster.ts'
 import { SHARDED } from '../../stores/clickhouse/cluster-form.ts'
 import { missingTable } from '../../stores/clickhouse/failures.ts'
-import { type ClickHousePlace, HostConnections, type Hosts, onEach } from '../../stores/clickhouse/hosts.ts'
+import {
+  assertNamed,
+  type ClickHousePlace,
+  HostConnections,
+  type Hosts,
+  onEach,
+} from '../../stores/clickhouse/hosts.ts'
 import { appliedMigrations, MIGRATIONS, migrate } from '../../stores/clickhouse/migrate.ts'
 import { readMigrations } from '../../stores/clickhouse/migrations.ts'
 import { quote, quoteName } from '../../stores/clickhouse/quote.ts'
@@ -204,10 +210,14 @@ export class ClickHouseTables implements TableSource, TableTarget {
   }
 
   async assertTables(shapes: readonly TableShape[]): Promise<void> {
-    if (this.#place.cluster !== undefined && shapes.some(({ table }) => OF_REENRICHMENT.test(table)))
-      throw new BackupRefusedError(
-        'the backup has events of a re-enrichment that did not finish: restore it on one server',
-      )
+    const { cluster, hosts } = this.#place
+    if (cluster !== undefined) {
+      assertNamed(cluster, hosts)
+      if (shapes.some(({ table }) => OF_REENRICHMENT.test(table)))
+        throw new BackupRefusedError(
+          'the backup has events of a re-enrichment that did not finish: restore it on one server',
+        )
+    }
     const existing = (await this.#hasDatabase()) ? (await this.tables()).map(({ table }) => table) : []
     for (const shape of shapes) {
       if (!OUR_TABLES.has(shape.table) && !existing.includes(shape.table)) createOf(shape)

@@ -110,8 +110,8 @@ export class HostConnections {
     const { cluster = form?.cluster, hosts: urls } = this.#place
     assertForm(form, cluster)
     if (cluster === undefined) this.#hosts = Hosts.ofOne(this.front)
-    else if (urls === undefined) throw new StartupError(unset(cluster))
     else {
+      assertNamed(cluster, urls)
       await shardsOf(this.front, cluster)
       const members = await membersOf(this.front, cluster)
       const found = await onEach(urls, async (url) => await this.#memberAt(url, cluster))
@@ -161,9 +161,16 @@ export class HostConnections {
   }
 }
 
-function unset(cluster: string): string {
+/** @throws StartupError when CLICKHOUSE_HOSTS is not set */
+export function assertNamed(
+  cluster: string,
+  hosts: ClickHousePlace['hosts'],
+): asserts hosts is NonNullable<ClickHousePlace['hosts']> {
+  if (hosts !== undefined) return
   const needed = 'http://host:8123 of each of its hosts, separated by commas'
-  return `the tables are on the ClickHouse cluster "${cluster}", and each host has to do its part: set CLICKHOUSE_HOSTS to ${needed}`
+  throw new StartupError(
+    `the tables are on the ClickHouse cluster "${cluster}", and each host has to do its part: set CLICKHOUSE_HOSTS to ${needed}`,
+  )
 }
 
 /** A host, as `system.clusters` has it. */

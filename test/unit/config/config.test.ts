@@ -62,6 +62,14 @@ const REFUSED: [flags: Flags, message: RegExp][] = [
   [{ backupUrl: 'file:///a/b', archiveUrl: 'file:///a/b' }, /^BACKUP_URL lies in ARCHIVE_URL: .*another folder$/],
   [{ backupUrl: 'file:///a/b/archive/c', dataDir: '/a/b' }, /^BACKUP_URL lies in the archive under DATA_DIR: /],
   [{ clickhouseCluster: 'c1' }, /^CLICKHOUSE_CLUSTER needs CLICKHOUSE_URL: the embedded engine is not a cluster$/],
+  [
+    { clickhouseUrl: 'http://h:8123', clickhouseHosts: 'http://h:8123' },
+    /^CLICKHOUSE_HOSTS needs CLICKHOUSE_CLUSTER: the hosts are those of a cluster$/,
+  ],
+  [
+    { clickhouseHosts: 'http://ipid:hush@h1:8123,h2:8123', clickhouseUrl: 'http://h:8123', clickhouseCluster: 'c1' },
+    /^--clickhouse-hosts "http:\/\/ipid:\*\*\*@h1:8123,h2:8123": must be http:\/\/host:port or https:/,
+  ],
   ...["c1'", '1c', 'a.b', 'a-b', '{cluster}', 'a b', 'x'.repeat(65)].map((clickhouseCluster): [Flags, RegExp] => [
     { clickhouseCluster, clickhouseUrl: 'http://h:8123' },
     /^--clickhouse-cluster ".*": must be the name of a cluster: up to 64 letters, digits and _, no digit first$/,
