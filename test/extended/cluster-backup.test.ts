@@ -52,7 +52,7 @@ test('a backup of two shards is restored into two shards and into one server', a
       const events = Array.from({ length: 5 }, (_, i) => ({
         event_id: `e-${round}-${i}`,
         ip: IP,
-        timestamp: round * 10 + i,
+        timestamp: new Date(Date.UTC(2026, 0, 1) + round * 60_000 + i * 1_000).toISOString(),
       }))
       await source.send(key, round === 0 ? [...ODD_EVENTS, { ip: '10.0.0.1', event_id: 'noise' }] : events)
       await source.untilIdle()
