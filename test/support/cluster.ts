@@ -1,17 +1,17 @@
-import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import type { ClickHouseClient } from '@clickhouse/client'
+import { pino } from 'pino'
+import { randomPasswords } from '../../src/embedded/clickhouse/passwords.ts'
+import { type EmbeddedClickHouse, startEmbeddedClickHouse } from '../../src/embedded/clickhouse/start.ts'
 import { connectClickHouse } from '../../src/stores/clickhouse/client.ts'
+import { partsOf } from './fetch-clickhouse.ts'
 import { takePort } from './ports.ts'
-import { until } from './until.ts'
 
 /*
  * Two ClickHouse servers as the shards of a cluster. They have no Keeper: nothing runs ON CLUSTER, and replicated tables stay
@@ -46,7 +46,9 @@ export interface TestCluster {
   readonly inserts: Record<string, string>[]
 }
 
-const PROCESS = fileURLToPath(new URL('shard-process.mjs', import.meta.url))
+const silent = pino({ level: 'silent' })
+/** The user of both servers, who may do everything. */
+const passwords = randomPasswords()
 
 /**
  * Clusters by name: `both` (the two servers as shards), `one` (the first as the only shard), `away` (the first, and a replica that does
@@ -58,7 +60,8 @@ export async function startTestCluster(t: TestContext): Promise<TestCluster> {
   const onCluster: string[] = []
   const inserts: Record<string, string>[] = []
   const ask = async (shard: TestShard, path: string, method: string, body: Buffer | string) => {
-    const answer = await fetch(new URL(path, shard.url), { method, ...(method === 'POST' && { body }) })
+    const { origin, headers } = partsOf(shard.url)
+    const answer = await fetch(new URL(path, origin), { method, headers, ...(method === 'POST' && { body }) })
     return { answer, bytes: Buffer.from(await answer.arrayBuffer()) }
   }
   const server = createServer(async (request, response) => {
@@ -85,7 +88,9 @@ export async function startTestCluster(t: TestContext): Promise<TestCluster> {
     server.close()
     server.closeAllConnections()
   })
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const front = new URL(shards[0].url)
+  front.port = String((server.address() as AddressInfo).port)
+  const url = front.href
   const hosts = shards.map((shard) => shard.url)
   const env = { CLICKHOUSE_URL: url, CLICKHOUSE_CLUSTER: 'both', CLICKHOUSE_HOSTS: hosts.join() }
   return { env, url, hosts, shards, onCluster, inserts }
@@ -102,32 +107,31 @@ function onOneServer(statement: string): string {
 
 async function startShard(t: TestContext, index: number, tcpPorts: readonly number[]): Promise<TestShard> {
   const folder = await mkdtemp(join(tmpdir(), 'ipid-shard-'))
+  const path = join(folder, 'data')
   const port = takePort()
-  const url = `http://127.0.0.1:${port}`
+  const more = join(path, 'config', 'config.d')
+  await mkdir(more, { recursive: true })
+  await writeFile(join(more, 'cluster.xml'), configOf(index, tcpPorts))
+  const launch = () =>
+    startEmbeddedClickHouse({ path, port, tcpPort: tcpPorts[index]!, passwords, external: true, log: silent })
+  let running: EmbeddedClickHouse | undefined = await launch()
+  const url = running.analystUrl
   const client = connectClickHouse(url, { application: 'test' })
-  let running: ChildProcess | undefined
-  const start = async () => {
-    running = launch(folder, { port, tcpPort: tcpPorts[index]!, configXml: configOf(index, tcpPorts) })
-    await until(
-      async () => (await fetch(`${url}/ping`)).status,
-      (status) => status === 200,
-    )
-  }
   const kill = async () => {
-    if (running === undefined) return
-    const ended = once(running, 'exit')
-    running.kill('SIGKILL')
+    running?.kill()
+    await running?.exited
     running = undefined
-    await ended
   }
   t.after(async () => {
     await client.close()
     await kill()
     await rm(folder, { recursive: true, force: true })
   })
-  await start()
   return {
-    ...{ url, folder, client, kill, start },
+    ...{ url, folder, client, kill },
+    start: async () => {
+      running = await launch()
+    },
     async rows(query) {
       const settings = { output_format_json_quote_64bit_integers: 0 } as const
       const result = await client.query({ query, format: 'JSONEachRow', clickhouse_settings: settings })
@@ -136,27 +140,13 @@ async function startShard(t: TestContext, index: number, tcpPorts: readonly numb
   }
 }
 
-interface Server {
-  readonly port: number
-  readonly tcpPort: number
-  readonly configXml: string
-}
-
-function launch(folder: string, { port, tcpPort, configXml }: Server): ChildProcess {
-  const config = join(folder, 'config.xml')
-  writeFileSync(config, configXml)
-  const args = [`--path=${join(folder, 'data')}`, `--config-file=${config}`, '--listen_host=127.0.0.1']
-  return spawn(process.execPath, [PROCESS, ...args, `--http_port=${port}`, `--tcp_port=${tcpPort}`], {
-    stdio: ['pipe', 'ignore', 'inherit'],
-  })
-}
-
 /** Nothing listens on this port. */
 const AWAY = 1
 
 function configOf(index: number, tcpPorts: readonly number[]): string {
+  const user = `<user>analyst</user><password>${passwords.analyst}</password>`
   const shard = (...ports: readonly number[]) => {
-    const replicas = ports.map((port) => `<replica><host>127.0.0.1</host><port>${port}</port></replica>`)
+    const replicas = ports.map((port) => `<replica><host>127.0.0.1</host><port>${port}</port>${user}</replica>`)
     return `<shard><internal_replication>true</internal_replication>${replicas.join('')}</shard>`
   }
   const [first, second] = tcpPorts as [number, number]
