@@ -44,7 +44,6 @@ export interface TestClickHouseOptions {
   readonly external?: boolean
   /** False: without the wall, so that only the rights of users hold. */
   readonly wall?: boolean
-  readonly tcpPort?: number
   readonly env?: Readonly<Record<string, string>>
   readonly limits?: EmbeddedClickHouseOptions['limits'] & object
   /** The folder that holds its data folder. */

@@ -73,8 +73,8 @@ function configXml(users: string, { path, port, tcpPort, external, limits }: Ser
 <logger><log>${xml(join(path, 'log', 'clickhouse.log'))}</log><size>10M</size><count>1</count></logger>
 <listen_host>127.0.0.1</listen_host>
 <http_port>${port}</http_port>${tcp}
+<enable_webterminal>false</enable_webterminal>
 <keep_alive_timeout>30</keep_alive_timeout>
-<enable_webterminal>0</enable_webterminal>
 <max_server_memory_usage>${limits.memoryBytesMax}</max_server_memory_usage>
 <memory_worker_period_ms>${MEMORY_CHECK_MS}</memory_worker_period_ms>
 <merge_tree><old_parts_lifetime>${OLD_PARTS_S}</old_parts_lifetime></merge_tree>
@@ -165,10 +165,17 @@ function elementsXml(values: Readonly<Record<string, string | number>>): string 
     .join('')
 }
 
+/**
+ * How deep a definition may be that the server reads when it starts: more than in a statement, because the text that it stores has more
+ * parentheses.
+ */
+const STORED_DEFINITIONS = { max_parser_depth: 10_000, max_parser_backtracks: 100_000_000 }
+
 /** The default settings of all statements. */
 const DEFAULTS: Readonly<Record<string, string | number>> = {
   async_insert: 0,
   implicit_select: 0,
+  ...{ max_parser_depth: 1_000, max_parser_backtracks: 1_000_000 },
   // Its default of 1 GiB leaves one thread to a server with 1 GiB.
   max_threads_min_free_memory_per_thread: 268_435_456,
   // Row groups are built in memory. With the default of 1,000,000 rows an export of events needs 1.5 GB, with 100,000 0.3 GB.
@@ -190,6 +197,7 @@ const ANALYST_STATEMENTS = 16
 const FIXED = [
   ...['format_schema', 'format_schema_source', 'output_format_schema'],
   ...['format_template_resultset', 'format_template_row', 'format_avro_schema_registry_url'],
+  ...['input_format_record_errors_file_path', 'errors_output_format'],
   ...['allow_introspection_functions', 'allow_get_client_http_header'],
   ...['backup_restore_s3_retry_attempts', 's3_retry_attempts'],
   ...['merge_tree_disk', 'merge_tree_storage_policy', 'max_concurrent_queries_for_user', 'max_sessions_for_user'],
@@ -211,23 +219,26 @@ const ANALYST_ALTERS = [
 const ENGINES = [
   ...['MergeTree', 'ReplacingMergeTree', 'SummingMergeTree', 'AggregatingMergeTree', 'CollapsingMergeTree'],
   ...['VersionedCollapsingMergeTree', 'GraphiteMergeTree', 'CoalescingMergeTree'],
-  ...['Memory', 'Log', 'TinyLog', 'StripeLog', 'Null', 'Set', 'Join', 'GenerateRandom'],
+  ...['Log', 'TinyLog', 'StripeLog', 'Null', 'GenerateRandom'],
 ]
 
-const ON_ENGINES = ENGINES.map((name) => `GRANT TABLE ENGINE ON ${name}`)
+/** Engines whose rows stay in memory outside every limit, so that inserts of events find none; Set and Join load them at each start. */
+const IN_MEMORY = ['Memory', 'Set', 'Join']
+
+const onEngines = (names: readonly string[]) => names.map((name) => `GRANT TABLE ENGINE ON ${name}`)
 
 /** Reads every table and may make tables and views in `workspace`. */
 const ANALYST_GRANTS = [
   'GRANT SELECT, SHOW, dictGet, CREATE TEMPORARY TABLE ON *.*',
   `GRANT ${[...OF_TABLES, ...ANALYST_ALTERS].join(', ')} ON ${WORKSPACE}.*`,
-  ...ON_ENGINES,
+  ...onEngines(ENGINES),
 ]
 
 /** The product's own: every database, but no source, user, function or dictionary, and no SYSTEM statement that changes what runs. */
 const OWN_GRANTS = [
   'GRANT SELECT, SHOW, CHECK, dictGet, KILL QUERY, CREATE DATABASE, DROP DATABASE, ALTER DATABASE ON *.*',
   `GRANT ${OF_TABLES.join(', ')}, ALTER TABLE, CREATE TEMPORARY TABLE, SYSTEM FLUSH LOGS ON *.*`,
-  ...ON_ENGINES,
+  ...onEngines([...ENGINES, ...IN_MEMORY]),
 ]
 
 /**
@@ -242,7 +253,7 @@ function usersXml({ passwords, external, limits }: ServerConfig): string {
   const memory = Math.floor(limits.memoryBytesMax / 2)
   const profiles = [
     // Every other profile begins with this one.
-    profile('default', {}),
+    profile('default', STORED_DEFINITIONS),
     profile('program', { max_sessions_for_user: 1 }),
     // An analyst's materialized view must not hold up the events.
     profile(
@@ -254,6 +265,8 @@ function usersXml({ passwords, external, limits }: ServerConfig): string {
       ANALYST,
       {
         ...{ ...DEFAULTS, max_memory_usage: memory, max_execution_time: limits.readSecondsMax },
+        max_memory_usage_for_user: memory,
+        default_temporary_table_engine: 'Log',
         max_concurrent_queries_for_user: ANALYST_STATEMENTS,
         cancel_http_readonly_queries_on_client_close: 1,
       },

@@ -10,6 +10,7 @@ import { waitForFreePort } from '../processes/free-port.ts'
 import { minimalEnvironment, type Variables } from '../processes/minimal-environment.ts'
 import { exitReason, type RunningProcess } from '../processes/running-process.ts'
 import { lowerSession } from '../processes/session-priority.ts'
+import { setDuplicatesAside } from './duplicate-definitions.ts'
 import { findLibrary, type Library } from './library.ts'
 import { analystUrlOf, ownUrlOf, type Passwords, randomPasswords } from './passwords.ts'
 import { type ServerLimits, writeServerConfig } from './server-config.ts'
@@ -132,15 +133,16 @@ export async function startEmbeddedClickHouse(options: EmbeddedClickHouseOptions
 
 /** Makes the data folder. @returns the path of the server's configuration */
 function prepare(
-  { path, tcpPort, external = false, limits = LIMITS }: EmbeddedClickHouseOptions,
+  { path, tcpPort, external = false, log, limits = LIMITS }: EmbeddedClickHouseOptions,
   { port, passwords }: { readonly port: number; readonly passwords: Passwords },
 ): string {
   const folder = resolve(path)
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
+    setDuplicatesAside(folder, log)
     return writeServerConfig({ path: folder, port, tcpPort, passwords, external, limits })
   } catch (error) {
-    throw new StartupError(`cannot create the folder of the embedded ClickHouse: ${(error as Error).message}`)
+    throw new StartupError(`cannot prepare the folder of the embedded ClickHouse: ${(error as Error).message}`)
   }
 }
 
