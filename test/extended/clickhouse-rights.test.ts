@@ -508,6 +508,12 @@ test('the server starts with every definition that it has accepted', async () =>
   )
   // It fails, and ClickHouse keeps its definition.
   await errorOf(`ATTACH TABLE twin UUID '${events!.uuid}' (a UInt8) ENGINE = MergeTree ORDER BY a`)
+  const [tables] = await rows<{ path: string }>(
+    "SELECT metadata_path AS path FROM system.databases WHERE name = 'ipid'",
+  )
+  const errors = `input_format_record_errors_file_path = '${tables!.path}stray.sql', errors_output_format = 'CSV'`
+  const bad = `SELECT * FROM format(JSONEachRow, 'a String', '{"a": }\\n{"a": "1"}') SETTINGS ${errors}`
+  await errorOf(`SELECT * FROM (${bad}, input_format_allow_errors_num = 5)`)
   await server.restart()
   assert.equal(await runSql(url, 'SELECT count() FROM events'), '0\n')
   for (const name of [...made, 'expired', 'thrown', 'gone', '`../../up`']) await analyst(`DROP TABLE ${name} SYNC`)

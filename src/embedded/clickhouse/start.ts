@@ -10,11 +10,11 @@ import { waitForFreePort } from '../processes/free-port.ts'
 import { minimalEnvironment, type Variables } from '../processes/minimal-environment.ts'
 import { exitReason, type RunningProcess } from '../processes/running-process.ts'
 import { lowerSession } from '../processes/session-priority.ts'
-import { setDuplicatesAside } from './duplicate-definitions.ts'
 import { findLibrary, type Library } from './library.ts'
 import { analystUrlOf, ownUrlOf, type Passwords, randomPasswords } from './passwords.ts'
 import { type ServerLimits, writeServerConfig } from './server-config.ts'
 import { OwnServer, watchServer } from './server-watch.ts'
+import { setAsideDefinitions } from './stray-definitions.ts'
 import { PROCESS_SCRIPT, problemIn } from './try-library.ts'
 import { walledCommand } from './wall.ts'
 
@@ -139,7 +139,7 @@ function prepare(
   const folder = resolve(path)
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
-    setDuplicatesAside(folder, log)
+    setAsideDefinitions(folder, log)
     return writeServerConfig({ path: folder, port, tcpPort, passwords, external, limits })
   } catch (error) {
     throw new StartupError(`cannot prepare the folder of the embedded ClickHouse: ${(error as Error).message}`)

@@ -6,15 +6,25 @@ import { WORKSPACE } from './server-config.ts'
 const ENDING = '.sql'
 
 /**
- * Sets aside definitions of the workspace that claim the data of a table elsewhere. `ATTACH TABLE … UUID` with the id of a table of ipid
- * fails, but ClickHouse keeps the definition and would not start with it.
+ * Sets aside files with which ClickHouse would not start, and which a statement of an analyst can leave:
+ * - definitions of the workspace that claim the data of a table elsewhere. `ATTACH TABLE … UUID` with the id of a table of ipid fails, but
+ *   ClickHouse keeps the definition.
+ * - files that are no definitions. The setting `input_format_record_errors_file_path` writes a new file of any name, and a subquery may
+ *   have it, because constraints do not hold there.
  * @param path the data folder, while no server runs on it
  */
-export function setDuplicatesAside(path: string, log: Pick<Logger, 'warn'>): void {
+export function setAsideDefinitions(path: string, log: Pick<Logger, 'warn'>): void {
   const metadata = join(path, 'metadata')
   const folder = join(metadata, WORKSPACE)
   if (!existsSync(folder)) return
   const databases = readdirSync(metadata, { withFileTypes: true }).filter((entry) => !entry.name.endsWith(ENDING))
+  for (const file of [metadata, ...databases.map(({ name }) => join(metadata, name))].flatMap(definitionsIn)) {
+    const text = readFileSync(file, 'utf8')
+    // ClickHouse itself removes an empty one.
+    if (text === '' || text.startsWith('ATTACH ')) continue
+    renameSync(file, `${file}.aside`)
+    log.warn({ file }, 'no definition of a table or database: set aside')
+  }
   const known = new Set<string>()
   for (const { name } of databases) {
     if (name !== WORKSPACE) for (const file of definitionsIn(join(metadata, name))) known.add(idIn(file) ?? file)
