@@ -284,7 +284,6 @@ const FIXED: readonly (readonly [name: string, value: string])[] = [
   ['max_memory_usage', '0'],
   ['max_concurrent_queries_for_user', '0'],
   ['add_http_cors_header', '1'],
-  ['allow_introspection_functions', '1'],
   ['backup_restore_s3_retry_attempts', '1000'],
   ['max_memory_usage_for_user', '0'],
   ['max_parser_depth', '100000'],
@@ -514,6 +513,7 @@ test('the server starts with every definition that it has accepted', async () =>
   const errors = `input_format_record_errors_file_path = '${tables!.path}stray.sql', errors_output_format = 'CSV'`
   const bad = `SELECT * FROM format(JSONEachRow, 'a String', '{"a": }\\n{"a": "1"}') SETTINGS ${errors}`
   await errorOf(`SELECT * FROM (${bad}, input_format_allow_errors_num = 5)`)
+  await errorOf(`SELECT * FROM (${bad.replace('stray.sql', 'stray.other')}, input_format_allow_errors_num = 5)`)
   await server.restart()
   assert.equal(await runSql(url, 'SELECT count() FROM events'), '0\n')
   for (const name of [...made, 'expired', 'thrown', 'gone', '`../../up`']) await analyst(`DROP TABLE ${name} SYNC`)

@@ -201,6 +201,8 @@ const FIXED = [
   ...['allow_introspection_functions', 'allow_get_client_http_header'],
   ...['backup_restore_s3_retry_attempts', 's3_retry_attempts'],
   ...['merge_tree_disk', 'merge_tree_storage_policy', 'max_concurrent_queries_for_user', 'max_sessions_for_user'],
+  // The server does not start with a stored definition that it cannot parse.
+  ...['max_memory_usage_for_user', 'max_parser_depth', 'max_parser_backtracks', 'max_ast_depth'],
 ]
 
 /** Within tables, beside reading and `ALTER`. */

@@ -1,9 +1,12 @@
-import { existsSync, readdirSync, readFileSync, renameSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import type { Logger } from 'pino'
 import { WORKSPACE } from './server-config.ts'
 
 const ENDING = '.sql'
+
+/** ClickHouse does not start beside a file with another ending. */
+const KNOWN_ENDING = /\.sql(?:\.detached|\.tmp_drop|\.tmp)?$/
 
 /**
  * Sets aside files with which ClickHouse would not start, and which a statement of an analyst can leave:
@@ -22,8 +25,15 @@ export function setAsideDefinitions(path: string, log: Pick<Logger, 'warn'>): vo
     const text = readFileSync(file, 'utf8')
     // ClickHouse itself removes an empty one.
     if (text === '' || text.startsWith('ATTACH ')) continue
-    renameSync(file, `${file}.aside`)
+    moveAside(path, file)
     log.warn({ file }, 'no definition of a table or database: set aside')
+  }
+  for (const { name } of databases) {
+    for (const other of readdirSync(join(metadata, name)).filter((file) => !KNOWN_ENDING.test(file))) {
+      const file = join(metadata, name, other)
+      moveAside(path, file)
+      log.warn({ file }, 'no definition of a table: set aside')
+    }
   }
   const known = new Set<string>()
   for (const { name } of databases) {
@@ -32,10 +42,17 @@ export function setAsideDefinitions(path: string, log: Pick<Logger, 'warn'>): vo
   for (const file of definitionsIn(folder)) {
     const id = idIn(file)
     if (id !== undefined && known.has(id)) {
-      renameSync(file, `${file}.aside`)
+      moveAside(path, file)
       log.warn({ file }, `a definition in the database ${WORKSPACE} claims the data of another table: set aside`)
     } else if (id !== undefined) known.add(id)
   }
+}
+
+/** Into a folder beside the definitions, because ClickHouse reads everything among them. */
+function moveAside(path: string, file: string): void {
+  const folder = join(path, 'aside')
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  renameSync(file, join(folder, basename(file)))
 }
 
 function definitionsIn(folder: string): string[] {
