@@ -70,7 +70,7 @@ export const SETTINGS = {
   clickhouseTcpPort: optional(
     'CLICKHOUSE_TCP_PORT',
     'n',
-    "port on 127.0.0.1 for ClickHouse's own protocol (clickhouse-client), with the same users; unset: closed",
+    "port on 127.0.0.1 for ClickHouse's own protocol (clickhouse-client), with the same users; a wrong password there ends the server, which starts again; unset: closed",
     integer(1, PORT_MAX),
   ),
   clickhouseExternal: setting(

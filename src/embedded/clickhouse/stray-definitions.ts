@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import type { Logger } from 'pino'
 import { WORKSPACE } from './server-config.ts'
@@ -20,15 +20,17 @@ export function setAsideDefinitions(path: string, log: Pick<Logger, 'warn'>): vo
   const metadata = join(path, 'metadata')
   const folder = join(metadata, WORKSPACE)
   if (!existsSync(folder)) return
-  const databases = readdirSync(metadata, { withFileTypes: true }).filter((entry) => !entry.name.endsWith(ENDING))
-  for (const file of [metadata, ...databases.map(({ name }) => join(metadata, name))].flatMap(definitionsIn)) {
+  // The folder of a database may be a link.
+  const isFolder = (name: string) => statSync(join(metadata, name), { throwIfNoEntry: false })?.isDirectory() === true
+  const databases = readdirSync(metadata).filter(isFolder)
+  for (const file of [metadata, ...databases.map((name) => join(metadata, name))].flatMap(definitionsIn)) {
     const text = readFileSync(file, 'utf8')
     // ClickHouse itself removes an empty one.
     if (text === '' || text.startsWith('ATTACH ')) continue
     moveAside(path, file)
     log.warn({ file }, 'no definition of a table or database: set aside')
   }
-  for (const { name } of databases) {
+  for (const name of databases) {
     for (const other of readdirSync(join(metadata, name)).filter((file) => !KNOWN_ENDING.test(file))) {
       const file = join(metadata, name, other)
       moveAside(path, file)
@@ -36,7 +38,7 @@ export function setAsideDefinitions(path: string, log: Pick<Logger, 'warn'>): vo
     }
   }
   const known = new Set<string>()
-  for (const { name } of databases) {
+  for (const name of databases) {
     if (name !== WORKSPACE) for (const file of definitionsIn(join(metadata, name))) known.add(idIn(file) ?? file)
   }
   for (const file of definitionsIn(folder)) {

@@ -159,7 +159,7 @@ export async function checkEmbeddedClickHouse({ config, roles }: Subject): Promi
     return [
       risk(
         'its library loads, but nothing denies it files of others: Landlock or /usr/bin/perl is missing',
-        'Grants alone then keep statements of analysts from the files that this user may read.',
+        'A statement of an analyst (INSERT … FROM INFILE) can then read every file that this user may read.',
         'use Linux 5.19 or newer, with perl installed',
       ),
     ]
