@@ -34,9 +34,6 @@ export interface DiskState {
   readonly free: number
 }
 
-/** How long an earlier answer tells which server a statement goes to. */
-const KNOWN_MS = 2_000
-
 /** The engine reserves no space for the file of a definition, and a truncated file would lose its table. */
 const DEFINITION_BYTES = 8 * 1_048_576
 const DEFINES = /^\s*(?:CREATE|ALTER|RENAME|EXCHANGE)\b/i
@@ -65,28 +62,25 @@ export function checked(
   const insert = client.insert.bind(client)
   const command = client.command.bind(client)
   const closeClient = client.close.bind(client)
-  let known: { start: string; atMs: number } | undefined
   const look = async () => {
     const state = await ask()
-    known = { start: state.start, atMs: performance.now() }
     if (state.failed > 0) throw new UnavailableError('ClickHouse could not write to its disk: it starts again')
     return state
   }
-  const startNow = async () =>
-    known !== undefined && performance.now() - known.atMs < KNOWN_MS ? known.start : (await look()).start
-  const within = async <T>(start: string, work: () => Promise<T>): Promise<T> => {
+  const within = async <T>({ start }: DiskState, work: () => Promise<T>): Promise<T> => {
     const result = await work()
     if ((await look()).start === start) return result
     throw new UnavailableError('ClickHouse was started again meanwhile, so it is unknown whether this is stored')
   }
   client.insert = (async (...args: Parameters<typeof insert>) =>
-    await within(await startNow(), () => insert(...args))) as typeof client.insert
+    await within(await look(), () => insert(...args))) as typeof client.insert
   client.command = async (params) => {
     const { query } = params
-    if (!DEFINES.test(query) || REMOVES.test(query)) return await within(await startNow(), () => command(params))
-    const { start, free } = await look()
-    if (free < DEFINITION_BYTES) throw new UnavailableError(`the disk of ClickHouse is full: ${free} bytes are free`)
-    return await within(start, () => command(params))
+    const state = await look()
+    if (DEFINES.test(query) && !REMOVES.test(query) && state.free < DEFINITION_BYTES) {
+      throw new UnavailableError(`the disk of ClickHouse is full: ${state.free} bytes are free`)
+    }
+    return await within(state, () => command(params))
   }
   client.close = async () => {
     await Promise.all([closeClient(), close()])
