@@ -5,7 +5,7 @@ ENV NODE_ENV=production
 COPY package.json package-lock.json ./
 # The embedded ClickHouse is 540 MB and for a single machine: containers are given CLICKHOUSE_URL and REDIS_URL.
 RUN npm ci --omit=dev --no-audit --no-fund \
- && rm -rf node_modules/chdb node_modules/@chdb node_modules/uws-node-20 \
+ && rm -rf node_modules/chdb node_modules/@chdb node_modules/ffi-rs node_modules/@yuuang node_modules/uws-node-20 \
  && find node_modules/uWebSockets.js -name 'uws_*.node' ! -name "uws_linux_*_$(node -p process.versions.modules).node" -delete \
  && npm cache clean --force
 COPY tsconfig.json ./

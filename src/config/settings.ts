@@ -84,7 +84,7 @@ export const SETTINGS = {
     'CLICKHOUSE_MAX_MEMORY',
     'size',
     'quarter',
-    "memory of the embedded ClickHouse, half of it for one statement that reads: bytes, 512mb, 4gb, or a quarter of the machine's, at least 1gb",
+    "memory of the embedded ClickHouse, half of it for the statements of analysts: bytes, 512mb, 4gb, or a quarter of the machine's, at least 1gb",
     (value) =>
       value === 'quarter'
         ? Math.max(2 ** 30, Math.floor(availableMemory() / 4))

@@ -65,6 +65,9 @@ export function embeddedClickHouse({ config, dir, log, patienceMs }: StoreSurrou
         await waitForFreePort({ host: '127.0.0.1', portSetting: 'CLICKHOUSE_PORT', port }, patienceMs)
       }
       const clickhouse = await startPatiently(options, previous === undefined ? patienceMs : 0)
+      if (!clickhouse.walled && !external && process.platform === 'linux') {
+        log.warn('nothing denies ClickHouse the files of others on this machine: see ./ipid doctor')
+      }
       log.info({ process: 'clickhouse', child_pid: clickhouse.pid, walled: clickhouse.walled }, 'process is ready')
       return clickhouse
     },

@@ -16,7 +16,7 @@ export interface Instance {
   readonly url?: string
   /** ClickHouse for ipid's own processes and commands. */
   readonly clickhouse_url: string
-  /** ClickHouse for people and their tools; absent from earlier versions. */
+  /** The embedded ClickHouse for people and their tools; absent with another one, and from earlier versions. */
   readonly analyst_url?: string
   readonly redis_url: string
   readonly pid: number
@@ -131,7 +131,7 @@ export async function clickhouseUrlOf(config: Config): Promise<string> {
   return url
 }
 
-/** ClickHouse for people and their tools: as `clickhouseUrlOf`, with a user who reads. @throws StartupError when there is none */
+/** ClickHouse for people and their tools: as `clickhouseUrlOf`, with the analyst of the embedded one. @throws StartupError when there is none */
 export async function analystUrlOf(config: Config): Promise<string> {
   if (config.clickhouseUrl !== undefined) return config.clickhouseUrl
   const { analyst_url: url } = await runningInstance(config)

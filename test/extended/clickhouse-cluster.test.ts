@@ -304,8 +304,11 @@ test('the tables of a cluster', async (t) => {
     const [one, two] = hosts.map((host) => new URL(host).host)
     const refusals: [Parameters<typeof find>[0], RegExp][] = [
       // Whatever the settings say, the tables show that they are on a cluster.
-      [{}, /^the tables are on the ClickHouse cluster "both", .*: set CLICKHOUSE_HOSTS to http:\/\/host:8123 of each/],
-      [{ cluster: 'both' }, /set CLICKHOUSE_HOSTS/],
+      [
+        {},
+        /^the tables are on the ClickHouse cluster "both", .*: set CLICKHOUSE_CLUSTER to its name, and CLICKHOUSE_HOSTS to http:\/\/host:8123 of each/,
+      ],
+      [{ cluster: 'both' }, /and CLICKHOUSE_HOSTS/],
       [
         { cluster: 'both', hosts: [hosts[0]!] },
         /^CLICKHOUSE_HOSTS lacks a host of the cluster: shard 2, replica 1 \(127/,

@@ -107,8 +107,7 @@ test('it ends when its parent is killed', async (t) => {
   const module = new URL('../../src/embedded/clickhouse/start.ts', import.meta.url)
   const code = `
     import { startEmbeddedClickHouse } from ${JSON.stringify(module.href)}
-    import { createClient } from '@clickhouse/client'
-import { pino } from 'pino'
+    import { pino } from 'pino'
     const { url } = await startEmbeddedClickHouse({ path: ${JSON.stringify(path)}, port: 0, log: pino(pino.destination(2)) })
     console.log(url)
     setInterval(() => {}, 1e6)`
@@ -128,8 +127,7 @@ test('it ends when its parent is killed while it starts', async (t) => {
   const module = new URL('../../src/embedded/clickhouse/start.ts', import.meta.url)
   const code = `
     import { startEmbeddedClickHouse } from ${JSON.stringify(module.href)}
-    import { createClient } from '@clickhouse/client'
-import { pino } from 'pino'
+    import { pino } from 'pino'
     startEmbeddedClickHouse({ path: ${JSON.stringify(path)}, port: 0, log: pino({ level: 'silent' }) })
     console.log('launched')
     setInterval(() => {}, 1e6)`

@@ -283,7 +283,6 @@ const FIXED: readonly (readonly [name: string, value: string])[] = [
   ['max_memory_usage', '1000000000000'],
   ['max_memory_usage', '0'],
   ['max_concurrent_queries_for_user', '0'],
-  ['add_http_cors_header', '1'],
   ['backup_restore_s3_retry_attempts', '1000'],
   ['max_memory_usage_for_user', '0'],
   ['max_parser_depth', '100000'],

@@ -36,8 +36,8 @@ export function keepSecrets(dir: DataDir, { created, signIn }: Pick<Ready, 'crea
 
 /** The JSON object of `--ready-file`, and of `--json`. @param files what has the secrets instead; undefined: the object has them */
 export function readyObject({ instance, created, signIn, metricsUrl }: Ready, files?: SecretFiles): object {
-  const { dashboard: _, clickhouse_url: __, analyst_url, redis_url: redis, ...addresses } = instance
-  const clickhouse = analyst_url ?? ''
+  const { dashboard: _, clickhouse_url: own, analyst_url: analyst, redis_url: redis, ...addresses } = instance
+  const clickhouse = analyst ?? own
   if (files === undefined) {
     const urls = { clickhouse_url: clickhouse, redis_url: redis }
     const secrets = { ...(signIn !== undefined && { dashboard_url: signIn }), ...created }
@@ -76,22 +76,23 @@ export function announce(out: NodeJS.WritableStream, ready: Ready, files?: Secre
         : [`in ${files.apiKey}`, 'written only once: move it to a safe place']
     lines.push(`  API key      ${shown}`, `               (tenant ${created.tenant_id}; ${note})`)
   }
-  const { analyst_url: analystUrl = '' } = instance
-  if (analystUrl !== '') {
+  const { clickhouse_url: clickhouseUrl, analyst_url: analystUrl } = instance
+  if (analystUrl !== undefined) {
     const [shown, note] =
       files === undefined
         ? [analystUrl, 'user analyst: reads all tables, and has tables of its own in the database workspace']
         : [withoutPassword(analystUrl), 'with its password: ./ipid sql --print-url']
     lines.push(`  ClickHouse   ${shown}`, `               (${note})`)
-  }
+  } else if (clickhouseUrl !== '') lines.push(`  ClickHouse   ${withoutPassword(clickhouseUrl)}`)
   lines.push(`  Metrics      ${metricsUrl}`, '')
   if (instance.url !== undefined)
     lines.push('Send an event:', '', `  ${ingestLine(instance.url, created, files?.apiKey)}`, '')
   if (created === undefined && instance.url !== undefined) {
     lines.push('A new key:', '', '  ./ipid key create demo', '')
   }
-  if (analystUrl !== '') {
-    lines.push('See the accounts:', '', `  ${accountsLine(analystUrl, files)}`, '')
+  if (clickhouseUrl !== '') {
+    const shownUrl = files === undefined ? analystUrl : undefined
+    lines.push('See the accounts:', '', `  ${accountsLine(shownUrl)}`, '')
   }
   for (const line of lines) printLine(out, line)
 }
@@ -107,9 +108,10 @@ function ingestLine(url: string, created: DemoKey | undefined, keyFile: string |
   return `curl -s ${url}/v1/ingest -H ${key} -H 'content-type: application/json' -d '{"events":[{"ip":"${EXAMPLE_IP}"}]}'`
 }
 
-function accountsLine(url: string, files: SecretFiles | undefined): string {
+/** @param url with the password; undefined: it is not shown */
+function accountsLine(url: string | undefined): string {
   const statement = "'SELECT * FROM accounts FORMAT PrettyCompact'"
-  if (files !== undefined) return `./ipid sql ${statement}`
+  if (url === undefined) return `./ipid sql ${statement}`
   return `curl -s '${url.replace(/\/$/, '')}/?database=ipid' -d ${statement}`
 }
 

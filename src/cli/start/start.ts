@@ -181,7 +181,7 @@ class Run {
     const instance = {
       ...(addresses.url === undefined ? {} : { url: addresses.url }),
       clickhouse_url: addresses.clickhouseUrl,
-      analyst_url: addresses.analystUrl,
+      ...(addresses.analystUrl === undefined ? {} : { analyst_url: addresses.analystUrl }),
       redis_url: addresses.redisUrl,
       pid: process.pid,
       ...(dashboard === undefined ? {} : { dashboard }),

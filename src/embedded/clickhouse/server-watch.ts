@@ -1,12 +1,15 @@
 import type { Logger } from 'pino'
 import { Loop } from '../../run/loop.ts'
 import { EMBEDDED_USER, FAILED_WRITES } from '../../stores/clickhouse/failed-writes.ts'
+import { quote } from '../../stores/clickhouse/quote.ts'
 import { connectedPorts } from './departed-clients.ts'
 import { ANALYST } from './passwords.ts'
 import { WORKSPACE } from './server-config.ts'
 
 const ANSWER_WITHIN_MS = 10_000
 const WATCH_EVERY_MS = 5_000
+/** Replaced parts are kept for 8 minutes. */
+const BLIND_MS = 60_000
 const DELAY = { minMs: 1_000, maxMs: WATCH_EVERY_MS }
 
 /** A server of this machine, as the user of ipid's own processes. */
@@ -60,6 +63,9 @@ export class OwnServer {
 const READS = `SELECT groupArray((query_id, port)) FROM system.processes
   WHERE user = '${ANALYST}' AND interface = 2 AND is_initial_query AND query_kind IN ('Select', 'Explain')`
 
+const LOOK = `SELECT (${FAILED_WRITES}) AS failed, (${READS}) AS reads
+  SETTINGS output_format_json_quote_64bit_integers = 0 FORMAT JSONEachRow`
+
 interface Seen {
   readonly failed: number
   readonly reads: readonly (readonly [queryId: string, port: number])[]
@@ -71,15 +77,21 @@ interface Seen {
  * @param end ends the process at once
  */
 export function watchServer(server: OwnServer, log: Logger, end: () => void): Loop {
+  let seenAtMs = performance.now()
   return new Loop({
     name: 'clickhouse-watch',
     delay: DELAY,
     unref: true,
-    failed: (error) => log.debug({ err: error }, 'the embedded ClickHouse cannot be watched'),
+    failed: (error) => {
+      const isLong = performance.now() - seenAtMs > BLIND_MS
+      log[isLong ? 'warn' : 'debug'](
+        { err: error },
+        'the embedded ClickHouse cannot be asked whether its writes failed',
+      )
+    },
     round: async () => {
-      const sql = `SELECT (${FAILED_WRITES}) AS failed, (${READS}) AS reads FORMAT JSONEachRow`
-      const settings = 'SETTINGS output_format_json_quote_64bit_integers = 0'
-      const { failed, reads } = JSON.parse(await server.ask(sql.replace('FORMAT', `${settings} FORMAT`))) as Seen
+      const { failed, reads } = JSON.parse(await server.ask(LOOK)) as Seen
+      seenAtMs = performance.now()
       if (failed > 0) {
         log.error({ failed }, 'writes of ClickHouse to its disk failed: starting it again, to find what they damaged')
         end()
@@ -97,5 +109,3 @@ async function cancelDeparted(server: OwnServer, reads: Seen['reads']): Promise<
     await server.ask(`KILL QUERY WHERE user = '${ANALYST}' AND query_id IN (${departed.join()}) ASYNC`)
   }
 }
-
-const quote = (text: string) => `'${text.replace(/[\\']/g, '\\$&')}'`

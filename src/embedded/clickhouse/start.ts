@@ -1,7 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Logger } from 'pino'
 import { StartupError } from '../../run/errors.ts'
@@ -61,8 +60,8 @@ const LIMITS: ServerLimits = { memoryBytesMax: 2 ** 30, readSecondsMax: 600 }
  */
 const NICE = 5
 
-/** A damaged folder is repaired at the start, which takes its time. */
-const READY_WITHIN_MS = 120_000
+/** After this time a start is logged. A damaged folder is repaired at the start, which takes its time. */
+const SLOW_START_MS = 60_000
 const READY_EVERY_MS = 15
 
 /** Time for running statements to end; each of them is stored whole or not at all. */
@@ -70,6 +69,8 @@ const FINISH_MS = 3_000
 const FINISH_EVERY_MS = 50
 
 const STDERR_CHARACTERS_MAX = 65_536
+/** Of an unexpected end, in the log. */
+const SAID_CHARACTERS = 4_096
 
 /**
  * Starts the embedded ClickHouse as a child process that ends with this one.
@@ -81,9 +82,13 @@ export async function startEmbeddedClickHouse(options: EmbeddedClickHouseOptions
   const port = await waitForFreePort({ host: '127.0.0.1', portSetting: 'CLICKHOUSE_PORT', port: options.port }, 0)
   signal?.throwIfAborted()
   const config = prepare(options, { port, passwords })
+  if (options.tcpPort !== undefined) {
+    await waitForFreePort({ host: '127.0.0.1', portSetting: 'CLICKHOUSE_TCP_PORT', port: options.tcpPort }, 0)
+  }
+  const folder = resolve(options.path)
   // The scalar function `file()` first looks for the working folder, and refuses every path when it is gone.
-  const gone = options.external ? undefined : mkdtempSync(join(tmpdir(), 'ipid-clickhouse-'))
-  const child = launch(options, { config, found, work: gone ?? resolve(options.path) })
+  const removed = options.external ? undefined : join(folder, 'work')
+  const child = launch(options, { config, found, work: removed ?? folder })
   if (child.pid !== undefined) options.onLaunch?.(child.pid)
   const errors = keepErrors(child)
   const exited = new Promise<string>((done) => {
@@ -96,22 +101,27 @@ export async function startEmbeddedClickHouse(options: EmbeddedClickHouseOptions
   let walled: boolean
   try {
     signal?.throwIfAborted()
-    walled = await readiness(own, child, exited, errors)
+    walled = await readiness(own, child, exited, errors, options.log)
+    await own.makeWorkspace(options.log)
+    signal?.throwIfAborted()
   } catch (error) {
     kill()
     await exited
     throw error
   } finally {
     signal?.removeEventListener('abort', kill)
-    if (gone !== undefined) rmSync(gone, { recursive: true, force: true })
+    if (removed !== undefined) rmSync(removed, { recursive: true, force: true })
   }
-  await own.makeWorkspace(options.log)
   const watch = watchServer(own, options.log, kill)
   void watch.start()
   let stopping = false
   void exited.then((reason) => {
     void watch.stop()
-    if (!stopping) options.onExit?.(reason)
+    if (stopping) return
+    const said = errors().trim()
+    if (said !== '')
+      options.log.error({ said: said.slice(-SAID_CHARACTERS) }, 'the last words of the embedded ClickHouse')
+    options.onExit?.(reason)
   })
   return {
     pid: child.pid!,
@@ -122,9 +132,12 @@ export async function startEmbeddedClickHouse(options: EmbeddedClickHouseOptions
     kill,
     stop: async () => {
       stopping = true
+      // A server that hangs answers nothing.
+      const late = setTimeout(kill, FINISH_MS)
       await watch.stop()
       const isIdle = async () => (await own.running()) === 0 || undefined
       await poll(isIdle, { everyMs: FINISH_EVERY_MS, deadlineMs: performance.now() + FINISH_MS }).catch(() => {})
+      clearTimeout(late)
       kill()
       await exited
     },
@@ -138,7 +151,7 @@ function prepare(
 ): string {
   const folder = resolve(path)
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    mkdirSync(join(folder, 'work'), { recursive: true, mode: 0o700 })
     setAsideDefinitions(folder, log)
     return writeServerConfig({ path: folder, port, tcpPort, passwords, external, limits })
   } catch (error) {
@@ -158,7 +171,8 @@ function launch(
   { config, found, work }: LaunchParts,
 ): ChildProcess {
   const folder = resolve(path)
-  const listen = ['HTTP', ...(tcpPort === undefined ? [] : ['TCP'])].map((name) => `SYSTEM START LISTEN ${name}; `)
+  // HTTP comes last, because an answer means that all is open.
+  const listen = [...(tcpPort === undefined ? [] : ['TCP']), 'HTTP'].map((name) => `SYSTEM START LISTEN ${name}; `)
   const args = [
     ...['clickhouse', `--path=${folder}`, `--config-file=${config}`, '--log-level=error'],
     // Its standard input has no end while this process lives, so the statement keeps the program's session without using CPU.
@@ -193,6 +207,7 @@ async function readiness(
   child: ChildProcess,
   exited: Promise<string>,
   errors: () => string,
+  log: Logger,
 ): Promise<boolean> {
   let end: string | undefined
   void exited.then((reason) => {
@@ -204,10 +219,8 @@ async function readiness(
     if (end !== undefined) throw new StartupError(failureText(end, errors()))
     return (await own.answers()) || undefined
   }
-  const deadlineMs = performance.now() + READY_WITHIN_MS
-  if ((await poll(isReady, { everyMs: READY_EVERY_MS, deadlineMs })) === undefined) {
-    throw new StartupError(`the embedded ClickHouse does not answer within ${READY_WITHIN_MS / 1_000} s`)
-  }
+  const slow = setTimeout(() => log.warn('the embedded ClickHouse is still starting'), SLOW_START_MS)
+  await poll(isReady, { everyMs: READY_EVERY_MS }).finally(() => clearTimeout(slow))
   return (await said).walled
 }
 

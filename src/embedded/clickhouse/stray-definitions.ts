@@ -1,6 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import type { Logger } from 'pino'
+import { DATABASE } from '../../stores/clickhouse/client.ts'
+import { OUR_TABLES } from '../../stores/clickhouse/tables.ts'
 import { WORKSPACE } from './server-config.ts'
 
 const ENDING = '.sql'
@@ -25,8 +27,8 @@ export function setAsideDefinitions(path: string, log: Pick<Logger, 'warn'>): vo
   const databases = readdirSync(metadata).filter(isFolder)
   for (const file of [metadata, ...databases.map((name) => join(metadata, name))].flatMap(definitionsIn)) {
     const text = readFileSync(file, 'utf8')
-    // ClickHouse itself removes an empty one.
-    if (text === '' || text.startsWith('ATTACH ')) continue
+    // ClickHouse itself removes an empty one. A damaged definition of a table with our rows must stop the start: without it they would be lost.
+    if (text === '' || text.startsWith('ATTACH ') || isOurs(metadata, file)) continue
     moveAside(path, file)
     log.warn({ file }, 'no definition of a table or database: set aside')
   }
@@ -54,7 +56,11 @@ export function setAsideDefinitions(path: string, log: Pick<Logger, 'warn'>): vo
 function moveAside(path: string, file: string): void {
   const folder = join(path, 'aside')
   mkdirSync(folder, { recursive: true, mode: 0o700 })
-  renameSync(file, join(folder, basename(file)))
+  renameSync(file, join(folder, `${Date.now()}-${basename(dirname(file))}-${basename(file)}`))
+}
+
+function isOurs(metadata: string, file: string): boolean {
+  return dirname(file) === join(metadata, DATABASE) && OUR_TABLES.has(basename(file, ENDING))
 }
 
 function definitionsIn(folder: string): string[] {

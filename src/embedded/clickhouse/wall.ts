@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
  * settings that no right covers.
  *
  * Node.js has no Landlock API, so a short Perl script sets it up and then execs the process. Perl is part of every Debian and
- * Ubuntu (perl-base). Rejected: Node's `--permission` (native code ignores it), chdb's `user_files_path` (only servers obey
+ * Ubuntu (perl-base). Rejected: Node's `--permission` (native code ignores it), `user_files_path` (this program ignores
  * it), `setpriv --landlock-access` (too new for Debian 12), `bwrap` (seldom installed).
  */
 

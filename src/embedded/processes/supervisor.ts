@@ -47,8 +47,8 @@ export interface SupervisorOptions {
 export interface Addresses extends StoreUrls {
   /** The API; undefined without ingress. */
   readonly url: string | undefined
-  /** ClickHouse for people and their tools. */
-  readonly analystUrl: string
+  /** The embedded ClickHouse for people and their tools; undefined with another one. */
+  readonly analystUrl: string | undefined
   /** The dashboard; undefined without one. */
   readonly dashboardUrl: string | undefined
 }
@@ -121,7 +121,7 @@ export class Supervisor {
     const stores = { redisUrl: redisAddress, clickhouseUrl: clickhouseAddress }
     const analystUrl = 'analystUrlOf' in clickhouse ? clickhouse.analystUrlOf?.(clickhouseAddress) : undefined
     const dashboardUrl = this.#dashboards[0]?.current?.url
-    return { ...stores, analystUrl: analystUrl ?? clickhouseAddress, url: this.#url, dashboardUrl }
+    return { ...stores, analystUrl, url: this.#url, dashboardUrl }
   }
 
   /** Stops everything in order within about 9 seconds, and kills processes that take longer. May be called at any time. */

@@ -154,6 +154,9 @@ export async function checkEmbeddedClickHouse({ config, roles }: Subject): Promi
   try {
     const { walled } = await tryLibrary()
     const { fine, risk } = findingsOf(check)
+    if (config.clickhouseExternal === 'on') {
+      return [fine('its library loads; CLICKHOUSE_EXTERNAL lets statements reach files, programs and other servers')]
+    }
     if (walled) return [fine('its library loads, and the kernel denies it all files but its own')]
     if (process.platform !== 'linux') return [fine('its library loads; this system cannot deny it files of others')]
     return [

@@ -86,6 +86,7 @@ export class ClickHouseErasableEvents implements ErasableTables {
 
   async remove(deadlineMs: number): Promise<RemovedRows> {
     const { selector } = this.#scope!
+    await this.#assertValuesKept()
     const remove = (table: string, condition: string) => removeRows(this.#hosts!, table, condition, deadlineMs)
     const hasOutcomes = selector === undefined || selector.kind === 'source'
     const events = await remove('events', this.#condition())

@@ -58,8 +58,7 @@ export async function eraseEvents(
       redis: { dead_letters: deadLetters, dedup: forgotten, batch_jobs: batchJobs, bulk_jobs: bulkJobs, files },
     }
   } finally {
-    await tables.end()
-    await records.end()
+    await tables.end().finally(() => records.end())
   }
 }
 

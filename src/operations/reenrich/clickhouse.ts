@@ -7,7 +7,7 @@ import { botOf } from '../../enrichment/bots/user-agent.ts'
 import { tsv } from '../../pipeline/event/row.ts'
 import { UnavailableError } from '../../run/errors.ts'
 import { BY_MAJORITY } from '../../stores/clickhouse/cluster.ts'
-import { type ClickHousePlace, type Host, HostConnections, type Hosts, onEach } from '../../stores/clickhouse/hosts.ts'
+import { type ClickHousePlace, type Host, HostConnections, onEach } from '../../stores/clickhouse/hosts.ts'
 import { quote } from '../../stores/clickhouse/quote.ts'
 import { lastMutation } from '../../stores/clickhouse/remove-rows.ts'
 import type {
@@ -203,9 +203,20 @@ export class ClickHouseReenrichment implements StoredEvents, EventReplacement {
 
   async staged(): Promise<Staged | undefined> {
     const hosts = await this.#connections.find()
+    const copies = await onEach(hosts.all, ({ client }) => this.#hasCopy(client))
+    if (copies.includes(false)) {
+      // `drop` begins when all events are replaced. It was cut off where only some hosts have a copy.
+      if (copies.includes(true)) await this.drop()
+      return undefined
+    }
     const found = (await onEach(hosts.shards, (shard) => this.#stagedIn(shard))).flatMap((copy) => copy ?? [])
     const [first] = found
     return first && { ...first, events: found.reduce((sum, { events }) => sum + events, 0) }
+  }
+
+  async #hasCopy(client: ClickHouseClient): Promise<boolean> {
+    for (const table of [STAGED, BUILDING]) if ((await this.#columns(table, client)).length > 0) return true
+    return false
   }
 
   /** The copy of a shard, which each of its hosts has. Undefined when it is empty: a run may change no event of a shard. */
@@ -223,8 +234,8 @@ export class ClickHouseReenrichment implements StoredEvents, EventReplacement {
   async begin(): Promise<void> {
     const hosts = await this.#connections.found()
     await this.discard()
-    // A killed `drop` may have left empty copies.
-    if (hosts.isCluster) await this.drop()
+    // A copy without rows counts as none, and its name must be free.
+    await this.drop()
     this.#copied = await this.#columns('events')
     await onEach(hosts.all, async ({ client }) => {
       await this.#run(client, createCopy(BUILDING, this.#copied, hosts.holder))
@@ -280,7 +291,7 @@ export class ClickHouseReenrichment implements StoredEvents, EventReplacement {
 
   async slices(): Promise<Slice[]> {
     const hosts = await this.#connections.found()
-    await onEach(hosts.all, ({ client }) => this.#completeOn(client, hosts))
+    await onEach(hosts.all, ({ client }) => this.#completeOn(client))
     const minutes = await this.#rows<[string, number, number]>(`
       SELECT any(tenant_id), toUnixTimestamp(toStartOfMinute(received_at)) * 1000 AS minute, count()
       FROM ${hosts.everywhere(STAGED)} GROUP BY minute ORDER BY minute`)
@@ -297,13 +308,11 @@ export class ClickHouseReenrichment implements StoredEvents, EventReplacement {
 
   /**
    * Gives a host its complete copy. The copies of all hosts were whole before the first was renamed, so one that still has its old name is whole
-   * too. A host without any has replaced its events already.
+   * too.
    */
-  async #completeOn(client: ClickHouseClient, hosts: Hosts): Promise<void> {
+  async #completeOn(client: ClickHouseClient): Promise<void> {
     if ((await this.#columns(STAGED, client)).length === 0) {
-      const isBuilt = (await this.#columns(BUILDING, client)).length > 0
-      const made = createCopy(STAGED, await this.#columns('events'), hosts.holder)
-      await this.#run(client, isBuilt ? `RENAME TABLE ${BUILDING} TO ${STAGED}` : made)
+      await this.#run(client, `RENAME TABLE ${BUILDING} TO ${STAGED}`)
     }
     if ((await this.#rows<[number]>(IS_OLD_STAGED, {}, client))[0]![0]) await this.#run(client, UPGRADE_STAGED)
   }

@@ -85,11 +85,11 @@ const FIRST_DAY = '2000-01-01'
 /** Who requested a job that no person did. */
 const RULE_REMOVED = 'removal of the rule'
 
-/** A cluster that does not answer may have a copy. */
+/** A cluster that does not answer may have a copy. With wrong settings, no run has begun. */
 async function isStagedIn(events: ClickHouseReenrichment): Promise<boolean> {
   return await events.staged().then(
     (staged) => staged !== undefined,
-    () => true,
+    (error) => !(error instanceof StartupError),
   )
 }
 

@@ -19,7 +19,7 @@ export const FAILED_WRITES =
   "SELECT sum(value) FROM system.events WHERE event = 'WriteBufferFromFileDescriptorWriteFailed'"
 
 /** The program's own session, whose user has no name here, has one statement, with another id after each start. */
-const START = "SELECT any(query_id) FROM system.processes WHERE user = ''"
+const START = "SELECT argMax(query_id, elapsed) FROM system.processes WHERE user = ''"
 
 const FREE_BYTES = `SELECT any(free_space) FROM system.disks WHERE name = '${ROOM_DISK}'`
 
@@ -64,6 +64,8 @@ export function checked(
   const closeClient = client.close.bind(client)
   const look = async () => {
     const state = await ask()
+    // The program has only just begun, or ends.
+    if (state.start === '') throw new UnavailableError('ClickHouse is not ready')
     if (state.failed > 0) throw new UnavailableError('ClickHouse could not write to its disk: it starts again')
     return state
   }

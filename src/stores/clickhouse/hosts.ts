@@ -169,7 +169,7 @@ export function assertNamed(
   if (hosts !== undefined) return
   const needed = 'http://host:8123 of each of its hosts, separated by commas'
   throw new StartupError(
-    `the tables are on the ClickHouse cluster "${cluster}", and each host has to do its part: set CLICKHOUSE_HOSTS to ${needed}`,
+    `the tables are on the ClickHouse cluster "${cluster}", and each host has to do its part: set CLICKHOUSE_CLUSTER to its name, and CLICKHOUSE_HOSTS to ${needed}`,
   )
 }
 

@@ -59,7 +59,8 @@ export async function removeRows(hosts: Hosts, table: string, condition: string,
       const query = `ALTER TABLE ${holder} DELETE WHERE ${condition}`
       await client.command({ query, clickhouse_settings: { mutations_sync: '0', allow_nondeterministic_mutations: 1 } })
       const [last] = await texts(client, lastMutation(holder))
-      for (const host of [{ client }, ...replicas]) await untilMutated(host.client, holder, deadlineMs, last)
+      await untilMutated(client, holder, deadlineMs)
+      for (const replica of replicas) await untilMutated(replica.client, holder, deadlineMs, last)
     })
     const detached = `SELECT count() FROM system.detached_parts WHERE database = currentDatabase() AND table = '${holder}'`
     const parts = await onEach(hosts.all, async ({ client }) => {

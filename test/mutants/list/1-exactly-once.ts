@@ -552,8 +552,26 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     promise: 'an insert counts only when no write of ClickHouse to its disk has failed',
     file: 'src/stores/clickhouse/failed-writes.ts',
     from: 'if (state.failed > 0) throw',
-    to: 'if (state.failed > 0 && state.start === undefined) throw',
+    to: 'if (state.failed < 0) throw',
     noticedBy: [['test/unit/clickhouse/failed-writes.test.ts', 'an insert after a failed write is no insert']],
+  },
+  {
+    name: 'restarted-meanwhile-is-no-insert',
+    promise: 'an insert counts only when ClickHouse was not started again meanwhile',
+    file: 'src/stores/clickhouse/failed-writes.ts',
+    from: 'if ((await look()).start === start) return result',
+    to: 'if ((await look()).start !== undefined) return result',
+    noticedBy: [
+      ['test/unit/clickhouse/failed-writes.test.ts', 'an insert while the server was started again is no insert'],
+    ],
+  },
+  {
+    name: 'failed-write-ends-the-server',
+    promise: 'the server ends when a write to its disk has failed',
+    file: 'src/embedded/clickhouse/server-watch.ts',
+    from: 'if (failed > 0) {',
+    to: 'if (failed < 0) {',
+    noticedBy: [['test/extended/clickhouse-full-disk.test.ts', 'a full disk loses no row']],
   },
   {
     name: 'holes-taken-out',

@@ -24,9 +24,9 @@ const READY: Ready = {
 }
 const SECRETS = new RegExp(`${KEY}|${TOKEN}|swordfish|halibut`)
 
-function printed(files?: SecretFiles): string {
+function printed(files?: SecretFiles, ready = READY): string {
   const out = new PassThrough()
-  announce(out, READY, files)
+  announce(out, ready, files)
   return String(out.read())
 }
 
@@ -52,4 +52,14 @@ test('a terminal gets the secrets, a log gets the names of private files', (t) =
   const header = /-H ("x-api-key: \$\(cat .*?\)")/.exec(logged)![1]!
   assert.equal(execFileSync('/bin/sh', ['-c', `printf %s ${header}`], { encoding: 'utf8' }), `x-api-key: ${KEY}`)
   assert.match(JSON.stringify(readyObject(READY)), SECRETS, 'the private --ready-file has them')
+})
+
+test("a ClickHouse of one's own is shown without its password", () => {
+  const { analyst_url: _, ...instance } = READY.instance
+  const ready = { ...READY, instance }
+  const shown = printed(undefined, ready)
+  assert.match(shown, /ClickHouse {3}http:\/\/ipid-embedded:\S*@127\.0\.0\.1:8123\n/)
+  assert.doesNotMatch(shown, /halibut|user analyst/)
+  assert.match(shown, /\.\/ipid sql 'SELECT \* FROM accounts/)
+  assert.equal((readyObject(ready) as { clickhouse_url: string }).clickhouse_url, instance.clickhouse_url)
 })
