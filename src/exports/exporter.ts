@@ -11,6 +11,7 @@ import { LeaseLostError } from '../run/errors.ts'
 import { LeasedService } from '../run/leased-service.ts'
 import type { DelayBounds } from '../run/loop.ts'
 import { PASSING } from '../run/passing.ts'
+import { timeLimit } from '../run/time-limit.ts'
 import type { ObjectStore } from '../stores/objects/object-store.ts'
 import type { ShareLease } from '../stores/redis/membership.ts'
 import type { Tenant } from '../tenants/tenancy.ts'
@@ -110,7 +111,7 @@ export class Exporter extends LeasedService {
     // Before the tenant is read: its deletion waits for a noted attempt.
     await exports.setAttempt(lease, { tenantId: one.tenantId, exportId: one.id, key })
     try {
-      const last = await this.#write(one, key, AbortSignal.any([this.signal, AbortSignal.timeout(ATTEMPT_MS)]))
+      const last = await this.#write(one, key, timeLimit(ATTEMPT_MS, this.signal))
       if (await this.#isGone(one.tenantId)) await store.delete(key)
       else if (last !== undefined) await this.#trim(one)
       await exports.settle(lease, one, {

@@ -18,6 +18,7 @@ import { UnavailableError } from '../../src/run/errors.ts'
 import { FolderStore } from '../../src/stores/objects/folder-store.ts'
 import { connectRedis } from '../../src/stores/redis/connect.ts'
 import { keys } from '../../src/stores/redis/keys.ts'
+import { rewriteLease } from '../../src/stores/redis/rewrite-lease.ts'
 import type { BackupProcess } from '../support/backup-process.ts'
 import { runCommand } from '../support/command.ts'
 import { quiet } from '../support/pipeline.ts'
@@ -271,12 +272,12 @@ test('a start removes what a killed process left in the spool, and nothing else'
 
 test('a backup waits while another command changes stored events', async (t) => {
   const { client, start, state, whole, clock } = await startBackups(t)
-  // As the lease of another command that does not end while this process stands still: shares of another number are in force.
-  await client.set(keys.lease('rewrite'), 'shares:2')
+  const lease = rewriteLease({ client })
+  assert.ok(await lease.acquire(AbortSignal.timeout(5_000)))
   await start()
   const { error } = await state(({ failures }) => failures === 1)
   assert.match(error!.message, /^another command or job changes stored events$/)
-  await client.del(keys.lease('rewrite'))
+  await lease.release()
   clock.nowMs += MINUTE_MS
   await state(({ dueMs }) => dueMs === THREE)
   assert.deepEqual(await whole(), ['2026-11-25T03-00Z'])

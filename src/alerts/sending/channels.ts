@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { causeText } from '../../run/cause-text.ts'
 import type { Clock } from '../../run/clock.ts'
+import { timeLimit } from '../../run/time-limit.ts'
 import type { SecretBox } from '../../secrets/secret-box.ts'
 import { type Attempt, CONFIRM_TYPE, type Delivery, GONE, RETRY_AFTER_MAX_MS, shortened } from '../delivery.ts'
 import { waitsFor } from '../facts.ts'
@@ -71,7 +72,7 @@ export class Channels {
     }
     const limitMs = this.#options.timeoutMs ?? ANSWER_MS
     const deadlineMs = performance.now() + limitMs
-    const resolving = AbortSignal.any([signal, AbortSignal.timeout(limitMs)])
+    const resolving = timeLimit(limitMs, signal)
     const addresses = await this.#options.destinations.addressesOf(url, resolving)
     const timeoutMs = Math.max(1, Math.round(deadlineMs - performance.now()))
     const answer = await post(url, { headers, body, addresses, signal, timeoutMs })

@@ -4,6 +4,7 @@ import { DestinationRefusedError, type Destinations } from '../../alerts/sending
 import { requestAt } from '../../alerts/sending/request-at.ts'
 import { causeText } from '../../run/cause-text.ts'
 import { type SlotLimits, TenantSlots } from '../../run/tenant-slots.ts'
+import { timeLimit } from '../../run/time-limit.ts'
 import type { IconCache } from './icon-cache.ts'
 import { iconLinksOf } from './icon-links.ts'
 import { imageTypeOf } from './image-type.ts'
@@ -99,7 +100,7 @@ export class Favicons {
   async #searchAndKeep(domain: string): Promise<Buffer> {
     const { cache, log, siteOf = (name) => `https://${name}/`, searchMs = SEARCH_MS } = this.#options
     const { signal: stopping } = this.#stopping
-    const limit = AbortSignal.any([stopping, AbortSignal.timeout(searchMs)])
+    const limit = timeLimit(searchMs, stopping)
     try {
       const icon = await this.#search(new URL(siteOf(domain)), limit)
       await cache.put(domain, icon ?? NO_ICON, icon === undefined ? NO_ICON_VALID_MS : ICON_VALID_MS)

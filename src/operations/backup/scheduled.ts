@@ -11,6 +11,7 @@ import { LeasedService } from '../../run/leased-service.ts'
 import { type DelayBounds, Loop } from '../../run/loop.ts'
 import { PASSING } from '../../run/passing.ts'
 import type { Service } from '../../run/service.ts'
+import { timeLimit } from '../../run/time-limit.ts'
 import type { ShareLease } from '../../stores/redis/membership.ts'
 import { AHEAD_MS, type BackupPlace, dueOf, isOfFuture, isSpooled, setName } from './place.ts'
 import { type KeptBackup, type ScheduleState, writeSchedule } from './redis/schedule-store.ts'
@@ -152,7 +153,7 @@ export class ScheduledBackups extends LeasedService {
     await writeSchedule(lease, { ...state, attempt: { name, dueMs, beganMs } })
     try {
       await place.own(self, state.last?.name, beganMs)
-      const wait = AbortSignal.any([signal, AbortSignal.timeout(LEASE_WAIT_MS)])
+      const wait = timeLimit(LEASE_WAIT_MS, signal)
       if (!(await rewriting.acquire(wait))) throw new UnavailableError('another command or job changes stored events')
       const mayGoOn = () => {
         signal.throwIfAborted()

@@ -14,6 +14,7 @@ import { InputError, LeaseLostError, StartupError } from '../../run/errors.ts'
 import { type DelayBounds, Loop, pause } from '../../run/loop.ts'
 import { PASSING } from '../../run/passing.ts'
 import type { Service } from '../../run/service.ts'
+import { timeLimit } from '../../run/time-limit.ts'
 import type { ShareLease } from '../../stores/redis/membership.ts'
 import { addressMaskOf, type Tenant } from '../../tenants/tenancy.ts'
 import type { ClickHouseReenrichment } from '../reenrich/clickhouse.ts'
@@ -142,7 +143,7 @@ export class ReenrichJobRunner implements Service {
       if (performance.now() - this.#reconciledMs >= reconcileMs) await this.#reconcile()
       return Math.min(LOOK_EVERY_MS, reconcileMs)
     }
-    if (!(await lease.acquire(AbortSignal.any([signal, AbortSignal.timeout(LEASE_WAIT_MS)])))) return LOOK_EVERY_MS
+    if (!(await lease.acquire(timeLimit(LEASE_WAIT_MS, signal)))) return LOOK_EVERY_MS
     try {
       const job = await this.#held.next((waiting) => ({
         ...waiting,

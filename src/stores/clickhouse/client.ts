@@ -1,6 +1,7 @@
 import { type ClickHouseClient, ClickHouseLogLevel, type ClickHouseSettings, createClient } from '@clickhouse/client'
 import { callerLeft } from '../../run/caller.ts'
 import { InputError } from '../../run/errors.ts'
+import { timeLimit } from '../../run/time-limit.ts'
 import { checkingWrites, EMBEDDED_USER } from './failed-writes.ts'
 
 /** The database of all tables. */
@@ -78,9 +79,7 @@ const GRACE_SECONDS = 3
  * leaves, see `forCaller`.
  */
 export function givenUp(secondsMax: number): AbortSignal {
-  const late = AbortSignal.timeout((secondsMax + GRACE_SECONDS) * 1_000)
-  const left = callerLeft()
-  return left === undefined ? late : AbortSignal.any([late, left])
+  return timeLimit((secondsMax + GRACE_SECONDS) * 1_000, callerLeft())
 }
 
 function parse(url: string): URL {

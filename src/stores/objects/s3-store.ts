@@ -4,6 +4,7 @@ import type { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import type { S3Client } from '@aws-sdk/client-s3'
 import { UnavailableError } from '../../run/errors.ts'
+import { timeLimit } from '../../run/time-limit.ts'
 import { assertKey, type FileFacts, type ObjectEntry, type ObjectStore } from './object-store.ts'
 import { listAll } from './s3-list.ts'
 
@@ -284,7 +285,7 @@ export class S3Store implements ObjectStore {
 
   async #ask<T>(work: Work<T>, deadlineMs = this.#options.deadlineMs ?? DEADLINE_MS): Promise<T> {
     const { bucket } = this.#options
-    const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(Math.ceil(deadlineMs))])
+    const signal = timeLimit(Math.ceil(deadlineMs), this.#closing.signal)
     try {
       return await work(await this.#load(), bucket, signal)
     } catch (error) {
