@@ -106,7 +106,7 @@ function assertOneFormat(text: string): void {
     assert.equal(new Date(facts.time).toISOString(), facts.time)
     names.add(facts.name)
   }
-  assert.deepEqual([...names].sort(), ['clickhouse', 'dashboard', 'ingress', 'ipid', 'process+sink+batch+archive'])
+  assert.deepEqual([...names].sort(), ['dashboard', 'ingress', 'ipid', 'process+sink+batch+archive'])
   assert.match(text, /"records":\d+,"seconds":[\d.]+,"msg":"enrichment file loaded"/)
   assert.match(text, /"seconds":[\d.]+,"msg":"ready"/)
 }

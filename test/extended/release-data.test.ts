@@ -40,7 +40,7 @@ test('backup, archive and dead letters of version 0.1.0 are read', async (t) => 
   await until(events, (rows) => rows.length === all.length)
   assert.deepEqual(await events(), all)
 
-  await run('sql', "DELETE FROM events WHERE event_id != 'p1'")
+  await run('sql', '--write', "DELETE FROM events WHERE event_id != 'p1'")
   await run('replay', '--tenant', 'demo', '--from', DAY, '--to', DAY)
   assert.deepEqual(
     (await events()).map(({ event_id }: { event_id: string }) => event_id),

@@ -134,6 +134,13 @@ test('commands reach the running instance', async (t) => {
 
   assert.deepEqual((await json('sql', 'SELECT 1 AS one')).data, [{ one: 1 }])
   assert.deepEqual((await json('sql', 'CREATE TEMPORARY TABLE t (x Int8)')).data, [])
+  const change = 'ALTER TABLE events DELETE WHERE 0'
+  const refused = await site.ipid('sql', change)
+  assert.equal(refused.code, 1)
+  assert.match(refused.stderr, /analyst: Not enough privileges/)
+  assert.deepEqual((await json('sql', '--write', change)).data, [])
+  assert.equal((await site.ipid('sql', '--print-url')).stdout, `${ready.clickhouse_url}\n`)
+  assert.deepEqual(await site.ipid('sql'), { code: 2, stdout: '', stderr: 'ipid: give a statement, or --print-url\n' })
   assert.deepEqual(pick(await json('usage', 'acme'), 'tracked_accounts', 'limit'), [0, 2_500])
   assert.deepEqual(pick(await json('usage', 'demo'), 'plan', 'limit'), ['custom', 7])
   assert.equal((await json('tenant', 'create', 'giant', '--plan', 'huge')).plan, 'huge')

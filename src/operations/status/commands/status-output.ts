@@ -80,7 +80,7 @@ function printDamage(out: NodeJS.WritableStream, { damage: { parts, archived_ten
   }
   const [{ table, name }] = parts as [DamagedPart]
   const drop = `ALTER TABLE ipid.${table} DROP DETACHED PART '${name}' SETTINGS allow_drop_detached = 1`
-  printLine(out, `  after that, for each part: ${drop}`)
+  printLine(out, `  after that, for each part: ./ipid sql --write "${drop}"`)
 }
 
 function jobsText(
