@@ -59,6 +59,7 @@ test('the tables of a cluster', async (t) => {
         ...['daily_outcomes View', 'daily_visits View', 'events Distributed', 'events_local MergeTree'],
         ...['hidden_changes MergeTree', 'hidden_events Distributed', 'hidden_events_local MergeTree'],
         ...['intent_pages View', 'migrations MergeTree', 'outcomes Distributed', 'outcomes_local MergeTree'],
+        'read_intent_pages View',
         'sessions View',
       ],
     )
