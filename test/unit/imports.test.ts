@@ -40,6 +40,7 @@ const ROOMS = [
   'src/stores/redis',
   'src/stores/clickhouse',
   'src/stores/objects',
+  'src/days',
   'src/secrets',
   'src/pipeline/runner',
   'src/pipeline/stages',

@@ -1,6 +1,6 @@
 import { DATABASE } from './client.ts'
 import { quote, quoteName } from './quote.ts'
-import { EVENTS, HIDDEN, OUTCOMES } from './tables.ts'
+import { DAY_TABLES, EVENTS, HIDDEN, OUTCOMES } from './tables.ts'
 
 /*
  * Translates the schema for a cluster. A table of schemas/clickhouse becomes a replicated table on every host, and a
@@ -9,7 +9,7 @@ import { EVENTS, HIDDEN, OUTCOMES } from './tables.ts'
  */
 
 /** Tables whose rows are spread over the shards: each is a Distributed table over a replicated one. */
-export const SHARDED: ReadonlySet<string> = new Set([EVENTS.name, OUTCOMES.name, HIDDEN])
+export const SHARDED: ReadonlySet<string> = new Set([EVENTS.name, OUTCOMES.name, HIDDEN, ...DAY_TABLES])
 
 /** Limits insert tokens by number alone, as on one server: an insert may be repeated days later. */
 const KEEPS_TOKENS = 'replicated_deduplication_window = $1, replicated_deduplication_window_seconds = 315360000'

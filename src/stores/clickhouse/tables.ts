@@ -54,8 +54,13 @@ export const OUTCOMES: TargetTable = {
   time: 'day',
 }
 
+/** Numbers of closed days, derived from `EVENTS`: of companies and accounts, and of pages (src/days/README.md). */
+export const ENTITY_DAYS = 'entity_days'
+export const PAGE_DAYS = 'page_days'
+export const DAY_TABLES = [ENTITY_DAYS, PAGE_DAYS] as const
+
 /** Tables that only migrations create. */
 export const OUR_TABLES: ReadonlySet<string> = new Set([
   ...[EVENTS.name, HIDDEN, OUTCOMES.name],
-  ...[CORRECTIONS, HIDDEN_CHANGES],
+  ...[CORRECTIONS, HIDDEN_CHANGES, ...DAY_TABLES],
 ])

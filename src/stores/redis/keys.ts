@@ -65,6 +65,8 @@ export const keys = {
   reports: () => 'ipid:reports',
   /** Hash: store → JSON of when old events were last removed. */
   retention: () => 'ipid:retention',
+  /** String: what the builder of days last saw, as JSON. */
+  days: () => 'ipid:days',
   /** String: exists while a process removes a store's old events, and for a short time after; expires. */
   retentionTurn: (store: string) => `ipid:retention:${store}`,
   /** Stream of bulk lookup jobs that wait for a worker. */
