@@ -20,22 +20,46 @@ export interface Reading extends Corrected {
 /** Right for every state of the tables, and slow: reads events only, and follows corrections that may not exist. */
 export const FROM_EVENTS: Reading = { isMerged: true, isHidden: true, companies: undefined, pages: undefined }
 
+const builds = (view: string) =>
+  `(SELECT groupArray((toInt32(day), built)) FROM ${view} WHERE tenant_id = {tenant:String} AND day < toDate32(now('UTC')))`
+
 /** What every question about companies asks first. */
 export const READING = `
   SELECT
     countIf(counts_for != '') > 0 AS merged,
-    countIf(is_hidden) > 0 AS hidden
+    countIf(is_hidden) > 0 AS hidden,
+    ${builds('valid_days')} AS builds,
+    ${builds('valid_page_days')} AS page_builds,
+    (SELECT groupArray(toInt32(day)) FROM (SELECT toDate32(timestamp) AS day FROM events WHERE tenant_id = {tenant:String} GROUP BY day)) AS days,
+    toInt32(toDate32(now('UTC'))) AS today
   FROM corrected_companies
   WHERE tenant_id = {tenant:String}`
 
+interface Found {
+  readonly merged: number
+  readonly hidden: number
+  readonly builds: readonly Build[]
+  readonly page_builds: readonly Build[]
+  readonly days: readonly number[]
+  readonly today: number
+}
+
 /** Asks what questions about the companies of a tenant must know first. Rejects as `QuestionReader.find`. */
 export async function readingOf(reader: QuestionReader, tenant: string): Promise<Reading> {
-  const [found] = await reader.rows<{ merged: number; hidden: number }>(READING, { tenant })
+  const [found] = await reader.rows<Found>(READING, { tenant })
+  if (found === undefined) return FROM_EVENTS
+  const { today } = found
+  const sourcesOf = (all: readonly Build[]) => {
+    const proved = new Set(all.map(([day]) => day))
+    // The next question may be asked tomorrow. A day without rows has nothing to read.
+    const live = new Set([...found.days.filter((day) => !proved.has(day)), today, today + 1])
+    return { builds: all.filter(([, built]) => built > 0), live: [...live] }
+  }
   return {
-    isMerged: found?.merged === 1,
-    isHidden: found?.hidden === 1,
-    companies: undefined,
-    pages: undefined,
+    isMerged: found.merged === 1,
+    isHidden: found.hidden === 1,
+    companies: sourcesOf(found.builds),
+    pages: sourcesOf(found.page_builds),
   }
 }
 
