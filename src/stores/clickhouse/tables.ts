@@ -54,7 +54,7 @@ export const OUTCOMES: TargetTable = {
   time: 'day',
 }
 
-/** Tables that only migrations create. */
+/** Tables that only `migrate` creates. */
 export const OUR_TABLES: ReadonlySet<string> = new Set([
   ...[EVENTS.name, HIDDEN, OUTCOMES.name],
   ...[CORRECTIONS, HIDDEN_CHANGES],

@@ -1,9 +1,3 @@
--- What pages read of an event, stored: ClickHouse computes it at the insert, so no sender, backup or replay needs to know these columns. It
--- computes them for existing rows in the background; until then, when a query reads them.
---
--- page: ids, UUIDs and long numbers in a path become *, because a page that everybody has for himself is no page, and because few distinct
--- pages are read fast. In their order: a UUID; hexadecimal digits; a ULID; the id of an API, such as cus_NffrFeUfNV2Hib; a number.
--- company, visitor: numbers are compared and counted several times as fast as texts.
 ALTER TABLE events
   ADD COLUMN IF NOT EXISTS page LowCardinality(String) MATERIALIZED
     if(url = '', '', concat(
