@@ -9,10 +9,9 @@ const rendered = statements.flatMap((statement) => clusterStatements(statement, 
 
 test('each statement of the schema runs on all hosts, with database names for all tables', () => {
   for (const statement of rendered) {
-    const [, name] =
-      /^(?:CREATE TABLE IF NOT EXISTS|CREATE (?:OR REPLACE )?VIEW(?: IF NOT EXISTS)?|ALTER TABLE) (\S+) ON CLUSTER `c1`\s/.exec(
-        statement,
-      )!
+    const [, name] = /^(?:CREATE TABLE IF NOT EXISTS|CREATE OR REPLACE VIEW|ALTER TABLE) (\S+) ON CLUSTER `c1`\s/.exec(
+      statement,
+    )!
     assert.match(name!, /^ipid\.\w+$/)
     assert.doesNotMatch(statement, /\b(?:FROM|JOIN) (?!ipid\.)\w/)
   }
@@ -79,6 +78,10 @@ test('a column that a view looks up in another one becomes a join, as Distribute
     companies!,
     /\nLEFT JOIN ipid\.company_heat AS heats ON heats\.tenant_id = rows\.tenant_id AND heats\.company_id = rows\.company_id\nCOMMENT 'One row/,
   )
+})
+
+test('a view is dropped on all hosts', () => {
+  assert.deepEqual(clusterStatements('DROP VIEW IF EXISTS old', 'c1'), ['DROP VIEW IF EXISTS ipid.old ON CLUSTER `c1`'])
 })
 
 test('a statement without a form for a cluster is not sent to one', () => {
