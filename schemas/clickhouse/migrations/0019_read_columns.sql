@@ -1,12 +1,3 @@
--- What pages read of an event, stored: ClickHouse computes it at the insert, so no sender, backup or replay needs to know these columns. It
--- computes them for existing rows in the background; until then, when a query reads them.
---
--- url: the others are computed from it, and a mutation refuses to compute a column from one that is not stored.
--- page: ids, UUIDs and long numbers in a path become *, because a page that everybody has for himself is no page, and because few distinct
--- pages are read fast. In their order: a UUID; hexadecimal digits; a ULID; the id of an API, such as cus_NffrFeUfNV2Hib; a number.
--- company_sums: names, times and counts of companies and accounts, for lists and views. The attributes are one string, which is read five
--- times as fast as a tuple; free texts come last in it.
--- company, visitor: numbers are compared and counted several times as fast as texts.
 ALTER TABLE events
   MODIFY COLUMN url String MATERIALIZED
     if(multiSearchAny(extra, ['url"', '"page_location"', '"path"']) OR multiSearchAny(properties, ['url"', '"page_location"', '"path"']),
@@ -74,31 +65,3 @@ ALTER TABLE events
 ALTER TABLE events MATERIALIZE PROJECTION IF EXISTS company_sums;
 
 ALTER TABLE events DROP PROJECTION IF EXISTS company_list;
-
--- The one place that says which pages of events show an intent to buy.
-CREATE OR REPLACE VIEW read_intent_pages
-(
-  tenant_id String COMMENT 'Tenant',
-  page String COMMENT 'A page of its events, as in events'
-)
-AS SELECT
-  names.tenant_id AS tenant_id,
-  page
-FROM
-(
-  SELECT tenant_id, page
-  FROM events
-  WHERE page > ''
-  GROUP BY tenant_id, page
-) AS names
-LEFT JOIN
-(
-  SELECT
-    tenant_id,
-    concat('(?i)(^|[^\\pL\\pN])(', arrayStringConcat(arrayMap(each -> arrayStringConcat(extractAll(each, '[\\pL\\pN]+'), '[^\\pL\\pN]+'), pages), '|'), ')([^\\pL\\pN]|$)') AS pattern
-  FROM intent_pages
-) AS own ON own.tenant_id = names.tenant_id
-WHERE match(
-  decodeURLComponent(substring(page, position(page, '/'))),
-  if(own.pattern = '', '(?i)(^|[^\\pL\\pN])(pricing|prices|plans|demo|contact|signup|sign[^\\pL\\pN]+up|register|trial|book|booking|buy|checkout|quote)([^\\pL\\pN]|$)', own.pattern))
-COMMENT 'Pages in events that are intent pages of their tenant: its own, or else the default ones';
