@@ -37,7 +37,8 @@ ALTER TABLE events
         decodeURLFormComponent(extractURLParameter(url, 'utm_campaign'))), 2048),
       ''),
   ADD COLUMN IF NOT EXISTS company UInt64 MATERIALIZED if(company_id = '', 0, sipHash64(company_id)) COMMENT 'Number of the organisation: sipHash64 of company_id; 0 when none is known',
-  ADD COLUMN IF NOT EXISTS visitor UInt64 MATERIALIZED sipHash64(ip) COMMENT 'Number of the address: sipHash64 of ip. A visit is a distinct visitor on a UTC day',
+  ADD COLUMN IF NOT EXISTS visitor UInt64 MATERIALIZED sipHash64(ip) COMMENT 'Number of the address: sipHash64 of ip',
+  ADD COLUMN IF NOT EXISTS visit UInt64 ALIAS cityHash64(visitor, toDate32(timestamp)) COMMENT 'Visit that the event belongs to: a distinct visitor on a UTC day',
   ADD INDEX IF NOT EXISTS companies company TYPE bloom_filter(0.01) GRANULARITY 1,
   ADD PROJECTION IF NOT EXISTS company_sums
   (

@@ -24,7 +24,7 @@
 -- url: the others are computed from it, and a mutation refuses to compute a column from one that is not stored.
 -- page: ids, UUIDs and long numbers in a path become *, because a page that everybody has for himself is no page, and because few distinct
 --   pages are read fast. In their order: a UUID; hexadecimal digits; a ULID; the id of an API, such as cus_NffrFeUfNV2Hib; a number.
--- company, visitor: numbers are compared and counted several times as fast as texts. A visit is a distinct visitor on a UTC day.
+-- company, visitor: numbers are compared and counted several times as fast as texts.
 -- known_domain: the truth of a tenant's own sign-ups, which attributions are checked with. What came with a browser key, which stands in
 --   public pages, is no evidence (src/operations/accuracy/README.md, Evidence).
 CREATE TABLE IF NOT EXISTS events
@@ -131,7 +131,8 @@ CREATE TABLE IF NOT EXISTS events
         '*')))
     COMMENT 'Page of the event: host without www. and path of url, with * for ids in the path; begins with / when url names no host; empty when there is no url' CODEC(ZSTD(1)),
   company UInt64 MATERIALIZED if(company_id = '', 0, sipHash64(company_id)) COMMENT 'Number of the organisation: sipHash64 of company_id; 0 when none is known',
-  visitor UInt64 MATERIALIZED sipHash64(ip) COMMENT 'Number of the address: sipHash64 of ip. A visit is a distinct visitor on a UTC day',
+  visitor UInt64 MATERIALIZED sipHash64(ip) COMMENT 'Number of the address: sipHash64 of ip',
+  visit UInt64 ALIAS cityHash64(visitor, toDate32(timestamp)) COMMENT 'Visit that the event belongs to: a distinct visitor on a UTC day',
   INDEX event_ids event_id TYPE bloom_filter(0.01) GRANULARITY 1,
   INDEX companies company TYPE bloom_filter(0.01) GRANULARITY 1,
   PROJECTION stored_days

@@ -1,9 +1,9 @@
--- An account that the sender names includes its events from addresses without a known organisation. It shows the last known
--- organisation; an event without one does not remove it. The expressions of the innermost queries match those of the projections of
--- `events` character by character; otherwise a query reads every event. For the same reason "known" is written company_id > ''.
+-- An account that the sender names includes its events from addresses without a known organisation. It shows the last known organisation; an
+-- event without one does not remove it.
 --
 -- An account follows the corrections of the company whose id it has. An account that the sender names keeps its events, and shows its latest
--- company as people corrected it: by its new name, or the one it is merged into, and never a hidden one.
+-- company as people corrected it: by its new name, or the one it is merged into, and never a hidden one. As in `companies`, names and times
+-- come from company_sums, and visits from days.
 CREATE OR REPLACE VIEW accounts
 (
   tenant_id String COMMENT 'Tenant',
@@ -22,150 +22,82 @@ CREATE OR REPLACE VIEW accounts
   unique_ips UInt64 COMMENT 'Distinct addresses; of tenants that do not keep addresses, distinct pairs of address and UTC day',
   quality UInt8 COMMENT 'How much is known of the address, 0 to 100'
 )
-AS SELECT
-  tenant_id,
-  account_id,
-  latest.1 AS business_name,
-  latest.2 AS org_name,
-  latest.3 AS domain,
-  latest.4 AS industry,
-  latest.5 AS industry_category,
-  latest.6 AS classification,
-  latest.7 AS country_code,
+AS WITH
+  (SELECT (arrayPushBack(groupArray(concat(tenant_id, '\0', company_id)), ''), arrayPushBack(groupArray(target_id), '')) FROM merged_companies) AS merged
+SELECT
+  sums.tenant_id AS tenant_id,
+  sums.account_id AS account_id,
+  latest.1[7] AS business_name,
+  latest.1[6] AS org_name,
+  latest.1[5] AS domain,
+  latest.1[4] AS industry,
+  latest.1[3] AS industry_category,
+  latest.1[1] AS classification,
+  latest.1[2] AS country_code,
   ifNull(first_timestamp, first_received) AS first_seen,
   ifNull(last_timestamp, first_received) AS last_seen,
-  events,
-  visits,
-  unique_ips,
-  latest.8 AS quality
+  sums.events AS events,
+  days.visits AS visits,
+  days.unique_ips AS unique_ips,
+  latest.2 % 256 AS quality
 FROM
 (
   SELECT
-    tenant_id,
-    account_id,
-    sum(company_events) AS events,
-    min(company_first) AS first_timestamp,
-    max(company_last) AS last_timestamp,
-    min(company_received) AS first_received,
-    uniqExactMerge(company_ips) AS unique_ips,
-    uniqExactMerge(company_visits) AS visits,
-    if(max(company_id) > '', argMaxMergeIf(company_latest, company_id > ''), argMaxMerge(company_latest)) AS latest
+    parts.tenant_id AS tenant_id,
+    transform(concat(parts.tenant_id, '\0', part_account), merged.1, merged.2, part_account) AS account_id,
+    sum(part_events) AS events,
+    min(part_first) AS first_timestamp,
+    max(part_last) AS last_timestamp,
+    min(part_received) AS first_received,
+    argMaxIf(
+      (
+        if(shown.name != '', arrayPushBack(arrayPopBack(if(notEmpty(target.texts), target.texts, part_texts)), shown.name), if(notEmpty(target.texts), target.texts, part_texts)),
+        if(notEmpty(target.texts), target.ranked, part_ranked)
+      ),
+      (part_id != '', part_ranked),
+      NOT shown.is_hidden) AS latest
   FROM
   (
     SELECT
       tenant_id,
-      account_id,
-      company_id,
-      count() AS company_events,
-      minOrNullIf(timestamp, timestamp <= received_at + toIntervalDay(1)) AS company_first,
-      maxOrNullIf(timestamp, timestamp <= received_at + toIntervalDay(1)) AS company_last,
-      min(received_at) AS company_received,
-      uniqExactState(sipHash64(ip)) AS company_ips,
-      uniqExactState(sipHash64(ip, toDate32(timestamp))) AS company_visits,
-      argMaxState((business_name, org_name, domain, industry, industry_category, classification, country_code, quality), toUnixTimestamp64Milli(received_at) * 256 + quality) AS company_latest
+      account_id AS part_account,
+      events.company_id AS part_id,
+      transform(concat(tenant_id, '\0', part_id), merged.1, merged.2, part_id) AS shown_id,
+      count() AS part_events,
+      minOrNullIf(timestamp, timestamp <= received_at + toIntervalDay(1)) AS part_first,
+      maxOrNullIf(timestamp, timestamp <= received_at + toIntervalDay(1)) AS part_last,
+      min(received_at) AS part_received,
+      max(toUnixTimestamp64Milli(received_at) * 256 + quality) AS part_ranked,
+      splitByChar('\x1f', finalizeAggregation(argMaxState(concat(classification, '\x1f', country_code, '\x1f', industry_category, '\x1f', industry, '\x1f', domain, '\x1f', org_name, '\x1f', business_name), toUnixTimestamp64Milli(received_at) * 256 + quality))) AS part_texts
     FROM events
-    WHERE account_id > '' AND (tenant_id, account_id) NOT IN (SELECT tenant_id, account_id FROM concerned_accounts)
-    GROUP BY tenant_id, account_id, company_id
-  )
+    WHERE account_id > ''
+    GROUP BY tenant_id, company, events.company_id, account_id
+  ) AS parts
+  LEFT JOIN corrected_companies AS shown ON shown.tenant_id = parts.tenant_id AND shown.company_id = parts.shown_id
+  LEFT JOIN
+  (
+    SELECT
+      tenant_id,
+      events.company_id AS target_id,
+      max(toUnixTimestamp64Milli(received_at) * 256 + quality) AS ranked,
+      splitByChar('\x1f', finalizeAggregation(argMaxState(concat(classification, '\x1f', country_code, '\x1f', industry_category, '\x1f', industry, '\x1f', domain, '\x1f', org_name, '\x1f', business_name), toUnixTimestamp64Milli(received_at) * 256 + quality))) AS texts
+    FROM events
+    WHERE company > 0 AND (tenant_id, events.company_id) IN (SELECT tenant_id, target_id FROM merged_companies)
+    GROUP BY tenant_id, company, events.company_id
+  ) AS target ON target.tenant_id = parts.tenant_id AND target.target_id = parts.shown_id
   GROUP BY tenant_id, account_id
-)
-UNION ALL
-SELECT
-  tenant_id,
-  account_id,
-  latest.1 AS business_name,
-  latest.2 AS org_name,
-  latest.3 AS domain,
-  latest.4 AS industry,
-  latest.5 AS industry_category,
-  latest.6 AS classification,
-  latest.7 AS country_code,
-  ifNull(first_timestamp, first_received) AS first_seen,
-  ifNull(last_timestamp, first_received) AS last_seen,
-  events,
-  visits,
-  unique_ips,
-  latest.8 AS quality
-FROM
+) AS sums
+LEFT JOIN
 (
   SELECT
     tenant_id,
-    account AS account_id,
-    sum(company_events) AS events,
-    min(company_first) AS first_timestamp,
-    max(company_last) AS last_timestamp,
-    min(company_received) AS first_received,
-    uniqExactMerge(company_ips) AS unique_ips,
-    uniqExactMerge(company_visits) AS visits,
-    max(is_shown) AS is_known,
-    argMaxMergeIf(company_latest, is_shown) AS known_latest,
-    if(is_known, arrayFirst(choice -> choice.1 = known_latest, groupArrayIf((own_latest, shown_latest), is_shown)).2, argMaxMergeIf(company_latest, company_id = '')) AS latest
-  FROM
-  (
-    SELECT
-      parts.tenant_id AS tenant_id,
-      account,
-      parts.company_id AS company_id,
-      company_events,
-      company_first,
-      company_last,
-      company_received,
-      company_ips,
-      company_visits,
-      company_latest,
-      company > '' AND NOT shown.is_hidden AS is_shown,
-      own_latest,
-      if(company != parts.company_id AND target.company_id != '', target.latest, own_latest) AS base,
-      (if(shown.name != '', shown.name, base.1), base.2, base.3, base.4, base.5, base.6, base.7, base.8) AS shown_latest
-    FROM
-    (
-      SELECT
-        groups.tenant_id AS tenant_id,
-        if(account.counts_for != '', account.counts_for, groups.account_id) AS account,
-        groups.company_id AS company_id,
-        if(own.counts_for != '', own.counts_for, groups.company_id) AS company,
-        company_events,
-        company_first,
-        company_last,
-        company_received,
-        company_ips,
-        company_visits,
-        company_latest,
-        finalizeAggregation(company_latest) AS own_latest
-      FROM
-      (
-        SELECT
-          tenant_id,
-          account_id,
-          company_id,
-          count() AS company_events,
-          minOrNullIf(timestamp, timestamp <= received_at + toIntervalDay(1)) AS company_first,
-          maxOrNullIf(timestamp, timestamp <= received_at + toIntervalDay(1)) AS company_last,
-          min(received_at) AS company_received,
-          uniqExactState(sipHash64(ip)) AS company_ips,
-          uniqExactState(sipHash64(ip, toDate32(timestamp))) AS company_visits,
-          argMaxState((business_name, org_name, domain, industry, industry_category, classification, country_code, quality), toUnixTimestamp64Milli(received_at) * 256 + quality) AS company_latest
-        FROM events
-        WHERE account_id > '' AND (tenant_id, account_id) IN (SELECT tenant_id, account_id FROM concerned_accounts)
-        GROUP BY tenant_id, account_id, company_id
-      ) AS groups
-      LEFT JOIN corrected_companies AS own ON own.tenant_id = groups.tenant_id AND own.company_id = groups.company_id
-      LEFT JOIN corrected_companies AS account ON account.tenant_id = groups.tenant_id AND account.company_id = groups.account_id
-    ) AS parts
-    LEFT JOIN corrected_companies AS shown ON shown.tenant_id = parts.tenant_id AND shown.company_id = parts.company
-    LEFT JOIN
-    (
-      SELECT
-        tenant_id,
-        company_id,
-        finalizeAggregation(argMaxState((business_name, org_name, domain, industry, industry_category, classification, country_code, quality), toUnixTimestamp64Milli(received_at) * 256 + quality)) AS latest
-      FROM events
-      WHERE company_id > '' AND (tenant_id, company_id) IN (SELECT tenant_id, counts_for FROM corrected_companies WHERE counts_for != '')
-      GROUP BY tenant_id, company_id
-    ) AS target ON target.tenant_id = parts.tenant_id AND target.company_id = parts.company
-  )
-  GROUP BY tenant_id, account_id
-) AS sums
-LEFT JOIN corrected_companies AS hidden ON hidden.tenant_id = sums.tenant_id AND hidden.company_id = sums.account_id
-WHERE NOT hidden.is_hidden
+    if(is_merged, transform(concat(tenant_id, '\0', entity_id), merged.1, merged.2, ''), entity_id) AS account_id,
+    (tenant_id, entity_id) IN (SELECT tenant_id, company_id FROM merged_companies) AS is_merged,
+    if(is_merged, uniqExactArray(arrayMap(visitor -> cityHash64(visitor, day), if(is_merged, visitors, []))), sum(visit_days.visits)) AS visits,
+    uniqExactArray(visitors) AS unique_ips
+  FROM visit_days
+  WHERE kind != 'company' AND entity != 0
+  GROUP BY tenant_id, account_id, is_merged
+) AS days ON days.tenant_id = sums.tenant_id AND days.account_id = sums.account_id
+WHERE (sums.tenant_id, sums.account_id) NOT IN (SELECT tenant_id, company_id FROM corrected_companies WHERE is_hidden)
 COMMENT 'One row per account of a tenant: latest attributes, and sums of its events; as people corrected its organisation';

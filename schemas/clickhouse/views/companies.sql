@@ -1,4 +1,5 @@
--- Heat costs only the queries that ask for this column. Joins of views are slow to plan, so merges are an array, and not a join.
+-- Names and times come from the projection company_sums, whose expressions are repeated character by character; otherwise a query reads every
+-- event. Visits and heat come from days. A merged company has the attributes of its target, if that has any.
 CREATE OR REPLACE VIEW companies
 (
   tenant_id String COMMENT 'Tenant',
@@ -22,141 +23,59 @@ CREATE OR REPLACE VIEW companies
   note String COMMENT 'Note of a person',
   heat UInt8 COMMENT 'Interest of the last 30 UTC days, 0 to 100: see company_heat'
 )
-AS SELECT
-  rows.tenant_id AS tenant_id,
-  rows.company_id AS company_id,
-  business_name,
-  org_name,
-  domain,
-  industry,
-  industry_category,
-  classification,
-  country_code,
-  first_seen,
-  last_seen,
-  events,
-  visits,
-  unique_ips,
-  quality,
-  accounts,
-  tags,
-  owner,
-  note,
-  ifNull((SELECT heats.heat FROM company_heat AS heats WHERE heats.tenant_id = rows.tenant_id AND heats.company_id = rows.company_id), 0) AS heat
+AS WITH (SELECT (arrayPushBack(groupArray(concat(tenant_id, '\0', company_id)), ''), arrayPushBack(groupArray(target_id), '')) FROM merged_companies) AS merged
+SELECT
+  sums.tenant_id AS tenant_id,
+  sums.company_id AS company_id,
+  if(shown.name != '', shown.name, texts[7]) AS business_name,
+  texts[6] AS org_name,
+  texts[5] AS domain,
+  texts[4] AS industry,
+  texts[3] AS industry_category,
+  texts[1] AS classification,
+  texts[2] AS country_code,
+  ifNull(first_timestamp, first_received) AS first_seen,
+  ifNull(last_timestamp, first_received) AS last_seen,
+  sums.events AS events,
+  numbers.visits AS visits,
+  numbers.unique_ips AS unique_ips,
+  ranked % 256 AS quality,
+  sums.accounts AS accounts,
+  shown.tags AS tags,
+  shown.owner AS owner,
+  shown.note AS note,
+  numbers.recency + numbers.frequency + numbers.depth + numbers.intent AS heat
 FROM
 (
   SELECT
     tenant_id,
-    company_id,
-    latest.1 AS business_name,
-    latest.2 AS org_name,
-    latest.3 AS domain,
-    latest.4 AS industry,
-    latest.5 AS industry_category,
-    latest.6 AS classification,
-    latest.7 AS country_code,
-    ifNull(first_timestamp, first_received) AS first_seen,
-    ifNull(last_timestamp, first_received) AS last_seen,
-    events,
-    visits,
-    unique_ips,
-    latest.8 AS quality,
-    accounts,
-    [] AS tags,
-    '' AS owner,
-    '' AS note
+    transform(concat(tenant_id, '\0', part_id), merged.1, merged.2, part_id) AS company_id,
+    sum(part_events) AS events,
+    uniqExact(transform(concat(tenant_id, '\0', account_id), merged.1, merged.2, account_id)) AS accounts,
+    min(part_first) AS first_timestamp,
+    max(part_last) AS last_timestamp,
+    min(part_received) AS first_received,
+    argMax(part_ranked, (part_id = company_id, part_ranked)) AS ranked,
+    argMax(part_texts, (part_id = company_id, part_ranked)) AS texts
   FROM
   (
     SELECT
       tenant_id,
-      company_id,
-      count() AS accounts,
-      sum(account_events) AS events,
-      min(account_first) AS first_timestamp,
-      max(account_last) AS last_timestamp,
-      min(account_received) AS first_received,
-      uniqExactMerge(account_ips) AS unique_ips,
-      uniqExactMerge(account_visits) AS visits,
-      argMaxMerge(account_latest) AS latest
-    FROM
-    (
-      SELECT
-        tenant_id,
-        account_id,
-        company_id,
-        count() AS account_events,
-        minOrNullIf(timestamp, timestamp <= received_at + toIntervalDay(1)) AS account_first,
-        maxOrNullIf(timestamp, timestamp <= received_at + toIntervalDay(1)) AS account_last,
-        min(received_at) AS account_received,
-        uniqExactState(sipHash64(ip)) AS account_ips,
-        uniqExactState(sipHash64(ip, toDate32(timestamp))) AS account_visits,
-        argMaxState((business_name, org_name, domain, industry, industry_category, classification, country_code, quality), toUnixTimestamp64Milli(received_at) * 256 + quality) AS account_latest
-      FROM events
-      WHERE company_id > '' AND (tenant_id, company_id) NOT IN (SELECT tenant_id, company_id FROM concerned_companies)
-      GROUP BY tenant_id, account_id, company_id
-    )
-    GROUP BY tenant_id, company_id
+      events.company_id AS part_id,
+      account_id,
+      count() AS part_events,
+      minOrNullIf(timestamp, timestamp <= received_at + toIntervalDay(1)) AS part_first,
+      maxOrNullIf(timestamp, timestamp <= received_at + toIntervalDay(1)) AS part_last,
+      min(received_at) AS part_received,
+      max(toUnixTimestamp64Milli(received_at) * 256 + quality) AS part_ranked,
+      splitByChar('\x1f', finalizeAggregation(argMaxState(concat(classification, '\x1f', country_code, '\x1f', industry_category, '\x1f', industry, '\x1f', domain, '\x1f', org_name, '\x1f', business_name), toUnixTimestamp64Milli(received_at) * 256 + quality))) AS part_texts
+    FROM events
+    WHERE company > 0
+    GROUP BY tenant_id, company, events.company_id, account_id
   )
-  UNION ALL
-  WITH
-    (
-      SELECT (arrayPushBack(groupArray(concat(tenant_id, '\0', company_id)), ''), arrayPushBack(groupArray(counts_for), ''))
-      FROM corrected_companies
-      WHERE counts_for != ''
-    ) AS merged
-  SELECT
-    tenant_id,
-    company_id,
-    if(shown.name != '', shown.name, latest.1) AS business_name,
-    latest.2 AS org_name,
-    latest.3 AS domain,
-    latest.4 AS industry,
-    latest.5 AS industry_category,
-    latest.6 AS classification,
-    latest.7 AS country_code,
-    ifNull(first_timestamp, first_received) AS first_seen,
-    ifNull(last_timestamp, first_received) AS last_seen,
-    events,
-    visits,
-    unique_ips,
-    latest.8 AS quality,
-    accounts,
-    shown.tags AS tags,
-    shown.owner AS owner,
-    shown.note AS note
-  FROM
-  (
-    SELECT
-      tenant_id,
-      transform(concat(tenant_id, '\0', part_id), merged.1, merged.2, part_id) AS company_id,
-      uniqExact(transform(concat(tenant_id, '\0', account_id), merged.1, merged.2, account_id)) AS accounts,
-      sum(account_events) AS events,
-      min(account_first) AS first_timestamp,
-      max(account_last) AS last_timestamp,
-      min(account_received) AS first_received,
-      uniqExactMerge(account_ips) AS unique_ips,
-      uniqExactMerge(account_visits) AS visits,
-      if(max(part_id = company_id), argMaxMergeIf(account_latest, part_id = company_id), argMaxMerge(account_latest)) AS latest
-    FROM
-    (
-      SELECT
-        tenant_id,
-        account_id,
-        company_id AS part_id,
-        count() AS account_events,
-        minOrNullIf(timestamp, timestamp <= received_at + toIntervalDay(1)) AS account_first,
-        maxOrNullIf(timestamp, timestamp <= received_at + toIntervalDay(1)) AS account_last,
-        min(received_at) AS account_received,
-        uniqExactState(sipHash64(ip)) AS account_ips,
-        uniqExactState(sipHash64(ip, toDate32(timestamp))) AS account_visits,
-        argMaxState((business_name, org_name, domain, industry, industry_category, classification, country_code, quality), toUnixTimestamp64Milli(received_at) * 256 + quality) AS account_latest
-      FROM events
-      WHERE company_id > '' AND (tenant_id, company_id) IN (SELECT tenant_id, company_id FROM concerned_companies)
-      GROUP BY tenant_id, account_id, company_id
-    )
-    GROUP BY tenant_id, company_id
-  ) AS sums
-  LEFT JOIN corrected_companies AS shown ON shown.tenant_id = sums.tenant_id AND shown.company_id = sums.company_id
-  WHERE NOT shown.is_hidden
-) AS rows
+  GROUP BY tenant_id, company_id
+) AS sums
+LEFT JOIN company_numbers AS numbers ON numbers.tenant_id = sums.tenant_id AND numbers.company = sipHash64(sums.company_id)
+LEFT JOIN corrected_companies AS shown ON shown.tenant_id = sums.tenant_id AND shown.company_id = sums.company_id
+WHERE NOT shown.is_hidden
 COMMENT 'One row per organisation of a tenant, whatever account ids its events carry; as people corrected it';

@@ -23,31 +23,17 @@ WHERE company_id != ''
 GROUP BY tenant_id, company_id
 COMMENT 'What holds now of the corrections by people: one row per company that was ever corrected';
 
--- Every company that a correction concerns, merge targets too. The views that follow corrections have two halves: companies that no
--- correction concerns, and the others. So without corrections nothing is slower, and a query for one company or account still reads only
--- its rows.
-CREATE OR REPLACE VIEW concerned_companies
+-- A target counts for itself, so that the events of a merge are found by one condition.
+CREATE OR REPLACE VIEW merged_companies
 (
   tenant_id String COMMENT 'Tenant',
-  company_id String COMMENT 'Organisation'
+  company_id String COMMENT 'Organisation that is merged, or that others are merged into',
+  target_id String COMMENT 'The company_id that its events count for'
 )
-AS SELECT
+AS SELECT DISTINCT
   tenant_id,
-  arrayJoin(if(field = 'counts_for' AND value != '', [company_corrections.company_id, value], [company_corrections.company_id])) AS company_id
-FROM company_corrections
-WHERE company_corrections.company_id != ''
-COMMENT 'Companies that a correction by people concerns, merge targets too; rows may repeat';
-
-CREATE OR REPLACE VIEW concerned_accounts
-(
-  tenant_id String COMMENT 'Tenant',
-  account_id String COMMENT 'Account: the sender''s, or else the organisation'
-)
-AS SELECT tenant_id, company_id AS account_id
-FROM concerned_companies
-UNION ALL
-SELECT tenant_id, account_id
-FROM events
-WHERE company_id > '' AND (tenant_id, company_id) IN (SELECT tenant_id, company_id FROM concerned_companies)
-GROUP BY tenant_id, account_id
-COMMENT 'Accounts that a correction by people concerns: those with the id of a concerned company, and those with events of one; rows may repeat';
+  arrayJoin([corrected_companies.company_id, counts_for]) AS company_id,
+  counts_for AS target_id
+FROM corrected_companies
+WHERE counts_for != ''
+COMMENT 'Which companies count together, as people merged them';

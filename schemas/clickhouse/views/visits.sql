@@ -1,3 +1,4 @@
+-- An account follows the corrections of the company whose id it has: each view has the accounts that no merge concerns, and the others.
 CREATE OR REPLACE VIEW daily_visits
 (
   tenant_id String COMMENT 'Tenant',
@@ -9,56 +10,37 @@ CREATE OR REPLACE VIEW daily_visits
 )
 AS SELECT
   tenant_id,
-  account_id,
+  entity_id AS account_id,
   day,
-  unique_ips AS visits,
+  visits,
   events,
-  unique_ips
-FROM
-(
-  SELECT
-    tenant_id,
-    account_id,
-    toDate32(timestamp) AS day,
-    count() AS events,
-    finalizeAggregation(uniqExactState(sipHash64(ip))) AS unique_ips
-  FROM events
-  WHERE account_id > '' AND (tenant_id, account_id) NOT IN (SELECT tenant_id, company_id FROM concerned_companies)
-  GROUP BY tenant_id, account_id, day
-)
+  visits AS unique_ips
+FROM visit_days
+WHERE kind != 'company' AND entity_id > ''
+  AND (tenant_id, entity_id) NOT IN (SELECT tenant_id, company_id FROM merged_companies)
+  AND (tenant_id, entity_id) NOT IN (SELECT tenant_id, company_id FROM corrected_companies WHERE is_hidden)
 UNION ALL
 SELECT
   tenant_id,
   account_id,
   day,
-  unique_ips AS visits,
-  events,
-  unique_ips
+  length(found) AS visits,
+  account_events AS events,
+  visits AS unique_ips
 FROM
 (
   SELECT
     days.tenant_id AS tenant_id,
-    if(account.counts_for != '', account.counts_for, days.account_id) AS account_id,
+    merged.target_id AS account_id,
     day,
-    sum(day_events) AS events,
-    uniqExactMerge(day_ips) AS unique_ips
-  FROM
-  (
-    SELECT
-      tenant_id,
-      account_id,
-      toDate32(timestamp) AS day,
-      count() AS day_events,
-      uniqExactState(sipHash64(ip)) AS day_ips
-    FROM events
-    WHERE account_id > '' AND (tenant_id, account_id) IN (SELECT tenant_id, company_id FROM concerned_companies)
-    GROUP BY tenant_id, account_id, day
-  ) AS days
-  LEFT JOIN corrected_companies AS account ON account.tenant_id = days.tenant_id AND account.company_id = days.account_id
+    sum(days.events) AS account_events,
+    groupUniqArrayArray(visitors) AS found
+  FROM visit_days AS days
+  INNER JOIN merged_companies AS merged ON merged.tenant_id = days.tenant_id AND merged.company_id = days.entity_id
+  WHERE kind != 'company' AND (days.tenant_id, entity_id) IN (SELECT tenant_id, company_id FROM merged_companies)
   GROUP BY tenant_id, account_id, day
-) AS sums
-LEFT JOIN corrected_companies AS shown ON shown.tenant_id = sums.tenant_id AND shown.company_id = sums.account_id
-WHERE NOT shown.is_hidden
+)
+WHERE (tenant_id, account_id) NOT IN (SELECT tenant_id, company_id FROM corrected_companies WHERE is_hidden)
 COMMENT 'One row per account and UTC day; as people corrected its organisation';
 
 CREATE OR REPLACE VIEW sessions
@@ -80,49 +62,26 @@ AS SELECT
   min(timestamp) AS started_at,
   max(timestamp) AS ended_at,
   count() AS events,
-  uniqExact(ip) AS unique_ips
+  uniqExact(visitor) AS unique_ips
 FROM events
-WHERE events.session_id IS NOT NULL AND (tenant_id, account_id) NOT IN (SELECT tenant_id, company_id FROM concerned_companies)
+WHERE events.session_id IS NOT NULL
+  AND (tenant_id, account_id) NOT IN (SELECT tenant_id, company_id FROM merged_companies)
+  AND (tenant_id, account_id) NOT IN (SELECT tenant_id, company_id FROM corrected_companies WHERE is_hidden)
 GROUP BY tenant_id, day, account_id, session_id
 UNION ALL
 SELECT
-  tenant_id,
-  day,
-  account_id,
-  session_id,
-  started_at,
-  ended_at,
-  events,
-  unique_ips
-FROM
-(
-  SELECT
-    parts.tenant_id AS tenant_id,
-    day,
-    if(account.counts_for != '', account.counts_for, parts.account_id) AS account_id,
-    session_id,
-    min(part_started) AS started_at,
-    max(part_ended) AS ended_at,
-    sum(part_events) AS events,
-    uniqExactMerge(part_ips) AS unique_ips
-  FROM
-  (
-    SELECT
-      tenant_id,
-      toDate32(timestamp) AS day,
-      account_id,
-      assumeNotNull(session_id) AS session_id,
-      min(timestamp) AS part_started,
-      max(timestamp) AS part_ended,
-      count() AS part_events,
-      uniqExactState(ip) AS part_ips
-    FROM events
-    WHERE events.session_id IS NOT NULL AND (tenant_id, account_id) IN (SELECT tenant_id, company_id FROM concerned_companies)
-    GROUP BY tenant_id, day, account_id, session_id
-  ) AS parts
-  LEFT JOIN corrected_companies AS account ON account.tenant_id = parts.tenant_id AND account.company_id = parts.account_id
-  GROUP BY tenant_id, day, account_id, session_id
-) AS sums
-LEFT JOIN corrected_companies AS shown ON shown.tenant_id = sums.tenant_id AND shown.company_id = sums.account_id
-WHERE NOT shown.is_hidden
+  events.tenant_id AS tenant_id,
+  toDate32(timestamp) AS day,
+  merged.target_id AS account_id,
+  assumeNotNull(events.session_id) AS session_id,
+  min(timestamp) AS started_at,
+  max(timestamp) AS ended_at,
+  count() AS events,
+  uniqExact(visitor) AS unique_ips
+FROM events
+INNER JOIN merged_companies AS merged ON merged.tenant_id = events.tenant_id AND merged.company_id = events.account_id
+WHERE events.session_id IS NOT NULL
+  AND (events.tenant_id, events.account_id) IN (SELECT tenant_id, company_id FROM merged_companies)
+  AND (merged.tenant_id, merged.target_id) NOT IN (SELECT tenant_id, company_id FROM corrected_companies WHERE is_hidden)
+GROUP BY tenant_id, day, account_id, session_id
 COMMENT 'One row per session of an account on a UTC day; as people corrected its organisation';
