@@ -22,7 +22,18 @@ import { ofThese } from './corrected.ts'
 import { companyDays, type Reading, readingOf } from './days.ts'
 import { type Days, type Facet, type NamedSource, parametersOf, type ResolvedFilter, resolveFilter } from './filter.ts'
 import { type HeatRow, heatOf, heatSql } from './heat.ts'
-import { choicesSql, countsSql, eventChoicesSql, type ListPart, listSql, matchingSql, partSql, rowOf } from './list.ts'
+import {
+  choicesSql,
+  companiesSql,
+  countsSql,
+  eventChoicesSql,
+  type ListPart,
+  listSql,
+  matchingSql,
+  partSql,
+  rowOf,
+  type StoredCompanyRow,
+} from './list.ts'
 import type { Origins } from './origins.ts'
 
 const DAY_MS = 86_400_000
@@ -87,17 +98,25 @@ export class ClickHouseCompanies {
   async page(tenantId: string, query: CompaniesQuery): Promise<CompaniesPage> {
     const { limit = COMPANY_LIMITS.pageRows, offset = 0, ...view } = query
     const [resolved, reading] = await this.#resolve(tenantId, view)
-    const { query: list, parameters } = listSql(
-      tenantId,
-      reading,
-      resolved,
-      'LIMIT {limit:UInt32} OFFSET {offset:UInt32}',
-    )
-    const { rows, total } = await this.#reader.find<CompanyRow>(list, { ...parameters, limit, offset })
+    const page = 'LIMIT {limit:UInt32} OFFSET {offset:UInt32}'
+    const { query: list, parameters } = listSql(tenantId, reading, resolved, page, { columns: 'company_id' })
+    const { rows: found, total } = await this.#reader.find<Pick<CompanyRow, 'company_id' | 'events'>>(list, {
+      ...{ ...parameters, limit, offset },
+    })
     // After the last page there is no row that has the total.
-    if (rows.length === 0 && offset > 0)
+    if (found.length === 0 && offset > 0)
       return { rows: [], total: (await this.page(tenantId, { ...view, limit: 1 })).total }
-    return { rows: rows.map((row) => rowOf(row, row.events)), total }
+    const companies = await this.#rowsOf<StoredCompanyRow>(
+      companiesSql(reading, ofThese(reading)),
+      { tenant: tenantId },
+      found.map(({ company_id }) => company_id),
+    )
+    // Events may be erased between the two queries.
+    const rows = found.flatMap(({ company_id, events }) => {
+      const row = companies.get(company_id)
+      return row === undefined ? [] : [rowOf(row, events)]
+    })
+    return { rows, total }
   }
 
   /** A part of a list in the order of ids, and the id that the next part begins after; undefined: it is the last one. */
@@ -153,11 +172,9 @@ export class ClickHouseCompanies {
    */
   async *rows(tenantId: string, view: CompanyView, left: AbortSignal): AsyncGenerator<readonly CountedCompany[]> {
     const [resolved, reading] = await this.#resolve(tenantId, view)
-    const { query, parameters } = listSql(tenantId, reading, resolved, 'LIMIT {limit:UInt32}', [
-      'visits',
-      'unique_ips',
-      'heat',
-    ])
+    const { query, parameters } = listSql(tenantId, reading, resolved, 'LIMIT {limit:UInt32}', {
+      wanted: ['visits', 'unique_ips', 'heat'],
+    })
     const limit = COMPANY_LIMITS.exportRows
     yield* this.#reader.stream<CountedCompany>(query, { ...parameters, limit }, left)
   }

@@ -25,8 +25,7 @@ export const targetOf = ({ isMerged }: Corrected, company = 'company') =>
 export const targetIdOf = ({ isMerged }: Corrected, id = 'company_id') =>
   isMerged ? `transform(${id}, arrayPushBack(${IDS}.1, ''), arrayPushBack(${IDS}.2, ''), ${id})` : id
 
-/** Companies that are merged into others, and those. */
-export const MERGED_NUMBERS = `(SELECT arrayJoin([sipHash64(company_id), sipHash64(counts_for)]) ${MERGES})`
+const MERGED_NUMBERS = `(SELECT arrayJoin([sipHash64(company_id), sipHash64(counts_for)]) ${MERGES})`
 
 /** Condition that people did not hide a company. @param company the number of one that no other one is counted for */
 export const isShown = ({ isHidden }: Corrected, company: string) =>
@@ -42,6 +41,12 @@ export const ofShown = (corrected: Corrected) =>
 export type OfCompanies = (company: string) => string
 
 export const OF_KNOWN: OfCompanies = (company) => `${company} != 0`
+
+/** Condition on those that count together with others, targets too, or `NOT IN`: on all others. */
+export const ofMerged =
+  (of: OfCompanies, those: 'IN' | 'NOT IN'): OfCompanies =>
+  (company) =>
+    `${of(company)} AND ${company} ${those} ${MERGED_NUMBERS}`
 
 /** The numbers of the companies in the parameter `companies`, and those in the parameter `numbers`. */
 const NAMED = 'SELECT sipHash64(arrayJoin({companies:Array(String)}))'

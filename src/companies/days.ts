@@ -1,5 +1,5 @@
 import type { QuestionReader } from '../stores/clickhouse/reader.ts'
-import { type Corrected, isShown, MERGED_NUMBERS, OF_KNOWN, type OfCompanies, targetOf } from './corrected.ts'
+import { type Corrected, isShown, OF_KNOWN, type OfCompanies, ofMerged, targetOf } from './corrected.ts'
 
 /*
  * What companies did on each UTC day. Finished numbers of a day are stored (src/days/README.md); a question reads those that prove
@@ -21,16 +21,15 @@ export interface Reading extends Corrected {
 export const FROM_EVENTS: Reading = { isMerged: true, isHidden: true, companies: undefined, pages: undefined }
 
 const builds = (view: string) =>
-  `(SELECT groupArray((toInt32(day), built)) FROM ${view} WHERE tenant_id = {tenant:String} AND day < toDate32(now('UTC')))`
+  `(SELECT groupArray((toInt32(day), built)) FROM ${view} WHERE tenant_id = {tenant:String})`
 
 /** What every question about companies asks first. */
 export const READING = `
   SELECT
     countIf(counts_for != '') > 0 AS merged,
     countIf(is_hidden) > 0 AS hidden,
-    ${builds('valid_days')} AS builds,
+    ${builds('day_builds')} AS builds,
     ${builds('valid_page_days')} AS page_builds,
-    (SELECT groupArray(toInt32(day)) FROM (SELECT toDate32(timestamp) AS day FROM events WHERE tenant_id = {tenant:String} GROUP BY day)) AS days,
     toInt32(toDate32(now('UTC'))) AS today
   FROM corrected_companies
   WHERE tenant_id = {tenant:String}`
@@ -38,9 +37,10 @@ export const READING = `
 interface Found {
   readonly merged: number
   readonly hidden: number
+  /** Every day with events; a build of 0 is none. */
   readonly builds: readonly Build[]
+  /** A build of 0: no company saw a page on this day. */
   readonly page_builds: readonly Build[]
-  readonly days: readonly number[]
   readonly today: number
 }
 
@@ -49,16 +49,17 @@ export async function readingOf(reader: QuestionReader, tenant: string): Promise
   const [found] = await reader.rows<Found>(READING, { tenant })
   if (found === undefined) return FROM_EVENTS
   const { today } = found
-  const sourcesOf = (all: readonly Build[]) => {
-    const proved = new Set(all.map(([day]) => day))
-    // The next question may be asked tomorrow. A day without rows has nothing to read.
-    const live = new Set([...found.days.filter((day) => !proved.has(day)), today, today + 1])
-    return { builds: all.filter(([, built]) => built > 0), live: [...live] }
+  const sourcesOf = (proved: readonly Build[]) => {
+    const stored = proved.filter(([day]) => day < today)
+    const days = new Set(stored.map(([day]) => day))
+    // The next question may be asked tomorrow.
+    const live = new Set([...found.builds.flatMap(([day]) => (days.has(day) ? [] : [day])), today, today + 1])
+    return { builds: stored.filter(([, built]) => built > 0), live: [...live] }
   }
   return {
     isMerged: found.merged === 1,
     isHidden: found.hidden === 1,
-    companies: sourcesOf(found.builds),
+    companies: sourcesOf(found.builds.filter(([, built]) => built > 0)),
     pages: sourcesOf(found.page_builds),
   }
 }
@@ -107,15 +108,11 @@ export function daysAsStored(reading: Reading, { of = OF_KNOWN, within = () => '
 export function companyDays(reading: Reading, rows: Rows = {}): string {
   if (!reading.isMerged) return daysAsStored(reading, rows)
   const { of = OF_KNOWN, withVisitors = false } = rows
-  const ofSome =
-    (condition: string): OfCompanies =>
-    (company) =>
-      `${of(company)} AND ${company} ${condition} ${MERGED_NUMBERS}`
   return `
-    ${daysAsStored(reading, { ...rows, of: ofSome('NOT IN') })}
+    ${daysAsStored(reading, { ...rows, of: ofMerged(of, 'NOT IN') })}
     UNION ALL
     SELECT target AS company, day, sum(events) AS events, length(groupUniqArrayArray(visitors) AS all_visitors) AS visits${withVisitors ? ', all_visitors AS visitors' : ''}
-    FROM (SELECT ${targetOf(reading)} AS target, day, events, visitors FROM (${daysAsStored(reading, { ...rows, of: ofSome('IN'), withVisitors: true })}))
+    FROM (SELECT ${targetOf(reading)} AS target, day, events, visitors FROM (${daysAsStored(reading, { ...rows, of: ofMerged(of, 'IN'), withVisitors: true })}))
     GROUP BY target, day`
 }
 
@@ -151,13 +148,9 @@ export function pageDays(reading: Reading, { of = OF_KNOWN, within, pages = "pag
   if (sources === undefined || sources.builds.length === 0) return named(live(sources, of))
   if (!reading.isMerged) return `${stored}\n    UNION ALL ${named(live(sources, of))}`
   // Visits of merged companies do not add up, so their events are read.
-  const ofSome =
-    (condition: string): OfCompanies =>
-    (company) =>
-      `${of(company)} AND ${company} ${condition} ${MERGED_NUMBERS}`
   return [
-    stored.replace(of('company'), ofSome('NOT IN')('company')),
-    named(live(sources, ofSome('NOT IN'))),
-    named(live(undefined, ofSome('IN'))),
+    stored.replace(of('company'), ofMerged(of, 'NOT IN')('company')),
+    named(live(sources, ofMerged(of, 'NOT IN'))),
+    named(live(undefined, ofMerged(of, 'IN'))),
   ].join('\n    UNION ALL ')
 }

@@ -1,13 +1,13 @@
-CREATE OR REPLACE VIEW valid_days
+CREATE OR REPLACE VIEW day_builds
 (
   tenant_id String COMMENT 'Tenant',
-  day Date32 COMMENT 'UTC day',
-  built UInt64 COMMENT 'The build in entity_days whose numbers equal those of events'
+  day Date32 COMMENT 'UTC day with events',
+  built UInt64 COMMENT 'The build in entity_days whose numbers equal those of events; 0 when there is none'
 )
 AS SELECT
   now.tenant_id AS tenant_id,
   now.day AS day,
-  max(stored.built) AS built
+  maxIf(stored.built, stored.n = now.n AND stored.c = now.c AND stored.account_n = now.n AND stored.account_c = now.c) AS built
 FROM
 (
   SELECT
@@ -18,7 +18,7 @@ FROM
   FROM events
   GROUP BY tenant_id, day
 ) AS now
-INNER JOIN
+LEFT JOIN
 (
   SELECT
     tenant_id,
@@ -31,8 +31,18 @@ INNER JOIN
   FROM entity_days
   GROUP BY tenant_id, day, built
 ) AS stored ON stored.tenant_id = now.tenant_id AND stored.day = now.day
-WHERE stored.n = now.n AND stored.c = now.c AND stored.account_n = now.n AND stored.account_c = now.c
 GROUP BY tenant_id, day
+COMMENT 'Which build of entity_days counts on each day';
+
+CREATE OR REPLACE VIEW valid_days
+(
+  tenant_id String COMMENT 'Tenant',
+  day Date32 COMMENT 'UTC day',
+  built UInt64 COMMENT 'The build in entity_days whose numbers equal those of events'
+)
+AS SELECT tenant_id, day, built
+FROM day_builds
+WHERE built > 0
 COMMENT 'Days of entity_days that count';
 
 -- A day on which no company saw a page is proved by having no rows.
