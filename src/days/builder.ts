@@ -59,6 +59,8 @@ interface Watched {
   readonly sinceMs: number
   readonly state: string
   readonly changedMs: number
+  /** Whether it was built in this state, or while it changed. */
+  readonly isBuilt: boolean
   readonly failures: number
   readonly retryMs: number
 }
@@ -134,10 +136,13 @@ export class DaysBuilder extends LeasedService {
     for (const day of days) {
       const known = before.get(keyOf(day))
       const isSame = known?.state === day.state
+      // A day that changed since its build is stale anew. One that did not is not proved by it, and stays stale.
+      const isNew = known?.isBuilt === true && !isSame
       this.#watched.set(keyOf(day), {
-        sinceMs: known?.sinceMs ?? this.#sinceBefore ?? nowMs,
+        sinceMs: isNew ? nowMs : (known?.sinceMs ?? this.#sinceBefore ?? nowMs),
         state: day.state,
         changedMs: isSame ? known.changedMs : nowMs,
+        isBuilt: !isNew && known?.isBuilt === true,
         failures: known?.failures ?? 0,
         retryMs: known?.retryMs ?? 0,
       })
@@ -172,6 +177,7 @@ export class DaysBuilder extends LeasedService {
     const { tables, clock, log, onBuilt } = this.#options
     try {
       await tables.build(day, Math.max(clock.now(), day.builtMs + 1), this.signal)
+      this.#watched.set(keyOf(day), { ...this.#watched.get(keyOf(day))!, isBuilt: true })
       onBuilt?.(day.tables.length)
     } catch (error) {
       // ClickHouse answered, so the reason may be this day alone. Others go on.

@@ -57,7 +57,7 @@ export const BUILD_ID = 'ipid-build-'
 
 const STALE_MAX = 10_000
 /** Builds that a statement names: its text stays below 256 KB, the limit of ClickHouse. */
-const BUILDS_MAX = 5_000
+export const BUILDS_MAX = 5_000
 const STATEMENT_MS = 900_000
 const MIB = 1_048_576
 
@@ -119,7 +119,7 @@ FROM ${EVENTS.name}
 WHERE tenant_id = {tenant:String} AND toDate32(timestamp) = {day:Date32} AND ${HAS_PAGE}
 GROUP BY page, company`
 
-const BUILD_SQL: Readonly<Record<DayTable, string>> = { [ENTITY_DAYS]: ENTITY_SQL, [PAGE_DAYS]: PAGE_SQL }
+export const BUILD_SQL: Readonly<Record<DayTable, string>> = { [ENTITY_DAYS]: ENTITY_SQL, [PAGE_DAYS]: PAGE_SQL }
 
 /** The builds of all days, read from projections. */
 const BUILDS = DAY_TABLES.map((table) => `SELECT tenant_id, day, built FROM ${table} GROUP BY tenant_id, day, built`)
