@@ -13,7 +13,7 @@ export interface BuilderTimes {
   readonly lookEveryMs: number
   /** A day whose events have not changed for this time is built. */
   readonly quietMs: number
-  /** A day whose events keep changing is built this often. */
+  /** A day whose events keep changing is built when it has been stale for this time, and no day more often. */
   readonly restlessMs: number
   /** A replaced build stays for this time, for queries that chose it. It is longer than any query. */
   readonly keepMs: number
@@ -153,7 +153,8 @@ export class DaysBuilder extends LeasedService {
   #isDue(day: StaleDay, nowMs: number): boolean {
     const { quietMs, restlessMs } = this.#times
     const { sinceMs, changedMs, retryMs } = this.#watched.get(keyOf(day))!
-    if (nowMs < retryMs || nowMs - day.builtMs < restlessMs) return false
+    // A build may come from a machine whose clock was ahead.
+    if (nowMs < retryMs || Math.abs(nowMs - day.builtMs) < restlessMs) return false
     return nowMs - changedMs >= quietMs || nowMs - sinceMs >= restlessMs
   }
 
