@@ -61,6 +61,8 @@ interface Watched {
   readonly changedMs: number
   /** Whether it was built in this state, or while it changed. */
   readonly isBuilt: boolean
+  /** When this process last built it; 0: never. */
+  readonly builtMs: number
   readonly failures: number
   readonly retryMs: number
 }
@@ -143,6 +145,7 @@ export class DaysBuilder extends LeasedService {
         state: day.state,
         changedMs: isSame ? known.changedMs : nowMs,
         isBuilt: !isNew && known?.isBuilt === true,
+        builtMs: known?.builtMs ?? 0,
         failures: known?.failures ?? 0,
         retryMs: known?.retryMs ?? 0,
       })
@@ -152,9 +155,10 @@ export class DaysBuilder extends LeasedService {
 
   #isDue(day: StaleDay, nowMs: number): boolean {
     const { quietMs, restlessMs } = this.#times
-    const { sinceMs, changedMs, retryMs } = this.#watched.get(keyOf(day))!
+    const { sinceMs, changedMs, retryMs, builtMs } = this.#watched.get(keyOf(day))!
     // A build may come from a machine whose clock was ahead.
-    if (nowMs < retryMs || Math.abs(nowMs - day.builtMs) < restlessMs) return false
+    const lastMs = Math.max(builtMs, day.builtMs <= nowMs ? day.builtMs : 0)
+    if (nowMs < retryMs || nowMs - lastMs < restlessMs) return false
     return nowMs - changedMs >= quietMs || nowMs - sinceMs >= restlessMs
   }
 
@@ -178,7 +182,7 @@ export class DaysBuilder extends LeasedService {
     const { tables, clock, log, onBuilt } = this.#options
     try {
       await tables.build(day, Math.max(clock.now(), day.builtMs + 1), this.signal)
-      this.#watched.set(keyOf(day), { ...this.#watched.get(keyOf(day))!, isBuilt: true })
+      this.#watched.set(keyOf(day), { ...this.#watched.get(keyOf(day))!, isBuilt: true, builtMs: clock.now() })
       onBuilt?.(day.tables.length)
     } catch (error) {
       // ClickHouse answered, so the reason may be this day alone. Others go on.
