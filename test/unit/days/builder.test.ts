@@ -36,10 +36,10 @@ class World {
         build: async ({ tenantId, day }, built) => {
           if (this.refused.has(day))
             throw new ClickHouseError({ message: 'no', code: '241', type: 'MEMORY_LIMIT_EXCEEDED' })
-          this.built.push(`${tenantId} ${day}`)
           const index = this.days.findIndex((one) => one.tenantId === tenantId && one.day === day)
           const before = this.days[index]!
           assert.ok(built > before.builtMs, 'a build is newer than the last one')
+          this.built.push(`${tenantId} ${day}`)
           this.days[index] = { ...before, builtMs: built }
         },
         replaced: async (table) => this.replaced.get(table) ?? { builds: [], share: 0 },
