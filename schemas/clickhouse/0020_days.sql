@@ -2,6 +2,8 @@
 -- only if the number and the sum of hashes of its events equal those of `events`. day_checks keeps these two in the same part as the
 -- rows, so no crash, mutation or lost part can separate them.
 --
+-- The builder makes both projections for existing rows, the newest month first.
+--
 -- The hash covers every column that a stored day depends on: src/days/check.ts. It is the same text everywhere, or the projection is not used.
 ALTER TABLE events
   ADD PROJECTION IF NOT EXISTS day_checks
@@ -20,8 +22,6 @@ ALTER TABLE events
     SELECT tenant_id, page, count()
     GROUP BY tenant_id, page
   );
-
-ALTER TABLE events MATERIALIZE PROJECTION IF EXISTS day_checks, MATERIALIZE PROJECTION IF EXISTS page_names;
 
 -- Only the builder writes here. Rows of one build of a day have the same `built`; several builds of a day may be stored at a time.
 -- Not ReplacingMergeTree: a merge could remove a build while a query reads it.

@@ -33,7 +33,7 @@ export interface BuilderOptions {
   readonly lease: Lease
   readonly tables: Pick<
     DayTables,
-    'openMutations' | 'stale' | 'build' | 'replaced' | 'condemn' | 'remove' | 'isRemoving'
+    'openMutations' | 'materialize' | 'stale' | 'build' | 'replaced' | 'condemn' | 'remove' | 'isRemoving'
   >
   readonly records: DaysRecords
   readonly clock: Clock
@@ -127,8 +127,11 @@ export class DaysBuilder extends LeasedService {
         'a change of events in ClickHouse fails, and days are not built before it ends',
       )
     }
-    if (mutations.length > 0) await this.#note(undefined, failed?.failure ?? '')
-    return mutations.length > 0
+    const month = mutations.length === 0 ? await tables.materialize() : undefined
+    if (month !== undefined) log.info({ month }, 'ClickHouse sums up the days of stored events')
+    const waits = mutations.length > 0 || month !== undefined
+    if (waits) await this.#note(undefined, failed?.failure ?? '')
+    return waits
   }
 
   #watch(days: readonly StaleDay[]): void {

@@ -15,6 +15,8 @@ class World {
   nowMs = START
   days: StaleDay[] = []
   mutations: OpenMutation[] = []
+  /** Months without projections. */
+  months: string[] = []
   /** Days that ClickHouse refuses to build. */
   refused = new Set<string>()
   replaced = new Map<DayTable, { builds: Build[]; share: number }>()
@@ -29,6 +31,7 @@ class World {
       lease: { acquire: async () => true, assertHeld: () => {}, release: async () => {} },
       tables: {
         openMutations: async () => this.mutations,
+        materialize: async () => this.months.pop(),
         stale: async (today) => {
           assert.equal(today, new Date(this.nowMs).toISOString().slice(0, 10))
           return { newest: this.days, total: this.days.length }
@@ -128,7 +131,9 @@ test('no day is looked at while ClickHouse changes all events, and the note says
   await world.pass(MINUTE_MS)
   assert.deepEqual([world.note?.stale, world.note?.blockedBy], [undefined, 'no space left'])
   world.mutations = []
+  world.months = ['202610', '202611']
   await world.pass(0)
+  assert.deepEqual(world.months, [])
   assert.deepEqual(await world.pass(MINUTE_MS), ['acme 2026-11-21'])
   assert.deepEqual([world.note?.stale, world.note?.blockedBy], [1, undefined])
 })
