@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import type { Clock } from '../run/clock.ts'
 import { type Lease, LeasedService } from '../run/leased-service.ts'
 import { type DelayBounds, pause } from '../run/loop.ts'
+import { PASSING } from '../run/passing.ts'
 import { DAY_TABLES } from '../stores/clickhouse/tables.ts'
 import type { Build, DayTable, DayTables, StaleDay } from './day-tables.ts'
 import type { DaysNote, DaysRecords } from './ports.ts'
@@ -194,7 +195,7 @@ export class DaysBuilder extends LeasedService {
       const delayMs = Math.min(FAILED_DAY.maxMs, FAILED_DAY.minMs * 2 ** Math.min(watched.failures, 10))
       this.#watched.set(keyOf(day), { ...watched, failures: watched.failures + 1, retryMs: clock.now() + delayMs })
       log.warn(
-        { err: error, tenant_id: day.tenantId, day: day.day, delay_ms: delayMs },
+        { err: error, tenant_id: day.tenantId, day: day.day, delay_ms: delayMs, ...PASSING },
         'a day is not built; pages read it from events',
       )
     }

@@ -26,13 +26,17 @@ const NAMES = [
   'corrected_companies',
   'daily_outcomes',
   'daily_visits',
+  'entity_days',
   'events',
   'hidden_changes',
   'hidden_events',
   'intent_pages',
   'migrations',
   'outcomes',
+  'page_days',
   'sessions',
+  'valid_days',
+  'valid_page_days',
 ]
 const EXPECTED = NAMES.map((name) => ({ name }))
 /** Moments at which a start is killed. */
