@@ -231,7 +231,7 @@ export class DaysBuilder extends LeasedService {
   /** @param stale undefined: unknown. @param blockedBy why the change of events that they wait for fails; undefined: they wait for none */
   async #note(stale: number | undefined, blockedBy?: string): Promise<void> {
     const sinces = [...this.#watched.values()].map(({ sinceMs }) => sinceMs)
-    const oldestSinceMs = sinces.length === 0 ? undefined : sinces.reduce((a, b) => Math.min(a, b))
+    const oldestSinceMs = sinces.length === 0 ? this.#sinceBefore : sinces.reduce((a, b) => Math.min(a, b))
     const note: DaysNote = { atMs: this.#options.clock.now(), stale, oldestSinceMs, blockedBy }
     await this.#options.records.note(note)
   }

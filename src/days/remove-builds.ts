@@ -42,7 +42,10 @@ export async function removeAllBuilds(hosts: Hosts, condition: string, deadlineM
   return detachedParts
 }
 
-/** Resolves when all builds have ended that run now: they may have read events that are gone. */
+/**
+ * Resolves when all builds have ended that run now: they may have read events that are gone. On one server the removal of events has waited
+ * for them, because they hold its old parts. On a cluster another host may have released these long before a build ends.
+ */
 async function untilBuilt({ all }: Hosts, deadlineMs: number): Promise<void> {
   await onEach(all, async ({ client }) => {
     const running = `

@@ -94,9 +94,11 @@ test('an erasure removes the stored days that its events have left, also of a bu
   }
   // It has read the events, and stores them after these are removed.
   const slow = client.command({
-    query: BUILD_SQL.entity_days.replace('length(part.3)', 'length(part.3) + sleepEachRow(0.4)'),
+    query: BUILD_SQL.entity_days.replace('length(part.3)', 'length(part.3) + sleepEachRow(2)'),
     query_params: { tenant: 'a', day: '2026-11-19', built: Date.now() },
     query_id: `${BUILD_ID}slow`,
+    // Longer than the removal of events.
+    clickhouse_settings: { function_sleep_max_microseconds_per_block: '60000000' },
   })
   const isRunning = async () =>
     (await rows(`SELECT 1 FROM system.processes WHERE initial_query_id = '${BUILD_ID}slow'`)).length > 0
