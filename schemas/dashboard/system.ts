@@ -78,6 +78,14 @@ export const SystemAnswer = Type.Object({
     }),
     Type.Null(),
   ]),
+  /** Closed days that pages read from events; null: unknown. */
+  days: Type.Union([
+    Type.Object({
+      ...{ stale: nullable(Num), oldest_since: nullable(Text), oldest_ms: Num },
+      ...{ waits: Type.Boolean(), failure: nullable(Text) },
+    }),
+    Type.Null(),
+  ]),
   last_minute: Type.Object({
     ...{ live_events: Num, batch_lines: Num, processed: Num, stored: Num, dead: Num, requests: Num, refused: Num },
   }),

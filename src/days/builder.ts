@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import type { Clock } from '../run/clock.ts'
 import { type Lease, LeasedService } from '../run/leased-service.ts'
 import { type DelayBounds, pause } from '../run/loop.ts'
+import { PASSING } from '../run/passing.ts'
 import { DAY_TABLES } from '../stores/clickhouse/tables.ts'
 import type { Build, DayTable, DayTables, StaleDay } from './day-tables.ts'
 import type { DaysNote, DaysRecords } from './ports.ts'
@@ -13,7 +14,7 @@ export interface BuilderTimes {
   readonly lookEveryMs: number
   /** A day whose events have not changed for this time is built. */
   readonly quietMs: number
-  /** A day whose events keep changing is built this often. */
+  /** A day whose events keep changing is built when it has been stale for this time, and no day more often. */
   readonly restlessMs: number
   /** A replaced build stays for this time, for queries that chose it. It is longer than any query. */
   readonly keepMs: number
@@ -33,7 +34,7 @@ export interface BuilderOptions {
   readonly lease: Lease
   readonly tables: Pick<
     DayTables,
-    'openMutations' | 'stale' | 'build' | 'replaced' | 'condemn' | 'remove' | 'isRemoving'
+    'openMutations' | 'materialize' | 'stale' | 'build' | 'replaced' | 'condemn' | 'remove' | 'isRemoving'
   >
   readonly records: DaysRecords
   readonly clock: Clock
@@ -59,6 +60,10 @@ interface Watched {
   readonly sinceMs: number
   readonly state: string
   readonly changedMs: number
+  /** Whether it was built in this state, or while it changed. */
+  readonly isBuilt: boolean
+  /** When this process last built it; 0: never. */
+  readonly builtMs: number
   readonly failures: number
   readonly retryMs: number
 }
@@ -123,8 +128,11 @@ export class DaysBuilder extends LeasedService {
         'a change of events in ClickHouse fails, and days are not built before it ends',
       )
     }
-    if (mutations.length > 0) await this.#note(undefined, failed?.failure ?? '')
-    return mutations.length > 0
+    const month = mutations.length === 0 ? await tables.materialize() : undefined
+    if (month !== undefined) log.info({ month }, 'ClickHouse sums up the days of stored events')
+    const waits = mutations.length > 0 || month !== undefined
+    if (waits) await this.#note(undefined, failed?.failure ?? '')
+    return waits
   }
 
   #watch(days: readonly StaleDay[]): void {
@@ -134,10 +142,14 @@ export class DaysBuilder extends LeasedService {
     for (const day of days) {
       const known = before.get(keyOf(day))
       const isSame = known?.state === day.state
+      // A day that changed since its build is stale anew. One that did not is not proved by it, and stays stale.
+      const isNew = known?.isBuilt === true && !isSame
       this.#watched.set(keyOf(day), {
-        sinceMs: known?.sinceMs ?? this.#sinceBefore ?? nowMs,
+        sinceMs: isNew ? nowMs : (known?.sinceMs ?? this.#sinceBefore ?? nowMs),
         state: day.state,
         changedMs: isSame ? known.changedMs : nowMs,
+        isBuilt: !isNew && known?.isBuilt === true,
+        builtMs: known?.builtMs ?? 0,
         failures: known?.failures ?? 0,
         retryMs: known?.retryMs ?? 0,
       })
@@ -147,8 +159,10 @@ export class DaysBuilder extends LeasedService {
 
   #isDue(day: StaleDay, nowMs: number): boolean {
     const { quietMs, restlessMs } = this.#times
-    const { sinceMs, changedMs, retryMs } = this.#watched.get(keyOf(day))!
-    if (nowMs < retryMs || nowMs - day.builtMs < restlessMs) return false
+    const { sinceMs, changedMs, retryMs, builtMs } = this.#watched.get(keyOf(day))!
+    // A build may come from a machine whose clock was ahead.
+    const lastMs = Math.max(builtMs, day.builtMs <= nowMs ? day.builtMs : 0)
+    if (nowMs < retryMs || nowMs - lastMs < restlessMs) return false
     return nowMs - changedMs >= quietMs || nowMs - sinceMs >= restlessMs
   }
 
@@ -172,6 +186,7 @@ export class DaysBuilder extends LeasedService {
     const { tables, clock, log, onBuilt } = this.#options
     try {
       await tables.build(day, Math.max(clock.now(), day.builtMs + 1), this.signal)
+      this.#watched.set(keyOf(day), { ...this.#watched.get(keyOf(day))!, isBuilt: true, builtMs: clock.now() })
       onBuilt?.(day.tables.length)
     } catch (error) {
       // ClickHouse answered, so the reason may be this day alone. Others go on.
@@ -180,7 +195,7 @@ export class DaysBuilder extends LeasedService {
       const delayMs = Math.min(FAILED_DAY.maxMs, FAILED_DAY.minMs * 2 ** Math.min(watched.failures, 10))
       this.#watched.set(keyOf(day), { ...watched, failures: watched.failures + 1, retryMs: clock.now() + delayMs })
       log.warn(
-        { err: error, tenant_id: day.tenantId, day: day.day, delay_ms: delayMs },
+        { err: error, tenant_id: day.tenantId, day: day.day, delay_ms: delayMs, ...PASSING },
         'a day is not built; pages read it from events',
       )
     }
@@ -216,7 +231,7 @@ export class DaysBuilder extends LeasedService {
   /** @param stale undefined: unknown. @param blockedBy why the change of events that they wait for fails; undefined: they wait for none */
   async #note(stale: number | undefined, blockedBy?: string): Promise<void> {
     const sinces = [...this.#watched.values()].map(({ sinceMs }) => sinceMs)
-    const oldestSinceMs = sinces.length === 0 ? undefined : sinces.reduce((a, b) => Math.min(a, b))
+    const oldestSinceMs = sinces.length === 0 ? this.#sinceBefore : sinces.reduce((a, b) => Math.min(a, b))
     const note: DaysNote = { atMs: this.#options.clock.now(), stale, oldestSinceMs, blockedBy }
     await this.#options.records.note(note)
   }

@@ -1,7 +1,7 @@
 import type { ClickHouseClient, ClickHouseSettings } from '@clickhouse/client'
 import { DATABASE } from '../stores/clickhouse/client.ts'
 import { read, shardsOf } from '../stores/clickhouse/cluster.ts'
-import { everyReplica, localOf, onCluster } from '../stores/clickhouse/cluster-form.ts'
+import { everyReplica, everyShard, localOf, onCluster } from '../stores/clickhouse/cluster-form.ts'
 import { type ClickHousePlace, HostConnections, onEach } from '../stores/clickhouse/hosts.ts'
 import { quote } from '../stores/clickhouse/quote.ts'
 import { DAY_TABLES, ENTITY_DAYS, EVENTS, PAGE_DAYS } from '../stores/clickhouse/tables.ts'
@@ -57,7 +57,7 @@ export const BUILD_ID = 'ipid-build-'
 
 const STALE_MAX = 10_000
 /** Builds that a statement names: its text stays below 256 KB, the limit of ClickHouse. */
-const BUILDS_MAX = 5_000
+export const BUILDS_MAX = 5_000
 const STATEMENT_MS = 900_000
 const MIB = 1_048_576
 
@@ -119,7 +119,10 @@ FROM ${EVENTS.name}
 WHERE tenant_id = {tenant:String} AND toDate32(timestamp) = {day:Date32} AND ${HAS_PAGE}
 GROUP BY page, company`
 
-const BUILD_SQL: Readonly<Record<DayTable, string>> = { [ENTITY_DAYS]: ENTITY_SQL, [PAGE_DAYS]: PAGE_SQL }
+export const BUILD_SQL: Readonly<Record<DayTable, string>> = { [ENTITY_DAYS]: ENTITY_SQL, [PAGE_DAYS]: PAGE_SQL }
+
+/** Projections of events that older rows lack, the most urgent first. */
+const PROJECTIONS = ['company_sums', 'day_checks', 'page_names']
 
 /** The builds of all days, read from projections. */
 const BUILDS = DAY_TABLES.map((table) => `SELECT tenant_id, day, built FROM ${table} GROUP BY tenant_id, day, built`)
@@ -178,6 +181,28 @@ export class DayTables {
       WHERE database = '${DATABASE}' AND table = ${quote(this.#holder(EVENTS.name))} AND NOT is_done
         AND command LIKE '%MATERIALIZE %'`
     return (await this.#read<[string, string]>(query)).map(([command, failure]) => ({ command, failure }))
+  }
+
+  /**
+   * Makes the projections of this room for existing rows of the newest month that lacks them: a check would read every row there.
+   * @returns the month; undefined: none lacks them
+   */
+  async materialize(): Promise<string | undefined> {
+    const { cluster } = this.#place
+    const list = (name: string) => (cluster === undefined ? name : everyShard(cluster, name))
+    const events = `database = '${DATABASE}' AND table = ${quote(this.#holder(EVENTS.name))} AND active`
+    for (const projection of PROJECTIONS) {
+      const query = `
+        SELECT partition_id FROM ${list('system.parts')}
+        WHERE ${events} AND rows > 0 AND (hostName(), tcpPort(), name) GLOBAL NOT IN (
+          SELECT hostName(), tcpPort(), parent_name FROM ${list('system.projection_parts')} WHERE ${events} AND name = '${projection}')
+        ORDER BY partition_id DESC LIMIT 1`
+      const [row] = await this.#read<[string]>(query)
+      if (row === undefined) continue
+      await this.#alter(EVENTS.name, `MATERIALIZE PROJECTION ${projection} IN PARTITION ID ${quote(row[0])}`)
+      return row[0]
+    }
+    return undefined
   }
 
   /** @param today UTC; it and later days are not built */
@@ -263,7 +288,7 @@ export class DayTables {
     return this.#place.cluster === undefined ? table : localOf(table)
   }
 
-  async #alter(table: DayTable, change: string): Promise<void> {
+  async #alter(table: string, change: string): Promise<void> {
     const { cluster, hosts } = this.#place
     const isByHost = cluster === undefined || hosts !== undefined
     const clients = isByHost ? (await this.#connections.find()).writers.map(({ client }) => client) : [this.#front]

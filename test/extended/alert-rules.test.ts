@@ -261,6 +261,19 @@ test('each alert fires when its fault is made, and clears after', {
     await quiet()
   })
 
+  await step('a closed day that is not summed up', async () => {
+    // The builder waits for a minute without further events.
+    const late = `INSERT INTO events (ip, tenant_id, event_id, received_at, timestamp, account_id, company_id)
+      SELECT '192.0.2.1', 'demo', 'late', now64(3), now64(3) - INTERVAL 2 DAY, 'a', 'c'`
+    assert.equal((await ipid('sql', '--write', late)).code, 0)
+    await fires('IpidDaysStale')
+    await until(
+      () => watch.firing(),
+      (names) => names.length === 0,
+      180_000,
+    )
+  })
+
   await step('a service that is started again', async () => {
     await instance.restart()
     await fires('IpidRestarted')

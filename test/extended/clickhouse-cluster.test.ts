@@ -55,12 +55,15 @@ test('the tables of a cluster', async (t) => {
       (await engines(first)).map(({ name, engine }) => `${name} ${engine}`),
       [
         ...['accounts View', 'companies View', 'company_corrections MergeTree'],
-        ...['company_heat View', 'concerned_accounts View', 'concerned_companies View', 'corrected_companies View'],
-        ...['daily_outcomes View', 'daily_visits View', 'events Distributed', 'events_local MergeTree'],
-        ...['hidden_changes MergeTree', 'hidden_events Distributed', 'hidden_events_local MergeTree'],
-        ...['intent_pages View', 'migrations MergeTree', 'outcomes Distributed', 'outcomes_local MergeTree'],
-        'read_intent_pages View',
-        'sessions View',
+        ...['company_heat View', 'company_numbers View', 'corrected_companies View'],
+        ...['daily_outcomes View', 'daily_visits View', 'day_builds View'],
+        ...['entity_days Distributed', 'entity_days_local MergeTree', 'events Distributed'],
+        ...['events_local MergeTree', 'hidden_changes MergeTree', 'hidden_events Distributed'],
+        ...['hidden_events_local MergeTree', 'intent_pages View', 'merged_companies View'],
+        ...['migrations MergeTree', 'outcomes Distributed', 'outcomes_local MergeTree'],
+        ...['page_days Distributed', 'page_days_local MergeTree', 'read_intent_pages View'],
+        ...['sessions View', 'valid_days View', 'valid_page_days View'],
+        ...['visit_days View'],
       ],
     )
     const columns = (table: string) =>
@@ -86,7 +89,7 @@ test('the tables of a cluster', async (t) => {
   await step('ClickHouse accepts the replicated tables as they are written', async () => {
     await first.client.command({ query: 'CREATE DATABASE form' })
     const creates = onCluster.filter((query) => query.includes('ReplicatedMergeTree('))
-    assert.equal(creates.length, 6)
+    assert.equal(creates.length, 8)
     for (const query of creates) {
       const here = query.replace(/ ON CLUSTER `both`/, '').replaceAll('ipid.', 'form.')
       await first.client.command({ query: here })
@@ -96,11 +99,13 @@ test('the tables of a cluster', async (t) => {
     )
     assert.deepEqual(replicas, [
       { table: 'company_corrections', path: '/clickhouse/tables/ipid/company_corrections', name: '01-r1' },
+      { table: 'entity_days_local', path: '/clickhouse/tables/01/ipid/entity_days', name: 'r1' },
       { table: 'events_local', path: '/clickhouse/tables/01/ipid/events', name: 'r1' },
       { table: 'hidden_changes', path: '/clickhouse/tables/ipid/hidden_changes', name: '01-r1' },
       { table: 'hidden_events_local', path: '/clickhouse/tables/01/ipid/hidden_events', name: 'r1' },
       { table: 'migrations', path: '/clickhouse/tables/ipid/migrations', name: '01-r1' },
       { table: 'outcomes_local', path: '/clickhouse/tables/01/ipid/outcomes', name: 'r1' },
+      { table: 'page_days_local', path: '/clickhouse/tables/01/ipid/page_days', name: 'r1' },
     ])
   })
 

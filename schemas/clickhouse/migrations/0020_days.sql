@@ -1,3 +1,4 @@
+-- The builder makes the projections of 0019 and of this file for existing rows, the newest month first.
 ALTER TABLE events
   ADD PROJECTION IF NOT EXISTS day_checks
   (
@@ -16,6 +17,8 @@ ALTER TABLE events
     GROUP BY tenant_id, page
   );
 
-ALTER TABLE events MATERIALIZE PROJECTION IF EXISTS day_checks, MATERIALIZE PROJECTION IF EXISTS page_names;
-
 ALTER TABLE events DROP PROJECTION IF EXISTS account_sums, DROP PROJECTION IF EXISTS account_days;
+
+DROP VIEW IF EXISTS concerned_accounts;
+
+DROP VIEW IF EXISTS concerned_companies;

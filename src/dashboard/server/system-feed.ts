@@ -37,13 +37,13 @@ export function systemFeed(source: SystemSource): SharedFeed {
 
 async function answerOf(status: SystemStatus, { attributionOf, dataUpdate }: SystemSource): Promise<SystemAnswer> {
   const { at, verdict, waiting, oldest, dead_letters, batch_jobs, bulk_jobs, exports, last_minute, inserts } = status
-  const { backup, redis, dedup, quotas, clickhouse, data, processes, errors, unknown } = status
+  const { backup, days, redis, dedup, quotas, clickhouse, data, processes, errors, unknown } = status
   return {
     ...{ at, verdict, waiting: [...waiting], oldest, dead_letters, last_minute, inserts: [...inserts] },
     batch_jobs: { ...batch_jobs, oldest_jobs: [...batch_jobs.oldest_jobs] },
     bulk_jobs: { ...bulk_jobs, oldest_jobs: [...bulk_jobs.oldest_jobs] },
     exports: { ...exports, worst: [...exports.worst] },
-    ...{ backup, redis, dedup, clickhouse, quotas: quotas && [...quotas.highest] },
+    ...{ backup, days, redis, dedup, clickhouse, quotas: quotas && [...quotas.highest] },
     data: data.map((set) => ({
       ...set,
       recognised_as: set.recognised_as ?? null,

@@ -7,7 +7,7 @@ import type { BackupFigures } from '../../../schemas/backup.ts'
 import { StartupError } from '../../run/errors.ts'
 import { connectClickHouse, DATABASE } from '../../stores/clickhouse/client.ts'
 import { BY_MAJORITY } from '../../stores/clickhouse/cluster.ts'
-import { SHARDED } from '../../stores/clickhouse/cluster-form.ts'
+import { localOf, SHARDED } from '../../stores/clickhouse/cluster-form.ts'
 import { missingTable } from '../../stores/clickhouse/failures.ts'
 import {
   assertNamed,
@@ -20,7 +20,7 @@ import { appliedMigrations, MIGRATIONS, migrate } from '../../stores/clickhouse/
 import { quote, quoteName } from '../../stores/clickhouse/quote.ts'
 import { ERASING } from '../../stores/clickhouse/remove-rows.ts'
 import { readMigrations } from '../../stores/clickhouse/schema.ts'
-import { EVENTS as EVENTS_TABLE, HIDDEN, OUR_TABLES, OUTCOMES } from '../../stores/clickhouse/tables.ts'
+import { DAY_TABLES, EVENTS as EVENTS_TABLE, HIDDEN, OUR_TABLES, OUTCOMES } from '../../stores/clickhouse/tables.ts'
 import { DISTINCT_MASK, type EventFigures } from './figures.ts'
 import { BackupRefusedError, type StoredEvent, type TableShape, type TableSource, type TableTarget } from './ports.ts'
 import { createRestored } from './restored-table.ts'
@@ -55,6 +55,8 @@ const AS_STORED = {
 } as const
 
 /** A server may be silent while it makes room for a large insert, or merges. */
+/** Tables that are in no backup; days are built again from events. */
+const LEFT_OUT = [MIGRATIONS, ERASING, ...DAY_TABLES, ...DAY_TABLES.map(localOf)]
 const STATEMENT_MS = 600_000
 const PORTION_EVENTS = 20_000
 const QUERY_BYTES_MAX = 67_108_864
@@ -157,7 +159,7 @@ export class ClickHouseTables implements TableSource, TableTarget {
       ) AS c ON c.table = t.name
       LEFT JOIN (SELECT table, zookeeper_path FROM system.replicas WHERE database = currentDatabase()) AS r ON r.table = t.name
       WHERE t.database = currentDatabase() AND t.has_own_data AND NOT t.is_temporary AND t.engine != 'Distributed'
-        AND t.name NOT IN ('${MIGRATIONS}', '${ERASING}')`,
+        AND t.name NOT IN (${LEFT_OUT.map(quote).join()})`,
       {},
       {},
       client,

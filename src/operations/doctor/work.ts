@@ -37,6 +37,7 @@ const REMEDIES: Partial<Readonly<Record<FactName, string>>> = {
   'no-process': 'start ipid; the log says why it ended',
   'role-missing': 'start a process with that role (--roles); its log says why it ended',
   clock: 'let chrony or systemd-timesyncd set it (timedatectl set-ntp true)',
+  'days-stale': 'read the log of the process with the role sink: it says why days are not built',
   'dead-letters': './ipid dead-letter list',
 }
 

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { removeAllBuilds, removeStaleBuilds } from '../../days/remove-builds.ts'
 import { UnavailableError } from '../../run/errors.ts'
 import { DATABASE } from '../../stores/clickhouse/client.ts'
 import { type ClickHousePlace, HostConnections, type Hosts, onEach } from '../../stores/clickhouse/hosts.ts'
@@ -85,9 +86,10 @@ export class ClickHouseErasableEvents implements ErasableTables {
   }
 
   async remove(deadlineMs: number): Promise<RemovedRows> {
-    const { selector } = this.#scope!
+    const { tenantId, selector } = this.#scope!
+    const hosts = this.#hosts!
     await this.#assertValuesKept()
-    const remove = (table: string, condition: string) => removeRows(this.#hosts!, table, condition, deadlineMs)
+    const remove = (table: string, condition: string) => removeRows(hosts, table, condition, deadlineMs)
     const hasOutcomes = selector === undefined || selector.kind === 'source'
     const events = await remove('events', this.#condition())
     const outcomes = hasOutcomes ? await remove('outcomes', this.#outcomesCondition()) : NONE
@@ -95,10 +97,18 @@ export class ClickHouseErasableEvents implements ErasableTables {
     const logs = selector === undefined ? [CORRECTIONS, HIDDEN_CHANGES] : []
     const logged: Awaited<ReturnType<typeof remove>>[] = []
     for (const table of logs) logged.push(await remove(table, this.#condition()))
+    // After the events, since days are built from them.
+    const detachedDays =
+      selector === undefined
+        ? await removeAllBuilds(hosts, this.#condition(), deadlineMs)
+        : await removeStaleBuilds(hosts, tenantId, deadlineMs)
     await this.#assertValuesKept()
     return {
       ...{ rows: events.rows + hidden.rows, outcomes: outcomes.rows, corrections: logged[0]?.rows ?? 0 },
-      detachedParts: [events, hidden, outcomes, ...logged].reduce((sum, { detachedParts }) => sum + detachedParts, 0),
+      detachedParts: [events, hidden, outcomes, ...logged].reduce(
+        (sum, { detachedParts }) => sum + detachedParts,
+        detachedDays,
+      ),
     }
   }
 

@@ -10,6 +10,7 @@ import type {
   ClockStatus,
   DamageStatus,
   DataSetStatus,
+  DaysStatus,
   DedupStatus,
   DiskStatus,
   ExportsStatus,
@@ -35,6 +36,8 @@ export interface StatusSources {
   reenrichments?(): Promise<ReenrichmentsStatus>
   /** Undefined: there are none. */
   exports?(): Promise<ExportsStatus>
+  /** Undefined or null: unknown. */
+  days?(): Promise<DaysStatus | null>
   /** Undefined or null: they are off. */
   backup?(): Promise<BackupStatus | null>
   redis(): Promise<RedisStatus>
@@ -83,6 +86,7 @@ export async function collectStatus(
     reenrichments,
     exports,
     backup,
+    days,
     redis,
     dedup,
     clickhouse,
@@ -97,6 +101,7 @@ export async function collectStatus(
     part('reenrichment jobs', sources.reenrichments && (() => sources.reenrichments!()), NO_REENRICHMENTS),
     part('exports', sources.exports && (() => sources.exports!()), NO_EXPORTS),
     part<BackupStatus | null>('backups', sources.backup && (() => sources.backup!()), null),
+    part<DaysStatus | null>('days', sources.days && (() => sources.days!()), null),
     part<RedisStatus | null>('Redis', () => sources.redis(), null),
     part<DedupStatus | null>('dedup window', () => sources.dedup(), null),
     part<ClickHouseStatus | null>('ClickHouse', sources.clickhouse && (() => sources.clickhouse!()), null),
@@ -117,6 +122,7 @@ export async function collectStatus(
     reenrichments,
     exports,
     backup,
+    days,
     last_minute: lastMinuteOf(reports),
     inserts: insertsOf(reports),
     redis,

@@ -19,6 +19,8 @@ export interface SystemStatus extends PipelineStatus {
   readonly exports: ExportsStatus
   /** Scheduled backups; null: they are off, or unknown. */
   readonly backup: BackupStatus | null
+  /** Null: no sink has looked yet, or unknown. */
+  readonly days: DaysStatus | null
   readonly last_minute: LastMinute
   /** Inserts of the last minute, by consumer group. */
   readonly inserts: readonly InsertStatus[]
@@ -86,8 +88,22 @@ export type FactName =
   | 'dead-letters'
   | 'exports'
   | 'backups'
+  | 'days-stale'
   | 'data-set'
   | 'last-error'
+
+/** Closed days whose numbers are not stored, or not right any more: pages read their events (src/days/README.md). */
+export interface DaysStatus {
+  /** Null: unknown while `waits` is true. */
+  readonly stale: number | null
+  /** When the first of them became stale. */
+  readonly oldest_since: string | null
+  readonly oldest_ms: number
+  /** Whether days wait until ClickHouse has changed all stored events. */
+  readonly waits: boolean
+  /** Why it does not. */
+  readonly failure: string | null
+}
 
 /** Backlog of a consumer group in a lane, summed over partitions. */
 export interface GroupWaiting {

@@ -13,7 +13,7 @@ import type {
   SystemStatus,
   Verdict,
 } from './system-status.ts'
-import { ageText, backupProblem, bytesText, exportsText } from './words.ts'
+import { ageText, backupProblem, bytesText, daysProblem, exportsText } from './words.ts'
 
 /** Errors last as long as the minute whose work a status shows: what is still wrong has a fact of its own. */
 const FRESH_MS = 60_000
@@ -138,6 +138,8 @@ function warnings(status: Found, redis: RedisStatus, nowMs: number): Fact[] {
   if (exports !== undefined) add('exports', `exports: ${exports}`)
   const backup = status.backup === null ? undefined : backupProblem(status.backup)
   if (backup !== undefined) add('backups', `backups: ${backup}`)
+  const days = status.days === null ? undefined : daysProblem(status.days)
+  if (days !== undefined) add('days-stale', days)
   const bad = data.filter(({ state }) => state === 'failed' || state === 'stale')
   for (const { name, state } of bad) add('data-set', `data set ${name} is ${state}`)
   const old = data.filter(({ too_old: tooOld }) => tooOld).map(({ name }) => name)

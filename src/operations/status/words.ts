@@ -1,9 +1,12 @@
 import { numbered } from '../../run/counted.ts'
-import type { BackupStatus, DamagedPart, ExportsStatus } from './system-status.ts'
+import type { BackupStatus, DamagedPart, DaysStatus, ExportsStatus } from './system-status.ts'
 
 const EXPORTS_NAMED = 3
 /** Longer than most backups take. `IpidBackupOld` in alerts.yml has the same time. */
 export const BACKUP_LATE_MS = 7_200_000
+
+/** A day is built within minutes. `IpidDaysStale` in alerts.yml has the same time. */
+const DAYS_LATE_MS = 7_200_000
 
 /** The command that restores a damaged part from the archive; undefined when the part has no days. */
 export function replayLine(tenant: string, { from, to }: Pick<DamagedPart, 'from' | 'to'>): string | undefined {
@@ -49,4 +52,21 @@ export function backupProblem({ error, late_ms: lateMs, failures }: BackupStatus
   if (error !== null) return `the last attempt failed (${numbered(failures, 'failure')}): ${error}`
   if (lateMs < BACKUP_LATE_MS) return undefined
   return `one is ${ageText(lateMs)} late: is a process with the role archive running?`
+}
+
+/** How many closed days are not summed up, in one line. */
+export function daysText({ stale, oldest_since: since, waits }: DaysStatus): string {
+  if (waits) return 'not summed up before ClickHouse has changed all stored events'
+  if (stale === 0 || stale === null) return 'all are summed up'
+  return `${numbered(stale, 'day')} of tenants not summed up${since === null ? '' : `, the first since ${since}`}`
+}
+
+/** Why days are not summed up, in one line; undefined: they are, or soon will be. */
+export function daysProblem({ stale, oldest_ms: oldestMs, waits, failure }: DaysStatus): string | undefined {
+  const effect = 'pages read their events, which is slow'
+  if (waits && failure !== null)
+    return `days are not summed up, because ClickHouse cannot change all stored events (${failure}): ${effect}`
+  if (oldestMs < DAYS_LATE_MS) return undefined
+  const count = stale === null ? 'days' : numbered(stale, 'day')
+  return `${count} of tenants are not summed up, the first since ${ageText(oldestMs)}: ${effect}`
 }

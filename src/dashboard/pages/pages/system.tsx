@@ -14,7 +14,7 @@ import { bytes, capitalised, counted, number, percent } from '../lib/format.ts'
 import { useEvents } from '../lib/use-events.ts'
 import { DataSets } from './system/data-sets.tsx'
 import { Problems, Processes } from './system/processes.tsx'
-import { Backups, Exports, Inserts, Jobs, Quotas, Sentinel, Waiting } from './system/work.tsx'
+import { Backups, Days, Exports, Inserts, Jobs, Quotas, Sentinel, Waiting } from './system/work.tsx'
 
 const TONES = { ok: 'good', warning: 'warn', stalled: 'bad' } as const
 
@@ -77,6 +77,7 @@ function Picture({ status }: { readonly status: SystemAnswer }) {
       {(status.backup !== null || of('backups') !== undefined) && (
         <Backups backup={status.backup} failure={of('backups')} />
       )}
+      {status.days !== null && (status.days.waits || status.days.stale !== 0) && <Days days={status.days} />}
       {(status.quotas !== null || of('quotas') !== undefined) && (
         <Quotas quotas={status.quotas ?? []} failure={of('quotas')} />
       )}

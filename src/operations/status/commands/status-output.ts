@@ -1,7 +1,7 @@
 import { countText, nounFor, numbered } from '../../../run/counted.ts'
 import { type Cell, printLine, printPairs, printTable } from '../../../terminal/print.ts'
 import type { DamagedPart, InsertStatus, JobsStatus, SystemStatus } from '../system-status.ts'
-import { ageText, backupProblem, backupText, bytesText, exportsText, replayLine } from '../words.ts'
+import { ageText, backupProblem, backupText, bytesText, daysText, exportsText, replayLine } from '../words.ts'
 
 const ERRORS_SHOWN = 5
 const TENANTS_SHOWN = 10
@@ -24,6 +24,7 @@ export function printStatus(out: NodeJS.WritableStream, status: SystemStatus): v
     ...reenrichmentLines(status),
     ...exportLines(status),
     ...backupLines(status),
+    ...daysLines(status),
     ['oldest unfinished', status.oldest && `${ageText(status.oldest.age_ms)}, ${status.oldest.where}`],
     ['last minute', minuteText(status)],
     ...status.inserts.map((insert): [string, Cell] => [`inserts ${insert.group}`, insertText(insert)]),
@@ -118,6 +119,10 @@ function backupLines({ backup }: SystemStatus): [string, Cell][] {
   if (backup === null) return []
   const problem = backupProblem(backup)
   return [['last backup', `${backupText(backup)}${problem === undefined ? '' : `; ${problem}`}`]]
+}
+
+function daysLines({ days }: SystemStatus): [string, Cell][] {
+  return days === null || (days.stale === 0 && !days.waits) ? [] : [['closed days', daysText(days)]]
 }
 
 function minuteText({ last_minute: minute }: SystemStatus): string {

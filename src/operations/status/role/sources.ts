@@ -2,6 +2,8 @@ import { hostname } from 'node:os'
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Plans } from '../../../../schemas/plans.ts'
 import type { Config } from '../../../config/config.ts'
+import { RedisDaysRecords } from '../../../days/redis/records.ts'
+import { daysStatus } from '../../../days/status.ts'
 import { readExports } from '../../../exports/status.ts'
 import type { PipelineOutline } from '../../../pipeline/declaration/pipeline.ts'
 import { readStatus } from '../../../pipeline/streams/status.ts'
@@ -65,6 +67,7 @@ export function statusSources({
     reenrichments: () => readReenrichments(redis),
     exports: sharedRead(() => readExports(redis, clock.now()), EXPORTS),
     backup: async () => backupStatus(await readSchedule(redis), clock.now()),
+    days: async () => daysStatus(await new RedisDaysRecords(redis).read(), clock.now()),
     redis: () => readServers(redis),
     dedup: () => readDedup(redis, pipeline, clock.now()),
     reports: () => new RedisReports(redis).read(),

@@ -157,6 +157,35 @@ export function Backups({ backup, failure }: { readonly backup: SystemAnswer['ba
   )
 }
 
+/** Closed days that are not summed up. */
+export function Days({ days }: { readonly days: NonNullable<SystemAnswer['days']> }) {
+  return (
+    <TableSection
+      title="Closed days"
+      none=""
+      note="Pages read these days from their events, which takes longer, until they are summed up."
+      rows={[days]}
+      keyOf={() => 'days'}
+      columns={[
+        { ...figure('stale', 'Not summed up'), render: ({ stale }) => (stale === null ? '–' : number(stale)) },
+        {
+          key: 'since',
+          label: 'The first since',
+          render: ({ oldest_since: since }) => (since === null ? '–' : <Time at={since} />),
+        },
+        {
+          key: 'reason',
+          label: 'Waiting for',
+          text: 'wrap',
+          inCard: 'whole',
+          render: ({ waits, failure }) =>
+            waits ? (failure ?? 'a change of all stored events in ClickHouse') : 'their turn',
+        },
+      ]}
+    />
+  )
+}
+
 type SentinelFacts = NonNullable<NonNullable<SystemAnswer['redis']>['sentinel']>
 
 /** The Redis server in use, and its replicas. */

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { ROW_COLUMNS } from '../../../schemas/row.ts'
+import { CHECK, HAS_PAGE } from '../../../src/days/check.ts'
+import { BUILD_SQL } from '../../../src/days/day-tables.ts'
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
+
+function filesOf(folder: string, ending: string): { readonly name: string; readonly text: string }[] {
+  return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith(ending))
+    .map((name) => ({ name: `${folder}/${name}`, text: readFileSync(join(ROOT, folder, name), 'utf8') }))
+}
+
+/** The statement of a file that makes an object, up to the end of its text. */
+function statementOf(start: string): string {
+  const texts = filesOf('schemas/clickhouse', '.sql').flatMap(({ text }) => {
+    const at = text.indexOf(start)
+    return at < 0 ? [] : [text.slice(at)]
+  })
+  assert.ok(texts.length > 0, start)
+  return texts.at(-1)!
+}
+
+/** Every hash of several columns that has the time of an event. */
+const HASH = /\w+Hash64\([^()']*\btimestamp\b[^()]*\)/g
+
+test('the hash of a day is the same text in the projection, in the views and in the builder', () => {
+  const found = [...filesOf('schemas/clickhouse', '.sql'), ...filesOf('src', '.ts')].flatMap(({ name, text }) =>
+    [...text.matchAll(HASH)].map(([hash]) => ({ name, hash })),
+  )
+  assert.deepEqual(
+    found.filter(({ hash }) => hash !== CHECK),
+    [],
+  )
+  // Twice in the projection, once in each view, once in TypeScript.
+  assert.ok(found.length >= 5)
+  const times = (text: string, part: string) => text.split(part).length - 1
+  const projection = statementOf('PROJECTION IF NOT EXISTS day_checks').split('PROJECTION IF NOT EXISTS page_names')[0]!
+  assert.deepEqual([times(projection, CHECK), times(projection, HAS_PAGE)], [2, 2])
+  for (const [view, hasPage] of [
+    ['valid_days', 0],
+    ['valid_page_days', 2],
+  ] as const) {
+    const text = statementOf(`CREATE OR REPLACE VIEW ${view}\n`).split(';\n')[0]!
+    assert.deepEqual([times(text, CHECK), times(text, HAS_PAGE)], [1, hasPage], view)
+  }
+})
+
+test('a build reads no column of events that its hash does not cover', () => {
+  const words = (text: string) => new Set(text.match(/\w+/g))
+  const covered = words(CHECK)
+  /** Computed from another column. */
+  const computed = { company: 'company_id', visitor: 'ip', page: 'page' }
+  const names = [...ROW_COLUMNS, ...Object.keys(computed), ...['utm_source', 'utm_campaign', 'url', 'referrer']]
+  for (const [table, query] of Object.entries(BUILD_SQL)) {
+    const used = [...words(query.slice(query.indexOf('SELECT')))].filter((word) => names.includes(word))
+    assert.ok(used.includes('visitor'), table)
+    const uncovered = used
+      .filter((name) => name !== 'tenant_id')
+      .filter((name) => !covered.has(computed[name as keyof typeof computed] ?? name))
+    assert.deepEqual(uncovered, [], table)
+  }
+})
