@@ -87,7 +87,7 @@ const areBuilt = ({ builds }: NonNullable<Sources>) =>
   `(day, built) IN (${builds.map(([day, built]) => `(${day},${built})`).join()})`
 
 /** A row for each company and day, whatever people corrected: `company`, `day`, `events`, `visits`. */
-export function daysAsStored(reading: Reading, { of = OF_KNOWN, within = () => '', withVisitors = false }: Rows = {}) {
+function daysAsStored(reading: Reading, { of = OF_KNOWN, within = () => '', withVisitors = false }: Rows = {}) {
   const { companies } = reading
   const stored = `
     SELECT entity AS company, day, toUInt64(events) AS events, toUInt64(visits) AS visits${withVisitors ? ', visitors' : ''}

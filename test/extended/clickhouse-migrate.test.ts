@@ -5,6 +5,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { pino } from 'pino'
+import { DayTables } from '../../src/days/day-tables.ts'
 import { TableInserter } from '../../src/pipeline/sinks/clickhouse/inserter.ts'
 import { connectClickHouse } from '../../src/stores/clickhouse/client.ts'
 import { migrate } from '../../src/stores/clickhouse/migrate.ts'
@@ -318,7 +319,7 @@ const OLD_ACCOUNTS =
 /** Checks that accounts come from a projection. The sets of corrected companies come from none, so ClickHouse cannot force it. */
 async function assertSums(clickhouse: TestClickHouse) {
   const plan = await clickhouse.rows<{ explain: string }>(`EXPLAIN projections = 1 ${OLD_ACCOUNTS}`)
-  assert.ok(plan.some(({ explain }) => explain.includes('ReadFromMergeTree (account_sums)')))
+  assert.ok(plan.some(({ explain }) => explain.includes('ReadFromMergeTree (company_sums)')))
 }
 
 const OLD_CAMPAIGNS =
@@ -343,6 +344,10 @@ test('an upgrade keeps every row, waits for no mutation, and has the sums of all
 
   await client.command({ query: 'SYSTEM START MERGES events' })
   await until(async () => (await clickhouse.rows<{ n: number }>(unfinished))[0]!.n === 0)
+  const days = new DayTables({ url: clickhouse.url })
+  t.after(() => days.close())
+  while ((await days.materialize()) !== undefined)
+    await until(async () => (await clickhouse.rows<{ n: number }>(unfinished))[0]!.n === 0)
   await assertSums(clickhouse)
   await clickhouse.rows(`${outcomes} SETTINGS force_optimize_projection = 1`)
   assert.deepEqual(await clickhouse.rows(OLD_ACCOUNTS), [{ ...OLD_ACCOUNT, events: 101, visits: 6 }])

@@ -196,9 +196,9 @@ test('usage reads the projections of events, not its rows', async () => {
   const force = 'SETTINGS force_optimize_projection = 1'
   const usage = `SELECT account_id, min(received_at) FROM events
     WHERE tenant_id = 'sums' AND company_id > '' AND toYYYYMM(received_at) IN (202511) GROUP BY account_id`
-  await clickhouse.rows(`${usage} ${force}, force_optimize_projection_name = 'account_sums'`)
+  await clickhouse.rows(`${usage} ${force}, force_optimize_projection_name = 'company_sums'`)
   const everybody = EVERYBODY.replace('{month:UInt32}', '202511')
-  await clickhouse.rows(`${everybody} ${force}, force_optimize_projection_name = 'account_sums'`)
+  await clickhouse.rows(`${everybody} ${force}, force_optimize_projection_name = 'company_sums'`)
 })
 
 test('usage counts identified companies per UTC month, and the time when it passed the limit', async () => {

@@ -1,4 +1,5 @@
 -- Only the builder writes here. Rows of one build of a day have the same `built`; several builds of a day may be stored at a time.
+-- index_granularity: a company has a row a day, so a question about a few companies reads few rows beside theirs.
 -- Not ReplacingMergeTree: a merge could remove a build while a query reads it.
 CREATE TABLE IF NOT EXISTS entity_days
 (
@@ -30,7 +31,7 @@ CREATE TABLE IF NOT EXISTS entity_days
 ENGINE = MergeTree
 PARTITION BY toYYYYMM(day)
 ORDER BY (tenant_id, day, kind, entity)
-SETTINGS non_replicated_deduplication_window = 0
+SETTINGS index_granularity = 1024, non_replicated_deduplication_window = 0
 COMMENT 'Numbers of companies and accounts on closed days; a day counts if valid_days names its build';
 
 CREATE TABLE IF NOT EXISTS page_days
@@ -53,5 +54,5 @@ CREATE TABLE IF NOT EXISTS page_days
 ENGINE = MergeTree
 PARTITION BY toYYYYMM(day)
 ORDER BY (tenant_id, day, page, company)
-SETTINGS non_replicated_deduplication_window = 0
+SETTINGS index_granularity = 1024, non_replicated_deduplication_window = 0
 COMMENT 'Numbers of pages and companies on closed days; a day counts if valid_page_days names its build';

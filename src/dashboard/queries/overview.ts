@@ -1,6 +1,6 @@
 import type { EventDay, OutcomeCount } from '../../../schemas/dashboard/overview.ts'
-import { isShown, targetOf } from '../../companies/corrected.ts'
-import { daysAsStored, type Reading, readingOf, WITHIN } from '../../companies/days.ts'
+import { isShown } from '../../companies/corrected.ts'
+import { companyDays, type Reading, readingOf, WITHIN } from '../../companies/days.ts'
 import { companiesSql } from '../../companies/list.ts'
 import { utcDay } from '../../pipeline/event/outcomes.ts'
 import { givenUp } from '../../stores/clickhouse/client.ts'
@@ -21,25 +21,20 @@ const DAYS_MAX = 366
 const perDay = (aggregate: string) => `${aggregate}Resample(0, ${DAYS_MAX}, 1)`
 
 /**
- * Companies are counted as lists show them: merged ones for their target, hidden ones not at all. Their events are kept, and count. There may
- * be many pairs of company and day, so each takes only 21 bytes.
+ * Companies are counted as lists show them: merged ones for their target, hidden ones not at all. Their events are kept, and count. Events
+ * without a company are those of the company 0.
  */
 const seenSql = (reading: Reading) => `
   SELECT
-    uniqExactIf(target, is_shown) AS seen,
+    uniqExactIf(company, is_shown) AS seen,
     ${perDay('countIf')}(is_shown, day_index) AS companies_by_day,
-    ${perDay('sumIf')}(n, target != 0, day_index) AS known_by_day,
-    ${perDay('sumIf')}(n, target = 0, day_index) AS unknown_by_day
+    ${perDay('sumIf')}(days.events, company != 0, day_index) AS known_by_day,
+    ${perDay('sumIf')}(days.events, company = 0, day_index) AS unknown_by_day
   FROM
   (
-    SELECT
-      ${targetOf(reading)} AS target,
-      target != 0 AND ${isShown(reading, 'target')} AS is_shown,
-      toInt32(day) - toInt32({from:Date32}) AS day_index,
-      sum(days.events) AS n
-    FROM (${daysAsStored(reading, { of: () => '1', within: WITHIN })}) AS days
-    GROUP BY target, day_index
-  )`
+    SELECT company, company != 0 AND ${isShown(reading, 'company')} AS is_shown, toInt32(day) - toInt32({from:Date32}) AS day_index, events
+    FROM (${companyDays(reading, { of: () => '1', within: WITHIN })})
+  ) AS days`
 
 const newSql = (reading: Reading) => `
   SELECT toString(toDate32(first_seen)) AS day, count() AS companies
