@@ -1,4 +1,4 @@
-/** Columns of `outcomes` in `clickhouse/0003_outcomes.sql`, in order. All but `events` identify a row. */
+/** Columns of `outcomes` in `clickhouse/tables/outcomes.sql`, in order. All but `events` identify a row. */
 export const OUTCOME_COLUMNS = [
   'source',
   'tenant_id',

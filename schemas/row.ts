@@ -1,4 +1,4 @@
-/** Columns with the event as sent: the first of `events` in `clickhouse/0001_events.sql`. */
+/** Columns with the event as sent: the first of `events` in `clickhouse/tables/events.sql`. */
 export const EVENT_COLUMNS = [
   'ip',
   'tenant_id',

@@ -9,12 +9,9 @@ import { utcDay } from '../pipeline/event/outcomes.ts'
 import type { Clock } from '../run/clock.ts'
 import { InputError } from '../run/errors.ts'
 import type { QuestionReader } from '../stores/clickhouse/reader.ts'
-import { shownDays } from './company.ts'
-import { OF_COMPANY } from './corrected.ts'
-import { HOST_OF_URL, PAGE_OF_URL } from './page-of-url.ts'
-
-/** The primary key has the account, so a condition on accounts finds the rows of a company fast. */
-const OF_ACCOUNTS = `${OF_COMPANY} AND account_id IN (SELECT account_id FROM events WHERE ${OF_COMPANY} GROUP BY account_id)`
+import { eventsOfOne, shownDays } from './company.ts'
+import { readingOf, WITHIN } from './days.ts'
+import { HOST_OF_PAGE } from './filter.ts'
 
 /** A text or number of a JSON object; empty when it has none. */
 const named = (column: string, name: string) =>
@@ -31,9 +28,13 @@ const PERSON = `
 
 /** Own pages link to each other, which is no source of a session. */
 const REFERRER = `
-  if(referrer = '' OR domainWithoutWWW(referrer) = ${HOST_OF_URL}, '', if(domainWithoutWWW(referrer) = '', referrer, domainWithoutWWW(referrer)))`
+  if(referrer = '' OR domainWithoutWWW(referrer) = ${HOST_OF_PAGE}, '', if(domainWithoutWWW(referrer) = '', referrer, domainWithoutWWW(referrer)))`
 
-const eventsSql = (hasCursor: boolean) => `
+/** The page of one event, with the ids in its path. */
+const PAGE_AS_SENT =
+  "if(position(url, '://') > 0, concat(domainWithoutWWW(url), if(path(url) = '', '/', path(url))), cutQueryString(url))"
+
+const eventsSql = (rows: string, hasCursor: boolean) => `
   SELECT
     event_id,
     timestamp,
@@ -43,12 +44,12 @@ const eventsSql = (hasCursor: boolean) => `
     ip,
     account_id,
     ${PERSON} AS person,
-    if(url = '', '', ${PAGE_OF_URL}) AS page,
+    ${PAGE_AS_SENT} AS shown_page,
     ${REFERRER} AS referring,
     toString(utm_source) AS source,
     toString(utm_campaign) AS campaign
   FROM events
-  WHERE ${OF_ACCOUNTS}
+  WHERE ${rows}
     ${
       hasCursor
         ? `AND (events.timestamp, events.received_at, events.event_id) <
@@ -61,7 +62,7 @@ const eventsSql = (hasCursor: boolean) => `
 const IN_ORDER = 'timestamp, received_at, event_id'
 
 /** Sessions of the newest events, as `sessionsOf` of the pages groups them. Each has one list of values for each kind. */
-const ACTIVITY = `
+const activitySql = (rows: string) => `
   SELECT entry.1 AS kind, entry.2 AS value, count() AS sessions, sum(session_events) AS events
   FROM
   (
@@ -86,7 +87,7 @@ const ACTIVITY = `
         (
           SELECT
             timestamp, received_at, event_id, session_id, account_id,
-            if(url = '', '', ${PAGE_OF_URL}) AS page,
+            page,
             ${REFERRER} AS referring,
             if(utm_campaign = '', utm_source, if(utm_source = '', utm_campaign, concat(utm_campaign, ' · ', utm_source))) AS campaign,
             ${PERSON} AS person,
@@ -95,10 +96,10 @@ const ACTIVITY = `
           FROM
           (
             SELECT
-              timestamp, received_at, event_id, session_id, account_id, ip, url, referrer,
+              timestamp, received_at, event_id, session_id, account_id, ip, toString(page) AS page, referrer,
               toString(utm_source) AS utm_source, toString(utm_campaign) AS utm_campaign, user_properties, extra
             FROM events
-            WHERE ${OF_ACCOUNTS} AND toDate32(timestamp) >= {from:Date32} AND toDate32(timestamp) <= {to:Date32}
+            WHERE ${rows}${WITHIN('toDate32(timestamp)')}
             ORDER BY timestamp DESC
             LIMIT ${ACTIVITY_LIMITS.summedEvents}
           )
@@ -119,7 +120,8 @@ const ACTIVITY = `
   ORDER BY sessions DESC, value
   LIMIT ${ACTIVITY_LIMITS.values} BY kind`
 
-type FoundEvent = Omit<ActivityEvent, 'referrer' | 'utm_source' | 'utm_campaign'> & {
+type FoundEvent = Omit<ActivityEvent, 'page' | 'referrer' | 'utm_source' | 'utm_campaign'> & {
+  readonly shown_page: string
   readonly referring: string
   readonly source: string
   readonly campaign: string
@@ -142,25 +144,34 @@ export class ClickHouseActivity {
   /** The newest events, or those before a cursor. @throws InputError when the cursor is none of an answer */
   async events(tenant: string, company: string, before?: string): Promise<ActivityEventsAnswer> {
     const cursor = before === undefined ? undefined : cursorOf(before)
-    const found = await this.#reader.rows<FoundEvent>(eventsSql(cursor !== undefined), { tenant, company, ...cursor })
+    const found = await this.#reader.rows<FoundEvent>(eventsSql(await this.#rowsOf(tenant), cursor !== undefined), {
+      ...{ tenant, company },
+      ...cursor,
+    })
     const events = found.slice(0, ACTIVITY_LIMITS.events)
     const last = found.length > events.length ? events.at(-1) : undefined
     return {
-      events: events.map(({ referring, source, campaign, ...event }) => ({
+      events: events.map(({ shown_page: page, referring, source, campaign, ...event }) => ({
         ...event,
-        ...{ referrer: referring, utm_source: source, utm_campaign: campaign },
+        ...{ page, referrer: referring, utm_source: source, utm_campaign: campaign },
       })),
       older: last === undefined ? null : `${last.timestamp}~${last.received_at}~${last.event_id}`,
     }
   }
 
+  /** Condition on the events of the parameter `company`. */
+  async #rowsOf(tenant: string): Promise<string> {
+    return eventsOfOne(await readingOf(this.#reader, tenant))
+  }
+
   /** @param days up to the last day with an event, as for the company itself */
   async activity(tenant: string, company: string, days: number): Promise<ActivityAnswer> {
     const today = utcDay(this.#clock.now())
-    const query = `SELECT toString(max(toDate32(timestamp))) AS last FROM events WHERE ${OF_ACCOUNTS}`
+    const events = await this.#rowsOf(tenant)
+    const query = `SELECT toString(max(toDate32(timestamp))) AS last FROM events WHERE ${events}`
     const [seen] = await this.#reader.rows<{ last: string }>(query, { tenant, company })
     const shown = shownDays(seen?.last ?? today, days, today)
-    const rows = await this.#reader.rows<Counted>(ACTIVITY, { tenant, company, ...shown })
+    const rows = await this.#reader.rows<Counted>(activitySql(events), { tenant, company, ...shown })
     const of = (name: string) =>
       rows.filter(({ kind }) => kind === name).map(({ value, sessions }) => ({ value, sessions }))
     const all = rows.find(({ kind }) => kind === 'all')

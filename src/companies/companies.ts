@@ -18,28 +18,11 @@ import type { Clock } from '../run/clock.ts'
 import { encodedChars, type OfTenant, type Parameters, type QuestionReader } from '../stores/clickhouse/reader.ts'
 import type { TenantStore } from '../tenants/stores.ts'
 import { findCompany, findDomain, findOrigins, type StoredCompany } from './company.ts'
-import {
-  type Days,
-  type Facet,
-  hasDays,
-  type NamedSource,
-  parametersOf,
-  type ResolvedFilter,
-  resolveFilter,
-} from './filter.ts'
-import { HEAT_OF_THESE, type HeatRow, heatOf } from './heat.ts'
-import {
-  choicesSql,
-  companyDays,
-  countsSql,
-  eventChoicesSql,
-  type ListPart,
-  listSql,
-  matchingSql,
-  OF_THESE,
-  partSql,
-  rowOf,
-} from './list.ts'
+import { ofThese } from './corrected.ts'
+import { companyDays, type Reading, readingOf } from './days.ts'
+import { type Days, type Facet, type NamedSource, parametersOf, type ResolvedFilter, resolveFilter } from './filter.ts'
+import { type HeatRow, heatOf, heatSql } from './heat.ts'
+import { choicesSql, countsSql, eventChoicesSql, type ListPart, listSql, matchingSql, partSql, rowOf } from './list.ts'
 import type { Origins } from './origins.ts'
 
 const DAY_MS = 86_400_000
@@ -55,14 +38,25 @@ interface FoundDays {
   readonly visits_of: readonly (readonly [day: string, visits: number])[]
 }
 
-const setsSql = (view: Days | undefined) => `
-  SELECT company_id, visits, unique_ips
-  FROM (${countsSql(view, ['visits', 'unique_ips'], OF_THESE)})`
+/** Adds the id of each company in the parameter `companies` to rows by its number, `company`. */
+export const byId = (rows: string) => `
+  SELECT named.company_id AS company_id, found.*
+  FROM (SELECT arrayJoin({companies:Array(String)}) AS company_id, sipHash64(company_id) AS company) AS named
+  INNER JOIN (${rows}) AS found USING company`
 
-const SPARK_SQL = `
-  SELECT company AS company_id, groupArray((toString(day), day_addresses)) AS visits_of
-  FROM (${companyDays(`${OF_THESE} AND toDate32(timestamp) >= {spark_from:Date32} AND toDate32(timestamp) <= {spark_to:Date32}`)})
-  GROUP BY company`
+const setsSql = (reading: Reading, days: Days) =>
+  byId(countsSql(reading, days, ['visits', 'unique_ips'], ofThese(reading)))
+
+const sparkSql = (reading: Reading) =>
+  byId(`
+    SELECT company, groupArray((toString(day), visits)) AS visits_of
+    FROM (${companyDays(reading, {
+      of: ofThese(reading),
+      within: (day) => ` AND ${day} >= {spark_from:Date32} AND ${day} <= {spark_to:Date32}`,
+    })})
+    GROUP BY company`)
+
+const heatsSql = (reading: Reading) => byId(heatSql(reading, ofThese(reading)))
 
 type SourcesOf = (tenantId: string) => Promise<readonly NamedSource[]>
 
@@ -73,7 +67,7 @@ export function namedSources(tenants: Pick<TenantStore, 'listSources'>): Sources
 }
 
 /**
- * Reads the companies of a tenant from the projections of `events`. Callers must check filters with `assertFilter`. Every call rejects with
+ * Reads the companies of a tenant. Callers must check filters with `assertFilter`. Every call rejects with
  * `UnavailableError` when a table is missing or ClickHouse does not answer in time. All calls except `rows` reject with
  * `BackpressureError` when there are too many.
  */
@@ -92,8 +86,13 @@ export class ClickHouseCompanies {
   /** A page of a view, and the number of companies on all pages. */
   async page(tenantId: string, query: CompaniesQuery): Promise<CompaniesPage> {
     const { limit = COMPANY_LIMITS.pageRows, offset = 0, ...view } = query
-    const resolved = await this.#resolve(tenantId, view)
-    const { query: list, parameters } = listSql(tenantId, resolved, 'LIMIT {limit:UInt32} OFFSET {offset:UInt32}')
+    const [resolved, reading] = await this.#resolve(tenantId, view)
+    const { query: list, parameters } = listSql(
+      tenantId,
+      reading,
+      resolved,
+      'LIMIT {limit:UInt32} OFFSET {offset:UInt32}',
+    )
     const { rows, total } = await this.#reader.find<CompanyRow>(list, { ...parameters, limit, offset })
     // After the last page there is no row that has the total.
     if (rows.length === 0 && offset > 0)
@@ -107,18 +106,14 @@ export class ClickHouseCompanies {
     filter: CompanyFilter,
     part: ListPart,
   ): Promise<{ readonly companies: readonly CountedCompany[]; readonly next: string | undefined }> {
-    const resolved = await this.#resolve(tenantId, filter)
-    const { query, parameters } = partSql(tenantId, resolved, { ...part, limit: part.limit + 1 })
+    const [resolved, reading] = await this.#resolve(tenantId, filter)
+    const { query, parameters } = partSql(tenantId, reading, resolved, { ...part, limit: part.limit + 1 })
     const found = await this.#reader.rows<CompanyRow>(query, parameters)
     const rows = found.slice(0, part.limit)
     const days = { from: resolved.from, to: resolved.to }
     const ids = rows.map(({ company_id }) => company_id)
-    const sets = await this.#rowsOf<FoundSets>(
-      setsSql(hasDays(days) ? days : undefined),
-      { tenant: tenantId, ...parametersOf(days) },
-      ids,
-    )
-    const heats = await this.#rowsOf<HeatRow>(HEAT_OF_THESE, { tenant: tenantId }, ids)
+    const sets = await this.#rowsOf<FoundSets>(setsSql(reading, days), { tenant: tenantId, ...parametersOf(days) }, ids)
+    const heats = await this.#rowsOf<HeatRow>(heatsSql(reading), { tenant: tenantId }, ids)
     const companies = rows.map((row) => {
       // Events may be erased between the two queries.
       const { visits = 0, unique_ips = 0 } = sets.get(row.company_id) ?? {}
@@ -134,11 +129,13 @@ export class ClickHouseCompanies {
     const span = { spark_from: spark[0]!, spark_to: spark.at(-1)!, ...parametersOf({ from, to }) }
     const ask = <T>(query: string, parameters: Parameters = span) =>
       this.#rowsOf<T>(query, { tenant: tenantId, ...parameters }, companies)
-    const view = hasDays({ from, to }) ? { from, to } : undefined
+    const reading = await readingOf(this.#reader, tenantId)
     // Two at a time, so that one call does not wait for its own slots.
     const [[sets, heats], days] = await Promise.all([
-      ask<FoundSets>(setsSql(view)).then(async (found) => [found, await ask<HeatRow>(HEAT_OF_THESE, {})] as const),
-      ask<FoundDays>(SPARK_SQL),
+      ask<FoundSets>(setsSql(reading, { from, to })).then(
+        async (found) => [found, await ask<HeatRow>(heatsSql(reading), {})] as const,
+      ),
+      ask<FoundDays>(sparkSql(reading)),
     ])
     return {
       companies: [...sets].map(([company_id, { visits, unique_ips }]) => {
@@ -155,8 +152,12 @@ export class ClickHouseCompanies {
    * @param left aborts when the reader has gone
    */
   async *rows(tenantId: string, view: CompanyView, left: AbortSignal): AsyncGenerator<readonly CountedCompany[]> {
-    const resolved = await this.#resolve(tenantId, view)
-    const { query, parameters } = listSql(tenantId, resolved, 'LIMIT {limit:UInt32}', ['visits', 'unique_ips', 'heat'])
+    const [resolved, reading] = await this.#resolve(tenantId, view)
+    const { query, parameters } = listSql(tenantId, reading, resolved, 'LIMIT {limit:UInt32}', [
+      'visits',
+      'unique_ips',
+      'heat',
+    ])
     const limit = COMPANY_LIMITS.exportRows
     yield* this.#reader.stream<CountedCompany>(query, { ...parameters, limit }, left)
   }
@@ -170,10 +171,10 @@ export class ClickHouseCompanies {
 
   /** Values for filters, those with most companies first. Those of a filter follow all other filters. */
   async choices(tenantId: string, filter: CompanyFilter = {}): Promise<CompanyChoices> {
-    const resolved = await this.#resolve(tenantId, filter)
+    const [resolved, reading] = await this.#resolve(tenantId, filter)
     const found = await Promise.all(
-      [choicesSql(tenantId, resolved), eventChoicesSql(tenantId, resolved)].map(({ query, parameters }) =>
-        this.#reader.rows<CountedValue & { readonly filter: Facet }>(query, parameters),
+      [choicesSql(tenantId, reading, resolved), eventChoicesSql(tenantId, reading, resolved)].map(
+        ({ query, parameters }) => this.#reader.rows<CountedValue & { readonly filter: Facet }>(query, parameters),
       ),
     )
     const of = (name: Facet) =>
@@ -192,8 +193,8 @@ export class ClickHouseCompanies {
 
   /** The ids among `companyIds` that a filter keeps. */
   async matching(tenantId: string, filter: CompanyFilter, companyIds: readonly string[]): Promise<Set<string>> {
-    const resolved = await this.#resolve(tenantId, filter)
-    const { query, parameters } = matchingSql(tenantId, resolved)
+    const [resolved, reading] = await this.#resolve(tenantId, filter)
+    const { query, parameters } = matchingSql(tenantId, reading, resolved)
     return new Set((await this.#rowsOf(query, parameters, companyIds)).keys())
   }
 
@@ -218,10 +219,10 @@ export class ClickHouseCompanies {
     return found
   }
 
-  async #resolve<F extends CompanyFilter>(tenantId: string, filter: F): Promise<F & ResolvedFilter> {
+  async #resolve<F extends CompanyFilter>(tenantId: string, filter: F): Promise<[F & ResolvedFilter, Reading]> {
     const { source = [], source_not = [] } = filter
     const sources = source.length + source_not.length > 0 ? await this.#sourcesOf(tenantId) : []
-    return resolveFilter(filter, this.#clock.now(), sources)
+    return [resolveFilter(filter, this.#clock.now(), sources), await readingOf(this.#reader, tenantId)]
   }
 
   /** Where the visits of a company lead and come from, on the days of its stored data. */

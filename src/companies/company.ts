@@ -1,10 +1,11 @@
 import { COMPANY_LIMITS, type CountedCompany } from '../../schemas/companies.ts'
 import type { CompanyAnswer, CompanyDay, CompanyEvent, CompanySource } from '../../schemas/dashboard/company.ts'
 import { utcDay } from '../pipeline/event/outcomes.ts'
-import { encodedChars, type Parameters, type QuestionReader } from '../stores/clickhouse/reader.ts'
-import { OF_COMPANY } from './corrected.ts'
+import type { QuestionReader } from '../stores/clickhouse/reader.ts'
+import { type Corrected, ofOne } from './corrected.ts'
+import { type Reading, readingOf, WITHIN } from './days.ts'
 import { type HeatRow, heatOf, heatSql } from './heat.ts'
-import { companiesSql, rowOf, type StoredCompanyRow } from './list.ts'
+import { companiesSql, countsSql, rowOf, type StoredCompanyRow } from './list.ts'
 import { type OriginRow, type Origins, originsOf, originsSql } from './origins.ts'
 
 interface CompanyWanted {
@@ -17,29 +18,25 @@ interface CompanyWanted {
 
 const DAY_MS = 86_400_000
 
-const ACCOUNT_IDS = `SELECT account_id FROM events WHERE ${OF_COMPANY} GROUP BY account_id`
-/** Ids are sent in the URL, which servers limit to 16 KiB. */
-const ACCOUNTS_MAX_CHARS = 6_000
+const companySql = (reading: Reading) =>
+  `SELECT * FROM (${companiesSql(reading, ofOne(reading))}) WHERE company_id = {company:String}`
 
-const COMPANY = `SELECT * FROM (${companiesSql(` AND ${OF_COMPANY}`)}) WHERE company_id = {company:String}`
+/** Condition on the days of events. */
+const OF_DAYS = WITHIN('toDate32(timestamp)')
 
-const DOMAIN = `SELECT domain FROM (${companiesSql(` AND ${OF_COMPANY}`)}) WHERE company_id = {company:String}`
+/** Condition on the events of a company. The index `companies` finds them. */
+export const eventsOfOne = (corrected: Corrected) => `tenant_id = {tenant:String} AND ${ofOne(corrected)('company')}`
 
-/** Condition on days. */
-const WITHIN = ' AND toDate32(timestamp) >= {from:Date32} AND toDate32(timestamp) <= {to:Date32}'
-
-const ACCOUNTS = `
+const accountsOf = (rows: string) => `
   SELECT account_id AS value, count() AS events
   FROM events
-  WHERE ${OF_COMPANY}
+  WHERE ${rows}
   GROUP BY account_id
   ORDER BY events DESC, value
   LIMIT ${COMPANY_LIMITS.accounts}`
 
-const setsOf = (rows: string) => `
-  SELECT uniqExact(sipHash64(ip, toDate32(timestamp))) AS visits, uniqExact(sipHash64(ip)) AS unique_ips
-  FROM events
-  WHERE ${rows}`
+const setsOf = (reading: Reading) =>
+  `SELECT visits, unique_ips FROM (${countsSql(reading, {}, ['visits', 'unique_ips'], ofOne(reading))})`
 
 /** All counts of events in one pass over them. */
 const countsOf = (rows: string) => `
@@ -47,13 +44,13 @@ const countsOf = (rows: string) => `
     kind,
     value,
     sum(n) AS events,
-    uniqExactIf(address, kind = 'days') AS visits
+    uniqExactIf(visitor, kind = 'days') AS visits
   FROM
   (
-    SELECT toDate32(timestamp) AS day, ip AS address, asn, as_name, event_type, platform, count() AS n
+    SELECT toDate32(timestamp) AS day, visitor, any(ip) AS address, asn, as_name, event_type, platform, count() AS n
     FROM events
     WHERE ${rows}
-    GROUP BY day, address, asn, as_name, event_type, platform
+    GROUP BY day, visitor, asn, as_name, event_type, platform
   )
   ARRAY JOIN
     ['days', 'addresses', 'as', 'event_types', 'platforms'] AS kind,
@@ -100,18 +97,19 @@ export interface StoredCompany
 export async function findCompany(reader: QuestionReader, wanted: CompanyWanted): Promise<StoredCompany | undefined> {
   const { tenantId: tenant, companyId, days, today } = wanted
   const of = { tenant, company: companyId }
+  const reading = await readingOf(reader, tenant)
+  const rows = eventsOfOne(reading)
   // Two at a time, so that one call does not wait for its own slots.
   const [[found], accounts] = await Promise.all([
-    reader.rows<StoredCompanyRow>(COMPANY, of),
-    reader.rows<CompanySource>(ACCOUNTS, of),
+    reader.rows<StoredCompanyRow>(companySql(reading), of),
+    reader.rows<CompanySource>(accountsOf(rows), of),
   ])
   if (found === undefined) return undefined
   const { from, to } = shownDays(found.last_seen.slice(0, 10), days, today)
-  const [rows, ids] = rowsOf(accounts.map(({ value }) => value))
-  const within = { ...of, ...ids, from, to }
+  const within = { ...of, from, to }
   const [[sets], counts] = await Promise.all([
-    reader.rows<Pick<CountedCompany, 'visits' | 'unique_ips'>>(setsOf(rows), { ...of, ...ids }),
-    reader.rows<Count>(countsOf(rows + WITHIN), within),
+    reader.rows<Pick<CountedCompany, 'visits' | 'unique_ips'>>(setsOf(reading), of),
+    reader.rows<Count>(countsOf(rows + OF_DAYS), within),
   ])
   const kind = (name: string) => counts.filter((count) => count.kind === name)
   const sources = (name: string) =>
@@ -121,8 +119,8 @@ export async function findCompany(reader: QuestionReader, wanted: CompanyWanted)
   const perDay = kind('days').map(({ value, events, visits }) => ({ day: value, events, visits }))
   perDay.sort((a, b) => (a.day < b.day ? -1 : 1))
   const [events, [heat]] = await Promise.all([
-    reader.rows<EventRow>(eventsOf(rows + WITHIN), { ...within, from: recentFrom(perDay) ?? from }),
-    reader.rows<HeatRow>(heatSql(` AND ${rows}`), { ...of, ...ids }),
+    reader.rows<EventRow>(eventsOf(rows + OF_DAYS), { ...within, from: recentFrom(perDay) ?? from }),
+    reader.rows<HeatRow>(heatSql(reading, ofOne(reading)), of),
   ])
   return {
     company: { ...rowOf(found, found.stored), ...sets!, heat: heat?.heat ?? 0 },
@@ -142,28 +140,17 @@ export async function findCompany(reader: QuestionReader, wanted: CompanyWanted)
 
 /** The domain of a company, empty when it is unknown; undefined when the company does not exist. */
 export async function findDomain(reader: QuestionReader, tenant: string, company: string): Promise<string | undefined> {
-  const [found] = await reader.rows<Pick<StoredCompanyRow, 'domain'>>(DOMAIN, { tenant, company })
+  const query = companySql(await readingOf(reader, tenant))
+  const [found] = await reader.rows<Pick<StoredCompanyRow, 'domain'>>(query, { tenant, company })
   return found?.domain
-}
-
-/**
- * The primary key of `events` has the account, so a condition on accounts finds the rows of a company fast. Lists the accounts,
- * or uses a subquery when there are too many.
- */
-function rowsOf(accounts: readonly string[]): readonly [condition: string, parameters: Parameters] {
-  const chars = accounts.reduce((sum, id) => sum + encodedChars(id), 0)
-  if (accounts.length >= COMPANY_LIMITS.accounts || chars > ACCOUNTS_MAX_CHARS) {
-    return [`${OF_COMPANY} AND account_id IN (${ACCOUNT_IDS})`, {}]
-  }
-  return [`${OF_COMPANY} AND account_id IN {accounts:Array(String)}`, { accounts }]
 }
 
 /** Where the visits of a company lead and come from, on the days of the stored data. */
 export async function findOrigins(reader: QuestionReader, tenant: string, found: StoredCompany): Promise<Origins> {
-  const { company, accounts, from, to } = found
-  const [rows, ids] = rowsOf(accounts.map(({ value }) => value))
-  const of = { tenant, company: company.company_id, ...ids, from, to }
-  return originsOf(await reader.rows<OriginRow>(originsSql(rows + WITHIN), of))
+  const { company, from, to } = found
+  const rows = eventsOfOne(await readingOf(reader, tenant)) + OF_DAYS
+  const of = { tenant, company: company.company_id, from, to }
+  return originsOf(await reader.rows<OriginRow>(originsSql(rows), of))
 }
 
 /** The last day by which enough events for the page have been counted, so that older ones are not read. */

@@ -1,57 +1,62 @@
 /*
- * Queries of `events` that follow what people corrected (schemas/clickhouse/0015_corrections.sql). ClickHouse folds the scalar subquery to
- * a constant, so that the projections of `events` still serve a query that groups by `COMPANY`.
+ * Queries that follow what people corrected. Companies are numbers here (`events.company`), which are compared several times as fast as
+ * texts. ClickHouse folds the scalar subquery to a constant, so that a query that groups by `targetOf` still reads projections of `events`.
  */
 
-/** Companies that are merged, and those that they count for. */
-const MERGED = `
-    SELECT (groupArray(company_id), groupArray(counts_for))
-    FROM corrected_companies
-    WHERE tenant_id = {tenant:String} AND counts_for != ''`
+/** Whether the tenant has corrections of these kinds: without them, a query has no part that follows them. */
+export interface Corrected {
+  /** Whether companies are merged into others. */
+  readonly isMerged: boolean
+  /** Whether companies are hidden. */
+  readonly isHidden: boolean
+}
 
-const countsFor = (merged: string, id = 'company_id') =>
-  `transform(${id}, arrayPushBack(${merged}.1, ''), arrayPushBack(${merged}.2, ''), ${id})`
+const MERGES = "FROM corrected_companies WHERE tenant_id = {tenant:String} AND counts_for != ''"
+const NUMBERS = `(SELECT (groupArray(sipHash64(company_id)), groupArray(sipHash64(counts_for))) ${MERGES})`
+const IDS = `(SELECT (groupArray(company_id), groupArray(counts_for)) ${MERGES})`
 
-/** Begins a query that uses `COMPANY`. */
-export const WITH_MERGED = `
-  WITH (${MERGED}
-  ) AS merged`
+/** The number of the company that a number counts for. A list without a value is refused, so each has one that changes nothing. */
+export const targetOf = ({ isMerged }: Corrected, company = 'company') =>
+  isMerged
+    ? `transform(${company}, arrayPushBack(${NUMBERS}.1, 0), arrayPushBack(${NUMBERS}.2, 0), ${company})`
+    : company
 
-/** The company that an event counts for. A list without a value is refused, so each has one that changes nothing. */
-export const COMPANY = countsFor('merged')
+/** The same for ids. */
+export const targetIdOf = ({ isMerged }: Corrected, id = 'company_id') =>
+  isMerged ? `transform(${id}, arrayPushBack(${IDS}.1, ''), arrayPushBack(${IDS}.2, ''), ${id})` : id
 
-/** `sipHash64` of it: for many rows, numbers are compared several times as fast. */
-export const COMPANY_HASH = `transform(
-    sipHash64(company_id) AS company_hash,
-    arrayPushBack(arrayMap(merged_id -> sipHash64(merged_id), merged.1), 0),
-    arrayPushBack(arrayMap(merged_id -> sipHash64(merged_id), merged.2), 0),
-    company_hash
-  )`
+/** Companies that are merged into others, and those. */
+export const MERGED_NUMBERS = `(SELECT arrayJoin([sipHash64(company_id), sipHash64(counts_for)]) ${MERGES})`
 
-/** The same for a query that is part of another one. @param id the column with the company of the event */
-export const countsForOf = (id: string) => countsFor(`(${MERGED})`, id)
-export const COUNTS_FOR = countsForOf('company_id')
-
-/**
- * Condition on the events of the parameter `companies`, and of those that are merged into them. ClickHouse finds an id in a set faster than
- * what it counts for.
- */
-export const IN_COMPANIES = `company_id IN (
-    SELECT arrayJoin({companies:Array(String)})
-    UNION ALL
-    SELECT company_id FROM corrected_companies WHERE tenant_id = {tenant:String} AND counts_for IN {companies:Array(String)}
-  )`
-
-/** Whether people hid the company that an event counts for. */
-export const IS_HIDDEN = `${COMPANY} IN
-    (SELECT company_id FROM corrected_companies WHERE tenant_id = {tenant:String} AND is_hidden)`
+/** Condition that people did not hide a company. @param company the number of one that no other one is counted for */
+export const isShown = ({ isHidden }: Corrected, company: string) =>
+  isHidden
+    ? `${company} NOT IN (SELECT sipHash64(company_id) FROM corrected_companies WHERE tenant_id = {tenant:String} AND is_hidden)`
+    : '1'
 
 /** Condition on events of known companies of the tenant, without hidden companies. */
-export const OF_SHOWN = `tenant_id = {tenant:String} AND company_id > '' AND NOT ${IS_HIDDEN}`
+export const ofShown = (corrected: Corrected) =>
+  `tenant_id = {tenant:String} AND company != 0 AND ${isShown(corrected, targetOf(corrected))}`
 
-/** Condition on the events of the parameter `company`, with those of the companies that are merged into it. */
-export const OF_COMPANY = `tenant_id = {tenant:String} AND company_id IN (
-    SELECT {company:String}
-    UNION ALL
-    SELECT company_id FROM corrected_companies WHERE tenant_id = {tenant:String} AND counts_for = {company:String}
-  )`
+/** Condition on a column with the number of a company. */
+export type OfCompanies = (company: string) => string
+
+export const OF_KNOWN: OfCompanies = (company) => `${company} != 0`
+
+/** The numbers of the companies in the parameter `companies`, and those in the parameter `numbers`. */
+const NAMED = 'SELECT sipHash64(arrayJoin({companies:Array(String)}))'
+export const NUMBERED = 'SELECT toUInt64(arrayJoin({numbers:Array(String)}))'
+
+/** Condition on some companies, and on those that are merged into them. */
+export function ofThese(corrected: Corrected, these = NAMED): OfCompanies {
+  if (!corrected.isMerged) return (company) => `${company} IN (${these})`
+  const merged = `SELECT sipHash64(company_id) ${MERGES} AND sipHash64(counts_for) IN (${these})`
+  return (company) => `${company} IN (${these} UNION ALL ${merged}) AND ${targetOf(corrected, company)} IN (${these})`
+}
+
+/** Condition on the company of the parameter `company`, and on those that are merged into it. */
+export function ofOne({ isMerged }: Corrected): OfCompanies {
+  const one = 'sipHash64({company:String})'
+  const merged = `SELECT sipHash64(company_id) ${MERGES} AND counts_for = {company:String}`
+  return (company) => (isMerged ? `${company} IN (SELECT ${one} UNION ALL ${merged})` : `${company} = ${one}`)
+}

@@ -1,8 +1,10 @@
 import { COMPANY_LIMITS, type CompanyFilter } from '../../schemas/companies.ts'
 import { DAY_MS, utcDay } from '../pipeline/event/outcomes.ts'
 import type { OfTenant } from '../stores/clickhouse/reader.ts'
+import { OF_KNOWN } from './corrected.ts'
+import { companyDays, type Reading } from './days.ts'
 import { matchedSql, parametersOf, type ResolvedFilter } from './filter.ts'
-import { companyDays, daysOf, matchingSql } from './list.ts'
+import { matchingSql, within } from './list.ts'
 
 /** Fields that a visit or a day changes. The others are about the company as it is today. */
 const MOVING: ReadonlySet<string> = new Set<keyof ResolvedFilter>([
@@ -24,7 +26,7 @@ const MOVING: ReadonlySet<string> = new Set<keyof ResolvedFilter>([
 ])
 
 /** A company, and its first day as a number. */
-const FIRST_NUMBER = 'company_id, toInt32(toDate32(first_seen)) AS first_number'
+const FIRST_NUMBER = 'company, company_id, toInt32(toDate32(first_seen)) AS first_number'
 
 /** A condition on the sum of a column over the last days. */
 interface Condition {
@@ -66,6 +68,7 @@ function conditionsOf(filter: CompanyFilter): readonly Condition[] {
  */
 export function entriesSql(
   tenantId: string,
+  reading: Reading,
   filter: ResolvedFilter,
   since: string,
   today: string,
@@ -81,7 +84,7 @@ export function entriesSql(
   const lasting = Object.fromEntries(
     Object.entries(filter).filter(([name]) => !MOVING.has(name)),
   ) as unknown as ResolvedFilter
-  const matched = matchedSql(matching, '', 'day')
+  const matched = matchedSql(matching, reading, OF_KNOWN, 'day')
   const conditions = conditionsOf(filter)
   const columns = [...new Map(conditions.map((condition) => [condition.column, condition])).values()]
   const states = ['now', 'earlier'] as const
@@ -117,13 +120,13 @@ export function entriesSql(
           SELECT company, day, number, first_number, ${sums.join(', ')}
           FROM
           (
-            SELECT counted.company AS company, counted.day AS day, toInt32(counted.day) AS number, lasting.first_number AS first_number, counted.day_events AS events, counted.day_addresses AS visits${columns
+            SELECT lasting.company_id AS company, counted.day AS day, toInt32(counted.day) AS number, lasting.first_number AS first_number, counted.events AS events, counted.visits AS visits${columns
               .filter(({ isMatched }) => isMatched)
               .map(({ column }) => `, toUInt64(matched.${column}) AS ${column}`)
               .join('')}
-            FROM (${companyDays(daysOf(counting))}) AS counted
-            ${matched === undefined ? '' : `LEFT JOIN (${matched}) AS matched ON matched.company_id = counted.company AND matched.day = counted.day`}
-            INNER JOIN (${matchingSql(tenantId, lasting, '', FIRST_NUMBER).query}) AS lasting ON lasting.company_id = counted.company
+            FROM (${companyDays(reading, { within: within(counting) })}) AS counted
+            ${matched === undefined ? '' : `LEFT JOIN (${matched}) AS matched ON matched.target = counted.company AND matched.day = counted.day`}
+            INNER JOIN (${matchingSql(tenantId, reading, lasting, OF_KNOWN, FIRST_NUMBER).query}) AS lasting ON lasting.company = counted.company
           )
         )
       )

@@ -1,16 +1,16 @@
 import { COMPANY_LIMITS, type CompanyFilter, type CompanyView, NOT_KNOWN } from '../../schemas/companies.ts'
+import { ANY_ID, IDS_IN_PATHS } from '../../schemas/page.ts'
 import { utcDay } from '../pipeline/event/outcomes.ts'
 import { InputError } from '../run/errors.ts'
 import { encodedChars, type Parameters } from '../stores/clickhouse/reader.ts'
-import { COUNTS_FOR } from './corrected.ts'
-import { HOST_OF_URL, PATH_OF_URL } from './page-of-url.ts'
+import { OF_KNOWN, type OfCompanies, targetOf } from './corrected.ts'
+import type { Reading, Within } from './days.ts'
 
 const DAY_MS = 86_400_000
 const FIRST_DAY = '1900-01-01'
 const LAST_DAY = '2299-12-31'
 /** Values are sent in the URL, which servers limit to 16 KiB. */
 const VALUES_MAX_CHARS = 8_000
-const HINT_CHARS = 24
 
 /** First and last UTC day. */
 export type Days = Pick<CompanyFilter, 'from' | 'to'>
@@ -196,38 +196,69 @@ function isGiven(filter: CompanyFilter, name: string): boolean {
   return Array.isArray(value) && value.length > 0
 }
 
-const ESCAPE = '\\u'
+/** The path of `events.page`, which begins with it when the URL names no host. */
+export const PATH_OF_PAGE = "substring(page, position(page, '/'))"
+export const HOST_OF_PAGE = "substring(page, 1, position(page, '/') - 1)"
 
-/** Conditions on the page of an event. Exact pages are written as `exactPage` does, or are a path on any host. */
+/** Conditions on events. Texts that only a whole URL can have are looked for in `url`, which takes longer. */
 const PAGES = {
-  page: `(concat(if(${HOST_OF_URL} = '', '-', ${HOST_OF_URL}), ${PATH_OF_URL}) IN {page:Array(String)}
-    OR (startsWith(${PATH_OF_URL}, '/') AND ${PATH_OF_URL} IN {page:Array(String)}))`,
-  page_contains: 'multiSearchAnyCaseInsensitiveUTF8(url, {page_contains:Array(String)})',
+  page: () => `(page IN {page:Array(String)} OR ${PATH_OF_PAGE} IN {page_path:Array(String)})`,
+  page_contains: (texts: readonly string[]) =>
+    ['page', ...(texts.some(isOfUrl) ? ['url'] : [])]
+      .map((column) => `multiSearchAnyCaseInsensitiveUTF8(${column}, {${column}_contains:Array(String)})`)
+      .join(' OR '),
 } as const
 type PageField = keyof typeof PAGES
 
+const IDS = new RegExp(IDS_IN_PATHS, 'g')
+
+function isOfUrl(text: string): boolean {
+  return /[?&=#:%]|\/\/|www\.|\d{7}/i.test(text) || text.search(IDS) >= 0
+}
+
+/** Pages as `events.page` has them, and paths on any host. */
+function pageParameters({ page = [], page_contains = [] }: CompanyFilter): Parameters {
+  const pages = page.map((text) => text.replace(IDS, ANY_ID))
+  const withoutHost = (text: string) => (text.startsWith('/') ? text : `/${text}`)
+  return {
+    ...(page.length > 0 && {
+      page: pages.flatMap((text) =>
+        text.startsWith('/') ? [] : [text.startsWith('-') ? withoutHost(text.slice(1)) : text],
+      ),
+      page_path: pages.filter((text) => text.startsWith('/')),
+    }),
+    ...(page_contains.length > 0 && {
+      page_contains: page_contains.filter((text) => !isOfUrl(text)),
+      ...(page_contains.some(isOfUrl) && { url_contains: page_contains.filter(isOfUrl) }),
+    }),
+  }
+}
+
 /**
- * The events that decide about pages, sources and campaigns, by company; undefined when the filter has none of these. Columns `page_in`,
- * `page_contains_in`, `page_visits`, and `NAME_in` and `NAME_out` of sources and campaigns. Visits of a company are the sum of those of its days.
- *
- * ClickHouse computes `url` and `utm_campaign` from JSON, which is slow. So a search in the text comes first: a part of the wanted URL,
- * or an escaped character, which may be one of it.
- * @param of more conditions
+ * The events that decide about pages, sources and campaigns, by the number of the company; undefined when the filter has none of these.
+ * Columns `page_in`, `page_contains_in`, `page_visits`, and `NAME_in` and `NAME_out` of sources and campaigns. Visits of a company are the sum
+ * of those of its days.
  * @param by `day`: by company and day, with the column `day`
  */
-export function matchedSql(filter: ResolvedFilter, of: string, by?: 'day'): string | undefined {
-  const flags: string[] = []
+export function matchedSql(
+  filter: ResolvedFilter,
+  reading: Reading,
+  of: OfCompanies = OF_KNOWN,
+  by?: 'day',
+): string | undefined {
   const sums: string[] = []
-  const hints: string[] = []
-  for (const [name, condition] of Object.entries(PAGES) as [PageField, string][]) {
+  const conditions: string[] = []
+  const add = (condition: string, ...columns: readonly string[]) => {
+    conditions.push(condition)
+    sums.push(...columns)
+  }
+  for (const [name, of] of Object.entries(PAGES) as [PageField, (typeof PAGES)[PageField]][]) {
     if (!isGiven(filter, name)) continue
-    const hint = pageHints(filter[name]!) === undefined ? '1' : textHas(`${name}_hints`)
-    flags.push(`(${hint} AND ${condition}) AS is_${name}`)
-    sums.push(`max(is_${name}) AS ${name}_in`)
+    const condition = `(${of(filter[name]!)})`
+    add(condition, `max(${condition}) AS ${name}_in`)
     if (filter.page_visits_min !== undefined) {
-      sums.push(`uniqExactIf(sipHash64(ip, toDate32(timestamp)), is_${name}) AS page_visits`)
+      sums.push(`uniqExactIf(visitor, toDate32(timestamp), ${condition}) AS page_visits`)
     }
-    hints.push(hint)
   }
   for (const [name, column] of Object.entries(OF_EVENTS)) {
     for (const [end, given] of [
@@ -235,51 +266,25 @@ export function matchedSql(filter: ResolvedFilter, of: string, by?: 'day'): stri
       ['out', `${name}_not`],
     ] as const) {
       if (!isGiven(filter, given)) continue
-      const values = filter[given as keyof CompanyFilter] as readonly string[]
-      // An event without any campaign is found by no text.
-      const hint = name === 'campaign' && !values.includes(NOT_KNOWN) ? UTM : '1'
       const condition = `${column} IN {${given}:Array(String)}`
-      flags.push(`(${hint} AND ${condition}) AS is_${name}_${end}`)
-      sums.push(`max(is_${name}_${end}) AS ${name}_${end}`)
-      hints.push(name === 'source' ? condition : hint)
+      add(condition, `max(${condition}) AS ${name}_${end}`)
     }
   }
-  if (flags.length === 0) return undefined
-  const some = hints.includes('1') ? '' : ` AND (${hints.join(' OR ')})`
-  const day = by === undefined ? '' : 'toDate32(timestamp) AS day, '
+  if (conditions.length === 0) return undefined
+  const day = by === undefined ? '' : ', toDate32(timestamp) AS day'
   return `
-    SELECT company AS company_id, ${by === undefined ? '' : 'day, '}${sums.join()}
-    FROM
-    (
-      SELECT ${COUNTS_FOR} AS company, ip, timestamp, ${day}${flags.join()}
-      FROM events
-      WHERE tenant_id = {tenant:String} AND company_id > ''${of}${daysOfEvents(filter)}${some}
-    )
-    WHERE ${flags.map((flag) => flag.slice(flag.lastIndexOf(' ') + 1)).join(' OR ')}
-    GROUP BY company${by === undefined ? '' : ', day'}`
+    SELECT ${targetOf(reading)} AS target${day}, ${sums.join()}
+    FROM events
+    WHERE tenant_id = {tenant:String} AND ${of('company')}${daysOfEvents(filter)('toDate32(timestamp)')}
+      AND (${conditions.join(' OR ')})
+    GROUP BY target${by === undefined ? '' : ', day'}`
 }
 
-/** Condition on the days of events that decide. */
-export const daysOfEvents = ({ eventTo }: Pick<ResolvedFilter, 'eventTo'>) =>
-  ` AND toDate32(timestamp) >= {event_from:Date32}${eventTo === undefined ? '' : ' AND toDate32(timestamp) <= {event_to:Date32}'}`
-
-const textHas = (parameter: string) =>
-  `(multiSearchAnyCaseInsensitive(extra, {${parameter}:Array(String)}) OR multiSearchAnyCaseInsensitive(properties, {${parameter}:Array(String)}))`
-
-/** Finds the rows that may have a campaign: `utm_` may come from a key, or from the query of a URL. */
-export const UTM = `(multiSearchAny(extra, ['utm_', '\\\\u']) OR multiSearchAny(properties, ['utm_', '\\\\u']))`
-
-/** Texts of which at least one is in the JSON of each wanted page; undefined when there are no such texts. */
-function pageHints(parts: readonly string[]): string[] | undefined {
-  // JSON never has to escape these, so they are the same there, unless every character is escaped.
-  const plain = parts.map(
-    (part) =>
-      [...part.replace(/^-/, '').matchAll(/[\w.~-]+/g)].map(([run]) => run).sort((a, b) => b.length - a.length)[0],
-  )
-  if (plain.includes(undefined)) return undefined
-  // The pages are sent too, and all must fit into a URL.
-  return [...(plain as string[]).map((hint) => hint.slice(0, HINT_CHARS)), ESCAPE]
-}
+/** The days of events that decide. */
+export const daysOfEvents =
+  ({ eventTo }: Pick<ResolvedFilter, 'eventTo'>): Within =>
+  (day) =>
+    ` AND ${day} >= {event_from:Date32}${eventTo === undefined ? '' : ` AND ${day} <= {event_to:Date32}`}`
 
 /** The parameters of all conditions. */
 export function parametersOf(filter: ResolvedFilter | Days): Parameters {
@@ -294,12 +299,7 @@ export function parametersOf(filter: ResolvedFilter | Days): Parameters {
   const ofEvents =
     Object.keys(PAGES).some((name) => isGiven(filter, name)) ||
     Object.keys(OF_EVENTS).some((name) => isGiven(filter, name) || isGiven(filter, `${name}_not`))
-  for (const name of Object.keys(PAGES) as PageField[]) {
-    if (!isGiven(filter, name)) continue
-    parameters[name] = filter[name]!
-    const hints = pageHints(filter[name]!)
-    if (hints !== undefined) parameters[`${name}_hints`] = hints
-  }
+  Object.assign(parameters, pageParameters(filter))
   for (const name of ['page_visits_min', 'visits_min', 'visits_max', 'events_min', 'events_max', ...HEAT] as const) {
     if (filter[name] !== undefined) parameters[name] = filter[name]
   }

@@ -1,21 +1,21 @@
 import type { CompanyHeat } from '../../schemas/companies.ts'
-import { countsForOf, IN_COMPANIES } from './corrected.ts'
-import { IS_INTENT_PAGE, MAY_BE_INTENT_PAGE, WITH_INTENT_PAGES } from './is-intent-page.ts'
+import { isShown, OF_KNOWN, type OfCompanies } from './corrected.ts'
+import { companyDays, pageDays, type Reading } from './days.ts'
 
 /** UTC days that a heat counts, today included. */
 export const HEAT_DAYS = 30
 
 const TODAY = "toDate32(now('UTC'))"
-const DAY_BIT = `bitShiftLeft(toUInt32(1), toUInt8(toInt32(${TODAY}) - toInt32(toDate32(timestamp))))`
+const LAST_DAYS = (day: string) => ` AND ${day} > ${TODAY} - ${HEAT_DAYS} AND ${day} <= ${TODAY}`
+const DAYS_AS_BITS = `groupBitOr(bitShiftLeft(toUInt32(1), toUInt8(toInt32(${TODAY}) - toInt32(day))))`
 
-/**
- * Heat of the companies of the tenant that have some, by company: the others have 0. The same as the view `company_heat`, which would read
- * the events of all companies for a few.
- * @param of more conditions on events
- */
-export const heatSql = (of = '') => `
+/** Condition on the pages of events that show an intent to buy. */
+export const ARE_INTENT_PAGES = 'page IN (SELECT page FROM read_intent_pages WHERE tenant_id = {tenant:String})'
+
+/** Heat of the companies of the tenant that have some, by the number of the company: the others have 0. As in the view `company_heat`. */
+export const heatSql = (reading: Reading, of: OfCompanies = OF_KNOWN) => `
   SELECT
-    company_id,
+    company,
     recency + frequency + depth + intent AS heat,
     toUInt8(round(30 * exp2(-days_ago / 7))) AS recency,
     toUInt8(round(30 * least(1, log2(1 + active_days) / 4))) AS frequency,
@@ -27,33 +27,20 @@ export const heatSql = (of = '') => `
     bitCount(bitXor(day_bits, day_bits - 1)) - 1 AS days_ago
   FROM
   (
-    SELECT
-      ${countsForOf('part_id')} AS company_id,
-      groupBitOr(part_days) AS day_bits,
-      groupBitOr(part_intents) AS intent_bits,
-      sum(part_events) AS heat_events
-    FROM
-    (
-      WITH ${WITH_INTENT_PAGES}
-      SELECT
-        company_id AS part_id,
-        groupBitOr(${DAY_BIT}) AS part_days,
-        groupBitOrIf(${DAY_BIT}, if(${MAY_BE_INTENT_PAGE}, ${IS_INTENT_PAGE}, 0)) AS part_intents,
-        count() AS part_events
-      FROM events
-      WHERE tenant_id = {tenant:String} AND company_id > ''${of}
-        AND toDate32(timestamp) > ${TODAY} - toIntervalDay(${HEAT_DAYS}) AND toDate32(timestamp) <= ${TODAY}
-      GROUP BY part_id
-    )
-    GROUP BY company_id
-  )
-  WHERE company_id NOT IN (SELECT company_id FROM corrected_companies WHERE tenant_id = {tenant:String} AND is_hidden)`
-
-/** Heat of the companies in the parameter `companies`. */
-export const HEAT_OF_THESE = heatSql(` AND ${IN_COMPANIES}`)
+    SELECT company, ${DAYS_AS_BITS} AS day_bits, sum(events) AS heat_events
+    FROM (${companyDays(reading, { of, within: LAST_DAYS })})
+    GROUP BY company
+  ) AS days
+  LEFT JOIN
+  (
+    SELECT company, ${DAYS_AS_BITS} AS intent_bits
+    FROM (${pageDays(reading, { of, within: LAST_DAYS, pages: ARE_INTENT_PAGES })})
+    GROUP BY company
+  ) AS intents USING company
+  WHERE ${isShown(reading, 'company')}`
 
 /** A row of `heatSql`. */
-export type HeatRow = CompanyHeat & { readonly company_id: string }
+export type HeatRow = CompanyHeat
 
 /** What a company did on a UTC day with events. */
 export interface HeatDay {
@@ -86,8 +73,11 @@ export function heatOfDays(days: readonly HeatDay[]): CompanyHeat | null {
 /** Only the columns of the schema; null for a company without an event in these days. */
 export function heatOf(row: HeatRow | undefined): CompanyHeat | null {
   if (row === undefined) return null
-  const { company_id: _, ...heat } = row
-  return { ...heat, events_per_day: rounded(heat.events_per_day) }
+  const { heat, recency, frequency, depth, intent, active_days, events_per_day, intent_days, days_ago } = row
+  return {
+    ...{ heat, recency, frequency, depth, intent, active_days, intent_days, days_ago },
+    events_per_day: rounded(events_per_day),
+  }
 }
 
 /** ClickHouse rounds 22.5, as for seven days, to 22. */

@@ -9,9 +9,9 @@ import type { Clock } from '../run/clock.ts'
 import { InputError } from '../run/errors.ts'
 import type { QuestionReader } from '../stores/clickhouse/reader.ts'
 import { inParts } from './companies.ts'
-import { OF_SHOWN, WITH_MERGED } from './corrected.ts'
-import { patternOf } from './is-intent-page.ts'
-import { PAGE_OF_URL, PATH_OF_URL } from './page-of-url.ts'
+import { ofShown } from './corrected.ts'
+import { type Reading, readingOf, WITHIN } from './days.ts'
+import { PATH_OF_PAGE } from './filter.ts'
 
 const DAY_MS = 86_400_000
 const WORDS = /[\p{L}\p{N}]+/gu
@@ -80,30 +80,23 @@ function decoded(path: string): string {
   }
 }
 
-/** What pages match, as `company_heat` does it. */
-const matchesSql = (isSearched: boolean) => `
-  ${WITH_MERGED},
-  (SELECT arrayMap(each -> ${patternOf('[each]')}, {pages:Array(String)})) AS patterns
+/** The pattern of a page, as the view `intent_patterns` makes it. */
+const PATTERN =
+  "concat('(?i)(^|[^\\\\pL\\\\pN])(', arrayStringConcat(extractAll(each, '[\\\\pL\\\\pN]+'), '[^\\\\pL\\\\pN]+'), ')([^\\\\pL\\\\pN]|$)')"
+
+/** What pages match, as the view `read_intent_pages` does it. */
+const matchesSql = (reading: Reading) => `
+  WITH (SELECT arrayMap(each -> ${PATTERN}, {pages:Array(String)})) AS patterns
   SELECT {pages:Array(String)}[index] AS page, count() AS read_pages, argMax(path, (times, path)) AS example
   FROM
   (
-    SELECT ${PAGE_OF_URL} AS read_page, any(${PATH_OF_URL}) AS path, count() AS times
+    SELECT page AS read_page, toString(${PATH_OF_PAGE}) AS path, count() AS times
     FROM events
-    WHERE ${OF_SHOWN} AND toDate32(timestamp) >= {from:Date32} AND toDate32(timestamp) <= {to:Date32}
-      ${isSearched ? 'AND (match(extra, {search:String}) OR match(properties, {search:String}))' : ''} AND url != ''
-    GROUP BY read_page
+    WHERE ${ofShown(reading)}${WITHIN('toDate32(timestamp)')} AND page != ''
+    GROUP BY read_page, path
   )
   ARRAY JOIN arrayFilter((index, pattern) -> match(decodeURLComponent(path), pattern), arrayEnumerate(patterns), patterns) AS index
   GROUP BY index`
-
-/**
- * A part of the JSON of each event that may match: ClickHouse computes the page from it, which is slow. Empty when a page has no text that
- * JSON never escapes.
- */
-function searchOf(pages: readonly string[]): string {
-  const words = pages.map((page) => page.match(/[A-Za-z0-9]+/g)?.sort((a, b) => b.length - a.length)[0])
-  return words.includes(undefined) ? '' : `(?i)${[...words, '\\\\u'].join('|')}`
-}
 
 /** Reads what intent pages match. Rejects as `ClickHouseCompanies`. */
 export class ClickHouseIntentPages {
@@ -120,12 +113,10 @@ export class ClickHouseIntentPages {
     const nowMs = this.#clock.now()
     const span = { from: utcDay(nowMs - (INTENT_PAGES.countedDays - 1) * DAY_MS), to: utcDay(nowMs) }
     const found = new Map<string, IntentPageMatch>()
+    const query = matchesSql(await readingOf(this.#reader, tenant))
     for (const part of inParts(pages)) {
-      const search = searchOf(part)
-      const parameters = { tenant, ...span, pages: part, ...(search !== '' && { search }) }
-      for (const row of await this.#reader.rows<IntentPageMatch>(matchesSql(search !== ''), parameters)) {
-        found.set(row.page, row)
-      }
+      const rows = await this.#reader.rows<IntentPageMatch>(query, { tenant, ...span, pages: part })
+      for (const row of rows) found.set(row.page, row)
     }
     return pages.map((page) => found.get(page) ?? { page, read_pages: 0, example: '' })
   }

@@ -23,14 +23,14 @@ export const originsSql = (rows: string) => `
   SELECT kind, value, sum(n) AS events
   FROM
   (
-    SELECT url AS page, referrer AS came_from, toString(utm_campaign) AS campaign, toString(source_id) AS source, count() AS n
+    SELECT cutQueryString(url) AS read_page, cutQueryString(referrer) AS came_from, toString(utm_campaign) AS campaign, toString(source_id) AS source, count() AS n
     FROM events
     WHERE ${rows}
-    GROUP BY page, came_from, campaign, source
+    GROUP BY read_page, came_from, campaign, source
   )
   ARRAY JOIN
     [${KINDS.map((kind) => `'${kind}'`).join()}] AS kind,
-    [cutQueryString(page), cutQueryString(came_from), campaign, source] AS value
+    [read_page, came_from, campaign, source] AS value
   WHERE value != '' OR kind = 'sources'
   GROUP BY kind, value
   ORDER BY events DESC, value

@@ -2,9 +2,10 @@ import type { PageCompany, PageRow, PagesQuery } from '../../schemas/dashboard/p
 import { PAGE_LIMITS } from '../../schemas/dashboard/pages.ts'
 import type { Found, OfTenant, QuestionReader } from '../stores/clickhouse/reader.ts'
 import { inParts } from './companies.ts'
-import { COMPANY, OF_SHOWN, WITH_MERGED } from './corrected.ts'
-import { companiesSql, OF_THESE } from './list.ts'
-import { HOST_OF_URL, PATH_OF_URL } from './page-of-url.ts'
+import { isShown, NUMBERED, ofThese } from './corrected.ts'
+import { pageDays, type Reading, readingOf, WITHIN } from './days.ts'
+import { HOST_OF_PAGE, PATH_OF_PAGE } from './filter.ts'
+import { companiesSql } from './list.ts'
 
 /** First and last UTC day, `YYYY-MM-DD`. */
 interface Days {
@@ -12,72 +13,53 @@ interface Days {
   readonly to: string
 }
 
-const OF_DAYS = `
-  ${OF_SHOWN} AND toDate32(timestamp) >= {from:Date32} AND toDate32(timestamp) <= {to:Date32}
-    AND url != ''`
-
-/**
- * Companies read a page a few times a day, and lists of few visits take less time than sets.
- * @param isSearched whether the parameter `search` limits the pages
- */
-const pagesSql = (sort: 'companies' | 'visits' | 'events', isSearched: boolean) => `
-  ${WITH_MERGED}
+/** @param isSearched whether the parameter `search` limits the pages */
+const pagesSql = (reading: Reading, sort: 'companies' | 'visits' | 'events', isSearched: boolean) => `
   SELECT
-    host,
-    page AS path,
-    uniqExact(sipHash64(company)) AS companies,
+    page,
+    ${HOST_OF_PAGE} AS host,
+    ${PATH_OF_PAGE} AS path,
+    uniqExact(company) AS companies,
     sum(day_visits) AS visits,
     sum(day_events) AS events,
     sumMap([ago], [day_visits]) AS visits_of,
-    topKWeighted(${PAGE_LIMITS.shownCompanies})(company, day_visits) AS top
+    arrayMap(number -> toString(number), topKWeighted(${PAGE_LIMITS.shownCompanies})(company, day_visits)) AS top
   FROM
   (
-    SELECT
-      ${HOST_OF_URL} AS host,
-      ${PATH_OF_URL} AS page,
-      ${COMPANY} AS company,
-      toUInt16(toInt32({to:Date32}) - toInt32(toDate32(timestamp))) AS ago,
-      count() AS day_events,
-      length(arrayDistinct(groupArray(sipHash64(ip)))) AS day_visits
-    FROM events
-    WHERE ${OF_DAYS}${isSearched ? ' AND positionCaseInsensitiveUTF8(concat(host, page), {search:String}) > 0' : ''}
-    GROUP BY host, page, company, ago
+    SELECT page, company, toUInt16(toInt32({to:Date32}) - toInt32(day)) AS ago, read.events AS day_events, read.visits AS day_visits
+    FROM (${pageDays(reading, {
+      within: WITHIN,
+      ...(isSearched && { pages: "page != '' AND positionCaseInsensitiveUTF8(page, {search:String}) > 0" }),
+    })}) AS read
+    WHERE ${isShown(reading, 'company')}
   )
-  GROUP BY host, page
+  GROUP BY page
   ORDER BY ${sort} DESC, companies DESC, events DESC, host, path
   LIMIT {limit:UInt32} OFFSET {offset:UInt32}`
 
-const COMPANIES_OF_PAGE = `
-  ${WITH_MERGED}
-  SELECT company AS company_id, sum(day_events) AS page_events, sum(day_visits) AS page_visits, max(last) AS last_read
-  FROM
-  (
-    SELECT
-      ${COMPANY} AS company,
-      toDate32(timestamp) AS day,
-      count() AS day_events,
-      uniqExact(ip) AS day_visits,
-      max(timestamp) AS last
-    FROM events
-    WHERE ${OF_DAYS} AND ${HOST_OF_URL} = {host:String} AND ${PATH_OF_URL} = {path:String}
-    GROUP BY company, day
-  )
-  GROUP BY company
-  ORDER BY page_visits DESC, page_events DESC, company_id
+const companiesOfPageSql = (reading: Reading) => `
+  SELECT toString(company) AS company, sum(read.events) AS page_events, sum(read.visits) AS page_visits, max(last) AS last_read
+  FROM (${pageDays(reading, { within: WITHIN, pages: 'page = concat({host:String}, {path:String})' })}) AS read
+  WHERE ${isShown(reading, 'read.company')}
+  GROUP BY read.company
+  ORDER BY page_visits DESC, page_events DESC, company
   LIMIT ${PAGE_LIMITS.companies}`
 
 type FoundPage = Omit<PageRow, 'daily_visits' | 'top'> & {
   /** Visits by the number of days before `to`. */
   readonly visits_of: readonly [ago: readonly number[], visits: readonly number[]]
+  /** Numbers of companies. */
   readonly top: readonly string[]
 }
 interface FoundCompany {
-  readonly company_id: string
+  /** Its number. */
+  readonly company: string
   readonly page_events: number
   readonly page_visits: number
   readonly last_read: string
 }
 interface Named {
+  readonly number: string
   readonly company_id: string
   readonly name: string
   readonly domain: string
@@ -85,8 +67,7 @@ interface Named {
 }
 
 /**
- * Reads which pages known companies read. ClickHouse computes the page of an event from its JSON, so every query is limited to days. Callers
- * must check dates. Rejects as `ClickHouseCompanies`.
+ * Reads which pages known companies read. Every query is limited to days. Callers must check dates. Rejects as `ClickHouseCompanies`.
  */
 export class ClickHousePages {
   readonly #reader: QuestionReader
@@ -100,17 +81,18 @@ export class ClickHousePages {
     const { from, to, sort = 'companies', limit = PAGE_LIMITS.rows, offset = 0 } = query
     const search = (query.search ?? '').trim()
     const parameters: OfTenant = { tenant, from, to, limit, offset, ...(search !== '' && { search }) }
-    const { rows, total } = await this.#reader.find<FoundPage>(pagesSql(sort, search !== ''), parameters)
-    const names = await this.#names(tenant, [...new Set(rows.flatMap(({ top }) => top))])
+    const reading = await readingOf(this.#reader, tenant)
+    const { rows, total } = await this.#reader.find<FoundPage>(pagesSql(reading, sort, search !== ''), parameters)
+    const names = await this.#names(tenant, reading, [...new Set(rows.flatMap(({ top }) => top))])
     return {
       rows: rows.map(({ host, path, companies, visits, events, visits_of: [agos, counts], top }) => {
         const byAgo = new Map(agos.map((ago, i) => [ago, counts[i]!]))
         return {
           ...{ host, path, companies, visits, events },
           daily_visits: allDays.map((_, i) => byAgo.get(allDays.length - 1 - i) ?? 0),
-          top: top.flatMap((id) => {
-            const known = names.get(id)
-            return known === undefined ? [] : [{ company_id: id, name: known.name }]
+          top: top.flatMap((number) => {
+            const known = names.get(number)
+            return known === undefined ? [] : [{ company_id: known.company_id, name: known.name }]
           }),
         }
       }),
@@ -120,23 +102,29 @@ export class ClickHousePages {
 
   /** Companies that read a page, those with the most visits first. */
   async companies(tenant: string, days: Days, page: { host: string; path: string }): Promise<PageCompany[]> {
-    const rows = await this.#reader.rows<FoundCompany>(COMPANIES_OF_PAGE, { tenant, ...days, ...page })
+    const reading = await readingOf(this.#reader, tenant)
+    const rows = await this.#reader.rows<FoundCompany>(companiesOfPageSql(reading), { tenant, ...days, ...page })
     const names = await this.#names(
       tenant,
-      rows.map(({ company_id }) => company_id),
+      reading,
+      rows.map(({ company }) => company),
     )
-    return rows.flatMap(({ company_id, page_events: events, page_visits: visits, last_read }) => {
-      const known = names.get(company_id)
-      return known === undefined ? [] : [{ ...known, events, visits, last_read }]
+    return rows.flatMap(({ company, page_events: events, page_visits: visits, last_read }) => {
+      const known = names.get(company)
+      if (known === undefined) return []
+      const { company_id, name, domain, country_code } = known
+      return [{ company_id, name, domain, country_code, events, visits, last_read }]
     })
   }
 
-  async #names(tenant: string, companies: readonly string[]): Promise<ReadonlyMap<string, Named>> {
-    const query = `SELECT company_id, name, domain, country_code FROM (${companiesSql(OF_THESE)})`
+  /** Companies by their numbers. */
+  async #names(tenant: string, reading: Reading, numbers: readonly string[]): Promise<ReadonlyMap<string, Named>> {
     const names = new Map<string, Named>()
-    for (const part of inParts(companies)) {
-      for (const row of await this.#reader.rows<Named>(query, { tenant, companies: part }))
-        names.set(row.company_id, row)
+    const query = `
+      SELECT toString(company) AS number, company_id, name, domain, country_code
+      FROM (${companiesSql(reading, ofThese(reading, NUMBERED))})`
+    for (const part of inParts(numbers)) {
+      for (const row of await this.#reader.rows<Named>(query, { tenant, numbers: part })) names.set(row.number, row)
     }
     return names
   }

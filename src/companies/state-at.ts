@@ -9,7 +9,7 @@ import { CORRECTIONS, EVENTS } from '../stores/clickhouse/tables.ts'
 
 const MOMENT = "fromUnixTimestamp64Milli({state_at:Int64}, 'UTC')"
 /** A * leaves out computed columns. */
-const COMPUTED = ['url', 'utm_campaign'].join(', ')
+const COMPUTED = ['url', 'page', 'utm_campaign', 'company', 'visitor'].join(', ')
 
 /** As in the view of this name, without what no list needs. */
 const CORRECTED = `
@@ -24,7 +24,7 @@ const CORRECTED = `
   FROM ${CORRECTIONS}
   GROUP BY tenant_id, company_id`
 
-/** A query of the lists of companies, on the events received and the corrections made up to a moment. It must not begin with WITH. */
+/** A query of the lists of companies, on the events received and the corrections made up to a moment. It must read from `FROM_EVENTS`, and not begin with WITH. */
 export function stateAt(
   { query, parameters }: { readonly query: string; readonly parameters: OfTenant },
   atMs: number,

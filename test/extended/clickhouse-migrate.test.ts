@@ -1,14 +1,18 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { pino } from 'pino'
 import { TableInserter } from '../../src/pipeline/sinks/clickhouse/inserter.ts'
 import { connectClickHouse } from '../../src/stores/clickhouse/client.ts'
 import { migrate } from '../../src/stores/clickhouse/migrate.ts'
-import { readMigrations, splitStatements } from '../../src/stores/clickhouse/migrations.ts'
+import { readSchema, type Schema, splitStatements } from '../../src/stores/clickhouse/schema.ts'
 import { EVENTS } from '../../src/stores/clickhouse/tables.ts'
 import { startTestClickHouse, type TestClickHouse } from '../support/clickhouse.ts'
 import { eventRows } from '../support/event-rows.ts'
+import { partsOf } from '../support/fetch-clickhouse.ts'
 import { until } from '../support/until.ts'
 
 const log = pino({ level: 'silent' })
@@ -39,8 +43,91 @@ const NAMES = [
   'valid_page_days',
 ]
 const EXPECTED = NAMES.map((name) => ({ name }))
-/** Moments at which a start is killed. */
-const LEFT_AT = 6
+/** Every n-th moment of a long upgrade at which a test kills it. */
+const KILLED_EVERY = 11
+
+/** Definitions of all tables and views. Of new tables, ClickHouse writes its own settings last. */
+async function shapesOf(clickhouse: TestClickHouse): Promise<string[]> {
+  const query = "SELECT create_table_query AS q FROM system.tables WHERE database = 'ipid' ORDER BY name"
+  const sorted = (settings: string) => settings.split(', ').sort().join(', ')
+  return (await clickhouse.rows<{ q: string }>(query)).map(({ q }) =>
+    // Each copy has its own UUIDs.
+    q.replace(/UUID '[^']*'/, '').replace(/(?<= SETTINGS ).*?(?= COMMENT '[^']*'$|$)/, sorted),
+  )
+}
+
+async function emptyDatabase(clickhouse: TestClickHouse): Promise<void> {
+  await clickhouse.client.command({ query: 'DROP DATABASE IF EXISTS ipid SYNC' })
+}
+
+/** The way of a process to ClickHouse, which ends after a number of changes, as if it had been killed. */
+async function startWay(t: TestContext, clickhouse: TestClickHouse) {
+  const { origin, headers } = partsOf(clickhouse.url)
+  const way = { url: '', changesLeft: Number.POSITIVE_INFINITY, changes: [] as string[] }
+  const server = createServer(async (request, response) => {
+    const body = Buffer.concat(await request.toArray())
+    const [change] = /^(?:CREATE|ALTER|INSERT) .*/m.exec(body.toString().trimStart()) ?? []
+    if (change !== undefined && --way.changesLeft < 0) return void request.socket.destroy()
+    if (change !== undefined) way.changes.push(change)
+    const answer = await fetch(new URL(request.url!, origin), { method: 'POST', headers, body })
+    const sent = [...answer.headers].filter(([name]) => /^(?:content-type|x-clickhouse)/.test(name))
+    response.writeHead(answer.status, Object.fromEntries(sent)).end(Buffer.from(await answer.arrayBuffer()))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  const url = new URL(clickhouse.url)
+  url.port = String((server.address() as AddressInfo).port)
+  way.url = url.href
+  return way
+}
+
+/** Runs `start` until it ends by itself, killed after 0, 1, 2, … changes. `next` runs after each. */
+async function killedAtEach(
+  way: Awaited<ReturnType<typeof startWay>>,
+  { start, next, every = 1 }: { start: () => Promise<void>; next: () => Promise<void>; every?: number },
+): Promise<number> {
+  for (let changes = 0, moments = 0; ; changes += every, moments++) {
+    way.changesLeft = changes
+    const isKilled = await start().then(
+      () => false,
+      () => true,
+    )
+    way.changesLeft = Number.POSITIVE_INFINITY
+    await next()
+    if (!isKilled) return moments
+  }
+}
+
+const today = await readSchema()
+/** Two views, because each one takes time. */
+const small: Schema = { ...today, views: new Map([...today.views].slice(0, 2)) }
+const [firstView, secondView] = [...small.views.keys()]
+/** The same tables with other views. */
+const renamed = (text: string) => text.replace(/\nCOMMENT '/, '$&Later: ')
+const otherViews: Schema = { ...small, views: new Map([...small.views].map(([name, text]) => [name, renamed(text)])) }
+/** A later version, with one more column, one more table and other views. */
+const COLUMN = "later UInt8 DEFAULT 7 COMMENT 'Of a later version'"
+const TABLE =
+  "CREATE TABLE IF NOT EXISTS later\n(\n  a UInt8 COMMENT 'a'\n)\nENGINE = MergeTree\nORDER BY a\nCOMMENT 'Later'"
+const later: Schema = {
+  views: otherViews.views,
+  tables: new Map([
+    ...today.tables,
+    ['events', today.tables.get('events')!.replace(/\n {2}lane /, `\n  ${COLUMN},$&`)],
+    ['later', TABLE],
+  ]),
+  migrations: [
+    ...today.migrations,
+    {
+      name: '9999_later',
+      statements: [`ALTER TABLE events ADD COLUMN IF NOT EXISTS ${COLUMN} AFTER browser_key`, TABLE],
+    },
+  ],
+}
 
 test('several processes may bring an empty ClickHouse up to date at once', async (t) => {
   const clickhouse = await startTestClickHouse(t, { bare: true })
@@ -48,35 +135,120 @@ test('several processes may bring an empty ClickHouse up to date at once', async
   assert.deepEqual(await clickhouse.rows(TABLES), EXPECTED)
 })
 
-test('a half-done migration is finished, and an applied one is left alone', async (t) => {
+test('a new database equals one that went through all migrations', async (t) => {
   const clickhouse = await startTestClickHouse(t, { bare: true })
+  await migrate(clickhouse.url, log)
+  const expected = await shapesOf(clickhouse)
+  assert.equal(expected.length, NAMES.length)
+
+  await emptyDatabase(clickhouse)
+  await clickhouse.client.command({ query: 'CREATE DATABASE ipid' })
   const client = connectClickHouse(clickhouse.url, { application: 'test', database: 'ipid' })
   t.after(() => client.close())
-  const migrations = await readMigrations()
-  const statements = migrations.flatMap((migration) => migration.statements)
-  // Each of these takes a second, and another test covers that every statement can run again.
-  for (let left = statements.length; left >= 0; left -= Math.ceil(statements.length / LEFT_AT)) {
-    const done = statements.length - left
-    await clickhouse.client.command({ query: 'DROP DATABASE IF EXISTS ipid SYNC' })
-    await clickhouse.client.command({ query: 'CREATE DATABASE ipid' })
-    await client.command({ query: MIGRATIONS_TABLE })
-    for (const query of statements.slice(0, done)) await client.command({ query })
-    await migrate(clickhouse.url, log)
-    assert.deepEqual(await clickhouse.rows(TABLES), EXPECTED)
+  const statements = today.migrations.flatMap((migration) => migration.statements)
+  for (const query of [MIGRATIONS_TABLE, ...statements]) await client.command({ query })
+  const names = today.migrations.map(({ name }) => `('${name}')`).join()
+  await client.command({ query: `INSERT INTO migrations (name) VALUES ${names}` })
+  await migrate(clickhouse.url, pino({ level: 'error' }, { write: (line: string) => assert.fail(line) }))
+  assert.deepEqual(await shapesOf(clickhouse), expected)
+})
+
+test('a start that was killed after any change is completed, by this version and by a later one', async (t) => {
+  const clickhouse = await startTestClickHouse(t, { bare: true })
+  const way = await startWay(t, clickhouse)
+  for (const [schema, every] of [
+    [small, 3],
+    [later, 1],
+  ] as const) {
+    await emptyDatabase(clickhouse)
+    await migrate(clickhouse.url, log, { schema })
+    const expected = await shapesOf(clickhouse)
+    await emptyDatabase(clickhouse)
+    const moments = await killedAtEach(way, {
+      every,
+      start: () => migrate(way.url, log, { schema: small }),
+      async next() {
+        await migrate(clickhouse.url, log, { schema })
+        assert.deepEqual(await shapesOf(clickhouse), expected)
+        const names = await clickhouse.rows('SELECT DISTINCT name FROM ipid.migrations ORDER BY name')
+        assert.deepEqual(
+          names,
+          schema.migrations.map(({ name }) => ({ name })),
+        )
+        await emptyDatabase(clickhouse)
+      },
+    })
+    assert.ok(moments * every > small.tables.size + small.views.size + 3, String(moments))
   }
-  const applied = await clickhouse.rows('SELECT name FROM ipid.migrations ORDER BY name')
+})
+
+test('views are those of the last start, also if another version was killed in between, or starts at the same time', async (t) => {
+  const clickhouse = await startTestClickHouse(t, { bare: true })
+  const way = await startWay(t, clickhouse)
+  const start = (schema: Schema, url = clickhouse.url) => migrate(url, log, { schema })
+  await start(otherViews)
+  const other = await shapesOf(clickhouse)
+  await start(small)
+  const expected = await shapesOf(clickhouse)
+  assert.notDeepEqual(other, expected)
+  const moments = await killedAtEach(way, {
+    start: () => start(otherViews, way.url),
+    async next() {
+      await start(small)
+      assert.deepEqual(await shapesOf(clickhouse), expected)
+    },
+  })
+  assert.ok(moments >= small.views.size + 3, String(moments))
+
+  way.changes.length = 0
+  await start(small, way.url)
   assert.deepEqual(
-    applied,
-    migrations.map(({ name }) => ({ name })),
+    way.changes.filter((change) => !/^CREATE (?:DATABASE|TABLE) IF NOT EXISTS/.test(change)),
+    [],
+    'a start with the same views changes nothing',
   )
+
+  // One version begins, the other does all its work, the first one ends: a mixture, of which no start is sure.
+  const mark = async (views: string) =>
+    clickhouse.client.command({
+      query: `INSERT INTO ipid.migrations (name, views) SELECT '${today.migrations.at(-1)!.name}', '${views}'`,
+    })
+  const marks = "SELECT views FROM ipid.migrations WHERE views != '' ORDER BY applied_at DESC LIMIT 2"
+  const [end, begin] = (await clickhouse.rows<{ views: string }>(marks)) as [{ views: string }, { views: string }]
+  for (const mixed of [
+    [begin, 'begun x', 'x', end],
+    [begin, 'begun x', end],
+    [begin, 'begun x', end, 'x'],
+  ] as const) {
+    for (const entry of mixed) await mark(typeof entry === 'string' ? entry : entry.views)
+    for (const name of [firstView, secondView])
+      await clickhouse.client.command({ query: `CREATE OR REPLACE VIEW ipid.${name} AS SELECT 1 AS mixed` })
+    await start(small)
+    assert.deepEqual(await shapesOf(clickhouse), expected)
+  }
+})
+
+test('an upgrade that was killed is completed', async (t) => {
+  const { clickhouse, prepare } = await startEarlierVersion(t)
+  const way = await startWay(t, clickhouse)
+  await migrate(clickhouse.url, log, { schema: small })
+  const expected = await shapesOf(clickhouse)
+  await prepare()
+  const moments = await killedAtEach(way, {
+    every: KILLED_EVERY,
+    start: () => migrate(way.url, log, { schema: small }),
+    async next() {
+      await migrate(clickhouse.url, log, { schema: small })
+      assert.deepEqual(await shapesOf(clickhouse), expected)
+      await prepare()
+    },
+  })
+  assert.ok(moments > 2, String(moments))
 })
 
 test('a dropped table or view is made again, with an error; the others keep their rows', async (t) => {
   const clickhouse = await startTestClickHouse(t)
-  const shape = 'SELECT name, create_table_query FROM system.tables WHERE database = currentDatabase() ORDER BY name'
-  // Each copy has its own UUIDs.
-  const shapes = async () => JSON.stringify(await clickhouse.rows(shape)).replaceAll(/UUID '[^']*'/g, '')
-  const expected = await shapes()
+  const expected = await shapesOf(clickhouse)
   await clickhouse.client.command({ query: "INSERT INTO outcomes (source, tenant_id, events) VALUES ('s', 't', 7)" })
   for (const [dropped, statement] of [
     ['events', 'DROP TABLE events SYNC'],
@@ -85,7 +257,7 @@ test('a dropped table or view is made again, with an error; the others keep thei
     for (const query of statement!.split('; ')) await clickhouse.client.command({ query })
     const lines: string[] = []
     await migrate(clickhouse.url, pino({ level: 'error' }, { write: (line: string) => lines.push(line) }))
-    assert.equal(await shapes(), expected)
+    assert.deepEqual(await shapesOf(clickhouse), expected)
     assert.equal(lines.length, 1)
     assert.ok(lines[0]!.includes(`ClickHouse lacked ${dropped}: created again`), lines[0])
     await migrate(clickhouse.url, pino({ level: 'error' }, { write: (line: string) => assert.fail(line) }))
@@ -107,23 +279,26 @@ test('a table or view that was detached is attached again with its rows', async 
   }
 })
 
-/** The schema as versions before 0003 left it, with a row as they stored it. */
+/** The schema as versions before 0003 left it, with a row as they stored it. `prepare` makes it again. */
 async function startEarlierVersion(t: TestContext) {
   const clickhouse = await startTestClickHouse(t, { bare: true, external: true })
-  await clickhouse.client.command({ query: 'CREATE DATABASE ipid' })
   const client = connectClickHouse(clickhouse.url, { application: 'test', database: 'ipid' })
   t.after(() => client.close())
-  const [events, views] = await readMigrations()
+  const [events] = today.migrations
   const key = [/ORDER BY \(.*\)\n/, 'ORDER BY (tenant_id, account_id)\n'] as const
   const marks = "INSERT INTO migrations (name) VALUES ('0001_events'), ('0002_account_views')"
-  for (const sql of [MIGRATIONS_TABLE, events!.statements[0]!.replace(...key), ...views!.statements, marks]) {
-    await client.command({ query: sql })
-  }
+  const view = 'CREATE VIEW accounts AS SELECT tenant_id, account_id, count() AS events FROM events GROUP BY ALL'
   const insert = `INSERT INTO events (ip, tenant_id, event_id, received_at, timestamp, account_id, company_id, business_name, extra)
     SELECT concat('192.0.2.', toString(number % 5)), 'old', toString(number), '2025-11-20 12:00:00', '2025-11-19 12:00:00',
       'a', 'a', 'A', '{"url":"https://a.example/?utm_source=news"}' FROM numbers(100)`
-  await client.command({ query: insert })
-  return { clickhouse, client }
+  const prepare = async () => {
+    await emptyDatabase(clickhouse)
+    await clickhouse.client.command({ query: 'CREATE DATABASE ipid' })
+    for (const query of [MIGRATIONS_TABLE, events!.statements[0]!.replace(...key), view, marks, insert])
+      await client.command({ query })
+  }
+  await prepare()
+  return { clickhouse, client, prepare }
 }
 
 const OLD_ACCOUNT = {
@@ -210,11 +385,15 @@ test('every table, view and column has a comment', async (t) => {
 /** Tables that exist already, or changes of comments only. */
 const REPEATABLE = /\bIF (?:NOT )?EXISTS\b|\bOR REPLACE\b|\bMODIFY (?:COLUMN|SETTING)\b|\bCOMMENT (?:COLUMN\b|')/
 
-test('every statement can be run again', async () => {
-  for (const { name, statements } of await readMigrations()) {
+test('every statement can be run again, and every view declares its columns', async () => {
+  for (const { name, statements } of today.migrations) {
     assert.match(name, /^\d{4}_\w+$/)
     for (const statement of statements) assert.match(statement, REPEATABLE, name)
   }
+  for (const [name, statement] of today.tables)
+    assert.match(statement, new RegExp(`^CREATE TABLE IF NOT EXISTS ${name}\n\\(`, 'm'))
+  for (const [name, statement] of today.views)
+    assert.match(statement, new RegExp(`^CREATE OR REPLACE VIEW ${name}\n\\(`, 'm'))
 })
 
 test('statements end with a semicolon at the end of a line, and only there', () => {

@@ -4,7 +4,7 @@ import { BackupRefusedError, type TableShape } from '../../src/operations/backup
 import { ClickHouseTables } from '../../src/operations/backup/table-copies.ts'
 import { connectClickHouse, DATABASE } from '../../src/stores/clickhouse/client.ts'
 import { migrate } from '../../src/stores/clickhouse/migrate.ts'
-import { readMigrations } from '../../src/stores/clickhouse/migrations.ts'
+import { readMigrations } from '../../src/stores/clickhouse/schema.ts'
 import { startTestClickHouse } from '../support/clickhouse.ts'
 import { silent } from '../support/pipeline.ts'
 

@@ -13,7 +13,9 @@ const HOME = join(ROOT, 'node_modules', '.cache', 'ipid', 'test-schema')
 const TABLES = ['data', 'metadata', 'store']
 /** The sources of the tables; also files. */
 const SOURCES = [
-  'schemas/clickhouse',
+  'schemas/clickhouse/tables',
+  'schemas/clickhouse/views',
+  'schemas/clickhouse/migrations',
   'src/stores/clickhouse',
   'src/embedded/clickhouse',
   'node_modules/chdb/package.json',

@@ -1,5 +1,5 @@
 import { inParts } from '../../companies/companies.ts'
-import { COMPANY, OF_SHOWN, WITH_MERGED } from '../../companies/corrected.ts'
+import { FROM_EVENTS, type Reading, readingOf, shownDays } from '../../companies/days.ts'
 import { entriesSql } from '../../companies/entries.ts'
 import {
   daysOfEvents,
@@ -11,7 +11,7 @@ import {
   type ResolvedFilter,
   resolveFilter,
 } from '../../companies/filter.ts'
-import { matchingSql, partSql } from '../../companies/list.ts'
+import { companiesSql, matchingSql, partSql } from '../../companies/list.ts'
 import { stateAt } from '../../companies/state-at.ts'
 import { parseWhere } from '../../companies/where.ts'
 import { DAY_MS, utcDay } from '../../pipeline/event/outcomes.ts'
@@ -154,11 +154,11 @@ export class ClickHouseVisits {
   }
 
   /** UTC days since a moment on which a company came back, after this number of days or more. A timestamp may be up to a day ahead. */
-  returns(tenantId: string, afterDays: number, sinceMs: number): Promise<CompanyDay[]> {
-    return this.#pages(
-      `${WITH_MERGED}
-      SELECT
-        counted AS company_id,
+  async returns(tenantId: string, afterDays: number, sinceMs: number): Promise<CompanyDay[]> {
+    const reading = await this.#reading(tenantId)
+    return await this.#pages(
+      `SELECT
+        named.company_id AS company_id,
         arrayFilter(
           (day, before) -> day >= toDate32({since:String}) AND day <= toDate32({until:String}) AND dateDiff('day', before, day) >= {gap:UInt16},
           arrayPopFront(visited),
@@ -167,15 +167,19 @@ export class ClickHouseVisits {
         arrayMap(day -> toString(day), found) AS days
       FROM
       (
-        SELECT ${COMPANY} AS counted, arraySort(groupUniqArray(toDate32(timestamp))) AS visited
-        FROM events
-        WHERE ${OF_SHOWN}
-        GROUP BY counted
-      )
-      WHERE counted > {after:String} AND notEmpty(found)
-      ORDER BY counted LIMIT {limit:UInt32}`,
+        SELECT company, arraySort(groupArray(day)) AS visited
+        FROM (${shownDays(reading)})
+        GROUP BY company
+      ) AS days
+      INNER JOIN (SELECT company, company_id FROM (${companiesSql(reading)})) AS named USING company
+      WHERE company_id > {after:String} AND notEmpty(found)
+      ORDER BY company_id LIMIT {limit:UInt32}`,
       { tenant: tenantId, since: utcDay(sinceMs), until: utcDay(this.#clock.now() + DAY_MS), gap: afterDays },
     )
+  }
+
+  #reading(tenantId: string): Promise<Reading> {
+    return readingOf(this.#reader, tenantId)
   }
 
   /** Rows of all pages of a query with the parameters `after` and `limit`. */
@@ -194,7 +198,7 @@ export class ClickHouseVisits {
   async members(tenantId: string, where: string, ids: readonly string[] | undefined, limit: number): Promise<string[]> {
     const filter = resolveFilter(parseWhere(where), this.#clock.now(), await this.#sources(tenantId))
     if (ids === undefined) return await this.#all(tenantId, filter, limit)
-    const { query, parameters } = matchingSql(tenantId, filter)
+    const { query, parameters } = matchingSql(tenantId, await this.#reading(tenantId), filter)
     const rows = await this.#of<{ company_id: string }>(tenantId, ids, query, parameters)
     return rows.map(({ company_id: id }) => id)
   }
@@ -229,7 +233,7 @@ export class ClickHouseVisits {
   }
 
   async #membersBefore(tenantId: string, filter: ResolvedFilter, atMs: number, ids: readonly string[]) {
-    const { query, parameters } = stateAt(matchingSql(tenantId, filter), atMs)
+    const { query, parameters } = stateAt(matchingSql(tenantId, FROM_EVENTS, filter), atMs)
     const rows = await this.#of<{ company_id: string }>(tenantId, ids, query, parameters)
     return rows.map(({ company_id: id }) => id)
   }
@@ -267,17 +271,24 @@ export class ClickHouseVisits {
   async entries(tenantId: string, where: string, sinceMs: number, seconds?: number): Promise<CompanyDay[]> {
     const nowMs = this.#clock.now()
     const filter = resolveFilter(parseWhere(where), nowMs, await this.#sources(tenantId))
-    const { query, parameters } = entriesSql(tenantId, filter, utcDay(sinceMs), utcDay(nowMs))
+    const { query, parameters } = entriesSql(
+      tenantId,
+      await this.#reading(tenantId),
+      filter,
+      utcDay(sinceMs),
+      utcDay(nowMs),
+    )
     const rows = await this.#reader.rows<{ entered: string; companies: string[] }>(query, parameters, seconds)
     return rows.flatMap(({ entered: day, companies }) => companies.map((company_id) => ({ day, company_id })))
   }
 
   async #all(tenantId: string, filter: ResolvedFilter, limit: number): Promise<string[]> {
     const found: string[] = []
+    const reading = await this.#reading(tenantId)
     while (found.length < limit) {
       const rows = Math.min(PAGE_ROWS, limit - found.length)
       const part = { after: found.at(-1) ?? '', updatedSinceMs: undefined, limit: rows }
-      const { query, parameters } = partSql(tenantId, filter, part)
+      const { query, parameters } = partSql(tenantId, reading, filter, part)
       const page = await this.#reader.rows<{ company_id: string }>(query, parameters)
       for (const { company_id: id } of page) found.push(id)
       if (page.length < rows) break
@@ -288,14 +299,14 @@ export class ClickHouseVisits {
   /** Those among some companies that may be in a filter by their hidden visits: they have some on the days that it looks at. */
   async withHidden(tenantId: string, where: string, ids: readonly string[]): Promise<ReadonlySet<string>> {
     const filter = resolveFilter(parseWhere(where), this.#clock.now(), await this.#sources(tenantId))
-    const looksAtDays = hasDays(filter) || needsHeat(filter) || matchedSql(filter, '') !== undefined
+    const looksAtDays = hasDays(filter) || needsHeat(filter) || matchedSql(filter, FROM_EVENTS) !== undefined
     const rows = await this.#of<{ target: string }>(
       tenantId,
       ids,
       `SELECT DISTINCT if(counts_for != '', counts_for, company_id) AS target
       FROM ${HIDDEN}
       LEFT JOIN (${MERGED}) AS merged USING company_id
-      WHERE ${OF_MERGED}${looksAtDays ? daysOfEvents(filter) : ''}`,
+      WHERE ${OF_MERGED}${looksAtDays ? daysOfEvents(filter)('toDate32(timestamp)') : ''}`,
       eventDayParameters(filter),
     )
     return new Set(rows.map(({ target }) => target))

@@ -1,5 +1,6 @@
 import type { EventDay, OutcomeCount } from '../../../schemas/dashboard/overview.ts'
-import { COMPANY, IS_HIDDEN, WITH_MERGED } from '../../companies/corrected.ts'
+import { isShown, targetOf } from '../../companies/corrected.ts'
+import { daysAsStored, type Reading, readingOf, WITHIN } from '../../companies/days.ts'
 import { companiesSql } from '../../companies/list.ts'
 import { utcDay } from '../../pipeline/event/outcomes.ts'
 import { givenUp } from '../../stores/clickhouse/client.ts'
@@ -20,33 +21,29 @@ const DAYS_MAX = 366
 const perDay = (aggregate: string) => `${aggregate}Resample(0, ${DAYS_MAX}, 1)`
 
 /**
- * Companies are counted as lists show them: merged ones for their target, hidden ones not at all. Their events are kept, and count.
- * Reads the projection `account_days` once: distinct companies, and companies and events by day. There may be many pairs of
- * company and day, so each takes only 21 bytes.
+ * Companies are counted as lists show them: merged ones for their target, hidden ones not at all. Their events are kept, and count. There may
+ * be many pairs of company and day, so each takes only 21 bytes.
  */
-const SEEN = `
-  ${WITH_MERGED}
+const seenSql = (reading: Reading) => `
   SELECT
-    uniqExactIf(company, is_shown) AS seen,
+    uniqExactIf(target, is_shown) AS seen,
     ${perDay('countIf')}(is_shown, day_index) AS companies_by_day,
-    ${perDay('sumIf')}(n, is_known, day_index) AS known_by_day,
-    ${perDay('sumIf')}(n, NOT is_known, day_index) AS unknown_by_day
+    ${perDay('sumIf')}(n, target != 0, day_index) AS known_by_day,
+    ${perDay('sumIf')}(n, target = 0, day_index) AS unknown_by_day
   FROM
   (
     SELECT
-      company_id > '' AS is_known,
-      is_known AND NOT ${IS_HIDDEN} AS is_shown,
-      sipHash64(${COMPANY}) AS company,
-      toInt32(toDate32(timestamp)) - toInt32({from:Date32}) AS day_index,
-      count() AS n
-    FROM events
-    WHERE tenant_id = {tenant:String} AND toDate32(timestamp) >= {from:Date32} AND toDate32(timestamp) <= {to:Date32}
-    GROUP BY is_known, is_shown, company, day_index
+      ${targetOf(reading)} AS target,
+      target != 0 AND ${isShown(reading, 'target')} AS is_shown,
+      toInt32(day) - toInt32({from:Date32}) AS day_index,
+      sum(days.events) AS n
+    FROM (${daysAsStored(reading, { of: () => '1', within: WITHIN })}) AS days
+    GROUP BY target, day_index
   )`
 
-const NEW = `
+const newSql = (reading: Reading) => `
   SELECT toString(toDate32(first_seen)) AS day, count() AS companies
-  FROM (${companiesSql()})
+  FROM (${companiesSql(reading)})
   WHERE NOT hidden AND toDate32(first_seen) >= {from:Date32} AND toDate32(first_seen) <= {to:Date32}
   GROUP BY toDate32(first_seen)`
 
@@ -99,9 +96,10 @@ export class ClickHouseOverview {
   /** At most 366 days. */
   async eventDays(tenantId: string, { from, to }: Days): Promise<EventDays> {
     const of = { tenant: tenantId, from, to }
+    const reading = await readingOf(this.#reader, tenantId)
     const [[counted], firsts] = await Promise.all([
-      this.#reader.rows<Seen>(SEEN, of),
-      this.#reader.rows<Counted>(NEW, of),
+      this.#reader.rows<Seen>(seenSql(reading), of),
+      this.#reader.rows<Counted>(newSql(reading), of),
     ])
     const newOf = new Map(firsts.map(({ day, companies }) => [day, companies]))
     const days: EventDay[] = []

@@ -171,8 +171,13 @@ function elementsXml(values: Readonly<Record<string, string | number>>): string 
  */
 const STORED_DEFINITIONS = { max_parser_depth: 10_000, max_parser_backtracks: 100_000_000 }
 
+/** A mutation that builds a projection holds such a block twice. With the default of 1,000,000 rows it does not fit into the server's memory. */
+const MUTATED_BLOCKS = { min_insert_block_size_rows: 65_536, min_insert_block_size_bytes: 33_554_432 }
+
 /** The default settings of all statements. */
 const DEFAULTS: Readonly<Record<string, string | number>> = {
+  // As ClickHouse itself: a statement of a user makes few and large parts.
+  ...{ min_insert_block_size_rows: 1_048_449, min_insert_block_size_bytes: 268_402_944 },
   async_insert: 0,
   implicit_select: 0,
   ...{ max_parser_depth: 1_000, max_parser_backtracks: 1_000_000 },
@@ -255,7 +260,7 @@ function usersXml({ passwords, external, limits }: ServerConfig): string {
   const memory = Math.floor(limits.memoryBytesMax / 2)
   const profiles = [
     // Every other profile begins with this one.
-    profile('default', STORED_DEFINITIONS),
+    profile('default', { ...STORED_DEFINITIONS, ...MUTATED_BLOCKS }),
     profile('program', { max_sessions_for_user: 1 }),
     // An analyst's materialized view must not hold up the events.
     profile(

@@ -17,9 +17,9 @@ import {
   onEach,
 } from '../../stores/clickhouse/hosts.ts'
 import { appliedMigrations, MIGRATIONS, migrate } from '../../stores/clickhouse/migrate.ts'
-import { readMigrations } from '../../stores/clickhouse/migrations.ts'
 import { quote, quoteName } from '../../stores/clickhouse/quote.ts'
 import { ERASING } from '../../stores/clickhouse/remove-rows.ts'
+import { readMigrations } from '../../stores/clickhouse/schema.ts'
 import { DAY_TABLES, EVENTS as EVENTS_TABLE, HIDDEN, OUR_TABLES, OUTCOMES } from '../../stores/clickhouse/tables.ts'
 import { DISTINCT_MASK, type EventFigures } from './figures.ts'
 import { BackupRefusedError, type StoredEvent, type TableShape, type TableSource, type TableTarget } from './ports.ts'

@@ -5,8 +5,8 @@ import { assertFormOfTables, read, shardsOf } from '../../stores/clickhouse/clus
 import { localOf } from '../../stores/clickhouse/cluster-form.ts'
 import { missingTable } from '../../stores/clickhouse/failures.ts'
 import { lastMigration } from '../../stores/clickhouse/migrate.ts'
-import { type Migration, readMigrations } from '../../stores/clickhouse/migrations.ts'
 import { quote } from '../../stores/clickhouse/quote.ts'
+import { type Migration, readMigrations } from '../../stores/clickhouse/schema.ts'
 import { EVENTS, OUTCOMES } from '../../stores/clickhouse/tables.ts'
 import { clickhouseStatus } from '../status/role/sources.ts'
 import { bytesText } from '../status/words.ts'
@@ -164,7 +164,7 @@ export async function checkExactlyOnce({ client, config }: ClickHouseSubject): P
 }
 
 const WINDOW = /\b(?:non_)?replicated_deduplication_window = (\d+)/
-/** As in schemas/clickhouse/0001_events.sql. */
+/** As in schemas/clickhouse/tables/events.sql. */
 const TOKENS = 10_000
 
 /** Settings that the user's profile fixes to other values, so that ClickHouse refuses an insert which sets them. */

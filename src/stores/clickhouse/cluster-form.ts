@@ -50,7 +50,7 @@ export function createDatabaseOn(cluster: string): string {
 }
 
 /**
- * The statements of a migration on a cluster, in order. Each can be repeated if the original can.
+ * The statements that one of the schema becomes on a cluster, in order. Each can be repeated if the original can.
  * @throws Error for a form of statement that has no equivalent
  */
 export function clusterStatements(statement: string, cluster: string): string[] {
@@ -60,7 +60,9 @@ export function clusterStatements(statement: string, cluster: string): string[] 
     return SHARDED.has(table) ? createTables(text, table, cluster) : [createAlike(text, table, cluster)]
   const [, altered, commands] = /^ALTER TABLE (\w+)\s([\s\S]+)$/.exec(text) ?? []
   if (altered !== undefined) return alter(altered, commandsOf(commands!), cluster)
-  if (/^CREATE (?:OR REPLACE )?VIEW (?:IF NOT EXISTS )?\w+\s/.test(text)) return [createView(text, cluster)]
+  if (/^CREATE OR REPLACE VIEW \w+\s/.test(text)) return [createView(text, cluster)]
+  const [, dropped] = /^DROP VIEW IF EXISTS (\w+)$/.exec(text) ?? []
+  if (dropped !== undefined) return [`DROP VIEW IF EXISTS ${full(dropped)} ${onCluster(cluster)}`]
   throw formless(text)
 }
 
@@ -110,7 +112,7 @@ function withoutLookups(text: string): string {
 /** The host that answers reads the sets of IN; the other hosts may not know all of them yet. */
 function createView(text: string, cluster: string): string {
   return withoutLookups(text)
-    .replace(/^(CREATE (?:OR REPLACE )?VIEW (?:IF NOT EXISTS )?)(\w+)/, `$1${full('$2')} ${onCluster(cluster)}`)
+    .replace(/^(CREATE OR REPLACE VIEW )(\w+)/, `$1${full('$2')} ${onCluster(cluster)}`)
     .replace(/\b(FROM|JOIN) (\w+)\b/g, `$1 ${full('$2')}`)
     .replace(/ (NOT )?IN \(SELECT /g, ' GLOBAL $1IN (SELECT ')
 }

@@ -59,7 +59,7 @@ export const ENTITY_DAYS = 'entity_days'
 export const PAGE_DAYS = 'page_days'
 export const DAY_TABLES = [ENTITY_DAYS, PAGE_DAYS] as const
 
-/** Tables that only migrations create. */
+/** Tables that only `migrate` creates. */
 export const OUR_TABLES: ReadonlySet<string> = new Set([
   ...[EVENTS.name, HIDDEN, OUTCOMES.name],
   ...[CORRECTIONS, HIDDEN_CHANGES, ...DAY_TABLES],

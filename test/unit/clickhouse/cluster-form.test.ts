@@ -1,25 +1,25 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { clusterStatements } from '../../../src/stores/clickhouse/cluster-form.ts'
-import { readMigrations } from '../../../src/stores/clickhouse/migrations.ts'
+import { readSchema } from '../../../src/stores/clickhouse/schema.ts'
 
-const statements = (await readMigrations()).flatMap((migration) => migration.statements)
+const { tables, views, migrations } = await readSchema()
+const statements = [...tables.values(), ...migrations.flatMap((migration) => migration.statements), ...views.values()]
 const rendered = statements.flatMap((statement) => clusterStatements(statement, 'c1'))
 
-test('each statement of a migration runs on all hosts, with database names for all tables', () => {
+test('each statement of the schema runs on all hosts, with database names for all tables', () => {
   for (const statement of rendered) {
-    const [, name] =
-      /^(?:CREATE TABLE IF NOT EXISTS|CREATE (?:OR REPLACE )?VIEW(?: IF NOT EXISTS)?|ALTER TABLE) (\S+) ON CLUSTER `c1`\s/.exec(
-        statement,
-      )!
+    const [, name] = /^(?:CREATE TABLE IF NOT EXISTS|CREATE OR REPLACE VIEW|ALTER TABLE) (\S+) ON CLUSTER `c1`\s/.exec(
+      statement,
+    )!
     assert.match(name!, /^ipid\.\w+$/)
     assert.doesNotMatch(statement, /\b(?:FROM|JOIN) (?!ipid\.)\w/)
   }
 })
 
 test('each table of rows is replicated, keeps its tokens by number, and has a Distributed table', () => {
-  const created = rendered.filter((statement) => statement.startsWith('CREATE TABLE'))
-  assert.equal(created.length, 12)
+  const created = [...tables.values()].flatMap((statement) => clusterStatements(statement, 'c1'))
+  assert.equal(created.length, 13)
   for (const table of ['events', 'outcomes', 'hidden_events', 'entity_days', 'page_days']) {
     const local = created.find((statement) => statement.includes(`EXISTS ipid.${table}_local ON CLUSTER`))!
     assert.match(
@@ -74,12 +74,16 @@ test('an ALTER goes to the table with the rows, and visible columns to the one o
 })
 
 test('a column that a view looks up in another one becomes a join, as Distributed tables have no correlated subqueries', () => {
-  const [companies] = rendered.filter((statement) => / ipid\.companies [\s\S]* heat UInt8/.test(statement))
+  const [companies] = clusterStatements(views.get('companies')!, 'c1')
   assert.doesNotMatch(companies!, /ifNull\(\(SELECT/)
   assert.match(
     companies!,
     /\nLEFT JOIN ipid\.company_heat AS heats ON heats\.tenant_id = rows\.tenant_id AND heats\.company_id = rows\.company_id\nCOMMENT 'One row/,
   )
+})
+
+test('a view is dropped on all hosts', () => {
+  assert.deepEqual(clusterStatements('DROP VIEW IF EXISTS old', 'c1'), ['DROP VIEW IF EXISTS ipid.old ON CLUSTER `c1`'])
 })
 
 test('a statement without a form for a cluster is not sent to one', () => {

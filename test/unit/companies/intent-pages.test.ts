@@ -5,7 +5,7 @@ import { INTENT_PAGES } from '../../../schemas/dashboard/intent-pages.ts'
 import { changedIntentPages, DEFAULT_INTENT_PAGES } from '../../../src/companies/intent-pages.ts'
 
 test('the default intent pages are those that heat looks for', () => {
-  const sql = readFileSync(new URL('../../../schemas/clickhouse/0016_heat.sql', import.meta.url), 'utf8')
+  const sql = readFileSync(new URL('../../../schemas/clickhouse/views/heat.sql', import.meta.url), 'utf8')
   const list = INTENT_PAGES.defaults.map((page) => `'${page}'`).join(', ')
   assert.ok(sql.includes(`SELECT '' AS tenant_id, [${list}] AS pages`), list)
 })

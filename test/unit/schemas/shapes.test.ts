@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { LookupResponse } from '../../../schemas/api/lookup.ts'
 import { ATTRIBUTES, INGEST_ATTRIBUTES, LOCATION_ATTRIBUTES } from '../../../schemas/attributes.ts'
 import { CLASSIFICATIONS, NOISE } from '../../../schemas/classification.ts'
+import { OUTCOME_COLUMNS } from '../../../schemas/outcome.ts'
 import { ROW_COLUMNS, ROW_IDENTITY } from '../../../schemas/row.ts'
+import { readSchema } from '../../../src/stores/clickhouse/schema.ts'
 
 const LOCATION = 'continent country country_code region city postal_code latitude longitude timezone'
 
@@ -29,29 +30,24 @@ test('five classifications are noise, three are organisations', () => {
   )
 })
 
-const sqlOf = (name: string) =>
-  readFileSync(new URL(`../../../schemas/clickhouse/${name}.sql`, import.meta.url), 'utf8')
+const { tables, views } = await readSchema()
 
-test('the table of events has the columns of a row, in their order', () => {
-  const sql = sqlOf('0001_events')
-  const [columns] = /(?<=\n\(\n).*?(?=\n {2}PROJECTION)/s.exec(sql)!
-  assert.deepEqual(
-    [
-      ...columns.split('\n').map((line) => line.trim().split(' ')[0]),
-      ...['0004_sums', '0006_receipts', '0011_sources', '0014_known_domain', '0018_browser_keys'].flatMap((name) =>
-        [
-          ...sqlOf(name)
-            .split('ALTER TABLE outcomes')[0]!
-            .matchAll(/ADD COLUMN IF NOT EXISTS (\w+) (?!.* ALIAS )/g),
-        ].map(([, column]) => column),
-      ),
-    ],
-    [...ROW_COLUMNS],
-  )
+/** Columns of a table that a row has. */
+const storedIn = (table: string) =>
+  [
+    ...tables
+      .get(table)!
+      .split('\n(\n')[1]!
+      .matchAll(/^ {2}([a-z]\w*) (?!.*\b(?:ALIAS|MATERIALIZED)\b)/gm),
+  ].map(([, column]) => column)
+
+test('the tables of events and counts have the columns of their rows, in their order', () => {
+  assert.deepEqual(storedIn('events'), [...ROW_COLUMNS])
+  assert.deepEqual(storedIn('outcomes'), [...OUTCOME_COLUMNS])
 })
 
 test('the organisation fields that the views sum up are columns of a row', () => {
-  const sql = sqlOf('0005_views')
+  const sql = [...views.values()].join()
   const summed = [...sql.matchAll(/argMaxState\(\(([^)]*)\)/g)].map(([, columns]) => columns!.split(', '))
   assert.ok(summed.length >= 2)
   for (const columns of summed) {

@@ -11,7 +11,7 @@ import { type Clock, systemClock } from '../../../run/clock.ts'
 import { spaceOf } from '../../../run/free-space.ts'
 import { connectClickHouse } from '../../../stores/clickhouse/client.ts'
 import { missingObjects } from '../../../stores/clickhouse/migrate.ts'
-import { type Migration, readMigrations } from '../../../stores/clickhouse/migrations.ts'
+import { readSchema, type Schema } from '../../../stores/clickhouse/schema.ts'
 import type { RedisClient } from '../../../stores/redis/connect.ts'
 import { Quotas } from '../../../tenants/quota-report.ts'
 import { type QuotaSources, quotasOf } from '../../../tenants/quota-sources.ts'
@@ -95,14 +95,14 @@ function readQuotas(sources: QuotaSources): () => Promise<QuotaStatus> {
   return sharedRead(() => quotas.read(), QUOTAS)
 }
 
-let migrations: Promise<readonly Migration[]> | undefined
+let schema: Promise<Schema> | undefined
 
 /** ClickHouse's version and memory, and the missing tables and views of ipid. */
 export async function clickhouseStatus(url: string, requestTimeoutMs = CLICKHOUSE_MS): Promise<ClickHouseStatus> {
   const client = connectClickHouse(url, { application: 'status', requestTimeoutMs })
   try {
-    migrations ??= readMigrations()
-    const known = await migrations
+    schema ??= readSchema()
+    const known = await schema
     const [[{ now_ms: _, ...memory }, aheadMs], missing] = await Promise.all([
       clockAheadMs(
         () => readMemory(client),

@@ -1,5 +1,7 @@
 -- Counts of events that are not stored, in the column order of schemas/outcome.ts. The sink protocol of `events` applies, so each
 -- row is stored once; `source` identifies where it was counted. See schemas/README.md, Outcomes.
+--
+-- source_days is for the health of sources (src/tenants/sources/counts.ts).
 CREATE TABLE IF NOT EXISTS outcomes
 (
   source String COMMENT 'Where the count was made: the commit that brought the events, and behind a slash the stream entry they left with' CODEC(ZSTD(1)),
@@ -10,10 +12,16 @@ CREATE TABLE IF NOT EXISTS outcomes
   reason LowCardinality(String) COMMENT 'Why, where the status does not say it: what is wrong with a rejected line; the stage or sink that a dead event failed in',
   classification LowCardinality(String) COMMENT 'Class of their addresses; empty when nothing speaks for one, or no address was judged',
   events Int64 COMMENT 'How many; negative when a count is taken back, because a dead event goes on',
+  source_id LowCardinality(String) DEFAULT '' COMMENT 'Source whose key brought the events; empty when an API key did',
   PROJECTION days
   (
     SELECT tenant_id, day, job_id, status, reason, classification, sum(events)
     GROUP BY tenant_id, day, job_id, status, reason, classification
+  ),
+  PROJECTION source_days
+  (
+    SELECT tenant_id, source_id, day, status, reason, classification, sum(events)
+    GROUP BY tenant_id, source_id, day, status, reason, classification
   )
 )
 ENGINE = MergeTree

@@ -1,5 +1,3 @@
--- For the health of sources (src/tenants/sources/counts.ts), so that it reads a few rows per source and hour, and not its events.
--- ClickHouse builds the projections for existing rows in the background; until then queries read the rows.
 ALTER TABLE events
   ADD PROJECTION IF NOT EXISTS source_hours
   (

@@ -1,9 +1,3 @@
--- The page and the campaign of an event, for the dashboard to group by. Sources put them among the top-level keys of an event; people who
--- send events themselves put them there or into `properties`.
---
--- ClickHouse computes them from `extra` and `properties` when a query reads them. So an insert costs nothing more, rows from before have them
--- too, and a backup, a replay and a reenrichment need not know them. Stored columns cost two thirds more CPU per insert, for events
--- without such keys too. A search of the text comes first, because parsing JSON costs more.
 ALTER TABLE events
   ADD COLUMN IF NOT EXISTS url String ALIAS
     if(multiSearchAny(extra, ['url"', '"page_location"', '"path"']) OR multiSearchAny(properties, ['url"', '"page_location"', '"path"']),

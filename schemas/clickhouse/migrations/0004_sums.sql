@@ -1,10 +1,4 @@
--- Columns and sums for analysts. The statements only change the definition of the table; ClickHouse converts existing rows in the
--- background. Until a part has the new projection, queries read its rows.
---
--- event_id: ZSTD stores a UUID in 16 bytes, LZ4 in 31.
--- account_sums replaces account_totals: names follow the time of receipt, then the quality. A timestamp more than a day ahead of
--- its receipt does not count for first_seen and last_seen.
--- stored_days: the counts of stored events for daily_outcomes.
+-- account_sums replaces account_totals.
 ALTER TABLE events
   ADD COLUMN IF NOT EXISTS job_id LowCardinality(String) DEFAULT '',
   ADD COLUMN IF NOT EXISTS lane String ALIAS if(job_id = '', 'live', 'batch'),

@@ -1,12 +1,4 @@
--- One row per event, in the column order of schemas/row.ts. Partitions follow the time of receipt: a backfill spans many
--- years by `timestamp`, but arrives within a month or two. Rows of the same insert token are stored once.
---
--- The projections keep the aggregates that `accounts`, `companies` and `daily_visits` read. They are in the same data part as
--- their rows, so after a crash both exist or neither does. A separate table of sums could not guarantee this.
--- sipHash64 turns any address into 8 bytes. A visit is a distinct (address, UTC day).
---
--- The key is tenant, day, account: queries ask for a day, or for an account, which has a few thousand rows per day.
--- Tables from before 0003 keep their key, (tenant_id, account_id): schemas/README.md, Tables.
+-- Tables from before 0003 keep the key (tenant_id, account_id): schemas/README.md, Changes of the schema.
 CREATE TABLE IF NOT EXISTS events
 (
   ip String,

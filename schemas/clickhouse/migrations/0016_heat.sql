@@ -1,0 +1,1 @@
+-- Changed views only, which are in ../views today.

@@ -1,0 +1,57 @@
+-- Only the builder writes here. Rows of one build of a day have the same `built`; several builds of a day may be stored at a time.
+-- Not ReplacingMergeTree: a merge could remove a build while a query reads it.
+CREATE TABLE IF NOT EXISTS entity_days
+(
+  tenant_id LowCardinality(String) COMMENT 'Tenant',
+  day Date32 COMMENT 'UTC day of the timestamps',
+  kind Enum8('both' = 0, 'company' = 1, 'account' = 2) COMMENT 'What the entity is; both: its events as a company are those as an account',
+  entity UInt64 COMMENT 'Number of the company or the account: sipHash64 of entity_id; 0 when none is known',
+  entity_id String COMMENT 'company_id or account_id' CODEC(ZSTD(1)),
+  built UInt64 COMMENT 'The build: when it began, in milliseconds since 1970' CODEC(ZSTD(1)),
+  events UInt32 COMMENT 'How many events',
+  visits UInt32 COMMENT 'How many visitors',
+  visitors Array(UInt64) COMMENT 'The visitors, as in events',
+  check UInt64 COMMENT 'Sum of the hashes of these events' CODEC(NONE),
+  INDEX ids entity_id TYPE bloom_filter(0.01) GRANULARITY 1,
+  PROJECTION checks
+  (
+    SELECT
+      tenant_id,
+      day,
+      built,
+      sumIf(events, kind != 'account'),
+      sumIf(check, kind != 'account'),
+      sumIf(events, kind != 'company'),
+      sumIf(check, kind != 'company'),
+      count()
+    GROUP BY tenant_id, day, built
+  )
+)
+ENGINE = MergeTree
+PARTITION BY toYYYYMM(day)
+ORDER BY (tenant_id, day, kind, entity)
+SETTINGS non_replicated_deduplication_window = 0
+COMMENT 'Numbers of companies and accounts on closed days; a day counts if valid_days names its build';
+
+CREATE TABLE IF NOT EXISTS page_days
+(
+  tenant_id LowCardinality(String) COMMENT 'Tenant',
+  day Date32 COMMENT 'UTC day of the timestamps',
+  page LowCardinality(String) COMMENT 'As in events; never empty',
+  company UInt64 COMMENT 'As in events; never 0',
+  built UInt64 COMMENT 'The build: when it began, in milliseconds since 1970' CODEC(ZSTD(1)),
+  events UInt32 COMMENT 'How many events',
+  visits UInt32 COMMENT 'How many visitors',
+  last DateTime64(3, 'UTC') COMMENT 'Latest timestamp',
+  check UInt64 COMMENT 'Sum of the hashes of these events' CODEC(NONE),
+  PROJECTION checks
+  (
+    SELECT tenant_id, day, built, sum(events), sum(check), count()
+    GROUP BY tenant_id, day, built
+  )
+)
+ENGINE = MergeTree
+PARTITION BY toYYYYMM(day)
+ORDER BY (tenant_id, day, page, company)
+SETTINGS non_replicated_deduplication_window = 0
+COMMENT 'Numbers of pages and companies on closed days; a day counts if valid_page_days names its build';

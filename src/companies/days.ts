@@ -1,0 +1,163 @@
+import type { QuestionReader } from '../stores/clickhouse/reader.ts'
+import { type Corrected, isShown, MERGED_NUMBERS, OF_KNOWN, type OfCompanies, targetOf } from './corrected.ts'
+
+/*
+ * What companies did on each UTC day. Finished numbers of a day are stored (src/days/README.md); a question reads those that prove
+ * themselves, and all other days from `events`. So a question first asks which days these are, and whether people merged or hid companies.
+ */
+
+/** Which days of a tenant a question reads from where. Undefined: all days from events. */
+type Sources = { readonly builds: readonly Build[]; readonly live: readonly number[] } | undefined
+/** Days since 1970-01-01, and when this day was built, in milliseconds. */
+type Build = readonly [day: number, builtMs: number]
+
+/** What questions about companies must know first. */
+export interface Reading extends Corrected {
+  readonly companies: Sources
+  readonly pages: Sources
+}
+
+/** Right for every state of the tables, and slow: reads events only, and follows corrections that may not exist. */
+export const FROM_EVENTS: Reading = { isMerged: true, isHidden: true, companies: undefined, pages: undefined }
+
+const builds = (view: string) =>
+  `(SELECT groupArray((toInt32(day), built)) FROM ${view} WHERE tenant_id = {tenant:String} AND day < toDate32(now('UTC')))`
+
+/** What every question about companies asks first. */
+export const READING = `
+  SELECT
+    countIf(counts_for != '') > 0 AS merged,
+    countIf(is_hidden) > 0 AS hidden,
+    ${builds('valid_days')} AS builds,
+    ${builds('valid_page_days')} AS page_builds,
+    (SELECT groupArray(toInt32(day)) FROM (SELECT toDate32(timestamp) AS day FROM events WHERE tenant_id = {tenant:String} GROUP BY day)) AS days,
+    toInt32(toDate32(now('UTC'))) AS today
+  FROM corrected_companies
+  WHERE tenant_id = {tenant:String}`
+
+interface Found {
+  readonly merged: number
+  readonly hidden: number
+  readonly builds: readonly Build[]
+  readonly page_builds: readonly Build[]
+  readonly days: readonly number[]
+  readonly today: number
+}
+
+/** Asks what questions about the companies of a tenant must know first. Rejects as `QuestionReader.find`. */
+export async function readingOf(reader: QuestionReader, tenant: string): Promise<Reading> {
+  const [found] = await reader.rows<Found>(READING, { tenant })
+  if (found === undefined) return FROM_EVENTS
+  const { today } = found
+  const sourcesOf = (all: readonly Build[]) => {
+    const proved = new Set(all.map(([day]) => day))
+    // The next question may be asked tomorrow. A day without rows has nothing to read.
+    const live = new Set([...found.days.filter((day) => !proved.has(day)), today, today + 1])
+    return { builds: all.filter(([, built]) => built > 0), live: [...live] }
+  }
+  return {
+    isMerged: found.merged === 1,
+    isHidden: found.hidden === 1,
+    companies: sourcesOf(found.builds),
+    pages: sourcesOf(found.page_builds),
+  }
+}
+
+/** Condition on a column with a UTC day, beginning with AND; default: all days. */
+export type Within = (day: string) => string
+
+/** The days of the parameters `from` and `to`. */
+export const WITHIN: Within = (day) => ` AND ${day} >= {from:Date32} AND ${day} <= {to:Date32}`
+
+interface Rows {
+  readonly of?: OfCompanies
+  readonly within?: Within | undefined
+  /** Adds the column `visitors`, an array of their numbers, which takes several times as long. */
+  readonly withVisitors?: boolean
+}
+
+/** A visit is a distinct visitor on a UTC day. */
+const VISITS = 'uniqExact(visitor)'
+const DAY = 'toDate32(timestamp)'
+const OF_TENANT = 'tenant_id = {tenant:String}'
+
+const readsLive = (sources: Sources) => (sources === undefined ? '' : ` AND ${DAY} IN (${sources.live.join()})`)
+const areBuilt = ({ builds }: NonNullable<Sources>) =>
+  `(day, built) IN (${builds.map(([day, built]) => `(${day},${built})`).join()})`
+
+/** A row for each company and day, whatever people corrected: `company`, `day`, `events`, `visits`. */
+export function daysAsStored(reading: Reading, { of = OF_KNOWN, within = () => '', withVisitors = false }: Rows = {}) {
+  const { companies } = reading
+  const stored = `
+    SELECT entity AS company, day, toUInt64(events) AS events, toUInt64(visits) AS visits${withVisitors ? ', visitors' : ''}
+    FROM entity_days
+    WHERE ${OF_TENANT} AND kind != 'account' AND ${of('entity')} AND ${companies === undefined ? '' : areBuilt(companies)}${within('day')}`
+  const live = `
+    SELECT company, ${DAY} AS day, count() AS events, ${withVisitors ? `length(groupUniqArray(visitor) AS visitors) AS visits, visitors` : `${VISITS} AS visits`}
+    FROM events
+    WHERE ${OF_TENANT} AND ${of('company')}${readsLive(companies)}${within(DAY)}
+    GROUP BY company, day`
+  return companies === undefined || companies.builds.length === 0 ? live : `${stored}\n    UNION ALL${live}`
+}
+
+/**
+ * A row for each company and day as people corrected them: merged companies count together for their target, and a visitor of several of
+ * them is one visit. Hidden companies have rows too: see `isShown`.
+ */
+export function companyDays(reading: Reading, rows: Rows = {}): string {
+  if (!reading.isMerged) return daysAsStored(reading, rows)
+  const { of = OF_KNOWN, withVisitors = false } = rows
+  const ofSome =
+    (condition: string): OfCompanies =>
+    (company) =>
+      `${of(company)} AND ${company} ${condition} ${MERGED_NUMBERS}`
+  return `
+    ${daysAsStored(reading, { ...rows, of: ofSome('NOT IN') })}
+    UNION ALL
+    SELECT target AS company, day, sum(events) AS events, length(groupUniqArrayArray(visitors) AS all_visitors) AS visits${withVisitors ? ', all_visitors AS visitors' : ''}
+    FROM (SELECT ${targetOf(reading)} AS target, day, events, visitors FROM (${daysAsStored(reading, { ...rows, of: ofSome('IN'), withVisitors: true })}))
+    GROUP BY target, day`
+}
+
+/** The same without hidden companies. */
+export const shownDays = (reading: Reading, rows: Rows = {}) =>
+  reading.isHidden
+    ? `SELECT * FROM (${companyDays(reading, rows)}) WHERE ${isShown(reading, 'company')}`
+    : companyDays(reading, rows)
+
+interface PageRows {
+  readonly of?: OfCompanies
+  readonly within: Within
+  /** Condition on the column `page`. */
+  readonly pages?: string
+}
+
+/**
+ * A row for each page, company and day, as people corrected them: `page`, `company`, `day`, `events`, `visits`, and `last`, the time of the
+ * latest event. A merged company has a row for each of its parts, whose visits may be the same.
+ */
+export function pageDays(reading: Reading, { of = OF_KNOWN, within, pages = "page != ''" }: PageRows): string {
+  const { pages: sources } = reading
+  const stored = `
+    SELECT page, company, day, toUInt64(events) AS events, toUInt64(visits) AS visits, last
+    FROM page_days
+    WHERE ${OF_TENANT} AND ${of('company')} AND ${pages} AND ${sources === undefined ? '' : areBuilt(sources)}${within('day')}`
+  const live = (read: Sources, ofLive: OfCompanies) => `
+    SELECT page, ${targetOf(reading)} AS target, ${DAY} AS day, count() AS events, ${VISITS} AS visits, max(timestamp) AS last
+    FROM events
+    WHERE ${OF_TENANT} AND ${ofLive('company')} AND ${pages}${readsLive(read)}${within(DAY)}
+    GROUP BY page, target, day`
+  const named = (rows: string) => `SELECT page, target AS company, day, events, visits, last FROM (${rows})`
+  if (sources === undefined || sources.builds.length === 0) return named(live(sources, of))
+  if (!reading.isMerged) return `${stored}\n    UNION ALL ${named(live(sources, of))}`
+  // Visits of merged companies do not add up, so their events are read.
+  const ofSome =
+    (condition: string): OfCompanies =>
+    (company) =>
+      `${of(company)} AND ${company} ${condition} ${MERGED_NUMBERS}`
+  return [
+    stored.replace(of('company'), ofSome('NOT IN')('company')),
+    named(live(sources, ofSome('NOT IN'))),
+    named(live(undefined, ofSome('IN'))),
+  ].join('\n    UNION ALL ')
+}
