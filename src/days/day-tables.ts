@@ -123,6 +123,8 @@ export const BUILD_SQL: Readonly<Record<DayTable, string>> = { [ENTITY_DAYS]: EN
 
 /** Projections of events that older rows lack, the most urgent first. */
 const PROJECTIONS = ['company_sums', 'company_texts', 'day_checks', 'page_names']
+/** Those of earlier versions that these replace. ClickHouse refuses to drop one that a mutation still makes. */
+const REPLACED = ['account_days', 'account_sums', 'company_list']
 
 /** The builds of all days, read from projections. */
 const BUILDS = DAY_TABLES.map((table) => `SELECT tenant_id, day, built FROM ${table} GROUP BY tenant_id, day, built`)
@@ -184,7 +186,8 @@ export class DayTables {
   }
 
   /**
-   * Makes the projections of this room for existing rows of the newest month that lacks them: a check would read every row there.
+   * Makes the projections for existing rows of the newest month that lacks them: a check would read every row there. When none does, those
+   * of earlier versions go. Call it only while no mutation is open.
    * @returns the month; undefined: none lacks them
    */
   async materialize(): Promise<string | undefined> {
@@ -202,6 +205,11 @@ export class DayTables {
       await this.#alter(EVENTS.name, `MATERIALIZE PROJECTION ${projection} IN PARTITION ID ${quote(row[0])}`)
       return row[0]
     }
+    const old = `name IN (${REPLACED.map(quote).join()})`
+    const query = `SELECT DISTINCT name FROM ${list('system.projection_parts')} WHERE ${events} AND ${old}
+      UNION DISTINCT SELECT name FROM ${list('system.projections')} WHERE database = '${DATABASE}' AND table = ${quote(this.#holder(EVENTS.name))} AND ${old}`
+    const replaced = (await this.#read<[string]>(query)).map(([name]) => `DROP PROJECTION IF EXISTS ${name}`)
+    if (replaced.length > 0) await this.#alter(EVENTS.name, replaced.join(', '))
     return undefined
   }
 

@@ -149,11 +149,16 @@ test('a new database equals one that went through all migrations', async (t) => 
   await clickhouse.client.command({ query: 'CREATE DATABASE ipid' })
   const client = connectClickHouse(clickhouse.url, { application: 'test', database: 'ipid' })
   t.after(() => client.close())
-  const statements = today.migrations.flatMap((migration) => migration.statements)
+  // The last one adds tables, which a start makes.
+  const before = today.migrations.slice(0, -1)
+  const statements = before.flatMap((migration) => migration.statements)
   for (const query of [MIGRATIONS_TABLE, ...statements]) await client.command({ query })
-  const names = today.migrations.map(({ name }) => `('${name}')`).join()
+  const names = before.map(({ name }) => `('${name}')`).join()
   await client.command({ query: `INSERT INTO migrations (name) VALUES ${names}` })
   await migrate(clickhouse.url, pino({ level: 'error' }, { write: (line: string) => assert.fail(line) }))
+  const days = new DayTables({ url: clickhouse.url })
+  t.after(() => days.close())
+  assert.equal(await days.materialize(), undefined)
   assert.deepEqual(await shapesOf(clickhouse), expected)
 })
 

@@ -1,24 +1,8 @@
--- account_sums replaces account_totals.
+-- company_sums of 0019 replaces account_totals.
 ALTER TABLE events
   ADD COLUMN IF NOT EXISTS job_id LowCardinality(String) DEFAULT '',
   ADD COLUMN IF NOT EXISTS lane String ALIAS if(job_id = '', 'live', 'batch'),
   MODIFY COLUMN event_id String CODEC(ZSTD(1)),
-  ADD PROJECTION IF NOT EXISTS account_sums
-  (
-    SELECT
-      tenant_id,
-      account_id,
-      company_id,
-      toYYYYMM(received_at),
-      count(),
-      minOrNullIf(timestamp, timestamp <= received_at + toIntervalDay(1)),
-      maxOrNullIf(timestamp, timestamp <= received_at + toIntervalDay(1)),
-      min(received_at),
-      uniqExactState(sipHash64(ip)),
-      uniqExactState(sipHash64(ip, toDate32(timestamp))),
-      argMaxState((business_name, org_name, domain, industry, industry_category, classification, country_code, quality), toUnixTimestamp64Milli(received_at) * 256 + quality)
-    GROUP BY tenant_id, account_id, company_id, toYYYYMM(received_at)
-  ),
   ADD PROJECTION IF NOT EXISTS stored_days
   (
     SELECT tenant_id, toDate32(received_at), job_id, classification, count()
@@ -54,7 +38,7 @@ ALTER TABLE events
 
 ALTER TABLE events DROP PROJECTION IF EXISTS account_totals;
 
-ALTER TABLE events MATERIALIZE PROJECTION IF EXISTS account_sums, MATERIALIZE PROJECTION IF EXISTS stored_days;
+ALTER TABLE events MATERIALIZE PROJECTION IF EXISTS stored_days;
 
 ALTER TABLE migrations
   MODIFY COMMENT 'Changes of the schema that were applied',

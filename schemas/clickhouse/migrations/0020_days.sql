@@ -1,4 +1,5 @@
--- The builder makes the projections of 0019 and of this file for existing rows, the newest month first.
+-- The builder of days makes the projections of 0019 and of this file for existing rows, the newest month first. Then it drops those that they
+-- replace: account_days, account_sums, company_list.
 ALTER TABLE events
   ADD PROJECTION IF NOT EXISTS day_checks
   (
@@ -16,8 +17,6 @@ ALTER TABLE events
     SELECT tenant_id, page, count()
     GROUP BY tenant_id, page
   );
-
-ALTER TABLE events DROP PROJECTION IF EXISTS account_sums, DROP PROJECTION IF EXISTS account_days;
 
 DROP VIEW IF EXISTS concerned_accounts;
 

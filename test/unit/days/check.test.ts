@@ -39,7 +39,7 @@ test('the hash of a day is the same text in the projection, in the views and in 
   for (const text of definitionsOf(/PROJECTION (?:IF NOT EXISTS )?day_checks\b[^;]*?GROUP BY/g))
     assert.deepEqual([times(text, CHECK), times(text, HAS_PAGE)], [2, 2], text)
   const views = [
-    [/VIEW (?:IF NOT EXISTS )?valid_days\b.*?;\n/gs, 0],
+    [/VIEW (?:IF NOT EXISTS )?day_builds\b.*?;\n/gs, 0],
     [/VIEW (?:IF NOT EXISTS )?valid_page_days\b.*?;\n/gs, 2],
   ] as const
   for (const [view, hasPage] of views)
