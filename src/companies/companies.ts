@@ -107,7 +107,9 @@ export class ClickHouseCompanies {
     if (found.length === 0 && offset > 0)
       return { rows: [], total: (await this.page(tenantId, { ...view, limit: 1 })).total }
     const ids = found.map(({ company_id }) => company_id)
-    const companies = await this.#rowsOf<StoredCompanyRow>(tenantId, reading, ids, (of) => companiesSql(reading, of))
+    const companies = await this.#rowsOf<StoredCompanyRow>(tenantId, reading, ids, (of) =>
+      companiesSql(reading, of, true),
+    )
     // Events may be erased between the two queries.
     const rows = found.flatMap(({ company_id, events }) => {
       const row = companies.get(company_id)

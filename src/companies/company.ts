@@ -19,7 +19,7 @@ interface CompanyWanted {
 const DAY_MS = 86_400_000
 
 const companySql = (reading: Reading, company: string) =>
-  `SELECT * FROM (${companiesSql(reading, ofThese(reading, [company]))}) WHERE company_id = {company:String}`
+  `SELECT * FROM (${companiesSql(reading, ofThese(reading, [company]), true)}) WHERE company_id = {company:String}`
 
 /** Condition on the days of events. */
 const OF_DAYS = WITHIN('toDate32(timestamp)')

@@ -180,7 +180,7 @@ export class ClickHouseHome {
     // Not only those that are rising: to know them first would take longer.
     const ids = [...found.newcomers, ...found.candidates, ...found.returned].map(([id]) => id)
     const [rows, companyDays, weekPages] = await Promise.all([
-      this.#ofCompanies<StoredCompanyRow>(reading, (of) => companiesSql(reading, of), { tenant }, ids),
+      this.#ofCompanies<StoredCompanyRow>(reading, (of) => companiesSql(reading, of, true), { tenant }, ids),
       this.#ofCompanies<CompanyDay>(
         reading,
         (of) => companyDaysSql(reading, of),

@@ -23,13 +23,24 @@ import { heatSql } from './heat.ts'
 
 const RANK = 'toUnixTimestamp64Milli(received_at) * 256 + quality'
 
+const ATTRIBUTE_TEXTS = [
+  ...['classification', 'country_code', 'industry_category', 'industry', 'domain', 'org_name', 'business_name'],
+]
+const joinedTexts = (names: readonly string[]) => names.join(", '\\x1f', ")
+const TEXTS = joinedTexts(ATTRIBUTE_TEXTS)
+/** Only `company_texts` has them in this order. */
+const LOOKUP_TEXTS = joinedTexts([...ATTRIBUTE_TEXTS].reverse())
+const textsOf = (texts: string, isLookup: boolean) =>
+  isLookup ? `arrayReverse(splitByChar('\\x1f', ${texts}))` : `splitByChar('\\x1f', ${texts})`
+
 /**
  * A row for each company of the tenant, as in the view `companies`: as people corrected it. A company that counts for another one has no row.
  * Hidden ones have `hidden`. One that others were merged into has their ids, names and domains in `merged_texts`. Reads the projection
- * `company_sums`, whose expressions it must repeat exactly.
+ * `company_sums`, or `company_texts` for few companies: it must repeat their expressions exactly.
+ * @param isFew whether `of` names some companies
  */
-export const companiesSql = (reading: Reading, of: OfCompanies = OF_KNOWN) => {
-  const partsOf = (these: OfCompanies) => `
+export const companiesSql = (reading: Reading, of: OfCompanies = OF_KNOWN, isFew = false) => {
+  const partsOf = (these: OfCompanies, isFew: boolean) => `
       SELECT
         any(company_id) AS part_id,
         count() AS part_stored,
@@ -37,11 +48,11 @@ export const companiesSql = (reading: Reading, of: OfCompanies = OF_KNOWN) => {
         maxOrNullIf(timestamp, timestamp <= received_at + toIntervalDay(1)) AS part_last,
         min(received_at) AS part_received,
         max(${RANK}) AS part_ranked,
-        finalizeAggregation(argMaxState(concat(classification, '\\x1f', country_code, '\\x1f', industry_category, '\\x1f', industry, '\\x1f', domain, '\\x1f', org_name, '\\x1f', business_name), ${RANK})) AS part_texts
+        finalizeAggregation(argMaxState(concat(${isFew ? LOOKUP_TEXTS : TEXTS}), ${RANK})) AS part_texts
       FROM events
       WHERE tenant_id = {tenant:String} AND ${these('company')}
       GROUP BY company`
-  const alone = (these: OfCompanies) => `
+  const alone = (these: OfCompanies, isFew: boolean) => `
     SELECT
       part_id AS target_id,
       part_stored AS stored,
@@ -49,9 +60,9 @@ export const companiesSql = (reading: Reading, of: OfCompanies = OF_KNOWN) => {
       part_last AS last_timestamp,
       part_received AS first_received,
       part_ranked AS ranked,
-      splitByChar('\\x1f', part_texts) AS texts,
+      ${textsOf('part_texts', isFew)} AS texts,
       CAST([], 'Array(String)') AS merged_texts
-    FROM (${partsOf(these)})`
+    FROM (${partsOf(these, isFew)})`
   const merged = (these: OfCompanies) => `
     SELECT
       ${targetIdOf(reading, 'part_id')} AS target_id,
@@ -60,9 +71,9 @@ export const companiesSql = (reading: Reading, of: OfCompanies = OF_KNOWN) => {
       max(part_last) AS last_timestamp,
       min(part_received) AS first_received,
       argMax(part_ranked, (part_id = target_id, part_ranked)) AS ranked,
-      splitByChar('\\x1f', argMax(part_texts, (part_id = target_id, part_ranked))) AS texts,
-      groupArrayIf(arrayStringConcat(arrayPushFront(arraySlice(splitByChar('\\x1f', part_texts), 5), part_id), '\n'), part_id != target_id) AS merged_texts
-    FROM (${partsOf(these)})
+      ${textsOf('argMax(part_texts, (part_id = target_id, part_ranked))', true)} AS texts,
+      groupArrayIf(arrayStringConcat(arrayPushFront(arraySlice(${textsOf('part_texts', true)}, 5), part_id), '\n'), part_id != target_id) AS merged_texts
+    FROM (${partsOf(these, true)})
     GROUP BY target_id`
   return `
   SELECT
@@ -84,7 +95,7 @@ export const companiesSql = (reading: Reading, of: OfCompanies = OF_KNOWN) => {
     merged_texts,
     corrected.tags AS tags,
     corrected.owner AS owner
-  FROM (${reading.merged.length > 0 ? [alone(ofMerged(reading, of, 'NOT IN')), merged(ofMerged(reading, of, 'IN'))].join('\n    UNION ALL ') : alone(of)}) AS sums
+  FROM (${reading.merged.length > 0 ? [alone(ofMerged(reading, of, 'NOT IN'), isFew), merged(ofMerged(reading, of, 'IN'))].join('\n    UNION ALL ') : alone(of, isFew)}) AS sums
   LEFT JOIN (SELECT company_id, is_hidden, name, tags, owner FROM corrected_companies WHERE tenant_id = {tenant:String}) AS corrected
     ON corrected.company_id = sums.target_id`
 }
@@ -322,10 +333,10 @@ export function within({ from, to }: Days): Within {
   return from !== undefined ? first : to !== undefined ? last : () => ''
 }
 
-const TEXTS: ReadonlySet<CompanySort> = new Set(['name', 'domain', 'industry', 'country_code', 'classification'])
+const SORTED_TEXTS: ReadonlySet<CompanySort> = new Set(['name', 'domain', 'industry', 'country_code', 'classification'])
 
 /** Sorts texts case-insensitively, with unknown values last. */
 function orderOf(sort: CompanySort, direction: 'asc' | 'desc'): string {
   const way = direction === 'asc' ? 'ASC' : 'DESC'
-  return TEXTS.has(sort) ? `${sort} = '', lowerUTF8(${sort}) ${way}` : `${sort} ${way}`
+  return SORTED_TEXTS.has(sort) ? `${sort} = '', lowerUTF8(${sort}) ${way}` : `${sort} ${way}`
 }

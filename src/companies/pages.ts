@@ -122,7 +122,7 @@ export class ClickHousePages {
     if (numbers.length === 0) return names
     const query = `
       SELECT toString(company) AS number, company_id, name, domain, country_code
-      FROM (${companiesSql(reading, ofNumbers(reading, numbers))})`
+      FROM (${companiesSql(reading, ofNumbers(reading, numbers), true)})`
     for (const row of await this.#reader.rows<Named>(query, { tenant })) names.set(row.number, row)
     return names
   }

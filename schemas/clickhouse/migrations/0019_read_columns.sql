@@ -67,7 +67,7 @@ ALTER TABLE events
       maxOrNullIf(timestamp, timestamp <= received_at + toIntervalDay(1)),
       min(received_at),
       max(toUnixTimestamp64Milli(received_at) * 256 + quality),
-      argMaxState(concat(classification, '\x1f', country_code, '\x1f', industry_category, '\x1f', industry, '\x1f', domain, '\x1f', org_name, '\x1f', business_name), toUnixTimestamp64Milli(received_at) * 256 + quality)
+      argMaxState(concat(business_name, '\x1f', org_name, '\x1f', domain, '\x1f', industry, '\x1f', industry_category, '\x1f', country_code, '\x1f', classification), toUnixTimestamp64Milli(received_at) * 256 + quality)
     GROUP BY tenant_id, company
   ) WITH SETTINGS (index_granularity = 256);
 

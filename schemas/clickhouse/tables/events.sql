@@ -7,7 +7,7 @@
 --   tuple; free texts come last in it. Names follow the time of receipt, then the quality. A timestamp more than a day ahead of its receipt
 --   does not count for first_seen and last_seen.
 -- company_texts: the same for lookups of a few companies, which would read 8,192 rows of company_sums for each. ClickHouse takes the
---   projection with fewer marks, so it takes this one for nothing else.
+--   projection with fewer marks, whatever their size, so the attributes are in another order: a query names the one that it wants.
 -- day_checks: whether the stored numbers of a day are those of its events (src/days/README.md). page_names: which pages there are.
 -- stored_days: the counts of stored events for `daily_outcomes`.
 -- source_hours: for the health of sources (src/tenants/sources/counts.ts), so that it reads a few rows per source and hour.
@@ -182,7 +182,7 @@ CREATE TABLE IF NOT EXISTS events
       maxOrNullIf(timestamp, timestamp <= received_at + toIntervalDay(1)),
       min(received_at),
       max(toUnixTimestamp64Milli(received_at) * 256 + quality),
-      argMaxState(concat(classification, '\x1f', country_code, '\x1f', industry_category, '\x1f', industry, '\x1f', domain, '\x1f', org_name, '\x1f', business_name), toUnixTimestamp64Milli(received_at) * 256 + quality)
+      argMaxState(concat(business_name, '\x1f', org_name, '\x1f', domain, '\x1f', industry, '\x1f', industry_category, '\x1f', country_code, '\x1f', classification), toUnixTimestamp64Milli(received_at) * 256 + quality)
     GROUP BY tenant_id, company
   ) WITH SETTINGS (index_granularity = 256),
   PROJECTION day_checks
