@@ -20,6 +20,8 @@ export interface BuilderTimes {
   readonly keepMs: number
   /** Between two removals of replaced builds, while they are few. */
   readonly cleanEveryMs: number
+  /** Looks take at most this share of the time. */
+  readonly lookShare: number
 }
 
 export const BUILDER_TIMES: BuilderTimes = {
@@ -28,6 +30,7 @@ export const BUILDER_TIMES: BuilderTimes = {
   restlessMs: 300_000,
   keepMs: 900_000,
   cleanEveryMs: 3_600_000,
+  lookShare: 0.01,
 }
 
 export interface BuilderOptions {
@@ -50,8 +53,6 @@ const DELAY: DelayBounds = { minMs: 5_000, maxMs: 300_000 }
 const FAILED_DAY: DelayBounds = { minMs: 300_000, maxMs: 3_600_000 }
 /** Above this share of the rows, replaced builds slow down reading. */
 const CLEAN_SHARE = 0.2
-/** Looks take at most this share of the time. */
-const LOOK_SHARE = 0.01
 /** After this time, look again: newer days go first. */
 const BUILDING_MS = 10_000
 
@@ -112,7 +113,7 @@ export class DaysBuilder extends LeasedService {
     const isMore = await this.#buildDue(newest)
     if (isMore) return undefined
     await this.#clean()
-    return Math.max(this.#times.lookEveryMs, tookMs / LOOK_SHARE)
+    return Math.max(this.#times.lookEveryMs, tookMs / this.#times.lookShare)
   }
 
   /** Whether a check of the days would read every row. */

@@ -14,7 +14,7 @@ import { until } from '../support/until.ts'
 const HOUR_MS = 3_600_000
 /** Days of the events are closed. */
 const START = Date.parse('2026-11-22T12:00:00Z')
-const TIMES: Partial<BuilderTimes> = { lookEveryMs: 20, quietMs: 0, restlessMs: 0 }
+const TIMES: Partial<BuilderTimes> = { lookEveryMs: 20, quietMs: 0, restlessMs: 0, lookShare: 1 }
 
 /** Builders of a server, with a lease in a real Redis and a clock that a test sets. */
 class Builders {
