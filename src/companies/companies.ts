@@ -14,6 +14,7 @@ import type {
   CompanyDetailsBody,
 } from '../../schemas/dashboard/companies.ts'
 import { utcDay } from '../pipeline/event/outcomes.ts'
+import { forCaller } from '../run/caller.ts'
 import type { Clock } from '../run/clock.ts'
 import { encodedChars, type Parameters, type QuestionReader } from '../stores/clickhouse/reader.ts'
 import type { TenantStore } from '../tenants/stores.ts'
@@ -171,7 +172,7 @@ export class ClickHouseCompanies {
    * @param left aborts when the reader has gone
    */
   async *rows(tenantId: string, view: CompanyView, left: AbortSignal): AsyncGenerator<readonly CountedCompany[]> {
-    const [resolved, reading] = await this.#resolve(tenantId, view)
+    const [resolved, reading] = await forCaller(left, () => this.#resolve(tenantId, view))
     const { query, parameters } = listSql(tenantId, reading, resolved, 'LIMIT {limit:UInt32}', {
       wanted: ['visits', 'unique_ips', 'heat'],
     })

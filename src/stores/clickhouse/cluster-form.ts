@@ -97,21 +97,9 @@ function createAlike(text: string, table: string, cluster: string): string {
     .replace(/\bnon_replicated_deduplication_window = (\d+)/, KEEPS_TOKENS)
 }
 
-/** A column of another view, or 0, which is read only when it is selected. */
-const LOOKED_UP = /ifNull\(\(SELECT (\w+)\.(\w+) FROM (\w+) AS \1 WHERE ([\w. =]+)\), 0\)/
-
-/** Distributed tables refuse correlated subqueries, so they become joins, which are read always. */
-function withoutLookups(text: string): string {
-  const [lookup, alias, column, view, condition] = LOOKED_UP.exec(text) ?? []
-  if (lookup === undefined) return text
-  return text
-    .replace(lookup, `${alias}.${column}`)
-    .replace(/\n(?=COMMENT '(?:[^'\\]|''|\\.)*'$)/, `\nLEFT JOIN ${view} AS ${alias} ON ${condition}\n`)
-}
-
 /** The host that answers reads the sets of IN; the other hosts may not know all of them yet. */
 function createView(text: string, cluster: string): string {
-  return withoutLookups(text)
+  return text
     .replace(/^(CREATE OR REPLACE VIEW )(\w+)/, `$1${full('$2')} ${onCluster(cluster)}`)
     .replace(/\b(FROM|JOIN) (\w+)\b/g, `$1 ${full('$2')}`)
     .replace(/ (NOT )?IN \(SELECT /g, ' GLOBAL $1IN (SELECT ')
