@@ -144,10 +144,13 @@ export class ClickHouseActivity {
   /** The newest events, or those before a cursor. @throws InputError when the cursor is none of an answer */
   async events(tenant: string, company: string, before?: string): Promise<ActivityEventsAnswer> {
     const cursor = before === undefined ? undefined : cursorOf(before)
-    const found = await this.#reader.rows<FoundEvent>(eventsSql(await this.#rowsOf(tenant), cursor !== undefined), {
-      ...{ tenant, company },
-      ...cursor,
-    })
+    const found = await this.#reader.rows<FoundEvent>(
+      eventsSql(await this.#rowsOf(tenant, company), cursor !== undefined),
+      {
+        ...{ tenant, company },
+        ...cursor,
+      },
+    )
     const events = found.slice(0, ACTIVITY_LIMITS.events)
     const last = found.length > events.length ? events.at(-1) : undefined
     return {
@@ -159,15 +162,15 @@ export class ClickHouseActivity {
     }
   }
 
-  /** Condition on the events of the parameter `company`. */
-  async #rowsOf(tenant: string): Promise<string> {
-    return eventsOfOne(await readingOf(this.#reader, tenant))
+  /** Condition on the events of a company. */
+  async #rowsOf(tenant: string, company: string): Promise<string> {
+    return eventsOfOne(await readingOf(this.#reader, tenant), company)
   }
 
   /** @param days up to the last day with an event, as for the company itself */
   async activity(tenant: string, company: string, days: number): Promise<ActivityAnswer> {
     const today = utcDay(this.#clock.now())
-    const events = await this.#rowsOf(tenant)
+    const events = await this.#rowsOf(tenant, company)
     const query = `SELECT toString(max(toDate32(timestamp))) AS last FROM events WHERE ${events}`
     const [seen] = await this.#reader.rows<{ last: string }>(query, { tenant, company })
     const shown = shownDays(seen?.last ?? today, days, today)

@@ -15,10 +15,10 @@ import type {
 } from '../../schemas/dashboard/companies.ts'
 import { utcDay } from '../pipeline/event/outcomes.ts'
 import type { Clock } from '../run/clock.ts'
-import { encodedChars, type OfTenant, type Parameters, type QuestionReader } from '../stores/clickhouse/reader.ts'
+import { encodedChars, type Parameters, type QuestionReader } from '../stores/clickhouse/reader.ts'
 import type { TenantStore } from '../tenants/stores.ts'
 import { findCompany, findDomain, findOrigins, type StoredCompany } from './company.ts'
-import { ofThese } from './corrected.ts'
+import { type OfCompanies, ofThese } from './corrected.ts'
 import { companyDays, type Reading, readingOf } from './days.ts'
 import { type Days, type Facet, type NamedSource, parametersOf, type ResolvedFilter, resolveFilter } from './filter.ts'
 import { type HeatRow, heatOf, heatSql } from './heat.ts'
@@ -55,19 +55,19 @@ export const byId = (rows: string) => `
   FROM (SELECT arrayJoin({companies:Array(String)}) AS company_id, sipHash64(company_id) AS company) AS named
   INNER JOIN (${rows}) AS found USING company`
 
-const setsSql = (reading: Reading, days: Days) =>
-  byId(countsSql(reading, days, ['visits', 'unique_ips'], ofThese(reading)))
+const setsSql = (reading: Reading, of: OfCompanies, days: Days) =>
+  byId(countsSql(reading, days, ['visits', 'unique_ips'], of))
 
-const sparkSql = (reading: Reading) =>
+const sparkSql = (reading: Reading, of: OfCompanies) =>
   byId(`
     SELECT company, groupArray((toString(day), visits)) AS visits_of
     FROM (${companyDays(reading, {
-      of: ofThese(reading),
+      of,
       within: (day) => ` AND ${day} >= {spark_from:Date32} AND ${day} <= {spark_to:Date32}`,
     })})
     GROUP BY company`)
 
-const heatsSql = (reading: Reading) => byId(heatSql(reading, ofThese(reading)))
+const heatsSql = (reading: Reading, of: OfCompanies) => byId(heatSql(reading, of))
 
 type SourcesOf = (tenantId: string) => Promise<readonly NamedSource[]>
 
@@ -106,11 +106,8 @@ export class ClickHouseCompanies {
     // After the last page there is no row that has the total.
     if (found.length === 0 && offset > 0)
       return { rows: [], total: (await this.page(tenantId, { ...view, limit: 1 })).total }
-    const companies = await this.#rowsOf<StoredCompanyRow>(
-      companiesSql(reading, ofThese(reading)),
-      { tenant: tenantId },
-      found.map(({ company_id }) => company_id),
-    )
+    const ids = found.map(({ company_id }) => company_id)
+    const companies = await this.#rowsOf<StoredCompanyRow>(tenantId, reading, ids, (of) => companiesSql(reading, of))
     // Events may be erased between the two queries.
     const rows = found.flatMap(({ company_id, events }) => {
       const row = companies.get(company_id)
@@ -131,8 +128,10 @@ export class ClickHouseCompanies {
     const rows = found.slice(0, part.limit)
     const days = { from: resolved.from, to: resolved.to }
     const ids = rows.map(({ company_id }) => company_id)
-    const sets = await this.#rowsOf<FoundSets>(setsSql(reading, days), { tenant: tenantId, ...parametersOf(days) }, ids)
-    const heats = await this.#rowsOf<HeatRow>(heatsSql(reading), { tenant: tenantId }, ids)
+    const ask = <T>(sqlOf: (of: OfCompanies) => string) =>
+      this.#rowsOf<T>(tenantId, reading, ids, sqlOf, parametersOf(days))
+    const sets = await ask<FoundSets>((of) => setsSql(reading, of, days))
+    const heats = await ask<HeatRow>((of) => heatsSql(reading, of))
     const companies = rows.map((row) => {
       // Events may be erased between the two queries.
       const { visits = 0, unique_ips = 0 } = sets.get(row.company_id) ?? {}
@@ -146,15 +145,14 @@ export class ClickHouseCompanies {
     const { from, to } = resolveFilter(ofDays, this.#clock.now(), [])
     const spark = this.#sparkDays(to)
     const span = { spark_from: spark[0]!, spark_to: spark.at(-1)!, ...parametersOf({ from, to }) }
-    const ask = <T>(query: string, parameters: Parameters = span) =>
-      this.#rowsOf<T>(query, { tenant: tenantId, ...parameters }, companies)
     const reading = await readingOf(this.#reader, tenantId)
+    const ask = <T>(sqlOf: (of: OfCompanies) => string) => this.#rowsOf<T>(tenantId, reading, companies, sqlOf, span)
     // Two at a time, so that one call does not wait for its own slots.
     const [[sets, heats], days] = await Promise.all([
-      ask<FoundSets>(setsSql(reading, { from, to })).then(
-        async (found) => [found, await ask<HeatRow>(heatsSql(reading), {})] as const,
+      ask<FoundSets>((of) => setsSql(reading, of, { from, to })).then(
+        async (found) => [found, await ask<HeatRow>((of) => heatsSql(reading, of))] as const,
       ),
-      ask<FoundDays>(sparkSql(reading)),
+      ask<FoundDays>((of) => sparkSql(reading, of)),
     ])
     return {
       companies: [...sets].map(([company_id, { visits, unique_ips }]) => {
@@ -211,8 +209,8 @@ export class ClickHouseCompanies {
   /** The ids among `companyIds` that a filter keeps. */
   async matching(tenantId: string, filter: CompanyFilter, companyIds: readonly string[]): Promise<Set<string>> {
     const [resolved, reading] = await this.#resolve(tenantId, filter)
-    const { query, parameters } = matchingSql(tenantId, reading, resolved)
-    return new Set((await this.#rowsOf(query, parameters, companyIds)).keys())
+    const sqlOf = (of: OfCompanies) => matchingSql(tenantId, reading, resolved, of).query
+    return new Set((await this.#rowsOf(tenantId, reading, companyIds, sqlOf, parametersOf(resolved))).keys())
   }
 
   /** Undefined when the company does not exist. @param days up to its last event */
@@ -226,12 +224,19 @@ export class ClickHouseCompanies {
   }
 
   /** Rows of a query about the companies in its parameter `companies`, by id. */
-  async #rowsOf<T>(query: string, parameters: OfTenant, companies: readonly string[]): Promise<ReadonlyMap<string, T>> {
+  async #rowsOf<T>(
+    tenant: string,
+    reading: Reading,
+    companies: readonly string[],
+    sqlOf: (of: OfCompanies) => string,
+    parameters: Parameters = {},
+  ): Promise<ReadonlyMap<string, T>> {
     const found = new Map<string, T>()
     // One after the other, so that one call does not take all slots of the tenant.
     for (const part of inParts(companies)) {
-      const of = { ...parameters, companies: part }
-      for (const row of await this.#reader.rows<T & { company_id: string }>(query, of)) found.set(row.company_id, row)
+      const of = { ...parameters, tenant, companies: part }
+      const rows = await this.#reader.rows<T & { company_id: string }>(sqlOf(ofThese(reading, part)), of)
+      for (const row of rows) found.set(row.company_id, row)
     }
     return found
   }

@@ -1,37 +1,37 @@
+import { quote } from '../stores/clickhouse/quote.ts'
+
 /*
  * Queries that follow what people corrected. Companies are numbers here (`events.company`), which are compared several times as fast as
- * texts. ClickHouse folds the scalar subquery to a constant, so that a query that groups by `targetOf` still reads projections of `events`.
+ * texts. Corrections are few, so they are part of the text of a query: ClickHouse uses an index for constants, and for no subquery.
  */
 
-/** Whether the tenant has corrections of these kinds: without them, a query has no part that follows them. */
+/** What people merged and hid. Numbers are texts, since they have up to 20 digits. */
 export interface Corrected {
-  /** Whether companies are merged into others. */
-  readonly isMerged: boolean
-  /** Whether companies are hidden. */
-  readonly isHidden: boolean
+  /** Merged companies, and the ones that they count for. */
+  readonly merged: readonly Merged[]
+  /** Numbers of hidden companies. */
+  readonly hidden: readonly string[]
 }
 
-const MERGES = "FROM corrected_companies WHERE tenant_id = {tenant:String} AND counts_for != ''"
-const NUMBERS = `(SELECT (groupArray(sipHash64(company_id)), groupArray(sipHash64(counts_for))) ${MERGES})`
-const IDS = `(SELECT (groupArray(company_id), groupArray(counts_for)) ${MERGES})`
+type Merged = readonly [id: string, target: string, number: string, targetNumber: string]
 
-/** The number of the company that a number counts for. A list without a value is refused, so each has one that changes nothing. */
-export const targetOf = ({ isMerged }: Corrected, company = 'company') =>
-  isMerged
-    ? `transform(${company}, arrayPushBack(${NUMBERS}.1, 0), arrayPushBack(${NUMBERS}.2, 0), ${company})`
-    : company
+const numbers = (values: readonly string[]) => `CAST([${values.join()}], 'Array(UInt64)')`
+
+/** The number of the company that a number counts for. */
+export const targetOf = ({ merged }: Corrected, company = 'company') =>
+  merged.length === 0
+    ? company
+    : `transform(${company}, ${numbers(merged.map(([, , number]) => number))}, ${numbers(merged.map(([, , , number]) => number))}, ${company})`
 
 /** The same for ids. */
-export const targetIdOf = ({ isMerged }: Corrected, id = 'company_id') =>
-  isMerged ? `transform(${id}, arrayPushBack(${IDS}.1, ''), arrayPushBack(${IDS}.2, ''), ${id})` : id
-
-const MERGED_NUMBERS = `(SELECT arrayJoin([sipHash64(company_id), sipHash64(counts_for)]) ${MERGES})`
+export const targetIdOf = ({ merged }: Corrected, id = 'company_id') =>
+  merged.length === 0
+    ? id
+    : `transform(${id}, [${merged.map(([source]) => quote(source)).join()}], [${merged.map(([, target]) => quote(target)).join()}], ${id})`
 
 /** Condition that people did not hide a company. @param company the number of one that no other one is counted for */
-export const isShown = ({ isHidden }: Corrected, company: string) =>
-  isHidden
-    ? `${company} NOT IN (SELECT sipHash64(company_id) FROM corrected_companies WHERE tenant_id = {tenant:String} AND is_hidden)`
-    : '1'
+export const isShown = ({ hidden }: Corrected, company: string) =>
+  hidden.length === 0 ? '1' : `${company} NOT IN (${hidden.join()})`
 
 /** Condition on events of known companies of the tenant, without hidden companies. */
 export const ofShown = (corrected: Corrected) =>
@@ -43,25 +43,30 @@ export type OfCompanies = (company: string) => string
 export const OF_KNOWN: OfCompanies = (company) => `${company} != 0`
 
 /** Condition on those that count together with others, targets too, or `NOT IN`: on all others. */
-export const ofMerged =
-  (of: OfCompanies, those: 'IN' | 'NOT IN'): OfCompanies =>
+export function ofMerged({ merged }: Corrected, of: OfCompanies, those: 'IN' | 'NOT IN'): OfCompanies {
+  const concerned = [...new Set(merged.flatMap(([, , source, target]) => [source, target]))]
+  return (company) => `${of(company)} AND ${company} ${those} (${concerned.join()})`
+}
+
+/**
+ * Condition on companies, and on those that are merged into them. A company that counts for another one is none itself.
+ * @param ids theirs
+ */
+export function ofThese({ merged }: Corrected, ids: readonly string[]): OfCompanies {
+  const wanted = new Set(ids)
+  for (const [source] of merged) wanted.delete(source)
+  const own = [...wanted].map((id) => `sipHash64(${quote(id)})`)
+  return ofListed([...own, ...merged.flatMap(([, target, number]) => (wanted.has(target) ? [number] : []))])
+}
+
+/** The same by their numbers. */
+export function ofNumbers({ merged }: Corrected, numbers: readonly string[]): OfCompanies {
+  const wanted = new Set(numbers)
+  return ofListed([...wanted, ...merged.flatMap(([, , number, target]) => (wanted.has(target) ? [number] : []))])
+}
+
+/** A list without a value is refused, and 0 is no company. */
+const ofListed =
+  (listed: readonly string[]): OfCompanies =>
   (company) =>
-    `${of(company)} AND ${company} ${those} ${MERGED_NUMBERS}`
-
-/** The numbers of the companies in the parameter `companies`, and those in the parameter `numbers`. */
-const NAMED = 'SELECT sipHash64(arrayJoin({companies:Array(String)}))'
-export const NUMBERED = 'SELECT toUInt64(arrayJoin({numbers:Array(String)}))'
-
-/** Condition on some companies, and on those that are merged into them. */
-export function ofThese(corrected: Corrected, these = NAMED): OfCompanies {
-  if (!corrected.isMerged) return (company) => `${company} IN (${these})`
-  const merged = `SELECT sipHash64(company_id) ${MERGES} AND sipHash64(counts_for) IN (${these})`
-  return (company) => `${company} IN (${these} UNION ALL ${merged}) AND ${targetOf(corrected, company)} IN (${these})`
-}
-
-/** Condition on the company of the parameter `company`, and on those that are merged into it. */
-export function ofOne({ isMerged }: Corrected): OfCompanies {
-  const one = 'sipHash64({company:String})'
-  const merged = `SELECT sipHash64(company_id) ${MERGES} AND counts_for = {company:String}`
-  return (company) => (isMerged ? `${company} IN (SELECT ${one} UNION ALL ${merged})` : `${company} = ${one}`)
-}
+    `${company} IN (${['0', ...listed].join()}) AND ${company} != 0`

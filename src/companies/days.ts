@@ -17,26 +17,30 @@ export interface Reading extends Corrected {
   readonly pages: Sources
 }
 
-/** Right for every state of the tables, and slow: reads events only, and follows corrections that may not exist. */
-export const FROM_EVENTS: Reading = { isMerged: true, isHidden: true, companies: undefined, pages: undefined }
+/** Reads events only, which is right for every state of the tables, and slow. */
+export const fromEvents = (corrected: Corrected): Reading => ({ ...corrected, companies: undefined, pages: undefined })
 
+const CORRECTED = `
+    groupArrayIf((company_id, counts_for, toString(sipHash64(company_id)), toString(sipHash64(counts_for))), counts_for != '') AS merged,
+    groupArrayIf(toString(sipHash64(company_id)), is_hidden) AS hidden`
+const FROM_CORRECTED = 'FROM corrected_companies WHERE tenant_id = {tenant:String}'
 const builds = (view: string) =>
   `(SELECT groupArray((toInt32(day), built)) FROM ${view} WHERE tenant_id = {tenant:String})`
 
+/** SQL of what people merged and hid: one row of `Corrected`. */
+export const correctedSql = `
+  SELECT ${CORRECTED}
+  ${FROM_CORRECTED}`
+
 /** What every question about companies asks first. */
 export const READING = `
-  SELECT
-    countIf(counts_for != '') > 0 AS merged,
-    countIf(is_hidden) > 0 AS hidden,
+  SELECT ${CORRECTED},
     ${builds('day_builds')} AS builds,
     ${builds('valid_page_days')} AS page_builds,
     toInt32(toDate32(now('UTC'))) AS today
-  FROM corrected_companies
-  WHERE tenant_id = {tenant:String}`
+  ${FROM_CORRECTED}`
 
-interface Found {
-  readonly merged: number
-  readonly hidden: number
+interface Found extends Corrected {
   /** Every day with events; a build of 0 is none. */
   readonly builds: readonly Build[]
   /** A build of 0: no company saw a page on this day. */
@@ -47,21 +51,17 @@ interface Found {
 /** Asks what questions about the companies of a tenant must know first. Rejects as `QuestionReader.find`. */
 export async function readingOf(reader: QuestionReader, tenant: string): Promise<Reading> {
   const [found] = await reader.rows<Found>(READING, { tenant })
-  if (found === undefined) return FROM_EVENTS
-  const { today } = found
+  const { merged = [], hidden = [], builds: all = [], page_builds = [], today } = found ?? ({} as Partial<Found>)
+  if (today === undefined) return fromEvents({ merged, hidden })
   const sourcesOf = (proved: readonly Build[]) => {
     const stored = proved.filter(([day]) => day < today)
     const days = new Set(stored.map(([day]) => day))
     // The next question may be asked tomorrow.
-    const live = new Set([...found.builds.flatMap(([day]) => (days.has(day) ? [] : [day])), today, today + 1])
+    const live = new Set([...all.flatMap(([day]) => (days.has(day) ? [] : [day])), today, today + 1])
     return { builds: stored.filter(([, built]) => built > 0), live: [...live] }
   }
-  return {
-    isMerged: found.merged === 1,
-    isHidden: found.hidden === 1,
-    companies: sourcesOf(found.builds.filter(([, built]) => built > 0)),
-    pages: sourcesOf(found.page_builds),
-  }
+  const companies = sourcesOf(all.filter(([, built]) => built > 0))
+  return { merged, hidden, companies, pages: sourcesOf(page_builds) }
 }
 
 /** Condition on a column with a UTC day, beginning with AND; default: all days. */
@@ -106,19 +106,19 @@ function daysAsStored(reading: Reading, { of = OF_KNOWN, within = () => '', with
  * them is one visit. Hidden companies have rows too: see `isShown`.
  */
 export function companyDays(reading: Reading, rows: Rows = {}): string {
-  if (!reading.isMerged) return daysAsStored(reading, rows)
+  if (reading.merged.length === 0) return daysAsStored(reading, rows)
   const { of = OF_KNOWN, withVisitors = false } = rows
   return `
-    ${daysAsStored(reading, { ...rows, of: ofMerged(of, 'NOT IN') })}
+    ${daysAsStored(reading, { ...rows, of: ofMerged(reading, of, 'NOT IN') })}
     UNION ALL
     SELECT target AS company, day, sum(events) AS events, length(groupUniqArrayArray(visitors) AS all_visitors) AS visits${withVisitors ? ', all_visitors AS visitors' : ''}
-    FROM (SELECT ${targetOf(reading)} AS target, day, events, visitors FROM (${daysAsStored(reading, { ...rows, of: ofMerged(of, 'IN'), withVisitors: true })}))
+    FROM (SELECT ${targetOf(reading)} AS target, day, events, visitors FROM (${daysAsStored(reading, { ...rows, of: ofMerged(reading, of, 'IN'), withVisitors: true })}))
     GROUP BY target, day`
 }
 
 /** The same without hidden companies. */
 export const shownDays = (reading: Reading, rows: Rows = {}) =>
-  reading.isHidden
+  reading.hidden.length > 0
     ? `SELECT * FROM (${companyDays(reading, rows)}) WHERE ${isShown(reading, 'company')}`
     : companyDays(reading, rows)
 
@@ -146,11 +146,11 @@ export function pageDays(reading: Reading, { of = OF_KNOWN, within, pages = "pag
     GROUP BY page, target, day`
   const named = (rows: string) => `SELECT page, target AS company, day, events, visits, last FROM (${rows})`
   if (sources === undefined || sources.builds.length === 0) return named(live(sources, of))
-  if (!reading.isMerged) return `${stored}\n    UNION ALL ${named(live(sources, of))}`
+  if (reading.merged.length === 0) return `${stored}\n    UNION ALL ${named(live(sources, of))}`
   // Visits of merged companies do not add up, so their events are read.
   return [
-    stored.replace(of('company'), ofMerged(of, 'NOT IN')('company')),
-    named(live(sources, ofMerged(of, 'NOT IN'))),
-    named(live(undefined, ofMerged(of, 'IN'))),
+    stored.replace(of('company'), ofMerged(reading, of, 'NOT IN')('company')),
+    named(live(sources, ofMerged(reading, of, 'NOT IN'))),
+    named(live(undefined, ofMerged(reading, of, 'IN'))),
   ].join('\n    UNION ALL ')
 }

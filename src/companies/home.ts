@@ -3,7 +3,7 @@ import { HOME, type HomeCompany, type RisingCompany, type WeekSums } from '../..
 import { utcDay } from '../pipeline/event/outcomes.ts'
 import type { OfTenant, QuestionReader } from '../stores/clickhouse/reader.ts'
 import { byId, inParts } from './companies.ts'
-import { ofThese, targetOf } from './corrected.ts'
+import { type OfCompanies, ofThese, targetOf } from './corrected.ts'
 import { companyDays, pageDays, type Reading, readingOf, WITHIN } from './days.ts'
 import { ARE_INTENT_PAGES, HEAT_DAYS, heatOfDays } from './heat.ts'
 import { companiesSql, rowOf, type StoredCompanyRow } from './list.ts'
@@ -74,19 +74,19 @@ const weeksSql = (reading: Reading) => `
   )`
 
 /** What companies did on each day, for their heat today and a week ago too. */
-const companyDaysSql = (reading: Reading) =>
+const companyDaysSql = (reading: Reading, of: OfCompanies) =>
   byId(`
   SELECT company, ${AGO} AS ago, days.events AS events, visits, intents.events > 0 AS intent
-  FROM (${companyDays(reading, { of: ofThese(reading), within: WITHIN })}) AS days
+  FROM (${companyDays(reading, { of, within: WITHIN })}) AS days
   LEFT JOIN
   (
     SELECT company, day, sum(events) AS events
-    FROM (${pageDays(reading, { of: ofThese(reading), within: WITHIN, pages: ARE_INTENT_PAGES })})
+    FROM (${pageDays(reading, { of, within: WITHIN, pages: ARE_INTENT_PAGES })})
     GROUP BY company, day
   ) AS intents USING company, day`)
 
 /** The first and the last page that companies read this week, and the last that shows an intent. */
-const pagesSql = (reading: Reading) =>
+const pagesSql = (reading: Reading, of: OfCompanies) =>
   byId(`
     SELECT target AS company, first_page, last_page, intent_page
     FROM
@@ -97,7 +97,7 @@ const pagesSql = (reading: Reading) =>
         argMax(page, timestamp) AS last_page,
         argMaxIf(page, timestamp, ${ARE_INTENT_PAGES}) AS intent_page
       FROM events
-      WHERE tenant_id = {tenant:String} AND ${ofThese(reading)('company')} AND page != ''${WITHIN('toDate32(timestamp)')}
+      WHERE tenant_id = {tenant:String} AND ${of('company')} AND page != ''${WITHIN('toDate32(timestamp)')}
       GROUP BY target
     )`)
 
@@ -180,9 +180,14 @@ export class ClickHouseHome {
     // Not only those that are rising: to know them first would take longer.
     const ids = [...found.newcomers, ...found.candidates, ...found.returned].map(([id]) => id)
     const [rows, companyDays, weekPages] = await Promise.all([
-      this.#ofCompanies<StoredCompanyRow>(companiesSql(reading, ofThese(reading)), { tenant }, ids),
-      this.#ofCompanies<CompanyDay>(companyDaysSql(reading), { tenant, from: before(HEAT_SPAN_DAYS - 1), to }, ids),
-      this.#ofCompanies<WeekPages>(pagesSql(reading), { tenant, from, to }, ids),
+      this.#ofCompanies<StoredCompanyRow>(reading, (of) => companiesSql(reading, of), { tenant }, ids),
+      this.#ofCompanies<CompanyDay>(
+        reading,
+        (of) => companyDaysSql(reading, of),
+        { tenant, from: before(HEAT_SPAN_DAYS - 1), to },
+        ids,
+      ),
+      this.#ofCompanies<WeekPages>(reading, (of) => pagesSql(reading, of), { tenant, from, to }, ids),
     ])
     const pagesOf = new Map(weekPages.map((pages) => [pages.company_id, pages]))
     const daysOf = new Map<string, CompanyDay[]>(ids.map((id) => [id, []]))
@@ -237,8 +242,15 @@ export class ClickHouseHome {
   }
 
   /** Asks a query for each part of the companies that a URL takes. */
-  async #ofCompanies<T>(query: string, parameters: OfTenant, ids: readonly string[]): Promise<readonly T[]> {
-    const parts = inParts(ids).map((companies) => this.#reader.rows<T>(query, { ...parameters, companies }))
+  async #ofCompanies<T>(
+    reading: Reading,
+    sqlOf: (of: OfCompanies) => string,
+    parameters: OfTenant,
+    ids: readonly string[],
+  ): Promise<readonly T[]> {
+    const parts = inParts(ids).map((companies) =>
+      this.#reader.rows<T>(sqlOf(ofThese(reading, companies)), { ...parameters, companies }),
+    )
     return (await Promise.all(parts)).flat()
   }
 }

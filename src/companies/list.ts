@@ -1,7 +1,7 @@
 import { COMPANY_LIMITS, type CompanyRow, type CompanySort, type CompanyView } from '../../schemas/companies.ts'
 import type { OfTenant } from '../stores/clickhouse/reader.ts'
 import { CORRECTIONS, HIDDEN_CHANGES } from '../stores/clickhouse/tables.ts'
-import { OF_KNOWN, type OfCompanies, ofMerged, ofThese, targetIdOf, targetOf } from './corrected.ts'
+import { OF_KNOWN, type OfCompanies, ofMerged, targetIdOf, targetOf } from './corrected.ts'
 import { companyDays, type Reading, WITHIN, type Within } from './days.ts'
 import {
   ATTRIBUTE_COLUMNS,
@@ -31,7 +31,7 @@ const RANK = 'toUnixTimestamp64Milli(received_at) * 256 + quality'
 export const companiesSql = (reading: Reading, of: OfCompanies = OF_KNOWN) => {
   const partsOf = (these: OfCompanies) => `
       SELECT
-        company_id AS part_id,
+        any(company_id) AS part_id,
         count() AS part_stored,
         minOrNullIf(timestamp, timestamp <= received_at + toIntervalDay(1)) AS part_first,
         maxOrNullIf(timestamp, timestamp <= received_at + toIntervalDay(1)) AS part_last,
@@ -40,7 +40,7 @@ export const companiesSql = (reading: Reading, of: OfCompanies = OF_KNOWN) => {
         finalizeAggregation(argMaxState(concat(classification, '\\x1f', country_code, '\\x1f', industry_category, '\\x1f', industry, '\\x1f', domain, '\\x1f', org_name, '\\x1f', business_name), ${RANK})) AS part_texts
       FROM events
       WHERE tenant_id = {tenant:String} AND ${these('company')}
-      GROUP BY company, company_id`
+      GROUP BY company`
   const alone = (these: OfCompanies) => `
     SELECT
       part_id AS target_id,
@@ -84,7 +84,7 @@ export const companiesSql = (reading: Reading, of: OfCompanies = OF_KNOWN) => {
     merged_texts,
     corrected.tags AS tags,
     corrected.owner AS owner
-  FROM (${reading.isMerged ? [alone(ofMerged(of, 'NOT IN')), merged(ofMerged(of, 'IN'))].join('\n    UNION ALL ') : alone(of)}) AS sums
+  FROM (${reading.merged.length > 0 ? [alone(ofMerged(reading, of, 'NOT IN')), merged(ofMerged(reading, of, 'IN'))].join('\n    UNION ALL ') : alone(of)}) AS sums
   LEFT JOIN (SELECT company_id, is_hidden, name, tags, owner FROM corrected_companies WHERE tenant_id = {tenant:String}) AS corrected
     ON corrected.company_id = sums.target_id`
 }
@@ -196,14 +196,14 @@ export function partSql(
 
 /**
  * SQL of the companies that a filter keeps.
- * @param of default: only among those in the parameter `companies`
+ * @param of only among these
  * @param columns of `companiesSql`
  */
 export function matchingSql(
   tenantId: string,
   reading: Reading,
   filter: ResolvedFilter,
-  of: OfCompanies = ofThese(reading),
+  of: OfCompanies,
   columns = 'company_id',
 ): Sql {
   const { facets, others } = conditionsOf(filter)

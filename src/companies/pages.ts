@@ -1,8 +1,7 @@
 import type { PageCompany, PageRow, PagesQuery } from '../../schemas/dashboard/pages.ts'
 import { PAGE_LIMITS } from '../../schemas/dashboard/pages.ts'
 import type { Found, OfTenant, QuestionReader } from '../stores/clickhouse/reader.ts'
-import { inParts } from './companies.ts'
-import { isShown, NUMBERED, ofThese } from './corrected.ts'
+import { isShown, ofNumbers } from './corrected.ts'
 import { pageDays, type Reading, readingOf, WITHIN } from './days.ts'
 import { HOST_OF_PAGE, PATH_OF_PAGE } from './filter.ts'
 import { companiesSql } from './list.ts'
@@ -120,12 +119,11 @@ export class ClickHousePages {
   /** Companies by their numbers. */
   async #names(tenant: string, reading: Reading, numbers: readonly string[]): Promise<ReadonlyMap<string, Named>> {
     const names = new Map<string, Named>()
+    if (numbers.length === 0) return names
     const query = `
       SELECT toString(company) AS number, company_id, name, domain, country_code
-      FROM (${companiesSql(reading, ofThese(reading, NUMBERED))})`
-    for (const part of inParts(numbers)) {
-      for (const row of await this.#reader.rows<Named>(query, { tenant, numbers: part })) names.set(row.number, row)
-    }
+      FROM (${companiesSql(reading, ofNumbers(reading, numbers))})`
+    for (const row of await this.#reader.rows<Named>(query, { tenant })) names.set(row.number, row)
     return names
   }
 }

@@ -24,7 +24,7 @@ const CORRECTED = `
   FROM ${CORRECTIONS}
   GROUP BY tenant_id, company_id`
 
-/** A query of the lists of companies, on the events received and the corrections made up to a moment. It must read from `FROM_EVENTS`, and not begin with WITH. */
+/** A query of the lists of companies, on the events received and the corrections made up to a moment. It must read `fromEvents`, and not begin with WITH. */
 export function stateAt(
   { query, parameters }: { readonly query: string; readonly parameters: OfTenant },
   atMs: number,

@@ -10,17 +10,17 @@ export interface Usage {
   readonly passed_at: string | null
 }
 
-/** Reads the projection of `events`. It must use `IN` to match the projection. */
+/** Reads the projection `company_sums`. It must use `IN` to match the projection. */
 const QUERY = `
   SELECT
     count() AS tracked_accounts,
     toUnixTimestamp64Milli(arrayElementOrNull(arraySort(groupArray(first_received)), {limit:UInt64} + 1)) AS passed_at_ms
   FROM
   (
-    SELECT company_id, min(received_at) AS first_received
+    SELECT company, min(received_at) AS first_received
     FROM events
-    WHERE tenant_id = {tenant:String} AND company_id > '' AND toYYYYMM(received_at) IN ({month:UInt32})
-    GROUP BY company_id
+    WHERE tenant_id = {tenant:String} AND company > 0 AND toYYYYMM(received_at) IN ({month:UInt32})
+    GROUP BY company
   )`
 
 /** Tracked accounts of all tenants. Reads the projection too. */
@@ -28,10 +28,10 @@ export const EVERYBODY = `
   SELECT tenant_id, count() AS accounts
   FROM
   (
-    SELECT tenant_id, company_id, min(received_at)
+    SELECT tenant_id, company, min(received_at)
     FROM events
-    WHERE company_id > '' AND toYYYYMM(received_at) IN ({month:UInt32})
-    GROUP BY tenant_id, company_id
+    WHERE company > 0 AND toYYYYMM(received_at) IN ({month:UInt32})
+    GROUP BY tenant_id, company
   )
   GROUP BY tenant_id
   ORDER BY accounts DESC

@@ -160,30 +160,30 @@ CREATE TABLE IF NOT EXISTS events
     SELECT
       tenant_id,
       company,
-      company_id,
       account_id,
       toYYYYMM(received_at),
+      any(company_id),
       count(),
       minOrNullIf(timestamp, timestamp <= received_at + toIntervalDay(1)),
       maxOrNullIf(timestamp, timestamp <= received_at + toIntervalDay(1)),
       min(received_at),
       max(toUnixTimestamp64Milli(received_at) * 256 + quality),
       argMaxState(concat(classification, '\x1f', country_code, '\x1f', industry_category, '\x1f', industry, '\x1f', domain, '\x1f', org_name, '\x1f', business_name), toUnixTimestamp64Milli(received_at) * 256 + quality)
-    GROUP BY tenant_id, company, company_id, account_id, toYYYYMM(received_at)
+    GROUP BY tenant_id, company, account_id, toYYYYMM(received_at)
   ),
   PROJECTION company_texts
   (
     SELECT
       tenant_id,
       company,
-      company_id,
+      any(company_id),
       count(),
       minOrNullIf(timestamp, timestamp <= received_at + toIntervalDay(1)),
       maxOrNullIf(timestamp, timestamp <= received_at + toIntervalDay(1)),
       min(received_at),
       max(toUnixTimestamp64Milli(received_at) * 256 + quality),
       argMaxState(concat(classification, '\x1f', country_code, '\x1f', industry_category, '\x1f', industry, '\x1f', domain, '\x1f', org_name, '\x1f', business_name), toUnixTimestamp64Milli(received_at) * 256 + quality)
-    GROUP BY tenant_id, company, company_id
+    GROUP BY tenant_id, company
   ) WITH SETTINGS (index_granularity = 256),
   PROJECTION day_checks
   (

@@ -61,7 +61,7 @@ FROM
     SELECT
       tenant_id,
       account_id AS part_account,
-      events.company_id AS part_id,
+      any(events.company_id) AS part_id,
       transform(concat(tenant_id, '\0', part_id), merged.1, merged.2, part_id) AS shown_id,
       count() AS part_events,
       minOrNullIf(timestamp, timestamp <= received_at + toIntervalDay(1)) AS part_first,
@@ -71,19 +71,19 @@ FROM
       splitByChar('\x1f', finalizeAggregation(argMaxState(concat(classification, '\x1f', country_code, '\x1f', industry_category, '\x1f', industry, '\x1f', domain, '\x1f', org_name, '\x1f', business_name), toUnixTimestamp64Milli(received_at) * 256 + quality))) AS part_texts
     FROM events
     WHERE account_id > ''
-    GROUP BY tenant_id, company, events.company_id, account_id
+    GROUP BY tenant_id, company, account_id
   ) AS parts
   LEFT JOIN corrected_companies AS shown ON shown.tenant_id = parts.tenant_id AND shown.company_id = parts.shown_id
   LEFT JOIN
   (
     SELECT
       tenant_id,
-      events.company_id AS target_id,
+      any(events.company_id) AS target_id,
       max(toUnixTimestamp64Milli(received_at) * 256 + quality) AS ranked,
       splitByChar('\x1f', finalizeAggregation(argMaxState(concat(classification, '\x1f', country_code, '\x1f', industry_category, '\x1f', industry, '\x1f', domain, '\x1f', org_name, '\x1f', business_name), toUnixTimestamp64Milli(received_at) * 256 + quality))) AS texts
     FROM events
-    WHERE company > 0 AND (tenant_id, events.company_id) IN (SELECT tenant_id, target_id FROM merged_companies)
-    GROUP BY tenant_id, company, events.company_id
+    WHERE (tenant_id, company) IN (SELECT tenant_id, sipHash64(target_id) FROM merged_companies)
+    GROUP BY tenant_id, company
   ) AS target ON target.tenant_id = parts.tenant_id AND target.target_id = parts.shown_id
   GROUP BY tenant_id, account_id
 ) AS sums

@@ -61,7 +61,7 @@ FROM
   (
     SELECT
       tenant_id,
-      events.company_id AS part_id,
+      any(events.company_id) AS part_id,
       account_id,
       count() AS part_events,
       minOrNullIf(timestamp, timestamp <= received_at + toIntervalDay(1)) AS part_first,
@@ -71,7 +71,7 @@ FROM
       splitByChar('\x1f', finalizeAggregation(argMaxState(concat(classification, '\x1f', country_code, '\x1f', industry_category, '\x1f', industry, '\x1f', domain, '\x1f', org_name, '\x1f', business_name), toUnixTimestamp64Milli(received_at) * 256 + quality))) AS part_texts
     FROM events
     WHERE company > 0
-    GROUP BY tenant_id, company, events.company_id, account_id
+    GROUP BY tenant_id, company, account_id
   )
   GROUP BY tenant_id, company_id
 ) AS sums

@@ -1,5 +1,6 @@
 import { inParts } from '../../companies/companies.ts'
-import { FROM_EVENTS, type Reading, readingOf, shownDays } from '../../companies/days.ts'
+import { type Corrected, ofThese } from '../../companies/corrected.ts'
+import { correctedSql, fromEvents, type Reading, readingOf, shownDays } from '../../companies/days.ts'
 import { entriesSql } from '../../companies/entries.ts'
 import {
   daysOfEvents,
@@ -198,9 +199,7 @@ export class ClickHouseVisits {
   async members(tenantId: string, where: string, ids: readonly string[] | undefined, limit: number): Promise<string[]> {
     const filter = resolveFilter(parseWhere(where), this.#clock.now(), await this.#sources(tenantId))
     if (ids === undefined) return await this.#all(tenantId, filter, limit)
-    const { query, parameters } = matchingSql(tenantId, await this.#reading(tenantId), filter)
-    const rows = await this.#of<{ company_id: string }>(tenantId, ids, query, parameters)
-    return rows.map(({ company_id: id }) => id)
+    return await this.#matching(tenantId, await this.#reading(tenantId), filter, ids, (sql) => sql)
   }
 
   /**
@@ -233,9 +232,25 @@ export class ClickHouseVisits {
   }
 
   async #membersBefore(tenantId: string, filter: ResolvedFilter, atMs: number, ids: readonly string[]) {
-    const { query, parameters } = stateAt(matchingSql(tenantId, FROM_EVENTS, filter), atMs)
-    const rows = await this.#of<{ company_id: string }>(tenantId, ids, query, parameters)
-    return rows.map(({ company_id: id }) => id)
+    const past = stateAt({ query: correctedSql, parameters: { tenant: tenantId } }, atMs)
+    const [corrected = { merged: [], hidden: [] }] = await this.#reader.rows<Corrected>(past.query, past.parameters)
+    return await this.#matching(tenantId, fromEvents(corrected), filter, ids, (sql) => stateAt(sql, atMs))
+  }
+
+  async #matching(
+    tenantId: string,
+    reading: Reading,
+    filter: ResolvedFilter,
+    ids: readonly string[],
+    state: (now: { readonly query: string; readonly parameters: OfTenant }) => typeof now,
+  ): Promise<string[]> {
+    const found: string[] = []
+    for (const part of inParts(ids)) {
+      const { query, parameters } = state(matchingSql(tenantId, reading, filter, ofThese(reading, part)))
+      const rows = await this.#reader.rows<{ company_id: string }>(query, parameters)
+      for (const { company_id: id } of rows) found.push(id)
+    }
+    return found
   }
 
   /** Companies with events received, or corrections made, after a moment; and the companies that they count for. */
@@ -299,7 +314,8 @@ export class ClickHouseVisits {
   /** Those among some companies that may be in a filter by their hidden visits: they have some on the days that it looks at. */
   async withHidden(tenantId: string, where: string, ids: readonly string[]): Promise<ReadonlySet<string>> {
     const filter = resolveFilter(parseWhere(where), this.#clock.now(), await this.#sources(tenantId))
-    const looksAtDays = hasDays(filter) || needsHeat(filter) || matchedSql(filter, FROM_EVENTS) !== undefined
+    const looksAtDays =
+      hasDays(filter) || needsHeat(filter) || matchedSql(filter, fromEvents({ merged: [], hidden: [] })) !== undefined
     const rows = await this.#of<{ target: string }>(
       tenantId,
       ids,

@@ -18,6 +18,8 @@ export interface Found<T> {
 }
 
 const SETTINGS = {
+  // A question has the builds of all days and the corrections of its tenant in its text.
+  ...{ max_query_size: '16777216', max_ast_elements: '1000000', max_expanded_ast_elements: '1000000' },
   max_bytes_before_external_group_by: '268435456',
   max_bytes_before_external_sort: '134217728',
   output_format_json_quote_64bit_integers: 0,
