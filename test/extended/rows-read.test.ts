@@ -128,7 +128,7 @@ function boundsOf(stored: Stored): Readonly<Record<string, number>> {
     'Alerts: first visits': companiesView,
     'Alerts: companies': companiesView,
     'Alerts: days': eventsOf(DAYS),
-    'Alerts: first received': NAMES,
+    'Alerts: first received': READING + names,
     'view accounts': READING + NAMES + companies(DAYS),
     'view companies': companiesView,
     'view company_heat': companiesView - NAMES,
