@@ -80,7 +80,7 @@ function decoded(path: string): string {
   }
 }
 
-/** The pattern of a page, as the view `intent_patterns` makes it. */
+/** The pattern of a page, as the view `read_intent_pages` makes it. */
 const PATTERN =
   "concat('(?i)(^|[^\\\\pL\\\\pN])(', arrayStringConcat(extractAll(each, '[\\\\pL\\\\pN]+'), '[^\\\\pL\\\\pN]+'), ')([^\\\\pL\\\\pN]|$)')"
 

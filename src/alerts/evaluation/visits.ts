@@ -1,5 +1,5 @@
 import { inParts } from '../../companies/companies.ts'
-import { type Corrected, ofThese } from '../../companies/corrected.ts'
+import { type Corrected, ofThese, targetIdOf } from '../../companies/corrected.ts'
 import { correctedSql, fromEvents, type Reading, readingOf, shownDays } from '../../companies/days.ts'
 import { entriesSql } from '../../companies/entries.ts'
 import {
@@ -96,14 +96,22 @@ export class ClickHouseVisits {
 
   /** When the first event of each company was received, milliseconds. */
   async firstReceived(tenantId: string, ids: readonly string[]): Promise<ReadonlyMap<string, number>> {
-    const rows = await this.#of<{ company_id: string; received: number }>(
-      tenantId,
-      ids,
-      `SELECT if(counts_for != '', counts_for, company_id) AS company_id, toUnixTimestamp64Milli(min(first)) AS received
-      FROM (SELECT company_id, min(received_at) AS first FROM events WHERE ${OF_MERGED} GROUP BY company_id) AS firsts
-      LEFT JOIN (${MERGED}) AS merged USING company_id
-      GROUP BY company_id`,
-    )
+    const reading = await this.#reading(tenantId)
+    const rows: { company_id: string; received: number }[] = []
+    for (const part of inParts(ids)) {
+      // The projection company_sums has the numbers of companies.
+      const query = `
+        SELECT ${targetIdOf(reading, 'part_id')} AS company_id, toUnixTimestamp64Milli(min(first)) AS received
+        FROM
+        (
+          SELECT any(events.company_id) AS part_id, min(received_at) AS first
+          FROM events
+          WHERE tenant_id = {tenant:String} AND ${ofThese(reading, part)('company')}
+          GROUP BY company
+        )
+        GROUP BY company_id`
+      rows.push(...(await this.#reader.rows<{ company_id: string; received: number }>(query, { tenant: tenantId })))
+    }
     return new Map(rows.map(({ company_id: id, received }) => [id, received]))
   }
 
