@@ -54,7 +54,8 @@ export async function readingOf(reader: QuestionReader, tenant: string): Promise
   const { merged = [], hidden = [], builds: all = [], page_builds = [], today } = found ?? ({} as Partial<Found>)
   if (today === undefined) return fromEvents({ merged, hidden })
   const sourcesOf = (proved: readonly Build[]) => {
-    const stored = proved.filter(([day]) => day < today)
+    const past = proved.filter(([day]) => day < today).sort(([a], [b]) => b - a)
+    const stored = past.slice(0, BUILDS_MAX)
     const days = new Set(stored.map(([day]) => day))
     // The next question may be asked tomorrow.
     const live = new Set([...all.flatMap(([day]) => (days.has(day) ? [] : [day])), today, today + 1])
@@ -63,6 +64,9 @@ export async function readingOf(reader: QuestionReader, tenant: string): Promise
   const companies = sourcesOf(all.filter(([, built]) => built > 0))
   return { merged, hidden, companies, pages: sourcesOf(page_builds) }
 }
+
+/** Days whose builds are in the text of a question: those of eight years. Older ones are read from events. */
+const BUILDS_MAX = 3_000
 
 /** Condition on a column with a UTC day, beginning with AND; default: all days. */
 export type Within = (day: string) => string
@@ -131,7 +135,7 @@ interface PageRows {
 
 /**
  * A row for each page, company and day, as people corrected them: `page`, `company`, `day`, `events`, `visits`, and `last`, the time of the
- * latest event. A merged company has a row for each of its parts, whose visits may be the same.
+ * latest event.
  */
 export function pageDays(reading: Reading, { of = OF_KNOWN, within, pages = "page != ''" }: PageRows): string {
   const { pages: sources } = reading

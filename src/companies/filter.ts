@@ -200,21 +200,14 @@ function isGiven(filter: CompanyFilter, name: string): boolean {
 export const PATH_OF_PAGE = "substring(page, position(page, '/'))"
 export const HOST_OF_PAGE = "substring(page, 1, position(page, '/') - 1)"
 
-/** Conditions on events. Texts that only a whole URL can have are looked for in `url`, which takes longer. */
+/** Conditions on events. */
 const PAGES = {
-  page: () => `(page IN {page:Array(String)} OR ${PATH_OF_PAGE} IN {page_path:Array(String)})`,
-  page_contains: (texts: readonly string[]) =>
-    ['page', ...(texts.some(isOfUrl) ? ['url'] : [])]
-      .map((column) => `multiSearchAnyCaseInsensitiveUTF8(${column}, {${column}_contains:Array(String)})`)
-      .join(' OR '),
+  page: `(page IN {page:Array(String)} OR ${PATH_OF_PAGE} IN {page_path:Array(String)})`,
+  page_contains: 'multiSearchAnyCaseInsensitiveUTF8(url, {page_contains:Array(String)})',
 } as const
 type PageField = keyof typeof PAGES
 
 const IDS = new RegExp(IDS_IN_PATHS, 'g')
-
-function isOfUrl(text: string): boolean {
-  return /[?&=#:%]|\/\/|www\.|\d{7}/i.test(text) || text.search(IDS) >= 0
-}
 
 /** Pages as `events.page` has them, and paths on any host. */
 function pageParameters({ page = [], page_contains = [] }: CompanyFilter): Parameters {
@@ -227,10 +220,7 @@ function pageParameters({ page = [], page_contains = [] }: CompanyFilter): Param
       ),
       page_path: pages.filter((text) => text.startsWith('/')),
     }),
-    ...(page_contains.length > 0 && {
-      page_contains: page_contains.filter((text) => !isOfUrl(text)),
-      ...(page_contains.some(isOfUrl) && { url_contains: page_contains.filter(isOfUrl) }),
-    }),
+    ...(page_contains.length > 0 && { page_contains }),
   }
 }
 
@@ -252,9 +242,8 @@ export function matchedSql(
     conditions.push(condition)
     sums.push(...columns)
   }
-  for (const [name, of] of Object.entries(PAGES) as [PageField, (typeof PAGES)[PageField]][]) {
+  for (const [name, condition] of Object.entries(PAGES) as [PageField, string][]) {
     if (!isGiven(filter, name)) continue
-    const condition = `(${of(filter[name]!)})`
     add(condition, `max(${condition}) AS ${name}_in`)
     if (filter.page_visits_min !== undefined) {
       sums.push(`uniqExactIf(visitor, toDate32(timestamp), ${condition}) AS page_visits`)

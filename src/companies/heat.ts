@@ -9,9 +9,8 @@ const TODAY = "toDate32(now('UTC'))"
 const LAST_DAYS = (day: string) => ` AND ${day} > ${TODAY} - ${HEAT_DAYS} AND ${day} <= ${TODAY}`
 const DAYS_AS_BITS = `groupBitOr(bitShiftLeft(toUInt32(1), toUInt8(toInt32(${TODAY}) - toInt32(day))))`
 
-/** Condition on the pages of events that show an intent to buy. A scalar subquery is computed once, wherever it is repeated. */
-export const ARE_INTENT_PAGES =
-  'page IN (SELECT arrayJoin((SELECT groupArray(page) FROM read_intent_pages WHERE tenant_id = {tenant:String})))'
+/** Condition on the pages of events that show an intent to buy. */
+export const ARE_INTENT_PAGES = 'page IN (SELECT page FROM read_intent_pages WHERE tenant_id = {tenant:String})'
 
 /** Heat of the companies of the tenant that have some, by the number of the company: the others have 0. As in the view `company_heat`. */
 export const heatSql = (reading: Reading, of: OfCompanies = OF_KNOWN) => `

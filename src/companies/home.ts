@@ -95,9 +95,13 @@ const pagesSql = (reading: Reading, of: OfCompanies) =>
         ${targetOf(reading)} AS target,
         argMin(page, timestamp) AS first_page,
         argMax(page, timestamp) AS last_page,
-        argMaxIf(page, timestamp, ${ARE_INTENT_PAGES}) AS intent_page
-      FROM events
-      WHERE tenant_id = {tenant:String} AND ${of('company')} AND page != ''${WITHIN('toDate32(timestamp)')}
+        argMaxIf(page, timestamp, is_intent) AS intent_page
+      FROM
+      (
+        SELECT company, page, timestamp, ${ARE_INTENT_PAGES} AS is_intent
+        FROM events
+        WHERE tenant_id = {tenant:String} AND ${of('company')} AND page != ''${WITHIN('toDate32(timestamp)')}
+      )
       GROUP BY target
     )`)
 

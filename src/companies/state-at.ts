@@ -9,7 +9,7 @@ import { CORRECTIONS, EVENTS } from '../stores/clickhouse/tables.ts'
 
 const MOMENT = "fromUnixTimestamp64Milli({state_at:Int64}, 'UTC')"
 /** A * leaves out computed columns. */
-const COMPUTED = ['url', 'page', 'utm_campaign', 'company', 'visitor'].join(', ')
+const COMPUTED = ['url', 'page', 'utm_source', 'utm_campaign', 'company', 'visitor', 'visit'].join(', ')
 
 /** As in the view of this name, without what no list needs. */
 const CORRECTED = `

@@ -104,7 +104,11 @@ export class DaysBuilder extends LeasedService {
 
   protected override async round(): Promise<number | undefined> {
     const { tables, clock } = this.#options
-    if (await this.#isUnreadable()) return this.#times.lookEveryMs
+    if (await this.#isUnreadable()) {
+      // Builds that their events have left hold hashes of addresses, whatever else waits.
+      await this.#clean()
+      return this.#times.lookEveryMs
+    }
     const began = performance.now()
     const { newest, total } = await tables.stale(new Date(clock.now()).toISOString().slice(0, 10))
     const tookMs = performance.now() - began

@@ -1,6 +1,6 @@
 import type { ClickHouseClient, ClickHouseSettings } from '@clickhouse/client'
 import { DATABASE } from '../stores/clickhouse/client.ts'
-import { read, shardsOf } from '../stores/clickhouse/cluster.ts'
+import { BY_MAJORITY, read, shardsOf } from '../stores/clickhouse/cluster.ts'
 import { everyReplica, everyShard, localOf, onCluster } from '../stores/clickhouse/cluster-form.ts'
 import { type ClickHousePlace, HostConnections, onEach } from '../stores/clickhouse/hosts.ts'
 import { quote } from '../stores/clickhouse/quote.ts'
@@ -258,7 +258,7 @@ export class DayTables {
    */
   async condemn(table: DayTable, builds: readonly Build[]): Promise<void> {
     const isEntity = table === ENTITY_DAYS
-    const key = isEntity ? 'kind, entity, entity_id' : 'page, company'
+    const key = isEntity ? 'kind, entity' : 'page, company'
     const nothing = isEntity ? '0, 0, []' : '0, 0, toDateTime64(0, 3)'
     const values = isEntity ? 'events, visits, visitors' : 'events, visits, last'
     const query = `
@@ -311,9 +311,11 @@ export class DayTables {
   async #toShard(day: string): Promise<ClickHouseSettings> {
     const { cluster } = this.#place
     if (cluster === undefined) return {}
-    const shards = [...(await shardsOf(this.#front, cluster)).keys()]
+    const replicas = await shardsOf(this.#front, cluster)
+    const shards = [...replicas.keys()]
     const shard = shards[Math.floor(Date.parse(day) / 86_400_000) % shards.length] ?? shards[0]!
     return {
+      ...(replicas.get(shard) === 1 ? {} : BY_MAJORITY),
       insert_shard_id: String(shard),
       distributed_foreground_insert: 1,
       // Each shard would build from its own events.

@@ -51,8 +51,8 @@ FROM
     min(part_received) AS first_received,
     argMaxIf(
       (
-        if(shown.name != '', arrayPushBack(arrayPopBack(if(notEmpty(target.texts), target.texts, part_texts)), shown.name), if(notEmpty(target.texts), target.texts, part_texts)),
-        if(notEmpty(target.texts), target.ranked, part_ranked)
+        if(shown.name != '', arrayPushBack(arrayPopBack(if(part_id != shown_id AND notEmpty(target.texts), target.texts, part_texts)), shown.name), if(part_id != shown_id AND notEmpty(target.texts), target.texts, part_texts)),
+        if(part_id != shown_id AND notEmpty(target.texts), target.ranked, part_ranked)
       ),
       (part_id != '', part_ranked),
       NOT shown.is_hidden) AS latest

@@ -81,7 +81,8 @@ WHERE now.n = 0 OR (stored.n = now.n AND stored.c = now.c)
 GROUP BY tenant_id, day
 COMMENT 'Days of page_days that count';
 
--- One scalar subquery says which days are read from where: with two, a day that is built in between could count twice or not at all.
+-- One scalar subquery says which days are read from where: with two, a day that is built in between could count twice or not at all. It has
+-- all tenants, so it names builds by a hash of 8 bytes.
 CREATE OR REPLACE VIEW visit_days
 (
   tenant_id String COMMENT 'Tenant',
@@ -93,12 +94,12 @@ CREATE OR REPLACE VIEW visit_days
   visits UInt64 COMMENT 'Visits',
   visitors Array(UInt64) COMMENT 'Visitors, as in events'
 )
-AS WITH (SELECT (groupArray((tenant_id, day, built)), groupArray((tenant_id, day))) FROM valid_days) AS valid
+AS WITH (SELECT (groupArrayIf(cityHash64(tenant_id, day, built), built > 0), groupArrayIf((tenant_id, day), built = 0)) FROM day_builds) AS known
 SELECT toString(tenant_id) AS tenant_id, day, toString(kind) AS kind, entity_id, entity, toUInt64(events) AS events, toUInt64(visits) AS visits, visitors
 FROM entity_days
-WHERE (entity_days.tenant_id, day, built) IN (SELECT build.1, build.2, build.3 FROM (SELECT arrayJoin(valid.1) AS build))
+WHERE cityHash64(toString(entity_days.tenant_id), day, built) IN (SELECT arrayJoin(known.1))
 UNION ALL
-WITH (SELECT (groupArray((tenant_id, day, built)), groupArray((tenant_id, day))) FROM valid_days) AS valid
+WITH (SELECT (groupArrayIf(cityHash64(tenant_id, day, built), built > 0), groupArrayIf((tenant_id, day), built = 0)) FROM day_builds) AS known
 SELECT
   tenant_id,
   toDate32(timestamp) AS day,
@@ -110,6 +111,6 @@ SELECT
   groupUniqArray(visitor) AS visitors
 FROM events
 ARRAY JOIN ['company', 'account'] AS kind
-WHERE (tenant_id, toDate32(timestamp)) NOT IN (SELECT proved.1, proved.2 FROM (SELECT arrayJoin(valid.2) AS proved))
+WHERE (tenant_id, toDate32(timestamp)) IN (SELECT live.1, live.2 FROM (SELECT arrayJoin(known.2) AS live))
 GROUP BY tenant_id, day, kind, entity_id, entity
 COMMENT 'One row per company and per account and UTC day, whatever people corrected';

@@ -42,8 +42,8 @@ WHERE match(
   if(own.pattern = '', '(?i)(^|[^\\pL\\pN])(pricing|prices|plans|demo|contact|signup|sign[^\\pL\\pN]+up|register|trial|book|booking|buy|checkout|quote)([^\\pL\\pN]|$)', own.pattern))
 COMMENT 'Pages in events that are intent pages of their tenant: its own, or else the default ones';
 
--- The numbers of a company that days make. `merged` has companies that are merged, and the ones that they count for; a number of a company
--- and that of its tenant are one key. The visits of a merge are counted by their visitors, since one may visit several of its companies.
+-- The numbers of a company that days make. `merged` has companies that are merged, and the ones that they count for; a tenant and a company
+-- are one key. The visits of a merge are counted by their visitors, since one may visit several of its companies.
 CREATE OR REPLACE VIEW company_numbers
 (
   tenant_id String COMMENT 'Tenant',
@@ -64,7 +64,7 @@ AS WITH
   (
     SELECT
     (
-      arrayPushBack(groupArray(bitXor(sipHash64(company_id), sipHash64(tenant_id))), 0),
+      arrayPushBack(groupArray(cityHash64(tenant_id, sipHash64(company_id))), 0),
       arrayPushBack(groupArray(sipHash64(target_id)), 0),
       arrayPushBack(groupArray(target_id), '')
     )
@@ -96,7 +96,7 @@ FROM
     uniqExactArray(visitors) AS unique_ips,
     groupBitOrIf(bitShiftLeft(toUInt32(1), toUInt8(ago)), ago >= 0 AND ago < 30) AS day_bits,
     sumIf(visit_days.events, ago >= 0 AND ago < 30) AS recent_events
-  FROM (SELECT *, toInt32(toDate32(now('UTC'))) - toInt32(day) AS ago, bitXor(entity, sipHash64(tenant_id)) AS key FROM visit_days) AS visit_days
+  FROM (SELECT *, toInt32(toDate32(now('UTC'))) - toInt32(day) AS ago, cityHash64(tenant_id, entity) AS key FROM visit_days) AS visit_days
   WHERE kind != 'account' AND entity != 0
   GROUP BY tenant_id, company, target_id
 ) AS days
@@ -104,7 +104,7 @@ LEFT JOIN
 (
   SELECT
     tenant_id,
-    transform(bitXor(events.company, sipHash64(tenant_id)), merged.1, merged.2, events.company) AS target,
+    transform(cityHash64(tenant_id, events.company), merged.1, merged.2, events.company) AS target,
     groupBitOr(bitShiftLeft(toUInt32(1), toUInt8(toInt32(toDate32(now('UTC'))) - toInt32(toDate32(timestamp))))) AS intent_bits
   FROM events
   WHERE events.company != 0 AND toDate32(timestamp) > toDate32(now('UTC')) - 30 AND toDate32(timestamp) <= toDate32(now('UTC'))

@@ -307,8 +307,9 @@ export class ClickHouseVisits {
 
   async #all(tenantId: string, filter: ResolvedFilter, limit: number): Promise<string[]> {
     const found: string[] = []
-    const reading = await this.#reading(tenantId)
     while (found.length < limit) {
+      // Each part asks anew: an erasure may have removed a build since the last one.
+      const reading = await this.#reading(tenantId)
       const rows = Math.min(PAGE_ROWS, limit - found.length)
       const part = { after: found.at(-1) ?? '', updatedSinceMs: undefined, limit: rows }
       const { query, parameters } = partSql(tenantId, reading, filter, part)

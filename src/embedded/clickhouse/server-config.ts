@@ -180,6 +180,8 @@ const DEFAULTS: Readonly<Record<string, string | number>> = {
   ...{ min_insert_block_size_rows: 1_048_449, min_insert_block_size_bytes: 268_402_944 },
   async_insert: 0,
   implicit_select: 0,
+  // Compiled aggregates compare times before 1970 as if they were after all others.
+  compile_aggregate_expressions: 0,
   ...{ max_parser_depth: 1_000, max_parser_backtracks: 1_000_000 },
   // Its default of 1 GiB leaves one thread to a server with 1 GiB.
   max_threads_min_free_memory_per_thread: 268_435_456,

@@ -36,7 +36,7 @@ const REMOVING = { old_parts_lifetime: 1, min_rows_to_fsync_after_merge: 1, fsyn
 const KEEPING_TOKENS = { remove_empty_parts: 0 } as const
 
 /** A partition that no table has: dropping it makes ClickHouse check for removable parts at once. */
-const NO_PARTITION = '190001'
+const NO_PARTITION = '000000'
 
 /**
  * Removes rows of a table on all its hosts, and resolves when no file contains them. Parts without matching rows are not rewritten.
