@@ -6,8 +6,8 @@ import { changedIntentPages, DEFAULT_INTENT_PAGES } from '../../../src/companies
 
 test('the default intent pages are those that heat looks for', () => {
   const sql = readFileSync(new URL('../../../schemas/clickhouse/views/heat.sql', import.meta.url), 'utf8')
-  const list = INTENT_PAGES.defaults.map((page) => `'${page}'`).join(', ')
-  assert.ok(sql.includes(`SELECT '' AS tenant_id, [${list}] AS pages`), list)
+  const list = INTENT_PAGES.defaults.map((page) => page.replaceAll('-', '[^\\\\pL\\\\pN]+')).join('|')
+  assert.ok(sql.includes(`'(?i)(^|[^\\\\pL\\\\pN])(${list})([^\\\\pL\\\\pN]|$)'`), list)
 })
 
 test('an intent page is a path, however it was written, and counts once', () => {

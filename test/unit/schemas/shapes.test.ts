@@ -47,11 +47,14 @@ test('the tables of events and counts have the columns of their rows, in their o
 })
 
 test('the organisation fields that the views sum up are columns of a row', () => {
-  const sql = [...views.values()].join()
-  const summed = [...sql.matchAll(/argMaxState\(\(([^)]*)\)/g)].map(([, columns]) => columns!.split(', '))
-  assert.ok(summed.length >= 2)
+  const sql = [...tables.values(), ...views.values()].join()
+  const summed = [...sql.matchAll(/argMaxState\(concat\(([^)]*)\)/g)].map(([, columns]) =>
+    columns!.split(", '\\x1f', "),
+  )
+  assert.ok(summed.length >= 5)
   for (const columns of summed) {
-    assert.deepEqual(columns, summed[0])
+    // Those for lookups are in the opposite order.
+    assert.deepEqual(columns[0] === 'classification' ? columns : columns.reverse(), summed[0])
     for (const column of columns) assert.ok((ROW_COLUMNS as readonly string[]).includes(column), column)
   }
 })
