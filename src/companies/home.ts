@@ -81,7 +81,8 @@ const companyDaysSql = (reading: Reading, of: OfCompanies) =>
   LEFT JOIN
   (
     SELECT company, day, sum(events) AS events
-    FROM (${pageDays(reading, { of, within: WITHIN, pages: ARE_INTENT_PAGES })})
+    FROM (${pageDays(reading, { of, within: WITHIN })})
+    WHERE ${ARE_INTENT_PAGES}
     GROUP BY company, day
   ) AS intents USING company, day`)
 

@@ -5,6 +5,8 @@ import type { AlertType } from '../../schemas/alert.ts'
 import { tryAlert } from '../../src/alerts/evaluation/trial.ts'
 import { ClickHouseVisits } from '../../src/alerts/evaluation/visits.ts'
 import { ClickHouseCompanies } from '../../src/companies/companies.ts'
+import { ClickHouseHome } from '../../src/companies/home.ts'
+import { ClickHousePages } from '../../src/companies/pages.ts'
 import { ClickHouseOverview } from '../../src/dashboard/queries/overview.ts'
 import { ClickHouseStoredEvents } from '../../src/operations/reenrich/stored-events.ts'
 import { ClickHouseAgedTables } from '../../src/operations/retention/aged-tables.ts'
@@ -214,6 +216,10 @@ test('the tables of a cluster', async (t) => {
     await companies.choices('acme')
     assert.equal((await companies.page('acme', { sort: 'heat', heat_max: 100 })).total, 1)
     for await (const rows of companies.rows('acme', view, new AbortController().signal)) assert.equal(rows.length, 1)
+    const week = await new ClickHouseHome(reader).week('acme', Date.UTC(2025, 10, 21))
+    assert.deepEqual([week.now.companies, week.now.events, week.newcomers.length], [1, 3, 1])
+    const read = await new ClickHousePages(reader).pages('acme', { from: '2025-11-01', to: '2025-11-21' }, [])
+    assert.ok(read.total > 0)
     const overview = new ClickHouseOverview(reader)
     assert.equal((await overview.eventDays('acme', days)).companies, 1)
     const received = await overview.outcomes('acme', days)

@@ -101,7 +101,7 @@ function onOneServer(statement: string): string {
   return statement
     .replace(/ ON CLUSTER `\w+`/, '')
     .replace(/ReplicatedMergeTree\([^)]*\)/, 'MergeTree')
-    .replace(/\breplicated_deduplication_window_seconds = \d+/, 'index_granularity = 8192')
+    .replace(/\breplicated_deduplication_window_seconds = \d+/, 'merge_with_ttl_timeout = 14400')
     .replace(/\breplicated_deduplication_window = /, 'non_replicated_deduplication_window = ')
 }
 
