@@ -45,13 +45,13 @@ const countsOf = (rows: string) => `
     kind,
     value,
     sum(n) AS events,
-    uniqExactIf(visitor, kind = 'days') AS visits
+    uniqExactIf(visit, kind = 'days') AS visits
   FROM
   (
-    SELECT toDate32(timestamp) AS day, visitor, any(ip) AS address, asn, as_name, event_type, platform, count() AS n
+    SELECT toDate32(timestamp) AS day, visit, any(ip) AS address, asn, as_name, event_type, platform, count() AS n
     FROM events
     WHERE ${rows}
-    GROUP BY day, visitor, asn, as_name, event_type, platform
+    GROUP BY day, visit, asn, as_name, event_type, platform
   )
   ARRAY JOIN
     ['days', 'addresses', 'as', 'event_types', 'platforms'] AS kind,

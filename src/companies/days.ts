@@ -81,8 +81,7 @@ interface Rows {
   readonly withVisitors?: boolean
 }
 
-/** A visit is a distinct visitor on a UTC day. */
-const VISITS = 'uniqExact(visitor)'
+const VISITS = 'uniqExact(visit)'
 const DAY = 'toDate32(timestamp)'
 const OF_TENANT = 'tenant_id = {tenant:String}'
 
@@ -98,7 +97,7 @@ function daysAsStored(reading: Reading, { of = OF_KNOWN, within = () => '', with
     FROM entity_days
     WHERE ${OF_TENANT} AND kind != 'account' AND ${of('entity')} AND ${companies === undefined ? '' : areBuilt(companies)}${within('day')}`
   const live = `
-    SELECT company, ${DAY} AS day, count() AS events, ${withVisitors ? `length(groupUniqArray(visitor) AS visitors) AS visits, visitors` : `${VISITS} AS visits`}
+    SELECT company, ${DAY} AS day, count() AS events, ${VISITS} AS visits${withVisitors ? ', groupUniqArray(visitor) AS visitors' : ''}
     FROM events
     WHERE ${OF_TENANT} AND ${of('company')}${readsLive(companies)}${within(DAY)}
     GROUP BY company, day`

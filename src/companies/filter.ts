@@ -246,7 +246,7 @@ export function matchedSql(
     if (!isGiven(filter, name)) continue
     add(condition, `max(${condition}) AS ${name}_in`)
     if (filter.page_visits_min !== undefined) {
-      sums.push(`uniqExactIf(visitor, toDate32(timestamp), ${condition}) AS page_visits`)
+      sums.push(`uniqExactIf(visit, ${condition}) AS page_visits`)
     }
   }
   for (const [name, column] of Object.entries(OF_EVENTS)) {
