@@ -1,5 +1,5 @@
 /**
- * Ids in the path of a page, which `events.page` has `*` for, so that a page that everybody has for himself is one page: a UUID; hexadecimal
+ * Pattern of ids in the path of a page. `events.page` has `*` in their place, so that a page with an id for each visitor counts as one page: a UUID; hexadecimal
  * digits; a ULID; the id of an API, such as cus_NffrFeUfNV2Hib; a number. For RE2 and JavaScript; the definition of the column repeats it.
  */
 export const IDS_IN_PATHS =

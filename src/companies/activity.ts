@@ -9,8 +9,8 @@ import { utcDay } from '../pipeline/event/outcomes.ts'
 import type { Clock } from '../run/clock.ts'
 import { InputError } from '../run/errors.ts'
 import type { QuestionReader } from '../stores/clickhouse/reader.ts'
-import { eventsOfOne, shownDays } from './company.ts'
-import { readingOf, WITHIN } from './days.ts'
+import { isCompanyEvent, shownDays } from './company.ts'
+import { readBasis, WITHIN } from './days.ts'
 import { HOST_OF_PAGE } from './filter.ts'
 
 /** A text or number of a JSON object; empty when it has none. */
@@ -164,7 +164,7 @@ export class ClickHouseActivity {
 
   /** Condition on the events of a company. */
   async #rowsOf(tenant: string, company: string): Promise<string> {
-    return eventsOfOne(await readingOf(this.#reader, tenant), company)
+    return isCompanyEvent(await readBasis(this.#reader, tenant), company)
   }
 
   /** @param days up to the last day with an event, as for the company itself */

@@ -19,8 +19,8 @@ import type { Clock } from '../run/clock.ts'
 import { encodedChars, type Parameters, type QuestionReader } from '../stores/clickhouse/reader.ts'
 import type { TenantStore } from '../tenants/stores.ts'
 import { findCompany, findDomain, findOrigins, type StoredCompany } from './company.ts'
-import { type OfCompanies, ofThese } from './corrected.ts'
-import { companyDays, type Reading, readingOf } from './days.ts'
+import { type CompanyCondition, inCompanyIds } from './corrected.ts'
+import { companyDays, type ReadBasis, readBasis } from './days.ts'
 import { type Days, type Facet, type NamedSource, parametersOf, type ResolvedFilter, resolveFilter } from './filter.ts'
 import { type HeatRow, heatOf, heatSql } from './heat.ts'
 import {
@@ -56,19 +56,19 @@ export const byId = (rows: string) => `
   FROM (SELECT arrayJoin({companies:Array(String)}) AS company_id, sipHash64(company_id) AS company) AS named
   INNER JOIN (${rows}) AS found USING company`
 
-const setsSql = (reading: Reading, of: OfCompanies, days: Days) =>
-  byId(countsSql(reading, days, ['visits', 'unique_ips'], of))
+const setsSql = (basis: ReadBasis, of: CompanyCondition, days: Days) =>
+  byId(countsSql(basis, days, ['visits', 'unique_ips'], of))
 
-const sparkSql = (reading: Reading, of: OfCompanies) =>
+const sparkSql = (basis: ReadBasis, of: CompanyCondition) =>
   byId(`
     SELECT company, groupArray((toString(day), visits)) AS visits_of
-    FROM (${companyDays(reading, {
-      of,
+    FROM (${companyDays(basis, {
+      companies: of,
       within: (day) => ` AND ${day} >= {spark_from:Date32} AND ${day} <= {spark_to:Date32}`,
     })})
     GROUP BY company`)
 
-const heatsSql = (reading: Reading, of: OfCompanies) => byId(heatSql(reading, of))
+const heatsSql = (basis: ReadBasis, of: CompanyCondition) => byId(heatSql(basis, of))
 
 type SourcesOf = (tenantId: string) => Promise<readonly NamedSource[]>
 
@@ -98,19 +98,19 @@ export class ClickHouseCompanies {
   /** A page of a view, and the number of companies on all pages. */
   async page(tenantId: string, query: CompaniesQuery): Promise<CompaniesPage> {
     const { limit = COMPANY_LIMITS.pageRows, offset = 0, ...view } = query
-    const [resolved, reading] = await this.#resolve(tenantId, view)
+    const [resolved, basis] = await this.#resolve(tenantId, view)
     const page = 'LIMIT {limit:UInt32} OFFSET {offset:UInt32}'
-    const { query: list, parameters } = listSql(tenantId, reading, resolved, page, { columns: 'company_id' })
+    const { query: list, parameters } = listSql(tenantId, basis, resolved, page, { columns: 'company_id' })
     const { rows: found, total } = await this.#reader.find<Pick<CompanyRow, 'company_id' | 'events'>>(list, {
-      ...{ ...parameters, limit, offset },
+      ...parameters,
+      limit,
+      offset,
     })
     // After the last page there is no row that has the total.
     if (found.length === 0 && offset > 0)
       return { rows: [], total: (await this.page(tenantId, { ...view, limit: 1 })).total }
     const ids = found.map(({ company_id }) => company_id)
-    const companies = await this.#rowsOf<StoredCompanyRow>(tenantId, reading, ids, (of) =>
-      companiesSql(reading, of, true),
-    )
+    const companies = await this.#rowsOf<StoredCompanyRow>(tenantId, basis, ids, (of) => companiesSql(basis, of, true))
     // Events may be erased between the two queries.
     const rows = found.flatMap(({ company_id, events }) => {
       const row = companies.get(company_id)
@@ -125,16 +125,16 @@ export class ClickHouseCompanies {
     filter: CompanyFilter,
     part: ListPart,
   ): Promise<{ readonly companies: readonly CountedCompany[]; readonly next: string | undefined }> {
-    const [resolved, reading] = await this.#resolve(tenantId, filter)
-    const { query, parameters } = partSql(tenantId, reading, resolved, { ...part, limit: part.limit + 1 })
+    const [resolved, basis] = await this.#resolve(tenantId, filter)
+    const { query, parameters } = partSql(tenantId, basis, resolved, { ...part, limit: part.limit + 1 })
     const found = await this.#reader.rows<CompanyRow>(query, parameters)
     const rows = found.slice(0, part.limit)
     const days = { from: resolved.from, to: resolved.to }
     const ids = rows.map(({ company_id }) => company_id)
-    const ask = <T>(sqlOf: (of: OfCompanies) => string) =>
-      this.#rowsOf<T>(tenantId, reading, ids, sqlOf, parametersOf(days))
-    const sets = await ask<FoundSets>((of) => setsSql(reading, of, days))
-    const heats = await ask<HeatRow>((of) => heatsSql(reading, of))
+    const ask = <T>(sqlOf: (of: CompanyCondition) => string) =>
+      this.#rowsOf<T>(tenantId, basis, ids, sqlOf, parametersOf(days))
+    const sets = await ask<FoundSets>((of) => setsSql(basis, of, days))
+    const heats = await ask<HeatRow>((of) => heatsSql(basis, of))
     const companies = rows.map((row) => {
       // Events may be erased between the two queries.
       const { visits = 0, unique_ips = 0 } = sets.get(row.company_id) ?? {}
@@ -148,14 +148,14 @@ export class ClickHouseCompanies {
     const { from, to } = resolveFilter(ofDays, this.#clock.now(), [])
     const spark = this.#sparkDays(to)
     const span = { spark_from: spark[0]!, spark_to: spark.at(-1)!, ...parametersOf({ from, to }) }
-    const reading = await readingOf(this.#reader, tenantId)
-    const ask = <T>(sqlOf: (of: OfCompanies) => string) => this.#rowsOf<T>(tenantId, reading, companies, sqlOf, span)
+    const basis = await readBasis(this.#reader, tenantId)
+    const ask = <T>(sqlOf: (of: CompanyCondition) => string) => this.#rowsOf<T>(tenantId, basis, companies, sqlOf, span)
     // Two at a time, so that one call does not wait for its own slots.
     const [[sets, heats], days] = await Promise.all([
-      ask<FoundSets>((of) => setsSql(reading, of, { from, to })).then(
-        async (found) => [found, await ask<HeatRow>((of) => heatsSql(reading, of))] as const,
+      ask<FoundSets>((of) => setsSql(basis, of, { from, to })).then(
+        async (found) => [found, await ask<HeatRow>((of) => heatsSql(basis, of))] as const,
       ),
-      ask<FoundDays>((of) => sparkSql(reading, of)),
+      ask<FoundDays>((of) => sparkSql(basis, of)),
     ])
     return {
       companies: [...sets].map(([company_id, { visits, unique_ips }]) => {
@@ -172,8 +172,8 @@ export class ClickHouseCompanies {
    * @param left aborts when the reader has gone
    */
   async *rows(tenantId: string, view: CompanyView, left: AbortSignal): AsyncGenerator<readonly CountedCompany[]> {
-    const [resolved, reading] = await forCaller(left, () => this.#resolve(tenantId, view))
-    const { query, parameters } = listSql(tenantId, reading, resolved, 'LIMIT {limit:UInt32}', {
+    const [resolved, basis] = await forCaller(left, () => this.#resolve(tenantId, view))
+    const { query, parameters } = listSql(tenantId, basis, resolved, 'LIMIT {limit:UInt32}', {
       wanted: ['visits', 'unique_ips', 'heat'],
     })
     const limit = COMPANY_LIMITS.exportRows
@@ -189,10 +189,10 @@ export class ClickHouseCompanies {
 
   /** Values for filters, those with most companies first. Those of a filter follow all other filters. */
   async choices(tenantId: string, filter: CompanyFilter = {}): Promise<CompanyChoices> {
-    const [resolved, reading] = await this.#resolve(tenantId, filter)
+    const [resolved, basis] = await this.#resolve(tenantId, filter)
     const found = await Promise.all(
-      [choicesSql(tenantId, reading, resolved), eventChoicesSql(tenantId, reading, resolved)].map(
-        ({ query, parameters }) => this.#reader.rows<CountedValue & { readonly filter: Facet }>(query, parameters),
+      [choicesSql(tenantId, basis, resolved), eventChoicesSql(tenantId, basis, resolved)].map(({ query, parameters }) =>
+        this.#reader.rows<CountedValue & { readonly filter: Facet }>(query, parameters),
       ),
     )
     const of = (name: Facet) =>
@@ -211,9 +211,9 @@ export class ClickHouseCompanies {
 
   /** The ids among `companyIds` that a filter keeps. */
   async matching(tenantId: string, filter: CompanyFilter, companyIds: readonly string[]): Promise<Set<string>> {
-    const [resolved, reading] = await this.#resolve(tenantId, filter)
-    const sqlOf = (of: OfCompanies) => matchingSql(tenantId, reading, resolved, of).query
-    return new Set((await this.#rowsOf(tenantId, reading, companyIds, sqlOf, parametersOf(resolved))).keys())
+    const [resolved, basis] = await this.#resolve(tenantId, filter)
+    const sqlOf = (of: CompanyCondition) => matchingSql(tenantId, basis, resolved, of).query
+    return new Set((await this.#rowsOf(tenantId, basis, companyIds, sqlOf, parametersOf(resolved))).keys())
   }
 
   /** Undefined when the company does not exist. @param days up to its last event */
@@ -229,25 +229,25 @@ export class ClickHouseCompanies {
   /** Rows of a query about the companies in its parameter `companies`, by id. */
   async #rowsOf<T>(
     tenant: string,
-    reading: Reading,
+    basis: ReadBasis,
     companies: readonly string[],
-    sqlOf: (of: OfCompanies) => string,
+    sqlOf: (of: CompanyCondition) => string,
     parameters: Parameters = {},
   ): Promise<ReadonlyMap<string, T>> {
     const found = new Map<string, T>()
     // One after the other, so that one call does not take all slots of the tenant.
     for (const part of inParts(companies)) {
       const of = { ...parameters, tenant, companies: part }
-      const rows = await this.#reader.rows<T & { company_id: string }>(sqlOf(ofThese(reading, part)), of)
+      const rows = await this.#reader.rows<T & { company_id: string }>(sqlOf(inCompanyIds(basis, part)), of)
       for (const row of rows) found.set(row.company_id, row)
     }
     return found
   }
 
-  async #resolve<F extends CompanyFilter>(tenantId: string, filter: F): Promise<[F & ResolvedFilter, Reading]> {
+  async #resolve<F extends CompanyFilter>(tenantId: string, filter: F): Promise<[F & ResolvedFilter, ReadBasis]> {
     const { source = [], source_not = [] } = filter
     const sources = source.length + source_not.length > 0 ? await this.#sourcesOf(tenantId) : []
-    return [resolveFilter(filter, this.#clock.now(), sources), await readingOf(this.#reader, tenantId)]
+    return [resolveFilter(filter, this.#clock.now(), sources), await readBasis(this.#reader, tenantId)]
   }
 
   /** Where the visits of a company lead and come from, on the days of its stored data. */

@@ -2,8 +2,8 @@ import { COMPANY_LIMITS, type CountedCompany } from '../../schemas/companies.ts'
 import type { CompanyAnswer, CompanyDay, CompanyEvent, CompanySource } from '../../schemas/dashboard/company.ts'
 import { utcDay } from '../pipeline/event/outcomes.ts'
 import type { QuestionReader } from '../stores/clickhouse/reader.ts'
-import { type Corrected, type OfCompanies, ofThese } from './corrected.ts'
-import { type Reading, readingOf, WITHIN } from './days.ts'
+import { type CompanyCondition, type Corrected, inCompanyIds } from './corrected.ts'
+import { type ReadBasis, readBasis, WITHIN } from './days.ts'
 import { type HeatRow, heatOf, heatSql } from './heat.ts'
 import { companiesSql, countsSql, rowOf, type StoredCompanyRow } from './list.ts'
 import { type OriginRow, type Origins, originsOf, originsSql } from './origins.ts'
@@ -18,15 +18,15 @@ interface CompanyWanted {
 
 const DAY_MS = 86_400_000
 
-const companySql = (reading: Reading, company: string) =>
-  `SELECT * FROM (${companiesSql(reading, ofThese(reading, [company]), true)}) WHERE company_id = {company:String}`
+const companySql = (basis: ReadBasis, company: string) =>
+  `SELECT * FROM (${companiesSql(basis, inCompanyIds(basis, [company]), true)}) WHERE company_id = {company:String}`
 
 /** Condition on the days of events. */
 const OF_DAYS = WITHIN('toDate32(timestamp)')
 
 /** Condition on the events of a company. The index `companies` finds them. */
-export const eventsOfOne = (corrected: Corrected, company: string) =>
-  `tenant_id = {tenant:String} AND ${ofThese(corrected, [company])('company')}`
+export const isCompanyEvent = (corrected: Corrected, company: string) =>
+  `tenant_id = {tenant:String} AND ${inCompanyIds(corrected, [company])('company')}`
 
 const accountsOf = (rows: string) => `
   SELECT account_id AS value, count() AS events
@@ -36,8 +36,8 @@ const accountsOf = (rows: string) => `
   ORDER BY events DESC, value
   LIMIT ${COMPANY_LIMITS.accounts}`
 
-const setsOf = (reading: Reading, of: OfCompanies) =>
-  `SELECT visits, unique_ips FROM (${countsSql(reading, {}, ['visits', 'unique_ips'], of)})`
+const setsOf = (basis: ReadBasis, of: CompanyCondition) =>
+  `SELECT visits, unique_ips FROM (${countsSql(basis, {}, ['visits', 'unique_ips'], of)})`
 
 /** All counts of events in one pass over them. */
 const countsOf = (rows: string) => `
@@ -98,19 +98,19 @@ export interface StoredCompany
 export async function findCompany(reader: QuestionReader, wanted: CompanyWanted): Promise<StoredCompany | undefined> {
   const { tenantId: tenant, companyId, days, today } = wanted
   const of = { tenant, company: companyId }
-  const reading = await readingOf(reader, tenant)
-  const rows = eventsOfOne(reading, companyId)
-  const ofIt = ofThese(reading, [companyId])
+  const basis = await readBasis(reader, tenant)
+  const rows = isCompanyEvent(basis, companyId)
+  const ofIt = inCompanyIds(basis, [companyId])
   // Two at a time, so that one call does not wait for its own slots.
   const [[found], accounts] = await Promise.all([
-    reader.rows<StoredCompanyRow>(companySql(reading, companyId), of),
+    reader.rows<StoredCompanyRow>(companySql(basis, companyId), of),
     reader.rows<CompanySource>(accountsOf(rows), of),
   ])
   if (found === undefined) return undefined
   const { from, to } = shownDays(found.last_seen.slice(0, 10), days, today)
   const within = { ...of, from, to }
   const [[sets], counts] = await Promise.all([
-    reader.rows<Pick<CountedCompany, 'visits' | 'unique_ips'>>(setsOf(reading, ofIt), of),
+    reader.rows<Pick<CountedCompany, 'visits' | 'unique_ips'>>(setsOf(basis, ofIt), of),
     reader.rows<Count>(countsOf(rows + OF_DAYS), within),
   ])
   const kind = (name: string) => counts.filter((count) => count.kind === name)
@@ -122,7 +122,7 @@ export async function findCompany(reader: QuestionReader, wanted: CompanyWanted)
   perDay.sort((a, b) => (a.day < b.day ? -1 : 1))
   const [events, [heat]] = await Promise.all([
     reader.rows<EventRow>(eventsOf(rows + OF_DAYS), { ...within, from: recentFrom(perDay) ?? from }),
-    reader.rows<HeatRow>(heatSql(reading, ofIt), of),
+    reader.rows<HeatRow>(heatSql(basis, ofIt), of),
   ])
   return {
     company: { ...rowOf(found, found.stored), ...sets!, heat: heat?.heat ?? 0 },
@@ -142,7 +142,7 @@ export async function findCompany(reader: QuestionReader, wanted: CompanyWanted)
 
 /** The domain of a company, empty when it is unknown; undefined when the company does not exist. */
 export async function findDomain(reader: QuestionReader, tenant: string, company: string): Promise<string | undefined> {
-  const query = companySql(await readingOf(reader, tenant), company)
+  const query = companySql(await readBasis(reader, tenant), company)
   const [found] = await reader.rows<Pick<StoredCompanyRow, 'domain'>>(query, { tenant, company })
   return found?.domain
 }
@@ -150,7 +150,7 @@ export async function findDomain(reader: QuestionReader, tenant: string, company
 /** Where the visits of a company lead and come from, on the days of the stored data. */
 export async function findOrigins(reader: QuestionReader, tenant: string, found: StoredCompany): Promise<Origins> {
   const { company, from, to } = found
-  const rows = eventsOfOne(await readingOf(reader, tenant), company.company_id) + OF_DAYS
+  const rows = isCompanyEvent(await readBasis(reader, tenant), company.company_id) + OF_DAYS
   const of = { tenant, company: company.company_id, from, to }
   return originsOf(await reader.rows<OriginRow>(originsSql(rows), of))
 }

@@ -1,8 +1,8 @@
 import { quote } from '../stores/clickhouse/quote.ts'
 
 /*
- * Queries that follow what people corrected. Companies are numbers here (`events.company`), which are compared several times as fast as
- * texts. Corrections are few, so they are part of the text of a query: ClickHouse uses an index for constants, and for no subquery.
+ * Conditions of queries that follow corrections by people. Companies are numbers here (`events.company`), which are compared several times as
+ * fast as texts. Corrections are constants in the text of a query, because ClickHouse chooses an index by constants and not by subqueries.
  */
 
 /** What people merged and hid. Numbers are texts, since they have up to 20 digits. */
@@ -29,44 +29,52 @@ export const targetIdOf = ({ merged }: Corrected, id = 'company_id') =>
     ? id
     : `transform(${id}, [${merged.map(([source]) => quote(source)).join()}], [${merged.map(([, target]) => quote(target)).join()}], ${id})`
 
-/** Condition that people did not hide a company. @param company the number of one that no other one is counted for */
-export const isShown = ({ hidden }: Corrected, company: string) =>
+/** Condition that people did not hide a company. @param company its number, after merges */
+export const isVisible = ({ hidden }: Corrected, company: string) =>
   hidden.length === 0 ? '1' : `${company} NOT IN (${hidden.join()})`
 
-/** Condition on events of known companies of the tenant, without hidden companies. */
-export const ofShown = (corrected: Corrected) =>
-  `tenant_id = {tenant:String} AND company != 0 AND ${isShown(corrected, targetOf(corrected))}`
+/** Condition on events of the tenant's known companies that people did not hide. */
+export const isVisibleEvent = (corrected: Corrected) =>
+  `tenant_id = {tenant:String} AND company != 0 AND ${isVisible(corrected, targetOf(corrected))}`
 
 /** Condition on a column with the number of a company. */
-export type OfCompanies = (company: string) => string
+export type CompanyCondition = (company: string) => string
 
-export const OF_KNOWN: OfCompanies = (company) => `${company} != 0`
+export const IS_KNOWN_COMPANY: CompanyCondition = (company) => `${company} != 0`
 
-/** Condition on those that count together with others, targets too, or `NOT IN`: on all others. */
-export function ofMerged({ merged }: Corrected, of: OfCompanies, those: 'IN' | 'NOT IN'): OfCompanies {
-  const concerned = [...new Set(merged.flatMap(([, , source, target]) => [source, target]))]
-  return (company) => `${of(company)} AND ${company} ${those} (${concerned.join()})`
-}
+/** Numbers of merged companies and of their targets. */
+const concernedBy = ({ merged }: Corrected) => new Set(merged.flatMap(([, , source, target]) => [source, target]))
+
+/** Narrows a condition to companies that count together with others, targets too. There must be some. */
+export const onlyMerged =
+  (corrected: Corrected, companies: CompanyCondition): CompanyCondition =>
+  (company) =>
+    `${companies(company)} AND ${company} IN (${[...concernedBy(corrected)].join()})`
+
+/** Narrows a condition to all other companies. */
+export const withoutMerged =
+  (corrected: Corrected, companies: CompanyCondition): CompanyCondition =>
+  (company) =>
+    `${companies(company)} AND ${company} NOT IN (${[...concernedBy(corrected)].join()})`
 
 /**
- * Condition on companies, and on those that are merged into them. A company that counts for another one is none itself.
- * @param ids theirs
+ * Condition on companies by their ids. It includes the companies that are merged into them, and leaves out ids that are merged into others.
  */
-export function ofThese({ merged }: Corrected, ids: readonly string[]): OfCompanies {
+export function inCompanyIds({ merged }: Corrected, ids: readonly string[]): CompanyCondition {
   const wanted = new Set(ids)
   for (const [source] of merged) wanted.delete(source)
   const own = [...wanted].map((id) => `sipHash64(${quote(id)})`)
-  return ofListed([...own, ...merged.flatMap(([, target, number]) => (wanted.has(target) ? [number] : []))])
+  return inNumbers([...own, ...merged.flatMap(([, target, number]) => (wanted.has(target) ? [number] : []))])
 }
 
 /** The same by their numbers. */
-export function ofNumbers({ merged }: Corrected, numbers: readonly string[]): OfCompanies {
+export function inCompanyNumbers({ merged }: Corrected, numbers: readonly string[]): CompanyCondition {
   const wanted = new Set(numbers)
-  return ofListed([...wanted, ...merged.flatMap(([, , number, target]) => (wanted.has(target) ? [number] : []))])
+  return inNumbers([...wanted, ...merged.flatMap(([, , number, target]) => (wanted.has(target) ? [number] : []))])
 }
 
-/** A list without a value is refused, and 0 is no company. */
-const ofListed =
-  (listed: readonly string[]): OfCompanies =>
+/** ClickHouse refuses an empty list. The 0 in it is no company. */
+const inNumbers =
+  (listed: readonly string[]): CompanyCondition =>
   (company) =>
     `${company} IN (${['0', ...listed].join()}) AND ${company} != 0`

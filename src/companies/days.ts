@@ -1,24 +1,46 @@
 import type { QuestionReader } from '../stores/clickhouse/reader.ts'
-import { type Corrected, isShown, OF_KNOWN, type OfCompanies, ofMerged, targetOf } from './corrected.ts'
+import {
+  type CompanyCondition,
+  type Corrected,
+  IS_KNOWN_COMPANY,
+  isVisible,
+  onlyMerged,
+  targetOf,
+  withoutMerged,
+} from './corrected.ts'
 
 /*
- * What companies did on each UTC day. Finished numbers of a day are stored (src/days/README.md); a question reads those that prove
- * themselves, and all other days from `events`. So a question first asks which days these are, and whether people merged or hid companies.
+ * What companies did on each UTC day. Finished numbers of a day are stored (src/days/README.md). A query reads the stored days that
+ * prove themselves, and all other days from `events`. So a first query reads which days these are, and what people merged and hid.
  */
 
-/** Which days of a tenant a question reads from where. Undefined: all days from events. */
-type Sources = { readonly builds: readonly Build[]; readonly live: readonly number[] } | undefined
 /** Days since 1970-01-01, and when this day was built, in milliseconds. */
 type Build = readonly [day: number, builtMs: number]
 
-/** What questions about companies must know first. */
-export interface Reading extends Corrected {
-  readonly companies: Sources
-  readonly pages: Sources
+/** Which days of a tenant a query reads from where. */
+interface DaySources {
+  /** Read from the stored days. */
+  readonly builds: readonly Build[]
+  /** Read from `events`; undefined: every day. */
+  readonly live: readonly number[] | undefined
 }
 
-/** Reads events only, which is right for every state of the tables, and slow. */
-export const fromEvents = (corrected: Corrected): Reading => ({ ...corrected, companies: undefined, pages: undefined })
+/** What a query about companies must know first. */
+export interface ReadBasis extends Corrected {
+  /** Sources of `companyDays`. */
+  readonly companies: DaySources
+  /** Sources of `pageDays`. */
+  readonly pages: DaySources
+}
+
+const ONLY_EVENTS: DaySources = { builds: [], live: undefined }
+
+/** Reads `events` only: right for every state of the tables, and slow. */
+export const fromEvents = (corrected: Corrected): ReadBasis => ({
+  ...corrected,
+  companies: ONLY_EVENTS,
+  pages: ONLY_EVENTS,
+})
 
 const CORRECTED = `
     groupArrayIf((company_id, counts_for, toString(sipHash64(company_id)), toString(sipHash64(counts_for))), counts_for != '') AS merged,
@@ -28,12 +50,12 @@ const builds = (view: string) =>
   `(SELECT groupArray((toInt32(day), built)) FROM ${view} WHERE tenant_id = {tenant:String})`
 
 /** SQL of what people merged and hid: one row of `Corrected`. */
-export const correctedSql = `
+export const CORRECTED_SQL = `
   SELECT ${CORRECTED}
   ${FROM_CORRECTED}`
 
-/** What every question about companies asks first. */
-export const READING = `
+/** The first query of every read of companies. */
+export const READ_BASIS_SQL = `
   SELECT ${CORRECTED},
     ${builds('day_builds')} AS builds,
     ${builds('valid_page_days')} AS page_builds,
@@ -48,16 +70,19 @@ interface Found extends Corrected {
   readonly today: number
 }
 
-/** Asks what questions about the companies of a tenant must know first. Rejects as `QuestionReader.find`. */
-export async function readingOf(reader: QuestionReader, tenant: string): Promise<Reading> {
-  const [found] = await reader.rows<Found>(READING, { tenant })
-  const { merged = [], hidden = [], builds: all = [], page_builds = [], today } = found ?? ({} as Partial<Found>)
-  if (today === undefined) return fromEvents({ merged, hidden })
-  const sourcesOf = (proved: readonly Build[]) => {
+/** Days that a query reads from builds: those of eight years. Older ones are read from `events`, to limit the text of the query. */
+const BUILDS_MAX = 3_000
+
+/** Reads what queries about the companies of a tenant must know first. Rejects as `QuestionReader.find`. */
+export async function readBasis(reader: QuestionReader, tenant: string): Promise<ReadBasis> {
+  const [found] = await reader.rows<Found>(READ_BASIS_SQL, { tenant })
+  if (found === undefined) return fromEvents({ merged: [], hidden: [] })
+  const { merged, hidden, builds: all, page_builds, today } = found
+  const sourcesOf = (proved: readonly Build[]): DaySources => {
     const past = proved.filter(([day]) => day < today).sort(([a], [b]) => b - a)
     const stored = past.slice(0, BUILDS_MAX)
     const days = new Set(stored.map(([day]) => day))
-    // The next question may be asked tomorrow.
+    // The next query may run tomorrow.
     const live = new Set([...all.flatMap(([day]) => (days.has(day) ? [] : [day])), today, today + 1])
     return { builds: stored.filter(([, built]) => built > 0), live: [...live] }
   }
@@ -65,17 +90,15 @@ export async function readingOf(reader: QuestionReader, tenant: string): Promise
   return { merged, hidden, companies, pages: sourcesOf(page_builds) }
 }
 
-/** Days whose builds are in the text of a question: those of eight years. Older ones are read from events. */
-const BUILDS_MAX = 3_000
-
 /** Condition on a column with a UTC day, beginning with AND; default: all days. */
 export type Within = (day: string) => string
 
 /** The days of the parameters `from` and `to`. */
 export const WITHIN: Within = (day) => ` AND ${day} >= {from:Date32} AND ${day} <= {to:Date32}`
 
-interface Rows {
-  readonly of?: OfCompanies
+interface DayRows {
+  /** Default: all known companies. */
+  readonly companies?: CompanyCondition
   readonly within?: Within | undefined
   /** Adds the column `visitors`, an array of their numbers, which takes several times as long. */
   readonly withVisitors?: boolean
@@ -83,77 +106,84 @@ interface Rows {
 
 const VISITS = 'uniqExact(visit)'
 const DAY = 'toDate32(timestamp)'
-const OF_TENANT = 'tenant_id = {tenant:String}'
+const IN_TENANT = 'tenant_id = {tenant:String}'
+const UNION = '\n    UNION ALL '
 
-const readsLive = (sources: Sources) => (sources === undefined ? '' : ` AND ${DAY} IN (${sources.live.join()})`)
-const areBuilt = ({ builds }: NonNullable<Sources>) =>
-  `(day, built) IN (${builds.map(([day, built]) => `(${day},${built})`).join()})`
+const inLiveDays = ({ live }: DaySources) => (live === undefined ? '' : ` AND ${DAY} IN (${live.join()})`)
+const inBuilds = ({ builds }: DaySources) =>
+  ` AND (day, built) IN (${builds.map(([day, built]) => `(${day},${built})`).join()})`
 
-/** A row for each company and day, whatever people corrected: `company`, `day`, `events`, `visits`. */
-function daysAsStored(reading: Reading, { of = OF_KNOWN, within = () => '', withVisitors = false }: Rows = {}) {
-  const { companies } = reading
-  const stored = `
-    SELECT entity AS company, day, toUInt64(events) AS events, toUInt64(visits) AS visits${withVisitors ? ', visitors' : ''}
-    FROM entity_days
-    WHERE ${OF_TENANT} AND kind != 'account' AND ${of('entity')} AND ${companies === undefined ? '' : areBuilt(companies)}${within('day')}`
+/** A row for each company and day, before corrections: `company`, `day`, `events`, `visits`. */
+function uncorrectedDays(
+  { companies: sources }: ReadBasis,
+  { companies = IS_KNOWN_COMPANY, within = () => '', withVisitors = false }: DayRows,
+): string {
   const live = `
     SELECT company, ${DAY} AS day, count() AS events, ${VISITS} AS visits${withVisitors ? ', groupUniqArray(visitor) AS visitors' : ''}
     FROM events
-    WHERE ${OF_TENANT} AND ${of('company')}${readsLive(companies)}${within(DAY)}
+    WHERE ${IN_TENANT} AND ${companies('company')}${inLiveDays(sources)}${within(DAY)}
     GROUP BY company, day`
-  return companies === undefined || companies.builds.length === 0 ? live : `${stored}\n    UNION ALL${live}`
+  if (sources.builds.length === 0) return live
+  const stored = `
+    SELECT entity AS company, day, toUInt64(events) AS events, toUInt64(visits) AS visits${withVisitors ? ', visitors' : ''}
+    FROM entity_days
+    WHERE ${IN_TENANT} AND kind != 'account' AND ${companies('entity')}${inBuilds(sources)}${within('day')}`
+  return stored + UNION + live
 }
 
 /**
- * A row for each company and day as people corrected them: merged companies count together for their target, and a visitor of several of
- * them is one visit. Hidden companies have rows too: see `isShown`.
+ * SQL of a row for each company and day, after corrections: `company`, `day`, `events`, `visits`. Merged companies count for their target, and
+ * a visitor of several of them is one visit. Hidden companies have rows too: see `isVisible`.
  */
-export function companyDays(reading: Reading, rows: Rows = {}): string {
-  if (reading.merged.length === 0) return daysAsStored(reading, rows)
-  const { of = OF_KNOWN, withVisitors = false } = rows
+export function companyDays(basis: ReadBasis, rows: DayRows = {}): string {
+  if (basis.merged.length === 0) return uncorrectedDays(basis, rows)
+  const { companies = IS_KNOWN_COMPANY, withVisitors = false } = rows
+  const merged = uncorrectedDays(basis, { ...rows, companies: onlyMerged(basis, companies), withVisitors: true })
   return `
-    ${daysAsStored(reading, { ...rows, of: ofMerged(reading, of, 'NOT IN') })}
+    ${uncorrectedDays(basis, { ...rows, companies: withoutMerged(basis, companies) })}
     UNION ALL
     SELECT target AS company, day, sum(events) AS events, length(groupUniqArrayArray(visitors) AS all_visitors) AS visits${withVisitors ? ', all_visitors AS visitors' : ''}
-    FROM (SELECT ${targetOf(reading)} AS target, day, events, visitors FROM (${daysAsStored(reading, { ...rows, of: ofMerged(reading, of, 'IN'), withVisitors: true })}))
+    FROM (SELECT ${targetOf(basis)} AS target, day, events, visitors FROM (${merged}))
     GROUP BY target, day`
 }
 
 /** The same without hidden companies. */
-export const shownDays = (reading: Reading, rows: Rows = {}) =>
-  reading.hidden.length > 0
-    ? `SELECT * FROM (${companyDays(reading, rows)}) WHERE ${isShown(reading, 'company')}`
-    : companyDays(reading, rows)
+export const visibleDays = (basis: ReadBasis, rows: DayRows = {}) =>
+  `SELECT * FROM (${companyDays(basis, rows)}) WHERE ${isVisible(basis, 'company')}`
 
 interface PageRows {
-  readonly of?: OfCompanies
+  /** Default: all known companies. */
+  readonly companies?: CompanyCondition
   readonly within: Within
   /** Condition on the column `page`. */
   readonly pages?: string
 }
 
 /**
- * A row for each page, company and day, as people corrected them: `page`, `company`, `day`, `events`, `visits`, and `last`, the time of the
+ * SQL of a row for each page, company and day, after corrections: `page`, `company`, `day`, `events`, `visits`, and `last`, the time of the
  * latest event.
  */
-export function pageDays(reading: Reading, { of = OF_KNOWN, within, pages = "page != ''" }: PageRows): string {
-  const { pages: sources } = reading
-  const stored = `
+export function pageDays(
+  basis: ReadBasis,
+  { companies = IS_KNOWN_COMPANY, within, pages = "page != ''" }: PageRows,
+): string {
+  const { merged, pages: sources } = basis
+  const stored = (condition: CompanyCondition) => `
     SELECT page, company, day, toUInt64(events) AS events, toUInt64(visits) AS visits, last
     FROM page_days
-    WHERE ${OF_TENANT} AND ${of('company')} AND ${pages} AND ${sources === undefined ? '' : areBuilt(sources)}${within('day')}`
-  const live = (read: Sources, ofLive: OfCompanies) => `
-    SELECT page, ${targetOf(reading)} AS target, ${DAY} AS day, count() AS events, ${VISITS} AS visits, max(timestamp) AS last
-    FROM events
-    WHERE ${OF_TENANT} AND ${ofLive('company')} AND ${pages}${readsLive(read)}${within(DAY)}
-    GROUP BY page, target, day`
-  const named = (rows: string) => `SELECT page, target AS company, day, events, visits, last FROM (${rows})`
-  if (sources === undefined || sources.builds.length === 0) return named(live(sources, of))
-  if (reading.merged.length === 0) return `${stored}\n    UNION ALL ${named(live(sources, of))}`
+    WHERE ${IN_TENANT} AND ${condition('company')} AND ${pages}${inBuilds(sources)}${within('day')}`
+  const live = (condition: CompanyCondition, days: DaySources) => `
+    SELECT page, target AS company, day, events, visits, last
+    FROM
+    (
+      SELECT page, ${targetOf(basis)} AS target, ${DAY} AS day, count() AS events, ${VISITS} AS visits, max(timestamp) AS last
+      FROM events
+      WHERE ${IN_TENANT} AND ${condition('company')} AND ${pages}${inLiveDays(days)}${within(DAY)}
+      GROUP BY page, target, day
+    )`
+  if (sources.builds.length === 0) return live(companies, sources)
+  if (merged.length === 0) return stored(companies) + UNION + live(companies, sources)
+  const others = withoutMerged(basis, companies)
   // Visits of merged companies do not add up, so their events are read.
-  return [
-    stored.replace(of('company'), ofMerged(reading, of, 'NOT IN')('company')),
-    named(live(sources, ofMerged(reading, of, 'NOT IN'))),
-    named(live(undefined, ofMerged(reading, of, 'IN'))),
-  ].join('\n    UNION ALL ')
+  return [stored(others), live(others, sources), live(onlyMerged(basis, companies), ONLY_EVENTS)].join(UNION)
 }

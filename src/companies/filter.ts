@@ -3,8 +3,8 @@ import { ANY_ID, IDS_IN_PATHS } from '../../schemas/page.ts'
 import { utcDay } from '../pipeline/event/outcomes.ts'
 import { InputError } from '../run/errors.ts'
 import { encodedChars, type Parameters } from '../stores/clickhouse/reader.ts'
-import { OF_KNOWN, type OfCompanies, targetOf } from './corrected.ts'
-import type { Reading, Within } from './days.ts'
+import { type CompanyCondition, IS_KNOWN_COMPANY, targetOf } from './corrected.ts'
+import type { ReadBasis, Within } from './days.ts'
 
 const DAY_MS = 86_400_000
 const FIRST_DAY = '1900-01-01'
@@ -232,15 +232,15 @@ function pageParameters({ page = [], page_contains = [] }: CompanyFilter): Param
  */
 export function matchedSql(
   filter: ResolvedFilter,
-  reading: Reading,
-  of: OfCompanies = OF_KNOWN,
+  basis: ReadBasis,
+  of: CompanyCondition = IS_KNOWN_COMPANY,
   by?: 'day',
 ): string | undefined {
   const sums: string[] = []
   const conditions: string[] = []
-  const add = (condition: string, ...columns: readonly string[]) => {
+  const add = (condition: string, column: string) => {
     conditions.push(condition)
-    sums.push(...columns)
+    sums.push(column)
   }
   for (const [name, condition] of Object.entries(PAGES) as [PageField, string][]) {
     if (!isGiven(filter, name)) continue
@@ -262,7 +262,7 @@ export function matchedSql(
   if (conditions.length === 0) return undefined
   const day = by === undefined ? '' : ', toDate32(timestamp) AS day'
   return `
-    SELECT ${targetOf(reading)} AS target${day}, ${sums.join()}
+    SELECT ${targetOf(basis)} AS target${day}, ${sums.join()}
     FROM events
     WHERE tenant_id = {tenant:String} AND ${of('company')}${daysOfEvents(filter)('toDate32(timestamp)')}
       AND (${conditions.join(' OR ')})

@@ -1,6 +1,6 @@
 import type { CompanyHeat } from '../../schemas/companies.ts'
-import { isShown, OF_KNOWN, type OfCompanies } from './corrected.ts'
-import { companyDays, pageDays, type Reading } from './days.ts'
+import { type CompanyCondition, IS_KNOWN_COMPANY, isVisible } from './corrected.ts'
+import { companyDays, pageDays, type ReadBasis } from './days.ts'
 
 /** UTC days that a heat counts, today included. */
 export const HEAT_DAYS = 30
@@ -13,7 +13,7 @@ const DAYS_AS_BITS = `groupBitOr(bitShiftLeft(toUInt32(1), toUInt8(toInt32(${TOD
 export const ARE_INTENT_PAGES = 'page IN (SELECT page FROM read_intent_pages WHERE tenant_id = {tenant:String})'
 
 /** Heat of the companies of the tenant that have some, by the number of the company: the others have 0. As in the view `company_heat`. */
-export const heatSql = (reading: Reading, of: OfCompanies = OF_KNOWN) => `
+export const heatSql = (basis: ReadBasis, of: CompanyCondition = IS_KNOWN_COMPANY) => `
   SELECT
     company,
     recency + frequency + depth + intent AS heat,
@@ -28,17 +28,17 @@ export const heatSql = (reading: Reading, of: OfCompanies = OF_KNOWN) => `
   FROM
   (
     SELECT company, ${DAYS_AS_BITS} AS day_bits, sum(events) AS heat_events
-    FROM (${companyDays(reading, { of, within: LAST_DAYS })})
+    FROM (${companyDays(basis, { companies: of, within: LAST_DAYS })})
     GROUP BY company
   ) AS days
   LEFT JOIN
   (
     SELECT company, ${DAYS_AS_BITS} AS intent_bits
-    FROM (${pageDays(reading, { of, within: LAST_DAYS })})
+    FROM (${pageDays(basis, { companies: of, within: LAST_DAYS })})
     WHERE ${ARE_INTENT_PAGES}
     GROUP BY company
   ) AS intents USING company
-  WHERE ${isShown(reading, 'company')}`
+  WHERE ${isVisible(basis, 'company')}`
 
 /** A row of `heatSql`. */
 export type HeatRow = CompanyHeat

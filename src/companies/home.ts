@@ -3,8 +3,8 @@ import { HOME, type HomeCompany, type RisingCompany, type WeekSums } from '../..
 import { utcDay } from '../pipeline/event/outcomes.ts'
 import type { OfTenant, QuestionReader } from '../stores/clickhouse/reader.ts'
 import { byId, inParts } from './companies.ts'
-import { type OfCompanies, ofThese, targetOf } from './corrected.ts'
-import { companyDays, pageDays, type Reading, readingOf, WITHIN } from './days.ts'
+import { type CompanyCondition, inCompanyIds, targetOf } from './corrected.ts'
+import { companyDays, pageDays, type ReadBasis, readBasis, WITHIN } from './days.ts'
 import { ARE_INTENT_PAGES, HEAT_DAYS, heatOfDays } from './heat.ts'
 import { companiesSql, rowOf, type StoredCompanyRow } from './list.ts'
 
@@ -22,7 +22,7 @@ const list = (score: string, condition: string, rows: number = HOME.rows) =>
  * one: 2 visits after 1 are less of a rise than 30 after 15. Heat needs the pages of events, so only the companies with the strongest rises
  * are compared by it.
  */
-const weeksSql = (reading: Reading) => `
+const weeksSql = (basis: ReadBasis) => `
   SELECT
     countIf(week_events > 0) AS now_companies,
     countIf(last_week_events > 0) AS before_companies,
@@ -66,34 +66,34 @@ const weeksSql = (reading: Reading) => `
         countIf(ago >= ${HOME.weekDays}) > 0 AS is_known_before,
         maxIf(ago, ago < ${HOME.weekDays}) AS start_ago,
         minIf(ago, ago >= ${HOME.weekDays}) AS before_ago
-      FROM (SELECT company, ${AGO} AS ago, events, visits FROM (${companyDays(reading, { within: WITHIN })}))
+      FROM (SELECT company, ${AGO} AS ago, events, visits FROM (${companyDays(basis, { within: WITHIN })}))
       GROUP BY company
     ) AS weeks
-    INNER JOIN (${companiesSql(reading)}) AS companies USING company
+    INNER JOIN (${companiesSql(basis)}) AS companies USING company
     WHERE NOT hidden
   )`
 
 /** What companies did on each day, for their heat today and a week ago too. */
-const companyDaysSql = (reading: Reading, of: OfCompanies) =>
+const companyDaysSql = (basis: ReadBasis, of: CompanyCondition) =>
   byId(`
   SELECT company, ${AGO} AS ago, days.events AS events, visits, intents.events > 0 AS intent
-  FROM (${companyDays(reading, { of, within: WITHIN })}) AS days
+  FROM (${companyDays(basis, { companies: of, within: WITHIN })}) AS days
   LEFT JOIN
   (
     SELECT company, day, sum(events) AS events
-    FROM (${pageDays(reading, { of, within: WITHIN })})
+    FROM (${pageDays(basis, { companies: of, within: WITHIN })})
     WHERE ${ARE_INTENT_PAGES}
     GROUP BY company, day
   ) AS intents USING company, day`)
 
 /** The first and the last page that companies read this week, and the last that shows an intent. */
-const pagesSql = (reading: Reading, of: OfCompanies) =>
+const pagesSql = (basis: ReadBasis, of: CompanyCondition) =>
   byId(`
     SELECT target AS company, first_page, last_page, intent_page
     FROM
     (
       SELECT
-        ${targetOf(reading)} AS target,
+        ${targetOf(basis)} AS target,
         argMin(page, timestamp) AS first_page,
         argMax(page, timestamp) AS last_page,
         argMaxIf(page, timestamp, is_intent) AS intent_page
@@ -175,8 +175,8 @@ export class ClickHouseHome {
     const { from, to } = weekOf(nowMs)
     const dayCount = HOME.weekDays * (1 + HOME.usualWeeks)
     const span = { tenant, from: before(dayCount - 1), to }
-    const reading = await readingOf(this.#reader, tenant)
-    const [sums] = await this.#reader.rows<Sums & Lists>(weeksSql(reading), {
+    const basis = await readBasis(this.#reader, tenant)
+    const [sums] = await this.#reader.rows<Sums & Lists>(weeksSql(basis), {
       ...span,
       week: from,
       last_week: before(2 * HOME.weekDays - 1),
@@ -185,14 +185,14 @@ export class ClickHouseHome {
     // Not only those that are rising: to know them first would take longer.
     const ids = [...found.newcomers, ...found.candidates, ...found.returned].map(([id]) => id)
     const [rows, companyDays, weekPages] = await Promise.all([
-      this.#ofCompanies<StoredCompanyRow>(reading, (of) => companiesSql(reading, of, true), { tenant }, ids),
+      this.#ofCompanies<StoredCompanyRow>(basis, (of) => companiesSql(basis, of, true), { tenant }, ids),
       this.#ofCompanies<CompanyDay>(
-        reading,
-        (of) => companyDaysSql(reading, of),
+        basis,
+        (of) => companyDaysSql(basis, of),
         { tenant, from: before(HEAT_SPAN_DAYS - 1), to },
         ids,
       ),
-      this.#ofCompanies<WeekPages>(reading, (of) => pagesSql(reading, of), { tenant, from, to }, ids),
+      this.#ofCompanies<WeekPages>(basis, (of) => pagesSql(basis, of), { tenant, from, to }, ids),
     ])
     const pagesOf = new Map(weekPages.map((pages) => [pages.company_id, pages]))
     const daysOf = new Map<string, CompanyDay[]>(ids.map((id) => [id, []]))
@@ -248,13 +248,13 @@ export class ClickHouseHome {
 
   /** Asks a query for each part of the companies that a URL takes. */
   async #ofCompanies<T>(
-    reading: Reading,
-    sqlOf: (of: OfCompanies) => string,
+    basis: ReadBasis,
+    sqlOf: (of: CompanyCondition) => string,
     parameters: OfTenant,
     ids: readonly string[],
   ): Promise<readonly T[]> {
     const parts = inParts(ids).map((companies) =>
-      this.#reader.rows<T>(sqlOf(ofThese(reading, companies)), { ...parameters, companies }),
+      this.#reader.rows<T>(sqlOf(inCompanyIds(basis, companies)), { ...parameters, companies }),
     )
     return (await Promise.all(parts)).flat()
   }

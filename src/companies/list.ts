@@ -1,8 +1,15 @@
 import { COMPANY_LIMITS, type CompanyRow, type CompanySort, type CompanyView } from '../../schemas/companies.ts'
 import type { OfTenant } from '../stores/clickhouse/reader.ts'
 import { CORRECTIONS, HIDDEN_CHANGES } from '../stores/clickhouse/tables.ts'
-import { OF_KNOWN, type OfCompanies, ofMerged, targetIdOf, targetOf } from './corrected.ts'
-import { companyDays, type Reading, WITHIN, type Within } from './days.ts'
+import {
+  type CompanyCondition,
+  IS_KNOWN_COMPANY,
+  onlyMerged,
+  targetIdOf,
+  targetOf,
+  withoutMerged,
+} from './corrected.ts'
+import { companyDays, type ReadBasis, type Within } from './days.ts'
 import {
   ATTRIBUTE_COLUMNS,
   conditionsOf,
@@ -23,6 +30,7 @@ import { heatSql } from './heat.ts'
 
 const RANK = 'toUnixTimestamp64Milli(received_at) * 256 + quality'
 
+/** In the order of `company_sums`. */
 const ATTRIBUTE_TEXTS = [
   ...['classification', 'country_code', 'industry_category', 'industry', 'domain', 'org_name', 'business_name'],
 ]
@@ -36,11 +44,11 @@ const textsOf = (texts: string, isLookup: boolean) =>
 /**
  * A row for each company of the tenant, as in the view `companies`: as people corrected it. A company that counts for another one has no row.
  * Hidden ones have `hidden`. One that others were merged into has their ids, names and domains in `merged_texts`. Reads the projection
- * `company_sums`, or `company_texts` for few companies: it must repeat their expressions exactly.
- * @param isFew whether `of` names some companies
+ * `company_sums`, or `company_texts` for few companies, whose expressions it must repeat exactly.
+ * @param isFew whether `of` names single companies
  */
-export const companiesSql = (reading: Reading, of: OfCompanies = OF_KNOWN, isFew = false) => {
-  const partsOf = (these: OfCompanies, isFew: boolean) => `
+export const companiesSql = (basis: ReadBasis, of: CompanyCondition = IS_KNOWN_COMPANY, isFew = false) => {
+  const partsOf = (these: CompanyCondition, isLookup: boolean) => `
       SELECT
         any(company_id) AS part_id,
         count() AS part_stored,
@@ -48,11 +56,11 @@ export const companiesSql = (reading: Reading, of: OfCompanies = OF_KNOWN, isFew
         maxOrNullIf(timestamp, timestamp <= received_at + toIntervalDay(1)) AS part_last,
         min(received_at) AS part_received,
         max(${RANK}) AS part_ranked,
-        finalizeAggregation(argMaxState(concat(${isFew ? LOOKUP_TEXTS : TEXTS}), ${RANK})) AS part_texts
+        finalizeAggregation(argMaxState(concat(${isLookup ? LOOKUP_TEXTS : TEXTS}), ${RANK})) AS part_texts
       FROM events
       WHERE tenant_id = {tenant:String} AND ${these('company')}
       GROUP BY company`
-  const alone = (these: OfCompanies, isFew: boolean) => `
+  const unmerged = (these: CompanyCondition) => `
     SELECT
       part_id AS target_id,
       part_stored AS stored,
@@ -63,9 +71,9 @@ export const companiesSql = (reading: Reading, of: OfCompanies = OF_KNOWN, isFew
       ${textsOf('part_texts', isFew)} AS texts,
       CAST([], 'Array(String)') AS merged_texts
     FROM (${partsOf(these, isFew)})`
-  const merged = (these: OfCompanies) => `
+  const merged = (these: CompanyCondition) => `
     SELECT
-      ${targetIdOf(reading, 'part_id')} AS target_id,
+      ${targetIdOf(basis, 'part_id')} AS target_id,
       sum(part_stored) AS stored,
       min(part_first) AS first_timestamp,
       max(part_last) AS last_timestamp,
@@ -95,7 +103,7 @@ export const companiesSql = (reading: Reading, of: OfCompanies = OF_KNOWN, isFew
     merged_texts,
     corrected.tags AS tags,
     corrected.owner AS owner
-  FROM (${reading.merged.length > 0 ? [alone(ofMerged(reading, of, 'NOT IN'), isFew), merged(ofMerged(reading, of, 'IN'))].join('\n    UNION ALL ') : alone(of, isFew)}) AS sums
+  FROM (${basis.merged.length === 0 ? unmerged(of) : `${unmerged(withoutMerged(basis, of))}\n    UNION ALL ${merged(onlyMerged(basis, of))}`}) AS sums
   LEFT JOIN (SELECT company_id, is_hidden, name, tags, owner FROM corrected_companies WHERE tenant_id = {tenant:String}) AS corrected
     ON corrected.company_id = sums.target_id`
 }
@@ -113,7 +121,7 @@ export function rowOf(row: Omit<CompanyRow, 'events'>, events: number): CompanyR
   }
 }
 
-/** Columns that a list reads days for. */
+/** Columns whose values come from days. */
 type CountName = 'visits' | 'unique_ips'
 /** Columns that a list computes only when it needs them. */
 type SlowName = CountName | 'heat'
@@ -138,7 +146,7 @@ export type ResolvedView = ResolvedFilter & Pick<CompanyView, 'sort' | 'directio
  */
 export function listSql(
   tenantId: string,
-  reading: Reading,
+  basis: ReadBasis,
   view: ResolvedView,
   page: string,
   { columns = COLUMNS, wanted = [] }: { readonly columns?: string; readonly wanted?: readonly SlowName[] } = {},
@@ -149,7 +157,7 @@ export function listSql(
   return {
     query: `
       SELECT ${columns}, ${eventsOf(view)} AS events${shown.map((name) => `, ${name === 'heat' ? 'heats' : 'counts'}.${name} AS ${name}`).join('')}
-      FROM ${joined(reading, view, shown)}
+      FROM ${joined(basis, view, shown)}
       ${where([...facets.values(), ...others])}
       ORDER BY ${orderOf(sort, direction)}, company_id
       ${page}`,
@@ -167,12 +175,12 @@ export interface ListPart {
 }
 
 /** Companies that a correction concerned, with those that a merge now or formerly counts for, and those with events that a rule hid or showed. */
-const correctedSince = (reading: Reading) => `
+const correctedSince = (basis: ReadBasis) => `
     SELECT arrayJoin(if(field = 'counts_for', [company_id, value, before], [company_id]))
     FROM ${CORRECTIONS}
     WHERE tenant_id = {tenant:String} AND at >= fromUnixTimestamp64Milli({updated_since:Int64}, 'UTC')
     UNION ALL
-    SELECT ${targetIdOf(reading)}
+    SELECT ${targetIdOf(basis)}
     FROM ${HIDDEN_CHANGES}
     WHERE tenant_id = {tenant:String} AND at >= fromUnixTimestamp64Milli({updated_since:Int64}, 'UTC')`
 
@@ -182,7 +190,7 @@ const correctedSince = (reading: Reading) => `
  */
 export function partSql(
   tenantId: string,
-  reading: Reading,
+  basis: ReadBasis,
   filter: ResolvedFilter,
   { after, updatedSinceMs, limit }: ListPart,
 ): Sql {
@@ -190,11 +198,11 @@ export function partSql(
   const updated =
     updatedSinceMs === undefined
       ? []
-      : [`(received_ms >= {updated_since:Int64} OR company_id IN (${correctedSince(reading)}))`]
+      : [`(received_ms >= {updated_since:Int64} OR company_id IN (${correctedSince(basis)}))`]
   return {
     query: `
       SELECT ${COLUMNS}, ${eventsOf(filter)} AS events
-      FROM ${joined(reading, filter, [])}
+      FROM ${joined(basis, filter, [])}
       ${where(['company_id > {after:String}', ...updated, ...facets.values(), ...others])}
       ORDER BY company_id
       LIMIT {limit:UInt32}`,
@@ -212,23 +220,23 @@ export function partSql(
  */
 export function matchingSql(
   tenantId: string,
-  reading: Reading,
+  basis: ReadBasis,
   filter: ResolvedFilter,
-  of: OfCompanies,
+  of: CompanyCondition,
   columns = 'company_id',
 ): Sql {
   const { facets, others } = conditionsOf(filter)
   return {
     query: `
       SELECT ${columns}
-      FROM ${joined(reading, filter, [], of)}
+      FROM ${joined(basis, filter, [], of)}
       ${where([...facets.values(), ...others])}`,
     parameters: { tenant: tenantId, ...parametersOf(filter) },
   }
 }
 
 /** Values of filters about the company itself, with the companies that all other filters keep. */
-export function choicesSql(tenantId: string, reading: Reading, filter: ResolvedFilter): Sql {
+export function choicesSql(tenantId: string, basis: ReadBasis, filter: ResolvedFilter): Sql {
   const { facets, others } = conditionsOf(filter)
   const names = Object.keys(ATTRIBUTE_COLUMNS) as (keyof typeof ATTRIBUTE_COLUMNS)[]
   return {
@@ -237,7 +245,7 @@ export function choicesSql(tenantId: string, reading: Reading, filter: ResolvedF
       FROM
       (
         SELECT ${Object.values(ATTRIBUTE_COLUMNS).join()}, ${TAGS} AS tag, ${[...names, 'tag' as const].map((name) => `${keptBut(name, facets)} AS kept_${name}`).join()}
-        FROM ${joined(reading, filter, [])}
+        FROM ${joined(basis, filter, [])}
         ${where(others)}
       )
       ARRAY JOIN
@@ -253,13 +261,13 @@ export function choicesSql(tenantId: string, reading: Reading, filter: ResolvedF
 }
 
 /** The same for filters about events. */
-export function eventChoicesSql(tenantId: string, reading: Reading, filter: ResolvedFilter): Sql {
+export function eventChoicesSql(tenantId: string, basis: ReadBasis, filter: ResolvedFilter): Sql {
   const { facets, others } = conditionsOf(filter)
   const of = `tenant_id = {tenant:String} AND company != 0${daysOfEvents(filter)('toDate32(timestamp)')}`
-  const target = targetOf(reading)
+  const target = targetOf(basis)
   const kept = `
     SELECT company, ${keptBut('source', facets)} AS kept_source, ${keptBut('campaign', facets)} AS kept_campaign
-    FROM ${joined(reading, filter, [])}
+    FROM ${joined(basis, filter, [])}
     ${where(others)}`
   return {
     query: `
@@ -281,24 +289,24 @@ export function eventChoicesSql(tenantId: string, reading: Reading, filter: Reso
 
 /** Companies with the counts and flags that the conditions of a filter use. */
 function joined(
-  reading: Reading,
+  basis: ReadBasis,
   filter: ResolvedFilter,
   shown: readonly SlowName[],
-  of: OfCompanies = OF_KNOWN,
+  of: CompanyCondition = IS_KNOWN_COMPANY,
 ): string {
-  const ofShown = shown.filter((name) => name !== 'heat')
-  const names = [...new Set([...ofShown, ...(needsVisits(filter) ? (['visits'] as const) : [])])]
-  const matched = matchedSql(filter, reading, of)
+  const isVisibleEvent = shown.filter((name) => name !== 'heat')
+  const names = [...new Set([...isVisibleEvent, ...(needsVisits(filter) ? (['visits'] as const) : [])])]
+  const matched = matchedSql(filter, basis, of)
   const joins = [
     ...(shown.includes('heat') || needsHeat(filter)
-      ? [`LEFT JOIN (${heatSql(reading, of)}) AS heats USING company`]
+      ? [`LEFT JOIN (${heatSql(basis, of)}) AS heats USING company`]
       : []),
     ...(hasDays(filter) || names.length > 0
-      ? [`INNER JOIN (${countsSql(reading, filter, names, of)}) AS counts USING company`]
+      ? [`INNER JOIN (${countsSql(basis, filter, names, of)}) AS counts USING company`]
       : []),
     ...(matched === undefined ? [] : [`LEFT JOIN (${matched}) AS matched ON matched.target = companies.company`]),
   ]
-  return `(${companiesSql(reading, of)}) AS companies
+  return `(${companiesSql(basis, of)}) AS companies
       ${joins.join('\n      ')}`
 }
 
@@ -313,25 +321,24 @@ function where(conditions: readonly string[]): string {
 
 /** Counts of companies on the days of a view: `company`, `events`, and those named. */
 export function countsSql(
-  reading: Reading,
+  basis: ReadBasis,
   days: Days,
   names: readonly CountName[],
-  of: OfCompanies = OF_KNOWN,
+  of: CompanyCondition = IS_KNOWN_COMPANY,
 ): string {
   const withVisitors = names.includes('unique_ips')
   const columns = { visits: 'sum(days.visits) AS visits', unique_ips: 'uniqExactArray(visitors) AS unique_ips' }
   return `
     SELECT company, sum(days.events) AS events${names.map((name) => `, ${columns[name]}`).join('')}
-    FROM (${companyDays(reading, { of, within: within(days), withVisitors })}) AS days
+    FROM (${companyDays(basis, { companies: of, within: within(days), withVisitors })}) AS days
     GROUP BY company`
 }
 
-/** The days of a view. */
-export function within({ from, to }: Days): Within {
-  if (from !== undefined && to !== undefined) return WITHIN
-  const [first, last] = [(day: string) => ` AND ${day} >= {from:Date32}`, (day: string) => ` AND ${day} <= {to:Date32}`]
-  return from !== undefined ? first : to !== undefined ? last : () => ''
-}
+/** The days of a view, from the parameters `from` and `to`. */
+export const within =
+  ({ from, to }: Days): Within =>
+  (day) =>
+    `${from === undefined ? '' : ` AND ${day} >= {from:Date32}`}${to === undefined ? '' : ` AND ${day} <= {to:Date32}`}`
 
 const SORTED_TEXTS: ReadonlySet<CompanySort> = new Set(['name', 'domain', 'industry', 'country_code', 'classification'])
 

@@ -1,8 +1,8 @@
 import type { PageCompany, PageRow, PagesQuery } from '../../schemas/dashboard/pages.ts'
 import { PAGE_LIMITS } from '../../schemas/dashboard/pages.ts'
 import type { Found, OfTenant, QuestionReader } from '../stores/clickhouse/reader.ts'
-import { isShown, ofNumbers } from './corrected.ts'
-import { pageDays, type Reading, readingOf, WITHIN } from './days.ts'
+import { inCompanyNumbers, isVisible } from './corrected.ts'
+import { pageDays, type ReadBasis, readBasis, WITHIN } from './days.ts'
 import { HOST_OF_PAGE, PATH_OF_PAGE } from './filter.ts'
 import { companiesSql } from './list.ts'
 
@@ -13,7 +13,7 @@ interface Days {
 }
 
 /** @param isSearched whether the parameter `search` limits the pages */
-const pagesSql = (reading: Reading, sort: 'companies' | 'visits' | 'events', isSearched: boolean) => `
+const pagesSql = (basis: ReadBasis, sort: 'companies' | 'visits' | 'events', isSearched: boolean) => `
   SELECT
     page,
     ${HOST_OF_PAGE} AS host,
@@ -26,20 +26,20 @@ const pagesSql = (reading: Reading, sort: 'companies' | 'visits' | 'events', isS
   FROM
   (
     SELECT page, company, toUInt16(toInt32({to:Date32}) - toInt32(day)) AS ago, read.events AS day_events, read.visits AS day_visits
-    FROM (${pageDays(reading, {
+    FROM (${pageDays(basis, {
       within: WITHIN,
       ...(isSearched && { pages: "page != '' AND positionCaseInsensitiveUTF8(page, {search:String}) > 0" }),
     })}) AS read
-    WHERE ${isShown(reading, 'company')}
+    WHERE ${isVisible(basis, 'company')}
   )
   GROUP BY page
   ORDER BY ${sort} DESC, companies DESC, events DESC, host, path
   LIMIT {limit:UInt32} OFFSET {offset:UInt32}`
 
-const companiesOfPageSql = (reading: Reading) => `
+const companiesOfPageSql = (basis: ReadBasis) => `
   SELECT toString(company) AS company, sum(read.events) AS page_events, sum(read.visits) AS page_visits, max(last) AS last_read
-  FROM (${pageDays(reading, { within: WITHIN, pages: 'page = concat({host:String}, {path:String})' })}) AS read
-  WHERE ${isShown(reading, 'read.company')}
+  FROM (${pageDays(basis, { within: WITHIN, pages: 'page = concat({host:String}, {path:String})' })}) AS read
+  WHERE ${isVisible(basis, 'read.company')}
   GROUP BY read.company
   ORDER BY page_visits DESC, page_events DESC, company
   LIMIT ${PAGE_LIMITS.companies}`
@@ -80,9 +80,9 @@ export class ClickHousePages {
     const { from, to, sort = 'companies', limit = PAGE_LIMITS.rows, offset = 0 } = query
     const search = (query.search ?? '').trim()
     const parameters: OfTenant = { tenant, from, to, limit, offset, ...(search !== '' && { search }) }
-    const reading = await readingOf(this.#reader, tenant)
-    const { rows, total } = await this.#reader.find<FoundPage>(pagesSql(reading, sort, search !== ''), parameters)
-    const names = await this.#names(tenant, reading, [...new Set(rows.flatMap(({ top }) => top))])
+    const basis = await readBasis(this.#reader, tenant)
+    const { rows, total } = await this.#reader.find<FoundPage>(pagesSql(basis, sort, search !== ''), parameters)
+    const names = await this.#names(tenant, basis, [...new Set(rows.flatMap(({ top }) => top))])
     return {
       rows: rows.map(({ host, path, companies, visits, events, visits_of: [agos, counts], top }) => {
         const byAgo = new Map(agos.map((ago, i) => [ago, counts[i]!]))
@@ -101,11 +101,11 @@ export class ClickHousePages {
 
   /** Companies that read a page, those with the most visits first. */
   async companies(tenant: string, days: Days, page: { host: string; path: string }): Promise<PageCompany[]> {
-    const reading = await readingOf(this.#reader, tenant)
-    const rows = await this.#reader.rows<FoundCompany>(companiesOfPageSql(reading), { tenant, ...days, ...page })
+    const basis = await readBasis(this.#reader, tenant)
+    const rows = await this.#reader.rows<FoundCompany>(companiesOfPageSql(basis), { tenant, ...days, ...page })
     const names = await this.#names(
       tenant,
-      reading,
+      basis,
       rows.map(({ company }) => company),
     )
     return rows.flatMap(({ company, page_events: events, page_visits: visits, last_read }) => {
@@ -117,12 +117,12 @@ export class ClickHousePages {
   }
 
   /** Companies by their numbers. */
-  async #names(tenant: string, reading: Reading, numbers: readonly string[]): Promise<ReadonlyMap<string, Named>> {
+  async #names(tenant: string, basis: ReadBasis, numbers: readonly string[]): Promise<ReadonlyMap<string, Named>> {
     const names = new Map<string, Named>()
     if (numbers.length === 0) return names
     const query = `
       SELECT toString(company) AS number, company_id, name, domain, country_code
-      FROM (${companiesSql(reading, ofNumbers(reading, numbers), true)})`
+      FROM (${companiesSql(basis, inCompanyNumbers(basis, numbers), true)})`
     for (const row of await this.#reader.rows<Named>(query, { tenant })) names.set(row.number, row)
     return names
   }

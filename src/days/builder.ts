@@ -105,7 +105,7 @@ export class DaysBuilder extends LeasedService {
   protected override async round(): Promise<number | undefined> {
     const { tables, clock } = this.#options
     if (await this.#isUnreadable()) {
-      // Builds that their events have left hold hashes of addresses, whatever else waits.
+      // Stale builds hold hashes of addresses, so their removal waits for no mutation.
       await this.#clean()
       return this.#times.lookEveryMs
     }
@@ -194,7 +194,7 @@ export class DaysBuilder extends LeasedService {
       this.#watched.set(keyOf(day), { ...this.#watched.get(keyOf(day))!, isBuilt: true, builtMs: clock.now() })
       onBuilt?.(day.tables.length)
     } catch (error) {
-      // ClickHouse answered, so the reason may be this day alone. Others go on.
+      // ClickHouse answered, so the reason may be this day alone. Other days continue.
       if (!(error instanceof ClickHouseError) || error.type === 'UNKNOWN_TABLE') throw error
       const watched = this.#watched.get(keyOf(day))!
       const delayMs = Math.min(FAILED_DAY.maxMs, FAILED_DAY.minMs * 2 ** Math.min(watched.failures, 10))

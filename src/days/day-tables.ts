@@ -61,11 +61,11 @@ export const BUILDS_MAX = 5_000
 const STATEMENT_MS = 900_000
 const MIB = 1_048_576
 
-/** A build uses one core and little memory, whatever the size of the day. */
+/** A build uses one core and little memory, also for a large day. */
 const BUILDING: ClickHouseSettings = {
   max_threads: 1,
   max_insert_threads: '1',
-  // Orders it behind other statements that name a priority.
+  // Statements with a smaller number run first.
   priority: '10',
   max_memory_usage: String(512 * MIB),
   max_bytes_before_external_group_by: String(128 * MIB),

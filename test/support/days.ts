@@ -1,7 +1,7 @@
 import { DayTables, type StaleDay } from '../../src/days/day-tables.ts'
 import type { TestClickHouse } from './clickhouse.ts'
 
-/** Numbers of a day, whatever they are read from. `live`: computed from events. */
+/** Numbers of a day from both sources. `live`: computed from events. */
 const entitiesOf = (where: string) => `
   SELECT
     tenant_id, toDate32(timestamp) AS day, kind,

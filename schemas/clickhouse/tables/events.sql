@@ -6,8 +6,8 @@
 -- company_sums: names, times and counts of companies and accounts. The attributes are one string, which is read five times as fast as a
 --   tuple; free texts come last in it. Names follow the time of receipt, then the quality. A timestamp more than a day ahead of its receipt
 --   does not count for first_seen and last_seen.
--- company_texts: the same for lookups of a few companies, which would read 8,192 rows of company_sums for each. ClickHouse takes the
---   projection with fewer marks, whatever their size, so the attributes are in another order: a query names the one that it wants.
+-- company_texts: the same for lookups of a few companies. company_sums would read 8,192 rows for each. ClickHouse prefers the projection with
+--   fewer marks, also when its marks have more rows. So the attributes here are in the opposite order, and only lookups match it.
 -- day_checks: whether the stored numbers of a day are those of its events (src/days/README.md). page_names: which pages there are.
 -- stored_days: the counts of stored events for `daily_outcomes`.
 -- source_hours: for the health of sources (src/tenants/sources/counts.ts), so that it reads a few rows per source and hour.
@@ -23,9 +23,9 @@
 -- `properties`. A search of the text comes first, because parsing JSON costs more. ALIAS columns are computed when a query reads them, so an
 -- insert costs nothing more. Pages of the dashboard read the MATERIALIZED ones, which ClickHouse computes at the insert. So no sender, backup
 -- or replay needs to know either.
--- url: the others are computed from it, and a mutation refuses to compute a column from one that is not stored.
--- page: ids, UUIDs and long numbers in a path become *, because a page that everybody has for himself is no page, and because few distinct
---   pages are read fast. In their order: a UUID; hexadecimal digits; a ULID; the id of an API, such as cus_NffrFeUfNV2Hib; a number.
+-- url: stored, because ClickHouse cannot compute a MATERIALIZED column from an ALIAS column in a mutation.
+-- page: ids in a path become *, so that a page with an id for each visitor counts as one page, and because few distinct pages are read
+--   fast. The pattern has, in this order: a UUID; hexadecimal digits; a ULID; the id of an API, such as cus_NffrFeUfNV2Hib; a number.
 -- company, visitor: numbers are compared and counted several times as fast as texts.
 -- known_domain: the truth of a tenant's own sign-ups, which attributions are checked with. What came with a browser key, which stands in
 --   public pages, is no evidence (src/operations/accuracy/README.md, Evidence).

@@ -113,4 +113,4 @@ FROM events
 ARRAY JOIN ['company', 'account'] AS kind
 WHERE (tenant_id, toDate32(timestamp)) IN (SELECT live.1, live.2 FROM (SELECT arrayJoin(known.2) AS live))
 GROUP BY tenant_id, day, kind, entity_id, entity
-COMMENT 'One row per company and per account and UTC day, whatever people corrected';
+COMMENT 'One row per company and per account and UTC day, before corrections by people';

@@ -1,6 +1,6 @@
 import { inParts } from '../../companies/companies.ts'
-import { type Corrected, ofThese, targetIdOf } from '../../companies/corrected.ts'
-import { correctedSql, fromEvents, type Reading, readingOf, shownDays } from '../../companies/days.ts'
+import { type Corrected, inCompanyIds, targetIdOf } from '../../companies/corrected.ts'
+import { CORRECTED_SQL, fromEvents, type ReadBasis, readBasis, visibleDays } from '../../companies/days.ts'
 import { entriesSql } from '../../companies/entries.ts'
 import {
   daysOfEvents,
@@ -96,17 +96,17 @@ export class ClickHouseVisits {
 
   /** When the first event of each company was received, milliseconds. */
   async firstReceived(tenantId: string, ids: readonly string[]): Promise<ReadonlyMap<string, number>> {
-    const reading = await this.#reading(tenantId)
+    const basis = await this.#basis(tenantId)
     const rows: { company_id: string; received: number }[] = []
     for (const part of inParts(ids)) {
       // The projection company_sums has the numbers of companies.
       const query = `
-        SELECT ${targetIdOf(reading, 'part_id')} AS company_id, toUnixTimestamp64Milli(min(first)) AS received
+        SELECT ${targetIdOf(basis, 'part_id')} AS company_id, toUnixTimestamp64Milli(min(first)) AS received
         FROM
         (
           SELECT any(events.company_id) AS part_id, min(received_at) AS first
           FROM events
-          WHERE tenant_id = {tenant:String} AND ${ofThese(reading, part)('company')}
+          WHERE tenant_id = {tenant:String} AND ${inCompanyIds(basis, part)('company')}
           GROUP BY company
         )
         GROUP BY company_id`
@@ -164,7 +164,7 @@ export class ClickHouseVisits {
 
   /** UTC days since a moment on which a company came back, after this number of days or more. A timestamp may be up to a day ahead. */
   async returns(tenantId: string, afterDays: number, sinceMs: number): Promise<CompanyDay[]> {
-    const reading = await this.#reading(tenantId)
+    const basis = await this.#basis(tenantId)
     return await this.#pages(
       `SELECT
         named.company_id AS company_id,
@@ -177,18 +177,18 @@ export class ClickHouseVisits {
       FROM
       (
         SELECT company, arraySort(groupArray(day)) AS visited
-        FROM (${shownDays(reading)})
+        FROM (${visibleDays(basis)})
         GROUP BY company
       ) AS days
-      INNER JOIN (SELECT company, company_id FROM (${companiesSql(reading)})) AS named USING company
+      INNER JOIN (SELECT company, company_id FROM (${companiesSql(basis)})) AS named USING company
       WHERE company_id > {after:String} AND notEmpty(found)
       ORDER BY company_id LIMIT {limit:UInt32}`,
       { tenant: tenantId, since: utcDay(sinceMs), until: utcDay(this.#clock.now() + DAY_MS), gap: afterDays },
     )
   }
 
-  #reading(tenantId: string): Promise<Reading> {
-    return readingOf(this.#reader, tenantId)
+  #basis(tenantId: string): Promise<ReadBasis> {
+    return readBasis(this.#reader, tenantId)
   }
 
   /** Rows of all pages of a query with the parameters `after` and `limit`. */
@@ -207,7 +207,7 @@ export class ClickHouseVisits {
   async members(tenantId: string, where: string, ids: readonly string[] | undefined, limit: number): Promise<string[]> {
     const filter = resolveFilter(parseWhere(where), this.#clock.now(), await this.#sources(tenantId))
     if (ids === undefined) return await this.#all(tenantId, filter, limit)
-    return await this.#matching(tenantId, await this.#reading(tenantId), filter, ids, (sql) => sql)
+    return await this.#matching(tenantId, await this.#basis(tenantId), filter, ids, (sql) => sql)
   }
 
   /**
@@ -240,21 +240,21 @@ export class ClickHouseVisits {
   }
 
   async #membersBefore(tenantId: string, filter: ResolvedFilter, atMs: number, ids: readonly string[]) {
-    const past = stateAt({ query: correctedSql, parameters: { tenant: tenantId } }, atMs)
+    const past = stateAt({ query: CORRECTED_SQL, parameters: { tenant: tenantId } }, atMs)
     const [corrected = { merged: [], hidden: [] }] = await this.#reader.rows<Corrected>(past.query, past.parameters)
     return await this.#matching(tenantId, fromEvents(corrected), filter, ids, (sql) => stateAt(sql, atMs))
   }
 
   async #matching(
     tenantId: string,
-    reading: Reading,
+    basis: ReadBasis,
     filter: ResolvedFilter,
     ids: readonly string[],
     state: (now: { readonly query: string; readonly parameters: OfTenant }) => typeof now,
   ): Promise<string[]> {
     const found: string[] = []
     for (const part of inParts(ids)) {
-      const { query, parameters } = state(matchingSql(tenantId, reading, filter, ofThese(reading, part)))
+      const { query, parameters } = state(matchingSql(tenantId, basis, filter, inCompanyIds(basis, part)))
       const rows = await this.#reader.rows<{ company_id: string }>(query, parameters)
       for (const { company_id: id } of rows) found.push(id)
     }
@@ -296,7 +296,7 @@ export class ClickHouseVisits {
     const filter = resolveFilter(parseWhere(where), nowMs, await this.#sources(tenantId))
     const { query, parameters } = entriesSql(
       tenantId,
-      await this.#reading(tenantId),
+      await this.#basis(tenantId),
       filter,
       utcDay(sinceMs),
       utcDay(nowMs),
@@ -309,10 +309,10 @@ export class ClickHouseVisits {
     const found: string[] = []
     while (found.length < limit) {
       // Each part asks anew: an erasure may have removed a build since the last one.
-      const reading = await this.#reading(tenantId)
+      const basis = await this.#basis(tenantId)
       const rows = Math.min(PAGE_ROWS, limit - found.length)
       const part = { after: found.at(-1) ?? '', updatedSinceMs: undefined, limit: rows }
-      const { query, parameters } = partSql(tenantId, reading, filter, part)
+      const { query, parameters } = partSql(tenantId, basis, filter, part)
       const page = await this.#reader.rows<{ company_id: string }>(query, parameters)
       for (const { company_id: id } of page) found.push(id)
       if (page.length < rows) break

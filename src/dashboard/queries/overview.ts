@@ -1,6 +1,6 @@
 import type { EventDay, OutcomeCount } from '../../../schemas/dashboard/overview.ts'
-import { isShown } from '../../companies/corrected.ts'
-import { companyDays, type Reading, readingOf, WITHIN } from '../../companies/days.ts'
+import { isVisible } from '../../companies/corrected.ts'
+import { companyDays, type ReadBasis, readBasis, WITHIN } from '../../companies/days.ts'
 import { companiesSql } from '../../companies/list.ts'
 import { utcDay } from '../../pipeline/event/outcomes.ts'
 import { givenUp } from '../../stores/clickhouse/client.ts'
@@ -24,21 +24,21 @@ const perDay = (aggregate: string) => `${aggregate}Resample(0, ${DAYS_MAX}, 1)`
  * Companies are counted as lists show them: merged ones for their target, hidden ones not at all. Their events are kept, and count. Events
  * without a company are those of the company 0.
  */
-const seenSql = (reading: Reading) => `
+const seenSql = (basis: ReadBasis) => `
   SELECT
-    uniqExactIf(company, is_shown) AS seen,
-    ${perDay('countIf')}(is_shown, day_index) AS companies_by_day,
+    uniqExactIf(company, is_visible) AS seen,
+    ${perDay('countIf')}(is_visible, day_index) AS companies_by_day,
     ${perDay('sumIf')}(days.events, company != 0, day_index) AS known_by_day,
     ${perDay('sumIf')}(days.events, company = 0, day_index) AS unknown_by_day
   FROM
   (
-    SELECT company, company != 0 AND ${isShown(reading, 'company')} AS is_shown, toInt32(day) - toInt32({from:Date32}) AS day_index, events
-    FROM (${companyDays(reading, { of: () => '1', within: WITHIN })})
+    SELECT company, company != 0 AND ${isVisible(basis, 'company')} AS is_visible, toInt32(day) - toInt32({from:Date32}) AS day_index, events
+    FROM (${companyDays(basis, { companies: () => '1', within: WITHIN })})
   ) AS days`
 
-const newSql = (reading: Reading) => `
+const newSql = (basis: ReadBasis) => `
   SELECT toString(toDate32(first_seen)) AS day, count() AS companies
-  FROM (${companiesSql(reading)})
+  FROM (${companiesSql(basis)})
   WHERE NOT hidden AND toDate32(first_seen) >= {from:Date32} AND toDate32(first_seen) <= {to:Date32}
   GROUP BY toDate32(first_seen)`
 
@@ -91,10 +91,10 @@ export class ClickHouseOverview {
   /** At most 366 days. */
   async eventDays(tenantId: string, { from, to }: Days): Promise<EventDays> {
     const of = { tenant: tenantId, from, to }
-    const reading = await readingOf(this.#reader, tenantId)
+    const basis = await readBasis(this.#reader, tenantId)
     const [[counted], firsts] = await Promise.all([
-      this.#reader.rows<Seen>(seenSql(reading), of),
-      this.#reader.rows<Counted>(newSql(reading), of),
+      this.#reader.rows<Seen>(seenSql(basis), of),
+      this.#reader.rows<Counted>(newSql(basis), of),
     ])
     const newOf = new Map(firsts.map(({ day, companies }) => [day, companies]))
     const days: EventDay[] = []

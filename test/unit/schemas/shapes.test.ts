@@ -4,6 +4,7 @@ import { LookupResponse } from '../../../schemas/api/lookup.ts'
 import { ATTRIBUTES, INGEST_ATTRIBUTES, LOCATION_ATTRIBUTES } from '../../../schemas/attributes.ts'
 import { CLASSIFICATIONS, NOISE } from '../../../schemas/classification.ts'
 import { OUTCOME_COLUMNS } from '../../../schemas/outcome.ts'
+import { ANY_ID, IDS_IN_PATHS } from '../../../schemas/page.ts'
 import { ROW_COLUMNS, ROW_IDENTITY } from '../../../schemas/row.ts'
 import { readSchema } from '../../../src/stores/clickhouse/schema.ts'
 
@@ -57,6 +58,10 @@ test('the organisation fields that the views sum up are columns of a row', () =>
     assert.deepEqual(columns[0] === 'classification' ? columns : columns.reverse(), summed[0])
     for (const column of columns) assert.ok((ROW_COLUMNS as readonly string[]).includes(column), column)
   }
+})
+
+test('filters replace the same ids in paths as the column page', () => {
+  assert.ok(tables.get('events')!.includes(`'${IDS_IN_PATHS.replaceAll('\\', '\\\\')}',\n        '${ANY_ID}'`))
 })
 
 test('the columns that identify a row are adjacent', () => {
