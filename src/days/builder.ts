@@ -49,6 +49,10 @@ export interface BuilderOptions {
 
 /** A failure lasts: ClickHouse is down, or its tables are not made yet. */
 const DELAY: DelayBounds = { minMs: 5_000, maxMs: 300_000 }
+/** Errors while a sink of this or another process migrates the schema, which it reports itself when it fails. */
+const NOT_MIGRATED: ReadonlySet<string | undefined> = new Set([
+  ...['UNKNOWN_DATABASE', 'UNKNOWN_TABLE', 'UNKNOWN_IDENTIFIER'],
+])
 /** A day that cannot be built is tried again after this time, and after twice as long each time. */
 const FAILED_DAY: DelayBounds = { minMs: 300_000, maxMs: 3_600_000 }
 /** Above this share of the rows, replaced builds slow down reading. */
@@ -103,6 +107,15 @@ export class DaysBuilder extends LeasedService {
   #sinceBefore: number | undefined
 
   protected override async round(): Promise<number | undefined> {
+    try {
+      return await this.#round()
+    } catch (error) {
+      if (!(error instanceof ClickHouseError) || !NOT_MIGRATED.has(error.type)) throw error
+      return this.#times.lookEveryMs
+    }
+  }
+
+  async #round(): Promise<number | undefined> {
     const { tables, clock } = this.#options
     if (await this.#isUnreadable()) {
       // Stale builds hold hashes of addresses, so their removal waits for no mutation.
@@ -195,7 +208,7 @@ export class DaysBuilder extends LeasedService {
       onBuilt?.(day.tables.length)
     } catch (error) {
       // ClickHouse answered, so the reason may be this day alone. Other days continue.
-      if (!(error instanceof ClickHouseError) || error.type === 'UNKNOWN_TABLE') throw error
+      if (!(error instanceof ClickHouseError) || NOT_MIGRATED.has(error.type)) throw error
       const watched = this.#watched.get(keyOf(day))!
       const delayMs = Math.min(FAILED_DAY.maxMs, FAILED_DAY.minMs * 2 ** Math.min(watched.failures, 10))
       this.#watched.set(keyOf(day), { ...watched, failures: watched.failures + 1, retryMs: clock.now() + delayMs })

@@ -101,7 +101,8 @@ async function createMissing(
   const detached = await attachDetached(client, absent, log)
   const created = absent.filter((name) => !detached.has(name) && (keepsViews || schema.tables.has(name)))
   for (const name of created) await apply(client, schema.tables.get(name) ?? schema.views.get(name)!, cluster)
-  if (created.length === 0) return
+  const isNew = existing.size === 0 && missing.length === schema.migrations.length
+  if (created.length === 0 || isNew) return
   if (missing.length > 0) log.info({ created }, 'created tables that an earlier version did not have')
   else {
     const message = `ClickHouse lacked ${created.join(', ')}: created again; the rows of a missing table are lost until they are replayed or restored`
