@@ -163,14 +163,14 @@ export function Days({ days }: { readonly days: NonNullable<SystemAnswer['days']
     <TableSection
       title="Closed days"
       none=""
-      note="Pages read these days from their events, which takes longer, until they are summed up."
+      note="ipid stores sums of days that are over. Until then pages read the events of these days, which takes longer."
       rows={[days]}
       keyOf={() => 'days'}
       columns={[
         { ...figure('stale', 'Not summed up'), render: ({ stale }) => (stale === null ? '–' : number(stale)) },
         {
           key: 'since',
-          label: 'The first since',
+          label: 'Oldest since',
           render: ({ oldest_since: since }) => (since === null ? '–' : <Time at={since} />),
         },
         {
@@ -179,7 +179,9 @@ export function Days({ days }: { readonly days: NonNullable<SystemAnswer['days']
           text: 'wrap',
           inCard: 'whole',
           render: ({ waits, failure }) =>
-            waits ? (failure ?? 'a change of all stored events in ClickHouse') : 'their turn',
+            waits
+              ? (failure ?? 'a change of all stored events in ClickHouse')
+              : 'the builder, which sums up the newest first',
         },
       ]}
     />
