@@ -21,6 +21,9 @@ import { RedisTailWire } from '../../src/dashboard/redis/live.ts'
 import type { People } from '../../src/dashboard/server/people.ts'
 import { createDashboard } from '../../src/dashboard/server/server.ts'
 import { type SessionStore, Sessions } from '../../src/dashboard/server/sessions.ts'
+import { DaysBuilder } from '../../src/days/builder.ts'
+import type { DayTables } from '../../src/days/day-tables.ts'
+import { RedisDaysRecords } from '../../src/days/redis/records.ts'
 import { EnrichmentEngine } from '../../src/enrichment/engine.ts'
 import { ReverseDns } from '../../src/enrichment/providers/rdns/reverse-dns.ts'
 import { Exporter } from '../../src/exports/exporter.ts'
@@ -193,6 +196,20 @@ export const SERVICES: Readonly<Record<string, ServiceCase>> = {
       const store: AgedStore = { name: 'tables', removeAged: async () => 0, close: async () => {} }
       const records = new RedisRetentionRecords(client, 30)
       return new Retention({ store, records, clock: systemClock, log: silent })
+    }),
+  },
+  DaysBuilder: {
+    make: onRedis((client) => {
+      const lease = new Membership({ client, name: 'days' }).share(0)
+      const tables = { openMutations: async () => [], stale: async () => ({ newest: [], total: 0 }) }
+      const records = new RedisDaysRecords(client)
+      return new DaysBuilder({
+        lease,
+        tables: tables as unknown as DayTables,
+        records,
+        clock: systemClock,
+        log: silent,
+      })
     }),
   },
   IntakeGate: { make: onRedis((client) => new IntakeGate({ client, ...onPipeline, waitingEventsMax: 10 })) },
