@@ -164,7 +164,7 @@ export class ClickHouseActivity {
 
   /** Condition on the events of a company. */
   async #rowsOf(tenant: string, company: string): Promise<string> {
-    return isCompanyEvent(await readBasis(this.#reader, tenant), company)
+    return isCompanyEvent(await readBasis(this.#reader, tenant, 'corrections'), company)
   }
 
   /** @param days up to the last day with an event, as for the company itself */

@@ -20,8 +20,16 @@ import { encodedChars, type Parameters, type QuestionReader } from '../stores/cl
 import type { TenantStore } from '../tenants/stores.ts'
 import { findCompany, findDomain, findOrigins, type StoredCompany } from './company.ts'
 import { type CompanyCondition, inCompanyIds } from './corrected.ts'
-import { companyDays, type ReadBasis, readBasis } from './days.ts'
-import { type Days, type Facet, type NamedSource, parametersOf, type ResolvedFilter, resolveFilter } from './filter.ts'
+import { companyDays, type Need, type ReadBasis, readBasis } from './days.ts'
+import {
+  type Days,
+  type Facet,
+  type NamedSource,
+  needOf,
+  parametersOf,
+  type ResolvedFilter,
+  resolveFilter,
+} from './filter.ts'
 import { type HeatRow, heatOf, heatSql } from './heat.ts'
 import {
   choicesSql,
@@ -125,7 +133,7 @@ export class ClickHouseCompanies {
     filter: CompanyFilter,
     part: ListPart,
   ): Promise<{ readonly companies: readonly CountedCompany[]; readonly next: string | undefined }> {
-    const [resolved, basis] = await this.#resolve(tenantId, filter)
+    const [resolved, basis] = await this.#resolve(tenantId, filter, 'pages')
     const { query, parameters } = partSql(tenantId, basis, resolved, { ...part, limit: part.limit + 1 })
     const found = await this.#reader.rows<CompanyRow>(query, parameters)
     const rows = found.slice(0, part.limit)
@@ -148,7 +156,7 @@ export class ClickHouseCompanies {
     const { from, to } = resolveFilter(ofDays, this.#clock.now(), [])
     const spark = this.#sparkDays(to)
     const span = { spark_from: spark[0]!, spark_to: spark.at(-1)!, ...parametersOf({ from, to }) }
-    const basis = await readBasis(this.#reader, tenantId)
+    const basis = await readBasis(this.#reader, tenantId, 'pages')
     const ask = <T>(sqlOf: (of: CompanyCondition) => string) => this.#rowsOf<T>(tenantId, basis, companies, sqlOf, span)
     // Two at a time, so that one call does not wait for its own slots.
     const [[sets, heats], days] = await Promise.all([
@@ -172,7 +180,7 @@ export class ClickHouseCompanies {
    * @param left aborts when the reader has gone
    */
   async *rows(tenantId: string, view: CompanyView, left: AbortSignal): AsyncGenerator<readonly CountedCompany[]> {
-    const [resolved, basis] = await forCaller(left, () => this.#resolve(tenantId, view))
+    const [resolved, basis] = await forCaller(left, () => this.#resolve(tenantId, view, 'pages'))
     const { query, parameters } = listSql(tenantId, basis, resolved, 'LIMIT {limit:UInt32}', {
       wanted: ['visits', 'unique_ips', 'heat'],
     })
@@ -244,10 +252,16 @@ export class ClickHouseCompanies {
     return found
   }
 
-  async #resolve<F extends CompanyFilter>(tenantId: string, filter: F): Promise<[F & ResolvedFilter, ReadBasis]> {
+  /** @param need default: of the view */
+  async #resolve<F extends CompanyView>(
+    tenantId: string,
+    filter: F,
+    need?: Need,
+  ): Promise<[F & ResolvedFilter, ReadBasis]> {
     const { source = [], source_not = [] } = filter
     const sources = source.length + source_not.length > 0 ? await this.#sourcesOf(tenantId) : []
-    return [resolveFilter(filter, this.#clock.now(), sources), await readBasis(this.#reader, tenantId)]
+    const resolved = resolveFilter(filter, this.#clock.now(), sources)
+    return [resolved, await readBasis(this.#reader, tenantId, need ?? needOf(resolved, resolved.sort))]
   }
 
   /** Where the visits of a company lead and come from, on the days of its stored data. */

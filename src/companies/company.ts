@@ -18,7 +18,7 @@ interface CompanyWanted {
 
 const DAY_MS = 86_400_000
 
-const companySql = (basis: ReadBasis, company: string) =>
+const companySql = (basis: Corrected, company: string) =>
   `SELECT * FROM (${companiesSql(basis, inCompanyIds(basis, [company]), true)}) WHERE company_id = {company:String}`
 
 /** Condition on the days of events. */
@@ -26,7 +26,7 @@ const OF_DAYS = WITHIN('toDate32(timestamp)')
 
 /** Condition on the events of a company. The index `companies` finds them. */
 export const isCompanyEvent = (corrected: Corrected, company: string) =>
-  `tenant_id = {tenant:String} AND ${inCompanyIds(corrected, [company])('company')}`
+  `tenant_id = {tenant:String} AND ${inCompanyIds(corrected, [company]).all('company')}`
 
 const accountsOf = (rows: string) => `
   SELECT account_id AS value, count() AS events
@@ -98,7 +98,7 @@ export interface StoredCompany
 export async function findCompany(reader: QuestionReader, wanted: CompanyWanted): Promise<StoredCompany | undefined> {
   const { tenantId: tenant, companyId, days, today } = wanted
   const of = { tenant, company: companyId }
-  const basis = await readBasis(reader, tenant)
+  const basis = await readBasis(reader, tenant, 'pages')
   const rows = isCompanyEvent(basis, companyId)
   const ofIt = inCompanyIds(basis, [companyId])
   // Two at a time, so that one call does not wait for its own slots.
@@ -142,7 +142,7 @@ export async function findCompany(reader: QuestionReader, wanted: CompanyWanted)
 
 /** The domain of a company, empty when it is unknown; undefined when the company does not exist. */
 export async function findDomain(reader: QuestionReader, tenant: string, company: string): Promise<string | undefined> {
-  const query = companySql(await readBasis(reader, tenant), company)
+  const query = companySql(await readBasis(reader, tenant, 'corrections'), company)
   const [found] = await reader.rows<Pick<StoredCompanyRow, 'domain'>>(query, { tenant, company })
   return found?.domain
 }
@@ -150,7 +150,7 @@ export async function findDomain(reader: QuestionReader, tenant: string, company
 /** Where the visits of a company lead and come from, on the days of the stored data. */
 export async function findOrigins(reader: QuestionReader, tenant: string, found: StoredCompany): Promise<Origins> {
   const { company, from, to } = found
-  const rows = isCompanyEvent(await readBasis(reader, tenant), company.company_id) + OF_DAYS
+  const rows = isCompanyEvent(await readBasis(reader, tenant, 'corrections'), company.company_id) + OF_DAYS
   const of = { tenant, company: company.company_id, from, to }
   return originsOf(await reader.rows<OriginRow>(originsSql(rows), of))
 }

@@ -38,43 +38,80 @@ export const isVisibleEvent = (corrected: Corrected) =>
   `tenant_id = {tenant:String} AND company != 0 AND ${isVisible(corrected, targetOf(corrected))}`
 
 /** Condition on a column with the number of a company. */
-export type CompanyCondition = (company: string) => string
-
-export const IS_KNOWN_COMPANY: CompanyCondition = (company) => `${company} != 0`
-
-/** Numbers of merged companies and of their targets. */
-const concernedBy = ({ merged }: Corrected) => new Set(merged.flatMap(([, , source, target]) => [source, target]))
-
-/** Narrows a condition to companies that count together with others, targets too. There must be some. */
-export const onlyMerged =
-  (corrected: Corrected, companies: CompanyCondition): CompanyCondition =>
-  (company) =>
-    `${companies(company)} AND ${company} IN (${[...concernedBy(corrected)].join()})`
-
-/** Narrows a condition to all other companies. */
-export const withoutMerged =
-  (corrected: Corrected, companies: CompanyCondition): CompanyCondition =>
-  (company) =>
-    `${companies(company)} AND ${company} NOT IN (${[...concernedBy(corrected)].join()})`
+type NumberCondition = (company: string) => string
 
 /**
- * Condition on companies by their ids. It includes the companies that are merged into them, and leaves out ids that are merged into others.
+ * Known companies of a tenant, as stored: events of merged companies have their own number. A query whose numbers do not add up in a merge
+ * reads `unmerged` and `merged` by themselves.
  */
+export interface CompanyCondition {
+  readonly all: NumberCondition
+  /** Those that no merge concerns; undefined: there are none. */
+  readonly unmerged?: NumberCondition
+  /** Merged ones, and those that they count for; undefined: there are none. */
+  readonly merged?: NumberCondition
+}
+
+/** All known companies. */
+export const knownCompanies = (corrected: Corrected) => byMerges(corrected, (company) => `${company} != 0`)
+
+/** All known companies, and the number 0 of events without one. */
+export const companiesAndUnknown = (corrected: Corrected) => byMerges(corrected, () => '1')
+
+function byMerges({ merged }: Corrected, all: NumberCondition): CompanyCondition {
+  if (merged.length === 0) return { all, unmerged: all }
+  const concerned = [...new Set(merged.flatMap(([, , source, target]) => [source, target]))].join()
+  return {
+    all,
+    unmerged: (company) => `${all(company)} AND ${company} NOT IN (${concerned})`,
+    merged: (company) => `${company} IN (${concerned}) AND ${company} != 0`,
+  }
+}
+
+/** Companies by their ids, with those that are merged into them, and without ids that are merged into others. */
 export function inCompanyIds({ merged }: Corrected, ids: readonly string[]): CompanyCondition {
-  const wanted = new Set(ids)
-  for (const [source] of merged) wanted.delete(source)
-  const own = [...wanted].map((id) => `sipHash64(${quote(id)})`)
-  return inNumbers([...own, ...merged.flatMap(([, target, number]) => (wanted.has(target) ? [number] : []))])
+  return companiesIn(
+    ids,
+    merged,
+    ([source]) => source,
+    ([, target]) => target,
+    (id) => `sipHash64(${quote(id)})`,
+  )
 }
 
 /** The same by their numbers. */
 export function inCompanyNumbers({ merged }: Corrected, numbers: readonly string[]): CompanyCondition {
-  const wanted = new Set(numbers)
-  return inNumbers([...wanted, ...merged.flatMap(([, , number, target]) => (wanted.has(target) ? [number] : []))])
+  return companiesIn(
+    numbers,
+    merged,
+    ([, , source]) => source,
+    ([, , , target]) => target,
+    (number) => number,
+  )
+}
+
+function companiesIn(
+  keys: readonly string[],
+  merged: readonly Merged[],
+  sourceOf: (merge: Merged) => string,
+  targetOf: (merge: Merged) => string,
+  numberOf: (key: string) => string,
+): CompanyCondition {
+  const wanted = new Set(keys)
+  for (const merge of merged) wanted.delete(sourceOf(merge))
+  const merges = merged.filter((merge) => wanted.has(targetOf(merge)))
+  const together = new Set(merges.flatMap(([, , source, target]) => [source, target]))
+  for (const merge of merges) wanted.delete(targetOf(merge))
+  const others = [...wanted].map(numberOf)
+  return {
+    all: inNumbers([...others, ...together]),
+    ...((others.length > 0 || together.size === 0) && { unmerged: inNumbers(others) }),
+    ...(together.size > 0 && { merged: inNumbers([...together]) }),
+  }
 }
 
 /** ClickHouse refuses an empty list. The 0 in it is no company. */
 const inNumbers =
-  (listed: readonly string[]): CompanyCondition =>
+  (listed: readonly string[]): NumberCondition =>
   (company) =>
     `${company} IN (${['0', ...listed].join()}) AND ${company} != 0`

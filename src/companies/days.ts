@@ -1,13 +1,5 @@
 import type { QuestionReader } from '../stores/clickhouse/reader.ts'
-import {
-  type CompanyCondition,
-  type Corrected,
-  IS_KNOWN_COMPANY,
-  isVisible,
-  onlyMerged,
-  targetOf,
-  withoutMerged,
-} from './corrected.ts'
+import { type CompanyCondition, type Corrected, isVisible, knownCompanies, targetOf } from './corrected.ts'
 
 /*
  * What companies did on each UTC day. Finished numbers of a day are stored (src/days/README.md). A query reads the stored days that
@@ -24,6 +16,12 @@ interface DaySources {
   /** Read from `events`; undefined: every day. */
   readonly live: readonly number[] | undefined
 }
+
+/**
+ * What a query reads beside names and corrections: `corrections`, nothing; `days`, `companyDays` too; `pages`, `pageDays` and heat too. A query that
+ * reads more than it announced is right, and slow.
+ */
+export type Need = 'corrections' | 'days' | 'pages'
 
 /** What a query about companies must know first. */
 export interface ReadBasis extends Corrected {
@@ -55,10 +53,10 @@ export const CORRECTED_SQL = `
   ${FROM_CORRECTED}`
 
 /** The first query of every read of companies. */
-export const READ_BASIS_SQL = `
+const basisSql = (need: 'days' | 'pages') => `
   SELECT ${CORRECTED},
     ${builds('day_builds')} AS builds,
-    ${builds('valid_page_days')} AS page_builds,
+    ${need === 'pages' ? builds('valid_page_days') : '[]'} AS page_builds,
     toInt32(toDate32(now('UTC'))) AS today
   ${FROM_CORRECTED}`
 
@@ -74,8 +72,12 @@ interface Found extends Corrected {
 const BUILDS_MAX = 3_000
 
 /** Reads what queries about the companies of a tenant must know first. Rejects as `QuestionReader.find`. */
-export async function readBasis(reader: QuestionReader, tenant: string): Promise<ReadBasis> {
-  const [found] = await reader.rows<Found>(READ_BASIS_SQL, { tenant })
+export async function readBasis(reader: QuestionReader, tenant: string, need: Need): Promise<ReadBasis> {
+  if (need === 'corrections') {
+    const [corrected] = await reader.rows<Corrected>(CORRECTED_SQL, { tenant })
+    return fromEvents(corrected ?? { merged: [], hidden: [] })
+  }
+  const [found] = await reader.rows<Found>(basisSql(need), { tenant })
   if (found === undefined) return fromEvents({ merged: [], hidden: [] })
   const { merged, hidden, builds: all, page_builds, today } = found
   const sourcesOf = (proved: readonly Build[]): DaySources => {
@@ -87,7 +89,7 @@ export async function readBasis(reader: QuestionReader, tenant: string): Promise
     return { builds: stored.filter(([, built]) => built > 0), live: [...live] }
   }
   const companies = sourcesOf(all.filter(([, built]) => built > 0))
-  return { merged, hidden, companies, pages: sourcesOf(page_builds) }
+  return { merged, hidden, companies, pages: need === 'pages' ? sourcesOf(page_builds) : ONLY_EVENTS }
 }
 
 /** Condition on a column with a UTC day, beginning with AND; default: all days. */
@@ -116,18 +118,19 @@ const inBuilds = ({ builds }: DaySources) =>
 /** A row for each company and day, before corrections: `company`, `day`, `events`, `visits`. */
 function uncorrectedDays(
   { companies: sources }: ReadBasis,
-  { companies = IS_KNOWN_COMPANY, within = () => '', withVisitors = false }: DayRows,
+  isOne: (company: string) => string,
+  { within = () => '', withVisitors = false }: DayRows,
 ): string {
   const live = `
     SELECT company, ${DAY} AS day, count() AS events, ${VISITS} AS visits${withVisitors ? ', groupUniqArray(visitor) AS visitors' : ''}
     FROM events
-    WHERE ${IN_TENANT} AND ${companies('company')}${inLiveDays(sources)}${within(DAY)}
+    WHERE ${IN_TENANT} AND ${isOne('company')}${inLiveDays(sources)}${within(DAY)}
     GROUP BY company, day`
   if (sources.builds.length === 0) return live
   const stored = `
     SELECT entity AS company, day, toUInt64(events) AS events, toUInt64(visits) AS visits${withVisitors ? ', visitors' : ''}
     FROM entity_days
-    WHERE ${IN_TENANT} AND kind != 'account' AND ${companies('entity')}${inBuilds(sources)}${within('day')}`
+    WHERE ${IN_TENANT} AND kind != 'account' AND ${isOne('entity')}${inBuilds(sources)}${within('day')}`
   return stored + UNION + live
 }
 
@@ -136,15 +139,17 @@ function uncorrectedDays(
  * a visitor of several of them is one visit. Hidden companies have rows too: see `isVisible`.
  */
 export function companyDays(basis: ReadBasis, rows: DayRows = {}): string {
-  if (basis.merged.length === 0) return uncorrectedDays(basis, rows)
-  const { companies = IS_KNOWN_COMPANY, withVisitors = false } = rows
-  const merged = uncorrectedDays(basis, { ...rows, companies: onlyMerged(basis, companies), withVisitors: true })
-  return `
-    ${uncorrectedDays(basis, { ...rows, companies: withoutMerged(basis, companies) })}
-    UNION ALL
+  const { companies: { unmerged, merged } = knownCompanies(basis), withVisitors = false } = rows
+  const parts: string[] = []
+  if (unmerged !== undefined) parts.push(uncorrectedDays(basis, unmerged, rows))
+  if (merged !== undefined) {
+    const visited = uncorrectedDays(basis, merged, { ...rows, withVisitors: true })
+    parts.push(`
     SELECT target AS company, day, sum(events) AS events, length(groupUniqArrayArray(visitors) AS all_visitors) AS visits${withVisitors ? ', all_visitors AS visitors' : ''}
-    FROM (SELECT ${targetOf(basis)} AS target, day, events, visitors FROM (${merged}))
-    GROUP BY target, day`
+    FROM (SELECT ${targetOf(basis)} AS target, day, events, visitors FROM (${visited}))
+    GROUP BY target, day`)
+  }
+  return parts.join(UNION)
 }
 
 /** The same without hidden companies. */
@@ -165,25 +170,27 @@ interface PageRows {
  */
 export function pageDays(
   basis: ReadBasis,
-  { companies = IS_KNOWN_COMPANY, within, pages = "page != ''" }: PageRows,
+  { companies = knownCompanies(basis), within, pages = "page != ''" }: PageRows,
 ): string {
-  const { merged, pages: sources } = basis
-  const stored = (condition: CompanyCondition) => `
+  const { all, unmerged, merged } = companies
+  const { pages: sources } = basis
+  const stored = (isOne: (company: string) => string) => `
     SELECT page, company, day, toUInt64(events) AS events, toUInt64(visits) AS visits, last
     FROM page_days
-    WHERE ${IN_TENANT} AND ${condition('company')} AND ${pages}${inBuilds(sources)}${within('day')}`
-  const live = (condition: CompanyCondition, days: DaySources) => `
+    WHERE ${IN_TENANT} AND ${isOne('company')} AND ${pages}${inBuilds(sources)}${within('day')}`
+  const live = (isOne: (company: string) => string, days: DaySources) => `
     SELECT page, target AS company, day, events, visits, last
     FROM
     (
       SELECT page, ${targetOf(basis)} AS target, ${DAY} AS day, count() AS events, ${VISITS} AS visits, max(timestamp) AS last
       FROM events
-      WHERE ${IN_TENANT} AND ${condition('company')} AND ${pages}${inLiveDays(days)}${within(DAY)}
+      WHERE ${IN_TENANT} AND ${isOne('company')} AND ${pages}${inLiveDays(days)}${within(DAY)}
       GROUP BY page, target, day
     )`
-  if (sources.builds.length === 0) return live(companies, sources)
-  if (merged.length === 0) return stored(companies) + UNION + live(companies, sources)
-  const others = withoutMerged(basis, companies)
-  // Visits of merged companies do not add up, so their events are read.
-  return [stored(others), live(others, sources), live(onlyMerged(basis, companies), ONLY_EVENTS)].join(UNION)
+  if (sources.builds.length === 0) return live(all, sources)
+  return [
+    ...(unmerged === undefined ? [] : [stored(unmerged), live(unmerged, sources)]),
+    // Visits of merged companies do not add up, so their events are read.
+    ...(merged === undefined ? [] : [live(merged, ONLY_EVENTS)]),
+  ].join(UNION)
 }

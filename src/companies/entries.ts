@@ -1,7 +1,7 @@
 import { COMPANY_LIMITS, type CompanyFilter } from '../../schemas/companies.ts'
 import { DAY_MS, utcDay } from '../pipeline/event/outcomes.ts'
 import type { OfTenant } from '../stores/clickhouse/reader.ts'
-import { IS_KNOWN_COMPANY } from './corrected.ts'
+import { knownCompanies } from './corrected.ts'
 import { companyDays, type ReadBasis } from './days.ts'
 import { matchedSql, parametersOf, type ResolvedFilter } from './filter.ts'
 import { matchingSql, within } from './list.ts'
@@ -84,7 +84,7 @@ export function entriesSql(
   const lasting = Object.fromEntries(
     Object.entries(filter).filter(([name]) => !MOVING.has(name)),
   ) as unknown as ResolvedFilter
-  const matched = matchedSql(matching, basis, IS_KNOWN_COMPANY, 'day')
+  const matched = matchedSql(matching, basis, knownCompanies(basis), 'day')
   const conditions = conditionsOf(filter)
   const columns = [...new Map(conditions.map((condition) => [condition.column, condition])).values()]
   const states = ['now', 'earlier'] as const
@@ -126,7 +126,7 @@ export function entriesSql(
               .join('')}
             FROM (${companyDays(basis, { within: within(counting) })}) AS counted
             ${matched === undefined ? '' : `LEFT JOIN (${matched}) AS matched ON matched.target = counted.company AND matched.day = counted.day`}
-            INNER JOIN (${matchingSql(tenantId, basis, lasting, IS_KNOWN_COMPANY, FIRST_NUMBER).query}) AS lasting ON lasting.company = counted.company
+            INNER JOIN (${matchingSql(tenantId, basis, lasting, knownCompanies(basis), FIRST_NUMBER).query}) AS lasting ON lasting.company = counted.company
           )
         )
       )

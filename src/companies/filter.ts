@@ -1,10 +1,16 @@
-import { COMPANY_LIMITS, type CompanyFilter, type CompanyView, NOT_KNOWN } from '../../schemas/companies.ts'
+import {
+  COMPANY_LIMITS,
+  type CompanyFilter,
+  type CompanySort,
+  type CompanyView,
+  NOT_KNOWN,
+} from '../../schemas/companies.ts'
 import { ANY_ID, IDS_IN_PATHS } from '../../schemas/page.ts'
 import { utcDay } from '../pipeline/event/outcomes.ts'
 import { InputError } from '../run/errors.ts'
 import { encodedChars, type Parameters } from '../stores/clickhouse/reader.ts'
-import { type CompanyCondition, IS_KNOWN_COMPANY, targetOf } from './corrected.ts'
-import type { ReadBasis, Within } from './days.ts'
+import { type CompanyCondition, type Corrected, knownCompanies, targetOf } from './corrected.ts'
+import type { Need, Within } from './days.ts'
 
 const DAY_MS = 86_400_000
 const FIRST_DAY = '1900-01-01'
@@ -191,6 +197,12 @@ export function needsVisits({ visits_min, visits_max }: CompanyFilter): boolean 
   return visits_min !== undefined || visits_max !== undefined
 }
 
+/** What a query reads that compares with a filter and sorts by a column. */
+export function needOf(filter: CompanyFilter & Days, sort?: CompanySort): Need {
+  if (needsHeat(filter) || sort === 'heat') return 'pages'
+  return hasDays(filter) || needsVisits(filter) || sort === 'visits' || sort === 'unique_ips' ? 'days' : 'corrections'
+}
+
 function isGiven(filter: CompanyFilter, name: string): boolean {
   const value = filter[name as keyof CompanyFilter]
   return Array.isArray(value) && value.length > 0
@@ -232,8 +244,8 @@ function pageParameters({ page = [], page_contains = [] }: CompanyFilter): Param
  */
 export function matchedSql(
   filter: ResolvedFilter,
-  basis: ReadBasis,
-  of: CompanyCondition = IS_KNOWN_COMPANY,
+  basis: Corrected,
+  of: CompanyCondition = knownCompanies(basis),
   by?: 'day',
 ): string | undefined {
   const sums: string[] = []
@@ -264,7 +276,7 @@ export function matchedSql(
   return `
     SELECT ${targetOf(basis)} AS target${day}, ${sums.join()}
     FROM events
-    WHERE tenant_id = {tenant:String} AND ${of('company')}${daysOfEvents(filter)('toDate32(timestamp)')}
+    WHERE tenant_id = {tenant:String} AND ${of.all('company')}${daysOfEvents(filter)('toDate32(timestamp)')}
       AND (${conditions.join(' OR ')})
     GROUP BY target${by === undefined ? '' : ', day'}`
 }

@@ -1,5 +1,5 @@
 import type { CompanyHeat } from '../../schemas/companies.ts'
-import { type CompanyCondition, IS_KNOWN_COMPANY, isVisible } from './corrected.ts'
+import { type CompanyCondition, isVisible, knownCompanies } from './corrected.ts'
 import { companyDays, pageDays, type ReadBasis } from './days.ts'
 
 /** UTC days that a heat counts, today included. */
@@ -13,7 +13,7 @@ const DAYS_AS_BITS = `groupBitOr(bitShiftLeft(toUInt32(1), toUInt8(toInt32(${TOD
 export const ARE_INTENT_PAGES = 'page IN (SELECT page FROM read_intent_pages WHERE tenant_id = {tenant:String})'
 
 /** Heat of the companies of the tenant that have some, by the number of the company: the others have 0. As in the view `company_heat`. */
-export const heatSql = (basis: ReadBasis, of: CompanyCondition = IS_KNOWN_COMPANY) => `
+export const heatSql = (basis: ReadBasis, of: CompanyCondition = knownCompanies(basis)) => `
   SELECT
     company,
     recency + frequency + depth + intent AS heat,

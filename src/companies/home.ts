@@ -3,10 +3,10 @@ import { HOME, type HomeCompany, type RisingCompany, type WeekSums } from '../..
 import { utcDay } from '../pipeline/event/outcomes.ts'
 import type { OfTenant, QuestionReader } from '../stores/clickhouse/reader.ts'
 import { byId, inParts } from './companies.ts'
-import { type CompanyCondition, inCompanyIds, targetOf } from './corrected.ts'
+import { type CompanyCondition, inCompanyIds, isVisible, targetOf } from './corrected.ts'
 import { companyDays, pageDays, type ReadBasis, readBasis, WITHIN } from './days.ts'
 import { ARE_INTENT_PAGES, HEAT_DAYS, heatOfDays } from './heat.ts'
-import { companiesSql, rowOf, type StoredCompanyRow } from './list.ts'
+import { companiesSql, firstSeenSql, rowOf, type StoredCompanyRow } from './list.ts'
 
 const DAY_MS = 86_400_000
 /** The days of a heat of today, and of one a week ago. */
@@ -69,8 +69,8 @@ const weeksSql = (basis: ReadBasis) => `
       FROM (SELECT company, ${AGO} AS ago, events, visits FROM (${companyDays(basis, { within: WITHIN })}))
       GROUP BY company
     ) AS weeks
-    INNER JOIN (${companiesSql(basis)}) AS companies USING company
-    WHERE NOT hidden
+    INNER JOIN (${firstSeenSql(basis)}) AS companies USING company
+    WHERE ${isVisible(basis, 'company')}
   )`
 
 /** What companies did on each day, for their heat today and a week ago too. */
@@ -101,7 +101,7 @@ const pagesSql = (basis: ReadBasis, of: CompanyCondition) =>
       (
         SELECT company, page, timestamp, ${ARE_INTENT_PAGES} AS is_intent
         FROM events
-        WHERE tenant_id = {tenant:String} AND ${of('company')} AND page != ''${WITHIN('toDate32(timestamp)')}
+        WHERE tenant_id = {tenant:String} AND ${of.all('company')} AND page != ''${WITHIN('toDate32(timestamp)')}
       )
       GROUP BY target
     )`)
@@ -175,7 +175,7 @@ export class ClickHouseHome {
     const { from, to } = weekOf(nowMs)
     const dayCount = HOME.weekDays * (1 + HOME.usualWeeks)
     const span = { tenant, from: before(dayCount - 1), to }
-    const basis = await readBasis(this.#reader, tenant)
+    const basis = await readBasis(this.#reader, tenant, 'pages')
     const [sums] = await this.#reader.rows<Sums & Lists>(weeksSql(basis), {
       ...span,
       week: from,

@@ -1,14 +1,7 @@
 import { COMPANY_LIMITS, type CompanyRow, type CompanySort, type CompanyView } from '../../schemas/companies.ts'
 import type { OfTenant } from '../stores/clickhouse/reader.ts'
 import { CORRECTIONS, HIDDEN_CHANGES } from '../stores/clickhouse/tables.ts'
-import {
-  type CompanyCondition,
-  IS_KNOWN_COMPANY,
-  onlyMerged,
-  targetIdOf,
-  targetOf,
-  withoutMerged,
-} from './corrected.ts'
+import { type CompanyCondition, type Corrected, knownCompanies, targetIdOf, targetOf } from './corrected.ts'
 import { companyDays, type ReadBasis, type Within } from './days.ts'
 import {
   ATTRIBUTE_COLUMNS,
@@ -47,8 +40,8 @@ const textsOf = (texts: string, isLookup: boolean) =>
  * `company_sums`, or `company_texts` for few companies, whose expressions it must repeat exactly.
  * @param isFew whether `of` names single companies
  */
-export const companiesSql = (basis: ReadBasis, of: CompanyCondition = IS_KNOWN_COMPANY, isFew = false) => {
-  const partsOf = (these: CompanyCondition, isLookup: boolean) => `
+export const companiesSql = (basis: Corrected, of: CompanyCondition = knownCompanies(basis), isFew = false) => {
+  const partsOf = (isOne: (company: string) => string, isLookup: boolean) => `
       SELECT
         any(company_id) AS part_id,
         count() AS part_stored,
@@ -58,9 +51,9 @@ export const companiesSql = (basis: ReadBasis, of: CompanyCondition = IS_KNOWN_C
         max(${RANK}) AS part_ranked,
         finalizeAggregation(argMaxState(concat(${isLookup ? LOOKUP_TEXTS : TEXTS}), ${RANK})) AS part_texts
       FROM events
-      WHERE tenant_id = {tenant:String} AND ${these('company')}
+      WHERE tenant_id = {tenant:String} AND ${isOne('company')}
       GROUP BY company`
-  const unmerged = (these: CompanyCondition) => `
+  const unmerged = (isOne: (company: string) => string) => `
     SELECT
       part_id AS target_id,
       part_stored AS stored,
@@ -70,8 +63,8 @@ export const companiesSql = (basis: ReadBasis, of: CompanyCondition = IS_KNOWN_C
       part_ranked AS ranked,
       ${textsOf('part_texts', isFew)} AS texts,
       CAST([], 'Array(String)') AS merged_texts
-    FROM (${partsOf(these, isFew)})`
-  const merged = (these: CompanyCondition) => `
+    FROM (${partsOf(isOne, isFew)})`
+  const merged = (isOne: (company: string) => string) => `
     SELECT
       ${targetIdOf(basis, 'part_id')} AS target_id,
       sum(part_stored) AS stored,
@@ -81,8 +74,9 @@ export const companiesSql = (basis: ReadBasis, of: CompanyCondition = IS_KNOWN_C
       argMax(part_ranked, (part_id = target_id, part_ranked)) AS ranked,
       ${textsOf('argMax(part_texts, (part_id = target_id, part_ranked))', true)} AS texts,
       groupArrayIf(arrayStringConcat(arrayPushFront(arraySlice(${textsOf('part_texts', true)}, 5), part_id), '\n'), part_id != target_id) AS merged_texts
-    FROM (${partsOf(these, true)})
+    FROM (${partsOf(isOne, true)})
     GROUP BY target_id`
+  const parts = [...(of.unmerged ? [unmerged(of.unmerged)] : []), ...(of.merged ? [merged(of.merged)] : [])]
   return `
   SELECT
     sipHash64(sums.target_id) AS company,
@@ -103,10 +97,24 @@ export const companiesSql = (basis: ReadBasis, of: CompanyCondition = IS_KNOWN_C
     merged_texts,
     corrected.tags AS tags,
     corrected.owner AS owner
-  FROM (${basis.merged.length === 0 ? unmerged(of) : `${unmerged(withoutMerged(basis, of))}\n    UNION ALL ${merged(onlyMerged(basis, of))}`}) AS sums
+  FROM (${parts.join('\n    UNION ALL ')}) AS sums
   LEFT JOIN (SELECT company_id, is_hidden, name, tags, owner FROM corrected_companies WHERE tenant_id = {tenant:String}) AS corrected
     ON corrected.company_id = sums.target_id`
 }
+
+/** When each company was first seen, hidden ones too: `company`, `company_id` and `first_seen` of `companiesSql`, in a third of the time. */
+export const firstSeenSql = (corrected: Corrected) => `
+  SELECT target AS company, target_id AS company_id, first_seen
+  FROM
+  (
+    SELECT
+      ${targetOf(corrected)} AS target,
+      ${targetIdOf(corrected, 'any(company_id)')} AS target_id,
+      ifNull(minOrNullIf(timestamp, timestamp <= received_at + toIntervalDay(1)), min(received_at)) AS first_seen
+    FROM events
+    WHERE tenant_id = {tenant:String} AND ${knownCompanies(corrected).all('company')}
+    GROUP BY target
+  )`
 
 /** A row of `companiesSql`. */
 export type StoredCompanyRow = Omit<CompanyRow, 'events'> & { readonly stored: number }
@@ -292,7 +300,7 @@ function joined(
   basis: ReadBasis,
   filter: ResolvedFilter,
   shown: readonly SlowName[],
-  of: CompanyCondition = IS_KNOWN_COMPANY,
+  of: CompanyCondition = knownCompanies(basis),
 ): string {
   const isVisibleEvent = shown.filter((name) => name !== 'heat')
   const names = [...new Set([...isVisibleEvent, ...(needsVisits(filter) ? (['visits'] as const) : [])])]
@@ -324,7 +332,7 @@ export function countsSql(
   basis: ReadBasis,
   days: Days,
   names: readonly CountName[],
-  of: CompanyCondition = IS_KNOWN_COMPANY,
+  of: CompanyCondition = knownCompanies(basis),
 ): string {
   const withVisitors = names.includes('unique_ips')
   const columns = { visits: 'sum(days.visits) AS visits', unique_ips: 'uniqExactArray(visitors) AS unique_ips' }

@@ -80,7 +80,7 @@ export class ClickHousePages {
     const { from, to, sort = 'companies', limit = PAGE_LIMITS.rows, offset = 0 } = query
     const search = (query.search ?? '').trim()
     const parameters: OfTenant = { tenant, from, to, limit, offset, ...(search !== '' && { search }) }
-    const basis = await readBasis(this.#reader, tenant)
+    const basis = await readBasis(this.#reader, tenant, 'pages')
     const { rows, total } = await this.#reader.find<FoundPage>(pagesSql(basis, sort, search !== ''), parameters)
     const names = await this.#names(tenant, basis, [...new Set(rows.flatMap(({ top }) => top))])
     return {
@@ -101,7 +101,7 @@ export class ClickHousePages {
 
   /** Companies that read a page, those with the most visits first. */
   async companies(tenant: string, days: Days, page: { host: string; path: string }): Promise<PageCompany[]> {
-    const basis = await readBasis(this.#reader, tenant)
+    const basis = await readBasis(this.#reader, tenant, 'pages')
     const rows = await this.#reader.rows<FoundCompany>(companiesOfPageSql(basis), { tenant, ...days, ...page })
     const names = await this.#names(
       tenant,

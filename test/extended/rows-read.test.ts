@@ -63,6 +63,10 @@ const SEED = `
 
 /** Rows of a range of days: at its begin and its end in each part are granules with other rows too. */
 const inGranules = (days: number, rowsADay: number, granule: number) => days * rowsADay + 2 * granule * partsOf(days)
+/** Days in the months that some last days are in. */
+const storedInMonthsOf = (days: number) =>
+  Array.from({ length: DAYS }, (_, i) => dayAgo(i)).filter((day) => day.slice(0, 7) >= dayAgo(days - 1).slice(0, 7))
+    .length
 const eventsOf = (days: number) => inGranules(days, EVENTS_A_DAY, GRANULE)
 /** Both tenants are in one granule of each of the projections day_checks and checks, and two views read these. */
 const READ_BASIS_SQL = 4 * TENANTS * DAYS
@@ -75,6 +79,9 @@ const ONE = 5 * GRANULE
 /** Companies that are merged have visits this week only. */
 const MERGED = eventsOf(7)
 
+/** Stored days of merged companies and of their target, which are in a granule or two of each month. */
+const MERGED_DAYS = 6 * 2 * DAY_GRANULE * partsOf(DAYS)
+
 /** What is stored: nothing but events; days; days, and companies are merged and hidden. */
 type Stored = 'events' | 'days' | 'days and corrections'
 
@@ -84,12 +91,16 @@ function boundsOf(stored: Stored): Readonly<Record<string, number>> {
   const times = stored === 'days and corrections' ? 2 : 1
   const daysOf = (days: number, rowsADay: number) =>
     stored === 'events' ? eventsOf(days) : times * (inGranules(days, rowsADay, DAY_GRANULE) + eventsOf(1))
-  const companies = (days: number) => daysOf(days, COMPANIES_A_DAY)
+  // Days of companies are limited by months, for both tenants; those of one company are in a granule or two of each.
+  const companies = (days: number) =>
+    stored === 'events'
+      ? eventsOf(days)
+      : TENANTS * storedInMonthsOf(days) * COMPANIES_A_DAY + (times > 1 ? MERGED_DAYS : 0) + times * eventsOf(1)
   const pages = (days: number) => daysOf(days, READERS_A_DAY) + (times > 1 ? MERGED : 0)
   const names = times * NAMES
   const heat = companies(30) + pages(30) + PAGE_NAMES
-  // Events of one company; its stored days are among those of others.
-  const oneOf = (days: number) => (stored === 'events' ? ONE : companies(days))
+  // Events of one company, and its stored days, which are together.
+  const oneOf = (days: number) => (stored === 'events' ? ONE : 2 * DAY_GRANULE * partsOf(days) + ONE)
   const one =
     READ_BASIS_SQL +
     2 * names +
@@ -101,40 +112,41 @@ function boundsOf(stored: Stored): Readonly<Record<string, number>> {
   // A view reads intent pages from events, and has no part for merges unless there are some.
   const companiesView = READ_BASIS_SQL + NAMES + companies(DAYS) + eventsOf(30) + PAGE_NAMES
   return {
-    'Home: week': READ_BASIS_SQL + 2 * names + companies(35) + companies(37) + pages(37) + eventsOf(7) + 2 * PAGE_NAMES,
+    'Home: week':
+      READ_BASIS_SQL + NAMES + names + companies(35) + companies(37) + pages(37) + eventsOf(7) + 2 * PAGE_NAMES,
     // One month.
     'Home: tracked': TENANTS * COMPANIES,
     'Companies: version': READ_BASIS_SQL,
-    'Companies: page': READ_BASIS_SQL + 2 * names,
+    'Companies: page': 2 * names,
     'Companies: details': READ_BASIS_SQL + companies(DAYS) + companies(30) + heat,
     'Companies: by heat': READ_BASIS_SQL + 2 * names + heat,
     'Companies: by visits': READ_BASIS_SQL + 2 * names + companies(DAYS),
     // A filter reads the events of 30 days once.
-    'Companies: page filter': READ_BASIS_SQL + 2 * names + eventsOf(30),
-    'Companies: campaign filter': READ_BASIS_SQL + 2 * names + eventsOf(30),
+    'Companies: page filter': 2 * names + eventsOf(30),
+    'Companies: campaign filter': 2 * names + eventsOf(30),
     'Companies: segment': READ_BASIS_SQL + 2 * names + companies(30) + heat,
     // Sources and campaigns are two passes.
-    'Companies: choices': READ_BASIS_SQL + 2 * names + 2 * eventsOf(30),
+    'Companies: choices': 2 * names + 2 * eventsOf(30),
     'Companies: matching': READ_BASIS_SQL + names + heat,
     'Companies: part': READ_BASIS_SQL + names + companies(DAYS) + heat,
     'Companies: rows': READ_BASIS_SQL + names + companies(DAYS) + heat,
     Company: one,
-    'Company: origins': one + READ_BASIS_SQL + ONE,
-    'Company: activity': READ_BASIS_SQL + 2 * ONE,
-    'Company: events': READ_BASIS_SQL + ONE,
+    'Company: origins': one + ONE,
+    'Company: activity': 2 * ONE,
+    'Company: events': ONE,
     Pages: READ_BASIS_SQL + names + pages(30),
     'Pages: companies': READ_BASIS_SQL + names + pages(30),
-    'Received: days': READ_BASIS_SQL + names + companies(30),
+    'Received: days': READ_BASIS_SQL + NAMES + companies(30),
     // stored_days of both tenants.
     'Received: outcomes': READ_BASIS_SQL,
     // source_hours of both tenants and both sources.
     Sources: TENANTS * 2 * 24 * DAYS,
-    'Intent pages': READ_BASIS_SQL + eventsOf(DAYS),
+    'Intent pages': eventsOf(DAYS),
     'Alerts: returns': READ_BASIS_SQL + names + companies(DAYS),
     'Alerts: first visits': companiesView,
     'Alerts: companies': companiesView,
     'Alerts: days': eventsOf(DAYS),
-    'Alerts: first received': READ_BASIS_SQL + names,
+    'Alerts: first received': NAMES,
     'view accounts': READ_BASIS_SQL + NAMES + companies(DAYS),
     'view companies': companiesView,
     'view company_heat': companiesView - NAMES,

@@ -1,5 +1,6 @@
 -- Only the builder writes here. Rows of one build of a day have the same `built`; several builds of a day may be stored at a time.
--- index_granularity: a company has a row a day, so a question about a few companies reads few rows beside theirs.
+-- ORDER BY: the days of a company are together, so a query about a few companies reads few rows. Partitions limit the days.
+-- index_granularity: a company has at most a row a day.
 -- Not ReplacingMergeTree: a merge could remove a build while a query reads it.
 CREATE TABLE IF NOT EXISTS entity_days
 (
@@ -8,7 +9,7 @@ CREATE TABLE IF NOT EXISTS entity_days
   kind Enum8('both' = 0, 'company' = 1, 'account' = 2) COMMENT 'What the entity is; both: its events as a company are those as an account',
   entity UInt64 COMMENT 'Number of the company or the account: sipHash64 of entity_id; 0 when none is known',
   entity_id String COMMENT 'company_id or account_id' CODEC(ZSTD(1)),
-  built UInt64 COMMENT 'The build: when it began, in milliseconds since 1970' CODEC(ZSTD(1)),
+  built UInt64 COMMENT 'The build: when it began, in milliseconds since 1970',
   events UInt32 COMMENT 'How many events',
   visits UInt32 COMMENT 'How many visitors',
   visitors Array(UInt64) COMMENT 'The visitors, as in events',
@@ -30,7 +31,7 @@ CREATE TABLE IF NOT EXISTS entity_days
 )
 ENGINE = MergeTree
 PARTITION BY toYYYYMM(day)
-ORDER BY (tenant_id, day, kind, entity)
+ORDER BY (tenant_id, entity, kind, day)
 SETTINGS index_granularity = 1024, non_replicated_deduplication_window = 0
 COMMENT 'Numbers of companies and accounts on closed days; a day counts if valid_days names its build';
 
@@ -40,7 +41,7 @@ CREATE TABLE IF NOT EXISTS page_days
   day Date32 COMMENT 'UTC day of the timestamps',
   page LowCardinality(String) COMMENT 'As in events; never empty',
   company UInt64 COMMENT 'As in events; never 0',
-  built UInt64 COMMENT 'The build: when it began, in milliseconds since 1970' CODEC(ZSTD(1)),
+  built UInt64 COMMENT 'The build: when it began, in milliseconds since 1970',
   events UInt32 COMMENT 'How many events',
   visits UInt32 COMMENT 'How many visitors',
   last DateTime64(3, 'UTC') COMMENT 'Latest timestamp',

@@ -1,6 +1,6 @@
 import { inParts } from '../../companies/companies.ts'
 import { type Corrected, inCompanyIds, targetIdOf } from '../../companies/corrected.ts'
-import { CORRECTED_SQL, fromEvents, type ReadBasis, readBasis, visibleDays } from '../../companies/days.ts'
+import { CORRECTED_SQL, fromEvents, type Need, type ReadBasis, readBasis, visibleDays } from '../../companies/days.ts'
 import { entriesSql } from '../../companies/entries.ts'
 import {
   daysOfEvents,
@@ -8,6 +8,7 @@ import {
   hasDays,
   matchedSql,
   type NamedSource,
+  needOf,
   needsHeat,
   type ResolvedFilter,
   resolveFilter,
@@ -96,7 +97,7 @@ export class ClickHouseVisits {
 
   /** When the first event of each company was received, milliseconds. */
   async firstReceived(tenantId: string, ids: readonly string[]): Promise<ReadonlyMap<string, number>> {
-    const basis = await this.#basis(tenantId)
+    const basis = await this.#basis(tenantId, 'corrections')
     const rows: { company_id: string; received: number }[] = []
     for (const part of inParts(ids)) {
       // The projection company_sums has the numbers of companies.
@@ -106,7 +107,7 @@ export class ClickHouseVisits {
         (
           SELECT any(events.company_id) AS part_id, min(received_at) AS first
           FROM events
-          WHERE tenant_id = {tenant:String} AND ${inCompanyIds(basis, part)('company')}
+          WHERE tenant_id = {tenant:String} AND ${inCompanyIds(basis, part).all('company')}
           GROUP BY company
         )
         GROUP BY company_id`
@@ -164,7 +165,7 @@ export class ClickHouseVisits {
 
   /** UTC days since a moment on which a company came back, after this number of days or more. A timestamp may be up to a day ahead. */
   async returns(tenantId: string, afterDays: number, sinceMs: number): Promise<CompanyDay[]> {
-    const basis = await this.#basis(tenantId)
+    const basis = await this.#basis(tenantId, 'days')
     return await this.#pages(
       `SELECT
         named.company_id AS company_id,
@@ -187,8 +188,8 @@ export class ClickHouseVisits {
     )
   }
 
-  #basis(tenantId: string): Promise<ReadBasis> {
-    return readBasis(this.#reader, tenantId)
+  #basis(tenantId: string, need: Need): Promise<ReadBasis> {
+    return readBasis(this.#reader, tenantId, need)
   }
 
   /** Rows of all pages of a query with the parameters `after` and `limit`. */
@@ -207,7 +208,7 @@ export class ClickHouseVisits {
   async members(tenantId: string, where: string, ids: readonly string[] | undefined, limit: number): Promise<string[]> {
     const filter = resolveFilter(parseWhere(where), this.#clock.now(), await this.#sources(tenantId))
     if (ids === undefined) return await this.#all(tenantId, filter, limit)
-    return await this.#matching(tenantId, await this.#basis(tenantId), filter, ids, (sql) => sql)
+    return await this.#matching(tenantId, await this.#basis(tenantId, needOf(filter)), filter, ids, (sql) => sql)
   }
 
   /**
@@ -296,7 +297,7 @@ export class ClickHouseVisits {
     const filter = resolveFilter(parseWhere(where), nowMs, await this.#sources(tenantId))
     const { query, parameters } = entriesSql(
       tenantId,
-      await this.#basis(tenantId),
+      await this.#basis(tenantId, 'pages'),
       filter,
       utcDay(sinceMs),
       utcDay(nowMs),
@@ -309,7 +310,7 @@ export class ClickHouseVisits {
     const found: string[] = []
     while (found.length < limit) {
       // Each part asks anew: an erasure may have removed a build since the last one.
-      const basis = await this.#basis(tenantId)
+      const basis = await this.#basis(tenantId, needOf(filter))
       const rows = Math.min(PAGE_ROWS, limit - found.length)
       const part = { after: found.at(-1) ?? '', updatedSinceMs: undefined, limit: rows }
       const { query, parameters } = partSql(tenantId, basis, filter, part)

@@ -1,7 +1,7 @@
 import type { EventDay, OutcomeCount } from '../../../schemas/dashboard/overview.ts'
-import { isVisible } from '../../companies/corrected.ts'
+import { companiesAndUnknown, isVisible } from '../../companies/corrected.ts'
 import { companyDays, type ReadBasis, readBasis, WITHIN } from '../../companies/days.ts'
-import { companiesSql } from '../../companies/list.ts'
+import { firstSeenSql } from '../../companies/list.ts'
 import { utcDay } from '../../pipeline/event/outcomes.ts'
 import { givenUp } from '../../stores/clickhouse/client.ts'
 import { STATEMENT_LIMITS } from '../../stores/clickhouse/read-limits.ts'
@@ -33,13 +33,13 @@ const seenSql = (basis: ReadBasis) => `
   FROM
   (
     SELECT company, company != 0 AND ${isVisible(basis, 'company')} AS is_visible, toInt32(day) - toInt32({from:Date32}) AS day_index, events
-    FROM (${companyDays(basis, { companies: () => '1', within: WITHIN })})
+    FROM (${companyDays(basis, { companies: companiesAndUnknown(basis), within: WITHIN })})
   ) AS days`
 
 const newSql = (basis: ReadBasis) => `
   SELECT toString(toDate32(first_seen)) AS day, count() AS companies
-  FROM (${companiesSql(basis)})
-  WHERE NOT hidden AND toDate32(first_seen) >= {from:Date32} AND toDate32(first_seen) <= {to:Date32}
+  FROM (${firstSeenSql(basis)})
+  WHERE ${isVisible(basis, 'company')} AND toDate32(first_seen) >= {from:Date32} AND toDate32(first_seen) <= {to:Date32}
   GROUP BY toDate32(first_seen)`
 
 const DAY_MS = 86_400_000
@@ -91,7 +91,7 @@ export class ClickHouseOverview {
   /** At most 366 days. */
   async eventDays(tenantId: string, { from, to }: Days): Promise<EventDays> {
     const of = { tenant: tenantId, from, to }
-    const basis = await readBasis(this.#reader, tenantId)
+    const basis = await readBasis(this.#reader, tenantId, 'days')
     const [[counted], firsts] = await Promise.all([
       this.#reader.rows<Seen>(seenSql(basis), of),
       this.#reader.rows<Counted>(newSql(basis), of),

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type ClickHouseClient, ClickHouseError } from '@clickhouse/client'
 import { ClickHouseCompanies } from '../../../src/companies/companies.ts'
-import { READ_BASIS_SQL } from '../../../src/companies/days.ts'
 import { ClickHouseOverview } from '../../../src/dashboard/queries/overview.ts'
 import { errorResponse } from '../../../src/http/route/errors.ts'
 import { forCaller } from '../../../src/run/caller.ts'
@@ -30,7 +29,7 @@ function heldTables() {
   const query = ({ query: text, query_params: { tenant, search }, abort_signal: end }: Asked) =>
     new Promise((resolve, reject) => {
       // What every question asks first is answered at once.
-      if (text === READ_BASIS_SQL) return resolve({ json: async () => ({ data: [], rows_before_limit_at_least: 0 }) })
+      if (/AS hidden\b/.test(text)) return resolve({ json: async () => ({ data: [], rows_before_limit_at_least: 0 }) })
       end.addEventListener('abort', () => reject(end.reason))
       asked.push({
         tenant: tenant!,
