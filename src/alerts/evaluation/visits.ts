@@ -1,5 +1,5 @@
 import { inParts } from '../../companies/companies.ts'
-import { type Corrected, inCompanyIds, targetIdOf } from '../../companies/corrected.ts'
+import { type Corrected, inCompanyIds, isVisible, targetIdOf } from '../../companies/corrected.ts'
 import { CORRECTED_SQL, fromEvents, type Need, type ReadBasis, readBasis, visibleDays } from '../../companies/days.ts'
 import { entriesSql } from '../../companies/entries.ts'
 import {
@@ -13,30 +13,22 @@ import {
   type ResolvedFilter,
   resolveFilter,
 } from '../../companies/filter.ts'
-import { companiesSql, matchingSql, partSql } from '../../companies/list.ts'
+import { companiesSql, firstSeenSql, matchingSql, partSql } from '../../companies/list.ts'
 import { stateAt } from '../../companies/state-at.ts'
 import { parseWhere } from '../../companies/where.ts'
 import { DAY_MS, utcDay } from '../../pipeline/event/outcomes.ts'
 import type { Clock } from '../../run/clock.ts'
-import type { OfTenant, QuestionReader } from '../../stores/clickhouse/reader.ts'
+import type { OfTenant, Parameters, QuestionReader } from '../../stores/clickhouse/reader.ts'
 import { CORRECTIONS, HIDDEN, HIDDEN_CHANGES } from '../../stores/clickhouse/tables.ts'
 import type { Fate, VisitedCompany, VisitedDay } from './rules.ts'
 
 const PAGE_ROWS = 20_000
-/** Companies that count for one of the wanted ones. */
-const MERGED = `
-  SELECT company_id, counts_for FROM corrected_companies
-  WHERE tenant_id = {tenant:String} AND counts_for IN {companies:Array(String)}`
-/** Condition on the events of the parameter `companies`, and of those that count for one of them. */
-const OF_MERGED = `tenant_id = {tenant:String}
-    AND (company_id IN {companies:Array(String)} OR company_id IN (SELECT company_id FROM (${MERGED})))`
-
 /** When companies were first seen by visits that a rule hid at any time, whether they are shown again or deleted. */
-const HIDDEN_SINCE = `
-  SELECT if(merged.counts_for != '', merged.counts_for, log.company_id) AS company_id, min(log.first_seen) AS since
-  FROM (SELECT company_id, first_seen FROM ${HIDDEN_CHANGES} WHERE tenant_id = {tenant:String}) AS log
-  LEFT JOIN (SELECT company_id, counts_for FROM corrected_companies WHERE tenant_id = {tenant:String}) AS merged USING company_id
-  GROUP BY company_id`
+const hiddenSinceSql = (corrected: Corrected) => `
+  SELECT ${targetIdOf(corrected, 'log.company_id')} AS target, min(log.first_seen) AS since
+  FROM ${HIDDEN_CHANGES} AS log
+  WHERE tenant_id = {tenant:String}
+  GROUP BY target`
 
 /** A company, and a UTC day, `YYYY-MM-DD`. */
 interface CompanyDay {
@@ -58,61 +50,60 @@ export class ClickHouseVisits {
 
   /** Companies as their tenant sees them: without hidden ones, and merged ones under their target. */
   companies(tenantId: string, ids: readonly string[]): Promise<VisitedCompany[]> {
-    return this.#of<VisitedCompany>(
+    return this.#ofCompanies<VisitedCompany>(
       tenantId,
       ids,
-      `SELECT
-        company_id,
-        multiIf(business_name != '', business_name, org_name != '', org_name, company_id) AS name,
-        domain, industry, industry_category, country_code, classification, first_seen, last_seen,
-        given.name AS given_name, known.since AS hidden_since
-      FROM companies
-      LEFT JOIN (${HIDDEN_SINCE}) AS known USING company_id
-      LEFT JOIN (SELECT company_id, name FROM corrected_companies WHERE tenant_id = {tenant:String}) AS given USING company_id
-      WHERE tenant_id = {tenant:String} AND company_id IN {companies:Array(String)}`,
+      (corrected, part) => `
+        SELECT
+          company_id, name, domain, industry, industry_category, country_code, classification, first_seen, last_seen,
+          given.given_name AS given_name, known.since AS hidden_since
+        FROM (${companiesSql(corrected, inCompanyIds(corrected, part), true)}) AS companies
+        LEFT JOIN (${hiddenSinceSql(corrected)}) AS known ON known.target = companies.company_id
+        LEFT JOIN (SELECT company_id AS id, name AS given_name FROM corrected_companies WHERE tenant_id = {tenant:String}) AS given
+          ON given.id = companies.company_id
+        WHERE NOT hidden`,
     )
   }
 
   /** UTC days with visits, ascending, by company. */
   async days(tenantId: string, ids: readonly string[]): Promise<ReadonlyMap<string, readonly VisitedDay[]>> {
-    const rows = await this.#of<{ company_id: string; days: [day: string, receivedMs: number][] }>(
+    const rows = await this.#ofCompanies<{ company_id: string; days: [day: string, receivedMs: number][] }>(
       tenantId,
       ids,
-      `SELECT target AS company_id, arraySort(groupArray((toString(day), received))) AS days
-      FROM
-      (
-        SELECT
-          if(counts_for != '', counts_for, company_id) AS target,
-          toDate32(timestamp) AS day,
-          toUnixTimestamp64Milli(min(received_at)) AS received
-        FROM events
-        LEFT JOIN (${MERGED}) AS merged USING company_id
-        WHERE ${OF_MERGED}
-        GROUP BY target, day
-      )
-      GROUP BY company_id`,
+      (corrected, part) => `
+        SELECT target AS company_id, arraySort(groupArray((toString(day), received))) AS days
+        FROM
+        (
+          SELECT
+            ${targetIdOf(corrected)} AS target,
+            toDate32(timestamp) AS day,
+            toUnixTimestamp64Milli(min(received_at)) AS received
+          FROM events
+          WHERE tenant_id = {tenant:String} AND ${inCompanyIds(corrected, part).all('company')}
+          GROUP BY target, day
+        )
+        GROUP BY company_id`,
     )
     return new Map(rows.map(({ company_id: id, days }) => [id, days.map(([day, receivedMs]) => ({ day, receivedMs }))]))
   }
 
   /** When the first event of each company was received, milliseconds. */
   async firstReceived(tenantId: string, ids: readonly string[]): Promise<ReadonlyMap<string, number>> {
-    const basis = await this.#basis(tenantId, 'corrections')
-    const rows: { company_id: string; received: number }[] = []
-    for (const part of inParts(ids)) {
+    const rows = await this.#ofCompanies<{ company_id: string; received: number }>(
+      tenantId,
+      ids,
       // The projection company_sums has the numbers of companies.
-      const query = `
-        SELECT ${targetIdOf(basis, 'part_id')} AS company_id, toUnixTimestamp64Milli(min(first)) AS received
+      (corrected, part) => `
+        SELECT ${targetIdOf(corrected, 'part_id')} AS company_id, toUnixTimestamp64Milli(min(first)) AS received
         FROM
         (
           SELECT any(events.company_id) AS part_id, min(received_at) AS first
           FROM events
-          WHERE tenant_id = {tenant:String} AND ${inCompanyIds(basis, part).all('company')}
+          WHERE tenant_id = {tenant:String} AND ${inCompanyIds(corrected, part).all('company')}
           GROUP BY company
         )
-        GROUP BY company_id`
-      rows.push(...(await this.#reader.rows<{ company_id: string; received: number }>(query, { tenant: tenantId })))
-    }
+        GROUP BY company_id`,
+    )
     return new Map(rows.map(({ company_id: id, received }) => [id, received]))
   }
 
@@ -152,12 +143,13 @@ export class ClickHouseVisits {
   }
 
   /** Companies whose first visit is later than a moment, and its UTC day. */
-  firstVisits(tenantId: string, sinceMs: number): Promise<CompanyDay[]> {
-    return this.#pages(
-      `SELECT company_id, [toString(toDate32(first_seen))] AS days FROM companies
-      WHERE tenant_id = {tenant:String} AND company_id > {after:String}
+  async firstVisits(tenantId: string, sinceMs: number): Promise<CompanyDay[]> {
+    const corrected = await this.#basis(tenantId, 'corrections')
+    return await this.#pages(
+      `SELECT company_id, [toString(toDate32(first_seen))] AS days FROM (${firstSeenSql(corrected)})
+      WHERE company_id > {after:String} AND ${isVisible(corrected, 'company')}
         AND first_seen >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
-        AND company_id NOT IN (SELECT company_id FROM (${HIDDEN_SINCE}) WHERE since < fromUnixTimestamp64Milli({since:Int64}, 'UTC'))
+        AND company_id NOT IN (SELECT target FROM (${hiddenSinceSql(corrected)}) WHERE since < fromUnixTimestamp64Milli({since:Int64}, 'UTC'))
       ORDER BY company_id LIMIT {limit:UInt32}`,
       { tenant: tenantId, since: sinceMs },
     )
@@ -326,13 +318,14 @@ export class ClickHouseVisits {
     const filter = resolveFilter(parseWhere(where), this.#clock.now(), await this.#sources(tenantId))
     const looksAtDays =
       hasDays(filter) || needsHeat(filter) || matchedSql(filter, fromEvents({ merged: [], hidden: [] })) !== undefined
-    const rows = await this.#of<{ target: string }>(
+    const rows = await this.#ofCompanies<{ target: string }>(
       tenantId,
       ids,
-      `SELECT DISTINCT if(counts_for != '', counts_for, company_id) AS target
-      FROM ${HIDDEN}
-      LEFT JOIN (${MERGED}) AS merged USING company_id
-      WHERE ${OF_MERGED}${looksAtDays ? daysOfEvents(filter)('toDate32(timestamp)') : ''}`,
+      (corrected, part) => `
+        SELECT DISTINCT ${targetIdOf(corrected)} AS target
+        FROM ${HIDDEN}
+        WHERE tenant_id = {tenant:String} AND ${inCompanyIds(corrected, part).all('sipHash64(company_id)')}
+          ${looksAtDays ? daysOfEvents(filter)('toDate32(timestamp)') : ''}`,
       eventDayParameters(filter),
     )
     return new Set(rows.map(({ target }) => target))
@@ -353,24 +346,31 @@ export class ClickHouseVisits {
 
   /** How people have corrected companies. Uncorrected ones are absent. */
   async fates(tenantId: string, ids: readonly string[]): Promise<ReadonlyMap<string, Fate>> {
-    const rows = await this.#of<{ company_id: string; is_hidden: boolean; counts_for: string }>(
-      tenantId,
-      ids,
-      `SELECT company_id, is_hidden, counts_for
-      FROM corrected_companies
-      WHERE tenant_id = {tenant:String} AND company_id IN {companies:Array(String)}`,
-    )
+    const rows: { company_id: string; is_hidden: boolean; counts_for: string }[] = []
+    for (const companies of inParts(ids)) {
+      const query = `
+        SELECT company_id, is_hidden, counts_for
+        FROM corrected_companies
+        WHERE tenant_id = {tenant:String} AND company_id IN {companies:Array(String)}`
+      rows.push(...(await this.#reader.rows<(typeof rows)[number]>(query, { tenant: tenantId, companies })))
+    }
     return new Map(
       rows.map(({ company_id: id, is_hidden: isHidden, counts_for: countsFor }) => [id, { isHidden, countsFor }]),
     )
   }
 
-  /** Rows of a query about the companies in the parameter `companies`. */
-  async #of<T>(tenantId: string, ids: readonly string[], query: string, more: object = {}): Promise<T[]> {
+  /** Rows of a query about some companies, which it gets in parts. */
+  async #ofCompanies<T>(
+    tenantId: string,
+    ids: readonly string[],
+    sqlOf: (corrected: Corrected, part: readonly string[]) => string,
+    parameters: Parameters = {},
+  ): Promise<T[]> {
+    const corrected = await this.#basis(tenantId, 'corrections')
     const found: T[] = []
-    for (const companies of inParts(ids)) {
-      const parameters: OfTenant = { ...more, tenant: tenantId, companies }
-      for (const row of await this.#reader.rows<T>(query, parameters)) found.push(row)
+    for (const part of inParts(ids)) {
+      const rows = await this.#reader.rows<T>(sqlOf(corrected, part), { ...parameters, tenant: tenantId })
+      for (const row of rows) found.push(row)
     }
     return found
   }
