@@ -33,10 +33,6 @@ export const targetIdOf = ({ merged }: Corrected, id = 'company_id') =>
 export const isVisible = ({ hidden }: Corrected, company: string) =>
   hidden.length === 0 ? '1' : `${company} NOT IN (${hidden.join()})`
 
-/** Condition on events of the tenant's known companies that people did not hide. */
-export const isVisibleEvent = (corrected: Corrected) =>
-  `tenant_id = {tenant:String} AND company != 0 AND ${isVisible(corrected, targetOf(corrected))}`
-
 /** Condition on a column with the number of a company. */
 type NumberCondition = (company: string) => string
 

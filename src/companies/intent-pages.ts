@@ -9,8 +9,8 @@ import type { Clock } from '../run/clock.ts'
 import { InputError } from '../run/errors.ts'
 import type { QuestionReader } from '../stores/clickhouse/reader.ts'
 import { inParts } from './companies.ts'
-import { type Corrected, isVisibleEvent } from './corrected.ts'
-import { readBasis, WITHIN } from './days.ts'
+import { isVisible } from './corrected.ts'
+import { pageDays, type ReadBasis, readBasis, WITHIN } from './days.ts'
 import { PATH_OF_PAGE } from './filter.ts'
 
 const DAY_MS = 86_400_000
@@ -85,14 +85,14 @@ const PATTERN =
   "concat('(?i)(^|[^\\\\pL\\\\pN])(', arrayStringConcat(extractAll(each, '[\\\\pL\\\\pN]+'), '[^\\\\pL\\\\pN]+'), ')([^\\\\pL\\\\pN]|$)')"
 
 /** What pages match, as the view `read_intent_pages` does it. */
-const matchesSql = (corrected: Corrected) => `
+const matchesSql = (basis: ReadBasis) => `
   WITH (SELECT arrayMap(each -> ${PATTERN}, {pages:Array(String)})) AS patterns
   SELECT {pages:Array(String)}[index] AS page, count() AS read_pages, argMax(path, (times, path)) AS example
   FROM
   (
-    SELECT page AS read_page, toString(${PATH_OF_PAGE}) AS path, count() AS times
-    FROM events
-    WHERE ${isVisibleEvent(corrected)}${WITHIN('toDate32(timestamp)')} AND page != ''
+    SELECT page AS read_page, toString(${PATH_OF_PAGE}) AS path, sum(events) AS times
+    FROM (${pageDays(basis, { within: WITHIN })})
+    WHERE ${isVisible(basis, 'company')}
     GROUP BY read_page, path
   )
   ARRAY JOIN arrayFilter((index, pattern) -> match(decodeURLComponent(path), pattern), arrayEnumerate(patterns), patterns) AS index
@@ -113,7 +113,7 @@ export class ClickHouseIntentPages {
     const nowMs = this.#clock.now()
     const span = { from: utcDay(nowMs - (INTENT_PAGES.countedDays - 1) * DAY_MS), to: utcDay(nowMs) }
     const found = new Map<string, IntentPageMatch>()
-    const query = matchesSql(await readBasis(this.#reader, tenant, 'corrections'))
+    const query = matchesSql(await readBasis(this.#reader, tenant, 'pages'))
     for (const part of inParts(pages)) {
       const rows = await this.#reader.rows<IntentPageMatch>(query, { tenant, ...span, pages: part })
       for (const row of rows) found.set(row.page, row)

@@ -302,8 +302,8 @@ function joined(
   shown: readonly SlowName[],
   of: CompanyCondition = knownCompanies(basis),
 ): string {
-  const isVisibleEvent = shown.filter((name) => name !== 'heat')
-  const names = [...new Set([...isVisibleEvent, ...(needsVisits(filter) ? (['visits'] as const) : [])])]
+  const counts = shown.filter((name) => name !== 'heat')
+  const names = [...new Set([...counts, ...(needsVisits(filter) ? (['visits'] as const) : [])])]
   const matched = matchedSql(filter, basis, of)
   const joins = [
     ...(shown.includes('heat') || needsHeat(filter)

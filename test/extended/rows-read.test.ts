@@ -141,7 +141,7 @@ function boundsOf(stored: Stored): Readonly<Record<string, number>> {
     'Received: outcomes': READ_BASIS_SQL,
     // source_hours of both tenants and both sources.
     Sources: TENANTS * 2 * 24 * DAYS,
-    'Intent pages': eventsOf(DAYS),
+    'Intent pages': READ_BASIS_SQL + pages(DAYS),
     'Alerts: returns': READ_BASIS_SQL + names + companies(DAYS),
     'Alerts: first visits': NAMES,
     'Alerts: companies': NAMES,
