@@ -8,7 +8,7 @@ import { readStatus, waitingEvents } from '../../src/pipeline/streams/status.ts'
 import { createGroups } from '../../src/pipeline/streams/topology.ts'
 import type { RedisClient } from '../../src/stores/redis/connect.ts'
 import { counterFields, keys } from '../../src/stores/redis/keys.ts'
-import { envelope, silent, splitPipeline } from '../support/pipeline.ts'
+import { envelope, silent, sinkNamed, splitPipeline } from '../support/pipeline.ts'
 import { startStreams } from '../support/streams.ts'
 
 const ENRICHED = keys.stream(0, 'enriched', 'live')
@@ -32,7 +32,7 @@ test('a changed pipeline starts only when the old one is drained, and repeats no
 /** The default pipeline with a second sink. */
 const twoSinks: Pipeline = {
   ...ingest,
-  sinks: [...ingest.sinks, { group: 'copy', from: 'enriched', into: ingest.sinks[0]!.into }],
+  sinks: [...ingest.sinks, { group: 'copy', from: 'enriched', into: sinkNamed('clickhouse').into }],
 }
 
 /** Moves entries of the intake to the next stream, as the step would. */
