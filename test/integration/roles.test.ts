@@ -20,7 +20,7 @@ import { ProcessContext } from '../../src/process/context.ts'
 import { systemClock } from '../../src/run/clock.ts'
 import { connectRedis } from '../../src/stores/redis/connect.ts'
 import { counterFields, keys } from '../../src/stores/redis/keys.ts'
-import { envelope, quiet, silent, sinkNamed } from '../support/pipeline.ts'
+import { envelope, quiet, silent, sinkNamed, threeSinks } from '../support/pipeline.ts'
 import { startTestRedis } from '../support/redis.ts'
 
 const telemetry = () => ({ log: silent, metrics: new Registry(), clock: systemClock })
@@ -28,7 +28,7 @@ const telemetry = () => ({ log: silent, metrics: new Registry(), clock: systemCl
 test('a sink alone holds no enrichment data; an enriching role holds it once', async (t) => {
   const redis = await startTestRedis(t)
   const config = { ...readConfig({ LOG_LEVEL: 'silent' }), redisUrl: redis.url, clickhouseUrl: 'http://127.0.0.1:1' }
-  const context = new ProcessContext(config, telemetry(), ingest)
+  const context = new ProcessContext(config, telemetry(), threeSinks)
   t.after(() => context.disconnect())
   const sinks = sinkRole(context)
   assert.deepEqual(context.services, [])
@@ -38,7 +38,7 @@ test('a sink alone holds no enrichment data; an enriching role holds it once', a
   assert.equal(context.services.length, 1)
   assert.equal(context.enrichment.hostnames, undefined)
   for (const service of [...sinks, ...workers]) await service.stop()
-  const withNames = new ProcessContext({ ...config, rdns: 'on' }, telemetry(), ingest)
+  const withNames = new ProcessContext({ ...config, rdns: 'on' }, telemetry(), threeSinks)
   assert.equal(withNames.enrichment.hostnames, withNames.enrichment.reverseDns)
 })
 
@@ -50,8 +50,7 @@ test('a sink in shares reports how many a process has; an undivided one reports 
   ] as const) {
     const config = { ...readConfig({ SINK_SHARES }), redisUrl: redis.url, clickhouseUrl: 'http://127.0.0.1:1' }
     const tools = telemetry()
-    const pipeline = { ...ingest, sinks: (['clickhouse', 'outcomes', 'archive'] as const).map(sinkNamed) }
-    const context = new ProcessContext(config, tools, pipeline)
+    const context = new ProcessContext(config, tools, threeSinks)
     const sinks = sinkRole(context)
     const metric = tools.metrics.getSingleMetric('ipid_sink_shares')
     const values = (await metric?.get())?.values ?? []

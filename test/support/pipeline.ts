@@ -26,6 +26,12 @@ export function sinkNamed(group: 'clickhouse' | 'outcomes' | 'archive'): Sink {
   return ingest.sinks.find((sink) => sink.group === group)!
 }
 
+/** The default pipeline with these sinks only, for tests that run some of its groups themselves. */
+export const threeSinks: Pipeline = {
+  ...ingest,
+  sinks: (['clickhouse', 'outcomes', 'archive'] as const).map(sinkNamed),
+}
+
 /** The default pipeline split between every two stages. */
 export const splitPipeline: Pipeline = {
   ...ingest,
