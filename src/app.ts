@@ -8,7 +8,7 @@ import { ingressRole } from './http/api/role.ts'
 import { backupRole } from './operations/backup/role.ts'
 import { reenrichmentRole } from './operations/replay/role.ts'
 import { reporter } from './operations/status/role/process.ts'
-import type { Pipeline } from './pipeline/declaration/pipeline.ts'
+import { activePipeline, type Pipeline } from './pipeline/declaration/pipeline.ts'
 import { validatePipeline } from './pipeline/declaration/validate-pipeline.ts'
 import { processRole } from './pipeline/runner/role.ts'
 import { archiveRole } from './pipeline/sinks/archive/role.ts'
@@ -40,11 +40,11 @@ export async function createRoles(
   config: AppConfig,
   roles: readonly Role[],
   telemetry: Telemetry,
-  pipeline: Pipeline = ingest,
+  declared: Pipeline = ingest,
 ): Promise<App> {
-  const problems = validatePipeline(pipeline)
+  const problems = validatePipeline(declared)
   if (problems.length > 0) throw new StartupError(`the declaration of the pipeline is invalid: ${problems.join('; ')}`)
-  const context = new ProcessContext(config, telemetry, pipeline)
+  const context = new ProcessContext(config, telemetry, activePipeline(declared, config.own))
   const has = (role: Role) => roles.includes(role)
   const work: Service[] = []
   // In a group of their own: sinks need not wait for enrichment data, as steps and listeners do.

@@ -3,14 +3,15 @@ import { shown } from '../config/values.ts'
 import { causeText } from '../run/cause-text.ts'
 import { InputError, StartupError } from '../run/errors.ts'
 import { joinedLines } from '../run/visible-text.ts'
-import { passOn, printJson, printMore } from '../terminal/print.ts'
-import { printResult, TABLE_FORMAT } from './result-table.ts'
+import { passOn, printJson, printLine, printMore } from '../terminal/print.ts'
 
 /** ClickHouse refused a statement. */
 class StatementError extends Error {
   override name = 'StatementError'
 }
 
+/** Tables of people. ClickHouse draws them, and prints nothing for a result without rows. */
+const TABLE_FORMAT = 'PrettyCompact'
 /** The JSON output of a statement without a result. */
 const NO_RESULT = { meta: [], data: [], rows: 0 }
 
@@ -33,8 +34,6 @@ export async function runStatement(
     throw new InputError('--json needs a statement without a FORMAT of its own')
   }
   const body: AsyncIterable<Uint8Array> = response.body ?? Readable.from([])
-  // The statement may ask for this format itself.
-  if (format === TABLE_FORMAT && !statement.includes(TABLE_FORMAT)) return await printResult(body, out)
   const isTerminal = 'isTTY' in out && out.isTTY === true
   const isForPeople = isTerminal || (format !== null && /^(?:Pretty|Vertical)/.test(format))
   const decoder = new TextDecoder()
@@ -46,7 +45,9 @@ export async function runStatement(
     else await passOn(out, chunk)
   }
   if (isForPeople) await printMore(out, decoder.decode())
-  if (json && bytes === 0) printJson(out, NO_RESULT)
+  if (bytes > 0) return
+  if (json) printJson(out, NO_RESULT)
+  else if (format === TABLE_FORMAT) printLine(out, '0 rows')
 }
 
 /** A syntax error of ClickHouse ends with a list of all possible tokens: remove it. */

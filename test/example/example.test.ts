@@ -101,8 +101,10 @@ test('a new source and a new sink keep every event once after kill -9, and delay
     () => copied(roles.dir),
     (lines) => lines.length >= stored,
   )
-  const ids = copies.map((line) => (JSON.parse(line) as { event_id: string }).event_id)
-  assert.deepEqual([ids.length, new Set(ids).size], [stored, stored])
+  const events = copies.map((line) => JSON.parse(line) as Record<string, unknown>)
+  assert.deepEqual([events.length, new Set(events.map((event) => event.event_id)).size], [stored, stored])
+  const { session_id, timestamp, asn, quality } = events.find((event) => event.event_id === 'v0')!
+  assert.deepEqual([session_id, timestamp, asn, typeof quality], [null, '2026-11-22T08:00:00.000Z', 0, 'number'])
 })
 
 function copied(dir: string): string[] {

@@ -1,15 +1,19 @@
 import { existsSync } from 'node:fs'
 import { mkdir, open, rename } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ROW_COLUMNS } from '../../schemas/row.ts'
-import { setting } from '../../src/config/setting.ts'
+import { optional } from '../../src/config/setting.ts'
 import { path } from '../../src/config/values.ts'
 import type { Destination } from '../../src/pipeline/declaration/destination.ts'
-import { fromTsv } from '../../src/pipeline/event/row.ts'
+import { readRows } from '../../src/pipeline/event/read-rows.ts'
 import { UnavailableError } from '../../src/run/errors.ts'
 
 const settings = {
-  folder: setting('COPY_DIR', 'dir', './copy', 'folder of the NDJSON copies of what ClickHouse gets', path()),
+  folder: optional(
+    'COPY_DIR',
+    'dir',
+    'folder for NDJSON copies of what ClickHouse gets; without it there are none',
+    path(),
+  ),
 }
 
 /**
@@ -19,7 +23,8 @@ const settings = {
 export const ndjsonFolder: Destination<typeof settings> = {
   name: 'ndjson',
   settings,
-  open: ({ settings: { folder } }) => ({
+  isOn: ({ folder }) => folder !== undefined,
+  open: ({ settings: { folder = '' } }) => ({
     async prepare() {
       await mkdir(folder, { recursive: true })
       if (existsSync(join(folder, 'closed'))) throw new UnavailableError('the folder is closed')
@@ -27,7 +32,7 @@ export const ndjsonFolder: Destination<typeof settings> = {
     async insert(rows, token) {
       const name = join(folder, `${token}.ndjson`)
       const file = await open(`${name}.tmp`, 'w')
-      await file.writeFile(rows.map(toNdjson).join(''))
+      await file.writeFile(toNdjson(rows))
       await file.sync()
       await file.close()
       await rename(`${name}.tmp`, name)
@@ -37,12 +42,6 @@ export const ndjsonFolder: Destination<typeof settings> = {
   }),
 }
 
-/** @param rows lines that each end with a line feed */
-function toNdjson(rows: Buffer): string {
-  const lines = rows.toString('utf8').split('\n').slice(0, -1)
-  return lines.map((line) => `${JSON.stringify(Object.fromEntries(columns(line)))}\n`).join('')
-}
-
-function columns(line: string): [string, string][] {
-  return line.split('\t').map((value, i) => [ROW_COLUMNS[i]!, fromTsv(value)])
+function toNdjson(rows: readonly Buffer[]): string {
+  return Array.from(readRows(rows), (event) => `${JSON.stringify(event)}\n`).join('')
 }

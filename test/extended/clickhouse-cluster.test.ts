@@ -118,7 +118,14 @@ test('the tables of a cluster', async (t) => {
     for (const { q } of read) assert.match(q, /\bON CLUSTER both\b/)
   })
 
-  const tools = { clickhouseUrl: url, clickhouseCluster: 'both', settings: {}, archive: { folder: '' }, log }
+  const tools = {
+    clickhouseUrl: url,
+    clickhouseCluster: 'both',
+    settings: {},
+    archive: { folder: '' },
+    share: { number: 0, of: 1 },
+    log,
+  }
   const [sink, outcomes] = [clickhouseEvents, clickhouseOutcomes].map((destination) => destination.open(tools))
   t.after(() => Promise.all([sink!.close(), outcomes!.close()]))
   const rows = eventRows([

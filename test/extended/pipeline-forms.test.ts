@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ingest } from '../../pipelines/ingest.ts'
 import type { Pipeline } from '../../src/pipeline/declaration/pipeline.ts'
 import { Janitor } from '../../src/pipeline/streams/janitor.ts'
 import { SettlementWriter } from '../../src/pipeline/streams/settlement.ts'
@@ -8,7 +7,7 @@ import { readStatus, waitingEvents } from '../../src/pipeline/streams/status.ts'
 import { createGroups } from '../../src/pipeline/streams/topology.ts'
 import type { RedisClient } from '../../src/stores/redis/connect.ts'
 import { counterFields, keys } from '../../src/stores/redis/keys.ts'
-import { envelope, silent, splitPipeline } from '../support/pipeline.ts'
+import { envelope, silent, sinkNamed, splitPipeline, threeSinks } from '../support/pipeline.ts'
 import { startStreams } from '../support/streams.ts'
 
 const ENRICHED = keys.stream(0, 'enriched', 'live')
@@ -31,8 +30,8 @@ test('a changed pipeline starts only when the old one is drained, and repeats no
 
 /** The default pipeline with a second sink. */
 const twoSinks: Pipeline = {
-  ...ingest,
-  sinks: [...ingest.sinks, { group: 'copy', from: 'enriched', into: ingest.sinks[0]!.into }],
+  ...threeSinks,
+  sinks: [...threeSinks.sinks, { group: 'copy', from: 'enriched', into: sinkNamed('clickhouse').into }],
 }
 
 /** Moves entries of the intake to the next stream, as the step would. */
@@ -79,7 +78,7 @@ const of = async (client: RedisClient, group: string) => {
 
 test('a group added to an existing stream processes exactly the entries still in it', async (t) => {
   const { client, intake, stream } = await startStreams(t)
-  const janitor = new Janitor({ client, pipeline: ingest, partitions: 1, log: silent })
+  const janitor = new Janitor({ client, pipeline: threeSinks, partitions: 1, log: silent })
   for (let i = 0; i < 5; i++) await intake.append([envelope('t', `a${i}`), envelope('t', `b${i}`)])
   await passOn(client, stream)
   await store(client, 'clickhouse', 3)
@@ -115,9 +114,9 @@ test('an undeclared group is refused while it has work, and removed when it has 
   await intake.append([envelope('t', 'a')])
   await passOn(client, stream)
   await store(client, 'clickhouse', 1)
-  await assert.rejects(createGroups(client, ingest, 1), /group copy, which the pipeline no longer declares/)
+  await assert.rejects(createGroups(client, threeSinks, 1), /group copy, which the pipeline no longer declares/)
   await store(client, 'copy', 1)
-  await createGroups(client, ingest, 1)
+  await createGroups(client, threeSinks, 1)
   const groups = (await client.call('XINFO', 'GROUPS', ENRICHED)) as string[][]
   assert.deepEqual(
     groups.map((group) => group[1]),
@@ -130,12 +129,15 @@ test('an undeclared stream is refused while a group has work in it, and removed 
   await createGroups(client, splitPipeline, 1)
   const known = keys.stream(0, 'known', 'live')
   const id = (await client.xadd(known, '*', 'n', '1'))!
-  await assert.rejects(createGroups(client, ingest, 1), /\{p0\}:known has unfinished entries of group filter, which/)
+  await assert.rejects(
+    createGroups(client, threeSinks, 1),
+    /\{p0\}:known has unfinished entries of group filter, which/,
+  )
   await client.call('XREADGROUP', 'GROUP', 'filter', 'c', 'STREAMS', known, '>')
-  await assert.rejects(createGroups(client, ingest, 1), /group filter/)
+  await assert.rejects(createGroups(client, threeSinks, 1), /group filter/)
   await client.xack(known, 'filter', id)
   // The groups of the intake behave the same way.
-  await createGroups(client, ingest, 1)
+  await createGroups(client, threeSinks, 1)
   assert.deepEqual(
     (await client.keys('{p0}:*')).filter((name) => /known|wanted/.test(name)),
     [],

@@ -6,13 +6,14 @@ import { ClickHouseRuleTrials } from '../../src/dashboard/queries/rule-trials.ts
 import { proposals } from '../../src/operations/accuracy/learn.ts'
 import { qualityOf } from '../../src/operations/accuracy/quality.ts'
 import { ClickHouseTruth } from '../../src/operations/accuracy/truth.ts'
+import { readRows } from '../../src/pipeline/event/read-rows.ts'
 import { systemClock } from '../../src/run/clock.ts'
 import { BackpressureError } from '../../src/run/errors.ts'
 import { connectReading } from '../../src/stores/clickhouse/reader.ts'
 import { readSourceCounts } from '../../src/tenants/sources/counts.ts'
 import { readUsage } from '../../src/tenants/usage.ts'
 import { startTestClickHouse } from '../support/clickhouse.ts'
-import { type EventRow, eventInserter } from '../support/event-rows.ts'
+import { type EventRow, eventInserter, eventRows } from '../support/event-rows.ts'
 
 const DAY_MS = 86_400_000
 
@@ -47,6 +48,21 @@ test('every value comes back as sent', async () => {
     asn: 64_500,
     quality: 80,
   })
+})
+
+test('a sink reads of a row what ClickHouse stores of it, by type', async () => {
+  const rows: EventRow[] = [
+    { event_id: 'full', session_id: '-9007199254740991', properties: '{"a":"\t\\"}', job_id: 'j', browser_key: 2 },
+    { event_id: 'null', platform: '\\N', timestamp: Date.UTC(1900, 0, 1), asn: 0, quality: 0 },
+  ]
+  await insert('typed', rows)
+  const read = [...readRows([eventRows(rows.map((row) => ({ tenant_id: 'typed', ...row })))])]
+  const time = (column: string) => `concat(replaceOne(toString(${column}), ' ', 'T'), 'Z') AS ${column}`
+  const columns = ROW_COLUMNS.map((column) => (/received_at|timestamp/.test(column) ? time(column) : column))
+  const stored = await clickhouse.rows(
+    `SELECT ${columns.join(', ')} FROM events WHERE tenant_id = 'typed' ORDER BY event_id`,
+  )
+  assert.deepEqual(read, stored)
 })
 
 const PAGE = ['url', 'referrer', 'utm_source', 'utm_medium', 'utm_campaign', 'utm_term', 'utm_content'] as const

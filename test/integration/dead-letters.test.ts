@@ -24,7 +24,7 @@ import {
   startDeadLetters,
   writeLetter,
 } from '../support/dead-letters.ts'
-import { collectingSink, envelope, startWorker } from '../support/pipeline.ts'
+import { collectingSink, envelope, sinkNamed, startWorker } from '../support/pipeline.ts'
 import { until } from '../support/until.ts'
 
 test('a retried letter takes the normal way and counts once, also with parallel retries', async (t) => {
@@ -120,7 +120,7 @@ test('a discarded event is new when it comes again, unless another one of its id
 test('a letter of one sink is retried for that sink alone', async (t) => {
   const pipeline: Pipeline = {
     ...ingest,
-    sinks: [...ingest.sinks, { ...ingest.sinks[0]!, group: 'copy', completesJobs: false }],
+    sinks: [...ingest.sinks, { ...sinkNamed('clickhouse'), group: 'copy', completesJobs: false }],
   }
   const { redis, client, letters, all } = await startDeadLetters(t, pipeline)
   const sinks = await Promise.all(['clickhouse', 'copy'].map((group) => collectingSink(redis.url, group, 1)))

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { ingest } from '../../pipelines/ingest.ts'
 import { RedisMovingEvents } from '../../src/operations/dead-letters/moving-events.ts'
 import { receiptsOf } from '../../src/operations/receipts/role.ts'
 import { encodeBlock, packBlock } from '../../src/pipeline/event/block.ts'
@@ -14,7 +13,7 @@ import { systemClock } from '../../src/run/clock.ts'
 import { UnavailableError } from '../../src/run/errors.ts'
 import { connectRedis } from '../../src/stores/redis/connect.ts'
 import { keys } from '../../src/stores/redis/keys.ts'
-import { collectingSink, envelope, quiet, startIntake, startWorker } from '../support/pipeline.ts'
+import { collectingSink, envelope, quiet, startIntake, startWorker, threeSinks } from '../support/pipeline.ts'
 import { startTestRedis } from '../support/redis.ts'
 import { until } from '../support/until.ts'
 
@@ -33,8 +32,8 @@ async function setUp(t: TestContext) {
   const client = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop', timeoutMs: 1_000 }))
   t.after(() => client.disconnect())
   await agreeOnPartitions(client, PARTITIONS)
-  await createGroups(client, ingest, PARTITIONS)
-  const moving = new RedisMovingEvents({ client, pipeline: ingest, partitions: PARTITIONS, clock: systemClock })
+  await createGroups(client, threeSinks, PARTITIONS)
+  const moving = new RedisMovingEvents({ client, pipeline: threeSinks, partitions: PARTITIONS, clock: systemClock })
   return { redis, client, moving }
 }
 
@@ -62,7 +61,7 @@ test('an event is found at every stage on its way, and no further', async (t) =>
   assert.deepEqual(await moving.waiting({ ...KEY, tenantId: 'other' }), { receipts: [], complete: true })
 
   // It is kept, but not stored yet; a repeat is dropped and not found, though it may still be in the stream.
-  const worker = await startWorker(redis.url, ingest, 'process', PARTITIONS, {} as Enricher)
+  const worker = await startWorker(redis.url, threeSinks, 'process', PARTITIONS, {} as Enricher)
   await until(async () => (await client.xlen(keys.stream(0, 'enriched', 'live'))) === 1)
   await intake.append([sent('e', 'r2')])
   await until(async () => (await client.xpending(keys.stream(0, 'intake', 'live'), 'process'))[0] === 0)
@@ -142,7 +141,7 @@ test('a store that is down is an error, not an unknown event', async (t) => {
   // An ingress without a sink may have no ClickHouse.
   const { receipts, close } = receiptsOf({
     ...{ redis: client, clickhouse: undefined, archiveLocation: { folder: '/nowhere' } },
-    ...{ pipeline: ingest, partitions: PARTITIONS, clock: systemClock },
+    ...{ pipeline: threeSinks, partitions: PARTITIONS, clock: systemClock },
   })
   const asked = receipts.find({ ...KEY, archived: false })
   await assert.rejects(asked, { name: 'UnavailableError', message: /set CLICKHOUSE_URL/ })

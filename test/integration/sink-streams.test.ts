@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
 import type { Redis } from 'ioredis'
-import { ingest } from '../../pipelines/ingest.ts'
 import { encodeBlock, packBlock } from '../../src/pipeline/event/block.ts'
 import type { SinkRun } from '../../src/pipeline/runner/sink-ports.ts'
 import { Janitor } from '../../src/pipeline/streams/janitor.ts'
@@ -11,7 +10,7 @@ import { connectRedis, type RedisClient } from '../../src/stores/redis/connect.t
 import { counterFields, keys } from '../../src/stores/redis/keys.ts'
 import { LEASE_MS } from '../../src/stores/redis/membership.ts'
 import type { Caller } from '../../src/stores/redis/pipelined-calls.ts'
-import { envelope, quiet, silent } from '../support/pipeline.ts'
+import { envelope, quiet, silent, threeSinks } from '../support/pipeline.ts'
 import { takePort } from '../support/ports.ts'
 import { startTestRedis } from '../support/redis.ts'
 import { startSource, startStreams } from '../support/streams.ts'
@@ -84,7 +83,7 @@ test('a server that was demoted and promoted again counts as one that a sink has
   const client = quiet(connectRedis(`redis://127.0.0.1:${port}`, { name: 'test', kind: 'loop' })) as Redis
   t.after(() => client.disconnect())
   await agreeOnPartitions(client, 1)
-  await createGroups(client, ingest, 1)
+  await createGroups(client, threeSinks, 1)
   const source = await startSource(client)
   const before = await source.forgotBefore()
   assert.equal(await source.forgotBefore(), before)
@@ -97,7 +96,7 @@ test('a server that was demoted and promoted again counts as one that a sink has
 
 test('draining works when Redis is full: leases and intents, settlements, trimming', async (t) => {
   const { client } = await startStreams(t)
-  const janitor = new Janitor({ client, pipeline: ingest, partitions: 1, log: silent })
+  const janitor = new Janitor({ client, pipeline: threeSinks, partitions: 1, log: silent })
   await client.xadd(ENRICHED, '*', ...encodeBlock(packBlock([envelope('t', 'a')])))
   await client.config('SET', 'maxmemory', '1')
   await assert.rejects(client.set('refused', '1'), /OOM/)

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Redis } from 'ioredis'
-import { ingest } from '../../pipelines/ingest.ts'
 import type { Lane } from '../../src/pipeline/declaration/lane.ts'
 import { encodeBlock, packBlock } from '../../src/pipeline/event/block.ts'
 import { isolate, splitByIdentity } from '../../src/pipeline/runner/run-stages.ts'
@@ -15,13 +14,13 @@ import { BackpressureError } from '../../src/run/errors.ts'
 import type { RedisClient } from '../../src/stores/redis/connect.ts'
 import { counterFields, keys } from '../../src/stores/redis/keys.ts'
 import { LARGE_BYTES, loadScript } from '../../src/stores/redis/scripts.ts'
-import { envelope, quiet, silent } from '../support/pipeline.ts'
+import { envelope, quiet, silent, threeSinks } from '../support/pipeline.ts'
 import { startSource, startStreams } from '../support/streams.ts'
 import { until } from '../support/until.ts'
 
 test('the janitor removes only what every group has acknowledged', async (t) => {
   const { client, intake, stream } = await startStreams(t)
-  const janitor = new Janitor({ client, pipeline: ingest, partitions: 1, log: silent })
+  const janitor = new Janitor({ client, pipeline: threeSinks, partitions: 1, log: silent })
   for (let i = 0; i < 6; i++) await intake.append([envelope('t', `e${i}`)])
   assert.equal(await janitor.trim(), 0)
   const read = (count: number, group = 'process') =>
@@ -245,7 +244,7 @@ test('status counts lag, pending and events from real operations', async (t) => 
   await intake.append([envelope('t', 'a'), envelope('t', 'b')])
   await intake.append([envelope('t', 'c')])
   await client.call('XREADGROUP', 'GROUP', 'process', 'c', 'COUNT', 1, 'STREAMS', stream, '>')
-  const { streams } = await readStatus(client, ingest)
+  const { streams } = await readStatus(client, threeSinks)
   const live = streams.find((entry) => entry.group === 'process' && entry.lane === 'live')!
   assert.deepEqual([live.lag_entries, live.pending_entries, live.waiting_events, live.partition], [1, 1, 3, 0])
 })
@@ -259,22 +258,22 @@ test('a barrier waits for existing entries, wherever they are, and not for new o
     const answer = await client.call('XREADGROUP', 'GROUP', group, 'c', 'COUNT', 1, 'STREAMS', key, '>')
     return (answer as [string, [string, unknown][]][])[0]![1][0]![0]
   }
-  await untilPassed(client, ingest, 1, soon())
+  await untilPassed(client, threeSinks, 1, soon())
   await intake.append([envelope('t', 'first')])
   await assert.rejects(
-    untilPassed(client, ingest, 1, soon()),
+    untilPassed(client, threeSinks, 1, soon()),
     /group process did not finish the received events in time/,
   )
   const id = await read(stream, 'process')
   await intake.append([envelope('t', 'second')])
-  await assert.rejects(untilPassed(client, ingest, 1, soon()), /group process/, 'a delivered entry is not finished')
+  await assert.rejects(untilPassed(client, threeSinks, 1, soon()), /group process/, 'a delivered entry is not finished')
   assert.notEqual(await read(stream, 'process'), id)
   await client.xack(stream, 'process', (await client.xrange(stream, '-', '+'))[1]![0])
-  await assert.rejects(untilPassed(client, ingest, 1, soon()), /group process/, 'an earlier one is still pending')
+  await assert.rejects(untilPassed(client, threeSinks, 1, soon()), /group process/, 'an earlier one is still pending')
 
   const looks = async () => /cmdstat_xpending:calls=(\d+)/.exec(await client.info('commandstats'))?.[1]
   const before = await looks()
-  const passed = untilPassed(client, ingest, 1, late())
+  const passed = untilPassed(client, threeSinks, 1, late())
   // It has set its mark before it checks which groups have passed it.
   await until(async () => (await looks()) !== before)
   await intake.append([envelope('t', 'after the mark')])
@@ -285,7 +284,7 @@ test('a barrier waits for existing entries, wherever they are, and not for new o
 
   const whole = await read(stream, 'process')
   const seen = await looks()
-  const apart = assert.rejects(untilPassed(client, ingest, 1, performance.now() + 1_000), /group process/)
+  const apart = assert.rejects(untilPassed(client, threeSinks, 1, performance.now() + 1_000), /group process/)
   await until(async () => (await looks()) !== seen)
   const part = await client.xadd(stream, '*', 'put', 'back')
   await client.hincrby(keys.counters(0), counterFields.outcome('process', 'isolated'), 2)

@@ -3,7 +3,7 @@ import { pino } from 'pino'
 import { ingest } from '../../pipelines/ingest.ts'
 import { ENRICHMENT_COLUMNS, EVENT_COLUMNS } from '../../schemas/row.ts'
 import { isClusterUrl } from '../../src/config/redis-url.ts'
-import { type Pipeline, stepsOfJobs } from '../../src/pipeline/declaration/pipeline.ts'
+import { type Pipeline, type Sink, stepsOfJobs } from '../../src/pipeline/declaration/pipeline.ts'
 import type { Enricher } from '../../src/pipeline/event/enrichment.ts'
 import { type Envelope, EnvelopeState, identityOf } from '../../src/pipeline/event/envelope.ts'
 import { SinkWorker } from '../../src/pipeline/runner/sink-worker.ts'
@@ -20,6 +20,17 @@ import { systemClock } from '../../src/run/clock.ts'
 import { connectRedis, type RedisClient } from '../../src/stores/redis/connect.ts'
 
 export const silent: Logger = pino({ level: process.env.TEST_LOG_LEVEL ?? 'silent' })
+
+/** A sink of the default pipeline. Tests name sinks, so that another one between them changes nothing. */
+export function sinkNamed(group: 'clickhouse' | 'outcomes' | 'archive'): Sink {
+  return ingest.sinks.find((sink) => sink.group === group)!
+}
+
+/** The default pipeline with these sinks only, for tests that run some of its groups themselves. */
+export const threeSinks: Pipeline = {
+  ...ingest,
+  sinks: (['clickhouse', 'outcomes', 'archive'] as const).map(sinkNamed),
+}
 
 /** The default pipeline split between every two stages. */
 export const splitPipeline: Pipeline = {

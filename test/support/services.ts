@@ -45,7 +45,7 @@ import { readBatchJobs } from '../../src/operations/status/redis/jobs.ts'
 import { RedisReports } from '../../src/operations/status/redis/reports.ts'
 import { Reporter } from '../../src/operations/status/reporter.ts'
 import { StallWatch } from '../../src/operations/status/stall-watch.ts'
-import type { Sink, Step } from '../../src/pipeline/declaration/pipeline.ts'
+import type { Step } from '../../src/pipeline/declaration/pipeline.ts'
 import { SinkWorker } from '../../src/pipeline/runner/sink-worker.ts'
 import { StepWorker } from '../../src/pipeline/runner/step-worker.ts'
 import { TableInserter } from '../../src/pipeline/sinks/clickhouse/inserter.ts'
@@ -88,7 +88,7 @@ import { RedisTokenCounters } from '../../src/tenants/redis/token-counters.ts'
 import { startTestClickHouse } from './clickhouse.ts'
 import { noData, noLimit, oneKey } from './http.ts'
 import { TestLookups } from './lookups.ts'
-import { quiet, silent } from './pipeline.ts'
+import { quiet, silent, sinkNamed } from './pipeline.ts'
 import { startTestRedis } from './redis.ts'
 import { scheduledBackups } from './scheduled-backups.ts'
 import { handClock } from './tenants.ts'
@@ -159,7 +159,7 @@ function onRedis(make: (client: RedisClient, blocking: RedisClient) => Service):
 
 const onPipeline = { pipeline: ingest, partitions: PARTITIONS, log: silent }
 const [step] = ingest.steps as [Step]
-const [sink] = ingest.sinks as [Sink]
+const sink = sinkNamed('clickhouse')
 
 /** Every service, and how to make a counting one. */
 export const SERVICES: Readonly<Record<string, ServiceCase>> = {

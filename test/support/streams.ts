@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import { ingest } from '../../pipelines/ingest.ts'
 import { SinkStreams } from '../../src/pipeline/streams/sink-streams.ts'
 import { agreeOnPartitions, createGroups } from '../../src/pipeline/streams/topology.ts'
 import type { RedisClient } from '../../src/stores/redis/connect.ts'
 import { connectRedis } from '../../src/stores/redis/connect.ts'
 import { keys } from '../../src/stores/redis/keys.ts'
 import type { Caller } from '../../src/stores/redis/pipelined-calls.ts'
-import { quiet, silent, startIntake } from './pipeline.ts'
+import { quiet, silent, startIntake, threeSinks } from './pipeline.ts'
 import { startTestRedis } from './redis.ts'
 
 /** A Redis with the streams of the pipeline in one partition, and an intake into them. */
@@ -16,7 +15,7 @@ export async function startStreams(t: TestContext) {
   const client = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop' }))
   t.after(() => client.disconnect())
   await agreeOnPartitions(client, 1)
-  await createGroups(client, ingest, 1)
+  await createGroups(client, threeSinks, 1)
   const { intake, stop } = startIntake(redis.url, 1, 30_000)
   t.after(stop)
   return { client, intake, stream: keys.stream(0, 'intake', 'live') }

@@ -11,7 +11,7 @@ interface StartFlags {
 
 /** `ipid start`: runs all roles, or some, until it is stopped. */
 export async function startCommand(context: CliContext, setExitCode: (code: number) => void): Promise<Command> {
-  const [{ ingest }, { outlineOf, settingsOf }] = await Promise.all([
+  const [{ ingest }, { outlineOf, settingsOf, activePipeline }] = await Promise.all([
     import('../../../pipelines/ingest.ts'),
     import('../../pipeline/declaration/pipeline.ts'),
   ])
@@ -27,7 +27,7 @@ export async function startCommand(context: CliContext, setExitCode: (code: numb
     const config = problems.of(() => configOf(context, command)) as Config
     problems.throwIfAny()
     const { runStart } = await import('./start.ts')
-    const pipeline = outlineOf(ingest)
+    const pipeline = outlineOf(activePipeline(ingest, config.own))
     const options = { config, roles, readyFile: flags.readyFile, json: flags.json === true, pipeline }
     setExitCode(await runStart(options, context))
   })

@@ -1,4 +1,4 @@
-import { ROW_COLUMNS, type RowColumn } from '../../../schemas/row.ts'
+import type { RowColumn } from '../../../schemas/row.ts'
 import { LANES, type Lane } from '../../pipeline/declaration/lane.ts'
 import { groupsOf, type Pipeline } from '../../pipeline/declaration/pipeline.ts'
 import {
@@ -10,7 +10,7 @@ import {
   fieldOf,
 } from '../../pipeline/event/block.ts'
 import { packOutcomes } from '../../pipeline/event/outcomes.ts'
-import { columnOf, fromTsvTime } from '../../pipeline/event/row.ts'
+import { readRow } from '../../pipeline/event/read-rows.ts'
 import { claimIdMs } from '../../pipeline/streams/claim-id.ts'
 import { FIRST_ID_FIELD, OUTCOME_FIELD } from '../../pipeline/streams/dead-letter.ts'
 import type { RawEntry } from '../../pipeline/streams/entries.ts'
@@ -251,18 +251,10 @@ function matches(letter: StoredLetter, { reason, tenantId }: LetterFilter): bool
   return tenantId === undefined || eventOf(letter).tenant_id === tenantId
 }
 
-const TIMES: readonly RowColumn[] = ['received_at', 'timestamp']
-/** NULL in TabSeparated, as `columnOf` returns it. */
-const NO_SESSION = 'N'
-
-/** The non-empty columns of the letter's event. */
+/** The non-empty columns of the letter's event, as text. */
 export function eventOf({ block }: StoredLetter): Partial<Record<RowColumn, string>> {
-  const event: Partial<Record<RowColumn, string>> = {}
-  if (block === undefined) return event
-  for (const column of ROW_COLUMNS) {
-    const value = columnOf(block, column)[0] ?? ''
-    if (value === '' || (column === 'session_id' && value === NO_SESSION)) continue
-    event[column] = TIMES.includes(column) ? fromTsvTime(value) : value
-  }
-  return event
+  if (block === undefined) return {}
+  const values = Object.entries(readRow(block.rows.subarray(0, block.rows.indexOf('\n'))))
+  const given = values.filter(([, value]) => value !== '' && value !== null)
+  return Object.fromEntries(given.map(([column, value]) => [column, String(value)]))
 }

@@ -63,7 +63,8 @@ export function drawPipeline(pipeline: Pipeline, waiting?: ReadonlyMap<string, W
     groups.forEach((group, i) => {
       const isLast = i === groups.length - 1
       lines.push(`${isLast ? '└─' : '├─'} ${describe(group)}`)
-      if (waiting !== undefined) lines.push(`${isLast ? '  ' : '│ '}    ${waitingText(waiting.get(group.group))}`)
+      if (waiting !== undefined)
+        lines.push(`${isLast ? '  ' : '│ '}    ${waitingText(group, waiting.get(group.group))}`)
     })
   }
   return `${lines.join('\n')}\n`
@@ -77,8 +78,9 @@ function describe(group: Group): string {
   return `${group.group}: sink into ${group.into.name}${note}`
 }
 
-function waitingText(waiting: Waiting | undefined): string {
-  if (waiting === undefined) return 'not started yet'
+function waitingText(group: Group, waiting: Waiting | undefined): string {
+  const mayBeOff = 'into' in group && group.into.isOn !== undefined
+  if (waiting === undefined) return mayBeOff ? 'off, or not started yet' : 'not started yet'
   const { lag_entries, pending_entries, waiting_events, oldest_ms } = waiting
   const age = waiting_events === 0 ? '' : `, oldest ${(oldest_ms / 1_000).toFixed(1)} s`
   return `lag ${lag_entries}, pending ${pending_entries}, events ${waiting_events}${age}`

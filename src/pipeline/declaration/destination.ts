@@ -45,7 +45,7 @@ export interface Inserter {
    * Stores all rows or none. If rows were stored under the token before, it stores nothing and succeeds. Resolves when the rows
    * are durable, because their entries are acknowledged then. Another process that has lost the lease may insert the same rows
    * under the same token at the same time.
-   * @param rows lines of `row.ts`, each ended by a line feed; an element may hold many
+   * @param rows lines of `row.ts`, each ended by a line feed; an element may hold many. `readRows` reads them
    * @param token up to 100 characters of `[a-z0-9.-]`; the same token always comes with the same rows
    * @param entries that the elements of `rows` belong to; undefined for rows that are sent separately
    * @throws RefusedRowsError when the rows are at fault; UnclearRefusalError when they may be. After any other error the caller
@@ -92,6 +92,8 @@ interface DestinationTools<Own extends OwnSettings = OwnSettings> {
   /** Name of the ClickHouse cluster. Undefined: a single server. */
   readonly clickhouseCluster: string | undefined
   readonly archive: ArchiveLocation
+  /** Which share of the sink the inserter works for, from 0; `of` 1: for the whole sink. */
+  readonly share: { readonly number: number; readonly of: number }
   readonly log: Logger
 }
 
@@ -100,6 +102,13 @@ export interface Destination<Own extends OwnSettings = OwnSettings> {
   readonly name: string
   /** Its own settings. Like all others, they are flags of `ipid start` and environment variables. */
   readonly settings?: Own
+  /**
+   * Whether sinks into it are part of the pipeline: without one, there is no consumer group and nothing waits for it. All processes
+   * of an instance need the same settings. Undefined: always.
+   */
+  isOn?(settings: OwnValues<Own>): boolean
+  /** One inserter at a time, in one process, whatever SINK_SHARES says. */
+  readonly isUndivided?: true
   /** Does no I/O; `Inserter.prepare` does. */
   open(tools: DestinationTools<Own>): Inserter
 }

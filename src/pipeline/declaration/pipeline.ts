@@ -1,4 +1,4 @@
-import type { Setting } from '../../config/setting.ts'
+import { ownValues, type Setting } from '../../config/setting.ts'
 import type { Destination } from './destination.ts'
 import type { Lane } from './lane.ts'
 import type { RowObserver } from './row-observer.ts'
@@ -33,6 +33,15 @@ export function outlineOf({ sources, steps, sinks, ...rest }: Pipeline): Pipelin
     steps: steps.map(({ group, from, to }) => ({ group, from, to })),
     sinks: sinks.map(({ group, from, takes }) => ({ group, from, ...(takes !== undefined && { takes }) })),
   }
+}
+
+/**
+ * The pipeline without the sinks that their settings leave out.
+ * @param own the values of the settings that sources and sinks declare, by environment variable
+ */
+export function activePipeline(pipeline: Pipeline, own: Readonly<Record<string, unknown>>): Pipeline {
+  const isOn = ({ into }: Sink) => into.isOn?.(ownValues(into.settings, own)) ?? true
+  return { ...pipeline, sinks: pipeline.sinks.filter(isOn) }
 }
 
 /** A consumer group that reads a stream and runs its stages. Kept events are written in one step with the acknowledgement. */

@@ -138,8 +138,10 @@ function problemsOfStreams(pipeline: Pipeline): string[] {
     written.add(outcomes)
   }
   for (const sink of pipeline.sinks) assertWritten(sink)
+  const always = { ...pipeline, sinks: pipeline.sinks.filter(({ into }) => into.isOn === undefined) }
   for (const stream of written) {
     if (readersOf(pipeline, stream).length === 0) problems.push(`nothing reads ${stream}`)
+    else if (readersOf(always, stream).length === 0) problems.push(`nothing reads ${stream} while its sinks are off`)
   }
   return problems
 }
@@ -166,7 +168,8 @@ function problemsOfJobs(pipeline: Pipeline): string[] {
   const { sources, sinks } = pipeline
   const completing = sinks.filter((sink) => sink.completesJobs)
   if (completing.length !== 1) return [`${completing.length} sinks complete batch jobs: must be one`]
-  const [{ group, from }] = completing as [(typeof sinks)[number]]
+  const [{ group, from, into }] = completing as [(typeof sinks)[number]]
+  if (into.isOn !== undefined) return [`sink ${group} completes batch jobs: it must always be on`]
   const start = stepsOfJobs(pipeline)[0]?.from ?? from
   const ofJobs = sources.filter((source) => source.from.read !== undefined)
   if (ofJobs.length === 0) return ['no source makes batch jobs: at least one must have read']

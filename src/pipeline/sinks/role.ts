@@ -30,10 +30,9 @@ export function sinkRole(context: ProcessContext): Service[] {
   const { sinkLingerMs, clickhouseUrl: url, clickhouseCluster: cluster, clickhouseHosts: hosts } = context.config
   createClickHouseMetrics(context.telemetry.metrics, () => clickhouseStatus(url))
   const shared = new Map<string, Membership>()
-  const batching = batchingOf(context.config)
   const workers = context.pipeline.sinks
     .filter(({ takes = 'rows' }) => takes === 'rows')
-    .map((sink) => sharedSink(context, sink, { ...batching, lingerMs: sink.lingerMs ?? sinkLingerMs }, shared))
+    .map((sink) => sharedSink(context, sink, sink.lingerMs ?? sinkLingerMs, shared))
   if (shared.size > 0) createShareMetrics(context.telemetry.metrics, shared)
   // After the sinks, which migrate the schema. On a cluster, replicas repair damaged parts themselves.
   const watches = [quotaWatch(context), ...(cluster === undefined ? [damageWatch(context)] : [])]
@@ -56,13 +55,10 @@ export function retention(context: ProcessContext, store: AgedStore): Service {
 }
 
 /** One worker for each share of a sink. A worker inserts while this process holds its share. */
-function sharedSink(
-  context: ProcessContext,
-  sink: Sink,
-  batching: InsertBatcherOptions,
-  shared: Map<string, Membership>,
-): Service {
-  const { sinkShares: shares, processName } = context.config
+function sharedSink(context: ProcessContext, sink: Sink, lingerMs: number, shared: Map<string, Membership>): Service {
+  const { sinkRowsMax, sinkShares, processName } = context.config
+  const shares = sink.into.isUndivided ? 1 : sinkShares
+  const batching = { ...batchingOf({ sinkRowsMax, sinkShares: shares }), lingerMs }
   if (shares === 1) return sinkWorker(context, sink, batching)
   const { group } = sink
   const membership = sinkMembership({ client: context.leases, group, shares, processName, log: context.telemetry.log })
@@ -88,6 +84,7 @@ export function sinkWorker(
   const { clickhouseUrl, clickhouseCluster, partitions, own } = context.config
   const settings = ownValues(into.settings, own)
   const { log, clock } = context.telemetry
+  const share = { number: reading.share?.number ?? 0, of: reading.share?.of ?? 1 }
   const client = context.connectLoop(group)
   context.workMetrics.sink(group)
   const source = new SinkStreams({
@@ -109,7 +106,7 @@ export function sinkWorker(
   return new SinkWorker({
     group,
     source,
-    inserter: into.open({ settings, clickhouseUrl, clickhouseCluster, archive: context.archiveLocation, log }),
+    inserter: into.open({ settings, clickhouseUrl, clickhouseCluster, archive: context.archiveLocation, share, log }),
     startsReady: completesJobs,
     ...batching,
     log,

@@ -1,8 +1,7 @@
 import type { EventReceipt } from '../../../schemas/api/receipt.ts'
-import { ROW_COLUMNS, type RowColumn } from '../../../schemas/row.ts'
 import type { Lane } from '../declaration/lane.ts'
 import { type PayloadStatus, payloadLineStart, payloadOrigin } from '../event/payload.ts'
-import { fromTsv, fromTsvTime } from '../event/row.ts'
+import { readRow } from '../event/read-rows.ts'
 
 /** An event in a stream. */
 export interface HeldEvent {
@@ -19,14 +18,10 @@ export interface HeldEvent {
 
 /** The receipt of an event that is not stored yet, from its row. */
 export function rowReceipt({ row, lane, job }: HeldEvent): EventReceipt {
-  const values = row.toString('utf8').split('\t')
-  const value = (column: RowColumn) => fromTsv(values[ROW_COLUMNS.indexOf(column)] ?? '')
-  const receivedAt = value('received_at')
-  const requestId = value('request_id')
-  const classification = value('classification')
+  const { received_at: receivedAt = '', request_id: requestId = '', classification = '' } = readRow(row)
   return {
     status: 'in_progress',
-    ...(receivedAt !== '' && { received_at: fromTsvTime(receivedAt) }),
+    ...(receivedAt !== '' && { received_at: receivedAt }),
     lane,
     ...(requestId !== '' && { request_id: requestId }),
     ...(job !== '' && { job_id: job }),

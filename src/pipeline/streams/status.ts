@@ -69,7 +69,7 @@ interface GroupState {
 }
 
 /** The progress of the groups of a stream, by name, and the time of its server. */
-async function readGroups(
+export async function readGroups(
   client: RedisClient,
   stream: string,
 ): Promise<{ readonly groups: ReadonlyMap<string, GroupState>; readonly nowMs: number }> {

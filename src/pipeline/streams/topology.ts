@@ -4,6 +4,7 @@ import { counterFields, keys } from '../../stores/redis/keys.ts'
 import { loadScript } from '../../stores/redis/scripts.ts'
 import { LANES, type Lane } from '../declaration/lane.ts'
 import { groupsOf, type Pipeline, readersOf, streamsOf } from '../declaration/pipeline.ts'
+import { readGroups } from './status.ts'
 
 const agreeOnPartitionsScript = loadScript(import.meta.url, './agreeOnPartitions-1.lua')
 const addStreamsScript = loadScript(import.meta.url, './addStreams-1.lua')
@@ -49,6 +50,19 @@ export async function createGroups(client: RedisClient, pipeline: Pipeline, part
   await Promise.all(calls)
 }
 
+/**
+ * The pipeline as this Redis has it, for a command, which does not know the settings of the processes: a sink that may be off is on while
+ * its group exists.
+ */
+export async function activeOn(client: RedisClient, pipeline: Pipeline): Promise<Pipeline> {
+  const sinks = pipeline.sinks.map(async (sink) => {
+    if (sink.into.isOn === undefined) return [sink]
+    const { groups } = await readGroups(client, keys.stream(0, sink.from, 'live'))
+    return groups.has(sink.group) ? [sink] : []
+  })
+  return { ...pipeline, sinks: (await Promise.all(sinks)).flat() }
+}
+
 /** Removes streams that the pipeline no longer declares. */
 async function dropStreams(client: RedisClient, pipeline: Pipeline, partitions: number): Promise<void> {
   const declared = streamsOf(pipeline)
@@ -68,7 +82,7 @@ async function dropStreams(client: RedisClient, pipeline: Pipeline, partitions: 
 
 function unfinished(stream: string, group: string): StartupError {
   return new StartupError(
-    `${stream} has unfinished entries of group ${group}, which the pipeline no longer declares: start the version that declares it until they are finished`,
+    `${stream} has unfinished entries of group ${group}, which the pipeline no longer declares: start with the version and the settings that declare it until they are finished`,
   )
 }
 

@@ -111,7 +111,7 @@ export class S3Store implements ObjectStore {
     }
   }
 
-  /** Sends a file in parts. The object exists when all have been sent. */
+  /** Sends a file in parts. The object exists when all have been sent. Not by @aws-sdk/lib-storage, which holds whole parts in memory. */
   async #putParts(
     object: { readonly Key: string; readonly ContentType: string },
     path: string,

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { ingest } from '../../../pipelines/ingest.ts'
 import { drawPipeline, waitingByGroup } from '../../../src/pipeline/commands/pipeline-diagram.ts'
 import type { Lane } from '../../../src/pipeline/declaration/lane.ts'
+import { sinkNamed } from '../../support/pipeline.ts'
 
 const status = (group: string, lane: Lane, waiting: number, oldest_ms: number) => {
   return {
@@ -19,7 +20,9 @@ const status = (group: string, lane: Lane, waiting: number, oldest_ms: number) =
 
 test('the diagram shows sources, streams, and the backlog of each group over all lanes', () => {
   const waiting = waitingByGroup([status('process', 'live', 10, 1_500), status('process', 'batch', 5, 200)])
-  const sinks = [...ingest.sinks, { group: 'copy', from: 'enriched', into: ingest.sinks[0]!.into }]
+  const { into } = sinkNamed('clickhouse')
+  const copy = { group: 'copy', from: 'enriched', into: { ...into, isOn: () => true } }
+  const sinks = [sinkNamed('clickhouse'), copy, sinkNamed('outcomes'), sinkNamed('archive')]
   assert.equal(
     drawPipeline({ ...ingest, sinks }, waiting),
     `POST /v1/ingest        ▶ intake (live), as it came ▶ archive
@@ -44,7 +47,7 @@ enriched
 ├─ clickhouse: sink into clickhouse, completes batch jobs
 │     not started yet
 └─ copy: sink into clickhouse
-      not started yet
+      off, or not started yet
 
 outcomes
 └─ outcomes: sink into clickhouse outcomes

@@ -5,10 +5,11 @@ import { type Pipeline, reasonsOfJobs, stepsOfJobs } from '../../../src/pipeline
 import type { Source, SourceEntry } from '../../../src/pipeline/declaration/source.ts'
 import type { Stage } from '../../../src/pipeline/declaration/stage.ts'
 import { validatePipeline } from '../../../src/pipeline/declaration/validate-pipeline.ts'
+import { sinkNamed } from '../../support/pipeline.ts'
 
 const stage = (name: string, more: Partial<Stage> = {}): Stage => ({ name, decide: () => ({}), ...more })
 const [step] = ingest.steps as [Pipeline['steps'][number]]
-const [sink, counting] = ingest.sinks as [Pipeline['sinks'][number], Pipeline['sinks'][number]]
+const [sink, counting] = [sinkNamed('clickhouse'), sinkNamed('outcomes')]
 const [live, batch] = ingest.sources as [SourceEntry, SourceEntry]
 /** Without an archive. */
 const plain: Pipeline = {
@@ -107,7 +108,7 @@ test('one sink completes batch jobs, at the end of the path from their entry', (
 })
 
 test('only sinks of payloads read events as they came', () => {
-  const archive = ingest.sinks.find(({ takes }) => takes === 'payloads')!
+  const archive = sinkNamed('archive')
   const changed = (changes: Partial<Pipeline>) => validatePipeline({ ...ingest, ...changes })
   assert.deepEqual(changed({ sinks: [sink, counting] }), ['nothing reads archive'])
   assert.deepEqual(changed({ sinks: [sink, counting, { ...archive, takes: 'rows' }] }), [
@@ -187,5 +188,14 @@ test('settings of sources and sinks have distinct names', () => {
   assert.deepEqual(problems({ sinks: sinks('COPY_DIR', 'COPY_DIR') }), ['the setting COPY_DIR is declared twice'])
   assert.deepEqual(problems({ sinks: sinks('copy-dir') }), [
     'setting name "copy-dir" must consist of A to Z, 0 to 9 and _',
+  ])
+})
+
+test('a sink may be off, but not the one that completes jobs, nor the last reader of a stream', () => {
+  const copy = { ...sink, group: 'copy', completesJobs: false, into: { ...sink.into, isOn: () => false } }
+  assert.deepEqual(problems({ sinks: [sink, copy, counting] }), [])
+  assert.deepEqual(problems({ sinks: [{ ...copy, completesJobs: true }, counting] }), [
+    'nothing reads enriched while its sinks are off',
+    'sink copy completes batch jobs: it must always be on',
   ])
 })

@@ -53,9 +53,10 @@ export function backupCommand(context: CliContext): Command {
         import('../../../telemetry/logger.ts'),
         import('../progress.ts'),
       ])
-      const [{ openArchiveList }, { withRewriteLease }] = await Promise.all([
+      const [{ openArchiveList }, { withRewriteLease }, { activeOn }] = await Promise.all([
         import('./archive-list.ts'),
         import('../../../terminal/rewrite-lease.ts'),
+        import('../../../pipeline/streams/topology.ts'),
       ])
       const log = await createLogger({ level: 'warn', name: 'backup', pretty: context.stderr.isTTY === true })
       const tables = new ClickHouseTables(await clickhousePlaceOf(config), log)
@@ -63,10 +64,10 @@ export function backupCommand(context: CliContext): Command {
       const path = resolve(dir)
       try {
         const manifest = await withRedis(await redisUrlOf(config), (client) =>
-          withRewriteLease(client, 'a backup', () =>
+          withRewriteLease(client, 'a backup', async () =>
             writeBackup(path, {
               tables,
-              records: new RedisRecordSource(client, ingest, systemClock),
+              records: new RedisRecordSource(client, await activeOn(client, ingest), systemClock),
               archive,
               version: version(),
               clock: systemClock,

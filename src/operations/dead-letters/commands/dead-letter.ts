@@ -83,9 +83,9 @@ export function deadLetterCommand(context: CliContext, setExitCode: (code: numbe
         import('../../../pipeline/streams/topology.ts'),
         import('../../../../pipelines/ingest.ts'),
       ])
-    const [{ partitionsOf }, { ingest }] = more
+    const [{ activeOn, partitionsOf }, { ingest }] = more
     return withRedis(await redisUrlOf(config), async (client) => {
-      const letters = new DeadLetters(client, ingest, await partitionsOf(client))
+      const letters = new DeadLetters(client, await activeOn(client, ingest), await partitionsOf(client))
       await assertKnownTenant(letters, filter.tenantId, tenantAdmin(client, config))
       return use(letters)
     })

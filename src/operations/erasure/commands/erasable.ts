@@ -2,7 +2,7 @@ import { ingest } from '../../../../pipelines/ingest.ts'
 import { archiveLocationOf, type Config } from '../../../config/config.ts'
 import { trustedDataDir } from '../../../embedded/processes/data-dir.ts'
 import { openObjectStore } from '../../../pipeline/sinks/archive/destination.ts'
-import { partitionsOf } from '../../../pipeline/streams/topology.ts'
+import { activeOn, partitionsOf } from '../../../pipeline/streams/topology.ts'
 import { StartupError } from '../../../run/errors.ts'
 import { createLogger } from '../../../telemetry/logger.ts'
 import type { TenantAdmin } from '../../../tenants/admin.ts'
@@ -43,12 +43,13 @@ export async function withErasable<T>(
     return await withRedis(redisUrl, async (client) => {
       const partitions = await partitionsOf(client)
       if (partitions === 0) throw new StartupError('there is nothing to erase: no ipid has run on this Redis')
+      const pipeline = await activeOn(client, ingest)
       const dir = trustedDataDir(config.dataDir)
       const folder = redisUrl === `unix://${dir.redisSocket}` ? dir.redis : undefined
       return await use({
         admin: tenantAdmin(client, config),
         tables: new ClickHouseErasableEvents(place),
-        records: new RedisErasableRecords({ client, pipeline: ingest, partitions, folder, log }),
+        records: new RedisErasableRecords({ client, pipeline, partitions, folder, log }),
         archive: new StoreErasableArchive(store),
         tenants: new RedisTenantRemoval(client),
         alone: (erase) =>

@@ -4,6 +4,7 @@ import type { Redis } from 'ioredis'
 import { UnavailableError } from '../../../run/errors.ts'
 import { poll } from '../../../run/loop.ts'
 import type { RedisClient } from '../../../stores/redis/connect.ts'
+import { APPEND_ONLY_MANIFEST, appendedFiles, baseFiles } from '../../../stores/redis/durability/append-only-file.ts'
 import { replyCode } from '../../../stores/redis/errors.ts'
 import { mastersOf } from '../../../stores/redis/nodes.ts'
 import type { RewrittenFiles } from '../ports.ts'
@@ -11,7 +12,6 @@ import type { RewrittenFiles } from '../ports.ts'
 const LOOK_EVERY_MS = 50
 /** Folder of Redis' append-only file, below its data folder. */
 const AOF_FOLDER = 'appendonlydir'
-const AOF_MANIFEST = 'appendonly.aof.manifest'
 
 /**
  * Makes every server rewrite its append-only file from memory, so that no file holds removed data. An external server may
@@ -64,9 +64,9 @@ async function persistence(node: Redis): Promise<Map<string, string>> {
 /** Redis removes them in the background. */
 async function untilOldFilesGone(folder: string, deadlineMs: number): Promise<void> {
   const areGone = async () => {
-    const manifest = await readFile(join(folder, AOF_MANIFEST), 'utf8').catch(() => '')
-    const named = manifest.split('\n').map((line) => line.split(' ')[1])
-    const left = (await readdir(folder)).filter((name) => name !== AOF_MANIFEST && !named.includes(name))
+    const manifest = await readFile(join(folder, APPEND_ONLY_MANIFEST), 'utf8').catch(() => '')
+    const named = [APPEND_ONLY_MANIFEST, ...baseFiles(manifest), ...appendedFiles(manifest)]
+    const left = (await readdir(folder)).filter((name) => !named.includes(name))
     return left.length === 0 || undefined
   }
   if (await poll(areGone, { everyMs: LOOK_EVERY_MS, deadlineMs })) return

@@ -55,7 +55,7 @@ export function eventCommand(context: CliContext): Command {
       const client = clickhouse.connectClickHouse(url, options)
       const { receipts, close } = receiptsOf({
         ...{ redis, clickhouse: client, archiveLocation: archiveLocationOf(await instance.asInstance(config)) },
-        ...{ pipeline: ingest, partitions, clock: systemClock },
+        ...{ pipeline: await change.activeOn(redis, ingest), partitions, clock: systemClock },
       })
       try {
         const { id: tenantId, archive: archived } = tenant

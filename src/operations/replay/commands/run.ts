@@ -8,6 +8,7 @@ import { TodaysData } from '../../../enrichment/todays-data.ts'
 import type { AddressMask } from '../../../pipeline/event/pseudonym.ts'
 import { openObjectStore } from '../../../pipeline/sinks/archive/destination.ts'
 import { progressBar } from '../../../pipeline/sources/batch/commands/progress-bar.ts'
+import { activeOn } from '../../../pipeline/streams/topology.ts'
 import { systemClock } from '../../../run/clock.ts'
 import { InputError } from '../../../run/errors.ts'
 import type { RedisClient } from '../../../stores/redis/connect.ts'
@@ -114,7 +115,7 @@ async function runWith(
     if (hold === undefined) await assertReadable(events)
     else await endReenrichment(place, hold, say)
     const rejudged = todays && (await runReenrich({ tenantId, rules, from, to, job, dryRun }, { ...held, todays }))
-    const lane = await RedisReplayLane.open(client, ingest, { waitMs: WAIT_MS, assertHeld })
+    const lane = await RedisReplayLane.open(client, await activeOn(client, ingest), { waitMs: WAIT_MS, assertHeld })
     for (const { path, reason } of leftOut(engine.providers()))
       printLine(context.stderr, `ipid: ${path} is left out: ${reason}`)
     const report = await replay({

@@ -149,11 +149,11 @@ export function appendedFiles(manifest: string): string[] {
 }
 
 /** The base files of a manifest: the results of rewrites. */
-function baseFiles(manifest: string): string[] {
+export function baseFiles(manifest: string): string[] {
   return filesOf(manifest, 'b')
 }
 
-/** @param type Redis' code: `b` for a base, `i` for an appended file */
+/** @param type Redis' code: `b` for a base, `i` for an appended file. Files of the type `h` are about to be removed. */
 function filesOf(manifest: string, type: 'b' | 'i'): string[] {
   return Array.from(manifest.matchAll(/^file (\S+) seq \d+ type ([a-z])/gm))
     .filter(([, , found]) => found === type)
