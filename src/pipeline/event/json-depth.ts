@@ -1,5 +1,5 @@
 import { JSON_DEPTH_MAX } from '../../../schemas/api/event.ts'
-import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE } from './json-codes.ts'
+import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE } from '../../run/json-codes.ts'
 
 /** Error for a text or line that is too deep. */
 export const TOO_DEEP = tooDeep(JSON_DEPTH_MAX)

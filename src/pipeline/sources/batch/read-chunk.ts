@@ -16,7 +16,7 @@ import { countOutcome, type OutcomeCounts, outcomeKey, utcDay } from '../../even
 import { countedRow, type PayloadStatus } from '../../event/payload.ts'
 import type { ReadEvent } from '../../event/read-event.ts'
 import { rowTail } from '../../event/row.ts'
-import { type CodeUnits, codesOf } from '../live/json-scan.ts'
+import { type CodeUnits, codesOf } from '../../../run/json-scan.ts'
 import { payloadOf } from '../live/payload.ts'
 import { completeRow, rawRow } from '../live/raw-row.ts'
 import { scanEventLine } from '../live/scan-events.ts'

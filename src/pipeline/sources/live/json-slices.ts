@@ -10,7 +10,7 @@ import {
   RETURN,
   SPACE,
   TAB,
-} from '../../event/json-codes.ts'
+} from '../../../run/json-codes.ts'
 import { endOfString } from '../../event/json-depth.ts'
 
 /*

@@ -10,7 +10,7 @@ import {
   OPEN_BRACE,
   OPEN_BRACKET,
   QUOTE,
-} from '../../event/json-codes.ts'
+} from '../../../run/json-codes.ts'
 import { fromBase64, isBase64 } from './payload.ts'
 
 /**

@@ -15,7 +15,7 @@ import {
   RETURN,
   SPACE,
   TAB,
-} from '../../event/json-codes.ts'
+} from '../../../run/json-codes.ts'
 import { endOfString, tooDeep } from '../../event/json-depth.ts'
 import { RefusedEvent } from '../live/translated.ts'
 import { parseExactly } from './exact-json.ts'
