@@ -1,7 +1,5 @@
 import { EVENT_LIMITS } from '../../../../schemas/api/event.ts'
 import { CLOSE_BRACE, CLOSE_BRACKET, COLON, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE } from '../../../run/json-codes.ts'
-import type { ReadEvent } from '../../event/read-event.ts'
-import { parseTimestamp } from '../../event/timestamp.ts'
 import {
   type CodeUnits,
   codesOf,
@@ -14,6 +12,8 @@ import {
   startsWith,
   unitsOf,
 } from '../../../run/json-scan.ts'
+import type { ReadEvent } from '../../event/read-event.ts'
+import { parseTimestamp } from '../../event/timestamp.ts'
 
 /*
  * Reads the usual form of events in one pass over their text. Anything unusual or wrong is left to JSON.parse, the schema and

@@ -1,6 +1,5 @@
 import type { BodyScan } from '../../../http/engine/body-search.ts'
 import type { KeyedRoute } from '../../../http/route/route.ts'
-import { isRawKey } from '../../../tenants/key.ts'
 import {
   BACKSLASH,
   CLOSE_BRACE,
@@ -11,6 +10,7 @@ import {
   OPEN_BRACKET,
   QUOTE,
 } from '../../../run/json-codes.ts'
+import { isRawKey } from '../../../tenants/key.ts'
 import { fromBase64, isBase64 } from './payload.ts'
 
 /**
