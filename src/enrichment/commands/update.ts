@@ -1,7 +1,8 @@
 import type { CliContext } from '../../terminal/context.ts'
 import { printJson, printLine } from '../../terminal/print.ts'
+import type { Summary } from '../files/formats/format.ts'
 import { readSources } from '../files/update/sources.ts'
-import { type FileSummary, type UpdateReport, updateSources } from '../files/update/update.ts'
+import { type UpdateReport, updateSources } from '../files/update/update.ts'
 import { day } from './output.ts'
 
 interface UpdateRequest {
@@ -30,7 +31,7 @@ function lineOf({ file, status, reason, now, before }: UpdateReport): string {
   return `${file}: ${status}: ${now.recognisedAs}, ${summaryLine(now)}${was}`
 }
 
-function summaryLine({ records, builtAt }: FileSummary): string {
+function summaryLine({ records, builtAt }: Summary): string {
   const count = `${records} ${records === 1 ? 'record' : 'records'}`
   return builtAt === undefined ? count : `${count} of ${day(builtAt)}`
 }

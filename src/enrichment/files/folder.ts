@@ -238,12 +238,14 @@ export class DataFolder {
    * @returns undefined when it is not compiled yet
    */
   async #load(file: DataFile, sizeBytes: number, owner: string | undefined): Promise<DataFile | undefined> {
+    const { path, name } = file
     const read = { ...file, sizeBytes, unrecognised: undefined }
     try {
       if (TAKEN_NAMES.has(file.name)) throw new InputError(`the name ${file.name} is reserved: rename the file`)
       if (owner !== undefined) throw new InputError(`${owner} has the same provider name: rename one of them`)
       const compiled = await this.#compiled(file, sizeBytes)
-      const provider = compiled ?? (await loadDataFile(file.path, file.name, this.#limits, this.#isDefault))
+      const provider =
+        compiled ?? (await loadDataFile({ path, name, limits: this.#limits, isDefault: this.#isDefault }))
       return { ...read, state: 'ok', reason: undefined, provider }
     } catch (error) {
       const reason = (error as Error).message
@@ -260,7 +262,7 @@ export class DataFolder {
       return await loadPackedStarter(path, name, this.#packedDir)
     }
     if (this.#compiledDir === undefined || !isBigTable(path, sizeBytes)) return undefined
-    return await loadCompiled(this.#compiledDir, path, name, this.#limits)
+    return await loadCompiled(this.#compiledDir, { path, name, limits: this.#limits })
   }
 
   #report(file: DataFile, seconds: number): void {

@@ -253,7 +253,7 @@ const load = async (dir: string, file: string, text: string) => {
   await writeFile(join(dir, file), text)
   const name = providerNameOf(file)
   assert.ok(name !== undefined, file)
-  return loadDataFile(join(dir, file), name, DEFAULT_ENRICHMENT_LIMITS)
+  return loadDataFile({ path: join(dir, file), name, limits: DEFAULT_ENRICHMENT_LIMITS })
 }
 
 for (const published of FILES) {

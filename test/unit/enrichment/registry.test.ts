@@ -32,7 +32,7 @@ async function load(text: string | Buffer, file = 'ripe.db.inetnum'): Promise<Pr
   const path = join(dir, file)
   await writeFile(path, text)
   try {
-    return await loadDataFile(path, providerNameOf(file)!, LIMITS)
+    return await loadDataFile({ path, name: providerNameOf(file)!, limits: LIMITS })
   } finally {
     await rm(path)
   }

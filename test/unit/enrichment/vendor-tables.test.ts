@@ -4,14 +4,16 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { loadDataFile, providerNameOf } from '../../../src/enrichment/files/data-file.ts'
+import { rangeIn, vendorTable } from '../../../src/enrichment/files/formats/vendor-table.ts'
 import { DEFAULT_ENRICHMENT_LIMITS } from '../../../src/enrichment/limits.ts'
+import { hasKeys, jsonObjects } from '../../../src/enrichment/providers/text/json-lines.ts'
 import { InputError } from '../../../src/run/errors.ts'
 import { address, temporaryFolder } from '../../support/enrichment-data.ts'
 
 async function load(t: TestContext, file: string, text: string, limits = {}) {
   const path = join(await temporaryFolder(t), file)
   await writeFile(path, file.endsWith('.gz') ? gzipSync(text) : text)
-  return loadDataFile(path, providerNameOf(file)!, { ...DEFAULT_ENRICHMENT_LIMITS, ...limits })
+  return loadDataFile({ path, name: providerNameOf(file)!, limits: { ...DEFAULT_ENRICHMENT_LIMITS, ...limits } })
 }
 
 interface Case {
@@ -133,6 +135,55 @@ for (const { file, text, kind, recognisedAs, data, evidence } of CASES) {
     assert.equal(provider.find(address('81.2.60.1')), undefined)
   })
 }
+
+test('a format of JSON lines is made of its rows, loads, and answers the same when it is compiled', async (t) => {
+  const acme = vendorTable({
+    name: 'acme',
+    vendor: 'Acme',
+    ending: /\.ndjson$/,
+    recognises: (line) => hasKeys(line, ['from', 'to']),
+    async *rows(text) {
+      for await (const { line, object } of jsonObjects(text)) {
+        const range = rangeIn(line, `${object.from}-${object.to}`)
+        yield { line, range, record: { business_name: String(object.name), asn: Number(object.as), is_vpn: true } }
+      }
+    },
+  })
+  const line = '{"from":"81.2.69.0","to":"81.2.69.255","name":"Acme GmbH","as":64500}'
+  assert.deepEqual(
+    [line, '{"from":"81.2.69.0"}', '[1]', 'from,to', undefined].map((first) => acme.recognises!(first, 'a.ndjson')),
+    [true, false, false, false, false],
+  )
+  const folder = await temporaryFolder(t)
+  const path = join(folder, 'a.ndjson')
+  await writeFile(path, `\n${line}\n`)
+  const file = { path, name: 'a', limits: DEFAULT_ENRICHMENT_LIMITS }
+  const direct = await acme.load(file)
+  const about = await acme.compiled!.write(path, file.limits, (part, parts) => writeFile(join(folder, part), parts))
+  const compiled = await acme.compiled!.load(folder, about, file)
+  assert.deepEqual([direct.recognisedAs, compiled.recognisedAs], ['Acme company table', 'Acme company table, compiled'])
+  for (const provider of [direct, compiled]) {
+    const { data, evidence } = provider.find(address('81.2.69.7'))!
+    assert.deepEqual({ ...data }, { asn: 64_500, business_name: 'Acme GmbH', org_name: 'Acme GmbH' })
+    assert.deepEqual([evidence.isAnonymousVpn, provider.kind], [true, 'company'])
+    assert.equal(provider.find(address('81.2.70.1')), undefined)
+  }
+  await writeFile(path, `${line}\n{"from":}\n`)
+  await assert.rejects(acme.load(file), /^InputError: line 2: not JSON: unexpected "}" at position 8$/)
+})
+
+test('a file is recognised by its first line with content, plain or gzip', async (t) => {
+  const comments = `${'# a comment of some length\n'.repeat(20_000)}\n \n`
+  const csv = 'network,as_domain,continent_code\r\n81.2.69.0/24,x.example,EU\r\n'
+  for (const [file, text, kind] of [
+    ['a.csv', `\ufeff${comments}${csv}`, 'IPinfo'],
+    ['a.csv.gz', comments + csv, 'IPinfo'],
+    ['a.csv', `${comments}81.2.69.0/24,DE,,,`, 'geofeed'],
+    ['a.csv', `${comments}network,business_name\n81.2.69.0/24,x\n`, 'organisation'],
+  ] as const) {
+    assert.match((await load(t, file, text)).recognisedAs, new RegExp(`^${kind}`), file)
+  }
+})
 
 test('a table of organisations stays one, whatever other columns it has', async (t) => {
   const own = await load(

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { InputError } from '../../../run/errors.ts'
 import type { AddressRange } from '../../addresses/network.ts'
 import { readMmdb } from '../../providers/mmdb/provider.ts'
-import { readMapping } from '../data-file.ts'
+import { readMapping } from '../formats/mmdb.ts'
 
 /** The source of the networks of autonomous systems: one MMDB, or the best one of a folder. */
 export type AsSource = { readonly file: string } | { readonly dir: string }

@@ -14,9 +14,16 @@ export interface TableFile {
   rows(): AsyncGenerator<OrganisationRow>
 }
 
+type TableFormat = 'csv' | 'ndjson'
+
+/** The format of a table by its name; undefined for other files. */
+export function tableFormatOf(path: string): TableFormat | undefined {
+  return /\.(csv|ndjson)(?:\.gz)?$/i.exec(path)?.[1]?.toLowerCase() as TableFormat | undefined
+}
+
 /** @throws InputError with file and reason */
 export async function openTableFile(path: string, limits: EnrichmentLimits): Promise<TableFile> {
-  const format = /\.(csv|ndjson)(?:\.gz)?$/i.exec(path)?.[1]?.toLowerCase()
+  const format = tableFormatOf(path)
   if (format === undefined) throw new InputError(`${path}: a table is a .csv or .ndjson file, plain or .gz`)
   const named = (error: unknown) => {
     const { code, message } = error as NodeJS.ErrnoException
@@ -34,7 +41,7 @@ export async function openTableFile(path: string, limits: EnrichmentLimits): Pro
     unknownColumns,
     async *rows() {
       if (text === undefined) throw new Error(`${path} was read before`)
-      const options = { format: format as 'csv' | 'ndjson', text, rowsMax: limits.tableRowsMax }
+      const options = { format, text, rowsMax: limits.tableRowsMax }
       // Lets the memory be freed while the rows are processed.
       text = undefined
       try {

@@ -1,28 +1,11 @@
-import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
+import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { InputError } from '../../../run/errors.ts'
-import { DEFAULT_ENRICHMENT_LIMITS, type EnrichmentLimits } from '../../limits.ts'
-import { isGeofeed } from '../../providers/lists/geofeed.ts'
-import { openMmdb } from '../../providers/mmdb/open.ts'
-import type { MmdbWriter } from '../../providers/mmdb/writer.ts'
-import { isRegistryFile } from '../../providers/registry/files.ts'
-import { decodeText } from '../../providers/text/text-file.ts'
-import { type VendorTable, vendorTableIn } from '../../providers/vendor-tables/rows.ts'
-import { writeTables } from '../build/organisations-writer.ts'
-import { writeRegistry } from '../build/registry-writer.ts'
-import { openTableFile } from '../build/table-file.ts'
-import { writeVendorTable } from '../build/vendor-writer.ts'
+import { DEFAULT_ENRICHMENT_LIMITS } from '../../limits.ts'
 import { NotDataError, providerNameOf } from '../data-file.ts'
+import { formatOf } from '../formats/formats.ts'
 import { isPart, partName, removeLeftovers } from '../replace-file.ts'
-import {
-  ABOUT_FILE,
-  type About,
-  BLOCKS_FILE,
-  compiledFolder,
-  isBigTable,
-  NETWORKS_FILE,
-  SYSTEMS_FILE,
-} from './layout.ts'
+import { ABOUT_FILE, type About, compiledFolder, isBigTable } from './layout.ts'
 import { readAbout } from './load.ts'
 
 interface CompiledFile {
@@ -124,60 +107,19 @@ async function publish(part: string, folder: string): Promise<void> {
 }
 
 async function compileInto(folder: string, path: string): Promise<About> {
-  const limits = DEFAULT_ENRICHMENT_LIMITS
   try {
-    if (isRegistryFile(path)) return await compileRegistry(folder, path, limits)
-    const vendors = /\.ndjson/i.test(path) ? undefined : await vendorTableOf(path, limits)
-    if (vendors === 'geofeed') return { direct: true }
-    if (vendors !== undefined) return await compileVendors(folder, vendors, limits)
-    return await compileOrganisations(folder, path, limits)
+    const { name, compiled } = await formatOf(path)
+    if (compiled === undefined) return { direct: true }
+    const about = await compiled.write(path, DEFAULT_ENRICHMENT_LIMITS, (file, parts) =>
+      write(join(folder, file), parts),
+    )
+    return { format: name, ...about }
   } catch (error) {
     // It is loaded directly then, which says so again.
     if (error instanceof NotDataError) return { direct: true }
     if (!(error instanceof InputError)) throw error
     return { reason: error.message.replace(`${path}: `, '') }
   }
-}
-
-/** Undefined for an organisation table. A geofeed is not compiled. */
-async function vendorTableOf(
-  path: string,
-  limits: EnrichmentLimits,
-): Promise<(() => VendorTable) | 'geofeed' | undefined> {
-  const text = await decodeText(await readFile(path), limits.textBytesMax)
-  const [ending] = /\.(?:csv|tsv)(?:\.gz)?$/i.exec(path) ?? ['']
-  if (vendorTableIn(ending, text) !== undefined) return () => vendorTableIn(ending, text)!
-  return isGeofeed(text) ? 'geofeed' : undefined
-}
-
-async function compileRegistry(folder: string, path: string, limits: EnrichmentLimits): Promise<About> {
-  const { parts, objects, builtAt, warnings } = await writeRegistry(path, limits)
-  if (parts !== undefined) await write(join(folder, BLOCKS_FILE), parts)
-  return { objects, blocks: parts !== undefined, builtAtMs: builtAt?.getTime() ?? null, warnings }
-}
-
-async function compileVendors(folder: string, table: () => VendorTable, limits: EnrichmentLimits): Promise<About> {
-  const { writer, rows, shape } = await writeVendorTable(table, limits.tableRowsMax)
-  await writeNetworks(folder, writer)
-  return { rows, shape }
-}
-
-async function compileOrganisations(folder: string, path: string, limits: EnrichmentLimits): Promise<About> {
-  const table = await openTableFile(path, limits)
-  const { writer, rows, networks, systems } = await writeTables([table], Date.now())
-  if (networks > 0) await writeNetworks(folder, writer)
-  // Rows about an AS stay apart: at lookup, other providers map the address to its AS.
-  const lines = systems.map(
-    ({ asn, record }) => `${JSON.stringify({ asn, record: { ...(record as object), scope: undefined } })}\n`,
-  )
-  await write(join(folder, SYSTEMS_FILE), [Buffer.from(lines.join(''))])
-  return { rows, unknownColumns: [...table.unknownColumns], networks: networks > 0 }
-}
-
-async function writeNetworks(folder: string, writer: MmdbWriter): Promise<void> {
-  const bytes = writer.toBuffer()
-  await openMmdb(bytes)
-  await write(join(folder, NETWORKS_FILE), [bytes])
 }
 
 async function write(path: string, parts: readonly Uint8Array[]): Promise<void> {

@@ -5,8 +5,9 @@ import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { InputError } from '../../../run/errors.ts'
 import { DEFAULT_ENRICHMENT_LIMITS } from '../../limits.ts'
-import { dateOf, isRegistryFile, readRegistryFile } from '../../providers/registry/files.ts'
-import { loadDataFile, mappingPathOf } from '../data-file.ts'
+import type { Summary } from '../formats/format.ts'
+import { formatOf } from '../formats/formats.ts'
+import { mappingPathOf } from '../formats/mmdb.ts'
 import { DEFAULT_UPDATE_LIMITS, download, type UpdateLimits } from './download.ts'
 import { type Source, shownUrl } from './sources.ts'
 import { type FetchState, type FetchStates, readStates, urlHash, writeStates } from './state.ts'
@@ -33,15 +34,9 @@ export interface UpdateReport {
   /** Reason of a failure. */
   readonly reason: string | undefined
   /** The new file, if any. */
-  readonly now: FileSummary | undefined
+  readonly now: Summary | undefined
   /** The replaced file, if any. */
-  readonly before: FileSummary | undefined
-}
-
-export interface FileSummary {
-  readonly recognisedAs: string
-  readonly records: number
-  readonly builtAt: Date | undefined
+  readonly before: Summary | undefined
 }
 
 const WORK_FOLDER = '.update-'
@@ -139,7 +134,7 @@ async function replace(
 }
 
 /** Undefined when the old file cannot be read, which is no reason to keep it. */
-async function readBefore(path: string, name: string): Promise<FileSummary | undefined> {
+async function readBefore(path: string, name: string): Promise<Summary | undefined> {
   try {
     return await summaryOf(path, name)
   } catch {
@@ -147,22 +142,11 @@ async function readBefore(path: string, name: string): Promise<FileSummary | und
   }
 }
 
-/** Loads the file. Registries are only read: another process compiles them, for minutes. */
-async function summaryOf(path: string, name: string): Promise<FileSummary> {
-  if (isRegistryFile(path)) return await registrySummary(path)
-  const { recognisedAs, records, builtAt } = await loadDataFile(path, name, DEFAULT_ENRICHMENT_LIMITS)
+async function summaryOf(path: string, name: string): Promise<Summary> {
+  const format = await formatOf(path)
+  if (format.summarise !== undefined) return await format.summarise(path)
+  const { recognisedAs, records, builtAt } = await format.load({ path, name, limits: DEFAULT_ENRICHMENT_LIMITS })
   return { recognisedAs, records, builtAt }
-}
-
-async function registrySummary(path: string): Promise<FileSummary> {
-  let [blocks, organisations, newest] = [0, 0, '']
-  await readRegistryFile(path, ({ type, lastModified }) => {
-    if (type === 'organisation') organisations++
-    else blocks++
-    if (lastModified > newest) newest = lastModified
-  })
-  const recognisedAs = blocks > 0 ? 'RPSL blocks' : 'RPSL organisations'
-  return { recognisedAs, records: blocks || organisations, builtAt: dateOf(newest) }
 }
 
 async function remember(dir: string, states: FetchStates, file: string, state: FetchState): Promise<void> {

@@ -8,20 +8,19 @@ import { plainCells } from '../text/csv-rows.ts'
 import { firstContentLine, lineError, linesOf } from '../text/text-file.ts'
 import { type ListEntry, type NoiseList, SkippedEntries } from './entry.ts'
 
-/** Whether a CSV file is a geofeed: it has no header, and its first record starts with a network. */
-export function isGeofeed(text: Buffer): boolean {
-  return startsWithNetwork(firstContentLine(text))
+/**
+ * Whether a CSV file is a geofeed: it has no header, and its first record starts with a network.
+ * @param line its first line that is neither blank nor a comment
+ */
+export function isGeofeed(line: string | undefined): boolean {
+  const cell = line?.split(',')[0]?.trim().replace(/^"|"$/g, '')
+  return cell !== undefined && typeof parseCidr(cell) !== 'string'
 }
 
 /** Whether a text is a geofeed, which has commas, and not a plain list of networks. */
 export function isGeofeedText(text: Buffer): boolean {
   const line = firstContentLine(text)
-  return line?.includes(',') === true && startsWithNetwork(line)
-}
-
-function startsWithNetwork(line: string | undefined): boolean {
-  const cell = line?.split(',')[0]?.trim().replace(/^"|"$/g, '')
-  return cell !== undefined && typeof parseCidr(cell) !== 'string'
+  return line?.includes(',') === true && isGeofeed(line)
 }
 
 const LINES_AT_A_TIME = 500

@@ -10,7 +10,7 @@ import { areRouteObjects, originsOf, readRouteObjects } from './route-objects.ts
 import { botOfFile, classOfOrigins, statedClass, suggestedClass } from './well-known.ts'
 
 /** Cloudflare publishes its lists under these names. */
-export const CLOUDFLARE_NAME = /^ips-v[46](?:\.txt)?$/i
+const CLOUDFLARE_NAME = /^ips-v[46](?:\.txt)?$/i
 
 /** The file does not look like data, such as a licence or a note. It is reported and ignored. */
 export class NotDataError extends InputError {

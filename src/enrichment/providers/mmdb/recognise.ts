@@ -27,14 +27,19 @@ interface UnknownShape {
  * Recognises a file by the members of its records. `database_type` only breaks ties, because vendors share tools and names.
  * A member counts if any sample has it, because many files omit false and empty values. Yields to other work.
  * @param samples decoded records
+ * @param statedVendor undefined: told by `databaseType` and members
  */
-export async function recognise(databaseType: string, samples: readonly unknown[]): Promise<Shape | UnknownShape> {
+export async function recognise(
+  databaseType: string,
+  samples: readonly unknown[],
+  statedVendor?: string,
+): Promise<Shape | UnknownShape> {
   const keys = memberPaths(samples)
   const subject = subjectOf(databaseType, keys)
   const paths = await withValues(pathsFor(subject), samples)
   const kind = kindOf(databaseType, subject, paths, keys)
   if (kind === undefined) return { databaseType, keys: [...keys].sort().slice(0, KEYS_NAMED_MAX).map(clip) }
-  const vendor = vendorOf(databaseType, keys)
+  const vendor = statedVendor ?? vendorOf(databaseType, keys)
   const product = (vendor === 'IPinfo' ? ipinfoBundle(keys) : undefined) ?? productOf(databaseType, kind)
   return { kind, subject, paths, recognisedAs: `${vendor} ${product}` }
 }

@@ -1,8 +1,7 @@
-import { setImmediate } from 'node:timers/promises'
 import { InputError } from '../../../run/errors.ts'
-import { describeJsonError } from '../../../run/json-error.ts'
 import { csvRows } from '../text/csv-rows.ts'
-import { lineError, linesOf } from '../text/text-file.ts'
+import { jsonObjects } from '../text/json-lines.ts'
+import { lineError } from '../text/text-file.ts'
 import { type RawRow, TABLE_COLUMNS, type TableColumn } from './organisation-row.ts'
 
 /** A row and its line number. */
@@ -53,39 +52,21 @@ function note(unknown: UnknownColumns, name: string): void {
   if (unknown.size < UNKNOWN_COLUMNS_MAX) unknown.add(name)
 }
 
-const LINES_AT_A_TIME = 2_000
-
 /**
  * The rows of a table with one JSON object per line. Skips blank lines.
  * @throws InputError with the line and the reason
  */
 export async function* ndjsonTableRows(text: Buffer, unknown: UnknownColumns): AsyncGenerator<NumberedRow> {
-  for (const { line, text: json } of linesOf(text)) {
-    if (line % LINES_AT_A_TIME === 0) await setImmediate()
-    if (json.trim() !== '') yield { line, row: ndjsonRow(line, json, unknown) }
+  for await (const { line, object } of jsonObjects(text)) {
+    const row: RawRow = {}
+    for (const [key, value] of Object.entries(object)) {
+      const column = TABLE_COLUMNS.find((name) => name === key)
+      if (column === undefined) note(unknown, key)
+      else if (typeof value === 'string' || typeof value === 'number') {
+        const cell = String(value).trim()
+        if (cell !== '') row[column] = cell
+      } else if (value !== null) throw lineError(line, `\`${key}\` must be text or a number`)
+    }
+    yield { line, row }
   }
-}
-
-function ndjsonRow(line: number, json: string, unknown: UnknownColumns): RawRow {
-  const row: RawRow = {}
-  for (const [key, value] of Object.entries(parseObject(line, json))) {
-    const column = TABLE_COLUMNS.find((name) => name === key)
-    if (column === undefined) note(unknown, key)
-    else if (typeof value === 'string' || typeof value === 'number') {
-      const cell = String(value).trim()
-      if (cell !== '') row[column] = cell
-    } else if (value !== null) throw lineError(line, `\`${key}\` must be text or a number`)
-  }
-  return row
-}
-
-function parseObject(line: number, json: string): object {
-  let value: unknown
-  try {
-    value = JSON.parse(json)
-  } catch {
-    throw lineError(line, describeJsonError(json))
-  }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw lineError(line, 'not a JSON object')
-  return value
 }

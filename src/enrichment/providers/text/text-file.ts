@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import { setImmediate } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { InputError } from '../../../run/errors.ts'
@@ -17,6 +18,11 @@ export async function decodeText(bytes: Buffer, bytesMax: number): Promise<Buffe
   if (text.length > bytesMax) throw tooLarge(bytesMax)
   if (text.length === 0) throw new InputError('the file is empty')
   if (!isUtf8(text)) throw new InputError('the file is not UTF-8')
+  return withoutMark(text)
+}
+
+/** The bytes after a byte order mark. */
+export function withoutMark(text: Buffer): Buffer {
   return text.subarray(0, 3).equals(BYTE_ORDER_MARK) ? text.subarray(3) : text
 }
 
@@ -51,6 +57,16 @@ export function* linesOf(
     if (end - at > bytesMax) throw lineError(line, `longer than ${bytesMax} bytes`)
     yield { line, text: text.toString('utf8', at, end).replace(/\r$/, '') }
     at = end + 1
+  }
+}
+
+const LINES_AT_A_TIME = 2_000
+
+/** As `linesOf`. Yields to other work. */
+export async function* pacedLines(text: Buffer): AsyncGenerator<{ readonly line: number; readonly text: string }> {
+  for (const numbered of linesOf(text)) {
+    if (numbered.line % LINES_AT_A_TIME === 0) await setImmediate()
+    yield numbered
   }
 }
 

@@ -13,7 +13,7 @@ import {
   RETURN,
   SPACE,
   TAB,
-} from '../../event/json-codes.ts'
+} from '../../../run/json-codes.ts'
 
 /** Stands for a value that is longer than a line of an upload may be. */
 export const TOO_LONG_VALUE = Symbol('too long')

@@ -1,24 +1,10 @@
-import {
-  CLOSE_BRACE,
-  CLOSE_BRACKET,
-  COLON,
-  COMMA,
-  LINE_FEED,
-  OPEN_BRACE,
-  OPEN_BRACKET,
-  QUOTE,
-  RETURN,
-  SPACE,
-  TAB,
-} from '../../event/json-codes.ts'
-import { endOfString } from '../../event/json-depth.ts'
+import { CLOSE_BRACE, CLOSE_BRACKET, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE } from '../../../run/json-codes.ts'
+import { endOfString, endOfValue, skipSpace } from '../../event/json-depth.ts'
 
 /*
  * Finds values in JSON text without building them, so that they can be stored exactly as sent: numbers beyond double precision,
  * `1.0`, the order of keys. The text must be valid JSON, and the positions those of an object or array. Anything else throws.
  */
-
-const SPACES = new Set([SPACE, LINE_FEED, RETURN, TAB])
 
 /** @param start of the member, at the quote of its key */
 type MemberVisitor = (key: string, start: number, valueStart: number, valueEnd: number) => void
@@ -70,34 +56,8 @@ function skipString(text: string, at: number): number {
   return end
 }
 
-function skipSpace(text: string, at: number): number {
-  let i = at
-  while (SPACES.has(text.charCodeAt(i))) i++
-  return i
-}
-
 function skipValue(text: string, at: number): number {
-  const first = text.charCodeAt(at)
-  if (first === QUOTE) return skipString(text, at)
-  let i = at
-  if (first !== OPEN_BRACE && first !== OPEN_BRACKET) {
-    while (i < text.length && !endsScalar(text.charCodeAt(i))) i++
-    return i
-  }
-  let depth = 0
-  for (;;) {
-    assertInText(text, i)
-    const code = text.charCodeAt(i)
-    if (code === QUOTE) {
-      i = skipString(text, i)
-      continue
-    }
-    i++
-    if (code === OPEN_BRACE || code === OPEN_BRACKET) depth++
-    else if ((code === CLOSE_BRACE || code === CLOSE_BRACKET) && --depth === 0) return i
-  }
-}
-
-function endsScalar(code: number): boolean {
-  return code === COMMA || code === CLOSE_BRACE || code === CLOSE_BRACKET || code <= 32 || code === COLON
+  const end = endOfValue(text, at)
+  if (end < 0) throw new Error('the text ended early')
+  return end
 }

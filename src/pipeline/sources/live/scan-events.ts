@@ -1,7 +1,5 @@
 import { EVENT_LIMITS } from '../../../../schemas/api/event.ts'
-import { CLOSE_BRACE, CLOSE_BRACKET, COLON, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE } from '../../event/json-codes.ts'
-import type { ReadEvent } from '../../event/read-event.ts'
-import { parseTimestamp } from '../../event/timestamp.ts'
+import { CLOSE_BRACE, CLOSE_BRACKET, COLON, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE } from '../../../run/json-codes.ts'
 import {
   type CodeUnits,
   codesOf,
@@ -13,7 +11,9 @@ import {
   skipValue,
   startsWith,
   unitsOf,
-} from './json-scan.ts'
+} from '../../../run/json-scan.ts'
+import type { ReadEvent } from '../../event/read-event.ts'
+import { parseTimestamp } from '../../event/timestamp.ts'
 
 /*
  * Reads the usual form of events in one pass over their text. Anything unusual or wrong is left to JSON.parse, the schema and

@@ -1,6 +1,5 @@
 import type { BodyScan } from '../../../http/engine/body-search.ts'
 import type { KeyedRoute } from '../../../http/route/route.ts'
-import { isRawKey } from '../../../tenants/key.ts'
 import {
   BACKSLASH,
   CLOSE_BRACE,
@@ -10,7 +9,8 @@ import {
   OPEN_BRACE,
   OPEN_BRACKET,
   QUOTE,
-} from '../../event/json-codes.ts'
+} from '../../../run/json-codes.ts'
+import { isRawKey } from '../../../tenants/key.ts'
 import { fromBase64, isBase64 } from './payload.ts'
 
 /**

@@ -2,21 +2,9 @@ import { EVENT_VALUES_MAX } from '../../../../schemas/api/event.ts'
 import { HttpError } from '../../../http/engine/http-error.ts'
 import { notJson, parseJson } from '../../../http/route/parse-json.ts'
 import { schemaError } from '../../../http/route/schema.ts'
+import { CLOSE_BRACE, CLOSE_BRACKET, COLON, COMMA, OPEN_BRACKET, QUOTE } from '../../../run/json-codes.ts'
 import type { SlicedWork } from '../../../run/slices.ts'
-import {
-  CLOSE_BRACE,
-  CLOSE_BRACKET,
-  COLON,
-  COMMA,
-  LINE_FEED,
-  OPEN_BRACE,
-  OPEN_BRACKET,
-  QUOTE,
-  RETURN,
-  SPACE,
-  TAB,
-} from '../../event/json-codes.ts'
-import { endOfString, tooDeep } from '../../event/json-depth.ts'
+import { endOfString, newScan, scanOn, skipSpace, tooDeep, type ValueScan } from '../../event/json-depth.ts'
 import { RefusedEvent } from '../live/translated.ts'
 import { parseExactly } from './exact-json.ts'
 
@@ -157,7 +145,7 @@ class PayloadReader {
   }
 
   /** Continues the scan of a value. Returns whether it is complete. */
-  #scanOn(scan: Scan): boolean {
+  #scanOn(scan: ValueScan): boolean {
     if (scanOn(this.#text, scan, scan.at + YIELD_CHARS)) return true
     if (scan.at >= this.#text.length) throw this.#notJson()
     this.#count(scan.values)
@@ -165,7 +153,7 @@ class PayloadReader {
   }
 
   /** Passes a value that is scanned. @param level of the containers that it is in */
-  #isTooLarge({ start, at, deepest, values }: Scan, level: number): boolean {
+  #isTooLarge({ start, at, deepest, values }: ValueScan, level: number): boolean {
     this.#at = at
     this.#values += values
     this.#count(0)
@@ -194,60 +182,5 @@ class PayloadReader {
 
   #notJson(): HttpError {
     return notJson(this.#text)
-  }
-}
-
-/** A scan over one value of JSON text. */
-interface Scan {
-  readonly start: number
-  at: number
-  depth: number
-  deepest: number
-  /** Never fewer than the value has. */
-  values: number
-}
-
-function newScan(start: number): Scan {
-  return { start, at: start, depth: 0, deepest: 0, values: 1 }
-}
-
-/** Continues a scan, not much further than `until`. Returns whether the value is complete; its end is `at` then. */
-function scanOn(text: string, scan: Scan, until: number): boolean {
-  let { at, depth, deepest, values } = scan
-  const end = Math.min(until, text.length)
-  let isComplete = false
-  for (; at < end && !isComplete; at++) {
-    const code = text.charCodeAt(at)
-    if (code === QUOTE) {
-      const stringEnd = endOfString(text, at)
-      at = (stringEnd < 0 ? text.length : stringEnd) - 1
-      isComplete = depth === 0 && stringEnd >= 0
-    } else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
-      const next = text.charCodeAt(at + 1)
-      if (next !== CLOSE_BRACE && next !== CLOSE_BRACKET) values++
-      if (++depth > deepest) deepest = depth
-    } else if (code === COMMA || code === CLOSE_BRACE || code === CLOSE_BRACKET) {
-      if (depth === 0) {
-        // The end of what contains a number or a word.
-        isComplete = true
-        break
-      }
-      if (code === COMMA) values++
-      else isComplete = --depth === 0
-    }
-  }
-  scan.at = at
-  scan.depth = depth
-  scan.deepest = deepest
-  scan.values = values
-  return isComplete
-}
-
-function skipSpace(text: string, at: number): number {
-  let i = at
-  for (;;) {
-    const code = text.charCodeAt(i)
-    if (code !== SPACE && code !== LINE_FEED && code !== RETURN && code !== TAB) return i
-    i++
   }
 }

@@ -1,6 +1,6 @@
 import { HttpError } from '../../../http/engine/http-error.ts'
+import { PLUS, SPACE } from '../../../run/json-codes.ts'
 import type { SlicedWork } from '../../../run/slices.ts'
-import { PLUS, SPACE } from '../../event/json-codes.ts'
 import { parsePayload } from './payload-json.ts'
 import { objectOf } from './tool-event.ts'
 
