@@ -97,7 +97,7 @@ test('payloads name the commit of their events, live and of a job, and are added
   const context = {
     ...receipt,
     receivedAtMs: job!.receivedAtMs,
-    jobId: job!.id,
+    job: job!.id,
     partitions: PARTITIONS,
     check,
     enricher,

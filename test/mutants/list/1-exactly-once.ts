@@ -638,8 +638,8 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     name: 'made-id-of-line',
     promise: 'an id that we make depends on job and line only, so that a line that is fed again is the same event',
     file: 'src/pipeline/sources/batch/read-chunk.ts',
-    from: 'derivedUuid(`${context.jobId}:${line}`)',
-    to: 'derivedUuid(`${context.jobId}:${line}:${Math.random()}`)',
+    from: 'derivedUuid(`${context.job}:${line}`)',
+    to: 'derivedUuid(`${context.job}:${line}:${Math.random()}`)',
     noticedBy: [['test/unit/batch/read-chunk.test.ts', 'a made id depends on job and line only']],
   },
   {

@@ -91,7 +91,7 @@ test('upload lines are archived with the partition of their events, bad ones as 
   const context = {
     ...receipt,
     requestId: undefined,
-    jobId: 'j',
+    job: 'j',
     partitions: 2,
     check: compileValidator(EventEnvelope),
     enricher,

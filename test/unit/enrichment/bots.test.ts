@@ -190,7 +190,7 @@ test('a live event and a line of a batch job are counted by the same reason', as
   const live = acceptEvents(text, readEvents(text), { ...receipt, requestId: 'r', sourceId: undefined }, engine)
   const context = {
     ...receipt,
-    jobId: 'job',
+    job: 'job',
     partitions: 1,
     check: compileValidator(EventEnvelope),
     enricher: engine,

@@ -180,7 +180,7 @@ test('live events and lines of a job are judged the same, counted by the rule, a
   )
   assert.deepEqual([stats.accepted, stats.filtered, stats.invalid_ip], [2, 3, 1])
   const check = compileValidator(EventEnvelope)
-  const context = { ...receipt, jobId: 'job', partitions: 1, check, enricher: judging, isJudged: true }
+  const context = { ...receipt, job: 'job', partitions: 1, check, enricher: judging, isJudged: true }
   const chunk = { firstLine: 1, gaps: [], bytes: Buffer.from(LINES.join('\n')) }
   const reading = readWhole(chunk, context)
   const block = reading.blocks.get(0)!

@@ -61,7 +61,7 @@ function accept(mask?: AddressMask) {
 
 function read(mask?: AddressMask, lines: readonly string[] = LINES) {
   const chunk = { firstLine: 1, gaps: [], bytes: Buffer.from(lines.join('\n')) }
-  return readWhole(chunk, { ...receipt, mask, jobId: 'j', partitions: 1, check, enricher })
+  return readWhole(chunk, { ...receipt, mask, job: 'j', partitions: 1, check, enricher })
 }
 
 function columns(row: string): Record<string, string> {

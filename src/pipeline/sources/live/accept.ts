@@ -1,18 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import { OUTCOME_STATUS } from '../../../../schemas/outcome.ts'
-import { claimOf } from '../../../enrichment/bots/claim.ts'
+import { judge } from '../../../enrichment/bots/claim.ts'
 import type { SlicedWork } from '../../../run/slices.ts'
-import type { Accepted, EventContext } from '../../declaration/source.ts'
+import type { Accepted } from '../../declaration/source.ts'
 import { parseAddress } from '../../event/address.ts'
 import type { Enricher, Enrichment } from '../../event/enrichment.ts'
-import { type Envelope, identityOf, NO_IDENTITY, partitionOf, stateOf } from '../../event/envelope.ts'
-import { evidenceOf } from '../../event/known-domain.ts'
+import { type Envelope, identityOf, NO_IDENTITY, partitionOf, stateOf, statusOf } from '../../event/envelope.ts'
+import { judgedRow } from '../../event/make-row.ts'
 import { countOutcome, NO_OUTCOMES, type OutcomeCounts, outcomeKey, utcDay } from '../../event/outcomes.ts'
 import type { PayloadStatus } from '../../event/payload.ts'
-import { charsOf, type ReadEvent } from '../../event/read-event.ts'
-import { type RowEvidence, rowTail } from '../../event/row.ts'
+import { charsOf, type EventContext, type ReadEvent } from '../../event/read-event.ts'
 import { payloadOf } from './payload.ts'
-import { completeRow, rawRow } from './raw-row.ts'
 
 /**
  * Turns a validated request into envelopes and its response. Events are enriched here, so that the stored data equal the
@@ -35,14 +33,13 @@ export function acceptEvents(
   let filtered = 0
   let invalid = 0
   let sharedPartition = partition
-  const tails = new Map<RowEvidence, string>()
   for (let i = 0; i < events.length; i++) {
     const event = events[i]!
     const isIdGenerated = event.eventId === undefined
     const eventId = event.eventId ?? generateId(context, sharedPartition)
     const address = parseAddress(event.ip)
-    const enrichment = address && enricher.enrich(address, claimOf(event))
-    const status = enrichment === undefined ? 'invalid_ip' : enrichment.noise ? 'filtered' : 'ok'
+    const enrichment = judge(event, address, enricher)
+    const status = statusOf(enrichment)
     results += resultOf(event, eventId, status, enrichment?.answerJson ?? NOTHING_KNOWN, i === 0)
     // An event that is neither stored nor archived needs no identity.
     const identity = status === 'ok' || context.archived ? identityOf(context.tenantId, eventId) : NO_IDENTITY
@@ -63,10 +60,7 @@ export function acceptEvents(
       noise.set(enrichment, (noise.get(enrichment) ?? 0) + 1)
       continue
     }
-    const raw = rawRow(event, eventId, address, context)
-    const row =
-      completeRow(raw, event, enrichment, context) +
-      tailOf(evidenceOf(event, context.isBrowser === true), context, tails)
+    const row = judgedRow(event, eventId, address, enrichment, context)
     envelopes.push({ identity, state: stateOf(enrichment), row, isIdGenerated })
   }
   const rejected = filtered + invalid
@@ -111,16 +105,6 @@ export function* acceptManyEvents(
   return { envelopes, payloads, outcomes, response: '', filtered, invalidIp }
 }
 
-/** @param tails those of the request; most events share one */
-function tailOf(evidence: RowEvidence, context: EventContext, tails: Map<RowEvidence, string>): string {
-  let tail = tails.get(evidence)
-  if (tail === undefined) {
-    tail = rowTail(context, evidence)
-    tails.set(evidence, tail)
-  }
-  return tail
-}
-
 const NOTHING_KNOWN = '"enrichment":{},"quality":0'
 const [FIRST, NEXT] = ['{"event_id":"', '},{"event_id":"']
 const STATUS: Readonly<Record<PayloadStatus, string>> = {
@@ -129,7 +113,7 @@ const STATUS: Readonly<Record<PayloadStatus, string>> = {
   invalid_ip: '","status":"invalid_ip",',
 }
 
-/** The result of an event without its last brace. Uses few pieces of text, like rows (`raw-row.ts`). */
+/** The result of an event without its last brace. Uses few pieces of text, like rows (`make-row.ts`). */
 function resultOf(event: ReadEvent, eventId: string, status: PayloadStatus, answerJson: string, isFirst: boolean) {
   const [id, ip] = event.isPlain ? [eventId, event.ip] : [inQuotes(eventId), inQuotes(event.ip)]
   return `${isFirst ? FIRST : NEXT}${id}","ip":"${ip}${STATUS[status]}${answerJson}`
