@@ -85,7 +85,7 @@ export const BOUNDED_MEMORY: readonly Mutant[] = [
   {
     name: 'body-received',
     promise: 'a body in pieces is not buffered above its limit',
-    file: 'src/http/engine/body-buffer.ts',
+    file: 'src/http/engine/request-body.ts',
     from: 'if (this.#bytes + bytes > this.#maxBytes) {',
     to: 'if (this.#bytes < 0) {',
     noticedBy: [['test/integration/http-ingest.test.ts', 'every kind of wrong body has its status']],
@@ -101,7 +101,7 @@ export const BOUNDED_MEMORY: readonly Mutant[] = [
   {
     name: 'body-backpressure',
     promise: 'a body is read no faster than it is taken',
-    file: 'src/http/engine/body-stream.ts',
+    file: 'src/http/engine/request-body.ts',
     from: 'this.#chunks.bytes > HIGH_WATER_BYTES) {',
     to: 'this.#chunks.bytes < 0) {',
     noticedBy: [['test/integration/http-stream.test.ts', 'a body is read only as fast as it is consumed']],
