@@ -37,7 +37,7 @@ export const BOUNDED_MEMORY: readonly Mutant[] = [
   {
     name: 'insert-bytes',
     promise: 'an insert is closed when it has enough bytes',
-    file: 'src/pipeline/runner/insert-batcher.ts',
+    file: 'src/pipeline/runner/sink-worker.ts',
     from: 'bytes >= bytesMax ? 0 : Math.min',
     to: 'bytes < 0 ? 0 : Math.max',
     noticedBy: [['test/unit/runner/sink-gather.test.ts', 'an insert is closed when it has enough bytes']],
@@ -45,7 +45,7 @@ export const BOUNDED_MEMORY: readonly Mutant[] = [
   {
     name: 'ahead-bytes',
     promise: 'rows that are read ahead stay within their memory limit',
-    file: 'src/pipeline/runner/insert-batcher.ts',
+    file: 'src/pipeline/runner/sink-worker.ts',
     from: '(aheadBytesMax * size.rows) / size.bytes',
     to: 'rows',
     noticedBy: [['test/unit/runner/sink-gather.test.ts', 'rows read ahead stay within the memory given for them']],

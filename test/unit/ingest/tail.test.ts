@@ -5,7 +5,7 @@ import type { EventEnvelope } from '../../../schemas/api/event.ts'
 import type { LiveReport } from '../../../schemas/live-event.ts'
 import type { Enricher, Enrichment } from '../../../src/pipeline/event/enrichment.ts'
 import type { EventContext } from '../../../src/pipeline/event/read-event.ts'
-import { acceptEvents } from '../../../src/pipeline/sources/live/accept.ts'
+import { acceptEvents } from '../../../src/pipeline/sources/live/keep.ts'
 import { EventTail } from '../../../src/pipeline/sources/live/tail.ts'
 import { readEvents } from '../../support/read-events.ts'
 
