@@ -1,6 +1,4 @@
 import type { Bot } from '../../../schemas/bots.ts'
-import type { Address } from '../../pipeline/event/address.ts'
-import type { Enricher, Enrichment } from '../../pipeline/event/enrichment.ts'
 import type { ReadEvent } from '../../pipeline/event/read-event.ts'
 import { botOf } from './user-agent.ts'
 
@@ -22,18 +20,6 @@ export const AGENT_PARENTS = [
 /** The bot that the user agent of an event names; undefined for a person's, and for an event without one. */
 export function claimOf({ properties, extra }: Pick<ReadEvent, 'properties' | 'extra'>): Bot | undefined {
   return claimIn(properties) ?? claimIn(extra)
-}
-
-/**
- * Judges an event: by what is known of its address, the bot that it names, and the tenant's rules if the enricher applies them.
- * Undefined without an address.
- */
-export function judge(
-  event: Pick<ReadEvent, 'properties' | 'extra'>,
-  address: Address | undefined,
-  enricher: Enricher,
-): Enrichment | undefined {
-  return address && enricher.enrich(address, claimOf(event))
 }
 
 /** Most texts of one event that are judged. A library sends one or two. */

@@ -16,10 +16,17 @@ import {
   readText,
   tooSlow,
 } from './request-body.ts'
-import { completeHeaders, type ExplainFailure, type HttpResponse, isWhole } from './response.ts'
-import { StreamedResponse } from './streamed-response.ts'
+import {
+  completeHeaders,
+  type ExplainFailure,
+  type HttpResponse,
+  isWhole,
+  mustLinger,
+  StreamedResponse,
+  type WholeHead,
+  WholeResponse,
+} from './response.ts'
 import type { InFlight, Traffic } from './traffic.ts'
-import { mustLinger, type WholeHead, WholeResponse } from './whole-response.ts'
 
 /** Handles the requests of a route: how their body is read, and who responds. */
 export interface Endpoint {

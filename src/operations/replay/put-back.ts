@@ -1,6 +1,6 @@
 import type { EventEnvelope } from '../../../schemas/api/event.ts'
 import { OUTCOME_STATUS } from '../../../schemas/outcome.ts'
-import { judge } from '../../enrichment/bots/claim.ts'
+import { judge } from '../../enrichment/judge.ts'
 import { type Address, parseAddress } from '../../pipeline/event/address.ts'
 import type { Enricher, Enrichment } from '../../pipeline/event/enrichment.ts'
 import { type Envelope, identityOf, NO_IDENTITY, partitionOf, stateOf } from '../../pipeline/event/envelope.ts'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { EVENT_LIMITS } from '../../../../schemas/api/event.ts'
 import { OUTCOME_STATUS } from '../../../../schemas/outcome.ts'
-import { judge } from '../../../enrichment/bots/claim.ts'
+import { judge } from '../../../enrichment/judge.ts'
 import type { Exchange } from '../../../http/engine/exchange.ts'
 import type { HttpResponse } from '../../../http/engine/response.ts'
 import { andThen } from '../../../run/and-then.ts'

@@ -1,17 +1,31 @@
-import type { TenantRules } from '../../../schemas/tenant-rules.ts'
-import type { Lookup, LookupService } from '../../lookup/lookup.ts'
-import type { Address } from '../../pipeline/event/address.ts'
-import type { Enricher, Enrichment } from '../../pipeline/event/enrichment.ts'
-import { flatText } from '../../pipeline/event/row.ts'
-import { andThen } from '../../run/and-then.ts'
-import { enrichmentOf } from '../answers/answer.ts'
-import { inOrder } from '../answers/merge.ts'
-import { Variants } from '../answers/variants.ts'
-import { BoundedCache } from '../bounded-cache.ts'
-import { businessName } from '../rules/business-name.ts'
-import { companyIdOf } from '../rules/company-id.ts'
-import { heldBy, lookupHeldBy } from './holder.ts'
-import { FILTERS, RuleSet, type Verdict } from './rule-set.ts'
+import type { TenantRules } from '../../schemas/tenant-rules.ts'
+import type { Lookup, LookupService } from '../lookup/lookup.ts'
+import type { Address } from '../pipeline/event/address.ts'
+import type { Enricher, Enrichment } from '../pipeline/event/enrichment.ts'
+import type { ReadEvent } from '../pipeline/event/read-event.ts'
+import { flatText } from '../pipeline/event/row.ts'
+import { andThen } from '../run/and-then.ts'
+import { enrichmentOf } from './answers/answer.ts'
+import { inOrder } from './answers/merge.ts'
+import { Variants } from './answers/variants.ts'
+import { claimOf } from './bots/claim.ts'
+import { BoundedCache } from './bounded-cache.ts'
+import { businessName } from './rules/business-name.ts'
+import { companyIdOf } from './rules/company-id.ts'
+import { heldBy, lookupHeldBy } from './tenant-rules/holder.ts'
+import { FILTERS, RuleSet, type Verdict } from './tenant-rules/rule-set.ts'
+
+/**
+ * Judges an event: by what is known of its address, the bot that it names, and the tenant's rules if the enricher applies them.
+ * Undefined without an address.
+ */
+export function judge(
+  event: Pick<ReadEvent, 'properties' | 'extra'>,
+  address: Address | undefined,
+  enricher: Enricher,
+): Enrichment | undefined {
+  return address && enricher.enrich(address, claimOf(event))
+}
 
 /** Finds the facts that the data have about an organisation, by its registrable domain. */
 type OrganisationOf = Enricher['organisationOf']
