@@ -704,6 +704,16 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     noticedBy: [['test/unit/ingest/accept.test.ts', "the row holds the caller's values"]],
   },
   {
+    name: 'same-row-later',
+    promise: 'a batch line that is judged later has the row of the same event that is judged at once',
+    file: 'src/pipeline/event/make-row.ts',
+    from: "const rowEnd = knownDomain === '' ? tail : tailOf(knownDomain)",
+    to: 'const rowEnd = tail',
+    noticedBy: [
+      ['test/unit/ingest/same-row.test.ts', 'an event has the same row live, in a batch job and from the archive'],
+    ],
+  },
+  {
     name: 'rows-of-a-selection',
     promise: 'rows, states and identities stay together',
     file: 'src/pipeline/event/block.ts',
