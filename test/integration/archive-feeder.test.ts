@@ -11,7 +11,7 @@ import { Feeder } from '../../src/pipeline/sources/batch/feeder.ts'
 import { readChunk } from '../../src/pipeline/sources/batch/read-chunk.ts'
 import { RedisFeederStore } from '../../src/pipeline/sources/batch/redis/feeder-store.ts'
 import { RedisBatchJobs } from '../../src/pipeline/sources/batch/redis/jobs.ts'
-import { acceptEvents } from '../../src/pipeline/sources/live/accept.ts'
+import { acceptEvents } from '../../src/pipeline/sources/live/keep.ts'
 import { type RawEntry, readEntry } from '../../src/pipeline/streams/entries.ts'
 import { agreeOnPartitions, createGroups } from '../../src/pipeline/streams/topology.ts'
 import { systemClock } from '../../src/run/clock.ts'
@@ -97,7 +97,7 @@ test('payloads name the commit of their events, live and of a job, and are added
   const context = {
     ...receipt,
     receivedAtMs: job!.receivedAtMs,
-    jobId: job!.id,
+    job: job!.id,
     partitions: PARTITIONS,
     check,
     enricher,

@@ -3,9 +3,14 @@ import { test } from 'node:test'
 import { pino } from 'pino'
 import { UnavailableError } from '../../src/run/errors.ts'
 import { connectRedis } from '../../src/stores/redis/connect.ts'
-import { CachedAuthenticator, KEYS_MAX, KNOWN_KEY_TTL_MS, UNKNOWN_KEY_TTL_MS } from '../../src/tenants/authenticator.ts'
+import {
+  CachedAuthenticator,
+  KEYS_MAX,
+  KeyUses,
+  KNOWN_KEY_TTL_MS,
+  UNKNOWN_KEY_TTL_MS,
+} from '../../src/tenants/authenticator.ts'
 import { generateRawKey, hashKey } from '../../src/tenants/key.ts'
-import { KeyUses } from '../../src/tenants/key-uses.ts'
 import { RedisTenantStore } from '../../src/tenants/redis/tenant-store.ts'
 import type { Tenant } from '../../src/tenants/tenancy.ts'
 import { silent } from '../support/pipeline.ts'

@@ -1,5 +1,5 @@
 import type { AccuracyAnswer, ProposalsAnswer } from '../../../schemas/dashboard/accuracy.ts'
-import { ruleSetOf } from '../../enrichment/tenant-rules/judge.ts'
+import { ruleSetOf } from '../../enrichment/judge.ts'
 import type { Lookup } from '../../lookup/lookup.ts'
 import { dataSetBy } from '../../operations/accuracy/data-set.ts'
 import { proposals } from '../../operations/accuracy/learn.ts'

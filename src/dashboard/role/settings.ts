@@ -1,7 +1,7 @@
 import { RedisAlerts } from '../../alerts/redis/alert-store.ts'
 import type { Config } from '../../config/config.ts'
 import { attributionOf } from '../../enrichment/files/attribution.ts'
-import { judgedLookup, ruleSetOf } from '../../enrichment/tenant-rules/judge.ts'
+import { judgedLookup, ruleSetOf } from '../../enrichment/judge.ts'
 import { parseRule } from '../../enrichment/tenant-rules/rule.ts'
 import { connectableHost } from '../../http/engine/connectable-host.ts'
 import { ReenrichJobs } from '../../operations/reenrich/jobs/job-store.ts'

@@ -5,7 +5,7 @@ import { CompanyCorrections, type CorrectionsLock } from '../../companies/correc
 import { ClickHouseHome } from '../../companies/home.ts'
 import { ClickHouseIntentPages } from '../../companies/intent-pages.ts'
 import { ClickHousePages } from '../../companies/pages.ts'
-import { judgedLookup, ruleSetOf } from '../../enrichment/tenant-rules/judge.ts'
+import { judgedLookup, ruleSetOf } from '../../enrichment/judge.ts'
 import type { ProcessContext } from '../../process/context.ts'
 import { UnavailableError } from '../../run/errors.ts'
 import { connectClickHouse, DATABASE } from '../../stores/clickhouse/client.ts'

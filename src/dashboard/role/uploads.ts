@@ -1,4 +1,4 @@
-import { tenantEnricher } from '../../enrichment/tenant-rules/judge.ts'
+import { tenantEnricher } from '../../enrichment/judge.ts'
 import type { Enricher, Hostnames } from '../../pipeline/event/enrichment.ts'
 import { UploadedFiles } from '../../pipeline/sources/batch/redis/uploaded-files.ts'
 import { batchJobs, intakeGate, uploadConnection } from '../../process/batch-jobs.ts'

@@ -11,9 +11,9 @@ import { printLine, printMore } from '../../terminal/print.ts'
 import { EnrichmentEngine } from '../engine.ts'
 import { attributionOf } from '../files/attribution.ts'
 import { leftOut } from '../files/report.ts'
+import { judgedLookup, ruleSetOf } from '../judge.ts'
 import { DataLookups } from '../lookup-service.ts'
 import { ReverseDns } from '../providers/rdns/reverse-dns.ts'
-import { judgedLookup, ruleSetOf } from '../tenant-rules/judge.ts'
 import { enrichedJson, enrichedText, type Found } from './output.ts'
 
 interface EnrichRequest {

@@ -1,8 +1,8 @@
 import { constants, createGunzip } from 'node:zlib'
 import { andThen } from '../../run/and-then.ts'
 import type { SlicedWork } from '../../run/slices.ts'
-import type { BodyBuffer } from './body-buffer.ts'
 import { isGzip } from './decode.ts'
+import type { BodyBuffer } from './request-body.ts'
 
 /** Looks for something in a body, as its bytes come. */
 export interface BodyScan {

@@ -1,17 +1,32 @@
 import type { SlicedWork } from '../../run/slices.ts'
 import { type BodyOwner, UNCOUNTED_BYTES } from './body-budget.ts'
-import { BodyBuffer } from './body-buffer.ts'
-import { BodyPace, tooSlow } from './body-pace.ts'
 import { type BodyScan, searchBody } from './body-search.ts'
-import { BodyStream, flowWhile } from './body-stream.ts'
 import { smallGzipText } from './decode.ts'
 import type { ArrivedRequest, RequestReceiver, ResponseWriter } from './engine.ts'
 import { AbortedError, HttpError } from './http-error.ts'
-import { assertReadable, openBody, type RequestBody, readPieces, readText } from './request-body.ts'
-import { completeHeaders, type ExplainFailure, type HttpResponse, isWhole } from './response.ts'
-import { StreamedResponse } from './streamed-response.ts'
+import {
+  assertReadable,
+  BodyBuffer,
+  BodyPace,
+  BodyStream,
+  flowWhile,
+  openBody,
+  type RequestBody,
+  readPieces,
+  readText,
+  tooSlow,
+} from './request-body.ts'
+import {
+  completeHeaders,
+  type ExplainFailure,
+  type HttpResponse,
+  isWhole,
+  mustLinger,
+  StreamedResponse,
+  type WholeHead,
+  WholeResponse,
+} from './response.ts'
 import type { InFlight, Traffic } from './traffic.ts'
-import { mustLinger, type WholeHead, WholeResponse } from './whole-response.ts'
 
 /** Handles the requests of a route: how their body is read, and who responds. */
 export interface Endpoint {

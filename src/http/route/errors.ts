@@ -1,9 +1,9 @@
 import type { ErrorBody } from '../../../schemas/api/error.ts'
 import { BackpressureError, InputError, UnavailableError } from '../../run/errors.ts'
-import { tooLittle } from '../engine/body-pace.ts'
 import type { ArrivedRequest } from '../engine/engine.ts'
 import { type ErrorStatus, HttpError, retryAfter, tooMany } from '../engine/http-error.ts'
 import { DEFAULT_HTTP_LIMITS } from '../engine/limits.ts'
+import { tooLittle } from '../engine/request-body.ts'
 import type { ExplainFailure, HttpResponse } from '../engine/response.ts'
 
 /** The meaning of each error status, for the OpenAPI document (schemas/README.md, Errors). */

@@ -1,5 +1,5 @@
 import { ENRICHMENT_COLUMNS } from '../../../schemas/row.ts'
-import { AGENT_KEYS, AGENT_PARENTS, KEY_END } from '../../enrichment/bots/claim.ts'
+import { AGENT_KEYS, AGENT_PARENTS, KEY_END } from '../../enrichment/judge.ts'
 import { concerned } from '../../enrichment/tenant-rules/concern.ts'
 import { quote } from '../../stores/clickhouse/quote.ts'
 import { EVENTS, HIDDEN, HIDDEN_CHANGES, OUTCOMES } from '../../stores/clickhouse/tables.ts'

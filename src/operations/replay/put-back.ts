@@ -1,14 +1,13 @@
 import type { EventEnvelope } from '../../../schemas/api/event.ts'
 import { OUTCOME_STATUS } from '../../../schemas/outcome.ts'
-import { claimOf } from '../../enrichment/bots/claim.ts'
+import { judge } from '../../enrichment/judge.ts'
 import { type Address, parseAddress } from '../../pipeline/event/address.ts'
-import type { Enricher } from '../../pipeline/event/enrichment.ts'
+import type { Enricher, Enrichment } from '../../pipeline/event/enrichment.ts'
 import { type Envelope, identityOf, NO_IDENTITY, partitionOf, stateOf } from '../../pipeline/event/envelope.ts'
-import { evidenceOf } from '../../pipeline/event/known-domain.ts'
+import { judgedRow } from '../../pipeline/event/make-row.ts'
 import { countOutcome, outcomeKey } from '../../pipeline/event/outcomes.ts'
 import type { AddressMask } from '../../pipeline/event/pseudonym.ts'
-import { rowTail } from '../../pipeline/event/row.ts'
-import { completeRow, rawRow } from '../../pipeline/sources/live/raw-row.ts'
+import type { ReadEvent } from '../../pipeline/event/read-event.ts'
 import { sliceEvent } from '../../pipeline/sources/live/slice-event.ts'
 import { StartupError } from '../../run/errors.ts'
 import type { LostEvent, LostUnit } from './plan.ts'
@@ -121,6 +120,22 @@ export function addressesOf(units: readonly LostUnit[]): Address[] {
   return [...addresses.values()]
 }
 
+/** An archived event, and what today's data say of it. */
+interface JudgedEvent {
+  readonly event: ReadEvent
+  readonly address: Address
+  readonly enrichment: Enrichment
+}
+
+/** Reads and judges an archived event. Undefined: its address is invalid. @param text see `ArchivedEvent` */
+export function judgeArchived(text: string, enricher: Enricher): JudgedEvent | undefined {
+  const envelope = JSON.parse(text) as EventEnvelope
+  const event = sliceEvent(text, 0, envelope)
+  const address = parseAddress(envelope.ip)
+  const enrichment = judge(event, address, enricher)
+  return enrichment && { event, address: address!, enrichment }
+}
+
 interface RowMaking {
   readonly tenantId: string
   /** Masks addresses, as for new events. */
@@ -138,19 +153,15 @@ export function unitToFeed(
   const envelopes: Envelope[] = []
   const outcomes = new Map(unit.outcomes)
   for (const lost of events) {
-    const event = JSON.parse(lost.text) as EventEnvelope
-    const address = parseAddress(event.ip)
-    if (address === undefined) {
-      const { sourceId } = lost
+    const { receivedAtMs, requestId, sourceId, isBrowser } = lost
+    const judged = judgeArchived(lost.text, enricher)
+    if (judged === undefined) {
       countOutcome(outcomes, outcomeKey({ tenantId, day, job, status: OUTCOME_STATUS.invalidIp, sourceId }))
       continue
     }
-    const read = sliceEvent(lost.text, 0, event)
-    const enrichment = enricher.enrich(address, claimOf(read))
-    const receipt = { tenantId, receivedAtMs: lost.receivedAtMs, mask }
-    const raw = rawRow(read, lost.eventId, address, receipt)
-    const tail = rowTail({ job, requestId: lost.requestId, sourceId: lost.sourceId }, evidenceOf(read, lost.isBrowser))
-    const row = completeRow(raw, read, enrichment, receipt) + tail
+    const { event, address, enrichment } = judged
+    const context = { tenantId, receivedAtMs, mask, job, requestId, sourceId, isBrowser }
+    const row = judgedRow(event, lost.eventId, address, enrichment, context)
     envelopes.push({ identity: identities.get(lost)!, state: stateOf(enrichment), row })
   }
   for (const [key, count] of outcomes) if (count === 0) outcomes.delete(key)

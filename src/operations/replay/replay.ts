@@ -1,9 +1,7 @@
 import type { EventEnvelope } from '../../../schemas/api/event.ts'
-import { claimOf } from '../../enrichment/bots/claim.ts'
-import { type Address, parseAddress } from '../../pipeline/event/address.ts'
+import type { Address } from '../../pipeline/event/address.ts'
 import type { Enricher, Enrichment, Hostnames } from '../../pipeline/event/enrichment.ts'
 import type { AddressMask } from '../../pipeline/event/pseudonym.ts'
-import { sliceEvent } from '../../pipeline/sources/live/slice-event.ts'
 import { InputError, UnavailableError } from '../../run/errors.ts'
 import { retry } from '../../run/loop.ts'
 import { readUnit } from './lines.ts'
@@ -17,7 +15,7 @@ import type {
   Selection,
   StoredEvents,
 } from './ports.ts'
-import { addressesOf, assertRepeatsMeet, assignIdentities, unitToFeed } from './put-back.ts'
+import { addressesOf, assertRepeatsMeet, assignIdentities, judgeArchived, unitToFeed } from './put-back.ts'
 import type { TodaysVerdict } from './taken-counts.ts'
 import { TakenRows } from './taken-rows.ts'
 import { isOfEntry, merged, type PlacedUnit, unitsInOrder } from './units-in-order.ts'
@@ -267,12 +265,10 @@ class Replay {
   }
 
   #verdictOf({ text }: ArchivedEvent): TodaysVerdict | undefined {
-    const event = JSON.parse(text) as EventEnvelope
-    const address = parseAddress(event.ip)
-    if (address === undefined) return undefined
-    const claimed = claimOf(sliceEvent(text, 0, event))
     const { enricher, returns } = this.#options
-    const enrichment = enricher.enrich(address, claimed)
+    const judged = judgeArchived(text, enricher)
+    if (judged === undefined) return undefined
+    const { address, enrichment } = judged
     const { noise, filteredAs = '', classification = '' } = enrichment
     if (!noise && returns?.(address, enrichment) === false) return undefined
     return { isKept: !noise, reason: filteredAs, classification }

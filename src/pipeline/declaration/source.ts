@@ -8,8 +8,7 @@ import type { Block } from '../event/block.ts'
 import type { Enricher } from '../event/enrichment.ts'
 import type { Envelope } from '../event/envelope.ts'
 import type { OutcomeCounts } from '../event/outcomes.ts'
-import type { AddressMask } from '../event/pseudonym.ts'
-import type { ReadEvent } from '../event/read-event.ts'
+import type { EventContext, ReadEvent } from '../event/read-event.ts'
 import type { FieldError } from '../event/validator.ts'
 import type { BatchJobs } from './batch-jobs.ts'
 import type { Lane } from './lane.ts'
@@ -174,27 +173,6 @@ export interface SourceEntry {
   readonly raw?: string
 }
 
-/** Tenant, time and options that the events of a request or a chunk share. */
-export interface EventContext {
-  readonly tenantId: string
-  readonly receivedAtMs: number
-  /** `x-request-id` of a live request, 1 to 128 printable ASCII characters; undefined for lines of a batch job. */
-  readonly requestId?: string
-  /** The source whose key the request has; undefined: it has an API key. */
-  readonly sourceId?: string | undefined
-  /** Whether that key is a browser key, so that what the events say of their visitors proves nothing. Default: false. */
-  readonly isBrowser?: boolean | undefined
-  /** Whether the tenant has an archive. Default: false. */
-  readonly archived?: boolean
-  /** Replaces addresses. Undefined: they are stored in full. Masked events must be enriched before the stream. */
-  readonly mask?: AddressMask | undefined
-  /**
-   * Number of partitions, when all events of a live request without an id must share one of them. Undefined: they may be in any.
-   * See `GroupCommit`.
-   */
-  readonly colocateAmong?: number | undefined
-}
-
 /** Result of accepting the events of a request. */
 export interface Accepted {
   /** Events to store. */
@@ -232,7 +210,7 @@ export interface LineChunk {
 export type EventCheck = (value: unknown) => readonly FieldError[]
 
 export interface ChunkContext extends EventContext {
-  readonly jobId: string
+  readonly job: string
   readonly partitions: number
   readonly check: EventCheck
   /** Whether the tenant has rules. Its events are then enriched before the stream. Default: false. */

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { BOT_REASONS } from '../../../schemas/bots.ts'
+import type { LiveStatus } from '../../../schemas/live-event.ts'
 import type { FilterReason, RuleReason } from '../../../schemas/tenant-rules.ts'
 import type { Enrichment } from './enrichment.ts'
 
@@ -39,6 +40,12 @@ export const FILTERED_STATES: ReadonlyMap<EnvelopeState, FilterReason | ''> = ne
 export function stateOf({ noise, filteredAs }: Enrichment): EnvelopeState {
   if (!noise) return EnvelopeState.Enriched
   return filteredAs === undefined ? EnvelopeState.Noise : STATES.get(filteredAs)!
+}
+
+/** The status of an event in answers and in the archive. @param enrichment undefined: the address is invalid */
+export function statusOf(enrichment: Enrichment | undefined): LiveStatus {
+  if (enrichment === undefined) return 'invalid_ip'
+  return enrichment.noise ? 'filtered' : 'ok'
 }
 
 /** An event on its way through the pipeline. */

@@ -1,5 +1,6 @@
 import type { Judgement } from '../../../schemas/live-event.ts'
 import type { Enrichment } from './enrichment.ts'
+import { statusOf } from './envelope.ts'
 
 const TEXT_CHARS = 120
 
@@ -16,11 +17,6 @@ export function judgementOf(enrichment: Enrichment | undefined): Judgement {
     rule: shortText(rule),
     filtered_as: filteredAs ?? null,
   }
-}
-
-export function statusOf(enrichment: Enrichment | undefined): Judgement['status'] {
-  if (enrichment === undefined) return 'invalid_ip'
-  return enrichment.noise ? 'filtered' : 'ok'
 }
 
 /** A value as text, shortened; null when it is empty. */

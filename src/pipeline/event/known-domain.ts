@@ -5,7 +5,7 @@ import { parse } from 'tldts'
 import { BROWSER_KEY, ROW_COLUMNS } from '../../../schemas/row.ts'
 import type { ReadEvent } from './read-event.ts'
 import { registrableDomain } from './registrable-domain.ts'
-import { fromTsv, type RowEvidence } from './row.ts'
+import { fromTsv } from './row.ts'
 
 /** The parts of an event that may hold the visitor's e-mail address. */
 export type EventTexts = Pick<ReadEvent, 'properties' | 'userProperties' | 'extra'>
@@ -18,6 +18,14 @@ export type EventTexts = Pick<ReadEvent, 'properties' | 'userProperties' | 'extr
 export function knownDomainOf({ properties, userProperties, extra }: EventTexts): string {
   const isPossible = properties.includes('@') || userProperties.includes('@') || extra.includes('@')
   return isPossible ? workDomain(objectOf(userProperties), objectOf(extra), objectOf(properties)) : ''
+}
+
+/** What an event says of the employer of its visitor. */
+export interface RowEvidence {
+  /** See `knownDomainOf`. */
+  readonly knownDomain: string
+  /** One of `BROWSER_KEY`. */
+  readonly browserKey: number
 }
 
 /**

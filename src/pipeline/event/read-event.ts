@@ -1,3 +1,5 @@
+import type { AddressMask } from './pseudonym.ts'
+
 /** A valid event: the values of the columns, and the JSON text of everything else. */
 export interface ReadEvent {
   readonly ip: string
@@ -29,4 +31,27 @@ export interface ReadEvent {
 /** Characters of the JSON texts, which decide how long an event takes. */
 export function charsOf({ properties, userProperties, extra }: ReadEvent): number {
   return properties.length + userProperties.length + extra.length
+}
+
+/** Tenant, time and options that the events of a request or a chunk share. */
+export interface EventContext {
+  readonly tenantId: string
+  readonly receivedAtMs: number
+  /** `x-request-id` of a live request, 1 to 128 printable ASCII characters; undefined for lines of a batch job. */
+  readonly requestId?: string
+  /** The batch job; undefined for live events. */
+  readonly job?: string | undefined
+  /** The source whose key the request has; undefined: it has an API key. */
+  readonly sourceId?: string | undefined
+  /** Whether that key is a browser key, so that what the events say of their visitors proves nothing. Default: false. */
+  readonly isBrowser?: boolean | undefined
+  /** Whether the tenant has an archive. Default: false. */
+  readonly archived?: boolean
+  /** Replaces addresses. Undefined: they are stored in full. Masked events must be enriched before the stream. */
+  readonly mask?: AddressMask | undefined
+  /**
+   * Number of partitions, when all events of a live request without an id must share one of them. Undefined: they may be in any.
+   * See `GroupCommit`.
+   */
+  readonly colocateAmong?: number | undefined
 }

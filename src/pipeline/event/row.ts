@@ -4,7 +4,7 @@ import type { Enrichment } from './enrichment.ts'
 
 /*
  * A row is a line of ClickHouse's TabSeparated format without the line feed: first the columns of the event as sent, then those of
- * the enrichment. A row that is not enriched yet ends with the caller's `account_id`.
+ * the enrichment. A row that is not enriched yet ends with the caller's `account_id`. `make-row.ts` makes rows.
  */
 
 const CONTROL = /[\t\n\r\0\b\f]/
@@ -71,54 +71,6 @@ export function enrichmentColumns(
     }
   })
   return { columns: values.join('\t'), accountColumns: [tsv(enrichment.companyId), ...values].join('\t') }
-}
-
-/**
- * The rest of a complete row: the organisation as the account if the caller gave none, and the enrichment columns.
- * @param hasAccount whether the row ends with the caller's account
- * @param columns the enrichment columns
- */
-export function rowSuffix(enrichment: Enrichment, hasAccount: boolean, columns = enrichment.columns): string {
-  if (hasAccount) return `\t${columns}`
-  return columns === enrichment.columns ? enrichment.accountColumns : `${tsv(enrichment.companyId)}\t${columns}`
-}
-
-const HOSTNAME_AT = ENRICHMENT_COLUMNS.indexOf('hostname')
-
-/** The enrichment columns without the host name, which may contain the address: `203-0-113-7.dsl.example.net`. */
-export function columnsWithoutHostname({ columns, data }: Enrichment): string {
-  if (data.hostname === undefined) return columns
-  const values = columns.split('\t')
-  values[HOSTNAME_AT] = ''
-  return values.join('\t')
-}
-
-/** How an event came. */
-interface RowOrigin {
-  /** The batch job; undefined for live events. */
-  readonly job?: string | undefined
-  /** Of a live event. */
-  readonly requestId?: string | undefined
-  /** The source whose key brought the event; undefined: an API key did. */
-  readonly sourceId?: string | undefined
-}
-
-/** What an event says of the employer of its visitor. */
-export interface RowEvidence {
-  /** See `knownDomainOf`. */
-  readonly knownDomain: string
-  /** One of `BROWSER_KEY`. */
-  readonly browserKey: number
-}
-
-/** The columns of a complete row after the enrichment columns. It ends before the first of those that are all empty. */
-export function rowTail({ job = '', requestId = '', sourceId = '' }: RowOrigin, evidence?: RowEvidence): string {
-  const { knownDomain = '', browserKey = 0 } = evidence ?? {}
-  const isLong = sourceId !== '' || knownDomain !== '' || browserKey !== 0
-  if (!isLong) return requestId === '' ? (job === '' ? '' : `\t${tsv(job)}`) : `\t${tsv(job)}\t${tsv(requestId)}`
-  const tail = `\t${tsv(job)}\t${tsv(requestId)}\t${sourceId}`
-  if (browserKey !== 0) return `${tail}\t${tsv(knownDomain)}\t${browserKey}`
-  return knownDomain === '' ? tail : `${tail}\t${tsv(knownDomain)}`
 }
 
 const TAB = 9

@@ -11,8 +11,7 @@ import type { Service } from '../../run/service.ts'
 import type { Membership } from '../../stores/redis/membership.ts'
 import { quotaWatch } from '../../tenants/role.ts'
 import type { Sink } from '../declaration/pipeline.ts'
-import type { InsertBatcherOptions } from '../runner/insert-batcher.ts'
-import { SinkWorker } from '../runner/sink-worker.ts'
+import { type InsertBatcherOptions, SinkWorker } from '../runner/sink-worker.ts'
 import { SinkStreams, type SinkStreamsOptions, sinkMembership } from '../streams/sink-streams.ts'
 
 /** Bytes that all shares of a sink together read ahead. 100,000 rows take 30 MB and more. */

@@ -1,7 +1,7 @@
 import type { RedisClient } from '../../stores/redis/connect.ts'
 import { keys } from '../../stores/redis/keys.ts'
 import { loadScript } from '../../stores/redis/scripts.ts'
-import { CLAIM_EPOCH_MS, claimIdMs } from './claim-id.ts'
+import { CLAIM_EPOCH_MS, claimIdMs } from './entries.ts'
 import { BUCKETS, CLAIM_GENERATIONS, claimKeys, expiryOf, generationOf } from './seen-store.ts'
 
 /** A claim in the dedup window. */

@@ -6,7 +6,7 @@ import { TurnBatcher } from '../../stores/redis/pipelined-calls.ts'
 import { loadScript, type ScriptArgument } from '../../stores/redis/scripts.ts'
 import { type Delivery, type SeenStore, SettledElsewhereError } from '../declaration/stage.ts'
 import { IDENTITY_BYTES } from '../event/envelope.ts'
-import { CLAIM_EPOCH_MS, claimIdMs } from './claim-id.ts'
+import { CLAIM_EPOCH_MS, claimIdMs } from './entries.ts'
 
 const EXPIRY_SLACK_MS = 3_600_000
 /** The clock of this process may differ from Redis' by this much. */

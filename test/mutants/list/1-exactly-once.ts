@@ -21,7 +21,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
   {
     name: 'commit-number',
     promise: 'each commit of a process has a number of its own, so that none is taken for a repeat',
-    file: 'src/pipeline/streams/commit-writer.ts',
+    file: 'src/pipeline/streams/group-commit.ts',
     from: 'this.#sequence = sequence\n',
     to: '\n',
     noticedBy: [['test/integration/streams.test.ts', 'each of two commits adds its block']],
@@ -85,7 +85,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
   {
     name: 'promoted-again',
     promise: 'a Redis that was promoted again counts as new to a sink',
-    file: 'src/pipeline/streams/redis-run-ids.ts',
+    file: 'src/pipeline/streams/sink-streams.ts',
     from: 'replicationId === undefined ? runId',
     to: 'replicationId !== undefined ? runId',
     noticedBy: [['test/integration/sink-streams.test.ts', 'a server that was demoted and promoted again']],
@@ -101,7 +101,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
   {
     name: 'on-disk-before-answered',
     promise: 'an event is on disk before its request is answered',
-    file: 'src/pipeline/streams/commit-writer.ts',
+    file: 'src/pipeline/streams/group-commit.ts',
     from: 'await persisted(this.#options.client, true)',
     to: 'void persisted(this.#options.client, true).catch(() => {})',
     noticedBy: [['test/integration/persisted.test.ts', 'nothing is confirmed before it is on disk']],
@@ -187,7 +187,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
   {
     name: 'claimed-is-kept',
     promise: 'an event that an earlier delivery claimed is kept, even if a stage drops it now',
-    file: 'src/pipeline/runner/run-stages.ts',
+    file: 'src/pipeline/runner/step-worker.ts',
     from: "(outcome.kind === 'drop' && isPromised)",
     to: 'false',
     noticedBy: [['test/unit/runner/run-stages.test.ts', 'an event claimed by an earlier delivery is kept']],
@@ -203,7 +203,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
   {
     name: 'isolated-twins',
     promise: 'events of one identity stay together when their block is split',
-    file: 'src/pipeline/runner/run-stages.ts',
+    file: 'src/pipeline/runner/step-worker.ts',
     from: 'if (known !== undefined) {\n      known.push(i)',
     to: 'if (known === null) {\n      known.push(i)',
     noticedBy: [['test/unit/runner/run-stages.test.ts', 'a block that does not end is split']],
@@ -396,7 +396,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
   {
     name: 'absent-rows',
     promise: 'rows that a table lacks are found',
-    file: 'src/pipeline/sinks/clickhouse/absent-rows.ts',
+    file: 'src/pipeline/sinks/clickhouse/inserter.ts',
     from: 'FROM wanted WHERE ${isAbsent}',
     to: 'FROM wanted WHERE 0 AND ${isAbsent}',
     noticedBy: [['test/integration/absent-rows.test.ts']],
@@ -404,7 +404,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
   {
     name: 'hidden-rows-are-stored',
     promise: 'a sink does not store an event again that a rule hid meanwhile',
-    file: 'src/pipeline/sinks/clickhouse/absent-rows.ts',
+    file: 'src/pipeline/sinks/clickhouse/inserter.ts',
     from: '[table.name, table.movesTo]',
     to: '[table.name]',
     noticedBy: [
@@ -461,7 +461,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
   {
     name: 'divided-noted',
     promise: 'the note that rows of a split intent may be stored is durable before a part is sent',
-    file: 'src/pipeline/runner/unclear-refusals.ts',
+    file: 'src/pipeline/runner/insert.ts',
     from: '...(this.#inserter.receivedAt !== undefined && { mayBeStored: true })',
     to: '',
     noticedBy: [
@@ -638,8 +638,8 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     name: 'made-id-of-line',
     promise: 'an id that we make depends on job and line only, so that a line that is fed again is the same event',
     file: 'src/pipeline/sources/batch/read-chunk.ts',
-    from: 'derivedUuid(`${context.jobId}:${line}`)',
-    to: 'derivedUuid(`${context.jobId}:${line}:${Math.random()}`)',
+    from: 'derivedUuid(`${context.job}:${line}`)',
+    to: 'derivedUuid(`${context.job}:${line}:${Math.random()}`)',
     noticedBy: [['test/unit/batch/read-chunk.test.ts', 'a made id depends on job and line only']],
   },
   {
@@ -704,6 +704,16 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     noticedBy: [['test/unit/ingest/accept.test.ts', "the row holds the caller's values"]],
   },
   {
+    name: 'same-row-later',
+    promise: 'a batch line that is judged later has the row of the same event that is judged at once',
+    file: 'src/pipeline/event/make-row.ts',
+    from: "const rowEnd = knownDomain === '' ? tail : tailOf(knownDomain)",
+    to: 'const rowEnd = tail',
+    noticedBy: [
+      ['test/unit/ingest/same-row.test.ts', 'an event has the same row live, in a batch job and from the archive'],
+    ],
+  },
+  {
     name: 'rows-of-a-selection',
     promise: 'rows, states and identities stay together',
     file: 'src/pipeline/event/block.ts',
@@ -758,7 +768,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
   {
     name: 'cluster-majority-has-it',
     promise: 'after a repeat, rows count as stored when a majority of replicas has them',
-    file: 'src/pipeline/sinks/clickhouse/absent-rows.ts',
+    file: 'src/pipeline/sinks/clickhouse/inserter.ts',
     from: 'Math.floor(replicasPerShard / 2) + 1',
     to: 'Math.min(replicasPerShard, 1)',
     noticedBy: [['test/extended/clickhouse-cluster.test.ts', 'the tables of a cluster']],

@@ -37,7 +37,7 @@ export const BOUNDED_MEMORY: readonly Mutant[] = [
   {
     name: 'insert-bytes',
     promise: 'an insert is closed when it has enough bytes',
-    file: 'src/pipeline/runner/insert-batcher.ts',
+    file: 'src/pipeline/runner/sink-worker.ts',
     from: 'bytes >= bytesMax ? 0 : Math.min',
     to: 'bytes < 0 ? 0 : Math.max',
     noticedBy: [['test/unit/runner/sink-gather.test.ts', 'an insert is closed when it has enough bytes']],
@@ -45,7 +45,7 @@ export const BOUNDED_MEMORY: readonly Mutant[] = [
   {
     name: 'ahead-bytes',
     promise: 'rows that are read ahead stay within their memory limit',
-    file: 'src/pipeline/runner/insert-batcher.ts',
+    file: 'src/pipeline/runner/sink-worker.ts',
     from: '(aheadBytesMax * size.rows) / size.bytes',
     to: 'rows',
     noticedBy: [['test/unit/runner/sink-gather.test.ts', 'rows read ahead stay within the memory given for them']],
@@ -85,7 +85,7 @@ export const BOUNDED_MEMORY: readonly Mutant[] = [
   {
     name: 'body-received',
     promise: 'a body in pieces is not buffered above its limit',
-    file: 'src/http/engine/body-buffer.ts',
+    file: 'src/http/engine/request-body.ts',
     from: 'if (this.#bytes + bytes > this.#maxBytes) {',
     to: 'if (this.#bytes < 0) {',
     noticedBy: [['test/integration/http-ingest.test.ts', 'every kind of wrong body has its status']],
@@ -101,7 +101,7 @@ export const BOUNDED_MEMORY: readonly Mutant[] = [
   {
     name: 'body-backpressure',
     promise: 'a body is read no faster than it is taken',
-    file: 'src/http/engine/body-stream.ts',
+    file: 'src/http/engine/request-body.ts',
     from: 'this.#chunks.bytes > HIGH_WATER_BYTES) {',
     to: 'this.#chunks.bytes < 0) {',
     noticedBy: [['test/integration/http-stream.test.ts', 'a body is read only as fast as it is consumed']],

@@ -110,7 +110,7 @@ export const TENANTS_APART: readonly Mutant[] = [
   {
     name: 'rules-of-the-tenant',
     promise: 'an event is judged by the rules of its tenant',
-    file: 'src/enrichment/tenant-rules/judge.ts',
+    file: 'src/enrichment/judge.ts',
     from: "const text = `${unclassified}\\n${rules.join('\\n')}`",
     to: "const text = 'all'",
     noticedBy: [['test/unit/enrichment/tenant-rules.test.ts']],

@@ -5,7 +5,7 @@ export const BAD_EVENTS: readonly Mutant[] = [
   {
     name: 'one-bad-event',
     promise: 'an event that a stage cannot process does not stop the others of its block',
-    file: 'src/pipeline/runner/run-stages.ts',
+    file: 'src/pipeline/runner/step-worker.ts',
     from: 'if (!isAboutEvents(error) || stage.claims) throw error',
     to: 'throw error',
     noticedBy: [['test/unit/runner/run-stages.test.ts', 'one event that a stage cannot process becomes a dead letter']],
@@ -13,7 +13,7 @@ export const BAD_EVENTS: readonly Mutant[] = [
   {
     name: 'may-pass',
     promise: 'a temporary failure makes no dead letter',
-    file: 'src/pipeline/runner/run-stages.ts',
+    file: 'src/pipeline/runner/step-worker.ts',
     from: 'return !(error instanceof UnavailableError || ',
     to: 'return !(',
     noticedBy: [
@@ -23,7 +23,7 @@ export const BAD_EVENTS: readonly Mutant[] = [
   {
     name: 'undeclared-drop',
     promise: 'a drop for a reason that its stage does not declare goes to the dead letters',
-    file: 'src/pipeline/runner/run-stages.ts',
+    file: 'src/pipeline/runner/step-worker.ts',
     from: 'stage.drops?.includes(outcome.reason)',
     to: 'outcome.reason',
     noticedBy: [['test/unit/runner/run-stages.test.ts', 'a stage that drops for an undeclared reason loses nothing']],
@@ -71,7 +71,7 @@ export const BAD_EVENTS: readonly Mutant[] = [
   {
     name: 'given-up-twice',
     promise: 'a row is given up only after it was refused alone twice',
-    file: 'src/pipeline/runner/unclear-refusals.ts',
+    file: 'src/pipeline/runner/insert.ts',
     from: 'if (first !== known || performance.now() - first.atMs < this.#confirmAfterMs) this.#unconfirmed = refusal',
     to: '',
     noticedBy: [['test/unit/runner/sink-refusals.test.ts', 'a row refused once after a split is no dead letter']],

@@ -21,7 +21,7 @@ export const BLOCKS: readonly Mutant[] = [
   {
     name: 'few-rows-linger',
     promise: 'a few rows wait for more, even at low load',
-    file: 'src/pipeline/runner/insert-batcher.ts',
+    file: 'src/pipeline/runner/sink-worker.ts',
     from: 'countRows(runs) >= QUIET_SHARE * rowsMax',
     to: 'countRows(runs) >= 0 * rowsMax',
     noticedBy: [['test/unit/runner/sink-gather.test.ts', 'a tenth of an insert is sent when no more rows come']],

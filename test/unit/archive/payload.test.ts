@@ -5,7 +5,7 @@ import { NOTHING_KNOWN } from '../../../src/enrichment/answers/answer.ts'
 import type { Enricher } from '../../../src/pipeline/event/enrichment.ts'
 import { payloadLineStart, readCounted } from '../../../src/pipeline/event/payload.ts'
 import { compileValidator } from '../../../src/pipeline/event/validator.ts'
-import { acceptEvents } from '../../../src/pipeline/sources/live/accept.ts'
+import { acceptEvents } from '../../../src/pipeline/sources/live/keep.ts'
 import { readWhole } from '../../support/batch.ts'
 import { readEvents } from '../../support/read-events.ts'
 
@@ -91,7 +91,7 @@ test('upload lines are archived with the partition of their events, bad ones as 
   const context = {
     ...receipt,
     requestId: undefined,
-    jobId: 'j',
+    job: 'j',
     partitions: 2,
     check: compileValidator(EventEnvelope),
     enricher,

@@ -13,7 +13,7 @@ const LINE_END = Buffer.from('\n')
 const context: ChunkContext = {
   tenantId: 'acme',
   receivedAtMs: Date.UTC(2026, 10, 21, 23, 59, 59, 4),
-  jobId: 'b6f5a3f2-0000-4000-8000-000000000000',
+  job: 'b6f5a3f2-0000-4000-8000-000000000000',
   partitions: 3,
   check: compileValidator(EventEnvelope),
   enricher: { enrich: () => company },
@@ -169,10 +169,10 @@ test('rows of lines: columns, escapes, and ids that depend on job and line only'
 const plain = { tenantId: 'acme', receivedAtMs: 1_700_000_000_000, partitions: 1, check: () => [] }
 
 /** Ids of the events of two lines that have none. */
-function idsOf(jobId: string, firstLine = 1): string[] {
+function idsOf(job: string, firstLine = 1): string[] {
   const bytes = Buffer.from('{"ip":"192.0.2.1"}\n{"ip":"192.0.2.1"}\n')
   const enricher = { enrich: () => NOTHING_KNOWN }
-  const block = readWhole({ firstLine, gaps: [], bytes }, { ...plain, jobId, enricher }).blocks.get(0)!
+  const block = readWhole({ firstLine, gaps: [], bytes }, { ...plain, job, enricher }).blocks.get(0)!
   const ends = rowEnds(block)
   return [0, 1].map((i) => rowAt(block, ends, i).toString().split('\t')[2]!)
 }
@@ -217,7 +217,7 @@ test('lines of a source name it in rows, blocks, counts and payloads, and may ha
     readWhole({ firstLine: 1, gaps: [], bytes: Buffer.from(text) }, { ...ofSource, ...more })
   const { blocks, outcomes, counts } = read({})
   assert.equal(blocks.get(0)!.sourceId, 'src_0123abc')
-  const key = (status: string) => `acme\t2026-11-21\t${context.jobId}\t${status}\tsrc_0123abc`
+  const key = (status: string) => `acme\t2026-11-21\t${context.job}\t${status}\tsrc_0123abc`
   assert.deepEqual(Object.fromEntries(outcomes), {
     [key('no_ip\t\t')]: 1,
     [key('invalid_ip\t\t')]: 1,
@@ -227,7 +227,7 @@ test('lines of a source name it in rows, blocks, counts and payloads, and may ha
   assert.deepEqual([counts.fed, counts.rejected, counts.invalidIp], [1, 3, 1])
   assert.deepEqual(counts.reasons[0], { reason: 'has no address', count: 1, lines: [2] })
   const [judged] = eventsOf(read({ isJudged: true }).blocks)
-  assert.match(judged!.row, new RegExp(`\t${context.jobId}\t\tsrc_0123abc$`))
+  assert.match(judged!.row, new RegExp(`\t${context.job}\t\tsrc_0123abc$`))
   const [stored, , ...rejected] = eventsOf(read({ archived: true }).payloads).map(({ row }) => row)
   assert.match(stored!, /"_status":"ok","_source_id":"src_0123abc","ip":"192.0.2.1"/)
   assert.deepEqual(

@@ -9,7 +9,7 @@ test('a row known to be no event is counted and named like any other bad line', 
   const lines = ['', '{"ip":"17.0.0.1"}', rejectedLine('has 5 fields,\nand the header 3'), '\0row']
   const counts: unknown[] = []
   const chunker = new LineChunker((chunk) => {
-    const context = { tenantId: 't', receivedAtMs: 0, jobId: 'j', partitions: 1, check: () => [] }
+    const context = { tenantId: 't', receivedAtMs: 0, job: 'j', partitions: 1, check: () => [] }
     const reading = readWhole(chunk, { ...context, enricher: { enrich: () => NOTHING_KNOWN } })
     counts.push(
       reading.counts,

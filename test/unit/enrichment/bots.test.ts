@@ -9,19 +9,18 @@ import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { EventEnvelope } from '../../../schemas/api/event.ts'
 import { BOT_REASONS, BOTS, BOTS_MAX, type Bot } from '../../../schemas/bots.ts'
-import { claimOf } from '../../../src/enrichment/bots/claim.ts'
 import { SIGNS } from '../../../src/enrichment/bots/signs.ts'
 import { botOf, LOOSE } from '../../../src/enrichment/bots/user-agent.ts'
 import { EnrichmentEngine } from '../../../src/enrichment/engine.ts'
 import { STARTER_DIR } from '../../../src/enrichment/files/folder.ts'
+import { claimOf, tenantEnricher } from '../../../src/enrichment/judge.ts'
 import { classifyAsNumber } from '../../../src/enrichment/rules/as-numbers.ts'
-import { tenantEnricher } from '../../../src/enrichment/tenant-rules/judge.ts'
 import type { Enrichment } from '../../../src/pipeline/event/enrichment.ts'
 import { EnvelopeState, FILTERED_STATES } from '../../../src/pipeline/event/envelope.ts'
 import { columnOf } from '../../../src/pipeline/event/row.ts'
 import { compileValidator } from '../../../src/pipeline/event/validator.ts'
-import { runStages } from '../../../src/pipeline/runner/run-stages.ts'
-import { acceptEvents } from '../../../src/pipeline/sources/live/accept.ts'
+import { runStages } from '../../../src/pipeline/runner/step-worker.ts'
+import { acceptEvents } from '../../../src/pipeline/sources/live/keep.ts'
 import { enrich } from '../../../src/pipeline/stages/enrich.ts'
 import { filterNoise } from '../../../src/pipeline/stages/filter-noise.ts'
 import { readWhole } from '../../support/batch.ts'
@@ -190,7 +189,7 @@ test('a live event and a line of a batch job are counted by the same reason', as
   const live = acceptEvents(text, readEvents(text), { ...receipt, requestId: 'r', sourceId: undefined }, engine)
   const context = {
     ...receipt,
-    jobId: 'job',
+    job: 'job',
     partitions: 1,
     check: compileValidator(EventEnvelope),
     enricher: engine,

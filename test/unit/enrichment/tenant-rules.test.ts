@@ -5,7 +5,7 @@ import type { Classification } from '../../../schemas/classification.ts'
 import { NOISE } from '../../../schemas/classification.ts'
 import { RULES_MAX, type TenantRules } from '../../../schemas/tenant-rules.ts'
 import { enrichmentOf } from '../../../src/enrichment/answers/answer.ts'
-import { ruleSetOf, tenantEnricher, tenantLookups } from '../../../src/enrichment/tenant-rules/judge.ts'
+import { ruleSetOf, tenantEnricher, tenantLookups } from '../../../src/enrichment/judge.ts'
 import { parseRule } from '../../../src/enrichment/tenant-rules/rule.ts'
 import { RuleSet } from '../../../src/enrichment/tenant-rules/rule-set.ts'
 import { tryRules } from '../../../src/enrichment/tenant-rules/trial.ts'
@@ -15,8 +15,8 @@ import type { Enricher, EnrichmentData } from '../../../src/pipeline/event/enric
 import { EnvelopeState } from '../../../src/pipeline/event/envelope.ts'
 import { columnOf } from '../../../src/pipeline/event/row.ts'
 import { compileValidator } from '../../../src/pipeline/event/validator.ts'
-import { runStages } from '../../../src/pipeline/runner/run-stages.ts'
-import { acceptEvents } from '../../../src/pipeline/sources/live/accept.ts'
+import { runStages } from '../../../src/pipeline/runner/step-worker.ts'
+import { acceptEvents } from '../../../src/pipeline/sources/live/keep.ts'
 import { enrich } from '../../../src/pipeline/stages/enrich.ts'
 import { filterNoise } from '../../../src/pipeline/stages/filter-noise.ts'
 import { readWhole } from '../../support/batch.ts'
@@ -180,7 +180,7 @@ test('live events and lines of a job are judged the same, counted by the rule, a
   )
   assert.deepEqual([stats.accepted, stats.filtered, stats.invalid_ip], [2, 3, 1])
   const check = compileValidator(EventEnvelope)
-  const context = { ...receipt, jobId: 'job', partitions: 1, check, enricher: judging, isJudged: true }
+  const context = { ...receipt, job: 'job', partitions: 1, check, enricher: judging, isJudged: true }
   const chunk = { firstLine: 1, gaps: [], bytes: Buffer.from(LINES.join('\n')) }
   const reading = readWhole(chunk, context)
   const block = reading.blocks.get(0)!

@@ -5,7 +5,7 @@ import { ROW_COLUMNS } from '../../../schemas/row.ts'
 import type { Enricher, Enrichment } from '../../../src/pipeline/event/enrichment.ts'
 import { EnvelopeState } from '../../../src/pipeline/event/envelope.ts'
 import { enrichmentColumns } from '../../../src/pipeline/event/row.ts'
-import { acceptEvents, acceptManyEvents } from '../../../src/pipeline/sources/live/accept.ts'
+import { acceptEvents, acceptManyEvents } from '../../../src/pipeline/sources/live/keep.ts'
 import { sliceEvent } from '../../../src/pipeline/sources/live/slice-event.ts'
 import { readEvents } from '../../support/read-events.ts'
 

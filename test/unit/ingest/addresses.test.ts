@@ -10,8 +10,8 @@ import { EnvelopeState } from '../../../src/pipeline/event/envelope.ts'
 import { type AddressMask, pseudonymOf } from '../../../src/pipeline/event/pseudonym.ts'
 import { enrichmentColumns } from '../../../src/pipeline/event/row.ts'
 import { compileValidator } from '../../../src/pipeline/event/validator.ts'
-import { runStages } from '../../../src/pipeline/runner/run-stages.ts'
-import { acceptEvents } from '../../../src/pipeline/sources/live/accept.ts'
+import { runStages } from '../../../src/pipeline/runner/step-worker.ts'
+import { acceptEvents } from '../../../src/pipeline/sources/live/keep.ts'
 import { enrich } from '../../../src/pipeline/stages/enrich.ts'
 import { filterNoise } from '../../../src/pipeline/stages/filter-noise.ts'
 import { readWhole } from '../../support/batch.ts'
@@ -61,7 +61,7 @@ function accept(mask?: AddressMask) {
 
 function read(mask?: AddressMask, lines: readonly string[] = LINES) {
   const chunk = { firstLine: 1, gaps: [], bytes: Buffer.from(lines.join('\n')) }
-  return readWhole(chunk, { ...receipt, mask, jobId: 'j', partitions: 1, check, enricher })
+  return readWhole(chunk, { ...receipt, mask, job: 'j', partitions: 1, check, enricher })
 }
 
 function columns(row: string): Record<string, string> {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { CLAIM_EPOCH_MS, claimIdMs, claimIdOf } from '../../../src/pipeline/streams/claim-id.ts'
+import { CLAIM_EPOCH_MS, claimIdMs, claimIdOf } from '../../../src/pipeline/streams/entries.ts'
 
 test('a claim id is 41 bits of milliseconds since 2024, 3 of the lane and 20 of the sequence', () => {
   const random = (below: number) => Math.floor(Math.random() * below)

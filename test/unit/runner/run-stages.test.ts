@@ -5,7 +5,7 @@ import type { SeenStore, Stage, StageTools } from '../../../src/pipeline/declara
 import { identityAt, packBlock, rowAt, rowEnds } from '../../../src/pipeline/event/block.ts'
 import { EnvelopeState, identityOf, NO_IDENTITY } from '../../../src/pipeline/event/envelope.ts'
 import { outcomesOf, type Settlement } from '../../../src/pipeline/runner/ports.ts'
-import { giveUp, isolate, runStages, splitByIdentity } from '../../../src/pipeline/runner/run-stages.ts'
+import { giveUp, isolate, runStages, splitByIdentity } from '../../../src/pipeline/runner/step-worker.ts'
 import { dedup } from '../../../src/pipeline/stages/dedup.ts'
 import { enrich } from '../../../src/pipeline/stages/enrich.ts'
 import { filterNoise } from '../../../src/pipeline/stages/filter-noise.ts'

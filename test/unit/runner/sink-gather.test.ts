@@ -3,9 +3,13 @@ import { type TestContext, test } from 'node:test'
 import type { Inserter } from '../../../src/pipeline/declaration/destination.ts'
 import { packBlock } from '../../../src/pipeline/event/block.ts'
 import { EnvelopeState, NO_IDENTITY } from '../../../src/pipeline/event/envelope.ts'
-import { countRows, InsertBatcher } from '../../../src/pipeline/runner/insert-batcher.ts'
 import type { SinkRun, SinkSource } from '../../../src/pipeline/runner/sink-ports.ts'
-import { SinkWorker, type SinkWorkerOptions } from '../../../src/pipeline/runner/sink-worker.ts'
+import {
+  countRows,
+  InsertBatcher,
+  SinkWorker,
+  type SinkWorkerOptions,
+} from '../../../src/pipeline/runner/sink-worker.ts'
 import { pause } from '../../../src/run/loop.ts'
 import { silent } from '../../support/pipeline.ts'
 import { until } from '../../support/until.ts'

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Inserter } from '../../../src/pipeline/declaration/destination.ts'
-import { repeatInsert } from '../../../src/pipeline/runner/insert.ts'
-import { UnclearRefusals } from '../../../src/pipeline/runner/unclear-refusals.ts'
+import { repeatInsert, UnclearRefusals } from '../../../src/pipeline/runner/insert.ts'
 import { entryOf, runProcess, World } from '../../support/sink-world.ts'
 
 test('a sink writes its intent, inserts, acknowledges, and clears the intent, in this order', async () => {

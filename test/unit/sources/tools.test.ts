@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { claimOf } from '../../../src/enrichment/bots/claim.ts'
+import { claimOf } from '../../../src/enrichment/judge.ts'
 import type { BodyScan } from '../../../src/http/engine/body-search.ts'
 import { trustedProxies } from '../../../src/http/engine/client-address.ts'
 import type { Exchange } from '../../../src/http/engine/exchange.ts'

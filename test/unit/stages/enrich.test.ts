@@ -6,7 +6,8 @@ import { type Address, parseAddress } from '../../../src/pipeline/event/address.
 import { type Block, identityAt, packBlock } from '../../../src/pipeline/event/block.ts'
 import type { Enrichment } from '../../../src/pipeline/event/enrichment.ts'
 import { EnvelopeState, IDENTITY_BYTES, stateOf } from '../../../src/pipeline/event/envelope.ts'
-import { enrichmentColumns, rowSuffix, rowTail } from '../../../src/pipeline/event/row.ts'
+import { rowSuffix, rowTail } from '../../../src/pipeline/event/make-row.ts'
+import { enrichmentColumns } from '../../../src/pipeline/event/row.ts'
 import { enrich } from '../../../src/pipeline/stages/enrich.ts'
 
 function answer(companyId: string, noise: boolean): Enrichment {

@@ -1,6 +1,6 @@
 import { BULK_LIMITS, BulkAccepted, BulkMode, BulkRequest, BulkResult } from '../../../../schemas/api/bulk.ts'
 import type { LookupChoices } from '../../../../schemas/api/lookup.ts'
-import { tenantLookups } from '../../../enrichment/tenant-rules/judge.ts'
+import { tenantLookups } from '../../../enrichment/judge.ts'
 import type { BulkJobs } from '../../../lookup/bulk.ts'
 import { countAddresses, lookupLines } from '../../../lookup/lines.ts'
 import { resultForm } from '../../../lookup/result.ts'

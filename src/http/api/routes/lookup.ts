@@ -1,6 +1,6 @@
 import type { TProperties } from 'typebox'
 import { LOOKUP_LIMITS, LookupChoices, LookupRequest, LookupResponse } from '../../../../schemas/api/lookup.ts'
-import { tenantLookups } from '../../../enrichment/tenant-rules/judge.ts'
+import { tenantLookups } from '../../../enrichment/judge.ts'
 import type { LookupService } from '../../../lookup/lookup.ts'
 import { resultForm, resultJson } from '../../../lookup/result.ts'
 import { type Address, parseAddress } from '../../../pipeline/event/address.ts'

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { makeRequestId } from '../request-id.ts'
+import { makeRequestId } from '../head.ts'
 import { JSON_TYPE, STATUS_LINES } from '../response.ts'
 
 /** The answer to input that no route can answer. */

@@ -22,7 +22,7 @@ export function learnCommand(context: CliContext): Command {
     const { found, leftOut } = await withTruth(config, name, flags.days, async ({ truth, tenant, selection }) => {
       const [{ proposals }, { ruleSetOf }] = await Promise.all([
         import('../learn.ts'),
-        import('../../../enrichment/tenant-rules/judge.ts'),
+        import('../../../enrichment/judge.ts'),
       ])
       return {
         found: await proposals(truth.meetings(selection), ruleSetOf(tenant)),

@@ -21,7 +21,7 @@ export function qualityCommand(context: CliContext): Command {
         import('../named-by-rule.ts'),
         import('../../../enrichment/commands/default-data.ts'),
         import('../../../enrichment/todays-data.ts'),
-        import('../../../enrichment/tenant-rules/judge.ts'),
+        import('../../../enrichment/judge.ts'),
       ])
       const { truth, tenant, selection, config } = opened
       const data = await TodaysData.open(await madeData(config))

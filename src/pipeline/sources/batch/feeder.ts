@@ -264,8 +264,8 @@ export class Feeder extends LeasedService {
     const read = readerOf(job.source)!
     const enricher = tenantEnricher?.(this.#options.enricher, rules) ?? this.#options.enricher
     const isJudged = enricher !== this.#options.enricher
-    const { tenantId, receivedAtMs, archived, id: jobId, sourceId } = job
-    const context = { tenantId, receivedAtMs, archived, mask, isJudged, jobId, sourceId, partitions, check }
+    const { tenantId, receivedAtMs, archived, id, sourceId } = job
+    const context = { tenantId, receivedAtMs, archived, mask, isJudged, job: id, sourceId, partitions, check }
     let finalEnricher = enricher
     if ((archived || isJudged || mask !== undefined) && hostnames !== undefined) {
       // A host name can turn an address into noise. The first pass collects the addresses to look up.

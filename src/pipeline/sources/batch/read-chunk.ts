@@ -1,24 +1,21 @@
 import { isUtf8 } from 'node:buffer'
 import { BATCH_LIMITS } from '../../../../schemas/api/batch.ts'
 import type { EventEnvelope } from '../../../../schemas/api/event.ts'
-import type { Bot } from '../../../../schemas/bots.ts'
 import { OUTCOME_STATUS } from '../../../../schemas/outcome.ts'
-import { claimOf } from '../../../enrichment/bots/claim.ts'
+import { claimOf, judge } from '../../../enrichment/judge.ts'
 import { derivedUuid } from '../../../run/derived-uuid.ts'
 import { describeJsonError } from '../../../run/json-error.ts'
 import { type CodeUnits, codesOf } from '../../../run/json-scan.ts'
 import type { ChunkContext, ChunkCounts, ChunkReading, LineChunk, SlicedReading } from '../../declaration/source.ts'
-import { type Address, parseAddress } from '../../event/address.ts'
+import { parseAddress } from '../../event/address.ts'
 import { type Block, BlockPacker } from '../../event/block.ts'
-import { EnvelopeState, identityOf, NO_IDENTITY, partitionOf, stateOf } from '../../event/envelope.ts'
+import { EnvelopeState, identityOf, NO_IDENTITY, partitionOf, stateOf, statusOf } from '../../event/envelope.ts'
 import { isTooDeep, TOO_DEEP } from '../../event/json-depth.ts'
-import { evidenceOf } from '../../event/known-domain.ts'
+import { judgedRow, rawRow } from '../../event/make-row.ts'
 import { countOutcome, type OutcomeCounts, outcomeKey, utcDay } from '../../event/outcomes.ts'
-import { countedRow, type PayloadStatus } from '../../event/payload.ts'
+import { countedRow } from '../../event/payload.ts'
 import type { ReadEvent } from '../../event/read-event.ts'
-import { rowTail } from '../../event/row.ts'
 import { payloadOf } from '../live/payload.ts'
-import { completeRow, rawRow } from '../live/raw-row.ts'
 import { scanEventLine } from '../live/scan-events.ts'
 import { sliceEvent } from '../live/slice-event.ts'
 import { LINE_FEED, TOO_LONG } from './line-chunker.ts'
@@ -134,12 +131,14 @@ class ChunkReader {
     const context = this.#context
     const { tenantId, partitions } = context
     const address = parseAddress(event.ip)
-    const eventId = event.eventId ?? derivedUuid(`${context.jobId}:${line}`)
+    const eventId = event.eventId ?? derivedUuid(`${context.job}:${line}`)
     const identity = event.eventId === undefined ? NO_IDENTITY : identityOf(tenantId, eventId)
-    const claimed = claimOf(event)
+    // The stage judges by the row alone, which must hold the address, and names no bot.
+    const isRaw = this.#isRaw && claimOf(event) === undefined
+    const enrichment = isRaw && !context.archived ? undefined : judge(event, address, context.enricher)
     const partition = identity === NO_IDENTITY ? line % partitions : partitionOf(identity, partitions)
     if (context.archived) {
-      const received = { text, identity, eventId, status: statusOf(address, claimed, context), isIdGenerated: false }
+      const received = { text, identity, eventId, status: statusOf(enrichment), isIdGenerated: false }
       packerOf(this.#payloads, partition).add(identity, EnvelopeState.Raw, payloadOf(received, context).row)
     }
     if (address === undefined) {
@@ -147,10 +146,9 @@ class ChunkReader {
       return
     }
     this.#fed++
-    const row = rawRow(event, eventId, address, context)
     const events = packerOf(this.#events, partition)
-    if (this.#isRaw && claimed === undefined) events.add(identity, EnvelopeState.Raw, row)
-    else addComplete(events, identity, { row, event, address, claimed, context })
+    if (isRaw) events.add(identity, EnvelopeState.Raw, rawRow(event, eventId, address, context))
+    else events.add(identity, stateOf(enrichment!), judgedRow(event, eventId, address, enrichment!, context))
   }
 
   #counts(): ChunkCounts {
@@ -175,24 +173,6 @@ class ChunkReader {
   }
 }
 
-interface RawEvent {
-  readonly row: string
-  readonly event: ReadEvent
-  readonly address: Address
-  readonly claimed: Bot | undefined
-  readonly context: ChunkContext
-}
-
-/**
- * Enriches a row here, because the enrich stage cannot: the row's address is masked, its tenant has rules, or its user agent names a
- * bot. Noise is completed too; its stage drops and counts it.
- */
-function addComplete(events: BlockPacker, identity: string, { row, event, address, claimed, context }: RawEvent): void {
-  const enrichment = context.enricher.enrich(address, claimed)
-  const tail = rowTail({ job: context.jobId, sourceId: context.sourceId }, evidenceOf(event, false))
-  events.add(identity, stateOf(enrichment), completeRow(row, event, enrichment, context) + tail)
-}
-
 function packerOf(byPartition: Map<number, BlockPacker>, partition: number): BlockPacker {
   let packer = byPartition.get(partition)
   if (packer === undefined) {
@@ -202,15 +182,10 @@ function packerOf(byPartition: Map<number, BlockPacker>, partition: number): Blo
   return packer
 }
 
-function packBlocks(byPartition: ReadonlyMap<number, BlockPacker>, { jobId, sourceId }: ChunkContext) {
+function packBlocks(byPartition: ReadonlyMap<number, BlockPacker>, { job, sourceId }: ChunkContext) {
   const blocks = new Map<number, Block>()
-  for (const [partition, packer] of byPartition) blocks.set(partition, packer.pack(jobId, undefined, sourceId))
+  for (const [partition, packer] of byPartition) blocks.set(partition, packer.pack(job, undefined, sourceId))
   return blocks
-}
-
-function statusOf(address: Address | undefined, claimed: Bot | undefined, { enricher }: ChunkContext): PayloadStatus {
-  if (address === undefined) return 'invalid_ip'
-  return enricher.enrich(address, claimed).noise ? 'filtered' : 'ok'
 }
 
 function countedRows(
@@ -230,7 +205,7 @@ function outcomesOf(
   faults: ReadonlyMap<string, number>,
   { noIp, invalidIp }: { readonly noIp: number; readonly invalidIp: number },
 ): OutcomeCounts {
-  const { tenantId, receivedAtMs, jobId: job, sourceId } = context
+  const { tenantId, receivedAtMs, job, sourceId } = context
   const of = { tenantId, day: utcDay(receivedAtMs), job, sourceId }
   const counts = new Map<string, number>()
   for (const [reason, lines] of faults) {

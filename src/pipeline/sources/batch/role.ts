@@ -1,5 +1,5 @@
 import { EventEnvelope } from '../../../../schemas/api/event.ts'
-import { tenantEnricher, tenantLookups } from '../../../enrichment/tenant-rules/judge.ts'
+import { tenantEnricher, tenantLookups } from '../../../enrichment/judge.ts'
 import { RedisBulkQueue } from '../../../lookup/bulk/queue.ts'
 import { BulkWorker } from '../../../lookup/bulk-worker.ts'
 import type { ProcessContext } from '../../../process/context.ts'

@@ -1,6 +1,6 @@
-import type { EventContext } from '../../declaration/source.ts'
 import { type Envelope, EnvelopeState } from '../../event/envelope.ts'
 import { PAYLOAD_KEYS, type PayloadStatus, payloadRow } from '../../event/payload.ts'
+import type { EventContext } from '../../event/read-event.ts'
 import { eachMember } from './json-slices.ts'
 
 /** An event for the archive. */

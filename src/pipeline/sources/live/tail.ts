@@ -1,15 +1,13 @@
-import type { Bot } from '../../../../schemas/bots.ts'
 import type { LiveEvent, LiveReport } from '../../../../schemas/live-event.ts'
-import { claimOf } from '../../../enrichment/bots/claim.ts'
 import type { Clock } from '../../../run/clock.ts'
 import type { Service } from '../../../run/service.ts'
 import { Lifecycle } from '../../../run/service.ts'
-import type { EventContext } from '../../declaration/source.ts'
 import { type Address, parseAddress } from '../../event/address.ts'
 import type { Enricher, Enrichment } from '../../event/enrichment.ts'
-import { judgementOf, shortText, statusOf } from '../../event/judgement.ts'
+import { statusOf } from '../../event/envelope.ts'
+import { judgementOf, shortText } from '../../event/judgement.ts'
 import { LiveSample } from '../../event/live-sample.ts'
-import type { ReadEvent } from '../../event/read-event.ts'
+import type { EventContext, ReadEvent } from '../../event/read-event.ts'
 
 /** Connects ingress processes with the viewers of a tenant's live events, by `tenantKey`. Stores nothing. */
 export interface TailWire {
@@ -34,7 +32,7 @@ const TENANTS_MAX = 200
 
 /** Watches one request for the viewers of its tenant. */
 interface WatchedRequest {
-  /** Remembers its answers for `accepted`. */
+  /** Remembers its answers for `accepted`: one for each event with an address, in their order. */
   readonly enricher: Enricher
   /** Must be called when the events are accepted. */
   accepted(events: readonly ReadEvent[], context: EventContext): void
@@ -70,17 +68,22 @@ export class EventTail implements Service {
   of(tenant: string, enricher: Enricher): WatchedRequest | undefined {
     const wanted = this.#wanted.get(tenant)
     if (wanted === undefined) return undefined
-    const known = new Map<string, Enrichment>()
+    const answers: Enrichment[] = []
     return {
       enricher: {
         enrich(address, claimed) {
           const enrichment = enricher.enrich(address, claimed)
-          known.set(keyOf(address, claimed), enrichment)
+          answers.push(enrichment)
           return enrichment
         },
       },
       accepted(events, context) {
-        for (const event of events) note(wanted.sample, event, known, context)
+        let answered = 0
+        for (const event of events) {
+          const address = parseAddress(event.ip)
+          const enrichment = address && answers[answered++]
+          wanted.sample.add(statusOf(enrichment), () => liveEvent(event, address, enrichment, context))
+        }
       },
     }
   }
@@ -106,16 +109,6 @@ export class EventTail implements Service {
     clearInterval(this.#timer)
     this.#timer = undefined
   }
-}
-
-function keyOf({ text }: Address, claimed: Bot | undefined): string {
-  return claimed === undefined ? text : `${text} ${claimed}`
-}
-
-function note(sample: LiveSample, event: ReadEvent, known: ReadonlyMap<string, Enrichment>, context: EventContext) {
-  const address = parseAddress(event.ip)
-  const enrichment = address && known.get(keyOf(address, claimOf(event)))
-  sample.add(statusOf(enrichment), () => liveEvent(event, address, enrichment, context))
 }
 
 function liveEvent(

@@ -1,7 +1,7 @@
 import type { TenantRules } from '../../../../schemas/tenant-rules.ts'
 import type { Config } from '../../../config/config.ts'
 import { madeData } from '../../../enrichment/commands/default-data.ts'
-import { tenantEnricher } from '../../../enrichment/tenant-rules/judge.ts'
+import { tenantEnricher } from '../../../enrichment/judge.ts'
 import { TodaysData } from '../../../enrichment/todays-data.ts'
 import type { Address } from '../../../pipeline/event/address.ts'
 

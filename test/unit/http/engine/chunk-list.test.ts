@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { ChunkList } from '../../../../src/http/engine/chunk-list.ts'
+import { ChunkList } from '../../../../src/http/engine/request-body.ts'
 
 const SIZES = [1, 1, 5_000, 1, 70_000, 3, 16_384, 16_383, 60_000, 2]
 

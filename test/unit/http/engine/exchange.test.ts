@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Registry } from 'prom-client'
-import { targetsOf } from '../../../../src/http/api/targets.ts'
+import { targetsOf } from '../../../../src/http/api/server.ts'
 import type { ArrivedRequest, ResponseReader, ResponseWriter } from '../../../../src/http/engine/engine.ts'
 import { type Endpoint, Exchange } from '../../../../src/http/engine/exchange.ts'
 import { readHead } from '../../../../src/http/engine/head.ts'

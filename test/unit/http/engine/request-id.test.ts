@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { makeRequestId } from '../../../../src/http/engine/request-id.ts'
+import { makeRequestId } from '../../../../src/http/engine/head.ts'
 
 test('request ids are short, distinct, and sorted by time', () => {
   const now = Date.UTC(2026, 10, 22)

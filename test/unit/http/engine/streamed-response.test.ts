@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { BodyWriter, ResponseReader } from '../../../../src/http/engine/engine.ts'
-import { StreamedResponse } from '../../../../src/http/engine/streamed-response.ts'
+import { StreamedResponse } from '../../../../src/http/engine/response.ts'
 
 const turn = () => new Promise(setImmediate)
 
