@@ -13,6 +13,7 @@ import { connectReading } from '../../src/stores/clickhouse/reader.ts'
 import { readSourceCounts } from '../../src/tenants/sources/counts.ts'
 import { readUsage } from '../../src/tenants/usage.ts'
 import { startTestClickHouse } from '../support/clickhouse.ts'
+import { readDocument } from '../support/documents.ts'
 import { type EventRow, eventInserter, eventRows } from '../support/event-rows.ts'
 
 const DAY_MS = 86_400_000
@@ -29,6 +30,13 @@ test('rows of the pipeline match the columns of their tables, in order', async (
   }
   assert.deepEqual(await columnsOf('events'), [...ROW_COLUMNS])
   assert.deepEqual(await columnsOf('outcomes'), [...OUTCOME_COLUMNS])
+})
+
+test('the queries of the page about events in no account run', async () => {
+  const page = readDocument('src/operations/receipts/README.md')
+  const queries = [...page.matchAll(/```sql\n(.*?)```|ipid sql "(.*?)"/gs)].map(([, block, line]) => block ?? line!)
+  assert.equal(queries.length, 4)
+  for (const query of queries) await clickhouse.rows(query)
 })
 
 test('every value comes back as sent', async () => {

@@ -4,6 +4,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { ReceiptStatus } from '../../schemas/api/receipt.ts'
 import { PAGES, readDocument as read } from '../support/documents.ts'
 
 /* Checks all pages against the repository. test/unit/config/readme.test.ts does it for settings. */
@@ -113,6 +114,12 @@ test('the map of rooms names every room', () => {
     .filter(({ name }) => name !== 'README.md')
     .map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name))
     .filter((room) => !map.includes(`\`${room}`))
+  assert.deepEqual(missing, [])
+})
+
+test('the page about events in no account names each status of a receipt', () => {
+  const page = read('src/operations/receipts/README.md')
+  const missing = ReceiptStatus.enum.filter((status) => !page.includes(`\`${status}\``))
   assert.deepEqual(missing, [])
 })
 

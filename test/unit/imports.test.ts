@@ -19,67 +19,17 @@ interface Import {
 }
 
 /**
- * The rooms from the ground up. A file imports from its own room and from rooms earlier in this list, never from later ones.
- * The longest matching path is a file's room; a `*` stands for any folder. So a subject's rules, commands and part in a process
- * (`role.ts`) lie in one folder, and still at different heights.
+ * The rooms from the ground up, as the table of src/README.md lists them. A file imports from its own room and from earlier ones,
+ * never from later ones. The longest matching path is a file's room; a `*` is any folder. So the rules, the commands and the role of
+ * a subject share a folder and still have different heights.
  */
-const ROOMS = [
-  'schemas',
-  'src/run',
-  'src/config/setting.ts',
-  'src/pipeline/event',
-  'src/http/engine',
-  'src/tenants/tenancy.ts',
-  'src/http/route',
-  'src/pipeline/declaration',
-  'src/telemetry',
-  'src/config',
-  'src/bootstrap',
-  'src/operations/status/system-status.ts',
-  'src/operations/status/recent.ts',
-  'src/stores/redis',
-  'src/stores/clickhouse',
-  'src/stores/objects',
-  'src/days',
-  'src/secrets',
-  'src/pipeline/runner',
-  'src/pipeline/stages',
-  'src/pipeline/streams',
-  'src/lookup',
-  'src/enrichment',
-  'src/tenants',
-  'src/pipeline/sources',
-  'src/pipeline/sinks',
-  'pipelines',
-  'src/operations/receipts',
-  'src/operations/dead-letters',
-  'src/operations/reenrich',
-  'src/operations/retention',
-  'src/operations/status',
-  'src/operations/accuracy',
-  'src/companies',
-  'src/exports',
-  'src/alerts',
-  'src/http/api',
-  'src/dashboard/pages',
-  'src/dashboard',
-  'src/operations/erasure',
-  'src/operations/demo',
-  'src/operations/replay',
-  'src/operations/backup',
-  'src/process',
-  'src/*/role',
-  'src/app.ts',
-  'src/embedded',
-  'src/terminal',
-  'src/operations/doctor',
-  'src/*/commands',
-  'src/cli',
-  'src/main.ts',
-  'src/child.ts',
-  'src/bootstrap.mjs',
-  'src/ipid.mjs',
-]
+const ROOMS = readFileSync(join(ROOT, 'src/README.md'), 'utf8')
+  .split('\n## ')
+  .find((section) => section.startsWith('Rooms\n'))!
+  .split('\n')
+  .filter((line) => line.startsWith('| `'))
+  .flatMap((line) => [...line.split(' | ')[0]!.matchAll(/`([^`]+?)\/?`/g)].map(([, path]) => path!))
+  .map((path) => (/^(schemas|pipelines)$/.test(path) ? path : `src/${path}`))
 
 /** Only these read the environment. */
 const READS_ENVIRONMENT = ['src/main.ts', 'src/config', 'src/bootstrap.mjs', 'src/bootstrap', 'src/ipid.mjs']

@@ -4,11 +4,12 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
-import { Help } from 'commander'
+import { type Command, Help } from 'commander'
 import { built } from '../../../src/bootstrap/build.mjs'
 import { COMMANDS } from '../../../src/cli/program.ts'
 import type { CliContext } from '../../../src/terminal/context.ts'
 import { runCommand } from '../../support/command.ts'
+import { PAGES, readDocument } from '../../support/documents.ts'
 
 test('the list of commands shows the name and arguments that each command has', async () => {
   const own = await Promise.all(
@@ -21,6 +22,24 @@ test('the list of commands shows the name and arguments that each command has', 
     own,
     COMMANDS.map(([term]) => term),
   )
+})
+
+/** All flags that the help of a command and of those below it shows. */
+function flagsOf(command: Command): string[] {
+  const help = new Help()
+  const own = help.visibleOptions(command).flatMap(({ long }) => long ?? [])
+  return [...own, ...help.visibleCommands(command).flatMap(flagsOf)]
+}
+
+test('a page names each flag that --help shows', async () => {
+  const pages = PAGES.filter((page) => page !== 'CHANGELOG.md').map(readDocument)
+  const named = new Set(pages.flatMap((text) => text.match(/--[a-z][a-z-]+/g) ?? []))
+  const missing: string[] = []
+  for (const [term, , load] of COMMANDS) {
+    const command = await (await load())({} as CliContext, () => {})
+    for (const flag of flagsOf(command)) if (!named.has(flag)) missing.push(`${term}: ${flag}`)
+  }
+  assert.deepEqual(missing, [])
 })
 
 test('a misspelled command is refused with the right name', async () => {
