@@ -37,7 +37,7 @@ export interface Source<Own extends OwnSettings = OwnSettings> {
   readonly pull?: Pull
 }
 
-/** Where the events of a source come from: our script in pages, libraries of tools, log shippers, or files and services that ipid reads. */
+/** The way a source sends: our script in pages, libraries of tools, log shippers, or files and services that ipid reads. */
 export type SourceGroup = 'website' | 'libraries' | 'shippers' | 'pulls'
 
 /** What people need to send events of a source that has keys of its own; its name is the kind of those keys. */
@@ -53,7 +53,7 @@ export interface SourceTool {
   /** Path of the API, for `url` of a created source. */
   path(key: string): string
   /**
-   * What people paste, and where.
+   * The blocks that people paste, and where.
    * @param facts of the source, for kinds whose sources differ
    */
   setup(place: SetupPlace, facts?: SourceFacts): readonly SetupBlock[]
@@ -79,7 +79,7 @@ export interface SetupPlace {
 export interface SetupBlock {
   /** Where it goes, or what it does: words without a full stop. */
   readonly title: string
-  /** What a person should know about it: whole sentences. */
+  /** Notes about it: whole sentences. */
   readonly about?: string
   /** Exactly what is pasted. */
   readonly code: string
@@ -91,7 +91,7 @@ export interface SetupBlock {
   readonly givesAddress?: boolean
 }
 
-/** A sender whose fields a kind of source knows. */
+/** A sender whose log format ipid knows. */
 export interface SourcePreset {
   readonly name: string
   /** The sender, for people. */

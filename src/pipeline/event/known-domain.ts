@@ -20,7 +20,7 @@ export function knownDomainOf({ properties, userProperties, extra }: EventTexts)
   return isPossible ? workDomain(objectOf(userProperties), objectOf(extra), objectOf(properties)) : ''
 }
 
-/** What an event says of the employer of its visitor. */
+/** Evidence in an event about its visitor's employer. */
 export interface RowEvidence {
   /** See `knownDomainOf`. */
   readonly knownDomain: string
@@ -29,7 +29,7 @@ export interface RowEvidence {
 }
 
 /**
- * What an event says of the employer of its visitor. An event without `@` costs one search of its text.
+ * Finds the evidence in an event about its visitor's employer. An event without `@` costs one search of its text.
  * @param isBrowser whether it came with a browser key: then that proves nothing, and is only counted
  */
 export function evidenceOf(event: EventTexts, isBrowser: boolean): RowEvidence {
@@ -60,7 +60,7 @@ export function knownDomainOfRow(row: Buffer): string {
 type JsonObject = Readonly<Record<string, unknown>>
 const NOTHING: JsonObject = {}
 
-/** Names of an e-mail address, without case, `$`, `_` and `-`. */
+/** Keys of an e-mail address, without case, `$`, `_` and `-`. */
 const NAMES: ReadonlySet<string> = new Set(['email', 'emailaddress', 'useremail', 'workemail'])
 /** Objects about the visitor, in which tools put the address: `traits` of Segment, `$set` of PostHog and Mixpanel. */
 const ABOUT_VISITOR: ReadonlySet<string> = new Set(['traits', 'set', 'setonce', 'userproperties', 'user', 'person'])

@@ -28,7 +28,7 @@ interface SharedText {
   readonly tails: Map<RowEvidence, string>
 }
 
-/** Of the last context. */
+/** Text of the context that was used last. */
 let shared: SharedText = { context: undefined, tenant: '', time: '', received: '', tails: new Map() }
 
 /** The row of an event before it is judged. Its last column is the caller's account. */

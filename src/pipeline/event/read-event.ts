@@ -7,7 +7,7 @@ export interface ReadEvent {
   readonly eventId: string | undefined
   /** Milliseconds since the Unix epoch. Undefined: the event has none. */
   readonly timestampMs: number | undefined
-  /** This and the following strings are `''` when the event has none. */
+  /** This string and the following ones are `''` when the event has none. */
   readonly eventType: string
   readonly accountId: string
   readonly platform: string

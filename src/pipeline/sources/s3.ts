@@ -237,7 +237,7 @@ class S3Place implements PullPlace {
     return { ...cursor, fromMs, past: others }
   }
 
-  /** Of these objects, those that are not done. Objects without content stand for folders. */
+  /** The objects that are not done yet. An empty object is a folder. */
   async #fresh(objects: readonly S3Object[], floorMs: number, run: PullRun): Promise<ReadonlySet<S3Object>> {
     const newer = objects.filter(({ modifiedMs, bytes }) => modifiedMs > floorMs && bytes > 0)
     const have = await run.haveMarks(newer.map(markOf))

@@ -115,7 +115,7 @@ export class SinkStreams implements SinkSource {
     await this.#lease.write(this.#intentKey, JSON.stringify(intent))
     // If Redis lost the intent after the insert, the rows would look new.
     await persisted(this.#options.client)
-    // The sender of an entry that the next master lacks had no answer, and sends its events again with a new claim.
+    // The next master may lack an entry. Its sender got no answer, and sends the events again with a new claim.
     assertSameConnection(this.#options.client, this.#losses)
     this.#lease.assertHeld()
   }
@@ -301,7 +301,7 @@ const CLOCKS_MS = { ofMachines: 10_000, ofOne: 1_000 }
 
 /** The Redis servers that a sink has met. */
 interface RunIds {
-  /** Of each server the `run_id`, which is new at every start, and the replication id, which is new at every promotion. */
+  /** The `run_id` of each server, new at every start, and the replication id, new at every promotion. */
   readonly ids: string
   /** When a sink first met these servers, milliseconds. */
   readonly sinceMs: number
@@ -312,7 +312,7 @@ interface RunIds {
  * file, or what was not replicated yet. Entries are then delivered again as if for the first time, and steps write their output
  * again under other ids, although the rows of these events may be stored already. All of them were received before the restart.
  *
- * The note is one for all shares of a sink: what was lost was received before any share met the new server.
+ * The note is one for all shares of a sink: lost events were received before any share met the new server.
  */
 class RedisRunIds {
   readonly #client: RedisClient

@@ -51,7 +51,7 @@ export async function createGroups(client: RedisClient, pipeline: Pipeline, part
 }
 
 /**
- * The pipeline as this Redis has it, for a command, which does not know the settings of the processes: a sink that may be off is on while
+ * The pipeline in this Redis, for a command that does not know the settings of the processes: a sink that may be off is on while
  * its group exists.
  */
 export async function activeOn(client: RedisClient, pipeline: Pipeline): Promise<Pipeline> {

@@ -14,7 +14,7 @@ import { sentinelOptions } from './sentinel.ts'
 
 export type RedisClient = Redis | Cluster
 
-/** The use of a connection decides how it behaves while Redis is down. */
+/** Decides how the connection behaves while Redis is down. */
 export interface ConnectionUse {
   /** Shown by `CLIENT LIST`. */
   readonly name: string
@@ -112,7 +112,7 @@ function countMoves(cluster: Cluster): void {
 
 /**
  * Call it right before a write that depends on what was read before, or on a write before.
- * @param losses `lossesOf` the client before that
+ * @param losses result of `lossesOf(client)` before that read or write
  * @throws UnavailableError when the connection was lost since: the next master may lack what the last one answered
  */
 export function assertSameConnection(client: RedisClient, losses: number): void {

@@ -163,10 +163,10 @@ export const keys = {
   /** String: JSON of `TenantAddress`, which a link confirms; expires. */
   confirmation: (digest: string) => `${leased('alerts')}:confirmation:${digest}`,
   confirmationPattern: () => `${leased('alerts')}:confirmation:*`,
-  /** String: messages that people requested lately; expires. @param of whose limit it is, see `TestLimit` */
+  /** String: messages that people requested lately; expires. @param of owner of the limit, see `TestLimit` */
   alertTests: (tenantId: string, of: string) => `${leased('alerts')}:tests:${tenantId}:${of}`,
 
-  /** Set: the tenants with exports. All keys of exports share one slot. */
+  /** Set: the tenants that have exports. All keys of exports share one slot. */
   exportingTenants: () => `${leased('exports')}:tenants`,
   /** Hash: export id → JSON of `ExportRecord`. */
   exportsOf: (tenantId: string) => `${leased('exports')}:of:${tenantId}`,
@@ -226,7 +226,7 @@ export const keys = {
   /** Sorted set: `link:` or `session:` and the digest, by the end, Unix milliseconds; expires. @param tenantId undefined: operators */
   signIns: (tenantId: string | undefined) =>
     tenantId === undefined ? '{tenants}:sign-ins' : `{tenants}:sign-ins-of:${tenantId}`,
-  /** Hash: id of a person → JSON of a member of a tenant. */
+  /** Hash: id of a person → JSON of a tenant's member. */
   people: (tenantId: string) => `{tenants}:people-of:${tenantId}`,
 }
 

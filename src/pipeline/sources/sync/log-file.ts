@@ -19,7 +19,7 @@ export class LogFile {
     this.gzip = gzip
   }
 
-  /** @throws InputError when it is no file of text or gzip, or may not be read */
+  /** @throws InputError when it is neither text nor gzip, or unreadable */
   static async open(path: string): Promise<LogFile> {
     const handle = await open(path).catch((error: NodeJS.ErrnoException) => {
       throw error.code === 'ENOENT' ? error : new InputError(`cannot read ${path}: ${error.message}`)

@@ -32,7 +32,7 @@ export function addJsonOptions(command: Command): Command {
 }
 
 /**
- * The facts that the options set. `none` takes a mapping, preset or code away.
+ * The facts that the options set. `none` removes a mapping, preset or code.
  * @throws InputError
  */
 export function jsonFacts(
