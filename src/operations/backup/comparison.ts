@@ -1,7 +1,7 @@
 import type { BackupFigures, BackupManifest } from '../../../schemas/backup.ts'
 import { BackupRefusedError } from './ports.ts'
 
-/** A figure of a backup, and what a restored instance answers to the same question. */
+/** A figure of a backup, and the same figure of the restored instance. */
 export interface Comparison {
   readonly what: string
   readonly backup: number | string

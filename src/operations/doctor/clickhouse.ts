@@ -16,7 +16,7 @@ import { problemOf, SkippedError } from './run-checks.ts'
 
 export interface ClickHouseSubject {
   readonly client: ClickHouseClient
-  /** Of the database `ipid`, which may not exist. */
+  /** Uses the database `ipid`, which may not exist. */
   readonly ofDatabase: ClickHouseClient
   readonly url: string
   readonly config: Config
@@ -88,7 +88,7 @@ const RIGHTS = [
   'TRUNCATE',
 ] as const
 
-/** Rights of the user. That of the embedded ClickHouse has them. */
+/** Rights of the user. The user of the embedded ClickHouse has them all. */
 export async function checkClickHouseRights({ client, url, config }: ClickHouseSubject): Promise<Finding[]> {
   if (config.clickhouseUrl === undefined)
     throw new SkippedError('the embedded ClickHouse gives its own user the rights')
@@ -108,7 +108,7 @@ export async function checkClickHouseRights({ client, url, config }: ClickHouseS
   ]
 }
 
-/** Undefined: before version 24.10, ClickHouse does not know the question. */
+/** Undefined: ClickHouse before 24.10 cannot answer it. */
 async function isGranted(client: ClickHouseClient, right: string): Promise<boolean | undefined> {
   try {
     const result = await client.query({ query: `CHECK GRANT ${right} ON ${DATABASE}.*`, format: 'TabSeparated' })
@@ -129,7 +129,7 @@ const OF_INSERTS: Readonly<Record<string, string>> = {
   max_insert_threads: '1',
 }
 
-/** What exactly once rests on: tokens that the tables remember, and settings that an insert may choose. */
+/** The basis of exactly once: tokens that the tables remember, and settings that an insert may choose. */
 export async function checkExactlyOnce({ client, config }: ClickHouseSubject): Promise<Finding[]> {
   const { problem, fine } = findingsOf('exactly-once')
   const found: Finding[] = []
@@ -215,7 +215,7 @@ export async function checkClickHouseDisk({ client, config }: ClickHouseSubject)
 }
 
 async function syncOf(client: ClickHouseClient, { clickhouseUrl, clickhouseCluster }: Config): Promise<Finding[]> {
-  // Replicas fetch lost rows from one another, and the embedded engine is not asked: its remedy is an archive.
+  // Replicas fetch lost rows from one another. The embedded engine is not asked: its remedy is an archive.
   if (clickhouseUrl === undefined || clickhouseCluster !== undefined) return []
   const rows = await read<[string]>(
     client,

@@ -2,7 +2,7 @@ import { SETTINGS } from '../../config/settings.ts'
 import { isLoopbackHost } from '../../run/loopback.ts'
 import { type Finding, findingsOf, type Subject } from './finding.ts'
 
-/** Who can reach what listens, and what runs of others may reach from here. */
+/** Which ports are open to whom, and which other processes this one can reach. */
 export function checkDoors({ config, roles }: Subject): Finding[] {
   const { risk, fine } = findingsOf('doors')
   const found: Finding[] = []

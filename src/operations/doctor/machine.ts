@@ -63,7 +63,7 @@ export function nodeFinding({ node, platform, arch, glibc }: Machine, now: numbe
   )
 }
 
-/** What makes the API faster than with `node:http`. */
+/** The native HTTP engine, which is faster than `node:http`. */
 export function engineRemedy({ platform, glibc = '0.0' }: Pick<Machine, 'platform' | 'glibc'>): string {
   const [major, minor] = glibc.split('.').map(Number) as [number, number]
   if (platform === 'darwin' || major > 2 || (major === 2 && minor >= 38)) return 'use Node.js 24'

@@ -27,7 +27,7 @@ export interface RedisSubject {
   readonly config: Config
 }
 
-/** Version, memory and what was stored by which ipid; and the durability settings that a status shows too. */
+/** Version, memory, and the form and origin of the data; and the durability settings that a status shows too. */
 export async function checkRedis({ client, config }: RedisSubject): Promise<Finding[]> {
   const { problem, fine } = findingsOf('redis')
   const status = await readServers(client)
@@ -44,7 +44,7 @@ export async function checkRedis({ client, config }: RedisSubject): Promise<Find
 
 const DURABLE = 'CONFIG SET does it at once; also change redis.conf, or it is lost with a restart'
 
-/** For each risk of a status: the check that names it, its level, and what mends it. */
+/** For each risk of a status: the check that names it, its level, and the remedy. */
 const REMEDIES = {
   'no-file': ['redis-disk', 'problem', `redis-cli CONFIG SET appendonly yes (${DURABLE})`],
   evicts: ['redis-memory', 'problem', `redis-cli CONFIG SET maxmemory-policy noeviction (${DURABLE})`],
@@ -92,7 +92,7 @@ async function dataOf(client: RedisClient, { partitions }: Config): Promise<Find
   return [problem(seen, 'ipid does not start.', `set PARTITIONS=${stored}; more need a backup and a restore`)]
 }
 
-/** Settings that only `CONFIG GET` tells. */
+/** Settings that only `CONFIG GET` reports. */
 const WANTED = [
   'appendfsync',
   'no-appendfsync-on-rewrite',
@@ -137,7 +137,7 @@ function isEmbedded({ redisUrl }: Config): boolean {
   return redisUrl === undefined
 }
 
-/** What REDIS_FSYNC makes of `appendfsync`. Undefined when every answer waits for the disk. */
+/** The effect of REDIS_FSYNC on `appendfsync`. Undefined when every answer waits for the disk. */
 function embeddedSync(url: string, { redisFsync }: Config): string {
   return existsSync(appendOnlyLink(url.replace('unix://', ''))) ? 'always' : redisFsync
 }
@@ -192,7 +192,7 @@ function judged(settings: ReadonlyMap<string, string>, embedded: string | undefi
   return found
 }
 
-/** What became of the last writes to its file. */
+/** The result of the last writes to its file. */
 function writesOf(info: string): Finding[] {
   const { problem, risk } = findingsOf('redis-disk')
   if (infoValue(info, 'aof_last_write_status') === 'err') {

@@ -19,7 +19,7 @@ const OF_OTHERS: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Finds variables that look like settings but are none, so that nothing reads them. Shows names only.
+ * Finds variables that look like settings but are not, so that nothing reads them. Shows names only.
  * @param settings names of the variables that ipid reads
  */
 export function misspelt(env: Environment, settings: readonly string[]): Finding[] {

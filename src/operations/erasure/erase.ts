@@ -62,7 +62,7 @@ export async function eraseEvents(
   }
 }
 
-/** When an erased event is sent again, it is new. */
+/** An erased event is new when it is sent again. */
 export async function forget(
   { tenantId, beforeMs }: ErasureScope,
   { tables, records }: Pick<ErasureOptions, 'tables' | 'records'>,

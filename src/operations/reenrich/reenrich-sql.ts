@@ -22,12 +22,12 @@ export const TABLE_OF: Readonly<Record<RowPlace, string>> = { events: EVENTS.nam
 
 /** Columns that only the copy has. */
 export const RUN = 'reenrich_run'
-/** Who asked for the run. */
+/** The maker of the request. */
 const BY = 'reenrich_by'
 /** The `Place` that an event comes from, and the one that it goes to. */
 const FROM = 'reenrich_from'
 const TO = 'reenrich_to'
-/** What hides or hid it, and its class as noise. */
+/** The reason why it is or was hidden, and its class as noise. */
 const RULE = 'reenrich_rule'
 const REASON = 'reenrich_reason'
 const CLASS = 'reenrich_class'
@@ -62,7 +62,7 @@ const AGENT_PATHS = (() => {
   return [...keys('found'), ...parents]
 })()
 
-/** ClickHouse gives the JSON of a value that is no string. */
+/** ClickHouse returns the JSON of a value that is not a string. */
 const NO_STRING = '^(?:[{[]|-?[0-9.eE+-]+$|true$|false$)'
 
 const KEYS_PATTERN = AGENT_KEYS.join('|').replaceAll('$', String.raw`\$`)
@@ -82,7 +82,7 @@ export function agentsQuery(selection: Selection, from: RowPlace): string {
     GROUP BY text`
 }
 
-/** The user agent in a column; `''` for one that is no bot's. */
+/** The user agent in a column; `''` unless it is a bot's. */
 function agentOf(column: string, bots: BotAgents): string {
   if (bots.length === 0) return "''"
   const isBot =
@@ -96,10 +96,10 @@ function agentOf(column: string, bots: BotAgents): string {
 const agentsOf = ({ botAgents = [] }: Selection, table = '') =>
   AGENT_COLUMNS.map((column) => agentOf(table + column, botAgents))
 
-/** What hides an event, as texts; nothing for one that is not hidden. */
+/** The reason why an event is hidden, as texts; nothing for one that is not hidden. */
 const HIDING: Readonly<Record<RowPlace, readonly string[]>> = { events: [], hidden: ['hidden_rule', 'hidden_reason'] }
 
-/** Hash of the enrichment columns, the user agents, and what hides the event. @param table prefix with its dot */
+/** Hash of the enrichment columns, the user agents, and the reason why the event is hidden. @param table prefix with its dot */
 const wasOf = (agents: readonly string[], from: RowPlace, table = '') =>
   `cityHash64(${[...[...ENRICHMENT_COLUMNS, ...HIDING[from]].map((column) => table + column), ...agents].join()})`
 
@@ -173,7 +173,7 @@ export function createChanges(holder: Holder): string {
     FROM ${holder(EVENTS.name)} LIMIT 0`
 }
 
-/** Gives a copy of an earlier version the columns of this one. Its noise is removed, as that version meant it. */
+/** Adds the columns of this version to a copy of an earlier one. Its noise is removed, as that version intended. */
 export const UPGRADE_STAGED = `
   ALTER TABLE ${STAGED}
     ADD COLUMN IF NOT EXISTS source_id LowCardinality(String),

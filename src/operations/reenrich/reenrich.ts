@@ -37,7 +37,7 @@ interface ReenrichOptions {
   readonly checkpoint?: (progress: ReenrichProgress) => Promise<void>
 }
 
-/** How far a run is. A copy that an earlier run left may be replaced first. */
+/** The state of a run. A copy that an earlier run left may be replaced first. */
 export type ReenrichProgress =
   | { readonly step: 'judging'; readonly events: number }
   | { readonly step: 'replacing'; readonly run: string; readonly slices: number; readonly slicesDone: number }

@@ -83,7 +83,7 @@ const REPLACED_SHARE = 0.95
 /** Long before the first event. */
 const FIRST_DAY = '2000-01-01'
 
-/** Who requested a job that no person did. */
+/** The maker of a job that no person requested. */
 const RULE_REMOVED = 'removal of the rule'
 
 /** A cluster that does not answer may have a copy. With wrong settings, no run has begun. */
@@ -186,7 +186,7 @@ export class ReenrichJobRunner implements Service {
     } catch (error) {
       if (error instanceof StoppedError) return
       if (error instanceof LeaseLostError) throw error
-      // From now on the events of the copy must replace the stored ones, whatever happened.
+      // From now on the events of the copy must replace the stored ones, even after a failure.
       const isStaged = await isStagedIn(events)
       const isFinal = error instanceof StartupError || error instanceof InputError || job.failures + 1 >= FAILURES_MAX
       if (error instanceof JobCancelledError && !isStaged) {
@@ -207,7 +207,7 @@ export class ReenrichJobRunner implements Service {
     }
   }
 
-  /** Without a result that was written and did not happen. */
+  /** Without a result that was written but never applied. */
   async #withoutPlans(job: ReenrichJob): Promise<ReenrichJob> {
     if (await this.#held.isReplaced(job)) return job
     const { result: _, ...without } = job
@@ -351,7 +351,7 @@ class Turn {
       this.#note({ step: 'replacing', share: JUDGED_SHARE + (REPLACED_SHARE - JUDGED_SHARE) * part })
     }
     if (performance.now() - this.#writtenMs >= WRITE_EVERY_MS) await this.#write()
-    // What is being replaced must be finished, by this process or the next one.
+    // A replacement in progress must be finished, by this process or the next one.
     if (progress.step === 'judging') this.assertGoing()
     else this.#assertRunning()
     await this.#rest()

@@ -110,7 +110,7 @@ function isPulled({ place, revoked_at }: ListedSource): boolean {
   return place !== null && revoked_at === null
 }
 
-/** What opens the instance, and what leaves it: the backup may have been changed by somebody else. */
+/** The records that open the instance or send data out: somebody else may have changed the backup. */
 function printContents(out: NodeJS.WritableStream, { keys, sources, alerts, exports }: BackupContents): void {
   const list = (headings: readonly string[], rows: readonly (readonly Cell[])[]) => {
     if (rows.length === 0) return

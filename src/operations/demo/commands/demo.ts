@@ -9,7 +9,7 @@ import { integerOption, waitOption } from '../../../terminal/integer-option.ts'
 import { printJson, printLine, printLines } from '../../../terminal/print.ts'
 import { addSettings, configOf, INSTANCE_SETTINGS } from '../../../terminal/settings-options.ts'
 
-/** Marks the sources of made-up visits, so that one command finds and removes what they brought. */
+/** Marks the sources of made-up visits, so that one command finds and removes their events. */
 const NAME = 'Demo visits (made up)'
 const REMOVED_NAME = 'Demo visits (removed)'
 const KIND = 'http'
