@@ -6,7 +6,7 @@ import { type AddressRange, formatRange } from '../addresses/network.ts'
 import { readRule } from './rule.ts'
 import { type Judged, RuleSet } from './rule-set.ts'
 
-/** What stored events must have so that rules may concern them. */
+/** A condition on stored events: rules can apply only to events that meet it. */
 export interface Concern {
   readonly networks: readonly AddressRange[]
   readonly asns: readonly number[]
@@ -14,7 +14,7 @@ export interface Concern {
   readonly domains: readonly string[]
 }
 
-/** Finds the events that some rules concern, so that a change of these rules touches no others. */
+/** Finds the events that some rules apply to, so that a change of these rules touches no others. */
 export class RuleConcern {
   /** For `concerned`; undefined: SQL cannot narrow the events, so all must be read. */
   readonly narrowed: Concern | undefined
@@ -28,7 +28,7 @@ export class RuleConcern {
     this.narrowed = unclassified ? undefined : concernOf(rules)
   }
 
-  /** Whether a rule is about this event. @param address undefined when it is not stored */
+  /** Whether a rule applies to this event. @param address undefined when it is not stored */
   matches(address: Address | undefined, event: Judged): boolean {
     if (this.#set.find(address, event) !== undefined) return true
     return address !== undefined && this.#set.holderOf(address) !== undefined
@@ -45,7 +45,7 @@ export function storedJudged(companyId: string, classification: string, data: En
   return { noise: known !== undefined && NOISE.has(known), classification: known, companyId, data }
 }
 
-/** A condition that holds for all events of a concern, and for few others. @param table prefix of columns with its dot */
+/** A condition that all events of a concern meet, and few others. @param table prefix of columns with its dot */
 export function concerned({ networks, asns, domains }: Concern, table = ''): string {
   const [ip, domain] = [`${table}ip`, `${table}domain`]
   const conditions = networks.map((range) =>

@@ -33,7 +33,7 @@ const VARIANTS_MAX = 64
 /** By rule. */
 const variants = new Variants<Variant>(VARIANTS_MAX)
 
-/** The answer for an address of the organisation that a rule `is` names. It is no noise, and belongs to an account. */
+/** The answer for an address of the organisation that a rule `is` names. It is not noise, and belongs to an account. */
 export function heldBy(
   enrichment: Enrichment,
   { subject, text }: HolderRule,
@@ -91,7 +91,7 @@ function dataOf(
   return inOrder(data)
 }
 
-/** A person says that it is an organisation. So it is a business, unless data or words say what else. */
+/** A person declared it an organisation. So it is a business, unless data or words give another class. */
 function classOf(domain: string, orgName: string, known: unknown): Classification {
   const { classification } = known === undefined ? classify({ domain, orgName }) : { classification: known }
   const found = classification as Classification | undefined
