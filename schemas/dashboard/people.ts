@@ -16,7 +16,7 @@ export type OpenInvitation = Static<typeof OpenInvitation>
 export const ListedSession = Type.Object({
   /** It reveals neither the cookie nor the key of the record. */
   id: Type.String(),
-  /** Such as "Chrome on macOS"; null: unknown. */
+  /** For example "Chrome on macOS"; null: unknown. */
   device: Text,
   /** Null: an earlier version did not record it. */
   signed_in_at: Text,
@@ -85,7 +85,7 @@ export type PersonBody = Static<typeof PersonBody>
 /** `GET /api/tenants/:tenant/people/made` */
 export const MadeQuery = Type.Object({ maker: MakerId }, { additionalProperties: false })
 
-/** What still works of what a maker made: it outlives their removal. */
+/** Records of a maker that still work: they outlive the maker's removal. */
 export const MadeAnswer = Type.Object({
   keys: Type.Array(ListedKey),
   sources: Type.Array(

@@ -147,7 +147,7 @@ export async function findDomain(reader: QuestionReader, tenant: string, company
   return found?.domain
 }
 
-/** Where the visits of a company lead and come from, on the days of the stored data. */
+/** Pages, referrers, campaigns and sources of the visits, on the days of the stored data. */
 export async function findOrigins(reader: QuestionReader, tenant: string, found: StoredCompany): Promise<Origins> {
   const { company, from, to } = found
   const rows = isCompanyEvent(await readBasis(reader, tenant, 'corrections'), company.company_id) + OF_DAYS

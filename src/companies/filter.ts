@@ -71,7 +71,7 @@ function isMoment(text: string): boolean {
   return Number.isFinite(ms) && new Date(ms).toISOString().startsWith(day) && day >= FIRST_DAY && day <= LAST_DAY
 }
 
-/** @param sources those of the tenant; a value that is no name of one is an id */
+/** @param sources those of the tenant; any other value is an id */
 export function resolveFilter<F extends CompanyFilter>(
   filter: F,
   nowMs: number,
@@ -197,7 +197,7 @@ export function needsVisits({ visits_min, visits_max }: CompanyFilter): boolean 
   return visits_min !== undefined || visits_max !== undefined
 }
 
-/** What a query reads that compares with a filter and sorts by a column. */
+/** The data that a query needs to compare with a filter and sort by a column. */
 export function needOf(filter: CompanyFilter & Days, sort?: CompanySort): Need {
   if (needsHeat(filter) || sort === 'heat') return 'pages'
   return hasDays(filter) || needsVisits(filter) || sort === 'visits' || sort === 'unique_ips' ? 'days' : 'corrections'

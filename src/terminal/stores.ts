@@ -92,7 +92,7 @@ async function failureOf(client: RedisClient, connectMs: number): Promise<string
 
 const NODE_MS = 2_000
 
-/** A cluster client does not say why it cannot connect to a node, such as a certificate, so this asks the first node. */
+/** A cluster client does not report why it cannot connect to a node, for example a certificate, so this asks the first node. */
 async function ofNode(clusterUrl: string, otherwise: string): Promise<string> {
   // A password may have a comma.
   const second = clusterUrl.indexOf(',', clusterUrl.lastIndexOf('@') + 1)

@@ -169,7 +169,7 @@ interface Reader {
   readonly tenant: Tenant | undefined
 }
 
-/** Not a generator: a waiting generator would not notice that its reader has gone. */
+/** Not a generator: a waiting generator would not notice that its reader has left. */
 class OpenStream implements AsyncIterator<string>, EventSender {
   readonly #begin: BeginSending
   readonly #heldMax: number

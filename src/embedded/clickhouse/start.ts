@@ -69,7 +69,7 @@ const FINISH_MS = 3_000
 const FINISH_EVERY_MS = 50
 
 const STDERR_CHARACTERS_MAX = 65_536
-/** Of an unexpected end, in the log. */
+/** Characters of the process's last output, in the log. */
 const SAID_CHARACTERS = 4_096
 
 /**

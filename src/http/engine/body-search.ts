@@ -6,9 +6,9 @@ import type { BodyBuffer } from './request-body.ts'
 
 /** Looks for something in a body, as its bytes come. */
 export interface BodyScan {
-  /** What is found so far. */
+  /** The result so far. */
   readonly found: string | undefined
-  /** Reads the next bytes, as Latin-1. Returns whether later ones change nothing. */
+  /** Reads the next bytes, as Latin-1. Returns whether the result is final. */
   read(text: string): boolean
 }
 
@@ -62,7 +62,7 @@ function foundIn(text: string, scan: BodyScan): string | undefined {
 }
 
 /**
- * Searches what has arrived of a body, and the whole when that does not decide.
+ * Searches the bytes that have arrived, and the whole body when they do not decide.
  * @param read reads pieces into a scan; whether later bytes change nothing
  */
 async function searchTwice(

@@ -32,7 +32,7 @@ export interface ListenAddress {
   readonly portSetting: string
 }
 
-/** Where an engine passes the requests of a method and path. The most specific route wins. */
+/** The handler of requests of a method and path. The most specific route wins. */
 export interface EngineRoute {
   readonly method: 'GET' | 'HEAD' | 'POST' | 'OPTIONS' | 'any'
   /** Segments like `:job_id` match any one segment; `/*` matches every path. */

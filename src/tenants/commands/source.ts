@@ -105,7 +105,7 @@ export function sourceCommand(context: CliContext): Command {
       printSetup(setup, id)
     })
 
-  /** The setup of a source, and on standard error what is wrong with its address. */
+  /** The setup of a source, and on standard error the problem of its address. */
   function printSetup(setup: SourceSetup, id: string): void {
     if (setup.blocks.length > 0) printLines(context.stdout, `\n${setupText(setup).trimEnd()}\n`)
     if (setup.note !== null) printLines(context.stdout, `\n${setup.note}\n`)
@@ -215,7 +215,7 @@ export function sourceCommand(context: CliContext): Command {
           const { newSecrets } = await import('../../pipeline/sources/pulls/commands/create.ts')
           const sealed = await newSecrets(pull, known, configOf(context, command), context)
           const set = await admin.setSource(id, { ...facts, secret: sealed })
-          // The next run after failures may be an hour away.
+          // The next run after failures may start only in an hour.
           const { askRun } = await import('../../pipeline/sources/pulls/commands/ask.ts')
           if (known.source.pull?.paused !== true) await askRun(client, admin, id, undefined)
           return set
@@ -342,7 +342,7 @@ export function sourceCommand(context: CliContext): Command {
   return source
 }
 
-/** How a pull fares, in a few lines. */
+/** The state of a pull, in a few lines. */
 function pullText(id: string, pull: PullStatus): string[] {
   const { objects, refused, lines, rejected, next_run: next, last_error: error, past } = pull
   const also = [

@@ -21,7 +21,7 @@ interface StoredSelection {
   readonly since: string
   /** Events that these rules hide, of any day, and not those that are shown. */
   readonly hiddenBy?: readonly string[]
-  /** Only events that one of these may concern; undefined: all. */
+  /** Only events that one of these rules may apply to; undefined: all. */
   readonly concern?: Concern | undefined
   /** Time limit; 0 or undefined: none. */
   readonly secondsMax?: number
@@ -79,7 +79,7 @@ export async function hiddenByRule(client: ClickHouseClient, tenantId: string): 
   return Object.fromEntries(await result.json<[string, number]>())
 }
 
-/** Counts of filtered events, which have no concern. */
+/** Counts of filtered events, which rules cannot narrow. */
 export async function filteredSums(
   client: ClickHouseClient,
   tenantId: string,

@@ -14,12 +14,12 @@ interface ChangesProps {
   readonly changes: readonly CorrectionChange[]
   /** The company whose history it is. */
   readonly companyId?: string
-  /** Said when there are none. */
+  /** Text when there are none. */
   readonly none: string
   readonly changed: () => void
 }
 
-/** Who corrected what, newest first, with a button that takes it back. */
+/** Corrections with their authors, newest first, with a button to undo each. */
 export function CorrectionChanges({ tenant, changes, companyId, none, changed }: ChangesProps) {
   const undoing = useAction()
   const undo = (change_id: string) =>

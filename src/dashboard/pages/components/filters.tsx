@@ -220,7 +220,7 @@ interface PageChipProps {
   readonly onChange: (operator: PageOperator, pages: readonly string[], visits: string) => void
 }
 
-/** Which pages a company read, and on how many visits. */
+/** The pages that a company read, and the number of visits. */
 function PageChip({ operator, pages, visits, onChange }: PageChipProps) {
   const often = visits === undefined || visits < 2 ? '' : `, on ${number(visits)} visits or more`
   return (

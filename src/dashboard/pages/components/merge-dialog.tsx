@@ -21,7 +21,7 @@ interface MergeDialogProps {
   readonly tenant: string
   /** One company, or several of which one may be the target. */
   readonly companies: readonly Named[]
-  /** What holds of the company, when it is one. */
+  /** The company's corrections in force, if it is one company. */
   readonly correction?: CompanyCorrection | undefined
   readonly changed: () => void
   readonly onClose: () => void

@@ -26,7 +26,7 @@ interface StatProps {
   /** A page that shows what the number counts. */
   readonly href?: string
   readonly change?: ComponentChildren
-  /** What the number means, or what it is compared with. */
+  /** The meaning of the number, or the comparison. */
   readonly children?: ComponentChildren
 }
 

@@ -266,7 +266,7 @@ function Cell<R>({
   )
 }
 
-/** Both margins of a table that is not cut, and what rounding adds. */
+/** Both margins of a table that is not cut, and the rounding error. */
 const MARGINS_PX = 17
 
 /** Marks a table whose columns do not fit, and where it is scrolled to. */

@@ -19,7 +19,7 @@ import { TestDialog } from './alerts/test-message.tsx'
 
 const LOOK_EVERY_MS = 10_000
 
-/** Alerts: what they watch, where they report, and whether that works. */
+/** Alerts: the events that they watch, their destinations, and their state. */
 export function Alerts({ parameters }: PageProps) {
   const tenant = parameters.tenant!
   // The key makes sure that state of one tenant is never shown for another.

@@ -43,7 +43,7 @@ import { SessionList } from './company/session-list.tsx'
 const SPANS = ['30', '90', '365']
 const REFRESH_MS = 30_000
 
-/** A company: who it is, what it did, where it came from, and why it was recognised. */
+/** A company: its attributes, its visits, where they came from, and why it was recognised. */
 export function Company({ parameters }: PageProps) {
   const tenant = parameters.tenant!
   const [state, set] = useUrlState()
@@ -224,7 +224,7 @@ interface ActivityProps {
   readonly activity: Data<ActivityAnswer>
 }
 
-/** What it read, where it came from, and who it was. */
+/** Its pages, where its visits came from, and its visitors. */
 function Activity({ tenant, answer, activity: { value, error, reload } }: ActivityProps) {
   if (error !== undefined) return <Problem error={error} onRetry={reload} />
   if (value === undefined) return <Loading rows={5} />

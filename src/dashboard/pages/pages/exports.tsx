@@ -18,7 +18,7 @@ import { RemoveExport } from './exports/remove-export.tsx'
 
 const LOOK_EVERY_MS = 5_000
 
-/** Scheduled exports: what they write, where, and whether that works. */
+/** Scheduled exports: their content, their place, and their state. */
 export function Exports({ parameters }: PageProps) {
   const tenant = parameters.tenant!
   // The key makes sure that state of one tenant is never shown for another.
@@ -81,7 +81,7 @@ function OfTenant({ tenant }: { readonly tenant: string }) {
   )
 }
 
-/** Where files go, and what to set when that is only the disk of ipid. */
+/** The place of the files, and the setting to change when that is only the disk of ipid. */
 function Place({ store: { kind, place } }: Pick<ExportsAnswer, 'store'>) {
   if (kind === 'bucket') {
     return (

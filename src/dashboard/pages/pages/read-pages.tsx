@@ -28,7 +28,7 @@ const REFRESH_MS = 60_000
 const SORTS = ['companies', 'visits', 'events'] as const
 const DAY = /^\d{4}-\d{2}-\d{2}$/
 
-/** Which pages companies read. */
+/** The pages that companies read. */
 export function ReadPages({ parameters }: PageProps) {
   const tenant = parameters.tenant!
   const [state, set] = useUrlState()

@@ -25,7 +25,7 @@ const REFRESH_MS = 30_000
 /** Fast refresh while the user waits for the first event. */
 const REFRESH_EMPTY_MS = 3_000
 
-/** Received events by day, and what became of them. */
+/** Received events by day, and their outcomes. */
 export function Received({ parameters }: PageProps) {
   const tenant = parameters.tenant!
   const [state, set] = useUrlState()

@@ -33,7 +33,7 @@ const STYLE = `body { margin: 0; }
 .swagger-ui .scheme-container { box-shadow: none; }
 `
 
-/** Without `validatorUrl: null`, the page would send the document to a server of others. */
+/** Without `validatorUrl: null`, the page would send the document to a foreign server. */
 const START = `const dark = matchMedia('(prefers-color-scheme: dark)')
 const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches)
 dark.addEventListener('change', follow)

@@ -26,7 +26,7 @@ import { answerWords, typeWords } from './words.ts'
 const LOOK_EVERY_MS = 5_000
 const STATES = ['waiting', 'failed', 'delivered'] as const
 
-/** Messages of alerts: where each is, what its receiver answered, and "send again". */
+/** Messages of alerts: the state of each, the receiver's answer, and "send again". */
 export function Messages({ parameters }: PageProps) {
   const tenant = parameters.tenant!
   return <OfTenant key={tenant} tenant={tenant} />

@@ -20,7 +20,7 @@ type Tried = AlertTrialAnswer | Error | undefined
 const TYPED_MS = 400
 const SHOWN = 8
 
-/** What an alert would have reported on the last days. It counts again when the choice changes. */
+/** The reports that an alert would have made on the last days. It counts again when the choice changes. */
 export function Trial({ tenant, when }: TrialProps) {
   const [tried, setTried] = useState<Tried>()
   const body = when === undefined ? undefined : JSON.stringify(when)

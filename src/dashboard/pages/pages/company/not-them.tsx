@@ -30,7 +30,7 @@ interface NotThemProps {
   readonly onClose: () => void
 }
 
-/** Asks what is wrong, shows what a rule changes, makes it, and applies it to stored visits. */
+/** Asks for the fault, shows what a rule changes, makes it, and applies it to stored visits. */
 export function NotThem({ tenant, answer: { company, networks }, changed, onClose }: NotThemProps) {
   const known = networks.filter(({ value }) => value !== '').slice(0, RULES_ADDED_MAX)
   const [wrong, setWrong] = useState<Wrong>('provider')

@@ -14,7 +14,7 @@ const LOCAL = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
 
 interface InviteProps {
   readonly tenant: string
-  /** Somebody of the list who needs a new link; undefined: a new person. */
+  /** A listed person who needs a new link; undefined: a new person. */
   readonly person?: ListedPerson
   readonly onInvited?: () => void
   readonly onClose: () => void
@@ -58,7 +58,7 @@ function InviteForm({ tenant, person, onInvited, onClose }: InviteFormProps) {
         onInvited(await post<InviteAnswer>(`${path}/link`, { person: person.id, ...validity }))
         return
       }
-      // An empty field says nothing. The person is asked for a name when the link is opened.
+      // An empty field is left out. The person is asked for a name when the link is opened.
       const facts = Object.entries({ name, email }).filter(([, text]) => text.trim() !== '')
       onInvited(await post<InviteAnswer>(`${path}/invite`, { ...Object.fromEntries(facts), ...validity }))
     })

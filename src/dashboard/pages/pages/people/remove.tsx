@@ -10,7 +10,7 @@ import { useAction } from '../../lib/use-action.ts'
 interface RemoveProps {
   readonly tenant: string
   readonly person: ListedPerson
-  /** The person was removed: what they made may still work. */
+  /** The person was removed: their records may still work. */
   readonly onRemoved: () => void
   readonly onClose: () => void
 }

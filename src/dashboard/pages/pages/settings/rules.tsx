@@ -23,7 +23,7 @@ import { RULE_KIND_NAMES, UNCLASSIFIED_NAMES } from './rule-names.ts'
 
 type Unclassified = RulesAnswer['unclassified']
 
-/** Rules of a tenant: its own networks, and what is noise. */
+/** Rules of a tenant: its own networks, and its noise. */
 export function Rules({ tenant }: { readonly tenant: string }) {
   const path = `/api/tenants/${tenant}/rules`
   const list = useData<RulesAnswer>(path)
