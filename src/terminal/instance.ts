@@ -33,7 +33,7 @@ const FOLLOWED = [
 type Followed = Pick<Config, (typeof FOLLOWED)[number]>
 
 /** Settings that the file omits: its own folder, addresses of stores, and secrets. */
-const UNTOLD: readonly SettingName[] = [
+const OMITTED_SETTINGS: readonly SettingName[] = [
   ...(['dataDir', 'redisUrl', 'clickhouseUrl', 'clickhouseHosts', 'secretsKey', 'smtpUrl'] as const),
 ]
 
@@ -64,12 +64,12 @@ interface StartedWith {
 
 export function writeInstance(dir: DataDir, instance: Instance, { config, roles, pipeline }: StartedWith): void {
   const settings = Object.fromEntries(FOLLOWED.map((name) => [name, config[name]])) as Partial<Followed>
-  const told = (Object.keys(SETTINGS) as SettingName[]).filter((name) => !UNTOLD.includes(name))
+  const names = (Object.keys(SETTINGS) as SettingName[]).filter((name) => !OMITTED_SETTINGS.includes(name))
   const { enrichDir, given } = config
   const file: InstanceFile = {
     ...instance,
     settings: { ...settings, ...(enrichDir !== undefined && { enrichDir: resolve(enrichDir) }) },
-    started: { ...Object.fromEntries(told.map((name) => [name, config[name]])), given, roles },
+    started: { ...Object.fromEntries(names.map((name) => [name, config[name]])), given, roles },
     plans: Object.fromEntries(config.plans),
     pipeline,
   }

@@ -16,7 +16,7 @@ import { lastRelease, THIS_VERSION } from './released.ts'
 const SEED = 7
 const RATE = 10
 /** Live events to have before something happens. */
-const SOME = 600
+const LIVE_EVENTS = 600
 const JOB_LINES = 100_000
 /** Numbers of events that the load does not use. */
 const JOB_FIRST = 1_000_000
@@ -60,7 +60,7 @@ test('data of the last release: nothing is lost or doubled by the upgrade, nor o
   }
   const more = async () => {
     const before = ledger.received.all.answered
-    await until(() => ledger.received.all.answered >= before + SOME)
+    await until(() => ledger.received.all.answered >= before + LIVE_EVENTS)
   }
   const letters = async (version = THIS_VERSION) =>
     (JSON.parse(await machine.ipid(version, 'dead-letter', 'list', '--json')) as { letters: { event: string }[] })

@@ -19,7 +19,7 @@ import { changedIntentPages, DEFAULT_INTENT_PAGES } from '../intent-pages.ts'
 import { chainOf, endsOf, type Merges } from './merges.ts'
 
 /** Condition on the company of the parameter `company`, and on those that are merged into it. */
-const OF_COMPANY = ` AND company_id IN (
+const COMPANY_CONDITION = ` AND company_id IN (
   SELECT {company:String}
   UNION ALL
   SELECT company_id FROM corrected_companies WHERE tenant_id = {tenant:String} AND counts_for = {company:String})`
@@ -238,7 +238,7 @@ export class CompanyCorrections {
     const rows = await this.#rows<Omit<HidingChange, 'at'> & { readonly ms: number }>(
       `SELECT company_id, toUnixTimestamp64Milli(log.at) AS ms, by, action, rule, events
        FROM ${HIDDEN_CHANGES} AS log
-       WHERE tenant_id = {tenant:String}${company === undefined ? '' : OF_COMPANY}
+       WHERE tenant_id = {tenant:String}${company === undefined ? '' : COMPANY_CONDITION}
        ORDER BY ms DESC, company_id, action, rule
        LIMIT ${CORRECTION_LIMITS.history}`,
       { tenant: tenantId, company: company ?? '' },

@@ -213,7 +213,7 @@ const FIXED = [
 ]
 
 /** Rights within tables, in addition to reading and `ALTER`. */
-const OF_TABLES = [
+const TABLE_RIGHTS = [
   ...['INSERT', 'ALTER VIEW', 'OPTIMIZE', 'TRUNCATE', 'CREATE TABLE', 'CREATE VIEW'],
   ...['DROP TABLE', 'DROP VIEW', 'UNDROP TABLE'],
 ]
@@ -239,14 +239,14 @@ const onEngines = (names: readonly string[]) => names.map((name) => `GRANT TABLE
 /** Reads every table and may make tables and views in `workspace`. */
 const ANALYST_GRANTS = [
   'GRANT SELECT, SHOW, dictGet, CREATE TEMPORARY TABLE ON *.*',
-  `GRANT ${[...OF_TABLES, ...ANALYST_ALTERS].join(', ')} ON ${WORKSPACE}.*`,
+  `GRANT ${[...TABLE_RIGHTS, ...ANALYST_ALTERS].join(', ')} ON ${WORKSPACE}.*`,
   ...onEngines(ENGINES),
 ]
 
 /** The product's own: every database, but no source, user, function or dictionary, and no SYSTEM statement that changes what runs. */
 const OWN_GRANTS = [
   'GRANT SELECT, SHOW, CHECK, dictGet, KILL QUERY, CREATE DATABASE, DROP DATABASE, ALTER DATABASE ON *.*',
-  `GRANT ${OF_TABLES.join(', ')}, ALTER TABLE, CREATE TEMPORARY TABLE, SYSTEM FLUSH LOGS ON *.*`,
+  `GRANT ${TABLE_RIGHTS.join(', ')}, ALTER TABLE, CREATE TEMPORARY TABLE, SYSTEM FLUSH LOGS ON *.*`,
   ...onEngines([...ENGINES, ...IN_MEMORY]),
 ]
 

@@ -70,7 +70,7 @@ const FINISH_EVERY_MS = 50
 
 const STDERR_CHARACTERS_MAX = 65_536
 /** Characters of the process's last output, in the log. */
-const SAID_CHARACTERS = 4_096
+const OUTPUT_CHARS_MAX = 4_096
 
 /**
  * Starts the embedded ClickHouse as a child process that ends with this one.
@@ -120,7 +120,7 @@ export async function startEmbeddedClickHouse(options: EmbeddedClickHouseOptions
     if (stopping) return
     const said = errors().trim()
     if (said !== '')
-      options.log.error({ said: said.slice(-SAID_CHARACTERS) }, 'the last words of the embedded ClickHouse')
+      options.log.error({ said: said.slice(-OUTPUT_CHARS_MAX) }, 'the last words of the embedded ClickHouse')
     options.onExit?.(reason)
   })
   return {

@@ -221,7 +221,7 @@ export function evidenceOf(findings: readonly Finding[]): Evidence {
     const stated = finding.facts.evidence
     for (const key in stated) {
       const field = key as keyof Evidence
-      if (OF_CLASS.has(field) || evidence[field] !== undefined) continue
+      if (CLASS_EVIDENCE.has(field) || evidence[field] !== undefined) continue
       if (AS_EVIDENCE.has(field) && isOfAnotherAs(stated, evidence)) continue
       Object.assign(evidence, { [field]: stated[field] })
     }
@@ -266,7 +266,7 @@ function isDomainOf(domain: string | undefined, name: string | undefined): boole
 }
 
 /** Evidence that `state` sets. */
-const OF_CLASS: ReadonlySet<keyof Evidence> = new Set(['explicit', 'explicitSource', 'bot'])
+const CLASS_EVIDENCE: ReadonlySet<keyof Evidence> = new Set(['explicit', 'explicitSource', 'bot'])
 
 /**
  * Whether a list publishes the address as a bot's or as a VPN's. That outranks tables, which describe whole networks: Apple's

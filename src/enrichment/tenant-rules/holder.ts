@@ -14,7 +14,7 @@ import type { NetworkHolder } from './rule.ts'
 import type { HolderRule } from './rule-set.ts'
 
 /** Facts about an organisation; all others are about the address or its AS. */
-const OF_ORGANISATION = [
+const ORGANISATION_ATTRIBUTES = [
   ...(['business_name', 'org_name', 'domain', 'etld_plus_one', 'industry', 'industry_category'] as const),
   ...(['classification', 'description'] as const),
 ] satisfies readonly Attribute[]
@@ -62,7 +62,7 @@ export function lookupHeldBy(
   const provenance: Partial<Record<Attribute, Provenance>> = {}
   for (const attribute of ATTRIBUTES) {
     if (data[attribute] === undefined) continue
-    const isOfRule = OF_ORGANISATION.some((name) => name === attribute)
+    const isOfRule = ORGANISATION_ATTRIBUTES.some((name) => name === attribute)
     provenance[attribute] = isOfRule ? source : lookup.provenance[attribute]!
   }
   return {
@@ -80,7 +80,7 @@ function dataOf(
   organisation: Readonly<EnrichmentData> = {},
 ): EnrichmentData {
   const data: EnrichmentData = { ...found }
-  for (const attribute of OF_ORGANISATION) {
+  for (const attribute of ORGANISATION_ATTRIBUTES) {
     if (organisation[attribute] === undefined) delete data[attribute]
     else data[attribute] = organisation[attribute]
   }

@@ -119,7 +119,7 @@ async function isGranted(client: ClickHouseClient, right: string): Promise<boole
 }
 
 /** Settings that the sink sends with each insert, and the values without which a repeat could be stored twice. */
-const OF_INSERTS: Readonly<Record<string, string>> = {
+const INSERT_SETTINGS: Readonly<Record<string, string>> = {
   async_insert: '0',
   insert_deduplicate: '1',
   input_format_parallel_parsing: '0',
@@ -170,7 +170,7 @@ const TOKENS = 10_000
 /** Settings that the user's profile fixes to other values, so that ClickHouse refuses an insert which sets them. */
 async function fixedSettings(client: ClickHouseClient): Promise<Finding[]> {
   const { problem } = findingsOf('exactly-once')
-  const names = ['readonly', 'insert_deduplication_token', ...Object.keys(OF_INSERTS)]
+  const names = ['readonly', 'insert_deduplication_token', ...Object.keys(INSERT_SETTINGS)]
   const rows = await read<[string, string, number | boolean, string | null, string | null]>(
     client,
     `SELECT name, value, readonly, min, max FROM system.settings WHERE name IN (${names.map(quote).join()})`,
@@ -181,7 +181,7 @@ async function fixedSettings(client: ClickHouseClient): Promise<Finding[]> {
       if (value === '0') return []
       return [problem(`the user's profile has readonly = ${value}`, why, 'give the user a profile with readonly = 0')]
     }
-    const wanted = OF_INSERTS[name]
+    const wanted = INSERT_SETTINGS[name]
     const isOutside =
       wanted !== undefined &&
       ((min !== null && Number(wanted) < Number(min)) || (max !== null && Number(wanted) > Number(max)))

@@ -8,11 +8,11 @@ import { type Finding, findingsOf, type Subject } from './finding.ts'
 import { SkippedError } from './run-checks.ts'
 
 /** Facts that another check reports, with the remedy. */
-const TOLD: ReadonlySet<FactName> = new Set([
+const REPORTED_ELSEWHERE: ReadonlySet<FactName> = new Set([
   ...(['redis-risk', 'redis-full', 'clickhouse-down', 'tables-missing', 'backups', 'data-set'] as const),
 ])
 /** Facts of an ipid that was stopped in order. */
-const OF_STOPPED: ReadonlySet<FactName> = new Set(['no-process', 'role-missing'])
+const EXPECTED_WHEN_STOPPED: ReadonlySet<FactName> = new Set(['no-process', 'role-missing'])
 
 /** The state of the work: the verdict of `./ipid status`, fact by fact. */
 export async function checkWork(client: RedisClient, subject: Subject, clickhouseUrl?: string): Promise<Finding[]> {
@@ -25,7 +25,7 @@ export async function checkWork(client: RedisClient, subject: Subject, clickhous
   const { verdict } = await collectStatus(sources, stallLimits(config, pipeline))
   // A process that stops in order removes its report.
   const isStopped = running === undefined && (await client.hlen(keys.reports())) === 0
-  const facts = verdict.facts.filter(({ name }) => !TOLD.has(name) && !(isStopped && OF_STOPPED.has(name)))
+  const facts = verdict.facts.filter(({ name }) => !REPORTED_ELSEWHERE.has(name) && !(isStopped && EXPECTED_WHEN_STOPPED.has(name)))
   if (facts.length > 0) return facts.map(findingOf)
   const { fine } = findingsOf('work')
   return [fine(verdict.level === 'ok' ? verdict.text : 'events are taken and make progress')]

@@ -35,12 +35,12 @@ export interface RowEvidence {
 export function evidenceOf(event: EventTexts, isBrowser: boolean): RowEvidence {
   const knownDomain = knownDomainOf(event)
   if (!isBrowser) return knownDomain === '' ? NO_EVIDENCE : { knownDomain, browserKey: BROWSER_KEY.no }
-  return knownDomain === '' ? OF_BROWSER : OF_BROWSER_WITH_MAIL
+  return knownDomain === '' ? FROM_BROWSER : FROM_BROWSER_WITH_MAIL
 }
 
 const NO_EVIDENCE: RowEvidence = { knownDomain: '', browserKey: BROWSER_KEY.no }
-const OF_BROWSER: RowEvidence = { knownDomain: '', browserKey: BROWSER_KEY.yes }
-const OF_BROWSER_WITH_MAIL: RowEvidence = { knownDomain: '', browserKey: BROWSER_KEY.withWorkMail }
+const FROM_BROWSER: RowEvidence = { knownDomain: '', browserKey: BROWSER_KEY.yes }
+const FROM_BROWSER_WITH_MAIL: RowEvidence = { knownDomain: '', browserKey: BROWSER_KEY.withWorkMail }
 
 const [PROPERTIES_AT, USER_PROPERTIES_AT, EXTRA_AT] = (['properties', 'user_properties', 'extra'] as const).map(
   (name) => ROW_COLUMNS.indexOf(name),

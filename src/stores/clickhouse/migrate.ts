@@ -4,7 +4,7 @@ import type { Logger } from 'pino'
 import { version } from '../../config/version.ts'
 import { NewerDataError } from '../../run/errors.ts'
 import { connectClickHouse, DATABASE } from './client.ts'
-import { assertFormOfTables, read, SOME_MAY_BE_AWAY, shardsOf } from './cluster.ts'
+import { assertFormOfTables, read, REPLICAS_MAY_BE_DOWN, shardsOf } from './cluster.ts'
 import { clusterStatements, createDatabaseOn, everyReplica } from './cluster-form.ts'
 import { quoteName } from './quote.ts'
 import { type Migration, readSchema, type Schema } from './schema.ts'
@@ -176,7 +176,7 @@ interface SchemaRecord {
  */
 async function readRecords(client: ClickHouseClient, cluster?: string): Promise<SchemaRecord[]> {
   const table = cluster === undefined ? MIGRATIONS : everyReplica(cluster, `${DATABASE}.${MIGRATIONS}`)
-  const settings = cluster === undefined ? {} : SOME_MAY_BE_AWAY
+  const settings = cluster === undefined ? {} : REPLICAS_MAY_BE_DOWN
   const query = `SELECT * FROM ${table} ORDER BY applied_at`
   const result = await client.query({ query, format: 'JSONEachRow', clickhouse_settings: settings })
   return await result.json<SchemaRecord>()
