@@ -42,7 +42,7 @@ const FORMS: Readonly<Record<CorrectTask, Form>> = {
     wantedOf: (name) => ({ name }),
   },
   note: {
-    ...{ title: 'Note', label: 'Note', hint: 'Everybody who sees this tenant reads it', done: 'noted' },
+    ...{ title: 'Note', label: 'Note', hint: 'Visible to all members', done: 'noted' },
     ...{ maxLength: CORRECTION_LIMITS.noteMaxChars, canBeEmpty: true },
     valueBefore: (correction) => correction?.note ?? '',
     wantedOf: (note) => ({ note }),
@@ -67,7 +67,7 @@ const FORMS: Readonly<Record<CorrectTask, Form>> = {
     wantedOf: (text) => ({ remove_tags: tagsOf(text) }),
   },
   owner: {
-    ...{ title: 'Owner', label: 'Who looks after it', hint: 'Empty: no one', done: 'given an owner' },
+    ...{ title: 'Owner', label: 'Owner', hint: 'Empty: no one', done: 'given an owner' },
     ...{ maxLength: CORRECTION_LIMITS.ownerMaxChars, canBeEmpty: true },
     valueBefore: (correction) => correction?.owner ?? '',
     wantedOf: (owner) => ({ owner }),

@@ -25,7 +25,7 @@ export function CorrectionChanges({ tenant, changes, companyId, none, changed }:
   const undo = (change_id: string) =>
     undoing.run(async () => {
       await post<CorrectedAnswer>(`/api/tenants/${tenant}/corrections/undo`, { change_id })
-      toast({ text: 'It was taken back.' })
+      toast({ text: 'The change is undone.' })
       changed()
     })
   if (changes.length === 0) return <Text tone="soft">{none}</Text>

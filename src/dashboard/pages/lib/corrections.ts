@@ -28,7 +28,7 @@ async function change(tenant: string, call: string, body: object, done: string, 
   const { change_id, companies } = await post<CorrectedAnswer>(`${path}/${call}`, body)
   changed()
   if (companies === 0) {
-    toast({ text: 'It was so already.' })
+    toast({ text: 'There was nothing to change.' })
     return
   }
   const undo = async () => {

@@ -133,10 +133,10 @@ export function Company({ parameters }: PageProps) {
         <Activity tenant={tenant} answer={value} activity={activity} />
       </Grid>
       <Sources {...value} />
-      <Section title="Who it is">
+      <Section title="Company">
         <CompanyFacts {...value} />
       </Section>
-      <Section title="Why it is this company">
+      <Section title="Why this company">
         {value.reason === null ? <NoReason addresses={value.addresses} /> : <Reason {...value.reason} />}
       </Section>
       <CorrectionHistory tenant={tenant} companyId={id} changed={changed} turn={turn} />
@@ -356,15 +356,14 @@ function Reason({ ip, events, is_same, values, rule, answered, asked }: CompanyR
   return (
     <>
       <Text isMeasured>
-        What today’s data says of <code>{ip}</code>, its most frequent address ({counted(events, 'event')}). Classified
-        by <code>{rule}</code>; of {counted(asked.length, 'data set')} that were asked, {number(answered.length)} know
-        it.
+        What today’s data says about <code>{ip}</code>, its most frequent address ({counted(events, 'event')}). Classified
+        by <code>{rule}</code>; {number(answered.length)} of {counted(asked.length, 'data set')} know it.
       </Text>
       {!is_same && (
         <Notice tone="warn">
           <p>
-            Today’s data does not name this company any more. Events that are stored keep what was found out when they
-            came; <code>ipid replay --reenrich</code> judges them again.
+            Today’s data does not name this company any more. Stored events keep the company of their arrival;{' '}
+            <code>ipid replay --reenrich</code> judges them again.
           </p>
         </Notice>
       )}

@@ -27,7 +27,7 @@ export function Exports({ parameters }: PageProps) {
 
 const DONE = {
   run: (name: string) => `${name} writes a file now.`,
-  pause: (name: string) => `${name} is paused. Files of this time are not made up.`,
+  pause: (name: string) => `${name} is paused. Files that fall due meanwhile are skipped.`,
   resume: (name: string) => `${name} is on again.`,
 } as const
 

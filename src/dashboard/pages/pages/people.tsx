@@ -63,7 +63,7 @@ export function People({ parameters }: PageProps) {
     <Page
       key={tenant}
       title="People"
-      description={`Who sees ${tenant}, and where they are signed in. Members invite, sign out and remove each other.`}
+      description={`Members of ${tenant} and their sessions. Members invite, sign out and remove each other.`}
       back={{ href: `/t/${tenant}/settings`, label: 'Settings' }}
       actions={people.length > 0 && invite}
     >

@@ -55,7 +55,7 @@ export function ReadPages({ parameters }: PageProps) {
           type="search"
           label="Search pages"
           isLabelHidden
-          placeholder="Such as pricing"
+          placeholder="For example pricing"
           maxLength={PAGE_LIMITS.searchMaxChars}
           value={search}
           onInput={(text) => set({ q: text, rows: '' }, true)}

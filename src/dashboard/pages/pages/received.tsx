@@ -37,7 +37,7 @@ export function Received({ parameters }: PageProps) {
   return (
     <Page
       title="Received events"
-      description="What was received, what became of it, and why."
+      description="Received events, their results, and the reasons."
       back={{ href: `/t/${tenant}/home`, label: 'Home' }}
       actions={
         <>

@@ -50,7 +50,7 @@ function OfTenant({ tenant }: { readonly tenant: string }) {
     })
   const { messages = [], next = null } = list.value ?? {}
   return (
-    <Page title="Messages of alerts" description="Each message, its attempts, and what the receiver answered.">
+    <Page title="Messages of alerts" description="Each message, its attempts, and the receiver’s answer.">
       <AlertTabs tenant={tenant} current="messages" />
       <Row>
         <Segmented

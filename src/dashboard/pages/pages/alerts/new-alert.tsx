@@ -124,7 +124,7 @@ function Form({ tenant, onCreated, onCancel }: FormProps) {
             )}
             {on === 'company.corrected' && (
               <Text tone="soft">
-                It reports when something that an alert has sent turns out wrong: the company was renamed, merged or
+                It reports when an earlier message turns out wrong: the company was renamed, merged or
                 hidden, or its visits belong to another one.
               </Text>
             )}

@@ -46,7 +46,7 @@ export function Trial({ tenant, when }: TrialProps) {
       {tried instanceof Error && (
         <Notice tone="warn">
           <p>How often it would have fired is not known: {sentence(tried.message)}</p>
-          {!(tried instanceof ApiError && tried.status === 422) && <p>It can be switched on all the same.</p>}
+          {!(tried instanceof ApiError && tried.status === 422) && <p>It can still be switched on.</p>}
         </Notice>
       )}
       {tried !== undefined && !(tried instanceof Error) && <Outcome tenant={tenant} trial={tried} />}

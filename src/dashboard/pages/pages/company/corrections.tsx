@@ -54,11 +54,11 @@ export function CompanyActions({ tenant, answer, correction, changed }: ActionsP
         {isHidden ? 'Show again' : 'Hide'}
       </Button>
       <Menu
-        label="Correct this company"
+        label="Edit this company"
         align="end"
         trigger={(trigger) => (
           <Button {...trigger} icon={Pencil}>
-            Correct
+            Edit company
             <Icon of={ChevronDown} size={14} />
           </Button>
         )}
@@ -170,7 +170,7 @@ function Changes({ tenant, companyId, changed }: HistoryProps) {
           tenant={tenant}
           changes={changes}
           companyId={companyId}
-          none="Nobody has corrected this company."
+          none="There are no corrections yet."
           changed={changed}
         />
       )}

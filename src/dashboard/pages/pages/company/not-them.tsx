@@ -98,7 +98,7 @@ export function NotThem({ tenant, answer: { company, networks }, changed, onClos
           )}
           {wrong === 'other' && (
             <TextInput
-              label="Domain of the company that it is"
+              label="Domain of the right company"
               required
               placeholder="example.com"
               autocomplete="off"

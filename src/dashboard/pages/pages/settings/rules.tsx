@@ -30,7 +30,7 @@ export function Rules({ tenant }: { readonly tenant: string }) {
   return (
     <Section
       title="Rules"
-      description="Define which traffic is yours, which is noise, and whose network it is. A change takes effect within seconds, and applies to stored visits too if you want it."
+      description="Define your own traffic, noise, and the owners of networks. A change takes effect within seconds. You choose whether it applies to stored visits."
     >
       <PastJob tenant={tenant} showsLast ended={list.reload} />
       {list.value === undefined ? (

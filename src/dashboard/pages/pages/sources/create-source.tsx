@@ -111,7 +111,7 @@ export function CreateSource({
           {presets.length > 0 && (
             <>
               <Select
-                label="Whose fields they have"
+                label="Format of the sender"
                 value={preset}
                 options={[
                   { value: '', label: 'My own JSON' },
@@ -120,7 +120,7 @@ export function CreateSource({
                 onChange={setPreset}
               />
               <TextArea
-                label="Where fields are that have other names (optional)"
+                label="Fields with other names (optional)"
                 hint={
                   <>
                     {preset === ''

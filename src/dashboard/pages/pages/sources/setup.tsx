@@ -50,7 +50,7 @@ export function ShowSetup({
   })
   return (
     <Dialog
-      title={`What to paste for ${source.name ?? source.title}`}
+      title={`Setup of ${source.name ?? source.title}`}
       isWide
       onClose={onClose}
       actions={<Button onClick={onClose}>Close</Button>}

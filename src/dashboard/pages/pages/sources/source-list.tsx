@@ -87,7 +87,7 @@ function SourceTable({ label, sources, fetches, onAct }: SourceListProps & { rea
                   <IconButton
                     icon={Code}
                     size="s"
-                    label={`What to paste for ${name}`}
+                    label={`Setup of ${name}`}
                     onClick={() => onAct('setup', source)}
                   />
                   <IconButton icon={Pencil} size="s" label={`Change ${name}`} onClick={() => onAct('change', source)} />
