@@ -59,7 +59,7 @@ function readIntentPage(text: string): string {
     .trim()
     .replace(/^[a-z][a-z\d+.-]*:\/\/[^/?#]*/i, '')
     .replace(/^[\w-]+(\.[\w-]+)+(?=\/)/, '')
-  if (/[?#]/.test(page)) throw new InputError(`${name}: leave out what begins with ? or #, only the path is compared`)
+  if (/[?#]/.test(page)) throw new InputError(`${name}: leave out the part from ? or # on, only the path is compared`)
   if (page.includes('*')) {
     throw new InputError(`${name}: leave out the *, because any text may be before and after the words of a page`)
   }

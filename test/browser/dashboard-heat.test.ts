@@ -90,7 +90,7 @@ test('heat sorts, filters and says why, and intent pages move it at once', { ski
     await section.getByText('1 page read in 90 days, such as /pricing').waitFor()
     await section.getByRole('textbox').fill('/docs?page=1')
     await section.getByRole('button', { name: 'Add page' }).click()
-    await section.getByText('leave out what begins with ? or #').waitFor()
+    await section.getByText('leave out the part from ? or # on').waitFor()
     await assertAccessible()
     await section.getByRole('textbox').fill(`${origin}/Docs`)
     await section.getByRole('button', { name: 'Add page' }).click()

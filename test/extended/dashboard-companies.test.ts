@@ -472,7 +472,7 @@ test('intent pages are changed by calls, say what they match, and move heat at o
 
   const { changes: before } = await state()
   for (const [wrong, part] of [
-    [{ add: ['/x?id=1'] }, 'leave out what begins with ? or #'],
+    [{ add: ['/x?id=1'] }, 'leave out the part from ? or # on'],
     [{ add: ['///'] }, 'has no word in its path'],
     [{ remove: ['/nowhere'] }, '"/nowhere" is no intent page'],
     [{ remove: [...INTENT_PAGES.defaults] }, 'at least one intent page is needed'],

@@ -47,5 +47,5 @@ export function assertEqual(compared: readonly Comparison[]): void {
   const different = compared.filter(({ backup, restored }) => backup !== restored)
   if (different.length === 0) return
   const texts = different.map(({ what, backup, restored }) => `${what}: ${restored}, not ${backup}`)
-  throw new BackupRefusedError(`the backup does not give back what was stored: ${texts.join('; ')}`)
+  throw new BackupRefusedError(`the restored data differ from the backup: ${texts.join('; ')}`)
 }

@@ -59,7 +59,7 @@ function schemaOf(
     return [
       problem(
         `the migration ${last.name} is of ${by}`,
-        'This version could damage what it does not know, and does not start.',
+        'This version could damage the newer data, so it does not start.',
         `use ${by === 'a later ipid' ? 'the later version' : `${by} or later`}`,
       ),
     ]
@@ -102,7 +102,7 @@ export async function checkClickHouseRights({ client, url, config }: ClickHouseS
   return [
     problem(
       `the user ${user} lacks ${lacking.join(', ')} on ${DATABASE}`,
-      'ipid makes its tables and views, inserts, and removes what is erased or too old.',
+      'ipid makes its tables and views, inserts, and removes erased and expired rows.',
       `GRANT ${lacking.join(', ')} ON ${DATABASE}.* TO ${named(user)}`,
     ),
   ]

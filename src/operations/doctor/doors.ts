@@ -27,7 +27,7 @@ export function checkDoors({ config, roles }: Subject): Finding[] {
   }
   const trusted = String(config.own.TRUSTED_PROXIES ?? '')
   if (/(?:^|[\s,])(?:0\.0\.0\.0|::)\/0/.test(trusted)) {
-    const why = 'Any sender can say whose address it has, so visits get organisations that were not there.'
+    const why = 'Any sender can claim any address, so visits get wrong organisations.'
     found.push(
       risk('TRUSTED_PROXIES trusts every address', why, 'set TRUSTED_PROXIES to the addresses of your proxies'),
     )

@@ -129,7 +129,7 @@ export function checkMemory({ config, roles }: Subject): Finding[] {
   return [
     risk(
       seen,
-      'When the stores use what they may, the system ends processes.',
+      'When the stores reach their limits, the system kills processes.',
       `set ${parts.map(([name]) => name).join(' and ')} to less than ${bytesText(memory)} together`,
     ),
   ]

@@ -47,7 +47,7 @@ export async function checkBackups(client: RedisClient): Promise<Finding[]> {
     problem(
       `${bad} (${backupText(status)})`,
       'After a loss, everything since the last one is gone.',
-      'mend what the message says; ipid tries again by itself',
+      'fix the fault in the message; ipid tries again by itself',
     ),
   ]
 }

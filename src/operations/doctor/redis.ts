@@ -223,7 +223,7 @@ export async function checkRedisDoor({ client, config }: RedisSubject): Promise<
   const [master] = mastersOf(client)
   if (master === undefined) return []
   const [open, pairs] = await Promise.all([isOpen(master), addressesOf(master)])
-  if (open === undefined || pairs === undefined) return [fine('this user may not read who can reach it')]
+  if (open === undefined || pairs === undefined) return [fine('this user may not read its access settings')]
   const bind = (pairs.get('bind') ?? '').split(' ').filter(Boolean)
   const isLocal = pairs.get('port') === '0' || (bind.length > 0 && bind.every((address) => LOOPBACK.test(address)))
   if (!open) return [fine('it asks for a password')]
@@ -232,7 +232,7 @@ export async function checkRedisDoor({ client, config }: RedisSubject): Promise<
   return [
     risk(
       'no password, protected mode is off, and other machines reach it',
-      'Whoever reaches its port reads and changes every event and key.',
+      'Anyone who reaches its port can read and change every event and key.',
       'redis-cli CONFIG SET requirepass PASSWORD, put it into redis.conf too, and into REDIS_URL (redis://:PASSWORD@host:port)',
     ),
   ]

@@ -268,7 +268,7 @@ export const amplitudeExport: Source = {
         isSample: true,
         code: `./ipid source run ${id} --from YYYY-MM-DD`,
       },
-      { title: 'How it fares', isSample: true, code: './ipid source list TENANT' },
+      { title: 'Its state', isSample: true, code: './ipid source list TENANT' },
     ],
   },
   pull,

@@ -350,13 +350,13 @@ export const s3: Source = {
       {
         title: 'Older objects',
         about:
-          'ipid lists the bucket every 5 minutes, and fetches what is new since the start of this day (UTC). The credentials need ' +
+          'ipid lists the bucket every 5 minutes, and fetches new objects since the start of this day (UTC). The credentials need ' +
           's3:ListBucket on the bucket and s3:GetObject on its objects. Objects must be JSON lines or log lines, plain or gzip. Parquet ' +
           'is refused: let the export write JSON lines.',
         isSample: true,
         code: `./ipid source run ${id} --from YYYY-MM-DD`,
       },
-      { title: 'How it fares', isSample: true, code: './ipid source list TENANT' },
+      { title: 'Its state', isSample: true, code: './ipid source list TENANT' },
     ],
   },
   pull,

@@ -66,7 +66,7 @@ const tool: Tool = {
       code: `<script async src="${base}/s/web/${browserKey}.js"></script>`,
     },
     {
-      title: 'Only for pages with a Content-Security-Policy: what it has to allow',
+      title: 'Only for pages with a Content-Security-Policy: allow this',
       key: 'browser',
       code: `script-src ${base}; connect-src ${base}`,
     },

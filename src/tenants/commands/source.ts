@@ -227,7 +227,7 @@ export function sourceCommand(context: CliContext): Command {
     })
 
   subcommand('run <source>', 'fetch a source now, where the role batch runs; its schedule stays')
-    .option('--from <day>', 'also fetch the past since this UTC day, YYYY-MM-DD; what is fetched already is left out')
+    .option('--from <day>', 'also fetch the past since this UTC day, YYYY-MM-DD; data that was fetched before is left out')
     .action(async (id: string, { from, json }: SourceOptions, command: Command) => {
       const { askRun, readPastDay } = await import('../../pipeline/sources/pulls/commands/ask.ts')
       const day = from === undefined ? undefined : readPastDay(from)
@@ -235,7 +235,7 @@ export function sourceCommand(context: CliContext): Command {
     })
 
   for (const [verb, about] of [
-    ['pause', 'stop fetching a source, after what is in progress'],
+    ['pause', 'stop fetching a source, after the job in progress'],
     ['resume', 'fetch a paused source again'],
   ] as const) {
     subcommand(`${verb} <source>`, about).action(async (id: string, { json }: SourceOptions, command: Command) => {
@@ -373,7 +373,7 @@ async function toolsByKind(): Promise<ReadonlyMap<string, SourceTool>> {
 }
 
 function addressOption(): Option {
-  const about = 'where the addresses of its events come from: the payload, the connection, or what fits the sender'
+  const about = 'where the addresses of its events come from: the payload, the connection, or auto (by the sender)'
   return new Option(`--address <${SOURCE_ADDRESSES.join('|')}>`, about).choices(SOURCE_ADDRESSES)
 }
 

@@ -166,7 +166,7 @@ function invalidAddress({ addressLine }: JudgedSource, { recent }: SourceCounts)
   if (recent.invalidIp * 2 <= all || recent.invalidIp === 0) return undefined
   return {
     kind: 'invalid_address',
-    text: `${share(recent.invalidIp, all)} since yesterday had an address that is none.`,
+    text: `${share(recent.invalidIp, all)} since yesterday had an invalid address.`,
     mend: 'Send one IPv4 or IPv6 address as text, not a list, a host name or a port.',
     ...(addressLine && { code: addressLine }),
   }

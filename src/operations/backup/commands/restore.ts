@@ -23,7 +23,7 @@ interface RestoreFlags {
 export function restoreCommand(context: CliContext): Command {
   const command = new Command('restore')
     .argument('<from>', 'folder of the backup, its URL, or BACKUP_URL for the newest one')
-    .option('--check', 'restore it into a temporary folder, compare it with what was stored, and remove it again')
+    .option('--check', 'restore it into a temporary folder, compare it with the stored figures, and remove it again')
     .option('--list', 'check its files and list its keys, sources, alerts and exports; restore nothing')
     .option('--json', 'print JSON')
   return addSettings(command, RESTORE_SETTINGS).action(async (from: string, { check, list, json }: RestoreFlags) => {

@@ -15,7 +15,7 @@ export interface Preset extends SourcePreset {
   setup(url: string, id: string): readonly SetupBlock[]
 }
 
-export const ABOUT_SECRET = 'The key in it is secret: what is sent with it is believed.'
+export const ABOUT_SECRET = 'The key in it is secret: ipid trusts everything that is sent with it.'
 
 /** @param code with the server key */
 export function secretBlock(title: string, code: string): SetupBlock {

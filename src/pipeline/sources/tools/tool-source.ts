@@ -68,7 +68,7 @@ export function settingsRoute(
   return {
     method,
     path,
-    about: 'asks for settings, of which nothing is switched on',
+    about: 'asks for settings, all of which are off',
     read: () => [],
     answer,
     ...(keyFields && { keyFields }),
@@ -83,7 +83,7 @@ export const PIXEL = {
 }
 
 /** Notes about the key of a block. */
-export const ABOUT_SERVER = 'The key is secret: what is sent with it is believed.'
+export const ABOUT_SERVER = 'The key is secret: ipid trusts everything that is sent with it.'
 export const ABOUT_BROWSER = 'The key may be public: the address of a visitor is that of the connection.'
 
 /** A sample of a call that names its visitor's address. @param code with names in place of values */
@@ -123,7 +123,7 @@ export const sourceSettings = {
     'TRUSTED_PROXIES',
     'cidrs',
     '127.0.0.0/8,::1/128',
-    'proxies that may say whose requests they pass on, separated by commas',
+    'proxies that are trusted to name the client of a request, separated by commas',
     proxies,
   ),
 }
@@ -178,7 +178,7 @@ function keyedRoute(kind: string, title: string, route: ToolRoute, path: string)
     path,
     operation: sourceOperation({
       ...{ method: route.method, path, title, about: route.about, status: route.status },
-      request: 'what the libraries of the tool send, plain or gzip: JSON, a form or base64',
+      request: 'a request of the tool’s libraries, plain or gzip: JSON, a form or base64',
       answer:
         'What the libraries take for success. Events are on disk by then; those without an address are only counted',
     }),
