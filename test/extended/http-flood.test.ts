@@ -18,15 +18,15 @@ interface ChildState {
 async function startChild(t: TestContext) {
   const child = fork(CHILD, [testedEngine()], { execArgv: ['--import', 'tsx'] })
   t.after(() => child.kill('SIGKILL'))
-  const port = await told<number>(child)
+  const port = await messageFrom<number>(child)
   const state = () => {
     child.send('state')
-    return told<ChildState>(child)
+    return messageFrom<ChildState>(child)
   }
   return { port, state }
 }
 
-async function told<T>(child: ChildProcess): Promise<T> {
+async function messageFrom<T>(child: ChildProcess): Promise<T> {
   const [message] = (await once(child, 'message')) as [T]
   return message
 }

@@ -139,8 +139,8 @@ test('tenant rules apply at once, in both lanes, in replays and in re-enrichment
     const { stdout } = await runCommand(['rules', 'check', 'acme', '93.184.216.1'], { env })
     assert.match(stdout, /93\.184\.216\.1 +ok +isp +keep isp\n/)
     const ips = [...Object.values(ADDRESSES), '93.184.216.1', 'nonsense']
-    const told = (await runCommand(['enrich', '--tenant', 'acme', '--json', ...ips], { env })).stdout
-    const found = told
+    const printed = (await runCommand(['enrich', '--tenant', 'acme', '--json', ...ips], { env })).stdout
+    const found = printed
       .trimEnd()
       .split('\n')
       .map((line) => JSON.parse(line))

@@ -155,20 +155,20 @@ test('a query ends when the last of its callers has left, waiting or under way',
 test('a failure gives its reason to all who asked the same, and does not affect the next query', async () => {
   const { asked, list } = heldTables()
   const ask = () => list.page('acme', { sort: 'visits' })
-  const told = (message: RegExp, seconds: number) => (error: unknown) =>
+  const rejection = (message: RegExp, seconds: number) => (error: unknown) =>
     error instanceof UnavailableError && message.test(error.message) && error.retryAfterSeconds === seconds
   const slow = new ClickHouseError({ message: 'Timeout exceeded', code: '159', type: 'TIMEOUT_EXCEEDED' })
   const first = ask()
   await settled()
-  const both = [first, ask()].map((page) => assert.rejects(page, told(/another column than visits/, 20)))
+  const both = [first, ask()].map((page) => assert.rejects(page, rejection(/another column than visits/, 20)))
   await asked[0]!.fail(slow)
   await Promise.all(both)
   await assert.rejects(first, TooMuchError)
   assert.equal(asked.length, 1)
-  const away = assert.rejects(ask(), told(/ClickHouse does not answer/, 1))
+  const unanswered = assert.rejects(ask(), rejection(/ClickHouse does not answer/, 1))
   await settled()
   await asked[1]!.fail(new Error('connect ECONNREFUSED'))
-  await away
+  await unanswered
   const last = ask()
   await settled()
   await asked[2]!.answer(['a'])

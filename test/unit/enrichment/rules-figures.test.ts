@@ -71,8 +71,8 @@ for (const heldOut of [false, true]) {
     for (const [name, { precision, recall, filtered }] of figures) {
       assert.ok(precision >= (heldOut ? 0.8 : 0.95), `precision of ${name}`)
       // Without evidence a business has no class, and is kept all the same.
-      const told = name === 'business' ? 1 - filtered : recall
-      assert.ok(told >= (heldOut ? 0.75 : 0.95), `recall of ${name}`)
+      const measured = name === 'business' ? 1 - filtered : recall
+      assert.ok(measured >= (heldOut ? 0.75 : 0.95), `recall of ${name}`)
     }
   })
 

@@ -111,7 +111,7 @@ class Site {
   #mayFail(call: string): void {
     const number = (this.#calls.get(call) ?? 0) + 1
     this.#calls.set(call, number)
-    if (this.#failing.has(`${call} ${number}`)) throw new UnavailableError('away')
+    if (this.#failing.has(`${call} ${number}`)) throw new UnavailableError('down')
   }
 }
 

@@ -108,7 +108,7 @@ test('a failed take-over or round is tried again from the wait for the lease on'
   const { service, calls, steps, time } = leasedService(t)
   const failing = (next: () => void) => async () => {
     next()
-    throw new Error('away')
+    throw new Error('down')
   }
   steps.takeOver = failing(() => delete steps.takeOver)
   steps.round = failing(() => delete steps.round)
