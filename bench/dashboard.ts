@@ -95,9 +95,9 @@ async function main(url: string): Promise<void> {
 }
 
 interface Question {
-  /** What the page asks before it shows anything. */
+  /** The queries before the page shows anything. */
   readonly call: () => Promise<unknown>
-  /** What an analyst would ask. */
+  /** An analyst's query for the same. */
   readonly plain: string
 }
 
@@ -203,7 +203,7 @@ function questions(reader: QuestionReader): Readonly<Record<string, Question>> {
   }
 }
 
-/** Addresses are looked up in data that a bench has none of. */
+/** Addresses are looked up in data that a bench does not have. */
 const NO_LOOKUP: Lookup = {
   ...{ address: '', data: {}, provenance: {}, classification: undefined, noise: true, rule: '' },
   ...{ quality: 0, companyId: '', answered: [], partial: [] },
@@ -241,7 +241,7 @@ async function buildDays(url: string): Promise<void> {
     print('days built', `${newest.length} in ${Math.round((performance.now() - startedMs) / 1_000)} s`)
 }
 
-/** Inserts sign-ups, and what people corrected. */
+/** Inserts sign-ups and corrections. */
 async function fillCorrected(run: (query: string) => Promise<unknown>, at: string): Promise<void> {
   const signUps = `${events(at)}, domain AS known_domain FROM numbers(${EVENTS}) WHERE number % ${EVENTS / 20_000} = 0`
   await run(`${INTO.replace('quality)', 'quality, known_domain)')} ${signUps}`)

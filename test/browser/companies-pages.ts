@@ -71,7 +71,7 @@ export async function checkCompaniesPages(watched: WatchedPage, site: CompaniesS
   await checkNarrow(page, ['home', 'home/received', 'pages', 'companies', `companies/of?id=apple.com`].map(at))
 }
 
-/** This week in a sentence and numbers, the newest companies, and what was filtered. */
+/** This week in a sentence and numbers, the newest companies, and the filtered events. */
 async function checkHome({ page, assertAccessible }: WatchedPage, { origin, tenant }: CompaniesSite): Promise<void> {
   const home = `${origin}/t/${tenant}/home`
   await page.goto(home)
@@ -181,7 +181,7 @@ async function storeCompanies({ clickhouseUrl, tenant }: CompaniesSite): Promise
   assert.equal(response.status, 200, await response.text())
 }
 
-/** Empties the search in the moment in which the URL takes up what was typed: what is typed later must win. */
+/** Empties the search in the moment in which the URL takes up the typed text: later typing must win. */
 const CLEAR_SEARCH_ONCE_IN_URL = `
   const replace = history.replaceState
   history.replaceState = function (...args) {

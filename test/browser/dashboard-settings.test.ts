@@ -169,7 +169,7 @@ test('keys, rules, tenants and lookups, without a shell', { skip }, async (t) =>
     await dialog.getByText(/^Hides 1 company, with \d+ visits?$/).waitFor()
     await dialog.getByText(/^Apple: \d+ visits?, no visible event is left$/).waitFor()
     await assertAccessible()
-    // A job may run for a moment only: what the page shows is kept.
+    // A job may run for a moment only, so the test keeps the texts of the page.
     await page.evaluate(`{
       const seen = (window.seenOfJob = new Set())
       new MutationObserver(() => {

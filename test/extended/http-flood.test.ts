@@ -81,7 +81,7 @@ test('a large answer that is read late arrives whole', async (t) => {
   const { port } = await startChild(t)
   const health = async () => await (await fetch(`http://127.0.0.1:${port}/healthz`)).text()
   const answer = await (await fetch(`http://127.0.0.1:${port}/openapi.json`)).arrayBuffer()
-  // What a connection received is kept as latin1, byte for byte.
+  // The received bytes of a connection, kept as latin1.
   const whole = Buffer.from(answer).toString('latin1')
   const connections = await Promise.all(Array.from({ length: 20 }, () => RawConnection.open(t, port)))
   for (const { socket } of connections) socket.pause()

@@ -349,7 +349,7 @@ test('tenant rules apply at once, in both lanes, in replays and in re-enrichment
     assert.equal(await query("SELECT count() FROM events WHERE tenant_id = 'hiding'"), '0')
   })
 
-  await step('a rule `is` holds alike for live events, batch, lookups, bulk and re-enrichment', async () => {
+  await step('a rule `is` applies to live events, batch, lookups, bulk and re-enrichment', async () => {
     await ipid('tenant', 'create', 'held')
     const { key } = await ipid('key', 'create', 'held')
     const { apple, sunrise } = ADDRESSES

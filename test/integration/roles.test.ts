@@ -90,7 +90,7 @@ test('a sink knows its share, unless it is undivided', async (t) => {
   assert.deepEqual(opened, ['whole 0 of 1', 'divided 0 of 2', 'divided 1 of 2'])
 })
 
-test('a sink that is off has no group, and nothing waits for it; on again, it begins with what is there', async (t) => {
+test('a sink that is off has no group, and nothing waits for it; on again, it begins with the entries in the stream', async (t) => {
   const redis = await startTestRedis(t)
   const settings = { folder: optional('COPY_DIR', 'dir', 'folder of copies', (text) => text) }
   const copies: Destination<typeof settings> = {

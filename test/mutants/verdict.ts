@@ -8,7 +8,7 @@ export interface TestReport {
   readonly durationMs: number
   /** `failureType` of Node's test runner. */
   readonly failure?: string
-  /** Of the value that the test threw. */
+  /** Code of the value that the test threw. */
   readonly code?: string
   readonly message: string
 }
@@ -25,7 +25,7 @@ export type Verdict =
 /** The maximum wait for a condition, in milliseconds. */
 const WAIT_MAX_MS = 60_000
 
-/** Of `failureType`: a test that was ended, or whose promise could never settle. */
+/** Values of `failureType` for a test that was ended, or whose promise could never settle. */
 const TIME_OUTS: ReadonlySet<string> = new Set(['testTimeoutFailure', 'cancelledByParent', 'testAborted'])
 const ASSERTION = 'ERR_ASSERTION'
 const BROKEN_CODE =

@@ -135,7 +135,7 @@ test('data of the last release: nothing is lost or doubled by the upgrade, nor o
     assert.equal(await unanswered, 'cut')
   })
 
-  await step('this version starts on the same data, and ingest goes on', async () => {
+  await step('this version starts on the same data, and ingest continues', async () => {
     ready = await machine.start(THIS_VERSION)
     await more()
     const stored = JSON.parse(await machine.ipid(THIS_VERSION, 'version', '--json'))
@@ -204,7 +204,7 @@ test('data of the last release: nothing is lost or doubled by the upgrade, nor o
     await judge()
   })
 
-  await step('back to the release: it goes on with the data of this version', async () => {
+  await step('back to the release: it continues with the data of this version', async () => {
     assert.equal(await machine.stop(), 0)
     ready = await machine.start(old)
     begin()

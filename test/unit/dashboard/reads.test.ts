@@ -28,7 +28,7 @@ function heldTables() {
   const asked: Held[] = []
   const query = ({ query: text, query_params: { tenant, search }, abort_signal: end }: Asked) =>
     new Promise((resolve, reject) => {
-      // What every question asks first is answered at once.
+      // Answers the first query of every question at once.
       if (/AS hidden\b/.test(text)) return resolve({ json: async () => ({ data: [], rows_before_limit_at_least: 0 }) })
       end.addEventListener('abort', () => reject(end.reason))
       asked.push({
@@ -144,7 +144,7 @@ test('a query ends when the last of its callers has left, waiting or under way',
   await assert.rejects(running[0]!, gone)
   await settled()
   assert.equal(asked.at(-1)!.search, 'waits', 'its slot is free')
-  // Another caller asks what the first one left, and needs a query of its own.
+  // Another caller asks the question that the first one left, and needs a query of its own.
   const again = page('0')
   for (const held of asked) await held.answer(['a'])
   assert.equal((await again).total, 1)
@@ -152,7 +152,7 @@ test('a query ends when the last of its callers has left, waiting or under way',
   await Promise.all([...running.slice(1), ...waiting.slice(0, 2)])
 })
 
-test('a failure gives its reason to all who asked the same, and does not affect the next query', async () => {
+test('a failure gives its reason to all callers of the same question, and does not affect the next query', async () => {
   const { asked, list } = heldTables()
   const ask = () => list.page('acme', { sort: 'visits' })
   const rejection = (message: RegExp, seconds: number) => (error: unknown) =>

@@ -36,7 +36,7 @@ class Site {
   readonly feeds: number[] = []
   readonly positions: string[] = []
   letters: (readonly string[])[] = []
-  /** Of parts; by default each has its own. */
+  /** Runs of the parts; by default each has its own. */
   runs: readonly string[] = []
 
   constructor(units: readonly ArchivedLines[], failing: readonly string[] = []) {

@@ -70,7 +70,7 @@ test('outcomes of a round are reported once, without entries that another consum
     return { id, lane: 'live', partition: 0, claimId: Buffer.alloc(8), block, deliveries: 1, repeated: false }
   })
   const { reader } = readerOf(1)
-  const settled: unknown[] = []
+  const rounds: unknown[] = []
   const worker = new StepWorker({
     group: 'g',
     stages: [
@@ -80,18 +80,18 @@ test('outcomes of a round are reported once, without entries that another consum
     readers: [
       {
         ...reader,
-        next: async () => ({ entries: settled.length === 0 ? entries : [], broken: [] }),
+        next: async () => ({ entries: rounds.length === 0 ? entries : [], broken: [] }),
         settle: async ({ id }) => (id === '2-0' ? 'settled before' : 'written'),
       },
     ],
     deliveriesMax: 2,
     log: silent,
-    onSettled: (outcomes, stages) => settled.push({ outcomes: Object.fromEntries(outcomes), stages }),
+    onSettled: (outcomes, stages) => rounds.push({ outcomes: Object.fromEntries(outcomes), stages }),
   })
   await worker.start()
   await worker.stop()
   const stages = [{ stage: 'first', in: 4, out: 2, dropped: new Map([['b', 2]]) }]
-  assert.deepEqual(settled, [{ outcomes: { b: 2, kept: 2 }, stages }])
+  assert.deepEqual(rounds, [{ outcomes: { b: 2, kept: 2 }, stages }])
 })
 
 test('an entry that ended processes before is split', async () => {
