@@ -101,7 +101,7 @@ export class Sender extends LeasedService {
     const alertMax = alert.to === 'slack' ? PER_SLACK_ALERT_MAX : PER_ALERT_MAX
     const room = Math.min(alertMax - ofAlert, PER_TENANT_MAX - ofTenant, TOTAL_MAX - sending.length)
     if (room <= 0) return
-    // A person waits for what they requested.
+    // A person waits for the requested ones.
     if (queue.queue === 'due' && (await this.#options.deliveries.heldUntil(alert.id)) > nowMs) return
     const due = await this.#options.deliveries.due(queue, nowMs, room + ofAlert)
     for (const id of due.filter((one) => !this.#sending.has(one)).slice(0, room)) {

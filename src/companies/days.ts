@@ -18,7 +18,7 @@ interface DaySources {
 }
 
 /**
- * What a query reads beside names and corrections: `corrections`, nothing; `days`, `companyDays` too; `pages`, `pageDays` and heat too. A query that
+ * The data of a query besides names and corrections: `corrections`, none; `days`, `companyDays` too; `pages`, `pageDays` and heat too. A query that
  * reads more than it announced is right, and slow.
  */
 export type Need = 'corrections' | 'days' | 'pages'

@@ -126,7 +126,7 @@ async function opensOnly(instance: TestInstance): Promise<void> {
     ]
     for (const { status } of refused) assert.equal(status, 401, other)
   }
-  // Of two keys, the path's wins, then the headers': a key cannot lend its rights to another.
+  // The key in the path wins over those in headers: a key cannot lend its rights to another.
   assert.equal((await sent(key, basic(posthog.key))).status, 401)
   assert.equal((await sent('', basic(key), '', `/${posthog.key}`)).status, 401)
   // Written in another way, a key is another key.

@@ -49,7 +49,7 @@ export interface Favicon {
 }
 
 /**
- * Icons of companies, from their own sites. Other servers decide what they answer, so a search is limited in time, bytes, redirects and
+ * Icons of companies, from their own sites. Foreign servers choose their answers, so a search is limited in time, bytes, redirects and
  * number, it reaches public addresses only, and only raster images pass.
  */
 export class Favicons {

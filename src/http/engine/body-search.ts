@@ -30,7 +30,7 @@ export interface BodySearch {
 
 /**
  * Searches a body piece by piece, first its start and then the whole, without decoding or parsing it as a whole. Gzip is decoded no
- * further than to what is found. Answers without a promise for a small body that has arrived.
+ * further than to the result. Answers without a promise for a small body that has arrived.
  * @param begin begins a scan of the body
  */
 export function searchBody(

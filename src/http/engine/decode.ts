@@ -102,7 +102,7 @@ function isTooLong(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE'
 }
 
-/** Whether zlib threw an error because of what it decodes. */
+/** Whether zlib threw an error because of its input. */
 export function isZlibError(error: unknown): boolean {
   return isTooLong(error) || (error instanceof Error && 'code' in error && String(error.code).startsWith('Z_'))
 }

@@ -49,7 +49,7 @@ export interface ArrivedRequest {
   readonly head: RequestHead
   /** Parameters of the path in their order, undecoded. */
   readonly parameters: readonly string[]
-  /** What follows `?`, undecoded. */
+  /** The text after `?`, undecoded. */
   readonly query: string
   /** Whether the engine closes the connection after the response, because the client asked for it. */
   readonly closes: boolean

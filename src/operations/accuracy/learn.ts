@@ -65,7 +65,7 @@ interface Evidence {
   readonly days: number
 }
 
-/** Bits of an address, and the length of what counts as one address: devices change theirs within a /64 of IPv6. */
+/** Bits of an address, and the prefix length that counts as one address: devices change theirs within a /64 of IPv6. */
 const FAMILIES = {
   4: { bits: 32, address: 32 },
   6: { bits: 128, address: 64 },

@@ -20,7 +20,7 @@ export function namedByRule(rules: RuleSet | undefined): (group: Pick<TruthGroup
   }
 }
 
-/** The /24 of an IPv4 address is what a truncated IPv6 address keeps of it. */
+/** A truncated IPv6 address keeps only the /24 of its IPv4 address. */
 const EMBEDDED_BITS_KEPT = 24
 
 /** An IPv6 address that contains an IPv4 address has the rules of both. */

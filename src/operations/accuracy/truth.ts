@@ -117,7 +117,7 @@ const GENTLE = {
   output_format_json_quote_64bit_integers: 0,
 } as const
 
-/** Reads what is known of the visitors of a tenant from its own sign-ups. Results stream. */
+/** Reads the known visitors of a tenant from its own sign-ups. Results stream. */
 export class ClickHouseTruth {
   readonly #client: ClickHouseClient
   readonly #secondsMax: number

@@ -17,7 +17,7 @@ const NODE_SUPPORT_ENDS: Readonly<Record<number, string>> = {
   ...{ 25: '2026-06-01', 26: '2029-04-30' },
 }
 
-/** What the process learns about itself. */
+/** The process's facts about itself. */
 interface Report {
   readonly header: { readonly glibcVersionRuntime?: string }
   readonly userLimits: { readonly open_files: { readonly soft: number | 'unlimited' } }

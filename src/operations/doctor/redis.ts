@@ -76,7 +76,7 @@ function memoryOf({ used_bytes: used, max_bytes: max, used_share: share }: Redis
   return [fine(seen)]
 }
 
-/** Whether this version can work on what Redis holds, as a start asserts it. */
+/** Whether this version can work on the data in Redis, as a start asserts it. */
 async function dataOf(client: RedisClient, { partitions }: Config): Promise<Finding[]> {
   const { problem, fine } = findingsOf('redis-data')
   try {

@@ -48,7 +48,7 @@ export interface Group {
   /** The stored address; may be masked. */
   readonly ip: string
   readonly accountId: string
-  /** Hash of `values` and `agents`, and of what hides the events. */
+  /** Hash of `values`, `agents` and the reason why the events are hidden. */
   readonly was: string
   /** Undefined for events that are not hidden. */
   readonly hiding?: Hiding | undefined
@@ -155,7 +155,7 @@ export interface EventReplacement {
   insert(slice: Slice): Promise<void>
   /** Whether each event of the slice is once in its place, and nowhere else. */
   isInserted(slice: Slice): Promise<boolean>
-  /** Counts events that were removed, and logs what was hidden, shown and removed. A repetition changes nothing more. */
+  /** Counts events that were removed, and logs hidden, shown and removed events. A repetition changes nothing more. */
   countFiltered(): Promise<void>
   /** Removes the copy after the replacement. */
   drop(): Promise<void>

@@ -253,7 +253,7 @@ export function countFilteredQuery(status: string, holder: Holder): string {
 }
 
 /**
- * Adds to the log, by company and rule, what the run hid, showed and removed. Skips a run that is in it: the host that answers knows that.
+ * Adds to the log, by company and rule, the events that the run hid, showed and removed. Skips a run that is in it: the host that answers knows that.
  * @param copies of all shards
  */
 export function logHidingQuery(copies: string): string {

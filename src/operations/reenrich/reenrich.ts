@@ -54,7 +54,7 @@ interface ReplacementOptions extends ReenrichOptions {
 }
 
 /**
- * Reports what a reenrichment would change. Changes nothing.
+ * Reports the changes that a reenrichment would make. Changes nothing.
  * @throws StartupError when an earlier run did not finish, so that the table lacks events
  */
 export async function previewReenrich(selection: Selection, parts: ReenrichOptions): Promise<ReenrichReport> {

@@ -41,7 +41,7 @@ const MARK_CHARS = 16
  * - A sweep lists the whole prefix in the order of keys. What is older than the next floor needs no mark, since the sweep itself goes
  *   on after `after`, also after a crash. At its end the floor rises.
  * - A prefix of more than 10,000 objects is swept once a day. The runs in between list from `tail` on, before which no object of the
- *   window lies. So they find what comes in the order of keys at once, and anything else within a day.
+ *   window lies. So they find new objects at the end of the order at once, and all others within a day.
  * - The past that a person asks for is a range of times before `fromMs`, fetched in the order of keys. After that `fromMs` is earlier,
  *   so asking again fetches nothing again, at any time.
  *

@@ -30,7 +30,7 @@ function readScript(): NonNullable<typeof script> {
 }
 
 /**
- * Reads what our own script posts: `{events: [{id, type, at, url, referrer, title, properties, user}], session, sent_at}`, with times in
+ * Reads the body of our own script: `{events: [{id, type, at, url, referrer, title, properties, user}], session, sent_at}`, with times in
  * milliseconds by the browser's clock.
  * @param receivedAtMs milliseconds since the epoch
  */

@@ -49,7 +49,7 @@ export interface SinkStreamsOptions {
   readonly clusterPollMs?: number
 }
 
-/** All processes of a sink read under one name, so that a new holder of the lease sees what the last one left pending. */
+/** All processes of a sink read under one name, so that a new holder of the lease sees the last one's pending entries. */
 const CONSUMER = 'sink'
 const POLL_MS = 25
 /** Redis checks for ended waits this often (`hz` 4), so a blocking read may end this much late. Shorter waits are done here. */
@@ -309,7 +309,7 @@ interface RunIds {
 
 /**
  * Notices that a Redis server restarted, or that its replica took over. Such a server may have lost the end of its append-only
- * file, or what was not replicated yet. Entries are then delivered again as if for the first time, and steps write their output
+ * file, or data that was not replicated yet. Entries are then delivered again as if for the first time, and steps write their output
  * again under other ids, although the rows of these events may be stored already. All of them were received before the restart.
  *
  * The note is one for all shares of a sink: lost events were received before any share met the new server.

@@ -26,7 +26,7 @@ interface MigrateOptions {
  *
  * A start may be killed between any two statements, and two processes may run at once, even of two versions. Tables without any record are
  * left by a killed first start. The next one creates the others and applies every migration, which changes nothing that
- * is done already. So a later version adds what its tables have more. A record of the views is written before the first one is replaced and
+ * is done already. So a later version adds its new columns and tables. A record of the views is written before the first one is replaced and
  * after the last: they are right only if both are there, and none of other texts is between or after them.
  * @param url as for `connectClickHouse`
  * @throws NewerDataError when a later version has changed the schema; StartupError when tables have the other form, or ClickHouse
@@ -199,7 +199,7 @@ function areLast(records: readonly SchemaRecord[], hash: string): boolean {
   return own.includes(begun(hash)) && own.lastIndexOf(hash) > own.indexOf(begun(hash))
 }
 
-/** @throws NewerDataError when a migration was applied that this version does not have: it could damage what that one changed */
+/** @throws NewerDataError when a migration was applied that this version does not have: it could damage the changed data */
 function assertKnown(records: readonly SchemaRecord[], migrations: readonly Migration[]): void {
   const known = new Set(migrations.map(({ name }) => name))
   const last = lastOf(records.filter(({ name }) => !known.has(name)))

@@ -111,9 +111,9 @@ function countMoves(cluster: Cluster): void {
 }
 
 /**
- * Call it right before a write that depends on what was read before, or on a write before.
+ * Call it right before a write that depends on an earlier read or write.
  * @param losses result of `lossesOf(client)` before that read or write
- * @throws UnavailableError when the connection was lost since: the next master may lack what the last one answered
+ * @throws UnavailableError when the connection was lost since: the next master may lack the answers of the last one
  */
 export function assertSameConnection(client: RedisClient, losses: number): void {
   if (lossesOf(client) === losses) return

@@ -65,7 +65,7 @@ export const keys = {
   reports: () => 'ipid:reports',
   /** Hash: store → JSON of when old events were last removed. */
   retention: () => 'ipid:retention',
-  /** String: what the builder of days last saw, as JSON. */
+  /** String: the last findings of the builder of days, as JSON. */
   days: () => 'ipid:days',
   /** String: exists while a process removes a store's old events, and for a short time after; expires. */
   retentionTurn: (store: string) => `ipid:retention:${store}`,
@@ -116,7 +116,7 @@ export const keys = {
   pullState: (sourceId: string) => `${leased('pulls')}:state:${sourceId}`,
   /** String: JSON of the job that a pull is about to create, and of its state after that. */
   pullIntent: (sourceId: string) => `${leased('pulls')}:intent:${sourceId}`,
-  /** Sorted set: marks of what a pull has fetched lately, by the time when that was written, milliseconds. */
+  /** Sorted set: marks of recently fetched items of a pull, by the time when they were written, milliseconds. */
   pullMarks: (sourceId: string) => `${leased('pulls')}:marks:${sourceId}`,
   /** String: JSON of a person's request to a pull, see `PullAsk`. */
   pullAsk: (sourceId: string) => `${leased('pulls')}:ask:${sourceId}`,

@@ -44,7 +44,7 @@ export interface MembershipOptions {
    */
   readonly processName?: string | undefined
   /**
-   * The key under which the holder of a share notes what it is about to do. While one exists, its number of shares stays in
+   * The key under which the holder of a share notes its intent. While one exists, its number of shares stays in
    * force. Undefined: holders write no notes.
    */
   readonly intentKey?: (share: number, shares: number) => string
@@ -290,7 +290,7 @@ export class Membership {
     await this.#renewal.start()
   }
 
-  /** Makes one call after the other, because each changes what the last one answered. Calls that have not begun are merged. */
+  /** Makes one call after the other, because each changes the answer of the last one. Calls that have not begun are merged. */
   #ask(): Promise<void> {
     this.#nextAsk ??= this.#asking.then(() => {
       this.#nextAsk = undefined

@@ -181,7 +181,7 @@ function Search({ value, inputRef, onChange }: SearchProps) {
   const [typed, setTyped] = useState(value)
   const reported = useRef(value)
   useEffect(() => {
-    // The back button changes it too. A value that comes from here is older than what was typed since.
+    // The back button changes it too. A value that comes from here is older than later typing.
     if (value !== reported.current) setTyped(value)
     reported.current = value
   }, [value])

@@ -33,7 +33,7 @@ interface ButtonProps extends Looks, Native {
   readonly children?: ComponentChildren
 }
 
-/** A button. Its text says what happens: a verb and its object. */
+/** A button. Its text names the action: a verb and its object. */
 export function Button({ variant, size, icon, type = 'button', buttonRef, children, ...native }: ButtonProps) {
   return (
     <button type={type} ref={buttonRef} class={nameOf({ variant, size })} {...native}>

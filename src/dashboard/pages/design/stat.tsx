@@ -30,7 +30,7 @@ interface StatProps {
   readonly children?: ComponentChildren
 }
 
-/** A number that a person reads from across the room, and what it means. */
+/** A number that a person reads from across the room, and its meaning. */
 export function Stat({ label, value, unit, href, change, children }: StatProps) {
   return (
     <div class="ui-stat">

@@ -12,7 +12,7 @@ import { pageKeyTarget } from './page-key.ts'
 
 /** A column of a table. */
 export interface TableColumn<R> {
-  /** Unique in its table; what `onSort` gets. */
+  /** Unique in its table; the argument of `onSort`. */
   readonly key: string
   readonly label: string
   /** Only screen readers get the label, for a column of buttons. */

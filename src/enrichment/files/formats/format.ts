@@ -22,7 +22,7 @@ export interface FileToRead {
 export interface DataFormat<About extends object = object> {
   /** Identifies the format in compiled data. */
   readonly name: string
-  /** Matches the names of its files. The provider is named after what is left without the match. */
+  /** Matches the names of its files. The provider has the name without the match. */
   readonly ending: RegExp
   /**
    * Undefined: every file with this ending, which no format before it has recognised, is of this format.

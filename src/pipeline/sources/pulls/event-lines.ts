@@ -12,7 +12,7 @@ import { eventLine, type LineFormat, type LineReader, readLine } from '../format
 
 /** In place of a format's name: recognise it by the content. */
 export const AUTO = 'auto'
-/** What `--format` takes. */
+/** The values of `--format`. */
 export const PULL_FORMATS: readonly string[] = [AUTO, ...LINE_FORMATS.map(({ name }) => name)]
 
 interface LineOptions {

@@ -42,7 +42,7 @@ export interface PullProblem {
 
 const MESSAGE_CHARS_MAX = 2_000
 
-/** @param message may quote what a server answered, of any length */
+/** @param message may quote a server's answer, of any length */
 export function problemAt(message: string, atMs: number): PullProblem {
   return { message: message.slice(0, MESSAGE_CHARS_MAX), atMs }
 }

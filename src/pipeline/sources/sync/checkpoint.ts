@@ -75,7 +75,7 @@ const HASH_SIGN = 35
 export class Checkpoint {
   readonly records: LogRecord[]
   readonly #file: CheckpointFile
-  /** Size of the first line, and of what was appended. */
+  /** Size of the first line, and of the appended ones. */
   #wholeChars = 0
   #appendedChars = 0
   /** There is no file yet, or it may end with a part of a line. */

@@ -193,7 +193,7 @@ export class WatchedPath {
     )
   }
 
-  /** Reads what was written to logs at this path that have moved since the last run, and logs that came and went in between. */
+  /** Reads new lines of logs at this path that have moved since the last run, and of logs that came and went in between. */
   async #readEarlier(current: Stats, currentRecord: LogRecord | undefined): Promise<void> {
     const earlier = this.#checkpoint.records.filter(
       (record) => record.path === this.#path && record !== currentRecord && record.ended !== true,

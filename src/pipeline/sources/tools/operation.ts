@@ -8,7 +8,7 @@ interface SourceOperation {
   readonly path: string
   /** The sender, for people. */
   readonly title: string
-  /** What it does. Default: it takes events. */
+  /** Its purpose. Default: it takes events. */
   readonly about?: string | undefined
   /** The request. */
   readonly request: string

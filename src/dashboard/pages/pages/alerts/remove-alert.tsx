@@ -12,7 +12,7 @@ interface RemoveAlertProps {
   readonly onClose: () => void
 }
 
-/** Confirms the removal of an alert, and says what it does. */
+/** Confirms the removal of an alert, and names its effect. */
 export function RemoveAlert({ tenant, alert, onRemoved, onClose }: RemoveAlertProps) {
   const remove = async () => {
     await post(`/api/tenants/${tenant}/alerts/remove`, { alert_id: alert.alert_id })

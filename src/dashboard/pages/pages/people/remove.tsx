@@ -15,7 +15,7 @@ interface RemoveProps {
   readonly onClose: () => void
 }
 
-/** Confirms the removal of a person, and says what it does. */
+/** Confirms the removal of a person, and names its effect. */
 export function RemovePerson({ tenant, person, onRemoved, onClose }: RemoveProps) {
   const { isBusy, error, run } = useAction()
   const remove = () =>
