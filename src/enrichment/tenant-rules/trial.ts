@@ -3,7 +3,7 @@ import { type Address, parseAddress } from '../../pipeline/event/address.ts'
 import type { EnrichmentData } from '../../pipeline/event/enrichment.ts'
 import { compareTexts } from '../../run/compare-texts.ts'
 import { BoundedCache } from '../bounded-cache.ts'
-import { storedJudged } from './concern.ts'
+import { storedJudged } from './rule-scope.ts'
 import { FILTERS, type Judged, type RuleSet, type Verdict } from './rule-set.ts'
 
 const ANSWERS_MAX = 20_000

@@ -5,7 +5,7 @@ import { RULE_REASONS, type TenantRules } from '../../../schemas/tenant-rules.ts
 import { botOf } from '../../enrichment/bots/user-agent.ts'
 import type { FrozenData } from '../../enrichment/engine.ts'
 import { judged, ruleSetOf } from '../../enrichment/judge.ts'
-import { type RuleConcern, storedJudged } from '../../enrichment/tenant-rules/concern.ts'
+import { type RuleScope, storedJudged } from '../../enrichment/tenant-rules/rule-scope.ts'
 import { type Judged, RuleSet } from '../../enrichment/tenant-rules/rule-set.ts'
 import { outcomeOf } from '../../enrichment/tenant-rules/trial.ts'
 import { parseAddress } from '../../pipeline/event/address.ts'
@@ -109,11 +109,11 @@ export function judgeByRules(
 }
 
 /** Whether a rule is about the events of a group, by their stored values, or hides them. */
-export function isConcerned(
+export function isInScope(
   { values, ip, hiding }: Pick<Group, 'ip' | 'values' | 'hiding'>,
-  concern: RuleConcern,
+  scope: RuleScope,
 ): boolean {
-  return concern.has(hiding?.rule) || concern.matches(parseAddress(ip), storedOf(values))
+  return scope.has(hiding?.rule) || scope.matches(parseAddress(ip), storedOf(values))
 }
 
 /** Stored values as rules see them. */

@@ -1,7 +1,7 @@
 import type { Bot } from '../../../schemas/bots.ts'
 import type { ENRICHMENT_COLUMNS } from '../../../schemas/row.ts'
 import type { FilterReason } from '../../../schemas/tenant-rules.ts'
-import type { Concern } from '../../enrichment/tenant-rules/concern.ts'
+import type { EventScope } from '../../enrichment/tenant-rules/rule-scope.ts'
 import type { Address } from '../../pipeline/event/address.ts'
 import type { Enrichment } from '../../pipeline/event/enrichment.ts'
 
@@ -18,7 +18,7 @@ export interface Selection {
   /** See `StoredEvents.botAgents`. */
   readonly botAgents?: BotAgents
   /** Only events that one of these rules may apply to; undefined: all. */
-  readonly concern?: Concern | undefined
+  readonly scope?: EventScope | undefined
   /** Hidden events: also those that these rules hide. */
   readonly hiddenBy?: readonly string[]
 }

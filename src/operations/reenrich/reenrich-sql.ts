@@ -1,6 +1,6 @@
 import { ENRICHMENT_COLUMNS } from '../../../schemas/row.ts'
 import { AGENT_KEYS, AGENT_PARENTS, KEY_END } from '../../enrichment/judge.ts'
-import { concerned } from '../../enrichment/tenant-rules/concern.ts'
+import { inScope } from '../../enrichment/tenant-rules/rule-scope.ts'
 import { quote } from '../../stores/clickhouse/quote.ts'
 import { EVENTS, HIDDEN, HIDDEN_CHANGES, OUTCOMES } from '../../stores/clickhouse/tables.ts'
 import type { BotAgents, Bucket, Portion, RowPlace, Selection, Slice } from './ports.ts'
@@ -118,7 +118,7 @@ interface Selected {
 }
 
 export function selected(
-  { job, concern, hiddenBy = [] }: Selection,
+  { job, scope, hiddenBy = [] }: Selection,
   { bucket, from = 'events', table = '' }: Selected = {},
 ): string {
   const isHidden = from === 'hidden' && hiddenBy.length > 0
@@ -129,7 +129,7 @@ export function selected(
     `${table}received_at < toDateTime64({to:String}, 3, 'UTC') + INTERVAL 1 DAY`,
     `${table}received_at <= fromUnixTimestamp64Milli({until:Int64}, 'UTC')`,
     ...(job === undefined ? [] : [`${table}job_id = {job:String}`]),
-    ...(concern === undefined ? [] : [`(${concerned(concern, table)}${hides})`]),
+    ...(scope === undefined ? [] : [`(${inScope(scope, table)}${hides})`]),
     ...(bucket === undefined || bucket.of === 1 ? [] : [`sipHash64(${table}ip) % ${bucket.of} = ${bucket.index}`]),
   ].join(' AND ')
 }

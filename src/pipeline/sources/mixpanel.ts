@@ -111,7 +111,7 @@ function millisecondsOf(value: unknown): unknown {
 
 /**
  * Mixpanel's libraries look at the body alone: `1`, or with `verbose` `{"status":1}`. The browser library repeats after 429, 5xx and
- * time-outs, and repeats events of a page that was left on the next page; the others do not repeat.
+ * time-outs, and on the next page the events of a page that was left; the others do not repeat.
  */
 const tool: Tool = {
   kind: 'mixpanel',

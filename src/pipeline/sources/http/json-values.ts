@@ -27,7 +27,7 @@ const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf])
 /**
  * Cuts a body into one value per event: the lines of NDJSON, the elements of a JSON array, or one object, which may have
  * line breaks. Holds one value, so a body of any size needs little memory. A broken line or element is passed on like any other; only
- * The separators between elements must be right.
+ * the separators between elements must be right.
  */
 export class JsonValues {
   readonly #wrappedIn: string | undefined
